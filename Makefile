@@ -1,0 +1,34 @@
+# make demo   learn limits from the bundled clip, check and clamp another with them
+# make test   format, lint, types and tests
+# make bench  speed, as ratios in one run
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test bench clean
+
+demo: $(INSTALLED)
+	$(BIN)/synovia demo synovia-demo
+
+test: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n auto
+
+bench: $(INSTALLED)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python benchmarks/rotations.py
+	$(BIN)/python benchmarks/fitting.py
+	$(BIN)/python benchmarks/reading.py
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Synovia needs Python 3.11 or newer; run make PYTHON=/path/to/python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist synovia-demo

@@ -1,0 +1,100 @@
+"""Array aliases, the checks at the door, and the one tolerance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.floating[Any]]
+"""Real numbers, float64 unless float32 came in."""
+Quats = Floats
+"""(..., 4): unit quaternions, w first."""
+Points = Floats
+"""(..., 3): points of a chart, radians."""
+Vectors = Floats
+"""(..., 3): directions or positions."""
+Scalars = Floats
+"""(...): one number an item."""
+Mask = NDArray[np.bool_]
+"""(...): one truth value an item."""
+Ints = NDArray[np.integer[Any]]
+
+_TOLERANCES = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
+TOLERANCE = _TOLERANCES[np.dtype(np.float64)]
+"""A point is a member when its distance is at most this, in radians, for float64."""
+
+UNIT_SLACK = 1e-3
+"""Quaternions whose length is off by at most this are normalised; others are refused."""
+_UNIT_ROUNDING = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
+
+
+def tolerance(dtype: np.dtype[Any]) -> float:
+    """Return the distance, in radians, up to which numbers of `dtype` count as inside."""
+    return _TOLERANCES[np.dtype(dtype)]
+
+
+def unit_rounding(dtype: np.dtype[Any]) -> float:
+    """Return by how much the length of a unit quaternion of `dtype` may be off by rounding."""
+    return _UNIT_ROUNDING[np.dtype(dtype)]
+
+
+def floats(name: str, values: ArrayLike) -> Floats:
+    """Return `values` as an array of finite floats: float32 stays, all else becomes float64."""
+    try:
+        array = np.asarray(values)
+        if array.dtype != np.float32:
+            array = array.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numbers, got {values!r:.80}") from error
+    if not np.isfinite(array).all():
+        where = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(f"{name} must be finite, got {array[tuple(where)]} at {where.tolist()}")
+    return array
+
+
+def rows(name: str, values: ArrayLike, width: int) -> Floats:
+    """Return `values` as finite floats of shape (..., width)."""
+    array = floats(name, values)
+    if array.ndim == 0 or array.shape[-1] != width:
+        raise ValueError(f"{name} must have shape (..., {width}), got {array.shape}")
+    return array
+
+
+def unit_quats(name: str, values: Any) -> Quats:
+    """Return `values` as unit quaternions (..., 4), w first.
+
+    A SciPy `Rotation` is accepted. Lengths off by rounding are left as they are, so that members
+    pass through bit for bit; lengths off by up to `UNIT_SLACK` are normalised, others refused.
+    """
+    if hasattr(values, "as_quat"):
+        xyzw = np.asarray(values.as_quat(), dtype=np.float64)
+        return np.concatenate([xyzw[..., 3:], xyzw[..., :3]], axis=-1)
+    array = rows(name, values, 4)
+    length = np.sqrt(np.einsum("...i,...i->...", array, array))
+    error = np.abs(length - 1.0)
+    if error.size == 0 or error.max() <= unit_rounding(array.dtype):
+        return array
+    if error.max() > UNIT_SLACK:
+        where = np.unravel_index(int(error.argmax()), error.shape)
+        raise ValueError(
+            f"{name} must be unit quaternions to within {UNIT_SLACK}, "
+            f"got length {float(length[where]):.6g} at {[int(i) for i in where]}"
+        )
+    return (array / length[..., None]).astype(array.dtype)
+
+
+def own(owner: object, **shapes: tuple[int | None, ...]) -> None:
+    """Copy, check and lock the array fields of a frozen dataclass; `None` allows any length."""
+    for field, shape in shapes.items():
+        name = f"{type(owner).__name__}.{field}"
+        array = floats(name, getattr(owner, field)).astype(np.float64)
+        fits = array.ndim == len(shape) and all(
+            want is None or want == got for want, got in zip(shape, array.shape, strict=True)
+        )
+        if not fits:
+            wanted = ", ".join("any" if n is None else str(n) for n in shape)
+            raise ValueError(f"{name} must have shape ({wanted}), got {array.shape}")
+        array.flags.writeable = False
+        object.__setattr__(owner, field, array)

@@ -1,0 +1,234 @@
+"""Limit: a shape seen through a chart, so a set of legal rotations."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from . import kernels, quat
+from .arrays import Floats, Mask, Points, Quats, Scalars, Vectors, tolerance, unit_quats, unit_rounding
+from .charts import CHARTS, TURN, Chart, RotationVector, SwingTwist
+from .shapes import SHAPES, Shape
+from .softening import Softening
+
+BATCH = 4096  # rotations; fewer are not worth a second thread
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """The rotations whose points in `chart`, in any cover, are in `shape`."""
+
+    chart: RotationVector | SwingTwist
+    shape: Shape
+
+    def __post_init__(self) -> None:
+        if self.chart.name not in self.shape.charts:
+            raise ValueError(
+                f"a {self.shape.name} works in {' or '.join(self.shape.charts)}, "
+                f"got the chart {self.chart.name}"
+            )
+        if self.shape.dimension != 3:
+            raise ValueError(f"a limit needs a shape of space, got one of {self.shape.dimension}-D")
+        if isinstance(self.chart, SwingTwist) and self.shape.reach((0, 1)) >= np.pi:
+            warnings.warn(
+                "the region contains the direction opposite the bone's axis, "
+                "where the twist is not defined",
+                stacklevel=3,
+            )
+
+    @classmethod
+    def fit(
+        cls,
+        rotations: Quats | Sequence[Quats],
+        shape: str | type[Shape] = "kdop",
+        chart: str | type[Chart] = "rotation-vector",
+        *,
+        margin: float = 0.05,
+        reference: Quats | None = None,
+        axis: Vectors | None = None,
+        **options: Any,
+    ) -> Self:
+        """Return the limit around `rotations`, `margin` radians wider.
+
+        An array (n, 4) holds samples in any order; a list of arrays holds paths in time, which
+        are followed across whole turns. The reference is their mean unless one is given. `axis`
+        is the bone's direction, for the chart "swing-twist"; further options go to the shape.
+        """
+        paths = [rotations] if not isinstance(rotations, (list, tuple)) else list(rotations)
+        paths = [unit_quats("rotations", path).astype(np.float64) for path in paths]
+        if sum(len(path) for path in paths) == 0:
+            raise ValueError("a limit needs at least one rotation to fit, got none")
+        if any(path.ndim != 2 for path in paths):
+            raise ValueError(f"rotations must have shape (n, 4), got {paths[0].shape}")
+        if reference is None:
+            reference = quat.mean(np.concatenate(paths))
+        framed = chart_named(chart, reference, axis)
+        in_time = isinstance(rotations, (list, tuple))
+        points = [unrolled(framed, path) if in_time else framed.points(path) for path in paths]
+        return cls(framed, shape_named(shape).fit(np.concatenate(points), margin=margin, **options))
+
+    @cached_property
+    def packed(self) -> Floats:
+        """Chart, reach and shape, flat, as `kernels.limits` reads them."""
+        radial = (0, 1, 2) if isinstance(self.chart, RotationVector) else (0, 1)
+        reach = [self.shape.reach(radial), self.shape.reach((2,))]
+        return np.concatenate([self.chart.packed, reach, self.shape.packed])
+
+    def contains(self, rotations: Quats) -> Mask:
+        """Tell which rotations are legal."""
+        distance = self.distance(rotations)
+        return np.asarray(distance <= tolerance(distance.dtype))
+
+    def distance(self, rotations: Quats) -> Scalars:
+        """Return how far outside each rotation is, in the chart's metric; at most 0 inside."""
+        rotations = _as_floats(rotations)
+        flat = np.ascontiguousarray(rotations).reshape(-1)
+        distance = np.empty(rotations.shape[:-1], rotations.dtype)
+        off = kernels.limits.measure(flat, self.packed, distance.reshape(-1))
+        if not off <= _off_by_rounding(rotations):
+            checked = unit_quats("rotations", rotations)
+            if checked is not rotations:
+                return self.distance(checked)
+        return distance
+
+    def project(self, rotations: Quats, *, threads: int = 1) -> Quats:
+        """Return the nearest legal rotation to each; legal ones come back bit for bit.
+
+        Nearest is meant in the chart's metric, over all covers.
+        """
+        rotations = _as_floats(rotations)
+        source = np.ascontiguousarray(rotations)
+        out = np.empty_like(source)
+        off = self._project_into(source.reshape(-1, 4), out.reshape(-1, 4), threads)
+        if not off <= _off_by_rounding(rotations):
+            checked = unit_quats("rotations", rotations)
+            if checked is not rotations:
+                return self.project(checked, threads=threads)
+        return out
+
+    def _project_into(self, source: Quats, out: Quats, threads: int) -> float:
+        slack = tolerance(source.dtype)
+        distance = np.empty(len(source), source.dtype)
+
+        def run(first: int, last: int) -> float:
+            flat, into = source[first:last].reshape(-1), out[first:last].reshape(-1)
+            return float(kernels.limits.project(flat, self.packed, slack, into, distance[first:last]))
+
+        if threads <= 1 or len(source) < BATCH:
+            return run(0, len(source))
+        cuts = np.linspace(0, len(source), threads + 1).astype(int).tolist()
+        with ThreadPoolExecutor(threads) as pool:
+            return float(np.max(list(pool.map(run, cuts[:-1], cuts[1:]))))
+
+    def violation(self, rotations: Quats) -> Scalars:
+        """Return the angle, in radians, between each rotation and its projection."""
+        rotations = unit_quats("rotations", rotations)
+        projected = self.project(rotations)
+        moved = (projected != rotations).any(axis=-1)
+        return np.where(moved, quat.angle_between(rotations, projected), 0.0).astype(rotations.dtype)
+
+    def soften(self, rotations: Quats, softening: Softening) -> Quats:
+        """Return the rotations brought towards the legal ones, softly; see `synovia.softening`."""
+        rotations = unit_quats("rotations", rotations)
+        points = self.nearest_cover(rotations)
+        softened = softening.soften(self.shape, points)
+        moved = (softened != points).any(axis=-1, keepdims=True)
+        return np.where(moved, self.chart.rotations(softened), rotations).astype(rotations.dtype)
+
+    def nearest_cover(self, rotations: Quats) -> Points:
+        """Return each rotation's point in the cover from which the shape is nearest."""
+        covers = np.stack(self.covers(rotations))
+        nearest = np.argmin([self.shape.distance(points) for points in covers], axis=0)
+        return np.take_along_axis(covers, nearest[None, ..., None], axis=0)[0]
+
+    def covers(self, rotations: Quats) -> list[Points]:
+        """Return each rotation's points in every cover that may be nearest to the shape."""
+        points = self.chart.points(np.asarray(rotations, np.float64))
+        return self.chart.shifts(points, 1 + int(self.shape.reach((0, 1, 2)) // TURN))
+
+    def normal(self, rotations: Quats) -> Points:
+        """Return the outward unit direction in the chart, in the cover nearest to the shape."""
+        return self.shape.normal(self.nearest_cover(unit_quats("rotations", rotations)))
+
+    def sample(self, n: int, rng: np.random.Generator) -> Quats:
+        """Return `n` legal rotations, uniform in rotation; in its own dimensions if thin."""
+        thin = self.shape.measure == 0.0
+        kept: list[Points] = []
+        while sum(len(points) for points in kept) < n:
+            points = self.shape.scatter(2 * n + 16, rng)
+            if not thin:
+                # Members are uniform in the chart; most of all rotations are at its origin.
+                share = 8.0 * np.pi**2 * self.chart.density(points) / self._multiplicity(points)
+                points = points[rng.random(len(points)) < share]
+            kept.append(points)
+        return self.chart.rotations(np.concatenate(kept)[:n])
+
+    def volume(self, samples: int = 20_000, seed: int = 0) -> float:
+        """Return the share of all rotations that is legal, in [0, 1]; 0 for a thin limit.
+
+        The mean over `samples` members is off by about a percent of the result.
+        """
+        if self.shape.measure == 0.0:
+            return 0.0
+        points = self.shape.scatter(samples, np.random.default_rng(seed))
+        weights = self.chart.density(points) / self._multiplicity(points)
+        return float(min(self.shape.measure * weights.mean(), 1.0))
+
+    def _multiplicity(self, points: Points) -> Scalars:
+        """Return in how many covers the rotation of each member is legal."""
+        radial = (0, 1, 2) if isinstance(self.chart, RotationVector) else (0, 1)
+        if self.shape.reach(radial) < np.pi and self.shape.reach((2,)) < np.pi:
+            return np.ones(len(points))
+        covers = self.covers(self.chart.rotations(points))
+        return np.maximum(np.sum([self.shape.contains(cover) for cover in covers], axis=0), 1.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return chart and shape by name, with their fields."""
+        return {"chart": self.chart.to_dict(), "shape": self.shape.to_dict()}
+
+
+def chart_named(
+    chart: str | type[Chart], reference: Quats, axis: Vectors | None
+) -> RotationVector | SwingTwist:
+    """Return the chart of this name or class, about `reference`."""
+    kind = CHARTS.get(chart) if isinstance(chart, str) else chart
+    if kind is SwingTwist:
+        return SwingTwist(reference) if axis is None else SwingTwist(reference, axis)
+    if kind is RotationVector:
+        return RotationVector(reference)
+    raise ValueError(f"chart must be one of {', '.join(CHARTS)}, got {chart!r}")
+
+
+def shape_named(shape: str | type[Shape]) -> type[Shape]:
+    """Return the class of the shape of this name; a class is passed through."""
+    kind = SHAPES.get(shape) if isinstance(shape, str) else shape
+    if kind not in SHAPES.values():
+        raise ValueError(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}")
+    return kind
+
+
+def unrolled(chart: RotationVector | SwingTwist, path: Quats) -> Points:
+    """Return the points of one path in time, in the cover where it stays nearest to the reference."""
+    points = chart.unroll(path)
+    candidates = chart.shifts(points, 1 + int(np.abs(points).max(initial=0.0) // TURN))
+    return min(candidates, key=lambda shifted: float(np.square(shifted).sum()))
+
+
+def _as_floats(rotations: Quats) -> Quats:
+    """Return rotations as (..., 4) floats; whether they are finite and unit, the kernel sees."""
+    if not isinstance(rotations, np.ndarray) or rotations.dtype not in (np.float64, np.float32):
+        return unit_quats("rotations", rotations)
+    if rotations.ndim == 0 or rotations.shape[-1] != 4:
+        raise ValueError(f"rotations must have shape (..., 4), got {rotations.shape}")
+    return rotations
+
+
+def _off_by_rounding(rotations: Quats) -> float:
+    """Return the largest sum of squared errors of length², that rounding alone can explain."""
+    return (2.0 * unit_rounding(rotations.dtype)) ** 2

@@ -1,0 +1,299 @@
+"""The vocabulary of rotations: small pure functions on quaternions (..., 4).
+
+Quaternions are unit, w first, Hamilton, active; `mul(a, b)` turns by b first. Angles are radians.
+Leading axes broadcast. The answer is float32 when every array that decides it is, else float64.
+Nothing is checked here beyond what NumPy refuses by itself: `arrays.unit_quats` stands at the door.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from .arrays import Floats, Points, Quats, Scalars, Vectors
+
+IDENTITY: Quats = np.array([1.0, 0.0, 0.0, 0.0])
+"""The rotation that turns nothing; locked."""
+IDENTITY.flags.writeable = False
+
+
+def mul(a: Quats, b: Quats) -> Quats:
+    """Return the rotation that turns by `b` first and by `a` after it."""
+    a, b = _alike(a, b)
+    aw, ax, ay, az = np.moveaxis(a, -1, 0)
+    bw, bx, by, bz = np.moveaxis(b, -1, 0)
+    return np.stack(
+        [
+            aw * bw - ax * bx - ay * by - az * bz,
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by + ay * bw + az * bx - ax * bz,
+            aw * bz + az * bw + ax * by - ay * bx,
+        ],
+        axis=-1,
+    )
+
+
+def inverse(q: Quats) -> Quats:
+    """Return the conjugate: the rotation that undoes `q`."""
+    (q,) = _alike(q)
+    return np.concatenate([q[..., :1], -q[..., 1:]], axis=-1)
+
+
+def normalize(q: Quats) -> Quats:
+    """Return `q` scaled to length 1; a quaternion of zeros becomes the identity."""
+    (q,) = _alike(q)
+    return _polar(q)[1]
+
+
+def rotate(q: Quats, vectors: Vectors) -> Vectors:
+    """Return `vectors` (..., 3) turned by `q`, in the unit in which they came."""
+    q, vectors = _alike(q, vectors)
+    w, v = q[..., :1], q[..., 1:]
+    turned = 2 * np.cross(v, vectors)
+    return vectors + w * turned + np.cross(v, turned)
+
+
+def log(q: Quats) -> Points:
+    """Return the rotation vector (..., 3) of `q`, at most pi radians long, the same for -q.
+
+    A half turn (w = 0) has two such vectors: the one along its x, y, z as they stand is returned.
+    """
+    (q,) = _alike(q)
+    return log_unrolled(_front(q))
+
+
+def log_unrolled(q: Quats) -> Points:
+    """Return the rotation vector (..., 3) of `q`, 0 to 2 pi radians long, beyond pi where w < 0.
+
+    The quaternion (-1, 0, 0, 0) is a full turn about no axis in particular: x is chosen.
+    """
+    (q,) = _alike(q)
+    sine, axis = _polar(q[..., 1:])
+    return 2 * np.arctan2(sine, q[..., :1]) * axis
+
+
+def exp(v: Points) -> Quats:
+    """Return the rotation about each `v` (..., 3) by its length in radians, of any size."""
+    (v,) = _alike(v)
+    angle, axis = _polar(v)
+    return np.concatenate([np.cos(angle / 2), np.sin(angle / 2) * axis], axis=-1)
+
+
+def between(a: Vectors, b: Vectors) -> Quats:
+    """Return the shortest rotation that takes the direction of `a` to the direction of `b`.
+
+    Opposite directions give a half turn about some axis across `a`. Zero counts as pointing to x.
+    """
+    a, b = np.broadcast_arrays(*_alike(a, b))
+    a, b = _polar(a)[1], _polar(b)[1]
+    behind = _dot(a, b) < 0
+    # a × b, from the small difference of a and ±b: the cross product of near parallels cancels.
+    across = np.cross(a, np.where(behind, b + a, b - a))
+    chord = _polar(a + b)[0]
+    opposite = behind & (_polar(across)[0] <= 4 * np.finfo(a.dtype).eps)
+    least = np.eye(3, dtype=a.dtype)[np.abs(a).argmin(axis=-1)]
+    half_turn = np.concatenate([np.zeros_like(chord), np.cross(a, least)], axis=-1)
+    turn = np.concatenate([chord * chord / 2, across], axis=-1)
+    return _polar(np.where(opposite, half_turn, turn))[1]
+
+
+def angle_between(a: Quats, b: Quats) -> Scalars:
+    """Return the angle, in radians from 0 to pi, of the rotation that takes `a` to `b`."""
+    turn = _turn(*_alike(a, b))
+    angle = 2 * np.arctan2(_polar(turn[..., 1:])[0], turn[..., :1])
+    return angle[..., 0]
+
+
+def swing_twist(q: Quats, axis: Vectors) -> tuple[Quats, Quats]:
+    """Return (swing, twist): the twist is about the unit `axis`, and `q` is `mul(swing, twist)`.
+
+    The swing has w >= 0 and turns about an axis across `axis`; the sign of `q` is in the twist.
+    Where the swing is a half turn the twist is undefined: it is the identity, and the swing is `q`,
+    which is the limit from the side of pure swings.
+    """
+    (q,) = _alike(q)
+    axis = np.asarray(axis, dtype=q.dtype)
+    w, v = q[..., :1], q[..., 1:]
+    along = _dot(v, axis)
+    across = v - along * axis
+    swing_w, circle = _polar(np.concatenate(np.broadcast_arrays(w, along), axis=-1))
+    cosine, sine = circle[..., :1], circle[..., 1:]
+    swing = np.concatenate([swing_w, cosine * across - sine * np.cross(across, axis)], axis=-1)
+    return swing, np.concatenate([cosine, sine * axis], axis=-1)
+
+
+def from_matrix(m: Floats) -> Quats:
+    """Return the rotations, with w >= 0, of the rotation matrices `m` (..., 3, 3)."""
+    (m,) = _alike(m)
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = np.moveaxis(m, (-2, -1), (0, 1))
+    # Four times the outer product of q with itself: its longest row is q, without cancellation.
+    outer = [
+        [1 + xx + yy + zz, zy - yz, xz - zx, yx - xy],
+        [zy - yz, 1 + xx - yy - zz, xy + yx, xz + zx],
+        [xz - zx, xy + yx, 1 - xx + yy - zz, yz + zy],
+        [yx - xy, xz + zx, yz + zy, 1 - xx - yy + zz],
+    ]
+    candidates = np.stack([np.stack(row, axis=-1) for row in outer], axis=-2).astype(m.dtype)
+    longest = np.diagonal(candidates, axis1=-2, axis2=-1).argmax(axis=-1)[..., None, None]
+    return _front(_polar(np.take_along_axis(candidates, longest, axis=-2)[..., 0, :])[1])
+
+
+def to_matrix(q: Quats) -> Floats:
+    """Return the matrices (..., 3, 3) that turn column vectors as `q` does."""
+    (q,) = _alike(q)
+    columns = rotate(q[..., None, :], np.eye(3, dtype=q.dtype))
+    return np.ascontiguousarray(np.swapaxes(columns, -1, -2))
+
+
+def from_euler(angles: Floats, order: str) -> Quats:
+    """Return the rotations by `angles` (..., n), radians, about the moving axes named in `order`.
+
+    'ZXY' is Rz Rx Ry for column vectors, as the channels of BVH are; case makes no difference.
+    """
+    letters = _letters(order)
+    (angles,) = _alike(angles)
+    if angles.ndim == 0 or angles.shape[-1] != len(letters):
+        raise ValueError(
+            f"angles must have shape (..., {len(letters)}) for the order {order!r}, "
+            f"got {angles.shape}"
+        )
+    if len(set(letters)) == 3:
+        return _three_turns(angles, *letters)
+    axes = np.eye(3, dtype=angles.dtype)[letters]
+    return reduce(mul, np.moveaxis(exp(angles[..., None] * axes), -2, 0))
+
+
+def _three_turns(angles: Floats, i: int, j: int, k: int) -> Quats:
+    """Return the product of turns about three different axes, multiplied out: clips have many."""
+    half = np.moveaxis(angles, -1, 0) / 2
+    c, s = np.cos(half), np.sin(half)
+    side = 1 if (j - i) % 3 == 1 else -1
+    cc, cs, sc, ss = c[1] * c[2], c[1] * s[2], s[1] * c[2], side * s[1] * s[2]
+    q = np.empty((*angles.shape[:-1], 4), angles.dtype)
+    q[..., 0] = c[0] * cc - s[0] * ss
+    q[..., 1 + i] = s[0] * cc + c[0] * ss
+    q[..., 1 + j] = c[0] * sc - side * s[0] * cs
+    q[..., 1 + k] = c[0] * cs + side * s[0] * sc
+    return q
+
+
+def to_euler(q: Quats, order: str) -> Floats:
+    """Return the angles (..., 3), radians, for which `from_euler` with this `order` gives `q`.
+
+    The outer angles are within ±pi; the middle one is within ±pi/2, or, where the first letter is
+    also the last, from 0 to pi. At the middle one's ends (gimbal lock) the third angle is 0.
+    """
+    letters = _letters(order)
+    if len(letters) != 3 or letters[1] in (letters[0], letters[2]):
+        raise ValueError(f"order must be three letters without equal neighbours, got {order!r}")
+    (q,) = _alike(q)
+    # Bernardes and Viollet 2022, "Quaternion to Euler angles conversion": one formula for all.
+    k, j, i = letters
+    proper = i == k
+    if proper:
+        k = 3 - i - j
+    sign = (i - j) * (j - k) * (k - i) // 2
+    a, b, c, d = q[..., 0], q[..., 1 + i], q[..., 1 + j], sign * q[..., 1 + k]
+    if not proper:
+        a, b, c, d = a - c, b + d, c + a, d - b
+    near, far = np.hypot(a, b), np.hypot(c, d)
+    middle = 2 * np.arctan2(far, near)
+    half_sum, half_difference = np.arctan2(b, a), np.arctan2(d, c)
+    # At gimbal lock one of the two is free: make them equal, and the third angle is 0.
+    lock = 64 * np.finfo(q.dtype).eps
+    half_difference = np.where(far <= lock * near, half_sum, half_difference)
+    half_sum = np.where(near <= lock * far, half_difference, half_sum)
+    first, third = half_sum + half_difference, half_sum - half_difference
+    if not proper:
+        first, middle = sign * first, middle - np.pi / 2
+    angles = np.stack([first, middle, third], axis=-1).astype(q.dtype)
+    turn = q.dtype.type(2 * np.pi)
+    return angles - turn * np.sign(angles) * (np.abs(angles) > q.dtype.type(np.pi))
+
+
+def slerp(a: Quats, b: Quats, t: Scalars | float) -> Quats:
+    """Return the rotations at the fractions `t` (...) of the shortest turn from `a` to `b`.
+
+    They keep the sign of `a`, so at t = 1 they may end in -b, which is the same rotation.
+    """
+    a, b = _alike(a, b)
+    fraction = np.asarray(t, dtype=a.dtype)[..., None]
+    return mul(a, exp(fraction * log(_turn(a, b))))
+
+
+def mean(q: Quats, weights: Scalars | None = None) -> Quats:
+    """Return the one rotation (4,), w >= 0, with the least sum of squared chordal distances to all.
+
+    Every axis but the last is averaged over; the sign of each quaternion makes no difference.
+    """
+    (q,) = _alike(q)
+    shares = np.broadcast_to(np.asarray(1.0 if weights is None else weights), q.shape[:-1])
+    if not ((shares >= 0).all() and shares.any()):
+        raise ValueError(f"mean needs weights of at least 0 and one above, got {shares!r:.80}")
+    each = q.reshape(-1, 4).astype(np.float64)
+    scatter = (each * shares.reshape(-1, 1)).T @ each
+    return _front(np.linalg.eigh(scatter)[1][:, -1]).astype(q.dtype)
+
+
+def unroll(q: Quats, axis: int = 0) -> Quats:
+    """Return `q` with signs such that neighbours along the time `axis` have an inner product >= 0.
+
+    So neighbours on the 3-sphere are never more than a half turn apart. The first has w >= 0.
+    """
+    (q,) = _alike(q)
+    if not -q.ndim <= axis < q.ndim - 1 or axis == -1:
+        raise ValueError(f"axis must be one of the axes before the last of {q.shape}, got {axis}")
+    frames = np.moveaxis(q, axis, 0)
+    cosines = np.concatenate([frames[:1, ..., :1], _dot(frames[1:], frames[:-1])])
+    signs = np.cumprod(np.where(cosines < 0, -1, 1), axis=0).astype(q.dtype)
+    return np.moveaxis(signs * frames, 0, axis)
+
+
+def _alike(*values: Floats) -> list[Floats]:
+    """Return `values` in one float type: float32 if every array among them is, else float64."""
+    types = {value.dtype for value in values if hasattr(value, "dtype")}
+    dtype = np.float32 if types == {np.dtype(np.float32)} else np.float64
+    return [np.asarray(value, dtype=dtype) for value in values]
+
+
+def _dot(a: Floats, b: Floats) -> Floats:
+    """Return the inner products (..., 1) of rows."""
+    products: Floats = np.einsum("...i,...i->...", a, b)[..., None]
+    return products
+
+
+def _letters(order: str) -> list[int]:
+    """Return the axes, 0 to 2, that the one to three letters of `order` name."""
+    letters = ["xyz".find(letter) for letter in order.lower()]
+    if not 1 <= len(letters) <= 3 or -1 in letters:
+        raise ValueError(f"order must be one to three letters of 'xyz', got {order!r}")
+    return letters
+
+
+def _polar(v: Floats) -> tuple[Floats, Floats]:
+    """Return lengths (..., 1) and unit directions of rows; a row of zeros points along the first.
+
+    Scaling by a power of two, which is exact, keeps the squares of denormals from vanishing.
+    """
+    largest = reduce(np.maximum, np.moveaxis(np.abs(v), -1, 0))[..., None]
+    exponent = np.maximum(np.frexp(largest)[1], np.finfo(v.dtype).minexp)
+    scaled = v * np.ldexp(v.dtype.type(1), -exponent)
+    scaled[..., :1] += largest == 0
+    length = np.sqrt(_dot(scaled, scaled))
+    return np.where(largest == 0, largest, np.ldexp(length, exponent)), scaled / length
+
+
+def _front(q: Quats) -> Quats:
+    """Return `q` or -q, whichever has w >= 0; `q` as it stands where w is 0."""
+    return np.where(q[..., :1] < 0, -q, q)
+
+
+def _turn(a: Quats, b: Quats) -> Quats:
+    """Return the rotation, w >= 0, that comes before `a` in `b` or in -b.
+
+    Its vector part is that of `inverse(a) * (b - a)`, which keeps its digits when they are close.
+    """
+    cosine = _dot(a, b)
+    b = np.where(cosine < 0, -b, b)
+    return np.concatenate([np.abs(cosine), mul(inverse(a), b - a)[..., 1:]], axis=-1)

@@ -1,0 +1,197 @@
+"""Ellipsoid: smooth, with a radius along each of its axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from ..arrays import Floats, Points, own
+from .box import CYLINDER
+from .convex import Convex, Surface, check_margin, principal_axes, sample_points
+from .hull import THIN, flatten
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipsoid(Convex):
+    """All points whose coordinates along `axes` (orthonormal rows), over `radii`, are within 1."""
+
+    center: Floats
+    radii: Floats
+    axes: Floats
+
+    name: ClassVar[str] = "ellipsoid"
+
+    def __post_init__(self) -> None:
+        d = len(np.atleast_1d(self.center))
+        if d not in (2, 3):
+            raise ValueError(f"Ellipsoid.center must have 2 or 3 numbers, got {d}")
+        own(self, center=(d,), radii=(d,), axes=(d, d))
+        if (self.radii < 0.0).any():
+            raise ValueError(f"Ellipsoid.radii must be at least 0 radians, got {self.radii}")
+        if np.abs(self.axes @ self.axes.T - np.eye(d)).max() > 1e-9:
+            raise ValueError(f"Ellipsoid.axes must be orthonormal rows, got {self.axes.tolist()}")
+
+    @classmethod
+    def fit(
+        cls,
+        points: Points,
+        *,
+        margin: float = 0.0,
+        by: Literal["spread", "volume"] = "spread",
+    ) -> Self:
+        """Return an ellipsoid around `points`, every radius `margin` longer.
+
+        By "spread": about the mean, along the principal axes, in proportion to the farthest
+        point along each. By "volume": the smallest ellipsoid that contains them.
+        """
+        points, margin = sample_points(points), check_margin(margin)
+        if by == "spread":
+            fitted = cls._by_spread(points)
+        elif by == "volume":
+            fitted = cls._by_volume(points)
+        else:
+            raise ValueError(f"by must be 'spread' or 'volume', got {by!r}")
+        return fitted.grow(margin)
+
+    @classmethod
+    def _by_spread(cls, points: Points) -> Self:
+        center, axes = points.mean(axis=0), principal_axes(points)
+        coordinates = np.abs((points - center) @ axes.T)
+        radii = coordinates.max(axis=0)
+        level = np.linalg.norm(coordinates / np.where(radii > 0.0, radii, 1.0), axis=1).max()
+        return cls(center, max(level, 1.0) * radii, axes)
+
+    @classmethod
+    def _by_volume(cls, points: Points) -> Self:
+        flat, origin, basis = flatten(points)
+        r, d = basis.shape
+        center, matrix = (np.zeros(0), np.zeros((0, 0))) if r == 0 else smallest_ellipsoid(flat)
+        # matrix = Σ of squared radii along the axes; the axes across the data have radius 0.
+        squares, vectors = np.linalg.eigh(matrix)
+        _, _, complete = np.linalg.svd(basis.reshape(r, d), full_matrices=True)
+        axes = np.concatenate([vectors.T @ basis, complete[r:]])
+        if np.linalg.det(axes) < 0.0:
+            axes[-1] = -axes[-1]
+        radii = np.concatenate([np.sqrt(np.maximum(squares, 0.0)), np.zeros(d - r)])
+        return cls(origin + center @ basis, radii, axes)
+
+    @property
+    def dimension(self) -> int:
+        return len(self.center)
+
+    @cached_property
+    def packed(self) -> Floats:
+        center, axes, radii = np.zeros(3), np.eye(3), np.full(3, CYLINDER)
+        d = self.dimension
+        center[:d], axes[:d, :d], radii[:d] = self.center, self.axes, self.radii
+        return np.concatenate([[1.0], center, axes.ravel(), radii])
+
+    @property
+    def bounds(self) -> Points:
+        """The least and greatest coordinates in the chart: (2, d)."""
+        half = np.linalg.norm(self.axes * self.radii[:, None], axis=0)
+        return np.stack([self.center - half, self.center + half])
+
+    def reach(self, columns: tuple[int, ...]) -> float:
+        """Return a bound on how far members are from the origin, in these coordinates alone."""
+        spread = (self.axes * self.radii[:, None])[:, columns]
+        return float(np.linalg.norm(self.center[list(columns)]) + np.linalg.norm(spread, 2))
+
+    def facing(self, points: Points) -> Points:
+        """Return the direction of the gradient; along the shortest axis at the centre."""
+        coordinates = (points - self.center) @ self.axes.T
+        gradient = coordinates / np.maximum(self.radii, 1e-12) ** 2
+        shortest = np.eye(self.dimension)[self.radii.argmin()]
+        gradient = np.where((gradient != 0.0).any(axis=-1, keepdims=True), gradient, shortest)
+        return gradient / np.linalg.norm(gradient, axis=-1, keepdims=True) @ self.axes
+
+    def grow(self, r: float) -> Self:
+        """Return the ellipsoid with every radius `r` longer (which keeps it an ellipsoid)."""
+        return replace(self, radii=self.radii + r)
+
+    def shrink(self, r: float) -> Self:
+        """Return the largest scaled copy that stays at least `r` inside, or the centre alone."""
+        least = float(self.radii.min())
+        scale = max(1.0 - r / least, 0.0) if least > 0.0 else 1.0
+        return replace(self, radii=scale * self.radii)
+
+    def surface(self, detail: int = 2) -> Surface:
+        """Return triangles between 2 · 4ᵈᵉᵗᵃⁱˡ points or so of the boundary, in 3-D."""
+        sphere = sphere_surface(detail)
+        vertices = (sphere.vertices * self.radii) @ self.axes + self.center
+        return Surface(vertices, sphere.triangles)
+
+    @property
+    def measure(self) -> float:
+        """The volume in the chart (area in 2-D), 0 if thin."""
+        if self.radii.min() <= THIN:
+            return 0.0
+        return float(self.radii.prod() * (4.0 / 3.0 if self.dimension == 3 else 1.0) * np.pi)
+
+    def scatter(self, n: int, rng: np.random.Generator) -> Points:
+        """Return `n` members, uniform in the chart; in its own dimensions where thin."""
+        thick = self.radii > THIN
+        ball = np.zeros((n, self.dimension))
+        if thick.any():
+            direction = rng.normal(size=(n, int(thick.sum())))
+            direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+            ball[:, thick] = direction * rng.random((n, 1)) ** (1.0 / thick.sum())
+        return (ball * self.radii) @ self.axes + self.center
+
+
+def sphere_surface(detail: int) -> Surface:
+    """Return the unit sphere as triangles: an octahedron whose edges are halved `detail` times."""
+    vertices = np.concatenate([np.eye(3), -np.eye(3)])
+    triangles = np.array(
+        [[0, 1, 2], [1, 3, 2], [3, 4, 2], [4, 0, 2], [1, 0, 5], [3, 1, 5], [4, 3, 5], [0, 4, 5]]
+    )
+    for _ in range(detail):
+        edges = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]], axis=-1)
+        pairs, number = np.unique(edges.reshape(-1, 2), axis=0, return_inverse=True)
+        middles = vertices[pairs].sum(axis=1)
+        ab, bc, ca = (number.reshape(-1, 3) + len(vertices)).T
+        a, b, c = triangles.T
+        vertices = np.concatenate([vertices, middles / np.linalg.norm(middles, axis=1)[:, None]])
+        triangles = np.concatenate(
+            [np.stack(t, axis=1) for t in ((a, ab, ca), (b, bc, ab), (c, ca, bc), (ab, bc, ca))]
+        )
+    return Surface(vertices, triangles)
+
+
+def smallest_ellipsoid(points: Points, gap: float = 1e-7) -> tuple[Points, Floats]:
+    """Return centre and matrix of squared radii of the least ellipsoid around spanning points.
+
+    Khachiyan's method with away steps, on the corners of the hull, until the volume is within
+    `gap` of the least; then scaled so that every point is inside.
+    """
+    corners = points
+    if points.shape[1] > 1:
+        from scipy.spatial import ConvexHull
+
+        corners = points[ConvexHull(points, qhull_options="QJ").vertices]
+    n, d = corners.shape
+    lifted = np.concatenate([corners, np.ones((n, 1))], axis=1)
+    weights = np.full(n, 1.0 / n)
+    for _ in range(100_000):
+        spread = lifted.T @ (weights[:, None] * lifted)
+        far = np.einsum("ni,ni->n", lifted, np.linalg.solve(spread, lifted.T).T)
+        worst = int(far.argmax())
+        held = np.where(weights > 0.0, far, np.inf)
+        least = int(held.argmin())
+        up, down = far[worst] - (d + 1), (d + 1) - far[least]
+        if max(up, down) <= gap * (d + 1):
+            break
+        chosen, most = (worst, 1.0) if up >= down else (least, -1.0)
+        step = (far[chosen] - (d + 1)) / ((d + 1) * (far[chosen] - 1.0))
+        if most < 0.0:
+            step = max(step, -weights[chosen] / (1.0 - weights[chosen]))
+        weights *= 1.0 - step
+        weights[chosen] = max(weights[chosen] + step, 0.0)
+    center = weights @ corners
+    matrix = d * (corners.T @ (weights[:, None] * corners) - np.outer(center, center))
+    offsets = points - center
+    level = np.einsum("ni,ni->n", offsets, np.linalg.solve(matrix, offsets.T).T).max()
+    return center, matrix * max(float(level), 1.0)

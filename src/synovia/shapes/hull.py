@@ -1,0 +1,92 @@
+"""Convex hulls of a few corners, of any thickness: triangles, volume, uniform samples."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+
+from ..arrays import Floats, Points, Scalars
+from .convex import Surface
+
+THIN = 1e-9  # extents up to this, in radians, count as none
+
+
+def corners_of(axes: Floats, low: Floats, high: Floats) -> Points:
+    """Return the vertices of the polytope low <= axes · x <= high: (v, d), d = 2 or 3."""
+    d = axes.shape[1]
+    planes = np.concatenate([axes, axes])
+    offsets = np.concatenate([low, high])
+    picks = np.array(list(combinations(range(len(planes)), d)))
+    matrices = planes[picks]
+    usable = np.abs(np.linalg.det(matrices)) > 1e-9
+    meets = np.linalg.solve(matrices[usable], offsets[picks[usable]][..., None])[..., 0]
+    along = meets @ axes.T
+    slack = 1e-9 * (1.0 + np.abs(offsets).max())
+    return _distinct(meets[((along >= low - slack) & (along <= high + slack)).all(axis=1)])
+
+
+def _distinct(points: Points) -> Points:
+    _, first = np.unique(np.round(points / (10 * THIN)), axis=0, return_index=True)
+    return points[np.sort(first)]
+
+
+def flatten(corners: Points) -> tuple[Points, Points, Floats]:
+    """Return corners in the r dimensions they span, and origin (d,) and basis (r, d) to go back."""
+    origin = corners.mean(axis=0)
+    _, sizes, basis = np.linalg.svd(corners - origin, full_matrices=False)
+    basis = basis[sizes > THIN * math.sqrt(len(corners))]
+    return (corners - origin) @ basis.T, origin, basis
+
+
+def simplices_of(flat: Points) -> Points:
+    """Return simplices (n, r + 1, r) that fill the hull of points spanning r = 1 … 3 dimensions."""
+    if flat.shape[1] == 1:
+        return np.array([[[flat.min()], [flat.max()]]])
+    from scipy.spatial import Delaunay
+
+    return np.asarray(flat[Delaunay(flat, qhull_options="QJ").simplices])
+
+
+def sizes_of(simplices: Points) -> Scalars:
+    """Return the length, area or volume of each simplex."""
+    edges = simplices[:, 1:] - simplices[:, :1]
+    return np.abs(np.linalg.det(edges)) / math.factorial(edges.shape[-1])
+
+
+def measure_of(corners: Points) -> float:
+    """Return the hull's volume (its area in 2-D), 0 if it is thin."""
+    flat, _, basis = flatten(corners)
+    if len(basis) < corners.shape[1]:
+        return 0.0
+    return float(sizes_of(simplices_of(flat)).sum())
+
+
+def scatter_in(corners: Points, n: int, rng: np.random.Generator) -> Points:
+    """Return `n` points, uniform in the hull; in its own dimensions where it is thin."""
+    flat, origin, basis = flatten(corners)
+    if len(basis) == 0:
+        return np.tile(origin, (n, 1))
+    simplices = simplices_of(flat)
+    sizes = sizes_of(simplices)
+    chosen = simplices[rng.choice(len(simplices), size=n, p=sizes / sizes.sum())]
+    weights = rng.dirichlet(np.ones(simplices.shape[1]), size=n)
+    return np.einsum("nk,nkr->nr", weights, chosen) @ basis + origin
+
+
+def surface_of(corners: Points) -> Surface:
+    """Return triangles on the hull of 3-D corners, outwards; a flat hull has both its sides."""
+    flat, _, basis = flatten(corners)
+    if len(basis) < 2:
+        return Surface(corners, np.empty((0, 3), dtype=np.int64))
+    from scipy.spatial import ConvexHull, Delaunay
+
+    if len(basis) == 2:
+        one_side = Delaunay(flat, qhull_options="QJ").simplices
+        return Surface(corners, np.concatenate([one_side, one_side[:, ::-1]]).astype(np.int64))
+    triangles = ConvexHull(corners).simplices.astype(np.int64)
+    a, b, c = (corners[triangles[:, k]] for k in range(3))
+    inward = np.einsum("ti,ti->t", np.cross(b - a, c - a), a - corners.mean(axis=0)) < 0.0
+    triangles[inward] = triangles[inward][:, ::-1]
+    return Surface(corners, triangles)

@@ -1,0 +1,145 @@
+"""Product: a shape for the swing and an interval for the twist, each by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..arrays import Floats, Points
+from .box import Box
+from .convex import Convex, Surface, check_margin, sample_points
+from .ellipsoid import Ellipsoid
+from .hull import THIN
+from .kdop import KDop
+
+SWINGS: dict[str, type[Box] | type[Ellipsoid] | type[KDop]] = {
+    shape.name: shape for shape in (Box, Ellipsoid, KDop)
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Product(Convex):
+    """All points whose first two coordinates are in `swing` and whose third is in [low, high]."""
+
+    swing: Box | Ellipsoid | KDop
+    low: float
+    high: float
+
+    name: ClassVar[str] = "product"
+    charts: ClassVar[tuple[str, ...]] = ("swing-twist",)
+
+    def __post_init__(self) -> None:
+        if self.swing.dimension != 2:
+            raise ValueError(f"Product.swing must be a shape of the plane, got {self.swing}")
+        low, high = float(self.low), float(self.high)
+        if not (np.isfinite([low, high]).all() and low <= high):
+            raise ValueError(f"Product.low must not exceed Product.high, got {low} and {high}")
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+
+    @classmethod
+    def fit(
+        cls, points: Points, *, margin: float = 0.0, swing: str = "ellipsoid", **options: Any
+    ) -> Self:
+        """Return the product around `points`: `swing` names the shape for the first two coordinates.
+
+        Further options go to the fit of that shape.
+        """
+        points, margin = sample_points(points, (3,)), check_margin(margin)
+        if swing not in SWINGS:
+            raise ValueError(f"swing must be one of {', '.join(SWINGS)}, got {swing!r}")
+        plane = SWINGS[swing].fit(points[:, :2], margin=margin, **options)
+        twist = points[:, 2]
+        return cls(plane, float(twist.min()) - margin, float(twist.max()) + margin)
+
+    @property
+    def dimension(self) -> int:
+        return 3
+
+    @cached_property
+    def packed(self) -> Floats:
+        return np.concatenate([[3.0, self.low, self.high], self.swing.packed])
+
+    @property
+    def bounds(self) -> Points:
+        """The least and greatest coordinates in the chart: (2, 3)."""
+        return np.concatenate([self.swing.bounds, [[self.low], [self.high]]], axis=1)
+
+    def reach(self, columns: tuple[int, ...]) -> float:
+        """Return a bound on how far members are from the origin, in these coordinates alone."""
+        across = tuple(c for c in columns if c < 2)
+        swing = self.swing.reach(across) if across else 0.0
+        twist = max(abs(self.low), abs(self.high)) if 2 in columns else 0.0
+        return float(np.hypot(swing, twist))
+
+    def facing(self, points: Points) -> Points:
+        """Return the outward normal of the side or the end, whichever is nearer."""
+        swing, twist = points[..., :2], points[..., 2]
+        below, above = self.low - twist, twist - self.high
+        end = np.zeros((*twist.shape, 3))
+        end[..., 2] = np.where(above >= below, 1.0, -1.0)
+        side = np.concatenate([self.swing.facing(swing), np.zeros((*twist.shape, 1))], axis=-1)
+        nearer_end = np.maximum(below, above) > self.swing.distance(swing)
+        return np.where(nearer_end[..., None], end, side)
+
+    def grow(self, r: float) -> Self:
+        """Return the product with swing and twist grown by `r` radians."""
+        return replace(self, swing=self.swing.grow(r), low=self.low - r, high=self.high + r)
+
+    def shrink(self, r: float) -> Self:
+        """Return the product with swing and twist shrunk by `r`, while members are left."""
+        step = min(r, 0.5 * (self.high - self.low))
+        low = self.low + step
+        return replace(
+            self, swing=self.swing.shrink(r), low=low, high=max(self.high - step, low)
+        )
+
+    def surface(self, detail: int = 2) -> Surface:
+        """Return triangles on the boundary: the outline of the swing, raised from low to high."""
+        outline = self.outline(8 * 2**detail)
+        n = len(outline)
+        middle = outline.mean(axis=0)
+        rings = [np.column_stack([outline, np.full(n, t)]) for t in (self.low, self.high)]
+        ends = [[*middle, self.low], [*middle, self.high]]
+        i, j = np.arange(n), (np.arange(n) + 1) % n
+        sides = np.concatenate([np.stack([i, j, j + n], 1), np.stack([i, j + n, i + n], 1)])
+        bottom = np.stack([j, i, np.full(n, 2 * n)], 1)
+        top = np.stack([i + n, j + n, np.full(n, 2 * n + 1)], 1)
+        return Surface(np.concatenate([*rings, ends]), np.concatenate([sides, bottom, top]))
+
+    def outline(self, n: int) -> Points:
+        """Return points in order around the swing's boundary: its corners, or `n` of an ellipse."""
+        if isinstance(self.swing, Ellipsoid):
+            angle = np.arange(n) * 2.0 * np.pi / n
+            circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+            return (circle * self.swing.radii) @ self.swing.axes + self.swing.center
+        corners = self.swing.corners
+        from_middle = corners - corners.mean(axis=0)
+        return corners[np.argsort(np.arctan2(from_middle[:, 1], from_middle[:, 0]))]
+
+    @property
+    def measure(self) -> float:
+        """The volume in the chart, 0 if thin."""
+        height = self.high - self.low
+        return self.swing.measure * height if height > THIN else 0.0
+
+    def scatter(self, n: int, rng: np.random.Generator) -> Points:
+        """Return `n` members, uniform in the chart."""
+        twist = rng.uniform(self.low, self.high, size=(n, 1))
+        return np.concatenate([self.swing.scatter(n, rng), twist], axis=1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, with the swing's own fields inside."""
+        return {"type": self.name, "swing": self.swing.to_dict(), "low": self.low, "high": self.high}
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Self:
+        """Return the product that `to_dict` wrote, less its `type`."""
+        swing = dict(fields["swing"])
+        kind = swing.pop("type", None)
+        if kind not in SWINGS:
+            raise ValueError(f"swing.type must be one of {', '.join(SWINGS)}, got {kind!r}")
+        return cls(SWINGS[kind].from_dict(swing), fields["low"], fields["high"])

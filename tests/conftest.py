@@ -1,0 +1,61 @@
+"""Fixtures that every contract test shares: each shape, fitted to each cloud of data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracles import CASES, CLOUDS, SEEN, THICK, fitted, placed, queries, random_quats
+
+from synovia.charts import CHARTS
+from synovia.limit import Limit
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(3)
+
+
+@pytest.fixture(params=CASES)
+def case(request):
+    return request.param
+
+
+@pytest.fixture(params=CLOUDS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def shape(case, kind):
+    return fitted(case, kind)
+
+
+@pytest.fixture(params=THICK)
+def thick(case, request):
+    return fitted(case, request.param)
+
+
+@pytest.fixture
+def points(shape):
+    return queries(shape)
+
+
+@pytest.fixture(params=CHARTS)
+def chart(request):
+    return placed(request.param)
+
+
+@pytest.fixture(params=SEEN, ids=" in ".join)
+def limit(request, kind):
+    case, chart = request.param
+    return Limit(placed(chart), fitted(case, kind))
+
+
+@pytest.fixture
+def rotations(limit, rng):
+    """Some legal, some all over, with both signs."""
+    legal = limit.chart.rotations(limit.shape.scatter(200, rng))
+    signs = rng.choice([-1.0, 1.0], size=(200, 1))
+    rotations = np.concatenate([random_quats(400, rng), signs * legal])
+    rotations.flags.writeable = False
+    return rotations

@@ -1,0 +1,236 @@
+"""Made-up data, and slow plain answers that the tests compare with."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+
+from synovia import quat
+from synovia.charts import CHARTS, RotationVector
+from synovia.shapes import SHAPES, Box, Ellipsoid, KDop, Product
+
+EXHAUSTIVE = bool(os.environ.get("SYNOVIA_EXHAUSTIVE"))
+
+# Beside its defaults, a shape is also fitted in these ways.
+OPTIONS = {
+    "box": [{"along": "chart"}],
+    "ellipsoid": [{"by": "volume"}],
+    "kdop": [{"along": "chart"}],
+    "product": [{"swing": "box"}, {"swing": "kdop"}],
+}
+CASES = {
+    " ".join([name, *map(str, options.values())]): (name, options)
+    for name in SHAPES
+    for options in [{}, *OPTIONS.get(name, [])]
+}
+# Every way to fit a shape, with every chart that it works in.
+SEEN = [(case, chart) for case, (name, _) in CASES.items() for chart in SHAPES[name].charts]
+THICK = ("round", "elongated", "tilted", "beyond")
+THIN = ("one", "line", "plane")
+CLOUDS = THICK + THIN
+
+
+def random_quats(n, rng):
+    """Rotations, uniform over all."""
+    q = rng.normal(size=(n, 4))
+    return q / np.linalg.norm(q, axis=1, keepdims=True)
+
+
+def random_frame(rng):
+    """Orthonormal rows, right-handed."""
+    return quat.to_matrix(random_quats(1, rng)[0])
+
+
+@lru_cache(maxsize=None)
+def cloud(kind, n=60, seed=7):
+    """Points in a chart, as samples of a fit; locked."""
+    rng = np.random.default_rng(seed)
+    normal = rng.normal(size=(n, 3))
+    tilt = random_frame(rng)
+    points = {
+        "round": lambda: 0.3 * normal,
+        "elongated": lambda: normal * [0.6, 0.1, 0.02],
+        "tilted": lambda: (normal * [0.5, 0.2, 0.1]) @ tilt + [0.3, -0.2, 0.5],
+        "beyond": lambda: normal * [0.2, 0.2, 0.6] + [0.1, 0.0, 3.3],
+        "one": lambda: np.array([[0.2, -0.1, 0.4]]),
+        "line": lambda: (normal * [0.7, 0.0, 0.0]) @ tilt + [0.1, 0.2, -0.3],
+        "plane": lambda: (normal * [0.7, 0.2, 0.0]) @ tilt + [0.1, 0.2, -0.3],
+    }[kind]()
+    points.flags.writeable = False
+    return points
+
+
+@lru_cache(maxsize=None)
+def fitted(case, kind, margin=0.0):
+    name, options = CASES[case]
+    return SHAPES[name].fit(cloud(kind), margin=margin, **options)
+
+
+def placed(chart):
+    """A chart of this name, about a reference and a bone's axis that are nothing special."""
+    reference = random_quats(1, np.random.default_rng(5))[0]
+    kind = CHARTS[chart]
+    return kind(reference) if kind is RotationVector else kind(reference, np.array([0.6, 0.0, 0.8]))
+
+
+def queries(shape, n=600, seed=11):
+    """Points deep inside, near the boundary, around and far away."""
+    rng = np.random.default_rng(seed)
+    low, high = shape.bounds
+    near = rng.uniform(low - 0.3, high + 0.3, size=(n, 3))
+    far = 6.0 * rng.normal(size=(n // 3, 3))
+    members = shape.scatter(n // 3, rng)
+    rim = shape.project(far)
+    outwards = rim + (far - rim) * 10.0 ** rng.uniform(-12, -1, size=(len(far), 1))
+    points = np.concatenate([near, far, members, rim, outwards])
+    points.flags.writeable = False
+    return points
+
+
+def spanned(points):
+    """In how many dimensions points lie, to 1e-8."""
+    return int((np.linalg.svd(points - points.mean(axis=0))[1] > 1e-8 * len(points) ** 0.5).sum())
+
+
+# Polytopes as A x <= b.
+
+
+def halfspaces(shape):
+    """A (m, d) and b (m,) of a polytope, or None if the shape is not one."""
+    if isinstance(shape, (Box, KDop)):
+        return np.concatenate([shape.axes, -shape.axes]), np.concatenate([shape.high, -shape.low])
+    if isinstance(shape, Product) and halfspaces(shape.swing) is not None:
+        A, b = halfspaces(shape.swing)
+        zero = np.zeros((len(A), 1))
+        ends = [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]
+        return np.concatenate([np.hstack([A, zero]), ends]), np.append(b, [shape.high, -shape.low])
+    return None
+
+
+def vertices(A, b, slack=1e-10):
+    """All points where planes meet and no other plane cuts them off."""
+    d = A.shape[1]
+    picks = np.array(list(combinations(range(len(A)), d)))
+    picks = picks[np.abs(np.linalg.det(A[picks])) > 1e-7]
+    meets = np.linalg.solve(A[picks], b[picks][..., None])[..., 0]
+    meets = meets[(meets @ A.T <= b + slack).all(axis=1)]
+    _, first = np.unique(np.round(meets, 13), axis=0, return_index=True)
+    return meets[first]
+
+
+def support(shape, directions):
+    """The greatest inner product of any member with each direction."""
+    if isinstance(shape, Ellipsoid):
+        across = directions @ shape.axes.T * shape.radii
+        return np.linalg.norm(across, axis=-1) + directions @ shape.center
+    if isinstance(shape, Product):
+        twist = directions[..., 2]
+        ends = np.maximum(twist * shape.low, twist * shape.high)
+        return support(shape.swing, directions[..., :2]) + ends
+    planes = halfspaces(shape)
+    if planes is None:  # a shape this file does not know: members stand for all
+        members = shape.scatter(2000, np.random.default_rng(0))
+        return (directions @ members.T).max(axis=-1)
+    best = np.full(directions.shape[:-1], -np.inf)
+    for vertex in vertices(*planes):
+        np.maximum(best, directions @ vertex, out=best)
+    return best
+
+
+def nearest_by_faces(A, b, point):
+    """The nearest point of A x <= b: try every face, edge and vertex."""
+    best, least = None, np.inf
+    if (A @ point <= b + 1e-12).all():
+        return point
+    for size in range(1, A.shape[1] + 1):
+        picks = np.array(list(combinations(range(len(A)), size)))
+        N = A[picks]
+        gram = N @ np.swapaxes(N, 1, 2)
+        usable = np.linalg.det(gram) > 1e-12
+        N, gram, offsets = N[usable], gram[usable], b[picks][usable]
+        excess = N @ point - offsets
+        step = np.linalg.solve(gram, excess[..., None])[..., 0]
+        feet = point - np.einsum("ms,msi->mi", step, N)
+        feet = feet[(feet @ A.T <= b + 1e-10).all(axis=1)]
+        lengths = np.linalg.norm(feet - point, axis=1)
+        if len(feet) and lengths.min() < least:
+            best, least = feet[lengths.argmin()], lengths.min()
+    return best
+
+
+def nearest_by_nnls(A, b, point):
+    """The nearest point of A x <= b by Lawson and Hanson's least distance programming."""
+    from scipy.optimize import nnls
+
+    # x = point + y: minimise |y| with -A y >= A point - b.
+    G, h = -A, A @ point - b
+    E = np.vstack([G.T, h])
+    f = np.append(np.zeros(A.shape[1]), 1.0)
+    u, _ = nnls(E, f)
+    r = E @ u - f
+    return point - r[:-1] / r[-1]
+
+
+def nearest_in_ellipsoid(shape, points):
+    """The nearest point of an ellipsoid: bisect Lagrange's multiplier in long doubles."""
+    axes, radii = shape.axes.astype(np.longdouble), shape.radii.astype(np.longdouble)
+    y = (points - shape.center).astype(np.longdouble) @ axes.T
+    low = np.zeros(len(y), np.longdouble)
+    high = radii.max() * np.sqrt((y * y).sum(axis=1)) + np.longdouble(1e-300)
+
+    def level(t):
+        bottom = radii**2 + t[:, None]
+        share = np.divide(radii * y, bottom, out=np.zeros_like(bottom), where=bottom > 0)
+        return (share * share).sum(axis=1)
+
+    inside = ((np.abs(y) <= radii) | (radii > 0)).all(axis=1) & (level(low) <= 1)
+    for _ in range(300):
+        middle = (low + high) / 2
+        beyond = level(middle) > 1
+        low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
+    bottom = radii**2 + high[:, None]
+    foot = np.divide(radii**2 * y, bottom, out=np.zeros_like(bottom), where=bottom > 0)
+    foot = np.where(inside[:, None], y, foot)
+    return (foot @ axes).astype(float) + shape.center
+
+
+def nearest(shape, points):
+    """The nearest member of each point, by slow means."""
+    if isinstance(shape, Ellipsoid):
+        return nearest_in_ellipsoid(shape, points)
+    if isinstance(shape, Product):
+        swing = nearest(shape.swing, points[:, :2])
+        return np.column_stack([swing, np.clip(points[:, 2], shape.low, shape.high)])
+    A, b = halfspaces(shape)
+    outside = (points @ A.T > b).any(axis=1)
+    result = points.copy()
+    result[outside] = [nearest_by_nnls(A, b, point) for point in points[outside]]
+    return result
+
+
+# Limits, cover by cover.
+
+
+def over_covers(limit, rotations):
+    """Distance, projected rotation, and whether a second cover is as near, by NumPy alone."""
+    covers = np.stack(limit.covers(rotations))
+    distances = np.stack([limit.shape.distance(cover) for cover in covers])
+    best = distances.argmin(axis=0)
+    each = np.arange(len(rotations))
+    projected = limit.chart.rotations(limit.shape.project(covers[best, each]))
+    ordered = np.sort(distances, axis=0)
+    tied = ordered[1] - ordered[0] < 1e-7
+    return ordered[0], projected, tied
+
+
+def followed(chart, rotations):
+    """A path in the chart: at each step the nearest of many covers to the point before."""
+    points = chart.points(rotations)
+    path = [points[0]]
+    for point in points[1:]:
+        covers = np.stack(chart.shifts(point, 4))
+        path.append(covers[np.linalg.norm(covers - path[-1], axis=-1).argmin()])
+    return np.stack(path)

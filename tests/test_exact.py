@@ -1,0 +1,202 @@
+"""Projections are the nearest points, to the last digits: conditions of optimality, and slow solvers."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import oracles
+import pytest
+from oracles import (
+    CASES,
+    EXHAUSTIVE,
+    SEEN,
+    cloud,
+    fitted,
+    halfspaces,
+    placed,
+    random_frame,
+    random_quats,
+    support,
+)
+
+from synovia.arrays import TOLERANCE
+from synovia.charts import RotationVector
+from synovia.limit import Limit
+from synovia.shapes import Box, Ellipsoid, KDop, Product
+
+MANY = 10**6 if EXHAUSTIVE else 10**5
+SOLVED = 10**4 if EXHAUSTIVE else 2000
+TRIED = 500 if EXHAUSTIVE else 60
+
+RADII = [
+    (1.0, 0.5, 0.2),
+    (0.7, 0.7, 0.7),
+    (1.0, 0.5, 1e-3),
+    (1.0, 0.5, 1e-6),
+    (1.0, 0.5, 1e-12),
+    (1.0, 0.5, 0.0),
+    (1.0, 1e-3, 1e-3),
+    (1.0, 1e-6, 1e-12),
+    (1.0, 1e-12, 0.0),
+    (1.0, 0.0, 0.0),
+    (0.0, 0.0, 0.0),
+    (3.0, 1e-3, 1e-9),
+]
+
+
+def flat_ellipsoid(radii):
+    rng = np.random.default_rng(1)
+    return Ellipsoid(np.array([0.1, -0.2, 0.3]), np.array(radii), random_frame(rng))
+
+
+def needle(widths):
+    low = np.array([-0.4, 0.1, -0.2])
+    return Box(low, low + widths, random_frame(np.random.default_rng(2)))
+
+
+def many_axes(k, kind):
+    axes = np.random.default_rng(3).normal(size=(k, 3))
+    return KDop.fit(cloud(kind), axes=axes)
+
+
+def close_axes(angle):
+    """A roof so flat that its two sides are almost one."""
+    tilts = np.array([0.0, angle, 0.3 * angle])
+    roof = np.stack([np.sin(tilts), np.zeros(3), np.cos(tilts)], axis=1)
+    axes = np.concatenate([np.eye(3), roof])
+    return KDop(axes, np.full(6, -1.0), np.array([1.0, 1.0, 0.6, 0.5, 0.5 + 0.2 * angle, 0.5]))
+
+
+SPECIAL = {
+    **{f"ellipsoid {radii}": lambda radii=radii: flat_ellipsoid(radii) for radii in RADII},
+    "needle": lambda: needle([1.0, 1e-9, 1e-12]),
+    "blade": lambda: needle([1.0, 0.5, 0.0]),
+    "dot": lambda: needle([0.0, 0.0, 0.0]),
+    "kdop of a plane": lambda: fitted("kdop", "plane"),
+    "kdop of a line": lambda: fitted("kdop", "line"),
+    "kdop of a line along the chart": lambda: fitted("kdop chart", "line"),
+    "kdop of one": lambda: fitted("kdop", "one"),
+    "kdop of 25 axes": lambda: many_axes(25, "tilted"),
+    "kdop of 25 axes, plane": lambda: many_axes(25, "plane"),
+    "kdop of 60 axes": lambda: many_axes(60, "round"),
+    "kdop of a thin plane": lambda: fitted("kdop", "plane").grow(1e-7),
+    "kdop of close axes": lambda: close_axes(1e-2),
+    "kdop of very close axes": lambda: close_axes(1e-4),
+    "flat product": lambda: fitted("product", "plane"),
+    "product with a flat swing": lambda: Product(
+        Ellipsoid(np.zeros(2), np.array([0.8, 1e-9]), np.eye(2)), -0.3, 0.3
+    ),
+}
+EXACT = {**{case: lambda case=case: fitted(case, "tilted") for case in CASES}, **SPECIAL}
+
+
+@lru_cache(maxsize=None)
+def made(name):
+    return EXACT[name]()
+
+
+@pytest.fixture(params=EXACT)
+def shape(request):
+    return made(request.param)
+
+
+@lru_cache(maxsize=None)
+def turned(n):
+    """The points of random rotations, some of them in farther covers."""
+    rng = np.random.default_rng(n)
+    points = RotationVector().points(random_quats(n, rng))
+    points[::7] *= 3.0
+    points.flags.writeable = False
+    return points
+
+
+def lengths(vectors):
+    return np.linalg.norm(vectors, axis=-1)
+
+
+@pytest.mark.exhaustive
+def test_no_projection_is_outside(shape):
+    feet = shape.project(turned(MANY))
+    assert shape.distance(feet).max() <= TOLERANCE
+    planes = halfspaces(shape)
+    if planes is not None:
+        A, b = planes
+        assert max((feet @ a - c).max() for a, c in zip(A, b, strict=True)) <= TOLERANCE
+
+
+@pytest.mark.exhaustive
+def test_no_member_lies_beyond_the_foot(shape):
+    # (point - foot) · (member - foot) <= 0 for all members: so the foot is the nearest.
+    # The square of the foot's error is at most what is left, so 1e-13 leaves 3e-7.
+    points = turned(MANY)
+    moves = points - (feet := shape.project(points))
+    outside = lengths(moves) > 0.0
+    moves, feet = moves[outside], feet[outside]
+    beyond = support(shape, moves) - (moves * feet).sum(axis=1)
+    assert outside.sum() > MANY // 2
+    assert beyond.max() < 1e-13 * 100.0
+    assert (beyond / lengths(moves)).max() < TOLERANCE
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("radii", [radii for radii in RADII if min(radii) >= 1e-3], ids=str)
+def test_the_foot_is_on_the_surface_and_the_move_along_its_gradient(radii):
+    shape = flat_ellipsoid(radii)
+    points = turned(MANY)
+    feet = shape.project(points)
+    outside = shape.distance(points) > TOLERANCE
+    foot = (feet - shape.center)[outside] @ shape.axes.T / shape.radii
+    move = (points - feet)[outside] @ shape.axes.T
+    assert np.abs(lengths(foot) - 1.0).max() < 1e-9
+    gradient = foot / shape.radii
+    gradient /= lengths(gradient)[:, None]
+    across = lengths(np.cross(move, gradient)) / lengths(move)
+    # Rounding of the foot, 1e-16 or so, turns the gradient by that over the squared radius.
+    assert across.max() < 1e-9 + 1e-14 / min(radii) ** 2
+    assert ((move * gradient).sum(axis=1) > 0.0).all()
+
+
+@pytest.mark.exhaustive
+def test_the_move_is_made_of_normals_of_faces_it_ends_on(shape):
+    from scipy.optimize import nnls
+
+    if (planes := halfspaces(shape)) is None:
+        return
+    A, b = planes
+    points = turned(SOLVED)
+    feet = shape.project(points)
+    for point, foot in zip(points, feet, strict=True):
+        move = point - foot
+        if not move.any():
+            continue
+        active = np.abs(A @ foot - b) <= TOLERANCE
+        _, left = nnls(A[active].T, move)
+        assert left <= 1e-9 * max(1.0, np.linalg.norm(move))
+
+
+@pytest.mark.exhaustive
+def test_a_slow_solver_finds_the_same_foot(shape):
+    points = turned(SOLVED)
+    assert lengths(shape.project(points) - oracles.nearest(shape, points)).max() < 1e-6
+
+
+@pytest.mark.exhaustive
+def test_trying_every_face_edge_and_corner_finds_the_same_foot(shape):
+    planes = halfspaces(shape)
+    if planes is None or len(planes[0]) > 30:
+        return
+    points = turned(TRIED)
+    best = np.stack([oracles.nearest_by_faces(*planes, point) for point in points])
+    assert lengths(shape.project(points) - best).max() < 1e-6
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("case", "chart"), SEEN)
+@pytest.mark.parametrize("kind", ["tilted", "beyond", "plane"])
+def test_no_projected_rotation_is_illegal(case, chart, kind):
+    limit = Limit(placed(chart), fitted(case, kind))
+    rotations = random_quats(MANY, np.random.default_rng(8))
+    projected = limit.project(rotations)
+    assert limit.distance(projected).max() <= TOLERANCE
+    assert np.abs(lengths(projected) - 1.0).max() < 1e-12
