@@ -231,6 +231,6 @@ def followed(chart, rotations):
     points = chart.points(rotations)
     path = [points[0]]
     for point in points[1:]:
-        covers = np.stack(chart.shifts(point, 4))
+        covers = np.stack(chart.shifts(point, 2 + int(np.abs(path[-1]).max() / 6.0)))
         path.append(covers[np.linalg.norm(covers - path[-1], axis=-1).argmin()])
     return np.stack(path)

@@ -200,3 +200,17 @@ def test_no_projected_rotation_is_illegal(case, chart, kind):
     projected = limit.project(rotations)
     assert limit.distance(projected).max() <= TOLERANCE
     assert np.abs(lengths(projected) - 1.0).max() < 1e-12
+
+
+@pytest.mark.parametrize("angle", [1e-2, 1e-5, 1e-7, 1e-9, 1e-11])
+def test_a_wedge_may_be_as_sharp_as_you_like(angle):
+    # z <= 0 and z >= angle · x, so x <= 0: the two faces are almost opposite.
+    axes = np.concatenate([np.eye(3), [[np.sin(angle), 0.0, -np.cos(angle)]]])
+    shape = KDop(axes, [-1.0, -1.0, -1.0, -3.0], [1.0, 1.0, 0.0, 0.0])
+    points = turned(SOLVED)
+    feet = shape.project(points)
+    assert max((feet @ a - c).max() for a, c in zip(*halfspaces(shape), strict=True)) <= TOLERANCE
+    if angle <= 1e-7:
+        flat = np.clip(points, [-1.0, -1.0, 0.0], [0.0, 1.0, 0.0])
+        # Below 1e-10 the edge is beyond what numbers can tell; the faces still hold.
+        assert angle < 1e-10 or lengths(feet - flat).max() < 1e-6

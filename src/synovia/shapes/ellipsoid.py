@@ -101,11 +101,15 @@ class Ellipsoid(Convex):
         return float(np.linalg.norm(self.center[list(columns)]) + np.linalg.norm(spread, 2))
 
     def facing(self, points: Points) -> Points:
-        """Return the direction of the gradient; along the shortest axis at the centre."""
+        """Return the direction of the gradient; along the shortest axis at the centre, or if flat."""
         coordinates = (points - self.center) @ self.axes.T
         gradient = coordinates / np.maximum(self.radii, 1e-12) ** 2
-        shortest = np.eye(self.dimension)[self.radii.argmin()]
-        gradient = np.where((gradient != 0.0).any(axis=-1, keepdims=True), gradient, shortest)
+        least = int(self.radii.argmin())
+        shortest = np.eye(self.dimension)[least]
+        flat = bool(self.radii[least] <= THIN)
+        sloping = (gradient != 0.0).any(axis=-1, keepdims=True) & (not flat)
+        shortest = np.where(coordinates[..., least, None] < 0.0, -shortest, shortest)
+        gradient = np.where(sloping, gradient, shortest)
         return gradient / np.linalg.norm(gradient, axis=-1, keepdims=True) @ self.axes
 
     def grow(self, r: float) -> Self:

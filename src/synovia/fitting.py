@@ -1,0 +1,164 @@
+"""From the takes of one joint to its limit: trim, refer to the mean, choose the margin, fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+
+from .arrays import Ints, Quats, Scalars, Vectors
+from .clip import Clip
+from .limit import Limit
+from .sampling import SHARE, Take, Trimmed, flips, thin, trim
+
+WIDEST = np.radians(90.0)
+"""The largest margin, in radians, that is tried for the rejection asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """How to fit: see `LimitModel.fit` for what the fields mean."""
+
+    shape: str = "kdop"
+    chart: str = "swing-twist"
+    margin: float = 0.05
+    reject: float | None = None
+    trim: float = SHARE
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.reject is not None and not 0.0 < self.reject < 1.0:
+            raise ValueError(f"reject must be a share between 0 and 1, got {self.reject}")
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Thinned observations of one joint in one clip: frames by number, and rotations (n, 4)."""
+
+    clip: str
+    performer: str
+    frames: Ints
+    rotations: Quats
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A joint's limit, what was dropped on the way, and the margin that was used."""
+
+    limit: Limit
+    trimmed: Trimmed
+    margin: float
+    rejected: float | None
+    """The share of held-out frames outside, where a rejection was asked for."""
+
+
+def fit_joint(
+    takes: Sequence[Take], recipe: Recipe, *, reference: Quats | None, axis: Vectors
+) -> Fitted:
+    """Return the limit of one joint around what can be believed of its takes."""
+    trimmed = trim(takes, recipe.trim)
+    margin, rejected = recipe.margin, None
+    if recipe.reject is not None:
+        margin, rejected = margin_for(takes, recipe, reference=reference, axis=axis)
+    paths = _kept_paths(takes, trimmed)
+    limit = _limit_of(paths, recipe, margin, reference, axis)
+    return Fitted(limit, trimmed, margin, rejected)
+
+
+def margin_for(
+    takes: Sequence[Take], recipe: Recipe, *, reference: Quats | None, axis: Vectors
+) -> tuple[float, float]:
+    """Return the margin, in radians, for the rejection asked for, and the rejection it gives.
+
+    Each performer is left out in turn (each clip, where there is one performer), and their frames,
+    flips aside, are held against the limit of the others; the mean share outside counts.
+    """
+    held_out = [
+        (_limit_of(_kept_paths(rest, trim(rest, recipe.trim)), recipe, 0.0, reference, axis), left)
+        for rest, left in _leave_one_out(takes)
+    ]
+    low, high = 0.0, WIDEST
+    if _rejection(held_out, high) > recipe.reject:
+        return high, _rejection(held_out, high)
+    if _rejection(held_out, low) <= recipe.reject:
+        return low, _rejection(held_out, low)
+    for _ in range(16):
+        middle = 0.5 * (low + high)
+        if _rejection(held_out, middle) <= recipe.reject:
+            high = middle
+        else:
+            low = middle
+    return high, _rejection(held_out, high)
+
+
+def observed(takes: Sequence[Take], fitted: Fitted, *, cell: float = 0.05) -> tuple[Sample, ...]:
+    """Return the believed rotations of each take, one in each cell of `cell` radians."""
+    samples = []
+    for take, kept in zip(takes, fitted.trimmed.kept, strict=True):
+        frames = np.flatnonzero(kept)
+        if len(frames) == 0:
+            continue
+        frames = frames[thin(fitted.limit.chart.points(take.rotations[frames]), cell=cell)]
+        samples.append(Sample(take.clip, take.performer, frames, take.rotations[frames]))
+    return tuple(samples)
+
+
+def invented_first_frame(clip: Clip) -> bool:
+    """Tell whether the clip starts with a pose nobody performed, as CMU's T-poses.
+
+    That is so when, for a quarter of the joints that move at all, the first step is a jump.
+    """
+    rotations = clip.pose.rotations
+    if clip.frames < 3:
+        return False
+    moving = np.flatnonzero((np.abs(np.diff(rotations, axis=0)) > 1e-6).any(axis=(0, 2)))
+    jumps = [flips(rotations[:, joint], clip.frame_time)[0] for joint in moving]
+    return len(jumps) >= 3 and sum(jumps) >= 0.25 * len(jumps)
+
+
+def _kept_paths(takes: Sequence[Take], trimmed: Trimmed) -> list[Quats]:
+    return [take.rotations[kept] for take, kept in zip(takes, trimmed.kept, strict=True)]
+
+
+def _limit_of(
+    paths: Sequence[Quats], recipe: Recipe, margin: float, reference: Quats | None, axis: Vectors
+) -> Limit:
+    return Limit.fit(
+        [path for path in paths if len(path)],
+        recipe.shape,
+        recipe.chart,
+        margin=margin,
+        reference=reference,
+        axis=axis,
+        **recipe.options,
+    )
+
+
+def _leave_one_out(takes: Sequence[Take]) -> Iterator[tuple[list[Take], list[Take]]]:
+    by_performer = len({take.performer for take in takes}) > 1
+    groups = [take.performer if by_performer else take.clip for take in takes]
+    if len(set(groups)) < 2:
+        raise ValueError(
+            "a rejection can be asked for only with two clips or more, since each is left out in "
+            f"turn; got {len(set(groups))}"
+        )
+    for group in dict.fromkeys(groups):
+        left = [take for take, name in zip(takes, groups, strict=True) if name == group]
+        yield [take for take in takes if take not in left], left
+
+
+def _rejection(held_out: Sequence[tuple[Limit, list[Take]]], margin: float) -> float:
+    shares = []
+    for limit, left in held_out:
+        wider = replace(limit, shape=limit.shape.grow(margin))
+        outside: list[Scalars] = [
+            ~wider.contains(take.rotations[~flips(take.rotations, take.frame_time)])
+            for take in left
+        ]
+        shares.append(float(np.concatenate(outside).mean()))
+    return float(np.mean(shares))
+
+

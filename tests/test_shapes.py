@@ -1,0 +1,269 @@
+"""What is peculiar to one shape; what all share is in test_contract."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracles import cloud, random_frame, spanned
+
+from synovia.shapes import SHAPES, Box, Ellipsoid, KDop, Product
+
+EYE = np.eye(3)
+SKEWED = np.array([[1.0, 0.1, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+
+
+def test_the_registry_knows_every_shape_by_its_own_name():
+    assert all(name == kind.name for name, kind in SHAPES.items())
+    assert set(SHAPES) >= {"box", "ellipsoid", "kdop", "product"}
+
+
+# Box.
+
+
+def test_a_box_clamps_each_coordinate():
+    box = Box([-1.0, -2.0, 0.0], [1.0, 2.0, 0.5], EYE)
+    assert box.project([3.0, -5.0, 0.2]).tolist() == [1.0, -2.0, 0.2]
+    assert box.distance([4.0, 6.0, 0.2]) == pytest.approx(5.0)
+    assert box.distance([0.0, 0.0, 0.1]) == pytest.approx(-0.1)
+    assert box.measure == pytest.approx(4.0)
+
+
+def test_a_box_follows_the_data_or_the_chart():
+    tilted = cloud("tilted")
+    assert np.array_equal(Box.fit(tilted, along="chart").axes, EYE)
+    assert Box.fit(tilted).measure < Box.fit(tilted, along="chart").measure
+    with pytest.raises(ValueError, match="along must be 'data' or 'chart', got 'up'"):
+        Box.fit(tilted, along="up")
+
+
+def test_principal_axes_are_right_handed_and_sorted():
+    shape = Box.fit(cloud("elongated"))
+    assert np.linalg.det(shape.axes) == pytest.approx(1.0)
+    assert (np.diff(shape.high - shape.low) < 0.0).all()
+
+
+def test_a_box_shrinks_to_its_middle_at_most():
+    box = Box([0.0, 0.0, 0.0], [2.0, 0.2, 0.0], EYE).shrink(0.5)
+    assert box.low.tolist() == [0.5, 0.1, 0.0]
+    assert box.high.tolist() == [1.5, 0.1, 0.0]
+
+
+@pytest.mark.parametrize("kind", [Box, KDop])
+def test_low_must_not_exceed_high(kind):
+    with pytest.raises(ValueError, match=f"{kind.__name__}.low must not exceed"):
+        kind(axes=EYE, low=[0.0, 0.0, 1.0], high=[1.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize("axes", [2.0 * EYE, SKEWED, np.zeros((3, 3))])
+def test_axes_of_boxes_and_ellipsoids_must_be_orthonormal(axes):
+    with pytest.raises(ValueError, match="Box.axes must be orthonormal"):
+        Box(np.zeros(3), np.ones(3), axes)
+    with pytest.raises(ValueError, match="Ellipsoid.axes must be orthonormal"):
+        Ellipsoid(np.zeros(3), np.ones(3), axes)
+
+
+def test_fields_must_have_the_right_shape_and_be_finite():
+    with pytest.raises(ValueError, match=r"Box.high must have shape \(3\), got \(2,\)"):
+        Box(np.zeros(3), np.ones(2), EYE)
+    with pytest.raises(ValueError, match="Box.low must have 2 or 3 numbers, got 4"):
+        Box(np.zeros(4), np.ones(4), np.eye(4))
+    with pytest.raises(ValueError, match=r"Box.axes must have shape \(3, 3\)"):
+        Box(np.zeros(3), np.ones(3), np.eye(2))
+    with pytest.raises(ValueError, match="Box.low must be finite"):
+        Box([0.0, np.nan, 0.0], np.ones(3), EYE)
+    with pytest.raises(ValueError, match="Ellipsoid.radii must be finite"):
+        Ellipsoid(np.zeros(3), [1.0, np.inf, 1.0], EYE)
+    with pytest.raises(ValueError, match="Ellipsoid.center must have 2 or 3 numbers"):
+        Ellipsoid(np.zeros(1), np.ones(1), np.eye(1))
+    with pytest.raises(ValueError, match="Box.low must be numbers"):
+        Box(["a", "b", "c"], np.ones(3), EYE)
+
+
+# Ellipsoid.
+
+
+def test_a_round_ellipsoid_is_a_ball(rng):
+    ball = Ellipsoid(np.ones(3), np.full(3, 0.5), random_frame(rng))
+    points = 3.0 * rng.normal(size=(500, 3))
+    length = np.linalg.norm(points - 1.0, axis=1)
+    assert np.allclose(ball.distance(points), length - 0.5, atol=1e-12)
+    assert ball.distance(np.ones(3)) == -0.5
+
+
+def test_the_smallest_ellipsoid_of_a_box_s_corners():
+    corners = np.array(np.meshgrid([-1, 1], [-2, 2], [-3, 3])).reshape(3, -1).T / 10.0
+    shape = Ellipsoid.fit(corners, by="volume")
+    assert np.allclose(np.sort(shape.radii), np.sqrt(3.0) * np.array([0.1, 0.2, 0.3]), atol=1e-6)
+    assert np.allclose(shape.center, 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["round", "elongated", "tilted", "beyond"])
+def test_by_volume_is_smaller_and_no_scaled_copy_is_smaller_still(kind):
+    points = cloud(kind)
+    shape = Ellipsoid.fit(points, by="volume")
+    assert shape.measure <= Ellipsoid.fit(points).measure * (1.0 + 1e-6)
+    level = np.linalg.norm((points - shape.center) @ shape.axes.T / shape.radii, axis=1)
+    # The smallest touches at least four points that are not in a plane.
+    touching = points[level > 1.0 - 1e-3]
+    assert len(touching) >= 4
+    assert spanned(touching) == 3
+
+
+@pytest.mark.parametrize(("kind", "dimensions"), [("one", 0), ("line", 1), ("plane", 2)])
+def test_by_volume_takes_flat_data(kind, dimensions):
+    shape = Ellipsoid.fit(cloud(kind), by="volume")
+    assert (shape.radii > 1e-9).sum() == dimensions
+    assert shape.contains(cloud(kind)).all()
+
+
+def test_by_must_be_known():
+    with pytest.raises(ValueError, match="by must be 'spread' or 'volume', got 'luck'"):
+        Ellipsoid.fit(cloud("round"), by="luck")
+
+
+def test_radii_must_not_be_negative():
+    with pytest.raises(ValueError, match="Ellipsoid.radii must be at least 0"):
+        Ellipsoid(np.zeros(3), [1.0, -0.1, 1.0], EYE)
+
+
+def test_a_flat_ellipsoid_presses_points_flat(rng):
+    disc = Ellipsoid(np.zeros(3), [1.0, 1.0, 0.0], EYE)
+    assert disc.project([0.3, 0.4, 2.0]) == pytest.approx([0.3, 0.4, 0.0], abs=1e-15)
+    assert disc.project([3.0, 4.0, 2.0]) == pytest.approx([0.6, 0.8, 0.0], abs=1e-14)
+    assert abs(disc.normal([0.3, 0.4, 0.0])[2]) == pytest.approx(1.0)
+
+
+# KDop.
+
+
+def test_a_kdop_has_26_faces_or_as_many_as_axes_are_given():
+    assert KDop.fit(cloud("round")).axes.shape == (13, 3)
+    assert KDop.fit(cloud("round")[:, :2]).axes.shape == (8, 2)
+    assert KDop.fit(cloud("round"), axes=2.0 * EYE).axes.shape == (3, 3)
+
+
+def test_a_kdop_of_three_axes_is_a_box(rng):
+    points = 2.0 * rng.normal(size=(500, 3))
+    box = Box.fit(cloud("tilted"))
+    same = KDop.fit(cloud("tilted"), axes=EYE)
+    assert np.allclose(same.project(points), box.project(points), atol=1e-12)
+    assert same.measure == pytest.approx(box.measure)
+
+
+def test_the_order_of_the_axes_makes_no_difference(rng):
+    shape = KDop.fit(cloud("tilted"))
+    order = rng.permutation(13)
+    other = KDop(shape.axes[order], shape.low[order], shape.high[order])
+    points = 2.0 * rng.normal(size=(2000, 3))
+    assert np.allclose(other.project(points), shape.project(points), atol=1e-9)
+
+
+def test_the_same_axis_twice_makes_no_difference(rng):
+    shape = KDop.fit(cloud("tilted"))
+    twice = KDop(*(np.concatenate([f, f]) for f in (shape.axes, shape.low, shape.high)))
+    points = 2.0 * rng.normal(size=(2000, 3))
+    assert np.allclose(twice.project(points), shape.project(points), atol=1e-9)
+
+
+def test_a_face_that_touches_nothing_makes_no_difference(rng):
+    shape = KDop.fit(cloud("tilted"), axes=EYE)
+    far = np.concatenate([shape.axes, [[0.6, 0.8, 0.0]]])
+    other = KDop(far, np.append(shape.low, -50.0), np.append(shape.high, 50.0))
+    points = 2.0 * rng.normal(size=(2000, 3))
+    assert np.allclose(other.project(points), shape.project(points), atol=1e-12)
+    assert other.measure == pytest.approx(shape.measure)
+
+
+def test_an_empty_kdop_is_refused():
+    axes = np.concatenate([EYE, [[0.6, 0.8, 0.0]]])
+    with pytest.raises(ValueError, match="KDop is empty"):
+        KDop(axes, [-1.0, -1.0, -1.0, 5.0], [1.0, 1.0, 1.0, 6.0])
+    with pytest.raises(ValueError, match="KDop is empty"):
+        KDop(axes, [-1.0, -1.0, -1.0, 1.4 + 1e-6], [1.0, 1.0, 1.0, 6.0])
+    touching = KDop(axes, [-1.0, -1.0, -1.0, 1.4], [1.0, 1.0, 1.0, 6.0])
+    assert touching.project(np.zeros(3)) == pytest.approx([1.0, 1.0, 0.0], abs=1e-9)
+
+
+def test_axes_of_a_kdop_must_span_and_be_unit():
+    with pytest.raises(ValueError, match="KDop.axes must span 3 dimensions"):
+        KDop(EYE[:2], np.zeros(2), np.ones(2))
+    with pytest.raises(ValueError, match="KDop.axes must span 3 dimensions"):
+        KDop.fit(cloud("round"), axes=[[1, 0, 0], [0, 1, 0], [1, 1, 0]])
+    with pytest.raises(ValueError, match="KDop.axes must be unit rows"):
+        KDop(2.0 * EYE, np.zeros(3), np.ones(3))
+    with pytest.raises(ValueError, match="axes must be .* rows that are not zero"):
+        KDop.fit(cloud("round"), axes=[[1, 0, 0], [0, 1, 0], [0, 0, 0]])
+    with pytest.raises(ValueError, match=r"axes must have shape \(..., 3\)"):
+        KDop.fit(cloud("round"), axes=np.eye(2))
+    with pytest.raises(ValueError, match="KDop.axes must have shape"):
+        KDop(np.eye(4), np.zeros(4), np.ones(4))
+    with pytest.raises(ValueError, match=r"KDop.low must have shape \(3\)"):
+        KDop(EYE, np.zeros(2), np.ones(3))
+
+
+# Product.
+
+
+def test_a_product_clamps_swing_and_twist_apart(rng):
+    shape = Product(Ellipsoid(np.zeros(2), [0.5, 0.5], np.eye(2)), -0.2, 0.3)
+    projected = shape.project([3.0, 4.0, 9.0])
+    assert projected == pytest.approx([0.3, 0.4, 0.3])
+    assert shape.distance([3.0, 4.0, 9.0]) == pytest.approx(np.hypot(4.5, 8.7))
+    assert shape.distance([0.0, 0.0, 0.2]) == pytest.approx(-0.1)
+    assert shape.measure == pytest.approx(np.pi * 0.25 * 0.5)
+
+
+@pytest.mark.parametrize("swing", ["box", "ellipsoid", "kdop"])
+def test_both_parts_of_a_product_are_nearest_by_themselves(swing, rng):
+    shape = Product.fit(cloud("tilted"), swing=swing)
+    points = 2.0 * rng.normal(size=(500, 3))
+    projected = shape.project(points)
+    assert np.allclose(projected[:, :2], shape.swing.project(points[:, :2]), atol=1e-12)
+    assert np.allclose(projected[:, 2], np.clip(points[:, 2], shape.low, shape.high), atol=1e-12)
+
+
+def test_a_product_is_for_swing_and_twist_alone():
+    assert Product.charts == ("swing-twist",)
+    with pytest.raises(ValueError, match="swing must be one of box, ellipsoid, kdop, got 'cone'"):
+        Product.fit(cloud("round"), swing="cone")
+    with pytest.raises(ValueError, match="Product.swing must be a shape of the plane"):
+        Product(Box.fit(cloud("round")), 0.0, 1.0)
+    with pytest.raises(ValueError, match="Product.low must not exceed Product.high"):
+        Product(Box.fit(cloud("round")[:, :2]), 1.0, 0.0)
+    with pytest.raises(ValueError, match="Product.low"):
+        Product(Box.fit(cloud("round")[:, :2]), 0.0, np.inf)
+    with pytest.raises(ValueError, match="swing.type must be one of"):
+        Product.from_dict({"swing": {"type": "cone"}, "low": 0.0, "high": 1.0})
+    with pytest.raises(ValueError, match=r"points to fit must have shape \(n, 3\)"):
+        Product.fit(cloud("round")[:, :2])
+
+
+# Shapes of the plane.
+
+
+@pytest.mark.parametrize("name", ["box", "ellipsoid", "kdop"])
+@pytest.mark.parametrize("kind", ["round", "tilted", "one", "line"])
+def test_shapes_of_the_plane_keep_the_contract(name, kind, rng):
+    samples = cloud(kind)[:, :2]
+    shape = SHAPES[name].fit(samples)
+    points = 2.0 * rng.normal(size=(400, 2))
+    projected = shape.project(points)
+    assert shape.dimension == 2
+    assert projected.shape == (400, 2)
+    assert shape.contains(samples).all()
+    assert shape.contains(projected).all()
+    assert np.array_equal(shape.project(projected), projected)
+    move = np.linalg.norm(points - projected, axis=1)
+    assert np.allclose(np.maximum(shape.distance(points), 0.0), move, atol=1e-9)
+    members = shape.scatter(300, rng)
+    assert members.shape == (300, 2)
+    assert shape.contains(members).all()
+    nearest = np.linalg.norm(points[:, None] - members, axis=-1).min(axis=1)
+    assert (nearest >= shape.distance(points) - 1e-9).all()
+    assert shape.normal(points).shape == (400, 2)
+    assert shape.bounds.shape == (2, 2)
+    assert (members >= shape.bounds[0] - 1e-9).all()
+    assert (members <= shape.bounds[1] + 1e-9).all()
+    low, high = shape.grow(0.2).bounds
+    inside = shape.grow(0.2).contains(rng.uniform(low, high, size=(20_000, 2))).mean()
+    assert shape.grow(0.2).measure == pytest.approx(inside * np.prod(high - low), rel=0.05)
