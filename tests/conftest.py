@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracles import CASES, CLOUDS, SEEN, THICK, fitted, placed, queries, random_quats
 
+from oracles import CASES, CLOUDS, SEEN, THICK, fitted, placed, queries, random_quats
 from synovia.charts import CHARTS
 from synovia.limit import Limit
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import lru_cache
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -44,7 +44,7 @@ def random_frame(rng):
     return quat.to_matrix(random_quats(1, rng)[0])
 
 
-@lru_cache(maxsize=None)
+@cache
 def cloud(kind, n=60, seed=7):
     """Points in a chart, as samples of a fit; locked."""
     rng = np.random.default_rng(seed)
@@ -63,7 +63,7 @@ def cloud(kind, n=60, seed=7):
     return points
 
 
-@lru_cache(maxsize=None)
+@cache
 def fitted(case, kind, margin=0.0):
     name, options = CASES[case]
     return SHAPES[name].fit(cloud(kind), margin=margin, **options)

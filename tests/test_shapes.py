@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracles import cloud, random_frame, spanned
 
+from oracles import cloud, random_frame, spanned
 from synovia.shapes import SHAPES, Box, Ellipsoid, KDop, Product
 
 EYE = np.eye(3)

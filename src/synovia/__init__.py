@@ -1,4 +1,45 @@
-"""Synovia: every joint's true range of motion."""
+"""Synovia: every joint's true range of motion, learned from motion capture.
+
+>>> model = LimitModel.fit([load_clip("range-of-motion.bvh")])   # doctest: +SKIP
+>>> save_clip(model.project(load_clip("wild.bvh")), "clamped.bvh")   # doctest: +SKIP
+"""
+
+from .charts import CHARTS, RotationVector, SwingTwist
+from .clip import Clip
+from .io import load_clip, save_clip
+from .joint_kind import JointKind, joint_kind
+from .limit import Limit
+from .model import LimitModel
+from .paths import first_exit, project_path
+from .report import Report
+from .shapes import SHAPES, Box, Ellipsoid, KDop, Product
+from .skeleton import Pose, Skeleton, forward
+from .softening import Beyond, Inside
 
 __version__ = "0.1.0"
-__all__: list[str] = []
+
+__all__ = [
+    "CHARTS",
+    "SHAPES",
+    "Beyond",
+    "Box",
+    "Clip",
+    "Ellipsoid",
+    "Inside",
+    "JointKind",
+    "KDop",
+    "Limit",
+    "LimitModel",
+    "Pose",
+    "Product",
+    "Report",
+    "RotationVector",
+    "Skeleton",
+    "SwingTwist",
+    "first_exit",
+    "forward",
+    "joint_kind",
+    "load_clip",
+    "project_path",
+    "save_clip",
+]

@@ -82,7 +82,7 @@ def unit_quats(name: str, values: Any) -> Quats:
             f"{name} must be unit quaternions to within {UNIT_SLACK}, "
             f"got length {float(length[where]):.6g} at {[int(i) for i in where]}"
         )
-    return (array / length[..., None]).astype(array.dtype)
+    return np.asarray(array / length[..., None], array.dtype)
 
 
 def own(owner: object, **shapes: tuple[int | None, ...]) -> None:

@@ -34,7 +34,7 @@ class Chart(Protocol):
         """Return the rotation of each point, as a unit quaternion."""
 
     def shifts(self, points: Points, turns: int) -> list[Points]:
-        """Return the same rotations in every cover up to `turns` whole turns away, as they stand first."""
+        """Return the rotations in every cover up to `turns` whole turns away, this one first."""
 
     def unroll(self, rotations: Quats) -> Points:
         """Return a path (frames, 3) that follows rotations in time across whole turns."""
@@ -57,7 +57,7 @@ def wind(vectors: Points, turns: int) -> Points:
     first = np.zeros(vectors.shape[-1])
     first[0] = 1.0  # at the origin every direction is a cover's; one stands for all
     direction = np.where(length > 0.0, vectors / np.where(length > 0.0, length, 1.0), first)
-    return direction * (length + TURN * turns)
+    return np.asarray(direction * (length + TURN * turns))
 
 
 def _whole_turns(turns: int) -> list[int]:
@@ -97,11 +97,11 @@ class RotationVector:
     def density(self, points: Points) -> Scalars:
         # Haar measure is (2 sin(r/2) / r)² dv, and 8π² in all.
         angle = np.linalg.norm(points, axis=-1)
-        return np.sinc(angle / TURN) ** 2 / (8.0 * np.pi**2)
+        return np.asarray(np.sinc(angle / TURN) ** 2 / (8.0 * np.pi**2))
 
     def stretch(self, points: Points) -> Scalars:
         half = 0.5 * np.linalg.norm(points, axis=-1)
-        return 1.0 / np.maximum(np.abs(np.sinc(half / np.pi)), 1e-9)
+        return np.asarray(1.0 / np.maximum(np.abs(np.sinc(half / np.pi)), 1e-9))
 
     def to_dict(self) -> dict[str, Any]:
         return {"type": self.name, "reference": self.reference}
@@ -114,7 +114,7 @@ class RotationVector:
 
 @dataclass(frozen=True, eq=False)
 class SwingTwist:
-    """Swing vector across the bone's axis (2 numbers), then twist angle about it; q = swing · twist.
+    """Swing vector across the bone's axis (2 numbers), then twist about it; q = swing · twist.
 
     `axis` is the bone's direction in the joint's own frame. The swing's two coordinates are
     measured in the frame that turns z to the axis by the shortest way.
@@ -172,14 +172,14 @@ class SwingTwist:
     def density(self, points: Points) -> Scalars:
         # Directions by area, sin(s)/s ds², times twist, and 8π² in all.
         swing = np.linalg.norm(points[..., :2], axis=-1)
-        return np.abs(np.sinc(swing / np.pi)) / (8.0 * np.pi**2)
+        return np.asarray(np.abs(np.sinc(swing / np.pi)) / (8.0 * np.pi**2))
 
     def stretch(self, points: Points) -> Scalars:
         # The direction's part is swing/sin(swing), the twist's 1/cos(swing/2).
         swing = np.linalg.norm(points[..., :2], axis=-1)
         direction = 1.0 / np.maximum(np.abs(np.sinc(swing / np.pi)), 1e-9)
         twist = 1.0 / np.maximum(np.abs(np.cos(0.5 * swing)), 1e-9)
-        return np.hypot(direction, twist)
+        return np.asarray(np.hypot(direction, twist))
 
     def to_dict(self) -> dict[str, Any]:
         return {"type": self.name, "reference": self.reference, "axis": self.axis}

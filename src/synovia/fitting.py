@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-
-from .arrays import Ints, Quats, Scalars, Vectors
+from .arrays import Ints, Quats, Vectors
 from .clip import Clip
 from .limit import Limit
 from .sampling import SHARE, Take, Trimmed, flips, thin, trim
@@ -62,16 +61,16 @@ def fit_joint(
     trimmed = trim(takes, recipe.trim)
     margin, rejected = recipe.margin, None
     if recipe.reject is not None:
-        margin, rejected = margin_for(takes, recipe, reference=reference, axis=axis)
+        margin, rejected = margin_for(recipe.reject, takes, recipe, reference, axis)
     paths = _kept_paths(takes, trimmed)
     limit = _limit_of(paths, recipe, margin, reference, axis)
     return Fitted(limit, trimmed, margin, rejected)
 
 
 def margin_for(
-    takes: Sequence[Take], recipe: Recipe, *, reference: Quats | None, axis: Vectors
+    reject: float, takes: Sequence[Take], recipe: Recipe, reference: Quats | None, axis: Vectors
 ) -> tuple[float, float]:
-    """Return the margin, in radians, for the rejection asked for, and the rejection it gives.
+    """Return the margin, in radians, for a rejection of at most `reject`, and what it gives.
 
     Each performer is left out in turn (each clip, where there is one performer), and their frames,
     flips aside, are held against the limit of the others; the mean share outside counts.
@@ -80,17 +79,12 @@ def margin_for(
         (_limit_of(_kept_paths(rest, trim(rest, recipe.trim)), recipe, 0.0, reference, axis), left)
         for rest, left in _leave_one_out(takes)
     ]
+    if _rejection(held_out, 0.0) <= reject:
+        return 0.0, _rejection(held_out, 0.0)
     low, high = 0.0, WIDEST
-    if _rejection(held_out, high) > recipe.reject:
-        return high, _rejection(held_out, high)
-    if _rejection(held_out, low) <= recipe.reject:
-        return low, _rejection(held_out, low)
     for _ in range(16):
         middle = 0.5 * (low + high)
-        if _rejection(held_out, middle) <= recipe.reject:
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if _rejection(held_out, middle) <= reject else (middle, high)
     return high, _rejection(held_out, high)
 
 
@@ -154,11 +148,9 @@ def _rejection(held_out: Sequence[tuple[Limit, list[Take]]], margin: float) -> f
     shares = []
     for limit, left in held_out:
         wider = replace(limit, shape=limit.shape.grow(margin))
-        outside: list[Scalars] = [
+        outside = [
             ~wider.contains(take.rotations[~flips(take.rotations, take.frame_time)])
             for take in left
         ]
         shares.append(float(np.concatenate(outside).mean()))
     return float(np.mean(shares))
-
-

@@ -12,7 +12,17 @@ from typing import Any, Self
 import numpy as np
 
 from . import kernels, quat
-from .arrays import Floats, Mask, Points, Quats, Scalars, Vectors, tolerance, unit_quats, unit_rounding
+from .arrays import (
+    Floats,
+    Mask,
+    Points,
+    Quats,
+    Scalars,
+    Vectors,
+    tolerance,
+    unit_quats,
+    unit_rounding,
+)
 from .charts import CHARTS, TURN, Chart, RotationVector, SwingTwist
 from .shapes import SHAPES, Shape
 from .softening import Softening
@@ -60,8 +70,9 @@ class Limit:
         are followed across whole turns. The reference is their mean unless one is given. `axis`
         is the bone's direction, for the chart "swing-twist"; further options go to the shape.
         """
-        paths = [rotations] if not isinstance(rotations, (list, tuple)) else list(rotations)
-        paths = [unit_quats("rotations", path).astype(np.float64) for path in paths]
+        in_time = isinstance(rotations, (list, tuple))
+        given = rotations if in_time else [rotations]
+        paths = [unit_quats("rotations", path).astype(np.float64) for path in given]
         if sum(len(path) for path in paths) == 0:
             raise ValueError("a limit needs at least one rotation to fit, got none")
         if any(path.ndim != 2 for path in paths):
@@ -69,7 +80,6 @@ class Limit:
         if reference is None:
             reference = quat.mean(np.concatenate(paths))
         framed = chart_named(chart, reference, axis)
-        in_time = isinstance(rotations, (list, tuple))
         points = [unrolled(framed, path) if in_time else framed.points(path) for path in paths]
         return cls(framed, shape_named(shape).fit(np.concatenate(points), margin=margin, **options))
 
@@ -118,11 +128,15 @@ class Limit:
 
         def run(first: int, last: int) -> float:
             flat, into = source[first:last].reshape(-1), out[first:last].reshape(-1)
-            return float(kernels.limits.project(flat, self.packed, slack, into, distance[first:last]))
+            return float(
+                kernels.limits.project(flat, self.packed, slack, into, distance[first:last])
+            )
 
         if threads <= 1 or len(source) < BATCH:
             return run(0, len(source))
-        cuts = np.linspace(0, len(source), threads + 1).astype(int).tolist()
+        # Between whole blocks, because an ellipsoid's lanes share the number of their steps.
+        lanes = kernels.rotation.LANES
+        cuts = [len(source) * k // threads // lanes * lanes for k in range(threads)] + [len(source)]
         with ThreadPoolExecutor(threads) as pool:
             return float(np.max(list(pool.map(run, cuts[:-1], cuts[1:]))))
 
@@ -131,7 +145,9 @@ class Limit:
         rotations = unit_quats("rotations", rotations)
         projected = self.project(rotations)
         moved = (projected != rotations).any(axis=-1)
-        return np.where(moved, quat.angle_between(rotations, projected), 0.0).astype(rotations.dtype)
+        return np.where(moved, quat.angle_between(rotations, projected), 0.0).astype(
+            rotations.dtype
+        )
 
     def soften(self, rotations: Quats, softening: Softening) -> Quats:
         """Return the rotations brought towards the legal ones, softly; see `synovia.softening`."""
@@ -145,7 +161,7 @@ class Limit:
         """Return each rotation's point in the cover from which the shape is nearest."""
         covers = np.stack(self.covers(rotations))
         nearest = np.argmin([self.shape.distance(points) for points in covers], axis=0)
-        return np.take_along_axis(covers, nearest[None, ..., None], axis=0)[0]
+        return np.asarray(np.take_along_axis(covers, nearest[None, ..., None], axis=0)[0])
 
     def covers(self, rotations: Quats) -> list[Points]:
         """Return each rotation's points in every cover that may be nearest to the shape."""
@@ -159,7 +175,7 @@ class Limit:
     def sample(self, n: int, rng: np.random.Generator) -> Quats:
         """Return `n` legal rotations, uniform in rotation; in its own dimensions if thin."""
         thin = self.shape.measure == 0.0
-        kept: list[Points] = []
+        kept: list[Points] = [np.empty((0, 3))]
         while sum(len(points) for points in kept) < n:
             points = self.shape.scatter(2 * n + 16, rng)
             if not thin:
@@ -186,7 +202,8 @@ class Limit:
         if self.shape.reach(radial) < np.pi and self.shape.reach((2,)) < np.pi:
             return np.ones(len(points))
         covers = self.covers(self.chart.rotations(points))
-        return np.maximum(np.sum([self.shape.contains(cover) for cover in covers], axis=0), 1.0)
+        legal = np.sum([self.shape.contains(cover) for cover in covers], axis=0)
+        return np.asarray(np.maximum(legal, 1.0))
 
     def to_dict(self) -> dict[str, Any]:
         """Return chart and shape by name, with their fields."""
@@ -208,13 +225,13 @@ def chart_named(
 def shape_named(shape: str | type[Shape]) -> type[Shape]:
     """Return the class of the shape of this name; a class is passed through."""
     kind = SHAPES.get(shape) if isinstance(shape, str) else shape
-    if kind not in SHAPES.values():
+    if kind is None or kind not in SHAPES.values():
         raise ValueError(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}")
     return kind
 
 
 def unrolled(chart: RotationVector | SwingTwist, path: Quats) -> Points:
-    """Return the points of one path in time, in the cover where it stays nearest to the reference."""
+    """Return the points of a path in time, in the cover where it is nearest to the reference."""
     points = chart.unroll(path)
     candidates = chart.shifts(points, 1 + int(np.abs(points).max(initial=0.0) // TURN))
     return min(candidates, key=lambda shifted: float(np.square(shifted).sum()))

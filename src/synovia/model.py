@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Any, Self, overload
 
 import numpy as np
 
 from . import kernels, quat
 from .arrays import Floats, Ints, Mask, Quats, Scalars, tolerance
 from .clip import Clip
-from .fitting import Recipe, Sample, fit_joint, invented_first_frame, observed
-from .joint_kind import JointKind, joint_kind
+from .fitting import Recipe, Sample
+from .learning import Progress, learn
 from .limit import Limit
 from .matching import match
 from .paths import TRANSITION, first_exit, project_path
 from .report import Report
-from .sampling import SHARE, Take, performer_of
+from .sampling import SHARE
 from .skeleton import Pose, Skeleton, check_joints
 from .softening import Softening
-
-PoseOrClip = TypeVar("PoseOrClip", Pose, Clip)
-Progress = Callable[[Sequence[str]], Iterable[str]]
 
 
 @dataclass(frozen=True, eq=False)
 class LimitModel:
-    """Limits by the names of joints, the skeleton they were learned on, and where they come from."""
+    """Limits by the names of joints, the skeleton they are for, and where they come from."""
 
     limits: Mapping[str, Limit]
     skeleton: Skeleton
@@ -57,7 +54,7 @@ class LimitModel:
         exclude: Sequence[str] = (),
         names: Mapping[str, str] | None = None,
         keep_samples: bool = False,
-        progress: Progress = iter,  # type: ignore[assignment]
+        progress: Progress = iter,
         **options: Any,
     ) -> Self:
         """Return limits learned from `clips`, for all joints but the roots unless `joints` says.
@@ -70,64 +67,18 @@ class LimitModel:
         one group that finds them in the names; `names` maps names of joints of the clips to those
         of the first. Further options go to the shape.
         """
-        if not clips:
-            raise ValueError("limits need at least one clip to learn from, got none")
-        for clip in clips:
-            if clip.frames == 0:
-                raise ValueError(f"{clip.name or 'clip'}: limits cannot be learned from no frames")
-        skeleton = clips[0].skeleton
-        wanted = _wanted(skeleton, joints, exclude)
-        recipe = Recipe(shape, chart, margin, reject, trim, options)
-        takes = _takes(clips, wanted, names, performers)
-        references = _references(reference, clips[0], names)
-        axes = _bone_axes(skeleton)
-        limits, samples, rows = {}, {}, {}
-        for name in progress(wanted):
-            if not takes[name]:
-                continue
-            joint = skeleton.index(name)
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                fitted = fit_joint(
-                    takes[name], recipe, reference=references.get(name), axis=axes[joint]
-                )
-            for message in dict.fromkeys(str(warning.message) for warning in caught):
-                warnings.warn(f"{name}: {message}", stacklevel=2)
-            limits[name] = fitted.limit
-            if keep_samples:
-                samples[name] = observed(takes[name], fitted)
-            rows[name] = {
-                "frames": fitted.trimmed.frames,
-                "rule": fitted.trimmed.rule,
-                "flips": fitted.trimmed.flips,
-                "unconfirmed": fitted.trimmed.unconfirmed,
-                "isolated": fitted.trimmed.isolated,
-                "margin": fitted.margin,
-                "rejected": fitted.rejected,
-            }
-        provenance = {
-            "clips": [
-                {
-                    "name": clip.name,
-                    "performer": _performer(clip.name, performers),
-                    "frames": clip.frames,
-                    "frame_time": clip.frame_time,
-                    "first_frame_dropped": invented_first_frame(clip),
-                }
-                for clip in clips
-            ],
-            "options": {
-                "shape": shape,
-                "chart": chart,
-                "margin": margin,
-                "reject": reject,
-                "trim": trim,
-                "reference": reference.name if isinstance(reference, Clip) else reference,
-                **options,
-            },
-            "joints": rows,
-        }
-        return cls(limits, skeleton, provenance, samples)
+        learned = learn(
+            clips,
+            Recipe(shape, chart, margin, reject, trim, options),
+            reference=reference,
+            performers=performers,
+            joints=joints,
+            exclude=exclude,
+            names=names,
+            keep_samples=keep_samples,
+            progress=progress,
+        )
+        return cls(learned.limits, clips[0].skeleton, learned.provenance, learned.samples)
 
     def contains(self, pose: Pose) -> Mask:
         """Tell which poses (...) are legal at every joint."""
@@ -148,15 +99,29 @@ class LimitModel:
         angles = quat.angle_between(pose.rotations, projected)
         return np.where(moved, angles, 0.0).astype(pose.rotations.dtype)
 
+    @overload
+    def project(self, what: Pose, *, softening: Softening | None = None) -> Pose: ...
+
+    @overload
     def project(
         self,
-        what: PoseOrClip,
+        what: Clip,
         *,
         softening: Softening | None = None,
         transition: float = TRANSITION,
         names: Mapping[str, str] | None = None,
-        progress: Progress = iter,  # type: ignore[assignment]
-    ) -> PoseOrClip:
+        progress: Progress = iter,
+    ) -> Clip: ...
+
+    def project(
+        self,
+        what: Pose | Clip,
+        *,
+        softening: Softening | None = None,
+        transition: float = TRANSITION,
+        names: Mapping[str, str] | None = None,
+        progress: Progress = iter,
+    ) -> Pose | Clip:
         """Return legal poses, or a legal clip free of pops (see `synovia.paths.project_path`).
 
         Poses are taken one by one, each to its nearest legal rotations, and have the joints of
@@ -166,12 +131,12 @@ class LimitModel:
         if isinstance(what, Clip):
             return self._project_clip(what, softening, transition, names, progress)
         if softening is None:
-            return replace(what, rotations=self._projected(what)[0])
+            return what.turned(self._projected(what)[0])
         rotations = what.rotations.copy()
         for name, limit in self.limits.items():
             joint = self.skeleton.index(name)
             rotations[..., joint, :] = limit.soften(rotations[..., joint, :], softening)
-        return replace(what, rotations=rotations)
+        return what.turned(rotations)
 
     def _project_clip(
         self,
@@ -193,7 +158,7 @@ class LimitModel:
                 softening=softening,
                 transition=transition,
             )
-        return replace(clip, pose=replace(clip.pose, rotations=rotations))
+        return replace(clip, pose=clip.pose.turned(rotations))
 
     def check(self, clip: Clip, *, names: Mapping[str, str] | None = None) -> Report:
         """Return how far, where and how often the clip leaves these limits."""
@@ -205,14 +170,14 @@ class LimitModel:
         return Report(clip.name, tuple(found.joints), violation, clip.frame_time)
 
     def first_exit(self, previous: Pose, proposed: Pose) -> Scalars:
-        """Return the largest t (...) in [0, 1] with all joints legal before it, turning together."""
+        """Return the largest t (...) in [0, 1] with all joints legal before it."""
         check_joints(self.skeleton, previous)
         check_joints(self.skeleton, proposed)
         exits = [
             first_exit(limit, previous.rotations[..., joint, :], proposed.rotations[..., joint, :])
             for limit, joint in zip(self.limits.values(), self._joints.tolist(), strict=True)
         ]
-        return np.min([np.ones(previous.rotations.shape[:-2]), *exits], axis=0)
+        return np.asarray(np.min([np.ones(previous.rotations.shape[:-2]), *exits], axis=0))
 
     def sample(self, n: int, rng: np.random.Generator) -> Pose:
         """Return `n` legal poses: each joint uniform in its limit, others as at rest."""
@@ -243,91 +208,10 @@ class LimitModel:
         rotations = np.ascontiguousarray(pose.rotations)
         batch = rotations.shape[:-2]
         out = rotations.copy()
-        distances = np.empty((int(np.prod(batch)), len(self._joints)), rotations.dtype)
+        distances = np.empty((math.prod(batch), len(self._joints)), rotations.dtype)
         offsets, packed = self._packed
         slack = tolerance(rotations.dtype)
         kernels.limits.project_poses(
             rotations.reshape(-1), self._joints, offsets, packed, slack, out.reshape(-1), distances
         )
         return out, distances.reshape(*batch, -1)
-
-
-def kinds_of(clips: Sequence[Clip]) -> dict[str, JointKind]:
-    """Return what kind of joint each joint of the first clip is, from the frames of all."""
-    names = clips[0].skeleton.names
-    takes = _takes(clips, names, None, None)
-    return {
-        name: joint_kind(np.concatenate([take.rotations for take in takes[name]]))
-        for name in names
-        if takes[name]
-    }
-
-
-def _wanted(skeleton: Skeleton, joints: Sequence[str] | None, exclude: Sequence[str]) -> list[str]:
-    for name in (*(joints or ()), *exclude):
-        skeleton.index(name)
-    roots = {skeleton.names[joint] for joint in skeleton.children(-1)}
-    chosen = joints or [name for name in skeleton.names if name not in roots]
-    wanted = [name for name in chosen if name not in exclude]
-    if not wanted:
-        raise ValueError("no joint is left to learn limits for")
-    return wanted
-
-
-def _takes(
-    clips: Sequence[Clip],
-    wanted: Sequence[str],
-    names: Mapping[str, str] | None,
-    performers: str | Mapping[str, str] | None,
-) -> dict[str, list[Take]]:
-    """Return, by joint, one take a clip, without first frames that nobody performed."""
-    takes: dict[str, list[Take]] = {name: [] for name in wanted}
-    for clip in clips:
-        known = {name: to for name, to in (names or {}).items() if name in clip.skeleton.names}
-        found = match(wanted, clips[0].skeleton, clip.skeleton, known)
-        found.warn(clip.name)
-        first = 1 if invented_first_frame(clip) else 0
-        who = _performer(clip.name, performers)
-        for name, joint in found.joints.items():
-            rotations = clip.pose.rotations[first:, joint]
-            takes[name].append(Take(rotations, clip.frame_time, clip.name, who))
-    return takes
-
-
-def _performer(clip: str, performers: str | Mapping[str, str] | None) -> str:
-    if isinstance(performers, Mapping):
-        if clip not in performers:
-            raise ValueError(f"no performer is given for the clip {clip!r}")
-        return performers[clip]
-    return performer_of(clip, performers)
-
-
-def _references(
-    reference: str | int | Clip, first: Clip, names: Mapping[str, str] | None
-) -> dict[str, Quats]:
-    """Return the reference rotation by joint; none where the mean is to be taken."""
-    if reference == "mean":
-        return {}
-    if reference == "rest":
-        return {name: quat.IDENTITY for name in first.skeleton.names}
-    if isinstance(reference, Clip):
-        if reference.frames == 0:
-            raise ValueError(f"{reference.name}: the reference clip has no frames")
-        found = match(first.skeleton.names, first.skeleton, reference.skeleton, names)
-        return {name: reference.pose.rotations[0, joint] for name, joint in found.joints.items()}
-    if isinstance(reference, int) and -first.frames <= reference < first.frames:
-        rotations = first.pose.rotations[reference]
-        return dict(zip(first.skeleton.names, rotations, strict=True))
-    raise ValueError(
-        f"reference must be 'mean', 'rest', a clip, or a frame below {first.frames}, "
-        f"got {reference!r}"
-    )
-
-
-def _bone_axes(skeleton: Skeleton) -> Floats:
-    """Return the direction of each joint's bone: to its children, else on from its parent, else z."""
-    axes = skeleton.rest_directions.copy()
-    for joint in np.flatnonzero(~axes.any(axis=1)):
-        length = np.linalg.norm(skeleton.offsets[joint])
-        axes[joint] = skeleton.offsets[joint] / length if length > 0.0 else (0.0, 0.0, 1.0)
-    return axes

@@ -40,7 +40,7 @@ def project_path(
         return rotations.copy()
     covers = np.stack(limit.covers(rotations))
     distances = np.stack([limit.shape.distance(points) for points in covers])
-    legal = distances <= tolerance(rotations.dtype)
+    legal = np.asarray(distances <= tolerance(rotations.dtype))
     costs = np.maximum(distances, 0.0) + CHANGED * (legal.any(axis=0) & ~legal)
     chosen = np.empty(len(rotations), dtype=np.int64)
     kernels.paths.cheapest_covers(covers, costs, SWITCH, chosen)
@@ -57,10 +57,10 @@ def project_path(
         share = (share * share * (3.0 - 2.0 * share))[:, None]
         projected[first:last] = limit.shape.project(one + share * (other - one))
 
-    unchanged = (projected == points).all(axis=-1, keepdims=True)
+    unchanged = (projected == points).all(axis=-1) & held
     out = limit.chart.rotations(projected)
     out *= np.where(np.sum(out * rotations, axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
-    return np.where(unchanged & legal.any(axis=0)[:, None], rotations, out).astype(rotations.dtype)
+    return np.where(unchanged[:, None], rotations, out).astype(rotations.dtype)
 
 
 def _clamped(limit: Limit, points: Points, softening: Softening | None) -> Points:
@@ -131,7 +131,7 @@ def first_exit(limit: Limit, previous: Quats, proposed: Quats) -> Scalars:
         bend = np.linalg.norm(middle - 0.5 * (here + there), axis=-1)
         shallower = np.maximum(limit.shape.distance(here), limit.shape.distance(there))
         legal = shallower <= EDGE
-        # The bend at the middle is the largest but for the third derivative: take half as much again.
+        # The bend at the middle is nearly the largest: half as much again is safe.
         passed = legal & ((1.5 * bend + shallower <= EDGE) | (length <= shortest))
         left = ~legal & (length <= shortest)
         reached[rows[left]] = turn.only(left).boundary(here[left], reached[rows[left]], ahead[left])
@@ -161,7 +161,7 @@ class Turn:
         """Return the points a share `t` of the way, in the cover nearest to `points`."""
         covers = np.stack(self.limit.covers(self.at(t)))
         nearest = np.linalg.norm(covers - points, axis=-1).argmin(axis=0)
-        return np.take_along_axis(covers, nearest[None, :, None], axis=0)[0]
+        return np.asarray(np.take_along_axis(covers, nearest[None, :, None], axis=0)[0])
 
     def boundary(self, points: Points, legal: Scalars, illegal: Scalars) -> Scalars:
         """Return where short, hence straight, stretches from legal to illegal leave the limit."""

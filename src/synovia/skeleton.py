@@ -127,6 +127,14 @@ class Pose:
             locked.flags.writeable = False
             object.__setattr__(self, name, locked)
 
+    def turned(self, rotations: Quats) -> Pose:
+        """Return this pose with other rotations of the same shape, known to be unit: unchecked."""
+        pose = object.__new__(Pose)
+        rotations.flags.writeable = False
+        object.__setattr__(pose, "rotations", rotations)
+        object.__setattr__(pose, "positions", self.positions)
+        return pose
+
 
 def forward(skeleton: Skeleton, pose: Pose) -> tuple[Vectors, Quats]:
     """Return the positions (..., J, 3) and rotations (..., J, 4) of the joints in the world."""

@@ -11,7 +11,7 @@ from pathlib import Path
 try:
     import numba
 except ImportError:
-    numba = None
+    numba = None  # type: ignore[assignment]
     warnings.warn(
         "numba is not installed: limits run uncompiled, some thousand times slower",
         RuntimeWarning,

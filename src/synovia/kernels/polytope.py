@@ -84,7 +84,7 @@ def nearest_in_polytope(p, count, axes, lows, highs, block, i):
             if length > DEPENDENT:
                 meets = (nx * x + ny * y + nz * z - offset) / length
             if leaving == 0 and meets == np.inf:
-                # No point meets all planes to the last digit: what is reached is as near as it gets.
+                # No point meets all planes to the last digit: this is as near as it gets.
                 break
             step = min(until, meets)
             if length > DEPENDENT:

@@ -50,8 +50,7 @@ def atan_over_root(u):
     p = p * u - 0.14285714266926733
     p = p * u + 0.1999999999964796
     p = p * u - 0.333333333333307
-    p = p * u + 1.0
-    return p
+    return p * u + 1.0
 
 
 @kernel
@@ -66,8 +65,7 @@ def cos_root(u):
     p = p * u - 0.0013888888888880842
     p = p * u + 0.04166666666666642
     p = p * u - 0.49999999999999994
-    p = p * u + 1.0
-    return p
+    return p * u + 1.0
 
 
 @kernel
@@ -81,8 +79,7 @@ def sinc_root(u):
     p = p * u - 0.00019841269840392624
     p = p * u + 0.00833333333333004
     p = p * u - 0.16666666666666619
-    p = p * u + 1.0
-    return p
+    return p * u + 1.0
 
 
 @kernel
@@ -109,7 +106,7 @@ def load_strided(rotations, first, stride, block, n):
 
 @kernel
 def turn_in(a, o, block, n):
-    """Write a · q for the quaternions that came in, a at a[o:o+4], and note lengths that are off."""
+    """Write a · q for what came in, a at a[o:o+4], and note lengths that are off."""
     aw, ax, ay, az = a[o], a[o + 1], a[o + 2], a[o + 3]
     for i in range(n):
         w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]

@@ -40,7 +40,7 @@ class Box(Convex):
     def fit(
         cls, points: Points, *, margin: float = 0.0, along: Literal["data", "chart"] = "data"
     ) -> Self:
-        """Return the box around `points`, `margin` wider each way, along their or the chart's axes."""
+        """Return the box around `points`, `margin` wider, along the data's axes or the chart's."""
         points, margin = sample_points(points), check_margin(margin)
         axes = axes_along(points, along)
         coordinates = points @ axes.T
@@ -62,7 +62,7 @@ class Box(Convex):
         """The (2ᵈ, d) corners."""
         ends = np.stack([self.low, self.high])
         picks = np.array(list(product((0, 1), repeat=self.dimension)))
-        return ends[picks, np.arange(self.dimension)] @ self.axes
+        return np.asarray(ends[picks, np.arange(self.dimension)] @ self.axes)
 
     @property
     def bounds(self) -> Points:
@@ -77,7 +77,7 @@ class Box(Convex):
         """Return the outward normal of the nearest face."""
         coordinates = points @ self.axes.T
         depth = np.concatenate([coordinates - self.high, self.low - coordinates], axis=-1)
-        return np.concatenate([self.axes, -self.axes])[depth.argmax(axis=-1)]
+        return np.asarray(np.concatenate([self.axes, -self.axes])[depth.argmax(axis=-1)])
 
     def grow(self, r: float) -> Self:
         """Return the box with every face moved outwards by `r` radians."""
@@ -86,7 +86,9 @@ class Box(Convex):
     def shrink(self, r: float) -> Self:
         """Return the box with every face moved inwards by `r`, or to the middle if that is less."""
         step = np.minimum(r, 0.5 * (self.high - self.low))
-        return replace(self, low=self.low + step, high=np.maximum(self.high - step, self.low + step))
+        return replace(
+            self, low=self.low + step, high=np.maximum(self.high - step, self.low + step)
+        )
 
     def surface(self, detail: int = 2) -> Surface:
         """Return the faces as triangles; they are flat, so `detail` changes nothing."""

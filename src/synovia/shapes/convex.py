@@ -53,7 +53,7 @@ class Convex:
         return self._nearest(points)[1] <= tolerance(points.dtype)
 
     def distance(self, points: Points) -> Scalars:
-        """Return the length of the move to the nearest member; inside, at most 0, never too deep."""
+        """Return the length of the move to the nearest member; inside at most 0, never too deep."""
         points = rows("points", points, self.dimension)
         return self._nearest(points)[1].astype(points.dtype)
 

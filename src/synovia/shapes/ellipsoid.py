@@ -101,7 +101,7 @@ class Ellipsoid(Convex):
         return float(np.linalg.norm(self.center[list(columns)]) + np.linalg.norm(spread, 2))
 
     def facing(self, points: Points) -> Points:
-        """Return the direction of the gradient; along the shortest axis at the centre, or if flat."""
+        """Return the direction of the gradient; of the shortest axis at the centre or if flat."""
         coordinates = (points - self.center) @ self.axes.T
         gradient = coordinates / np.maximum(self.radii, 1e-12) ** 2
         least = int(self.radii.argmin())
@@ -110,17 +110,18 @@ class Ellipsoid(Convex):
         sloping = (gradient != 0.0).any(axis=-1, keepdims=True) & (not flat)
         shortest = np.where(coordinates[..., least, None] < 0.0, -shortest, shortest)
         gradient = np.where(sloping, gradient, shortest)
-        return gradient / np.linalg.norm(gradient, axis=-1, keepdims=True) @ self.axes
+        length = np.linalg.norm(gradient, axis=-1, keepdims=True)
+        return np.asarray(gradient / length @ self.axes)
 
     def grow(self, r: float) -> Self:
         """Return the ellipsoid with every radius `r` longer (which keeps it an ellipsoid)."""
         return replace(self, radii=self.radii + r)
 
     def shrink(self, r: float) -> Self:
-        """Return the largest scaled copy that stays at least `r` inside, or the centre alone."""
-        least = float(self.radii.min())
-        scale = max(1.0 - r / least, 0.0) if least > 0.0 else 1.0
-        return replace(self, radii=scale * self.radii)
+        """Return the largest scaled copy at least `r` inside; flat where it is thinner."""
+        thick = self.radii > r
+        scale = 1.0 - r / self.radii[thick].min() if thick.any() else 0.0
+        return replace(self, radii=np.where(thick, scale * self.radii, 0.0))
 
     def surface(self, detail: int = 2) -> Surface:
         """Return triangles between 2 · 4ᵈᵉᵗᵃⁱˡ points or so of the boundary, in 3-D."""

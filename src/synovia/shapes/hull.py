@@ -52,7 +52,7 @@ def simplices_of(flat: Points) -> Points:
 def sizes_of(simplices: Points) -> Scalars:
     """Return the length, area or volume of each simplex."""
     edges = simplices[:, 1:] - simplices[:, :1]
-    return np.abs(np.linalg.det(edges)) / math.factorial(edges.shape[-1])
+    return np.asarray(np.abs(np.linalg.det(edges)) / math.factorial(edges.shape[-1]))
 
 
 def measure_of(corners: Points) -> float:
@@ -72,7 +72,7 @@ def scatter_in(corners: Points, n: int, rng: np.random.Generator) -> Points:
     sizes = sizes_of(simplices)
     chosen = simplices[rng.choice(len(simplices), size=n, p=sizes / sizes.sum())]
     weights = rng.dirichlet(np.ones(simplices.shape[1]), size=n)
-    return np.einsum("nk,nkr->nr", weights, chosen) @ basis + origin
+    return np.asarray(np.einsum("nk,nkr->nr", weights, chosen) @ basis + origin)
 
 
 def surface_of(corners: Points) -> Surface:

@@ -104,14 +104,14 @@ class KDop(Convex):
         """Return the outward normal of the nearest face."""
         along = points @ self.axes.T
         depth = np.concatenate([along - self.high, self.low - along], axis=-1)
-        return np.concatenate([self.axes, -self.axes])[depth.argmax(axis=-1)]
+        return np.asarray(np.concatenate([self.axes, -self.axes])[depth.argmax(axis=-1)])
 
     def grow(self, r: float) -> Self:
         """Return the polytope with every face moved outwards by `r` radians."""
         return replace(self, low=self.low - r, high=self.high + r)
 
     def shrink(self, r: float) -> Self:
-        """Return the polytope with every face moved inwards by `r`, or to the mean of the corners."""
+        """Return the polytope with every face moved in by `r`, or to the mean of the corners."""
         depth = self.axes @ self.corners.mean(axis=0)
         low = np.minimum(self.low + r, np.maximum(depth, self.low))
         high = np.maximum(self.high - r, np.minimum(depth, self.high))

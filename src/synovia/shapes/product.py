@@ -44,7 +44,7 @@ class Product(Convex):
     def fit(
         cls, points: Points, *, margin: float = 0.0, swing: str = "ellipsoid", **options: Any
     ) -> Self:
-        """Return the product around `points`: `swing` names the shape for the first two coordinates.
+        """Return the product around `points`; `swing` names the shape of the first two coordinates.
 
         Further options go to the fit of that shape.
         """
@@ -93,9 +93,7 @@ class Product(Convex):
         """Return the product with swing and twist shrunk by `r`, while members are left."""
         step = min(r, 0.5 * (self.high - self.low))
         low = self.low + step
-        return replace(
-            self, swing=self.swing.shrink(r), low=low, high=max(self.high - step, low)
-        )
+        return replace(self, swing=self.swing.shrink(r), low=low, high=max(self.high - step, low))
 
     def surface(self, detail: int = 2) -> Surface:
         """Return triangles on the boundary: the outline of the swing, raised from low to high."""
@@ -133,7 +131,12 @@ class Product(Convex):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name, with the swing's own fields inside."""
-        return {"type": self.name, "swing": self.swing.to_dict(), "low": self.low, "high": self.high}
+        return {
+            "type": self.name,
+            "swing": self.swing.to_dict(),
+            "low": self.low,
+            "high": self.high,
+        }
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Self:

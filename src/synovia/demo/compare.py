@@ -1,0 +1,123 @@
+"""How close learned limits come to the truth, beside the ranges of Euler angles of every day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Mask, Quats, own
+from ..charts import CHARTS
+from ..clip import Clip
+from ..model import LimitModel
+from ..shapes import SHAPES
+from .truth import TrueLimit
+
+MARGIN = 0.05
+"""How much wider than what was observed every region is, in radians."""
+ORDER = "ZXY"
+"""The order of the angles in the demo's files."""
+
+
+class Region(Protocol):
+    """A set of legal rotations of which some say that it is the truth's."""
+
+    def contains(self, rotations: Quats) -> Mask:
+        """Tell which rotations are legal."""
+
+    def volume(self) -> float:
+        """Return the share of all rotations that is legal."""
+
+
+@dataclass(frozen=True, eq=False)
+class EulerBox:
+    """All rotations whose Euler angles (Z, X, Y, radians) are from `low` to `high`, each by itself."""
+
+    low: Floats
+    high: Floats
+
+    def __post_init__(self) -> None:
+        own(self, low=(3,), high=(3,))
+
+    @classmethod
+    def fit(cls, rotations: Quats, *, margin: float = MARGIN) -> Self:
+        """Return the least and the greatest of each angle, `margin` wider."""
+        angles = quat.to_euler(rotations, ORDER)
+        limit = np.array([np.pi, 0.5 * np.pi, np.pi])
+        low, high = angles.min(axis=0) - margin, angles.max(axis=0) + margin
+        return cls(np.maximum(low, -limit), np.minimum(high, limit))
+
+    def contains(self, rotations: Quats) -> Mask:
+        angles = quat.to_euler(rotations, ORDER)
+        return np.asarray(((self.low <= angles) & (angles <= self.high)).all(axis=-1))
+
+    def volume(self) -> float:
+        (z0, x0, y0), (z1, x1, y1) = self.low, self.high
+        return float((z1 - z0) * (np.sin(x1) - np.sin(x0)) * (y1 - y0) / (8.0 * np.pi**2))
+
+
+@dataclass(frozen=True)
+class Score:
+    """How close one kind of limit came, as means over the joints."""
+
+    shape: str
+    chart: str
+    legal: float
+    """The share of legal rotations that it accepts."""
+    near: float
+    """The share of near misses that it accepts, too."""
+    volume: float
+    """How many times as large as the truth it is, over the joints that turn about three axes."""
+
+
+class Exam:
+    """The same questions for every kind of limit: legal rotations, and near misses, by joint."""
+
+    def __init__(self, truth: Mapping[str, TrueLimit], n: int = 2000, seed: int = 2) -> None:
+        rng = np.random.default_rng(seed)
+        self.legal = {name: limit.sample(n, rng) for name, limit in truth.items()}
+        self.near = {name: limit.near_misses(n, rng) for name, limit in truth.items()}
+        self.volumes = {name: limit.volume() for name, limit in truth.items() if not limit.thin}
+
+    def score(self, shape: str, chart: str, regions: Mapping[str, Region]) -> Score:
+        """Return how `regions`, by joint, did."""
+        return Score(
+            shape,
+            chart,
+            legal=_mean_accepted(regions, self.legal),
+            near=_mean_accepted(regions, self.near),
+            volume=float(np.mean([regions[k].volume() / v for k, v in self.volumes.items()])),
+        )
+
+
+def learned(clip: Clip) -> Iterator[tuple[str, str, LimitModel]]:
+    """Yield every shape in every chart that it works in, learned from `clip`."""
+    for shape in SHAPES:
+        for chart in CHARTS:
+            if chart in SHAPES[shape].charts:
+                yield shape, chart, LimitModel.fit([clip], shape, chart, margin=MARGIN)
+
+
+def euler_boxes(clip: Clip) -> dict[str, EulerBox]:
+    """Return the ranges of Euler angles in `clip`, for all joints but the roots."""
+    skeleton = clip.skeleton
+    return {
+        name: EulerBox.fit(clip.pose.rotations[:, joint])
+        for joint, name in enumerate(skeleton.names)
+        if skeleton.parents[joint] >= 0
+    }
+
+
+def largest_step(clip: Clip) -> tuple[float, str]:
+    """Return the largest turn from one frame to the next, in radians, and the joint that makes it."""
+    rotations = clip.pose.rotations
+    steps = quat.angle_between(rotations[:-1], rotations[1:]).max(axis=0)
+    joint = int(steps.argmax())
+    return float(steps[joint]), clip.skeleton.names[joint]
+
+
+def _mean_accepted(regions: Mapping[str, Region], asked: Mapping[str, Quats]) -> float:
+    return float(np.mean([regions[name].contains(rows).mean() for name, rows in asked.items()]))

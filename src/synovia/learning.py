@@ -1,0 +1,198 @@
+"""From clips of whole skeletons to a limit for each joint, and a record of how."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import quat
+from .arrays import Floats, Quats
+from .clip import Clip
+from .fitting import Fitted, Recipe, Sample, fit_joint, invented_first_frame, observed
+from .joint_kind import JointKind, joint_kind
+from .limit import Limit
+from .matching import match
+from .sampling import Take, performer_of
+from .skeleton import Skeleton
+
+Progress = Callable[[Sequence[str]], Iterable[str]]
+"""Gives back the names of the joints one by one, and may show how far that has come."""
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What a model is made of."""
+
+    limits: dict[str, Limit]
+    samples: dict[str, tuple[Sample, ...]]
+    provenance: dict[str, Any]
+
+
+def learn(
+    clips: Sequence[Clip],
+    recipe: Recipe,
+    *,
+    reference: str | int | Clip,
+    performers: str | Mapping[str, str] | None,
+    joints: Sequence[str] | None,
+    exclude: Sequence[str],
+    names: Mapping[str, str] | None,
+    keep_samples: bool,
+    progress: Progress,
+) -> Learned:
+    """Return a limit for each joint wanted; `LimitModel.fit` says what the arguments mean."""
+    if not clips:
+        raise ValueError("limits need at least one clip to learn from, got none")
+    for clip in clips:
+        if clip.frames == 0:
+            raise ValueError(f"{clip.name or 'clip'}: limits cannot be learned from no frames")
+    skeleton = clips[0].skeleton
+    wanted = _wanted(skeleton, joints, exclude)
+    takes = _takes(clips, wanted, names, performers)
+    references = _references(reference, clips[0], names)
+    axes = _bone_axes(skeleton)
+    fits: dict[str, Fitted] = {}
+    for name in progress(wanted):
+        if takes[name]:
+            axis = axes[skeleton.index(name)]
+            fits[name] = _fit_named(name, takes[name], recipe, references.get(name), axis)
+    return Learned(
+        limits={name: fitted.limit for name, fitted in fits.items()},
+        samples={name: observed(takes[name], fits[name]) for name in fits if keep_samples},
+        provenance={
+            "clips": [_clip_row(clip, performers) for clip in clips],
+            "options": _options(recipe, reference),
+            "joints": {name: _joint_row(fitted) for name, fitted in fits.items()},
+        },
+    )
+
+
+def _fit_named(
+    name: str, takes: Sequence[Take], recipe: Recipe, reference: Quats | None, axis: Floats
+) -> Fitted:
+    """Fit, and let warnings name the joint, each once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = fit_joint(takes, recipe, reference=reference, axis=axis)
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        warnings.warn(f"{name}: {message}", stacklevel=4)
+    return fitted
+
+
+def _clip_row(clip: Clip, performers: str | Mapping[str, str] | None) -> dict[str, Any]:
+    return {
+        "name": clip.name,
+        "performer": _performer(clip.name, performers),
+        "frames": clip.frames,
+        "frame_time": clip.frame_time,
+        "first_frame_dropped": invented_first_frame(clip),
+    }
+
+
+def _options(recipe: Recipe, reference: str | int | Clip) -> dict[str, Any]:
+    return {
+        "shape": recipe.shape,
+        "chart": recipe.chart,
+        "margin": recipe.margin,
+        "reject": recipe.reject,
+        "trim": recipe.trim,
+        "reference": reference.name if isinstance(reference, Clip) else reference,
+        **recipe.options,
+    }
+
+
+def _joint_row(fitted: Fitted) -> dict[str, Any]:
+    return {
+        "frames": fitted.trimmed.frames,
+        "rule": fitted.trimmed.rule,
+        "flips": fitted.trimmed.flips,
+        "unconfirmed": fitted.trimmed.unconfirmed,
+        "isolated": fitted.trimmed.isolated,
+        "margin": fitted.margin,
+        "rejected": fitted.rejected,
+    }
+
+
+def kinds_of(clips: Sequence[Clip]) -> dict[str, JointKind]:
+    """Return what kind of joint each joint of the first clip is, from the frames of all."""
+    names = clips[0].skeleton.names
+    takes = _takes(clips, names, None, None)
+    return {
+        name: joint_kind(np.concatenate([take.rotations for take in takes[name]]))
+        for name in names
+        if takes[name]
+    }
+
+
+def _wanted(skeleton: Skeleton, joints: Sequence[str] | None, exclude: Sequence[str]) -> list[str]:
+    for name in (*(joints or ()), *exclude):
+        skeleton.index(name)
+    roots = {skeleton.names[joint] for joint in skeleton.children(-1)}
+    chosen = joints or [name for name in skeleton.names if name not in roots]
+    wanted = [name for name in chosen if name not in exclude]
+    if not wanted:
+        raise ValueError("no joint is left to learn limits for")
+    return wanted
+
+
+def _takes(
+    clips: Sequence[Clip],
+    wanted: Sequence[str],
+    names: Mapping[str, str] | None,
+    performers: str | Mapping[str, str] | None,
+) -> dict[str, list[Take]]:
+    """Return, by joint, one take a clip, without first frames that nobody performed."""
+    takes: dict[str, list[Take]] = {name: [] for name in wanted}
+    for clip in clips:
+        known = {name: to for name, to in (names or {}).items() if name in clip.skeleton.names}
+        found = match(wanted, clips[0].skeleton, clip.skeleton, known)
+        found.warn(clip.name)
+        first = 1 if invented_first_frame(clip) else 0
+        who = _performer(clip.name, performers)
+        for name, joint in found.joints.items():
+            rotations = clip.pose.rotations[first:, joint]
+            takes[name].append(Take(rotations, clip.frame_time, clip.name, who))
+    return takes
+
+
+def _performer(clip: str, performers: str | Mapping[str, str] | None) -> str:
+    if isinstance(performers, Mapping):
+        if clip not in performers:
+            raise ValueError(f"no performer is given for the clip {clip!r}")
+        return performers[clip]
+    return performer_of(clip, performers)
+
+
+def _references(
+    reference: str | int | Clip, first: Clip, names: Mapping[str, str] | None
+) -> dict[str, Quats]:
+    """Return the reference rotation by joint; none where the mean is to be taken."""
+    if reference == "mean":
+        return {}
+    if reference == "rest":
+        return dict.fromkeys(first.skeleton.names, quat.IDENTITY)
+    if isinstance(reference, Clip):
+        if reference.frames == 0:
+            raise ValueError(f"{reference.name}: the reference clip has no frames")
+        found = match(first.skeleton.names, first.skeleton, reference.skeleton, names)
+        return {name: reference.pose.rotations[0, joint] for name, joint in found.joints.items()}
+    if isinstance(reference, int) and -first.frames <= reference < first.frames:
+        rotations = first.pose.rotations[reference]
+        return dict(zip(first.skeleton.names, rotations, strict=True))
+    raise ValueError(
+        f"reference must be 'mean', 'rest', a clip, or a frame below {first.frames}, "
+        f"got {reference!r}"
+    )
+
+
+def _bone_axes(skeleton: Skeleton) -> Floats:
+    """Return the direction of each bone: to the children, else on from the parent, else z."""
+    axes = skeleton.rest_directions.copy()
+    for joint in np.flatnonzero(~axes.any(axis=1)):
+        length = np.linalg.norm(skeleton.offsets[joint])
+        axes[joint] = skeleton.offsets[joint] / length if length > 0.0 else (0.0, 0.0, 1.0)
+    return axes

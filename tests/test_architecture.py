@@ -1,0 +1,188 @@
+"""Rooms and their doors: imports point one way, and importing Synovia is light."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import synovia
+
+SOURCE = Path(synovia.__file__).parent
+FILES = sorted(SOURCE.rglob("*.py"))
+
+# A room may import only rooms before it. A new room is one more name here, where it belongs.
+ROOMS = [
+    *("arrays", "quat", "kernels", "charts", "shapes", "softening", "limit"),
+    *("sampling", "joint_kind", "skeleton", "clip", "matching", "paths", "fitting", "learning"),
+    *("report", "model"),
+    *("io", "draw", "demo", "cli"),
+]
+# These know even less.
+ONLY = {"kernels": set(), "shapes": {"arrays", "kernels"}, "arrays": set(), "quat": {"arrays"}}
+# At module level, these packages are for these rooms alone.
+HEAVY = {
+    "numba": {"kernels"},
+    "scipy": set(),
+    "matplotlib": {"draw"},
+    "click": {"cli"},
+}
+LONGEST = 300
+
+
+def named(path):
+    return str(path.relative_to(SOURCE))
+
+
+def room_of(path):
+    """The room of a file; the package's own __init__ and __main__ stand above all."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return None if parts[0] in ("__init__", "__main__") else parts[0]
+
+
+def imports(path):
+    """Yield (module, at module level) of every import, relative ones made absolute."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    package = ["synovia", *path.relative_to(SOURCE).parent.parts]
+    inner = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        top = id(node) not in inner
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, top) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            if module == "synovia":
+                yield from ((f"synovia.{alias.name}", top) for alias in node.names)
+            else:
+                yield module, top
+
+
+def run(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("path", FILES, ids=named)
+def test_imports_point_one_way(path):
+    room = room_of(path)
+    if room is None:
+        return
+    assert room in ROOMS, f"{room} is a new room: add it to ROOMS in this file, where it belongs"
+    allowed = ONLY.get(room, set(ROOMS[: ROOMS.index(room)])) | {room}
+    for module, _ in imports(path):
+        if module.split(".")[0] != "synovia":
+            continue
+        other = module.split(".")[1] if "." in module else None
+        if other is None or other.startswith("__"):  # __version__ of the package itself
+            continue
+        assert other in ROOMS, f"{other} is a new room: add it to ROOMS in this file"
+        assert other in allowed, f"{named(path)} imports {module}; {room} may import {allowed}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=named)
+def test_heavy_packages_stay_in_their_rooms(path):
+    for module, top in imports(path):
+        package = module.split(".")[0]
+        if package == "numba":
+            assert room_of(path) == "kernels", f"{named(path)} imports numba"
+        elif package in HEAVY and top:
+            assert room_of(path) in HEAVY[package], f"{named(path)} imports {module} at once"
+
+
+def test_the_import_check_sees_imports():
+    seen = {module for module, _ in imports(SOURCE / "limit.py")}
+    assert {"synovia.kernels", "synovia.quat", "synovia.charts", "numpy"} <= seen
+    assert ("scipy.spatial", False) in set(imports(SOURCE / "shapes" / "hull.py"))
+
+
+def test_importing_synovia_is_light():
+    heavy = "('numba', 'scipy', 'click', 'matplotlib')"
+    code = f"import synovia, sys, json; print(json.dumps([m for m in {heavy} if m in sys.modules]))"
+    assert run(code) == []
+
+
+def test_loading_the_rooms_of_limits_is_light():
+    code = (
+        "import sys, json; from synovia import arrays, quat, charts, shapes, softening, limit; "
+        "print(json.dumps([m for m in ('numba', 'scipy', 'click') if m in sys.modules]))"
+    )
+    assert run(code) == []
+
+
+def test_applying_a_limit_needs_no_scipy():
+    code = (
+        "import sys, json; sys.modules['scipy'] = None; import numpy as np; "
+        "from synovia.charts import SwingTwist; from synovia.limit import Limit; "
+        "from synovia.shapes import SHAPES; points = np.random.default_rng(0).normal(size=(50, 3)) / 5;"
+        "limits = [Limit(SwingTwist(), kind.fit(points)) for kind in SHAPES.values()]; "
+        "print(json.dumps([float(limit.distance([0, 1, 0, 0])) > 0 for limit in limits]))"
+    )
+    assert all(run(code))
+
+
+def test_public_names_are_sorted_and_there():
+    def constants_then_classes_then_functions(name):
+        return (not name.isupper(), not name[0].isupper(), name)
+
+    names = list(synovia.__all__)
+    assert names == sorted(names, key=constants_then_classes_then_functions)
+    assert len(set(names)) == len(names)
+    missing = [name for name in names if not hasattr(synovia, name)]
+    assert missing == []
+    modules = {path.stem for path in SOURCE.glob("*.py")} | {
+        path.name for path in SOURCE.iterdir() if path.is_dir()
+    }
+    public = {name for name in vars(synovia) if not name.startswith("_")}
+    assert public - modules - {"annotations"} <= set(names)
+
+
+def functions_and_classes(body, inside=""):
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield inside + node.name, node
+            if isinstance(node, ast.ClassDef):
+                yield from functions_and_classes(node.body, f"{inside}{node.name}.")
+
+
+def promised(room):
+    """Names of methods that one class of a room explains for all: a protocol's, or a base's."""
+    return {
+        name.split(".")[-1]
+        for path in FILES
+        if room_of(path) == room
+        for name, node in functions_and_classes(ast.parse(path.read_text(encoding="utf-8")).body)
+        if "." in name and ast.get_docstring(node)
+    }
+
+
+@pytest.mark.parametrize("path", FILES, ids=named)
+def test_what_is_public_has_a_docstring(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree), f"{named(path)} does not say what it is for"
+    if room_of(path) == "kernels":
+        return
+    explained = promised(room_of(path))
+    for name, node in functions_and_classes(tree.body):
+        parts = name.split(".")
+        if any(part.startswith("_") for part in parts):
+            continue
+        if len(parts) > 1 and parts[-1] in explained:
+            continue
+        assert ast.get_docstring(node), f"{named(path)}: {name} has no docstring"
+
+
+@pytest.mark.parametrize("path", FILES, ids=named)
+def test_no_file_is_long(path):
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= LONGEST, f"{named(path)} has {lines} lines"
