@@ -1,4 +1,4 @@
-"""Projections are the nearest points, to the last digits: conditions of optimality, and slow solvers."""
+"""Projections are the nearest points: conditions of optimality, and slow solvers."""
 
 from __future__ import annotations
 

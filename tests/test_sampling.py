@@ -236,11 +236,11 @@ def test_trim_of_two_performers_drops_what_stands_apart(rng):
     assert trimmed.rotations(takes).shape == (1160, 4)
 
 
-def test_a_share_of_zero_drops_flips_alone():
+def test_a_share_of_zero_keeps_all_frames():
     odd = np.concatenate([turned(wave(200), 90.0), wave(6), turned(wave(394), 90.0)])
     trimmed = trim([*(take(wave(600), name) for name in "abc"), take(odd, "d")], share=0.0)
-    assert (trimmed.rule, trimmed.flips, trimmed.unconfirmed) == ("none", 6, 0)
-    assert sum(mask.sum() for mask in trimmed.kept) == 2394
+    assert (trimmed.rule, trimmed.flips, trimmed.unconfirmed) == ("none", 0, 0)
+    assert sum(mask.sum() for mask in trimmed.kept) == 2400
 
 
 def test_nothing_to_trim_is_an_error():

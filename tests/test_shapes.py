@@ -56,26 +56,26 @@ def test_low_must_not_exceed_high(kind):
 
 @pytest.mark.parametrize("axes", [2.0 * EYE, SKEWED, np.zeros((3, 3))])
 def test_axes_of_boxes_and_ellipsoids_must_be_orthonormal(axes):
-    with pytest.raises(ValueError, match="Box.axes must be orthonormal"):
+    with pytest.raises(ValueError, match=r"Box.axes must be orthonormal"):
         Box(np.zeros(3), np.ones(3), axes)
-    with pytest.raises(ValueError, match="Ellipsoid.axes must be orthonormal"):
+    with pytest.raises(ValueError, match=r"Ellipsoid.axes must be orthonormal"):
         Ellipsoid(np.zeros(3), np.ones(3), axes)
 
 
 def test_fields_must_have_the_right_shape_and_be_finite():
     with pytest.raises(ValueError, match=r"Box.high must have shape \(3\), got \(2,\)"):
         Box(np.zeros(3), np.ones(2), EYE)
-    with pytest.raises(ValueError, match="Box.low must have 2 or 3 numbers, got 4"):
+    with pytest.raises(ValueError, match=r"Box.low must have 2 or 3 numbers, got 4"):
         Box(np.zeros(4), np.ones(4), np.eye(4))
     with pytest.raises(ValueError, match=r"Box.axes must have shape \(3, 3\)"):
         Box(np.zeros(3), np.ones(3), np.eye(2))
-    with pytest.raises(ValueError, match="Box.low must be finite"):
+    with pytest.raises(ValueError, match=r"Box.low must be finite"):
         Box([0.0, np.nan, 0.0], np.ones(3), EYE)
-    with pytest.raises(ValueError, match="Ellipsoid.radii must be finite"):
+    with pytest.raises(ValueError, match=r"Ellipsoid.radii must be finite"):
         Ellipsoid(np.zeros(3), [1.0, np.inf, 1.0], EYE)
-    with pytest.raises(ValueError, match="Ellipsoid.center must have 2 or 3 numbers"):
+    with pytest.raises(ValueError, match=r"Ellipsoid.center must have 2 or 3 numbers"):
         Ellipsoid(np.zeros(1), np.ones(1), np.eye(1))
-    with pytest.raises(ValueError, match="Box.low must be numbers"):
+    with pytest.raises(ValueError, match=r"Box.low must be numbers"):
         Box(["a", "b", "c"], np.ones(3), EYE)
 
 
@@ -122,7 +122,7 @@ def test_by_must_be_known():
 
 
 def test_radii_must_not_be_negative():
-    with pytest.raises(ValueError, match="Ellipsoid.radii must be at least 0"):
+    with pytest.raises(ValueError, match=r"Ellipsoid.radii must be at least 0"):
         Ellipsoid(np.zeros(3), [1.0, -0.1, 1.0], EYE)
 
 
@@ -185,17 +185,17 @@ def test_an_empty_kdop_is_refused():
 
 
 def test_axes_of_a_kdop_must_span_and_be_unit():
-    with pytest.raises(ValueError, match="KDop.axes must span 3 dimensions"):
+    with pytest.raises(ValueError, match=r"KDop.axes must span 3 dimensions"):
         KDop(EYE[:2], np.zeros(2), np.ones(2))
-    with pytest.raises(ValueError, match="KDop.axes must span 3 dimensions"):
+    with pytest.raises(ValueError, match=r"KDop.axes must span 3 dimensions"):
         KDop.fit(cloud("round"), axes=[[1, 0, 0], [0, 1, 0], [1, 1, 0]])
-    with pytest.raises(ValueError, match="KDop.axes must be unit rows"):
+    with pytest.raises(ValueError, match=r"KDop.axes must be unit rows"):
         KDop(2.0 * EYE, np.zeros(3), np.ones(3))
-    with pytest.raises(ValueError, match="axes must be .* rows that are not zero"):
+    with pytest.raises(ValueError, match=r"axes must be .* rows that are not zero"):
         KDop.fit(cloud("round"), axes=[[1, 0, 0], [0, 1, 0], [0, 0, 0]])
     with pytest.raises(ValueError, match=r"axes must have shape \(..., 3\)"):
         KDop.fit(cloud("round"), axes=np.eye(2))
-    with pytest.raises(ValueError, match="KDop.axes must have shape"):
+    with pytest.raises(ValueError, match=r"KDop.axes must have shape"):
         KDop(np.eye(4), np.zeros(4), np.ones(4))
     with pytest.raises(ValueError, match=r"KDop.low must have shape \(3\)"):
         KDop(EYE, np.zeros(2), np.ones(3))
@@ -226,13 +226,13 @@ def test_a_product_is_for_swing_and_twist_alone():
     assert Product.charts == ("swing-twist",)
     with pytest.raises(ValueError, match="swing must be one of box, ellipsoid, kdop, got 'cone'"):
         Product.fit(cloud("round"), swing="cone")
-    with pytest.raises(ValueError, match="Product.swing must be a shape of the plane"):
+    with pytest.raises(ValueError, match=r"Product.swing must be a shape of the plane"):
         Product(Box.fit(cloud("round")), 0.0, 1.0)
-    with pytest.raises(ValueError, match="Product.low must not exceed Product.high"):
+    with pytest.raises(ValueError, match=r"Product.low must not exceed Product.high"):
         Product(Box.fit(cloud("round")[:, :2]), 1.0, 0.0)
-    with pytest.raises(ValueError, match="Product.low"):
+    with pytest.raises(ValueError, match=r"Product.low"):
         Product(Box.fit(cloud("round")[:, :2]), 0.0, np.inf)
-    with pytest.raises(ValueError, match="swing.type must be one of"):
+    with pytest.raises(ValueError, match=r"swing.type must be one of"):
         Product.from_dict({"swing": {"type": "cone"}, "low": 0.0, "high": 1.0})
     with pytest.raises(ValueError, match=r"points to fit must have shape \(n, 3\)"):
         Product.fit(cloud("round")[:, :2])

@@ -6,7 +6,7 @@
 
 from .charts import CHARTS, RotationVector, SwingTwist
 from .clip import Clip
-from .io import load_clip, save_clip
+from .io import load_clip, load_limits, save_clip, save_limits
 from .joint_kind import JointKind, joint_kind
 from .limit import Limit
 from .model import LimitModel
@@ -40,6 +40,8 @@ __all__ = [
     "forward",
     "joint_kind",
     "load_clip",
+    "load_limits",
     "project_path",
     "save_clip",
+    "save_limits",
 ]

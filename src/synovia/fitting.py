@@ -96,7 +96,8 @@ def observed(takes: Sequence[Take], fitted: Fitted, *, cell: float = 0.05) -> tu
         if len(frames) == 0:
             continue
         frames = frames[thin(fitted.limit.chart.points(take.rotations[frames]), cell=cell)]
-        samples.append(Sample(take.clip, take.performer, frames, take.rotations[frames]))
+        rotations = take.rotations[frames]
+        samples.append(Sample(take.clip, take.performer, frames + take.first, rotations))
     return tuple(samples)
 
 

@@ -52,7 +52,8 @@ def learn(
             raise ValueError(f"{clip.name or 'clip'}: limits cannot be learned from no frames")
     skeleton = clips[0].skeleton
     wanted = _wanted(skeleton, joints, exclude)
-    takes = _takes(clips, wanted, names, performers)
+    first_frames = [recipe.trim > 0.0 and invented_first_frame(clip) for clip in clips]
+    takes = _takes(clips, wanted, names, performers, first_frames)
     references = _references(reference, clips[0], names)
     axes = _bone_axes(skeleton)
     fits: dict[str, Fitted] = {}
@@ -64,7 +65,10 @@ def learn(
         limits={name: fitted.limit for name, fitted in fits.items()},
         samples={name: observed(takes[name], fits[name]) for name in fits if keep_samples},
         provenance={
-            "clips": [_clip_row(clip, performers) for clip in clips],
+            "clips": [
+                _clip_row(clip, performers, dropped)
+                for clip, dropped in zip(clips, first_frames, strict=True)
+            ],
             "options": _options(recipe, reference),
             "joints": {name: _joint_row(fitted) for name, fitted in fits.items()},
         },
@@ -83,13 +87,15 @@ def _fit_named(
     return fitted
 
 
-def _clip_row(clip: Clip, performers: str | Mapping[str, str] | None) -> dict[str, Any]:
+def _clip_row(
+    clip: Clip, performers: str | Mapping[str, str] | None, first_frame_dropped: bool
+) -> dict[str, Any]:
     return {
         "name": clip.name,
         "performer": _performer(clip.name, performers),
         "frames": clip.frames,
         "frame_time": clip.frame_time,
-        "first_frame_dropped": invented_first_frame(clip),
+        "first_frame_dropped": first_frame_dropped,
     }
 
 
@@ -120,7 +126,7 @@ def _joint_row(fitted: Fitted) -> dict[str, Any]:
 def kinds_of(clips: Sequence[Clip]) -> dict[str, JointKind]:
     """Return what kind of joint each joint of the first clip is, from the frames of all."""
     names = clips[0].skeleton.names
-    takes = _takes(clips, names, None, None)
+    takes = _takes(clips, names, None, None, [invented_first_frame(clip) for clip in clips])
     return {
         name: joint_kind(np.concatenate([take.rotations for take in takes[name]]))
         for name in names
@@ -144,18 +150,19 @@ def _takes(
     wanted: Sequence[str],
     names: Mapping[str, str] | None,
     performers: str | Mapping[str, str] | None,
+    first_frames: Sequence[bool],
 ) -> dict[str, list[Take]]:
     """Return, by joint, one take a clip, without first frames that nobody performed."""
     takes: dict[str, list[Take]] = {name: [] for name in wanted}
-    for clip in clips:
+    for clip, invented in zip(clips, first_frames, strict=True):
         known = {name: to for name, to in (names or {}).items() if name in clip.skeleton.names}
         found = match(wanted, clips[0].skeleton, clip.skeleton, known)
         found.warn(clip.name)
-        first = 1 if invented_first_frame(clip) else 0
+        first = 1 if invented else 0
         who = _performer(clip.name, performers)
         for name, joint in found.joints.items():
             rotations = clip.pose.rotations[first:, joint]
-            takes[name].append(Take(rotations, clip.frame_time, clip.name, who))
+            takes[name].append(Take(rotations, clip.frame_time, clip.name, who, first))
     return takes
 
 

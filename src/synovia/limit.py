@@ -27,6 +27,7 @@ from .charts import CHARTS, TURN, Chart, RotationVector, SwingTwist
 from .shapes import SHAPES, Shape
 from .softening import Softening
 
+FARTHEST = 5.0 * TURN  # how far a region may reach; beyond one turn it only repeats itself
 BATCH = 4096  # rotations; fewer are not worth a second thread
 
 
@@ -45,6 +46,11 @@ class Limit:
             )
         if self.shape.dimension != 3:
             raise ValueError(f"a limit needs a shape of space, got one of {self.shape.dimension}-D")
+        if not self.shape.reach((0, 1, 2)) <= FARTHEST:
+            raise ValueError(
+                f"a limit must stay within {FARTHEST / TURN:.0f} whole turns of its reference, "
+                f"got one that reaches {self.shape.reach((0, 1, 2)):.6g} radians"
+            )
         if isinstance(self.chart, SwingTwist) and self.shape.reach((0, 1)) >= np.pi:
             warnings.warn(
                 "the region contains the direction opposite the bone's axis, "
@@ -124,13 +130,10 @@ class Limit:
 
     def _project_into(self, source: Quats, out: Quats, threads: int) -> float:
         slack = tolerance(source.dtype)
-        distance = np.empty(len(source), source.dtype)
 
         def run(first: int, last: int) -> float:
             flat, into = source[first:last].reshape(-1), out[first:last].reshape(-1)
-            return float(
-                kernels.limits.project(flat, self.packed, slack, into, distance[first:last])
-            )
+            return float(kernels.limits.project(flat, self.packed, slack, into))
 
         if threads <= 1 or len(source) < BATCH:
             return run(0, len(source))
@@ -145,9 +148,8 @@ class Limit:
         rotations = unit_quats("rotations", rotations)
         projected = self.project(rotations)
         moved = (projected != rotations).any(axis=-1)
-        return np.where(moved, quat.angle_between(rotations, projected), 0.0).astype(
-            rotations.dtype
-        )
+        angles = quat.angle_between(rotations, projected)
+        return np.where(moved, angles, 0.0).astype(rotations.dtype)
 
     def soften(self, rotations: Quats, softening: Softening) -> Quats:
         """Return the rotations brought towards the legal ones, softly; see `synovia.softening`."""
@@ -233,7 +235,9 @@ def shape_named(shape: str | type[Shape]) -> type[Shape]:
 def unrolled(chart: RotationVector | SwingTwist, path: Quats) -> Points:
     """Return the points of a path in time, in the cover where it is nearest to the reference."""
     points = chart.unroll(path)
-    candidates = chart.shifts(points, 1 + int(np.abs(points).max(initial=0.0) // TURN))
+    if np.abs(points).max(initial=0.0) > TURN:
+        return chart.points(path)  # a joint that goes round and round is free to turn
+    candidates = chart.shifts(points, 1)
     return min(candidates, key=lambda shifted: float(np.square(shifted).sum()))
 
 

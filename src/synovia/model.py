@@ -214,4 +214,4 @@ class LimitModel:
         kernels.limits.project_poses(
             rotations.reshape(-1), self._joints, offsets, packed, slack, out.reshape(-1), distances
         )
-        return out, distances.reshape(*batch, -1)
+        return out, distances.reshape(*batch, len(self._joints))

@@ -41,6 +41,8 @@ class Take:
     frame_time: float
     clip: str
     performer: str
+    first: int = 0
+    """The number, in the clip, of the first frame that is here."""
 
     def __post_init__(self) -> None:
         rotations = np.array(_frames(f"rotations of {self.clip!r}", self.rotations))
@@ -178,21 +180,22 @@ def isolated(
 def trim(takes: Sequence[Take], share: float = SHARE) -> Trimmed:
     """Return which frames of one joint's `takes` to believe.
 
-    Flips go in any case. Of the rest at most `share` goes: with three performers or more what too
-    few others confirm, the farthest from them first; with fewer what stands apart; 0 keeps all.
+    Flips go. Of the rest at most `share` goes: with three performers or more what too few others
+    confirm, the farthest from them first; with fewer what stands apart. 0 keeps all, flips too.
     """
     if not takes:
         raise ValueError("trim needs at least one take, got none")
     if not 0.0 <= share < 1.0:
         raise ValueError(f"share must be at least 0 and below 1, got {share}")
+    if share == 0.0:
+        every = tuple(np.ones(len(take.rotations), dtype=bool) for take in takes)
+        return Trimmed(every, "none", sum(map(len, every)), flips=0, unconfirmed=0, isolated=0)
     kept = [~flips(take.rotations, take.frame_time) for take in takes]
     steady = [
         replace(take, rotations=take.rotations[mask])
         for take, mask in zip(takes, kept, strict=True)
     ]
-    if share == 0.0:
-        rule, dropped = "none", [np.zeros(len(take.rotations), dtype=bool) for take in steady]
-    elif len({take.performer for take in takes}) >= 3:
+    if len({take.performer for take in takes}) >= 3:
         rule, dropped = "confirmation", _least_confirmed(steady, share)
     else:
         rule, dropped = "isolation", isolated(steady, share=share)

@@ -15,10 +15,27 @@ from .truth import TrueLimit
 
 FRAME_TIME = 1.0 / 60.0
 ROM_FRAMES, WILD_FRAMES = 2400, 480
-MOVE = 36
+MOVE = 40
 """Frames from one pose to the next."""
-CALM = 0.45
+CALM = 0.14
 """How much of its range a joint of the wild clip uses where it is not wild."""
+STANDING = {
+    "Spine": (-0.35, 0.0, 0.0),
+    "Chest": (-0.25, 0.0, 0.0),
+    "LeftShoulder": (-0.82, 0.0, 0.1),
+    "RightShoulder": (-0.82, 0.0, -0.1),
+    "LeftElbow": (0.0, 0.0, -0.6),
+    "RightElbow": (0.0, 0.0, 0.6),
+    "LeftHip": (-0.68, 0.0, 0.0),
+    "RightHip": (-0.62, 0.0, 0.0),
+    "LeftKnee": (0.0, 0.0, -0.84),
+    "RightKnee": (0.0, 0.0, 0.80),
+    "LeftAnkle": (0.3, 0.0, 0.0),
+    "RightAnkle": (0.3, 0.0, 0.0),
+}
+"""The controls about which the wild clip moves; the middle where none are given.
+
+On the right side the twist is the other way round."""
 
 
 def range_of_motion(frames: int = ROM_FRAMES, seed: int = 0) -> Clip:
@@ -34,7 +51,10 @@ def range_of_motion(frames: int = ROM_FRAMES, seed: int = 0) -> Clip:
 def wild(frames: int = WILD_FRAMES, seed: int = 1) -> Clip:
     """Return a smooth clip that breaks the limits of `WILD_JOINTS`, one after another."""
     skeleton, rng, truth = human(), np.random.default_rng(seed), true_limits()
-    rotations = {name: _calm(limit, frames, rng) for name, limit in truth.items()}
+    rotations = {
+        name: limit.rotations(STANDING.get(name, (0.0, 0.0, 0.0)) + CALM * _calm(frames, rng))
+        for name, limit in truth.items()
+    }
     time = np.linspace(0.0, 1.0, frames)
     for name, (axis, angle, start, end) in _misdeeds(truth).items():
         share = np.clip((time - start) / (end - start), 0.0, 1.0)
@@ -44,21 +64,21 @@ def wild(frames: int = WILD_FRAMES, seed: int = 1) -> Clip:
     return _clip("wild", skeleton, rotations, frames)
 
 
-WILD_JOINTS = ("LeftElbow", "RightShoulder", "RightKnee", "LeftWrist", "Head")
+WILD_JOINTS = ("LeftElbow", "RightShoulder", "LeftKnee", "LeftWrist", "Head")
 
 
 def _misdeeds(truth: Mapping[str, TrueLimit]) -> dict[str, tuple[Vectors, float, float, float]]:
     """Return, by joint: axis in the parent's frame, angle, and when it starts and ends (0 to 1)."""
     x, y, z = np.eye(3)
-    around = x + 0.2 * y
+    around = x + 0.15 * y
     hand = quat.rotate(truth["LeftWrist"].center, truth["LeftWrist"].axis)
     return {
         # The elbow bends backwards,
-        "LeftElbow": (truth["LeftElbow"].axis, np.radians(-135.0), 0.05, 0.35),
+        "LeftElbow": (truth["LeftElbow"].axis, np.radians(-100.0), 0.03, 0.33),
         # the arm goes all the way round, out by one side and in by another,
-        "RightShoulder": (around / np.linalg.norm(around), 2.0 * np.pi, 0.20, 0.60),
+        "RightShoulder": (around / np.linalg.norm(around), 2.0 * np.pi, 0.18, 0.66),
         # the knee gives way to the side,
-        "RightKnee": (z, np.radians(-55.0), 0.45, 0.75),
+        "LeftKnee": (z, np.radians(60.0), 0.45, 0.75),
         # the hand spins once about the forearm,
         "LeftWrist": (hand, 2.0 * np.pi, 0.60, 0.80),
         # and the head looks behind.
@@ -66,9 +86,8 @@ def _misdeeds(truth: Mapping[str, TrueLimit]) -> dict[str, tuple[Vectors, float,
     }
 
 
-def _calm(limit: TrueLimit, frames: int, rng: np.random.Generator) -> Quats:
-    controls = CALM * _extremes(frames // (2 * MOVE) + 2, rng)
-    return limit.rotations(_travel(controls, frames, 2 * MOVE))
+def _calm(frames: int, rng: np.random.Generator) -> Floats:
+    return _travel(_extremes(frames // (2 * MOVE) + 2, rng), frames, 2 * MOVE)
 
 
 def _extremes(n: int, rng: np.random.Generator) -> Floats:

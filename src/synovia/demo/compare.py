@@ -34,7 +34,7 @@ class Region(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class EulerBox:
-    """All rotations whose Euler angles (Z, X, Y, radians) are from `low` to `high`, each by itself."""
+    """All rotations whose Euler angles (Z, X, Y, radians) are each from `low` to `high`."""
 
     low: Floats
     high: Floats
@@ -112,7 +112,7 @@ def euler_boxes(clip: Clip) -> dict[str, EulerBox]:
 
 
 def largest_step(clip: Clip) -> tuple[float, str]:
-    """Return the largest turn from one frame to the next, in radians, and the joint that makes it."""
+    """Return the largest turn from one frame to the next, in radians, and the joint's name."""
     rotations = clip.pose.rotations
     steps = quat.angle_between(rotations[:-1], rotations[1:]).max(axis=0)
     joint = int(steps.argmax())

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import quat
+from ..arrays import Vectors
 from ..skeleton import Skeleton
 from .truth import TrueLimit
 
@@ -42,11 +43,11 @@ def human() -> Skeleton:
         if name.startswith("Left"):
             joints[_right(name)] = (_right(parent), offset * FLIP)
     ends |= {_right(name): offset * FLIP for name, offset in ends.items()}
-    names = list(joints)
+    names = _depth_first({name: parent for name, (parent, _) in joints.items()}, "")
     return Skeleton(
         tuple(names),
-        np.array([names.index(parent) if parent else -1 for parent, _ in joints.values()]),
-        np.array([offset for _, offset in joints.values()]),
+        np.array([names.index(joints[name][0]) if joints[name][0] else -1 for name in names]),
+        np.array([joints[name][1] for name in names]),
         end_parents=np.array([names.index(name) for name in ends]),
         end_offsets=np.array(list(ends.values())),
     )
@@ -58,7 +59,7 @@ def true_limits() -> dict[str, TrueLimit]:
         "LeftCollar": _universal((0.99, 0.07, -0.13), (0.96, 0.20, -0.08), (0.1, 1, 0.2), (20, 13)),
         # The arm: 157° of twist hanging down, 94° raised; more forwards than back.
         "LeftShoulder": _ball(
-            (1, 0, 0), (0.72, 0.02, 0.69), (-0.25, 1, 0.1), (80, 60), 63, drift=-22, narrowing=15
+            (1, 0, 0), (0.72, 0.02, 0.69), (-0.25, 1, 0.1), (74, 56), 63, drift=-22, narrowing=15
         ),
         "LeftElbow": _hinge((0.05, -1, 0.12), -3, 142),
         "LeftWrist": _universal((1, 0, 0), (1, -0.03, 0.12), (0.0, 1, 0.15), (74, 28)),
@@ -76,6 +77,12 @@ def true_limits() -> dict[str, TrueLimit]:
         **left,
         **{_right(name): limit.mirrored() for name, limit in left.items()},
     }
+
+
+def _depth_first(parents: dict[str, str], root: str) -> list[str]:
+    """Return the names below `root`, each followed by all that hangs on it, as files have them."""
+    children = [name for name, parent in parents.items() if parent == root]
+    return [each for child in children for each in (child, *_depth_first(parents, child))]
 
 
 def _right(name: str) -> str:
@@ -122,6 +129,6 @@ def _hinge(axis: ArrayLike, low_deg: float, high_deg: float) -> TrueLimit:
     return TrueLimit(center, axis, across, np.zeros(2), float(0.5 * (high - low)))
 
 
-def _unit(vector: ArrayLike) -> np.ndarray:
-    array = np.asarray(vector, dtype=float)
-    return array / np.linalg.norm(array)
+def _unit(vector: ArrayLike) -> Vectors:
+    array = np.asarray(vector, dtype=np.float64)
+    return np.asarray(array / np.linalg.norm(array))

@@ -12,7 +12,8 @@ from ..arrays import Floats, Mask, Quats, Scalars, Vectors, own, unit_quats
 
 SLACK = 1e-6
 """Rotations this far outside, in radians, still count as legal: files hold so many digits."""
-NEAR = np.radians([5.0, 45.0])
+TINY = 1e-12
+NEAR = (float(np.radians(5.0)), float(np.radians(45.0)))
 """Near misses are turned by at least and at most so much, in radians, from a legal rotation."""
 
 
@@ -57,12 +58,11 @@ class TrueLimit:
         """
         disk, turn = controls[..., :2], controls[..., 2]
         radius = np.linalg.norm(disk, axis=-1, keepdims=True)
-        rim = np.tan(self.reach) * disk / np.where(radius > 0.0, radius, 1.0)
-        far = np.linalg.norm(rim, axis=-1, keepdims=True)
-        angle = radius * np.arctan(far)
-        sideways = np.sin(angle) * rim / np.where(far > 0.0, far, 1.0)
+        way = disk / np.where(radius > 0.0, radius, 1.0)
+        steepness = np.linalg.norm(way / np.tan(self.reach + TINY), axis=-1, keepdims=True)
+        angle = radius * np.arctan2(1.0, steepness)
         across = np.cross(self.axis, self.along)
-        bones = np.cos(angle) * self.axis + sideways @ np.stack([self.along, across])
+        bones = np.cos(angle) * self.axis + np.sin(angle) * way @ np.stack([self.along, across])
         middle, half = self.twists(bones)
         twist = quat.exp((middle + turn * half)[..., None] * self.axis)
         return quat.mul(quat.mul(self.center, quat.between(self.axis, bones)), twist)
@@ -82,11 +82,11 @@ class TrueLimit:
         return np.asarray(self._in_oval(bones) & turned)
 
     def sample(self, n: int, rng: np.random.Generator) -> Quats:
-        """Return `n` legal rotations, uniform in rotation; in its own dimensions where it is thin."""
+        """Return `n` legal rotations, uniform in rotation; if thin, in their own dimensions."""
         legal = np.empty((0, 4))
         while len(legal) < n:
             bones = self._bones(4 * n + 64, rng)
-            middle, half = self.twists(bones)
+            middle, _ = self.twists(bones)
             twist = middle + rng.uniform(-1.0, 1.0, len(bones)) * (self.twist + abs(self.narrowing))
             swing = quat.mul(self.center, quat.between(self.axis, bones))
             drawn = quat.mul(swing, quat.exp(twist[:, None] * self.axis))
@@ -105,7 +105,7 @@ class TrueLimit:
         return illegal[:n]
 
     def volume(self, samples: int = 100_000, seed: int = 0) -> float:
-        """Return the share of all rotations that is legal, 0 for a thin joint, to about a percent."""
+        """Return the share of all rotations that is legal, to about a percent; 0 if thin."""
         if self.thin:
             return 0.0
         bones = self._bones(samples, np.random.default_rng(seed))

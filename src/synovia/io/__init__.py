@@ -10,6 +10,9 @@ from typing import NamedTuple
 from ..clip import Clip
 from .bvh import read_bvh
 from .bvh_write import write_bvh
+from .limits import limits_schema as limits_schema
+from .limits import load_limits as load_limits
+from .limits import save_limits as save_limits
 
 
 class ClipFormat(NamedTuple):

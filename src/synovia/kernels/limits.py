@@ -12,6 +12,7 @@ from .jit import kernel
 from .rotation import (
     BLOCK,
     DISTANCE,
+    FAR,
     LANES,
     OFF_UNIT,
     PX,
@@ -25,7 +26,9 @@ from .rotation import (
     Y,
     Z,
     exp,
+    exp_far,
     join,
+    join_far,
     load,
     load_strided,
     log,
@@ -50,7 +53,7 @@ TURN = 2.0 * np.pi
 
 @kernel
 def enter(p, o, block, n):
-    """Turn the block's quaternions into the chart's frame, and write their points."""
+    """Turn the quaternions into the chart's frame, and write their points."""
     turn_in(p, o + INTO_LEFT, block, n)
     if int(p[o + CHART]) == ROTATION_VECTOR:
         log(block, n)
@@ -62,10 +65,17 @@ def enter(p, o, block, n):
 @kernel
 def leave(p, o, tolerance, block, n):
     """Write the quaternions to go out: of the projected points, or what came in if inside."""
+    near = p[o + REACH] ** 2 <= FAR and p[o + REACH_TWIST] ** 2 <= FAR
     if int(p[o + CHART]) == ROTATION_VECTOR:
-        exp(block, n)
+        if near:
+            exp(block, n)
+        else:
+            exp_far(block, n)
     else:
-        join(block, n)
+        if near:
+            join(block, n)
+        else:
+            join_far(block, n)
         turn_right(p, o + BACK_RIGHT, block, n)
     turn_out(p, o + BACK_LEFT, tolerance, block, n)
 
@@ -84,20 +94,21 @@ def wound(radius, turns):
 @kernel
 def another_cover_may_be_nearer(p, o, block, n):
     """Tell how many lanes could have a nearer member in a cover but the first."""
-    reach, reach_twist = p[o + REACH], p[o + REACH_TWIST]
+    real = block.dtype.type
+    zero = real(0.0)
+    spare_swing, spare_twist = real(TURN - p[o + REACH]), real(TURN - p[o + REACH_TWIST])
     hits = 0
     if int(p[o + CHART]) == ROTATION_VECTOR:
         for i in range(n):
             x, y, z = block[X + i], block[Y + i], block[Z + i]
-            spare = max(TURN - reach - block[DISTANCE + i], 0.0)
+            spare = max(spare_swing - block[DISTANCE + i], zero)
             hits += 1 if x * x + y * y + z * z >= spare * spare else 0
     else:
         for i in range(n):
             x, y, z = block[X + i], block[Y + i], block[Z + i]
-            spare = max(TURN - reach - block[DISTANCE + i], 0.0)
+            spare = max(spare_swing - block[DISTANCE + i], zero)
             hits += 1 if x * x + y * y >= spare * spare else 0
-            spare = max(TURN - reach_twist - block[DISTANCE + i], 0.0)
-            hits += 1 if abs(z) >= spare else 0
+            hits += 1 if abs(z) >= spare_twist - block[DISTANCE + i] else 0
     return hits
 
 
@@ -172,15 +183,16 @@ def off_unit(block):
 
 
 @kernel
-def project(rotations, p, tolerance, out, distances):
-    """Write the nearest legal rotations (members bit for bit) and their signed distances.
+def project(rotations, p, tolerance, out):
+    """Write the nearest legal rotations, members bit for bit.
 
-    `rotations` and `out` are flat; returns how far lengths are off 1, squared (see `off_unit`).
+    `rotations` and `out` are flat; reblock how far lengths are off 1, squared (see `off_unit`).
     """
-    block, other = np.zeros(BLOCK), np.empty(BLOCK)
+    block, other = np.zeros(BLOCK, rotations.dtype), np.empty(BLOCK, rotations.dtype)
     lanes = np.empty(LANES, np.int64)
-    for start in range(0, distances.shape[0], LANES):
-        n = min(LANES, distances.shape[0] - start)
+    count = rotations.shape[0] // 4
+    for start in range(0, count, LANES):
+        n = min(LANES, count - start)
         load(rotations, start, block, n)
         enter(p, 0, block, n)
         nearest(p, 0, block, other, lanes, n)
@@ -191,15 +203,13 @@ def project(rotations, p, tolerance, out, distances):
             out[first + 4 * i + 1] = block[QX + i]
             out[first + 4 * i + 2] = block[QY + i]
             out[first + 4 * i + 3] = block[QZ + i]
-        for i in range(n):
-            distances[start + i] = block[DISTANCE + i]
     return off_unit(block)
 
 
 @kernel
 def measure(rotations, p, distances):
-    """Write the signed distances of flat `rotations`; returns as `project` does."""
-    block, other = np.zeros(BLOCK), np.empty(BLOCK)
+    """Write the signed distances of flat `rotations`; reblock as `project` does."""
+    block, other = np.zeros(BLOCK, rotations.dtype), np.empty(BLOCK, rotations.dtype)
     lanes = np.empty(LANES, np.int64)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
@@ -218,7 +228,7 @@ def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
     `joints[k]` is the joint that the limit at `offsets[k]` of `p` is for; `out` holds a copy of
     the rotations, `distances` is (frames, limits).
     """
-    block, other = np.zeros(BLOCK), np.empty(BLOCK)
+    block, other = np.zeros(BLOCK, rotations.dtype), np.empty(BLOCK, rotations.dtype)
     lanes = np.empty(LANES, np.int64)
     frames = distances.shape[0]
     stride = rotations.shape[0] // max(frames, 1)

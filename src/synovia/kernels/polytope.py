@@ -34,7 +34,7 @@ def nearest_in_polytope(p, count, axes, lows, highs, block, i):
         if p[lows + chosen] - along > along - offset:
             nx, ny, nz, offset = -nx, -ny, -nz, -p[lows + chosen]
         multiplier = 0.0
-        while True:
+        for _ in range(8):  # at most three planes can leave
             # Basis e, f, g of the active normals; r such that the span's part of n is Σ r · normal.
             ra = rb = rc = 0.0
             zx, zy, zz = nx, ny, nz

@@ -2,7 +2,8 @@
 
 A block is one flat buffer of rows of LANES numbers (structure of arrays), so that it stays in
 the first cache and every loop below becomes vector instructions. Rows are named by where they
-start: coordinate x of lane i is at block[X + i].
+start: coordinate x of lane i is at block[X + i]. A block has the type of the rotations, `real`,
+and so have all constants: one number of float64 in a loop would halve the pace of float32.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ LANES = 128
 X, Y, Z = 0, LANES, 2 * LANES
 PX, PY, PZ = 3 * LANES, 4 * LANES, 5 * LANES
 DISTANCE = 6 * LANES
-# The quaternion that came in; the quaternion in the chart's frame, and the one to go out.
+# The quaternion that came in; the one in the chart's frame, and then the one to go out.
 W0, X0, Y0, Z0 = 7 * LANES, 8 * LANES, 9 * LANES, 10 * LANES
 QW, QX, QY, QZ = 11 * LANES, 12 * LANES, 13 * LANES, 14 * LANES
 OFF_UNIT = 15 * LANES  # sum of squared errors of the length, a lane
@@ -29,57 +30,57 @@ FAR = (2.5 * math.pi) ** 2  # |vector|² beyond which `exp` leaves its polynomia
 
 
 @kernel
-def atan_over_root(u):
+def atan_over_root(u, real):
     """Return atan(√u)/√u for u in [0, 1], to 1e-16."""
-    p = -1.93423475928923e-05
-    p = p * u + 0.00021423810738603946
-    p = p * u - 0.0011252544302234645
-    p = p * u + 0.003751138483965141
-    p = p * u - 0.00899108054265826
-    p = p * u + 0.01671959606350739
-    p = p * u - 0.02556862364437174
-    p = p * u + 0.03387126702700675
-    p = p * u - 0.040811247503178855
-    p = p * u + 0.04668745304848529
-    p = p * u - 0.052374234719188166
-    p = p * u + 0.058768281144872724
-    p = p * u - 0.06665764910689723
-    p = p * u + 0.07692198997458294
-    p = p * u - 0.09090899793217341
-    p = p * u + 0.11111110578002083
-    p = p * u - 0.14285714266926733
-    p = p * u + 0.1999999999964796
-    p = p * u - 0.333333333333307
-    return p * u + 1.0
+    p = real(-1.93423475928923e-05)
+    p = p * u + real(0.00021423810738603946)
+    p = p * u - real(0.0011252544302234645)
+    p = p * u + real(0.003751138483965141)
+    p = p * u - real(0.00899108054265826)
+    p = p * u + real(0.01671959606350739)
+    p = p * u - real(0.02556862364437174)
+    p = p * u + real(0.03387126702700675)
+    p = p * u - real(0.040811247503178855)
+    p = p * u + real(0.04668745304848529)
+    p = p * u - real(0.052374234719188166)
+    p = p * u + real(0.058768281144872724)
+    p = p * u - real(0.06665764910689723)
+    p = p * u + real(0.07692198997458294)
+    p = p * u - real(0.09090899793217341)
+    p = p * u + real(0.11111110578002083)
+    p = p * u - real(0.14285714266926733)
+    p = p * u + real(0.1999999999964796)
+    p = p * u - real(0.333333333333307)
+    return p * u + real(1.0)
 
 
 @kernel
-def cos_root(u):
+def cos_root(u, real):
     """Return cos √u for u in [0, 3.86], to 3e-16."""
-    p = -1.4845602223097356e-16
-    p = p * u + 4.773189772358186e-14
-    p = p * u - 1.147046152838386e-11
-    p = p * u + 2.08767492195548e-09
-    p = p * u - 2.7557319092399505e-07
-    p = p * u + 2.4801587300229745e-05
-    p = p * u - 0.0013888888888880842
-    p = p * u + 0.04166666666666642
-    p = p * u - 0.49999999999999994
-    return p * u + 1.0
+    p = real(-1.4845602223097356e-16)
+    p = p * u + real(4.773189772358186e-14)
+    p = p * u - real(1.147046152838386e-11)
+    p = p * u + real(2.08767492195548e-09)
+    p = p * u - real(2.7557319092399505e-07)
+    p = p * u + real(2.4801587300229745e-05)
+    p = p * u - real(0.0013888888888880842)
+    p = p * u + real(0.04166666666666642)
+    p = p * u - real(0.49999999999999994)
+    return p * u + real(1.0)
 
 
 @kernel
-def sinc_root(u):
+def sinc_root(u, real):
     """Return sin √u/√u for u in [0, 3.86], to 1e-16."""
-    p = 2.6722226657626883e-15
-    p = p * u - 7.637178773522992e-13
-    p = p * u + 1.6058656122442538e-10
-    p = p * u - 2.505209959680481e-08
-    p = p * u + 2.7557319106863094e-06
-    p = p * u - 0.00019841269840392624
-    p = p * u + 0.00833333333333004
-    p = p * u - 0.16666666666666619
-    return p * u + 1.0
+    p = real(2.6722226657626883e-15)
+    p = p * u - real(7.637178773522992e-13)
+    p = p * u + real(1.6058656122442538e-10)
+    p = p * u - real(2.505209959680481e-08)
+    p = p * u + real(2.7557319106863094e-06)
+    p = p * u - real(0.00019841269840392624)
+    p = p * u + real(0.00833333333333004)
+    p = p * u - real(0.16666666666666619)
+    return p * u + real(1.0)
 
 
 @kernel
@@ -107,21 +108,24 @@ def load_strided(rotations, first, stride, block, n):
 @kernel
 def turn_in(a, o, block, n):
     """Write a · q for what came in, a at a[o:o+4], and note lengths that are off."""
-    aw, ax, ay, az = a[o], a[o + 1], a[o + 2], a[o + 3]
+    real = block.dtype.type
+    one = real(1.0)
+    aw, ax, ay, az = real(a[o]), real(a[o + 1]), real(a[o + 2]), real(a[o + 3])
     for i in range(n):
         w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
         block[QW + i] = aw * w - ax * x - ay * y - az * z
         block[QX + i] = aw * x + ax * w + ay * z - az * y
         block[QY + i] = aw * y - ax * z + ay * w + az * x
         block[QZ + i] = aw * z + ax * y - ay * x + az * w
-        off = w * w + x * x + y * y + z * z - 1.0
+        off = w * w + x * x + y * y + z * z - one
         block[OFF_UNIT + i] += off * off
 
 
 @kernel
 def turn_right(a, o, block, n):
     """Multiply every quaternion of the block by the one at a[o:o+4] from the right."""
-    aw, ax, ay, az = a[o], a[o + 1], a[o + 2], a[o + 3]
+    real = block.dtype.type
+    aw, ax, ay, az = real(a[o]), real(a[o + 1]), real(a[o + 2]), real(a[o + 3])
     for i in range(n):
         w, x, y, z = block[QW + i], block[QX + i], block[QY + i], block[QZ + i]
         block[QW + i] = w * aw - x * ax - y * ay - z * az
@@ -136,7 +140,9 @@ def turn_out(a, o, tolerance, block, n):
 
     Of the two quaternions of a rotation, the one on the side of what came in.
     """
-    aw, ax, ay, az = a[o], a[o + 1], a[o + 2], a[o + 3]
+    real = block.dtype.type
+    zero, one, slack = real(0.0), real(1.0), real(tolerance)
+    aw, ax, ay, az = real(a[o]), real(a[o + 1]), real(a[o + 2]), real(a[o + 3])
     for i in range(n):
         w, x, y, z = block[QW + i], block[QX + i], block[QY + i], block[QZ + i]
         qw = aw * w - ax * x - ay * y - az * z
@@ -144,8 +150,8 @@ def turn_out(a, o, tolerance, block, n):
         qy = aw * y - ax * z + ay * w + az * x
         qz = aw * z + ax * y - ay * x + az * w
         w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
-        side = 1.0 if w * qw + x * qx + y * qy + z * qz >= 0.0 else -1.0
-        inside = block[DISTANCE + i] <= tolerance
+        side = one if w * qw + x * qx + y * qy + z * qz >= zero else -one
+        inside = block[DISTANCE + i] <= slack
         block[QW + i] = w if inside else side * qw
         block[QX + i] = x if inside else side * qx
         block[QY + i] = y if inside else side * qy
@@ -154,17 +160,19 @@ def turn_out(a, o, tolerance, block, n):
 
 @kernel
 def log(block, n):
-    """Write the rotation vectors, at most π long, of the block's quaternions as its points.
+    """Write the rotation vectors, at most π long, of the quaternions as points.
 
     With s and w the vector's length and the scalar, tan(angle/4) = s/(|w| + 1): one division
     and a polynomial, good from 0 to π.
     """
+    real = block.dtype.type
+    zero, one, four = real(0.0), real(1.0), real(4.0)
     for i in range(n):
         w, x, y, z = block[QW + i], block[QX + i], block[QY + i], block[QZ + i]
         s = x * x + y * y + z * z
-        d = 1.0 / (abs(w) + 1.0)
-        factor = 4.0 * d * atan_over_root(s * d * d)
-        factor = factor if w >= 0.0 else -factor
+        d = one / (abs(w) + one)
+        factor = four * d * atan_over_root(s * d * d, real)
+        factor = factor if w >= zero else -factor
         block[X + i] = factor * x
         block[Y + i] = factor * y
         block[Z + i] = factor * z
@@ -172,91 +180,82 @@ def log(block, n):
 
 @kernel
 def exp(block, n):
-    """Write the quaternions of the rotation vectors at PX, PY, PZ as the block's quaternions."""
-    farthest = 0.0
+    """Write the quaternions of the rotation vectors at PX, PY, PZ."""
+    real = block.dtype.type
+    one, two, half, sixteenth = real(1.0), real(2.0), real(0.5), real(0.0625)
     for i in range(n):
-        x, y, z = block[PX + i], block[PY + i], block[PZ + i]
-        square = x * x + y * y + z * z
-        block[SCRATCH + i] = square
-        u = 0.0625 * square
-        cosine, sine = cos_root(u), sinc_root(u)
-        factor = 0.5 * sine * cosine
-        block[QW + i] = 2.0 * cosine * cosine - 1.0
+        x, y, z = real(block[PX + i]), real(block[PY + i]), real(block[PZ + i])
+        u = (x * x + y * y + z * z) * sixteenth
+        cosine, sine = cos_root(u, real), sinc_root(u, real)
+        factor = half * sine * cosine
+        block[QW + i] = two * cosine * cosine - one
         block[QX + i] = factor * x
         block[QY + i] = factor * y
         block[QZ + i] = factor * z
-    for i in range(n):
-        farthest = max(farthest, block[SCRATCH + i])
-    if farthest > FAR:
-        exp_far(block, n)
 
 
 @kernel
 def exp_far(block, n):
     """As `exp`, for vectors of any length."""
     for i in range(n):
-        half = 0.5 * np.sqrt(block[SCRATCH + i])
+        x, y, z = block[PX + i], block[PY + i], block[PZ + i]
+        half = 0.5 * np.sqrt(x * x + y * y + z * z)
         factor = 0.5 * np.sin(half) / half if half > 0.0 else 0.5
         block[QW + i] = np.cos(half)
-        block[QX + i] = factor * block[PX + i]
-        block[QY + i] = factor * block[PY + i]
-        block[QZ + i] = factor * block[PZ + i]
+        block[QX + i] = factor * x
+        block[QY + i] = factor * y
+        block[QZ + i] = factor * z
 
 
 @kernel
 def split(block, n):
-    """Write the swing across z and the twist about z of the block's quaternions as its points.
+    """Write the swing across z and the twist about z of the quaternions as points.
 
     q = swing · twist. The twist (w, z)/√(w² + z²) is folded to at most π. Where the swing is π,
     w and z are both 0, and the twist is 0: the limit from the side of pure swings.
     """
+    real = block.dtype.type
+    zero, one, four, tiny = real(0.0), real(1.0), real(4.0), real(1e-18)
     for i in range(n):
         w, x, y, z = block[QW + i], block[QX + i], block[QY + i], block[QZ + i]
         across = x * x + y * y
-        along = w * w + z * z
-        cosine = np.sqrt(along)
+        cosine = np.sqrt(w * w + z * z)
         # Twist (c, s) = (w, z)/cosine, swing = q · twist⁻¹; tan(angle/4) of each as in `log`.
         # One division for three.
-        safe = max(cosine, 1e-100)
-        swinging, twisting = cosine + 1.0, abs(w) + safe
-        inverse = 1.0 / (safe * swinging * twisting)
-        c = w * (inverse * swinging * twisting) if cosine > 0.0 else 1.0
+        safe = max(cosine, tiny)
+        swinging, twisting = cosine + one, abs(w) + safe
+        inverse = one / (safe * swinging * twisting)
+        c = w * (inverse * swinging * twisting) if cosine > zero else one
         s = z * (inverse * swinging * twisting)
         d = inverse * safe * twisting
-        factor = 4.0 * d * atan_over_root(across * d * d)
+        factor = four * d * atan_over_root(across * d * d, real)
         block[X + i] = factor * (x * c - y * s)
         block[Y + i] = factor * (y * c + x * s)
         e = z * (inverse * safe * swinging)
-        twist = 4.0 * e * atan_over_root(e * e)
-        block[Z + i] = twist if w >= 0.0 else -twist
+        twist = four * e * atan_over_root(e * e, real)
+        block[Z + i] = twist if w >= zero else -twist
 
 
 @kernel
 def join(block, n):
-    """Write the quaternions swing · twist of the points at PX, PY, PZ as the block's."""
-    farthest = 0.0
+    """Write the quaternions swing · twist of the points at PX, PY, PZ."""
+    real = block.dtype.type
+    one, two, half, sixteenth = real(1.0), real(2.0), real(0.5), real(0.0625)
     for i in range(n):
-        x, y, twist = block[PX + i], block[PY + i], block[PZ + i]
-        square = x * x + y * y
-        around = twist * twist
-        block[SCRATCH + i] = max(square, around)
-        u = 0.0625 * square
-        cosine, sine = cos_root(u), sinc_root(u)
-        w = 2.0 * cosine * cosine - 1.0
-        factor = 0.5 * sine * cosine
+        x, y, twist = real(block[PX + i]), real(block[PY + i]), real(block[PZ + i])
+        u = (x * x + y * y) * sixteenth
+        cosine, sine = cos_root(u, real), sinc_root(u, real)
+        w = two * cosine * cosine - one
+        factor = half * sine * cosine
         x, y = factor * x, factor * y
-        v = 0.0625 * around
-        cosine, sine = cos_root(v), sinc_root(v)
-        c = 2.0 * cosine * cosine - 1.0
-        s = 0.5 * sine * cosine * twist
+        v = twist * twist * sixteenth
+        cosine, sine = cos_root(v, real), sinc_root(v, real)
+        c = two * cosine * cosine - one
+        s = half * sine * cosine * twist
         block[QW + i] = w * c
         block[QX + i] = x * c + y * s
         block[QY + i] = y * c - x * s
         block[QZ + i] = w * s
-    for i in range(n):
-        farthest = max(farthest, block[SCRATCH + i])
-    if farthest > FAR:
-        join_far(block, n)
 
 
 @kernel

@@ -19,11 +19,13 @@ BOX, ELLIPSOID, KDOP, PRODUCT = 0, 1, 2, 3
 @kernel
 def box(p, o, block, n):
     """Clamp along the axes. Parameters: 3 × 3 axes (rows), low, high."""
-    a, b, c = p[o], p[o + 1], p[o + 2]
-    d, e, f = p[o + 3], p[o + 4], p[o + 5]
-    g, h, k = p[o + 6], p[o + 7], p[o + 8]
-    low0, low1, low2 = p[o + 9], p[o + 10], p[o + 11]
-    high0, high1, high2 = p[o + 12], p[o + 13], p[o + 14]
+    real = block.dtype.type
+    zero = real(0.0)
+    a, b, c = real(p[o]), real(p[o + 1]), real(p[o + 2])
+    d, e, f = real(p[o + 3]), real(p[o + 4]), real(p[o + 5])
+    g, h, k = real(p[o + 6]), real(p[o + 7]), real(p[o + 8])
+    low0, low1, low2 = real(p[o + 9]), real(p[o + 10]), real(p[o + 11])
+    high0, high1, high2 = real(p[o + 12]), real(p[o + 13]), real(p[o + 14])
     for i in range(n):
         x, y, z = block[X + i], block[Y + i], block[Z + i]
         u = a * x + b * y + c * z
@@ -31,15 +33,15 @@ def box(p, o, block, n):
         w = g * x + h * y + k * z
         below0, below1, below2 = low0 - u, low1 - v, low2 - w
         above0, above1, above2 = u - high0, v - high1, w - high2
-        u = max(above0, 0.0) - max(below0, 0.0)
-        v = max(above1, 0.0) - max(below1, 0.0)
-        w = max(above2, 0.0) - max(below2, 0.0)
+        u = max(above0, zero) - max(below0, zero)
+        v = max(above1, zero) - max(below1, zero)
+        w = max(above2, zero) - max(below2, zero)
         block[PX + i] = x - (a * u + d * v + g * w)
         block[PY + i] = y - (b * u + e * v + h * w)
         block[PZ + i] = z - (c * u + f * v + k * w)
         inner = max(max(max(below0, above0), max(below1, above1)), max(below2, above2))
         outer = np.sqrt(u * u + v * v + w * w)
-        block[DISTANCE + i] = outer if inner > 0.0 else inner
+        block[DISTANCE + i] = outer if inner > zero else inner
 
 
 @kernel
@@ -175,13 +177,37 @@ def product(p, o, block, n):
 
 
 @kernel
-def shape(p, o, block, n):
-    """Run the shape that is packed at `o`: its kind, then its parameters."""
+def in_double(p, o, block, n):
+    """Run a shape that needs float64 on a block of it."""
     kind = int(p[o])
     if kind == PRODUCT:
         product(p, o + 1, block, n)
     else:
         solid(kind, p, o + 1, block, n)
+
+
+@kernel
+def shape(p, o, block, n):
+    """Run the shape that is packed at `o`: its kind, then its parameters.
+
+    A box runs in the block's own type. The others iterate to the last digit: in float64 only.
+    """
+    if int(p[o]) == BOX:
+        box(p, o + 1, block, n)
+    elif block.itemsize == 8:
+        in_double(p, o, block, n)
+    else:
+        wide = np.empty(BLOCK)
+        for i in range(n):
+            wide[X + i] = block[X + i]
+            wide[Y + i] = block[Y + i]
+            wide[Z + i] = block[Z + i]
+        in_double(p, o, wide, n)
+        for i in range(n):
+            block[PX + i] = wide[PX + i]
+            block[PY + i] = wide[PY + i]
+            block[PZ + i] = wide[PZ + i]
+            block[DISTANCE + i] = wide[DISTANCE + i]
 
 
 @kernel

@@ -47,7 +47,7 @@ class KDop(Convex):
             raise ValueError(f"KDop.low must not exceed KDop.high, got {self.low} and {self.high}")
         middle = np.linalg.lstsq(self.axes, 0.5 * (self.low + self.high), rcond=None)[0]
         along = self.axes @ self._nearest(middle)[0]
-        if max((self.low - along).max(), (along - self.high).max()) > 1e-10:
+        if not max((self.low - along).max(), (along - self.high).max()) <= 1e-10:
             raise ValueError("KDop is empty: no point is within all of its intervals")
 
     @classmethod
@@ -89,7 +89,10 @@ class KDop(Convex):
     @cached_property
     def corners(self) -> Points:
         """The (v, d) vertices."""
-        return corners_of(self.axes, self.low, self.high)
+        corners = corners_of(self.axes, self.low, self.high)
+        if len(corners) == 0:
+            raise ValueError("KDop.axes are too nearly parallel to have corners")
+        return corners
 
     @property
     def bounds(self) -> Points:

@@ -1,0 +1,163 @@
+"""Nanoseconds a rotation: quaternion → limit → quaternion, beside a plain copy of the same bytes.
+
+A million rotations, about half of them outside, float64 and float32, one thread unless said; each
+figure is the best of several runs, and the bars are multiples of the copy in the same run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from synovia import (
+    Box,
+    Ellipsoid,
+    KDop,
+    Limit,
+    LimitModel,
+    Pose,
+    Product,
+    RotationVector,
+    Skeleton,
+    SwingTwist,
+    kernels,
+    quat,
+)
+from synovia.arrays import tolerance
+
+COUNT = 1_000_000
+CONVERSION = "conversion only"
+BARS = {CONVERSION: 5, "oriented box": 6, "ellipsoid": 15, "k-DOP, 13 axes": 35}
+BARS |= {"swing–twist box": 15, "oriented box, float32": 7}
+
+
+def best(run: Callable[[], object], repeats: int = 15) -> float:
+    """Return the shortest of several runs, in seconds."""
+    run()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def limits(cloud: np.ndarray, scale: float) -> dict[str, Limit]:
+    """Return a limit of each kind around the cloud of points, scaled until half are outside."""
+    points = scale * cloud[:20_000]
+    plain, split = RotationVector(), SwingTwist(axis=np.array([1.0, 0.0, 0.0]))
+    return {
+        CONVERSION: Limit(plain, Box(np.full(3, -np.pi), np.full(3, np.pi), np.eye(3))),
+        "oriented box": Limit(plain, Box.fit(0.34 * points)),
+        "ellipsoid": Limit(plain, Ellipsoid.fit(0.23 * points)),
+        "k-DOP, 13 axes": Limit(plain, KDop.fit(0.38 * points)),
+        "swing–twist box": Limit(split, Box.fit(0.34 * points)),
+        "product": Limit(split, Product.fit(0.34 * points)),
+    }
+
+
+def numpy_projection(limit: Limit, rotations: np.ndarray) -> np.ndarray:
+    """Project with NumPy, 4096 at a time; for the k-DOP the source's one sweep, not the nearest."""
+    out = np.empty_like(rotations)
+    for start in range(0, len(rotations), 4096):
+        part = slice(start, start + 4096)
+        points = limit.chart.points(rotations[part])
+        out[part] = limit.chart.rotations(numpy_shape(limit.shape, points))
+    return out
+
+
+def numpy_shape(shape: object, points: np.ndarray) -> np.ndarray:
+    if isinstance(shape, Box):
+        return np.clip(points @ shape.axes.T, shape.low, shape.high) @ shape.axes
+    if isinstance(shape, Ellipsoid):
+        local = (points - shape.center) @ shape.axes.T
+        squares = shape.radii**2
+        t = np.maximum((shape.radii * np.abs(local) - squares).max(axis=1), 0.0)
+        for _ in range(8):
+            s = shape.radii * local / (squares + t[:, None])
+            level = np.linalg.norm(s, axis=1)
+            slope = (s * s / (squares + t[:, None])).sum(axis=1)
+            t = t + np.maximum(level - 1.0, 0.0) * level**2 / np.maximum(slope, 1e-300)
+        return local * (squares / (squares + t[:, None])) @ shape.axes + shape.center
+    if isinstance(shape, Product):
+        plane = numpy_shape(shape.swing, points[:, :2])
+        return np.column_stack([plane, np.clip(points[:, 2], shape.low, shape.high)])
+    for axis, low, high in zip(shape.axes, shape.low, shape.high, strict=True):
+        along = points @ axis
+        points = points + (np.clip(along, low, high) - along)[:, None] * axis
+    return points
+
+
+def scipy_box(limit: Limit, rotations: np.ndarray) -> np.ndarray:
+    """Clamp rotation vectors to the box, with SciPy's conversions."""
+    box = limit.shape
+    vectors = Rotation.from_quat(rotations, scalar_first=True).as_rotvec()
+    vectors = np.clip(vectors @ box.axes.T, box.low, box.high) @ box.axes
+    return Rotation.from_rotvec(vectors).as_quat(scalar_first=True)
+
+
+def compiled(limit: Limit, rotations: np.ndarray) -> Callable[[], object]:
+    """Return the compiled loop alone, into an array that is there already."""
+    flat, out = rotations.reshape(-1), np.empty(rotations.size, rotations.dtype)
+    slack = tolerance(rotations.dtype)
+    return lambda: kernels.limits.project(flat, limit.packed, slack, out)
+
+
+def nanoseconds(seconds: float) -> float:
+    return seconds / COUNT * 1e9
+
+
+def table(rotations: np.ndarray, regions: dict[str, Limit], suffix: str) -> float:
+    out = np.empty_like(rotations)
+    copy = best(lambda: np.copyto(out, rotations))
+    kind = rotations.dtype.name
+    print(f"\n{kind}: a copy takes {nanoseconds(copy):.1f} ns a rotation")
+    print(f"{'':<24}{'outside':>8}{'ns':>8}{'copies':>8}{'bar':>6}{'2 threads':>11}{'NumPy':>8}")
+    for name, limit in regions.items():
+        outside = 1.0 - limit.contains(rotations).mean()
+        seconds = best(compiled(limit, rotations))
+        public = best(lambda limit=limit: limit.project(rotations), 7)
+        double = best(lambda limit=limit: limit.project(rotations, threads=2), 7)
+        numpy = best(lambda limit=limit: numpy_projection(limit, rotations), 1)
+        bar = BARS.get(name + suffix, "")
+        print(
+            f"{name:<24}{outside:>8.0%}{nanoseconds(seconds):>8.1f}{seconds / copy:>8.1f}{bar:>6}"
+            f"{public / double:>10.2f}x{nanoseconds(numpy):>8.0f}"
+        )
+    return copy
+
+
+def single_calls(regions: dict[str, Limit], rng: np.random.Generator) -> None:
+    limit, rotation = regions["k-DOP, 13 axes"], quat.exp(rng.normal(size=3))
+    one = best(lambda: [limit.project(rotation) for _ in range(1000)]) / 1000
+    print(f"\none rotation, public call: {one * 1e6:.1f} µs (bar 20)")
+    names = tuple(f"joint{k}" for k in range(31))
+    skeleton = Skeleton(names, np.arange(-1, 30), np.ones((31, 3)))
+    kinds = [limit for name, limit in regions.items() if name != CONVERSION]
+    model = LimitModel({name: kinds[k % len(kinds)] for k, name in enumerate(names[1:])}, skeleton)
+    pose = Pose(quat.exp(0.6 * rng.normal(size=(31, 3))), np.ones((31, 3)))
+    whole = best(lambda: [model.project(pose) for _ in range(1000)]) / 1000
+    print(f"a pose of 30 joints with limits of different kinds: {whole * 1e6:.1f} µs (bar 60)")
+
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+    cloud = rng.normal(size=(COUNT, 3)) * (0.9, 0.7, 0.5)
+    rotations = quat.exp(cloud)
+    regions = limits(cloud, 1.0)
+    table(rotations, regions, "")
+    scipy = best(lambda: scipy_box(regions["oriented box"], rotations), 2)
+    print(f"SciPy doing the oriented box: {nanoseconds(scipy):.0f} ns")
+    single = rotations.astype(np.float32)
+    table(single, regions, ", float32")
+    uniform = quat.normalize(rng.normal(size=(COUNT, 4)))
+    print("\nuniform over all rotations, so that other covers matter more, float64:")
+    table(uniform, regions, "")
+    single_calls(regions, rng)
+
+
+if __name__ == "__main__":
+    main()

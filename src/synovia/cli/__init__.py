@@ -1,0 +1,125 @@
+"""The command line: one file a command, loaded when it is asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from .. import __version__
+from . import terminal
+
+COMMANDS = ("fit", "check", "clamp", "info", "demo")
+"""In the order in which people need them."""
+FAILED, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+
+
+class Commands(click.Group):
+    """The commands by name; whatever goes wrong in one ends as a sentence, not as a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names, in order."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Return the command from the file of its name."""
+        if name not in COMMANDS:
+            return None
+        command = getattr(importlib.import_module(f"{__name__}.{name}"), name)
+        return command if isinstance(command, click.Command) else None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, with its warnings shown; nobody reading on is no error."""
+        if terminal.colourless():
+            ctx.color = False
+        try:
+            with terminal.warnings_shown(), terminal.compiling_said():
+                outcome = super().invoke(ctx)
+                sys.stdout.flush()
+                return outcome
+        except BrokenPipeError:
+            _discard_output()
+            raise click.exceptions.Exit(BROKEN_PIPE) from None
+
+    def main(  # type: ignore[override]
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run, and exit: 0, 1 for what `check` found, 2 for an error, 130 when interrupted."""
+        if not standalone_mode:
+            return super().main(args, prog_name, standalone_mode=False, **extra)
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(AttributeError):
+                stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        terminal.DEBUG.set(False)
+        try:
+            code = super().main(args, prog_name, standalone_mode=False, **extra)
+        except click.Abort:
+            code = INTERRUPTED
+        except Exception as error:
+            _complain(error)
+            code = FAILED
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(error: Exception) -> None:
+    """Print what went wrong, in one line; before it the traceback, for those who asked."""
+    if terminal.DEBUG.get():
+        terminal.note("".join(traceback.format_exception(error)))
+    colour = False if terminal.colourless() else None
+    prefix = click.style("synovia: error:", fg="red", bold=True)
+    click.echo(f"{prefix} {_sentence(error)}", err=True, color=colour)
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
+
+
+def _sentence(error: Exception) -> str:
+    """Return what went wrong: the file first, where the system names one."""
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{os.fspath(error.filename)}: {error.strerror or error}"
+    if isinstance(error, ValueError | OSError):
+        return str(error)
+    kind = type(error).__name__
+    return f"{kind}: {error} (a fault in synovia; with --debug it shows where)"
+
+
+def _discard_output() -> None:
+    """Let what is still to be printed go nowhere, since nobody reads it."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+Every command has its own help: synovia fit --help
+Completion, for bash (zsh and fish alike), in your ~/.bashrc:
+  eval "$(_SYNOVIA_COMPLETE=bash_source synovia)"
+""",
+)
+@click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
+@terminal.debug_option
+def main() -> None:
+    """Joint limits, learned from motion capture.
+
+    \b
+    Learn them, see who leaves them, and bring clips back inside:
+      synovia fit captures/ -o human.limits.json
+      synovia check wild.bvh --limits human.limits.json
+      synovia clamp wild.bvh --limits human.limits.json -o clamped.bvh
+
+    Angles are in degrees, frames count from 0. The exit code is 0 when all is well, 1 when `check`
+    finds joints outside, and 2 for an error.
+    """

@@ -1,0 +1,164 @@
+"""`synovia check`: which joints leave their limits, how far, where and how often."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import inputs, terminal
+
+if TYPE_CHECKING:
+    from ..report import JointReport, Report
+
+EXAMPLES = (
+    ("a table of the joints outside, worst first", "synovia check wild.bvh -l human.limits.json"),
+    (
+        "every clip of a project, for a script: exit code 1 where a joint is outside",
+        "synovia check takes/ -l human.limits.json --json > report.json",
+    ),
+    (
+        "a rig with other names, every single violation for a spreadsheet",
+        "synovia check rig.bvh -l human.limits.json -m Arm_L=LeftArm --csv outside.csv",
+    ),
+)
+SECTIONS = {"Limits": ("limits_path", "maps"), "Output": ("every", "as_json", "csv_path")}
+COLUMNS = ("clip", "frame", "time", "joint", "violation_deg")
+
+
+@click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
+@inputs.clips_argument
+@inputs.limits_option
+@inputs.map_option
+@click.option("-a", "--all", "every", is_flag=True, help="List the joints that stay inside, too.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
+@click.option(
+    "--csv",
+    "csv_path",
+    metavar="FILE|-",
+    help=f"Write a row for each frame and joint outside: {', '.join(COLUMNS)}. With - to stdout, "
+    "and nothing else.",
+)
+@terminal.debug_option
+@click.pass_context
+def check(
+    ctx: click.Context,
+    clips: tuple[str, ...],
+    limits_path: Path,
+    maps: tuple[str, ...],
+    every: bool,
+    as_json: bool,
+    csv_path: str | None,
+) -> None:
+    """Show which joints of clips leave their limits.
+
+    CLIPs are files, directories (with all that is below them) and globs. Violations are true
+    rotation angles to the nearest legal rotation. The exit code is 0 when all joints stay inside,
+    1 when one does not, and 2 for an error.
+    """
+    from ..fitting import invented_first_frame
+    from ..io import load_limits
+    from ..io.atomic import atomic_write
+
+    if as_json and csv_path == "-":
+        raise click.UsageError("--json and --csv - would both print to stdout: choose one")
+    if csv_path not in (None, "-"):
+        inputs.check_place(Path(csv_path))
+    names = inputs.joint_names(maps)
+    files = inputs.clip_files(clips)
+    model = load_limits(limits_path)
+    reports, invented = [], set()
+    for _, clip, known in inputs.clips_for(model, files, names, "checking"):
+        reports.append(model.check(clip, names=known))
+        if invented_first_frame(clip):
+            invented.add(clip.name)
+    if csv_path == "-":
+        click.echo(csv_text(reports), nl=False)
+    elif csv_path is not None:
+        atomic_write(csv_path, csv_text(reports).encode())
+    if as_json:
+        single = len(clips) == 1 and Path(clips[0]).is_file()
+        documents = [report.to_dict() for report in reports]
+        click.echo(json.dumps(documents[0] if single else documents, indent=2, allow_nan=False))
+    elif csv_path != "-":
+        for line in summary(reports, every=every, invented=invented):
+            click.echo(line)
+    ctx.exit(0 if all(report.ok for report in reports) else 1)
+
+
+def summary(reports: Sequence[Report], *, every: bool, invented: set[str]) -> Iterator[str]:
+    """Yield each clip's lines, then one for all of them where there are several.
+
+    `invented` names the clips whose first frame nobody performed.
+    """
+    for report in reports:
+        yield from clip_summary(report, every=every, invented=report.clip in invented)
+    if len(reports) > 1:
+        outside = sum(not report.ok for report in reports)
+        yield f"{outside} of {terminal.counted(len(reports), 'clip')} outside"
+
+
+def clip_summary(report: Report, *, every: bool, invented: bool) -> Iterator[str]:
+    """Yield one line about a clip; where joints are outside also the worst frame and a table."""
+    frames, joints = len(report.violation), len(report.names)
+    rows = [row for row in report.joints if every or row.frames]
+    name = click.style(terminal.printable(report.clip), bold=True)
+    if report.ok:
+        inside = click.style("inside", fg="green")
+        of = f"{terminal.counted(joints, 'joint')} in {terminal.counted(frames, 'frame')}"
+        yield f"{name}: {inside}, all of {of}" if frames else f"{name}: {inside}, it has no frames"
+    else:
+        outside = int(report.outside.any(axis=1).sum())
+        worst = rows[0]
+        yield (
+            f"{name}: {click.style('outside', fg='red')}, {sum(row.frames > 0 for row in rows)} of "
+            f"{terminal.counted(joints, 'joint')} in {outside} of "
+            f"{terminal.counted(frames, 'frame')} ({terminal.percent(outside / frames)})"
+        )
+        yield from terminal.wrapped(
+            f"worst at frame {worst.worst_frame} ({_time(report, worst.worst_frame)} s): "
+            f"{worst.name}, {_deg(worst.worst)} degrees outside"
+        )
+        if invented and report.outside[0].any():
+            yield "frame 0 counts, though nobody performed it: the motion jumps from it"
+    if rows and frames:
+        titles = ("joint", "frames", "share", "worst deg", "at frame", "at s", "mean deg")
+        cells = [_cells(report, row) for row in rows]
+        yield ""
+        yield from terminal.heading(terminal.table(titles, cells))
+        yield ""
+
+
+def _cells(report: Report, row: JointReport) -> tuple[str, ...]:
+    if not row.frames:
+        return row.name, *"------"
+    often = str(row.frames), terminal.percent(row.share)
+    where = str(row.worst_frame), _time(report, row.worst_frame)
+    return row.name, *often, _deg(row.worst), *where, _deg(row.mean)
+
+
+def csv_text(reports: Sequence[Report]) -> str:
+    """Return a row for each clip, frame and joint outside."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for report in reports:
+        for frame, joint in zip(*(each.tolist() for each in report.outside.nonzero()), strict=True):
+            violation_deg = math.degrees(report.violation[frame, joint])
+            time = f"{frame * report.frame_time:.6g}"
+            writer.writerow([report.clip, frame, time, report.names[joint], f"{violation_deg:.6g}"])
+    return out.getvalue()
+
+
+def _deg(angle: float) -> str:
+    return terminal.degrees(math.degrees(angle))
+
+
+def _time(report: Report, frame: int) -> str:
+    return f"{frame * report.frame_time:.2f}"

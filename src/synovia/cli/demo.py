@@ -1,0 +1,213 @@
+"""`synovia demo`: the whole job, on a human whose true limits are known."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import terminal
+
+if TYPE_CHECKING:
+    from ..clip import Clip
+    from ..demo import Score
+    from ..model import LimitModel
+    from ..report import Report
+
+EXAMPLES = (
+    ("learn, check and clamp, and leave the files in synovia-demo", "synovia demo"),
+    ("the same, in a place of your choice", "synovia demo /tmp/limits"),
+)
+BEST = ("kdop", "swing-twist")
+SHOWN_JOINT = "RightShoulder"
+SHOWN_MISDEEDS = ("LeftElbow", "RightShoulder", "LeftKnee", "Head")
+"""Whose worst frames the picture shows."""
+SPELLED = {"euler box": "Euler box", "kdop": "k-DOP"}
+
+
+@click.command(cls=terminal.TeachingCommand, examples=EXAMPLES)
+@click.argument(
+    "directory", metavar="[DIR]", default="synovia-demo", type=click.Path(path_type=Path)
+)
+@terminal.debug_option
+def demo(directory: Path) -> None:
+    """Learn limits from motion, and clamp a wild clip with them.
+
+    The demo makes a human whose true limits are known, and two clips of it: in one a performer
+    explores every joint, in the other an elbow bends backwards, an arm goes all the way round, a
+    knee gives way to the side, a hand spins and the head looks behind. Limits of every shape are
+    learned from the first and held against the truth; the best of them checks and clamps the
+    second. Files go to DIR (synovia-demo unless given): rom.bvh, wild.bvh, clamped.bvh,
+    human.limits.json and limits.png, and no other file there is touched.
+    """
+    try:
+        _make_directory(directory)
+        for line in story(directory):
+            click.echo(line)
+    except OSError as error:
+        raise click.ClickException(f"{error.filename or directory}: {error.strerror}") from error
+
+
+def story(directory: Path) -> Iterator[str]:
+    """Do the whole job, and yield what there is to say about it, line by line."""
+    from .. import demo as made
+    from ..io import save_clip, save_limits
+
+    rom, wild, truth = made.range_of_motion(), made.wild(), made.true_limits()
+    yield from _said("A human whose true limits are known")
+    yield f"{len(rom.skeleton)} joints, {len(truth)} of them with a limit, and two clips:"
+    yield f"  rom.bvh   {rom.frames} frames, a performer exploring every joint"
+    yield f"  wild.bvh  {wild.frames} frames, breaking the limits of {', '.join(made.WILD_JOINTS)}"
+    save_clip(rom, directory / "rom.bvh")
+    save_clip(wild, directory / "wild.bvh")
+
+    yield from _said("How close the limits learned from rom.bvh come to the truth")
+    exam = made.Exam(truth)
+    models, scores = {}, []
+    for shape, chart, model in made.learned(rom):
+        models[shape, chart] = model
+        scores.append(exam.score(shape, chart, model.limits))
+    scores.append(exam.score("euler box", "min and max of each angle", made.euler_boxes(rom)))
+    yield from score_lines(scores)
+
+    yield from _said(f"Checking wild.bvh with the {_named(BEST)}")
+    model = models[BEST]
+    save_limits(model, directory / "human.limits.json")
+    report = model.check(wild)
+    yield from report_lines(report)
+
+    yield from _said("Clamping it")
+    clamped = replace(model.project(wild), name="clamped")
+    save_clip(clamped, directory / "clamped.bvh")
+    yield from clamp_lines(model, wild, clamped)
+
+    try:
+        save_picture(model, rom, wild, clamped, directory / "limits.png")
+        drawn = "limits.png         all of this in one picture"
+    except ImportError:
+        drawn = "(no picture: matplotlib is missing; pip install 'synovia[draw]' brings it)"
+    yield from _said(f"Written to {terminal.printable(str(directory))}")
+    yield "  rom.bvh            the performer, to learn from"
+    yield "  wild.bvh           what breaks the limits"
+    yield "  clamped.bvh        the same, brought back inside"
+    yield "  human.limits.json  the limits"
+    yield f"  {drawn}"
+    yield from _said("Try next")
+    wild_path, limits_path = (
+        _typed(directory / name) for name in ("wild.bvh", "human.limits.json")
+    )
+    yield f"  synovia check {wild_path} --limits {limits_path}"
+    out = _typed(directory / "soft.bvh")
+    yield f"  synovia clamp {wild_path} --limits {limits_path} --soften inside:5 -o {out}"
+    yield f"  synovia info {limits_path}"
+
+
+def score_lines(scores: Sequence[Score]) -> Iterator[str]:
+    """Yield the table of shapes, and what its columns mean."""
+    rows = [
+        (
+            SPELLED.get(score.shape, score.shape),
+            score.chart,
+            terminal.percent(score.legal),
+            terminal.percent(score.near),
+            f"{score.volume:.1f} x",
+        )
+        for score in scores
+    ]
+    titles = ("shape", "chart", "legal accepted", "near misses accepted", "volume")
+    yield from terminal.heading(terminal.table(titles, rows, left=2))
+    yield ""
+    yield "Legal: random rotations that the truth allows. Near misses: random rotations that it"
+    yield "forbids, 5 to 45 degrees from a legal one. Shares are means over joints. Volume: as a"
+    yield "multiple of the truth's, mean over the joints that turn about three axes."
+
+
+def report_lines(report: Report) -> Iterator[str]:
+    """Yield a row for each joint that leaves its limit, the worst first."""
+    import numpy as np
+
+    rows = [
+        (
+            row.name,
+            terminal.degrees(float(np.degrees(row.worst))),
+            str(row.worst_frame),
+            terminal.percent(row.share),
+        )
+        for row in report.joints
+        if row.frames
+    ]
+    titles = ("joint", "worst deg", "at frame", "frames outside")
+    yield from terminal.heading(terminal.table(titles, rows))
+
+
+def clamp_lines(model: LimitModel, wild: Clip, clamped: Clip) -> Iterator[str]:
+    """Yield whether all is inside now, and the largest steps from one frame to the next."""
+    import numpy as np
+
+    from ..demo import largest_step
+
+    by_itself = replace(wild, pose=model.project(wild.pose))
+    report = model.check(clamped)
+    yield (
+        "All joints are inside, in every frame."
+        if report.ok
+        else f"Still outside: {', '.join(row.name for row in report.joints if row.frames)}."
+    )
+    yield ""
+    told = {
+        "not (wild.bvh)": wild,
+        "each frame by itself": by_itself,
+        "as a path (clamped.bvh)": clamped,
+    }
+    rows = []
+    for what, clip in told.items():
+        step, joint = largest_step(clip)
+        rows.append((what, terminal.degrees(float(np.degrees(step))), joint))
+    titles = ("clamped", "largest step deg", "of joint")
+    yield from terminal.heading(terminal.table(titles, rows))
+    yield ""
+    yield "By itself, a frame goes to the side of its limit that is nearest, and pops where that"
+    yield "changes; a path goes over to the other side in a quarter of a second."
+
+
+def save_picture(model: LimitModel, rom: Clip, wild: Clip, clamped: Clip, path: Path) -> None:
+    """Draw the demo in one picture, and write it to the file at `path`."""
+    from ..draw import draw_overview, save_figure
+
+    worst = {row.name: row.worst_frame for row in model.check(wild).joints}
+    figure = draw_overview(
+        model,
+        wild,
+        clamped,
+        joint=SHOWN_JOINT,
+        samples=rom.pose.rotations[:, rom.skeleton.index(SHOWN_JOINT)],
+        frames=sorted(worst[name] for name in SHOWN_MISDEEDS),
+    )
+    save_figure(figure, path)
+
+
+def _make_directory(directory: Path) -> None:
+    if directory.exists() and not directory.is_dir():
+        raise click.ClickException(
+            f"{terminal.printable(str(directory))}: a file is where the demo's directory belongs; "
+            "name another, as in: synovia demo elsewhere"
+        )
+    directory.mkdir(parents=True, exist_ok=True)
+
+
+def _said(title: str) -> Iterator[str]:
+    yield ""
+    yield click.style(title, bold=True)
+
+
+def _named(best: tuple[str, str]) -> str:
+    shape, chart = best
+    return f"{SPELLED.get(shape, shape)} in {chart}"
+
+
+def _typed(path: Path) -> str:
+    return shlex.quote(str(path))

@@ -1,0 +1,288 @@
+"""`synovia fit`: learn limits from clips."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+
+import click
+
+from ..charts import CHARTS
+from ..shapes import SHAPES
+from ..shapes.product import SWINGS
+from . import inputs, terminal
+
+if TYPE_CHECKING:
+    from ..clip import Clip
+    from ..model import LimitModel
+
+EXAMPLES = (
+    ("learn from every clip in a directory", "synovia fit captures/ -o human.limits.json"),
+    (
+        "choose the margins so that a newcomer is outside in 0.5% of the frames",
+        "synovia fit 'rom/*.bvh' -o human.limits.json --reject 0.5%",
+    ),
+    (
+        "performers by folder, swing and twist each by itself, a joint left out",
+        "synovia fit s*/ -o arm.limits.json -p 's([0-9]+)/' -s product -w swing=kdop -x LThumb",
+    ),
+)
+SECTIONS = {
+    "The region": ("shape", "chart", "options", "reference"),
+    "How wide it is, and what is believed": ("margin_deg", "reject", "trim", "performer"),
+    "Joints": ("joints", "exclude", "maps"),
+    "Output": ("output", "keep_samples"),
+}
+DROPPED = ("flips", "unconfirmed", "isolated")
+
+
+@click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
+@inputs.clips_argument
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Where to write the limits: a name that ends in .limits.json.",
+)
+@click.option(
+    "-s",
+    "--shape",
+    type=click.Choice(list(SHAPES)),
+    default="kdop",
+    show_default=True,
+    help="What the region of a joint looks like.",
+)
+@click.option(
+    "-c",
+    "--chart",
+    type=click.Choice(list(CHARTS)),
+    default="swing-twist",
+    show_default=True,
+    help="What coordinates it is drawn in.",
+)
+@click.option(
+    "-w",
+    "--with",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="An option of the shape, like along=chart for box and kdop, by=volume for ellipsoid, "
+    "swing=kdop for product. Repeat it for more.",
+)
+@click.option(
+    "-r",
+    "--reference",
+    default="mean",
+    show_default=True,
+    metavar="mean|rest|frame:N|FILE",
+    help="What angles are measured from: the mean of what was observed, the file's pose without "
+    "rotation, frame N of the first clip, or the first frame of another clip.",
+)
+@click.option(
+    "--margin",
+    "margin_deg",
+    type=click.FloatRange(min=0.0),
+    metavar="DEG",
+    help="How much wider than what was observed, in degrees.",
+    show_default="2.9",
+)
+@click.option(
+    "--reject",
+    callback=inputs.share,
+    metavar="SHARE",
+    help="Choose each joint's margin such that this share (0.5% or 0.005) of the frames of a "
+    "performer left out is outside. Needs two clips or more.",
+)
+@click.option(
+    "--trim",
+    callback=inputs.share,
+    metavar="SHARE",
+    default="5%",
+    show_default=True,
+    help="The most to drop of a joint's frames because nobody else comes near them.",
+)
+@click.option(
+    "-p",
+    "--performer",
+    metavar="REGEX|FILE.csv",
+    help="Who performs: a regular expression with one (group), searched in the clip's path, or a "
+    "file with the columns clip,performer. Without it, what stands before the first _ or - of "
+    "the file's name.",
+)
+@click.option(
+    "-j",
+    "--joints",
+    multiple=True,
+    metavar="A,B",
+    help="Only these joints, instead of all but roots.",
+)
+@click.option("-x", "--exclude", multiple=True, metavar="A,B", help="Not these joints.")
+@inputs.map_option
+@click.option(
+    "--keep-samples", is_flag=True, help="Also keep what was observed, thinned, in the file."
+)
+@terminal.debug_option
+def fit(
+    clips: tuple[str, ...],
+    output: Path,
+    shape: str,
+    chart: str,
+    options: tuple[str, ...],
+    reference: str,
+    margin_deg: float | None,
+    reject: float | None,
+    trim: float,
+    performer: str | None,
+    joints: tuple[str, ...],
+    exclude: tuple[str, ...],
+    maps: tuple[str, ...],
+    keep_samples: bool,
+) -> None:
+    """Learn the limits of every joint from clips.
+
+    CLIPs are files, directories (with all that is below them) and globs. Names of joints are those
+    of the first. Capture flips are dropped, and frames that no other performer confirms.
+    """
+    from ..io import save_limits
+    from ..model import LimitModel
+
+    if margin_deg is not None and reject is not None:
+        raise click.UsageError("--reject chooses the margin: give either --margin or --reject")
+    check_output(output)
+    settings = shape_options(shape, inputs.pairs(options, "--with"))
+    names = inputs.joint_names(maps)
+    files = inputs.clip_files(clips)
+    who = inputs.performers(performer, files)
+    start = reference_of(reference)
+    loaded = inputs.load_all(files)
+    inputs.check_map(names, loaded[0].skeleton, loaded)
+    model = LimitModel.fit(
+        loaded,
+        shape,
+        chart,
+        margin=0.05 if margin_deg is None else math.radians(margin_deg),
+        reject=reject,
+        trim=trim,
+        reference=start,
+        performers=who,
+        joints=inputs.listed(joints) or None,
+        exclude=inputs.listed(exclude),
+        names=names or None,
+        keep_samples=keep_samples,
+        progress=terminal.progress("fitting"),
+        **settings,
+    )
+    save_limits(model, output)
+    for line in summary(model, joint_kinds(model, loaded, names)):
+        click.echo(line)
+    click.echo(f"wrote {output}")
+
+
+def shape_options(shape: str, typed: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options of the shape's fit, as it takes them; an unknown one is an error."""
+    takes = _taken(SHAPES[shape].fit)
+    if "swing" in takes:
+        swing = typed.get("swing", "ellipsoid")
+        takes["swing"] = Literal[tuple(SWINGS)]
+        takes.update(_taken(SWINGS[swing].fit) if swing in SWINGS else {})
+    offered = ", ".join(f"{key}={_values(kind)}" for key, kind in takes.items())
+    chosen: dict[str, Any] = {}
+    for key, value in typed.items():
+        if key not in takes:
+            raise click.UsageError(f"--with {key}: {shape} takes {offered or 'no options'}")
+        try:
+            chosen[key] = _converted(takes[key], value)
+        except ValueError:
+            wanted = _values(takes[key])
+            raise click.UsageError(f"--with {key} must be {wanted}, got {value!r}") from None
+    return chosen
+
+
+def _taken(fit_shape: Any) -> dict[str, Any]:
+    """Return the options that can be typed, with their types; arrays cannot be."""
+    hints = get_type_hints(fit_shape)
+    names = [name for name in inspect.signature(fit_shape).parameters if name in hints]
+    return {
+        name: hints[name]
+        for name in names
+        if name != "margin"
+        and (hints[name] in (str, int, float) or get_origin(hints[name]) is Literal)
+    }
+
+
+def _values(kind: Any) -> str:
+    return "|".join(get_args(kind)) if get_origin(kind) is Literal else kind.__name__.upper()
+
+
+def _converted(kind: Any, text: str) -> Any:
+    if get_origin(kind) is not Literal:
+        return kind(text)
+    if text not in get_args(kind):
+        raise ValueError(text)
+    return text
+
+
+def check_output(output: Path) -> None:
+    """Raise before the work, not after it, where the limits cannot be written."""
+    from ..io.limits import SUFFIX
+
+    if not output.name.lower().endswith(SUFFIX):
+        raise click.UsageError(f"--output must end in {SUFFIX}, got {str(output)!r}")
+    inputs.check_place(output)
+
+
+def reference_of(text: str) -> str | int | Clip:
+    """Return what --reference says, a clip loaded."""
+    from ..io import CLIP_FORMATS, load_clip
+
+    word, colon, number = text.partition(":")
+    if text in ("mean", "rest"):
+        return text
+    if word == "frame" and colon and number.lstrip("-").isdigit():
+        return int(number)
+    if Path(text).suffix.lower() not in CLIP_FORMATS:
+        raise click.UsageError(f"--reference takes mean, rest, frame:N or a clip, got {text!r}")
+    return load_clip(text)
+
+
+def joint_kinds(
+    model: LimitModel, clips: Sequence[Clip], names: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the kind of each joint that has a limit, from the frames of all clips."""
+    import numpy as np
+
+    from ..joint_kind import joint_kind
+    from ..matching import match
+
+    seen: dict[str, list[Any]] = {name: [] for name in model.limits}
+    for clip, row in zip(clips, model.provenance["clips"], strict=True):
+        found = match(model.limits, model.skeleton, clip.skeleton, inputs.names_in(names, clip))
+        first = 1 if row["first_frame_dropped"] else 0
+        for name, joint in found.joints.items():
+            seen[name].append(clip.pose.rotations[first:, joint])
+    return {name: joint_kind(np.concatenate(rotations)).kind for name, rotations in seen.items()}
+
+
+def summary(model: LimitModel, kinds: Mapping[str, str]) -> Iterator[str]:
+    """Yield a table of the joints, then what it was learned from."""
+    joints, volumes = model.provenance["joints"], model.volume()
+    drops = [key for key in DROPPED if key == "flips" or any(row[key] for row in joints.values())]
+    rejected = any(row["rejected"] is not None for row in joints.values())
+    titles = ["joint", "kind", "frames", *drops, "margin deg"]
+    titles += ["outside, left out"] * rejected + ["volume"]
+    rows = []
+    for name, row in joints.items():
+        cells = [name, kinds[name], str(row["frames"]), *(str(row[key] or "-") for key in drops)]
+        cells += [terminal.degrees(math.degrees(row["margin"]))]
+        cells += [terminal.percent(row["rejected"])] if rejected else []
+        rows.append([*cells, terminal.percent(volumes[name])])
+    totals = [sum(row[key] for row in joints.values()) for key in ("frames", *drops)]
+    rows.append(["all joints", "", *map(str, totals), *[""] * (2 + rejected)])
+    yield from terminal.heading(terminal.table(titles, rows, left=2))
+    yield ""
+    yield from terminal.learned_from(model.provenance)

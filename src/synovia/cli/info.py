@@ -1,0 +1,223 @@
+"""`synovia info`: what is in a clip, or in a file of limits."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import terminal
+
+if TYPE_CHECKING:
+    from ..clip import Clip
+    from ..joint_kind import JointKind
+    from ..model import LimitModel
+
+EXAMPLES = (
+    ("the joints of a clip, and how each of them moves", "synovia info walk.bvh"),
+    ("the ranges that were learned, and from what", "synovia info human.limits.json"),
+    ("the same, for a script", "synovia info human.limits.json --json"),
+)
+AXES = {"swing-twist": ("swing x", "swing y", "twist"), "rotation-vector": ("x", "y", "z")}
+"""What the coordinates of each chart are called."""
+DEEPEST = 12
+
+
+@click.command(cls=terminal.TeachingCommand, examples=EXAMPLES)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
+@terminal.debug_option
+def info(file: Path, as_json: bool) -> None:
+    """Show what is in FILE: a clip, or limits.
+
+    For a clip its joints as a tree, what kind of joint each is, and how far it turns, in degrees
+    from its mean. For limits the range of each joint along the axes of its chart, in degrees from
+    its reference, the share of all rotations that is legal, and what they were learned from.
+    """
+    from ..io import CLIP_FORMATS, load_clip, load_limits
+    from ..io.limits import SUFFIX
+
+    title = terminal.printable(file.name)
+    if file.suffix.lower() in CLIP_FORMATS:
+        described = described_clip(load_clip(file))
+        lines = clip_lines(title, described)
+    elif file.name.lower().endswith(SUFFIX):
+        described = described_limits(load_limits(file))
+        lines = limits_lines(title, described)
+    else:
+        raise ValueError(
+            f"{file}: expected a clip ({', '.join(CLIP_FORMATS)}) or limits ({SUFFIX})"
+        )
+    if as_json:
+        click.echo(json.dumps({"file": str(file), **described}, indent=2, allow_nan=False))
+        return
+    for line in lines:
+        click.echo(line)
+
+
+def described_clip(clip: Clip) -> dict[str, Any]:
+    """Return what is in a clip as plain values, angles in degrees."""
+    import numpy as np
+
+    from ..fitting import invented_first_frame
+    from ..learning import kinds_of
+
+    skeleton = clip.skeleton
+    kinds = kinds_of([clip]) if clip.frames else {}
+    lengths = np.linalg.norm(skeleton.offsets, axis=1)
+    short = (lengths <= 1e-9 * lengths.max()) & (skeleton.parents >= 0)
+    return {
+        "type": "clip",
+        "frames": clip.frames,
+        "frame_time": clip.frame_time,
+        "fps": 1.0 / clip.frame_time,
+        "duration": clip.frames * clip.frame_time,
+        "invented_first_frame": bool(invented_first_frame(clip)),
+        "zero_length_bones": [skeleton.names[joint] for joint in np.flatnonzero(short)],
+        "end_sites": len(skeleton.end_parents),
+        "joints": [
+            {
+                "name": name,
+                "parent": skeleton.names[parent] if parent >= 0 else None,
+                "channels": list(channels),
+                **_described_kind(kinds.get(name)),
+            }
+            for name, parent, channels in zip(
+                skeleton.names, skeleton.parents.tolist(), skeleton.channels, strict=True
+            )
+        ],
+    }
+
+
+def _described_kind(kind: JointKind | None) -> dict[str, Any]:
+    import numpy as np
+
+    if kind is None:
+        return {"kind": None, "axes": [], "ranges_deg": []}
+    ranges_deg = np.degrees(kind.ranges).tolist()
+    return {"kind": kind.kind, "axes": kind.axes.tolist(), "ranges_deg": ranges_deg}
+
+
+def clip_lines(title: str, clip: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what people want to know of a clip."""
+    joints = clip["joints"]
+    yield (
+        f"{click.style(title, bold=True)}: {terminal.counted(len(joints), 'joint')}, "
+        f"{terminal.counted(clip['frames'], 'frame')}, "
+        f"{clip['duration']:.2f} s at {clip['fps']:.4g} frames a second"
+    )
+    for channels, names in _by_channels(joints).items():
+        yield from terminal.wrapped(f"channels: {channels} ({names})")
+    if clip["zero_length_bones"]:
+        yield from terminal.wrapped(f"no length: {', '.join(clip['zero_length_bones'])}")
+    if clip["invented_first_frame"]:
+        yield "first frame: nobody performed it, the motion jumps from it; a fit leaves it out"
+    depth: dict[str | None, int] = {None: -1}
+    rows = []
+    for joint in joints:
+        depth[joint["name"]] = depth[joint["parent"]] + 1
+        indent = "  " * min(depth[joint["name"]], DEEPEST)
+        turns = _turns(joint)
+        rows.append((indent + joint["name"], joint["kind"] or "", turns[0]))
+        rows.extend(("", "", turn) for turn in turns[1:])
+    yield ""
+    yield from terminal.heading(
+        terminal.table(("joint", "kind", "turns, in degrees"), rows, left=3)
+    )
+
+
+def _by_channels(joints: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return who has which channels, in the file's order."""
+    owners: dict[str, list[str]] = {}
+    for joint in joints:
+        places = "".join(name[0] for name in joint["channels"] if name.endswith("position"))
+        turns = "".join(name[0] for name in joint["channels"] if name.endswith("rotation"))
+        said = [f"position {places}"] * bool(places) + [f"rotation {turns}"] * bool(turns)
+        owners.setdefault(", ".join(said) or "none", []).append(terminal.printable(joint["name"]))
+    return {
+        channels: ", ".join(names) if len(names) <= 3 else terminal.counted(len(names), "joint")
+        for channels, names in owners.items()
+    }
+
+
+def _turns(joint: Mapping[str, Any]) -> list[str]:
+    """Return the ranges: a line for each axis of a joint that turns about one or two."""
+    ranges = [terminal.interval(*ends) for ends in joint["ranges_deg"]]
+    if len(ranges) not in (1, 2):
+        return [", ".join(ranges)]
+    pairs = zip(ranges, map(_axis, joint["axes"]), strict=True)
+    return [f"{turns} about {axis}" for turns, axis in pairs]
+
+
+def _axis(axis: Sequence[float]) -> str:
+    for letter, along in zip("xyz", axis, strict=True):
+        if abs(along) > 0.9998:
+            return letter if along > 0.0 else f"-{letter}"
+    return "({:.2f} {:.2f} {:.2f})".format(*(round(along, 2) + 0.0 for along in axis))
+
+
+def described_limits(model: LimitModel) -> dict[str, Any]:
+    """Return what is in a file of limits as plain values, angles in degrees."""
+    import numpy as np
+
+    volumes = model.volume()
+    return {
+        "type": "limits",
+        "skeleton": list(model.skeleton.names),
+        "joints": [
+            {
+                "name": name,
+                "shape": limit.shape.name,
+                "chart": limit.chart.name,
+                "bounds_deg": np.degrees(limit.shape.bounds).T.tolist(),
+                "volume": volumes[name],
+                "samples": sum(len(sample.frames) for sample in model.samples.get(name, ())),
+            }
+            for name, limit in model.limits.items()
+        ],
+        "provenance": model.provenance,
+    }
+
+
+def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what people want to know of limits."""
+    joints = limits["joints"]
+    kinds = {f"{joint['shape']} in {joint['chart']}" for joint in joints}
+    yield (
+        f"{click.style(title, bold=True)}: limits for {len(joints)} of "
+        f"{terminal.counted(len(limits['skeleton']), 'joint')}, {' and '.join(sorted(kinds))}"
+    )
+    yield from terminal.learned_from(limits["provenance"])
+    if options := limits["provenance"].get("options"):
+        said = ", ".join(f"{key} {_option(key, options[key])}" for key in options)
+        yield from terminal.wrapped(f"options: {said}")
+    if kept := sum(joint["samples"] for joint in joints):
+        yield f"with {terminal.counted(kept, 'sample')} of what was observed"
+    charts = {joint["chart"] for joint in joints}
+    axes = (
+        AXES.get(charts.pop(), ("1st", "2nd", "3rd")) if len(charts) == 1 else ("1st", "2nd", "3rd")
+    )
+    titles = ["joint", *[f"{axis} deg" for axis in axes], "volume"]
+    mixed = len(kinds) > 1
+    rows = []
+    for joint in joints:
+        ranges = [terminal.interval(*ends) for ends in joint["bounds_deg"]]
+        row = [joint["name"], *ranges, terminal.percent(joint["volume"])]
+        rows.append([*row, joint["shape"], joint["chart"]] if mixed else row)
+    yield ""
+    yield from terminal.heading(terminal.table(titles + ["shape", "chart"] * mixed, rows))
+    if names := terminal.clip_names(limits["provenance"]):
+        yield ""
+        yield from terminal.wrapped(f"clips: {', '.join(names)}")
+
+
+def _option(key: str, value: Any) -> str:
+    if key == "margin":
+        return f"{math.degrees(value):.3g} deg"
+    if key in ("trim", "reject") and value is not None:
+        return terminal.percent(value)
+    return "none" if value is None else str(value)

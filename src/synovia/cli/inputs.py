@@ -1,0 +1,283 @@
+"""What people type: clips as files, directories and globs, maps of names, shares, performers."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import glob
+import math
+import os
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .terminal import progress
+
+if TYPE_CHECKING:
+    from ..clip import Clip
+    from ..model import LimitModel
+    from ..skeleton import Skeleton
+
+
+@dataclass(frozen=True)
+class ClipFile:
+    """A clip that was asked for."""
+
+    path: Path
+    below: Path
+    """Where it stands below the directory that was asked for; its file name if it was named."""
+    name: str = ""
+    """What it is called: the stem, with as many folders as tell it from the others."""
+
+    def load(self) -> Clip:
+        """Return the clip, under its name."""
+        from ..io import load_clip
+
+        return replace(load_clip(self.path), name=self.name)
+
+
+def clip_files(arguments: Sequence[str]) -> list[ClipFile]:
+    """Return the clips that files, directories and globs stand for, each once."""
+    found = {
+        os.path.realpath(file.path): file
+        for argument in reversed(arguments)
+        for file in reversed(list(_files_of(argument)))
+    }
+    return _named(list(reversed(found.values())))
+
+
+def _files_of(argument: str) -> Iterator[ClipFile]:
+    path = Path(argument)
+    if path.is_dir():
+        yield from _files_in(path)
+    elif path.exists():
+        yield ClipFile(path, Path(path.name))
+    elif not glob.has_magic(argument):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argument)
+    else:
+        matches = sorted(map(Path, glob.glob(argument, recursive=True)))
+        clips = [match for match in matches if match.is_dir() or _is_clip(match)]
+        if not clips:
+            raise ValueError(f"{argument}: no clip matches; clips end in {_suffixes()}")
+        for match in clips:
+            if not match.is_dir():
+                yield ClipFile(match, Path(match.name))
+            elif "**" not in argument:
+                yield from _files_in(match)
+
+
+def _files_in(directory: Path) -> Iterator[ClipFile]:
+    clips = []
+    for folder, folders, names in os.walk(directory, followlinks=False):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        paths = [Path(folder, name) for name in names if not name.startswith(".")]
+        clips += [path for path in paths if _is_clip(path)]
+    if not clips:
+        raise ValueError(f"{directory}: no clips in this directory; clips end in {_suffixes()}")
+    for path in sorted(clips):
+        yield ClipFile(path, path.relative_to(directory))
+
+
+def _is_clip(path: Path) -> bool:
+    from ..io import CLIP_FORMATS
+
+    return path.suffix.lower() in CLIP_FORMATS and path.is_file()
+
+
+def _suffixes() -> str:
+    from ..io import CLIP_FORMATS
+
+    return " or ".join(CLIP_FORMATS)
+
+
+def _named(files: list[ClipFile]) -> list[ClipFile]:
+    """Name each file by its stem, and by ever more of its folders while others have that name."""
+    parts = [Path(os.path.abspath(file.path)).with_suffix("").parts for file in files]
+    length = [1] * len(files)
+    while True:
+        names = ["/".join(part[-n:]) for part, n in zip(parts, length, strict=True)]
+        taken = Counter(names)
+        longer = [
+            k for k, name in enumerate(names) if taken[name] > 1 and length[k] < len(parts[k])
+        ]
+        if not longer:
+            break
+        for k in longer:
+            length[k] += 1
+    if again := next((name for name, times in taken.items() if times > 1), None):
+        raise ValueError(f"two clips are called {again!r}: rename one")
+    return [replace(file, name=name) for file, name in zip(files, names, strict=True)]
+
+
+def load_all(files: Sequence[ClipFile]) -> list[Clip]:
+    """Return all clips, loaded."""
+    return [file.load() for file in progress("loading")(files)]
+
+
+def share(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """Return what was typed as 0.005 or as 0.5% as a number from 0 to 1."""
+    if value is None:
+        return None
+    text = value.strip()
+    try:
+        number = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    except ValueError:
+        number = math.nan
+    if not 0.0 <= number < 1.0:
+        raise click.BadParameter(f"must be a share like 0.5% or 0.005, got {value!r}", ctx, param)
+    return number
+
+
+def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Return KEY=VALUE texts as a mapping."""
+    found: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not (key and equals and value):
+            raise click.UsageError(f"{option} takes NAME=VALUE, got {text!r}")
+        if found.setdefault(key, value) != value:
+            raise click.UsageError(f"{option} gives {key} twice: {found[key]} and {value}")
+    return found
+
+
+def listed(texts: Sequence[str]) -> list[str]:
+    """Return the names in texts like "A,B"."""
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+
+
+map_option = click.option(
+    "-m",
+    "--map",
+    "maps",
+    multiple=True,
+    metavar="THEIRS=OURS|FILE.csv",
+    help="What the clip calls a joint, and what the limits call it. Repeat it, or give a file "
+    "with the columns theirs,ours. Prefixes like mixamorig: need no map.",
+)
+
+
+def joint_names(maps: Sequence[str]) -> dict[str, str]:
+    """Return what --map says: names of the clip to names of the limits."""
+    files = [text for text in maps if text.lower().endswith(".csv")]
+    names = pairs([text for text in maps if text not in files], "--map")
+    for file in files:
+        names.update((row["theirs"], row["ours"]) for row in csv_rows(file, ("theirs", "ours")))
+    return names
+
+
+def csv_rows(path: str, columns: Sequence[str]) -> list[dict[str, str]]:
+    """Return the rows of a CSV file whose first line names `columns`."""
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        reader = csv.DictReader(file, skipinitialspace=True)
+        titles = reader.fieldnames or []
+        if not set(columns) <= set(titles):
+            raise ValueError(
+                f"{path}:1: expected the columns {','.join(columns)}, got {','.join(titles)!r}"
+            )
+        rows = []
+        for row in reader:
+            cells = {column: (row[column] or "").strip() for column in columns}
+            if not all(cells.values()):
+                raise ValueError(
+                    f"{path}:{reader.line_num}: expected {' and '.join(columns)}, "
+                    f"got {','.join(cells.values())!r}"
+                )
+            rows.append(cells)
+    return rows
+
+
+def performers(who: str | None, files: Sequence[ClipFile]) -> dict[str, str]:
+    """Return the performer of each clip, by the clip's name."""
+    from ..sampling import performer_of
+
+    if who is None or not who.lower().endswith(".csv"):
+        return {file.name: performer_of(file.path.as_posix(), who) for file in files}
+    rows = {row["clip"]: row["performer"] for row in csv_rows(who, ("clip", "performer"))}
+    found = {}
+    for file in files:
+        path = file.path
+        called = [path.as_posix(), file.below.as_posix(), file.name, path.name, path.stem]
+        row = next((name for name in called if name in rows), None)
+        if row is None:
+            raise ValueError(f"{who}: expected a row for the clip {path}, got none")
+        found[file.name] = rows[row]
+    return found
+
+
+def check_map(names: Mapping[str, str], ours: Skeleton, clips: Sequence[Clip]) -> None:
+    """Raise ValueError where the map names a joint that is nowhere."""
+    for name in names.values():
+        ours.index(name)
+    for name in names:
+        if not any(name in clip.skeleton.names for clip in clips):
+            clips[0].skeleton.index(name)
+
+
+def names_in(names: Mapping[str, str], clip: Clip) -> dict[str, str]:
+    """Return the part of the map that is about joints of this clip."""
+    return {theirs: ours for theirs, ours in names.items() if theirs in clip.skeleton.names}
+
+
+def clips_for(
+    model: LimitModel, files: Sequence[ClipFile], names: Mapping[str, str], label: str
+) -> Iterator[tuple[ClipFile, Clip, dict[str, str]]]:
+    """Yield each clip, loaded one at a time, with its part of the map, once it is sure to match."""
+    for name in names.values():
+        model.skeleton.index(name)
+    unused = dict(names)
+    for file in progress(label)(files):
+        clip = file.load()
+        if len(files) == 1:
+            check_map(names, model.skeleton, [clip])
+        known = names_in(names, clip)
+        check_match(model, clip, known)
+        unused = {theirs: ours for theirs, ours in unused.items() if theirs not in known}
+        yield file, clip, known
+    if unused:
+        warnings.warn(f"no clip has {', '.join(unused)}, which the map names", stacklevel=2)
+
+
+def check_match(model: LimitModel, clip: Clip, names: Mapping[str, str]) -> None:
+    """Raise ValueError, telling what to do, where no joint of the clip has a limit."""
+    from ..matching import match
+
+    found = match(model.limits, model.skeleton, clip.skeleton, names)
+    if not found.joints:
+        raise ValueError(
+            f"{clip.name}: no joint of this clip has a limit. It has {_some(clip.skeleton.names)}; "
+            f"limits are for {_some(list(model.limits))}. --map THEIRS=OURS says which is which"
+        )
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def check_place(path: Path) -> None:
+    """Raise OSError where no file can be written at `path`."""
+    if path.is_dir():
+        raise OSError(errno.EISDIR, "a directory is where the file belongs", str(path))
+    if not path.parent.is_dir():
+        raise OSError(errno.ENOENT, "there is no such directory to write to", str(path.parent))
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+limits_option = click.option(
+    "-l",
+    "--limits",
+    "limits_path",
+    required=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The limits, as `synovia fit` writes them.",
+)
+clips_argument = click.argument(
+    "clips", nargs=-1, required=True, metavar="CLIP...", type=click.Path()
+)

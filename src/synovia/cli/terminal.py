@@ -1,0 +1,261 @@
+"""What people see: help that teaches, tables, progress, warnings, and the note about compiling."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import textwrap
+import threading
+import time
+import unicodedata
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Item = TypeVar("Item")
+WIDEST = 100
+"""Columns that a table may take."""
+SLOW = 1.0
+"""Seconds that the kernels may take to be ready before anything is said about it."""
+WHY_DROPPED = {
+    "flips": "flips of the capture",
+    "unconfirmed": "unconfirmed, no other performer comes near them",
+    "isolated": "isolated, they stand apart from all others",
+}
+DEBUG: ContextVar[bool] = ContextVar("DEBUG", default=False)
+"""Whether the user wants tracebacks."""
+
+
+def _remember_debug(_ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    DEBUG.set(value or DEBUG.get())
+
+
+debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    callback=_remember_debug,
+    help="Show a traceback when something goes wrong.",
+)
+
+
+class TeachingCommand(click.Command):
+    """A command whose help groups its options by `sections`, and ends with `examples`."""
+
+    def __init__(
+        self,
+        *args: Any,
+        sections: Mapping[str, Sequence[str]] | None = None,
+        examples: Sequence[tuple[str, str]] = (),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.sections = sections or {}
+        self.examples = examples
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, section by section; those of none come last."""
+        params = {
+            param.name: param for param in self.get_params(ctx) if isinstance(param, click.Option)
+        }
+        named = {name for names in self.sections.values() for name in names}
+        rest = [name for name in params if name not in named]
+        last = "Other options" if named else "Options"
+        for title, names in {**self.sections, last: rest}.items():
+            records = [params[name].get_help_record(ctx) for name in names]
+            if shown := [record for record in records if record]:
+                with formatter.section(title):
+                    formatter.write_dl(shown)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples as they are typed, each under a line that says what it does."""
+        if self.examples:
+            with formatter.section("Examples"):
+                for what, line in self.examples:
+                    indent = " " * formatter.current_indent
+                    formatter.write(f"{indent}# {what}\n{indent}{line}\n")
+
+
+def table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> Iterator[str]:
+    """Yield aligned lines, the titles first; the first column gives way where lines are too long.
+
+    The first `left` columns begin together, the others end together.
+    """
+    rows = [[printable(cell) for cell in row] for row in [titles, *rows]]
+    widths = [max(map(_columns_of, column)) for column in zip(*rows, strict=True)]
+    widths[0] = max(min(widths[0], WIDEST - sum(widths[1:]) - 2 * (len(widths) - 1)), 12)
+    for row in rows:
+        cells = [_shortened(row[0], widths[0]), *row[1:]]
+        padded = []
+        for place, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+            gap = " " * (width - _columns_of(cell))
+            padded.append(cell + gap if place < left else gap + cell)
+        yield "  ".join(padded).rstrip()
+
+
+def wrapped(text: str) -> Iterator[str]:
+    """Yield `text` in lines that are no wider than a table, those after the first indented."""
+    text = printable(text)
+    yield from textwrap.wrap(text, WIDEST, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def printable(text: str) -> str:
+    """Return `text` without characters that could steer a terminal; files may hold anything."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def _columns_of(text: str) -> int:
+    """Return how many columns of a terminal `text` takes: letters of East Asia take two."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
+
+
+def _shortened(text: str, width: int) -> str:
+    """Return `text`, its middle left out where it is wider than `width`: ends tell names apart."""
+    if _columns_of(text) <= width:
+        return text
+    keep = width - 1
+    while keep > 1:
+        short = f"{text[: keep - keep // 2]}…{text[len(text) - keep // 2 :]}"
+        if _columns_of(short) <= width:
+            return short
+        keep -= 1
+    return "…"
+
+
+def heading(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a table, its titles in bold."""
+    for place, line in enumerate(lines):
+        yield click.style(line, bold=True) if place == 0 else line
+
+
+def degrees(angle_deg: float) -> str:
+    """Return an angle as a table shows it."""
+    return "<0.1" if 0.0 < angle_deg < 0.05 else f"{angle_deg:.1f}"
+
+
+def interval(low_deg: float, high_deg: float) -> str:
+    """Return a range of angles, in whole degrees."""
+    return f"{round(low_deg)} to {round(high_deg)}"
+
+
+def percent(share: float) -> str:
+    """Return a share as a table shows it."""
+    if share == 0.0:
+        return "0%"
+    return f"{100.0 * share:.1f}%" if share >= 0.01 else f"{100.0 * share:.2g}%"
+
+
+def counted(number: int, thing: str) -> str:
+    """Return the number and the thing, in the plural where there is not one."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def learned_from(provenance: Mapping[str, Any]) -> Iterator[str]:
+    """Yield lines that say from whom and what limits were learned; none where that is not known."""
+    clips = _complete(provenance.get("clips"), "performer", "frames", "frame_time")
+    joints = _complete(provenance.get("joints"), "frames", *WHY_DROPPED)
+    if clips:
+        people = {clip["performer"] for clip in clips}
+        frames = sum(clip["frames"] for clip in clips)
+        seconds = sum(clip["frames"] * clip["frame_time"] for clip in clips)
+        yield (
+            f"learned from {counted(frames, 'frame')} ({seconds:.0f} s) "
+            f"in {counted(len(clips), 'clip')} of {counted(len(people), 'performer')}"
+        )
+        if first := sum(bool(clip.get("first_frame_dropped")) for clip in clips):
+            yield f"left out the first frame of {counted(first, 'clip')}: nobody performed it"
+    for key, why in WHY_DROPPED.items():
+        if lost := sum(row[key] for row in joints):
+            share = lost / sum(row["frames"] for row in joints)
+            yield f"left out {percent(share)} of the joints' frames: {why}"
+
+
+def clip_names(provenance: Mapping[str, Any]) -> list[str]:
+    """Return the names of the clips that limits were learned from."""
+    return [str(clip["name"]) for clip in _complete(provenance.get("clips"), "name")]
+
+
+def _complete(rows: Any, *keys: str) -> list[Mapping[str, Any]]:
+    """Return the rows that have these keys: limits need not come from a fit, nor be ours."""
+    rows = list(rows.values()) if isinstance(rows, Mapping) else rows
+    rows = rows if isinstance(rows, list) else []
+    return [row for row in rows if isinstance(row, Mapping) and row.keys() >= set(keys)]
+
+
+def note(text: str) -> None:
+    """Print a line to stderr, where a progress bar may stand at the moment."""
+    if sys.stderr.isatty():
+        click.echo(f"\r{' ' * (shutil.get_terminal_size().columns - 1)}\r", nl=False, err=True)
+    click.echo(text, err=True)
+
+
+def progress(label: str) -> Callable[[Sequence[Item]], Iterator[Item]]:
+    """Return a function that gives back items one by one, with a bar where a terminal shows it."""
+
+    def shown(items: Sequence[Item]) -> Iterator[Item]:
+        if len(items) < 2 or not sys.stderr.isatty():
+            yield from items
+            return
+        with click.progressbar(items, label=label, file=sys.stderr) as bar:
+            yield from bar
+
+    return shown
+
+
+@contextlib.contextmanager
+def warnings_shown() -> Iterator[None]:
+    """Print the library's warnings as lines on stderr, each once."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        text = str(message)
+        if issubclass(category, UserWarning | RuntimeWarning) and text not in said:
+            said.add(text)
+            note(f"{click.style('synovia: warning:', fg='yellow')} {printable(text)}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        yield
+
+
+@contextlib.contextmanager
+def compiling_said() -> Iterator[None]:
+    """Say once, on a terminal, that kernels are being compiled, where that takes its time."""
+    done = threading.Event()
+
+    def watch() -> None:
+        started = time.time()
+        while not done.wait(0.25):
+            if time.time() - started > SLOW and _compiling(started):
+                note("compiling kernels, once …")
+                return
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    if sys.stderr.isatty():
+        watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
+def _compiling(since: float) -> bool:
+    """Tell whether kernels are in use of which no machine code was kept before `since`."""
+    folder = getattr(sys.modules.get("synovia.kernels.jit"), "CACHE", "")
+    if not folder:
+        return False
+    kept = list(Path(folder).rglob("*.nbi"))
+    return not kept or any(path.stat().st_mtime >= since for path in kept)
+
+
+def colourless() -> bool:
+    """Tell whether the user asked for no colour; see no-color.org."""
+    return bool(os.environ.get("NO_COLOR"))

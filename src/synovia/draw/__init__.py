@@ -1,0 +1,16 @@
+"""Pictures, with matplotlib, which is imported when something is drawn."""
+
+from .limit import draw_limit, draw_region
+from .overview import draw_overview
+from .saving import save_figure
+from .skeleton import draw_skeleton
+from .violation import draw_violation
+
+__all__ = [
+    "draw_limit",
+    "draw_overview",
+    "draw_region",
+    "draw_skeleton",
+    "draw_violation",
+    "save_figure",
+]

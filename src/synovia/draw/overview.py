@@ -1,0 +1,139 @@
+"""The whole story in one picture: a wild clip, the clamped one, a learned region, the strips."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays import Ints, Quats
+from ..clip import Clip
+from ..model import LimitModel
+from ..report import Report
+from ..skeleton import Pose
+from .limit import draw_region
+from .skeleton import below, body_size, mark, paint, strokes
+from .style import INK, LEGAL, MUTED, OUTSIDE, REGION, new_figure, spoken
+from .violation import draw_scale, draw_strip
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH_PX, HEIGHT_PX = 1600, 900
+SPELLED = {"kdop": "k-DOP"}
+MOST_JOINTS, MOST_FRAMES = 6, 4
+
+
+def draw_overview(
+    model: LimitModel,
+    wild: Clip,
+    clamped: Clip,
+    *,
+    joint: str,
+    samples: Quats,
+    frames: Sequence[int] | None = None,
+) -> Figure:
+    """Return the picture: `frames` of both clips, the region of `joint` with `samples`, strips.
+
+    The clips have the model's skeleton. Without `frames`, the worst ones of the worst joints are
+    shown, in order of time.
+    """
+    before, after = model.check(wild), model.check(clamped)
+    worst = [row.name for row in before.joints if row.worst_frame >= 0][:MOST_JOINTS]
+    joints = worst or list(before.names[:MOST_JOINTS])
+    shown = _telling_frames(before) if frames is None else np.asarray(frames, dtype=int)
+    figure = new_figure(WIDTH_PX, HEIGHT_PX)
+    _headings(figure, joint, samples, model)
+    _figures(figure.add_axes((0.015, 0.315, 0.61, 0.575)), wild, clamped, before, shown)
+    region: Any = figure.add_axes((0.625, 0.32, 0.37, 0.555), projection="3d")
+    place = wild.skeleton.index(joint)
+    paths = {OUTSIDE: wild.pose.rotations[:, place], LEGAL: clamped.pose.rotations[:, place]}
+    draw_region(region, model.limits[joint], samples, paths)
+    _strips(figure, before, after, joints)
+    return figure
+
+
+def _headings(figure: Figure, joint: str, samples: Quats, model: LimitModel) -> None:
+    limit = model.limits[joint]
+    title: dict[str, Any] = {"color": INK, "size": 17, "weight": "bold"}
+    figure.text(0.03, 0.935, "Clamped to what the joints can do", **title)
+    figure.text(0.645, 0.935, f"What the {spoken(joint)} can do", **title)
+    figure.text(0.03, 0.903, "as it came, outside", color=OUTSIDE, size=12)
+    figure.text(0.150, 0.903, "clamped, inside", color=LEGAL, size=12)
+    kind = f"{SPELLED.get(limit.shape.name, limit.shape.name)} in the {limit.chart.name} chart"
+    figure.text(0.645, 0.903, f"learned region, a {kind}", color=REGION, size=12)
+    figure.text(0.645, 0.876, f"{len(samples):,} rotations observed", color=INK, size=12)
+    figure.text(0.795, 0.876, "as it came", color=OUTSIDE, size=12)
+    figure.text(0.870, 0.876, "clamped", color=LEGAL, size=12)
+
+
+def _figures(axes: Axes, wild: Clip, clamped: Clip, before: Report, frames: Ints) -> None:
+    """Draw the frames side by side: limbs as they came beside the body as it was clamped."""
+    skeleton = wild.skeleton
+    size = body_size(skeleton)
+    step = 0.70 * size
+    for column, frame in enumerate(frames.tolist()):
+        outside = [
+            name for name, out in zip(before.names, before.outside[frame], strict=True) if out
+        ]
+        limbs = below(skeleton, outside)
+        legal, illegal = (_at_origin(clip.pose, frame) for clip in (clamped, wild))
+        place = (column * step, 0.0)
+        body = strokes(skeleton, legal, colors=dict.fromkeys(limbs, LEGAL))
+        paint(axes, body + strokes(skeleton, illegal, color=OUTSIDE, only=limbs), place=place)
+        mark(axes, skeleton, illegal, outside, place=place)
+        worst = int(before.violation[frame].argmax())
+        worst_deg = np.degrees(before.violation[frame, worst])
+        told = f"{worst_deg:.0f}° outside, at {frame * wild.frame_time:.1f} s"
+        name = spoken(before.names[worst])
+        centered: dict[str, Any] = {"ha": "center", "va": "baseline"}
+        axes.text(place[0], -0.135 * size, name, color=INK, size=14, weight="bold", **centered)
+        axes.text(place[0], -0.20 * size, told, color=MUTED, size=12, **centered)
+    axes.set(xlim=(-0.5 * step, (len(frames) - 0.5) * step), ylim=(-0.21 * size, 1.13 * size))
+    axes.set_aspect("equal")
+    axes.axis("off")
+
+
+def _strips(figure: Figure, before: Report, after: Report, joints: Sequence[str]) -> None:
+    worst_deg = max(float(np.degrees(before.violation.max(initial=0.0))), 1.0)
+    bottom, height = 0.075, 0.155
+    for left, report, told, color, room in (
+        (0.105, before, "before", OUTSIDE, 58),
+        (0.525, after, "after", LEGAL, 45),
+    ):
+        axes = figure.add_axes((left, bottom, 0.40, height))
+        image = draw_strip(axes, report, joints, worst_deg)
+        if report is after:
+            axes.set_yticks([])
+        share = 100.0 * report.outside.any(axis=1).mean()
+        state = "inside in every frame" if report.ok else f"outside in {share:.0f} % of the frames"
+        where: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
+        axes.annotate(
+            told,
+            (0, 1),
+            (0, 8),
+            color=color,
+            size=13,
+            weight="bold",
+            annotation_clip=False,
+            **where,
+        )
+        axes.annotate(
+            state, (0, 1), (room, 8), color=MUTED, size=12, annotation_clip=False, **where
+        )
+    draw_scale(figure.add_axes((0.94, bottom, 0.008, height)), image)
+
+
+def _telling_frames(report: Report) -> Ints:
+    """Return the worst frames of the joints that are worst, in order of time."""
+    frames = [row.worst_frame for row in report.joints if row.worst_frame >= 0]
+    return np.sort(np.array(frames[:MOST_FRAMES], dtype=int))
+
+
+def _at_origin(pose: Pose, frame: int) -> Pose:
+    """Return one pose, with its root above the origin."""
+    positions = pose.positions[frame].copy()
+    positions[0, [0, 2]] = 0.0
+    return Pose(pose.rotations[frame], positions)

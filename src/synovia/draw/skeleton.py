@@ -1,0 +1,151 @@
+"""Draw a pose: bones as rounded strokes, seen from a little to the side and above."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Quats, Vectors
+from ..skeleton import Pose, Skeleton, end_positions, forward
+from .style import BODY, OUTSIDE, PAPER
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+VIEW: Quats = quat.from_euler(np.radians([8.0, -33.0]), "xy")
+"""Turns the world so that the watcher looks along -z, with y up."""
+THICKNESS = 0.021
+"""Half the width of a bone, as a share of the skeleton's size."""
+RIM = 0.0075
+"""The width of the white around a bone, as a share of the skeleton's size."""
+
+
+class Stroke(NamedTuple):
+    """A bone as it appears: x to the right, y up, z to the watcher; a point is a disk."""
+
+    start: Vectors
+    end: Vectors
+    radius: float
+    color: str
+    rim: float
+
+
+def draw_skeleton(
+    axes: Axes,
+    skeleton: Skeleton,
+    pose: Pose,
+    *,
+    outside: Collection[str] = (),
+    color: str = BODY,
+    view: Quats = VIEW,
+) -> None:
+    """Draw one pose into flat axes, in the unit of its positions; joints `outside` are red."""
+    limbs = below(skeleton, outside)
+    paint(
+        axes, strokes(skeleton, pose, colors=dict.fromkeys(limbs, OUTSIDE), color=color, view=view)
+    )
+    mark(axes, skeleton, pose, outside, view=view)
+    axes.set_aspect("equal")
+    axes.autoscale_view()
+    axes.axis("off")
+
+
+def strokes(
+    skeleton: Skeleton,
+    pose: Pose,
+    *,
+    colors: Mapping[str, str] | None = None,
+    color: str = BODY,
+    only: Collection[str] | None = None,
+    view: Quats = VIEW,
+) -> list[Stroke]:
+    """Return the bones of one pose, to paint; each belongs to the joint that turns it.
+
+    `colors` gives the bones of some joints a colour of their own; `only` leaves out all others.
+    """
+    places, turns = forward(skeleton, pose)
+    joints, ends = quat.rotate(view, places), quat.rotate(view, end_positions(skeleton, pose))
+    size = body_size(skeleton)
+    owners = [*skeleton.parents[skeleton.parents >= 0].tolist(), *skeleton.end_parents.tolist()]
+    tips = [*joints[skeleton.parents >= 0], *ends]
+    drawn = []
+    for owner, tip in zip(owners, tips, strict=True):
+        name = skeleton.names[owner]
+        if only is not None and name not in only:
+            continue
+        shade = (colors or {}).get(name, color)
+        drawn.append(Stroke(joints[owner], tip, THICKNESS * size, shade, RIM * size))
+        if name.lower().endswith("head"):
+            nose = quat.rotate(quat.mul(view, turns[owner]), np.array([0.0, 0.0, 1.0]))
+            drawn += _head(joints[owner], tip, nose, shade, RIM * size)
+    return drawn
+
+
+def paint(axes: Axes, drawn: Sequence[Stroke], *, place: tuple[float, float] = (0.0, 0.0)) -> None:
+    """Draw strokes into flat axes, moved to `place`, the far ones first.
+
+    A white rim under each stroke tells what is in front.
+    """
+    from matplotlib.patches import Polygon
+
+    for stroke in sorted(drawn, key=lambda stroke: float(stroke.start[2] + stroke.end[2])):
+        for radius, color in ((stroke.radius + stroke.rim, PAPER), (stroke.radius, stroke.color)):
+            outline = _capsule(stroke.start[:2], stroke.end[:2], radius) + place
+            axes.add_patch(Polygon(outline, fc=color, lw=0, zorder=4))
+
+
+def mark(
+    axes: Axes,
+    skeleton: Skeleton,
+    pose: Pose,
+    joints: Collection[str],
+    *,
+    place: tuple[float, float] = (0.0, 0.0),
+    view: Quats = VIEW,
+) -> None:
+    """Put a red dot on each of `joints`."""
+    from matplotlib.patches import Circle
+
+    places = quat.rotate(view, forward(skeleton, pose)[0])[:, :2] + place
+    radius = 1.2 * THICKNESS * body_size(skeleton)
+    for name in joints:
+        where = places[skeleton.index(name)]
+        axes.add_patch(Circle(where.tolist(), radius, fc=OUTSIDE, ec=PAPER, lw=1.8, zorder=6))
+
+
+def below(skeleton: Skeleton, joints: Collection[str]) -> set[str]:
+    """Return the names of `joints` and of all that hangs on them."""
+    moved: set[int] = {skeleton.index(name) for name in joints}
+    for joint, parent in enumerate(skeleton.parents.tolist()):
+        if parent in moved:
+            moved.add(joint)
+    return {skeleton.names[joint] for joint in moved}
+
+
+def body_size(skeleton: Skeleton) -> float:
+    """Return the height or the width of the skeleton at rest, whichever is more."""
+    rest = skeleton.rest_pose()
+    positions = np.concatenate([forward(skeleton, rest)[0], end_positions(skeleton, rest)])
+    return float(np.ptp(positions, axis=0).max()) or 1.0
+
+
+def _capsule(start: Vectors, end: Vectors, radius: float) -> Vectors:
+    """Return the outline (n, 2) of a stroke with round ends, in the unit of the positions."""
+    way = end - start
+    turn = np.arctan2(way[1], way[0]) + np.linspace(0.5 * np.pi, 1.5 * np.pi, 19)
+    half = radius * np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+    return np.concatenate([start + half, end - half])
+
+
+def _head(start: Vectors, end: Vectors, nose: Vectors, color: str, rim: float) -> list[Stroke]:
+    """Return a round head, with a nose that tells which way it looks."""
+    middle = 0.45 * start + 0.55 * end
+    radius = 0.6 * float(np.linalg.norm(end - start))
+    tip = middle + 1.5 * radius * nose
+    return [
+        Stroke(middle, middle, radius, color, rim),
+        Stroke(middle + 0.9 * radius * nose, tip, 0.2 * radius, color, 0.6 * rim),
+    ]

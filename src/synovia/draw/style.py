@@ -1,0 +1,48 @@
+"""The colours of every picture, and how axes look."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
+PAPER = "#ffffff"
+INK = "#22303c"
+MUTED = "#6b7a86"
+LINE = "#cfd8de"
+BODY = "#a9b6c0"
+LEGAL = "#0b9488"
+OUTSIDE = "#dc2f45"
+REGION = "#2f6fc1"
+RAMP = ("#e3f2f0", "#fad7a0", "#f4a259", "#ec6a4c", OUTSIDE, "#a11d36", "#6d0f22")
+"""From inside to far outside."""
+
+
+def new_figure(width_px: int, height_px: int, dpi: int = 100) -> Figure:
+    """Return an empty figure that no global state knows of."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width_px / dpi, height_px / dpi), dpi=dpi, facecolor=PAPER)
+
+
+def ramp() -> Colormap:
+    """Return the colours for degrees outside."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("outside", RAMP)
+
+
+def spoken(name: str) -> str:
+    """Return a joint's name as people say it: "right shoulder" for RightShoulder."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|[_ ]+", " ", name).strip()
+    return apart if apart.isupper() else apart.lower()
+
+
+def quiet(axes: Axes) -> None:
+    """Take the frame and the marks away from `axes`, leaving small muted labels."""
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0, labelsize=10, labelcolor=MUTED)

@@ -1,0 +1,280 @@
+"""Limits files, `*.limits.json`: all of a model, bit for bit; see docs/limits-file.md."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import unit_quats
+from ..charts import CHARTS
+from ..fitting import Sample
+from ..limit import Limit
+from ..model import LimitModel
+from ..shapes import SHAPES
+from ..shapes.product import SWINGS
+from ..skeleton import Skeleton
+from .atomic import atomic_write
+from .encoding import LEVELS, Entry, check, encoded, parsed, plain, shown
+
+FORMAT = "synovia-limits"
+VERSION = 1
+SUFFIX = ".limits.json"
+WIDTH = 100
+"""Columns of a file, where text and base64 do not need more."""
+LARGEST = 1e100
+"""Numbers of charts and shapes are within this, so that their products are finite."""
+
+# The arrays of charts and shapes, by their sizes: d is the dimension of the space, k any number.
+# What is not here is read as it stands, and left to its constructor.
+_SIZES: dict[str, dict[str, tuple[int | str, ...]]] = {
+    "rotation-vector": {"reference": (4,)},
+    "swing-twist": {"reference": (4,), "axis": (3,)},
+    "box": {"low": ("d",), "high": ("d",), "axes": ("d", "d")},
+    "ellipsoid": {"center": ("d",), "radii": ("d",), "axes": ("d", "d")},
+    "kdop": {"axes": ("k", "d"), "low": ("k",), "high": ("k",)},
+    "product": {"swing": (), "low": (), "high": ()},
+}
+
+
+def load_limits(path: str | PathLike[str]) -> LimitModel:
+    """Return the model in the limits file at `path`."""
+    path = _suffixed(path)
+    return _model_in(str(path), path.read_bytes())
+
+
+def save_limits(model: LimitModel, path: str | PathLike[str]) -> None:
+    """Write `model` to the limits file at `path`, whole or not at all."""
+    path = _suffixed(path)
+    with _about(str(path)):
+        document = _document(model)
+        check(Entry(document))
+        content = f"{_json_text(document)}\n".encode()
+    _model_in(str(path), content)  # what could not be read is not written
+    atomic_write(path, content)
+
+
+def limits_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of limits files."""
+    text = files("synovia.io").joinpath("limits.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def _suffixed(path: str | PathLike[str]) -> Path:
+    path = Path(path)
+    if not path.name.lower().endswith(SUFFIX):
+        raise ValueError(f"{path}: the suffix of limits must be {SUFFIX}, got {path.suffix!r}")
+    return path
+
+
+@contextmanager
+def _about(path: str) -> Iterator[None]:
+    try:
+        yield
+    except RecursionError:
+        raise ValueError(f"{path}: expected {LEVELS}, got more") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _document(model: LimitModel) -> dict[str, Any]:
+    skeleton = model.skeleton
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "skeleton": {
+            "names": list(skeleton.names),
+            "parents": encoded(skeleton.parents),
+            "offsets": encoded(skeleton.offsets),
+            "channels": [list(channels) for channels in skeleton.channels],
+            "end_parents": encoded(skeleton.end_parents),
+            "end_offsets": encoded(skeleton.end_offsets),
+        },
+        "limits": {
+            name: plain(limit.to_dict(), f"limits.{name}") for name, limit in model.limits.items()
+        },
+        "provenance": plain(model.provenance, "provenance", np.ndarray.tolist),
+        "samples": {
+            name: [
+                {
+                    "clip": sample.clip,
+                    "performer": sample.performer,
+                    "frames": encoded(np.asarray(sample.frames)),
+                    "rotations": encoded(np.asarray(sample.rotations)),
+                }
+                for sample in samples
+            ]
+            for name, samples in model.samples.items()
+        },
+    }
+
+
+def _model_in(path: str, content: bytes) -> LimitModel:
+    """Return the model in the bytes of the file at `path`."""
+    document = Entry(parsed(path, content))
+    with _about(path):
+        _check_version(document)
+        check(document)
+        return _model(document)
+
+
+def _check_version(document: Entry) -> None:
+    """Raise ValueError unless this is a limits file of a version that is read here."""
+    wanted = f'a limits file, an object with "format": "{FORMAT}"'
+    if not isinstance(document.value, dict):
+        check(document)
+        document.fail(wanted)
+    if document.value.get("format") != FORMAT:
+        has_format = "format" in document.value
+        document.fail(wanted, shown(document.value["format"]) if has_format else "no format")
+    version = document.value.get("version")
+    if type(version) is int and version > VERSION:
+        document.refuse(
+            f"this is version {shown(version)} of the format, and this Synovia reads version "
+            f"{VERSION}; upgrade Synovia to read it"
+        )
+    if "version" in document.value and (type(version) is not int or version != VERSION):
+        document.child("version").fail(f"{VERSION}")
+
+
+def _model(document: Entry) -> LimitModel:
+    parts = document.fields("format", "version", "skeleton", "limits", "provenance", "samples")
+    skeleton = _skeleton(parts["skeleton"])
+    limits = {name: _limit(entry) for name, entry in _by_joint(parts["limits"], skeleton).items()}
+    parts["provenance"].members()
+    samples = {
+        name: tuple(_sample(each) for each in entry.items())
+        for name, entry in _by_joint(parts["samples"], skeleton).items()
+    }
+    return LimitModel(limits, skeleton, parts["provenance"].value, samples)
+
+
+def _by_joint(entry: Entry, skeleton: Skeleton) -> dict[str, Entry]:
+    members = entry.members()
+    for name, member in members.items():
+        with member.blamed():
+            skeleton.index(name)
+    return members
+
+
+def _skeleton(entry: Entry) -> Skeleton:
+    parts = entry.fields("names", "parents", "offsets", "channels", "end_parents", "end_offsets")
+    names = parts["names"].texts()
+    parents = parts["parents"].ints(len(names))
+    offsets = parts["offsets"].floats(len(names), 3)
+    channels = tuple(each.texts() for each in parts["channels"].items())
+    if len(channels) != len(names):
+        parts["channels"].fail(f"one list for each of {len(names)} joints", f"{len(channels)}")
+    end_parents = parts["end_parents"].ints(None)
+    end_offsets = parts["end_offsets"].floats(len(end_parents), 3)
+    with entry.blamed():
+        return Skeleton(names, parents, offsets, channels, end_parents, end_offsets)
+
+
+def _limit(entry: Entry) -> Limit:
+    parts = entry.fields("chart", "shape")
+    chart = _made(parts["chart"], CHARTS)
+    shape = _made(parts["shape"], SHAPES)
+    with entry.blamed(), warnings.catch_warnings(), np.errstate(all="ignore"):
+        # That was said when the limit was made.
+        warnings.filterwarnings("ignore", "the region contains the direction opposite", UserWarning)
+        limit = Limit(chart, shape)
+        if not np.isfinite(limit.packed).all():
+            raise ValueError("the numbers are too large")
+    return limit
+
+
+def _made(entry: Entry, registry: Mapping[str, Any]) -> Any:
+    """Return the chart or shape that stands here."""
+    fields = _fields(entry, registry, 3)
+    kind = fields.pop("type")
+    with entry.blamed(), np.errstate(all="ignore"):
+        return registry[kind].from_dict(fields)
+
+
+def _fields(entry: Entry, registry: Mapping[str, Any], dimension: int) -> dict[str, Any]:
+    """Return the fields of a chart or shape, with their arrays, as `from_dict` takes them."""
+    members = entry.members()
+    if "type" not in members:
+        entry.refuse("the key 'type' is missing")
+    kind = members["type"].text()
+    if kind not in registry:
+        members["type"].fail(f"one of {', '.join(registry)}")
+    if kind not in _SIZES:
+        return {name: _as_it_stands(member) for name, member in members.items()}
+    entry.fields("type", *_SIZES[kind])
+    fields: dict[str, Any] = {"type": kind}
+    known = {"d": dimension}
+    for name, sizes in _SIZES[kind].items():
+        if name == "swing":
+            fields[name] = _fields(members[name], SWINGS, 2)
+            continue
+        wanted = (known.get(size) if isinstance(size, str) else size for size in sizes)
+        array = members[name].floats(*wanted)
+        known |= {str(size): n for size, n in zip(sizes, array.shape, strict=True)}
+        if np.abs(array).max(initial=0.0) > LARGEST:
+            members[name].fail(f"numbers within {LARGEST:g}")
+        fields[name] = array if sizes else float(array)
+    return fields
+
+
+def _as_it_stands(entry: Entry) -> Any:
+    """Return what stands here, objects with base64 and lists of numbers as arrays."""
+    if isinstance(entry.value, dict) and "base64" not in entry.value:
+        return {name: _as_it_stands(member) for name, member in entry.members().items()}
+    if isinstance(entry.value, list) and any(isinstance(v, (dict, str)) for v in entry.value):
+        return [_as_it_stands(item) for item in entry.items()]
+    if isinstance(entry.value, (dict, list)):
+        return entry.array()
+    return entry.value
+
+
+def _sample(entry: Entry) -> Sample:
+    parts = entry.fields("clip", "performer", "frames", "rotations")
+    frames = parts["frames"].ints(None)
+    if frames.min(initial=0) < 0:
+        parts["frames"].fail("numbers of frames, at least 0")
+    rotations = parts["rotations"].floats(len(frames), 4)
+    with parts["rotations"].blamed():
+        unit_quats("rotations", rotations)  # checked, but kept as they are, bit for bit
+    return Sample(parts["clip"].text(), parts["performer"].text(), frames, rotations)
+
+
+def _json_text(value: Any, indent: int = 0) -> str:
+    """Return `value` as JSON, indented by 2, what is short in one line."""
+    outer, inner = " " * indent, " " * (indent + 2)
+    if isinstance(value, dict) and value:
+        members = [f"{inner}{_scalar(key)}: {_json_text(value[key], indent + 2)}" for key in value]
+        return "{\n" + ",\n".join(members) + f"\n{outer}}}"
+    if isinstance(value, list):
+        items = [_json_text(item, indent + 2) for item in value]
+        line = f"[{', '.join(items)}]"
+        if "\n" not in line and len(line) <= WIDTH - indent:
+            return line
+        nested = any(isinstance(item, (dict, list)) for item in value)
+        rows = items if nested else _filled(items, WIDTH - indent)
+        return "[\n" + ",\n".join(f"{inner}{row}" for row in rows) + f"\n{outer}]"
+    return _scalar(value)
+
+
+def _filled(items: list[str], width: int) -> list[str]:
+    """Return rows of as many items as fit."""
+    rows = [items[0]]
+    for item in items[1:]:
+        if len(rows[-1]) + len(item) + 2 <= width:
+            rows[-1] += f", {item}"
+        else:
+            rows.append(item)
+    return rows
+
+
+def _scalar(value: Any) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)

@@ -1,0 +1,36 @@
+"""Small clips that the tests make."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from synovia import Clip, Pose, Skeleton, quat
+
+NAMES = ("Hips", "Chest", "LeftArm", "LeftForeArm", "LeftHand")
+
+
+def skeleton(names: tuple[str, ...] = NAMES) -> Skeleton:
+    """A chain: hips, chest, and an arm along x, with the hand's tip as its end site."""
+    offsets = np.array([[0, 1, 0], [0, 0.3, 0], [0.2, 0.2, 0], [0.3, 0, 0], [0.25, 0, 0]], float)
+    return Skeleton(names, np.arange(-1, 4), offsets, end_parents=[4], end_offsets=[[0.1, 0, 0]])
+
+
+def wave(frames: int, freedoms: int, size: float, seed: int) -> np.ndarray:
+    """Smooth curves (frames, freedoms) within `size` radians or so."""
+    rng = np.random.default_rng(seed)
+    t = np.linspace(0.0, 2.0 * np.pi, frames)[:, None]
+    speeds, phases = rng.uniform(1.0, 3.0, freedoms), rng.uniform(0.0, 6.0, freedoms)
+    return size * np.sin(speeds * t + phases)
+
+
+def clip(
+    name: str = "ann_01", *, frames: int = 240, size: float = 0.5, seed: int = 0, fps: float = 60.0
+) -> Clip:
+    """The chain in motion: chest and upper arm as balls, forearm as a hinge, hand fixed."""
+    bones = skeleton()
+    vectors = np.zeros((frames, 5, 3))
+    vectors[:, 1] = wave(frames, 3, 0.4 * size, seed)
+    vectors[:, 2] = wave(frames, 3, size, seed + 1)
+    vectors[:, 3, 1] = size * (1.0 + np.sin(np.linspace(0.0, 9.0, frames) + seed))
+    positions = np.tile(bones.offsets, (frames, 1, 1))
+    return Clip(bones, Pose(quat.exp(vectors), positions), 1.0 / fps, name)

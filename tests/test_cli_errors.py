@@ -1,0 +1,303 @@
+"""The command line when something is wrong: a sentence that helps, exit code 2, no traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import warnings
+
+import pytest
+from click.testing import CliRunner
+
+from synovia import LimitModel, save_clip
+from synovia.cli import main
+from synovia.io import load_limits
+from test_cli import NAMES, acted, process, result_of, run, studio
+
+LIMITS = ("-l", "human.limits.json")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return studio(tmp_path_factory.mktemp("studio"))
+
+
+@pytest.fixture
+def here(made, monkeypatch):
+    monkeypatch.chdir(made)
+    return made
+
+
+def complaint(*arguments):
+    """Run what must fail, and return the sentence."""
+    result = result_of(*arguments, code=2)
+    assert result.stdout == ""
+    assert result.stderr.startswith("synovia: error: ")
+    return result.stderr.removeprefix("synovia: error: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fit", "gone.bvh", "-o", "a.limits.json"], "gone.bvh: No such file"),
+        (["fit", "gone*.bvh", "-o", "a.limits.json"], "gone*.bvh: no clip matches"),
+        (["check", "gone", *LIMITS], "gone: No such file"),
+        (["check", "wild.bvh", "-l", "gone.limits.json"], "gone.limits.json: No such file"),
+        (["check", "wild.bvh", "-l", "captures"], "captures: "),
+        (["check", "human.limits.json", *LIMITS], "suffix must be one of .bvh"),
+        (["check", "wild.bvh", "-l", "wild.bvh"], "wild.bvh: "),
+        (["info", "captures"], "captures: expected a clip (.bvh) or limits (.limits.json)"),
+        (["fit", "captures", "-o", "captures"], "--output must end in .limits.json"),
+        (["fit", "captures", "-o", "gone/a.limits.json"], "gone: there is no such directory"),
+        (["clamp", "wild.bvh", *LIMITS, "-o", "gone/a.bvh"], "gone: there is no such directory"),
+        (["clamp", "wild.bvh", *LIMITS, "-o", "out"], "--output must end in .bvh"),
+        (["clamp", "captures", *LIMITS, "-o", "out.bvh"], "4 clips need a directory"),
+        (["clamp", "captures", *LIMITS, "-o", "human.limits.json"], "is a file"),
+        (["check", "wild.bvh", *LIMITS, "--csv", "gone/a.csv"], "gone: there is no such directory"),
+        (["check", "wild.bvh", *LIMITS, "--csv", "-", "--json"], "choose one"),
+        (["fot"], "No such command 'fot'"),
+        (["check", "wild.bvh"], "Missing option '-l'"),
+    ],
+    ids=" ".join,
+)
+def test_files_that_are_not_what_they_should_be(here, arguments, said):
+    assert said in complaint(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--joints", "Chest,Uperarm"], "did you mean UpperArm? this skeleton has Hips, Chest,"),
+        (["--exclude", "Tail"], "no joint 'Tail'; this skeleton has Hips, Chest,"),
+        (["--with", "by=volume"], "--with by: kdop takes along=data|chart"),
+        (["--with", "along=bone"], "--with along must be data|chart, got 'bone'"),
+        (["--with", "along"], "--with takes NAME=VALUE, got 'along'"),
+        (["-w", "along=data", "-w", "along=chart"], "--with gives along twice"),
+        (
+            ["-s", "product", "-w", "k=3"],
+            "product takes swing=box|ellipsoid|kdop, by=spread|volume",
+        ),
+        (["-s", "product", "-w", "swing=cone"], "--with swing must be box|ellipsoid|kdop"),
+        (["-s", "blob"], "'blob' is not one of"),
+        (["--trim", "5"], "must be a share like 0.5% or 0.005, got '5'"),
+        (["--trim", "many"], "got 'many'"),
+        (["--reject", "-1%"], "got '-1%'"),
+        (["--reject", "1%", "--margin", "3"], "either --margin or --reject"),
+        (["--reject", "0"], "reject must be a share between 0 and 1"),
+        (["--margin", "-1"], "--margin"),
+        (["--reference", "median"], "--reference takes mean, rest, frame:N or a clip"),
+        (["--reference", "frame:900"], "a frame below 200, got 900"),
+        (["--reference", "gone.bvh"], "gone.bvh: No such file"),
+        (["--performer", "ann"], "must have one (group)"),
+        (["--performer", "(zoe)"], "finds nobody in"),
+        (["--performer", "gone.csv"], "gone.csv: No such file"),
+        (["--map", "Torso=Chest"], "no joint 'Torso'"),
+        (["--map", "Chest=Torso"], "no joint 'Torso'"),
+    ],
+    ids=" ".join,
+)
+def test_options_that_make_no_sense(here, tmp_path, options, said):
+    assert said in complaint("fit", "captures", "-o", tmp_path / "a.limits.json", *options)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["inside", "inside:0", "outside:5", "beyond:-1", "inside:nan"])
+def test_softening_that_makes_no_sense(here, tmp_path, text):
+    said = complaint("clamp", "wild.bvh", *LIMITS, "-o", tmp_path / "a.bvh", "--soften", text)
+    assert "--soften takes inside:DEG or beyond:DEG" in said
+
+
+def test_tables_that_lack_something(here, tmp_path):
+    table, out = tmp_path / "a.csv", tmp_path / "a.limits.json"
+    table.write_text("file,who\nann_1,x\n")
+    assert f"{table}:1: expected the columns clip,performer" in complaint(
+        "fit", "captures", "-o", out, "-p", table
+    )
+    table.write_text("clip,performer\nann_1,x\nbob_1,\n")
+    assert f"{table}:3: expected clip and performer" in complaint(
+        "fit", "captures", "-o", out, "-p", table
+    )
+    table.write_text("clip,performer\nann_1,x\n")
+    assert "expected a row for the clip" in complaint("fit", "captures", "-o", out, "-p", table)
+    table.write_text("theirs,ours\nTorso,Chest\n")
+    assert "no joint 'Torso'" in complaint("check", "wild.bvh", *LIMITS, "-m", table)
+
+
+def broken(made, tmp_path, change):
+    path = tmp_path / "broken.bvh"
+    path.write_text("\n".join(change((made / "wild.bvh").read_text().splitlines())))
+    return path
+
+
+@pytest.mark.parametrize("command", ["fit", "check", "clamp", "info"])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda lines: [*lines[:-1], lines[-1][:20]], ":{n}: expected 15 numbers"),
+        (lambda lines: lines[:6], "the end of the file"),
+        (
+            lambda lines: [*lines[:-1], lines[-1] + " nan"],
+            ":{n}: expected finite numbers, got 'nan'",
+        ),
+        (lambda lines: ["{}"], ":1: expected HIERARCHY"),
+        (lambda lines: [], "expected HIERARCHY, got the end of the file"),
+    ],
+    ids=["short row", "truncated", "nan", "not bvh", "nothing"],
+)
+def test_broken_clips_are_told_by_line(here, tmp_path, command, change, said):
+    path = broken(here, tmp_path, change)
+    line = len(path.read_text().splitlines())
+    more = {
+        "fit": ["-o", tmp_path / "a.limits.json"],
+        "clamp": [*LIMITS, "-o", tmp_path / "a.bvh"],
+        "check": LIMITS,
+    }
+    assert said.format(n=line) in complaint(command, path, *more.get(command, []))
+    assert [each.name for each in tmp_path.iterdir()] == ["broken.bvh"]
+
+
+def test_a_clip_without_frames(here, tmp_path):
+    path = tmp_path / "empty.bvh"
+    save_clip(acted(frames=0), path)
+    assert "cannot be learned from no frames" in complaint(
+        "fit", path, "-o", tmp_path / "a.limits.json"
+    )
+    assert "it has no frames" in run("check", path, *LIMITS)
+    assert "nothing to change" in run("clamp", path, *LIMITS, "-o", tmp_path / "b.bvh")
+    assert "0 frames" in run("info", path)
+    assert json.loads(run("check", path, *LIMITS, "--json"))["ok"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[1", b"\xff", b'{"format": "synovia-limits"}'])
+def test_not_limits(here, tmp_path, content):
+    path = tmp_path / "a.limits.json"
+    path.write_bytes(content)
+    for command in ("check", "clamp"):
+        more = ["-o", tmp_path / "b.bvh"] if command == "clamp" else []
+        assert str(path) in complaint(command, "wild.bvh", "-l", path, *more)
+    assert str(path) in complaint("info", path)
+
+
+def test_limits_without_a_known_origin(here, tmp_path):
+    document = json.loads((here / "human.limits.json").read_text())
+    for provenance in ({}, {"clips": "Gray's Anatomy", "joints": [3], "options": {"by": "hand"}}):
+        document["provenance"] = provenance
+        (tmp_path / "a.limits.json").write_text(json.dumps(document))
+        assert "limits for 3 of 4 joints" in run("info", tmp_path / "a.limits.json")
+
+
+def test_another_skeleton_is_warned_about_and_served(here, tmp_path):
+    save_clip(acted(9, 1.6, names=("Root", "Chest", "UpperArm", "Elbow")), tmp_path / "rig.bvh")
+    result = result_of("check", tmp_path / "rig.bvh", *LIMITS, code=1)
+    assert result.stderr == "synovia: warning: rig: the clip has no Forearm: left out\n"
+    assert "of 2 joints" in result.stdout
+    result = result_of("check", tmp_path / "rig.bvh", *LIMITS, "--json", code=1)
+    assert len(json.loads(result.stdout)["joints"]) == 2
+    result = result_of("clamp", tmp_path / "rig.bvh", *LIMITS, "-o", tmp_path / "a.bvh")
+    assert result.stderr.count("no Forearm") == 1
+
+
+def test_a_skeleton_without_any_of_the_joints_is_an_error(here, tmp_path):
+    save_clip(acted(names=("A", "B", "C", "D")), tmp_path / "rig.bvh")
+    for more in (["check"], ["clamp", "-o", tmp_path / "a.bvh"]):
+        said = complaint(*more, tmp_path / "rig.bvh", *LIMITS)
+        assert "rig: no joint of this clip has a limit. It has A, B, C, D" in said
+        assert f"limits are for {', '.join(NAMES[1:])}" in said
+        assert "--map THEIRS=OURS" in said
+
+
+def test_a_map_that_only_some_clips_need(here, tmp_path):
+    save_clip(acted(1, names=("Root", "Chest", "UpperArm", "Elbow")), tmp_path / "rig.bvh")
+    ask = ["check", "captures/ann_1.bvh", tmp_path / "rig.bvh", *LIMITS, "-m", "Elbow=Forearm"]
+    assert result_of(*ask).stderr == ""
+    assert "no clip has Tail" in result_of(*ask, "-m", "Tail=Chest").stderr
+    assert "no joint 'Tail'" in complaint("check", "wild.bvh", *LIMITS, "-m", "Tail=Chest")
+
+
+def test_a_place_that_cannot_be_written(here, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write anywhere
+    for command, out in (("fit", "a.limits.json"), ("clamp", "a.bvh")):
+        more = LIMITS if command == "clamp" else ()
+        said = complaint(command, "wild.bvh", *more, "-o", tmp_path / out)
+        assert f"{tmp_path / out}: Permission denied" in said
+
+
+def test_a_directory_where_the_output_belongs(here, tmp_path):
+    (tmp_path / "a.limits.json").mkdir()
+    said = complaint("fit", "captures", "-o", tmp_path / "a.limits.json")
+    assert "a directory is where the file belongs" in said
+
+
+def test_two_clips_for_one_file(here, tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        save_clip(acted(1), tmp_path / folder / "take.bvh")
+    said = complaint("clamp", tmp_path / "a", tmp_path / "b", *LIMITS, "-o", tmp_path / "out")
+    assert "would both be written to" in said
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_debug_shows_the_traceback(here, place):
+    words = ["check", "gone.bvh", *LIMITS]
+    words = ["--debug", *words] if place == "before" else [*words, "--debug"]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 2
+    assert "Traceback" in result.stderr
+    assert "FileNotFoundError" in result.stderr
+    assert "Traceback" not in complaint("check", "gone.bvh", *LIMITS)  # and not the next time
+
+
+def test_faults_of_ours_are_said_without_a_traceback(here, monkeypatch):
+    def fail(*_, **__):
+        raise ZeroDivisionError("by nothing")
+
+    monkeypatch.setattr(LimitModel, "check", fail)
+    said = complaint("check", "wild.bvh", *LIMITS)
+    assert said.startswith("ZeroDivisionError: by nothing (a fault in synovia")
+
+
+def test_warnings_are_lines_each_once(here, monkeypatch):
+    def warn(model, clip, **_):
+        for _ in range(3):
+            warnings.warn("look out", stacklevel=2)
+        warnings.warn("old", DeprecationWarning, stacklevel=2)
+        return plain(model, clip)
+
+    plain = LimitModel.check
+    monkeypatch.setattr(LimitModel, "check", warn)
+    result = result_of("check", "captures", *LIMITS)
+    assert result.stderr == "synovia: warning: look out\n"
+
+
+@pytest.mark.parametrize("when", ["fitting", "writing"])
+def test_an_interrupt_leaves_nothing_half_written(here, tmp_path, monkeypatch, when):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    if when == "fitting":
+        monkeypatch.setattr(LimitModel, "fit", interrupt)
+    else:
+        monkeypatch.setattr(os, "replace", interrupt)
+    result_of("fit", "captures", "-o", tmp_path / "a.limits.json", code=130)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nobody_reads_on(here):
+    command = [sys.executable, "-m", "synovia", "check", "wild.bvh", *LIMITS, "--csv", "-"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        running.stdout.close()
+        said = running.stderr.read()
+        running.wait(timeout=120)
+    assert said == b""
+    assert running.returncode in (141, -getattr(signal, "SIGPIPE", 13))
+
+
+def test_a_process_ends_with_the_sentence(here, tmp_path):
+    done = process("check", "gone.bvh", *LIMITS)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "synovia: error: gone.bvh: No such file or directory\n"
+    assert load_limits("human.limits.json").limits.keys() == set(NAMES[1:])

@@ -1,0 +1,266 @@
+"""The demo: its truth is one, its clips keep or break it, and what it prints is so."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from synovia import quat
+from synovia.cli.demo import demo
+from synovia.demo import (
+    WILD_JOINTS,
+    EulerBox,
+    human,
+    largest_step,
+    range_of_motion,
+    true_limits,
+    wild,
+)
+from synovia.io import load_clip, load_limits
+from synovia.shapes import SHAPES
+
+TRUTH = true_limits()
+FILES = {"rom.bvh", "wild.bvh", "clamped.bvh", "human.limits.json", "limits.png"}
+
+
+@pytest.fixture(scope="module")
+def rom():
+    return range_of_motion()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """One run of the command, in a directory with a file of the user's: (directory, result)."""
+    directory = tmp_path_factory.mktemp("demo") / "made here"
+    directory.mkdir()
+    (directory / "mine.txt").write_text("keep me")
+    (directory / "rom.bvh").write_text("of an earlier run")
+    return directory, CliRunner().invoke(demo, [str(directory)], catch_exceptions=False)
+
+
+@pytest.fixture(params=TRUTH)
+def limit(request):
+    return TRUTH[request.param]
+
+
+def test_sampled_rotations_are_legal_and_near_misses_are_not(limit, rng):
+    assert limit.contains(limit.sample(500, rng)).all()
+    assert not limit.contains(limit.near_misses(500, rng)).any()
+
+
+def test_controls_give_legal_rotations_up_to_the_boundary(limit, rng):
+    azimuth = rng.uniform(0.0, 2.0 * np.pi, 300)
+    rim = np.stack([np.cos(azimuth), np.sin(azimuth), rng.uniform(-1.0, 1.0, 300)], axis=-1)
+    assert limit.contains(limit.rotations(rim)).all()
+    if not limit.thin:
+        assert not limit.contains(limit.rotations(1.01 * rim)).any()
+    if limit.twist:
+        beyond = np.concatenate([0.5 * rim[:, :2], np.full((300, 1), 1.01)], axis=1)
+        assert not limit.contains(limit.rotations(beyond)).any()
+
+
+def test_the_sign_of_a_quaternion_makes_no_difference_to_the_truth(limit, rng):
+    rotations = np.concatenate([limit.sample(50, rng), limit.near_misses(50, rng)])
+    assert (limit.contains(rotations) == limit.contains(-rotations)).all()
+
+
+@pytest.mark.parametrize("name", [name for name in TRUTH if not TRUTH[name].thin])
+def test_the_oval_is_where_the_angles_to_two_foci_add_up_to_its_length(name, rng):
+    limit = TRUTH[name]
+    long, wide = limit.reach
+    focus = np.arccos(np.cos(long) / np.cos(wide))
+    bones = quat.rotate(
+        quat.inverse(limit.center), quat.rotate(limit.sample(2000, rng), limit.axis)
+    )
+    foci = [np.cos(focus) * limit.axis + s * np.sin(focus) * limit.along for s in (-1.0, 1.0)]
+    total = sum(np.arccos(np.clip(bones @ each, -1.0, 1.0)) for each in foci)
+    assert total.max() <= 2.0 * long + 1e-5
+    assert total.max() > 1.95 * long
+
+
+@pytest.mark.parametrize("name", [name for name in TRUTH if not TRUTH[name].thin])
+def test_the_true_volume_is_the_share_of_all_rotations(name, rng):
+    limit = TRUTH[name]
+    everywhere = rng.normal(size=(200_000, 4))
+    everywhere /= np.linalg.norm(everywhere, axis=-1, keepdims=True)
+    assert limit.contains(everywhere).mean() == pytest.approx(limit.volume(), rel=0.12)
+
+
+def test_the_two_sides_of_the_body_mirror_each_other(rng):
+    for name in (name for name in TRUTH if name.startswith("Left")):
+        mirrored = TRUTH[name].sample(50, rng) * [1.0, 1.0, -1.0, -1.0]
+        assert TRUTH[name.replace("Left", "Right")].contains(mirrored).all()
+
+
+def test_every_joint_but_the_root_has_a_true_limit():
+    skeleton = human()
+    assert set(TRUTH) == set(skeleton.names) - {"Hips"}
+    assert len(skeleton.end_parents) == 5
+
+
+def test_the_range_of_motion_is_legal_in_every_frame(rom):
+    for name, limit in TRUTH.items():
+        assert limit.contains(rom.pose.rotations[:, rom.skeleton.index(name)]).all(), name
+
+
+def test_the_range_of_motion_goes_to_the_ends(rom):
+    for name, limit in TRUTH.items():
+        rotations = rom.pose.rotations[:, rom.skeleton.index(name)]
+        spread = quat.angle_between(rotations, limit.center).max()
+        assert spread > 0.95 * max(limit.reach.max(), limit.twist), name
+
+
+@pytest.mark.parametrize("make", [range_of_motion, wild])
+def test_clips_are_the_same_bits_each_time(make):
+    one, other = make(), make()
+    assert (one.pose.rotations == other.pose.rotations).all()
+    assert (one.pose.positions == other.pose.positions).all()
+
+
+def test_another_seed_gives_another_clip(rom):
+    assert not (range_of_motion(seed=5).pose.rotations == rom.pose.rotations).all()
+
+
+@pytest.mark.parametrize(("make", "most_deg"), [(range_of_motion, 15.0), (wild, 10.0)])
+def test_clips_are_smooth(make, most_deg):
+    assert 0.0 < np.degrees(largest_step(make())[0]) < most_deg
+
+
+def test_the_wild_clip_breaks_the_limits_it_means_to_and_no_others():
+    clip = wild()
+    legal = {
+        name: limit.contains(clip.pose.rotations[:, clip.skeleton.index(name)])
+        for name, limit in TRUTH.items()
+    }
+    assert {name for name in TRUTH if not legal[name].all()} == set(WILD_JOINTS)
+    assert all(legal[name].any() for name in WILD_JOINTS)
+
+
+def test_a_box_of_euler_angles_contains_what_it_was_fitted_to(rom, rng):
+    everywhere = rng.normal(size=(100_000, 4))
+    everywhere /= np.linalg.norm(everywhere, axis=-1, keepdims=True)
+    for joint in (4, 6):
+        box = EulerBox.fit(rom.pose.rotations[:, joint])
+        assert box.contains(rom.pose.rotations[:, joint]).all()
+        assert box.contains(everywhere).mean() == pytest.approx(box.volume(), rel=0.1)
+
+
+def test_the_command_ends_well_and_names_what_it_wrote(run):
+    directory, result = run
+    assert result.exit_code == 0
+    assert {path.name for path in directory.iterdir()} == FILES | {"mine.txt"}
+    assert all(name in result.output for name in FILES)
+    assert (directory / "mine.txt").read_text() == "keep me"
+
+
+def test_its_files_load_again(run):
+    directory, _ = run
+    assert load_clip(directory / "rom.bvh").frames == range_of_motion().frames
+    assert load_clip(directory / "wild.bvh").skeleton.names == human().names
+    assert set(load_limits(directory / "human.limits.json").limits) == set(TRUTH)
+    assert (directory / "limits.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_saved_limits_reject_the_wild_clip_and_accept_the_clamped_one(run):
+    directory, _ = run
+    model = load_limits(directory / "human.limits.json")
+    report = model.check(load_clip(directory / "wild.bvh"))
+    assert {row.name for row in report.joints if row.frames} == set(WILD_JOINTS)
+    assert model.check(load_clip(directory / "clamped.bvh")).ok
+    assert model.check(load_clip(directory / "rom.bvh")).outside.mean() < 0.001
+
+
+def test_the_table_shows_limits_near_the_truth_and_nearer_than_euler_angles(run):
+    scores = table(run[1].output)
+    euler = scores.pop("Euler box")
+    assert len(scores) == sum(len(shape.charts) for shape in SHAPES.values())
+    for legal, near, volume in scores.values():
+        assert legal >= 95.0
+        assert near < euler[1]
+        assert 0.9 < volume < euler[2]
+    best = scores["k-DOP swing-twist"]
+    assert best[1] == min(near for _, near, _ in scores.values())
+
+
+def test_clamping_as_a_path_pops_less_than_frame_by_frame(run):
+    steps = dict(
+        re.findall(r"^(not|each|as a) .*?([\d.]+) +\w+$", run[1].output, flags=re.MULTILINE)
+    )
+    before, by_itself, path = (float(steps[key]) for key in ("not", "each", "as a"))
+    assert before < path < 0.25 * by_itself
+
+
+def test_the_commands_to_try_next_are_quoted_for_the_shell(run):
+    directory, result = run
+    assert f"synovia check '{directory}/wild.bvh' --limits" in result.output
+
+
+def test_a_second_run_gives_the_same_files(run):
+    directory, first = run
+    before = {name: (directory / name).read_bytes() for name in FILES - {"human.limits.json"}}
+    again = CliRunner().invoke(demo, [str(directory)], catch_exceptions=False)
+    assert again.exit_code == 0
+    assert again.output == first.output
+    assert {name: (directory / name).read_bytes() for name in before} == before
+
+
+def test_a_file_in_the_directorys_place_is_left_alone(tmp_path):
+    place = tmp_path / "taken"
+    place.write_text("mine")
+    result = CliRunner().invoke(demo, [str(place)])
+    assert result.exit_code in (1, 2)
+    assert "a file is where" in result.output
+    assert "Traceback" not in result.output
+    assert place.read_text() == "mine"
+
+
+def test_a_file_above_the_directory_is_an_error_in_one_line(tmp_path):
+    (tmp_path / "taken").write_text("mine")
+    result = CliRunner().invoke(demo, [str(tmp_path / "taken" / "below")])
+    assert result.exit_code in (1, 2)
+    assert "taken" in result.output
+    assert result.output.count("\n") == 1
+
+
+def test_help_says_what_is_written():
+    result = CliRunner().invoke(demo, ["--help"])
+    assert result.exit_code == 0
+    assert all(name in result.output for name in FILES)
+
+
+def test_without_matplotlib_the_demo_goes_on(tmp_path):
+    program = """
+        import sys
+        sys.modules["matplotlib"] = None
+        from synovia.cli.demo import demo
+        demo([sys.argv[1]])
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "pip install 'synovia[draw]'" in done.stdout
+    assert {path.name for path in tmp_path.iterdir()} == FILES - {"limits.png"}
+
+
+def table(output):
+    """Return legal, near misses (percent) and volume by shape and chart, as printed."""
+    rows = re.findall(
+        r"^(\S+|Euler box) +(\S+|min and.*?angle) +([\d.]+)% +([\d.]+)% +([\d.]+) x$",
+        output,
+        flags=re.MULTILINE,
+    )
+    return {
+        shape if shape == "Euler box" else f"{shape} {chart}": tuple(map(float, numbers))
+        for shape, chart, *numbers in rows
+    }

@@ -1,0 +1,161 @@
+"""Pictures: they hold something, they say the same twice, and they leave no state behind."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from io import BytesIO
+
+import numpy as np
+import pytest
+
+from synovia import Limit, LimitModel, Skeleton
+from synovia.demo import range_of_motion, true_limits, wild
+from synovia.draw import draw_limit, draw_overview, draw_skeleton, draw_violation, save_figure
+from synovia.draw.skeleton import below
+from synovia.draw.style import new_figure, spoken
+from synovia.report import Report
+from synovia.shapes import SHAPES
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return LimitModel.fit([range_of_motion(frames=600)])
+
+
+def pixels(figure):
+    """Return the picture as (rows, columns, 4), 0 to 1."""
+    from matplotlib.image import imread
+
+    content = BytesIO()
+    figure.savefig(content, format="png", dpi=figure.dpi)
+    content.seek(0)
+    return imread(content)
+
+
+def coloured(figure):
+    """Return the share of pixels that are not white."""
+    return float((pixels(figure)[..., :3] < 0.99).any(axis=-1).mean())
+
+
+def test_the_overview_is_a_full_picture_of_its_size(model):
+    clip = wild()
+    figure = draw_overview(
+        model,
+        clip,
+        model.project(clip),
+        joint="RightShoulder",
+        samples=range_of_motion(frames=600).pose.rotations[:, 10],
+    )
+    assert pixels(figure).shape[:2] == (900, 1600)
+    assert coloured(figure) > 0.1
+
+
+def test_an_overview_of_a_clip_without_violations_can_be_drawn(model):
+    clip = range_of_motion(frames=60)
+    still = model.project(clip)
+    samples = clip.pose.rotations[:, 4]
+    figure = draw_overview(model, still, still, joint="Head", samples=samples, frames=[0, 30])
+    assert coloured(figure) > 0.05
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_can_be_drawn_with_samples_or_without(shape, rng):
+    rotations = true_limits()["LeftHip"].sample(300, rng)
+    limit = Limit.fit(rotations, shape, "swing-twist")
+    plain = draw_limit(limit)
+    assert coloured(plain) > 0.05
+    assert coloured(draw_limit(limit, rotations, title="Left hip")) > 0.05
+
+
+def test_a_hinge_without_margin_is_thin_and_can_be_drawn(rng):
+    limit = Limit.fit(true_limits()["LeftElbow"].sample(100, rng), "box", margin=0.0)
+    assert coloured(draw_limit(limit)) > 0.01
+
+
+def test_violations_are_a_strip_with_a_row_for_each_joint(model):
+    report = model.check(wild())
+    every = draw_violation(report)
+    some = draw_violation(report, joints=["Head", "LeftElbow"])
+    assert coloured(every) > 0.1
+    assert pixels(every).shape[0] > pixels(some).shape[0]
+
+
+def test_a_report_without_frames_can_be_drawn():
+    figure = draw_violation(Report("nothing", ("Head",), np.zeros((0, 1)), 1 / 60))
+    assert coloured(figure) > 0.0
+
+
+def test_joints_outside_are_red():
+    skeleton = wild().skeleton
+    counts = []
+    for outside in ((), ("LeftShoulder",)):
+        figure = new_figure(400, 400)
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        draw_skeleton(axes, skeleton, skeleton.rest_pose(), outside=outside)
+        red, green, blue, _ = np.moveaxis(pixels(figure), -1, 0)
+        counts.append(int(((red > 0.7) & (green < 0.4) & (blue < 0.5)).sum()))
+    assert counts[0] == 0
+    assert counts[1] > 100
+
+
+def test_a_skeleton_of_one_joint_can_be_drawn():
+    one = Skeleton(("root",), np.array([-1]), np.zeros((1, 3)))
+    figure = new_figure(100, 100)
+    draw_skeleton(figure.add_subplot(), one, one.rest_pose(), outside=("root",))
+    assert coloured(figure) > 0.0
+
+
+def test_what_hangs_on_a_joint_is_below_it():
+    skeleton = wild().skeleton
+    assert below(skeleton, ["LeftElbow"]) == {"LeftElbow", "LeftWrist"}
+    assert below(skeleton, ["Hips"]) == set(skeleton.names)
+    assert below(skeleton, []) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("RightShoulder", "right shoulder"),
+        ("left_arm", "left arm"),
+        ("Head", "head"),
+        ("LHIP", "LHIP"),
+    ],
+)
+def test_joints_are_named_as_people_say_them(name, said):
+    assert spoken(name) == said
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_pictures_are_saved_whole_in_the_format_of_their_suffix(tmp_path, suffix):
+    path = tmp_path / f"picture.{suffix}"
+    save_figure(new_figure(50, 50), path)
+    assert path.stat().st_size > 0
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_suffix_that_is_no_pictures_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"picture\.xyz: a picture's suffix must be one of"):
+        save_figure(new_figure(50, 50), tmp_path / "picture.xyz")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_drawing_leaves_no_global_state(model):
+    import matplotlib
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+    mine = plt.figure()
+    before = dict(matplotlib.rcParams)
+    pixels(draw_violation(model.check(wild())))
+    pixels(draw_limit(model.limits["Head"]))
+    assert plt.get_fignums() == [mine.number]
+    assert dict(matplotlib.rcParams) == before
+    plt.close(mine)
+
+
+def test_importing_the_room_does_not_import_matplotlib():
+    program = "import sys, synovia.draw; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], timeout=120, check=False).returncode == 0
