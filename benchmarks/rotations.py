@@ -27,6 +27,21 @@ from synovia import (
     quat,
 )
 from synovia.arrays import tolerance
+from synovia.kernels.jit import kernel
+from synovia.kernels.rotation import (
+    BLOCK,
+    LANES,
+    PX,
+    QW,
+    QX,
+    QY,
+    QZ,
+    X,
+    exp,
+    load,
+    turn_in_and_log,
+    turn_out,
+)
 
 COUNT = 1_000_000
 CONVERSION = "conversion only"
@@ -45,14 +60,34 @@ def best(run: Callable[[], object], repeats: int = 15) -> float:
     return min(times)
 
 
-def limits(cloud: np.ndarray, scale: float) -> dict[str, Limit]:
-    """Return a limit of each kind around the cloud of points, scaled until half are outside."""
-    points = scale * cloud[:20_000]
+@kernel
+def convert(rotations, reference, out):
+    """Turn quaternions into rotation vectors and back, without a limit between."""
+    block = np.zeros(BLOCK, rotations.dtype)
+    count = rotations.shape[0] // 4
+    for start in range(0, count, LANES):
+        n = min(LANES, count - start)
+        load(rotations, start, block, n)
+        turn_in_and_log(reference, 0, block, n)
+        for i in range(3 * LANES):
+            block[PX + i] = block[X + i]
+        exp(block, n)
+        turn_out(reference, 0, -np.inf, block, n)
+        first = 4 * start
+        for i in range(n):
+            out[first + 4 * i] = block[QW + i]
+            out[first + 4 * i + 1] = block[QX + i]
+            out[first + 4 * i + 2] = block[QY + i]
+            out[first + 4 * i + 3] = block[QZ + i]
+
+
+def limits(cloud: np.ndarray) -> dict[str, Limit]:
+    """Return a limit of each kind around the middle of the cloud, so that half is outside."""
+    points = cloud[:20_000]
     plain, split = RotationVector(), SwingTwist(axis=np.array([1.0, 0.0, 0.0]))
     return {
-        CONVERSION: Limit(plain, Box(np.full(3, -np.pi), np.full(3, np.pi), np.eye(3))),
-        "oriented box": Limit(plain, Box.fit(0.34 * points)),
-        "ellipsoid": Limit(plain, Ellipsoid.fit(0.23 * points)),
+        "oriented box": Limit(plain, Box.fit(0.32 * points)),
+        "ellipsoid": Limit(plain, Ellipsoid.fit(0.3 * points)),
         "k-DOP, 13 axes": Limit(plain, KDop.fit(0.38 * points)),
         "swing–twist box": Limit(split, Box.fit(0.34 * points)),
         "product": Limit(split, Product.fit(0.34 * points)),
@@ -116,6 +151,10 @@ def table(rotations: np.ndarray, regions: dict[str, Limit], suffix: str) -> floa
     kind = rotations.dtype.name
     print(f"\n{kind}: a copy takes {nanoseconds(copy):.1f} ns a rotation")
     print(f"{'':<24}{'outside':>8}{'ns':>8}{'copies':>8}{'bar':>6}{'2 threads':>11}{'NumPy':>8}")
+    flat, into = rotations.reshape(-1), np.empty(rotations.size, rotations.dtype)
+    seconds = best(lambda: convert(flat, quat.IDENTITY, into))
+    bar = BARS.get(CONVERSION + suffix, "")
+    print(f"{CONVERSION:<32}{nanoseconds(seconds):>8.1f}{seconds / copy:>8.1f}{bar:>6}")
     for name, limit in regions.items():
         outside = 1.0 - limit.contains(rotations).mean()
         seconds = best(compiled(limit, rotations))
@@ -136,7 +175,7 @@ def single_calls(regions: dict[str, Limit], rng: np.random.Generator) -> None:
     print(f"\none rotation, public call: {one * 1e6:.1f} µs (bar 20)")
     names = tuple(f"joint{k}" for k in range(31))
     skeleton = Skeleton(names, np.arange(-1, 30), np.ones((31, 3)))
-    kinds = [limit for name, limit in regions.items() if name != CONVERSION]
+    kinds = list(regions.values())
     model = LimitModel({name: kinds[k % len(kinds)] for k, name in enumerate(names[1:])}, skeleton)
     pose = Pose(quat.exp(0.6 * rng.normal(size=(31, 3))), np.ones((31, 3)))
     whole = best(lambda: [model.project(pose) for _ in range(1000)]) / 1000
@@ -147,7 +186,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     cloud = rng.normal(size=(COUNT, 3)) * (0.9, 0.7, 0.5)
     rotations = quat.exp(cloud)
-    regions = limits(cloud, 1.0)
+    regions = limits(cloud)
     table(rotations, regions, "")
     scipy = best(lambda: scipy_box(regions["oriented box"], rotations), 2)
     print(f"SciPy doing the oriented box: {nanoseconds(scipy):.0f} ns")

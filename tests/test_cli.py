@@ -271,7 +271,17 @@ def test_shares_are_percent_or_fractions(here, tmp_path, share):
     said = run("fit", "captures", "-o", out, "--trim", share, "--reject", share)
     options = load_limits(out).provenance["options"]
     assert options["trim"] == options["reject"] == pytest.approx(0.005)
-    assert "left out" in said
+    assert "held out" in said.splitlines()[0]
+
+
+def test_a_rejection_out_of_reach_is_said(here, tmp_path):
+    clip = acted(7)
+    rotations = clip.pose.rotations.copy()
+    rotations[:, 1] = quat.mul(rotations[:, 1], np.array([0.0, 1.0, 0.0, 0.0]))
+    save_clip(replace(clip, pose=replace(clip.pose, rotations=rotations)), tmp_path / "zoe.bvh")
+    out = tmp_path / "a.limits.json"
+    said = result_of("fit", "captures/bob_1.bvh", tmp_path / "zoe.bvh", "-o", out, "--reject", "1%")
+    assert "synovia: warning: Chest: even 90 degrees of margin leave" in said.stderr
 
 
 def test_the_margin_is_in_degrees(here, tmp_path):

@@ -440,7 +440,15 @@ def has_fma():
 @pytest.mark.skipif(not has_fma(), reason="this processor has no fused multiply-add, or hides it")
 @pytest.mark.parametrize(
     "function",
-    [rotation.log, rotation.exp, rotation.split, rotation.join, shapes.box, shapes.ellipsoid],
+    [
+        rotation.turn_in_and_log,
+        rotation.turn_out,
+        rotation.exp,
+        rotation.split,
+        rotation.join,
+        shapes.box,
+        shapes.ellipsoid,
+    ],
     ids=lambda function: function.__name__,
 )
 def test_kernels_become_packed_instructions(function):
@@ -453,6 +461,10 @@ def test_kernels_become_packed_instructions(function):
             else Ellipsoid(np.zeros(3), np.ones(3), EYE)
         ).packed
         compiled(packed, 1, block, rotation.LANES)
+    elif function is rotation.turn_in_and_log:
+        compiled(np.ones(4), 0, block, rotation.LANES)
+    elif function is rotation.turn_out:
+        compiled(np.ones(4), 0, 0.0, block, rotation.LANES)
     else:
         compiled(block, rotation.LANES)
     (assembly,) = compiled.inspect_asm().values()

@@ -153,7 +153,7 @@ def test_bones_that_point_another_way_are_told(model: LimitModel) -> None:
     offsets = wild.skeleton.offsets.copy()
     offsets[3] = [0.0, -0.3, 0.0]
     bent = dataclasses.replace(wild, skeleton=dataclasses.replace(wild.skeleton, offsets=offsets))
-    with pytest.warns(UserWarning, match="the bone of LeftArm points another way .* 90 degrees"):
+    with pytest.warns(UserWarning, match="point another way .* by up to 90 degrees.*: LeftArm"):
         model.check(bent)
 
 
@@ -194,7 +194,7 @@ def test_a_rejection_asked_for_is_met_on_people_left_out() -> None:
     learned = LimitModel.fit(takes, reject=0.02, joints=["LeftArm"])
     row = learned.provenance["joints"]["LeftArm"]
     assert row["rejected"] <= 0.02
-    assert row["margin"] > 0.0
+    assert row["margin"] > 0.05
     looser = LimitModel.fit(takes, reject=0.3, joints=["LeftArm"])
     assert looser.provenance["joints"]["LeftArm"]["margin"] < row["margin"]
     with pytest.raises(ValueError, match="two clips or more"):

@@ -82,7 +82,8 @@ def unit_quats(name: str, values: Any) -> Quats:
             f"{name} must be unit quaternions to within {UNIT_SLACK}, "
             f"got length {float(length[where]):.6g} at {[int(i) for i in where]}"
         )
-    return np.asarray(array / length[..., None], array.dtype)
+    off = (error > unit_rounding(array.dtype))[..., None]
+    return np.where(off, array / np.where(off, length[..., None], 1.0), array)
 
 
 def own(owner: object, **shapes: tuple[int | None, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -62,6 +63,12 @@ def fit_joint(
     margin, rejected = recipe.margin, None
     if recipe.reject is not None:
         margin, rejected = margin_for(recipe.reject, takes, recipe, reference, axis)
+        if rejected > recipe.reject:
+            warnings.warn(
+                f"even {np.degrees(WIDEST):.0f} degrees of margin leave {rejected:.1%} of held-out "
+                f"frames outside, more than the {recipe.reject:.1%} asked for",
+                stacklevel=2,
+            )
     paths = _kept_paths(takes, trimmed)
     limit = _limit_of(paths, recipe, margin, reference, axis)
     return Fitted(limit, trimmed, margin, rejected)
@@ -72,6 +79,7 @@ def margin_for(
 ) -> tuple[float, float]:
     """Return the margin, in radians, for a rejection of at most `reject`, and what it gives.
 
+    It is at least the recipe's own margin.
     Each performer is left out in turn (each clip, where there is one performer), and their frames,
     flips aside, are held against the limit of the others; the mean share outside counts.
     """
@@ -79,9 +87,9 @@ def margin_for(
         (_limit_of(_kept_paths(rest, trim(rest, recipe.trim)), recipe, 0.0, reference, axis), left)
         for rest, left in _leave_one_out(takes)
     ]
-    if _rejection(held_out, 0.0) <= reject:
-        return 0.0, _rejection(held_out, 0.0)
-    low, high = 0.0, WIDEST
+    low, high = recipe.margin, max(recipe.margin, WIDEST)
+    if _rejection(held_out, low) <= reject:
+        return low, _rejection(held_out, low)
     for _ in range(16):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if _rejection(held_out, middle) <= reject else (middle, high)

@@ -70,7 +70,7 @@ def learn(
                 for clip, dropped in zip(clips, first_frames, strict=True)
             ],
             "options": _options(recipe, reference),
-            "joints": {name: _joint_row(fitted) for name, fitted in fits.items()},
+            "joints": {name: _joint_row(fitted, takes[name]) for name, fitted in fits.items()},
         },
     )
 
@@ -111,8 +111,11 @@ def _options(recipe: Recipe, reference: str | int | Clip) -> dict[str, Any]:
     }
 
 
-def _joint_row(fitted: Fitted) -> dict[str, Any]:
+def _joint_row(fitted: Fitted, takes: Sequence[Take]) -> dict[str, Any]:
+    kind = joint_kind(fitted.trimmed.rotations(takes))
     return {
+        "kind": kind.kind,
+        "axes": kind.axes.tolist(),
         "frames": fitted.trimmed.frames,
         "rule": fitted.trimmed.rule,
         "flips": fitted.trimmed.flips,
@@ -123,14 +126,19 @@ def _joint_row(fitted: Fitted) -> dict[str, Any]:
     }
 
 
-def kinds_of(clips: Sequence[Clip]) -> dict[str, JointKind]:
-    """Return what kind of joint each joint of the first clip is, from the frames of all."""
-    names = clips[0].skeleton.names
-    takes = _takes(clips, names, None, None, [invented_first_frame(clip) for clip in clips])
+def kinds_of(
+    clips: Sequence[Clip], *, names: Mapping[str, str] | None = None
+) -> dict[str, JointKind]:
+    """Return what kind of joint each joint of the first clip is, from the frames of all.
+
+    `names` maps names of joints of the clips to those of the first.
+    """
+    joints = clips[0].skeleton.names
+    takes = _takes(clips, joints, names, None, [invented_first_frame(clip) for clip in clips])
     return {
-        name: joint_kind(np.concatenate([take.rotations for take in takes[name]]))
-        for name in names
-        if takes[name]
+        joint: joint_kind(np.concatenate([take.rotations for take in takes[joint]]))
+        for joint in joints
+        if takes[joint]
     }
 
 
@@ -155,8 +163,7 @@ def _takes(
     """Return, by joint, one take a clip, without first frames that nobody performed."""
     takes: dict[str, list[Take]] = {name: [] for name in wanted}
     for clip, invented in zip(clips, first_frames, strict=True):
-        known = {name: to for name, to in (names or {}).items() if name in clip.skeleton.names}
-        found = match(wanted, clips[0].skeleton, clip.skeleton, known)
+        found = match(wanted, clips[0].skeleton, clip.skeleton, _known(names, clip))
         found.warn(clip.name)
         first = 1 if invented else 0
         who = _performer(clip.name, performers)
@@ -164,6 +171,11 @@ def _takes(
             rotations = clip.pose.rotations[first:, joint]
             takes[name].append(Take(rotations, clip.frame_time, clip.name, who, first))
     return takes
+
+
+def _known(names: Mapping[str, str] | None, clip: Clip) -> dict[str, str]:
+    """Return what the map says of the joints that the clip has."""
+    return {name: to for name, to in (names or {}).items() if name in clip.skeleton.names}
 
 
 def _performer(clip: str, performers: str | Mapping[str, str] | None) -> str:
@@ -185,7 +197,8 @@ def _references(
     if isinstance(reference, Clip):
         if reference.frames == 0:
             raise ValueError(f"{reference.name}: the reference clip has no frames")
-        found = match(first.skeleton.names, first.skeleton, reference.skeleton, names)
+        known = _known(names, reference)
+        found = match(first.skeleton.names, first.skeleton, reference.skeleton, known)
         return {name: reference.pose.rotations[0, joint] for name, joint in found.joints.items()}
     if isinstance(reference, int) and -first.frames <= reference < first.frames:
         rotations = first.pose.rotations[reference]

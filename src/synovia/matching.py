@@ -11,7 +11,7 @@ import numpy as np
 
 from .skeleton import Skeleton
 
-TURNED = np.radians(20.0)
+TURNED = np.radians(45.0)
 """Bones whose directions at rest differ by more than this, in radians, are said to differ."""
 
 
@@ -36,8 +36,8 @@ class Match:
         if self.turned:
             worst = np.degrees(max(self.turned.values()))
             said.append(
-                f"at rest the bone of {_listed(self.turned)} points another way than where the "
-                f"limits were learned (by up to {worst:.0f} degrees): its limits may not fit"
+                f"bones that point another way at rest than where the limits were learned, by up "
+                f"to {worst:.0f} degrees, so that limits may not fit: {_listed(self.turned)}"
             )
         return said
 

@@ -60,8 +60,8 @@ class LimitModel:
         """Return limits learned from `clips`, for all joints but the roots unless `joints` says.
 
         Every frame is inside, `margin` radians deep, but for capture flips and at most a share
-        `trim` of frames that no other performer confirms or that stand alone. `reject` instead
-        chooses the margin of each joint for a share of held-out frames outside. `reference` is
+        `trim` of frames that no other performer confirms or that stand alone. `reject` widens the
+        margin of each joint until at most that share of held-out frames is outside. `reference` is
         "mean", "rest", the number of a frame of the first clip, or a clip, whose first frame
         counts. `performers` maps names of clips to performers, or is a regular expression with
         one group that finds them in the names; `names` maps names of joints of the clips to those

@@ -116,28 +116,32 @@ def first_exit(limit: Limit, previous: Quats, proposed: Quats) -> Scalars:
     shape = start.shape[:-1]
     start, end = start.reshape(-1, 4).astype(np.float64), end.reshape(-1, 4).astype(np.float64)
     angle = np.maximum(quat.angle_between(start, end), 1e-300)
-    reached = np.zeros(len(start))
+    reached, blocked = np.zeros(len(start)), np.full(len(start), np.inf)
     step = np.full(len(start), LONGEST)
     rows = np.flatnonzero(limit.contains(start))
     while len(rows):
         turn = Turn(limit, start[rows], end[rows])
-        here = limit.nearest_cover(turn.at(reached[rows]))
+        behind = reached[rows]
+        here = limit.nearest_cover(turn.at(behind))
         stretch = limit.chart.stretch(here)
-        shortest = np.sqrt(8.0 * EDGE) / (2.0 * stretch)
-        length = np.clip(step[rows], shortest, np.maximum(0.25 / stretch, shortest))
-        ahead = np.minimum(reached[rows] + length / angle[rows], 1.0)
-        middle = turn.beside(here, 0.5 * (reached[rows] + ahead))
-        there = turn.beside(here, ahead)
+        shortest = np.sqrt(8.0 * EDGE) / (2.0 * stretch * angle[rows])
+        length = np.clip(step[rows] / angle[rows], shortest, 0.25 / (stretch * angle[rows]))
+        ahead = np.minimum(np.minimum(behind + length, 0.5 * (behind + blocked[rows])), 1.0)
+        middle, there = turn.beside(here, 0.5 * (behind + ahead)), turn.beside(here, ahead)
         bend = np.linalg.norm(middle - 0.5 * (here + there), axis=-1)
         shallower = np.maximum(limit.shape.distance(here), limit.shape.distance(there))
         legal = shallower <= EDGE
         # The bend at the middle is nearly the largest: half as much again is safe.
-        passed = legal & ((1.5 * bend + shallower <= EDGE) | (length <= shortest))
-        left = ~legal & (length <= shortest)
-        reached[rows[left]] = turn.only(left).boundary(here[left], reached[rows[left]], ahead[left])
+        straight = (1.5 * bend + shallower <= EDGE) | (ahead - behind <= shortest)
+        passed = legal & straight
         reached[rows[passed]] = ahead[passed]
-        step[rows] = np.where(passed, 2.0 * length, 0.5 * length)
-        rows = rows[~left & (reached[rows] < 1.0)]
+        blocked[rows[~legal]] = ahead[~legal]
+        step[rows] *= np.where(passed, 2.0, 0.5)
+        open_ = (reached[rows] < 1.0) & (blocked[rows] - reached[rows] > shortest)
+        rows = rows[open_]
+    stopped = np.flatnonzero(np.isfinite(blocked))
+    turn = Turn(limit, start[stopped], end[stopped])
+    reached[stopped] = turn.boundary(reached[stopped], blocked[stopped])
     return reached.reshape(shape)
 
 
@@ -149,10 +153,6 @@ class Turn:
     start: Quats
     end: Quats
 
-    def only(self, mask: Mask) -> Turn:
-        """Return the turns that `mask` picks."""
-        return Turn(self.limit, self.start[mask], self.end[mask])
-
     def at(self, t: Scalars) -> Quats:
         """Return the rotations a share `t` of the way."""
         return quat.slerp(self.start, self.end, t)
@@ -163,9 +163,10 @@ class Turn:
         nearest = np.linalg.norm(covers - points, axis=-1).argmin(axis=0)
         return np.asarray(np.take_along_axis(covers, nearest[None, :, None], axis=0)[0])
 
-    def boundary(self, points: Points, legal: Scalars, illegal: Scalars) -> Scalars:
+    def boundary(self, legal: Scalars, illegal: Scalars) -> Scalars:
         """Return where short, hence straight, stretches from legal to illegal leave the limit."""
-        for _ in range(60):
+        points = self.limit.nearest_cover(self.at(legal))
+        for _ in range(40):
             middle = 0.5 * (legal + illegal)
             inside = self.limit.shape.distance(self.beside(points, middle)) <= EDGE
             legal = np.where(inside, middle, legal)

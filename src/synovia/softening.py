@@ -2,7 +2,8 @@
 
 Both kinds move a point p = nearest + d · direction to nearest + g(d) · direction with g rising,
 concave and never above d. So nothing moves past where it came from, order along a ray is kept,
-and, the shape being convex, no two points move apart.
+and, the shape being convex, no two points move apart. `Inside` then has the hard limit clamp
+what is left over, which moves nothing apart either.
 """
 
 from __future__ import annotations
@@ -52,9 +53,9 @@ class Beyond:
 class Inside:
     """Slow down within the last `radius` radians before the hard limit, and end inside it.
 
-    Members deeper than `radius` stay; a point d beyond the region shrunk by `radius` ends
-    radius · tanh(d / radius) beyond it. Where a shape is thinner than that, it shrinks to its
-    middle only, and the hard limit has the last word.
+    Members of the region shrunk by `radius` stay; a point d beyond that ends radius · tanh(d /
+    radius) beyond it. Where a shape is thinner than that, it shrinks to its middle only, and the
+    hard limit has the last word.
     """
 
     radius: float = 0.1

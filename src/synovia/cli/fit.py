@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -178,7 +178,7 @@ def fit(
         **settings,
     )
     save_limits(model, output)
-    for line in summary(model, joint_kinds(model, loaded, names)):
+    for line in summary(model):
         click.echo(line)
     click.echo(f"wrote {output}")
 
@@ -250,34 +250,17 @@ def reference_of(text: str) -> str | int | Clip:
     return load_clip(text)
 
 
-def joint_kinds(
-    model: LimitModel, clips: Sequence[Clip], names: Mapping[str, str]
-) -> dict[str, str]:
-    """Return the kind of each joint that has a limit, from the frames of all clips."""
-    import numpy as np
-
-    from ..joint_kind import joint_kind
-    from ..matching import match
-
-    seen: dict[str, list[Any]] = {name: [] for name in model.limits}
-    for clip, row in zip(clips, model.provenance["clips"], strict=True):
-        found = match(model.limits, model.skeleton, clip.skeleton, inputs.names_in(names, clip))
-        first = 1 if row["first_frame_dropped"] else 0
-        for name, joint in found.joints.items():
-            seen[name].append(clip.pose.rotations[first:, joint])
-    return {name: joint_kind(np.concatenate(rotations)).kind for name, rotations in seen.items()}
-
-
-def summary(model: LimitModel, kinds: Mapping[str, str]) -> Iterator[str]:
+def summary(model: LimitModel) -> Iterator[str]:
     """Yield a table of the joints, then what it was learned from."""
     joints, volumes = model.provenance["joints"], model.volume()
     drops = [key for key in DROPPED if key == "flips" or any(row[key] for row in joints.values())]
-    rejected = any(row["rejected"] is not None for row in joints.values())
+    reject = model.provenance["options"]["reject"]
+    rejected = reject is not None
     titles = ["joint", "kind", "frames", *drops, "margin deg"]
-    titles += ["outside, left out"] * rejected + ["volume"]
+    titles += ["held out"] * rejected + ["volume"]
     rows = []
     for name, row in joints.items():
-        cells = [name, kinds[name], str(row["frames"]), *(str(row[key] or "-") for key in drops)]
+        cells = [name, row["kind"], str(row["frames"]), *(str(row[key] or "-") for key in drops)]
         cells += [terminal.degrees(math.degrees(row["margin"]))]
         cells += [terminal.percent(row["rejected"])] if rejected else []
         rows.append([*cells, terminal.percent(volumes[name])])

@@ -147,8 +147,8 @@ def interval(low_deg: float, high_deg: float) -> str:
 
 def percent(share: float) -> str:
     """Return a share as a table shows it."""
-    if share == 0.0:
-        return "0%"
+    if share < 1e-6:
+        return "0%" if share == 0.0 else "<0.0001%"
     return f"{100.0 * share:.1f}%" if share >= 0.01 else f"{100.0 * share:.2g}%"
 
 

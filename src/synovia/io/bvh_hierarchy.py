@@ -52,6 +52,7 @@ class Source:
         self.fail_at(self.number, rule, shown(self.line))
 
     def fail_at(self, number: int, rule: str, came: str) -> NoReturn:
+        """Raise the error that names the file and the line."""
         raise ValueError(f"{self.path}:{number}: {rule}, got {came}")
 
 
@@ -80,6 +81,7 @@ class Hierarchy:
 
     @property
     def width(self) -> int:
+        """How many numbers a frame has."""
         return sum(map(len, self.channels))
 
     def skeleton(self) -> Skeleton:

@@ -13,6 +13,7 @@ from .rotation import (
     BLOCK,
     DISTANCE,
     FAR,
+    FLAG,
     LANES,
     OFF_UNIT,
     PX,
@@ -31,9 +32,9 @@ from .rotation import (
     join_far,
     load,
     load_strided,
-    log,
     split,
     turn_in,
+    turn_in_and_log,
     turn_out,
     turn_right,
 )
@@ -54,10 +55,10 @@ TURN = 2.0 * np.pi
 @kernel
 def enter(p, o, block, n):
     """Turn the quaternions into the chart's frame, and write their points."""
-    turn_in(p, o + INTO_LEFT, block, n)
     if int(p[o + CHART]) == ROTATION_VECTOR:
-        log(block, n)
+        turn_in_and_log(p, o + INTO_LEFT, block, n)
     else:
+        turn_in(p, o + INTO_LEFT, block, n)
         turn_right(p, o + INTO_RIGHT, block, n)
         split(block, n)
 
@@ -92,23 +93,31 @@ def wound(radius, turns):
 
 
 @kernel
-def another_cover_may_be_nearer(p, o, block, n):
-    """Tell how many lanes could have a nearer member in a cover but the first."""
+def another_cover_may_be_nearer(p, o, settled, block, n):
+    """Flag the lanes that could have a nearer member in a cover but the first, and count them.
+
+    Lanes at a distance of at most `settled` need none.
+    """
     real = block.dtype.type
-    zero = real(0.0)
+    zero, one, done = real(0.0), real(1.0), real(settled)
     spare_swing, spare_twist = real(TURN - p[o + REACH]), real(TURN - p[o + REACH_TWIST])
     hits = 0
     if int(p[o + CHART]) == ROTATION_VECTOR:
         for i in range(n):
             x, y, z = block[X + i], block[Y + i], block[Z + i]
-            spare = max(spare_swing - block[DISTANCE + i], zero)
-            hits += 1 if x * x + y * y + z * z >= spare * spare else 0
+            distance = block[DISTANCE + i]
+            spare = max(spare_swing - distance, zero)
+            near = x * x + y * y + z * z >= spare * spare
+            block[FLAG + i] = one if near & (distance > done) else zero
     else:
         for i in range(n):
             x, y, z = block[X + i], block[Y + i], block[Z + i]
-            spare = max(spare_swing - block[DISTANCE + i], zero)
-            hits += 1 if x * x + y * y >= spare * spare else 0
-            hits += 1 if abs(z) >= spare_twist - block[DISTANCE + i] else 0
+            distance = block[DISTANCE + i]
+            spare = max(spare_swing - distance, zero)
+            near = (x * x + y * y >= spare * spare) | (abs(z) >= spare_twist - distance)
+            block[FLAG + i] = one if near & (distance > done) else zero
+    for i in range(n):
+        hits += 1 if block[FLAG + i] > zero else 0
     return hits
 
 
@@ -119,6 +128,8 @@ def try_cover(p, o, swings, twists, block, other, lanes, n):
     flat = int(p[o + CHART]) == SWING_TWIST
     count = 0
     for i in range(n):
+        if block[FLAG + i] == 0.0:
+            continue
         x, y, z = block[X + i], block[Y + i], block[Z + i]
         radius = np.sqrt(x * x + y * y + (0.0 if flat else z * z))
         size = wound(radius, swings)
@@ -152,14 +163,14 @@ def try_cover(p, o, swings, twists, block, other, lanes, n):
 
 
 @kernel
-def nearest(p, o, block, other, lanes, n):
-    """Write the nearest member over all covers, and its distance.
+def nearest(p, o, settled, block, other, lanes, n):
+    """Write the nearest member over all covers, and its distance, unless that is `settled`.
 
     A cover of size r is at least r − reach away, and sizes grow by at least π a cover, so few
     lanes are looked at twice and the search ends.
     """
     shape(p, o + HEADER, block, n)
-    if another_cover_may_be_nearer(p, o, block, n) == 0:
+    if another_cover_may_be_nearer(p, o, settled, block, n) == 0:
         return
     both = int(p[o + CHART]) == SWING_TWIST
     for turns in range(1, 1000):
@@ -195,7 +206,7 @@ def project(rotations, p, tolerance, out):
         n = min(LANES, count - start)
         load(rotations, start, block, n)
         enter(p, 0, block, n)
-        nearest(p, 0, block, other, lanes, n)
+        nearest(p, 0, tolerance, block, other, lanes, n)
         leave(p, 0, tolerance, block, n)
         first = 4 * start
         for i in range(n):
@@ -215,7 +226,7 @@ def measure(rotations, p, distances):
         n = min(LANES, distances.shape[0] - start)
         load(rotations, start, block, n)
         enter(p, 0, block, n)
-        nearest(p, 0, block, other, lanes, n)
+        nearest(p, 0, -np.inf, block, other, lanes, n)
         for i in range(n):
             distances[start + i] = block[DISTANCE + i]
     return off_unit(block)
@@ -239,7 +250,7 @@ def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
             first = start * stride + 4 * joints[k]
             load_strided(rotations, first, stride, block, n)
             enter(p, o, block, n)
-            nearest(p, o, block, other, lanes, n)
+            nearest(p, o, -np.inf, block, other, lanes, n)
             leave(p, o, tolerance, block, n)
             for i in range(n):
                 at = first + stride * i

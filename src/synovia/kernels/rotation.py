@@ -13,6 +13,14 @@ import math
 import numpy as np
 
 from .jit import kernel
+from .polynomials import (
+    atan_over_root,
+    atan_over_root_single,
+    cos_root,
+    cos_root_single,
+    sinc_root,
+    sinc_root_single,
+)
 
 LANES = 128
 # The point in its chart, its projection, and its signed distance from the shape.
@@ -23,64 +31,11 @@ DISTANCE = 6 * LANES
 W0, X0, Y0, Z0 = 7 * LANES, 8 * LANES, 9 * LANES, 10 * LANES
 QW, QX, QY, QZ = 11 * LANES, 12 * LANES, 13 * LANES, 14 * LANES
 OFF_UNIT = 15 * LANES  # sum of squared errors of the length, a lane
-SCRATCH = 16 * LANES  # for the shapes
-BLOCK = 24 * LANES
+FLAG = 16 * LANES  # whether another cover has to be looked at
+SCRATCH = 17 * LANES  # for the shapes
+BLOCK = 25 * LANES
 
 FAR = (2.5 * math.pi) ** 2  # |vector|² beyond which `exp` leaves its polynomials
-
-
-@kernel
-def atan_over_root(u, real):
-    """Return atan(√u)/√u for u in [0, 1], to 1e-16."""
-    p = real(-1.93423475928923e-05)
-    p = p * u + real(0.00021423810738603946)
-    p = p * u - real(0.0011252544302234645)
-    p = p * u + real(0.003751138483965141)
-    p = p * u - real(0.00899108054265826)
-    p = p * u + real(0.01671959606350739)
-    p = p * u - real(0.02556862364437174)
-    p = p * u + real(0.03387126702700675)
-    p = p * u - real(0.040811247503178855)
-    p = p * u + real(0.04668745304848529)
-    p = p * u - real(0.052374234719188166)
-    p = p * u + real(0.058768281144872724)
-    p = p * u - real(0.06665764910689723)
-    p = p * u + real(0.07692198997458294)
-    p = p * u - real(0.09090899793217341)
-    p = p * u + real(0.11111110578002083)
-    p = p * u - real(0.14285714266926733)
-    p = p * u + real(0.1999999999964796)
-    p = p * u - real(0.333333333333307)
-    return p * u + real(1.0)
-
-
-@kernel
-def cos_root(u, real):
-    """Return cos √u for u in [0, 3.86], to 3e-16."""
-    p = real(-1.4845602223097356e-16)
-    p = p * u + real(4.773189772358186e-14)
-    p = p * u - real(1.147046152838386e-11)
-    p = p * u + real(2.08767492195548e-09)
-    p = p * u - real(2.7557319092399505e-07)
-    p = p * u + real(2.4801587300229745e-05)
-    p = p * u - real(0.0013888888888880842)
-    p = p * u + real(0.04166666666666642)
-    p = p * u - real(0.49999999999999994)
-    return p * u + real(1.0)
-
-
-@kernel
-def sinc_root(u, real):
-    """Return sin √u/√u for u in [0, 3.86], to 1e-16."""
-    p = real(2.6722226657626883e-15)
-    p = p * u - real(7.637178773522992e-13)
-    p = p * u + real(1.6058656122442538e-10)
-    p = p * u - real(2.505209959680481e-08)
-    p = p * u + real(2.7557319106863094e-06)
-    p = p * u - real(0.00019841269840392624)
-    p = p * u + real(0.00833333333333004)
-    p = p * u - real(0.16666666666666619)
-    return p * u + real(1.0)
 
 
 @kernel
@@ -159,34 +114,43 @@ def turn_out(a, o, tolerance, block, n):
 
 
 @kernel
-def log(block, n):
-    """Write the rotation vectors, at most π long, of the quaternions as points.
+def turn_in_and_log(a, o, block, n):
+    """Write the rotation vectors, at most π long, of a · q for what came in, a at a[o:o+4].
 
     With s and w the vector's length and the scalar, tan(angle/4) = s/(|w| + 1): one division
-    and a polynomial, good from 0 to π.
+    and a polynomial, good from 0 to π. Notes lengths that are off, as `turn_in` does.
     """
-    real = block.dtype.type
+    real, single = block.dtype.type, block.itemsize == 4
     zero, one, four = real(0.0), real(1.0), real(4.0)
+    aw, ax, ay, az = real(a[o]), real(a[o + 1]), real(a[o + 2]), real(a[o + 3])
     for i in range(n):
-        w, x, y, z = block[QW + i], block[QX + i], block[QY + i], block[QZ + i]
-        s = x * x + y * y + z * z
-        d = one / (abs(w) + one)
-        factor = four * d * atan_over_root(s * d * d, real)
-        factor = factor if w >= zero else -factor
-        block[X + i] = factor * x
-        block[Y + i] = factor * y
-        block[Z + i] = factor * z
+        w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
+        off = w * w + x * x + y * y + z * z - one
+        block[OFF_UNIT + i] += off * off
+        qw = aw * w - ax * x - ay * y - az * z
+        qx = aw * x + ax * w + ay * z - az * y
+        qy = aw * y - ax * z + ay * w + az * x
+        qz = aw * z + ax * y - ay * x + az * w
+        d = one / (abs(qw) + one)
+        u = (qx * qx + qy * qy + qz * qz) * d * d
+        atan = atan_over_root_single(u, real) if single else atan_over_root(u, real)
+        factor = four * d * atan
+        factor = factor if qw >= zero else -factor
+        block[X + i] = factor * qx
+        block[Y + i] = factor * qy
+        block[Z + i] = factor * qz
 
 
 @kernel
 def exp(block, n):
     """Write the quaternions of the rotation vectors at PX, PY, PZ."""
-    real = block.dtype.type
+    real, single = block.dtype.type, block.itemsize == 4
     one, two, half, sixteenth = real(1.0), real(2.0), real(0.5), real(0.0625)
     for i in range(n):
-        x, y, z = real(block[PX + i]), real(block[PY + i]), real(block[PZ + i])
+        x, y, z = block[PX + i], block[PY + i], block[PZ + i]
         u = (x * x + y * y + z * z) * sixteenth
-        cosine, sine = cos_root(u, real), sinc_root(u, real)
+        cosine = cos_root_single(u, real) if single else cos_root(u, real)
+        sine = sinc_root_single(u, real) if single else sinc_root(u, real)
         factor = half * sine * cosine
         block[QW + i] = two * cosine * cosine - one
         block[QX + i] = factor * x

@@ -118,10 +118,8 @@ class Ellipsoid(Convex):
         return replace(self, radii=self.radii + r)
 
     def shrink(self, r: float) -> Self:
-        """Return the largest scaled copy at least `r` inside; flat where it is thinner."""
-        thick = self.radii > r
-        scale = 1.0 - r / self.radii[thick].min() if thick.any() else 0.0
-        return replace(self, radii=np.where(thick, scale * self.radii, 0.0))
+        """Return the ellipsoid with every radius `r` shorter, at least 0."""
+        return replace(self, radii=np.maximum(self.radii - r, 0.0))
 
     def surface(self, detail: int = 2) -> Surface:
         """Return triangles between 2 · 4ᵈᵉᵗᵃⁱˡ points or so of the boundary, in 3-D."""

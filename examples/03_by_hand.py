@@ -1,0 +1,15 @@
+"""A limit drawn by hand: an elbow that bends from 0 to 145 degrees, and turns by 80 each way."""
+
+import numpy as np
+
+from synovia import Box, Limit, SwingTwist, quat
+
+bend, twist = np.radians([0.0, 145.0]), np.radians([-80.0, 80.0])
+swing_low, swing_high = [0.0, bend[0]], [0.0, bend[1]]
+region = Box(low=[*swing_low, twist[0]], high=[*swing_high, twist[1]], axes=np.eye(3))
+elbow = Limit(SwingTwist(axis=[0.0, 0.0, 1.0]), region)
+
+for degrees in (-30.0, 60.0, 170.0):
+    asked = quat.exp(np.array([0.0, np.radians(degrees), 0.0]))
+    given = np.degrees(quat.log(elbow.project(asked))[1])
+    print(f"asked for {degrees:6.1f} degrees, got {given:6.1f}")

@@ -1,0 +1,46 @@
+"""Every example runs, in an empty directory, and fits on a screen; so does the README's code."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def run(code: list[str], directory: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", *code],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_the_example_runs(example: Path, tmp_path: Path) -> None:
+    assert run([str(example)], tmp_path)
+    assert len(example.read_text("utf-8").splitlines()) <= 40
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 4
+
+
+def test_the_code_in_the_readme_runs(tmp_path: Path) -> None:
+    """It reads rom.bvh and wild.bvh, which the first example writes."""
+    run([str(EXAMPLES[0])], tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        run(["-c", block], tmp_path)
+    assert len(blocks[0].strip().splitlines()) <= 10
