@@ -7,6 +7,7 @@ A rotation has many points: whole turns more or less change nothing. These are i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -135,7 +136,7 @@ class SwingTwist:
             object.__setattr__(self, "axis", self.axis / length)
             own(self, axis=(3,))
 
-    @property
+    @cached_property
     def frame(self) -> Quats:
         """The rotation that turns z to the axis."""
         return quat.between(np.array([0.0, 0.0, 1.0]), self.axis)

@@ -84,13 +84,18 @@ def margin_for(
     flips aside, are held against the limit of the others; the mean share outside counts.
     """
     held_out = [
-        (_limit_of(_kept_paths(rest, trim(rest, recipe.trim)), recipe, 0.0, reference, axis), left)
+        (
+            _limit_of(_kept_paths(rest, trim(rest, recipe.trim)), recipe, 0.0, reference, axis),
+            np.concatenate(
+                [take.rotations[~flips(take.rotations, take.frame_time)] for take in left]
+            ),
+        )
         for rest, left in _leave_one_out(takes)
     ]
     low, high = recipe.margin, max(recipe.margin, WIDEST)
     if _rejection(held_out, low) <= reject:
         return low, _rejection(held_out, low)
-    for _ in range(16):
+    for _ in range(10):  # to a tenth of a degree
         middle = 0.5 * (low + high)
         low, high = (low, middle) if _rejection(held_out, middle) <= reject else (middle, high)
     return high, _rejection(held_out, high)
@@ -153,13 +158,8 @@ def _leave_one_out(takes: Sequence[Take]) -> Iterator[tuple[list[Take], list[Tak
         yield [take for take in takes if take not in left], left
 
 
-def _rejection(held_out: Sequence[tuple[Limit, list[Take]]], margin: float) -> float:
-    shares = []
-    for limit, left in held_out:
-        wider = replace(limit, shape=limit.shape.grow(margin))
-        outside = [
-            ~wider.contains(take.rotations[~flips(take.rotations, take.frame_time)])
-            for take in left
-        ]
-        shares.append(float(np.concatenate(outside).mean()))
-    return float(np.mean(shares))
+def _rejection(held_out: Sequence[tuple[Limit, Quats]], margin: float) -> float:
+    wider = [
+        (replace(limit, shape=limit.shape.grow(margin)), rotations) for limit, rotations in held_out
+    ]
+    return float(np.mean([1.0 - limit.contains(rotations).mean() for limit, rotations in wider]))

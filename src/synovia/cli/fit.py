@@ -95,7 +95,7 @@ DROPPED = ("flips", "unconfirmed", "isolated")
     "--reject",
     callback=inputs.share,
     metavar="SHARE",
-    help="Choose each joint's margin such that this share (0.5% or 0.005) of the frames of a "
+    help="Widen each joint's margin until at most this share (0.5% or 0.005) of the frames of a "
     "performer left out is outside. Needs two clips or more.",
 )
 @click.option(
@@ -104,7 +104,8 @@ DROPPED = ("flips", "unconfirmed", "isolated")
     metavar="SHARE",
     default="5%",
     show_default=True,
-    help="The most to drop of a joint's frames because nobody else comes near them.",
+    help="The most to drop of a joint's frames because nobody else comes near them; 0 keeps "
+    "every frame, capture flips too.",
 )
 @click.option(
     "-p",
