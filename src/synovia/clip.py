@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from .arrays import Scalars
+from .quat import angle_between
 from .skeleton import Pose, Skeleton, check_joints
 
 
@@ -34,3 +36,9 @@ class Clip:
     def frames(self) -> int:
         """How many frames there are."""
         return int(self.pose.rotations.shape[0])
+
+    @property
+    def steps(self) -> Scalars:
+        """The angle of each joint from each frame to the next: (frames - 1, joints), radians."""
+        rotations = self.pose.rotations
+        return angle_between(rotations[:-1], rotations[1:])

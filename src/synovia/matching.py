@@ -24,7 +24,7 @@ class Match:
     missing: tuple[str, ...]
     """The wanted joints that are not."""
     extra: tuple[str, ...]
-    """The joints of the skeleton that nobody asked for."""
+    """The joints of the skeleton, but for roots, that the other one does not have."""
     turned: dict[str, float]
     """Joints whose bone points another way at rest, and by how much, in radians."""
 
@@ -33,6 +33,8 @@ class Match:
         said = []
         if self.missing:
             said.append(f"the clip has no {_listed(self.missing)}: left out")
+        if self.extra:
+            said.append(f"no limits are known for {_listed(self.extra)}: left as it is")
         if self.turned:
             worst = np.degrees(max(self.turned.values()))
             said.append(
@@ -68,11 +70,17 @@ def match(
             meant = rename(name)
             if meant in wanted and meant not in found and joint not in found.values():
                 found[meant] = joint
-    taken = set(found.values())
+    taken, known = set(found.values()), {*theirs.names, *(names or ())}
     return Match(
         joints={name: found[name] for name in wanted if name in found},
         missing=tuple(name for name in wanted if name not in found),
-        extra=tuple(name for joint, name in enumerate(skeleton.names) if joint not in taken),
+        extra=tuple(
+            name
+            for joint, name in enumerate(skeleton.names)
+            if skeleton.parents[joint] >= 0  # roots are not joints
+            and joint not in taken
+            and not known.intersection((name, _bare(name)))
+        ),
         turned=_turned(found, theirs, skeleton),
     )
 

@@ -25,6 +25,7 @@ EXAMPLES = (
     ),
     ("many clips, into a directory", "synovia clamp takes/ -l human.limits.json -o clamped/"),
 )
+STEP_DEG = 1.0  # smaller steps may grow without anybody seeing it
 SECTIONS = {
     "Limits": ("limits_path", "maps"),
     "How": ("soften", "transition"),
@@ -94,6 +95,7 @@ def clamp(
         targets[file].parent.mkdir(parents=True, exist_ok=True)
         save_clip(clamped, targets[file])
         lines.append(f"{change(clip, clamped)}; wrote {targets[file]}")
+        lines.append(f"  {steps(clip, clamped)}")
     for line in lines:
         click.echo(line)
 
@@ -181,4 +183,21 @@ def change(before: Clip, after: Clip) -> str:
         f"{name}: changed {joints} in {frames} of {terminal.counted(before.frames, 'frame')}, "
         f"by at most {terminal.degrees(float(angles_deg[frame, joint]))} degrees "
         f"({before.skeleton.names[int(joint)]}, frame {int(frame)})"
+    )
+
+
+def steps(before: Clip, after: Clip) -> str:
+    """Return in one line the largest turns from frame to frame, and how much one grew at most."""
+    import numpy as np
+
+    old_deg, new_deg = np.degrees(before.steps), np.degrees(after.steps)
+    moved = new_deg > STEP_DEG
+    growth = np.where(moved, new_deg, 0.0) / np.maximum(old_deg, STEP_DEG)
+    if growth.size == 0:
+        return "one frame, no steps"
+    joint = before.skeleton.names[int(growth.max(axis=0).argmax())]
+    return (
+        f"steps from frame to frame: at most {terminal.degrees(float(old_deg.max()))} degrees "
+        f"before, {terminal.degrees(float(new_deg.max()))} after; "
+        f"none over {terminal.degrees(STEP_DEG)} grew more than {growth.max():.1f} times ({joint})"
     )

@@ -113,8 +113,7 @@ def euler_boxes(clip: Clip) -> dict[str, EulerBox]:
 
 def largest_step(clip: Clip) -> tuple[float, str]:
     """Return the largest turn from one frame to the next, in radians, and the joint's name."""
-    rotations = clip.pose.rotations
-    steps = quat.angle_between(rotations[:-1], rotations[1:]).max(axis=0)
+    steps = clip.steps.max(axis=0)
     joint = int(steps.argmax())
     return float(steps[joint]), clip.skeleton.names[joint]
 

@@ -38,7 +38,7 @@ from .rotation import (
     turn_out,
     turn_right,
 )
-from .shapes import shape
+from .shapes import HERE, shape
 
 ROTATION_VECTOR, SWING_TWIST = 0, 1
 
@@ -126,7 +126,7 @@ def try_cover(p, o, swings, twists, block, other, lanes, n):
     """Take what is nearer in the given cover; return how many lanes had to be looked at."""
     reach, reach_twist = p[o + REACH], p[o + REACH_TWIST]
     flat = int(p[o + CHART]) == SWING_TWIST
-    count = 0
+    count = np.int64(0)
     for i in range(n):
         if block[FLAG + i] == 0.0:
             continue
@@ -205,9 +205,9 @@ def project(rotations, p, tolerance, out):
     for start in range(0, count, LANES):
         n = min(LANES, count - start)
         load(rotations, start, block, n)
-        enter(p, 0, block, n)
-        nearest(p, 0, tolerance, block, other, lanes, n)
-        leave(p, 0, tolerance, block, n)
+        enter(p, HERE, block, n)
+        nearest(p, HERE, tolerance, block, other, lanes, n)
+        leave(p, HERE, tolerance, block, n)
         first = 4 * start
         for i in range(n):
             out[first + 4 * i] = block[QW + i]
@@ -225,8 +225,8 @@ def measure(rotations, p, distances):
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
         load(rotations, start, block, n)
-        enter(p, 0, block, n)
-        nearest(p, 0, -np.inf, block, other, lanes, n)
+        enter(p, HERE, block, n)
+        nearest(p, HERE, -np.inf, block, other, lanes, n)
         for i in range(n):
             distances[start + i] = block[DISTANCE + i]
     return off_unit(block)

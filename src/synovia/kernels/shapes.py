@@ -14,6 +14,7 @@ from .polytope import FARTHEST, nearest_in_polytope
 from .rotation import BLOCK, DISTANCE, LANES, PX, PY, PZ, SCRATCH, X, Y, Z
 
 BOX, ELLIPSOID, KDOP, PRODUCT = 0, 1, 2, 3
+HERE = np.int64(0)  # not a literal 0, for which numba would compile all it is passed to once more
 
 
 @kernel
@@ -221,7 +222,7 @@ def project_points(points, p, out, distances):
             block[X + i] = points[first + 3 * i]
             block[Y + i] = points[first + 3 * i + 1]
             block[Z + i] = points[first + 3 * i + 2]
-        shape(p, 0, block, n)
+        shape(p, HERE, block, n)
         for i in range(n):
             distances[start + i] = block[DISTANCE + i]
             out[first + 3 * i] = block[PX + i]
