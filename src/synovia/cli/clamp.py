@@ -95,7 +95,8 @@ def clamp(
         targets[file].parent.mkdir(parents=True, exist_ok=True)
         save_clip(clamped, targets[file])
         lines.append(f"{change(clip, clamped)}; wrote {targets[file]}")
-        lines.append(f"  {steps(clip, clamped)}")
+        if (clip.pose.rotations != clamped.pose.rotations).any():
+            lines.append(f"  {steps(clip, clamped)}")
     for line in lines:
         click.echo(line)
 
@@ -187,17 +188,16 @@ def change(before: Clip, after: Clip) -> str:
 
 
 def steps(before: Clip, after: Clip) -> str:
-    """Return in one line the largest turns from frame to frame, and how much one grew at most."""
+    """Return in one line the largest turns of the changed joints from frame to frame."""
     import numpy as np
 
-    old_deg, new_deg = np.degrees(before.steps), np.degrees(after.steps)
-    moved = new_deg > STEP_DEG
-    growth = np.where(moved, new_deg, 0.0) / np.maximum(old_deg, STEP_DEG)
-    if growth.size == 0:
-        return "one frame, no steps"
-    joint = before.skeleton.names[int(growth.max(axis=0).argmax())]
+    changed = (before.pose.rotations != after.pose.rotations).any(axis=(0, 2))
+    old_deg, new_deg = np.degrees(before.steps[:, changed]), np.degrees(after.steps[:, changed])
+    growth = np.where(new_deg > STEP_DEG, new_deg, 0.0) / np.maximum(old_deg, STEP_DEG)
+    most = float(growth.max(initial=1.0))
     return (
-        f"steps from frame to frame: at most {terminal.degrees(float(old_deg.max()))} degrees "
-        f"before, {terminal.degrees(float(new_deg.max()))} after; "
-        f"none over {terminal.degrees(STEP_DEG)} grew more than {growth.max():.1f} times ({joint})"
+        f"steps of these joints from frame to frame: at most "
+        f"{terminal.degrees(float(old_deg.max(initial=0.0)))} degrees before, "
+        f"{terminal.degrees(float(new_deg.max(initial=0.0)))} after, "
+        f"none over {terminal.degrees(STEP_DEG)} more than {most:.1f} times as long"
     )
