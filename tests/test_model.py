@@ -143,7 +143,7 @@ def test_joints_match_by_name_by_map_and_without_prefix(model: LimitModel) -> No
 
 def test_a_clip_that_lacks_a_joint_is_told_so_and_still_served(model: LimitModel) -> None:
     wild = renamed(clip("wild", size=1.4), ("Hips", "Chest", "LeftArm", "Elbow", "Hand"))
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="wild: ") as caught:
         report = model.check(wild)
     assert [str(warning.message) for warning in caught] == [
         "wild: the clip has no LeftForeArm, LeftHand: left out",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import ClassVar, Literal, Self
@@ -10,14 +10,14 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from ..arrays import Floats, Points, own
-from .convex import Convex, Surface, check_margin, principal_axes, sample_points
-from .hull import measure_of, scatter_in, surface_of
+from .convex import check_margin, principal_axes, sample_points
+from .polytope import Polytope
 
 CYLINDER = 1e3  # half the height that stands for endless, where a shape of the plane runs in space
 
 
 @dataclass(frozen=True, eq=False)
-class Box(Convex):
+class Box(Polytope):
     """All points with low <= axes · x <= high; `axes` are orthonormal rows."""
 
     low: Floats
@@ -46,10 +46,6 @@ class Box(Convex):
         coordinates = points @ axes.T
         return cls(coordinates.min(axis=0) - margin, coordinates.max(axis=0) + margin, axes)
 
-    @property
-    def dimension(self) -> int:
-        return len(self.low)
-
     @cached_property
     def packed(self) -> Floats:
         axes, low, high = np.eye(3), np.full(3, -CYLINDER), np.full(3, CYLINDER)
@@ -63,45 +59,6 @@ class Box(Convex):
         ends = np.stack([self.low, self.high])
         picks = np.array(list(product((0, 1), repeat=self.dimension)))
         return np.asarray(ends[picks, np.arange(self.dimension)] @ self.axes)
-
-    @property
-    def bounds(self) -> Points:
-        """The least and greatest coordinates in the chart: (2, d)."""
-        return np.stack([self.corners.min(axis=0), self.corners.max(axis=0)])
-
-    def reach(self, columns: tuple[int, ...]) -> float:
-        """Return how far members are from the origin at most, in these coordinates alone."""
-        return float(np.linalg.norm(self.corners[:, columns], axis=1).max())
-
-    def facing(self, points: Points) -> Points:
-        """Return the outward normal of the nearest face."""
-        coordinates = points @ self.axes.T
-        depth = np.concatenate([coordinates - self.high, self.low - coordinates], axis=-1)
-        return np.asarray(np.concatenate([self.axes, -self.axes])[depth.argmax(axis=-1)])
-
-    def grow(self, r: float) -> Self:
-        """Return the box with every face moved outwards by `r` radians."""
-        return replace(self, low=self.low - r, high=self.high + r)
-
-    def shrink(self, r: float) -> Self:
-        """Return the box with every face moved inwards by `r`, or to the middle if that is less."""
-        step = np.minimum(r, 0.5 * (self.high - self.low))
-        return replace(
-            self, low=self.low + step, high=np.maximum(self.high - step, self.low + step)
-        )
-
-    def surface(self, detail: int = 2) -> Surface:
-        """Return the faces as triangles; they are flat, so `detail` changes nothing."""
-        return surface_of(self.corners)
-
-    @property
-    def measure(self) -> float:
-        """The volume in the chart, 0 if thin."""
-        return measure_of(self.corners)
-
-    def scatter(self, n: int, rng: np.random.Generator) -> Points:
-        """Return `n` members, uniform in the chart."""
-        return scatter_in(self.corners, n, rng)
 
 
 def axes_along(points: Points, along: str) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal, Self
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from ..arrays import Floats, Points, own, rows
 from .box import axes_along
-from .convex import Convex, Surface, check_margin, sample_points
-from .hull import corners_of, measure_of, scatter_in, surface_of
+from .convex import check_margin, sample_points
+from .hull import corners_of
+from .polytope import Polytope
 
 FACES = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
 CORNERS = [(1, 1, 1), (1, 1, -1), (1, -1, 1), (1, -1, -1)]
@@ -24,7 +25,7 @@ def _eight_in_the_plane() -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class KDop(Convex):
+class KDop(Polytope):
     """All points with low <= axes · x <= high; `axes` are unit rows that span the space."""
 
     axes: Floats
@@ -76,10 +77,6 @@ class KDop(Convex):
         coordinates = points @ axes.T
         return cls(axes, coordinates.min(axis=0) - margin, coordinates.max(axis=0) + margin)
 
-    @property
-    def dimension(self) -> int:
-        return int(self.axes.shape[1])
-
     @cached_property
     def packed(self) -> Floats:
         axes = np.zeros((len(self.axes), 3))
@@ -93,42 +90,3 @@ class KDop(Convex):
         if len(corners) == 0:
             raise ValueError("KDop.axes are too nearly parallel to have corners")
         return corners
-
-    @property
-    def bounds(self) -> Points:
-        """The least and greatest coordinates in the chart: (2, d)."""
-        return np.stack([self.corners.min(axis=0), self.corners.max(axis=0)])
-
-    def reach(self, columns: tuple[int, ...]) -> float:
-        """Return how far members are from the origin at most, in these coordinates alone."""
-        return float(np.linalg.norm(self.corners[:, columns], axis=1).max())
-
-    def facing(self, points: Points) -> Points:
-        """Return the outward normal of the nearest face."""
-        along = points @ self.axes.T
-        depth = np.concatenate([along - self.high, self.low - along], axis=-1)
-        return np.asarray(np.concatenate([self.axes, -self.axes])[depth.argmax(axis=-1)])
-
-    def grow(self, r: float) -> Self:
-        """Return the polytope with every face moved outwards by `r` radians."""
-        return replace(self, low=self.low - r, high=self.high + r)
-
-    def shrink(self, r: float) -> Self:
-        """Return the polytope with every face moved in by `r`, or to the mean of the corners."""
-        depth = self.axes @ self.corners.mean(axis=0)
-        low = np.minimum(self.low + r, np.maximum(depth, self.low))
-        high = np.maximum(self.high - r, np.minimum(depth, self.high))
-        return replace(self, low=low, high=high)
-
-    def surface(self, detail: int = 2) -> Surface:
-        """Return the faces as triangles; they are flat, so `detail` changes nothing."""
-        return surface_of(self.corners)
-
-    @property
-    def measure(self) -> float:
-        """The volume in the chart, 0 if thin."""
-        return measure_of(self.corners)
-
-    def scatter(self, n: int, rng: np.random.Generator) -> Points:
-        """Return `n` members, uniform in the chart."""
-        return scatter_in(self.corners, n, rng)
