@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,7 +23,7 @@ class Surface:
     triangles: Floats
 
 
-class Convex:
+class Convex(ABC):
     """A closed convex region of a chart, in 2 or 3 dimensions.
 
     A shape gives `dimension`, `packed` (its kind and parameters, for the kernels), `bounds`,
@@ -34,18 +34,18 @@ class Convex:
     charts: ClassVar[tuple[str, ...]] = ("rotation-vector", "swing-twist")
 
     @property
+    @abstractmethod
     def dimension(self) -> int:
         """The number of coordinates of the shape's points."""
-        raise NotImplementedError
 
-    @cached_property
+    @property
+    @abstractmethod
     def packed(self) -> Floats:
         """The kind and the parameters, flat, as `kernels.shapes` reads them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def facing(self, points: Points) -> Points:
         """Return the outward unit normal of the part of the boundary nearest to inner points."""
-        raise NotImplementedError
 
     def contains(self, points: Points) -> Mask:
         """Tell which points are members."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
-from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -20,10 +20,10 @@ class Polytope(Convex):
     low: Floats
     high: Floats
 
-    @cached_property
+    @property
+    @abstractmethod
     def corners(self) -> Points:
         """The (v, d) corners."""
-        raise NotImplementedError
 
     @property
     def dimension(self) -> int:
