@@ -194,7 +194,7 @@ def main() -> None:
     table(single, regions, ", float32")
     uniform = quat.normalize(rng.normal(size=(COUNT, 4)))
     print("\nuniform over all rotations, so that other covers matter more, float64:")
-    table(uniform, regions, "")
+    table(uniform, regions, " (no bar)")
     single_calls(regions, rng)
 
 

@@ -109,7 +109,7 @@ def test_fit_tells_joint_by_joint(here, tmp_path):
     assert "2.9" in rows["Chest"]
     assert rows["Chest"][-1].endswith("%")
     assert rows["all"][2] == "2400"
-    assert "learned from 800 frames (13 s) in 4 clips of 3 performers" in said
+    assert "learned from 800 frames (13 s) in 4 clips of 3 performers (ann, bob, cat)" in said
     assert "Hips" not in rows
 
 

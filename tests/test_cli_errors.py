@@ -49,7 +49,8 @@ def complaint(*arguments):
         (["check", "wild.bvh", "-l", "captures"], "captures: "),
         (["check", "human.limits.json", *LIMITS], "suffix must be one of .bvh"),
         (["check", "wild.bvh", "-l", "wild.bvh"], "wild.bvh: "),
-        (["info", "captures"], "captures: expected a clip (.bvh) or limits (.limits.json)"),
+        (["info", "captures"], "captures: expected a file, got a directory"),
+        (["info", "gone.bvh"], "gone.bvh: no such file"),
         (["fit", "captures", "-o", "captures"], "--output must end in .limits.json"),
         (["fit", "captures", "-o", "gone/a.limits.json"], "gone: there is no such directory"),
         (["clamp", "wild.bvh", *LIMITS, "-o", "gone/a.bvh"], "gone: there is no such directory"),
@@ -193,8 +194,8 @@ def test_another_skeleton_is_warned_about_and_served(here, tmp_path):
     save_clip(acted(9, 1.6, names=("Root", "Chest", "UpperArm", "Elbow")), tmp_path / "rig.bvh")
     result = result_of("check", tmp_path / "rig.bvh", *LIMITS, code=1)
     assert result.stderr.splitlines() == [
-        "synovia: warning: rig: the clip has no Forearm: left out",
-        "synovia: warning: rig: no limits are known for Elbow: left as it is",
+        "synovia: warning: rig: has no Forearm",
+        "synovia: warning: rig: joints that are not known here, and left alone: Elbow",
     ]
     assert "of 2 joints" in result.stdout
     result = result_of("check", tmp_path / "rig.bvh", *LIMITS, "--json", code=1)

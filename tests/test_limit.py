@@ -224,7 +224,7 @@ def test_the_margin_must_be_at_least_zero(margin):
 
 
 def test_paths_of_other_shapes_are_refused():
-    with pytest.raises(ValueError, match=r"rotations must have shape \(n, 4\), got \(2, 1, 4\)"):
+    with pytest.raises(ValueError, match=r"path in time, got shape \(2, 1, 4\)"):
         Limit.fit(np.tile(quat.IDENTITY, (2, 1, 1)))
     with pytest.raises(ValueError, match=r"rotations must have shape \(..., 4\), got \(5, 3\)"):
         Limit.fit(np.zeros((5, 3)))
@@ -478,3 +478,17 @@ def test_products_have_their_swing_projected_by_every_kind():
         KDop,
     }
     assert Product.name in SHAPES
+
+
+def test_what_a_fit_cannot_take_is_refused_by_name():
+    samples = quat.exp(np.random.default_rng(0).normal(size=(20, 3)) * 0.2)
+    with pytest.raises(ValueError, match="box cannot be fitted with by"):
+        Limit.fit(samples, "box", by="volume")
+    with pytest.raises(ValueError, match="product cannot be fitted with swing, by"):
+        Limit.fit(samples, "product", "swing-twist", swing="box", by="volume")
+    with pytest.raises(ValueError, match="rotation-vector has no axis"):
+        Limit.fit(samples, axis=[1.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match="a list with one of shape"):
+        Limit.fit([[1.0, 0.0, 0.0, 0.0], [0.8, 0.6, 0.0, 0.0]])
+    with pytest.raises(ValueError, match="n must be at least 0"):
+        Limit.fit(samples).sample(-1, np.random.default_rng(0))

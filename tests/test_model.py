@@ -146,8 +146,8 @@ def test_a_clip_that_lacks_a_joint_is_told_so_and_still_served(model: LimitModel
     with pytest.warns(UserWarning, match="wild: ") as caught:
         report = model.check(wild)
     assert [str(warning.message) for warning in caught] == [
-        "wild: the clip has no LeftForeArm, LeftHand: left out",
-        "wild: no limits are known for Elbow, Hand: left as it is",
+        "wild: has no LeftForeArm, LeftHand",
+        "wild: joints that are not known here, and left alone: Elbow, Hand",
     ]
     assert report.names == ("Chest", "LeftArm")
 
@@ -276,3 +276,8 @@ def test_bones_of_length_zero_still_get_limits() -> None:
     rotations = quat.exp(np.random.default_rng(0).normal(size=(50, 2, 3)) * 0.2)
     source = Clip(bones, Pose(rotations, np.zeros((50, 2, 3))), 0.01)
     assert LimitModel.fit([source], trim=0.0).check(source).ok
+
+
+def test_a_model_is_a_value(model: LimitModel) -> None:
+    with pytest.raises(TypeError):
+        model.limits["Chest"] = model.limits["LeftArm"]  # type: ignore[index]

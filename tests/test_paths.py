@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from clips import wave
-from synovia import Box, Inside, Limit, RotationVector, SwingTwist, first_exit, project_path, quat
+from synovia import (
+    Beyond,
+    Box,
+    Inside,
+    Limit,
+    RotationVector,
+    SwingTwist,
+    first_exit,
+    project_path,
+    quat,
+)
 
 FRAME = 1.0 / 60.0
 CHARTS = ["rotation-vector", "swing-twist"]
@@ -110,6 +120,16 @@ def test_a_softened_path_stays_inside_and_smooth(ball: Limit) -> None:
     assert (after <= before + 1e-9).all()
 
 
+@pytest.mark.parametrize("softening", [None, Inside(0.5), Beyond(0.5)])
+def test_a_change_of_sides_is_smooth_at_its_ends_too(
+    hinge: Limit, softening: Inside | Beyond | None
+) -> None:
+    path = about_x(np.linspace(0.0, 2.0 * np.pi, 600))
+    out = project_path(hinge, path, FRAME, softening=softening, transition=0.5)
+    steps = quat.angle_between(out[:-1], out[1:])
+    assert steps.max() <= 1.6 * 3.0 / (0.5 / FRAME)
+
+
 @pytest.mark.parametrize("frames", [0, 1, 2])
 def test_short_paths_work(ball: Limit, frames: int) -> None:
     out = project_path(ball, wild(0)[:frames], FRAME)
@@ -126,6 +146,8 @@ def test_float32_stays_float32(ball: Limit) -> None:
 def test_a_negative_transition_is_refused(ball: Limit) -> None:
     with pytest.raises(ValueError, match="transition must be at least 0 seconds"):
         project_path(ball, wild(0), FRAME, transition=-1.0)
+    with pytest.raises(ValueError, match="transition must be at least 0 seconds and finite"):
+        project_path(ball, wild(0), FRAME, transition=np.inf)
 
 
 def test_the_exit_agrees_with_small_steps(ball: Limit) -> None:
@@ -160,6 +182,17 @@ def test_the_exit_does_not_pass_over_a_gap(hinge: Limit) -> None:
 
 def test_a_turn_along_the_boundary_is_legal_to_its_end(hinge: Limit) -> None:
     assert first_exit(hinge, about_x(np.array(1.0)), about_x(np.array(-1.0))) == 1.0
+
+
+def test_a_turn_within_a_thin_region_is_legal_to_its_end() -> None:
+    """Swings without twist: the turn between two of them is one too, though bent in the chart."""
+    swings = Limit(RotationVector(), Box([-1.0, -1.0, 0.0], [1.0, 1.0, 0.0], np.eye(3)))
+    start, end = quat.exp(np.array([0.9, 0.8, 0.0])), quat.exp(np.array([-0.9, 0.8, 0.0]))
+    assert first_exit(swings, start, end) == 1.0
+    out = first_exit(swings, start, quat.exp(np.array([1.9, 0.2, 0.0])))
+    steps = np.linspace(0.0, 1.0, 20001)
+    legal = swings.contains(quat.slerp(start, quat.exp(np.array([1.9, 0.2, 0.0])), steps))
+    assert out == pytest.approx(steps[legal.argmin()], abs=1e-4)
 
 
 def test_the_exit_from_an_illegal_start_is_0_and_of_no_turn_is_1(ball: Limit) -> None:

@@ -267,3 +267,26 @@ def test_shapes_of_the_plane_keep_the_contract(name, kind, rng):
     low, high = shape.grow(0.2).bounds
     inside = shape.grow(0.2).contains(rng.uniform(low, high, size=(20_000, 2))).mean()
     assert shape.grow(0.2).measure == pytest.approx(inside * np.prod(high - low), rel=0.05)
+
+
+@pytest.mark.parametrize("by", ["spread", "volume"])
+@pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-9, 1e-7, 1e-5])
+def test_the_noise_of_a_hinge_does_not_lengthen_its_ellipsoid(by, noise):
+    rng = np.random.default_rng(0)
+    points = noise * rng.normal(size=(500, 3))
+    points[:, 0] += np.linspace(-1.0, 1.0, 500)
+    fitted = Ellipsoid.fit(points, by=by)
+    assert fitted.contains(points).all()
+    assert 1.0 - 1e-9 <= fitted.radii.max() <= 1.01
+    assert fitted.radii.min() <= 1e-2
+
+
+def test_a_kdop_of_many_axes_is_exact_and_one_of_too_many_is_refused():
+    rng = np.random.default_rng(0)
+    axes = rng.normal(size=(64, 3))
+    points = rng.normal(size=(200, 3))
+    fitted = KDop.fit(points, axes=axes)
+    assert fitted.contains(points).all()
+    assert np.abs(fitted.distance(fitted.corners)).max() <= 1e-9
+    with pytest.raises(ValueError, match="at most 64, got 65"):
+        KDop.fit(points, axes=rng.normal(size=(65, 3)))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Ints, Quats, Vectors
+from .charts import SwingTwist
 from .clip import Clip
 from .limit import Limit
 from .sampling import SHARE, Take, Trimmed, flips, thin, trim
@@ -140,7 +141,7 @@ def _limit_of(
         recipe.chart,
         margin=margin,
         reference=reference,
-        axis=axis,
+        axis=axis if recipe.chart == SwingTwist.name else None,
         **recipe.options,
     )
 

@@ -79,15 +79,24 @@ class Limit:
         in_time = isinstance(rotations, (list, tuple))
         given = rotations if in_time else [rotations]
         paths = [unit_quats("rotations", path).astype(np.float64) for path in given]
+        if any(path.ndim != 2 for path in paths):
+            raise ValueError(
+                "rotations must be an array (n, 4) of samples, or a list of such arrays, each a "
+                f"path in time, got {'a list with one of ' * in_time}shape {paths[0].shape}"
+            )
         if sum(len(path) for path in paths) == 0:
             raise ValueError("a limit needs at least one rotation to fit, got none")
-        if any(path.ndim != 2 for path in paths):
-            raise ValueError(f"rotations must have shape (n, 4), got {paths[0].shape}")
         if reference is None:
             reference = quat.mean(np.concatenate(paths))
         framed = chart_named(chart, reference, axis)
         points = [unrolled(framed, path) if in_time else framed.points(path) for path in paths]
-        return cls(framed, shape_named(shape).fit(np.concatenate(points), margin=margin, **options))
+        kind = shape_named(shape)
+        try:
+            return cls(framed, kind.fit(np.concatenate(points), margin=margin, **options))
+        except TypeError as error:
+            raise ValueError(
+                f"{kind.name} cannot be fitted with {', '.join(options)}: {error}"
+            ) from error
 
     @cached_property
     def packed(self) -> Floats:
@@ -176,6 +185,8 @@ class Limit:
 
     def sample(self, n: int, rng: np.random.Generator) -> Quats:
         """Return `n` legal rotations, uniform in rotation; in its own dimensions if thin."""
+        if n < 0:
+            raise ValueError(f"n must be at least 0, got {n}")
         thin = self.shape.measure == 0.0
         kept: list[Points] = [np.empty((0, 3))]
         while sum(len(points) for points in kept) < n:
@@ -219,8 +230,10 @@ def chart_named(
     kind = CHARTS.get(chart) if isinstance(chart, str) else chart
     if kind is SwingTwist:
         return SwingTwist(reference) if axis is None else SwingTwist(reference, axis)
-    if kind is RotationVector:
+    if kind is RotationVector and axis is None:
         return RotationVector(reference)
+    if kind is RotationVector:
+        raise ValueError(f"the chart {RotationVector.name} has no axis, got {axis!r}")
     raise ValueError(f"chart must be one of {', '.join(CHARTS)}, got {chart!r}")
 
 

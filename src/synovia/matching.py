@@ -32,14 +32,14 @@ class Match:
         """Return a sentence for each thing that a user should know."""
         said = []
         if self.missing:
-            said.append(f"the clip has no {_listed(self.missing)}: left out")
+            said.append(f"has no {_listed(self.missing)}")
         if self.extra:
-            said.append(f"no limits are known for {_listed(self.extra)}: left as it is")
+            said.append(f"joints that are not known here, and left alone: {_listed(self.extra)}")
         if self.turned:
             worst = np.degrees(max(self.turned.values()))
             said.append(
-                f"bones that point another way at rest than where the limits were learned, by up "
-                f"to {worst:.0f} degrees, so that limits may not fit: {_listed(self.turned)}"
+                f"bones that point another way at rest than those they are matched with, by up to "
+                f"{worst:.0f} degrees, so that limits may not fit: {_listed(self.turned)}"
             )
         return said
 

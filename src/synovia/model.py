@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Self, overload
 
 import numpy as np
@@ -37,6 +38,9 @@ class LimitModel:
     def __post_init__(self) -> None:
         for name in (*self.limits, *self.samples):
             self.skeleton.index(name)
+        for field_ in ("limits", "samples"):
+            locked = MappingProxyType(dict(getattr(self, field_)))
+            object.__setattr__(self, field_, locked)
 
     @classmethod
     def fit(

@@ -14,6 +14,7 @@ from .softening import Softening
 TRANSITION = 0.25
 """Seconds over which a path goes to the other side of its limit, where it has to."""
 EDGE = 0.5 * TOLERANCE  # so that what is found is a member, rounding or not
+BENT = 1e-3  # radians; a step that bends more than this off its chord is halved
 LONGEST = 0.1  # radians; the first step that `first_exit` tries
 SWITCH, CHANGED = 1e9, 1e12  # first no legal frame changes, then few switches, then the least moves
 
@@ -34,8 +35,8 @@ def project_path(
     comes back by another, the change of sides is spread over `transition` seconds.
     """
     rotations = unit_quats("rotations", rotations)
-    if not transition >= 0.0:
-        raise ValueError(f"transition must be at least 0 seconds, got {transition}")
+    if not 0.0 <= transition < np.inf:
+        raise ValueError(f"transition must be at least 0 seconds and finite, got {transition}")
     if len(rotations) == 0 or (softening is None and limit.contains(rotations).all()):
         return rotations.copy()
     covers = np.stack(limit.covers(rotations))
@@ -55,7 +56,7 @@ def project_path(
         other = _clamped(limit, np.concatenate([back, points[at:last]]), softening)
         share = np.arange(1, last - first + 1) / (last - first + 1)
         share = (share * share * (3.0 - 2.0 * share))[:, None]
-        projected[first:last] = limit.shape.project(one + share * (other - one))
+        projected[first:last] = one + share * (other - one)  # legal too, for the shape is convex
 
     unchanged = (projected == points).all(axis=-1) & held
     out = limit.chart.rotations(projected)
@@ -106,9 +107,9 @@ def first_exit(limit: Limit, previous: Quats, proposed: Quats) -> Scalars:
 
     The turn is the shortest one; 0 where `previous` is not legal. Nothing is skipped: between two
     members of a convex region their chord is legal, as deep as the shallower of them, and a step
-    is taken only where the path bends less than that depth away from its chord. Steps that fail
-    are halved, down to √(8 · edge) over the chart's stretch, where no path bends more than
-    the tolerance.
+    is taken only where the path bends less than that depth away from its chord, else in chords
+    that bend less than the tolerance. Steps that leave the limit are halved until the rest is
+    straight; there the boundary is found.
     """
     start, end = np.broadcast_arrays(
         unit_quats("previous", previous), unit_quats("proposed", proposed)
@@ -136,6 +137,14 @@ def first_exit(limit: Limit, previous: Quats, proposed: Quats) -> Scalars:
         passed = legal & straight
         reached[rows[passed]] = ahead[passed]
         blocked[rows[~legal]] = ahead[~legal]
+        for k in np.flatnonzero(legal & ~straight & (bend <= BENT)):
+            # As many chords as it takes for none to bend more than the edge.
+            chords = int(np.ceil(np.sqrt(1.5 * bend[k] / EDGE)))
+            stops = np.linspace(behind[k], ahead[k], chords + 1)
+            on = limit.distance(quat.slerp(start[rows[k]], end[rows[k]], stops)) <= EDGE
+            first = len(on) if on.all() else max(int(on.argmin()), 1)
+            reached[rows[k]], passed[k] = stops[first - 1], first == len(on)
+            blocked[rows[k]] = blocked[rows[k]] if passed[k] else stops[first]
         step[rows] *= np.where(passed, 2.0, 0.5)
         open_ = (reached[rows] < 1.0) & (blocked[rows] - reached[rows] > shortest)
         rows = rows[open_]

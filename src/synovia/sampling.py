@@ -139,19 +139,6 @@ def distance_to_others(
     return _per_take(4.0 * np.arcsin(np.minimum(nearest / 2.0, 1.0))[visit_of], takes)
 
 
-def unconfirmed(
-    takes: Sequence[Take], *, radius: float = RADIUS, others: int | None = None, cell: float = 0.02
-) -> list[Mask]:
-    """Return which frames fewer than `others` other performers approach within `radius` radians.
-
-    One mask a take. Needs takes of at least three performers: of two, neither is the odd one out.
-    """
-    performers = len({take.performer for take in takes})
-    if performers < 3:
-        raise ValueError(f"confirming needs takes of at least 3 performers, got {performers}")
-    return [far > radius for far in distance_to_others(takes, others=others, cell=cell)]
-
-
 def isolated(
     takes: Sequence[Take], *, share: float = SHARE, link: float = LINK, cell: float = 0.05
 ) -> list[Mask]:

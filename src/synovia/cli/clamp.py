@@ -26,6 +26,7 @@ EXAMPLES = (
     ("many clips, into a directory", "synovia clamp takes/ -l human.limits.json -o clamped/"),
 )
 STEP_DEG = 1.0  # smaller steps may grow without anybody seeing it
+GROWN = 1.5  # times; a step that grew less is not worth a line
 SECTIONS = {
     "Limits": ("limits_path", "maps"),
     "How": ("soften", "transition"),
@@ -95,8 +96,8 @@ def clamp(
         targets[file].parent.mkdir(parents=True, exist_ok=True)
         save_clip(clamped, targets[file])
         lines.append(f"{change(clip, clamped)}; wrote {targets[file]}")
-        if (clip.pose.rotations != clamped.pose.rotations).any():
-            lines.append(f"  {steps(clip, clamped)}")
+        if grown := growth(clip, clamped):
+            lines.append(grown)
     for line in lines:
         click.echo(line)
 
@@ -187,17 +188,18 @@ def change(before: Clip, after: Clip) -> str:
     )
 
 
-def steps(before: Clip, after: Clip) -> str:
-    """Return in one line the largest turns of the changed joints from frame to frame."""
+def growth(before: Clip, after: Clip) -> str:
+    """Return in one line which step from frame to frame grew most; nothing where none did."""
     import numpy as np
 
-    changed = (before.pose.rotations != after.pose.rotations).any(axis=(0, 2))
-    old_deg, new_deg = np.degrees(before.steps[:, changed]), np.degrees(after.steps[:, changed])
-    growth = np.where(new_deg > STEP_DEG, new_deg, 0.0) / np.maximum(old_deg, STEP_DEG)
-    most = float(growth.max(initial=1.0))
+    old_deg, new_deg = np.degrees(before.steps), np.degrees(after.steps)
+    grown = np.where(new_deg > STEP_DEG, new_deg / np.maximum(old_deg, STEP_DEG), 0.0)
+    if not grown.max(initial=0.0) > GROWN:
+        return ""
+    frame, joint = np.unravel_index(int(grown.argmax()), grown.shape)
     return (
-        f"steps of these joints from frame to frame: at most "
-        f"{terminal.degrees(float(old_deg.max(initial=0.0)))} degrees before, "
-        f"{terminal.degrees(float(new_deg.max(initial=0.0)))} after, "
-        f"none over {terminal.degrees(STEP_DEG)} more than {most:.1f} times as long"
+        f"  the step that grew most: {terminal.printable(before.skeleton.names[int(joint)])}, "
+        f"frames {int(frame)} to {int(frame) + 1}, from "
+        f"{terminal.degrees(float(old_deg[frame, joint]))} to "
+        f"{terminal.degrees(float(new_deg[frame, joint]))} degrees"
     )

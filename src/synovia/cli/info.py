@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import terminal
+from . import inputs, terminal
 
 if TYPE_CHECKING:
     from ..clip import Clip
@@ -41,6 +41,7 @@ def info(file: Path, as_json: bool) -> None:
     from ..io import CLIP_FORMATS, load_clip, load_limits
     from ..io.limits import SUFFIX
 
+    inputs.check_file(file)
     title = terminal.printable(file.name)
     if file.suffix.lower() in CLIP_FORMATS:
         described = described_clip(load_clip(file))

@@ -259,6 +259,14 @@ def _some(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + more
 
 
+def check_file(path: Path) -> None:
+    """Raise OSError where there is no file to read."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: expected a file, got a directory")
+
+
 def check_place(path: Path) -> None:
     """Raise OSError where no file can be written at `path`."""
     if path.is_dir():

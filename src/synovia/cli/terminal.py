@@ -162,12 +162,14 @@ def learned_from(provenance: Mapping[str, Any]) -> Iterator[str]:
     clips = _complete(provenance.get("clips"), "performer", "frames", "frame_time")
     joints = _complete(provenance.get("joints"), "frames", *WHY_DROPPED)
     if clips:
-        people = {clip["performer"] for clip in clips}
+        people = list(dict.fromkeys(str(clip["performer"]) for clip in clips))
+        named = ", ".join(people[:8]) + ", …" * (len(people) > 8)
         frames = sum(clip["frames"] for clip in clips)
         seconds = sum(clip["frames"] * clip["frame_time"] for clip in clips)
         yield (
             f"learned from {counted(frames, 'frame')} ({seconds:.0f} s) "
-            f"in {counted(len(clips), 'clip')} of {counted(len(people), 'performer')}"
+            f"in {counted(len(clips), 'clip')} of {counted(len(people), 'performer')} "
+            f"({printable(named)})"
         )
         if first := sum(bool(clip.get("first_frame_dropped")) for clip in clips):
             yield f"left out the first frame of {counted(first, 'clip')}: nobody performed it"

@@ -197,7 +197,7 @@ def off_unit(block):
 def project(rotations, p, tolerance, out):
     """Write the nearest legal rotations, members bit for bit.
 
-    `rotations` and `out` are flat; reblock how far lengths are off 1, squared (see `off_unit`).
+    `rotations` and `out` are flat; returns how far lengths are off 1, squared (see `off_unit`).
     """
     block, other = np.zeros(BLOCK, rotations.dtype), np.empty(BLOCK, rotations.dtype)
     lanes = np.empty(LANES, np.int64)
@@ -219,7 +219,7 @@ def project(rotations, p, tolerance, out):
 
 @kernel
 def measure(rotations, p, distances):
-    """Write the signed distances of flat `rotations`; reblock as `project` does."""
+    """Write the signed distances of flat `rotations`; returns as `project` does."""
     block, other = np.zeros(BLOCK, rotations.dtype), np.empty(BLOCK, rotations.dtype)
     lanes = np.empty(LANES, np.int64)
     for start in range(0, distances.shape[0], LANES):

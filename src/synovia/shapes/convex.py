@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .. import kernels
-from ..arrays import Floats, Mask, Points, Scalars, rows, tolerance
+from ..arrays import Floats, Ints, Mask, Points, Scalars, rows, tolerance
 
 RIM = 1e-7  # nearer to the boundary than this, a move is too short to give a direction
 
@@ -20,7 +20,7 @@ class Surface:
     """Triangles on a shape's boundary: vertices (v, 3) in the chart, corners (t, 3) by number."""
 
     vertices: Points
-    triangles: Floats
+    triangles: Ints
 
 
 class Convex(ABC):

@@ -11,7 +11,9 @@ import numpy as np
 from ..arrays import Floats, Points, own
 from .box import CYLINDER
 from .convex import Convex, Surface, check_margin, principal_axes, sample_points
-from .hull import THIN, flatten
+from .hull import THIN
+
+NOISE = 1e-3  # what is thinner than this, as a share of the longest axis, is noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,24 +61,37 @@ class Ellipsoid(Convex):
     @classmethod
     def _by_spread(cls, points: Points) -> Self:
         center, axes = points.mean(axis=0), principal_axes(points)
-        coordinates = np.abs((points - center) @ axes.T)
-        radii = coordinates.max(axis=0)
-        level = np.linalg.norm(coordinates / np.where(radii > 0.0, radii, 1.0), axis=1).max()
-        return cls(center, max(level, 1.0) * radii, axes)
+        return cls(center, np.abs((points - center) @ axes.T).max(axis=0), axes)._around(points)
 
     @classmethod
     def _by_volume(cls, points: Points) -> Self:
-        flat, origin, basis = flatten(points)
-        r, d = basis.shape
-        center, matrix = (np.zeros(0), np.zeros((0, 0))) if r == 0 else smallest_ellipsoid(flat)
-        # matrix = Σ of squared radii along the axes; the axes across the data have radius 0.
-        squares, vectors = np.linalg.eigh(matrix)
-        _, _, complete = np.linalg.svd(basis.reshape(r, d), full_matrices=True)
-        axes = np.concatenate([vectors.T @ basis, complete[r:]])
-        if np.linalg.det(axes) < 0.0:
-            axes[-1] = -axes[-1]
-        radii = np.concatenate([np.sqrt(np.maximum(squares, 0.0)), np.zeros(d - r)])
-        return cls(origin + center @ basis, radii, axes)
+        axes = principal_axes(points)
+        coordinates = points @ axes.T
+        low, high = coordinates.min(axis=0), coordinates.max(axis=0)
+        center, radii = 0.5 * (low + high), 0.5 * (high - low)
+        thick = radii > max(NOISE * radii.max(), THIN)
+        if thick.any():
+            center[thick], matrix = smallest_ellipsoid(coordinates[:, thick])
+            squares, vectors = np.linalg.eigh(matrix)
+            center = center @ axes
+            axes[thick] = vectors.T @ axes[thick]
+            radii[thick] = np.sqrt(np.maximum(squares, 0.0))
+        else:
+            center = center @ axes
+        return cls(center, radii, axes)._around(points)
+
+    def _around(self, points: Points) -> Self:
+        """Return the least ellipsoid of these proportions around `points`.
+
+        A hinge read from a file is thick by the rounding of its angles. Across such an axis the
+        ellipsoid is made so much thicker that the noise counts for nothing along the others.
+        """
+        largest = self.radii.max()
+        noise = (self.radii > THIN) & (self.radii < NOISE * largest)
+        radii = np.where(noise, np.minimum(NOISE * largest, self.radii / NOISE), self.radii)
+        coordinates = (points - self.center) @ self.axes.T
+        level = np.linalg.norm(coordinates / np.where(radii > THIN, radii, np.inf), axis=1).max()
+        return replace(self, radii=max(float(level), 1.0) * radii)
 
     @property
     def dimension(self) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 
-from ..arrays import Floats, Points, Scalars
+from ..arrays import Floats, Ints, Points, Scalars
 from .convex import Surface
 
 THIN = 1e-9  # extents up to this, in radians, count as none
@@ -18,13 +19,22 @@ def corners_of(axes: Floats, low: Floats, high: Floats) -> Points:
     d = axes.shape[1]
     planes = np.concatenate([axes, axes])
     offsets = np.concatenate([low, high])
-    picks = np.array(list(combinations(range(len(planes)), d)))
-    matrices = planes[picks]
-    usable = np.abs(np.linalg.det(matrices)) > 1e-9
-    meets = np.linalg.solve(matrices[usable], offsets[picks[usable]][..., None])[..., 0]
-    along = meets @ axes.T
     slack = 1e-9 * (1.0 + np.abs(offsets).max())
-    return _distinct(meets[((along >= low - slack) & (along <= high + slack)).all(axis=1)])
+    found = []
+    for picks in _meetings(len(planes), d):
+        matrices = planes[picks]
+        usable = np.abs(np.linalg.det(matrices)) > 1e-9
+        meets = np.linalg.solve(matrices[usable], offsets[picks[usable]][..., None])[..., 0]
+        along = meets @ axes.T
+        found.append(meets[((along >= low - slack) & (along <= high + slack)).all(axis=1)])
+    return _distinct(np.concatenate(found))
+
+
+@lru_cache(maxsize=8)
+def _meetings(planes: int, d: int) -> list[Ints]:
+    """Return all choices of `d` planes, in parts that need little memory."""
+    picks = np.array(list(combinations(range(planes), d)))
+    return np.array_split(picks, max(len(picks) // 20_000, 1))
 
 
 def _distinct(points: Points) -> Points:

@@ -14,6 +14,7 @@ from .convex import check_margin, sample_points
 from .hull import corners_of
 from .polytope import Polytope
 
+MOST_AXES = 64  # corners are looked for at every meeting of three planes: some 300,000
 FACES = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
 CORNERS = [(1, 1, 1), (1, 1, -1), (1, -1, 1), (1, -1, -1)]
 EDGES = [(1, 1, 0), (1, -1, 0), (1, 0, 1), (1, 0, -1), (0, 1, 1), (0, 1, -1)]
@@ -39,6 +40,8 @@ class KDop(Polytope):
         k, d = self.axes.shape
         if d not in (2, 3):
             raise ValueError(f"KDop.axes must have shape (k, 2) or (k, 3), got {self.axes.shape}")
+        if k > MOST_AXES:
+            raise ValueError(f"KDop.axes must be at most {MOST_AXES}, got {k}")
         own(self, low=(k,), high=(k,))
         if np.abs(np.linalg.norm(self.axes, axis=1) - 1.0).max(initial=0.0) > 1e-9:
             raise ValueError(f"KDop.axes must be unit rows, got {self.axes.tolist()}")
