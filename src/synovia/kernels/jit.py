@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -30,7 +31,10 @@ def cache_directory() -> Path:
     """
     sources = sorted(Path(__file__).parent.glob("*.py"))
     version = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
-    home = Path.home()
+    try:
+        home = Path.home()
+    except RuntimeError:  # nobody in particular, as in some containers
+        home = Path(tempfile.gettempdir())
     if "NUMBA_CACHE_DIR" in os.environ:
         root = Path(os.environ["NUMBA_CACHE_DIR"])
     elif sys.platform == "win32":
