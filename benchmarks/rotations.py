@@ -143,6 +143,11 @@ def compiled(limit: Limit, rotations: np.ndarray) -> Callable[[], object]:
     return lambda: kernels.limits.project(flat, limit.packed, slack, out)
 
 
+def in_two_threads(limit: Limit, rotations: np.ndarray) -> Callable[[], object]:
+    halves = [compiled(limit, half) for half in np.array_split(rotations, 2)]
+    return lambda: list(POOL.map(lambda run: run(), halves))
+
+
 def nanoseconds(seconds: float) -> float:
     return seconds / COUNT * 1e9
 
@@ -160,8 +165,7 @@ def table(rotations: np.ndarray, regions: dict[str, Limit], suffix: str) -> floa
     for name, limit in regions.items():
         outside = 1.0 - limit.contains(rotations).mean()
         seconds = best(compiled(limit, rotations))
-        halves = [compiled(limit, half) for half in np.array_split(rotations, 2)]
-        double = best(lambda halves=halves: list(POOL.map(lambda half: half(), halves)))
+        double = best(in_two_threads(limit, rotations))
         numpy = best(lambda limit=limit: numpy_projection(limit, rotations), 1)
         bar = BARS.get(name + suffix, "")
         print(
