@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracles import CASES, THICK, THIN, fitted, placed, queries, random_quats, support
+from oracles import CASES, THICK, THIN, fitted, placed, queries, random_quats
 from synovia import quat
 from synovia.arrays import TOLERANCE
 from synovia.limit import Limit
@@ -85,19 +85,7 @@ def test_nothing_goes_past_where_it_came_from(shape, points, softening):
     assert (shape.distance(softened) <= np.maximum(shape.distance(points), 0.0) + SLACK).all()
 
 
-def fits(shape, r):
-    """Tell whether the shape shrunk by r is r inside it all around."""
-    v = np.random.default_rng(0).normal(size=(300, 3))
-    v /= lengths(v)[:, None]
-    return (
-        shape.measure > 0.0
-        and (support(shape.shrink(r), v) + r <= support(shape, v) + TOLERANCE).all()
-    )
-
-
 def test_order_along_an_outward_ray_is_kept(shape, softening, rng):
-    if isinstance(softening, Inside) and not fits(shape, softening.radius):
-        return  # the hard limit has the last word, and may turn the ray
     far = 6.0 * rng.normal(size=(60, 3))
     rim = shape.project(far)
     outward = shape.normal(far)
@@ -108,6 +96,21 @@ def test_order_along_an_outward_ray_is_kept(shape, softening, rng):
     assert (np.diff(along, axis=0) >= -SLACK).all()
     if isinstance(softening, Beyond):
         assert along[-1].min() > 0.5 * softening.radius * np.tanh(3.0 * softening.falloff)
+
+
+def test_softening_is_monotone(shape, points, softening, rng):
+    """Whichever way a point moves, its softened point does not move against it."""
+    soft = softening.soften(shape, points)
+    for size in (1e-3, 0.1, 1.0):
+        moved = points + size * rng.normal(size=points.shape)
+        turned = ((softening.soften(shape, moved) - soft) * (moved - points)).sum(axis=-1)
+        assert (turned >= -SLACK).all()
+
+
+def test_what_is_outside_a_wide_box_ends_half_the_radius_inside():
+    box = Box([-1.0, -1.0, -1.0], [1.0, 1.0, 1.0], np.eye(3))
+    ends = Inside(0.2).soften(box, np.array([[1.0, 0.0, 0.0], [5.0, 0.0, 0.0], [0.7, 0.0, 0.0]]))
+    assert np.allclose(ends[:, 0], [0.9, 0.9, 0.7], atol=1e-12)
 
 
 def test_softening_is_continuous_and_nothing_moves_apart(shape, points, softening, rng):
@@ -150,9 +153,9 @@ def test_softening_keeps_the_batch_shape(softening, batch):
 def test_a_thin_box_is_softened_along_what_it_spans():
     hinge = Box([-1.0, 0.0, 0.0], [1.0, 0.0, 0.0], np.eye(3))
     softened = Inside(0.2).soften(hinge, np.array([[0.95, 0.0, 0.0], [3.0, 1.0, 0.0]]))
-    assert 0.9 < softened[0, 0] < 0.95
-    assert 0.95 < softened[1, 0] <= 1.0
-    assert np.array_equal(softened[:, 1:], np.zeros((2, 2)))
+    assert 0.88 < softened[0, 0] < 0.9
+    assert np.isclose(softened[1, 0], 0.9, atol=1e-12)
+    assert np.allclose(softened[:, 1:], 0.0, atol=1e-15)
 
 
 def test_clouds_are_thick_and_thin():

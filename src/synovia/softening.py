@@ -1,9 +1,8 @@
 """Softening: a limit that is approached instead of hit. The four verbs stay hard.
 
-Both kinds move a point p = nearest + d · direction to nearest + g(d) · direction with g rising,
-concave and never above d. So nothing moves past where it came from, order along a ray is kept,
-and, the shape being convex, no two points move apart. `Inside` then has the hard limit clamp
-what is left over, which moves nothing apart either.
+Both kinds are continuous and monotone, move nothing past where it came from, and, the shape being
+convex, move no two points apart. `Beyond` moves a point d outside to g(d) outside, with g rising,
+concave and never above d; `Inside` takes means of projections, each of which has all of that.
 """
 
 from __future__ import annotations
@@ -14,6 +13,8 @@ import numpy as np
 
 from .arrays import Points, Scalars
 from .shapes import Shape
+
+NESTED = 16  # regions to take the mean over
 
 
 def _moved(points: Points, nearest: Points, softened: Scalars, distance: Scalars) -> Points:
@@ -53,9 +54,9 @@ class Beyond:
 class Inside:
     """Slow down within the last `radius` radians before the hard limit, and end inside it.
 
-    Members of the region shrunk by `radius` stay; a point d beyond that ends radius · tanh(d /
-    radius) beyond it. Where a shape is thinner than that, it shrinks to its middle only, and the
-    hard limit has the last word.
+    A point goes to the mean of its nearest members in the regions shrunk by 0 to `radius`. So
+    members of the smallest stay, the pace falls evenly from there on, and what is outside ends
+    half the radius short of the limit; where a shape is thinner, half the way to its middle.
     """
 
     radius: float = 0.1
@@ -65,10 +66,11 @@ class Inside:
 
     def soften(self, shape: Shape, points: Points) -> Points:
         """Return the points moved into `shape`."""
-        nearest = shape.shrink(self.radius).project(points)
-        distance = np.linalg.norm(points - nearest, axis=-1)
-        softened = self.radius * np.tanh(distance / self.radius)
-        return shape.project(_moved(points, nearest, softened, distance))
+        points = np.asarray(points)
+        moves = np.zeros_like(points)
+        for r in self.radius * (np.arange(NESTED) + 0.5) / NESTED:
+            moves += shape.shrink(r).project(points) - points
+        return points + moves / NESTED
 
 
 Softening = Beyond | Inside
