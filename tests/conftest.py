@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracles import CASES, CLOUDS, SEEN, THICK, fitted, placed, queries, random_quats
-from synovia.charts import CHARTS
+from oracles import CASES, CLOUDS, SEEN, THICK, VECTORS, fitted, placed, queries, random_quats
 from synovia.limit import Limit
 
 
@@ -40,7 +39,7 @@ def points(shape):
     return queries(shape)
 
 
-@pytest.fixture(params=CHARTS)
+@pytest.fixture(params=VECTORS)
 def chart(request):
     return placed(request.param)
 

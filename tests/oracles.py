@@ -9,10 +9,14 @@ from itertools import combinations
 import numpy as np
 
 from synovia import quat
-from synovia.charts import CHARTS, RotationVector
-from synovia.shapes import SHAPES, Box, Ellipsoid, KDop, Product
+from synovia.charts import CHARTS
+from synovia.shapes import SHAPES, Box, Convex, Ellipsoid, KDop, Product
 
 EXHAUSTIVE = bool(os.environ.get("SYNOVIA_EXHAUSTIVE"))
+
+# Shapes and charts of vector spaces, where regions are convex.
+CONVEX = {name: shape for name, shape in SHAPES.items() if issubclass(shape, Convex)}
+VECTORS = Convex.charts
 
 # Beside its defaults, a shape is also fitted in these ways.
 OPTIONS = {
@@ -23,7 +27,7 @@ OPTIONS = {
 }
 CASES = {
     " ".join([name, *map(str, options.values())]): (name, options)
-    for name in SHAPES
+    for name in CONVEX
     for options in [{}, *OPTIONS.get(name, [])]
 }
 # Every way to fit a shape, with every chart that it works in.
@@ -73,7 +77,9 @@ def placed(chart):
     """A chart of this name, about a reference and a bone's axis that are nothing special."""
     reference = random_quats(1, np.random.default_rng(5))[0]
     kind = CHARTS[chart]
-    return kind(reference) if kind is RotationVector else kind(reference, np.array([0.6, 0.0, 0.8]))
+    return (
+        kind(reference, np.array([0.6, 0.0, 0.8])) if hasattr(kind(), "axis") else kind(reference)
+    )
 
 
 def queries(shape, n=600, seed=11):

@@ -126,7 +126,8 @@ def test_applying_a_limit_needs_no_scipy():
         "from synovia.charts import SwingTwist; from synovia.limit import Limit; "
         "from synovia.shapes import SHAPES; "
         "points = np.random.default_rng(0).normal(size=(50, 3)) / 5; "
-        "limits = [Limit(SwingTwist(), kind.fit(points)) for kind in SHAPES.values()]; "
+        "limits = [Limit(SwingTwist(), kind.fit(points)) for kind in SHAPES.values() "
+        "if 'swing-twist' in kind.charts]; "
         "print(json.dumps([float(limit.distance([0, 1, 0, 0])) > 0 for limit in limits]))"
     )
     assert all(run(code))

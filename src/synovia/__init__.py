@@ -4,7 +4,7 @@
 >>> save_clip(model.project(load_clip("wild.bvh")), "clamped.bvh")   # doctest: +SKIP
 """
 
-from .charts import CHARTS, RotationVector, SwingTwist
+from .charts import CHARTS, DirectionTwist, EulerZYZ, RotationVector, SwingTwist
 from .clip import Clip
 from .io import load_clip, load_limits, save_clip, save_limits
 from .joint_kind import JointKind, joint_kind
@@ -24,7 +24,9 @@ __all__ = [
     "Beyond",
     "Box",
     "Clip",
+    "DirectionTwist",
     "Ellipsoid",
+    "EulerZYZ",
     "Inside",
     "JointKind",
     "KDop",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Ints, Quats, Vectors
-from .charts import SwingTwist
+from .charts import DirectionTwist, SwingTwist
 from .clip import Clip
 from .limit import Limit
 from .sampling import SHARE, Take, Trimmed, flips, thin, trim
@@ -141,7 +141,7 @@ def _limit_of(
         recipe.chart,
         margin=margin,
         reference=reference,
-        axis=axis if recipe.chart == SwingTwist.name else None,
+        axis=axis if recipe.chart in (SwingTwist.name, DirectionTwist.name) else None,
         **recipe.options,
     )
 

@@ -23,8 +23,8 @@ from .arrays import (
     unit_quats,
     unit_rounding,
 )
-from .charts import CHARTS, TURN, Chart, RotationVector, SwingTwist
-from .shapes import SHAPES, Shape
+from .charts import CHARTS, TURN, AnyChart, Chart, DirectionTwist, SwingTwist
+from .shapes import SHAPES, Directional, Shape
 from .softening import Softening
 
 FARTHEST = 5.0 * TURN  # how far a region may reach; beyond one turn it only repeats itself
@@ -35,35 +35,37 @@ BATCH = 4096  # rotations; fewer are not worth a second thread
 class Limit:
     """The rotations whose points in `chart`, in any cover, are in `shape`."""
 
-    chart: RotationVector | SwingTwist
+    chart: AnyChart
     shape: Shape
 
     def __post_init__(self) -> None:
-        if self.chart.name not in self.shape.charts:
-            raise ValueError(
-                f"a {self.shape.name} works in {' or '.join(self.shape.charts)}, "
-                f"got the chart {self.chart.name}"
-            )
-        if self.shape.dimension != 3:
+        _check_chart(type(self.shape), self.chart)
+        if self.shape.dimension != self.chart.dimension:
             raise ValueError(f"a limit needs a shape of space, got one of {self.shape.dimension}-D")
         if not self.shape.reach((0, 1, 2)) <= FARTHEST:
             raise ValueError(
                 f"a limit must stay within {FARTHEST / TURN:.0f} whole turns of its reference, "
                 f"got one that reaches {self.shape.reach((0, 1, 2)):.6g} radians"
             )
-        if isinstance(self.chart, SwingTwist) and self.shape.reach((0, 1)) >= np.pi:
+        if self._reaches_the_opposite():
             warnings.warn(
                 "the region contains the direction opposite the bone's axis, "
                 "where the twist is not defined",
                 stacklevel=3,
             )
 
+    def _reaches_the_opposite(self) -> bool:
+        """Tell whether the bone may point against its axis."""
+        if isinstance(self.chart, DirectionTwist) and isinstance(self.shape, Directional):
+            return bool(self.shape.contains_direction(-self.chart.axis))
+        return isinstance(self.chart, SwingTwist) and self.shape.reach((0, 1)) >= np.pi
+
     @classmethod
     def fit(
         cls,
         rotations: Quats | Sequence[Quats],
         shape: str | type[Shape] = "kdop",
-        chart: str | type[Chart] = "rotation-vector",
+        chart: str | type[Chart] | None = None,
         *,
         margin: float = 0.05,
         reference: Quats | None = None,
@@ -73,8 +75,9 @@ class Limit:
         """Return the limit around `rotations`, `margin` radians wider.
 
         An array (n, 4) holds samples in any order; a list of arrays holds paths in time, which
-        are followed across whole turns. The reference is their mean unless one is given. `axis`
-        is the bone's direction, for the chart "swing-twist"; further options go to the shape.
+        are followed across whole turns. The chart is the first that the shape works in, and the
+        reference the mean of the rotations, unless given. `axis` is the bone's direction, for the
+        charts that have one; further options go to the shape.
         """
         in_time = isinstance(rotations, (list, tuple))
         given = rotations if in_time else [rotations]
@@ -88,9 +91,10 @@ class Limit:
             raise ValueError("a limit needs at least one rotation to fit, got none")
         if reference is None:
             reference = quat.mean(np.concatenate(paths))
-        framed = chart_named(chart, reference, axis)
-        points = [unrolled(framed, path) if in_time else framed.points(path) for path in paths]
         kind = shape_named(shape)
+        framed = chart_named(kind.charts[0] if chart is None else chart, reference, axis)
+        _check_chart(kind, framed)
+        points = [unrolled(framed, path) if in_time else framed.points(path) for path in paths]
         try:
             return cls(framed, kind.fit(np.concatenate(points), margin=margin, **options))
         except TypeError as error:
@@ -101,8 +105,7 @@ class Limit:
     @cached_property
     def packed(self) -> Floats:
         """Chart, reach and shape, flat, as `kernels.limits` reads them."""
-        radial = (0, 1, 2) if isinstance(self.chart, RotationVector) else (0, 1)
-        reach = [self.shape.reach(radial), self.shape.reach((2,))]
+        reach = [self.shape.reach(self.chart.winds), self.shape.reach((2,))]
         return np.concatenate([self.chart.packed, reach, self.shape.packed])
 
     def contains(self, rotations: Quats) -> Mask:
@@ -211,8 +214,7 @@ class Limit:
 
     def _multiplicity(self, points: Points) -> Scalars:
         """Return in how many covers the rotation of each member is legal."""
-        radial = (0, 1, 2) if isinstance(self.chart, RotationVector) else (0, 1)
-        if self.shape.reach(radial) < np.pi and self.shape.reach((2,)) < np.pi:
+        if self.shape.reach(self.chart.winds) < np.pi and self.shape.reach((2,)) < np.pi:
             return np.ones(len(points))
         covers = self.covers(self.chart.rotations(points))
         legal = np.sum([self.shape.contains(cover) for cover in covers], axis=0)
@@ -223,18 +225,24 @@ class Limit:
         return {"chart": self.chart.to_dict(), "shape": self.shape.to_dict()}
 
 
-def chart_named(
-    chart: str | type[Chart], reference: Quats, axis: Vectors | None
-) -> RotationVector | SwingTwist:
+def chart_named(chart: str | type[Chart], reference: Quats, axis: Vectors | None) -> AnyChart:
     """Return the chart of this name or class, about `reference`."""
     kind = CHARTS.get(chart) if isinstance(chart, str) else chart
-    if kind is SwingTwist:
-        return SwingTwist(reference) if axis is None else SwingTwist(reference, axis)
-    if kind is RotationVector and axis is None:
-        return RotationVector(reference)
-    if kind is RotationVector:
-        raise ValueError(f"the chart {RotationVector.name} has no axis, got {axis!r}")
+    for known in CHARTS.values():
+        if known is not kind:
+            continue
+        if axis is None:
+            return known(reference)
+        if issubclass(known, (SwingTwist, DirectionTwist)):
+            return known(reference, axis)
+        raise ValueError(f"the chart {known.name} has no axis, got {axis!r}")
     raise ValueError(f"chart must be one of {', '.join(CHARTS)}, got {chart!r}")
+
+
+def chart_for(shape: str, chart: str | None) -> str:
+    """Return `chart`; where none is given, swing-twist, or what the shape works in."""
+    charts = shape_named(shape).charts
+    return chart or (SwingTwist.name if SwingTwist.name in charts else charts[0])
 
 
 def shape_named(shape: str | type[Shape]) -> type[Shape]:
@@ -245,13 +253,20 @@ def shape_named(shape: str | type[Shape]) -> type[Shape]:
     return kind
 
 
-def unrolled(chart: RotationVector | SwingTwist, path: Quats) -> Points:
+def unrolled(chart: AnyChart, path: Quats) -> Points:
     """Return the points of a path in time, in the cover where it is nearest to the reference."""
     points = chart.unroll(path)
     if np.abs(points).max(initial=0.0) > TURN:
         return chart.points(path)  # a joint that goes round and round is free to turn
     candidates = chart.shifts(points, 1)
     return min(candidates, key=lambda shifted: float(np.square(shifted).sum()))
+
+
+def _check_chart(shape: type[Shape], chart: AnyChart) -> None:
+    if chart.name not in shape.charts:
+        raise ValueError(
+            f"a {shape.name} works in {' or '.join(shape.charts)}, got the chart {chart.name}"
+        )
 
 
 def _as_floats(rotations: Quats) -> Quats:

@@ -16,7 +16,7 @@ from .arrays import Floats, Ints, Mask, Quats, Scalars, tolerance
 from .clip import Clip
 from .fitting import Recipe, Sample
 from .learning import Progress, learn
-from .limit import Limit
+from .limit import Limit, chart_for
 from .matching import match
 from .paths import TRANSITION, first_exit, project_path
 from .report import Report
@@ -47,7 +47,7 @@ class LimitModel:
         cls,
         clips: Sequence[Clip],
         shape: str = "kdop",
-        chart: str = "swing-twist",
+        chart: str | None = None,
         *,
         margin: float = 0.05,
         reject: float | None = None,
@@ -63,6 +63,7 @@ class LimitModel:
     ) -> Self:
         """Return limits learned from `clips`, for all joints but the roots unless `joints` says.
 
+        The chart is "swing-twist" where the shape works in it, unless another is given.
         Every frame is inside, `margin` radians deep, but for capture flips and at most a share
         `trim` of frames that no other performer confirms or that stand alone. `reject` widens the
         margin of each joint until at most that share of held-out frames is outside. `reference` is
@@ -73,7 +74,7 @@ class LimitModel:
         """
         learned = learn(
             clips,
-            Recipe(shape, chart, margin, reject, trim, options),
+            Recipe(shape, chart_for(shape, chart), margin, reject, trim, options),
             reference=reference,
             performers=performers,
             joints=joints,

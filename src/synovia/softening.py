@@ -1,7 +1,7 @@
 """Softening: a limit that is approached instead of hit. The four verbs stay hard.
 
-Both kinds are continuous and monotone, move nothing past where it came from, and, the shape being
-convex, move no two points apart. `Beyond` moves a point d outside to g(d) outside, with g rising,
+Both kinds move nothing past where it came from, and are continuous, monotone and move no two points
+apart where the shape is convex. `Beyond` moves a point d outside to g(d) outside, with g rising,
 concave and never above d; `Inside` takes means of projections, each of which has all of that.
 """
 
@@ -11,15 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .arrays import Points, Scalars
+from .arrays import Points
 from .shapes import Shape
 
 NESTED = 16  # regions to take the mean over
-
-
-def _moved(points: Points, nearest: Points, softened: Scalars, distance: Scalars) -> Points:
-    share = np.divide(softened, distance, out=np.zeros_like(distance), where=distance > 0.0)
-    return nearest + (points - nearest) * share[..., None]
 
 
 def _check_radius(radius: float) -> None:
@@ -45,9 +40,10 @@ class Beyond:
     def soften(self, shape: Shape, points: Points) -> Points:
         """Return the points moved towards `shape`; members stay."""
         nearest = shape.project(points)
-        distance = np.linalg.norm(points - nearest, axis=-1)
+        distance = np.linalg.norm(shape.moves(nearest, points), axis=-1)
         softened = np.minimum(self.radius * np.tanh(self.falloff * distance), distance)
-        return _moved(points, nearest, softened, distance)
+        share = np.divide(softened, distance, out=np.zeros_like(distance), where=distance > 0.0)
+        return shape.toward(nearest, points, share)
 
 
 @dataclass(frozen=True)
@@ -66,11 +62,11 @@ class Inside:
 
     def soften(self, shape: Shape, points: Points) -> Points:
         """Return the points moved into `shape`."""
-        points = np.asarray(points)
-        moves = np.zeros_like(points)
-        for r in self.radius * (np.arange(NESTED) + 0.5) / NESTED:
-            moves += shape.shrink(r).project(points) - points
-        return points + moves / NESTED
+        mean = shape.shrink(0.5 * self.radius / NESTED).project(points)
+        for k in range(1, NESTED):
+            nearest = shape.shrink(self.radius * (k + 0.5) / NESTED).project(points)
+            mean = shape.toward(mean, nearest, np.full(mean.shape[:-1], 1.0 / (k + 1)))
+        return shape.project(mean)  # as it is, but for shapes that are not convex
 
 
 Softening = Beyond | Inside

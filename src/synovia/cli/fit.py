@@ -61,8 +61,7 @@ DROPPED = ("flips", "unconfirmed", "isolated")
     "-c",
     "--chart",
     type=click.Choice(list(CHARTS)),
-    default="swing-twist",
-    show_default=True,
+    show_default="swing-twist, or what the shape needs",
     help="What coordinates it is drawn in.",
 )
 @click.option(
@@ -132,7 +131,7 @@ def fit(
     clips: tuple[str, ...],
     output: Path,
     shape: str,
-    chart: str,
+    chart: str | None,
     options: tuple[str, ...],
     reference: str,
     margin_deg: float | None,

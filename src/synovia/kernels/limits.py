@@ -1,6 +1,6 @@
 """Limits on rotations: quaternion → chart → shape → quaternion, block by block.
 
-A packed limit is a stretch of one flat float64 buffer: see `HEADER`. A packed model is many of
+A packed limit is a stretch of one flat float64 buffer: see `covers`. A packed model is many of
 them in one buffer, with the offset of each, so one compiled loop serves joints of every kind.
 """
 
@@ -8,24 +8,33 @@ from __future__ import annotations
 
 import numpy as np
 
+from .covers import (
+    AXIS,
+    BACK_LEFT,
+    BACK_RIGHT,
+    CHART,
+    DIRECTION_TWIST,
+    INTO_LEFT,
+    INTO_RIGHT,
+    REACH,
+    REACH_TWIST,
+    ROTATION_VECTOR,
+    SWING_TWIST,
+    nearest,
+)
+from .directions import aim, point
+from .euler import from_angles, to_angles
 from .jit import kernel
 from .rotation import (
     BLOCK,
     DISTANCE,
     FAR,
-    FLAG,
     LANES,
     OFF_UNIT,
-    PX,
-    PY,
-    PZ,
     QW,
     QX,
     QY,
     QZ,
-    X,
-    Y,
-    Z,
     exp,
     exp_far,
     join,
@@ -38,147 +47,47 @@ from .rotation import (
     turn_out,
     turn_right,
 )
-from .shapes import HERE, shape
-
-ROTATION_VECTOR, SWING_TWIST = 0, 1
-
-# Where things stand in a packed limit.
-CHART = 0
-INTO_LEFT, INTO_RIGHT = 1, 5  # chart's quaternion = left · rotation · right
-BACK_LEFT, BACK_RIGHT = 9, 13  # and back again
-REACH, REACH_TWIST = 17, 18  # no member is farther from the chart's origin (swing and twist apart)
-HEADER = 19  # the shape follows
-
-TURN = 2.0 * np.pi
+from .shapes import HERE
 
 
 @kernel
 def enter(p, o, block, n):
     """Turn the quaternions into the chart's frame, and write their points."""
-    if int(p[o + CHART]) == ROTATION_VECTOR:
+    chart = int(p[o + CHART])
+    if chart == ROTATION_VECTOR:
         turn_in_and_log(p, o + INTO_LEFT, block, n)
-    else:
-        turn_in(p, o + INTO_LEFT, block, n)
+        return
+    turn_in(p, o + INTO_LEFT, block, n)
+    if chart == SWING_TWIST:
         turn_right(p, o + INTO_RIGHT, block, n)
         split(block, n)
+    elif chart == DIRECTION_TWIST:
+        aim(p, o + AXIS, block, n)
+    else:
+        to_angles(block, n)
 
 
 @kernel
 def leave(p, o, tolerance, block, n):
     """Write the quaternions to go out: of the projected points, or what came in if inside."""
+    chart = int(p[o + CHART])
     near = p[o + REACH] ** 2 <= FAR and p[o + REACH_TWIST] ** 2 <= FAR
-    if int(p[o + CHART]) == ROTATION_VECTOR:
+    if chart == ROTATION_VECTOR:
         if near:
             exp(block, n)
         else:
             exp_far(block, n)
-    else:
+    elif chart == SWING_TWIST:
         if near:
             join(block, n)
         else:
             join_far(block, n)
         turn_right(p, o + BACK_RIGHT, block, n)
-    turn_out(p, o + BACK_LEFT, tolerance, block, n)
-
-
-@kernel
-def wound(radius, turns):
-    """Return the size of an angle of size `radius` <= π in its cover number `turns`.
-
-    Covers 1, 3, … lie on the other side, at 2π − radius, 4π − radius, …
-    """
-    if turns % 2 == 1:
-        return (turns + 1) * np.pi - radius
-    return turns * np.pi + radius
-
-
-@kernel
-def another_cover_may_be_nearer(p, o, settled, block, n):
-    """Flag the lanes that could have a nearer member in a cover but the first, and count them.
-
-    Lanes at a distance of at most `settled` need none.
-    """
-    real = block.dtype.type
-    zero, one, done = real(0.0), real(1.0), real(settled)
-    spare_swing, spare_twist = real(TURN - p[o + REACH]), real(TURN - p[o + REACH_TWIST])
-    hits = 0
-    if int(p[o + CHART]) == ROTATION_VECTOR:
-        for i in range(n):
-            x, y, z = block[X + i], block[Y + i], block[Z + i]
-            distance = block[DISTANCE + i]
-            spare = max(spare_swing - distance, zero)
-            near = x * x + y * y + z * z >= spare * spare
-            block[FLAG + i] = one if near & (distance > done) else zero
+    elif chart == DIRECTION_TWIST:
+        point(p, o + AXIS, block, n)
     else:
-        for i in range(n):
-            x, y, z = block[X + i], block[Y + i], block[Z + i]
-            distance = block[DISTANCE + i]
-            spare = max(spare_swing - distance, zero)
-            near = (x * x + y * y >= spare * spare) | (abs(z) >= spare_twist - distance)
-            block[FLAG + i] = one if near & (distance > done) else zero
-    for i in range(n):
-        hits += 1 if block[FLAG + i] > zero else 0
-    return hits
-
-
-@kernel
-def try_cover(p, o, swings, twists, block, other, lanes, n):
-    """Take what is nearer in the given cover; return how many lanes had to be looked at."""
-    reach, reach_twist = p[o + REACH], p[o + REACH_TWIST]
-    flat = int(p[o + CHART]) == SWING_TWIST
-    count = np.int64(0)
-    for i in range(n):
-        if block[FLAG + i] == 0.0:
-            continue
-        x, y, z = block[X + i], block[Y + i], block[Z + i]
-        radius = np.sqrt(x * x + y * y + (0.0 if flat else z * z))
-        size = wound(radius, swings)
-        bound = size - reach
-        if flat:
-            bound = max(bound, wound(abs(z), twists) - reach_twist)
-        if not bound < block[DISTANCE + i]:
-            continue
-        # At the origin every direction is a cover's: x stands for all.
-        scale = size / radius if radius > 0.0 else 0.0
-        scale = -scale if swings % 2 == 1 else scale
-        other[X + count] = scale * x if radius > 0.0 else size
-        other[Y + count] = scale * y
-        if flat:
-            side = 1.0 if (z >= 0.0) == (twists % 2 == 0) else -1.0
-            other[Z + count] = side * wound(abs(z), twists)
-        else:
-            other[Z + count] = scale * z
-        lanes[count] = i
-        count += 1
-    if count > 0:
-        shape(p, o + HEADER, other, count)
-        for k in range(count):
-            i = lanes[k]
-            if other[DISTANCE + k] < block[DISTANCE + i]:
-                block[DISTANCE + i] = other[DISTANCE + k]
-                block[PX + i] = other[PX + k]
-                block[PY + i] = other[PY + k]
-                block[PZ + i] = other[PZ + k]
-    return count
-
-
-@kernel
-def nearest(p, o, settled, block, other, lanes, n):
-    """Write the nearest member over all covers, and its distance, unless that is `settled`.
-
-    A cover of size r is at least r − reach away, and sizes grow by at least π a cover, so few
-    lanes are looked at twice and the search ends.
-    """
-    shape(p, o + HEADER, block, n)
-    if another_cover_may_be_nearer(p, o, settled, block, n) == 0:
-        return
-    both = int(p[o + CHART]) == SWING_TWIST
-    for turns in range(1, 1000):
-        looked = 0
-        for twists in range(turns + 1 if both else 1):
-            looked += try_cover(p, o, turns - twists, twists, block, other, lanes, n)
-        if looked == 0:
-            break
+        from_angles(block, n)
+    turn_out(p, o + BACK_LEFT, tolerance, block, n)
 
 
 @kernel
@@ -260,35 +169,3 @@ def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
                 out[at + 3] = block[QZ + i]
                 distances[start + i, k] = block[DISTANCE + i]
     return off_unit(block)
-
-
-@kernel
-def follow(points, chart, out):
-    """Write, for each of the (n, 3) points in time, its cover nearest to the one before.
-
-    The covers of a rotation vector lie 2π apart on the line through it and the origin; those of
-    a swing and a twist likewise, each by itself. The first point stays as it is.
-    """
-    flat = chart == SWING_TWIST
-    px, py, pz = points[0, 0], points[0, 1], points[0, 2]
-    for i in range(points.shape[0]):
-        x, y, z = points[i, 0], points[i, 1], points[i, 2]
-        if flat:
-            z += TURN * np.rint((pz - z) / TURN)
-        square = x * x + y * y + (0.0 if flat else z * z)
-        radius = np.sqrt(square)
-        if radius > 1e-12:
-            dot = x * px + y * py + (0.0 if flat else z * pz)
-            turns = np.rint((dot / radius - radius) / TURN)
-            scale = 1.0 + turns * TURN / radius
-            x, y = scale * x, scale * y
-            z = z if flat else scale * z
-        else:
-            # Every direction is a cover's: take the one of the point before.
-            size = np.sqrt(px * px + py * py + (0.0 if flat else pz * pz))
-            turns = np.rint(size / TURN)
-            scale = turns * TURN / size if turns > 0.0 else 0.0
-            x, y = scale * px, scale * py
-            z = z if flat else scale * pz
-        out[i, 0], out[i, 1], out[i, 2] = x, y, z
-        px, py, pz = x, y, z

@@ -32,8 +32,9 @@ W0, X0, Y0, Z0 = 7 * LANES, 8 * LANES, 9 * LANES, 10 * LANES
 QW, QX, QY, QZ = 11 * LANES, 12 * LANES, 13 * LANES, 14 * LANES
 OFF_UNIT = 15 * LANES  # sum of squared errors of the length, a lane
 FLAG = 16 * LANES  # whether another cover has to be looked at
-SCRATCH = 17 * LANES  # for the shapes
-BLOCK = 25 * LANES
+T, PT = 17 * LANES, 18 * LANES  # the twist beside a direction, and its projection
+SCRATCH = 19 * LANES  # for the shapes
+BLOCK = 27 * LANES
 
 FAR = (2.5 * math.pi) ** 2  # |vector|² beyond which `exp` leaves its polynomials
 

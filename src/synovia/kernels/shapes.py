@@ -1,6 +1,7 @@
 """Shapes in blocks: the nearest member of each point, and the signed distance to it.
 
-Each function reads the points at X, Y, Z and writes projections at PX, PY, PZ and DISTANCE.
+Each function reads the points at X, Y, Z and writes projections at PX, PY, PZ and DISTANCE;
+those of directions read the twist at T, and write PT.
 `p` is a flat buffer of parameters in which a shape's own begin at `o`: its kind, then what its
 `packed` method wrote.
 """
@@ -11,7 +12,7 @@ import numpy as np
 
 from .jit import kernel
 from .polytope import FARTHEST, nearest_in_polytope
-from .rotation import BLOCK, DISTANCE, LANES, PX, PY, PZ, SCRATCH, X, Y, Z
+from .rotation import BLOCK, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
 
 BOX, ELLIPSOID, KDOP, PRODUCT = 0, 1, 2, 3
 HERE = np.int64(0)  # not a literal 0, for which numba would compile all it is passed to once more
@@ -203,11 +204,13 @@ def shape(p, o, block, n):
             wide[X + i] = block[X + i]
             wide[Y + i] = block[Y + i]
             wide[Z + i] = block[Z + i]
+            wide[T + i] = block[T + i]
         in_double(p, o, wide, n)
         for i in range(n):
             block[PX + i] = wide[PX + i]
             block[PY + i] = wide[PY + i]
             block[PZ + i] = wide[PZ + i]
+            block[PT + i] = wide[PT + i]
             block[DISTANCE + i] = wide[DISTANCE + i]
 
 
@@ -228,3 +231,24 @@ def project_points(points, p, out, distances):
             out[first + 3 * i] = block[PX + i]
             out[first + 3 * i + 1] = block[PY + i]
             out[first + 3 * i + 2] = block[PZ + i]
+
+
+@kernel
+def project_directions(points, p, out, distances):
+    """As `project_points`, for flat directions and twists (x, y, z, twist, x, …)."""
+    block = np.empty(BLOCK)
+    for start in range(0, distances.shape[0], LANES):
+        n = min(LANES, distances.shape[0] - start)
+        first = 4 * start
+        for i in range(n):
+            block[X + i] = points[first + 4 * i]
+            block[Y + i] = points[first + 4 * i + 1]
+            block[Z + i] = points[first + 4 * i + 2]
+            block[T + i] = points[first + 4 * i + 3]
+        in_double(p, HERE, block, n)
+        for i in range(n):
+            distances[start + i] = block[DISTANCE + i]
+            out[first + 4 * i] = block[PX + i]
+            out[first + 4 * i + 1] = block[PY + i]
+            out[first + 4 * i + 2] = block[PZ + i]
+            out[first + 4 * i + 3] = block[PT + i]

@@ -1,16 +1,27 @@
 """Shapes: closed regions of a chart. `SHAPES` is the one registry."""
 
 from .box import Box
-from .convex import Convex, Surface
+from .convex import Convex
+from .directional import Directional
 from .ellipsoid import Ellipsoid
 from .kdop import KDop
 from .product import Product
-
-SHAPES: dict[str, type[Box] | type[Ellipsoid] | type[KDop] | type[Product]] = {
-    shape.name: shape for shape in (Box, Ellipsoid, KDop, Product)
-}
-"""Every shape by its name."""
+from .region import Region, Surface
 
 Shape = Box | Ellipsoid | KDop | Product
 
-__all__ = ["SHAPES", "Box", "Convex", "Ellipsoid", "KDop", "Product", "Shape", "Surface"]
+SHAPES: dict[str, type[Shape]] = {shape.name: shape for shape in (Box, Ellipsoid, KDop, Product)}
+"""Every shape by its name."""
+
+__all__ = [
+    "SHAPES",
+    "Box",
+    "Convex",
+    "Directional",
+    "Ellipsoid",
+    "KDop",
+    "Product",
+    "Region",
+    "Shape",
+    "Surface",
+]

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from ..arrays import Floats, Ints, Points, Scalars
-from .convex import Surface
+from .region import Surface
 
 THIN = 1e-9  # extents up to this, in radians, count as none
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..arrays import Floats, Points, own, rows
 from .box import axes_along
-from .convex import check_margin, sample_points
 from .hull import corners_of
 from .polytope import Polytope
+from .region import check_margin, sample_points
 
 MOST_AXES = 64  # corners are looked for at every meeting of three planes: some 300,000
 FACES = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]

@@ -9,8 +9,9 @@ from typing import Self
 import numpy as np
 
 from ..arrays import Floats, Points
-from .convex import Convex, Surface
+from .convex import Convex
 from .hull import measure_of, scatter_in, surface_of
+from .region import Surface
 
 
 class Polytope(Convex):

@@ -10,10 +10,11 @@ import numpy as np
 
 from ..arrays import Floats, Points
 from .box import Box
-from .convex import Convex, Surface, check_margin, sample_points
+from .convex import Convex
 from .ellipsoid import Ellipsoid
 from .hull import THIN
 from .kdop import KDop
+from .region import Surface, check_margin, sample_points
 
 SWINGS: dict[str, type[Box] | type[Ellipsoid] | type[KDop]] = {
     shape.name: shape for shape in (Box, Ellipsoid, KDop)

@@ -1,53 +1,20 @@
-"""Charts: rotations as points, and back. A chart holds the reference, and owns the metric.
+"""RotationVector and SwingTwist: rotations as points of a vector space.
 
 A rotation has many points: whole turns more or less change nothing. These are its covers.
-`points` gives the one nearest to the origin, `covers` gives them all, `unroll` follows a path.
+`points` gives the one nearest to the origin, `shifts` gives them all, `unroll` follows a path.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from . import kernels, quat
-from .arrays import Points, Quats, Scalars, Vectors, own, rows, unit_quats
-
-TURN = 2.0 * np.pi
-
-
-class Chart(Protocol):
-    """What every chart can do; points are (..., 3), in radians."""
-
-    name: ClassVar[str]
-    reference: Quats
-
-    @property
-    def packed(self) -> list[float]:
-        """The chart's part of a packed limit: kind, then the quaternions in and back."""
-
-    def points(self, rotations: Quats) -> Points:
-        """Return the point of each rotation that is nearest to the reference."""
-
-    def rotations(self, points: Points) -> Quats:
-        """Return the rotation of each point, as a unit quaternion."""
-
-    def shifts(self, points: Points, turns: int) -> list[Points]:
-        """Return the rotations in every cover up to `turns` whole turns away, this one first."""
-
-    def unroll(self, rotations: Quats) -> Points:
-        """Return a path (frames, 3) that follows rotations in time across whole turns."""
-
-    def density(self, points: Points) -> Scalars:
-        """Return the share of all rotations per unit of the chart's volume."""
-
-    def stretch(self, points: Points) -> Scalars:
-        """Return how much longer, at most, a short path is in the chart than its true angle."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the chart's fields, with its name as `type`."""
+from .. import kernels, quat
+from ..arrays import Points, Quats, Scalars, Vectors, own, rows, unit_quats
+from .chart import TURN, unit_axis
 
 
 def wind(vectors: Points, turns: int) -> Points:
@@ -72,6 +39,8 @@ class RotationVector:
     reference: Quats = field(default_factory=lambda: quat.IDENTITY)
 
     name: ClassVar[str] = "rotation-vector"
+    dimension: ClassVar[int] = 3
+    winds: ClassVar[tuple[int, ...]] = (0, 1, 2)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reference", unit_quats("reference", self.reference))
@@ -125,16 +94,13 @@ class SwingTwist:
     axis: Vectors = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
 
     name: ClassVar[str] = "swing-twist"
+    dimension: ClassVar[int] = 3
+    winds: ClassVar[tuple[int, ...]] = (0, 1)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reference", unit_quats("reference", self.reference))
         own(self, reference=(4,), axis=(3,))
-        length = float(np.linalg.norm(self.axis))
-        if not length > 1e-12:
-            raise ValueError(f"SwingTwist.axis must not be zero, got {self.axis.tolist()}")
-        if abs(length - 1.0) > 1e-15:
-            object.__setattr__(self, "axis", self.axis / length)
-            own(self, axis=(3,))
+        object.__setattr__(self, "axis", unit_axis(self.axis, "SwingTwist.axis"))
 
     @cached_property
     def frame(self) -> Quats:
@@ -195,11 +161,5 @@ def _followed(points: Points, kind: int) -> Points:
     path = np.ascontiguousarray(rows("rotations", points, 3), dtype=np.float64)
     out = np.empty_like(path)
     if len(path):
-        kernels.limits.follow(path, kind, out)
+        kernels.covers.follow(path, kind, out)
     return out
-
-
-CHARTS: dict[str, type[RotationVector] | type[SwingTwist]] = {
-    chart.name: chart for chart in (RotationVector, SwingTwist)
-}
-"""Every chart by its name: the one registry."""

@@ -1,0 +1,28 @@
+"""Charts: rotations as points, and back. A chart holds the reference, and owns the metric.
+
+`CHARTS` is the one registry.
+"""
+
+from .chart import TURN, Chart
+from .directions import DirectionTwist
+from .euler import EulerZYZ
+from .vectors import RotationVector, SwingTwist, wind
+
+AnyChart = RotationVector | SwingTwist | DirectionTwist | EulerZYZ
+
+CHARTS: dict[str, type[AnyChart]] = {
+    chart.name: chart for chart in (RotationVector, SwingTwist, DirectionTwist, EulerZYZ)
+}
+"""Every chart by its name."""
+
+__all__ = [
+    "CHARTS",
+    "TURN",
+    "AnyChart",
+    "Chart",
+    "DirectionTwist",
+    "EulerZYZ",
+    "RotationVector",
+    "SwingTwist",
+    "wind",
+]

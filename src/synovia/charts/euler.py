@@ -1,0 +1,90 @@
+"""EulerZYZ: rotations as three angles, away from where those are singular."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Points, Quats, Scalars, own, rows, unit_quats
+from .chart import TURN
+
+SIDEWAYS = quat.exp(np.array([0.0, 0.5 * np.pi, 0.0]))
+
+
+@dataclass(frozen=True, eq=False)
+class EulerZYZ:
+    """Angles (φ, ψ, θ) with y(π/2) · reference⁻¹ · q = z(φ) · y(ψ) · z(θ).
+
+    φ and θ are from −π to π and wrap, ψ is from 0 to π. At the ends of ψ only φ + θ or φ − θ
+    counts; the reference lies as far from them as it can, at (0, π/2, 0).
+    """
+
+    reference: Quats = field(default_factory=lambda: quat.IDENTITY)
+
+    name: ClassVar[str] = "euler"
+    dimension: ClassVar[int] = 3
+    winds: ClassVar[tuple[int, ...]] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reference", unit_quats("reference", self.reference))
+        own(self, reference=(4,))
+
+    @classmethod
+    def raw(cls) -> Self:
+        """Return the chart of the plain angles of q = z(φ) · y(ψ) · z(θ)."""
+        return cls(SIDEWAYS)
+
+    @property
+    def packed(self) -> list[float]:
+        back = quat.mul(self.reference, quat.inverse(SIDEWAYS))
+        one = quat.IDENTITY
+        return [3.0, *quat.inverse(back), *one, *back, *one]
+
+    def points(self, rotations: Quats) -> Points:
+        local = quat.mul(quat.mul(SIDEWAYS, quat.inverse(self.reference)), rotations)
+        w, x, y, z = np.moveaxis(local, -1, 0)
+        plus, minus = np.arctan2(z, w), np.arctan2(-x, y)
+        psi = 2.0 * np.arctan2(np.hypot(x, y), np.hypot(w, z))
+        plus = np.where(np.hypot(w, z) > 0.0, plus, 0.0)
+        minus = np.where(np.hypot(x, y) > 0.0, minus, 0.0)
+        return np.stack([_wrapped(plus + minus), psi, _wrapped(plus - minus)], axis=-1)
+
+    def rotations(self, points: Points) -> Quats:
+        half = 0.5 * points
+        plus, minus = half[..., 0] + half[..., 2], half[..., 0] - half[..., 2]
+        c, s = np.cos(half[..., 1]), np.sin(half[..., 1])
+        parts = [c * np.cos(plus), -s * np.sin(minus), s * np.cos(minus), c * np.sin(plus)]
+        back = quat.mul(self.reference, quat.inverse(SIDEWAYS))
+        return quat.mul(back, np.stack(parts, axis=-1))
+
+    def shifts(self, points: Points, turns: int) -> list[Points]:
+        # Shapes in this chart take φ and θ and their whole turns for the same.
+        return [points]
+
+    def unroll(self, rotations: Quats) -> Points:
+        points = rows("rotations", self.points(rotations), 3)
+        points[..., 0] = np.unwrap(points[..., 0])
+        points[..., 2] = np.unwrap(points[..., 2])
+        return points
+
+    def density(self, points: Points) -> Scalars:
+        return np.asarray(np.abs(np.sin(points[..., 1])) / (8.0 * np.pi**2))
+
+    def stretch(self, points: Points) -> Scalars:
+        # |ω|² = φ'² + θ'² + 2 φ'θ' cos ψ + ψ'², and its least eigenvalue is 1 − |cos ψ|.
+        return np.asarray(1.0 / np.sqrt(np.maximum(1.0 - np.abs(np.cos(points[..., 1])), 1e-18)))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.name, "reference": self.reference}
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Self:
+        """Return the chart that `to_dict` wrote."""
+        return cls(**fields)
+
+
+def _wrapped(angles: Scalars) -> Scalars:
+    return np.asarray(angles - TURN * np.rint(angles / TURN))

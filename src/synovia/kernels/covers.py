@@ -1,0 +1,173 @@
+"""Covers: whole turns more or less change no rotation, so the nearest member may be in another.
+
+A packed limit is a stretch of one flat float64 buffer: where things stand in it is here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .jit import kernel
+from .rotation import DISTANCE, FLAG, LANES, PX, PY, PZ, SCRATCH, X, Y, Z
+from .shapes import shape
+
+ROTATION_VECTOR, SWING_TWIST, DIRECTION_TWIST, EULER = 0, 1, 2, 3
+
+# Where things stand in a packed limit.
+CHART = 0
+INTO_LEFT, INTO_RIGHT = 1, 5  # chart's quaternion = left · rotation · right
+BACK_LEFT, BACK_RIGHT = 9, 13  # and back again
+AXIS = 5  # in place of the right one: the bone's axis, for directions
+REACH, REACH_TWIST = 17, 18  # no member is farther from the chart's origin (swing and twist apart)
+HEADER = 19  # the shape follows
+
+TURN = 2.0 * np.pi
+
+
+@kernel
+def wound(radius, turns):
+    """Return the size of an angle of size `radius` <= π in its cover number `turns`.
+
+    Covers 1, 3, … lie on the other side, at 2π − radius, 4π − radius, …
+    """
+    if turns % 2 == 1:
+        return (turns + 1) * np.pi - radius
+    return turns * np.pi + radius
+
+
+@kernel
+def any_flag(block):
+    """Tell whether a lane is flagged: halves are added up, as vectors, down to eight lanes."""
+    for i in range(LANES // 2):
+        block[SCRATCH + i] = block[FLAG + i] + block[FLAG + LANES // 2 + i]
+    half = LANES // 4
+    while half >= 8:
+        for i in range(half):
+            block[SCRATCH + i] += block[SCRATCH + half + i]
+        half //= 2
+    total = block[SCRATCH]
+    for i in range(1, 8):
+        total += block[SCRATCH + i]
+    return total > 0.0
+
+
+@kernel
+def another_cover_may_be_nearer(p, o, settled, block, n):
+    """Flag the lanes that could have a nearer member in a cover but the first; tell if any has.
+
+    Lanes at a distance of at most `settled` need none.
+    """
+    real = block.dtype.type
+    zero, one, done = real(0.0), real(1.0), real(settled)
+    spare_swing, spare_twist = real(TURN - p[o + REACH]), real(TURN - p[o + REACH_TWIST])
+    if int(p[o + CHART]) == ROTATION_VECTOR:
+        for i in range(n):
+            x, y, z = block[X + i], block[Y + i], block[Z + i]
+            distance = block[DISTANCE + i]
+            spare = max(spare_swing - distance, zero)
+            near = x * x + y * y + z * z >= spare * spare
+            block[FLAG + i] = one if near & (distance > done) else zero
+    else:
+        for i in range(n):
+            x, y, z = block[X + i], block[Y + i], block[Z + i]
+            distance = block[DISTANCE + i]
+            spare = max(spare_swing - distance, zero)
+            near = (x * x + y * y >= spare * spare) | (abs(z) >= spare_twist - distance)
+            block[FLAG + i] = one if near & (distance > done) else zero
+    for i in range(n, LANES):
+        block[FLAG + i] = zero
+    return any_flag(block)
+
+
+@kernel
+def try_cover(p, o, swings, twists, block, other, lanes, n):
+    """Take what is nearer in the given cover; return how many lanes had to be looked at."""
+    reach, reach_twist = p[o + REACH], p[o + REACH_TWIST]
+    flat = int(p[o + CHART]) == SWING_TWIST
+    count = np.int64(0)
+    for i in range(n):
+        if block[FLAG + i] == 0.0:
+            continue
+        x, y, z = block[X + i], block[Y + i], block[Z + i]
+        radius = np.sqrt(x * x + y * y + (0.0 if flat else z * z))
+        size = wound(radius, swings)
+        bound = size - reach
+        if flat:
+            bound = max(bound, wound(abs(z), twists) - reach_twist)
+        if not bound < block[DISTANCE + i]:
+            continue
+        # At the origin every direction is a cover's: x stands for all.
+        scale = size / radius if radius > 0.0 else 0.0
+        scale = -scale if swings % 2 == 1 else scale
+        other[X + count] = scale * x if radius > 0.0 else size
+        other[Y + count] = scale * y
+        if flat:
+            side = 1.0 if (z >= 0.0) == (twists % 2 == 0) else -1.0
+            other[Z + count] = side * wound(abs(z), twists)
+        else:
+            other[Z + count] = scale * z
+        lanes[count] = i
+        count += 1
+    if count > 0:
+        shape(p, o + HEADER, other, count)
+        for k in range(count):
+            i = lanes[k]
+            if other[DISTANCE + k] < block[DISTANCE + i]:
+                block[DISTANCE + i] = other[DISTANCE + k]
+                block[PX + i] = other[PX + k]
+                block[PY + i] = other[PY + k]
+                block[PZ + i] = other[PZ + k]
+    return count
+
+
+@kernel
+def nearest(p, o, settled, block, other, lanes, n):
+    """Write the nearest member over all covers, and its distance, unless that is `settled`.
+
+    A cover of size r is at least r − reach away, and sizes grow by at least π a cover, so few
+    lanes are looked at twice and the search ends.
+    """
+    shape(p, o + HEADER, block, n)
+    if int(p[o + CHART]) >= DIRECTION_TWIST:  # these charts have one point for each rotation
+        return
+    if not another_cover_may_be_nearer(p, o, settled, block, n):
+        return
+    both = int(p[o + CHART]) == SWING_TWIST
+    for turns in range(1, 1000):
+        looked = 0
+        for twists in range(turns + 1 if both else 1):
+            looked += try_cover(p, o, turns - twists, twists, block, other, lanes, n)
+        if looked == 0:
+            break
+
+
+@kernel
+def follow(points, chart, out):
+    """Write, for each of the (n, 3) points in time, its cover nearest to the one before.
+
+    The covers of a rotation vector lie 2π apart on the line through it and the origin; those of
+    a swing and a twist likewise, each by itself. The first point stays as it is.
+    """
+    flat = chart == SWING_TWIST
+    px, py, pz = points[0, 0], points[0, 1], points[0, 2]
+    for i in range(points.shape[0]):
+        x, y, z = points[i, 0], points[i, 1], points[i, 2]
+        if flat:
+            z += TURN * np.rint((pz - z) / TURN)
+        square = x * x + y * y + (0.0 if flat else z * z)
+        radius = np.sqrt(square)
+        if radius > 1e-12:
+            dot = x * px + y * py + (0.0 if flat else z * pz)
+            turns = np.rint((dot / radius - radius) / TURN)
+            scale = 1.0 + turns * TURN / radius
+            x, y = scale * x, scale * y
+            z = z if flat else scale * z
+        else:
+            # Every direction is a cover's: take the one of the point before.
+            size = np.sqrt(px * px + py * py + (0.0 if flat else pz * pz))
+            turns = np.rint(size / TURN)
+            scale = turns * TURN / size if turns > 0.0 else 0.0
+            x, y = scale * px, scale * py
+            z = z if flat else scale * pz
+        out[i, 0], out[i, 1], out[i, 2] = x, y, z
+        px, py, pz = x, y, z

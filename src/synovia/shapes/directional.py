@@ -1,0 +1,87 @@
+"""What shapes of directions and twists share: points are a unit direction and a twist beside it.
+
+The metric is the great circle, then the twist: a move is as long as √(angle² + twist²). A twist
+and its whole turns are the same; an interval of twists may pass ±π, and one of 2π is free.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from .. import kernels
+from ..arrays import Floats, Mask, Points, Scalars, Vectors, rows
+from .region import Region
+
+TURN = 2.0 * np.pi
+OFF_UNIT = 1e-3  # how far a direction's length may be off 1
+
+
+class Directional(Region):
+    """A closed region of directions (3 numbers), each with an interval of twists."""
+
+    charts: ClassVar[tuple[str, ...]] = ("direction-twist",)
+
+    @property
+    def dimension(self) -> int:
+        return 4
+
+    @abstractmethod
+    def contains_direction(self, directions: Vectors) -> Mask:
+        """Tell which unit directions (..., 3) are legal with some twist."""
+
+    @abstractmethod
+    def twist_range(self, directions: Vectors) -> Floats:
+        """Return the least and greatest twist (..., 2), in radians, at legal directions."""
+
+    def reach(self, columns: tuple[int, ...]) -> float:
+        # Directions and twists have no covers that a reach could spare.
+        return np.pi
+
+    def moves(self, start: Points, end: Points) -> Points:
+        """Return the tangent from `start` along the great circle to `end`, and the twist's turn."""
+        tangent = _tangent(start[..., :3], end[..., :3])
+        turn = end[..., 3:] - start[..., 3:]
+        return np.concatenate([tangent, turn - TURN * np.rint(turn / TURN)], axis=-1)
+
+    def toward(self, start: Points, end: Points, share: Scalars) -> Points:
+        move = self.moves(start, end) * np.asarray(share)[..., None]
+        angle = np.linalg.norm(move[..., :3], axis=-1, keepdims=True)
+        direction = np.cos(angle) * start[..., :3] + np.sinc(angle / np.pi) * move[..., :3]
+        direction /= np.linalg.norm(direction, axis=-1, keepdims=True)
+        direction = np.where(angle > 0.0, direction, start[..., :3])
+        return np.concatenate([direction, start[..., 3:] + move[..., 3:]], axis=-1)
+
+    def _checked(self, points: Points) -> Points:
+        points = rows("points", points, 4)
+        length = np.linalg.norm(points[..., :3], axis=-1, keepdims=True)
+        off = np.abs(length - 1.0)
+        if off.max(initial=0.0) > OFF_UNIT:
+            where = np.unravel_index(int(off.argmax()), off.shape)
+            raise ValueError(
+                f"directions must be unit to within {OFF_UNIT}, got length {length[where]:.6g} "
+                f"at {[int(i) for i in where[:-1]]}"
+            )
+        return points
+
+    def _nearest(self, points: Points) -> tuple[Points, Scalars]:
+        flat = np.ascontiguousarray(points, dtype=np.float64)
+        out, distance = np.empty_like(flat), np.empty(points.shape[:-1])
+        kernels.shapes.project_directions(flat.ravel(), self.packed, out.ravel(), distance.ravel())
+        return out, distance
+
+
+def _tangent(start: Vectors, end: Vectors) -> Vectors:
+    """Return vectors across `start`, as long as the angle to `end` and pointing there."""
+    across = end - np.sum(start * end, axis=-1, keepdims=True) * start
+    size = np.linalg.norm(across, axis=-1, keepdims=True)
+    angle = angle_between(start, end)[..., None]
+    return np.asarray(across * np.divide(angle, size, out=np.zeros_like(size), where=size > 0.0))
+
+
+def angle_between(a: Vectors, b: Vectors) -> Scalars:
+    """Return the angle between unit vectors (..., 3), in radians, accurate at 0 and at π."""
+    apart, together = np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1)
+    return np.asarray(2.0 * np.arctan2(apart, together))
