@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from . import kernels, quat
@@ -14,8 +12,7 @@ from .softening import Softening
 TRANSITION = 0.25
 """Seconds over which a path goes to the other side of its limit, where it has to."""
 EDGE = 0.5 * TOLERANCE  # so that what is found is a member, rounding or not
-BENT = 1e-3  # radians; a step that bends more than this off its chord is halved
-LONGEST = 0.1  # radians; the first step that `first_exit` tries
+FINEST = 3e-5  # radians; the shortest step of `first_exit`
 SWITCH, CHANGED = 1e9, 1e12  # first no legal frame changes, then few switches, then the least moves
 
 
@@ -105,79 +102,15 @@ def _transitions(points: Points, held: Mask, half: int) -> list[tuple[int, int, 
 def first_exit(limit: Limit, previous: Quats, proposed: Quats) -> Scalars:
     """Return the largest t in [0, 1] with the turn from previous to proposed legal before it.
 
-    The turn is the shortest one; 0 where `previous` is not legal. Nothing is skipped: between two
-    members of a convex region their chord is legal, as deep as the shallower of them, and a step
-    is taken only where the path bends less than that depth away from its chord, else in chords
-    that bend less than the tolerance. Steps that leave the limit are halved until the rest is
-    straight; there the boundary is found.
+    The turn is the shortest one; 0 where `previous` is not legal. Every step stays within the
+    depth that is proven, or is `FINEST` radians long: in that, nothing bends out of a convex
+    region by more than the tolerance, and of others only a gap narrower than that is passed.
     """
     start, end = np.broadcast_arrays(
         unit_quats("previous", previous), unit_quats("proposed", proposed)
     )
     shape = start.shape[:-1]
     start, end = start.reshape(-1, 4).astype(np.float64), end.reshape(-1, 4).astype(np.float64)
-    angle = np.maximum(quat.angle_between(start, end), 1e-300)
-    reached, blocked = np.zeros(len(start)), np.full(len(start), np.inf)
-    step = np.full(len(start), LONGEST)
-    rows = np.flatnonzero(limit.contains(start))
-    while len(rows):
-        turn = Turn(limit, start[rows], end[rows])
-        behind = reached[rows]
-        here = limit.nearest_cover(turn.at(behind))
-        stretch = limit.chart.stretch(here)
-        shortest = np.sqrt(8.0 * EDGE) / (2.0 * stretch * angle[rows])
-        length = np.clip(step[rows] / angle[rows], shortest, 0.25 / (stretch * angle[rows]))
-        ahead = np.minimum(np.minimum(behind + length, 0.5 * (behind + blocked[rows])), 1.0)
-        middle, there = turn.beside(here, 0.5 * (behind + ahead)), turn.beside(here, ahead)
-        bend = np.linalg.norm(middle - 0.5 * (here + there), axis=-1)
-        shallower = np.maximum(limit.shape.distance(here), limit.shape.distance(there))
-        legal = shallower <= EDGE
-        # The bend at the middle is nearly the largest: half as much again is safe.
-        straight = (1.5 * bend + shallower <= EDGE) | (ahead - behind <= shortest)
-        passed = legal & straight
-        reached[rows[passed]] = ahead[passed]
-        blocked[rows[~legal]] = ahead[~legal]
-        for k in np.flatnonzero(legal & ~straight & (bend <= BENT)):
-            # As many chords as it takes for none to bend more than the edge.
-            chords = int(np.ceil(np.sqrt(1.5 * bend[k] / EDGE)))
-            stops = np.linspace(behind[k], ahead[k], chords + 1)
-            on = limit.distance(quat.slerp(start[rows[k]], end[rows[k]], stops)) <= EDGE
-            first = len(on) if on.all() else max(int(on.argmin()), 1)
-            reached[rows[k]], passed[k] = stops[first - 1], first == len(on)
-            blocked[rows[k]] = blocked[rows[k]] if passed[k] else stops[first]
-        step[rows] *= np.where(passed, 2.0, 0.5)
-        open_ = (reached[rows] < 1.0) & (blocked[rows] - reached[rows] > shortest)
-        rows = rows[open_]
-    stopped = np.flatnonzero(np.isfinite(blocked))
-    turn = Turn(limit, start[stopped], end[stopped])
-    reached[stopped] = turn.boundary(reached[stopped], blocked[stopped])
+    angle, reached = quat.angle_between(start, end), np.empty(len(start))
+    kernels.exits.first_exit(start.ravel(), end.ravel(), angle, limit.packed, EDGE, FINEST, reached)
     return reached.reshape(shape)
-
-
-@dataclass(frozen=True, eq=False)
-class Turn:
-    """The shortest turns from `start` to `end`, seen through a limit's chart."""
-
-    limit: Limit
-    start: Quats
-    end: Quats
-
-    def at(self, t: Scalars) -> Quats:
-        """Return the rotations a share `t` of the way."""
-        return quat.slerp(self.start, self.end, t)
-
-    def beside(self, points: Points, t: Scalars) -> Points:
-        """Return the points a share `t` of the way, in the cover nearest to `points`."""
-        covers = np.stack(self.limit.covers(self.at(t)))
-        nearest = np.linalg.norm(covers - points, axis=-1).argmin(axis=0)
-        return np.asarray(np.take_along_axis(covers, nearest[None, :, None], axis=0)[0])
-
-    def boundary(self, legal: Scalars, illegal: Scalars) -> Scalars:
-        """Return where short, hence straight, stretches from legal to illegal leave the limit."""
-        points = self.limit.nearest_cover(self.at(legal))
-        for _ in range(40):
-            middle = 0.5 * (legal + illegal)
-            inside = self.limit.shape.distance(self.beside(points, middle)) <= EDGE
-            legal = np.where(inside, middle, legal)
-            illegal = np.where(inside, illegal, middle)
-        return legal

@@ -1,0 +1,114 @@
+"""Where turns leave a limit, by steps that the depth inside proves safe.
+
+Lanes go on side by side, each at its own pace; a lane that is done is dropped.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .covers import AXIS, CHART, DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST, nearest
+from .jit import kernel
+from .limits import enter
+from .rotation import BLOCK, DISTANCE, LANES, PX, PY, PZ, W0, X, Y, Z
+from .shapes import HERE
+
+HALVINGS = 45  # of a last step: down to rounding
+
+
+@kernel
+def stretch_within(p, block, i, angle):
+    """Return how much longer a path within `angle` of lane i is in the chart than its angle."""
+    chart = int(p[CHART])
+    x, y, z = block[PX + i], block[PY + i], block[PZ + i]
+    if chart == ROTATION_VECTOR:
+        half = 0.5 * (np.sqrt(x * x + y * y + z * z) + angle)
+        return half / max(np.sin(half), 1e-9) if half < np.pi else 1e9
+    if chart in (SWING_TWIST, DIRECTION_TWIST):
+        if chart == SWING_TWIST:
+            swing = np.sqrt(x * x + y * y)
+        else:
+            x, y, z = block[X + i] + p[AXIS], block[Y + i] + p[AXIS + 1], block[Z + i] + p[AXIS + 2]
+            swing = 2.0 * np.arccos(min(0.5 * np.sqrt(x * x + y * y + z * z), 1.0))
+        swing = min(swing + angle, np.pi)
+        twist = 1.0 / max(np.cos(0.5 * swing), 1e-9)
+        direction = swing / max(np.sin(swing), 1e-9) if chart == SWING_TWIST else 1.0
+        return np.sqrt(max(direction, 1.0) ** 2 + twist * twist)
+    cosine = np.cos(max(0.5 * np.pi - abs(y - 0.5 * np.pi) - angle, 0.0))
+    return 1.0 / np.sqrt(max(1.0 - cosine, 1e-18))
+
+
+@kernel
+def place(start, end, angle, t, lane, block, i):
+    """Write the rotation a share `t` of the way from start to end of `lane` as lane i."""
+    first = 4 * lane
+    dot = 0.0
+    for k in range(4):
+        dot += start[first + k] * end[first + k]
+    sign = 1.0 if dot >= 0.0 else -1.0
+    half = 0.5 * angle
+    if half < 1e-9:
+        a, b = 1.0 - t, t
+    else:
+        a, b = np.sin((1.0 - t) * half) / np.sin(half), np.sin(t * half) / np.sin(half)
+    square = 0.0
+    for k in range(4):
+        value = a * start[first + k] + sign * b * end[first + k]
+        square += value * value
+        block[W0 + k * LANES + i] = value
+    for k in range(4):
+        block[W0 + k * LANES + i] /= np.sqrt(square)
+
+
+@kernel
+def first_exit(start, end, angles, p, edge, finest, reached):
+    """Write the largest t in [0, 1] with the turn from start to end legal before it.
+
+    A lane that is `depth` inside goes on by the angle that stays within it, and by `finest` at
+    least; where such a step ends outside, its boundary is found by halving.
+    """
+    block, other = np.zeros(BLOCK), np.empty(BLOCK)
+    lanes = np.empty(LANES, np.int64)
+    turn_of = np.empty(LANES, np.int64)
+    behind, ahead, halvings = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.int64)
+    count, begun, active = reached.shape[0], 0, 0
+    while begun < count or active > 0:
+        while active < LANES and begun < count:
+            turn_of[active], behind[active], ahead[active] = begun, -1.0, 0.0
+            halvings[active] = 0
+            active += 1
+            begun += 1
+        for i in range(active):
+            place(start, end, angles[turn_of[i]], ahead[i], turn_of[i], block, i)
+        enter(p, HERE, block, active)
+        nearest(p, HERE, -np.inf, block, other, lanes, active)
+        kept = 0
+        for i in range(active):
+            turn, last, here = turn_of[i], behind[i], ahead[i]
+            legal = block[DISTANCE + i] <= edge
+            angle, halved, done = angles[turn], halvings[i], False
+            if halved > 0 or not legal:  # the boundary is between the last and here
+                if legal:
+                    last = here
+                elif halved == 0 and last < 0.0:
+                    last, done = 0.0, True  # not legal from the start
+                high = reached[turn] if halved > 0 and legal else here
+                reached[turn] = high  # while a lane halves, its upper end waits here
+                halved += 1
+                here = 0.5 * (last + high)
+                done = done or halved > HALVINGS
+            elif here >= 1.0:
+                last, done = 1.0, True
+            else:
+                depth = max(-block[DISTANCE + i], 0.0)
+                step = depth / stretch_within(p, block, i, 0.0)
+                step = depth / stretch_within(p, block, i, step)
+                last = here
+                here = min(here + max(step, finest) / max(angle, 1e-300), 1.0)
+            if done:
+                reached[turn] = last
+            else:
+                turn_of[kept], behind[kept], ahead[kept] = turn, last, here
+                halvings[kept] = halved
+                kept += 1
+        active = kept
