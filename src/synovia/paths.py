@@ -7,12 +7,14 @@ import numpy as np
 from . import kernels, quat
 from .arrays import TOLERANCE, Ints, Mask, Points, Quats, Scalars, tolerance, unit_quats
 from .limit import Limit
+from .shapes import Convex
 from .softening import Softening
 
 TRANSITION = 0.25
 """Seconds over which a path goes to the other side of its limit, where it has to."""
 EDGE = 0.5 * TOLERANCE  # so that what is found is a member, rounding or not
 FINEST = 3e-5  # radians; the shortest step of `first_exit`
+JUMP = 0.05  # radians; a step longer than twice the path's own by this is a jump
 SWITCH, CHANGED = 1e9, 1e12  # first no legal frame changes, then few switches, then the least moves
 
 
@@ -28,8 +30,9 @@ def project_path(
 
     Legal frames come back as they are. The nearest legal rotation of each frame by itself would
     jump where another side of the limit becomes nearer; here a path keeps to the cover by which
-    it enters and leaves the limit, so in the chart no step grows. Where it leaves by one side and
-    comes back by another, the change of sides is spread over `transition` seconds.
+    it enters and leaves the limit, so in the chart of a convex shape no step grows. Where it leaves
+    by one side and comes back by another, the change of sides is spread over `transition` seconds;
+    so are the jumps of shapes that are not convex, as far as there is a legal way between.
     """
     rotations = unit_quats("rotations", rotations)
     if not 0.0 <= transition < np.inf:
@@ -45,15 +48,22 @@ def project_path(
 
     points = covers[chosen, np.arange(len(chosen))]
     held = legal[chosen, np.arange(len(chosen))]
-    projected = _clamped(limit, points, softening)
-    for first, at, last in _transitions(points, held, round(0.5 * transition / frame_time)):
+    projected: Points = _clamped(limit, points, softening)
+    convex = isinstance(limit.shape, Convex)  # then what lies between two members is legal
+    half = round(0.5 * transition / frame_time)
+    switches = np.flatnonzero(np.linalg.norm(np.diff(points, axis=0), axis=-1) > np.pi) + 1
+    if len(limit.chart.winds) == 0:
+        switches = switches[:0]  # one cover is all there is
+    for first, at, last in _transitions(switches, held, half):
         ahead = _followed(points[at - 1], covers[:, at:last])
         back = _followed(points[at], covers[:, first:at][:, ::-1])[::-1]
         one = _clamped(limit, np.concatenate([points[first:at], ahead]), softening)
         other = _clamped(limit, np.concatenate([back, points[at:last]]), softening)
-        share = np.arange(1, last - first + 1) / (last - first + 1)
-        share = (share * share * (3.0 - 2.0 * share))[:, None]
-        projected[first:last] = one + share * (other - one)  # legal too, for the shape is convex
+        share = _eased(np.linspace(0.0, 1.0, last - first + 2)[1:-1])
+        between = limit.shape.toward(one, other, share)
+        projected[first:last] = between if convex else _clamped(limit, between, softening)
+    if not convex:
+        projected = _without_jumps(limit, points, projected, held, half)
 
     unchanged = (projected == points).all(axis=-1) & held
     out = limit.chart.rotations(projected)
@@ -77,19 +87,52 @@ def _followed(point: Points, covers: Points) -> Points:
     return path
 
 
-def _transitions(points: Points, held: Mask, half: int) -> list[tuple[int, int, int]]:
+def _eased(share: Scalars) -> Scalars:
+    return share * share * (3.0 - 2.0 * share)
+
+
+def _without_jumps(
+    limit: Limit,
+    points: Points,
+    projected: Points,
+    held: Mask,
+    half: int,
+) -> Points:
+    """Return the projected path with its jumps spread over `half` frames on either side.
+
+    A jump is a step much longer than the path's own. Between its ends the path goes the shortest
+    way, clamped; where that would jump as far, the jump stays.
+    """
+    shape = limit.shape
+
+    def steps(path: Points) -> Scalars:
+        return np.asarray(np.linalg.norm(shape.moves(path[:-1], path[1:]), axis=-1))
+
+    jumps = np.flatnonzero(steps(projected) > JUMP + 2.0 * steps(points)) + 1
+    for first, _, last in _transitions(jumps, held, half):
+        before, after = max(first - 1, 0), min(last, len(points) - 1)
+        share = _eased(np.linspace(0.0, 1.0, after - before + 1))
+        ends = np.broadcast_to(
+            projected[[before, after]][:, None], (2, len(share), shape.dimension)
+        )
+        spread = _clamped(limit, shape.toward(ends[0], ends[1], share), None)
+        spread[0], spread[-1] = projected[before], projected[after]
+        if steps(spread).max() < steps(projected[before : after + 1]).max():
+            projected[before : after + 1] = spread
+    return projected
+
+
+def _transitions(switches: Ints, held: Mask, half: int) -> list[tuple[int, int, int]]:
     """Return the frames (first, change, last + 1) over which to change sides, none of them legal.
 
-    Sides are changed where a step in the chart is more than π; `half` frames before and after
-    take part, as far as the limit is not met and the next change leaves room.
+    `half` frames before and after each switch take part, as far as the limit is not met and the
+    next switch leaves room.
     """
-    steps = np.linalg.norm(np.diff(points, axis=0), axis=-1)
-    switches: Ints = np.flatnonzero(steps > np.pi) + 1
     spans = []
     for number, at in enumerate(switches.tolist()):
         before, after = held[:at], held[at:]
         first = max(at - half, at - int(np.argmax(before[::-1])) if before.any() else 0)
-        last = min(at + half, at + int(np.argmax(after)) if after.any() else len(points))
+        last = min(at + half, at + int(np.argmax(after)) if after.any() else len(held))
         if number > 0:
             first = max(first, (int(switches[number - 1]) + at) // 2)
         if number + 1 < len(switches):
