@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from .arrays import Ints, Quats, Vectors
-from .charts import DirectionTwist, SwingTwist
 from .clip import Clip
-from .limit import Limit
+from .limit import Limit, has_axis
 from .sampling import SHARE, Take, Trimmed, flips, thin, trim
 
 WIDEST = np.radians(90.0)
@@ -141,7 +140,7 @@ def _limit_of(
         recipe.chart,
         margin=margin,
         reference=reference,
-        axis=axis if recipe.chart in (SwingTwist.name, DirectionTwist.name) else None,
+        axis=axis if has_axis(recipe.chart) else None,
         **recipe.options,
     )
 

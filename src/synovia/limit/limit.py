@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from . import kernels, quat
-from .arrays import (
+from .. import kernels, quat
+from ..arrays import (
     Floats,
     Mask,
     Points,
@@ -23,9 +23,13 @@ from .arrays import (
     unit_quats,
     unit_rounding,
 )
-from .charts import CHARTS, TURN, AnyChart, Chart, DirectionTwist, SwingTwist
-from .shapes import SHAPES, Directional, Shape
-from .softening import Softening
+from ..charts import TURN, AnyChart, Chart, DirectionTwist, SwingTwist
+from ..shapes import Directional, Shape
+from ..softening import Softening
+from .names import chart_named, check_chart, shape_named
+
+if TYPE_CHECKING:
+    from .conversion import Conversion
 
 FARTHEST = 5.0 * TURN  # how far a region may reach; beyond one turn it only repeats itself
 BATCH = 4096  # rotations; fewer are not worth a second thread
@@ -39,7 +43,7 @@ class Limit:
     shape: Shape
 
     def __post_init__(self) -> None:
-        _check_chart(type(self.shape), self.chart)
+        check_chart(type(self.shape), self.chart)
         if self.shape.dimension != self.chart.dimension:
             raise ValueError(f"a limit needs a shape of space, got one of {self.shape.dimension}-D")
         if not self.shape.reach((0, 1, 2)) <= FARTHEST:
@@ -93,7 +97,7 @@ class Limit:
             reference = quat.mean(np.concatenate(paths))
         kind = shape_named(shape)
         framed = chart_named(kind.charts[0] if chart is None else chart, reference, axis)
-        _check_chart(kind, framed)
+        check_chart(kind, framed)
         points = [unrolled(framed, path) if in_time else framed.points(path) for path in paths]
         try:
             return cls(framed, kind.fit(np.concatenate(points), margin=margin, **options))
@@ -220,37 +224,26 @@ class Limit:
         legal = np.sum([self.shape.contains(cover) for cover in covers], axis=0)
         return np.asarray(np.maximum(legal, 1.0))
 
+    def to(
+        self,
+        shape: str | type[Shape],
+        chart: str | None = None,
+        *,
+        axis: Vectors | None = None,
+        **options: Any,
+    ) -> Conversion:
+        """Return this limit as nearly as another family can, with the share gained and lost.
+
+        The chart stays, if the shape works in it, unless one is given; `axis` is the bone's, for
+        a chart that needs one where this has none. Further options go to the shape's fit.
+        """
+        from .conversion import convert
+
+        return convert(self, shape, chart, axis, options)
+
     def to_dict(self) -> dict[str, Any]:
         """Return chart and shape by name, with their fields."""
         return {"chart": self.chart.to_dict(), "shape": self.shape.to_dict()}
-
-
-def chart_named(chart: str | type[Chart], reference: Quats, axis: Vectors | None) -> AnyChart:
-    """Return the chart of this name or class, about `reference`."""
-    kind = CHARTS.get(chart) if isinstance(chart, str) else chart
-    for known in CHARTS.values():
-        if known is not kind:
-            continue
-        if axis is None:
-            return known(reference)
-        if issubclass(known, (SwingTwist, DirectionTwist)):
-            return known(reference, axis)
-        raise ValueError(f"the chart {known.name} has no axis, got {axis!r}")
-    raise ValueError(f"chart must be one of {', '.join(CHARTS)}, got {chart!r}")
-
-
-def chart_for(shape: str, chart: str | None) -> str:
-    """Return `chart`; where none is given, swing-twist, or what the shape works in."""
-    charts = shape_named(shape).charts
-    return chart or (SwingTwist.name if SwingTwist.name in charts else charts[0])
-
-
-def shape_named(shape: str | type[Shape]) -> type[Shape]:
-    """Return the class of the shape of this name; a class is passed through."""
-    kind = SHAPES.get(shape) if isinstance(shape, str) else shape
-    if kind is None or kind not in SHAPES.values():
-        raise ValueError(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}")
-    return kind
 
 
 def unrolled(chart: AnyChart, path: Quats) -> Points:
@@ -260,13 +253,6 @@ def unrolled(chart: AnyChart, path: Quats) -> Points:
         return chart.points(path)  # a joint that goes round and round is free to turn
     candidates = chart.shifts(points, 1)
     return min(candidates, key=lambda shifted: float(np.square(shifted).sum()))
-
-
-def _check_chart(shape: type[Shape], chart: AnyChart) -> None:
-    if chart.name not in shape.charts:
-        raise ValueError(
-            f"a {shape.name} works in {' or '.join(shape.charts)}, got the chart {chart.name}"
-        )
 
 
 def _as_floats(rotations: Quats) -> Quats:

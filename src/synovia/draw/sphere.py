@@ -1,0 +1,163 @@
+"""Draw a limit on the unit sphere: where the bone may point, coloured by how far it may twist."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Quats, Scalars, Vectors
+from ..charts import DirectionTwist
+from ..limit import Limit
+from ..shapes import Directional
+from .style import INK, LINE, MUTED, PAPER, quiet
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
+ILLEGAL = "#eef1f3"
+TWIST = ("#1a9850", "#91cf60", "#fee08b", "#fc8d59", "#d73027")
+"""From a narrow range of twist to a wide one."""
+TWISTS = 72  # twists that are tried at a direction, where the shape does not tell its range
+PIXELS = 420  # across the sphere
+
+
+def draw_spheres(figure: Figure, box: tuple[float, float, float, float], limit: Limit) -> None:
+    """Draw the sphere into `box` of the figure twice, seen from the front and from behind.
+
+    The front is where the bone's mean legal direction points; `box` is (left, bottom, width,
+    height) in shares of the figure.
+    """
+    chart = directions_of(limit)
+    front = _middle(limit, chart)
+    left, bottom, width, height = box
+    views = {"front": front, "from behind": -front}
+    images = {name: _image(limit, chart, view) for name, view in views.items()}
+    widest = np.nanmax([np.nanmax(image, initial=0.0) for image in images.values()])
+    narrowest = np.nanmin([np.nanmin(image, initial=360.0) for image in images.values()])
+    span = (narrowest, max(widest, narrowest + 1.0))
+    for number, (name, view) in enumerate(views.items()):
+        axes = figure.add_axes(
+            (left + 0.5 * width * number, bottom + 0.12 * height, 0.48 * width, 0.86 * height)
+        )
+        _draw_view(axes, images[name], span)
+        _draw_marks(axes, limit, chart, view)
+        axes.set_xlabel(name, color=MUTED, size=11)
+    scale = figure.add_axes((left + 0.2 * width, bottom, 0.6 * width, 0.025 * height))
+    scale.imshow(np.linspace(0.0, 1.0, 256)[None], cmap=twist_colours(), aspect="auto")
+    scale.set_yticks([])
+    scale.set_xticks([0, 255], [f"{span[0]:.0f}°", f"{span[1]:.0f}°"])
+    scale.set_title("range of twist", size=11, color=MUTED, pad=4)
+    quiet(scale)
+
+
+def twist_colours() -> Colormap:
+    """Return the colours of narrow to wide ranges of twist; what is illegal is pale."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colours = LinearSegmentedColormap.from_list("twist", TWIST)
+    colours.set_bad(ILLEGAL)
+    return colours
+
+
+def directions_of(limit: Limit) -> DirectionTwist:
+    """Return the chart of directions with the limit's reference, and its axis or else z."""
+    axis = getattr(limit.chart, "axis", np.array([0.0, 0.0, 1.0]))
+    return DirectionTwist(limit.chart.reference, axis)
+
+
+def twist_widths_deg(limit: Limit, chart: DirectionTwist, directions: Vectors) -> Scalars:
+    """Return how far the bone may twist at each direction (n, 3), in degrees; NaN where illegal."""
+    if isinstance(limit.shape, Directional):
+        legal = limit.shape.contains_direction(directions)
+        widths = np.full(len(directions), np.nan)
+        low, high = np.moveaxis(limit.shape.twist_range(directions[legal]), -1, 0)
+        widths[legal] = np.minimum(np.degrees(high - low), 360.0)
+        return widths
+    twists = np.arange(TWISTS) * 2.0 * np.pi / TWISTS
+    swings = quat.mul(chart.reference, quat.between(chart.axis, directions))
+    turns = quat.exp(twists[:, None] * chart.axis)
+    legal = limit.contains(quat.mul(swings[:, None], turns)).mean(axis=1)
+    return np.where(legal > 0.0, 360.0 * legal, np.nan)
+
+
+def _middle(limit: Limit, chart: DirectionTwist) -> Vectors:
+    """Return the mean direction of legal rotations."""
+    samples = limit.sample(500, np.random.default_rng(0))
+    mean = chart.points(samples)[:, :3].mean(axis=0)
+    length = float(np.linalg.norm(mean))
+    return mean / length if length > 1e-6 else chart.axis
+
+
+def _view_frame(view: Vectors) -> Vectors:
+    """Return right, up and towards the watcher as rows."""
+    up = np.array([0.0, 1.0, 0.0]) if abs(view[1]) < 0.9 else np.array([0.0, 0.0, 1.0])
+    right = np.cross(up, view)
+    right /= np.linalg.norm(right)
+    return np.stack([right, np.cross(view, right), view])
+
+
+def _image(limit: Limit, chart: DirectionTwist, view: Vectors) -> Any:
+    """Return the range of twist at each pixel of the hemisphere, in degrees; NaN where illegal."""
+    along = (np.arange(PIXELS) + 0.5) / PIXELS * 2.0 - 1.0
+    x, y = np.meshgrid(along, along)
+    square = x * x + y * y
+    seen = square < 1.0
+    depth = np.sqrt(1.0 - square[seen])
+    directions = np.stack([x[seen], y[seen], depth], axis=-1) @ _view_frame(view)
+    image = np.full(square.shape, np.nan)
+    image[seen] = twist_widths_deg(limit, chart, directions)
+    return image
+
+
+def _draw_view(axes: Axes, image: Any, span: tuple[float, float]) -> None:
+    from matplotlib.patches import Circle
+
+    ball = Circle((0.0, 0.0), 1.0, facecolor=ILLEGAL, edgecolor=LINE, lw=1.2, zorder=0)
+    axes.add_patch(ball)
+    picture = axes.imshow(
+        image,
+        extent=(-1.0, 1.0, -1.0, 1.0),
+        origin="lower",
+        cmap=twist_colours(),
+        clim=span,
+        interpolation="bilinear",
+        zorder=1,
+    )
+    picture.set_clip_path(ball)
+    axes.contour(
+        *[(np.arange(PIXELS) + 0.5) / PIXELS * 2.0 - 1.0] * 2,
+        np.isfinite(image).astype(float),
+        levels=[0.5],
+        colors=[INK],
+        linewidths=1.0,
+        zorder=2,
+    )
+    axes.set(xlim=(-1.03, 1.03), ylim=(-1.03, 1.03), aspect="equal", xticks=[], yticks=[])
+    quiet(axes)
+
+
+def _draw_marks(axes: Axes, limit: Limit, chart: DirectionTwist, view: Vectors) -> None:
+    """Mark the reference's direction, and lines every 30° around it."""
+    frame = _view_frame(view)
+    around = np.linspace(0.0, 2.0 * np.pi, 361)
+    basis = _view_frame(chart.axis)
+    for polar in np.radians(np.arange(30.0, 180.0, 30.0)):
+        ring = np.stack([np.cos(around), np.sin(around), np.zeros_like(around)], axis=-1)
+        ring = np.sin(polar) * (ring @ basis) + np.cos(polar) * chart.axis
+        x, y, depth = frame @ ring.T
+        x = np.where(depth > 0.0, x, np.nan)
+        axes.plot(x, y, color=MUTED, lw=0.5, alpha=0.5)
+    x, y, depth = frame @ chart.axis
+    if depth > 0.0:
+        axes.plot(x, y, "+", color=INK, ms=9, mew=1.6)
+
+
+def draw_samples(axes: Axes, chart: DirectionTwist, samples: Quats, view: Vectors) -> None:
+    """Draw where the bone pointed in `samples`, on the side that is seen."""
+    x, y, depth = _view_frame(view) @ chart.points(samples)[:, :3].T
+    seen = depth > 0.0
+    axes.scatter(x[seen], y[seen], s=3.0, color=INK, alpha=0.35, lw=0, edgecolor=PAPER)
