@@ -1,5 +1,6 @@
 """Pictures, with matplotlib, which is imported when something is drawn."""
 
+from .joint import draw_joint, draw_joints, samples_of
 from .limit import draw_limit, draw_region
 from .overview import draw_overview
 from .saving import save_figure
@@ -7,10 +8,13 @@ from .skeleton import draw_skeleton
 from .violation import draw_violation
 
 __all__ = [
+    "draw_joint",
+    "draw_joints",
     "draw_limit",
     "draw_overview",
     "draw_region",
     "draw_skeleton",
     "draw_violation",
+    "samples_of",
     "save_figure",
 ]

@@ -1,4 +1,4 @@
-"""Draw a limit: its region in the chart's space, with what was observed."""
+"""Draw a limit: its region in space, with what was observed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Mask, Points, Quats
-from ..charts import SwingTwist
+from ..charts import RotationVector, SwingTwist
 from ..limit import Limit
 from ..shapes import Surface
 from .style import INK, LINE, MUTED, REGION, new_figure
@@ -23,7 +23,11 @@ CREASE = np.radians(2.0)
 
 
 def draw_limit(limit: Limit, samples: Quats | None = None, *, title: str = "") -> Figure:
-    """Return a picture of the region, in degrees of its chart, with `samples` (n, 4) inside."""
+    """Return a picture of the region, in degrees, with `samples` (n, 4) inside.
+
+    Regions of vectors are drawn in their chart, those of directions or Euler angles as rotation
+    vectors.
+    """
     figure = new_figure(900, 800)
     axes: Any = figure.add_axes((0.04, 0.04, 0.9, 0.86), projection="3d")
     draw_region(axes, limit, samples)
@@ -49,7 +53,7 @@ def draw_region(
 
     axes.computed_zorder = False
     axes.view_init(elev=ELEVATION_DEG, azim=AZIMUTH_DEG)
-    surface = limit.shape.surface(3)
+    surface = _in_space(limit, limit.shape.surface(3))
     degrees = np.degrees(surface.vertices)
     triangles = surface.triangles.astype(int)
     near = _normals(surface) @ _toward_watcher() > 0.0
@@ -69,14 +73,31 @@ def draw_region(
             lines.set_zorder(zorder)
             axes.add_collection3d(lines)
     if samples is not None and len(samples):
-        points = np.degrees(limit.nearest_cover(samples))
+        points = np.degrees(_placed(limit, samples))
         axes.scatter(*points.T, s=5.0, color=INK, alpha=0.45, lw=0, depthshade=False, zorder=2)
     shown = [degrees]
     for color, path in (paths or {}).items():
-        points = _broken(np.degrees(limit.nearest_cover(path)))
+        points = _broken(np.degrees(_placed(limit, path)))
         axes.plot(*points.T, color=color, lw=2.6, zorder=5, solid_capstyle="round")
         shown.append(points[~np.isnan(points[:, 0])])
     _dress(axes, limit, np.concatenate(shown))
+
+
+def _in_space(limit: Limit, surface: Surface) -> Surface:
+    """Return the boundary as it is drawn, without triangles torn apart at half a turn."""
+    if limit.chart.winds:
+        return surface
+    vectors = _placed(limit, limit.chart.rotations(surface.vertices))
+    corners = vectors[surface.triangles.astype(int)]
+    torn = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1) > np.pi
+    return Surface(vectors, surface.triangles[~torn])
+
+
+def _placed(limit: Limit, rotations: Quats) -> Points:
+    """Return where rotations are drawn: in the limit's chart, or as rotation vectors."""
+    if limit.chart.winds:
+        return limit.nearest_cover(rotations)
+    return RotationVector(limit.chart.reference).points(rotations)
 
 
 def _broken(points: Points) -> Points:

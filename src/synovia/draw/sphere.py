@@ -11,7 +11,7 @@ from ..arrays import Quats, Scalars, Vectors
 from ..charts import DirectionTwist
 from ..limit import Limit
 from ..shapes import Directional
-from .style import INK, LINE, MUTED, PAPER, quiet
+from .style import INK, LINE, MUTED, quiet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,37 +21,49 @@ if TYPE_CHECKING:
 ILLEGAL = "#eef1f3"
 TWIST = ("#1a9850", "#91cf60", "#fee08b", "#fc8d59", "#d73027")
 """From a narrow range of twist to a wide one."""
-TWISTS = 72  # twists that are tried at a direction, where the shape does not tell its range
+TWISTS = 120  # twists that are tried at a direction, where the shape does not tell its range
 PIXELS = 420  # across the sphere
 
 
-def draw_spheres(figure: Figure, box: tuple[float, float, float, float], limit: Limit) -> None:
-    """Draw the sphere into `box` of the figure twice, seen from the front and from behind.
+def draw_spheres(
+    figure: Figure,
+    box: tuple[float, float, float, float],
+    limit: Limit,
+    samples: Quats | None = None,
+) -> None:
+    """Draw the sphere into `box` of the figure twice, from the front and from behind.
 
     The front is where the bone's mean legal direction points; `box` is (left, bottom, width,
-    height) in shares of the figure.
+    height) in shares of the figure. `samples` (n, 4) are dots where the bone pointed.
     """
-    chart = directions_of(limit)
-    front = _middle(limit, chart)
+    front = _middle(limit)
     left, bottom, width, height = box
-    views = {"front": front, "from behind": -front}
-    images = {name: _image(limit, chart, view) for name, view in views.items()}
-    widest = np.nanmax([np.nanmax(image, initial=0.0) for image in images.values()])
-    narrowest = np.nanmin([np.nanmin(image, initial=360.0) for image in images.values()])
-    span = (narrowest, max(widest, narrowest + 1.0))
-    for number, (name, view) in enumerate(views.items()):
+    views = {"from the front": front, "from behind": -front}
+    images = [_image(limit, view) for view in views.values()]
+    known = np.concatenate([image[np.isfinite(image)] for image in images])
+    narrow, wide = (known.min(), known.max()) if len(known) else (0.0, 0.0)
+    span = (float(narrow), float(max(wide, narrow + 1.0)))
+    for number, ((name, view), image) in enumerate(zip(views.items(), images, strict=True)):
         axes = figure.add_axes(
-            (left + 0.5 * width * number, bottom + 0.12 * height, 0.48 * width, 0.86 * height)
+            (left + 0.51 * width * number, bottom + 0.17 * height, 0.49 * width, 0.81 * height)
         )
-        _draw_view(axes, images[name], span)
-        _draw_marks(axes, limit, chart, view)
-        axes.set_xlabel(name, color=MUTED, size=11)
-    scale = figure.add_axes((left + 0.2 * width, bottom, 0.6 * width, 0.025 * height))
+        _draw_view(axes, image, span)
+        _draw_marks(axes, limit, view)
+        if samples is not None and len(samples):
+            _draw_samples(axes, limit, samples, view)
+        axes.set_title(name, color=MUTED, size=11, pad=6)
+    scale = figure.add_axes((left + 0.25 * width, bottom + 0.07 * height, 0.5 * width, 0.022))
     scale.imshow(np.linspace(0.0, 1.0, 256)[None], cmap=twist_colours(), aspect="auto")
-    scale.set_yticks([])
-    scale.set_xticks([0, 255], [f"{span[0]:.0f}°", f"{span[1]:.0f}°"])
-    scale.set_title("range of twist", size=11, color=MUTED, pad=4)
+    scale.set(yticks=[], xticks=[0, 255], xticklabels=[f"{edge:.0f}°" for edge in span])
+    scale.set_title("range of twist", size=11, color=MUTED, pad=5)
     quiet(scale)
+
+
+def draw_front(axes: Axes, limit: Limit, span_deg: tuple[float, float]) -> None:
+    """Draw the sphere once, from the front, coloured over the given span of twist."""
+    view = _middle(limit)
+    _draw_view(axes, _image(limit, view), span_deg)
+    _draw_marks(axes, limit, view)
 
 
 def twist_colours() -> Colormap:
@@ -69,7 +81,7 @@ def directions_of(limit: Limit) -> DirectionTwist:
     return DirectionTwist(limit.chart.reference, axis)
 
 
-def twist_widths_deg(limit: Limit, chart: DirectionTwist, directions: Vectors) -> Scalars:
+def twist_widths_deg(limit: Limit, directions: Vectors) -> Scalars:
     """Return how far the bone may twist at each direction (n, 3), in degrees; NaN where illegal."""
     if isinstance(limit.shape, Directional):
         legal = limit.shape.contains_direction(directions)
@@ -77,6 +89,7 @@ def twist_widths_deg(limit: Limit, chart: DirectionTwist, directions: Vectors) -
         low, high = np.moveaxis(limit.shape.twist_range(directions[legal]), -1, 0)
         widths[legal] = np.minimum(np.degrees(high - low), 360.0)
         return widths
+    chart = directions_of(limit)
     twists = np.arange(TWISTS) * 2.0 * np.pi / TWISTS
     swings = quat.mul(chart.reference, quat.between(chart.axis, directions))
     turns = quat.exp(twists[:, None] * chart.axis)
@@ -84,8 +97,9 @@ def twist_widths_deg(limit: Limit, chart: DirectionTwist, directions: Vectors) -
     return np.where(legal > 0.0, 360.0 * legal, np.nan)
 
 
-def _middle(limit: Limit, chart: DirectionTwist) -> Vectors:
+def _middle(limit: Limit) -> Vectors:
     """Return the mean direction of legal rotations."""
+    chart = directions_of(limit)
     samples = limit.sample(500, np.random.default_rng(0))
     mean = chart.points(samples)[:, :3].mean(axis=0)
     length = float(np.linalg.norm(mean))
@@ -100,7 +114,7 @@ def _view_frame(view: Vectors) -> Vectors:
     return np.stack([right, np.cross(view, right), view])
 
 
-def _image(limit: Limit, chart: DirectionTwist, view: Vectors) -> Any:
+def _image(limit: Limit, view: Vectors) -> Any:
     """Return the range of twist at each pixel of the hemisphere, in degrees; NaN where illegal."""
     along = (np.arange(PIXELS) + 0.5) / PIXELS * 2.0 - 1.0
     x, y = np.meshgrid(along, along)
@@ -109,7 +123,7 @@ def _image(limit: Limit, chart: DirectionTwist, view: Vectors) -> Any:
     depth = np.sqrt(1.0 - square[seen])
     directions = np.stack([x[seen], y[seen], depth], axis=-1) @ _view_frame(view)
     image = np.full(square.shape, np.nan)
-    image[seen] = twist_widths_deg(limit, chart, directions)
+    image[seen] = twist_widths_deg(limit, directions)
     return image
 
 
@@ -140,9 +154,9 @@ def _draw_view(axes: Axes, image: Any, span: tuple[float, float]) -> None:
     quiet(axes)
 
 
-def _draw_marks(axes: Axes, limit: Limit, chart: DirectionTwist, view: Vectors) -> None:
+def _draw_marks(axes: Axes, limit: Limit, view: Vectors) -> None:
     """Mark the reference's direction, and lines every 30° around it."""
-    frame = _view_frame(view)
+    frame, chart = _view_frame(view), directions_of(limit)
     around = np.linspace(0.0, 2.0 * np.pi, 361)
     basis = _view_frame(chart.axis)
     for polar in np.radians(np.arange(30.0, 180.0, 30.0)):
@@ -156,8 +170,8 @@ def _draw_marks(axes: Axes, limit: Limit, chart: DirectionTwist, view: Vectors) 
         axes.plot(x, y, "+", color=INK, ms=9, mew=1.6)
 
 
-def draw_samples(axes: Axes, chart: DirectionTwist, samples: Quats, view: Vectors) -> None:
+def _draw_samples(axes: Axes, limit: Limit, samples: Quats, view: Vectors) -> None:
     """Draw where the bone pointed in `samples`, on the side that is seen."""
-    x, y, depth = _view_frame(view) @ chart.points(samples)[:, :3].T
+    x, y, depth = _view_frame(view) @ directions_of(limit).points(samples)[:, :3].T
     seen = depth > 0.0
-    axes.scatter(x[seen], y[seen], s=3.0, color=INK, alpha=0.35, lw=0, edgecolor=PAPER)
+    axes.scatter(x[seen], y[seen], s=4.0, color=INK, alpha=0.4, lw=0, zorder=3)

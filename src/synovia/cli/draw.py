@@ -1,0 +1,65 @@
+"""`synovia draw`: pictures of limits."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import inputs, terminal
+
+if TYPE_CHECKING:
+    from ..model import LimitModel
+
+EXAMPLES = (
+    ("every joint on one sheet", "synovia draw human.limits.json -o joints.png"),
+    (
+        "one joint: where the bone may point and twist, and the region in space",
+        "synovia draw human.limits.json --joint LeftShoulder -o shoulder.png",
+    ),
+)
+
+
+@click.command(cls=terminal.TeachingCommand, examples=EXAMPLES)
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("-j", "--joint", metavar="NAME", help="Draw this joint alone, in detail.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="PICTURE",
+    type=click.Path(path_type=Path),
+    help="Where to write the picture: a name that ends in .png, .svg or .pdf.",
+)
+@terminal.debug_option
+def draw(file: Path, joint: str | None, output: Path) -> None:
+    """Draw the limits in FILE.
+
+    On a sphere, where the bone may point, from green, where it may twist little, to red. What was
+    observed is drawn with it, if the file keeps that (synovia fit --keep-samples).
+    """
+    from ..io import load_limits
+
+    if importlib.util.find_spec("matplotlib") is None:
+        raise click.ClickException(
+            "pictures need matplotlib: pip install 'synovia[draw]' brings it"
+        )
+    inputs.check_place(output)
+    model = load_limits(file)
+    if joint is not None and joint not in model.limits:
+        known = ", ".join(model.limits) or "none"
+        raise click.UsageError(f"--joint must be one of those with a limit ({known}), got {joint}")
+    _save(model, joint, output)
+    click.echo(f"wrote {output}")
+
+
+def _save(model: LimitModel, joint: str | None, output: Path) -> None:
+    from ..draw import draw_joint, draw_joints, samples_of, save_figure
+
+    if joint is None:
+        figure = draw_joints(model)
+    else:
+        figure = draw_joint(model.limits[joint], samples_of(model, joint), title=joint)
+    save_figure(figure, output)

@@ -1,0 +1,66 @@
+"""Draw a joint's limit on one sheet, or all joints of a model on another."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays import Quats
+from ..limit import Limit
+from ..model import LimitModel
+from .limit import draw_region
+from .sphere import draw_front, draw_spheres
+from .style import INK, MUTED, new_figure, spoken
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SHEET_PX = (1600, 780)
+TILE_PX, COLUMNS = 230, 6
+MOST_SAMPLES = 3000
+
+
+def draw_joint(limit: Limit, samples: Quats | None = None, *, title: str = "") -> Figure:
+    """Return a sheet: where the bone may point and how far it may twist, and the region in space.
+
+    `samples` (n, 4) are what was observed; of very many, some are shown.
+    """
+    figure = new_figure(*SHEET_PX)
+    if samples is not None and len(samples) > MOST_SAMPLES:
+        samples = samples[:: math.ceil(len(samples) / MOST_SAMPLES)]
+    figure.text(0.025, 0.925, title, size=19, color=INK, weight="bold")
+    figure.text(0.025, 0.88, told(limit), size=12, color=MUTED)
+    draw_spheres(figure, (0.02, 0.03, 0.56, 0.8), limit, samples)
+    space: Any = figure.add_axes((0.6, 0.05, 0.38, 0.83), projection="3d")
+    draw_region(space, limit, samples)
+    return figure
+
+
+def draw_joints(model: LimitModel) -> Figure:
+    """Return a sheet with a sphere for every joint that has a limit."""
+    rows = math.ceil(len(model.limits) / COLUMNS) or 1
+    columns = min(COLUMNS, max(len(model.limits), 1))
+    figure = new_figure(columns * TILE_PX, rows * (TILE_PX + 46) + 20)
+    for number, (name, limit) in enumerate(model.limits.items()):
+        row, column = divmod(number, columns)
+        axes = figure.add_subplot(rows, columns, row * columns + column + 1)
+        draw_front(axes, limit, (0.0, 180.0))
+        axes.set_title(spoken(name), size=12, color=INK, pad=4)
+        axes.set_xlabel(f"{limit.volume():.1%} of all rotations", size=9, color=MUTED)
+    figure.tight_layout(pad=0.8)
+    return figure
+
+
+def told(limit: Limit) -> str:
+    """Return the family, the chart and the share of all rotations, in words."""
+    share = limit.volume()
+    size = f"{share:.1%} of all rotations" if share >= 1e-3 else "a thin region"
+    return f"{limit.shape.name} in {limit.chart.name}, {size}"
+
+
+def samples_of(model: LimitModel, joint: str) -> Quats | None:
+    """Return what the model keeps of the rotations observed of a joint, if anything."""
+    kept = [sample.rotations for sample in model.samples.get(joint, ())]
+    return np.concatenate(kept) if kept else None
