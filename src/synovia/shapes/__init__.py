@@ -6,11 +6,14 @@ from .directional import Directional
 from .ellipsoid import Ellipsoid
 from .kdop import KDop
 from .product import Product
+from .reach_cone import ReachCone
 from .region import Region, Surface
 
-Shape = Box | Ellipsoid | KDop | Product
+Shape = Box | Ellipsoid | KDop | Product | ReachCone
 
-SHAPES: dict[str, type[Shape]] = {shape.name: shape for shape in (Box, Ellipsoid, KDop, Product)}
+SHAPES: dict[str, type[Shape]] = {
+    shape.name: shape for shape in (Box, Ellipsoid, KDop, Product, ReachCone)
+}
 """Every shape by its name."""
 
 __all__ = [
@@ -21,6 +24,7 @@ __all__ = [
     "Ellipsoid",
     "KDop",
     "Product",
+    "ReachCone",
     "Region",
     "Shape",
     "Surface",
