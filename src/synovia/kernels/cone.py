@@ -11,7 +11,7 @@ import numpy as np
 from .cone_cells import EDGE
 from .euler import angle_of
 from .jit import kernel
-from .rotation import DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
+from .rotation import BLOCK, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
 
 # Where things stand in a packed cone, after its kind.
 SIZE = 0  # how many numbers in all
@@ -74,22 +74,22 @@ def place(p, o, block, n):
 
 
 @kernel
-def slice_of(p, o, x, y, z, bucket):
-    """Return the slice of a direction: the one that its bucket begins in, or soon after."""
-    i = int(p[o + int(p[o + TABLE]) + int(bucket)])
-    at = o + int(p[o + SLICES]) + SLICE * i
-    for _ in range(int(p[o + MOST])):
-        if p[at + 3] * x + p[at + 4] * y + p[at + 5] * z < 0.0:
-            break
-        i += 1
-        at += SLICE
-        if at >= o + int(p[o + EDGES]):
-            i, at = 0, o + int(p[o + SLICES])
-    return i
+def slice_at(p, table, most, first, end, x, y, z, bucket):
+    """Return where the slice of a direction stands: that in which its bucket begins, or later.
+
+    `first` and `end` are where the first slice stands and where the last one ends.
+    """
+    at = first + SLICE * int(p[table + int(bucket)])
+    for _ in range(most):
+        after = at + SLICE
+        after = first if after == end else after
+        beyond = p[at + 3] * x + p[at + 4] * y + p[at + 5] * z >= 0.0
+        at = after if beyond else at
+    return at
 
 
 @kernel
-def limits_at(p, o, at, x, y, z):
+def limits_at(p, at, middle_low, middle_high, x, y, z):
     """Return the height over the edge's plane, and the twist limits, in the slice at `at`.
 
     L = aV + bP + cQ has a, b, c as its edge's height and the heights over the two slice planes,
@@ -100,84 +100,86 @@ def limits_at(p, o, at, x, y, z):
     height = p[at + 6] * x + p[at + 7] * y + p[at + 8] * z
     v = max(height, 0.0)
     scale = 1.0 / max(q + w + v, 1e-300)
-    low = (v * p[o + VISIBLE_LOW] + w * p[at + 9] + q * p[at + 11]) * scale
-    high = (v * p[o + VISIBLE_HIGH] + w * p[at + 10] + q * p[at + 12]) * scale
+    low = (v * middle_low + w * p[at + 9] + q * p[at + 11]) * scale
+    high = (v * middle_high + w * p[at + 10] + q * p[at + 12]) * scale
     return height, low, high
 
 
 @kernel
 def look(p, o, block, n):
     """Write the twist limits in each direction's slice, and its height over the edge's plane."""
-    slices = o + int(p[o + SLICES])
+    first, end = o + int(p[o + SLICES]), o + int(p[o + EDGES])
+    table, most = o + int(p[o + TABLE]), int(p[o + MOST])
+    low, high = p[o + VISIBLE_LOW], p[o + VISIBLE_HIGH]
     for i in range(n):
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
-        at = slices + SLICE * slice_of(p, o, x, y, z, block[BUCKET + i])
-        block[DEPTH + i], block[LOW + i], block[HIGH + i] = limits_at(p, o, at, x, y, z)
+        at = slice_at(p, table, most, first, end, x, y, z, block[BUCKET + i])
+        block[DEPTH + i], block[LOW + i], block[HIGH + i] = limits_at(p, at, low, high, x, y, z)
 
 
 @kernel
-def nearest_edge(p, o, x, y, z, cell):
-    """Return the number of the edge nearest to a direction, the lowest of those that tie."""
-    cells = o + int(p[o + CELLS])
-    edges = o + int(p[o + EDGES])
-    best, chosen = 1e300, 0
-    first = cells + int(p[cells + int(cell)])
-    last = cells + int(p[cells + int(cell) + 1])
-    for k in range(first, last):
-        e = edges + EDGE * int(p[k])
-        a = p[e] * x + p[e + 1] * y + p[e + 2] * z
-        t = p[e + 3] * x + p[e + 4] * y + p[e + 5] * z
-        s = p[e + 6] * x + p[e + 7] * y + p[e + 8] * z
-        cosine, sine = p[e + 9], p[e + 10]
-        start, end = a, a * cosine + t * sine
-        over = t * cosine - a * sine
-        # 1 - cos of the angle, in a form that is exact for small ones.
-        foot = s * s / (1.0 + np.sqrt(a * a + t * t))
-        start, end = 1.0 - start, 1.0 - end
-        to_start = 0.5 * (start * start + t * t + s * s)
-        to_end = 0.5 * (end * end + over * over + s * s)
-        size = foot if (t >= 0.0) & (over <= 0.0) else min(to_start, to_end)
-        if size < best * TIE:
-            best, chosen = size, int(p[k])
-    return chosen
+def way_to_edge(p, e, x, y, z):
+    """Return the coordinates of a direction along the edge at `e`, and 1 - cos of its distance.
+
+    In order: along the start, along the tangent, over the plane, along the end, past the end.
+    """
+    a = p[e] * x + p[e + 1] * y + p[e + 2] * z
+    t = p[e + 3] * x + p[e + 4] * y + p[e + 5] * z
+    s = p[e + 6] * x + p[e + 7] * y + p[e + 8] * z
+    cosine, sine = p[e + 9], p[e + 10]
+    end, past = a * cosine + t * sine, t * cosine - a * sine
+    # Forms that are exact for small distances.
+    foot = s * s / (1.0 + np.sqrt(a * a + t * t))
+    near, far = 1.0 - max(a, end), t if a >= end else past
+    corner = 0.5 * (near * near + far * far + s * s)
+    return a, t, s, end, past, foot if (t >= 0.0) & (past <= 0.0) else corner
 
 
 @kernel
 def reach_boundary(p, o, block, n):
-    """Write the way to the boundary as sine and cosine; outside, its end and the limits there."""
-    edges, slices = o + int(p[o + EDGES]), o + int(p[o + SLICES])
+    """Write the way to the boundary as sine and cosine; outside, its end and the limits there.
+
+    Of edges that are as near as each other, the lowest counts.
+    """
+    edges, slices, cells = o + int(p[o + EDGES]), o + int(p[o + SLICES]), o + int(p[o + CELLS])
     for i in range(n):
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
-        number = nearest_edge(p, o, x, y, z, block[CELL + i])
+        cell = cells + int(block[CELL + i])
+        first, last = cells + int(p[cell]), cells + int(p[cell + 1])
+        number = int(p[first])
+        a, t, s, end, past, best = way_to_edge(p, edges + EDGE * number, x, y, z)
+        for k in range(first + 1, last):
+            other = int(p[k])
+            a_, t_, s_, end_, past_, size = way_to_edge(p, edges + EDGE * other, x, y, z)
+            nearer = size < best * TIE
+            number = other if nearer else number
+            best = size if nearer else best
+            a, t, s = a_ if nearer else a, t_ if nearer else t, s_ if nearer else s
+            end, past = end_ if nearer else end, past_ if nearer else past
         e = edges + EDGE * number
-        a = p[e] * x + p[e + 1] * y + p[e + 2] * z
-        t = p[e + 3] * x + p[e + 4] * y + p[e + 5] * z
-        s = p[e + 6] * x + p[e + 7] * y + p[e + 8] * z
-        cosine, sine = p[e + 9], p[e + 10]
-        end, over = a * cosine + t * sine, t * cosine - a * sine
-        share = 0.0
-        if (t >= 0.0) & (over <= 0.0):
-            size = np.sqrt(a * a + t * t)
-            block[SINE + i], block[COSINE + i] = abs(s), size
-            share = t / max(t - over, 1e-300)
-            a, t = a / max(size, 1e-300), t / max(size, 1e-300)
-            px = a * p[e] + t * p[e + 3]
-            py = a * p[e + 1] + t * p[e + 4]
-            pz = a * p[e + 2] + t * p[e + 5]
-        elif a >= end:
-            block[SINE + i], block[COSINE + i] = np.sqrt(t * t + s * s), a
-            px, py, pz = p[e], p[e + 1], p[e + 2]
-        else:
-            block[SINE + i], block[COSINE + i] = np.sqrt(over * over + s * s), end
-            px, py, pz = p[e + 11], p[e + 12], p[e + 13]
-            share = 1.0
-        if block[DEPTH + i] < 0.0:
-            block[PX + i], block[PY + i], block[PZ + i] = px, py, pz
-            at = slices + SLICE * number
-            block[LOW + i] = (1.0 - share) * p[at + 9] + share * p[at + 11]
-            block[HIGH + i] = (1.0 - share) * p[at + 10] + share * p[at + 12]
-        else:
-            block[PX + i], block[PY + i], block[PZ + i] = block[X + i], block[Y + i], block[Z + i]
+        on_edge, at_start = (t >= 0.0) & (past <= 0.0), a >= end
+        size = np.sqrt(a * a + t * t)
+        across = t if at_start else past
+        block[SINE + i] = abs(s) if on_edge else np.sqrt(across * across + s * s)
+        block[COSINE + i] = size if on_edge else max(a, end)
+        inverse = 1.0 / max(size, 1e-300)
+        share = t / max(t - past, 1e-300) if on_edge else (0.0 if at_start else 1.0)
+        # Of start and tangent; at the end both vanish, and the end itself counts.
+        a = a * inverse if on_edge else (1.0 if at_start else 0.0)
+        t = t * inverse if on_edge else 0.0
+        whole = 0.0 if on_edge | at_start else 1.0
+        outside = block[DEPTH + i] < 0.0
+        px = a * p[e] + t * p[e + 3] + whole * p[e + 11]
+        py = a * p[e + 1] + t * p[e + 4] + whole * p[e + 12]
+        pz = a * p[e + 2] + t * p[e + 5] + whole * p[e + 13]
+        at = slices + SLICE * number
+        low = (1.0 - share) * p[at + 9] + share * p[at + 11]
+        high = (1.0 - share) * p[at + 10] + share * p[at + 12]
+        block[PX + i] = px if outside else block[X + i]
+        block[PY + i] = py if outside else block[Y + i]
+        block[PZ + i] = pz if outside else block[Z + i]
+        block[LOW + i] = low if outside else block[LOW + i]
+        block[HIGH + i] = high if outside else block[HIGH + i]
 
 
 @kernel
@@ -219,7 +221,7 @@ def cone(p, o, block, n):
 @kernel
 def left(points, p, angles, margins):
     """Write what is left to the boundary in direction and in twist, for flat points."""
-    block = np.empty(27 * LANES)
+    block = np.empty(BLOCK)
     o = np.int64(1)
     for start in range(0, angles.shape[0], LANES):
         n = min(LANES, angles.shape[0] - start)
@@ -238,9 +240,11 @@ def left(points, p, angles, margins):
 @kernel
 def locate(directions, p, slices, heights, ranges):
     """Write the slices of flat directions, heights over their edges' planes, and twist limits."""
-    block = np.empty(27 * LANES)
+    block = np.empty(BLOCK)
     o = np.int64(1)
-    first_slice = o + int(p[o + SLICES])
+    first_slice, end = o + int(p[o + SLICES]), o + int(p[o + EDGES])
+    table, most = o + int(p[o + TABLE]), int(p[o + MOST])
+    low, high = p[o + VISIBLE_LOW], p[o + VISIBLE_HIGH]
     for start in range(0, heights.shape[0], LANES):
         n = min(LANES, heights.shape[0] - start)
         first = 3 * start
@@ -251,7 +255,7 @@ def locate(directions, p, slices, heights, ranges):
         place(p, o, block, n)
         for i in range(n):
             x, y, z = block[NX + i], block[NY + i], block[NZ + i]
-            number = slice_of(p, o, x, y, z, block[BUCKET + i])
-            height, low, high = limits_at(p, o, first_slice + SLICE * number, x, y, z)
-            slices[start + i], heights[start + i] = number, height
-            ranges[2 * (start + i)], ranges[2 * (start + i) + 1] = low, high
+            at = slice_at(p, table, most, first_slice, end, x, y, z, block[BUCKET + i])
+            height, least, greatest = limits_at(p, at, low, high, x, y, z)
+            slices[start + i], heights[start + i] = (at - first_slice) // SLICE, height
+            ranges[2 * (start + i)], ranges[2 * (start + i) + 1] = least, greatest

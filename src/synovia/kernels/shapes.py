@@ -13,8 +13,8 @@ import numpy as np
 from .cone import cone
 from .jit import kernel
 from .polytope import FARTHEST, nearest_in_polytope
-from .union import union
 from .rotation import BLOCK, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
+from .union import union
 
 BOX, ELLIPSOID, KDOP, PRODUCT, CONE, UNION = 0, 1, 2, 3, 4, 7
 HERE = np.int64(0)  # not a literal 0, for which numba would compile all it is passed to once more

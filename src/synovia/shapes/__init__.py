@@ -8,11 +8,12 @@ from .kdop import KDop
 from .product import Product
 from .reach_cone import ReachCone
 from .region import Region, Surface
+from .union import Union
 
-Shape = Box | Ellipsoid | KDop | Product | ReachCone
+Shape = Box | Ellipsoid | KDop | Product | ReachCone | Union
 
 SHAPES: dict[str, type[Shape]] = {
-    shape.name: shape for shape in (Box, Ellipsoid, KDop, Product, ReachCone)
+    shape.name: shape for shape in (Box, Ellipsoid, KDop, Product, ReachCone, Union)
 }
 """Every shape by its name."""
 
@@ -28,4 +29,5 @@ __all__ = [
     "Region",
     "Shape",
     "Surface",
+    "Union",
 ]

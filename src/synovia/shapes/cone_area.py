@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Points, Scalars, Vectors
+from ..arrays import Ints, Points, Scalars, Vectors
 from .cone_star import from_polar, polar
 from .cone_tables import edge_rows
 
@@ -56,7 +56,7 @@ def cone_measure(cone: ReachCone) -> float:
     return float(np.sum(np.sum(inner * weights, axis=-1) * wide))
 
 
-def _counted(parts: Floats) -> Floats:
+def _counted(parts: Ints) -> Ints:
     """Return 0, 1, … for each of the parts in turn."""
     ends = np.cumsum(parts)
     return np.arange(ends[-1]) - np.repeat(ends - parts, parts)

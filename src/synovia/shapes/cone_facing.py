@@ -50,7 +50,19 @@ def _rises(cone: ReachCone, directions: Vectors, upper: Ints) -> Vectors:
 
 def _outward(cone: ReachCone, directions: Vectors) -> Vectors:
     """Return the unit tangents from inner directions to the nearest point of the boundary."""
-    starts, ends = cone.points, np.roll(cone.points, -1, axis=0)
+    normals = normalized(np.cross(cone.points, np.roll(cone.points, -1, axis=0)))
+    foot, number = nearest_on_edges(cone.points, directions)
+    toward = foot - directions
+    size = np.linalg.norm(toward, axis=-1, keepdims=True)
+    toward = np.where(size > RIM, toward, -normals[number])
+    toward = toward - np.sum(toward * directions, axis=-1, keepdims=True) * directions
+    length = np.linalg.norm(toward, axis=-1, keepdims=True)
+    return np.asarray(toward / np.where(length > 0.0, length, 1.0))
+
+
+def nearest_on_edges(vertices: Vectors, directions: Vectors) -> tuple[Vectors, Ints]:
+    """Return the point of the polygon's edges nearest to each direction, and its edge's number."""
+    starts, ends = vertices, np.roll(vertices, -1, axis=0)
     normals = normalized(np.cross(starts, ends))
     feet = directions[..., None, :] - (directions @ normals.T)[..., None] * normals
     on_edge = np.sum(feet * np.cross(normals, starts), axis=-1) >= 0.0
@@ -60,9 +72,4 @@ def _outward(cone: ReachCone, directions: Vectors) -> Vectors:
     corner = np.where((directions @ starts.T >= directions @ ends.T)[..., None], starts, ends)
     feet = np.where(on_edge[..., None], feet, corner)
     number = np.linalg.norm(feet - directions[..., None, :], axis=-1).argmin(axis=-1)
-    toward = np.take_along_axis(feet, number[..., None, None], axis=-2)[..., 0, :] - directions
-    size = np.linalg.norm(toward, axis=-1, keepdims=True)
-    toward = np.where(size > RIM, toward, -normals[number])
-    toward = toward - np.sum(toward * directions, axis=-1, keepdims=True) * directions
-    length = np.linalg.norm(toward, axis=-1, keepdims=True)
-    return np.asarray(toward / np.where(length > 0.0, length, 1.0))
+    return np.take_along_axis(feet, number[..., None, None], axis=-2)[..., 0, :], number

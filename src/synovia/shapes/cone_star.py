@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Floats, Scalars, Vectors, rows
+from ..arrays import Floats, Ints, Scalars, Vectors, rows
 
 OFF_UNIT = 1e-3  # how far a direction's length may be off 1
 TURN = 2.0 * np.pi
@@ -51,6 +51,14 @@ def from_polar(azimuth: Scalars, angle: Scalars, visible: Vectors) -> Vectors:
     return np.asarray(np.cos(angle)[..., None] * visible + np.sin(angle)[..., None] * around)
 
 
+def greatest(group: Ints, values: Scalars) -> Ints:
+    """Return which item has the greatest value of each group, in order of the groups."""
+    top = np.full(int(group.max()) + 1, -np.inf)
+    np.maximum.at(top, group, values)
+    holders = np.flatnonzero(values == top[group])
+    return np.asarray(holders[np.unique(group[holders], return_index=True)[1]])
+
+
 def failing_edge(points: Vectors, visible: Vectors) -> str:
     """Return why the polygon is no star about `visible`, naming the edge, or "" if it is one.
 
@@ -88,10 +96,10 @@ def visible_point(points: Vectors) -> Vectors:
         return normalized(total)
     normals = np.cross(points, np.roll(points, -1, axis=0))
     length = np.linalg.norm(normals, axis=1, keepdims=True)
-    normals = normals / np.where(length > 0.0, length, 1.0)
-    candidate = normalized(normals.sum(axis=0) + 1e-12)
+    normals = np.asarray(normals / np.where(length > 0.0, length, 1.0))
+    candidate: Vectors = normalized(normals.sum(axis=0) + 1e-12)
     best, deepest = candidate, -np.inf
-    for step in 0.7 ** np.arange(60.0):
+    for step in (0.7**k for k in range(60)):
         for _ in range(30):
             depth = normals @ candidate
             if depth.min() > deepest:

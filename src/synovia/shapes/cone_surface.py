@@ -53,16 +53,16 @@ def _fan(cone: ReachCone, k: int) -> tuple[Floats, Ints]:
     along = np.arange(k) / k
     following = np.roll(cone.points, -1, axis=0)
     edge = cone.points[:, None] + along[:, None] * (following - cone.points)[:, None]
-    edge = normalized(edge.reshape(-1, 3))
+    rim: Floats = normalized(edge.reshape(-1, 3))
     out = (np.arange(1, k + 1) / k)[:, None, None]
     # Along the meridian, so that the rings of a cone beyond a hemisphere do not cut the centre.
-    cosine = edge @ cone.visible
-    across = edge - cosine[:, None] * cone.visible
+    cosine = rim @ cone.visible
+    across: Floats = rim - cosine[:, None] * cone.visible
     angle = np.arctan2(np.linalg.norm(across, axis=1), cosine)[:, None]
     across = normalized(across)
     rings = np.cos(out * angle) * cone.visible + np.sin(out * angle) * across
-    rings[-1] = edge
-    m = len(edge)
+    rings[-1] = rim
+    m = len(rim)
     corners = np.concatenate([cone.visible[None], rings.reshape(-1, 3)])
     return corners, 1 + (k - 1) * m + np.arange(m)
 

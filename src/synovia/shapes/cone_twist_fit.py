@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Floats, Scalars, Vectors
-from .cone_star import polar
+from ..arrays import Floats, Ints, Scalars, Vectors
+from .cone_star import greatest, polar
 
 TURN = 2.0 * np.pi
 SMOOTH = 0.5  # the price of a bend, as a share of the price of width
@@ -31,7 +31,7 @@ def fitted_twists(
     if high - low < 1e-9:
         return np.full(n, low), np.full(n, high), visible, float(low), float(high)
     cell = _cells(number, weights)
-    kept = np.unique(np.concatenate([_least(cell, turned), _least(cell, -turned)]))
+    kept = np.unique(np.concatenate([greatest(cell, -turned), greatest(cell, turned)]))
     for _ in range(ROUNDS):
         limits = _program(corners, number[kept], weights[kept], turned[kept])
         missing = np.stack(
@@ -42,7 +42,7 @@ def fitted_twists(
         )
         if missing.max() <= SPARE:
             break
-        worst = [_least(number, -part) for part in missing]
+        worst = [greatest(number, part) for part in missing]
         kept = np.unique(np.concatenate([kept, *worst]))
     missing = np.maximum(missing, 0.0)
     for side, sign in ((0, -1.0), (1, 1.0)):
@@ -66,7 +66,7 @@ def unrolled_twists(twists: Scalars) -> Scalars | None:
     return np.asarray(turned - TURN * np.rint(middle / TURN))
 
 
-def _weights(corners: Vectors, visible: Vectors, directions: Vectors) -> tuple[Floats, Floats]:
+def _weights(corners: Vectors, visible: Vectors, directions: Vectors) -> tuple[Ints, Floats]:
     """Return the slice of each direction and its weights there: start, end, visible point."""
     around, azimuth = polar(directions, visible)[0], polar(corners, visible)[0]
     begin = azimuth[0]
@@ -83,14 +83,14 @@ def _weights(corners: Vectors, visible: Vectors, directions: Vectors) -> tuple[F
     return number, weights / weights.sum(axis=1, keepdims=True)
 
 
-def _at(limits: Floats, number: Floats, weights: Floats) -> Scalars:
+def _at(limits: Floats, number: Ints, weights: Floats) -> Scalars:
     """Return the limits at the samples; those of the visible point come last."""
     n = len(limits) - 1
     first, second = limits[number], limits[(number + 1) % n]
     return np.asarray(weights[:, 0] * first + weights[:, 1] * second + weights[:, 2] * limits[n])
 
 
-def _cells(number: Floats, weights: Floats) -> Floats:
+def _cells(number: Ints, weights: Floats) -> Ints:
     """Return a number for the cell of its slice that each sample is in."""
     out = np.minimum((1.0 - weights[:, 2]) * RINGS, RINGS - 1).astype(np.int64)
     share = weights[:, 1] / np.maximum(weights[:, 0] + weights[:, 1], 1e-300)
@@ -98,13 +98,7 @@ def _cells(number: Floats, weights: Floats) -> Floats:
     return np.asarray((number * RINGS + out) * PIECES + piece)
 
 
-def _least(cell: Floats, values: Scalars) -> Floats:
-    """Return which sample has the least value in each cell."""
-    order = np.lexsort((-values, cell))
-    return np.asarray(order[np.flatnonzero(np.diff(cell[order], append=-1))])
-
-
-def _program(corners: Vectors, number: Floats, weights: Floats, twists: Scalars) -> Floats:
+def _program(corners: Vectors, number: Ints, weights: Floats, twists: Scalars) -> Floats:
     """Return low and high (2, n + 1), the visible point's last, of the least width and bend.
 
     Variables: lows, highs, and the bends of both around the boundary. What no sample holds apart

@@ -60,12 +60,11 @@ class ReachCone(Directional):
             object.__setattr__(self, name, given)
         for name in ("low", "high"):
             limits = floats(f"ReachCone.{name}", getattr(self, name)).astype(np.float64)
-            spread = np.full(n, limits) if limits.ndim == 0 else limits
-            object.__setattr__(self, name, spread)
+            object.__setattr__(self, name, np.full(n, limits) if limits.ndim == 0 else limits)
         own(self, points=(n, 3), visible=(3,), low=(n,), high=(n,))
-        for name, limits in (("visible_low", self.low), ("visible_high", self.high)):
+        for name, around in (("visible_low", self.low), ("visible_high", self.high)):
             given = getattr(self, name)
-            middle = np.mean(limits) if given is None else floats(f"ReachCone.{name}", given)
+            middle = np.mean(around) if given is None else floats(f"ReachCone.{name}", given)
             object.__setattr__(self, name, float(middle))
         self._check_limits()
         failed = failing_edge(self.points, self.visible)
@@ -106,9 +105,9 @@ class ReachCone(Directional):
         points, margin = sample_points(points, (4,)), check_margin(margin)
         if vertices < LEAST_POINTS:
             raise ValueError(f"vertices must be at least {LEAST_POINTS}, got {vertices}")
-        unit = np.concatenate([unit_directions("points to fit", points[:, :3]), points[:, 3:]], axis=1)
+        points = np.column_stack([unit_directions("points to fit", points[:, :3]), points[:, 3]])
         about = None if visible is None else unit_directions("visible", visible)
-        fitted = cls(*fitted_cone(unit, vertices, about))
+        fitted = cls(*fitted_cone(points, vertices, about))
         return fitted.grow(margin) if margin > 0.0 else fitted
 
     @cached_property

@@ -8,16 +8,13 @@ linear programs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Floats, Ints, Points, Scalars, Vectors
-from .cone_star import from_polar, normalized, polar
+from .cone_star import from_polar, greatest, normalized, polar
 from .cone_twist_fit import fitted_twists
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 TURN = 2.0 * np.pi
 LEAST = 1e-4  # radians from the visible point to a vertex
@@ -86,9 +83,7 @@ def _boundary(number: Ints, past: Scalars, step: Scalars, angle: Scalars) -> Sca
     """Return the cotangents of the least angles at the vertices that contain every sample."""
     n = len(step)
     piece = number * PIECES + np.minimum(past / step[number] * PIECES, PIECES - 1).astype(np.int64)
-    order = np.lexsort((angle, piece))
-    last = np.flatnonzero(np.diff(piece[order], append=-1))
-    kept = order[last]
+    kept = greatest(piece, angle)
     number_, past_, angle_ = number[kept], past[kept], angle[kept]
     filled = _filled(number, past, step, angle)
     held = np.flatnonzero(filled > 0.0)
@@ -97,18 +92,23 @@ def _boundary(number: Ints, past: Scalars, step: Scalars, angle: Scalars) -> Sca
     angle_ = np.concatenate([angle_, filled[held]])
     matrix = _matrix(number_, past_, step)
     bound = np.minimum(np.cos(angle_) / np.sin(angle_), 1.0 / np.tan(LEAST))
-    # The area falls by sin³ of the angle as the cotangent grows; that needs a first guess.
-    guess = np.full(n, LEAST)
-    np.maximum.at(guess, number_, angle_)
-    np.maximum.at(guess, (number_ + 1) % n, angle_)
-    cotangents = 1.0 / np.tan(guess)
-    for _ in range(3):
+    # No vertex needs to go farther out than an edge across the farthest sample beside it.
+    farthest = np.full(n, LEAST)
+    np.maximum.at(farthest, number_, angle_)
+    np.maximum.at(farthest, (number_ + 1) % n, angle_)
+    least = 1.0 / np.tan(farthest)
+    widest = np.maximum(step, np.roll(step, 1))
+    least = np.where(least > 0.0, least * np.cos(0.5 * widest), least)
+    cotangents = 1.0 / np.tan(farthest)
+    for _ in range(2):
+        # The area falls by sin³ of the angle as the cotangent grows.
         weights = (step + np.roll(step, 1)) * np.sin(np.arctan2(1.0, cotangents)) ** 3
-        cotangents = _program(weights, matrix, bound)
+        cotangents = _program(weights, matrix, bound, least)
     return _lowered(cotangents, number, past, step, angle)
 
 
-def _matrix(number: Ints, past: Scalars, step: Scalars) -> csr_array:
+def _matrix(number: Ints, past: Scalars, step: Scalars) -> Any:
+    """Return the sparse matrix that takes the cotangents of vertices to those at the samples."""
     from scipy.sparse import csr_array
 
     rows = np.tile(np.arange(len(number)), 2)
@@ -118,11 +118,11 @@ def _matrix(number: Ints, past: Scalars, step: Scalars) -> csr_array:
     return csr_array((np.maximum(shares, 0.0), (rows, columns)), shape=(len(number), len(step)))
 
 
-def _program(weights: Scalars, matrix: csr_array, bound: Scalars) -> Scalars:
+def _program(weights: Scalars, matrix: Any, bound: Scalars, least: Scalars) -> Scalars:
     """Return the greatest cotangents, by `weights`, that keep all constraints."""
     from scipy.optimize import linprog
 
-    limits = (1.0 / np.tan(MOST + 0.01), 1.0 / np.tan(LEAST))
+    limits = [(low - 1e-9 * abs(low), max(low, 1.0 / np.tan(LEAST))) for low in least.tolist()]
     scaled = -weights / weights.max()
     found = linprog(scaled, A_ub=matrix, b_ub=bound, bounds=limits, method="highs")
     if found.x is None:
@@ -154,8 +154,7 @@ def _filled(number: Ints, past: Scalars, step: Scalars, angle: Scalars) -> Scala
     """
     n = len(step)
     count = np.bincount(number, minlength=n)
-    order = np.lexsort((angle, number))
-    last = order[np.flatnonzero(np.diff(number[order], append=-1))]
+    last = greatest(number, angle)
     farthest, at = np.zeros(n), np.zeros(n)
     farthest[number[last]] = angle[last]
     begins = np.concatenate([[0.0], np.cumsum(step)[:-1]])
