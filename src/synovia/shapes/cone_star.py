@@ -66,7 +66,7 @@ def failing_edge(points: Vectors, visible: Vectors) -> str:
     of azimuth must also make one turn.
     """
     following = np.roll(points, -1, axis=0)
-    triple = np.einsum("j,ij->i", visible, np.cross(points, following))
+    triple = np.cross(points, following - points) @ visible
     if not (triple > LEAST).all():
         i = int(triple.argmin())
         return (

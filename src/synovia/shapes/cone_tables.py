@@ -36,9 +36,10 @@ def slice_rows(points: Vectors, visible: Vectors, low: Floats, high: Floats) -> 
     """Return for each slice the normals of its two sides and its edge, and the limits there."""
     following = np.roll(points, -1, axis=0)
     rows = np.zeros((len(points), 16))
-    rows[:, 0:3] = np.cross(visible, points)
-    rows[:, 3:6] = np.cross(visible, following)
-    rows[:, 6:9] = np.cross(points, following)
+    # Products with differences: those of a small cone's directions would lose half the digits.
+    rows[:, 0:3] = np.cross(visible, points - visible)
+    rows[:, 3:6] = np.roll(rows[:, 0:3], -1, axis=0)
+    rows[:, 6:9] = np.cross(points, following - points)
     rows[:, 9:13] = np.stack([low, high, np.roll(low, -1), np.roll(high, -1)], axis=1)
     return rows
 
@@ -46,7 +47,7 @@ def slice_rows(points: Vectors, visible: Vectors, low: Floats, high: Floats) -> 
 def edge_rows(points: Vectors) -> Floats:
     """Return for each edge its start, tangent, normal, cosine and sine of its length, end."""
     following = np.roll(points, -1, axis=0)
-    normal = np.cross(points, following)
+    normal = np.cross(points, following - points)
     sine = np.linalg.norm(normal, axis=1, keepdims=True)
     normal = normal / sine
     cosine = np.sum(points * following, axis=1, keepdims=True)

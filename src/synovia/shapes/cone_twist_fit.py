@@ -50,6 +50,7 @@ def fitted_twists(
         np.maximum.at(lack, number, missing[side])
         lack = np.maximum(lack, np.roll(lack, 1)) + SPARE
         limits[side] += sign * np.append(lack, lack.max())
+    limits = np.sort(limits, axis=0)  # the solver is right to 1e-7 only
     return limits[0, :-1], limits[1, :-1], visible, float(limits[0, -1]), float(limits[1, -1])
 
 
