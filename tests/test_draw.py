@@ -64,7 +64,7 @@ def test_an_overview_of_a_clip_without_violations_can_be_drawn(model):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_can_be_drawn_with_samples_or_without(shape, rng):
     rotations = true_limits()["LeftHip"].sample(300, rng)
-    limit = Limit.fit(rotations, shape, "swing-twist")
+    limit = Limit.fit(rotations, shape, SHAPES[shape].charts[-1], margin=0.05)
     plain = draw_limit(limit)
     assert coloured(plain) > 0.05
     assert coloured(draw_limit(limit, rotations, title="Left hip")) > 0.05

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Mask, Points, Quats
-from ..charts import SwingTwist
+from ..charts import RotationVector, SwingTwist
 from ..limit import Limit
 from ..shapes import Surface
 from .style import INK, LINE, MUTED, REGION, new_figure
@@ -49,7 +49,7 @@ def draw_region(
 
     axes.computed_zorder = False
     axes.view_init(elev=ELEVATION_DEG, azim=AZIMUTH_DEG)
-    surface = limit.shape.surface(3)
+    surface = _seen_surface(limit)
     degrees = np.degrees(surface.vertices)
     triangles = surface.triangles.astype(int)
     near = _normals(surface) @ _toward_watcher() > 0.0
@@ -69,14 +69,32 @@ def draw_region(
             lines.set_zorder(zorder)
             axes.add_collection3d(lines)
     if samples is not None and len(samples):
-        points = np.degrees(limit.nearest_cover(samples))
+        points = np.degrees(_seen(limit, limit.nearest_cover(samples)))
         axes.scatter(*points.T, s=5.0, color=INK, alpha=0.45, lw=0, depthshade=False, zorder=2)
     shown = [degrees]
     for color, path in (paths or {}).items():
-        points = _broken(np.degrees(limit.nearest_cover(path)))
+        points = _broken(np.degrees(_seen(limit, limit.nearest_cover(path))))
         axes.plot(*points.T, color=color, lw=2.6, zorder=5, solid_capstyle="round")
         shown.append(points[~np.isnan(points[:, 0])])
     _dress(axes, limit, np.concatenate(shown))
+
+
+def _seen(limit: Limit, points: Points) -> Points:
+    """Return points (n, 3) of the picture: the chart's own, or rotation vectors of directions."""
+    if limit.chart.dimension == 3:
+        return points
+    return RotationVector(limit.chart.reference).points(limit.chart.rotations(points))
+
+
+def _seen_surface(limit: Limit) -> Surface:
+    """Return the boundary in the picture, without triangles that are torn apart at half a turn."""
+    surface = limit.shape.surface(3)
+    vertices = _seen(limit, surface.vertices)
+    if vertices is surface.vertices:
+        return surface
+    corners = vertices[surface.triangles]
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1)
+    return Surface(vertices, surface.triangles[longest < np.radians(JUMP_DEG)])
 
 
 def _broken(points: Points) -> Points:
