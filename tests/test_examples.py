@@ -44,3 +44,10 @@ def test_the_code_in_the_readme_runs(tmp_path: Path) -> None:
     for block in blocks:
         run(["-c", block], tmp_path)
     assert len(blocks[0].strip().splitlines()) <= 10
+
+
+def test_the_code_about_reach_cones_runs(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "reach-cones.md").read_text("utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) >= 4
+    run(["-c", "\n".join(blocks)], tmp_path)

@@ -80,12 +80,16 @@ def test_the_report_counts_what_the_limits_say(model: LimitModel) -> None:
 def test_poses_in_one_loop_agree_with_each_limit_by_itself(model: LimitModel) -> None:
     rng = np.random.default_rng(0)
     kinds = [
-        Limit.fit(quat.exp(0.3 * rng.normal(size=(50, 3))), name, "swing-twist") for name in SHAPES
+        Limit.fit(quat.exp(0.3 * rng.normal(size=(50, 3))), name, shape.charts[-1])
+        for name, shape in SHAPES.items()
     ]
-    mixed = LimitModel(dict(zip(NAMES[1:], kinds, strict=True)), skeleton())
+    joints = len(kinds) + 1
+    names = tuple(f"joint {k}" for k in range(joints))
+    chain = Skeleton(names, np.arange(-1, joints - 1), np.ones((joints, 3)))
+    mixed = LimitModel(dict(zip(names[1:], kinds, strict=True)), chain)
     for batch in [(), (0,), (1,), (7,), (300,), (2, 3)]:
-        rotations = quat.exp(rng.normal(size=(*batch, 5, 3)))
-        pose = Pose(rotations, np.zeros((*batch, 5, 3)))
+        rotations = quat.exp(rng.normal(size=(*batch, joints, 3)))
+        pose = Pose(rotations, np.zeros((*batch, joints, 3)))
         out = mixed.project(pose)
         np.testing.assert_array_equal(out.rotations[..., 0, :], rotations[..., 0, :])
         for joint, limit in enumerate(kinds, start=1):
@@ -98,7 +102,7 @@ def test_poses_in_one_loop_agree_with_each_limit_by_itself(model: LimitModel) ->
             )
         assert mixed.contains(out).all()
         assert mixed.contains(pose).shape == batch
-        assert mixed.distance(pose).shape == (*batch, 5)
+        assert mixed.distance(pose).shape == (*batch, joints)
         assert np.isneginf(mixed.distance(pose)[..., 0]).all()
 
 

@@ -12,7 +12,7 @@ from .limit import Limit
 from .model import LimitModel
 from .paths import first_exit, project_path
 from .report import Report
-from .shapes import SHAPES, Box, Ellipsoid, KDop, Product
+from .shapes import SHAPES, Box, Ellipsoid, KDop, Product, ReachCone, Union
 from .skeleton import Pose, Skeleton, forward
 from .softening import Beyond, Inside
 
@@ -34,10 +34,12 @@ __all__ = [
     "LimitModel",
     "Pose",
     "Product",
+    "ReachCone",
     "Report",
     "RotationVector",
     "Skeleton",
     "SwingTwist",
+    "Union",
     "first_exit",
     "forward",
     "joint_kind",

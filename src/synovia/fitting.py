@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Ints, Quats, Vectors
+from .arrays import Ints, Points, Quats, Vectors
+from .charts import AnyChart, RotationVector
 from .clip import Clip
 from .limit import Limit, has_axis
 from .sampling import SHARE, Take, Trimmed, flips, thin, trim
@@ -108,10 +109,16 @@ def observed(takes: Sequence[Take], fitted: Fitted, *, cell: float = 0.05) -> tu
         frames = np.flatnonzero(kept)
         if len(frames) == 0:
             continue
-        frames = frames[thin(fitted.limit.chart.points(take.rotations[frames]), cell=cell)]
+        frames = frames[thin(_vectors(fitted.limit.chart, take.rotations[frames]), cell=cell)]
         rotations = take.rotations[frames]
         samples.append(Sample(take.clip, take.performer, frames + take.first, rotations))
     return tuple(samples)
+
+
+def _vectors(chart: AnyChart, rotations: Quats) -> Points:
+    """Return points (n, 3) that tell rotations apart: the chart's, or rotation vectors."""
+    vectors = chart if chart.dimension == 3 else RotationVector(chart.reference)
+    return vectors.points(rotations)
 
 
 def invented_first_frame(clip: Clip) -> bool:

@@ -15,6 +15,7 @@ from . import inputs, terminal
 if TYPE_CHECKING:
     from ..clip import Clip
     from ..joint_kind import JointKind
+    from ..limit import Limit
     from ..model import LimitModel
 
 EXAMPLES = (
@@ -22,7 +23,11 @@ EXAMPLES = (
     ("the ranges that were learned, and from what", "synovia info human.limits.json"),
     ("the same, for a script", "synovia info human.limits.json --json"),
 )
-AXES = {"swing-twist": ("swing x", "swing y", "twist"), "rotation-vector": ("x", "y", "z")}
+AXES = {
+    "swing-twist": ("swing x", "swing y", "twist"),
+    "rotation-vector": ("x", "y", "z"),
+    "direction-twist": ("towards x", "towards y", "towards z", "twist"),
+}
 """What the coordinates of each chart are called."""
 DEEPEST = 12
 
@@ -163,8 +168,6 @@ def _axis(axis: Sequence[float]) -> str:
 
 def described_limits(model: LimitModel) -> dict[str, Any]:
     """Return what is in a file of limits as plain values, angles in degrees."""
-    import numpy as np
-
     volumes = model.volume()
     return {
         "type": "limits",
@@ -174,7 +177,7 @@ def described_limits(model: LimitModel) -> dict[str, Any]:
                 "name": name,
                 "shape": limit.shape.name,
                 "chart": limit.chart.name,
-                "bounds_deg": np.degrees(limit.shape.bounds).T.tolist(),
+                "bounds_deg": _bounds_deg(limit),
                 "volume": volumes[name],
                 "samples": sum(len(sample.frames) for sample in model.samples.get(name, ())),
             }
@@ -182,6 +185,17 @@ def described_limits(model: LimitModel) -> dict[str, Any]:
         ],
         "provenance": model.provenance,
     }
+
+
+def _bounds_deg(limit: Limit) -> list[list[float]]:
+    """Return the range of each coordinate in degrees; of directions, how far towards each axis."""
+    import numpy as np
+
+    bounds = limit.shape.bounds.copy()
+    if limit.chart.name == "direction-twist":
+        bounds[:, :3] = np.arcsin(np.clip(bounds[:, :3], -1.0, 1.0))
+    ends: list[list[float]] = np.degrees(bounds).T.tolist()
+    return ends
 
 
 def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
@@ -199,14 +213,15 @@ def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
     if kept := sum(joint["samples"] for joint in joints):
         yield f"with {terminal.counted(kept, 'sample')} of what was observed"
     charts = {joint["chart"] for joint in joints}
-    axes = (
-        AXES.get(charts.pop(), ("1st", "2nd", "3rd")) if len(charts) == 1 else ("1st", "2nd", "3rd")
-    )
+    widest = max((len(joint["bounds_deg"]) for joint in joints), default=3)
+    numbered = ("1st", "2nd", "3rd", "4th")[:widest]
+    axes = AXES.get(charts.pop(), numbered) if len(charts) == 1 else numbered
     titles = ["joint", *[f"{axis} deg" for axis in axes], "volume"]
     mixed = len(kinds) > 1
     rows = []
     for joint in joints:
         ranges = [terminal.interval(*ends) for ends in joint["bounds_deg"]]
+        ranges += [""] * (widest - len(ranges))
         row = [joint["name"], *ranges, terminal.percent(joint["volume"])]
         rows.append([*row, joint["shape"], joint["chart"]] if mixed else row)
     yield ""

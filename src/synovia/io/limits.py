@@ -41,6 +41,14 @@ _SIZES: dict[str, dict[str, tuple[int | str, ...]]] = {
     "ellipsoid": {"center": ("d",), "radii": ("d",), "axes": ("d", "d")},
     "kdop": {"axes": ("k", "d"), "low": ("k",), "high": ("k",)},
     "product": {"swing": (), "low": (), "high": ()},
+    "reach-cone": {
+        "points": ("k", 3),
+        "low": ("k",),
+        "high": ("k",),
+        "visible": (3,),
+        "visible_low": (),
+        "visible_high": (),
+    },
 }
 
 

@@ -6,11 +6,15 @@ from .directional import Directional
 from .ellipsoid import Ellipsoid
 from .kdop import KDop
 from .product import Product
+from .reach_cone import ReachCone
 from .region import Region, Surface
+from .union import Union
 
-Shape = Box | Ellipsoid | KDop | Product
+Shape = Box | Ellipsoid | KDop | Product | ReachCone | Union
 
-SHAPES: dict[str, type[Shape]] = {shape.name: shape for shape in (Box, Ellipsoid, KDop, Product)}
+SHAPES: dict[str, type[Shape]] = {
+    shape.name: shape for shape in (Box, Ellipsoid, KDop, Product, ReachCone, Union)
+}
 """Every shape by its name."""
 
 __all__ = [
@@ -21,7 +25,9 @@ __all__ = [
     "Ellipsoid",
     "KDop",
     "Product",
+    "ReachCone",
     "Region",
     "Shape",
     "Surface",
+    "Union",
 ]

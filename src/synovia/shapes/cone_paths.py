@@ -1,0 +1,75 @@
+"""Ways on the sphere that meet the boundary of a reach cone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Floats, Mask, Points, Scalars, Vectors
+from .cone_tables import edge_rows
+
+SLACK = 1e-12  # how far past the end of an edge still counts as on it
+OPPOSITE = 1e-9  # chords that pass the centre closer than this have no direction there
+
+
+@dataclass(frozen=True, eq=False)
+class Exit:
+    """Where ways first leave the legal directions: `points` (..., 4), and the share `t` (...)."""
+
+    points: Points
+    t: Scalars
+
+
+def first_crossing(
+    vertices: Vectors, start: Points, end: Points, inside: Mask, arrives: Mask
+) -> Exit:
+    """Return the first places where chords from `start` to `end` leave the polygon.
+
+    `inside` and `arrives` tell whether the starts and the ends are legal directions.
+    """
+    start, end = start.astype(np.float64), end.astype(np.float64)
+    t = _crossings(vertices, start[..., :3], end[..., :3], -1.0).min(axis=-1, initial=1.0)
+    opposite = np.linalg.norm(start[..., :3] + end[..., :3], axis=-1) < OPPOSITE
+    t = np.where(opposite, np.where(arrives, 1.0, 0.5), t)
+    t = np.where(inside, t, 0.0)
+    chord = start[..., :3] + t[..., None] * (end[..., :3] - start[..., :3])
+    length = np.linalg.norm(chord, axis=-1, keepdims=True)
+    direction = np.where(length > OPPOSITE, chord / np.maximum(length, OPPOSITE), start[..., :3])
+    direction = np.where((t == 0.0)[..., None], start[..., :3], direction)
+    direction = np.where((t == 1.0)[..., None], end[..., :3], direction)
+    twist = start[..., 3] + t * (end[..., 3] - start[..., 3])
+    return Exit(np.concatenate([direction, twist[..., None]], axis=-1), t)
+
+
+def pulled(vertices: Vectors, points: Points, rest: Vectors, inside: Mask) -> Points:
+    """Return the points with outer directions moved to where their way to `rest` enters.
+
+    Not a number where no such place is found.
+    """
+    directions = points[..., :3]
+    aim = np.broadcast_to(rest, directions.shape)
+    t = _crossings(vertices, directions, aim, 1.0).min(axis=-1)
+    found = np.isfinite(t)
+    chord = directions + np.where(found, t, 0.0)[..., None] * (aim - directions)
+    length = np.linalg.norm(chord, axis=-1, keepdims=True)
+    found &= length[..., 0] > OPPOSITE
+    chord = np.where(found[..., None], chord / np.where(found[..., None], length, 1.0), np.nan)
+    moved = np.where(inside[..., None], directions, chord)
+    return np.concatenate([moved, points[..., 3:]], axis=-1)
+
+
+def _crossings(vertices: Vectors, start: Vectors, end: Vectors, side: float) -> Floats:
+    """Return where chords cross each edge (..., n) outward (-1) or inward (1); infinite if not."""
+    edges = edge_rows(vertices)
+    normals = side * edges[:, 6:9]
+    before, after = start @ normals.T, end @ normals.T
+    rises = after - before
+    crosses = (rises > 0.0) & (before <= SLACK) & (after > 0.0)
+    t = np.where(crosses, np.clip(-before / np.where(crosses, rises, 1.0), 0.0, 1.0), np.inf)
+    along, across = start @ edges[:, 0:3].T, start @ edges[:, 3:6].T
+    share = np.where(crosses, t, 0.0)
+    along = along + share * (end @ edges[:, 0:3].T - along)
+    across = across + share * (end @ edges[:, 3:6].T - across)
+    short = across * edges[:, 9] - along * edges[:, 10]
+    return np.where((across >= -SLACK) & (short <= SLACK), t, np.inf)

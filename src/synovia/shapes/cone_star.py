@@ -1,0 +1,115 @@
+"""Star polygons on the sphere: whether a point sees every vertex, and how to find one that does."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Floats, Ints, Scalars, Vectors, rows
+
+OFF_UNIT = 1e-3  # how far a direction's length may be off 1
+TURN = 2.0 * np.pi
+LEAST = 1e-14  # triple products below this are rounding
+
+
+def across(direction: Vectors) -> Floats:
+    """Return two unit directions (2, 3) across a unit one: right-handed, with it third."""
+    helper = np.eye(3)[int(np.abs(direction).argmin())]
+    first = np.cross(helper, direction)
+    first /= np.linalg.norm(first)
+    return np.stack([first, np.cross(direction, first)])
+
+
+def normalized(vectors: Vectors) -> Vectors:
+    """Return vectors (..., 3) of length 1."""
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
+
+
+def unit_directions(name: str, directions: Vectors) -> Vectors:
+    """Return directions of length 1, float64; those off by more than rounding are normalised."""
+    directions = rows(name, directions, 3).astype(np.float64)
+    length = np.linalg.norm(directions, axis=-1, keepdims=True)
+    off = np.abs(length - 1.0)
+    if off.max(initial=0.0) > OFF_UNIT:
+        raise ValueError(
+            f"{name} must be unit directions to within {OFF_UNIT}, got length "
+            f"{float(length.ravel()[int(off.argmax())]):.6g}"
+        )
+    return np.where(off > 1e-12, directions / np.where(length > 0.0, length, 1.0), directions)
+
+
+def polar(directions: Vectors, visible: Vectors) -> tuple[Scalars, Scalars]:
+    """Return the azimuth of directions about `visible`, from -π to π, and the angle from it."""
+    frame = across(visible)
+    u, v = directions @ frame[0], directions @ frame[1]
+    return np.arctan2(v, u), np.arctan2(np.hypot(u, v), directions @ visible)
+
+
+def from_polar(azimuth: Scalars, angle: Scalars, visible: Vectors) -> Vectors:
+    """Return the unit directions at these azimuths and angles from `visible`."""
+    frame = across(visible)
+    around = np.cos(azimuth)[..., None] * frame[0] + np.sin(azimuth)[..., None] * frame[1]
+    return np.asarray(np.cos(angle)[..., None] * visible + np.sin(angle)[..., None] * around)
+
+
+def greatest(group: Ints, values: Scalars) -> Ints:
+    """Return which item has the greatest value of each group, in order of the groups."""
+    top = np.full(int(group.max()) + 1, -np.inf)
+    np.maximum.at(top, group, values)
+    holders = np.flatnonzero(values == top[group])
+    return np.asarray(holders[np.unique(group[holders], return_index=True)[1]])
+
+
+def failing_edge(points: Vectors, visible: Vectors) -> str:
+    """Return why the polygon is no star about `visible`, naming the edge, or "" if it is one.
+
+    That every triple product V × P · Q is positive is not enough: a pentagram passes. The steps
+    of azimuth must also make one turn.
+    """
+    following = np.roll(points, -1, axis=0)
+    triple = np.cross(points, following - points) @ visible
+    if not (triple > LEAST).all():
+        i = int(triple.argmin())
+        return (
+            f"edge {i} (from point {i} to point {(i + 1) % len(points)}) does not run "
+            "counter-clockwise as seen from the visible point"
+        )
+    azimuth = polar(points, visible)[0]
+    steps = np.diff(azimuth, append=azimuth[:1]) % TURN
+    turns = np.cumsum(steps)
+    if round(float(turns[-1]) / TURN) != 1:
+        i = int(np.argmax(turns > TURN + 1e-9))
+        return (
+            f"edge {i} (from point {i} to point {(i + 1) % len(points)}) goes around the visible "
+            "point a second time"
+        )
+    return ""
+
+
+def visible_point(points: Vectors) -> Vectors:
+    """Return a direction that sees every vertex: the points' sum, or what a search finds.
+
+    What sees edge i has a positive product with P × Q, so all that see every edge make a convex
+    cone; the search turns towards the edge that is seen worst, from many starts.
+    """
+    total = points.sum(axis=0)
+    if np.linalg.norm(total) > 1e-9 and not failing_edge(points, normalized(total)):
+        return normalized(total)
+    normals = np.cross(points, np.roll(points, -1, axis=0))
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    normals = np.asarray(normals / np.where(length > 0.0, length, 1.0))
+    candidate: Vectors = normalized(normals.sum(axis=0) + 1e-12)
+    best, deepest = candidate, -np.inf
+    for step in (0.7**k for k in range(60)):
+        for _ in range(30):
+            depth = normals @ candidate
+            if depth.min() > deepest:
+                best, deepest = candidate, float(depth.min())
+            candidate = normalized(candidate + step * normals[int(depth.argmin())])
+        candidate = best
+    if failing_edge(points, best):
+        seen = np.argsort(normals @ best)
+        raise ValueError(
+            f"ReachCone.points have no visible point: no direction sees edges "
+            f"{sorted(seen[:3].tolist())} at once; {failing_edge(points, best)}"
+        )
+    return best

@@ -1,0 +1,181 @@
+"""Union: several reach cones as one shape, for what no single star polygon can hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors
+from .cone_area import slice_areas
+from .cone_star import normalized, unit_directions
+from .cone_surface import used
+from .directional import Directional
+from .reach_cone import ReachCone
+from .region import Surface, check_margin, sample_points
+
+ON_THE_WALL = 1e-9  # deeper than this in another part, a vertex is inside the union
+SAMPLES = 20_000  # of each part, to see how much of it others have too
+ROUNDS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Union(Directional):
+    """All points that are in any of `parts`, which are reach cones."""
+
+    parts: tuple[ReachCone, ...]
+
+    name: ClassVar[str] = "union"
+
+    def __post_init__(self) -> None:
+        parts = tuple(self.parts)
+        if not parts or not all(isinstance(part, ReachCone) for part in parts):
+            raise ValueError(f"Union.parts must be one or more reach cones, got {self.parts!r:.80}")
+        object.__setattr__(self, "parts", parts)
+
+    @classmethod
+    def fit(cls, points: Points, *, margin: float = 0.0, parts: int = 2, **options: Any) -> Self:
+        """Return up to so many cones around `points` (n, 4), grown by `margin`.
+
+        Samples are split by direction into groups about their means; each gets a cone of its own.
+        Further options go to the fit of those.
+        """
+        points, margin = sample_points(points, (4,)), check_margin(margin)
+        if parts < 1:
+            raise ValueError(f"parts must be at least 1, got {parts}")
+        group = _grouped(unit_directions("points to fit", points[:, :3]), parts)
+        return cls(
+            tuple(
+                ReachCone.fit(points[group == k], margin=margin, **options)
+                for k in np.unique(group)
+            )
+        )
+
+    @cached_property
+    def packed(self) -> Floats:
+        parts = [part.packed for part in self.parts]
+        return np.concatenate([[7.0, len(parts)], *parts])
+
+    def contains_direction(self, directions: Vectors) -> Mask:
+        inside = [part.contains_direction(directions) for part in self.parts]
+        return np.asarray(np.any(inside, axis=0))
+
+    def twist_range(self, directions: Vectors) -> Floats:
+        """Return the least and greatest twist (..., 2) of the parts that have the direction.
+
+        Between the intervals of two parts there may be a gap. Directions that no part has get
+        the limits of all.
+        """
+        ranges = np.stack([part.twist_range(directions) for part in self.parts])
+        legal = np.stack([part.contains_direction(directions) for part in self.parts])
+        legal |= ~legal.any(axis=0)
+        low = np.where(legal, ranges[..., 0], np.inf).min(axis=0)
+        return np.stack([low, np.where(legal, ranges[..., 1], -np.inf).max(axis=0)], axis=-1)
+
+    @property
+    def bounds(self) -> Points:
+        each = np.stack([part.bounds for part in self.parts])
+        return np.stack([each[:, 0].min(axis=0), each[:, 1].max(axis=0)])
+
+    def facing(self, points: Points) -> Points:
+        """Return the outward normal of the part in which the points are deepest."""
+        depths = np.stack([part.distance(points) for part in self.parts])
+        normals = np.stack([part.facing(points) for part in self.parts])
+        deepest = depths.argmin(axis=0)[None, ..., None]
+        return np.asarray(np.take_along_axis(normals, deepest, axis=0)[0])
+
+    def grow(self, r: float) -> Self:
+        """Return the union of the parts, each `r` radians larger."""
+        return type(self)(tuple(part.grow(r) for part in self.parts))
+
+    def shrink(self, r: float) -> Self:
+        """Return the union of the parts, each `r` radians smaller; gaps may open between them."""
+        return type(self)(tuple(part.shrink(r) for part in self.parts))
+
+    def surface(self, detail: int = 2) -> Surface:
+        """Return the triangles of all parts that have no vertex inside another.
+
+        Where parts meet this leaves a seam, narrower with more `detail`.
+        """
+        vertices, triangles, count = [], [], 0
+        for part in self.parts:
+            surface = part.surface(detail)
+            hidden = np.zeros(len(surface.vertices), dtype=bool)
+            for other in self.parts:
+                if other is not part:
+                    hidden |= other.distance(surface.vertices) < -ON_THE_WALL
+            vertices.append(surface.vertices)
+            triangles.append(surface.triangles[~hidden[surface.triangles].any(axis=1)] + count)
+            count += len(surface.vertices)
+        return used(Surface(np.concatenate(vertices), np.concatenate(triangles)))
+
+    @cached_property
+    def measure(self) -> float:
+        """The volume in the chart, each place counted once: exact where parts do not overlap.
+
+        Elsewhere the mean over a fixed sample, off by about a percent of the overlap.
+        """
+        rng = np.random.default_rng(0)
+        shares = [
+            part.measure * float((1.0 / self._multiplicity(part.scatter(SAMPLES, rng))).mean())
+            for part in self.parts
+        ]
+        return float(sum(shares))
+
+    def scatter(self, n: int, rng: np.random.Generator) -> Points:
+        sizes = np.array([part.measure for part in self.parts])
+        if not sizes.any():  # universal joints: by the directions alone
+            sizes = np.array([slice_areas(part).sum() for part in self.parts])
+        chosen: list[Points] = [np.empty((0, 4))]
+        while sum(len(points) for points in chosen) < n:
+            counts = rng.multinomial(2 * n + 16, sizes / sizes.sum())
+            parts = zip(self.parts, counts, strict=True)
+            points = np.concatenate([part.scatter(int(count), rng) for part, count in parts])
+            # What several parts have was drawn as often.
+            once = points[rng.random(len(points)) * self._multiplicity(points) < 1.0]
+            chosen.append(rng.permutation(once))
+        return np.concatenate(chosen)[:n]
+
+    def _multiplicity(self, points: Points) -> Scalars:
+        inside = np.sum([part.contains(points) for part in self.parts], axis=0)
+        return np.asarray(np.maximum(inside, 1))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parts with their own fields."""
+        return {"type": self.name, "parts": [part.to_dict() for part in self.parts]}
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Self:
+        """Return the union that `to_dict` wrote, less its `type`."""
+        parts = []
+        for entry in fields["parts"]:
+            part = dict(entry)
+            kind = part.pop("type", None)
+            if kind != ReachCone.name:
+                raise ValueError(f"parts must be of type {ReachCone.name}, got {kind!r}")
+            parts.append(ReachCone.from_dict(part))
+        return cls(tuple(parts))
+
+
+def _grouped(directions: Vectors, parts: int) -> Ints:
+    """Return the group of each direction: nearest of so many means, from far-apart starts."""
+    centers = directions[:1]
+    for _ in range(parts - 1):
+        nearest = (directions @ centers.T).max(axis=1)
+        farthest = int(nearest.argmin())
+        if nearest[farthest] > 1.0 - 1e-12:
+            break
+        centers = np.concatenate([centers, directions[farthest : farthest + 1]])
+    for _ in range(ROUNDS):
+        group = (directions @ centers.T).argmax(axis=1)
+        sums = np.stack(
+            [np.bincount(group, directions[:, k], minlength=len(centers)) for k in range(3)], axis=1
+        )
+        lost = np.linalg.norm(sums, axis=1) < 1e-9
+        moved = np.where(lost[:, None], centers, normalized(np.where(lost[:, None], 1.0, sums)))
+        if np.abs(moved - centers).max() < 1e-12:
+            break
+        centers = moved
+    return np.asarray((directions @ centers.T).argmax(axis=1))

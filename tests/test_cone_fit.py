@@ -1,0 +1,183 @@
+"""Cones fitted to samples, and unions of cones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cones import CONES, TURN, angle_between, queries, sphere, star
+from synovia import DirectionTwist, Limit, ReachCone, Union, quat
+from synovia.shapes.cone_star import from_polar, normalized
+
+NORTH = np.array([0.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("case", ["three", "convex", "concave", "beyond a hemisphere", "past π"])
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 60, 3000])
+def test_every_sample_is_contained(case, n, rng):
+    samples = CONES[case]().scatter(n, rng)
+    for options in ({}, {"vertices": 7}, {"vertices": 60}):
+        cone = ReachCone.fit(samples, **options)
+        assert len(cone.points) == options.get("vertices", 25)
+        assert cone.contains(samples).all()
+        wider = ReachCone.fit(samples, margin=0.1, **options)
+        assert wider.contains(samples).all()
+        assert wider.measure > cone.measure
+
+
+def test_many_samples_give_back_the_cone_they_came_from(rng):
+    truth = ReachCone(
+        from_polar(np.arange(12) * TURN / 12, np.tile([0.6, 0.9], 6), NORTH), -0.8, 0.4
+    )
+    cone = ReachCone.fit(truth.scatter(60_000, rng), vertices=36)
+    assert 0.9 < cone.measure / truth.measure < 1.15
+    assert truth.grow(0.08).contains(cone.scatter(2000, rng)).mean() > 0.99
+
+
+def test_twist_limits_follow_the_direction(rng):
+    directions = normalized(rng.normal(size=(5000, 3)) * [0.3, 0.3, 0.0] + NORTH)
+    twists = 2.0 * directions[:, 0] + rng.uniform(-0.2, 0.2, 5000)
+    samples = np.column_stack([directions, twists])
+    cone = ReachCone.fit(samples)
+    width = np.diff(cone.twist_range(directions))[:, 0]
+    assert width.mean() < 0.8
+    assert np.ptp(twists) > 2.0
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        np.tile([0.0, 0.0, 1.0, 0.4], (5, 1)),
+        np.array([[0.0, 0.6, 0.8, -3.0]]),
+        np.array([[np.cos(t), np.sin(t), 0.0, 0.3 * t] for t in np.linspace(-1.0, 1.0, 40)]),
+    ],
+)
+def test_thin_data_give_thin_cones(samples):
+    cone = ReachCone.fit(samples)
+    assert cone.contains(samples).all()
+    assert angle_between(cone.points, cone.visible).min() >= 0.99e-4
+    assert cone.measure < 1e-3
+    assert ReachCone.fit(samples, margin=0.01).measure > 0.0
+    assert cone.contains(cone.scatter(20, np.random.default_rng(0))).all()
+
+
+def test_twists_all_around_are_free_and_past_pi_are_joined(rng):
+    directions = normalized(0.2 * rng.normal(size=(4000, 3)) + NORTH)
+    around = ReachCone.fit(np.column_stack([directions, rng.uniform(-np.pi, np.pi, 4000)]))
+    assert around.is_free
+    past = (np.pi + rng.uniform(-0.3, 0.3, 4000) + np.pi) % TURN - np.pi
+    joined = ReachCone.fit(np.column_stack([directions, past]))
+    assert (joined.high - joined.low).max() < 0.7
+
+
+def test_directions_all_around_but_a_gap_are_seen_from_opposite_the_gap(rng):
+    directions = sphere(4000, rng)
+    directions = np.concatenate([directions[directions @ NORTH > -0.9], [NORTH]])
+    samples = np.column_stack([directions, np.zeros(len(directions))])
+    assert ReachCone.fit(samples).contains(samples).all()
+    with pytest.raises(ValueError, match=r"cannot reach .* give another visible point"):
+        ReachCone.fit(samples, visible=-NORTH)
+
+
+@pytest.mark.parametrize(
+    ("samples", "options", "message"),
+    [
+        (np.zeros((0, 4)), {}, "at least one point"),
+        (np.zeros((4, 3)), {}, r"\(n, 4\)"),
+        (np.zeros((4, 4)), {}, "unit directions"),
+        (np.tile([0.0, 0.0, 1.0, np.nan], (3, 1)), {}, "finite"),
+        (np.tile([0.0, 0.0, 1.0, 0.0], (3, 1)), {"vertices": 2}, "vertices must be at least 3"),
+        (np.tile([0.0, 0.0, 1.0, 0.0], (3, 1)), {"margin": -1.0}, "margin"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(samples, options, message):
+    for shape in (ReachCone, Union):
+        with pytest.raises(ValueError, match=message):
+            shape.fit(samples, **options)
+
+
+def test_a_limit_is_fitted_around_rotations(rng):
+    rotations = quat.exp(rng.normal(size=(3000, 3)) * [0.5, 0.2, 0.3])
+    for shape in ("reach-cone", "union"):
+        limit = Limit.fit(rotations, shape, margin=0.02, axis=[0.0, 1.0, 0.0])
+        assert isinstance(limit.chart, DirectionTwist)
+        assert limit.contains(rotations).all()
+        assert 0.0 < limit.volume() < 0.2
+        assert limit.contains(limit.sample(500, rng)).all()
+
+
+# Unions.
+
+
+@pytest.fixture
+def union():
+    return Union((star(8, 0.5, 0.9, 41), star(6, 0.4, 0.8, 42), star(5, 0.3, 0.6, 41)))
+
+
+def test_a_union_holds_what_any_part_holds(union, rng):
+    points = np.concatenate([queries(part, rng) for part in union.parts])
+    each = np.stack([part.distance(points) for part in union.parts])
+    assert np.array_equal(union.distance(points), each.min(axis=0))
+    assert np.array_equal(union.contains(points), (each <= 1e-9).any(axis=0))
+    projected = union.project(points)
+    assert union.contains(projected).all()
+    nearest = np.stack([part.project(points) for part in union.parts])
+    assert np.array_equal(projected, nearest[each.argmin(axis=0), np.arange(len(points))])
+    assert np.array_equal(union.project(projected), projected)
+    moves = np.linalg.norm(union.moves(points, projected), axis=1)
+    outside = ~union.contains(points)
+    assert np.abs(moves - union.distance(points))[outside].max() < 1e-9
+
+
+def test_a_union_counts_overlaps_once(union, rng):
+    twin = Union((union.parts[0], union.parts[0]))
+    assert twin.measure == pytest.approx(union.parts[0].measure, rel=1e-9)
+    directions = np.column_stack([sphere(300_000, rng), rng.uniform(-np.pi, np.pi, 300_000)])
+    expected = 4.0 * np.pi * TURN * union.contains(directions).mean()
+    assert union.measure == pytest.approx(expected, rel=0.05)
+    members = union.scatter(20_000, rng)
+    assert union.contains(members).all()
+    inner = union.parts[2]
+    share = inner.contains(directions).sum() / union.contains(directions).sum()
+    assert inner.contains(members).mean() == pytest.approx(share, abs=0.03)
+
+
+def test_the_surface_of_a_union_has_no_inner_walls(union):
+    surface = union.surface(3)
+    assert np.abs(union.distance(surface.vertices)).max() < 1e-9
+    alone = sum(len(part.surface(3).triangles) for part in union.parts)
+    assert 0 < len(surface.triangles) < alone
+
+
+def test_unions_grow_shrink_come_back_and_face_outwards(union, rng):
+    members = union.scatter(300, rng)
+    assert union.grow(0.1).contains(members).all()
+    assert union.contains(union.shrink(0.05).scatter(300, rng)).all()
+    fields = union.to_dict()
+    assert fields.pop("type") == "union"
+    assert np.array_equal(Union.from_dict(fields).packed, union.packed)
+    low, high = union.bounds
+    assert (members >= low - 1e-12).all()
+    assert (members <= high + 1e-12).all()
+    assert np.abs(np.linalg.norm(union.normal(members), axis=1) - 1.0).max() < 1e-9
+    assert union.contains_direction(members[:, :3]).all()
+    ranges = union.twist_range(members[:, :3])
+    assert (ranges[:, 0] <= ranges[:, 1]).all()
+    with pytest.raises(ValueError, match="one or more reach cones"):
+        Union(())
+    with pytest.raises(ValueError, match="parts must be of type reach-cone"):
+        Union.from_dict({"parts": [{"type": "box"}]})
+
+
+def test_two_clusters_make_two_cones(rng):
+    away = normalized(np.array([1.0, 0.0, 0.3]))
+    directions = normalized(
+        np.concatenate(
+            [NORTH + 0.1 * rng.normal(size=(400, 3)), away + 0.1 * rng.normal(size=(400, 3))]
+        )
+    )
+    samples = np.column_stack([directions, rng.uniform(-0.5, 0.5, 800)])
+    two, one = Union.fit(samples), ReachCone.fit(samples)
+    assert len(two.parts) == 2
+    assert two.contains(samples).all()
+    assert two.measure < 0.7 * one.measure

@@ -1,0 +1,314 @@
+"""ReachCone: slices, twist limits, the nearest member and the depth, against slow plain answers."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from cones import (
+    CONES,
+    TURN,
+    angle_between,
+    inside_by_slices,
+    nearest_by_edges,
+    queries,
+    sphere,
+    star,
+)
+from synovia import DirectionTwist, Inside, Limit, ReachCone, kernels, quat
+from synovia.shapes.cone_star import from_polar, normalized
+from synovia.shapes.cone_tables import edge_rows
+
+NORTH = np.array([0.0, 0.0, 1.0])
+
+
+@pytest.fixture(params=CONES)
+def cone(request):
+    return CONES[request.param]()
+
+
+def ring(azimuth_deg, angle_deg):
+    return from_polar(np.radians(azimuth_deg), np.radians(angle_deg), NORTH)
+
+
+def test_inclusion_and_limits_are_those_of_the_slices(cone, rng):
+    points = queries(cone, rng)
+    inside, limits = inside_by_slices(cone, points[:, :3])
+    clear = nearest_by_edges(cone, points[:, :3])[0] > 2e-9
+    assert (cone.contains_direction(points[:, :3]) == inside)[clear].all()
+    found = cone.twist_range(points[:, :3])
+    assert np.abs(found - limits)[inside].max() < 1e-9
+    slices = cone.slices(points[:, :3])
+    p, q = cone.points[slices], np.roll(cone.points, -1, axis=0)[slices]
+    assert (np.sum(np.cross(cone.visible, p) * points[:, :3], axis=1) >= -1e-12).all()
+    assert (np.sum(np.cross(cone.visible, q) * points[:, :3], axis=1) <= 1e-12).all()
+    guess = rng.integers(0, len(cone.points), len(slices))
+    off = cone.slices(points[:, :3], last=guess) != slices
+    on_plane = np.abs(np.cross(cone.visible, cone.points) @ points[:, :3].T).min(axis=0) < 1e-12
+    assert not (off & ~on_plane).any()
+
+
+def test_limits_at_the_points_are_the_points_limits(cone):
+    found = cone.twist_range(cone.points)
+    assert np.abs(found - np.stack([cone.low, cone.high], axis=1)).max() < 1e-9
+    at_visible = cone.twist_range(cone.visible)
+    assert np.abs(at_visible - [cone.visible_low, cone.visible_high]).max() < 1e-12
+
+
+def test_the_nearest_direction_is_that_of_the_slow_search(cone):
+    rng = np.random.default_rng(8)
+    points = np.concatenate([queries(cone, rng), queries(cone, rng, 10_000)])
+    angle, _ = nearest_by_edges(cone, points[:, :3])
+    left = cone.left(points)
+    assert np.abs(np.abs(left[:, 0]) - angle).max() < 1e-9
+    outside = left[:, 0] < -1e-9
+    moved = cone.project(points)[:, :3]
+    assert np.abs(angle_between(moved, points[:, :3]) - angle)[outside].max() < 1e-9
+    inside = left[:, 0] >= 0.0
+    assert np.array_equal(moved[inside], points[inside, :3])
+
+
+def test_no_point_of_dense_arcs_is_nearer(rng):
+    cone = CONES["concave"]()
+    share = np.linspace(0.0, 1.0, 400)[:, None]
+    arcs = [
+        normalized((1 - share) * p + share * q)
+        for p, q in zip(cone.points, np.roll(cone.points, -1, axis=0), strict=True)
+    ]
+    dense = np.concatenate(arcs)
+    directions = sphere(500, rng)
+    nearest = np.arccos(np.clip(directions @ dense.T, -1.0, 1.0)).min(axis=1)
+    found = np.abs(cone.left(np.column_stack([directions, np.zeros(500)]))[:, 0])
+    assert (found <= nearest + 1e-7).all()
+    assert (found >= nearest - 0.01).all()
+
+
+def test_distance_is_the_move_of_project_and_members_stay(cone, rng):
+    points = queries(cone, rng)
+    distance, projected = cone.distance(points), cone.project(points)
+    assert np.array_equal(cone.contains(points), distance <= 1e-9)
+    moves = np.linalg.norm(cone.moves(points, projected), axis=1)
+    outside = distance > 1e-9
+    assert np.abs(moves - distance)[outside].max(initial=0.0) < 1e-9
+    assert np.array_equal(projected[~outside], points[~outside])
+    assert cone.contains(projected).all()
+    assert np.array_equal(cone.project(projected), projected)
+
+
+def test_the_twist_goes_to_the_nearest_legal_one(cone, rng):
+    points = queries(cone, rng)
+    projected = cone.project(points)
+    low, high = cone.twist_range(projected[:, :3]).T
+    twist = points[:, 3]
+    turns = TURN * np.arange(-3, 4)[:, None]
+    gap = np.maximum(np.maximum(low - twist - turns, twist + turns - high), 0.0).min(axis=0)
+    moved = np.abs((projected[:, 3] - twist + np.pi) % TURN - np.pi)
+    assert np.abs(moved - gap).max() < 1e-8
+
+
+def test_depth_is_never_overstated(cone, rng):
+    inner = cone.scatter(400, rng)
+    depth = -cone.distance(inner)
+    assert (depth >= -1e-9).all()
+    for _ in range(30):
+        move = rng.normal(size=(len(inner), 4))
+        tangent = (
+            move[:, :3] - np.sum(move[:, :3] * inner[:, :3], axis=1, keepdims=True) * inner[:, :3]
+        )
+        step = np.concatenate([tangent, move[:, 3:]], axis=1)
+        finite = np.minimum(depth, 1.0)
+        step *= (0.999 * finite / np.linalg.norm(step, axis=1))[:, None]
+        angle = np.linalg.norm(step[:, :3], axis=1, keepdims=True)
+        direction = np.cos(angle) * inner[:, :3] + np.sinc(angle / np.pi) * step[:, :3]
+        moved = np.column_stack([normalized(direction), inner[:, 3] + step[:, 3]])
+        assert cone.contains(moved).all()
+
+
+def test_grown_contains_and_shrunk_is_contained(cone, rng):
+    members = cone.scatter(1000, rng)
+    for r in (1e-3, 0.05, 0.3):
+        assert cone.grow(r).contains(members).all()
+        if cone.low.max() != cone.high.min() and not np.array_equal(cone.low, cone.high):
+            assert cone.contains(cone.shrink(r).scatter(500, rng)).all()
+    assert np.array_equal(cone.grow(0.0).points, cone.points)
+
+
+def test_a_grown_convex_cone_holds_all_within_r(rng):
+    cone, r = CONES["convex"](), 0.1
+    points = queries(cone, rng)
+    near = (cone.distance(points) > 0.0) & (cone.distance(points) < 0.999 * r)
+    assert near.sum() > 20
+    assert cone.grow(r).contains(points[near]).all()
+
+
+def test_the_surface_is_on_the_boundary(cone):
+    for detail in (0, 2):
+        surface = cone.surface(detail)
+        assert np.abs(cone.distance(surface.vertices)).max() < 1e-9
+        assert surface.triangles.max() == len(surface.vertices) - 1
+
+
+def test_measure_and_scatter_agree_with_random_directions(cone, rng):
+    members = cone.scatter(4000, rng)
+    assert cone.contains(members).all()
+    if cone.name == "tiny" or cone.measure < 1e-4:
+        return
+    directions = sphere(200_000, rng)
+    directions = directions[cone.contains_direction(directions)]
+    width = np.minimum(np.diff(cone.twist_range(directions))[:, 0], TURN)
+    expected = 4.0 * np.pi * width.sum() / 200_000
+    assert cone.measure == pytest.approx(expected, rel=0.03)
+    mean = (directions * width[:, None]).sum(axis=0) / width.sum()
+    assert np.abs(members[:, :3].mean(axis=0) - mean).max() < 0.05
+
+
+def test_bounds_hold_all_members_and_no_more(cone, rng):
+    members = cone.scatter(20_000, rng)
+    low, high = cone.bounds
+    assert (members[:, :3] >= low[:3] - 1e-12).all()
+    assert (members[:, :3] <= high[:3] + 1e-12).all()
+    assert (low[:3] >= members[:, :3].min(axis=0) - 0.2).all()
+    assert (high[:3] <= members[:, :3].max(axis=0) + 0.2).all()
+    assert low[3] == min(cone.low.min(), cone.visible_low)
+
+
+def test_it_comes_back_from_its_fields(cone):
+    again = ReachCone.from_dict({k: v for k, v in cone.to_dict().items() if k != "type"})
+    lists = {k: np.asarray(v).tolist() for k, v in cone.to_dict().items() if k != "type"}
+    for other in (again, ReachCone.from_dict(lists)):
+        assert np.array_equal(other.packed, cone.packed)
+    with pytest.raises(ValueError, match="read-only"):
+        cone.points[0] = 0.0
+
+
+def test_normals_point_out(cone, rng):
+    points = queries(cone, rng)
+    normals = cone.normal(points)
+    assert np.abs(np.linalg.norm(normals, axis=1) - 1.0).max() < 1e-9
+    outside = cone.distance(points) > 1e-6
+    moves = -cone.moves(points, cone.project(points))[outside]
+    moves /= np.linalg.norm(moves, axis=1, keepdims=True)
+    assert np.abs(normals[outside] - moves).max() < 1e-9
+
+
+def test_quaternions_in_and_legal_quaternions_out(cone, rng):
+    reference, axis = quat.exp(np.array([0.3, -0.8, 0.2])), np.array([0.6, 0.0, 0.8])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the region contains the direction opposite")
+        limit = Limit(DirectionTwist(reference, axis), cone)
+    rotations = normalized(rng.normal(size=(3000, 4)))
+    legal = limit.chart.rotations(cone.scatter(300, rng))
+    given = np.concatenate([rotations, legal])
+    out = limit.project(given)
+    near_opposite = limit.chart.stretch(limit.chart.points(out)) > 1e4
+    assert limit.contains(out)[~near_opposite].all()
+    assert np.array_equal(out[limit.contains(given)], given[limit.contains(given)])
+    points = limit.chart.points(given)
+    assert np.abs(limit.distance(given) - cone.distance(points)).max() < 1e-6
+    single = limit.project(given.astype(np.float32))
+    assert single.dtype == np.float32
+    assert limit.violation(given).shape == (3300,)
+    assert limit.contains(limit.soften(given, Inside(0.05)))[~near_opposite].mean() > 0.99
+
+
+def test_cells_list_every_edge_that_is_nearest_somewhere(rng):
+    """The grid is proven to be conservative; here the kernel and the slow search agree on many."""
+    cone = star(60, 0.2, 1.5, 20)
+    directions = sphere(30_000, rng)
+    found = np.abs(cone.left(np.column_stack([directions, np.zeros(len(directions))]))[:, 0])
+    assert np.abs(found - nearest_by_edges(cone, directions)[0]).max() < 1e-12
+
+
+def test_vertices_almost_at_one_azimuth_share_a_bucket():
+    azimuth = np.array([0.0, 1e-9, 2e-9, 2.0, 4.0])
+    cone = ReachCone(from_polar(azimuth, np.array([0.5, 1.0, 0.7, 0.8, 0.6]), NORTH), -1.0, 1.0)
+    directions = sphere(2000, np.random.default_rng(0))
+    inside, _ = inside_by_slices(cone, directions)
+    assert np.array_equal(cone.contains_direction(directions), inside)
+
+
+def test_ties_go_to_the_lowest_edge():
+    cone = ReachCone(ring([45.0, 135.0, 225.0, 315.0], np.full(4, 60.0)), -1.0, 1.0)
+    moved = cone.project(np.array([*-NORTH, 0.0]))
+    assert angle_between(moved[:3], cone.points[0]) < 1e-12
+    assert cone.contains(np.array([*NORTH, 0.0]))
+    assert not cone.contains_direction(-NORTH)
+
+
+def test_a_pentagram_is_refused():
+    with pytest.raises(ValueError, match=r"edge 2 .* goes around the visible point a second time"):
+        ReachCone(ring(144.0 * np.arange(5), np.full(5, 60.0)), visible=NORTH)
+
+
+def test_what_is_no_star_is_refused_by_its_edge():
+    with pytest.raises(ValueError, match=r"edge 1 \(from point 1 to point 2\)"):
+        ReachCone(ring([0, 120, 60, 240], np.full(4, 50.0)), visible=NORTH)
+    corners = [(0, 0), (3, 0), (3, 1), (1, 1), (1, 2), (3, 2), (3, 3), (0, 3)]
+    horseshoe = normalized(np.array([(0.2 * x, 0.2 * y, 1.0) for x, y in corners]))
+    with pytest.raises(ValueError, match="no visible point: no direction sees edges"):
+        ReachCone(horseshoe)
+
+
+def test_a_visible_point_is_searched_for_where_the_sum_is_none():
+    # An arrowhead: the sum of its points is outside.
+    points = normalized(np.array([[0.6, 0, 1], [-0.1, 0.9, 1], [0.3, 0, 1], [-0.1, -0.9, 1]]))
+    with pytest.raises(ValueError, match="must make a star"):
+        ReachCone(points, visible=normalized(points.sum(axis=0)))
+    assert ReachCone(points).contains_direction(normalized(np.array([0.45, 0.0, 1.0])))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"points": np.zeros((2, 3)) + NORTH}, r"shape \(n, 3\), n at least 3"),
+        ({"points": 2.0 * ring([0, 120, 240], [50, 50, 50])}, "unit directions"),
+        ({"low": 1.0, "high": 0.0}, "low must not exceed .* at point 0"),
+        ({"visible_low": 2.0, "visible_high": 1.0}, "visible_low must not exceed"),
+        ({"low": [0.0, 1.0]}, r"ReachCone.low must have shape \(3\)"),
+        ({"high": [np.nan, 1.0, 1.0]}, "finite"),
+        ({"visible": -NORTH}, "must make a star"),
+    ],
+)
+def test_what_makes_no_cone_is_refused(fields, message):
+    good = {"points": ring([0, 120, 240], [50, 50, 50]), "low": -1.0, "high": 1.0}
+    with pytest.raises(ValueError, match=message):
+        ReachCone(**{**good, **fields})
+
+
+def test_points_must_be_unit_and_finite():
+    cone = CONES["convex"]()
+    with pytest.raises(ValueError, match="unit"):
+        cone.distance(np.array([0.0, 0.0, 2.0, 0.0]))
+    with pytest.raises(ValueError, match="finite"):
+        cone.project(np.array([0.0, 0.0, np.nan, 0.0]))
+    with pytest.raises(ValueError, match=r"\(\.\.\., 4\)"):
+        cone.contains(np.zeros(3))
+    limit = Limit(DirectionTwist(), cone)
+    with pytest.raises(ValueError, match="rotations must be"):
+        limit.project(np.full((300, 4), np.nan))
+
+
+def test_batches_keep_their_shape_and_float32_stays():
+    cone = CONES["concave"]()
+    for batch in [(), (0,), (1,), (3, 1, 2)]:
+        points = np.broadcast_to(np.array([*NORTH, 0.0]), (*batch, 4))
+        assert cone.distance(points).shape == batch
+        assert cone.left(points).shape == (*batch, 2)
+        assert cone.slices(points[..., :3]).shape == batch
+    assert cone.project(np.array([*NORTH, 0.0], np.float32)).dtype == np.float32
+
+
+def test_uncompiled_kernels_give_the_same():
+    cone = CONES["concave"]()
+    if not hasattr(kernels.cone_cells.refine, "py_func"):
+        pytest.skip("numba is not installed")
+    flat = edge_rows(cone.points).ravel()
+    starts, items = np.array([0, len(cone.points)]), np.arange(len(cone.points))
+    results = []
+    for function in (kernels.cone_cells.refine, kernels.cone_cells.refine.py_func):
+        new_starts, new_items = np.zeros(7, np.int64), np.zeros(6 * len(items), np.int64)
+        function(flat, 0, starts, items, new_starts, new_items)
+        results.append(np.concatenate([new_starts, new_items]))
+    assert np.array_equal(*results)
