@@ -12,7 +12,7 @@ from .limit import Limit
 from .model import LimitModel
 from .paths import first_exit, project_path
 from .report import Report
-from .shapes import SHAPES, Box, Ellipsoid, KDop, Product
+from .shapes import SHAPES, Box, Ellipsoid, KDop, Product, ThetaPhi
 from .skeleton import Pose, Skeleton, forward
 from .softening import Beyond, Inside
 
@@ -38,6 +38,7 @@ __all__ = [
     "RotationVector",
     "Skeleton",
     "SwingTwist",
+    "ThetaPhi",
     "first_exit",
     "forward",
     "joint_kind",

@@ -191,7 +191,7 @@ class Limit:
         if n < 0:
             raise ValueError(f"n must be at least 0, got {n}")
         thin = self.shape.measure == 0.0
-        kept: list[Points] = [np.empty((0, 3))]
+        kept: list[Points] = [np.empty((0, self.shape.dimension))]
         while sum(len(points) for points in kept) < n:
             points = self.shape.scatter(2 * n + 16, rng)
             if not thin:

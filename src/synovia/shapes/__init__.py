@@ -7,10 +7,13 @@ from .ellipsoid import Ellipsoid
 from .kdop import KDop
 from .product import Product
 from .region import Region, Surface
+from .theta_phi import ThetaPhi
 
-Shape = Box | Ellipsoid | KDop | Product
+Shape = Box | Ellipsoid | KDop | Product | ThetaPhi
 
-SHAPES: dict[str, type[Shape]] = {shape.name: shape for shape in (Box, Ellipsoid, KDop, Product)}
+SHAPES: dict[str, type[Shape]] = {
+    shape.name: shape for shape in (Box, Ellipsoid, KDop, Product, ThetaPhi)
+}
 """Every shape by its name."""
 
 __all__ = [
@@ -24,4 +27,5 @@ __all__ = [
     "Region",
     "Shape",
     "Surface",
+    "ThetaPhi",
 ]

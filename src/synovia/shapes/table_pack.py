@@ -1,0 +1,75 @@
+"""The packed form of a table: twists at all centres, walls, and which to look at where."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from ..arrays import Floats, Mask, Vectors
+from .table_grid import TURN, centres, filled, padded, radii, sources, steepest
+from .table_walls import Lists, lists_for
+
+KIND = 5.0
+HEADER = 18  # numbers before the table of twists
+FREE = 1e6  # half a range of twists that nothing bounds
+
+
+def packed_table(legal: Mask, low: Floats, high: Floats, frame: Floats, margin: float) -> Floats:
+    """Return the kind and the parameters, as `kernels.table` reads them."""
+    lists = lists_for(legal)
+    low, high = filled(low, legal), filled(high, legal)
+    cells = reached(legal, margin)
+    slope = max(steepest(values, cells) for values in (low, high))
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    if (half >= 0.5 * TURN).all():
+        half = np.full_like(half, FREE)
+    twists = np.stack([padded(middle), padded(half)], axis=-1).ravel()
+    walls_at = HEADER + len(twists)
+    places, entries = _entries(legal, lists, walls_at)
+    header = [
+        *frame.ravel(),
+        *legal.shape,
+        lists.fine,
+        margin,
+        np.cos(margin),
+        np.sin(margin),
+        1.0 / np.hypot(1.0, slope),
+        HEADER,
+        walls_at + lists.walls.size,
+    ]
+    return np.concatenate([[KIND], header, twists, lists.walls.ravel(), places, entries])
+
+
+def _entries(legal: Mask, lists: Lists, walls_at: int) -> tuple[Floats, Floats]:
+    """Return for each place where its entry stands, negative if illegal, and the entries.
+
+    An entry is the number of walls, and where each stands. Places with the same walls share one,
+    so that few numbers serve many places.
+    """
+    stands = walls_at + lists.walls.shape[1] * np.arange(len(lists.walls))
+    next_free = walls_at + lists.walls.size + len(lists.start) - 1
+    known: dict[bytes, int] = {}
+    places = np.empty(len(lists.start) - 1)
+    entries: list[float] = []
+    for k, (first, last) in enumerate(pairwise(lists.start.tolist())):
+        number = lists.number[first:last]
+        key = number.tobytes()
+        if key not in known:
+            known[key] = next_free + len(entries)
+            entries += [len(number), *stands[number]]
+        places[k] = known[key]
+    fine = np.repeat(np.repeat(legal, lists.fine, axis=0), lists.fine, axis=1).ravel()
+    return np.where(fine, places, -places), np.array(entries, dtype=np.float64)
+
+
+def reached(legal: Mask, margin: float) -> Mask:
+    """Return the legal cells, and all that directions within `margin` of them may lie in."""
+    if margin == 0.0:
+        return legal
+    every: Vectors = centres(legal.shape)
+    near = every.reshape(-1, 3)[sources(legal)]
+    apart = 2.0 * np.arcsin(np.minimum(0.5 * np.linalg.norm(every - near, axis=-1), 1.0))
+    # From a centre, over such a direction and the legal cell, to that one's centre.
+    widest = radii(legal.shape)
+    return np.asarray(legal | (apart <= margin + widest[:, None] + widest.max()))
