@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from oracles import random_frame
 
+from oracles import random_frame
 from synovia import ThetaPhi
 from synovia.shapes.table_grid import centres, edges, vectors_at
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tables import MASKS, angles, directions, hard_directions, nearest_cell_point, table
 
 from synovia.shapes.table_grid import vectors_at
+from tables import MASKS, angles, directions, hard_directions, nearest_cell_point, table
 
 MARGINS = (0.0, 0.13)
 

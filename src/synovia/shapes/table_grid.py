@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Mask, Scalars, Vectors
+from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors
+from .directional import OFF_UNIT
 
 TURN = 2.0 * np.pi
 
@@ -158,3 +159,17 @@ def enough(counts: Floats, least: float) -> Mask:
 def filled(values: Floats, legal: Mask) -> Floats:
     """Return the values of legal cells, and elsewhere that of the nearest legal cell."""
     return np.asarray(values.ravel()[sources(legal)])
+
+
+def joined(directions: Vectors, rest: Floats) -> Points:
+    """Return points of directions and what else belongs to them."""
+    return np.concatenate([directions, rest], axis=-1)
+
+
+def unit_directions(points: Points) -> Points:
+    """Return the points with directions that are exactly as long as 1, which they nearly are."""
+    length = np.linalg.norm(points[..., :3], axis=-1, keepdims=True)
+    worst = length.flat[np.abs(length - 1.0).argmax()]
+    if not abs(worst - 1.0) <= OFF_UNIT:
+        raise ValueError(f"directions must be unit to within {OFF_UNIT}, got length {worst:.6g}")
+    return joined(points[..., :3] / length, points[..., 3:])

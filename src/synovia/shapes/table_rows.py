@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Floats, Mask, Vectors
-from .table_grid import TURN, cells_of, centres
+from .table_grid import TURN, cells_of, centres, unit_directions
 
 
 def inside_rows(boundary: Floats, shape: tuple[int, int]) -> Mask:
@@ -15,6 +15,8 @@ def inside_rows(boundary: Floats, shape: tuple[int, int]) -> Mask:
     of cells that no two given rows enclose, but one lies in, takes that one's. At least the cell
     in the middle is inside.
     """
+    if boundary.ndim != 2 or len(boundary) == 0:
+        raise ValueError(f"boundary must have shape (n, 3), n > 0, got {boundary.shape}")
     order = np.argsort(boundary[:, 0], kind="stable")
     phi, start, end = boundary[order].T
     width = np.where(end >= start, end - start, end - start + TURN)
@@ -38,6 +40,12 @@ def inside_outline(outline: Vectors, inside: Vectors, shape: tuple[int, int]) ->
     All in the table's frame. A great circle from there to the centre crosses an even number of
     the outline's arcs.
     """
+    if outline.ndim != 2 or len(outline) < 3 or inside.ndim != 1:
+        raise ValueError(
+            f"an outline must have shape (n, 3), n > 2, and one direction be inside, got "
+            f"{outline.shape} and {inside.shape}"
+        )
+    outline, inside = unit_directions(outline), unit_directions(inside)
     ends = np.roll(outline, -1, axis=0)
     across = np.cross(outline, ends)
     points = centres(shape).reshape(-1, 3)

@@ -14,16 +14,17 @@ from .region import Surface, check_margin, sample_points
 from .table_edit import common, eroded
 from .table_fit import added, fitted, grid_for
 from .table_grid import (
-    angles_of,
     areas,
     between,
     centres,
     enough,
     filled,
+    joined,
     padded,
     places_of,
-    vectors_at,
+    unit_directions,
 )
+from .table_moves import facing_of, walked_back
 from .table_pack import packed_table, reached
 from .table_rows import inside_outline, inside_rows
 from .table_scatter import scattered, volume
@@ -31,7 +32,6 @@ from .table_surface import surface_of
 
 CELL = float(np.radians(5.0))
 """The size of a cell, in radians, unless another is given."""
-STEP = 1e-6  # radians, for slopes
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +73,7 @@ class ThetaPhi(Directional):
                 raise ValueError(f"ThetaPhi.{name} must be at least 0, got {value}")
             object.__setattr__(self, name, value)
         if not self.legal.any():
-            raise ValueError(
-                f"a table needs a legal cell: the evidence of none reaches {self.least:g}"
-            )
+            raise ValueError(f"a table needs a legal cell: no evidence reaches {self.least:g}")
         crossed = self.legal & (self.low > self.high)
         if crossed.any():
             cell = tuple(np.argwhere(crossed)[0].tolist())
@@ -103,7 +101,7 @@ class ThetaPhi(Directional):
         points, margin = sample_points(points, (4,)), check_margin(margin)
         if holes not in ("filled", "open"):
             raise ValueError(f"holes must be 'filled' or 'open', got {holes!r}")
-        counts, low, high, frame = fitted(_unit(points), cell, holes, least)
+        counts, low, high, frame = fitted(unit_directions(points), cell, holes, least)
         return cls(counts, low, high, frame, least).grow(margin)
 
     @classmethod
@@ -121,10 +119,7 @@ class ThetaPhi(Directional):
         A row that begins at a greater theta than it ends at runs over ±π. Between the rows given
         the ends are interpolated. `low` and `high` are twists: one number, or one for each cell.
         """
-        boundary = rows("boundary", boundary, 3)
-        if boundary.ndim != 2 or len(boundary) == 0:
-            raise ValueError(f"boundary must have shape (n, 3), n > 0, got {boundary.shape}")
-        legal = inside_rows(boundary, grid_for(cell))
+        legal = inside_rows(rows("boundary", boundary, 3), grid_for(cell))
         return cls._of(legal, low, high, np.eye(3) if frame is None else frame)
 
     @classmethod
@@ -142,14 +137,9 @@ class ThetaPhi(Directional):
 
         `inside` (3,) is a direction on the legal side. A cell is legal if its centre is.
         """
-        outline, point = _unit(rows("outline", outline, 3)), _unit(rows("inside", inside, 3))
-        if outline.ndim != 2 or len(outline) < 3 or point.ndim != 1:
-            raise ValueError(
-                f"an outline needs 3 directions or more and one inside, got shapes "
-                f"{outline.shape} and {point.shape}"
-            )
         axes = np.eye(3) if frame is None else np.asarray(frame, np.float64)
-        legal = inside_outline(outline @ axes.T, point @ axes.T, grid_for(cell))
+        around, point = rows("outline", outline, 3) @ axes.T, rows("inside", inside, 3) @ axes.T
+        legal = inside_outline(around, point, grid_for(cell))
         return cls._of(legal, low, high, axes)
 
     @classmethod
@@ -174,11 +164,10 @@ class ThetaPhi(Directional):
 
     def add(self, points: Points) -> Self:
         """Return the table with `points` (n, 4) as more evidence; it holds all it held before."""
-        points = _unit(sample_points(points, (4,)))
+        points = unit_directions(sample_points(points, (4,)))
         vectors = points[:, :3] @ self.frame.T
-        counts, low, high = added(
-            self.counts, self.low, self.high, self.least, vectors, points[:, 3]
-        )
+        now = self.counts, self.low, self.high, self.least
+        counts, low, high = added(*now, vectors, points[:, 3])
         return replace(self, counts=counts, low=low, high=high)
 
     def trimmed(self, least: float) -> Self:
@@ -259,52 +248,21 @@ class ThetaPhi(Directional):
         It finds where the way last enters the region, which need not be where it first leaves.
         """
         start, end = np.broadcast_arrays(self._checked(previous), self._checked(proposed))
-        if steps < 1:
-            raise ValueError(f"steps must be at least 1, got {steps}")
         if not self.contains(start).all():
             raise ValueError("the previous points must be members of the table to walk back to")
-        angles = [
-            np.stack([*angles_of(points[..., :3] @ self.frame.T), points[..., 3]], axis=-1)
-            for points in (start, end)
-        ]
-        way = angles[0] - angles[1]
-        way -= TURN * np.rint(way / TURN)
-        met, walking = np.array(end), ~self.contains(end)
-        for k in range(1, steps):
-            if not walking.any():
-                break
-            theta, phi, twist = np.moveaxis(angles[1] + way * (k / steps), -1, 0)
-            here = np.concatenate([vectors_at(theta, phi) @ self.frame, twist[..., None]], axis=-1)
-            met = np.where(walking[..., None], here, met)
-            walking &= ~self.contains(met)
-        return np.where(walking[..., None], start, met).astype(end.dtype)
+        return walked_back(self.contains, start, end, self.frame, steps)
 
     def facing(self, points: Points) -> Points:
         """Return the outward normal of the wall or of the end of the twists, which is nearer."""
-        vectors = points[..., :3] @ self.frame.T
-        across = _tangents(vectors)
-        ahead, behind = (_unit(vectors[..., None, :] + s * across) for s in (STEP, -STEP))
-        wall = np.einsum("...i,...ij->...j", self._beyond(ahead) - self._beyond(behind), across)
-        slope = np.einsum(
-            "...ie,...ij->...ej", self._twists(ahead) - self._twists(behind), across
-        ) / (2.0 * STEP)
-        low, high = np.moveaxis(self._twists(vectors), -1, 0)
-        off = points[..., 3] - 0.5 * (low + high)
-        upper = off - TURN * np.rint(off / TURN) >= 0.0
-        tilt = np.where(upper[..., None], -slope[..., 1, :], slope[..., 0, :])
-        end = np.concatenate([tilt @ self.frame, np.where(upper, 1.0, -1.0)[..., None]], axis=-1)
-        flat = np.linalg.norm(wall, axis=-1, keepdims=True) < STEP
-        wall = np.where(flat, across[..., 0, :], wall) @ self.frame
-        wall = np.concatenate([wall, np.zeros_like(end[..., :1])], axis=-1)
-        room = 0.5 * (high - low) - np.abs(off - TURN * np.rint(off / TURN))
-        nearer = room < -self._beyond(vectors)
-        return _unit(np.where(nearer[..., None], end, wall), 4)
+        local = joined(points[..., :3] @ self.frame.T, points[..., 3:])
+        normals = facing_of(self._beyond, self._twists, local)
+        return joined(normals[..., :3] @ self.frame, normals[..., 3:])
 
     def surface(self, detail: int = 2) -> Surface:
         """Return triangles on the boundary: sheets at both ends of the twists, walls between."""
         local = surface_of(self._beyond, self._twists, self.counts.shape, detail)
-        directions, twists = local.vertices[:, :3] @ self.frame, local.vertices[:, 3:]
-        return Surface(np.concatenate([directions, twists], axis=1), local.triangles)
+        vertices = joined(local.vertices[:, :3] @ self.frame, local.vertices[:, 3:])
+        return Surface(vertices, local.triangles)
 
     @cached_property
     def measure(self) -> float:
@@ -315,7 +273,7 @@ class ThetaPhi(Directional):
         """Return `n` members, uniform in direction and twist; in direction alone where thin."""
         cells, widths = reached(self.legal, self.margin), self._ends[1] - self._ends[0]
         local = scattered(self._beyond, self._twists, cells, widths, n, rng)
-        return np.concatenate([local[:, :3] @ self.frame, local[:, 3:]], axis=1)
+        return joined(local[:, :3] @ self.frame, local[:, 3:])
 
     @cached_property
     def _ends(self) -> tuple[Floats, Floats]:
@@ -325,8 +283,7 @@ class ThetaPhi(Directional):
     @cached_property
     def _free(self) -> Self:
         """The same directions with any twist."""
-        half = np.full(self.counts.shape, 0.5 * TURN)
-        return replace(self, low=-half, high=half)
+        return replace(self, low=0.0 * self.low, high=0.0 * self.high + TURN)
 
     def _beyond(self, vectors: Vectors) -> Scalars:
         """Return how far beyond the legal directions vectors of the table's frame are."""
@@ -339,19 +296,3 @@ class ThetaPhi(Directional):
         values = np.stack([padded(ends) for ends in self._ends])
         low, high = between(values, *places_of(vectors, self.counts.shape))
         return np.stack([low, np.maximum(low, high)], axis=-1)
-
-
-def _unit(points: Points, size: int = 3) -> Points:
-    """Return the points with their first `size` coordinates as long as 1."""
-    length = np.linalg.norm(points[..., :size], axis=-1, keepdims=True)
-    if (length < 1e-3).any():
-        raise ValueError("directions must not be zero")
-    return np.concatenate([points[..., :size] / length, points[..., size:]], axis=-1)
-
-
-def _tangents(vectors: Vectors) -> Vectors:
-    """Return two unit vectors (..., 2, 3) across each and each other."""
-    least = np.eye(3)[np.abs(vectors).argmin(axis=-1)]
-    first = np.cross(vectors, least)
-    first /= np.linalg.norm(first, axis=-1, keepdims=True)
-    return np.stack([first, np.cross(vectors, first)], axis=-2)
