@@ -14,6 +14,7 @@ from synovia.demo import range_of_motion, true_limits, wild
 from synovia.draw import draw_limit, draw_overview, draw_skeleton, draw_violation, save_figure
 from synovia.draw.skeleton import below
 from synovia.draw.style import new_figure, spoken
+from synovia.limit import chart_for
 from synovia.report import Report
 from synovia.shapes import SHAPES
 
@@ -64,7 +65,7 @@ def test_an_overview_of_a_clip_without_violations_can_be_drawn(model):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_can_be_drawn_with_samples_or_without(shape, rng):
     rotations = true_limits()["LeftHip"].sample(300, rng)
-    limit = Limit.fit(rotations, shape, "swing-twist")
+    limit = Limit.fit(rotations, shape, chart_for(shape, None))
     plain = draw_limit(limit)
     assert coloured(plain) > 0.05
     assert coloured(draw_limit(limit, rotations, title="Left hip")) > 0.05

@@ -9,6 +9,7 @@ import pytest
 
 from clips import NAMES, clip, skeleton
 from synovia import SHAPES, Clip, Inside, Limit, LimitModel, Pose, Skeleton, quat
+from synovia.limit import chart_for
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +81,16 @@ def test_the_report_counts_what_the_limits_say(model: LimitModel) -> None:
 def test_poses_in_one_loop_agree_with_each_limit_by_itself(model: LimitModel) -> None:
     rng = np.random.default_rng(0)
     kinds = [
-        Limit.fit(quat.exp(0.3 * rng.normal(size=(50, 3))), name, "swing-twist") for name in SHAPES
+        Limit.fit(quat.exp(0.3 * rng.normal(size=(50, 3))), name, chart_for(name, None))
+        for name in SHAPES
     ]
-    mixed = LimitModel(dict(zip(NAMES[1:], kinds, strict=True)), skeleton())
+    count = len(kinds) + 1
+    names = [f"joint {k}" for k in range(count)]
+    chain = Skeleton(tuple(names), np.arange(-1, count - 1), np.zeros((count, 3)))
+    mixed = LimitModel(dict(zip(names[1:], kinds, strict=True)), chain)
     for batch in [(), (0,), (1,), (7,), (300,), (2, 3)]:
-        rotations = quat.exp(rng.normal(size=(*batch, 5, 3)))
-        pose = Pose(rotations, np.zeros((*batch, 5, 3)))
+        rotations = quat.exp(rng.normal(size=(*batch, count, 3)))
+        pose = Pose(rotations, np.zeros((*batch, count, 3)))
         out = mixed.project(pose)
         np.testing.assert_array_equal(out.rotations[..., 0, :], rotations[..., 0, :])
         for joint, limit in enumerate(kinds, start=1):
@@ -98,7 +103,7 @@ def test_poses_in_one_loop_agree_with_each_limit_by_itself(model: LimitModel) ->
             )
         assert mixed.contains(out).all()
         assert mixed.contains(pose).shape == batch
-        assert mixed.distance(pose).shape == (*batch, 5)
+        assert mixed.distance(pose).shape == (*batch, count)
         assert np.isneginf(mixed.distance(pose)[..., 0]).all()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Mask, Points, Quats
-from ..charts import SwingTwist
+from ..charts import DirectionTwist, SwingTwist
 from ..limit import Limit
 from ..shapes import Surface
 from .style import INK, LINE, MUTED, REGION, new_figure
@@ -50,6 +50,7 @@ def draw_region(
     axes.computed_zorder = False
     axes.view_init(elev=ELEVATION_DEG, azim=AZIMUTH_DEG)
     surface = limit.shape.surface(3)
+    surface = Surface(_in_space(limit, surface.vertices), surface.triangles)
     degrees = np.degrees(surface.vertices)
     triangles = surface.triangles.astype(int)
     near = _normals(surface) @ _toward_watcher() > 0.0
@@ -69,14 +70,25 @@ def draw_region(
             lines.set_zorder(zorder)
             axes.add_collection3d(lines)
     if samples is not None and len(samples):
-        points = np.degrees(limit.nearest_cover(samples))
+        points = np.degrees(_in_space(limit, limit.nearest_cover(samples)))
         axes.scatter(*points.T, s=5.0, color=INK, alpha=0.45, lw=0, depthshade=False, zorder=2)
     shown = [degrees]
     for color, path in (paths or {}).items():
-        points = _broken(np.degrees(limit.nearest_cover(path)))
+        points = _broken(np.degrees(_in_space(limit, limit.nearest_cover(path))))
         axes.plot(*points.T, color=color, lw=2.6, zorder=5, solid_capstyle="round")
         shown.append(points[~np.isnan(points[:, 0])])
     _dress(axes, limit, np.concatenate(shown))
+
+
+def _in_space(limit: Limit, points: Points) -> Points:
+    """Return points (n, 3) to draw: directions become swings, with the twist beside them."""
+    if not isinstance(limit.chart, DirectionTwist):
+        return points
+    untwisted = np.concatenate([points[:, :3], np.zeros((len(points), 1))], axis=1)
+    swings = SwingTwist(limit.chart.reference, limit.chart.axis).points(
+        limit.chart.rotations(untwisted)
+    )
+    return np.column_stack([swings[:, :2], points[:, 3]])
 
 
 def _broken(points: Points) -> Points:
@@ -93,7 +105,7 @@ def _dress(axes: Any, limit: Limit, degrees: Points) -> None:
     room = 0.04 * (high - low).max()
     spans = [(a - room, b + room) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
     names = ("swing x", "swing y", "twist")
-    if not isinstance(limit.chart, SwingTwist):
+    if not isinstance(limit.chart, (SwingTwist, DirectionTwist)):
         names = ("about x", "about y", "about z")
     for axis, name, span in zip((axes.xaxis, axes.yaxis, axes.zaxis), names, spans, strict=True):
         axis.set_pane_color("#f6f8f9")
