@@ -100,41 +100,44 @@ def feet(p, o, block, n):
     any wall the whole sphere is legal, and the foot is the opposite point.
     """
     pair = np.empty(15 * LANES)
+    # Indices without a sign need no look whether they count from the end.
     lanes, entries = np.empty(LANES, np.uint32), np.empty(LANES, np.uint32)
-    fine = p[o + FINE]
-    rows, columns = int(p[o + ROWS] * fine), int(p[o + COLUMNS] * fine)
-    places = o + int(p[o + PLACES])
+    q = p[o:]
+    fine = q[FINE]
+    rows, columns, places = q[ROWS] * fine, q[COLUMNS] * fine, q[PLACES]
     for i in range(n):
         block[PX + i] = 5.0
         block[FU + i] = -block[U + i]
         block[FV + i] = -block[V + i]
         block[FW + i] = -block[W + i]
+        # In this order NaN, which is seen to later, becomes 0 instead of no place at all.
+        row = min(max(0.0, np.floor(block[ROW + i] * fine)), rows - 1.0)
+        column = min(max(0.0, np.floor(block[COLUMN + i] * fine)), columns - 1.0)
+        block[PY + i] = places + row * columns + column
     active = 0
     for i in range(n):
-        # In this order NaN, which is seen to later, becomes 0 instead of no integer at all.
-        row = int(min(max(0.0, block[ROW + i] * fine), rows - 1.0))
-        column = int(min(max(0.0, block[COLUMN + i] * fine), columns - 1.0))
-        code = p[places + row * columns + column]
+        code = q[np.uint32(block[PY + i])]
         block[DISTANCE + i] = 1.0 if code < 0.0 else -1.0
-        entries[i] = np.uint32(abs(code))
+        entry = np.uint32(abs(code))
+        entries[i] = entry
         lanes[active] = i
-        active += 1 if p[o + entries[i]] > 0.0 else 0
-    turn = 1
+        active += 1 if q[entry] > 0.0 else 0
+    turn = np.uint32(1)
     while active > 0:
         for k in range(active):
             lane = lanes[k]
-            wall = o + np.uint32(p[o + entries[lane] + turn])
+            wall = np.uint32(q[entries[lane] + turn])
             pair[k] = block[U + lane]
             pair[LANES + k] = block[V + lane]
             pair[2 * LANES + k] = block[W + lane]
-            pair[3 * LANES + k] = p[wall]
-            pair[4 * LANES + k] = p[wall + 1]
-            pair[5 * LANES + k] = p[wall + 2]
-            pair[6 * LANES + k] = p[wall + 3]
-            pair[7 * LANES + k] = p[wall + 4]
-            pair[8 * LANES + k] = p[wall + 5]
-            pair[9 * LANES + k] = p[wall + 6]
-            pair[10 * LANES + k] = p[wall + 7]
+            pair[3 * LANES + k] = q[wall]
+            pair[4 * LANES + k] = q[wall + 1]
+            pair[5 * LANES + k] = q[wall + 2]
+            pair[6 * LANES + k] = q[wall + 3]
+            pair[7 * LANES + k] = q[wall + 4]
+            pair[8 * LANES + k] = q[wall + 5]
+            pair[9 * LANES + k] = q[wall + 6]
+            pair[10 * LANES + k] = q[wall + 7]
         wall_feet(pair, active)
         left = 0
         for k in range(active):
@@ -145,28 +148,34 @@ def feet(p, o, block, n):
             block[FV + lane] = pair[13 * LANES + k] if nearer else block[FV + lane]
             block[FW + lane] = pair[14 * LANES + k] if nearer else block[FW + lane]
             lanes[left] = lane
-            left += 1 if p[o + entries[lane]] > turn else 0
+            left += 1 if q[entries[lane]] > turn else 0
         active = left
-        turn += 1
+        turn = np.uint32(turn + np.uint32(1))
 
 
 @kernel
 def interpolate(p, o, block, n):
     """Write the middle and the half-width of the twists at COLUMN, ROW to FU and FV."""
-    rows, columns = int(p[o + ROWS]), int(p[o + COLUMNS])
-    twists, stride = o + int(p[o + TWISTS]), 2 * (columns + 2)
+    q = p[o:]
+    rows, columns, twists = q[ROWS], q[COLUMNS], q[TWISTS]
+    stride = 2.0 * (columns + 2.0)
+    step = np.uint32(stride)
     for i in range(n):
         column, row = block[COLUMN + i] + 0.5, block[ROW + i] + 0.5
-        left = int(min(max(0.0, column), np.float64(columns)))
-        below = int(min(max(0.0, row), np.float64(rows)))
-        a, b = column - left, row - below
-        k = twists + below * stride + 2 * left
-        m = k + stride
-        block[FU + i] = (1.0 - b) * ((1.0 - a) * p[k] + a * p[k + 2]) + b * (
-            (1.0 - a) * p[m] + a * p[m + 2]
+        left = min(max(0.0, np.floor(column)), columns)
+        below = min(max(0.0, np.floor(row)), rows)
+        block[FW + i] = twists + below * stride + 2.0 * left
+        block[COLUMN + i] = column - left
+        block[ROW + i] = row - below
+    for i in range(n):
+        a, b = block[COLUMN + i], block[ROW + i]
+        k = np.uint32(block[FW + i])
+        m = np.uint32(k + step)
+        block[FU + i] = (1.0 - b) * ((1.0 - a) * q[k] + a * q[k + 2]) + b * (
+            (1.0 - a) * q[m] + a * q[m + 2]
         )
-        half = (1.0 - b) * ((1.0 - a) * p[k + 1] + a * p[k + 3]) + b * (
-            (1.0 - a) * p[m + 1] + a * p[m + 3]
+        half = (1.0 - b) * ((1.0 - a) * q[k + 1] + a * q[k + 3]) + b * (
+            (1.0 - a) * q[m + 1] + a * q[m + 3]
         )
         block[FV + i] = max(half, 0.0)
 

@@ -83,10 +83,8 @@ def fitted(
     low, high = np.where(counts > 0.0, low, 0.0), np.where(counts > 0.0, high, 0.0)
     if holes == "filled":
         hole = enclosed(legal)
-        low, high = (
-            np.where(hole, filled(low, legal), low),
-            np.where(hole, filled(high, legal), high),
-        )
+        below, above = filled(legal, low, high)
+        low, high = np.where(hole, below, low), np.where(hole, above, high)
         counts, legal = np.where(hole, np.maximum(least, 1.0), counts), legal | hole
     inside = legal.ravel()[cells]
     low, high = widened(legal, low, high, vectors[inside], twists[inside])
@@ -151,7 +149,7 @@ def added(
 ) -> tuple[Floats, Floats, Floats]:
     """Return counts, low and high with more samples: the table holds what it held, and these."""
     legal, shape = enough(counts, least), counts.shape
-    bounds = np.stack([filled(low, legal), filled(high, legal)])
+    bounds = np.stack(filled(legal, low, high))
     middle = between(padded(bounds.mean(axis=0)), *places_of(vectors, shape))
     twists = middle + np.remainder(twists - middle + np.pi, TURN) - np.pi
     cells = cells_of(vectors, shape)

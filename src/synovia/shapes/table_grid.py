@@ -85,9 +85,10 @@ def sources(legal: Mask) -> Ints:
     step = max(1, 4_000_000 // len(cells))
     for first in range(0, len(lost), step):
         part = lost[first : first + step]
-        # Rounded, so that of centres equally near the first is taken.
-        near = np.round(every[part] @ every[cells].T, 12).argmax(axis=1)
-        number[part] = cells[near]
+        cosines = every[part] @ every[cells].T
+        # Of centres equally near the first is taken.
+        nearest = cosines >= cosines.max(axis=1, keepdims=True) - 1e-12
+        number[part] = cells[nearest.argmax(axis=1)]
     return number.reshape(legal.shape)
 
 
@@ -156,9 +157,10 @@ def enough(counts: Floats, least: float) -> Mask:
     return np.asarray((counts > 0.0) & (counts * (area.max() / area) >= least))
 
 
-def filled(values: Floats, legal: Mask) -> Floats:
-    """Return the values of legal cells, and elsewhere that of the nearest legal cell."""
-    return np.asarray(values.ravel()[sources(legal)])
+def filled(legal: Mask, *values: Floats) -> list[Floats]:
+    """Return the values of legal cells, and elsewhere those of the nearest legal cell."""
+    source = sources(legal)
+    return [each.ravel()[source] for each in values]
 
 
 def joined(directions: Vectors, rest: Floats) -> Points:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from ..arrays import Floats, Mask, Vectors
-from .table_grid import TURN, centres, filled, padded, radii, sources, steepest
+from .table_grid import TURN, centres, padded, radii, sources, steepest
 from .table_walls import Lists, lists_for
 
 KIND = 5.0
@@ -16,9 +14,11 @@ FREE = 1e6  # half a range of twists that nothing bounds
 
 
 def packed_table(legal: Mask, low: Floats, high: Floats, frame: Floats, margin: float) -> Floats:
-    """Return the kind and the parameters, as `kernels.table` reads them."""
+    """Return the kind and the parameters, as `kernels.table` reads them.
+
+    `low` and `high` are the ends of the twists at the centres of all cells.
+    """
     lists = lists_for(legal)
-    low, high = filled(low, legal), filled(high, legal)
     cells = reached(legal, margin)
     slope = max(steepest(values, cells) for values in (low, high))
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
@@ -44,23 +44,28 @@ def packed_table(legal: Mask, low: Floats, high: Floats, frame: Floats, margin: 
 def _entries(legal: Mask, lists: Lists, walls_at: int) -> tuple[Floats, Floats]:
     """Return for each place where its entry stands, negative if illegal, and the entries.
 
-    An entry is the number of walls, and where each stands. Places with the same walls share one,
-    so that few numbers serve many places.
+    An entry is the number of walls, and where each stands. Neighbours with the same walls share
+    one, so that few numbers serve many places.
     """
+    start, number = lists.start, lists.number
+    count = np.diff(start)
+    new = np.ones(len(count), dtype=bool)
+    if len(number):
+        ahead = np.arange(len(number)) - np.repeat(count, count)
+        same = number == number[np.maximum(ahead, 0)]
+        new[1:] = ~np.logical_and.reduceat(same, start[:-1])[1:] | (count[1:] != count[:-1])
     stands = walls_at + lists.walls.shape[1] * np.arange(len(lists.walls))
-    next_free = walls_at + lists.walls.size + len(lists.start) - 1
-    known: dict[bytes, int] = {}
-    places = np.empty(len(lists.start) - 1)
-    entries: list[float] = []
-    for k, (first, last) in enumerate(pairwise(lists.start.tolist())):
-        number = lists.number[first:last]
-        key = number.tobytes()
-        if key not in known:
-            known[key] = next_free + len(entries)
-            entries += [len(number), *stands[number]]
-        places[k] = known[key]
+    size = count[new] + 1
+    first = np.cumsum(size) - size
+    entries = np.empty(int(size.sum()))
+    entries[first] = count[new]
+    rest = np.ones(len(entries), dtype=bool)
+    rest[first] = False
+    entries[rest] = stands[number[np.repeat(new, count)]]
+    begin = walls_at + lists.walls.size + len(count)
+    places = begin + first[np.cumsum(new) - 1].astype(np.float64)
     fine = np.repeat(np.repeat(legal, lists.fine, axis=0), lists.fine, axis=1).ravel()
-    return np.where(fine, places, -places), np.array(entries, dtype=np.float64)
+    return np.where(fine, places, -places), entries
 
 
 def reached(legal: Mask, margin: float) -> Mask:

@@ -88,18 +88,24 @@ def _lists(bits: bytes, rows: int, columns: int) -> Lists:
 def _nearby(walls: Floats, shape: tuple[int, int]) -> tuple[Ints, Ints]:
     """Return the start of each place's list, and the walls of all lists.
 
-    Nodes are quartered from an eighth of a turn down to one place.
+    Nodes are quartered from an eighth of a turn down to half a place, where the bounds are close;
+    a place then has the walls of all four.
     """
+    rows, columns = halves = (2 * shape[0], 2 * shape[1])
     size = 1
-    while 2 * size * TURN / shape[1] <= WIDEST:
+    while 2 * size * TURN / columns <= WIDEST:
         size *= 2
-    nodes = -(-shape[0] // (2 * size)) * -(-shape[1] // (2 * size))
+    nodes = -(-rows // (2 * size)) * -(-columns // (2 * size))
     start = np.arange(nodes + 1) * len(walls)
     number = np.tile(np.arange(len(walls)), nodes)
     while size >= 1:
-        nodes = -(-shape[0] // size) * -(-shape[1] // size)
+        nodes = -(-rows // size) * -(-columns // size)
         finer, room = np.empty(nodes + 1, np.int64), np.empty(4 * len(number), np.int64)
-        count = kernels.table_lists.prune(walls, shape, size, start, number, finer, room)
+        count = kernels.table_lists.prune(walls, halves, size, start, number, finer, room)
         start, number = finer, room[:count]
         size //= 2
-    return start, number
+    node = np.repeat(np.arange(rows * columns), np.diff(start))
+    place = node // columns // 2 * shape[1] + node % columns // 2
+    pairs = np.unique(place * max(len(walls), 1) + number)
+    place, number = np.divmod(pairs, max(len(walls), 1))
+    return np.searchsorted(place, np.arange(shape[0] * shape[1] + 1)), number

@@ -278,7 +278,8 @@ class ThetaPhi(Directional):
     @cached_property
     def _ends(self) -> tuple[Floats, Floats]:
         """Low and high at the centres of all cells."""
-        return filled(self.low, self.legal), filled(self.high, self.legal)
+        low, high = filled(self.legal, self.low, self.high)
+        return low, high
 
     @cached_property
     def _free(self) -> Self:
