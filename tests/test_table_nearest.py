@@ -64,7 +64,7 @@ def test_depth_is_never_overstated_and_exact_within_cells(kind, margin, rng):
 def test_twists_do_not_pop_anywhere(kind, rng):
     shape = table(kind)
     steepest = 1.0 / shape.packed[1 + 15]
-    start, along = directions(60, rng), directions(60, rng)
+    start, along = directions(20, rng), directions(20, rng)
     along -= np.sum(along * start, axis=1, keepdims=True) * start
     along /= np.linalg.norm(along, axis=1, keepdims=True)
     way = np.linspace(0.0, 2.0 * np.pi, 20_000)[:, None]

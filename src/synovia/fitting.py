@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Ints, Quats, Vectors
+from . import quat
+from .arrays import Ints, Points, Quats, Vectors
 from .charts import DirectionTwist, SwingTwist
 from .clip import Clip
 from .limit import Limit
@@ -109,10 +110,17 @@ def observed(takes: Sequence[Take], fitted: Fitted, *, cell: float = 0.05) -> tu
         frames = np.flatnonzero(kept)
         if len(frames) == 0:
             continue
-        frames = frames[thin(fitted.limit.chart.points(take.rotations[frames]), cell=cell)]
+        frames = frames[thin(_in_space(fitted.limit, take.rotations[frames]), cell=cell)]
         rotations = take.rotations[frames]
         samples.append(Sample(take.clip, take.performer, frames + take.first, rotations))
     return tuple(samples)
+
+
+def _in_space(limit: Limit, rotations: Quats) -> Points:
+    """Return the points of `rotations` in the chart, or as vectors where those are not (n, 3)."""
+    if limit.chart.dimension == 3:
+        return limit.chart.points(rotations)
+    return quat.log(quat.mul(quat.inverse(limit.chart.reference), rotations))
 
 
 def invented_first_frame(clip: Clip) -> bool:

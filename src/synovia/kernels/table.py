@@ -20,9 +20,8 @@ from .rotation import DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
 FRAME = 0
 ROWS, COLUMNS, FINE = 9, 10, 11
 MARGIN, COS_MARGIN, SIN_MARGIN = 12, 13, 14
-GENTLE = 15  # 1/√(1 + G²), with G the steepest slope of the twist's ends
-TWISTS, PLACES = 16, 17  # where the padded table of twists begins, and the grid of lists
-HEADER = 18
+GENTLE = 15  # 1/√(1 + G²), with G the steepest slope of the twist's ends anywhere
+TWISTS, AROUND, PLACES = 16, 17, 18  # where these begin: see `table_pack`
 
 # Rows of scratch: the point in the table's frame, its foot, then its place in columns and rows.
 U, V, W = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES
@@ -155,13 +154,20 @@ def feet(p, o, block, n):
 
 @kernel
 def interpolate(p, o, block, n):
-    """Write the middle and the half-width of the twists at COLUMN, ROW to FU and FV."""
+    """Write the middle and the half-width of the twists at COLUMN, ROW to FU and FV.
+
+    To V and W: how gentle the slopes are in the cell and around it, and how far that holds.
+    """
     q = p[o:]
-    rows, columns, twists = q[ROWS], q[COLUMNS], q[TWISTS]
+    rows, columns, twists, around = q[ROWS], q[COLUMNS], q[TWISTS], q[AROUND]
     stride = 2.0 * (columns + 2.0)
     step = np.uint32(stride)
     for i in range(n):
-        column, row = block[COLUMN + i] + 0.5, block[ROW + i] + 0.5
+        column, row = block[COLUMN + i], block[ROW + i]
+        left = min(max(0.0, np.floor(column)), columns - 1.0)
+        below = min(max(0.0, np.floor(row)), rows - 1.0)
+        block[U + i] = around + 2.0 * (below * columns + left)
+        column, row = column + 0.5, row + 0.5
         left = min(max(0.0, np.floor(column)), columns)
         below = min(max(0.0, np.floor(row)), rows)
         block[FW + i] = twists + below * stride + 2.0 * left
@@ -178,6 +184,9 @@ def interpolate(p, o, block, n):
             (1.0 - a) * q[m + 1] + a * q[m + 3]
         )
         block[FV + i] = max(half, 0.0)
+        k = np.uint32(block[U + i])
+        block[V + i] = q[k]
+        block[W + i] = q[k + 1]
 
 
 @kernel
@@ -185,8 +194,8 @@ def table(p, o, block, n):
     """Move to the nearest legal direction, then to the nearest twist that is legal there.
 
     Directions up to a margin from the legal cells are legal, too. Inside, the depth is the
-    distance to the walls (and the margin), or the room of the twist over √(1 + G²): however
-    direction and twist share a move of that length, the twist's ends come no nearer than that.
+    distance to the walls (and the margin), or the room of the twist over √(1 + G²), G the slope
+    of its ends: however direction and twist share a move of that length, it stays inside.
     """
     f = o + FRAME
     a, b, c = p[f], p[f + 1], p[f + 2]
@@ -238,4 +247,6 @@ def table(p, o, block, n):
         outer = max(beyond, 0.0)
         outside = (beyond > 0.0) | (excess > 0.0)
         length = np.sqrt(outer * outer + move * move)
-        block[DISTANCE + i] = length if outside else max(beyond, excess * gentle)
+        # The slopes of the whole table hold for any move; those around, for a short one.
+        room = max(-excess * gentle, min(-excess * block[V + i], block[W + i]))
+        block[DISTANCE + i] = length if outside else max(beyond, -room)

@@ -128,27 +128,40 @@ def touching(cells: Mask) -> Mask:
     return tall
 
 
-def steepest(values: Floats, cells: Mask) -> float:
-    """Return a bound on the slope of the values (rows, columns) between centres, within `cells`.
+def slopes(values: Floats, cells: Mask) -> Floats:
+    """Return bounds (rows + 1, columns) on the slope of values (rows, columns) between centres.
 
-    In units per radian on the sphere. Along a parallel the slope in longitude, over the cosine
-    of the latitude, is greatest at the centres' parallels: in between, and on to the pole, the
-    differences are mixed in the same proportions as the cosine, which is concave, at least is.
+    One for each patch between four of them, in units per radian on the sphere; 0 where it lies in
+    none of `cells`. Along a parallel the slope in longitude, over the cosine of the latitude, is
+    greatest at the centres' parallels: in between, and on to the pole, the differences mix in
+    proportions in which the cosine, being concave, is at least as large.
     """
     rows, columns = values.shape
-    wide = padded(values)
+    wide = padded(values)[:, :-1]
     northward = np.abs(np.diff(wide, axis=0)) * rows / np.pi
     middle = (np.arange(rows) + 0.5) * np.pi / rows - 0.5 * np.pi
-    eastward = np.zeros((rows + 2, columns + 1))
-    along = np.abs(np.diff(wide, axis=1))[1:-1] * columns / TURN
-    eastward[1:-1] = along / np.cos(middle)[:, None]
+    eastward = np.zeros((rows + 2, columns))
+    eastward[1:-1] = np.abs(np.diff(wide, axis=1))[1:-1] * columns / TURN / np.cos(middle)[:, None]
     up = np.maximum(northward[:, :-1], northward[:, 1:])
     right = np.maximum(eastward[:-1], eastward[1:])
-    # A patch between four centres lies in four cells.
-    ringed = np.pad(cells, ((1, 1), (0, 0)))
-    ringed = np.concatenate([ringed[:, -1:], ringed, ringed[:, :1]], axis=1)
-    inside = ringed[:-1, :-1] | ringed[:-1, 1:] | ringed[1:, :-1] | ringed[1:, 1:]
-    return float(np.hypot(up, right)[inside].max(initial=0.0))
+    ringed = np.pad(cells | np.roll(cells, 1, axis=1), ((1, 1), (0, 0)))
+    return np.where(ringed[:-1] | ringed[1:], np.hypot(up, right), 0.0)
+
+
+def slopes_around(slope: Floats) -> Floats:
+    """Return for each cell (rows, columns) the greatest of `slopes` in it and the eight around."""
+    wide = np.max([np.roll(slope, shift, axis=1) for shift in (1, 0, -1, -2)], axis=0)
+    tall = np.pad(wide, ((1, 1), (0, 0)))
+    rows = len(slope) - 1
+    return np.asarray(np.max([tall[k : k + rows] for k in range(4)], axis=0))
+
+
+def rooms_around(shape: tuple[int, int]) -> Scalars:
+    """Return for each row how far, at least, the cells beyond the eight around a cell are."""
+    phi, _ = edges(shape)
+    narrowest = np.minimum(np.cos(phi[1:]), np.cos(phi[:-1]))
+    side = np.arcsin(np.clip(narrowest * np.sin(TURN / shape[1]), 0.0, 1.0))
+    return np.asarray(np.minimum(side, np.pi / shape[0]))
 
 
 def enough(counts: Floats, least: float) -> Mask:

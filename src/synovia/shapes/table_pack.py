@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Floats, Mask, Vectors
-from .table_grid import TURN, centres, padded, radii, sources, steepest
+from .table_grid import TURN, centres, padded, radii, rooms_around, slopes, slopes_around, sources
 from .table_walls import Lists, lists_for
 
 KIND = 5.0
-HEADER = 18  # numbers before the table of twists
+HEADER = 19  # numbers before the table of twists
 FREE = 1e6  # half a range of twists that nothing bounds
 
 
@@ -20,12 +20,16 @@ def packed_table(legal: Mask, low: Floats, high: Floats, frame: Floats, margin: 
     """
     lists = lists_for(legal)
     cells = reached(legal, margin)
-    slope = max(steepest(values, cells) for values in (low, high))
+    slope = np.maximum(slopes(low, cells), slopes(high, cells))
+    near = 1.0 / np.hypot(1.0, slopes_around(slope))
+    rooms = np.broadcast_to(rooms_around(legal.shape)[:, None], near.shape)
+    around = np.stack([near, rooms], axis=-1).ravel()
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     if (half >= 0.5 * TURN).all():
         half = np.full_like(half, FREE)
     twists = np.stack([padded(middle), padded(half)], axis=-1).ravel()
-    walls_at = HEADER + len(twists)
+    around_at = HEADER + len(twists)
+    walls_at = around_at + len(around)
     places, entries = _entries(legal, lists, walls_at)
     header = [
         *frame.ravel(),
@@ -34,11 +38,12 @@ def packed_table(legal: Mask, low: Floats, high: Floats, frame: Floats, margin: 
         margin,
         np.cos(margin),
         np.sin(margin),
-        1.0 / np.hypot(1.0, slope),
+        1.0 / np.hypot(1.0, slope.max()),
         HEADER,
+        around_at,
         walls_at + lists.walls.size,
     ]
-    return np.concatenate([[KIND], header, twists, lists.walls.ravel(), places, entries])
+    return np.concatenate([[KIND], header, twists, around, lists.walls.ravel(), places, entries])
 
 
 def _entries(legal: Mask, lists: Lists, walls_at: int) -> tuple[Floats, Floats]:
