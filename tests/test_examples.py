@@ -44,3 +44,9 @@ def test_the_code_in_the_readme_runs(tmp_path: Path) -> None:
     for block in blocks:
         run(["-c", block], tmp_path)
     assert len(blocks[0].strip().splitlines()) <= 10
+
+
+def test_the_code_about_tables_runs(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "theta-phi.md").read_text("utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert run(["-c", "\n".join(blocks)], tmp_path)

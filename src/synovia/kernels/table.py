@@ -105,23 +105,42 @@ def feet(p, o, block, n):
     fine = q[FINE]
     rows, columns, places = q[ROWS] * fine, q[COLUMNS] * fine, q[PLACES]
     for i in range(n):
-        block[PX + i] = 5.0
-        block[FU + i] = -block[U + i]
-        block[FV + i] = -block[V + i]
-        block[FW + i] = -block[W + i]
         # In this order NaN, which is seen to later, becomes 0 instead of no place at all.
         row = min(max(0.0, np.floor(block[ROW + i] * fine)), rows - 1.0)
         column = min(max(0.0, np.floor(block[COLUMN + i] * fine)), columns - 1.0)
         block[PY + i] = places + row * columns + column
+        pair[i] = block[U + i]
+        pair[LANES + i] = block[V + i]
+        pair[2 * LANES + i] = block[W + i]
+        pair[11 * LANES + i] = 4.0
+        pair[12 * LANES + i] = -block[U + i]
+        pair[13 * LANES + i] = -block[V + i]
+        pair[14 * LANES + i] = -block[W + i]
     active = 0
     for i in range(n):
         code = q[np.uint32(block[PY + i])]
         block[DISTANCE + i] = 1.0 if code < 0.0 else -1.0
         entry = np.uint32(abs(code))
         entries[i] = entry
+        wall = np.uint32(q[entry + 1])
+        pair[3 * LANES + i] = q[wall]
+        pair[4 * LANES + i] = q[wall + 1]
+        pair[5 * LANES + i] = q[wall + 2]
+        pair[6 * LANES + i] = q[wall + 3]
+        pair[7 * LANES + i] = q[wall + 4]
+        pair[8 * LANES + i] = q[wall + 5]
+        pair[9 * LANES + i] = q[wall + 6]
+        pair[10 * LANES + i] = q[wall + 7]
         lanes[active] = i
-        active += 1 if q[entry] > 0.0 else 0
-    turn = np.uint32(1)
+        active += 1 if q[entry] > 1.0 else 0
+    if n > 0 and q[entries[0]] > 0.0:
+        wall_feet(pair, n)
+    for i in range(n):
+        block[PX + i] = pair[11 * LANES + i]
+        block[FU + i] = pair[12 * LANES + i]
+        block[FV + i] = pair[13 * LANES + i]
+        block[FW + i] = pair[14 * LANES + i]
+    turn = np.uint32(2)
     while active > 0:
         for k in range(active):
             lane = lanes[k]

@@ -70,7 +70,8 @@ def _entries(legal: Mask, lists: Lists, walls_at: int) -> tuple[Floats, Floats]:
     begin = walls_at + lists.walls.size + len(count)
     places = begin + first[np.cumsum(new) - 1].astype(np.float64)
     fine = np.repeat(np.repeat(legal, lists.fine, axis=0), lists.fine, axis=1).ravel()
-    return np.where(fine, places, -places), entries
+    # An empty entry, of the whole sphere, has a wall to be read, if not to be used.
+    return np.where(fine, places, -places), np.append(entries, 0.0)
 
 
 def reached(legal: Mask, margin: float) -> Mask:
