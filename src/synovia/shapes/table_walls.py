@@ -80,6 +80,8 @@ def _lists(bits: bytes, rows: int, columns: int) -> Lists:
     flags = np.unpackbits(np.frombuffer(bits, np.uint8), count=rows * columns)
     walls = walls_between(flags.astype(bool).reshape(rows, columns))
     fine = 4 if rows * columns <= MANY else 2
+    if not kernels.jit.COMPILED:  # uncompiled, few places with longer lists are soon made
+        fine = 1
     shape = (rows * fine, columns * fine)
     start, number = _nearby(walls, shape)
     return Lists(walls, fine, start, number)
