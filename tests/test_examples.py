@@ -51,3 +51,9 @@ def test_the_code_about_reach_cones_runs(tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert len(blocks) >= 4
     run(["-c", "\n".join(blocks)], tmp_path)
+
+
+def test_the_code_about_tables_runs(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "theta-phi.md").read_text("utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert run(["-c", "\n".join(blocks)], tmp_path)

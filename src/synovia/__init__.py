@@ -12,7 +12,7 @@ from .limit import Limit
 from .model import LimitModel
 from .paths import first_exit, project_path
 from .report import Report
-from .shapes import SHAPES, Box, Ellipsoid, KDop, Product, ReachCone, Union
+from .shapes import SHAPES, Box, Ellipsoid, KDop, Product, ReachCone, ThetaPhi, Union
 from .skeleton import Pose, Skeleton, forward
 from .softening import Beyond, Inside
 
@@ -39,6 +39,7 @@ __all__ = [
     "RotationVector",
     "Skeleton",
     "SwingTwist",
+    "ThetaPhi",
     "Union",
     "first_exit",
     "forward",

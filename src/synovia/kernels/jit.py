@@ -19,6 +19,8 @@ except ImportError:
         stacklevel=2,
     )
 
+COMPILED = numba is not None
+
 # Full fast-math may silently turn vectorisation off, and gives up NaN; these flags do neither.
 FAST = {"contract", "nsz", "arcp"}
 

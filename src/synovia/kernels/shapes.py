@@ -14,9 +14,10 @@ from .cone import cone
 from .jit import kernel
 from .polytope import FARTHEST, nearest_in_polytope
 from .rotation import BLOCK, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
+from .table import table
 from .union import union
 
-BOX, ELLIPSOID, KDOP, PRODUCT, CONE, UNION = 0, 1, 2, 3, 4, 7
+BOX, ELLIPSOID, KDOP, PRODUCT, CONE, TABLE, FIELD, UNION = 0, 1, 2, 3, 4, 5, 6, 7
 HERE = np.int64(0)  # not a literal 0, for which numba would compile all it is passed to once more
 
 
@@ -188,6 +189,8 @@ def in_double(p, o, block, n):
         product(p, o + 1, block, n)
     elif kind == CONE:
         cone(p, o + 1, block, n)
+    elif kind == TABLE:
+        table(p, o + 1, block, n)
     elif kind == UNION:
         union(p, o + 1, block, n)
     else:

@@ -8,12 +8,13 @@ from .kdop import KDop
 from .product import Product
 from .reach_cone import ReachCone
 from .region import Region, Surface
+from .theta_phi import ThetaPhi
 from .union import Union
 
-Shape = Box | Ellipsoid | KDop | Product | ReachCone | Union
+Shape = Box | Ellipsoid | KDop | Product | ReachCone | ThetaPhi | Union
 
 SHAPES: dict[str, type[Shape]] = {
-    shape.name: shape for shape in (Box, Ellipsoid, KDop, Product, ReachCone, Union)
+    shape.name: shape for shape in (Box, Ellipsoid, KDop, Product, ReachCone, ThetaPhi, Union)
 }
 """Every shape by its name."""
 
@@ -29,5 +30,6 @@ __all__ = [
     "Region",
     "Shape",
     "Surface",
+    "ThetaPhi",
     "Union",
 ]

@@ -1,0 +1,110 @@
+"""Which walls of a table can be nearest to any point of each node of a grid."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .jit import kernel
+
+SLACK = 1e-9  # for rounding
+
+
+@kernel
+def corner_of(walls, w, x, y, z, sine, corner):
+    """Write the corner of wall `w` that is its foot for all of a node; tell if there is one.
+
+    The node lies about (x, y, z), within an angle of this sine. Whether the foot is a corner is a
+    matter of the signs of a few linear functions: where one exceeds the sine at the centre, its
+    sign is the same all over the node.
+    """
+    ax, ay, bx, by = walls[w, 0], walls[w, 1], walls[w, 2], walls[w, 3]
+    c0, s0, c1, s1 = walls[w, 4], walls[w, 5], walls[w, 6], walls[w, 7]
+    if ax == bx and ay == by:
+        along = x * ax + y * ay
+        ahead = along > sine
+        first = ahead and along * s0 - z * c0 > sine
+        last = ahead and z * c1 - along * s1 > sine
+    else:
+        nearer = x * (ax - bx) + y * (ay - by)
+        first = ay * x - ax * y > sine and nearer > 2.0 * sine
+        last = y * bx - x * by > sine and -nearer > 2.0 * sine
+    corner[0] = ax * c0 if first else bx * c1
+    corner[1] = ay * c0 if first else by * c1
+    corner[2] = s0 if first else s1
+    return first or last
+
+
+@kernel
+def cosine_to(walls, w, x, y, z, radius):
+    """Return the cosine of the angle from (x, y, z) to wall `w`; `radius` is √(x² + y²)."""
+    ax, ay, bx, by = walls[w, 0], walls[w, 1], walls[w, 2], walls[w, 3]
+    c0, s0, c1, s1 = walls[w, 4], walls[w, 5], walls[w, 6], walls[w, 7]
+    along = max(x * ax + y * ay, x * bx + y * by)
+    if ax * y > ay * x and x * by > y * bx:
+        along = radius
+    if z * c0 > along * s0 and along * s1 > z * c1:
+        return math.sqrt(along * along + z * z)
+    return max(along * c0 + z * s0, along * c1 + z * s1)
+
+
+@kernel
+def prune(walls, shape, size, coarse_start, coarse_number, start, number):
+    """Write the lists of the nodes of `size` × `size` places, from those of nodes twice as large.
+
+    `shape` are rows and columns of places. From a node with centre c and radius r, a wall is at
+    least d(c, wall) − r away, and some wall at most the least d(c, wall) + r: what is farther is
+    dropped. So are walls of which only a corner counts that a wall before them has, too.
+    """
+    rows, columns = shape
+    down, across = -(-rows // size), -(-columns // size)
+    wide = -(-columns // (2 * size))
+    cosines = np.empty(max(len(walls), 1))
+    corners = np.empty((max(len(walls), 1), 3))
+    corner = np.empty(3)
+    count = 0
+    for i in range(down):
+        south = i * size * math.pi / rows - 0.5 * math.pi
+        north = min((i + 1) * size, rows) * math.pi / rows - 0.5 * math.pi
+        z, radius = math.sin(0.5 * (south + north)), math.cos(0.5 * (south + north))
+        for j in range(across):
+            start[i * across + j] = count
+            west = j * size * 2.0 * math.pi / columns
+            east = min((j + 1) * size, columns) * 2.0 * math.pi / columns
+            half = math.cos(0.5 * (east - west))
+            reach = max(
+                math.acos(min(z * math.sin(south) + radius * math.cos(south) * half, 1.0)),
+                math.acos(min(z * math.sin(north) + radius * math.cos(north) * half, 1.0)),
+            )
+            longitude = 0.5 * (west + east) - math.pi
+            x, y = radius * math.cos(longitude), radius * math.sin(longitude)
+            coarse = i // 2 * wide + j // 2
+            first, last = coarse_start[coarse], coarse_start[coarse + 1]
+            most = -1.0
+            for k in range(first, last):
+                cosine = cosine_to(walls, coarse_number[k], x, y, z, radius)
+                cosines[k - first] = cosine
+                most = max(most, cosine)
+            farthest = math.acos(min(max(most, -1.0), 1.0)) + 2.0 * reach
+            bound = math.cos(farthest) - SLACK if farthest < math.pi else -2.0
+            named = 0
+            for k in range(first, last):
+                if cosines[k - first] < bound:
+                    continue
+                w = coarse_number[k]
+                if corner_of(walls, w, x, y, z, math.sin(reach) + SLACK, corner):
+                    known = False
+                    for m in range(named):
+                        away = abs(corners[m, 0] - corner[0]) + abs(corners[m, 1] - corner[1])
+                        known = known or away + abs(corners[m, 2] - corner[2]) < SLACK
+                    if known:
+                        continue
+                    corners[named, 0] = corner[0]
+                    corners[named, 1] = corner[1]
+                    corners[named, 2] = corner[2]
+                    named += 1
+                number[count] = w
+                count += 1
+    start[down * across] = count
+    return count

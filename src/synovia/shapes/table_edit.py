@@ -1,0 +1,60 @@
+"""Tables within tables: what two have in common, and what is left of one by a distance inside."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Floats, Mask, Scalars
+from .table_grid import TURN, radii, sources, touching
+
+
+def common(
+    legal: Mask, ours: tuple[Floats, Floats], theirs: tuple[Floats, Floats]
+) -> tuple[Mask, Floats, Floats]:
+    """Return the cells of `legal` in which both have twists in common, and these ranges.
+
+    `ours` and `theirs` are low and high at all centres. Of two ranges on a circle that meet twice,
+    the part about the middles that are nearest is taken.
+    """
+    middle, other = 0.5 * (ours[0] + ours[1]), 0.5 * (theirs[0] + theirs[1])
+    turns = TURN * np.rint((middle - other) / TURN)
+    low = np.maximum(ours[0], theirs[0] + turns)
+    high = np.minimum(ours[1], theirs[1] + turns)
+    return within(legal, low, high)
+
+
+def within(legal: Mask, low: Floats, high: Floats) -> tuple[Mask, Floats, Floats]:
+    """Return cells and ranges such that, interpolated, they stay within `low` and `high`.
+
+    These are given at all centres. Where a cell is not legal, the range of the nearest legal one
+    stands, so that must be within the range given there, too. Cells that are left without any
+    twist are dropped, and all is done again.
+    """
+    while legal.any():
+        needed = touching(legal).ravel()
+        source = sources(legal).ravel()
+        least, most = low.copy(), high.copy()
+        np.maximum.at(least.reshape(-1), source[needed], low.ravel()[needed])
+        np.minimum.at(most.reshape(-1), source[needed], high.ravel()[needed])
+        kept = legal & (least <= most)
+        if np.array_equal(kept, legal):
+            return legal, np.where(legal, least, 0.0), np.where(legal, most, 0.0)
+        legal = kept
+    return legal, low, high
+
+
+def eroded(
+    legal: Mask, ends: tuple[Floats, Floats], depth: Scalars, inward: float, r: float
+) -> tuple[Mask, Floats, Floats]:
+    """Return the cells all of whose points are `inward` deep, and ranges `r` shorter at each end.
+
+    `depth` (rows, columns) is that of the centres, and `ends` are low and high at all of them.
+    Where no cell is deep enough, the deepest is left; none, where the ranges leave no twist.
+    """
+    deep = legal & (depth - radii(legal.shape)[:, None] >= inward)
+    if not deep.any():
+        deep = np.zeros_like(legal)
+        deep.flat[np.where(legal, depth, -np.inf).argmax()] = True
+    low, high = ends
+    step = np.minimum(r, 0.5 * (high - low))
+    return within(deep, low + step, np.maximum(high - step, low + step))

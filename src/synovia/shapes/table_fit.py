@@ -1,0 +1,172 @@
+"""Tables from samples: the frame, the cells, and ranges of twists that hold every sample."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors
+from .table_grid import (
+    TURN,
+    areas,
+    between,
+    cells_of,
+    enough,
+    filled,
+    padded,
+    places_of,
+    sources,
+    touching,
+)
+
+ROUNDS = 40  # of widening, before the rest is given to all cells alike
+FINEST = np.radians(0.25)
+
+
+def grid_for(cell: float) -> tuple[int, int]:
+    """Return how many rows and columns of cells, at most `cell` radians wide, there are."""
+    if not FINEST <= cell <= 0.5 * np.pi:
+        raise ValueError(f"cell must be between {FINEST:.4g} and {0.5 * np.pi:.4g}, got {cell}")
+    count = int(np.ceil(np.pi / cell - 1e-9))
+    return count, 2 * count
+
+
+def fitting_frame(directions: Vectors) -> Floats:
+    """Return axes that put the directions (n, 3) at the equator, about longitude 0.
+
+    The pole is the direction across which they spread least.
+    """
+    _, axes = np.linalg.eigh(directions.T @ directions)
+    mean = directions.mean(axis=0)
+    pole = axes[:, 0]
+    forward = mean - (mean @ pole) * pole
+    if np.linalg.norm(forward) < 1e-3:
+        forward = axes[:, 2]
+    elif abs(mean @ pole) > np.linalg.norm(forward):  # a ring about the pole
+        pole = axes[:, 1] - (axes[:, 1] @ mean) / (mean @ mean) * mean
+        pole /= np.linalg.norm(pole)
+        forward = mean
+    forward = forward / np.linalg.norm(forward)
+    return np.stack([forward, np.cross(pole, forward), pole])
+
+
+def unwrapped(twists: Scalars) -> Scalars:
+    """Return the twists within half a turn of their circular mean."""
+    mean = np.angle(np.exp(1j * twists).mean())
+    return np.asarray(mean + np.remainder(twists - mean + np.pi, TURN) - np.pi)
+
+
+def collected(
+    cells: Ints, twists: Scalars, shape: tuple[int, int]
+) -> tuple[Floats, Floats, Floats]:
+    """Return counts, least and greatest twist for each cell; +inf and −inf where none is."""
+    size = shape[0] * shape[1]
+    low, high = np.full(size, np.inf), np.full(size, -np.inf)
+    np.minimum.at(low, cells, twists)
+    np.maximum.at(high, cells, twists)
+    counts = np.bincount(cells, minlength=size).astype(np.float64)
+    return counts.reshape(shape), low.reshape(shape), high.reshape(shape)
+
+
+def fitted(
+    points: Points, cell: float, holes: Literal["filled", "open"], least: float
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return counts, low, high and frame of the table of `points` (n, 4)."""
+    shape, frame = grid_for(cell), fitting_frame(points[:, :3])
+    vectors, twists = points[:, :3] @ frame.T, unwrapped(points[:, 3])
+    cells = cells_of(vectors, shape)
+    counts, low, high = collected(cells, twists, shape)
+    legal = enough(counts, least)
+    if not legal.any():
+        raise ValueError(f"no cell has the evidence asked for: least {least:g}")
+    low, high = np.where(counts > 0.0, low, 0.0), np.where(counts > 0.0, high, 0.0)
+    if holes == "filled":
+        hole = enclosed(legal)
+        below, above = filled(legal, low, high)
+        low, high = np.where(hole, below, low), np.where(hole, above, high)
+        counts, legal = np.where(hole, np.maximum(least, 1.0), counts), legal | hole
+    inside = legal.ravel()[cells]
+    low, high = widened(legal, low, high, vectors[inside], twists[inside])
+    return counts, low, high, frame
+
+
+def enclosed(legal: Mask) -> Mask:
+    """Return the cells that are not legal, and not connected with the largest such area."""
+    label = np.where(legal, -1, np.arange(legal.size).reshape(legal.shape))
+    while True:
+        spread = label.copy()
+        for row in (0, -1):  # the cells of the last row meet at the pole
+            spread[row] = spread[row].max()
+        spread[1:] = np.maximum(spread[1:], label[:-1])
+        spread[:-1] = np.maximum(spread[:-1], label[1:])
+        for step in (1, -1):
+            spread = np.maximum(spread, np.roll(label, step, axis=1))
+        spread[legal] = -1
+        if np.array_equal(spread, label):
+            break
+        label = spread
+    if legal.all():
+        return np.zeros_like(legal)
+    area = np.bincount(label[~legal], weights=areas(legal.shape)[~legal])
+    return np.asarray(~legal & (label != area.argmax()))
+
+
+def widened(
+    legal: Mask, low: Floats, high: Floats, vectors: Vectors, twists: Scalars
+) -> tuple[Floats, Floats]:
+    """Return ranges that hold the `twists` of samples in legal cells, after interpolation.
+
+    A cell whose samples stick out is widened by as much, over the weight of its own centre, again
+    and again; ranges only grow, so what is inside stays inside. At last all are widened alike by
+    the little that is left.
+    """
+    low = -_raised(legal, -low, vectors, -twists)
+    return low, _raised(legal, high, vectors, twists)
+
+
+def _raised(legal: Mask, high: Floats, vectors: Vectors, twists: Scalars) -> Floats:
+    source, high = sources(legal), high.copy()
+    cells = cells_of(vectors, legal.shape)
+    row, column = places_of(vectors, legal.shape)
+    weight = (1.0 - np.abs(row % 1.0 - 0.5)) * (1.0 - np.abs(column % 1.0 - 0.5))
+    for _ in range(ROUNDS):
+        missing = twists - between(padded(high.ravel()[source]), row, column)
+        out = missing > 0.0
+        if not out.any():
+            return high
+        row, column, cells, twists = row[out], column[out], cells[out], twists[out]
+        weight = weight[out]
+        lift = np.zeros(high.size)
+        np.maximum.at(lift, cells, missing[out] / np.maximum(weight, 0.5))
+        high += lift.reshape(high.shape)
+    missing = twists - between(padded(high.ravel()[source]), row, column)
+    return np.asarray(high + max(float(missing.max()), 0.0))
+
+
+def added(
+    counts: Floats, low: Floats, high: Floats, least: float, vectors: Vectors, twists: Scalars
+) -> tuple[Floats, Floats, Floats]:
+    """Return counts, low and high with more samples: the table holds what it held, and these."""
+    legal, shape = enough(counts, least), counts.shape
+    bounds = np.stack(filled(legal, low, high))
+    middle = between(padded(bounds.mean(axis=0)), *places_of(vectors, shape))
+    twists = middle + np.remainder(twists - middle + np.pi, TURN) - np.pi
+    cells = cells_of(vectors, shape)
+    more, least_seen, most_seen = collected(cells, twists, shape)
+    seen = counts > 0.0
+    low = np.minimum(np.where(seen, low, np.inf), least_seen)
+    high = np.maximum(np.where(seen, high, -np.inf), most_seen)
+    counts = counts + more
+    low, high = np.where(counts > 0.0, low, 0.0), np.where(counts > 0.0, high, 0.0)
+    # Where a cell becomes legal, its own range takes the place of the nearest one's, for itself
+    # and for the cells that it is nearest to: it must hold what they held.
+    now = enough(counts, least)
+    source, held = sources(now).ravel(), touching(legal).ravel()
+    low, high = low.ravel(), high.ravel()
+    np.minimum.at(low, source[held], bounds[0].ravel()[held])
+    np.maximum.at(high, source[held], bounds[1].ravel()[held])
+    low, high = low.reshape(shape), high.reshape(shape)
+    inside = now.ravel()[cells]
+    low, high = widened(now, low, high, vectors[inside], twists[inside])
+    return counts, low, high

@@ -1,0 +1,190 @@
+"""Cells over longitude and latitude: where they lie, how large they are, and values between them.
+
+Cells are numbered row by row from the south, columns from longitude −π on. Values given at the
+centres of cells (rows, columns) are continued everywhere: bilinear between centres, across the
+seam, and from the last row to one value at the pole, the mean of that row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors
+from .directional import OFF_UNIT
+
+TURN = 2.0 * np.pi
+
+
+def angles_of(vectors: Vectors) -> tuple[Scalars, Scalars]:
+    """Return longitude in [−π, π] and latitude of vectors (..., 3) in the table's frame."""
+    x, y, z = np.moveaxis(vectors, -1, 0)
+    return np.arctan2(y, x), np.arctan2(z, np.hypot(x, y))
+
+
+def vectors_at(theta: Scalars, phi: Scalars) -> Vectors:
+    """Return the unit vectors (..., 3), in the table's frame, at longitude and latitude."""
+    c = np.cos(phi)
+    return np.stack(np.broadcast_arrays(c * np.cos(theta), c * np.sin(theta), np.sin(phi)), axis=-1)
+
+
+def places_of(vectors: Vectors, shape: tuple[int, int]) -> tuple[Scalars, Scalars]:
+    """Return in which row and column vectors lie, as real numbers from 0 to their count."""
+    theta, phi = angles_of(vectors)
+    rows, columns = shape
+    return (phi / np.pi + 0.5) * rows, (theta / TURN + 0.5) * columns
+
+
+def cells_of(vectors: Vectors, shape: tuple[int, int]) -> Ints:
+    """Return the number of the cell that each vector lies in."""
+    row, column = places_of(vectors, shape)
+    row = np.clip(row.astype(np.int64), 0, shape[0] - 1)
+    column = np.clip(column.astype(np.int64), 0, shape[1] - 1)
+    return np.asarray(row * shape[1] + column)
+
+
+def edges(shape: tuple[int, int]) -> tuple[Scalars, Scalars]:
+    """Return the latitudes between rows (rows + 1) and the longitudes between columns."""
+    rows, columns = shape
+    phi = np.linspace(-0.5 * np.pi, 0.5 * np.pi, rows + 1)
+    return phi, np.linspace(-np.pi, np.pi, columns + 1)
+
+
+def centres(shape: tuple[int, int]) -> Vectors:
+    """Return the centres of the cells in the table's frame: (rows, columns, 3)."""
+    phi, theta = edges(shape)
+    middle_phi, middle_theta = 0.5 * (phi[1:] + phi[:-1]), 0.5 * (theta[1:] + theta[:-1])
+    return vectors_at(middle_theta, middle_phi[:, None])
+
+
+def areas(shape: tuple[int, int]) -> Floats:
+    """Return the area of each cell on the unit sphere, in steradians: (rows, columns)."""
+    phi, _ = edges(shape)
+    band = np.diff(np.sin(phi)) * TURN / shape[1]
+    return np.repeat(band[:, None], shape[1], axis=1)
+
+
+def radii(shape: tuple[int, int]) -> Scalars:
+    """Return for each row how far the corners of its cells are from their centres, in radians.
+
+    No point of the cell is farther: along each parallel the ends are the farthest, and along a
+    meridian at the side the distance has one least point and none that is greatest but the ends.
+    """
+    phi, _ = edges(shape)
+    middle = 0.5 * (phi[1:] + phi[:-1])
+    corners = vectors_at(np.array(np.pi / shape[1]), np.stack([phi[1:], phi[:-1]]))
+    chords = np.linalg.norm(corners - vectors_at(np.zeros(1), middle), axis=-1).max(axis=0)
+    return np.asarray(2.0 * np.arcsin(np.minimum(0.5 * chords, 1.0)))
+
+
+def sources(legal: Mask) -> Ints:
+    """Return for each cell (rows, columns) the number of the legal cell whose centre is nearest."""
+    every = centres(legal.shape).reshape(-1, 3)
+    cells = np.flatnonzero(legal)
+    number = np.arange(legal.size)
+    lost = np.flatnonzero(~legal)
+    step = max(1, 4_000_000 // len(cells))
+    for first in range(0, len(lost), step):
+        part = lost[first : first + step]
+        cosines = every[part] @ every[cells].T
+        # Of centres equally near the first is taken.
+        nearest = cosines >= cosines.max(axis=1, keepdims=True) - 1e-12
+        number[part] = cells[nearest.argmax(axis=1)]
+    return number.reshape(legal.shape)
+
+
+def padded(values: Floats) -> Floats:
+    """Return (rows + 2, columns + 2) values: the seam's neighbours, and a row beyond each pole.
+
+    The row beyond is such that half-way to it, at the pole, lies the mean of the last row.
+    """
+    south, north = values[:1], values[-1:]
+    beyond = [2.0 * row.mean() - row for row in (south, north)]
+    tall = np.concatenate([beyond[0], values, beyond[1]])
+    return np.concatenate([tall[:, -1:], tall, tall[:, :1]], axis=1)
+
+
+def between(values: Floats, row: Scalars, column: Scalars) -> Scalars:
+    """Return padded values (…, rows + 2, columns + 2) at places, as real rows and columns."""
+    rows, columns = values.shape[-2] - 2, values.shape[-1] - 2
+    below = np.clip((row + 0.5).astype(np.int64), 0, rows)
+    left = np.clip((column + 0.5).astype(np.int64), 0, columns)
+    a, b = column + 0.5 - left, row + 0.5 - below
+    south = (1.0 - a) * values[..., below, left] + a * values[..., below, left + 1]
+    north = (1.0 - a) * values[..., below + 1, left] + a * values[..., below + 1, left + 1]
+    return np.asarray((1.0 - b) * south + b * north)
+
+
+def touching(cells: Mask) -> Mask:
+    """Return the cells whose centres take part in values within any of `cells`.
+
+    Those are the eight around, and the whole of the last row, whose mean stands at the pole.
+    """
+    wide = cells | np.roll(cells, 1, axis=1) | np.roll(cells, -1, axis=1)
+    tall = wide.copy()
+    tall[1:] |= wide[:-1]
+    tall[:-1] |= wide[1:]
+    for row in (0, -1):
+        tall[row] |= bool(cells[row].any())
+    return tall
+
+
+def slopes(values: Floats, cells: Mask) -> Floats:
+    """Return bounds (rows + 1, columns) on the slope of values (rows, columns) between centres.
+
+    One for each patch between four of them, in units per radian on the sphere; 0 where it lies in
+    none of `cells`. Along a parallel the slope in longitude, over the cosine of the latitude, is
+    greatest at the centres' parallels: in between, and on to the pole, the differences mix in
+    proportions in which the cosine, being concave, is at least as large.
+    """
+    rows, columns = values.shape
+    wide = padded(values)[:, :-1]
+    northward = np.abs(np.diff(wide, axis=0)) * rows / np.pi
+    middle = (np.arange(rows) + 0.5) * np.pi / rows - 0.5 * np.pi
+    eastward = np.zeros((rows + 2, columns))
+    eastward[1:-1] = np.abs(np.diff(wide, axis=1))[1:-1] * columns / TURN / np.cos(middle)[:, None]
+    up = np.maximum(northward[:, :-1], northward[:, 1:])
+    right = np.maximum(eastward[:-1], eastward[1:])
+    ringed = np.pad(cells | np.roll(cells, 1, axis=1), ((1, 1), (0, 0)))
+    return np.where(ringed[:-1] | ringed[1:], np.hypot(up, right), 0.0)
+
+
+def slopes_around(slope: Floats) -> Floats:
+    """Return for each cell (rows, columns) the greatest of `slopes` in it and the eight around."""
+    wide = np.max([np.roll(slope, shift, axis=1) for shift in (1, 0, -1, -2)], axis=0)
+    tall = np.pad(wide, ((1, 1), (0, 0)))
+    rows = len(slope) - 1
+    return np.asarray(np.max([tall[k : k + rows] for k in range(4)], axis=0))
+
+
+def rooms_around(shape: tuple[int, int]) -> Scalars:
+    """Return for each row how far, at least, the cells beyond the eight around a cell are."""
+    phi, _ = edges(shape)
+    narrowest = np.minimum(np.cos(phi[1:]), np.cos(phi[:-1]))
+    side = np.arcsin(np.clip(narrowest * np.sin(TURN / shape[1]), 0.0, 1.0))
+    return np.asarray(np.minimum(side, np.pi / shape[0]))
+
+
+def enough(counts: Floats, least: float) -> Mask:
+    """Return the cells whose evidence, for their area, is that of `least` in the largest cell."""
+    area = areas(counts.shape)
+    return np.asarray((counts > 0.0) & (counts * (area.max() / area) >= least))
+
+
+def filled(legal: Mask, *values: Floats) -> list[Floats]:
+    """Return the values of legal cells, and elsewhere those of the nearest legal cell."""
+    source = sources(legal)
+    return [each.ravel()[source] for each in values]
+
+
+def joined(directions: Vectors, rest: Floats) -> Points:
+    """Return points of directions and what else belongs to them."""
+    return np.concatenate([directions, rest], axis=-1)
+
+
+def unit_directions(points: Points) -> Points:
+    """Return the points with directions that are exactly as long as 1, which they nearly are."""
+    length = np.linalg.norm(points[..., :3], axis=-1, keepdims=True)
+    worst = length.flat[np.abs(length - 1.0).argmax()]
+    if not abs(worst - 1.0) <= OFF_UNIT:
+        raise ValueError(f"directions must be unit to within {OFF_UNIT}, got length {worst:.6g}")
+    return joined(points[..., :3] / length, points[..., 3:])

@@ -1,0 +1,86 @@
+"""The packed form of a table: twists at all centres, walls, and which to look at where."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Floats, Mask, Vectors
+from .table_grid import TURN, centres, padded, radii, rooms_around, slopes, slopes_around, sources
+from .table_walls import Lists, lists_for
+
+KIND = 5.0
+HEADER = 19  # numbers before the table of twists
+FREE = 1e6  # half a range of twists that nothing bounds
+
+
+def packed_table(legal: Mask, low: Floats, high: Floats, frame: Floats, margin: float) -> Floats:
+    """Return the kind and the parameters, as `kernels.table` reads them.
+
+    `low` and `high` are the ends of the twists at the centres of all cells.
+    """
+    lists = lists_for(legal)
+    cells = reached(legal, margin)
+    slope = np.maximum(slopes(low, cells), slopes(high, cells))
+    near = 1.0 / np.hypot(1.0, slopes_around(slope))
+    rooms = np.broadcast_to(rooms_around(legal.shape)[:, None], near.shape)
+    around = np.stack([near, rooms], axis=-1).ravel()
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    if (half >= 0.5 * TURN).all():
+        half = np.full_like(half, FREE)
+    twists = np.stack([padded(middle), padded(half)], axis=-1).ravel()
+    around_at = HEADER + len(twists)
+    walls_at = around_at + len(around)
+    places, entries = _entries(legal, lists, walls_at)
+    header = [
+        *frame.ravel(),
+        *legal.shape,
+        lists.fine,
+        margin,
+        np.cos(margin),
+        np.sin(margin),
+        1.0 / np.hypot(1.0, slope.max()),
+        HEADER,
+        around_at,
+        walls_at + lists.walls.size,
+    ]
+    return np.concatenate([[KIND], header, twists, around, lists.walls.ravel(), places, entries])
+
+
+def _entries(legal: Mask, lists: Lists, walls_at: int) -> tuple[Floats, Floats]:
+    """Return for each place where its entry stands, negative if illegal, and the entries.
+
+    An entry is the number of walls, and where each stands. Neighbours with the same walls share
+    one, so that few numbers serve many places.
+    """
+    start, number = lists.start, lists.number
+    count = np.diff(start)
+    new = np.ones(len(count), dtype=bool)
+    if len(number):
+        ahead = np.arange(len(number)) - np.repeat(count, count)
+        same = number == number[np.maximum(ahead, 0)]
+        new[1:] = ~np.logical_and.reduceat(same, start[:-1])[1:] | (count[1:] != count[:-1])
+    stands = walls_at + lists.walls.shape[1] * np.arange(len(lists.walls))
+    size = count[new] + 1
+    first = np.cumsum(size) - size
+    entries = np.empty(int(size.sum()))
+    entries[first] = count[new]
+    rest = np.ones(len(entries), dtype=bool)
+    rest[first] = False
+    entries[rest] = stands[number[np.repeat(new, count)]]
+    begin = walls_at + lists.walls.size + len(count)
+    places = begin + first[np.cumsum(new) - 1].astype(np.float64)
+    fine = np.repeat(np.repeat(legal, lists.fine, axis=0), lists.fine, axis=1).ravel()
+    # An empty entry, of the whole sphere, has a wall to be read, if not to be used.
+    return np.where(fine, places, -places), np.append(entries, 0.0)
+
+
+def reached(legal: Mask, margin: float) -> Mask:
+    """Return the legal cells, and all that directions within `margin` of them may lie in."""
+    if margin == 0.0:
+        return legal
+    every: Vectors = centres(legal.shape)
+    near = every.reshape(-1, 3)[sources(legal)]
+    apart = 2.0 * np.arcsin(np.minimum(0.5 * np.linalg.norm(every - near, axis=-1), 1.0))
+    # From a centre, over such a direction and the legal cell, to that one's centre.
+    widest = radii(legal.shape)
+    return np.asarray(legal | (apart <= margin + widest[:, None] + widest.max()))

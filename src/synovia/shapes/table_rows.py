@@ -1,0 +1,62 @@
+"""Tables drawn by hand: by rows, or by an outline on the sphere."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Floats, Mask, Vectors
+from .table_grid import TURN, cells_of, centres, unit_directions
+
+
+def inside_rows(boundary: Floats, shape: tuple[int, int]) -> Mask:
+    """Return the cells between the ends of each row of `boundary`: phi, theta from, theta to.
+
+    A row whose theta goes down runs over ±π. Rows of cells in between take ends in between; a row
+    of cells that no two given rows enclose, but one lies in, takes that one's. At least the cell
+    in the middle is inside.
+    """
+    if boundary.ndim != 2 or len(boundary) == 0:
+        raise ValueError(f"boundary must have shape (n, 3), n > 0, got {boundary.shape}")
+    order = np.argsort(boundary[:, 0], kind="stable")
+    phi, start, end = boundary[order].T
+    width = np.where(end >= start, end - start, end - start + TURN)
+    middle = np.unwrap(start + 0.5 * width)
+    rows, columns = shape
+    inside = np.zeros(shape, dtype=bool)
+    given = np.clip(((phi / np.pi + 0.5) * rows).astype(np.int64), 0, rows - 1)
+    for row in range(given.min(), given.max() + 1):
+        here = np.clip(((row + 0.5) / rows - 0.5) * np.pi, phi[0], phi[-1])
+        centre, half = np.interp(here, phi, middle), 0.5 * np.interp(here, phi, width)
+        theta = (np.arange(columns) + 0.5) * TURN / columns - np.pi
+        off = np.remainder(theta - centre + np.pi, TURN) - np.pi
+        inside[row] = np.abs(off) <= half + 1e-12
+        inside[row, np.abs(off).argmin()] = True
+    return inside
+
+
+def inside_outline(outline: Vectors, inside: Vectors, shape: tuple[int, int]) -> Mask:
+    """Return the cells whose centres the closed `outline` (n, 3) has on the side of `inside` (3,).
+
+    All in the table's frame. A great circle from there to the centre crosses an even number of
+    the outline's arcs.
+    """
+    if outline.ndim != 2 or len(outline) < 3 or inside.ndim != 1:
+        raise ValueError(
+            f"an outline must have shape (n, 3), n > 2, and one direction be inside, got "
+            f"{outline.shape} and {inside.shape}"
+        )
+    outline, inside = unit_directions(outline), unit_directions(inside)
+    ends = np.roll(outline, -1, axis=0)
+    across = np.cross(outline, ends)
+    points = centres(shape).reshape(-1, 3)
+    way = np.cross(inside, points)
+    apart = (across @ inside)[None] * (points @ across.T) < 0.0
+    ends_apart = (way @ outline.T) * (way @ ends.T) < 0.0
+    # Both great circles cross at two opposite points: on the arcs it must be the same one.
+    meet = np.cross(way[:, None], across[None])
+    towards = np.einsum("ijk,ijk->ij", meet, points[:, None] + inside)
+    same = towards * np.einsum("ijk,jk->ij", meet, outline + ends) > 0.0
+    crossings = (apart & ends_apart & same).sum(axis=1)
+    mask = crossings % 2 == 0
+    mask[cells_of(inside[None], shape)] = True
+    return np.asarray(mask.reshape(shape))

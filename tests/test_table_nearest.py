@@ -1,0 +1,105 @@
+"""Theta-phi tables: the nearest legal direction, the depth, and twists between cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from synovia.shapes.table_grid import vectors_at
+from tables import MASKS, angles, directions, hard_directions, nearest_cell_point, table
+
+MARGINS = (0.0, 0.13)
+
+
+def beyond(shape, vectors):
+    """Signed distances of directions alone, in the table's frame."""
+    return shape._beyond(vectors)
+
+
+@pytest.fixture(params=MASKS)
+def kind(request):
+    return request.param
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+def test_no_cell_is_nearer_than_the_answer(kind, margin, rng):
+    shape = table(kind, margin=margin)
+    cells = shape.counts.shape
+    vectors = np.concatenate([directions(10_000 // 2, rng), hard_directions(cells, rng)])
+    foot, least = nearest_cell_point(vectors, shape.legal, cells)
+    expected = np.maximum(least - margin, 0.0)
+    distance = beyond(shape, vectors)
+    assert np.abs(np.maximum(distance, 0.0) - expected).max() < 1e-9
+    points = np.column_stack([vectors @ shape.frame, np.zeros(len(vectors))])
+    moved = shape._free.project(points)[:, :3] @ shape.frame.T
+    assert np.abs(angles(vectors, moved) - expected).max() < 2e-9
+    if margin == 0.0:
+        # Where one foot is clearly the nearest, it is the answer.
+        away = angles(moved, foot)
+        tied = np.abs(angles(vectors, foot) - angles(vectors, moved)) < 1e-9
+        assert tied.all()
+        assert (away < 1e-6).mean() > 0.9
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+def test_depth_is_never_overstated_and_exact_within_cells(kind, margin, rng):
+    shape = table(kind, margin=margin)
+    if shape.legal.all():
+        assert np.all(beyond(shape, directions(100, rng)) <= -np.pi)
+        return
+    cells = shape.counts.shape
+    vectors = np.concatenate([directions(3000, rng), hard_directions(cells, rng)])
+    depth = -beyond(shape, vectors)
+    _, to_illegal = nearest_cell_point(vectors, ~shape.legal, cells)
+    inside = depth > margin + 1e-9
+    assert np.abs(depth - margin - to_illegal)[inside].max(initial=0.0) < 1e-9
+    # In the margin's zone: no direction that is illegal is nearer.
+    zone = (depth > 0.0) & (depth <= margin)
+    outside = vectors[depth < -1e-9]
+    for vector, least in list(zip(vectors[zone], depth[zone], strict=True))[:50]:
+        if len(outside):
+            assert angles(vector, outside).min() >= least - 1e-9
+
+
+def test_twists_do_not_pop_anywhere(kind, rng):
+    shape = table(kind)
+    steepest = 1.0 / shape.packed[1 + 15]
+    start, along = directions(20, rng), directions(20, rng)
+    along -= np.sum(along * start, axis=1, keepdims=True) * start
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    way = np.linspace(0.0, 2.0 * np.pi, 20_000)[:, None]
+    for a, b in zip(start, along, strict=True):
+        # Great circles pass the seam, and the second half of them runs over the poles.
+        path = np.cos(way) * a + np.sin(way) * b
+        low, high = shape.twist_range(path).T
+        legal = shape.contains_direction(path)
+        both = legal[1:] & legal[:-1]
+        step = 2.0 * np.pi / 19_999
+        for ends in (low, high):
+            assert np.abs(np.diff(ends))[both].max(initial=0.0) <= steepest * step * 1.001 + 1e-12
+
+
+@pytest.mark.parametrize("side", [-0.5 * np.pi, 0.5 * np.pi])
+def test_over_a_pole_twists_are_one_value_from_all_sides(side):
+    shape = table("whole")
+    theta = np.linspace(-np.pi, np.pi, 50)
+    at = shape._twists(vectors_at(theta, np.full(50, side * (1.0 - 1e-13))))
+    assert np.ptp(at, axis=0).max() < 1e-9
+    row = 0 if side < 0.0 else -1
+    assert at[0] == pytest.approx([shape.low[row].mean(), shape.high[row].mean()])
+
+
+def test_twists_at_the_centres_are_those_of_the_cells(kind):
+    shape = table(kind)
+    from synovia.shapes.table_grid import centres
+
+    at = shape._twists(centres(shape.counts.shape)[shape.legal])
+    assert np.abs(at[:, 0] - shape.low[shape.legal]).max() < 1e-12
+    assert np.abs(at[:, 1] - shape.high[shape.legal]).max() < 1e-12
+
+
+def test_across_the_seam_twists_are_the_same(kind):
+    shape = table(kind)
+    phi = np.linspace(-1.5, 1.5, 40)
+    west, east = (shape._twists(vectors_at(np.full(40, s), phi)) for s in (-np.pi, np.pi - 1e-14))
+    assert np.abs(west - east).max() < 1e-9
