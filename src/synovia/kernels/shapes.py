@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from .field import field
 from .jit import kernel
 from .polytope import FARTHEST, nearest_in_polytope
 from .rotation import BLOCK, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
 
 BOX, ELLIPSOID, KDOP, PRODUCT = 0, 1, 2, 3
+FIELD = 6
 HERE = np.int64(0)  # not a literal 0, for which numba would compile all it is passed to once more
 
 
@@ -184,6 +186,8 @@ def in_double(p, o, block, n):
     kind = int(p[o])
     if kind == PRODUCT:
         product(p, o + 1, block, n)
+    elif kind == FIELD:
+        field(p, o + 1, block, n)
     else:
         solid(kind, p, o + 1, block, n)
 

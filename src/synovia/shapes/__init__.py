@@ -3,14 +3,17 @@
 from .box import Box
 from .convex import Convex
 from .directional import Directional
+from .distance_field import DistanceField
 from .ellipsoid import Ellipsoid
 from .kdop import KDop
 from .product import Product
 from .region import Region, Surface
 
-Shape = Box | Ellipsoid | KDop | Product
+Shape = Box | Ellipsoid | KDop | Product | DistanceField
 
-SHAPES: dict[str, type[Shape]] = {shape.name: shape for shape in (Box, Ellipsoid, KDop, Product)}
+SHAPES: dict[str, type[Shape]] = {
+    shape.name: shape for shape in (Box, Ellipsoid, KDop, Product, DistanceField)
+}
 """Every shape by its name."""
 
 __all__ = [
@@ -18,6 +21,7 @@ __all__ = [
     "Box",
     "Convex",
     "Directional",
+    "DistanceField",
     "Ellipsoid",
     "KDop",
     "Product",
