@@ -24,18 +24,24 @@ SLACK = 1e-10  # what Φ may exceed the threshold by, and a point its box, for r
 PARTS = 4  # that cells are parted in for the sites
 SIDE = 8  # sites are kept in blocks of so many along each axis
 SHIFT, LOW_BITS = 10, 1023  # a site's three numbers in one
-STEPS = 5  # to the boundary, at most
-WORTH = 1e-3  # a step that shortens the squared way by less than this share was the last
-FLAT = 1e-9  # a squared slope below this gives no direction
+STEPS = 4  # to the boundary
+DOWN = 0.02  # share of a step that it goes farther down than it seems to need
+FLAT = 1e-12  # added to a squared slope, so that none is 0
+NEARBY = 2.0  # half diagonals of Φ above the threshold, up to which the slope shows the way
+
+# Rows of what is worked on for points outside: the point, where it slides, the best member yet.
+QX, QY, QZ, AX, AY, AZ = 0, LANES, 2 * LANES, 3 * LANES, 4 * LANES, 5 * LANES
+MX, MY, MZ, LEAST, ENOUGH = 6 * LANES, 7 * LANES, 8 * LANES, 9 * LANES, 10 * LANES
+WORK = 11 * LANES
 
 
 @kernel
 def grid_of(p, o):
     """Return what is needed to look a field up, read once: see `look_up`."""
-    row = int(p[o + NODES + 2])
+    row = np.uint32(p[o + NODES + 2])
     return (
-        o + int(p[o + VALUES]),
-        int(p[o + NODES + 1]) * row,
+        np.uint32(o + p[o + VALUES]),
+        np.uint32(p[o + NODES + 1]) * row,
         row,
         (p[o + NODES] - 2.0, p[o + NODES + 1] - 2.0, p[o + NODES + 2] - 2.0),
         (1.0 / p[o + SPACING], 1.0 / p[o + SPACING + 1], 1.0 / p[o + SPACING + 2]),
@@ -46,27 +52,39 @@ def grid_of(p, o):
 
 @kernel
 def corner_of(grid, x, y, z):
-    """Return where in the buffer the cell of a point begins, and the point's shares of the cell."""
+    """Return where in the buffer the cell of a point begins, and the point's shares of the cell.
+
+    Numbers without a sign spare the check for places counted from the end, which costs as much
+    as the look-up itself.
+    """
     first, slab, row, last, inverse, period, turns = grid
     u = (x - period[0] * np.floor(x * turns[0])) * inverse[0]
     v = (y - period[1] * np.floor(y * turns[1])) * inverse[1]
     w = (z - period[2] * np.floor(z * turns[2])) * inverse[2]
-    i = np.int64(min(max(u, 0.0), last[0]))
-    j = np.int64(min(max(v, 0.0), last[1]))
-    k = np.int64(min(max(w, 0.0), last[2]))
-    return first + i * slab + j * row + k, u - i, v - j, w - k
+    i = np.uint32(min(max(u, 0.0), last[0]))
+    j = np.uint32(min(max(v, 0.0), last[1]))
+    k = np.uint32(min(max(w, 0.0), last[2]))
+    return np.uint32(first + i * slab + j * row + k), u - i, v - j, w - k
+
+
+@kernel
+def edges_of(p, grid, a):
+    """Return Φ at the four corners of a cell's near face, and the steps from them to the far one."""
+    one = np.uint32(1)
+    b, c = np.uint32(a + grid[2]), np.uint32(a + grid[1])
+    d = np.uint32(c + grid[2])
+    p00, p01, p10, p11 = p[a], p[b], p[c], p[d]
+    q00, q01 = p[np.uint32(a + one)] - p00, p[np.uint32(b + one)] - p01
+    q10, q11 = p[np.uint32(c + one)] - p10, p[np.uint32(d + one)] - p11
+    return p00, p01, p10, p11, q00, q01, q10, q11
 
 
 @kernel
 def look_up(p, grid, x, y, z):
     """Return Φ at a point of the box."""
     a, u, v, w = corner_of(grid, x, y, z)
-    b, c = a + grid[2], a + grid[1]
-    d = c + grid[2]
-    p00 = p[a] + w * (p[a + 1] - p[a])
-    p01 = p[b] + w * (p[b + 1] - p[b])
-    p10 = p[c] + w * (p[c + 1] - p[c])
-    p11 = p[d] + w * (p[d + 1] - p[d])
+    p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, grid, a)
+    p00, p01, p10, p11 = p00 + w * q00, p01 + w * q01, p10 + w * q10, p11 + w * q11
     p0, p1 = p00 + v * (p01 - p00), p10 + v * (p11 - p10)
     return p0 + u * (p1 - p0)
 
@@ -75,17 +93,14 @@ def look_up(p, grid, x, y, z):
 def slope_at(p, grid, x, y, z):
     """Return Φ and its gradient within the cell at a point of the box."""
     a, u, v, w = corner_of(grid, x, y, z)
-    b, c = a + grid[2], a + grid[1]
-    d = c + grid[2]
-    inverse = grid[4]
-    q00, q01, q10, q11 = p[a + 1] - p[a], p[b + 1] - p[b], p[c + 1] - p[c], p[d + 1] - p[d]
-    p00, p01, p10, p11 = p[a] + w * q00, p[b] + w * q01, p[c] + w * q10, p[d] + w * q11
+    p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, grid, a)
+    p00, p01, p10, p11 = p00 + w * q00, p01 + w * q01, p10 + w * q10, p11 + w * q11
     q0, q1 = q00 + v * (q01 - q00), q10 + v * (q11 - q10)
     r0, r1 = p01 - p00, p11 - p10
     p0, p1 = p00 + v * r0, p10 + v * r1
-    gx, gy, gz = (p1 - p0) * inverse[0], (r0 + u * (r1 - r0)) * inverse[1], 0.0
-    gz = (q0 + u * (q1 - q0)) * inverse[2]
-    return p0 + u * (p1 - p0), gx, gy, gz
+    inverse = grid[4]
+    gx, gy = (p1 - p0) * inverse[0], (r0 + u * (r1 - r0)) * inverse[1]
+    return p0 + u * (p1 - p0), gx, gy, (q0 + u * (q1 - q0)) * inverse[2]
 
 
 @kernel
@@ -95,43 +110,43 @@ def shortest(p, o, axis, move):
 
 
 @kernel
-def in_box(p, o, axis, x):
-    """Return x, or the nearest end of its axis, if that does not wrap."""
-    far = (p[o + NODES + axis] - 1.0) * p[o + SPACING + axis]
-    return x if p[o + PERIOD + axis] > 0.0 else min(max(x, 0.0), far)
+def box_of(p, o):
+    """Return the far ends of the box along its axes; ∞ of those that wrap, and −∞ before them."""
+    far_x = (p[o + NODES] - 1.0) * p[o + SPACING]
+    far_y = (p[o + NODES + 1] - 1.0) * p[o + SPACING + 1]
+    far_z = (p[o + NODES + 2] - 1.0) * p[o + SPACING + 2]
+    x, y, z = p[o + PERIOD] > 0.0, p[o + PERIOD + 1] > 0.0, p[o + PERIOD + 2] > 0.0
+    near = (-np.inf if x else 0.0, -np.inf if y else 0.0, -np.inf if z else 0.0)
+    return near, (np.inf if x else far_x, np.inf if y else far_y, np.inf if z else far_z)
 
 
 @kernel
-def slide(p, o, grid, qx, qy, qz, x, y, z):
-    """Go from x, y, z in the box to where the boundary is nearest to q.
+def slide(p, o, grid, box, work, n):
+    """Go from points of the box to where the boundary is nearest to q, `n` lanes at once.
 
-    Returns the nearest member that was met, and how far it is, squared; ∞ if none was. Each step
-    goes to the foot of q on the plane where Φ, as it rises here, would be the threshold; what
-    ends outside is taken down the slope, and a little farther.
+    Each step goes to the foot of q on the plane where Φ, as it rises here, would be the
+    threshold, and a little farther down. The nearest members met on the way are kept at MX, MY,
+    MZ, with their squared distances at LEAST.
     """
     threshold = p[o + THRESHOLD]
-    least, mx, my, mz = np.inf, x, y, z
-    for step in range(STEPS):
-        value, gx, gy, gz = slope_at(p, grid, x, y, z)
-        excess, square = value - threshold, gx * gx + gy * gy + gz * gz
-        if excess <= 0.0:
-            apart = (qx - x) ** 2 + (qy - y) ** 2 + (qz - z) ** 2
-            if not apart < least:
-                break
-            gained = least - apart
-            least, mx, my, mz = apart, x, y, z
-            if gained < WORTH * apart:
-                break
-        if not square > FLAT:
-            break
-        if step > 1 and excess > 0.0:
-            scale = 1.05 * excess / square  # down the slope
-            x, y, z = x - scale * gx, y - scale * gy, z - scale * gz
-        else:
-            along = ((qx - x) * gx + (qy - y) * gy + (qz - z) * gz + 1.0001 * excess) / square
-            x, y, z = qx - along * gx, qy - along * gy, qz - along * gz
-        x, y, z = in_box(p, o, 0, x), in_box(p, o, 1, y), in_box(p, o, 2, z)
-    return mx, my, mz, least
+    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
+    for _ in range(STEPS):
+        for i in range(n):
+            x, y, z = work[AX + i], work[AY + i], work[AZ + i]
+            dx, dy, dz = work[QX + i] - x, work[QY + i] - y, work[QZ + i] - z
+            value, gx, gy, gz = slope_at(p, grid, x, y, z)
+            excess = value - threshold
+            apart = dx * dx + dy * dy + dz * dz
+            better = (excess <= 0.0) & (apart < work[LEAST + i])
+            work[LEAST + i] = apart if better else work[LEAST + i]
+            work[MX + i] = x if better else work[MX + i]
+            work[MY + i] = y if better else work[MY + i]
+            work[MZ + i] = z if better else work[MZ + i]
+            steep = gx * gx + gy * gy + gz * gz + FLAT
+            along = (dx * gx + dy * gy + dz * gz + excess + DOWN * abs(excess)) / steep
+            work[AX + i] = min(max(work[QX + i] - along * gx, near_x), far_x)
+            work[AY + i] = min(max(work[QY + i] - along * gy, near_y), far_y)
+            work[AZ + i] = min(max(work[QZ + i] - along * gz, near_z), far_z)
 
 
 @kernel
@@ -176,7 +191,7 @@ def cell_around(p, o, qx, qy, qz):
     at_x = o + int(p[o + PLACES])
     at_y = at_x + int(p[o + KNOTS])
     at_z = at_y + int(p[o + KNOTS + 1])
-    i, j, k = knot_below(p, o, 0, at_x, qx), knot_below(p, o, 1, at_y, qy), 0
+    i, j = knot_below(p, o, 0, at_x, qx), knot_below(p, o, 1, at_y, qy)
     k = knot_below(p, o, 2, at_z, qz)
     x0, y0, z0 = p[at_x + i], p[at_y + j], p[at_z + k]
     sx, sy, sz = p[at_x + i + 1] - x0, p[at_y + j + 1] - y0, p[at_z + k + 1] - z0
@@ -185,24 +200,23 @@ def cell_around(p, o, qx, qy, qz):
     bound = sx * sx * ((u - a) ** 2 - a * (1.0 - a))
     bound += sy * sy * ((v - b) ** 2 - b * (1.0 - b))
     bound += sz * sz * ((w - c) ** 2 - c * (1.0 - c))
-    row = int(p[o + KNOTS + 2])
-    slab = int(p[o + KNOTS + 1]) * row
-    cell = i * slab + j * row + k
-    s = o + int(p[o + SQUARES]) + cell
-    t = s + slab
-    low = (1.0 - b) * ((1.0 - c) * p[s] + c * p[s + 1])
-    low += b * ((1.0 - c) * p[s + row] + c * p[s + row + 1])
-    high = (1.0 - b) * ((1.0 - c) * p[t] + c * p[t + 1])
-    high += b * ((1.0 - c) * p[t + row] + c * p[t + row + 1])
-    return cell, a, b, c, max((1.0 - a) * low + a * high + bound, 0.0)
+    row = np.uint32(p[o + KNOTS + 2])
+    slab = np.uint32(p[o + KNOTS + 1]) * row
+    cell = np.uint32(np.uint32(i) * slab + np.uint32(j) * row + np.uint32(k))
+    squares = (np.uint32(0), slab, row)
+    at = np.uint32(np.uint32(o + p[o + SQUARES]) + cell)
+    p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, squares, at)
+    p00, p01, p10, p11 = p00 + c * q00, p01 + c * q01, p10 + c * q10, p11 + c * q11
+    p0, p1 = p00 + b * (p01 - p00), p10 + b * (p11 - p10)
+    return cell, a, b, c, max(p0 + a * (p1 - p0) + bound, 0.0)
 
 
 @kernel
 def site_of(p, o, cell, a, b, c, qx, qy, qz):
     """Return the site nearest to a corner of a cell of the wider grid, as seen from q."""
-    row = int(p[o + KNOTS + 2])
-    corner = cell + a * int(p[o + KNOTS + 1]) * row + b * row + c
-    x, y, z = towards(p, o, p[o + int(p[o + FEATURES]) + corner], 1.0 / PARTS, qx, qy, qz)
+    row = np.int64(p[o + KNOTS + 2])
+    corner = np.int64(cell) + a * np.int64(p[o + KNOTS + 1]) * row + b * row + c
+    x, y, z = towards(p, o, p[np.uint64(o + np.int64(p[o + FEATURES]) + corner)], 1.0 / PARTS, qx, qy, qz)
     return qx + x, qy + y, qz + z, x * x + y * y + z * z
 
 
@@ -236,56 +250,62 @@ def nearest_site(p, o, qx, qy, qz, x, y, z, least):
 
 
 @kernel
-def nearer(p, o, grid, qx, qy, qz, x, y, z, least, sx, sy, sz, apart):
-    """Return the nearest to q of a member, a site, and what is found sliding from the site."""
-    if apart < least:
-        x, y, z, least = sx, sy, sz, apart
-    sx, sy, sz, apart = slide(p, o, grid, qx, qy, qz, sx, sy, sz)
-    if apart < least:
-        x, y, z, least = sx, sy, sz, apart
-    return x, y, z, least
+def start(p, o, grid, box, work, i, value):
+    """Choose where lane `i` starts to slide, and how near a member must be to be near enough.
+
+    `value` is Φ at the point of the box nearest to q. Half a cell's diagonal more than any member
+    is away is enough. What none can be nearer than is known twice: from Φ and its steepest slope,
+    and from the sites around. Nearby the slope will do; farther away, start from a site.
+    """
+    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
+    qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+    x, y, z = min(max(qx, near_x), far_x), min(max(qy, near_y), far_y), min(max(qz, near_z), far_z)
+    beyond = (qx - x) ** 2 + (qy - y) ** 2 + (qz - z) ** 2
+    excess, half_diagonal = value - p[o + THRESHOLD], p[o + HALF_DIAGONAL]
+    lower = max(excess, 0.0) / p[o + STEEP_OUTSIDE]
+    enough, least = np.sqrt(beyond + lower * lower) + half_diagonal, np.inf
+    if excess <= SLACK:
+        least = beyond
+    elif beyond > 0.0 or excess > NEARBY * half_diagonal:
+        cell, u, v, w, bound = cell_around(p, o, qx, qy, qz)
+        enough = max(enough, np.sqrt(bound) + 0.5 * half_diagonal)
+        a, b, c = np.int64(u + 0.5), np.int64(v + 0.5), np.int64(w + 0.5)
+        x, y, z, least = site_of(p, o, cell, a, b, c, qx, qy, qz)
+    work[AX + i], work[AY + i], work[AZ + i] = x, y, z
+    work[MX + i], work[MY + i], work[MZ + i] = x, y, z
+    work[LEAST + i], work[ENOUGH + i] = least, enough * enough
 
 
 @kernel
-def nearby_member(p, o, grid, qx, qy, qz, value):
-    """Return a member at most half a cell's diagonal farther from q than the nearest.
+def search(p, o, grid, box, work, i):
+    """Find a member near enough for lane `i` where sliding from one place did not: from more.
 
-    `value` is Φ at the point of the box that is nearest to q. What no member can be nearer than
-    is known twice: from Φ and its steepest slope, and from the sites around. One that is near
-    enough for either is taken; else other sites are looked at, and in the end all of them.
+    First from the best of the sites around, then from the nearest of all.
     """
-    cx, cy, cz = in_box(p, o, 0, qx), in_box(p, o, 1, qy), in_box(p, o, 2, qz)
-    beyond = (qx - cx) ** 2 + (qy - cy) ** 2 + (qz - cz) ** 2
-    excess = value - p[o + THRESHOLD]
-    if excess <= SLACK:
-        return cx, cy, cz
-    half_diagonal = p[o + HALF_DIAGONAL]
-    lower = excess / p[o + STEEP_OUTSIDE]
-    enough = (np.sqrt(beyond + lower * lower) + half_diagonal) ** 2
-    x, y, z, least = cx, cy, cz, np.inf
-    if beyond == 0.0 and excess < 2.0 * half_diagonal:
-        x, y, z, least = slide(p, o, grid, qx, qy, qz, cx, cy, cz)
-        if least <= enough:
-            return x, y, z
-    cell, u, v, w, bound = cell_around(p, o, qx, qy, qz)
-    enough = max(enough, (np.sqrt(bound) + 0.5 * half_diagonal) ** 2)
-    a, b, c = np.int64(u + 0.5), np.int64(v + 0.5), np.int64(w + 0.5)
-    sx, sy, sz, apart = site_of(p, o, cell, a, b, c, qx, qy, qz)
-    x, y, z, least = nearer(p, o, grid, qx, qy, qz, x, y, z, least, sx, sy, sz, apart)
-    if least <= enough:
-        return x, y, z
+    qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+    cell, _, _, _, bound = cell_around(p, o, qx, qy, qz)
+    enough = (np.sqrt(bound) + 0.5 * p[o + HALF_DIAGONAL]) ** 2
+    enough = max(enough, work[ENOUGH + i])
+    lane = np.empty(WORK)
+    lane[QX], lane[QY], lane[QZ] = qx, qy, qz
+    lane[MX], lane[MY], lane[MZ], lane[LEAST] = 0.0, 0.0, 0.0, np.inf
     for corner in range(8):
         a, b, c = corner >> 2, (corner >> 1) & 1, corner & 1
-        ax, ay, az, other = site_of(p, o, cell, a, b, c, qx, qy, qz)
-        if other < apart:
-            sx, sy, sz, apart = ax, ay, az, other
-    x, y, z, least = nearer(p, o, grid, qx, qy, qz, x, y, z, least, sx, sy, sz, apart)
-    if least <= enough:
-        return x, y, z
-    sx, sy, sz, apart = nearest_site(p, o, qx, qy, qz, x, y, z, least)
-    if apart < least:
-        x, y, z, _ = nearer(p, o, grid, qx, qy, qz, x, y, z, least, sx, sy, sz, apart)
-    return x, y, z
+        x, y, z, apart = site_of(p, o, cell, a, b, c, qx, qy, qz)
+        if apart < lane[LEAST]:
+            lane[MX], lane[MY], lane[MZ], lane[LEAST] = x, y, z, apart
+    for everywhere in range(2):
+        lane[AX], lane[AY], lane[AZ] = lane[MX], lane[MY], lane[MZ]
+        slide(p, o, grid, box, lane, 1)
+        if lane[LEAST] < work[LEAST + i]:
+            work[MX + i], work[MY + i], work[MZ + i] = lane[MX], lane[MY], lane[MZ]
+            work[LEAST + i] = lane[LEAST]
+        if everywhere == 1 or work[LEAST + i] <= enough:
+            return
+        x, y, z, apart = nearest_site(p, o, qx, qy, qz, qx, qy, qz, work[LEAST + i])
+        if not apart < work[LEAST + i]:
+            return
+        lane[MX], lane[MY], lane[MZ], lane[LEAST] = x, y, z, apart
 
 
 @kernel
@@ -295,42 +315,50 @@ def number(x):
 
 
 @kernel
-def depth_in_box(p, o, axis, x):
-    """Return how far x is from the ends of its axis; ∞ if that wraps."""
-    far = (p[o + NODES + axis] - 1.0) * p[o + SPACING + axis]
-    return np.inf if p[o + PERIOD + axis] > 0.0 else min(x, far - x)
-
-
-@kernel
 def field(p, o, block, n):
     """Look Φ up; where it exceeds the threshold, or outside the box, find a member nearby."""
     x_, y_, z_, value_ = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES, SCRATCH + 3 * LANES
-    grid = grid_of(p, o)
+    grid, box = grid_of(p, o), box_of(p, o)
     period, turns = grid[5], grid[6]
+    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
     threshold, steep = p[o + THRESHOLD], 1.0 / p[o + STEEP_INSIDE]
-    low0, low1, low2 = p[o + LOW], p[o + LOW + 1], p[o + LOW + 2]
+    low_x, low_y, low_z = p[o + LOW], p[o + LOW + 1], p[o + LOW + 2]
     for i in range(n):
-        x, y, z = number(block[X + i]) - low0, number(block[Y + i]) - low1, 0.0
-        z = number(block[Z + i]) - low2
+        x, y, z = number(block[X + i]), number(block[Y + i]), number(block[Z + i])
+        x, y, z = x - low_x, y - low_y, z - low_z
         x -= period[0] * np.floor(x * turns[0])
         y -= period[1] * np.floor(y * turns[1])
         z -= period[2] * np.floor(z * turns[2])
         block[x_ + i], block[y_ + i], block[z_ + i] = x, y, z
-        cx, cy, cz = in_box(p, o, 0, x), in_box(p, o, 1, y), in_box(p, o, 2, z)
-        value = look_up(p, grid, cx, cy, cz)
+        cx, cy = min(max(x, near_x), far_x), min(max(y, near_y), far_y)
+        value = look_up(p, grid, cx, cy, min(max(z, near_z), far_z))
         block[value_ + i] = value
-        side = min(depth_in_box(p, o, 0, x), depth_in_box(p, o, 1, y))
-        side = min(side, depth_in_box(p, o, 2, z))
-        depth = min(side, (threshold - value) * steep)
-        inside = side >= -SLACK and value <= threshold + SLACK
-        block[DISTANCE + i] = -max(depth, 0.0) if inside else 1.0
+        side = min(min(x - near_x, far_x - x), min(y - near_y, far_y - y))
+        side = min(side, min(z - near_z, far_z - z))
+        depth = max(min(side, (threshold - value) * steep), 0.0)
+        inside = (side >= -SLACK) & (value <= threshold + SLACK)
+        block[DISTANCE + i] = -depth if inside else 1.0
         block[PX + i], block[PY + i], block[PZ + i] = block[X + i], block[Y + i], block[Z + i]
+    work, lanes = np.empty(WORK), np.empty(LANES, np.uint32)
+    count = 0
     for i in range(n):
         if block[DISTANCE + i] > 0.0:
-            qx, qy, qz = block[x_ + i], block[y_ + i], block[z_ + i]
-            x, y, z = nearby_member(p, o, grid, qx, qy, qz, block[value_ + i])
-            x, y, z = x - qx, y - qy, z - qz
-            block[PX + i] = block[X + i] + x
-            block[PY + i] = block[Y + i] + y
-            block[PZ + i] = block[Z + i] + z
-            block[DISTANCE + i] = np.sqrt(x * x + y * y + z * z)
+            lanes[count] = i
+            work[QX + count] = block[x_ + i]
+            work[QY + count] = block[y_ + i]
+            work[QZ + count] = block[z_ + i]
+            start(p, o, grid, box, work, count, block[value_ + i])
+            count += 1
+    if count == 0:
+        return
+    slide(p, o, grid, box, work, count)
+    for k in range(count):
+        if not work[LEAST + k] <= work[ENOUGH + k]:
+            search(p, o, grid, box, work, k)
+        i = lanes[k]
+        x, y, z = work[MX + k] - work[QX + k], work[MY + k] - work[QY + k], 0.0
+        z = work[MZ + k] - work[QZ + k]
+        block[PX + i] = block[X + i] + x
+        block[PY + i] = block[Y + i] + y
+        block[PZ + i] = block[Z + i] + z
+        block[DISTANCE + i] = np.sqrt(x * x + y * y + z * z)
