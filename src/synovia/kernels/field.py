@@ -24,7 +24,7 @@ SLACK = 1e-10  # what Φ may exceed the threshold by, and a point its box, for r
 PARTS = 4  # that cells are parted in for the sites
 SIDE = 8  # sites are kept in blocks of so many along each axis
 SHIFT, LOW_BITS = 10, 1023  # a site's three numbers in one
-STEPS = 4  # to the boundary
+STEPS = 3  # to the boundary
 DOWN = 0.02  # share of a step that it goes farther down than it seems to need
 FLAT = 1e-12  # added to a squared slope, so that none is 0
 NEARBY = 2.0  # half diagonals of Φ above the threshold, up to which the slope shows the way
@@ -33,6 +33,7 @@ NEARBY = 2.0  # half diagonals of Φ above the threshold, up to which the slope 
 QX, QY, QZ, AX, AY, AZ = 0, LANES, 2 * LANES, 3 * LANES, 4 * LANES, 5 * LANES
 MX, MY, MZ, LEAST, ENOUGH = 6 * LANES, 7 * LANES, 8 * LANES, 9 * LANES, 10 * LANES
 WORK = 11 * LANES
+ONE = 0x3FF << 1  # the exponent of 1.0, and the first digit of its mantissa
 
 
 @kernel
@@ -121,7 +122,7 @@ def box_of(p, o):
 
 
 @kernel
-def slide(p, o, grid, box, work, n):
+def slide(p, o, grid, box, work, n, steps):
     """Go from points of the box to where the boundary is nearest to q, `n` lanes at once.
 
     Each step goes to the foot of q on the plane where Φ, as it rises here, would be the
@@ -130,7 +131,7 @@ def slide(p, o, grid, box, work, n):
     """
     threshold = p[o + THRESHOLD]
     (near_x, near_y, near_z), (far_x, far_y, far_z) = box
-    for _ in range(STEPS):
+    for _ in range(steps):
         for i in range(n):
             x, y, z = work[AX + i], work[AY + i], work[AZ + i]
             dx, dy, dz = work[QX + i] - x, work[QY + i] - y, work[QZ + i] - z
@@ -150,74 +151,93 @@ def slide(p, o, grid, box, work, n):
 
 
 @kernel
-def knot_below(p, o, axis, at, x):
-    """Return the cell of the wider grid that x is in, or the one nearest to x, along an axis.
-
-    The axis' knots start at `at`.
-    """
-    knots = int(p[o + KNOTS + axis])
-    before = int(p[o + BEFORE + axis])
-    inner = int(p[o + NODES + axis]) - 1
-    if x < 0.0:
-        k = before - 1
-        while k > 0 and x < p[at + k]:
-            k -= 1
-        return max(k, 0)
-    k = before + int(min(x / p[o + SPACING + axis], np.float64(inner)))
-    if k >= before + inner:
-        while k < knots - 2 and x >= p[at + k + 1]:
-            k += 1
-    return min(k, knots - 2)
+def wide_of(p, o):
+    """Return what is needed to look sites up, read once: see `knot_below` and `surround`."""
+    row = np.uint32(p[o + KNOTS + 2])
+    at = o + p[o + PLACES]
+    return (
+        (p[o + BEFORE], p[o + BEFORE + 1], p[o + BEFORE + 2]),
+        (p[o + KNOTS] - 2.0, p[o + KNOTS + 1] - 2.0, p[o + KNOTS + 2] - 2.0),
+        (p[o + NODES] - 1.0, p[o + NODES + 1] - 1.0, p[o + NODES + 2] - 1.0),
+        (
+            np.uint32(at),
+            np.uint32(at + p[o + KNOTS]),
+            np.uint32(at + p[o + KNOTS] + p[o + KNOTS + 1]),
+        ),
+        (np.uint32(o + p[o + SQUARES]), np.uint32(p[o + KNOTS + 1]) * row, row),
+        np.uint32(o + p[o + FEATURES]),
+    )
 
 
 @kernel
-def towards(p, o, code, part, qx, qy, qz):
+def half_octaves(x):
+    """Return in which half octave x >= 1 is, counted from 0: 1, 1.5, 2, 3, 4, 6, … begin them.
+
+    The bits of a float, less its mantissa but for the first digit, count just that.
+    """
+    return float((np.float64(x).view(np.int64) >> 51) - ONE)
+
+
+@kernel
+def knot_below(wide, axis, u):
+    """Return the cell of the wider grid that u, in cells of the field, is in or nearest to."""
+    before, most, inner = wide[0][axis], wide[1][axis], wide[2][axis]
+    below = -1.0 - half_octaves(1.0 + 0.5 * max(-u, 0.0))
+    above = inner + half_octaves(1.0 + 0.5 * max(u - inner, 0.0))
+    k = below if u < 0.0 else (above if u >= inner else np.floor(u))
+    return np.uint32(min(max(k + before, 0.0), most))
+
+
+@kernel
+def towards(p, o, site, part, qx, qy, qz):
     """Return the moves from q to the site of this code, of cells of which `part` is a share."""
-    site = int(code)
     x = part * p[o + SPACING] * (site >> (2 * SHIFT)) - qx
     y = part * p[o + SPACING + 1] * ((site >> SHIFT) & LOW_BITS) - qy
     z = part * p[o + SPACING + 2] * (site & LOW_BITS) - qz
-    return shortest(p, o, 0, x), shortest(p, o, 1, y), shortest(p, o, 2, z)
+    x -= p[o + PERIOD] * np.rint(x * p[o + TURNS])
+    y -= p[o + PERIOD + 1] * np.rint(y * p[o + TURNS + 1])
+    return x, y, z - p[o + PERIOD + 2] * np.rint(z * p[o + TURNS + 2])
 
 
 @kernel
-def cell_around(p, o, qx, qy, qz):
-    """Return the cell of the wider grid around q: its number, q's shares, and the bound.
+def surround(p, o, grid, wide, work, cells, n):
+    """Find a site near each of `n` lanes, and what no site can be nearer than.
 
-    What no site is nearer than, squared, is the last. With w_i the weights that make q of the
-    cell's corners n_i, and s_i the site nearest to n_i, any site s has
-    |q − s|² = Σ w_i |n_i − s|² − Σ w_i |n_i − q|² >= Σ w_i |n_i − s_i|² − Σ w_i |n_i − q|².
+    With w_i the weights that make q of the corners n_i of its cell of the wider grid, and s_i the
+    sites nearest to those, any site s has |q − s|² = Σ w_i |n_i − s|² − Σ w_i |n_i − q|², and
+    |n_i − s| >= |n_i − s_i|. At MX, MY, MZ comes the site of the corner nearest to q, its squared
+    distance at LEAST; at ENOUGH the least distance of a site.
     """
-    at_x = o + int(p[o + PLACES])
-    at_y = at_x + int(p[o + KNOTS])
-    at_z = at_y + int(p[o + KNOTS + 1])
-    i, j = knot_below(p, o, 0, at_x, qx), knot_below(p, o, 1, at_y, qy)
-    k = knot_below(p, o, 2, at_z, qz)
-    x0, y0, z0 = p[at_x + i], p[at_y + j], p[at_z + k]
-    sx, sy, sz = p[at_x + i + 1] - x0, p[at_y + j + 1] - y0, p[at_z + k + 1] - z0
-    u, v, w = (qx - x0) / sx, (qy - y0) / sy, (qz - z0) / sz
-    a, b, c = min(max(u, 0.0), 1.0), min(max(v, 0.0), 1.0), min(max(w, 0.0), 1.0)
-    bound = sx * sx * ((u - a) ** 2 - a * (1.0 - a))
-    bound += sy * sy * ((v - b) ** 2 - b * (1.0 - b))
-    bound += sz * sz * ((w - c) ** 2 - c * (1.0 - c))
-    row = np.uint32(p[o + KNOTS + 2])
-    slab = np.uint32(p[o + KNOTS + 1]) * row
-    cell = np.uint32(np.uint32(i) * slab + np.uint32(j) * row + np.uint32(k))
-    squares = (np.uint32(0), slab, row)
-    at = np.uint32(np.uint32(o + p[o + SQUARES]) + cell)
-    p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, squares, at)
-    p00, p01, p10, p11 = p00 + c * q00, p01 + c * q01, p10 + c * q10, p11 + c * q11
-    p0, p1 = p00 + b * (p01 - p00), p10 + b * (p11 - p10)
-    return cell, a, b, c, max(p0 + a * (p1 - p0) + bound, 0.0)
-
-
-@kernel
-def site_of(p, o, cell, a, b, c, qx, qy, qz):
-    """Return the site nearest to a corner of a cell of the wider grid, as seen from q."""
-    row = np.int64(p[o + KNOTS + 2])
-    corner = np.int64(cell) + a * np.int64(p[o + KNOTS + 1]) * row + b * row + c
-    x, y, z = towards(p, o, p[np.uint64(o + np.int64(p[o + FEATURES]) + corner)], 1.0 / PARTS, qx, qy, qz)
-    return qx + x, qy + y, qz + z, x * x + y * y + z * z
+    inverse = grid[4]
+    at_x, at_y, at_z = wide[3]
+    first, slab, row = wide[4]
+    features = wide[5]
+    one, zero = np.uint32(1), np.uint32(0)
+    for i in range(n):
+        qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+        j = knot_below(wide, 0, qx * inverse[0])
+        k = knot_below(wide, 1, qy * inverse[1])
+        m = knot_below(wide, 2, qz * inverse[2])
+        x0, y0, z0 = p[np.uint32(at_x + j)], p[np.uint32(at_y + k)], p[np.uint32(at_z + m)]
+        sx = p[np.uint32(at_x + j + one)] - x0
+        sy = p[np.uint32(at_y + k + one)] - y0
+        sz = p[np.uint32(at_z + m + one)] - z0
+        u, v, w = (qx - x0) / sx, (qy - y0) / sy, (qz - z0) / sz
+        a, b, c = min(max(u, 0.0), 1.0), min(max(v, 0.0), 1.0), min(max(w, 0.0), 1.0)
+        bound = sx * sx * ((u - a) ** 2 - a * (1.0 - a))
+        bound += sy * sy * ((v - b) ** 2 - b * (1.0 - b))
+        bound += sz * sz * ((w - c) ** 2 - c * (1.0 - c))
+        cell = np.uint32(j * slab + k * row + m)
+        cells[i] = cell
+        p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, wide[4], np.uint32(first + cell))
+        p00, p01, p10, p11 = p00 + c * q00, p01 + c * q01, p10 + c * q10, p11 + c * q11
+        p0, p1 = p00 + b * (p01 - p00), p10 + b * (p11 - p10)
+        work[ENOUGH + i] = np.sqrt(max(p0 + a * (p1 - p0) + bound, 0.0))
+        corner = (slab if a > 0.5 else zero) + (row if b > 0.5 else zero) + (one if c > 0.5 else zero)
+        site = np.int64(p[np.uint32(features + cell + corner)])
+        x, y, z = towards(p, o, site, 1.0 / PARTS, qx, qy, qz)
+        work[MX + i], work[MY + i], work[MZ + i] = qx + x, qy + y, qz + z
+        work[LEAST + i] = x * x + y * y + z * z
 
 
 @kernel
@@ -242,7 +262,7 @@ def nearest_site(p, o, qx, qy, qz, x, y, z, least):
         if dx * dx + dy * dy + dz * dz >= least:
             continue
         for s in range(first, last):
-            sx, sy, sz = towards(p, o, p[sites + s], 0.5, qx, qy, qz)
+            sx, sy, sz = towards(p, o, np.int64(p[sites + s]), 0.5, qx, qy, qz)
             apart = sx * sx + sy * sy + sz * sz
             if apart < least:
                 x, y, z, least = qx + sx, qy + sy, qz + sz, apart
@@ -250,57 +270,63 @@ def nearest_site(p, o, qx, qy, qz, x, y, z, least):
 
 
 @kernel
-def start(p, o, grid, box, work, i, value):
-    """Choose where lane `i` starts to slide, and how near a member must be to be near enough.
+def choose_starts(p, o, box, work, n):
+    """Choose where lanes start to slide, and how near a member must be to be near enough.
 
-    `value` is Φ at the point of the box nearest to q. Half a cell's diagonal more than any member
-    is away is enough. What none can be nearer than is known twice: from Φ and its steepest slope,
-    and from the sites around. Nearby the slope will do; farther away, start from a site.
+    Half a cell's diagonal more than any member is away is enough. What none can be nearer than
+    is known twice: from the sites around, a quarter diagonal from any member, and from Φ, at AX,
+    and its steepest slope. Nearby the slope of Φ shows the way; farther off, start from the site.
     """
     (near_x, near_y, near_z), (far_x, far_y, far_z) = box
-    qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
-    x, y, z = min(max(qx, near_x), far_x), min(max(qy, near_y), far_y), min(max(qz, near_z), far_z)
-    beyond = (qx - x) ** 2 + (qy - y) ** 2 + (qz - z) ** 2
-    excess, half_diagonal = value - p[o + THRESHOLD], p[o + HALF_DIAGONAL]
-    lower = max(excess, 0.0) / p[o + STEEP_OUTSIDE]
-    enough, least = np.sqrt(beyond + lower * lower) + half_diagonal, np.inf
-    if excess <= SLACK:
-        least = beyond
-    elif beyond > 0.0 or excess > NEARBY * half_diagonal:
-        cell, u, v, w, bound = cell_around(p, o, qx, qy, qz)
-        enough = max(enough, np.sqrt(bound) + 0.5 * half_diagonal)
-        a, b, c = np.int64(u + 0.5), np.int64(v + 0.5), np.int64(w + 0.5)
-        x, y, z, least = site_of(p, o, cell, a, b, c, qx, qy, qz)
-    work[AX + i], work[AY + i], work[AZ + i] = x, y, z
-    work[MX + i], work[MY + i], work[MZ + i] = x, y, z
-    work[LEAST + i], work[ENOUGH + i] = least, enough * enough
+    threshold, half_diagonal = p[o + THRESHOLD], p[o + HALF_DIAGONAL]
+    gentle = 1.0 / p[o + STEEP_OUTSIDE]
+    for i in range(n):
+        qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+        x, y = min(max(qx, near_x), far_x), min(max(qy, near_y), far_y)
+        z = min(max(qz, near_z), far_z)
+        beyond = (qx - x) ** 2 + (qy - y) ** 2 + (qz - z) ** 2
+        excess = work[AX + i] - threshold
+        lower = max(excess, 0.0) * gentle
+        enough = np.sqrt(beyond + lower * lower) + half_diagonal
+        enough = max(enough, work[ENOUGH + i] + 0.5 * half_diagonal)
+        work[ENOUGH + i] = enough * enough
+        # The point of the box that is nearest to q may be a member itself.
+        here = (excess <= SLACK) | ((beyond == 0.0) & (excess < NEARBY * half_diagonal))
+        done = excess <= SLACK
+        work[AX + i] = x if here else work[MX + i]
+        work[AY + i] = y if here else work[MY + i]
+        work[AZ + i] = z if here else work[MZ + i]
+        work[MX + i] = x if done else work[MX + i]
+        work[MY + i] = y if done else work[MY + i]
+        work[MZ + i] = z if done else work[MZ + i]
+        work[LEAST + i] = beyond if done else work[LEAST + i]
 
 
 @kernel
-def search(p, o, grid, box, work, i):
+def search(p, o, grid, box, wide, work, i, cell):
     """Find a member near enough for lane `i` where sliding from one place did not: from more.
 
     First from the best of the sites around, then from the nearest of all.
     """
     qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
-    cell, _, _, _, bound = cell_around(p, o, qx, qy, qz)
-    enough = (np.sqrt(bound) + 0.5 * p[o + HALF_DIAGONAL]) ** 2
-    enough = max(enough, work[ENOUGH + i])
+    _, slab, row = wide[4]
     lane = np.empty(WORK)
     lane[QX], lane[QY], lane[QZ] = qx, qy, qz
     lane[MX], lane[MY], lane[MZ], lane[LEAST] = 0.0, 0.0, 0.0, np.inf
     for corner in range(8):
-        a, b, c = corner >> 2, (corner >> 1) & 1, corner & 1
-        x, y, z, apart = site_of(p, o, cell, a, b, c, qx, qy, qz)
+        at = cell + (corner >> 2) * slab + ((corner >> 1) & 1) * row + (corner & 1)
+        site = np.int64(p[np.uint32(wide[5] + at)])
+        x, y, z = towards(p, o, site, 1.0 / PARTS, qx, qy, qz)
+        apart = x * x + y * y + z * z
         if apart < lane[LEAST]:
-            lane[MX], lane[MY], lane[MZ], lane[LEAST] = x, y, z, apart
+            lane[MX], lane[MY], lane[MZ], lane[LEAST] = qx + x, qy + y, qz + z, apart
     for everywhere in range(2):
         lane[AX], lane[AY], lane[AZ] = lane[MX], lane[MY], lane[MZ]
-        slide(p, o, grid, box, lane, 1)
+        slide(p, o, grid, box, lane, 1, 2 * STEPS)
         if lane[LEAST] < work[LEAST + i]:
             work[MX + i], work[MY + i], work[MZ + i] = lane[MX], lane[MY], lane[MZ]
             work[LEAST + i] = lane[LEAST]
-        if everywhere == 1 or work[LEAST + i] <= enough:
+        if everywhere == 1 or work[LEAST + i] <= work[ENOUGH + i]:
             return
         x, y, z, apart = nearest_site(p, o, qx, qy, qz, qx, qy, qz, work[LEAST + i])
         if not apart < work[LEAST + i]:
@@ -339,7 +365,8 @@ def field(p, o, block, n):
         inside = (side >= -SLACK) & (value <= threshold + SLACK)
         block[DISTANCE + i] = -depth if inside else 1.0
         block[PX + i], block[PY + i], block[PZ + i] = block[X + i], block[Y + i], block[Z + i]
-    work, lanes = np.empty(WORK), np.empty(LANES, np.uint32)
+    work, wide = np.empty(WORK), wide_of(p, o)
+    lanes, cells = np.empty(LANES, np.uint32), np.empty(LANES, np.uint32)
     count = 0
     for i in range(n):
         if block[DISTANCE + i] > 0.0:
@@ -347,14 +374,16 @@ def field(p, o, block, n):
             work[QX + count] = block[x_ + i]
             work[QY + count] = block[y_ + i]
             work[QZ + count] = block[z_ + i]
-            start(p, o, grid, box, work, count, block[value_ + i])
+            work[AX + count] = block[value_ + i]
             count += 1
     if count == 0:
         return
-    slide(p, o, grid, box, work, count)
+    surround(p, o, grid, wide, work, cells, count)
+    choose_starts(p, o, box, work, count)
+    slide(p, o, grid, box, work, count, STEPS)
     for k in range(count):
         if not work[LEAST + k] <= work[ENOUGH + k]:
-            search(p, o, grid, box, work, k)
+            search(p, o, grid, box, wide, work, k, cells[k])
         i = lanes[k]
         x, y, z = work[MX + k] - work[QX + k], work[MY + k] - work[QY + k], 0.0
         z = work[MZ + k] - work[QZ + k]

@@ -13,7 +13,6 @@ from .. import kernels
 from ..arrays import Floats, Ints, Mask, Scalars
 
 BEYOND = 2.0 * np.pi  # radians around the box in which sites are looked up
-GROWTH = 1.6  # outside the box each cell of the look-up is so much larger than the one before
 
 
 def packed_field(
@@ -136,14 +135,14 @@ def steepest(nodes: Floats, spacing: Floats, threshold: float) -> tuple[float, f
 def _knots(cells: int, h: float, wrap: bool) -> tuple[Floats, int]:
     """Return places for looking sites up along an axis, from the box's corner, and those below 0.
 
-    In the box they are its nodes; around it they are farther and farther apart.
+    In the box they are its nodes; around it they are at 1, 1.5, 2, 3, 4, 6, … − 1 double cells.
     """
     inner = h * np.arange(cells + 1)
     if wrap:
         return inner, 0
-    steps = int(np.ceil(np.log1p((GROWTH - 1.0) * BEYOND / h) / np.log(GROWTH)))
-    outer = h * np.cumsum(GROWTH ** np.arange(steps))
-    return np.concatenate([-outer[::-1], inner, inner[-1] + outer]), steps
+    octaves = 2.0 ** np.arange(1 + int(np.ceil(np.log2(1.0 + 0.5 * BEYOND / h))))
+    outer = 2.0 * h * (np.stack([octaves, 1.5 * octaves], axis=1).ravel()[1:] - 1.0)
+    return np.concatenate([-outer[::-1], inner, inner[-1] + outer]), len(outer)
 
 
 def _blocks(members: Mask, wraps: Mask, side: int, shift: int) -> tuple[Floats, Floats, list[int]]:
