@@ -24,7 +24,7 @@ from .arrays import (
     unit_rounding,
 )
 from .charts import CHARTS, TURN, AnyChart, Chart, DirectionTwist, SwingTwist
-from .shapes import SHAPES, Directional, Shape
+from .shapes import SHAPES, Directional, DistanceField, Shape
 from .softening import Softening
 
 FARTHEST = 5.0 * TURN  # how far a region may reach; beyond one turn it only repeats itself
@@ -47,6 +47,8 @@ class Limit:
                 f"a limit must stay within {FARTHEST / TURN:.0f} whole turns of its reference, "
                 f"got one that reaches {self.shape.reach((0, 1, 2)):.6g} radians"
             )
+        if isinstance(self.shape, DistanceField):
+            _check_periods(self.shape, self.chart)
         if self._reaches_the_opposite():
             warnings.warn(
                 "the region contains the direction opposite the bone's axis, "
@@ -94,6 +96,8 @@ class Limit:
         kind = shape_named(shape)
         framed = chart_named(kind.charts[0] if chart is None else chart, reference, axis)
         _check_chart(kind, framed)
+        if issubclass(kind, DistanceField):
+            options = {"periods": framed.periods, **options}
         points = [unrolled(framed, path) if in_time else framed.points(path) for path in paths]
         try:
             return cls(framed, kind.fit(np.concatenate(points), margin=margin, **options))
@@ -267,6 +271,19 @@ def _check_chart(shape: type[Shape], chart: AnyChart) -> None:
         raise ValueError(
             f"a {shape.name} works in {' or '.join(shape.charts)}, got the chart {chart.name}"
         )
+
+
+def _check_periods(field: DistanceField, chart: AnyChart) -> None:
+    """Raise ValueError unless a field wraps as the chart does, and stays where the chart is."""
+    if np.abs(field.periods - chart.periods).max() > 1e-9:
+        raise ValueError(
+            f"a field in the chart {chart.name} must have the periods {chart.periods}, got "
+            f"{field.periods.tolist()}"
+        )
+    low = field.low[1]
+    high = low + field.spacing[1] * (field.values.shape[1] - 1)
+    if any(chart.periods) and not (low >= -1e-9 and high <= np.pi + 1e-9):
+        raise ValueError(f"a field of Euler angles must have ψ from 0 to π, got {low} to {high}")
 
 
 def _as_floats(rotations: Quats) -> Quats:

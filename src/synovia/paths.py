@@ -55,8 +55,9 @@ def project_path(
         one = _clamped(limit, np.concatenate([points[first:at], ahead]), softening)
         other = _clamped(limit, np.concatenate([back, points[at:last]]), softening)
         share = np.arange(1, last - first + 1) / (last - first + 1)
-        share = (share * share * (3.0 - 2.0 * share))[:, None]
-        projected[first:last] = one + share * (other - one)  # legal too, for the shape is convex
+        between = limit.shape.toward(one, other, share * share * (3.0 - 2.0 * share))
+        # Between members of a convex shape is a member; others may have to be projected again.
+        projected[first:last] = between if softening else limit.shape.project(between)
 
     unchanged = (projected == points).all(axis=-1) & held
     out = limit.chart.rotations(projected)

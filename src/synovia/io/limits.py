@@ -41,6 +41,13 @@ _SIZES: dict[str, dict[str, tuple[int | str, ...]]] = {
     "ellipsoid": {"center": ("d",), "radii": ("d",), "axes": ("d", "d")},
     "kdop": {"axes": ("k", "d"), "low": ("k",), "high": ("k",)},
     "product": {"swing": (), "low": (), "high": ()},
+    "distance-field": {
+        "low": (3,),
+        "spacing": (3,),
+        "values": ("i", "j", "k"),
+        "threshold": (),
+        "wraps": (3,),
+    },
 }
 
 

@@ -5,6 +5,7 @@ from .convex import Convex
 from .directional import Directional
 from .distance_field import DistanceField
 from .ellipsoid import Ellipsoid
+from .field_sculpt import add_sample, move_sample, pull, push
 from .kdop import KDop
 from .product import Product
 from .region import Region, Surface
@@ -28,4 +29,8 @@ __all__ = [
     "Region",
     "Shape",
     "Surface",
+    "add_sample",
+    "move_sample",
+    "pull",
+    "push",
 ]

@@ -187,7 +187,7 @@ class DistanceField(Region):
             raise ValueError(f"a field grows by at least 0 radians, got {r}")
         if self._least_at_sides() > self.threshold + r + self.spacing.max():
             return replace(self, threshold=self.threshold + r)
-        return replace(self._padded(r), threshold=self.threshold + r)
+        return replace(self.widened(r), threshold=self.threshold + r)
 
     def _least_at_sides(self) -> float:
         """Return the least Φ on the sides of the box; ∞ if all axes wrap."""
@@ -198,8 +198,11 @@ class DistanceField(Region):
         ]
         return float(min(sides, default=np.inf))
 
-    def _padded(self, r: float) -> Self:
-        """Return the same region in a box wide enough to grow by `r`."""
+    def widened(self, r: float) -> Self:
+        """Return the same region in a box that ends at least `r` radians farther out.
+
+        Where that would take too many nodes, cells become larger, and so may the region.
+        """
         cells = np.ceil(r / self.spacing).astype(int) + 2
         before, after = np.where(self.wrapping, 0, cells), np.where(self.wrapping, 0, cells)
         if self.wrapping.any():  # Euler angles: ψ ends at 0 and at π
@@ -207,10 +210,7 @@ class DistanceField(Region):
             room = np.stack([self.low, np.pi - high]) / self.spacing + 1e-9
             before, after = np.clip(np.stack([before, after]), 0, np.maximum(room.astype(int), 0))
         if (np.array(self.values.shape) + before + after > LARGEST).any():
-            raise ValueError(
-                f"the grid would need more than {LARGEST} nodes along an axis to grow by {r:.6g} "
-                "radians; build the field anew, with larger cells"
-            )
+            return self._coarser().widened(r)
         pads = list(zip(before, after, strict=True))
         low = self.low - before * self.spacing
         values = np.pad(self.values, pads)
@@ -218,6 +218,21 @@ class DistanceField(Region):
         points = node_points(low, self.spacing, values.shape)[new]
         values[new] = self.threshold + self.distance(points)
         return replace(self, low=low, values=values)
+
+    def _coarser(self) -> Self:
+        """Return a field of cells twice as large, whose region contains this one.
+
+        Between its nodes a distance is overestimated by up to half a diagonal, and at them by
+        up to half of one of the smaller diagonals: the values are lowered by both.
+        """
+        count = np.array(self.values.shape)
+        half = np.where(self.wrapping, count // 2, count // 2 + 1)
+        cells = np.where(self.wrapping, count, count - 1)
+        spacing = self.spacing * cells / np.where(self.wrapping, half, half - 1)
+        missed = self.half_diagonal + 0.5 * float(np.linalg.norm(spacing))
+        points = node_points(self.low, spacing, tuple(half))
+        values = self.threshold + self.distance(points) - missed
+        return replace(self, spacing=spacing, values=values)
 
     def shrink(self, r: float) -> Self:
         """Return the field with a threshold `r` radians lower; its deepest node stays a member."""

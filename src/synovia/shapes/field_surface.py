@@ -34,16 +34,26 @@ TETRAHEDRA = _tetrahedra()
 
 
 def boundary(
-    values: Floats, threshold: float, low: Floats, spacing: Floats, wraps: Mask, detail: int
+    values: Floats,
+    threshold: float,
+    low: Floats,
+    spacing: Floats,
+    wraps: Mask,
+    detail: int,
+    *,
+    capped: bool = True,
 ) -> Surface:
-    """Return triangles where Φ is `threshold`, or the box ends the region, facing outwards."""
+    """Return triangles where Φ is `threshold`, facing outwards.
+
+    Where the box ends the region they close it, if `capped`.
+    """
     nodes = closed(values, wraps)
     for _ in range(max(detail - COARSEST, 0)):
         nodes = closed(halved(nodes, wraps), wraps)
         spacing = 0.5 * spacing
     # One more node beyond each side that does not wrap, high enough to be outside.
     high = max(float(nodes.max()), threshold) + 1.0
-    pads = [(0, 0) if wrap else (1, 1) for wrap in wraps]
+    pads = [(0, 0) if wrap or not capped else (1, 1) for wrap in wraps]
     wide = np.pad(nodes, pads, constant_values=high)
     first = np.array([before for before, _ in pads])
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import kernels
-from ..arrays import Floats, Ints, Mask, Scalars
+from ..arrays import Floats, Ints, Mask
 
 BEYOND = 2.0 * np.pi  # radians around the box in which sites are looked up
 
@@ -19,18 +19,19 @@ def packed_field(
     low: Floats, spacing: Floats, values: Floats, threshold: float, wraps: Mask
 ) -> Floats:
     """Return the field, flat, as `kernels.field` reads it, without its kind."""
-    layout = kernels.field
+    layout = kernels.field_lookup
     nodes = closed(values, wraps)
     count = np.array(nodes.shape)
     period = np.where(wraps, spacing * values.shape, 0.0)
     turns = np.divide(1.0, period, out=np.zeros(3), where=wraps)
     members = halved(nodes, wraps) <= threshold
     knots = [_knots(n - 1, h, bool(w)) for n, h, w in zip(count, spacing, wraps, strict=True)]
-    features, squares = _features(nodes, threshold, spacing, period, [places for places, _ in knots])
+    axes = [places for places, _ in knots]
+    features, squares = _features(nodes, threshold, spacing, period, axes)
     starts, sites, blocks = _blocks(members, wraps, layout.SIDE, layout.SHIFT)
     inside, outside = steepest(nodes, spacing, threshold)
     found = [features.ravel(), squares.ravel(), starts, sites]
-    tables = [nodes.ravel(), *(places for places, _ in knots), *found]
+    tables = [nodes.ravel(), *axes, *found]
     first = layout.HEADER + np.cumsum([0, *map(len, tables)])
     header = [
         *(threshold, inside, outside, 0.5 * float(np.linalg.norm(spacing))),
@@ -39,7 +40,7 @@ def packed_field(
         *period,
         *turns,
         *count,
-        *(len(places) for places, _ in knots),
+        *map(len, axes),
         *(before for _, before in knots),
         *blocks,
         *first[[0, 1, 4, 5, 6, 7]],
@@ -76,7 +77,7 @@ def _features(
     nodes: Floats, threshold: float, spacing: Floats, period: Floats, places: list[Floats]
 ) -> tuple[Ints, Floats]:
     """Return the codes of the sites nearest to the places, and their squared distances."""
-    parts = kernels.field.PARTS
+    parts = kernels.field_lookup.PARTS
     fine = [parts * (n - 1) + int(p == 0.0) for n, p in zip(nodes.shape, period, strict=True)]
     best = np.empty((len(places[0]), *fine[1:]), dtype=np.int64)
     height = np.empty(best.shape)
@@ -147,17 +148,17 @@ def _knots(cells: int, h: float, wrap: bool) -> tuple[Floats, int]:
 
 def _blocks(members: Mask, wraps: Mask, side: int, shift: int) -> tuple[Floats, Floats, list[int]]:
     """Return the sites on the rim of the region, block by block, and where each block starts."""
-    deep = members
+    deep: Mask = members
     for axis, wrap in enumerate(wraps):
-        along = np.moveaxis(deep, axis, 0)
+        along = np.asarray(np.moveaxis(deep, axis, 0))
         ends = [along[-1:], along[:1]] if wrap else [np.zeros_like(along[:1])] * 2
         wide = np.concatenate([ends[0], along, ends[1]])
         deep = np.moveaxis(wide[:-2] & wide[1:-1] & wide[2:], 0, axis)
-    rim = np.argwhere(members & ~deep)
+    rim = np.argwhere(members & ~np.asarray(deep))
     count = [-(-n // side) for n in members.shape]
-    block = np.ravel_multi_index(tuple((rim // side).T), count)
+    block = np.asarray(np.ravel_multi_index(tuple((rim // side).T), count))
     order = np.argsort(block, kind="stable")
-    starts = np.searchsorted(block[order], np.arange(np.prod(count) + 1))
+    starts = np.searchsorted(np.sort(block), np.arange(np.prod(count) + 1))
     codes = (rim[:, 0] << (2 * shift)) | (rim[:, 1] << shift) | rim[:, 2]
     return starts.astype(np.float64), codes[order].astype(np.float64), [int(n) for n in count]
 

@@ -53,14 +53,14 @@ def member_cells(nodes: Floats, threshold: float) -> Ints:
 def bounds_of(nodes: Floats, threshold: float, low: Floats, spacing: Floats) -> Points:
     """Return the least and greatest coordinates of the cells that have members: (2, 3)."""
     cells = member_cells(nodes, threshold)
-    return low + spacing * np.stack([cells.min(axis=0), cells.max(axis=0) + 1])
+    return np.asarray(low + spacing * np.stack([cells.min(axis=0), cells.max(axis=0) + 1]))
 
 
 def corners_of_members(nodes: Floats, threshold: float, low: Floats, spacing: Floats) -> Points:
     """Return all corners of the cells that have members: (n, 3)."""
     cells = member_cells(nodes, threshold)
     corners = cells[:, None, :] + np.array(list(np.ndindex(2, 2, 2)))
-    return low + spacing * np.unique(corners.reshape(-1, 3), axis=0)
+    return np.asarray(low + spacing * np.unique(corners.reshape(-1, 3), axis=0))
 
 
 def scattered(
