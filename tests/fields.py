@@ -50,8 +50,8 @@ def field(kind):
             0.4,
             0.3,
         ),
-        "euler": lambda: fit(cloud + [0.0, 1.5, 0.0], resolution=24, periods=EULER),
-        "seam": lambda: fit(cloud + [3.1, 1.5, -3.1], resolution=24, periods=EULER),
+        "euler": lambda: fit(cloud + np.array([0.0, 1.5, 0.0]), resolution=24, periods=EULER),
+        "seam": lambda: fit(cloud + np.array([3.1, 1.5, -3.1]), resolution=24, periods=EULER),
     }[kind]
     return made()
 
@@ -75,10 +75,10 @@ def value(shape, points):
     for row, point in enumerate(points):
         cell = (point - shape.low) / shape.spacing
         cell = np.where(shape.wraps == 1.0, np.mod(cell, count), cell)
-        if ((cell < -1e-9) | (cell > count - 1 + 1e-9))[shape.wraps == 0.0].any():
+        if ((cell < -1e-7) | (cell > count - 1 + 1e-7))[shape.wraps == 0.0].any():
             out[row] = np.inf
             continue
-        below = np.clip(np.floor(cell), 0, np.where(shape.wraps == 1.0, count, count - 2) - 0)
+        below = np.clip(np.floor(cell), 0, np.where(shape.wraps == 1.0, count, count - 2))
         below, total = below.astype(int), 0.0
         for corner in np.ndindex(2, 2, 2):
             share = np.where(np.array(corner) == 1, cell - below, 1.0 - (cell - below))

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fields import ALL, EULER, FIELDS, field, members, nearest_distance, queries, value
 from scipy.spatial import cKDTree
 
+from fields import ALL, EULER, FIELDS, field, members, nearest_distance, queries, value
 from synovia.shapes import DistanceField
 
 
@@ -22,7 +22,7 @@ def test_members_are_where_phi_is_at_most_the_threshold(kind):
     shape = field(kind)
     points = queries(shape, 600)
     phi = value(shape, points)
-    clear = np.abs(phi - shape.threshold) > 1e-9
+    clear = np.abs(phi - shape.threshold) > 1e-7  # slopes of 10 and more are among these
     np.testing.assert_array_equal((phi <= shape.threshold)[clear], shape.contains(points)[clear])
     finite = np.isfinite(phi)
     np.testing.assert_allclose(shape.value(points)[finite], phi[finite], atol=1e-12)
@@ -178,7 +178,7 @@ def test_every_sample_is_a_member_thick_or_thin():
                 shape = DistanceField.fit(samples, resolution=resolution, **options)
                 assert shape.contains(samples).all()
                 assert max(shape.values.shape) <= resolution
-        turned = samples + [2.0, 1.5, 3.0]
+        turned = samples + np.array([2.0, 1.5, 3.0])
         assert DistanceField.fit(turned, periods=EULER).contains(turned).all()
 
 

@@ -49,11 +49,12 @@ def slide(p, o, grid, box, work, n, steps):
     """Go from points of the box to where the boundary is nearest to q, `n` lanes at once.
 
     Each step goes to the foot of q on the plane where Φ, as it rises here, would be the
-    threshold, and a little farther down. The nearest members met on the way are kept at MX, MY,
-    MZ, with their squared distances at LEAST.
+    threshold, and a little farther down, each time more. The nearest members met on the way are
+    kept at MX, MY, MZ, with their squared distances at LEAST.
     """
     threshold = p[o + THRESHOLD]
     (near_x, near_y, near_z), (far_x, far_y, far_z) = box
+    down = 1.0 + DOWN
     for _ in range(steps):
         for i in range(n):
             x, y, z = work[AX + i], work[AY + i], work[AZ + i]
@@ -67,10 +68,11 @@ def slide(p, o, grid, box, work, n, steps):
             work[MY + i] = y if better else work[MY + i]
             work[MZ + i] = z if better else work[MZ + i]
             steep = gx * gx + gy * gy + gz * gz + FLAT
-            along = (dx * gx + dy * gy + dz * gz + excess + DOWN * abs(excess)) / steep
+            along = (dx * gx + dy * gy + dz * gz + max(down * excess, excess)) / steep
             work[AX + i] = min(max(work[QX + i] - along * gx, near_x), far_x)
             work[AY + i] = min(max(work[QY + i] - along * gy, near_y), far_y)
             work[AZ + i] = min(max(work[QZ + i] - along * gz, near_z), far_z)
+        down = 4.0 * down - 3.0
 
 
 @kernel
@@ -103,14 +105,39 @@ def choose_starts(p, o, box, work, n):
         work[MX + i] = x if done else work[MX + i]
         work[MY + i] = y if done else work[MY + i]
         work[MZ + i] = z if done else work[MZ + i]
-        work[LEAST + i] = beyond if done else work[LEAST + i]
+        # Who starts here must find a member here: the site would be a jump.
+        work[LEAST + i] = beyond if done else (np.inf if here else work[LEAST + i])
+
+
+@kernel
+def descend(p, o, grid, box, lane):
+    """Go down the slope from the point of the box nearest to q until a member is met, if one is.
+
+    Where the boundary has a crease, slopes lead to and fro across it: each step is longer than
+    the last would have needed.
+    """
+    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
+    x, y = min(max(lane[QX], near_x), far_x), min(max(lane[QY], near_y), far_y)
+    z = min(max(lane[QZ], near_z), far_z)
+    for step in range(4 * STEPS):
+        value, gx, gy, gz = slope_at(p, grid, x, y, z)
+        excess = value - p[o + THRESHOLD]
+        if excess <= 0.0:
+            apart = (lane[QX] - x) ** 2 + (lane[QY] - y) ** 2 + (lane[QZ] - z) ** 2
+            if apart < lane[LEAST]:
+                lane[MX], lane[MY], lane[MZ], lane[LEAST] = x, y, z, apart
+            return
+        scale = (1.0 + 0.1 * step) * excess / (gx * gx + gy * gy + gz * gz + FLAT)
+        x = min(max(x - scale * gx, near_x), far_x)
+        y = min(max(y - scale * gy, near_y), far_y)
+        z = min(max(z - scale * gz, near_z), far_z)
 
 
 @kernel
 def search(p, o, grid, box, wide, work, i, cell):
     """Find a member near enough for lane `i` where sliding from one place did not: from more.
 
-    First from the best of the sites around, then from the nearest of all.
+    First down the slope and from the best of the sites around, then from the nearest of all.
     """
     qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
     _, slab, row = wide[4]
@@ -124,6 +151,7 @@ def search(p, o, grid, box, wide, work, i, cell):
         apart = x * x + y * y + z * z
         if apart < lane[LEAST]:
             lane[MX], lane[MY], lane[MZ], lane[LEAST] = qx + x, qy + y, qz + z, apart
+    descend(p, o, grid, box, lane)
     for everywhere in range(2):
         lane[AX], lane[AY], lane[AZ] = lane[MX], lane[MY], lane[MZ]
         slide(p, o, grid, box, lane, 1, 2 * STEPS)

@@ -1,6 +1,7 @@
 """Sculpting a distance field by hand. Each function returns a new field; none changes its own.
 
-Afterwards the field is a distance again, so that `grow` and further strokes mean radians.
+Afterwards the field is a distance again, so that `grow` and further strokes mean radians; in the
+cells of the boundary itself a brush leaves a slope of 1 ± 1.5 amount/radius.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..arrays import Points, Scalars, rows
+from ..arrays import Mask, Points, Scalars, rows
 from .distance_field import DistanceField
 from .field_distance import redistanced
 
@@ -86,7 +87,25 @@ def _anew(field: DistanceField, values: Points) -> DistanceField:
     inside = values <= field.threshold
     if not inside.any():
         raise ValueError("sculpting would leave no member")
-    if not inside.all():
-        args = (field.low, field.spacing, field.wrapping)
-        values = field.threshold + redistanced(values, field.threshold, *args)
-    return replace(field, values=values)
+    if inside.all():
+        return replace(field, values=values)
+    args = (field.low, field.spacing, field.wrapping)
+    distances = field.threshold + redistanced(values, field.threshold, *args)
+    return replace(field, values=np.where(_beside(inside, field.wrapping), values, distances))
+
+
+def _beside(inside: Mask, wraps: Mask) -> Mask:
+    """Tell which nodes are corners of cells that the boundary goes through.
+
+    Those keep their values: where a region is a cell or two thin, new ones would wear it away.
+    """
+    some, every = inside, inside
+    for axis, wrap in enumerate(wraps):
+        parts = []
+        for nodes in (some, every):
+            along = np.moveaxis(nodes, axis, 0)
+            before, after = (along[-1:], along[:1]) if wrap else (along[:1], along[-1:])
+            parts.append(np.concatenate([before, along, after]))
+        some = np.moveaxis(parts[0][:-2] | parts[0][1:-1] | parts[0][2:], 0, axis)
+        every = np.moveaxis(parts[1][:-2] & parts[1][1:-1] & parts[1][2:], 0, axis)
+    return np.asarray(some & ~every)
