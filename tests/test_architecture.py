@@ -18,7 +18,8 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # A room may import only rooms before it. A new room is one more name here, where it belongs.
 ROOMS = [
     *("arrays", "quat", "kernels", "charts", "shapes", "cone_euler", "softening", "limit"),
-    *("sampling", "joint_kind", "skeleton", "clip", "matching", "paths", "fitting", "learning"),
+    *("field_paths", "sampling", "density", "joint_kind", "skeleton", "clip", "matching", "paths"),
+    *("fitting", "learning"),
     *("report", "model"),
     *("io", "draw", "demo", "cli"),
 ]

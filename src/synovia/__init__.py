@@ -6,13 +6,15 @@
 
 from .charts import CHARTS, DirectionTwist, EulerZYZ, RotationVector, SwingTwist
 from .clip import Clip
+from .density import Density, density, level_for
+from .field_paths import field_from_paths, field_of
 from .io import load_clip, load_limits, save_clip, save_limits
 from .joint_kind import JointKind, joint_kind
 from .limit import Limit
 from .model import LimitModel
 from .paths import first_exit, project_path
 from .report import Report
-from .shapes import SHAPES, Box, Ellipsoid, KDop, Product, ReachCone, ThetaPhi, Union
+from .shapes import SHAPES, Box, DistanceField, Ellipsoid, KDop, Product, ReachCone, ThetaPhi, Union
 from .skeleton import Pose, Skeleton, forward
 from .softening import Beyond, Inside
 
@@ -24,7 +26,9 @@ __all__ = [
     "Beyond",
     "Box",
     "Clip",
+    "Density",
     "DirectionTwist",
+    "DistanceField",
     "Ellipsoid",
     "EulerZYZ",
     "Inside",
@@ -41,9 +45,13 @@ __all__ = [
     "SwingTwist",
     "ThetaPhi",
     "Union",
+    "density",
+    "field_from_paths",
+    "field_of",
     "first_exit",
     "forward",
     "joint_kind",
+    "level_for",
     "load_clip",
     "load_limits",
     "project_path",

@@ -18,6 +18,8 @@ class Chart(Protocol):
     dimension: ClassVar[int]
     winds: ClassVar[tuple[int, ...]]
     """The coordinates whose length may be whole turns longer; the others wind by themselves."""
+    periods: ClassVar[tuple[float, ...]]
+    """The period of each coordinate in radians, 0 of those that do not wrap."""
     reference: Quats
 
     @property

@@ -27,6 +27,7 @@ class DirectionTwist:
     name: ClassVar[str] = "direction-twist"
     dimension: ClassVar[int] = 4
     winds: ClassVar[tuple[int, ...]] = ()
+    periods: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, TURN)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reference", unit_quats("reference", self.reference))

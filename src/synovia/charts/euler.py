@@ -27,6 +27,7 @@ class EulerZYZ:
     name: ClassVar[str] = "euler"
     dimension: ClassVar[int] = 3
     winds: ClassVar[tuple[int, ...]] = ()
+    periods: ClassVar[tuple[float, ...]] = (TURN, 0.0, TURN)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reference", unit_quats("reference", self.reference))

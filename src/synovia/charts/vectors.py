@@ -41,6 +41,7 @@ class RotationVector:
     name: ClassVar[str] = "rotation-vector"
     dimension: ClassVar[int] = 3
     winds: ClassVar[tuple[int, ...]] = (0, 1, 2)
+    periods: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reference", unit_quats("reference", self.reference))
@@ -96,6 +97,7 @@ class SwingTwist:
     name: ClassVar[str] = "swing-twist"
     dimension: ClassVar[int] = 3
     winds: ClassVar[tuple[int, ...]] = (0, 1)
+    periods: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reference", unit_quats("reference", self.reference))

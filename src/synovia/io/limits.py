@@ -49,6 +49,13 @@ _SIZES: dict[str, dict[str, tuple[int | str, ...]]] = {
         "visible_low": (),
         "visible_high": (),
     },
+    "distance-field": {
+        "low": (3,),
+        "spacing": (3,),
+        "values": ("i", "j", "k"),
+        "threshold": (),
+        "wraps": (3,),
+    },
 }
 
 

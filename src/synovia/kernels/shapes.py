@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .cone import cone
+from .field import field
 from .jit import kernel
 from .polytope import FARTHEST, nearest_in_polytope
 from .rotation import BLOCK, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
@@ -191,6 +192,8 @@ def in_double(p, o, block, n):
         cone(p, o + 1, block, n)
     elif kind == TABLE:
         table(p, o + 1, block, n)
+    elif kind == FIELD:
+        field(p, o + 1, block, n)
     elif kind == UNION:
         union(p, o + 1, block, n)
     else:

@@ -24,7 +24,7 @@ from ..arrays import (
     unit_rounding,
 )
 from ..charts import TURN, AnyChart, Chart, DirectionTwist, SwingTwist
-from ..shapes import Directional, Shape
+from ..shapes import Directional, DistanceField, Shape
 from ..softening import Softening
 from .names import chart_named, check_chart, shape_named
 
@@ -51,6 +51,8 @@ class Limit:
                 f"a limit must stay within {FARTHEST / TURN:.0f} whole turns of its reference, "
                 f"got one that reaches {self.shape.reach((0, 1, 2)):.6g} radians"
             )
+        if isinstance(self.shape, DistanceField):
+            _check_periods(self.shape, self.chart)
         if self._reaches_the_opposite():
             warnings.warn(
                 "the region contains the direction opposite the bone's axis, "
@@ -98,6 +100,8 @@ class Limit:
         kind = shape_named(shape)
         framed = chart_named(kind.charts[0] if chart is None else chart, reference, axis)
         check_chart(kind, framed)
+        if issubclass(kind, DistanceField):
+            options = {"periods": framed.periods, **options}
         points = [unrolled(framed, path) if in_time else framed.points(path) for path in paths]
         try:
             return cls(framed, kind.fit(np.concatenate(points), margin=margin, **options))
@@ -253,6 +257,19 @@ def unrolled(chart: AnyChart, path: Quats) -> Points:
         return chart.points(path)  # a joint that goes round and round is free to turn
     candidates = chart.shifts(points, 1)
     return min(candidates, key=lambda shifted: float(np.square(shifted).sum()))
+
+
+def _check_periods(field: DistanceField, chart: AnyChart) -> None:
+    """Raise ValueError unless a field wraps as the chart does, and stays where the chart is."""
+    if np.abs(field.periods - chart.periods).max() > 1e-9:
+        raise ValueError(
+            f"a field in the chart {chart.name} must have the periods {chart.periods}, got "
+            f"{field.periods.tolist()}"
+        )
+    low = field.low[1]
+    high = low + field.spacing[1] * (field.values.shape[1] - 1)
+    if any(chart.periods) and not (low >= -1e-9 and high <= np.pi + 1e-9):
+        raise ValueError(f"a field of Euler angles must have ψ from 0 to π, got {low} to {high}")
 
 
 def _as_floats(rotations: Quats) -> Quats:

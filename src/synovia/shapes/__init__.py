@@ -3,6 +3,7 @@
 from .box import Box
 from .convex import Convex
 from .directional import Directional
+from .distance_field import DistanceField
 from .ellipsoid import Ellipsoid
 from .kdop import KDop
 from .product import Product
@@ -11,10 +12,11 @@ from .region import Region, Surface
 from .theta_phi import ThetaPhi
 from .union import Union
 
-Shape = Box | Ellipsoid | KDop | Product | ReachCone | ThetaPhi | Union
+Shape = Box | Ellipsoid | KDop | Product | ReachCone | ThetaPhi | DistanceField | Union
 
 SHAPES: dict[str, type[Shape]] = {
-    shape.name: shape for shape in (Box, Ellipsoid, KDop, Product, ReachCone, ThetaPhi, Union)
+    shape.name: shape
+    for shape in (Box, Ellipsoid, KDop, Product, ReachCone, ThetaPhi, DistanceField, Union)
 }
 """Every shape by its name."""
 
@@ -23,6 +25,7 @@ __all__ = [
     "Box",
     "Convex",
     "Directional",
+    "DistanceField",
     "Ellipsoid",
     "KDop",
     "Product",

@@ -1,0 +1,149 @@
+"""Where many people go: a saturating density of their rotations, and the field of what it accepts.
+
+For each performer the time spent near a rotation is counted, weighted by a Gaussian of the angle
+between the two, and capped at a second, so that nobody counts twice. The score is the mean over
+performers: 1 where everybody spends a second or more. Accepted is what scores above a level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from . import kernels, quat
+from .arrays import Floats, Quats, Scalars, Vectors
+from .charts import AnyChart, Chart
+from .limit import Limit, chart_named
+from .sampling import Take, flips
+from .shapes import DistanceField
+from .shapes.distance_field import interpolated
+from .shapes.field_build import grid_around, node_points
+from .shapes.field_distance import redistanced
+
+WIDTH = np.radians(10.0)
+"""Standard deviation of the Gaussian, in radians."""
+CUT = np.radians(22.0)
+"""What is farther than this, in radians, does not count."""
+SATURATED = 1.0
+"""Seconds nearby that count in full."""
+CELL = np.radians(2.0)
+"""Frames of a performer within a cell of this size, in radians, are counted as one."""
+LEVELS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """Scores of one joint on a grid over `chart`: what each performer contributes at each node.
+
+    `times` (performers, I, J, K) are from 0 to 1; node (i, j, k) is at low + spacing · (i, j, k).
+    """
+
+    chart: AnyChart
+    low: Floats
+    spacing: Floats
+    performers: tuple[str, ...]
+    times: Floats
+    frames: tuple[Quats, ...]
+    """The frames of each performer, flips aside."""
+
+    @cached_property
+    def score(self) -> Scalars:
+        """The mean over performers at each node, from 0 to 1: (I, J, K)."""
+        return np.asarray(self.times.mean(axis=0))
+
+    def field(self, level: float) -> Limit:
+        """Return what scores at least `level`, as a field of true distances, in radians."""
+        return Limit(self.chart, self._region(self.score, level))
+
+    def _region(self, score: Scalars, level: float) -> DistanceField:
+        if not 0.0 < level <= score.max():
+            raise ValueError(
+                f"level must be above 0 and at most the largest score, {score.max():.4g}, "
+                f"got {level}"
+            )
+        wraps = np.asarray(self.chart.periods) > 0.0
+        values = np.asarray(level - score)
+        if (values > 0.0).any():
+            values = redistanced(values, 0.0, self.low, self.spacing, wraps)
+        return DistanceField(self.low, self.spacing, values, 0.0, wraps.astype(float))
+
+    def held_out(self) -> list[Scalars]:
+        """Return, for each performer, what their frames score by all others."""
+        if len(self.performers) < 2:
+            raise ValueError(f"leaving one out needs two performers, got {self.performers}")
+        wraps = (np.asarray(self.chart.periods) > 0.0).astype(float)
+        grid = DistanceField(self.low, self.spacing, np.zeros(self.score.shape), 0.0, wraps)
+        total = self.times.sum(axis=0)
+        high = self.low + self.spacing * (np.array(total.shape) - 1)
+        scores = []
+        for frames, own in zip(self.frames, self.times, strict=True):
+            points = self.chart.points(frames)
+            others = (total - own) / (len(self.performers) - 1)
+            score = interpolated(points, grid, others[..., None])[..., 0]
+            inside = ((points >= self.low) & (points <= high)) | (wraps == 1.0)
+            scores.append(np.where(inside.all(axis=-1), score, 0.0))
+        return scores
+
+
+def density(
+    takes: Sequence[Take],
+    chart: str | type[Chart] = "rotation-vector",
+    *,
+    resolution: int = 32,
+    reference: Quats | None = None,
+    axis: Vectors | None = None,
+) -> Density:
+    """Return the saturating density of one joint's takes on a grid around all of them."""
+    if not takes:
+        raise ValueError("a density needs at least one take, got none")
+    names = tuple(dict.fromkeys(take.performer for take in takes))
+    frames, weights = [], []
+    for name in names:
+        kept = [
+            (take.rotations[~flips(take.rotations, take.frame_time)], take.frame_time)
+            for take in takes
+            if take.performer == name
+        ]
+        frames.append(np.concatenate([rotations for rotations, _ in kept]))
+        weights.append(np.concatenate([np.full(len(r), seconds) for r, seconds in kept]))
+    if reference is None:
+        reference = quat.mean(np.concatenate(frames))
+    framed = chart_named(chart, reference, axis)
+    every = np.concatenate([framed.points(rotations) for rotations in frames])
+    low, spacing, count = grid_around(every, CUT, 2.0, resolution, framed.periods)
+    nodes = framed.rotations(node_points(low, spacing, count).reshape(-1, 3))
+    times = np.empty((len(names), len(nodes)))
+    for row, rotations, seconds in zip(times, frames, weights, strict=True):
+        centers, spent = thinned(rotations, seconds)
+        kernels.density.time_nearby(nodes, centers, spent, WIDTH, np.cos(0.5 * CUT), row)
+    np.minimum(times / SATURATED, 1.0, out=times)
+    return Density(framed, low, spacing, names, times.reshape(-1, *count), tuple(frames))
+
+
+def thinned(rotations: Quats, seconds: Scalars) -> tuple[Quats, Scalars]:
+    """Return one rotation of each cell of `CELL` radians, and the seconds spent in the cell."""
+    cells = np.floor(quat.log(rotations) / CELL).astype(np.int64)
+    _, first, cell = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+    spent: Scalars = np.bincount(cell.reshape(-1), weights=seconds).astype(np.float64)
+    return rotations[first], spent
+
+
+def level_for(reject: float, scores: Density) -> tuple[float, float, float]:
+    """Return the highest level that rejects at most `reject` of held-out frames.
+
+    Also the share that it rejects, the mean over performers, each scored by all others; and the
+    volume, the share of all rotations that it accepts.
+    """
+    if not 0.0 < reject < 1.0:
+        raise ValueError(f"reject must be a share between 0 and 1, got {reject}")
+    held = [np.sort(each) for each in scores.held_out()]
+    top = float(scores.score.max())
+    levels = np.geomspace(1e-4 * top, top, LEVELS)
+    shares = np.mean([np.searchsorted(each, levels) / len(each) for each in held], axis=0)
+    fine = np.flatnonzero(shares <= reject)
+    best = int(fine[-1]) if len(fine) else 0
+    level = float(levels[best])
+    return level, float(shares[best]), scores.field(level).volume()

@@ -1,0 +1,37 @@
+"""Time spent near rotations: a Gaussian of true angles, cut off."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .jit import kernel
+
+
+@kernel
+def time_nearby(nodes, centers, seconds, width, least, out):
+    """Write for each of the (n, 4) nodes the seconds spent at the centers, by how near they are.
+
+    A rotation at angle a counts exp(−½ (a/width)²), and nothing if cos(a/2) is below `least`.
+    """
+    table = 256
+    steps = np.empty(table + 2)
+    for i in range(table + 2):
+        angle = 2.0 * math.acos(min(least + (1.0 - least) * i / table, 1.0))
+        steps[i] = math.exp(-0.5 * (angle / width) ** 2)
+    scale = table / (1.0 - least)
+    w, x = np.ascontiguousarray(centers[:, 0]), np.ascontiguousarray(centers[:, 1])
+    y, z = np.ascontiguousarray(centers[:, 2]), np.ascontiguousarray(centers[:, 3])
+    dots = np.empty(w.shape[0])
+    for i in range(nodes.shape[0]):
+        a, b, c, d = nodes[i, 0], nodes[i, 1], nodes[i, 2], nodes[i, 3]
+        for j in range(w.shape[0]):
+            dots[j] = abs(a * w[j] + b * x[j] + c * y[j] + d * z[j])
+        total = 0.0
+        for j in range(w.shape[0]):
+            if dots[j] >= least:
+                at = (min(dots[j], 1.0) - least) * scale
+                k = int(at)
+                total += seconds[j] * (steps[k] + (at - k) * (steps[k + 1] - steps[k]))
+        out[i] = total

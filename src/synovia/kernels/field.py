@@ -1,0 +1,225 @@
+"""Distance fields in blocks: look-up between the nodes of a grid, and the way to a member nearby.
+
+A field is Φ, trilinear between the nodes; members have Φ <= threshold and lie in the grid's box.
+Packed with it is, for every node of a wider grid, the nearest *site*: a member among the corners
+of cells parted in four along each axis. A trilinear function is least at a corner, so a site lies
+within a quarter of a cell's diagonal of any member. Points are measured from the box's corner.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .field_lookup import (
+    AX,
+    AY,
+    AZ,
+    DOWN,
+    ENOUGH,
+    FLAT,
+    HALF_DIAGONAL,
+    LEAST,
+    LOW,
+    MX,
+    MY,
+    MZ,
+    NEARBY,
+    PARTS,
+    QX,
+    QY,
+    QZ,
+    SLACK,
+    STEEP_INSIDE,
+    STEEP_OUTSIDE,
+    STEPS,
+    THRESHOLD,
+    WORK,
+    box_of,
+    grid_of,
+    look_up,
+    slope_at,
+)
+from .field_sites import nearest_site, surround, towards, wide_of
+from .jit import kernel
+from .rotation import DISTANCE, LANES, PX, PY, PZ, SCRATCH, X, Y, Z
+
+
+@kernel
+def slide(p, o, grid, box, work, n, steps):
+    """Go from points of the box to where the boundary is nearest to q, `n` lanes at once.
+
+    Each step goes to the foot of q on the plane where Φ, as it rises here, would be the
+    threshold, and a little farther down, each time more. The nearest members met on the way are
+    kept at MX, MY, MZ, with their squared distances at LEAST.
+    """
+    threshold = p[o + THRESHOLD]
+    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
+    down = 1.0 + DOWN
+    for _ in range(steps):
+        for i in range(n):
+            x, y, z = work[AX + i], work[AY + i], work[AZ + i]
+            dx, dy, dz = work[QX + i] - x, work[QY + i] - y, work[QZ + i] - z
+            value, gx, gy, gz = slope_at(p, grid, x, y, z)
+            excess = value - threshold
+            apart = dx * dx + dy * dy + dz * dz
+            better = (excess <= 0.0) & (apart < work[LEAST + i])
+            work[LEAST + i] = apart if better else work[LEAST + i]
+            work[MX + i] = x if better else work[MX + i]
+            work[MY + i] = y if better else work[MY + i]
+            work[MZ + i] = z if better else work[MZ + i]
+            steep = gx * gx + gy * gy + gz * gz + FLAT
+            along = (dx * gx + dy * gy + dz * gz + max(down * excess, excess)) / steep
+            work[AX + i] = min(max(work[QX + i] - along * gx, near_x), far_x)
+            work[AY + i] = min(max(work[QY + i] - along * gy, near_y), far_y)
+            work[AZ + i] = min(max(work[QZ + i] - along * gz, near_z), far_z)
+        down = 4.0 * down - 3.0
+
+
+@kernel
+def choose_starts(p, o, box, work, n):
+    """Choose where lanes start to slide, and how near a member must be to be near enough.
+
+    Half a cell's diagonal more than any member is away is enough. What none can be nearer than
+    is known twice: from the sites around, a quarter diagonal from any member, and from Φ, at AX,
+    and its steepest slope. Nearby the slope of Φ shows the way; farther off, start from the site.
+    """
+    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
+    threshold, half_diagonal = p[o + THRESHOLD], p[o + HALF_DIAGONAL]
+    gentle = 1.0 / p[o + STEEP_OUTSIDE]
+    for i in range(n):
+        qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+        x, y = min(max(qx, near_x), far_x), min(max(qy, near_y), far_y)
+        z = min(max(qz, near_z), far_z)
+        beyond = (qx - x) ** 2 + (qy - y) ** 2 + (qz - z) ** 2
+        excess = work[AX + i] - threshold
+        lower = max(excess, 0.0) * gentle
+        enough = np.sqrt(beyond + lower * lower) + half_diagonal
+        enough = max(enough, work[ENOUGH + i] + 0.5 * half_diagonal)
+        work[ENOUGH + i] = enough * enough
+        # The point of the box that is nearest to q may be a member itself.
+        here = (excess <= SLACK) | ((beyond == 0.0) & (excess < NEARBY * half_diagonal))
+        done = excess <= SLACK
+        work[AX + i] = x if here else work[MX + i]
+        work[AY + i] = y if here else work[MY + i]
+        work[AZ + i] = z if here else work[MZ + i]
+        work[MX + i] = x if done else work[MX + i]
+        work[MY + i] = y if done else work[MY + i]
+        work[MZ + i] = z if done else work[MZ + i]
+        # Who starts here must find a member here: the site would be a jump.
+        work[LEAST + i] = beyond if done else (np.inf if here else work[LEAST + i])
+
+
+@kernel
+def descend(p, o, grid, box, lane):
+    """Go down the slope from the point of the box nearest to q until a member is met, if one is.
+
+    Where the boundary has a crease, slopes lead to and fro across it: each step is longer than
+    the last would have needed.
+    """
+    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
+    x, y = min(max(lane[QX], near_x), far_x), min(max(lane[QY], near_y), far_y)
+    z = min(max(lane[QZ], near_z), far_z)
+    for step in range(4 * STEPS):
+        value, gx, gy, gz = slope_at(p, grid, x, y, z)
+        excess = value - p[o + THRESHOLD]
+        if excess <= 0.0:
+            apart = (lane[QX] - x) ** 2 + (lane[QY] - y) ** 2 + (lane[QZ] - z) ** 2
+            if apart < lane[LEAST]:
+                lane[MX], lane[MY], lane[MZ], lane[LEAST] = x, y, z, apart
+            return
+        scale = (1.0 + 0.1 * step) * excess / (gx * gx + gy * gy + gz * gz + FLAT)
+        x = min(max(x - scale * gx, near_x), far_x)
+        y = min(max(y - scale * gy, near_y), far_y)
+        z = min(max(z - scale * gz, near_z), far_z)
+
+
+@kernel
+def search(p, o, grid, box, wide, work, i, cell):
+    """Find a member near enough for lane `i` where sliding from one place did not: from more.
+
+    First down the slope and from the best of the sites around, then from the nearest of all.
+    """
+    qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+    _, slab, row = wide[4]
+    lane = np.empty(WORK)
+    lane[QX], lane[QY], lane[QZ] = qx, qy, qz
+    lane[MX], lane[MY], lane[MZ], lane[LEAST] = 0.0, 0.0, 0.0, np.inf
+    for corner in range(8):
+        at = cell + (corner >> 2) * slab + ((corner >> 1) & 1) * row + (corner & 1)
+        site = np.int64(p[np.uint32(wide[5] + at)])
+        x, y, z = towards(p, o, site, 1.0 / PARTS, qx, qy, qz)
+        apart = x * x + y * y + z * z
+        if apart < lane[LEAST]:
+            lane[MX], lane[MY], lane[MZ], lane[LEAST] = qx + x, qy + y, qz + z, apart
+    descend(p, o, grid, box, lane)
+    for everywhere in range(2):
+        lane[AX], lane[AY], lane[AZ] = lane[MX], lane[MY], lane[MZ]
+        slide(p, o, grid, box, lane, 1, 2 * STEPS)
+        if lane[LEAST] < work[LEAST + i]:
+            work[MX + i], work[MY + i], work[MZ + i] = lane[MX], lane[MY], lane[MZ]
+            work[LEAST + i] = lane[LEAST]
+        if everywhere == 1 or work[LEAST + i] <= work[ENOUGH + i]:
+            return
+        x, y, z, apart = nearest_site(p, o, qx, qy, qz, qx, qy, qz, work[LEAST + i])
+        if not apart < work[LEAST + i]:
+            return
+        lane[MX], lane[MY], lane[MZ], lane[LEAST] = x, y, z, apart
+
+
+@kernel
+def number(x):
+    """Return x, or 0 for what is no number: it has no cell, and its caller sees it anyway."""
+    return x if x == x else 0.0
+
+
+@kernel
+def field(p, o, block, n):
+    """Look Φ up; where it exceeds the threshold, or outside the box, find a member nearby."""
+    x_, y_, z_, value_ = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES, SCRATCH + 3 * LANES
+    grid, box = grid_of(p, o), box_of(p, o)
+    period, turns = grid[5], grid[6]
+    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
+    threshold, steep = p[o + THRESHOLD], 1.0 / p[o + STEEP_INSIDE]
+    low_x, low_y, low_z = p[o + LOW], p[o + LOW + 1], p[o + LOW + 2]
+    for i in range(n):
+        x, y, z = number(block[X + i]), number(block[Y + i]), number(block[Z + i])
+        x, y, z = x - low_x, y - low_y, z - low_z
+        x -= period[0] * np.floor(x * turns[0])
+        y -= period[1] * np.floor(y * turns[1])
+        z -= period[2] * np.floor(z * turns[2])
+        block[x_ + i], block[y_ + i], block[z_ + i] = x, y, z
+        cx, cy = min(max(x, near_x), far_x), min(max(y, near_y), far_y)
+        value = look_up(p, grid, cx, cy, min(max(z, near_z), far_z))
+        block[value_ + i] = value
+        side = min(min(x - near_x, far_x - x), min(y - near_y, far_y - y))
+        side = min(side, min(z - near_z, far_z - z))
+        depth = max(min(side, (threshold - value) * steep), 0.0)
+        inside = (side >= -SLACK) & (value <= threshold + SLACK)
+        block[DISTANCE + i] = -depth if inside else 1.0
+        block[PX + i], block[PY + i], block[PZ + i] = block[X + i], block[Y + i], block[Z + i]
+    work, wide = np.empty(WORK), wide_of(p, o)
+    lanes, cells = np.empty(LANES, np.uint32), np.empty(LANES, np.uint32)
+    count = 0
+    for i in range(n):
+        if block[DISTANCE + i] > 0.0:
+            lanes[count] = i
+            work[QX + count] = block[x_ + i]
+            work[QY + count] = block[y_ + i]
+            work[QZ + count] = block[z_ + i]
+            work[AX + count] = block[value_ + i]
+            count += 1
+    if count == 0:
+        return
+    surround(p, o, grid, wide, work, cells, count)
+    choose_starts(p, o, box, work, count)
+    slide(p, o, grid, box, work, count, STEPS)
+    for k in range(count):
+        if not work[LEAST + k] <= work[ENOUGH + k]:
+            search(p, o, grid, box, wide, work, k, cells[k])
+        i = lanes[k]
+        x, y, z = work[MX + k] - work[QX + k], work[MY + k] - work[QY + k], 0.0
+        z = work[MZ + k] - work[QZ + k]
+        block[PX + i] = block[X + i] + x
+        block[PY + i] = block[Y + i] + y
+        block[PZ + i] = block[Z + i] + z
+        block[DISTANCE + i] = np.sqrt(x * x + y * y + z * z)

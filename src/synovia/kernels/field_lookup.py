@@ -1,0 +1,109 @@
+"""Distance fields: how they are packed, and Φ and its slope between the nodes of the grid."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .jit import kernel
+from .rotation import LANES
+
+# Where things stand in a packed field, after its kind; tables are given by where they start.
+THRESHOLD, STEEP_INSIDE, STEEP_OUTSIDE, HALF_DIAGONAL = 0, 1, 2, 3
+LOW, SPACING, PERIOD, TURNS, NODES = 4, 7, 10, 13, 16  # three each; TURNS are 1/PERIOD, or 0
+KNOTS, BEFORE, BLOCKS = 19, 22, 25  # three each: of the wider grid, its knots and those below 0
+VALUES, PLACES, FEATURES, SQUARES, STARTS, SITES = 28, 29, 30, 31, 32, 33
+HEADER = 34
+
+SLACK = 1e-10  # what Φ may exceed the threshold by, and a point its box, for rounding
+PARTS = 4  # that cells are parted in for the sites
+SIDE = 8  # sites are kept in blocks of so many along each axis
+SHIFT, LOW_BITS = 10, 1023  # a site's three numbers in one
+STEPS = 3  # to the boundary
+DOWN = 0.02  # share of a step that it goes farther down than it seems to need
+FLAT = 1e-12  # added to a squared slope, so that none is 0
+NEARBY = 2.0  # half diagonals of Φ above the threshold, up to which the slope shows the way
+
+# Rows of what is worked on for points outside: the point, where it slides, the best member yet.
+QX, QY, QZ, AX, AY, AZ = 0, LANES, 2 * LANES, 3 * LANES, 4 * LANES, 5 * LANES
+MX, MY, MZ, LEAST, ENOUGH = 6 * LANES, 7 * LANES, 8 * LANES, 9 * LANES, 10 * LANES
+WORK = 11 * LANES
+ONE = 0x3FF << 1  # the exponent of 1.0, and the first digit of its mantissa
+
+
+@kernel
+def grid_of(p, o):
+    """Return what is needed to look a field up, read once: see `look_up`."""
+    row = np.uint32(p[o + NODES + 2])
+    return (
+        np.uint32(o + p[o + VALUES]),
+        np.uint32(p[o + NODES + 1]) * row,
+        row,
+        (p[o + NODES] - 2.0, p[o + NODES + 1] - 2.0, p[o + NODES + 2] - 2.0),
+        (1.0 / p[o + SPACING], 1.0 / p[o + SPACING + 1], 1.0 / p[o + SPACING + 2]),
+        (p[o + PERIOD], p[o + PERIOD + 1], p[o + PERIOD + 2]),
+        (p[o + TURNS], p[o + TURNS + 1], p[o + TURNS + 2]),
+    )
+
+
+@kernel
+def corner_of(grid, x, y, z):
+    """Return where in the buffer the cell of a point begins, and the point's shares of the cell.
+
+    Numbers without a sign spare the check for places counted from the end, which costs as much
+    as the look-up itself.
+    """
+    first, slab, row, last, inverse, period, turns = grid
+    u = (x - period[0] * np.floor(x * turns[0])) * inverse[0]
+    v = (y - period[1] * np.floor(y * turns[1])) * inverse[1]
+    w = (z - period[2] * np.floor(z * turns[2])) * inverse[2]
+    i = np.uint32(min(max(u, 0.0), last[0]))
+    j = np.uint32(min(max(v, 0.0), last[1]))
+    k = np.uint32(min(max(w, 0.0), last[2]))
+    return np.uint32(first + i * slab + j * row + k), u - i, v - j, w - k
+
+
+@kernel
+def edges_of(p, grid, a):
+    """Return Φ at four corners of a cell, and the steps from those to the other four."""
+    one = np.uint32(1)
+    b, c = np.uint32(a + grid[2]), np.uint32(a + grid[1])
+    d = np.uint32(c + grid[2])
+    p00, p01, p10, p11 = p[a], p[b], p[c], p[d]
+    q00, q01 = p[np.uint32(a + one)] - p00, p[np.uint32(b + one)] - p01
+    q10, q11 = p[np.uint32(c + one)] - p10, p[np.uint32(d + one)] - p11
+    return p00, p01, p10, p11, q00, q01, q10, q11
+
+
+@kernel
+def look_up(p, grid, x, y, z):
+    """Return Φ at a point of the box."""
+    a, u, v, w = corner_of(grid, x, y, z)
+    p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, grid, a)
+    p00, p01, p10, p11 = p00 + w * q00, p01 + w * q01, p10 + w * q10, p11 + w * q11
+    p0, p1 = p00 + v * (p01 - p00), p10 + v * (p11 - p10)
+    return p0 + u * (p1 - p0)
+
+
+@kernel
+def slope_at(p, grid, x, y, z):
+    """Return Φ and its gradient within the cell at a point of the box."""
+    a, u, v, w = corner_of(grid, x, y, z)
+    p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, grid, a)
+    p00, p01, p10, p11 = p00 + w * q00, p01 + w * q01, p10 + w * q10, p11 + w * q11
+    q0, q1 = q00 + v * (q01 - q00), q10 + v * (q11 - q10)
+    r0, r1 = p01 - p00, p11 - p10
+    p0, p1 = p00 + v * r0, p10 + v * r1
+    inverse = grid[4]
+    gx, gy = (p1 - p0) * inverse[0], (r0 + u * (r1 - r0)) * inverse[1]
+    return p0 + u * (p1 - p0), gx, gy, (q0 + u * (q1 - q0)) * inverse[2]
+
+
+@kernel
+def box_of(p, o):
+    """Return the far ends of the box along its axes; ∞ of those that wrap, and −∞ before them."""
+    far_x = (p[o + NODES] - 1.0) * p[o + SPACING]
+    far_y = (p[o + NODES + 1] - 1.0) * p[o + SPACING + 1]
+    far_z = (p[o + NODES + 2] - 1.0) * p[o + SPACING + 2]
+    x, y, z = p[o + PERIOD] > 0.0, p[o + PERIOD + 1] > 0.0, p[o + PERIOD + 2] > 0.0
+    near = (-np.inf if x else 0.0, -np.inf if y else 0.0, -np.inf if z else 0.0)
+    return near, (np.inf if x else far_x, np.inf if y else far_y, np.inf if z else far_z)

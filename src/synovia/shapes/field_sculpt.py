@@ -1,0 +1,111 @@
+"""Sculpting a distance field by hand. Each function returns a new field; none changes its own.
+
+Afterwards the field is a distance again, so that `grow` and further strokes mean radians; in the
+cells of the boundary itself a brush leaves a slope of 1 ± 1.5 amount/radius.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..arrays import Mask, Points, Scalars, rows
+from .distance_field import DistanceField
+from .field_distance import redistanced
+
+
+def add_sample(field: DistanceField, point: Points) -> DistanceField:
+    """Return the field with a sample more: all within `threshold` of `point` (3,) is legal too.
+
+    The ball has the radius of the threshold, at least a cell's; a box too small for it grows.
+    """
+    point = _point("point", point)
+    radius = max(field.threshold, float(field.spacing.max()))
+    field = _with_room(field, point, radius)
+    ball = field.threshold + _distance_from(field, point) - radius
+    return _anew(field, np.minimum(field.values, ball))
+
+
+def move_sample(field: DistanceField, start: Points, end: Points) -> DistanceField:
+    """Return the field with the sample at `start` moved to `end`, both (3,).
+
+    A field remembers no samples: what is taken away around `start` is the ball that `add_sample`
+    would add there. Other samples' balls are cut where they overlap it; add those again.
+    """
+    start = _point("start", start)
+    radius = max(field.threshold, float(field.spacing.max()))
+    moved = add_sample(field, end)
+    hole = moved.threshold + radius - _distance_from(moved, start)
+    kept = moved.threshold + _distance_from(moved, _point("end", end)) - radius
+    return _anew(moved, np.minimum(np.maximum(moved.values, hole), kept))
+
+
+def push(field: DistanceField, center: Points, radius: float, amount: float) -> DistanceField:
+    """Return the field with its boundary pushed out by `amount` radians around `center` (3,).
+
+    The brush is smooth: full at the center, nothing from `radius` radians on. A negative amount
+    pulls the boundary in, as `pull` does.
+    """
+    center = _point("center", center)
+    if not 0.0 < radius < np.inf:
+        raise ValueError(f"radius of the brush must be above 0 radians, got {radius}")
+    if not np.isfinite(amount):
+        raise ValueError(f"amount of the brush must be finite, got {amount}")
+    if amount > 0.0:
+        field = _with_room(field, center, min(radius, amount) + float(field.spacing.max()))
+    share = np.maximum(1.0 - (_distance_from(field, center) / radius) ** 2, 0.0)
+    return _anew(field, field.values - amount * share**2)
+
+
+def pull(field: DistanceField, center: Points, radius: float, amount: float) -> DistanceField:
+    """Return the field with its boundary pulled in by `amount` radians around `center` (3,)."""
+    return push(field, center, radius, -amount)
+
+
+def _point(name: str, point: Points) -> Points:
+    point = rows(name, point, 3)
+    if point.ndim != 1:
+        raise ValueError(f"{name} must have shape (3,), got {point.shape}")
+    return np.asarray(point, dtype=np.float64)
+
+
+def _distance_from(field: DistanceField, point: Points) -> Scalars:
+    return np.asarray(np.linalg.norm(field.moves(point, field.nodes), axis=-1))
+
+
+def _with_room(field: DistanceField, point: Points, radius: float) -> DistanceField:
+    """Return the field in a box that holds a ball about `point`, as far as its axes go."""
+    high = field.low + field.spacing * (np.array(field.values.shape) - 1)
+    short = np.maximum(field.low - point, point - high) + radius
+    needed = float(np.max(short, where=~field.wrapping, initial=0.0))
+    return field.widened(needed) if needed > 0.0 else field
+
+
+def _anew(field: DistanceField, values: Points) -> DistanceField:
+    """Return the field of these values, made distances again about the same threshold."""
+    inside = values <= field.threshold
+    if not inside.any():
+        raise ValueError("sculpting would leave no member")
+    if inside.all():
+        return replace(field, values=values)
+    args = (field.low, field.spacing, field.wrapping)
+    distances = field.threshold + redistanced(values, field.threshold, *args)
+    return replace(field, values=np.where(_beside(inside, field.wrapping), values, distances))
+
+
+def _beside(inside: Mask, wraps: Mask) -> Mask:
+    """Tell which nodes are corners of cells that the boundary goes through.
+
+    Those keep their values: where a region is a cell or two thin, new ones would wear it away.
+    """
+    some, every = inside, inside
+    for axis, wrap in enumerate(wraps):
+        parts = []
+        for nodes in (some, every):
+            along = np.moveaxis(nodes, axis, 0)
+            before, after = (along[-1:], along[:1]) if wrap else (along[:1], along[-1:])
+            parts.append(np.concatenate([before, along, after]))
+        some = np.moveaxis(parts[0][:-2] | parts[0][1:-1] | parts[0][2:], 0, axis)
+        every = np.moveaxis(parts[1][:-2] & parts[1][1:-1] & parts[1][2:], 0, axis)
+    return np.asarray(some & ~every)

@@ -1,0 +1,175 @@
+"""What a packed distance field holds: nodes, steepest slopes, and the sites nearest to places.
+
+A site is a node, or a midpoint between nodes, that is a member. See `kernels.field`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from ..arrays import Floats, Ints, Mask
+
+BEYOND = 2.0 * np.pi  # radians around the box in which sites are looked up
+
+
+def packed_field(
+    low: Floats, spacing: Floats, values: Floats, threshold: float, wraps: Mask
+) -> Floats:
+    """Return the field, flat, as `kernels.field` reads it, without its kind."""
+    layout = kernels.field_lookup
+    nodes = closed(values, wraps)
+    count = np.array(nodes.shape)
+    period = np.where(wraps, spacing * values.shape, 0.0)
+    turns = np.divide(1.0, period, out=np.zeros(3), where=wraps)
+    members = halved(nodes, wraps) <= threshold
+    knots = [_knots(n - 1, h, bool(w)) for n, h, w in zip(count, spacing, wraps, strict=True)]
+    axes = [places for places, _ in knots]
+    features, squares = _features(nodes, threshold, spacing, period, axes)
+    starts, sites, blocks = _blocks(members, wraps, layout.SIDE, layout.SHIFT)
+    inside, outside = steepest(nodes, spacing, threshold)
+    found = [features.ravel(), squares.ravel(), starts, sites]
+    tables = [nodes.ravel(), *axes, *found]
+    first = layout.HEADER + np.cumsum([0, *map(len, tables)])
+    header = [
+        *(threshold, inside, outside, 0.5 * float(np.linalg.norm(spacing))),
+        *low,
+        *spacing,
+        *period,
+        *turns,
+        *count,
+        *map(len, axes),
+        *(before for _, before in knots),
+        *blocks,
+        *first[[0, 1, 4, 5, 6, 7]],
+    ]
+    return np.concatenate([header, *tables])
+
+
+def closed(values: Floats, wraps: Mask) -> Floats:
+    """Return the node values with the first repeated at the end of each axis that wraps."""
+    return np.pad(values, [(0, int(w)) for w in wraps], mode="wrap")
+
+
+def halved(nodes: Floats, wraps: Mask) -> Floats:
+    """Return Φ at nodes and midpoints; of an axis that wraps (and is closed), one period."""
+    for axis, wrap in enumerate(wraps):
+        along = np.moveaxis(nodes, axis, 0)
+        fine = np.empty((2 * len(along) - 1, *along.shape[1:]))
+        fine[::2], fine[1::2] = along, 0.5 * (along[1:] + along[:-1])
+        nodes = np.moveaxis(fine[:-1] if wrap else fine, 0, axis)
+    return nodes
+
+
+def nearest_sites(members: Mask, spacing: Floats, period: Floats, places: list[Floats]) -> Ints:
+    """Return the code of the nearest member of a grid at every combination of places, exactly.
+
+    A code holds a member's three numbers, 10 bits each; the metric wraps where there is a period.
+    At least one node must be a member.
+    """
+    best = np.where(members, 0, -1)
+    return _by_axes(best, np.zeros(members.shape), spacing, period, places, 0)[0]
+
+
+def _features(
+    nodes: Floats, threshold: float, spacing: Floats, period: Floats, places: list[Floats]
+) -> tuple[Ints, Floats]:
+    """Return the codes of the sites nearest to the places, and their squared distances."""
+    parts = kernels.field_lookup.PARTS
+    fine = [parts * (n - 1) + int(p == 0.0) for n, p in zip(nodes.shape, period, strict=True)]
+    best = np.empty((len(places[0]), *fine[1:]), dtype=np.int64)
+    height = np.empty(best.shape)
+    kernels.field_tables.member_lines(
+        nodes, threshold, parts, float(spacing[0]), float(period[0]), places[0], best, height
+    )
+    return _by_axes(best, height, spacing / parts, period, places, 1)
+
+
+def _by_axes(
+    best: Ints, height: Floats, spacing: Floats, period: Floats, places: list[Floats], first: int
+) -> tuple[Ints, Floats]:
+    """Search along one axis after the other for the nearest members, from axis `first` on."""
+    for axis in range(first, 3):
+        before, after = int(np.prod(best.shape[:axis])), int(np.prod(best.shape[axis + 1 :]))
+        shape = (*best.shape[:axis], len(places[axis]), *best.shape[axis + 1 :])
+        lines = (before, -1, after)
+        out, out_height = np.empty(shape, np.int64), np.empty(shape)
+        kernels.field_tables.nearest_in_lines(
+            best.reshape(lines),
+            height.reshape(lines),
+            float(spacing[axis]),
+            float(period[axis]),
+            places[axis],
+            out.reshape(lines),
+            out_height.reshape(lines),
+        )
+        best, height = out, out_height
+    return best, height
+
+
+def steepest(nodes: Floats, spacing: Floats, threshold: float) -> tuple[float, float]:
+    """Return Lipschitz constants of Φ: in the cells that meet the region, and in all others' rim.
+
+    A trilinear function is steepest at a corner of its cell, since the square of its slope is
+    convex along each axis.
+    """
+    steps = [np.diff(nodes, axis=axis) / h for axis, h in enumerate(spacing)]
+    steepness = np.zeros(tuple(n - 1 for n in nodes.shape))
+    lowest, highest = np.full(steepness.shape, np.inf), np.full(steepness.shape, -np.inf)
+    for corner in np.ndindex(2, 2, 2):
+        square = np.zeros(steepness.shape)
+        for axis, step in enumerate(steps):
+            at = [slice(c, c + n) for c, n in zip(corner, steepness.shape, strict=True)]
+            at[axis] = slice(None)
+            square += step[tuple(at)] ** 2
+        values = nodes[tuple(slice(c, c + n) for c, n in zip(corner, lowest.shape, strict=True))]
+        steepness = np.maximum(steepness, square)
+        lowest, highest = np.minimum(lowest, values), np.maximum(highest, values)
+    least = 1e-9  # a field that is flat has no depth, but must not divide by 0
+    inside = np.max(steepness, where=lowest <= threshold, initial=least)
+    outside = np.max(steepness, where=highest > threshold, initial=least)
+    return float(np.sqrt(inside)), float(np.sqrt(outside))
+
+
+def _knots(cells: int, h: float, wrap: bool) -> tuple[Floats, int]:
+    """Return places for looking sites up along an axis, from the box's corner, and those below 0.
+
+    In the box they are its nodes; around it they are at 1, 1.5, 2, 3, 4, 6, … − 1 double cells.
+    """
+    inner = h * np.arange(cells + 1)
+    if wrap:
+        return inner, 0
+    octaves = 2.0 ** np.arange(1 + int(np.ceil(np.log2(1.0 + 0.5 * BEYOND / h))))
+    outer = 2.0 * h * (np.stack([octaves, 1.5 * octaves], axis=1).ravel()[1:] - 1.0)
+    return np.concatenate([-outer[::-1], inner, inner[-1] + outer]), len(outer)
+
+
+def _blocks(members: Mask, wraps: Mask, side: int, shift: int) -> tuple[Floats, Floats, list[int]]:
+    """Return the sites on the rim of the region, block by block, and where each block starts."""
+    deep: Mask = members
+    for axis, wrap in enumerate(wraps):
+        along = np.asarray(np.moveaxis(deep, axis, 0))
+        ends = [along[-1:], along[:1]] if wrap else [np.zeros_like(along[:1])] * 2
+        wide = np.concatenate([ends[0], along, ends[1]])
+        deep = np.moveaxis(wide[:-2] & wide[1:-1] & wide[2:], 0, axis)
+    rim = np.argwhere(members & ~np.asarray(deep))
+    count = [-(-n // side) for n in members.shape]
+    block = np.asarray(np.ravel_multi_index(tuple((rim // side).T), count))
+    order = np.argsort(block, kind="stable")
+    starts = np.searchsorted(np.sort(block), np.arange(np.prod(count) + 1))
+    codes = (rim[:, 0] << (2 * shift)) | (rim[:, 1] << shift) | rim[:, 2]
+    return starts.astype(np.float64), codes[order].astype(np.float64), [int(n) for n in count]
+
+
+def central_slopes(values: Floats, spacing: Floats, wraps: Mask) -> Any:
+    """Return the gradient at the nodes by central differences: (i, j, k, 3); one-sided at sides."""
+    slopes = []
+    for axis, (h, wrap) in enumerate(zip(spacing, wraps, strict=True)):
+        if wrap:
+            ahead, behind = np.roll(values, -1, axis), np.roll(values, 1, axis)
+            slopes.append((ahead - behind) / (2.0 * h))
+        else:
+            slopes.append(np.gradient(values, h, axis=axis))
+    return np.stack(slopes, axis=-1)

@@ -1,0 +1,92 @@
+"""The inside of a distance field: its volume, its extent, and members at random."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Floats, Ints, Points
+
+SPECK = 1e-6
+"""A region with a volume of less than this share of a cell is thin."""
+FINEST, LINES = 24, 400_000  # lines a side of a cell, and in all, along which volume is measured
+
+
+def cell_corners(nodes: Floats) -> Floats:
+    """Return the eight corner values of each cell: (8, I − 1, J − 1, K − 1), last axis fastest."""
+    sizes = [n - 1 for n in nodes.shape]
+    return np.stack(
+        [
+            nodes[tuple(slice(c, c + n) for c, n in zip(corner, sizes, strict=True))]
+            for corner in np.ndindex(2, 2, 2)
+        ]
+    )
+
+
+def volume_of(nodes: Floats, threshold: float, spacing: Floats) -> float:
+    """Return the volume of {Φ <= threshold}, in the unit of the spacing; 0 for a speck.
+
+    Along a line of the third axis Φ is linear in a cell, so the line's share inside is exact;
+    lines are spread evenly over the cells that the boundary goes through.
+    """
+    corners = cell_corners(nodes)
+    cell = float(spacing.prod())
+    full = int((corners.max(axis=0) <= threshold).sum())
+    cut = corners[:, (corners.min(axis=0) <= threshold) & (corners.max(axis=0) > threshold)]
+    side = int(np.clip(np.sqrt(LINES / max(cut.shape[1], 1)), 4, FINEST))
+    at = (np.arange(side) + 0.5) / side
+    x, y = at[:, None, None], at[None, :, None]
+    c = cut[:, None, None]
+    near = (1 - x) * ((1 - y) * c[0] + y * c[2]) + x * ((1 - y) * c[4] + y * c[6]) - threshold
+    far = (1 - x) * ((1 - y) * c[1] + y * c[3]) + x * ((1 - y) * c[5] + y * c[7]) - threshold
+    ends = np.minimum(near, far), np.maximum(near, far)
+    rise = np.maximum(ends[1] - ends[0], 1e-300)
+    share = np.where(ends[1] <= 0.0, 1.0, np.clip(-ends[0] / rise, 0.0, 1.0))
+    volume = (full + float(share.mean(axis=(0, 1)).sum())) * cell
+    return volume if volume > SPECK * cell else 0.0
+
+
+def member_cells(nodes: Floats, threshold: float) -> Ints:
+    """Return the cells that have members, by the numbers of their first corners: (m, 3)."""
+    return np.argwhere(cell_corners(nodes).min(axis=0) <= threshold)
+
+
+def bounds_of(nodes: Floats, threshold: float, low: Floats, spacing: Floats) -> Points:
+    """Return the least and greatest coordinates of the cells that have members: (2, 3)."""
+    cells = member_cells(nodes, threshold)
+    return np.asarray(low + spacing * np.stack([cells.min(axis=0), cells.max(axis=0) + 1]))
+
+
+def corners_of_members(nodes: Floats, threshold: float, low: Floats, spacing: Floats) -> Points:
+    """Return all corners of the cells that have members: (n, 3)."""
+    cells = member_cells(nodes, threshold)
+    corners = cells[:, None, :] + np.array(list(np.ndindex(2, 2, 2)))
+    return np.asarray(low + spacing * np.unique(corners.reshape(-1, 3), axis=0))
+
+
+def scattered(
+    n: int,
+    rng: np.random.Generator,
+    nodes: Floats,
+    threshold: float,
+    low: Floats,
+    spacing: Floats,
+    thin: bool,
+) -> Points:
+    """Return `n` members, uniform: points at random in the cells that have any, those inside."""
+    if thin:
+        members = np.argwhere(nodes <= threshold)
+        return low + spacing * members[rng.integers(len(members), size=n)]
+    corners = cell_corners(nodes).reshape(8, -1)
+    cells = np.flatnonzero(corners.min(axis=0) <= threshold)
+    kept: list[Points] = [np.empty((0, 3))]
+    while sum(map(len, kept)) < n:
+        chosen = cells[rng.integers(len(cells), size=2 * n + 64)]
+        at = rng.random((len(chosen), 3))
+        value = np.zeros(len(chosen))
+        for number, corner in enumerate(np.ndindex(2, 2, 2)):
+            weight = np.where(np.array(corner) == 1, at, 1.0 - at).prod(axis=1)
+            value += weight * corners[number, chosen]
+        first = np.stack(np.unravel_index(chosen, [m - 1 for m in nodes.shape]), axis=1)
+        inside = value <= threshold
+        kept.append(low + spacing * (first + at)[inside])
+    return np.concatenate(kept)[:n]

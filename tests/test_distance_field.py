@@ -1,0 +1,284 @@
+"""Distance fields: what every shape promises, and half a cell's diagonal of the nearest member."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.spatial import cKDTree
+
+from fields import ALL, EULER, FIELDS, field, members, nearest_distance, queries, value
+from synovia.shapes import DistanceField
+
+
+@pytest.fixture(params=ALL)
+def kind(request):
+    return request.param
+
+
+def test_members_are_where_phi_is_at_most_the_threshold(kind):
+    shape = field(kind)
+    points = queries(shape, 600)
+    phi = value(shape, points)
+    clear = np.abs(phi - shape.threshold) > 1e-7  # slopes of 10 and more are among these
+    np.testing.assert_array_equal((phi <= shape.threshold)[clear], shape.contains(points)[clear])
+    finite = np.isfinite(phi)
+    np.testing.assert_allclose(shape.value(points)[finite], phi[finite], atol=1e-12)
+
+
+def test_projections_are_members_and_stay_where_they_are(kind):
+    shape = field(kind)
+    points = queries(shape)
+    projected = shape.project(points)
+    assert shape.contains(projected).all()
+    np.testing.assert_array_equal(shape.project(projected), projected)
+    inside = shape.contains(points)
+    np.testing.assert_array_equal(projected[inside], points[inside])
+
+
+def test_projections_miss_the_nearest_member_by_half_a_diagonal_at_most(kind):
+    shape = field(kind)
+    points = queries(shape)
+    distance = shape.distance(points)
+    outside = distance > 0.0
+    excess = distance[outside] - nearest_distance(kind, points[outside])
+    assert excess.max() <= shape.half_diagonal
+    assert excess.mean() <= 0.15 * shape.half_diagonal
+
+
+def test_outside_the_distance_is_the_length_of_the_move(kind):
+    shape = field(kind)
+    points = queries(shape)
+    distance = shape.distance(points)
+    moved = np.linalg.norm(shape.moves(points, shape.project(points)), axis=-1)
+    outside = distance > 1e-9
+    np.testing.assert_allclose(distance[outside], moved[outside], atol=1e-12)
+    assert (moved[~outside] == 0.0).all()
+
+
+def test_the_depth_is_never_overstated(kind):
+    shape = field(kind)
+    rng = np.random.default_rng(1)
+    points = shape.scatter(300, rng)
+    depth = -shape.distance(points)
+    assert (depth >= 0.0).all()
+    direction = rng.normal(size=(40, *points.shape))
+    direction /= np.linalg.norm(direction, axis=-1, keepdims=True)
+    ahead = points + 0.999 * depth[:, None] * direction
+    assert shape.contains(ahead).all()
+
+
+def test_points_at_the_boundary_are_next_to_it(kind):
+    shape = field(kind)
+    rng = np.random.default_rng(2)
+    rim = shape.surface().vertices
+    offset = 1e-6 * rng.normal(size=rim.shape)
+    distance = shape.distance(rim + offset)
+    # A slope of a twentieth is as flat as a field may be here; at a crease none need exist.
+    assert np.quantile(distance, 0.99) <= 20.0 * 1e-5
+
+
+def test_the_surface_is_the_boundary_and_closed(kind):
+    shape = field(kind)
+    for detail in (2, 3):
+        surface = shape.surface(detail)
+        assert np.abs(shape.distance(surface.vertices)).max() <= 1e-9
+        edges = np.sort(surface.triangles[:, [[0, 1], [1, 2], [2, 0]]], axis=-1).reshape(-1, 2)
+        _, count = np.unique(edges, axis=0, return_counts=True)
+        if not shape.wraps.any():
+            assert (count % 2 == 0).all()
+
+
+@pytest.mark.parametrize("kind", FIELDS)
+def test_the_surface_encloses_the_volume(kind):
+    shape = field(kind)
+    surface = shape.surface(4)
+    a, b, c = np.moveaxis(surface.vertices[surface.triangles], 1, 0)
+    volume = np.einsum("ti,ti->", a, np.cross(b, c)) / 6.0
+    np.testing.assert_allclose(volume, shape.measure, rtol=0.03)
+
+
+def test_the_measure_is_the_volume(kind):
+    shape = field(kind)
+    low, high = shape.bounds
+    points = np.random.default_rng(3).uniform(low, high, size=(400_000, 3))
+    share = (shape.value(points) <= shape.threshold).mean()
+    error = 4.0 * np.sqrt(share * (1.0 - share) / len(points))
+    np.testing.assert_allclose(
+        shape.measure / (high - low).prod(), share, atol=error + 1e-3 * share
+    )
+
+
+def test_members_at_random_are_members_and_spread_evenly(kind):
+    shape = field(kind)
+    rng = np.random.default_rng(4)
+    points = shape.scatter(20_000, rng)
+    assert shape.contains(points).all()
+    low, high = shape.bounds
+    uniform = rng.uniform(low, high, size=(200_000, 3))
+    uniform = uniform[shape.value(uniform) <= shape.threshold]
+    spread = uniform.std(axis=0)
+    assert (np.abs(points.mean(axis=0) - uniform.mean(axis=0)) <= 0.1 * spread).all()
+    assert len(shape.scatter(0, rng)) == 0
+
+
+def test_bounds_and_reach_hold_all_members(kind):
+    shape = field(kind)
+    points = shape.scatter(3000, np.random.default_rng(5))
+    low, high = shape.bounds
+    assert ((points >= low) & (points <= high)).all()
+    for columns in ((0, 1, 2), (0, 1), (2,), ()):
+        reach = np.linalg.norm(points[:, columns], axis=1).max()
+        assert reach <= shape.reach(columns)
+
+
+def test_growing_contains_the_field_and_moves_the_boundary():
+    for kind in ("sparse", "dense", "line", "filled", "euler", "sculpted", "one"):
+        shape = field(kind)
+        for r in (0.0, 0.05, 0.3):
+            grown = shape.grow(r)
+            assert grown.contains(members(kind)).all()
+            outside = queries(shape)
+            outside = outside[np.abs(shape.distance(outside) - r) > 2.0 * shape.half_diagonal]
+            if shape.wraps.any():
+                outside = outside[(outside[:, 1] > 0.01) & (outside[:, 1] < 3.13)]
+            expected = shape.distance(outside) <= r
+            assert (grown.contains(outside) == expected).mean() > 0.995
+
+
+def test_growing_far_takes_larger_cells():
+    small = DistanceField.fit(np.zeros((1, 3)))
+    grown = small.grow(2.5)
+    assert max(grown.values.shape) <= 256
+    directions = np.random.default_rng(0).normal(size=(500, 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    assert grown.contains(2.5 * directions).all()
+    assert not grown.contains(2.7 * directions).any()
+
+
+def test_shrinking_stays_inside_and_never_empties(kind):
+    shape = field(kind)
+    for r in (0.0, 0.05, 10.0):
+        smaller = shape.shrink(r)
+        points = smaller.scatter(300, np.random.default_rng(6))
+        assert shape.contains(points).all()
+        assert smaller.contains(smaller.project(queries(shape, 300))).all()
+    assert shape.shrink(10.0).measure == 0.0
+
+
+def test_every_sample_is_a_member_thick_or_thin():
+    rng = np.random.default_rng(7)
+    line = np.linspace(0.0, 1.0, 30)[:, None] * [1.0, 2.0, 0.5]
+    clouds = [rng.normal(size=(n, 3)) * [0.6, 0.2, 0.05] for n in (1, 2, 5, 60, 3000)]
+    for samples in [*clouds, line, np.zeros((4, 3))]:
+        for resolution in (12, 32, 48):
+            for options in ({}, {"closing": 0.0}, {"threshold": 0.87, "closing": 1.5}):
+                shape = DistanceField.fit(samples, resolution=resolution, **options)
+                assert shape.contains(samples).all()
+                assert max(shape.values.shape) <= resolution
+        turned = samples + np.array([2.0, 1.5, 3.0])
+        assert DistanceField.fit(turned, periods=EULER).contains(turned).all()
+
+
+def test_the_margin_is_added_all_around():
+    samples = np.random.default_rng(8).normal(size=(100, 3)) * 0.3
+    shape = DistanceField.fit(samples, margin=0.2)
+    rng = np.random.default_rng(9)
+    directions = rng.normal(size=samples.shape)
+    directions *= 0.2 / np.linalg.norm(directions, axis=1, keepdims=True)
+    assert shape.contains(samples + directions).all()
+
+
+def test_it_comes_back_from_plain_lists(kind):
+    shape = field(kind)
+    fields = shape.to_dict()
+    assert fields.pop("type") == "distance-field"
+    plain = json.loads(json.dumps(fields, default=lambda array: array.tolist()))
+    again = DistanceField.from_dict(plain)
+    np.testing.assert_array_equal(again.packed, shape.packed)
+
+
+def test_arrays_are_copied_and_locked():
+    values = np.zeros((3, 3, 3))
+    shape = DistanceField([0, 0, 0], [1, 1, 1], values, 0.0)
+    values[:] = 9.0
+    assert shape.values.max() == 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        shape.values[0, 0, 0] = 1.0
+
+
+def test_single_precision_stays_and_keeps_its_promises(kind):
+    shape = field(kind)
+    points = queries(shape, 900).astype(np.float32)
+    projected = shape.project(points)
+    assert projected.dtype == np.float32
+    assert shape.distance(points).dtype == np.float32
+    assert shape.contains(projected).mean() > 0.999
+
+
+def test_the_source_steps_follow_the_slope():
+    shape = DistanceField.fit(np.zeros((1, 3)), resolution=40, threshold=4.0)
+    points = np.random.default_rng(0).normal(size=(200, 3)) * 0.02
+    slope = shape.gradient(points)
+    away = points / np.linalg.norm(points, axis=1, keepdims=True)
+    far = np.linalg.norm(points, axis=1) > 0.03
+    assert (np.einsum("ni,ni->n", slope, away)[far] > 0.95).all()
+    np.testing.assert_allclose(shape.step(points), points - shape.value(points)[:, None] * slope)
+
+
+def test_normals_point_away_from_the_region(kind):
+    shape = field(kind)
+    points = queries(shape, 300)
+    normal = shape.normal(points)
+    np.testing.assert_allclose(np.linalg.norm(normal, axis=1), 1.0, atol=1e-9)
+
+
+def test_across_the_seam_nothing_changes():
+    shape = field("seam")
+    points = queries(shape)
+    turned = points + np.array([1.0, 0.0, -1.0]) * shape.periods
+    np.testing.assert_allclose(shape.distance(points), shape.distance(turned), atol=1e-9)
+    middle = field("euler")
+    shift = np.array([3.1, 0.0, -3.1])
+    np.testing.assert_allclose(shape.measure, middle.measure, rtol=0.05)
+    near = members("seam") - shift
+    assert cKDTree(members("euler")).query(near)[0].mean() < 0.1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"spacing": [0.1, 0.0, 0.1]}, "spacing must be above 0"),
+        ({"values": np.zeros((1, 3, 3))}, "2 to 256 nodes"),
+        ({"values": np.zeros((3, 3))}, r"shape \(any, any, any\)"),
+        ({"values": np.full((3, 3, 3), np.nan)}, "must be finite"),
+        ({"threshold": -1.0}, "or the region is empty"),
+        ({"threshold": np.nan}, "must be finite"),
+        ({"wraps": [0.5, 0.0, 0.0]}, "0 or 1"),
+        ({"low": [0.0, 0.0]}, r"shape \(3\)"),
+    ],
+)
+def test_what_makes_no_field_is_refused(change, message):
+    shape = DistanceField([0, 0, 0], [0.1, 0.1, 0.1], np.zeros((3, 3, 3)), 0.0)
+    with pytest.raises(ValueError, match=message):
+        replace(shape, **change)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": 0.5}, "√3/2 cells"),
+        ({"closing": -1.0}, "closing must be"),
+        ({"closing": 3.0}, "closing must be"),
+        ({"resolution": 4}, "resolution must be"),
+        ({"margin": -0.1}, "margin must be"),
+        ({"periods": (1.0, 0.0)}, "periods must be"),
+    ],
+)
+def test_what_makes_no_fit_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        DistanceField.fit(np.zeros((2, 3)), **options)
+    with pytest.raises(ValueError, match="at least one point"):
+        DistanceField.fit(np.zeros((0, 3)))
