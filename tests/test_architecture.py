@@ -20,7 +20,7 @@ ROOMS = [
     *("arrays", "quat", "kernels", "charts", "shapes", "softening", "limit"),
     *("sampling", "joint_kind", "skeleton", "clip", "matching", "paths", "fitting", "learning"),
     *("report", "model"),
-    *("io", "draw", "demo", "cli"),
+    *("io", "evidence", "draw", "demo", "cli"),
 ]
 # These know even less.
 ONLY = {"kernels": set(), "shapes": {"arrays", "kernels"}, "arrays": set(), "quat": {"arrays"}}

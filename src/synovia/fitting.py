@@ -57,10 +57,18 @@ class Fitted:
 
 
 def fit_joint(
-    takes: Sequence[Take], recipe: Recipe, *, reference: Quats | None, axis: Vectors
+    takes: Sequence[Take],
+    recipe: Recipe,
+    *,
+    reference: Quats | None,
+    axis: Vectors,
+    trimmed: Trimmed | None = None,
 ) -> Fitted:
-    """Return the limit of one joint around what can be believed of its takes."""
-    trimmed = trim(takes, recipe.trim)
+    """Return the limit of one joint around what can be believed of its takes.
+
+    That is `trimmed`, where it is known already.
+    """
+    trimmed = trim(takes, recipe.trim) if trimmed is None else trimmed
     margin, rejected = recipe.margin, None
     if recipe.reject is not None:
         margin, rejected = margin_for(recipe.reject, takes, recipe, reference, axis)

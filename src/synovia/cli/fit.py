@@ -106,14 +106,7 @@ DROPPED = ("flips", "unconfirmed", "isolated")
     help="The most to drop of a joint's frames because nobody else comes near them; 0 keeps "
     "every frame, capture flips too.",
 )
-@click.option(
-    "-p",
-    "--performer",
-    metavar="REGEX|FILE.csv",
-    help="Who performs: a regular expression with one (group), searched in the clip's path, or a "
-    "file with the columns clip,performer. Without it, what stands before the first _ or - of "
-    "the file's name.",
-)
+@inputs.performer_option
 @click.option(
     "-j",
     "--joints",

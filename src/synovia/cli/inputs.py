@@ -277,6 +277,14 @@ def check_place(path: Path) -> None:
         raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
+performer_option = click.option(
+    "-p",
+    "--performer",
+    metavar="REGEX|FILE.csv",
+    help="Who performs: a regular expression with one (group), searched in the clip's path, or a "
+    "file with the columns clip,performer. Without it, what stands before the first _ or - of "
+    "the file's name.",
+)
 limits_option = click.option(
     "-l",
     "--limits",

@@ -1,0 +1,283 @@
+"""Which family of limits holds for people never seen: each is left out in turn, and asked."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Quats
+from ..clip import Clip
+from ..fitting import WIDEST, Recipe
+from ..io.encoding import plain
+from ..learning import Progress
+from ..limit import Limit
+from ..sampling import SHARE
+from .curve import Curve, uniform_rotations
+from .folds import By, Fold, Joint, Study, widened
+from .leaks import Leaks
+from .tradeoff import families
+
+VOLUME_SAMPLES = 4000
+"""Members that the volume of one limit is measured by; the mean over those held out is finer."""
+TIMED = 8192
+"""Rotations that are projected to measure the time of one."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How limits of one family, so much wider than what was observed, served those held out."""
+
+    margin: float
+    """In radians."""
+    rejected: Mapping[str, float]
+    """The share of frames outside, by who was held out."""
+    volume: float
+    """The share of all rotations accepted, as a mean over those held out."""
+    correction: float
+    """The mean angle, in radians, that frames are moved by; most are not moved."""
+    correction_outside: float
+    """The same over the frames outside alone."""
+
+    @property
+    def mean(self) -> float:
+        """The share of frames outside, as a mean over those held out."""
+        return float(np.mean(list(self.rejected.values())))
+
+    @property
+    def worst(self) -> tuple[str, float]:
+        """Who is outside most, and in what share of the frames."""
+        return max(self.rejected.items(), key=lambda item: item[1])
+
+    @property
+    def unlucky(self) -> float:
+        """The share of frames outside that 95 of 100 held out stay below."""
+        return float(np.percentile(list(self.rejected.values()), 95.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One family at one joint, or over all joints."""
+
+    joint: str
+    """The joint's name; "all joints" where the numbers are means over them."""
+    shape: str
+    chart: str
+    outcome: Outcome
+    reached: bool
+    """Whether the rejection asked for, if one was, could be had."""
+    bytes: int
+    """The size of the limit in a file."""
+    ns: float
+    """The time, in nanoseconds, to project a rotation: as measured here and now."""
+    curve: Curve | None
+    """Rejection against volume, where margins were swept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Every family beside the others, on the same people."""
+
+    by: By
+    groups: tuple[str, ...]
+    leaks: Leaks
+    trials: tuple[Trial, ...]
+    """Joint by joint, families in the order of `families`."""
+
+    @property
+    def joints(self) -> dict[str, list[Trial]]:
+        """The trials of each joint."""
+        found: dict[str, list[Trial]] = {}
+        for trial in self.trials:
+            found.setdefault(trial.joint, []).append(trial)
+        return found
+
+    @property
+    def overall(self) -> list[Trial]:
+        """A trial for each family: means over the joints, sizes summed."""
+        families_: dict[tuple[str, str], list[Trial]] = {}
+        for trial in self.trials:
+            families_.setdefault((trial.shape, trial.chart), []).append(trial)
+        return [_over_joints(trials) for trials in families_.values()]
+
+
+def compare(
+    clips: Sequence[Clip],
+    shapes: Sequence[str] | None = None,
+    *,
+    by: By = "performer",
+    margin: float | None = None,
+    reject: float = 0.01,
+    margins: Sequence[float] = (),
+    trim: float = SHARE,
+    performers: str | Mapping[str, str] | None = None,
+    joints: Sequence[str] | None = None,
+    names: Mapping[str, str] | None = None,
+    seed: int = 0,
+    progress: Progress = iter,
+) -> Comparison:
+    """Return how limits of each shape, in each of its charts, serve those held out.
+
+    Each performer (each clip, where `by` says so) is left out in turn; limits are fitted to the
+    others as `LimitModel.fit` does it, and hold against the frames left out, capture flips aside.
+    Families are compared at the least margin, joint by joint, that leaves at most the share
+    `reject` outside, or all at `margin` radians where that is given. Through `margins` a curve of
+    rejection against volume is drawn. Clips and people that come twice are merged, and warned of.
+    """
+    if margin is not None and not 0.0 <= margin < np.inf:
+        raise ValueError(f"margin must be at least 0 radians, got {margin}")
+    if not 0.0 < reject < 1.0:
+        raise ValueError(f"reject must be a share between 0 and 1, got {reject}")
+    chosen = families(shapes)
+    study = Study.of(clips, by=by, performers=performers, joints=joints, names=names, share=trim)
+    study.leaks.warn()
+    trials: list[Trial] = []
+    for name in progress(study.names):
+        joint = study.joint(name)
+        if not joint.folds:
+            continue
+        for shape, chart in chosen:
+            recipe = Recipe(shape, chart, margin=0.0, trim=trim)
+            trials.append(_trial(joint, recipe, margin, reject, margins, seed))
+    if not trials:
+        raise ValueError(f"no joint is in two of the {by}s: {', '.join(study.names)}")
+    return Comparison(by, study.groups, study.leaks, tuple(trials))
+
+
+def size_in_file(limit: Limit) -> int:
+    """Return how many bytes the limit takes in a file, but for white space."""
+    return len(json.dumps(plain(limit.to_dict(), "limit"), separators=(",", ":")).encode())
+
+
+def nanoseconds(limit: Limit, observed: Quats, seed: int = 0) -> float:
+    """Return the time to project a rotation, of which half are observed and half are anywhere."""
+    rng = np.random.default_rng(seed)
+    rotations = np.concatenate(
+        [rng.choice(observed, TIMED // 2), uniform_rotations(TIMED // 2, seed)]
+    )
+    limit.project(rotations)
+    best = np.inf
+    for _ in range(3):
+        start = time.perf_counter()
+        limit.project(rotations)
+        best = min(best, time.perf_counter() - start)
+    return 1e9 * best / TIMED
+
+
+def _trial(
+    joint: Joint,
+    recipe: Recipe,
+    margin: float | None,
+    reject: float,
+    margins: Sequence[float],
+    seed: int,
+) -> Trial:
+    held = [(fold, joint.limit(recipe, fold)) for fold in joint.folds]
+    asked = margin is None
+    if margin is None:
+        margin = _margin_for(reject, held)
+    outcome = _outcome(held, margin, seed)
+    everybody = widened(joint.limit(recipe), margin)
+    return Trial(
+        joint=joint.name,
+        shape=recipe.shape,
+        chart=recipe.chart,
+        outcome=outcome,
+        reached=not asked or outcome.mean <= reject,
+        bytes=size_in_file(everybody),
+        ns=nanoseconds(everybody, joint.folds[0].held_out, seed),
+        curve=_curve(held, recipe, margins, seed) if len(margins) else None,
+    )
+
+
+def _margin_for(reject: float, held: Sequence[tuple[Fold, Limit]]) -> float:
+    """Return the least margin, to a tenth of a degree, that leaves at most `reject` outside."""
+    low, high = 0.0, float(WIDEST)
+    if _mean_rejected(held, low) <= reject:
+        return low
+    for _ in range(10):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if _mean_rejected(held, middle) <= reject else (middle, high)
+    return high
+
+
+def _mean_rejected(held: Sequence[tuple[Fold, Limit]], margin: float) -> float:
+    shares = [_rejected(widened(limit, margin), fold.held_out) for fold, limit in held]
+    return float(np.mean(shares))
+
+
+def _outcome(held: Sequence[tuple[Fold, Limit]], margin: float, seed: int) -> Outcome:
+    wider = [(fold, widened(limit, margin)) for fold, limit in held]
+    inside = [wide.contains(fold.held_out) for fold, wide in wider]
+    moved = [wide.violation(fold.held_out) for fold, wide in wider]
+    outside = np.concatenate([angles[~ok] for angles, ok in zip(moved, inside, strict=True)])
+    return Outcome(
+        margin=margin,
+        rejected={
+            fold.name: 1.0 - float(ok.mean()) for (fold, _), ok in zip(wider, inside, strict=True)
+        },
+        volume=float(np.mean([wide.volume(VOLUME_SAMPLES, seed) for _, wide in wider])),
+        correction=float(np.mean([angles.mean() for angles in moved])),
+        correction_outside=float(outside.mean()) if len(outside) else 0.0,
+    )
+
+
+def _curve(
+    held: Sequence[tuple[Fold, Limit]], recipe: Recipe, margins: Sequence[float], seed: int
+) -> Curve:
+    rows = [
+        [(_rejected(wide, fold.held_out), wide.volume(VOLUME_SAMPLES, seed)) for wide in row]
+        for fold, row in _swept(held, margins)
+    ]
+    rejected, volume = np.mean(rows, axis=0).T
+    return Curve(f"{recipe.shape} in {recipe.chart}", np.array(margins), rejected, volume)
+
+
+def _swept(
+    held: Sequence[tuple[Fold, Limit]], margins: Sequence[float]
+) -> Iterator[tuple[Fold, list[Limit]]]:
+    for fold, limit in held:
+        yield fold, [widened(limit, float(margin)) for margin in margins]
+
+
+def _rejected(limit: Limit, rotations: Quats) -> float:
+    return 1.0 - float(limit.contains(rotations).mean())
+
+
+def _over_joints(trials: Sequence[Trial]) -> Trial:
+    """Return the means over the joints, those held out each by their own mean."""
+    outcomes = [trial.outcome for trial in trials]
+    groups = dict.fromkeys(name for outcome in outcomes for name in outcome.rejected)
+    found = [trial.curve for trial in trials if trial.curve is not None]
+    first = trials[0]
+    return Trial(
+        joint="all joints",
+        shape=first.shape,
+        chart=first.chart,
+        outcome=Outcome(
+            margin=float(np.mean([outcome.margin for outcome in outcomes])),
+            rejected={
+                name: float(np.mean([o.rejected[name] for o in outcomes if name in o.rejected]))
+                for name in groups
+            },
+            volume=float(np.mean([outcome.volume for outcome in outcomes])),
+            correction=float(np.mean([outcome.correction for outcome in outcomes])),
+            correction_outside=float(np.mean([o.correction_outside for o in outcomes])),
+        ),
+        reached=all(trial.reached for trial in trials),
+        bytes=sum(trial.bytes for trial in trials),
+        ns=float(np.mean([trial.ns for trial in trials])),
+        curve=_mean_curve(found) if found else None,
+    )
+
+
+def _mean_curve(found: Sequence[Curve]) -> Curve:
+    return Curve(
+        found[0].name,
+        found[0].knobs,
+        np.mean([curve.rejected for curve in found], axis=0),
+        np.mean([curve.volume for curve in found], axis=0),
+    )
