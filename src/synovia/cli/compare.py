@@ -6,14 +6,14 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from . import inputs, terminal
 
 if TYPE_CHECKING:
-    from ..evidence import Comparison, Curve, Trial
+    from ..evidence import Comparison, Trial
 
 EXAMPLES = (
     ("which family fits these clips?", "synovia compare captures/"),
@@ -137,7 +137,9 @@ def compare(
     if output is not None:
         save_picture(compared, rejection, output)
     if as_json:
-        click.echo(json.dumps(document(compared, rejection), indent=2, allow_nan=False))
+        click.echo(
+            json.dumps({"reject": rejection, **compared.to_dict()}, indent=2, allow_nan=False)
+        )
         return
     for line in summary(compared, rejection, every=every):
         click.echo(line)
@@ -169,8 +171,8 @@ def summary(compared: Comparison, reject: float | None, *, every: bool) -> Itera
     yield ""
     overall = compared.overall if len(joints) > 1 else next(iter(joints.values()))
     over = f"over {len(joints)} joints" if len(joints) > 1 else f"of {next(iter(joints))}"
-    how = "" if reject is None else f", at least margins for {terminal.percent(reject)} rejected"
-    yield from family_lines(f"families {over}{how}", overall)
+    at = "" if reject is None else f" at the least margin for {terminal.percent(reject)} rejected"
+    yield from family_lines(f"families {over}{at}", overall)
     yield ""
     yield from terminal.wrapped(MEANING)
     yield ""
@@ -208,10 +210,10 @@ def verdict(trials: Sequence[Trial], reject: float | None) -> Iterator[str]:
         )
         return
     yield from terminal.wrapped(
-        f"closest: {_family(best)}, {terminal.percent(best.outcome.volume)} of all rotations for "
+        f"closest: {best.family}, {terminal.percent(best.outcome.volume)} of all rotations for "
         f"{terminal.percent(best.outcome.mean)} rejected"
     )
-    if late := [_family(trial) for trial in trials if not trial.reached]:
+    if late := [trial.family for trial in trials if not trial.reached]:
         yield from terminal.wrapped(
             f"not at every joint down to {terminal.percent(reject)}, even 90 degrees wider: "
             f"{', '.join(late)}"
@@ -222,7 +224,7 @@ def _cells(trial: Trial) -> tuple[str, ...]:
     outcome = trial.outcome
     name, share = outcome.worst
     return (
-        _family(trial),
+        trial.family,
         _deg(outcome.margin),
         terminal.percent(outcome.mean),
         terminal.percent(outcome.unlucky),
@@ -233,52 +235,6 @@ def _cells(trial: Trial) -> tuple[str, ...]:
         str(trial.bytes),
         f"{trial.ns:.0f}",
     )
-
-
-def document(compared: Comparison, reject: float | None) -> dict[str, Any]:
-    """Return the comparison as plain values, angles in degrees."""
-    leaks = compared.leaks
-    return {
-        "by": compared.by,
-        "left_out": list(compared.groups),
-        "reject": reject,
-        "identical_clips": [list(names) for names in leaks.identical],
-        "same_bones": [list(names) for names in leaks.same_bones],
-        "common_rig": list(leaks.common_rig),
-        "overall": [_row(trial) for trial in compared.overall],
-        "joints": {
-            name: [_row(trial) for trial in trials] for name, trials in compared.joints.items()
-        },
-    }
-
-
-def _row(trial: Trial) -> dict[str, Any]:
-    outcome = trial.outcome
-    return {
-        "shape": trial.shape,
-        "chart": trial.chart,
-        "margin_deg": math.degrees(outcome.margin),
-        "rejected": outcome.mean,
-        "rejected_95th": outcome.unlucky,
-        "worst": outcome.worst[0],
-        "rejected_worst": outcome.worst[1],
-        "rejected_by": dict(outcome.rejected),
-        "reached": trial.reached,
-        "volume": outcome.volume,
-        "correction_deg": math.degrees(outcome.correction),
-        "correction_outside_deg": math.degrees(outcome.correction_outside),
-        "bytes": trial.bytes,
-        "ns": trial.ns,
-        "curve": [] if trial.curve is None else _points(trial.curve),
-    }
-
-
-def _points(curve: Curve) -> list[dict[str, float]]:
-    columns = curve.knobs.tolist(), curve.rejected.tolist(), curve.volume.tolist()
-    return [
-        {"margin_deg": math.degrees(margin), "rejected": rejected, "volume": volume}
-        for margin, rejected, volume in zip(*columns, strict=True)
-    ]
 
 
 def save_picture(compared: Comparison, reject: float | None, path: Path) -> None:
@@ -295,10 +251,6 @@ def save_picture(compared: Comparison, reject: float | None, path: Path) -> None
         for title, trials in list(panels.items())[:MOST_PANELS]
     }
     save_figure(draw_tradeoff(drawn, reject=reject), path)
-
-
-def _family(trial: Trial) -> str:
-    return f"{trial.shape} in {trial.chart}"
 
 
 def _deg(angle: float) -> str:

@@ -22,11 +22,12 @@ STROKES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 """One for each chart, in the order of `CHARTS`; for baselines, one after another."""
 LEAST_PERCENT = 0.02
 """Rejections below this, in percent, lie on the floor of the picture."""
-ACROSS, PANEL_PX, SIDE_PX = 3, 400, 290
+TITLE = "Newcomers' frames rejected, against the share of all rotations accepted"
+ACROSS, PANEL_PX, SIDE_PX = 3, 400, 330
 
 
 def draw_tradeoff(panels: Mapping[str, Sequence[Curve]], *, reject: float | None = None) -> Figure:
-    """Return a picture with a panel for each title and its curves, on the same logarithmic scales.
+    """Return a picture with a panel for each title and its curves, on logarithmic scales.
 
     A line marks the rejection that was asked for, where there was one.
     """
@@ -36,22 +37,20 @@ def draw_tradeoff(panels: Mapping[str, Sequence[Curve]], *, reject: float | None
     down = -(-len(panels) // across)
     width, height = across * PANEL_PX + SIDE_PX, down * (PANEL_PX - 20) + 90
     figure = new_figure(width, height)
-    top = 1.0 - 36 / height
-    figure.text(24 / width, top, _TITLE, size=15, color=INK, weight="bold", va="center")
+    figure.text(
+        24 / width, 1.0 - 36 / height, TITLE, size=15, color=INK, weight="bold", va="center"
+    )
     names = list(dict.fromkeys(curve.name for curves in panels.values() for curve in curves))
     looks = _looks(names)
-    scale = _volumes(panels)
+    top = _most_rejected([curve for curves in panels.values() for curve in curves])
     for k, (title, curves) in enumerate(panels.items()):
         row, column = divmod(k, across)
         left = (column * PANEL_PX + 70) / width
         bottom = (height - 100 - (row + 1) * (PANEL_PX - 20) + 75) / height
         axes = figure.add_axes((left, bottom, (PANEL_PX - 95) / width, (PANEL_PX - 95) / height))
-        _panel(axes, spoken(title), curves, looks, scale, reject)
+        _panel(axes, spoken(title), curves, looks, top, reject)
     _legend(figure, looks, 1.0 - (SIDE_PX - 10) / width)
     return figure
-
-
-_TITLE = "Newcomers' frames rejected, against the share of all rotations accepted"
 
 
 def _panel(
@@ -59,18 +58,24 @@ def _panel(
     title: str,
     curves: Sequence[Curve],
     looks: Mapping[str, dict[str, Any]],
-    scale: tuple[float, float],
+    top: float,
     reject: float | None,
 ) -> None:
+    from matplotlib.ticker import LogLocator, NullLocator
+
     for curve in curves:
         volumes, rejected = curve.frontier
         percent = np.maximum(100.0 * rejected, LEAST_PERCENT)
         axes.plot(100.0 * np.maximum(volumes, 1e-9), percent, **looks[curve.name])
     quiet(axes)
-    axes.set(xscale="log", yscale="log", xlim=scale, ylim=(LEAST_PERCENT, 100.0))
+    axes.set(xscale="log", yscale="log", ylim=(LEAST_PERCENT, top))
+    axes.set_xlim(_volumes(curves))
     for axis in (axes.xaxis, axes.yaxis):
+        low, high = axis.get_view_interval()
+        marks = (1.0, 2.0, 5.0) if high < 2000.0 * low else (1.0,)
+        axis.set_major_locator(LogLocator(subs=marks, numticks=12))
         axis.set_major_formatter(lambda value, _: f"{value:g}")
-        axis.set_minor_formatter(lambda value, _: "")
+        axis.set_minor_locator(NullLocator())
     axes.grid(color=LINE, lw=0.6)
     if reject is not None:
         axes.axhline(100.0 * reject, color=MUTED, lw=1.0, zorder=1)
@@ -114,14 +119,16 @@ def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     return looks
 
 
-def _volumes(panels: Mapping[str, Sequence[Curve]]) -> tuple[float, float]:
-    """Return the range of volumes, in percent, in which curves fall from 50 % to the floor."""
-    volumes = [
-        volume
-        for curves in panels.values()
-        for curve in curves
-        for volume, rejected in zip(*curve.frontier, strict=True)
-        if rejected <= 0.5 and 100.0 * rejected > LEAST_PERCENT and volume > 1e-6
-    ]
-    low, high = (min(volumes), max(volumes)) if volumes else (0.01, 1.0)
-    return 100.0 * low / 1.3, min(100.0 * high * 1.3, 100.0)
+def _volumes(curves: Sequence[Curve]) -> tuple[float, float]:
+    """Return the range of volumes, in percent, in which the curves are above the floor."""
+    shown = [curve.volume[100.0 * curve.rejected > LEAST_PERCENT] for curve in curves]
+    volumes = np.concatenate([[], *shown])
+    volumes = volumes[volumes > 1e-6]
+    low, high = (volumes.min(), volumes.max()) if len(volumes) else (0.01, 1.0)
+    return float(100.0 * low / 1.3), float(min(100.0 * high * 1.3, 105.0))
+
+
+def _most_rejected(curves: Sequence[Curve]) -> float:
+    """Return the top of the picture, in percent."""
+    most = max(float(curve.rejected.max()) for curve in curves)
+    return float(np.clip(150.0 * most, 50.0 * LEAST_PERCENT, 105.0))

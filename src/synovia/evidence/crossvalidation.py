@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,90 +17,13 @@ from ..limit import Limit
 from ..sampling import SHARE
 from .curve import Curve, uniform_rotations
 from .folds import By, Fold, Joint, Study, widened
-from .leaks import Leaks
+from .results import Comparison, Outcome, Trial
 from .tradeoff import families
 
 VOLUME_SAMPLES = 4000
 """Members that the volume of one limit is measured by; the mean over those held out is finer."""
 TIMED = 8192
 """Rotations that are projected to measure the time of one."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How limits of one family, so much wider than what was observed, served those held out."""
-
-    margin: float
-    """In radians."""
-    rejected: Mapping[str, float]
-    """The share of frames outside, by who was held out."""
-    volume: float
-    """The share of all rotations accepted, as a mean over those held out."""
-    correction: float
-    """The mean angle, in radians, that frames are moved by; most are not moved."""
-    correction_outside: float
-    """The same over the frames outside alone."""
-
-    @property
-    def mean(self) -> float:
-        """The share of frames outside, as a mean over those held out."""
-        return float(np.mean(list(self.rejected.values())))
-
-    @property
-    def worst(self) -> tuple[str, float]:
-        """Who is outside most, and in what share of the frames."""
-        return max(self.rejected.items(), key=lambda item: item[1])
-
-    @property
-    def unlucky(self) -> float:
-        """The share of frames outside that 95 of 100 held out stay below."""
-        return float(np.percentile(list(self.rejected.values()), 95.0))
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """One family at one joint, or over all joints."""
-
-    joint: str
-    """The joint's name; "all joints" where the numbers are means over them."""
-    shape: str
-    chart: str
-    outcome: Outcome
-    reached: bool
-    """Whether the rejection asked for, if one was, could be had."""
-    bytes: int
-    """The size of the limit in a file."""
-    ns: float
-    """The time, in nanoseconds, to project a rotation: as measured here and now."""
-    curve: Curve | None
-    """Rejection against volume, where margins were swept."""
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """Every family beside the others, on the same people."""
-
-    by: By
-    groups: tuple[str, ...]
-    leaks: Leaks
-    trials: tuple[Trial, ...]
-    """Joint by joint, families in the order of `families`."""
-
-    @property
-    def joints(self) -> dict[str, list[Trial]]:
-        """The trials of each joint."""
-        found: dict[str, list[Trial]] = {}
-        for trial in self.trials:
-            found.setdefault(trial.joint, []).append(trial)
-        return found
-
-    @property
-    def overall(self) -> list[Trial]:
-        """A trial for each family: means over the joints, sizes summed."""
-        families_: dict[tuple[str, str], list[Trial]] = {}
-        for trial in self.trials:
-            families_.setdefault((trial.shape, trial.chart), []).append(trial)
-        return [_over_joints(trials) for trials in families_.values()]
 
 
 def compare(
@@ -245,39 +167,3 @@ def _swept(
 
 def _rejected(limit: Limit, rotations: Quats) -> float:
     return 1.0 - float(limit.contains(rotations).mean())
-
-
-def _over_joints(trials: Sequence[Trial]) -> Trial:
-    """Return the means over the joints, those held out each by their own mean."""
-    outcomes = [trial.outcome for trial in trials]
-    groups = dict.fromkeys(name for outcome in outcomes for name in outcome.rejected)
-    found = [trial.curve for trial in trials if trial.curve is not None]
-    first = trials[0]
-    return Trial(
-        joint="all joints",
-        shape=first.shape,
-        chart=first.chart,
-        outcome=Outcome(
-            margin=float(np.mean([outcome.margin for outcome in outcomes])),
-            rejected={
-                name: float(np.mean([o.rejected[name] for o in outcomes if name in o.rejected]))
-                for name in groups
-            },
-            volume=float(np.mean([outcome.volume for outcome in outcomes])),
-            correction=float(np.mean([outcome.correction for outcome in outcomes])),
-            correction_outside=float(np.mean([o.correction_outside for o in outcomes])),
-        ),
-        reached=all(trial.reached for trial in trials),
-        bytes=sum(trial.bytes for trial in trials),
-        ns=float(np.mean([trial.ns for trial in trials])),
-        curve=_mean_curve(found) if found else None,
-    )
-
-
-def _mean_curve(found: Sequence[Curve]) -> Curve:
-    return Curve(
-        found[0].name,
-        found[0].knobs,
-        np.mean([curve.rejected for curve in found], axis=0),
-        np.mean([curve.volume for curve in found], axis=0),
-    )
