@@ -54,7 +54,7 @@ def compare(
     if not 0.0 < reject < 1.0:
         raise ValueError(f"reject must be a share between 0 and 1, got {reject}")
     chosen = families(shapes)
-    study = Study.of(clips, by=by, performers=performers, joints=joints, names=names, share=trim)
+    study = Study.of(clips, by=by, performers=performers, joints=joints, names=names, trim=trim)
     study.leaks.warn()
     trials: list[Trial] = []
     for name in progress(study.names):

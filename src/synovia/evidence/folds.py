@@ -79,7 +79,7 @@ class Study:
         performers: str | Mapping[str, str] | None = None,
         joints: Sequence[str] | None = None,
         names: Mapping[str, str] | None = None,
-        share: float = SHARE,
+        trim: float = SHARE,
     ) -> Study:
         """Return the study of `clips`; `LimitModel.fit` says what the arguments mean.
 
@@ -102,10 +102,10 @@ class Study:
         if len(groups) < 2:
             raise ValueError(_too_few(by, groups))
         wanted = wanted_joints(clips[0].skeleton, joints)
-        invented = [share > 0.0 and invented_first_frame(clip) for clip in clips]
+        invented = [trim > 0.0 and invented_first_frame(clip) for clip in clips]
         people = {clip: leaks.person[performer] for clip, performer in who.items()}
         takes = takes_of(clips, wanted, names, people, invented)
-        return cls(tuple(clips), groups, group_of, leaks, tuple(wanted), takes, share)
+        return cls(tuple(clips), groups, group_of, leaks, tuple(wanted), takes, trim)
 
     def joint(self, name: str) -> Joint:
         """Return the joint, with each group that has it held out in turn."""

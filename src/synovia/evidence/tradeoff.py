@@ -11,6 +11,7 @@ from ..charts import CHARTS
 from ..clip import Clip
 from ..fitting import Recipe
 from ..limit import shape_named
+from ..sampling import SHARE
 from ..shapes import SHAPES
 from .baselines import BASELINES, Baseline
 from .curve import Curve, uniform_rotations
@@ -42,6 +43,7 @@ def curves(
     baselines: Sequence[type[Baseline]] = BASELINES,
     by: By = "performer",
     performers: str | Mapping[str, str] | None = None,
+    trim: float = SHARE,
     margins: Floats = MARGINS,
     samples: int = 20_000,
     seed: int = 0,
@@ -51,7 +53,8 @@ def curves(
     Each performer (each clip) is held out in turn, doubles merged; rejections and volumes are
     means over them. All volumes are shares of the same `samples` rotations.
     """
-    folds = Study.of(clips, by=by, performers=performers, joints=[joint]).joint(joint)
+    study = Study.of(clips, by=by, performers=performers, joints=[joint], trim=trim)
+    folds = study.joint(joint)
     everywhere = uniform_rotations(samples, seed)
     found = [family_curve(folds, *family, margins, everywhere) for family in families(shapes)]
     return found + [baseline_curve(folds, baseline, everywhere) for baseline in baselines]
