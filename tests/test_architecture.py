@@ -18,7 +18,8 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # A room may import only rooms before it. A new room is one more name here, where it belongs.
 ROOMS = [
     *("arrays", "quat", "kernels", "charts", "shapes", "softening", "limit"),
-    *("sampling", "joint_kind", "skeleton", "clip", "matching", "paths", "fitting", "learning"),
+    *("takes", "sampling", "joint_kind", "skeleton", "clip", "matching", "paths", "fitting"),
+    *("population", "learning"),
     *("report", "model"),
     *("io", "evidence", "draw", "demo", "cli"),
 ]

@@ -16,8 +16,9 @@ from .fitting import Fitted, Recipe, Sample, fit_joint, invented_first_frame, ob
 from .joint_kind import JointKind, joint_kind
 from .limit import Limit
 from .matching import match
-from .sampling import Take, performer_of
+from .population import Population
 from .skeleton import Skeleton
+from .takes import Take, performer_of
 
 Progress = Callable[[Sequence[str]], Iterable[str]]
 """Gives back the names of the joints one by one, and may show how far that has come."""
@@ -42,6 +43,7 @@ def learn(
     exclude: Sequence[str],
     names: Mapping[str, str] | None,
     keep_samples: bool,
+    blend: Population | None,
     progress: Progress,
 ) -> Learned:
     """Return a limit for each joint wanted; `LimitModel.fit` says what the arguments mean."""
@@ -54,6 +56,7 @@ def learn(
     wanted = wanted_joints(skeleton, joints, exclude)
     first_frames = [recipe.trim > 0.0 and invented_first_frame(clip) for clip in clips]
     takes = takes_of(clips, wanted, names, performers, first_frames)
+    others = {} if blend is None else blend.join(takes, skeleton, names)
     references = _references(reference, clips[0], names)
     axes = bone_axes(skeleton)
     fits: dict[str, Fitted] = {}
@@ -63,7 +66,11 @@ def learn(
             fits[name] = _fit_named(name, takes[name], recipe, references.get(name), axis)
     return Learned(
         limits={name: fitted.limit for name, fitted in fits.items()},
-        samples={name: observed(takes[name], fits[name]) for name in fits if keep_samples},
+        samples={
+            name: (*observed(takes[name], fits[name]), *others.get(name, ()))
+            for name in fits
+            if keep_samples
+        },
         provenance={
             "clips": [
                 _clip_row(clip, performers, dropped)
@@ -71,6 +78,7 @@ def learn(
             ],
             "options": _options(recipe, reference),
             "joints": {name: _joint_row(fitted, takes[name]) for name, fitted in fits.items()},
+            **({} if blend is None else {"blend": blend.row(others)}),
         },
     )
 

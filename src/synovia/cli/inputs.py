@@ -193,7 +193,7 @@ def csv_rows(path: str, columns: Sequence[str]) -> list[dict[str, str]]:
 
 def performers(who: str | None, files: Sequence[ClipFile]) -> dict[str, str]:
     """Return the performer of each clip, by the clip's name."""
-    from ..sampling import performer_of
+    from ..takes import performer_of
 
     if who is None or not who.lower().endswith(".csv"):
         return {file.name: performer_of(file.path.as_posix(), who) for file in files}
