@@ -20,7 +20,7 @@ ROOMS = [
     *("arrays", "quat", "kernels", "charts", "shapes", "softening", "limit"),
     *("takes", "sampling", "joint_kind", "skeleton", "clip", "matching", "paths", "fitting"),
     *("population", "learning"),
-    *("report", "model"),
+    *("report", "model", "calibration"),
     *("io", "evidence", "draw", "demo", "cli"),
 ]
 # These know even less.
