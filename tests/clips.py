@@ -34,3 +34,20 @@ def clip(
     vectors[:, 3, 1] = size * (1.0 + np.sin(np.linspace(0.0, 9.0, frames) + seed))
     positions = np.tile(bones.offsets, (frames, 1, 1))
     return Clip(bones, Pose(quat.exp(vectors), positions), 1.0 / fps, name)
+
+
+def person(
+    name: str, seed: int = 0, *, tall: float = 1.0, size: float = 0.5, frames: int = 120
+) -> Clip:
+    """The same by somebody with bones of their own."""
+    acted = clip(name, frames=frames, size=size, seed=seed)
+    bones, pose = acted.skeleton, acted.pose
+    own = Skeleton(
+        bones.names,
+        bones.parents,
+        tall * bones.offsets,
+        bones.channels,
+        bones.end_parents,
+        tall * bones.end_offsets,
+    )
+    return Clip(own, Pose(pose.rotations, tall * pose.positions), acted.frame_time, name)

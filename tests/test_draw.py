@@ -160,3 +160,21 @@ def test_drawing_leaves_no_global_state(model):
 def test_importing_the_room_does_not_import_matplotlib():
     program = "import sys, synovia.draw; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], timeout=120, check=False).returncode == 0
+
+
+def test_curves_are_drawn_with_a_name_each():
+    from synovia.draw import draw_tradeoff
+    from synovia.evidence import Curve
+
+    margins = [0.0, 0.1, 0.2]
+    found = [
+        Curve("kdop in swing-twist", margins, [0.2, 0.05, 0.0], [0.1, 0.2, 0.3]),
+        Curve("nearest frame", margins, [0.3, 0.1, 0.01], [0.0, 0.2, 0.4]),
+    ]
+    figure = draw_tradeoff({"LeftArm": found, "Head": found}, reject=0.01)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["left arm", "head"]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["kdop in swing-twist", "nearest frame"]
+    assert coloured(figure) > 0.02
+    with pytest.raises(ValueError, match="at least one panel"):
+        draw_tradeoff({})

@@ -9,7 +9,8 @@ import pytest
 
 from synovia import quat
 from synovia.joint_kind import ENOUGH, JointKind, joint_kind
-from synovia.sampling import Take, performer_of, trim
+from synovia.sampling import trim
+from synovia.takes import Take, performer_of
 
 CMU = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh"
 X, Y, Z = np.eye(3)

@@ -11,15 +11,14 @@ from synovia import quat
 from synovia.kernels import cells
 from synovia.sampling import (
     RADIUS,
-    Take,
     confirmations,
     distance_to_others,
     flips,
     isolated,
-    performer_of,
     thin,
     trim,
 )
+from synovia.takes import Take, performer_of
 
 CMU = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh"
 FRAME = 1.0 / 120.0

@@ -9,14 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from . import quat
 from .arrays import Ints, Points, Quats, Vectors
 from .charts import AnyChart, RotationVector
 from .clip import Clip
 from .limit import Limit, has_axis
-from .sampling import SHARE, Take, Trimmed, flips, thin, trim
+from .sampling import SHARE, Trimmed, flips, thin, trim
+from .takes import Take
 
 WIDEST = np.radians(90.0)
 """The largest margin, in radians, that is tried for the rejection asked for."""
+GAP = np.radians(60.0)
+"""Where thinned rotations are farther apart than this, in radians, they are not one path."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +61,18 @@ class Fitted:
 
 
 def fit_joint(
-    takes: Sequence[Take], recipe: Recipe, *, reference: Quats | None, axis: Vectors
+    takes: Sequence[Take],
+    recipe: Recipe,
+    *,
+    reference: Quats | None,
+    axis: Vectors,
+    trimmed: Trimmed | None = None,
 ) -> Fitted:
-    """Return the limit of one joint around what can be believed of its takes."""
-    trimmed = trim(takes, recipe.trim)
+    """Return the limit of one joint around what can be believed of its takes.
+
+    That is `trimmed`, where it is known already.
+    """
+    trimmed = trim(takes, recipe.trim) if trimmed is None else trimmed
     margin, rejected = recipe.margin, None
     if recipe.reject is not None:
         margin, rejected = margin_for(recipe.reject, takes, recipe, reference, axis)
@@ -81,8 +93,9 @@ def margin_for(
     """Return the margin, in radians, for a rejection of at most `reject`, and what it gives.
 
     It is at least the recipe's own margin.
-    Each performer is left out in turn (each clip, where there is one performer), and their frames,
-    flips aside, are held against the limit of the others; the mean share outside counts.
+    Each performer is left out in turn (each clip, where there is one performer, or one who is
+    blended with others), and their frames, flips aside, are held against the limit of the others;
+    the mean share outside counts.
     """
     held_out = [
         (
@@ -103,11 +116,14 @@ def margin_for(
 
 
 def observed(takes: Sequence[Take], fitted: Fitted, *, cell: float = 0.05) -> tuple[Sample, ...]:
-    """Return the believed rotations of each take, one in each cell of `cell` radians."""
+    """Return the believed rotations of each take, one in each cell of `cell` radians.
+
+    Those that came thinned are not among them.
+    """
     samples = []
     for take, kept in zip(takes, fitted.trimmed.kept, strict=True):
         frames = np.flatnonzero(kept)
-        if len(frames) == 0:
+        if len(frames) == 0 or take.thinned:
             continue
         frames = frames[thin(_vectors(fitted.limit.chart, take.rotations[frames]), cell=cell)]
         rotations = take.rotations[frames]
@@ -135,7 +151,16 @@ def invented_first_frame(clip: Clip) -> bool:
 
 
 def _kept_paths(takes: Sequence[Take], trimmed: Trimmed) -> list[Quats]:
-    return [take.rotations[kept] for take, kept in zip(takes, trimmed.kept, strict=True)]
+    paths: list[Quats] = []
+    for take, kept in zip(takes, trimmed.kept, strict=True):
+        path = take.rotations[kept]
+        paths += np.split(path, _gaps(path)) if take.thinned else [path]
+    return paths
+
+
+def _gaps(path: Quats) -> Ints:
+    """Return where a thinned path goes on elsewhere, having been on the way there before."""
+    return 1 + np.flatnonzero(quat.angle_between(path[:-1], path[1:]) > GAP)
 
 
 def _limit_of(
@@ -153,15 +178,16 @@ def _limit_of(
 
 
 def _leave_one_out(takes: Sequence[Take]) -> Iterator[tuple[list[Take], list[Take]]]:
-    by_performer = len({take.performer for take in takes}) > 1
-    groups = [take.performer if by_performer else take.clip for take in takes]
+    own = [take for take in takes if not take.thinned]
+    by_performer = len({take.performer for take in own}) > 1
+    groups = [take.performer if by_performer else take.clip for take in own]
     if len(set(groups)) < 2:
         raise ValueError(
             "a rejection can be asked for only with two clips or more, since each is left out in "
             f"turn; got {len(set(groups))}"
         )
     for group in dict.fromkeys(groups):
-        left = [take for take, name in zip(takes, groups, strict=True) if name == group]
+        left = [take for take, name in zip(own, groups, strict=True) if name == group]
         yield [take for take in takes if take not in left], left
 
 

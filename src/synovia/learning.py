@@ -16,8 +16,9 @@ from .fitting import Fitted, Recipe, Sample, fit_joint, invented_first_frame, ob
 from .joint_kind import JointKind, joint_kind
 from .limit import Limit
 from .matching import match
-from .sampling import Take, performer_of
+from .population import Population
 from .skeleton import Skeleton
+from .takes import Take, performer_of
 
 Progress = Callable[[Sequence[str]], Iterable[str]]
 """Gives back the names of the joints one by one, and may show how far that has come."""
@@ -42,6 +43,7 @@ def learn(
     exclude: Sequence[str],
     names: Mapping[str, str] | None,
     keep_samples: bool,
+    blend: Population | None,
     progress: Progress,
 ) -> Learned:
     """Return a limit for each joint wanted; `LimitModel.fit` says what the arguments mean."""
@@ -51,11 +53,12 @@ def learn(
         if clip.frames == 0:
             raise ValueError(f"{clip.name or 'clip'}: limits cannot be learned from no frames")
     skeleton = clips[0].skeleton
-    wanted = _wanted(skeleton, joints, exclude)
+    wanted = wanted_joints(skeleton, joints, exclude)
     first_frames = [recipe.trim > 0.0 and invented_first_frame(clip) for clip in clips]
-    takes = _takes(clips, wanted, names, performers, first_frames)
+    takes = takes_of(clips, wanted, names, performers, first_frames)
+    others = {} if blend is None else blend.join(takes, skeleton, names)
     references = _references(reference, clips[0], names)
-    axes = _bone_axes(skeleton)
+    axes = bone_axes(skeleton)
     fits: dict[str, Fitted] = {}
     for name in progress(wanted):
         if takes[name]:
@@ -63,7 +66,11 @@ def learn(
             fits[name] = _fit_named(name, takes[name], recipe, references.get(name), axis)
     return Learned(
         limits={name: fitted.limit for name, fitted in fits.items()},
-        samples={name: observed(takes[name], fits[name]) for name in fits if keep_samples},
+        samples={
+            name: (*observed(takes[name], fits[name]), *others.get(name, ()))
+            for name in fits
+            if keep_samples
+        },
         provenance={
             "clips": [
                 _clip_row(clip, performers, dropped)
@@ -71,6 +78,7 @@ def learn(
             ],
             "options": _options(recipe, reference),
             "joints": {name: _joint_row(fitted, takes[name]) for name, fitted in fits.items()},
+            **({} if blend is None else {"blend": blend.row(others)}),
         },
     )
 
@@ -92,7 +100,7 @@ def _clip_row(
 ) -> dict[str, Any]:
     return {
         "name": clip.name,
-        "performer": _performer(clip.name, performers),
+        "performer": performer_in(clip.name, performers),
         "frames": clip.frames,
         "frame_time": clip.frame_time,
         "first_frame_dropped": first_frame_dropped,
@@ -134,7 +142,7 @@ def kinds_of(
     `names` maps names of joints of the clips to those of the first.
     """
     joints = clips[0].skeleton.names
-    takes = _takes(clips, joints, names, None, [invented_first_frame(clip) for clip in clips])
+    takes = takes_of(clips, joints, names, None, [invented_first_frame(clip) for clip in clips])
     return {
         joint: joint_kind(np.concatenate([take.rotations for take in takes[joint]]))
         for joint in joints
@@ -142,7 +150,10 @@ def kinds_of(
     }
 
 
-def _wanted(skeleton: Skeleton, joints: Sequence[str] | None, exclude: Sequence[str]) -> list[str]:
+def wanted_joints(
+    skeleton: Skeleton, joints: Sequence[str] | None, exclude: Sequence[str] = ()
+) -> list[str]:
+    """Return the names of the joints to learn about: all but roots, unless `joints` says."""
     for name in (*(joints or ()), *exclude):
         skeleton.index(name)
     roots = {skeleton.names[joint] for joint in skeleton.children(-1)}
@@ -153,7 +164,7 @@ def _wanted(skeleton: Skeleton, joints: Sequence[str] | None, exclude: Sequence[
     return wanted
 
 
-def _takes(
+def takes_of(
     clips: Sequence[Clip],
     wanted: Sequence[str],
     names: Mapping[str, str] | None,
@@ -166,7 +177,7 @@ def _takes(
         found = match(wanted, clips[0].skeleton, clip.skeleton, _known(names, clip))
         found.warn(clip.name)
         first = 1 if invented else 0
-        who = _performer(clip.name, performers)
+        who = performer_in(clip.name, performers)
         for name, joint in found.joints.items():
             rotations = clip.pose.rotations[first:, joint]
             takes[name].append(Take(rotations, clip.frame_time, clip.name, who, first))
@@ -178,7 +189,8 @@ def _known(names: Mapping[str, str] | None, clip: Clip) -> dict[str, str]:
     return {name: to for name, to in (names or {}).items() if name in clip.skeleton.names}
 
 
-def _performer(clip: str, performers: str | Mapping[str, str] | None) -> str:
+def performer_in(clip: str, performers: str | Mapping[str, str] | None) -> str:
+    """Return who performs in `clip`, as a map, a pattern or the clip's own name says."""
     if isinstance(performers, Mapping):
         if clip not in performers:
             raise ValueError(f"no performer is given for the clip {clip!r}")
@@ -209,7 +221,7 @@ def _references(
     )
 
 
-def _bone_axes(skeleton: Skeleton) -> Floats:
+def bone_axes(skeleton: Skeleton) -> Floats:
     """Return the direction of each bone: to the children, else on from the parent, else z."""
     axes = skeleton.rest_directions.copy()
     for joint in np.flatnonzero(~axes.any(axis=1)):

@@ -19,6 +19,7 @@ from .learning import Progress, learn
 from .limit import Limit, chart_for
 from .matching import match
 from .paths import TRANSITION, first_exit, project_path
+from .population import Population
 from .report import Report
 from .sampling import SHARE
 from .skeleton import Pose, Skeleton, check_joints
@@ -58,6 +59,7 @@ class LimitModel:
         exclude: Sequence[str] = (),
         names: Mapping[str, str] | None = None,
         keep_samples: bool = False,
+        blend: LimitModel | None = None,
         progress: Progress = iter,
         **options: Any,
     ) -> Self:
@@ -70,7 +72,9 @@ class LimitModel:
         "mean", "rest", the number of a frame of the first clip, or a clip, whose first frame
         counts. `performers` maps names of clips to performers, or is a regular expression with
         one group that finds them in the names; `names` maps names of joints of the clips to those
-        of the first. Further options go to the shape.
+        of the first. `blend` is a model of a population that kept its samples: the clips are then
+        those of one performer, who is believed in every frame but flips, and counts for 20 people
+        where frames of others need to be confirmed. Further options go to the shape.
         """
         learned = learn(
             clips,
@@ -81,9 +85,17 @@ class LimitModel:
             exclude=exclude,
             names=names,
             keep_samples=keep_samples,
+            blend=None if blend is None else blend.population,
             progress=progress,
         )
         return cls(learned.limits, clips[0].skeleton, learned.provenance, learned.samples)
+
+    @property
+    def population(self) -> Population:
+        """What was observed of whom, to be blended with; an error where that was not kept."""
+        rows = self.provenance.get("clips")
+        clips = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+        return Population(self.skeleton, self.samples, clips)
 
     def contains(self, pose: Pose) -> Mask:
         """Tell which poses (...) are legal at every joint."""

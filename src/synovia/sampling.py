@@ -6,16 +6,15 @@ then what no other performer confirms; with one or two performers, what stands a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
 from . import quat
-from .arrays import Ints, Mask, Points, Quats, Scalars, rows, unit_quats
+from .arrays import Ints, Mask, Points, Quats, Scalars, rows
+from .takes import Take, check_positive, frames_of
 
 MAX_SPEED = np.radians(3600.0)
 """Joints turn no faster than this, in radians a second; faster is a capture flip."""
@@ -31,26 +30,6 @@ LINK = np.radians(10.0)
 """Rotations this near to each other, in radians, belong together."""
 SHARE = 0.05
 """The most that is dropped, of a joint's frames, for want of others near them."""
-
-
-@dataclass(frozen=True, eq=False)
-class Take:
-    """One joint in one clip: `rotations` (frames, 4), `frame_time` seconds apart."""
-
-    rotations: Quats
-    frame_time: float
-    clip: str
-    performer: str
-    first: int = 0
-    """The number, in the clip, of the first frame that is here."""
-
-    def __post_init__(self) -> None:
-        rotations = np.array(_frames(f"rotations of {self.clip!r}", self.rotations))
-        if len(rotations) == 0:
-            raise ValueError(f"a take needs at least one frame, got none in {self.clip!r}")
-        _check_positive(f"frame_time of {self.clip!r}", self.frame_time, "seconds")
-        rotations.flags.writeable = False
-        object.__setattr__(self, "rotations", rotations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +68,9 @@ def flips(rotations: Quats, frame_time: float, *, max_speed: float = MAX_SPEED) 
     jumps that last less than a quarter of a second are flips, at the ends too. Where every stretch
     is that short, the longest stays.
     """
-    rotations = _frames("rotations", rotations)
-    _check_positive("frame_time", frame_time, "seconds")
-    _check_positive("max_speed", max_speed, "radians a second")
+    rotations = frames_of("rotations", rotations)
+    check_positive("frame_time", frame_time, "seconds")
+    check_positive("max_speed", max_speed, "radians a second")
     if len(rotations) == 0:
         return np.zeros(0, dtype=bool)
     steps = quat.angle_between(rotations[:-1], rotations[1:])
@@ -117,13 +96,15 @@ def distance_to_others(
 
     One array a take. Frames are compared by cells of rotation vectors, so answers are off by at
     most twice a cell's diagonal; `others` is `confirmations` of the performers unless given.
+    Performers who count for several are met as often.
     """
     rotations, who, performers = _stacked(takes)
+    people = _people(takes)
     if others is None:
-        others = confirmations(performers)
-    if not 1 <= others < performers:
+        others = confirmations(int(people.sum()))
+    if not 1 <= others < people.sum():
         raise ValueError(
-            f"others must be at least 1 and fewer than the {performers} performers, got {others}"
+            f"others must be at least 1 and fewer than the {people.sum()} performers, got {others}"
         )
     cells, cell_of = _cells(rotations, cell)
     trees = [_tree(rotations[cells[np.unique(cell_of[who == p])]]) for p in range(performers)]
@@ -135,7 +116,8 @@ def distance_to_others(
         cell_asked, asking = np.divmod(visits[block], performers)
         chords = np.stack([tree.query(rotations[cells[cell_asked]])[0] for tree in trees], axis=1)
         chords[np.arange(len(asking)), asking] = np.inf
-        nearest[block] = np.partition(chords, others - 1, axis=1)[:, others - 1]
+        met = np.repeat(chords, people, axis=1)
+        nearest[block] = np.partition(met, others - 1, axis=1)[:, others - 1]
     return _per_take(4.0 * np.arcsin(np.minimum(nearest / 2.0, 1.0))[visit_of], takes)
 
 
@@ -177,12 +159,17 @@ def trim(takes: Sequence[Take], share: float = SHARE) -> Trimmed:
     if share == 0.0:
         every = tuple(np.ones(len(take.rotations), dtype=bool) for take in takes)
         return Trimmed(every, "none", sum(map(len, every)), flips=0, unconfirmed=0, isolated=0)
-    kept = [~flips(take.rotations, take.frame_time) for take in takes]
+    kept = [
+        np.ones(len(take.rotations), dtype=bool)
+        if take.thinned
+        else ~flips(take.rotations, take.frame_time)
+        for take in takes
+    ]
     steady = [
         replace(take, rotations=take.rotations[mask])
         for take, mask in zip(takes, kept, strict=True)
     ]
-    if len({take.performer for take in takes}) >= 3:
+    if _people(takes).sum() >= 3 and len({take.performer for take in takes}) > 1:
         rule, dropped = "confirmation", _least_confirmed(steady, share)
     else:
         rule, dropped = "isolation", isolated(steady, share=share)
@@ -201,33 +188,14 @@ def trim(takes: Sequence[Take], share: float = SHARE) -> Trimmed:
     )
 
 
-def performer_of(clip: str, pattern: str | None = None) -> str:
-    """Return who performs in the file named `clip`.
-
-    That is the one group of the regular expression `pattern`, searched in `clip` with its folders;
-    without a pattern, what stands before the first "_" or "-" of the file's stem, else the stem.
-    """
-    if pattern is None:
-        stem = PurePath(clip).stem
-        return re.split("[_-]", stem, maxsplit=1)[0] or stem
-    try:
-        expression = re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"performer pattern {pattern!r} is not valid: {error}") from error
-    if expression.groups != 1:
-        raise ValueError(
-            f"performer pattern {pattern!r} must have one (group), got {expression.groups}"
-        )
-    found = expression.search(clip)
-    if found is None or not found[1]:
-        raise ValueError(f"performer pattern {pattern!r} finds nobody in {clip!r}")
-    return found[1]
-
-
 def _least_confirmed(takes: Sequence[Take], share: float) -> list[Mask]:
     """Return which frames are unconfirmed, those farthest from others first, up to `share`."""
-    every = np.concatenate(distance_to_others(takes))
-    order = np.argsort(-every, kind="stable")[: int(share * len(every))]
+    far = zip(takes, distance_to_others(takes), strict=True)
+    every = np.concatenate(
+        [np.zeros(len(angles)) if take.believed else angles for take, angles in far]
+    )
+    doubtful = sum(len(take.rotations) for take in takes if not take.believed)
+    order = np.argsort(-every, kind="stable")[: int(share * doubtful)]
     drop = np.zeros(len(every), dtype=bool)
     drop[order] = every[order] > RADIUS
     return _per_take(drop, takes)
@@ -239,7 +207,7 @@ def _first_in_cell(points: Points, cell: float) -> Ints:
     points = rows("points", points, 3)
     if points.ndim != 2:
         raise ValueError(f"points must have shape (n, 3), got {points.shape}")
-    _check_positive("cell", cell, "")
+    check_positive("cell", cell, "")
     flat = np.ascontiguousarray(points, dtype=np.float64)
     table = np.full(1 << (2 * len(flat)).bit_length(), -1, dtype=np.int64)
     out = np.empty(len(flat), dtype=np.int64)
@@ -263,6 +231,14 @@ def _stacked(takes: Sequence[Take]) -> tuple[Quats, Ints, int]:
     return np.concatenate([take.rotations for take in takes]), who, len(names)
 
 
+def _people(takes: Sequence[Take]) -> Ints:
+    """Return how many people each performer counts for, performers in the order of `_stacked`."""
+    names, number = np.unique([take.performer for take in takes], return_inverse=True)
+    people = np.ones(len(names), dtype=np.int64)
+    np.maximum.at(people, number, [take.people for take in takes])
+    return people
+
+
 def _per_take(values: Any, takes: Sequence[Take]) -> list[Any]:
     return np.split(values, np.cumsum([len(take.rotations) for take in takes])[:-1])
 
@@ -273,15 +249,3 @@ def _tree(rotations: Quats) -> Any:
 
     both = np.concatenate([rotations, -rotations])
     return cKDTree(both, leafsize=32, balanced_tree=False, compact_nodes=False)
-
-
-def _frames(name: str, rotations: Quats) -> Quats:
-    rotations = unit_quats(name, rotations)
-    if rotations.ndim != 2:
-        raise ValueError(f"{name} must have shape (frames, 4), got {rotations.shape}")
-    return rotations
-
-
-def _check_positive(name: str, value: float, unit: str) -> None:
-    if not 0.0 < value < np.inf:
-        raise ValueError(f"{name} must be above 0 {unit}".rstrip() + f", got {value}")

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,8 @@ import click
 from . import inputs, terminal
 
 if TYPE_CHECKING:
+    from ..calibration import Calibration
+    from ..model import LimitModel
     from ..report import JointReport, Report
 
 EXAMPLES = (
@@ -27,8 +29,15 @@ EXAMPLES = (
         "a rig with other names, every single violation for a spreadsheet",
         "synovia check rig.bvh -l human.limits.json -m Arm_L=LeftArm --csv outside.csv",
     ),
+    (
+        "markers set up otherwise: learn from ann's other clips how far her joints are off",
+        "synovia check ann/new.bvh -l human.limits.json --calibrate ann/",
+    ),
 )
-SECTIONS = {"Limits": ("limits_path", "maps"), "Output": ("every", "as_json", "csv_path")}
+SECTIONS = {
+    "Limits": ("limits_path", "maps", "others"),
+    "Output": ("every", "as_json", "csv_path"),
+}
 COLUMNS = ("clip", "frame", "time", "joint", "violation_deg")
 
 
@@ -36,6 +45,15 @@ COLUMNS = ("clip", "frame", "time", "joint", "violation_deg")
 @inputs.clips_argument
 @inputs.limits_option
 @inputs.map_option
+@click.option(
+    "--calibrate",
+    "others",
+    multiple=True,
+    metavar="CLIP",
+    help="Other clips of the same performer: estimate from them by which constant rotation each "
+    "joint is off, report it, and turn it back before checking. Needs limits written with "
+    "--keep-samples. Repeat it for more.",
+)
 @click.option("-a", "--all", "every", is_flag=True, help="List the joints that stay inside, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
 @click.option(
@@ -52,6 +70,7 @@ def check(
     clips: tuple[str, ...],
     limits_path: Path,
     maps: tuple[str, ...],
+    others: tuple[str, ...],
     every: bool,
     as_json: bool,
     csv_path: str | None,
@@ -73,9 +92,11 @@ def check(
     names = inputs.joint_names(maps)
     files = inputs.clip_files(clips)
     model = load_limits(limits_path)
+    calibration = calibrated(model, limits_path, others, files, names) if others else None
     reports, invented = [], set()
     for _, clip, known in inputs.clips_for(model, files, names, "checking"):
-        reports.append(model.check(clip, names=known))
+        aligned = clip if calibration is None else calibration.apply(clip, names=known)
+        reports.append(model.check(aligned, names=known))
         if invented_first_frame(clip):
             invented.add(clip.name)
     if csv_path == "-":
@@ -84,12 +105,66 @@ def check(
         atomic_write(csv_path, csv_text(reports).encode())
     if as_json:
         single = len(clips) == 1 and Path(clips[0]).is_file()
-        documents = [report.to_dict() for report in reports]
+        told = {} if calibration is None else {"offsets_deg": offsets_deg(calibration)}
+        documents = [report.to_dict() | told for report in reports]
         click.echo(json.dumps(documents[0] if single else documents, indent=2, allow_nan=False))
     elif csv_path != "-":
+        for line in [] if calibration is None else offset_lines(calibration):
+            click.echo(line)
         for line in summary(reports, every=every, invented=invented):
             click.echo(line)
     ctx.exit(0 if all(report.ok for report in reports) else 1)
+
+
+def calibrated(
+    model: LimitModel,
+    limits_path: Path,
+    others: Sequence[str],
+    files: Sequence[inputs.ClipFile],
+    names: Mapping[str, str],
+) -> Calibration:
+    """Return the offsets of the performer of `others`, from those clips that are not checked."""
+    from ..calibration import calibrate
+
+    if not any(model.samples.values()):
+        raise ValueError(
+            f"{limits_path}: no samples to calibrate with; write it with fit --keep-samples"
+        )
+    checked = {file.path.resolve() for file in files}
+    used = [file for file in inputs.clip_files(others) if file.path.resolve() not in checked]
+    if not used:
+        raise click.UsageError("--calibrate needs other clips of the performer than those checked")
+    clips = inputs.load_all(used)
+    for clip in clips:
+        inputs.check_match(model, clip, inputs.names_in(names, clip))
+    wanted = [name for name in model.limits if model.samples.get(name)]
+    return calibrate(
+        clips,
+        model.population,
+        joints=wanted,
+        names=names,
+        progress=terminal.progress("calibrating"),
+    )
+
+
+def offsets_deg(calibration: Calibration) -> dict[str, list[float]]:
+    """Return the rotation vectors that turn joints back, in degrees."""
+    return {
+        name: [math.degrees(angle) for angle in offset.vector.tolist()]
+        for name, offset in calibration.offsets.items()
+    }
+
+
+def offset_lines(calibration: Calibration) -> Iterator[str]:
+    """Yield a table of what joints were turned back by, the largest first."""
+    ordered = sorted(calibration.offsets.items(), key=lambda item: -item[1].angle)
+    rows = [
+        (name, *(f"{math.degrees(angle):.1f}" for angle in (offset.angle, *offset.vector)))
+        for name, offset in ordered
+    ]
+    titles = ("turned back", "by deg", "about x", "y", "z")
+    yield from terminal.heading(terminal.table(titles, rows))
+    yield ""
 
 
 def summary(reports: Sequence[Report], *, every: bool, invented: set[str]) -> Iterator[str]:

@@ -29,10 +29,14 @@ EXAMPLES = (
         "performers by folder, swing and twist each by itself, a joint left out",
         "synovia fit s*/ -o arm.limits.json -p 's([0-9]+)/' -s product -w swing=kdop -x LThumb",
     ),
+    (
+        "limits for one performer, filled up with what others do",
+        "synovia fit ann_rom.bvh -o ann.limits.json --blend human.limits.json",
+    ),
 )
 SECTIONS = {
     "The region": ("shape", "chart", "options", "reference"),
-    "How wide it is, and what is believed": ("margin_deg", "reject", "trim", "performer"),
+    "How wide it is, and what is believed": ("margin_deg", "reject", "trim", "performer", "blend"),
     "Joints": ("joints", "exclude", "maps"),
     "Output": ("output", "keep_samples"),
 }
@@ -106,13 +110,13 @@ DROPPED = ("flips", "unconfirmed", "isolated")
     help="The most to drop of a joint's frames because nobody else comes near them; 0 keeps "
     "every frame, capture flips too.",
 )
+@inputs.performer_option
 @click.option(
-    "-p",
-    "--performer",
-    metavar="REGEX|FILE.csv",
-    help="Who performs: a regular expression with one (group), searched in the clip's path, or a "
-    "file with the columns clip,performer. Without it, what stands before the first _ or - of "
-    "the file's name.",
+    "--blend",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Limits of a population, written with --keep-samples: the CLIPs are one performer's, who "
+    "is believed in every frame and counts for 20 people; what the others did fills the rest.",
 )
 @click.option(
     "-j",
@@ -138,6 +142,7 @@ def fit(
     reject: float | None,
     trim: float,
     performer: str | None,
+    blend: Path | None,
     joints: tuple[str, ...],
     exclude: tuple[str, ...],
     maps: tuple[str, ...],
@@ -148,7 +153,7 @@ def fit(
     CLIPs are files, directories (with all that is below them) and globs. Names of joints are those
     of the first. Capture flips are dropped, and frames that no other performer confirms.
     """
-    from ..io import save_limits
+    from ..io import load_limits, save_limits
     from ..model import LimitModel
 
     if margin_deg is not None and reject is not None:
@@ -159,6 +164,9 @@ def fit(
     files = inputs.clip_files(clips)
     who = inputs.performers(performer, files)
     start = reference_of(reference)
+    population = None if blend is None else load_limits(blend)
+    if population is not None and not any(population.samples.values()):
+        raise ValueError(f"{blend}: no samples to blend with; write it with fit --keep-samples")
     loaded = inputs.load_all(files)
     inputs.check_map(names, loaded[0].skeleton, loaded)
     model = LimitModel.fit(
@@ -174,6 +182,7 @@ def fit(
         exclude=inputs.listed(exclude),
         names=names or None,
         keep_samples=keep_samples,
+        blend=population,
         progress=terminal.progress("fitting"),
         **settings,
     )

@@ -193,7 +193,7 @@ def csv_rows(path: str, columns: Sequence[str]) -> list[dict[str, str]]:
 
 def performers(who: str | None, files: Sequence[ClipFile]) -> dict[str, str]:
     """Return the performer of each clip, by the clip's name."""
-    from ..sampling import performer_of
+    from ..takes import performer_of
 
     if who is None or not who.lower().endswith(".csv"):
         return {file.name: performer_of(file.path.as_posix(), who) for file in files}
@@ -277,6 +277,14 @@ def check_place(path: Path) -> None:
         raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
+performer_option = click.option(
+    "-p",
+    "--performer",
+    metavar="REGEX|FILE.csv",
+    help="Who performs: a regular expression with one (group), searched in the clip's path, or a "
+    "file with the columns clip,performer. Without it, what stands before the first _ or - of "
+    "the file's name.",
+)
 limits_option = click.option(
     "-l",
     "--limits",

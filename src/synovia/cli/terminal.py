@@ -173,6 +173,14 @@ def learned_from(provenance: Mapping[str, Any]) -> Iterator[str]:
         )
         if first := sum(bool(clip.get("first_frame_dropped")) for clip in clips):
             yield f"left out the first frame of {counted(first, 'clip')}: nobody performed it"
+    for row in _complete([provenance.get("blend")], "performers", "samples", "counted_as"):
+        people = [str(name) for name in row["performers"]]
+        named = ", ".join(people[:8]) + ", …" * (len(people) > 8)
+        yield (
+            f"blended with {counted(row['samples'], 'sample')} of "
+            f"{counted(len(people), 'performer')} ({printable(named)}), "
+            f"and counted as {row['counted_as']} people"
+        )
     for key, why in WHY_DROPPED.items():
         if lost := sum(row[key] for row in joints):
             share = lost / sum(row["frames"] for row in joints)

@@ -5,6 +5,7 @@ from .limit import draw_limit, draw_region
 from .overview import draw_overview
 from .saving import save_figure
 from .skeleton import draw_skeleton
+from .tradeoff import draw_tradeoff
 from .violation import draw_violation
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "draw_overview",
     "draw_region",
     "draw_skeleton",
+    "draw_tradeoff",
     "draw_violation",
     "samples_of",
     "save_figure",

@@ -1,0 +1,257 @@
+"""`synovia compare`: which family of limits fits these clips, judged by people left out."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import inputs, terminal
+
+if TYPE_CHECKING:
+    from ..evidence import Comparison, Trial
+
+EXAMPLES = (
+    ("which family fits these clips?", "synovia compare captures/"),
+    (
+        "two shapes at the shoulders, where 0.5% of a newcomer's frames may be outside",
+        "synovia compare captures/ -s kdop,ellipsoid -j LeftArm,RightArm --reject 0.5%",
+    ),
+    (
+        "one performer: leave out clip by clip, and draw what is rejected against what is accepted",
+        "synovia compare ann/ --by clip -o tradeoff.png",
+    ),
+    (
+        "all at a margin of 5 degrees, every number for a script",
+        "synovia compare captures/ --margin 5 --json > comparison.json",
+    ),
+)
+SECTIONS = {
+    "What is compared": ("shapes", "margin_deg", "reject", "joints"),
+    "Who is left out": ("by", "performer", "maps"),
+    "Output": ("every", "as_json", "output"),
+}
+SWEEP_DEG = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 13.0, 17.0, 22.0, 28.0, 35.0, 45.0, 60.0, 80.0)
+"""The margins, in degrees, that curves are drawn through."""
+MOST_PANELS = 6
+TITLES = ("margin", "rejected", "95th", "worst", "volume", "moved", "outside", "bytes", "ns")
+MEANING = (
+    "margin, moved and outside in degrees: how much wider than observed, and how far frames were "
+    "moved, over all of them and over those outside; rejected as a mean over those left out, with "
+    "the 95th percentile and the worst; bytes in a file, ns to project a rotation"
+)
+
+
+@click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
+@inputs.clips_argument
+@click.option("-s", "--shapes", multiple=True, metavar="A,B", help="Only these shapes.")
+@click.option(
+    "--margin",
+    "margin_deg",
+    type=click.FloatRange(min=0.0),
+    metavar="DEG",
+    help="Compare all limits this much wider than what was observed, in degrees.",
+)
+@click.option(
+    "--reject",
+    callback=inputs.share,
+    metavar="SHARE",
+    help="Compare each at the least margin that leaves at most this share (1% or 0.01) of the "
+    "frames of those left out outside.  [default: 1%]",
+)
+@click.option(
+    "-j",
+    "--joints",
+    multiple=True,
+    metavar="A,B",
+    help="Only these joints, instead of all but roots.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["performer", "clip"]),
+    default="performer",
+    show_default=True,
+    help="What is left out in turn: all clips of a performer, or each clip.",
+)
+@inputs.performer_option
+@inputs.map_option
+@click.option("-a", "--all", "every", is_flag=True, help="Every family at every joint.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="PICTURE",
+    type=click.Path(path_type=Path),
+    help="Draw rejection against volume, like tradeoff.png.",
+)
+@terminal.debug_option
+def compare(
+    clips: tuple[str, ...],
+    shapes: tuple[str, ...],
+    margin_deg: float | None,
+    reject: float | None,
+    joints: tuple[str, ...],
+    by: str,
+    performer: str | None,
+    maps: tuple[str, ...],
+    every: bool,
+    as_json: bool,
+    output: Path | None,
+) -> None:
+    """Show which family of limits fits clips best.
+
+    Each performer is left out in turn; limits are fitted to the others, and the frames of the one
+    left out are held against them. At equal rejection, the family that accepts the smallest share
+    of all rotations (volume) is the closest. Clips that are the same, and performers with the same
+    bones, are told, and merged.
+    """
+    from .. import evidence
+
+    if margin_deg is not None and reject is not None:
+        raise click.UsageError("--reject chooses the margin: give either --margin or --reject")
+    if output is not None:
+        check_picture(output)
+    asked = 0.01 if reject is None else reject
+    names = inputs.joint_names(maps)
+    files = inputs.clip_files(clips)
+    who = inputs.performers(performer, files)
+    loaded = inputs.load_all(files)
+    inputs.check_map(names, loaded[0].skeleton, loaded)
+    compared = evidence.compare(
+        loaded,
+        inputs.listed(shapes) or None,
+        by="clip" if by == "clip" else "performer",
+        margin=None if margin_deg is None else math.radians(margin_deg),
+        reject=asked,
+        margins=[math.radians(deg) for deg in SWEEP_DEG] if output or as_json else (),
+        performers=who,
+        joints=inputs.listed(joints) or None,
+        names=names or None,
+        progress=terminal.progress("comparing"),
+    )
+    rejection = asked if margin_deg is None else None
+    if output is not None:
+        save_picture(compared, rejection, output)
+    if as_json:
+        click.echo(
+            json.dumps({"reject": rejection, **compared.to_dict()}, indent=2, allow_nan=False)
+        )
+        return
+    for line in summary(compared, rejection, every=every):
+        click.echo(line)
+    if output is not None:
+        click.echo(f"wrote {output}")
+
+
+def check_picture(output: Path) -> None:
+    """Raise before the work, not after it, where the picture cannot be drawn or written."""
+    from ..draw.saving import check_picture_name
+
+    try:
+        check_picture_name(output)
+    except ImportError:
+        raise click.ClickException(
+            "no picture without matplotlib; pip install 'synovia[draw]' brings it"
+        ) from None
+    inputs.check_place(output)
+
+
+def summary(compared: Comparison, reject: float | None, *, every: bool) -> Iterator[str]:
+    """Yield who was left out, the families over all joints, and the best at each joint."""
+    groups, joints = compared.groups, compared.joints
+    named = ", ".join(groups[:8]) + ", …" * (len(groups) > 8)
+    thing = "performer" if compared.by == "performer" else "clip"
+    yield from terminal.wrapped(
+        f"left out in turn: {terminal.counted(len(groups), thing)} ({named})"
+    )
+    yield ""
+    overall = compared.overall if len(joints) > 1 else next(iter(joints.values()))
+    over = f"over {len(joints)} joints" if len(joints) > 1 else f"of {next(iter(joints))}"
+    at = "" if reject is None else f" at the least margin for {terminal.percent(reject)} rejected"
+    yield from family_lines(f"families {over}{at}", overall)
+    yield ""
+    yield from terminal.wrapped(MEANING)
+    yield ""
+    if every and len(joints) > 1:
+        for name, trials in joints.items():
+            yield from family_lines(name, trials)
+            yield ""
+    elif len(joints) > 1:
+        titles = ("joint", "closest family", *TITLES[:5])
+        rows = [(name, *_cells(ranked(trials)[0])[:6]) for name, trials in joints.items()]
+        yield from terminal.heading(terminal.table(titles, rows, left=2))
+        yield ""
+    yield from verdict(overall, reject)
+
+
+def family_lines(title: str, trials: Sequence[Trial]) -> Iterator[str]:
+    """Yield a table of families, the closest first."""
+    rows = [_cells(trial) for trial in ranked(trials)]
+    yield click.style(terminal.printable(title), bold=True)
+    yield from terminal.heading(terminal.table(("family", *TITLES), rows))
+
+
+def ranked(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the families, those with the least volume first, of those that could do as asked."""
+    return sorted(trials, key=lambda trial: (not trial.reached, trial.outcome.volume))
+
+
+def verdict(trials: Sequence[Trial], reject: float | None) -> Iterator[str]:
+    """Yield what to make of it."""
+    best = ranked(trials)[0]
+    if reject is None:
+        yield from terminal.wrapped(
+            "at one margin some families reject less and others are smaller: compare them with "
+            "--reject, or in a picture with -o"
+        )
+        return
+    yield from terminal.wrapped(
+        f"closest: {best.family}, {terminal.percent(best.outcome.volume)} of all rotations for "
+        f"{terminal.percent(best.outcome.mean)} rejected"
+    )
+    if late := [trial.family for trial in trials if not trial.reached]:
+        yield from terminal.wrapped(
+            f"not at every joint down to {terminal.percent(reject)}, even 90 degrees wider: "
+            f"{', '.join(late)}"
+        )
+
+
+def _cells(trial: Trial) -> tuple[str, ...]:
+    outcome = trial.outcome
+    name, share = outcome.worst
+    return (
+        trial.family,
+        _deg(outcome.margin),
+        terminal.percent(outcome.mean),
+        terminal.percent(outcome.unlucky),
+        f"{name} {terminal.percent(share)}",
+        terminal.percent(outcome.volume),
+        f"{math.degrees(outcome.correction):.2f}",
+        _deg(outcome.correction_outside),
+        str(trial.bytes),
+        f"{trial.ns:.0f}",
+    )
+
+
+def save_picture(compared: Comparison, reject: float | None, path: Path) -> None:
+    """Draw the curves of all joints together and of the largest, and write them to `path`."""
+    from ..draw import draw_tradeoff, save_figure
+
+    joints = compared.joints
+    largest = sorted(joints, key=lambda name: -min(t.outcome.volume for t in joints[name]))
+    panels = {name: joints[name] for name in largest[:MOST_PANELS]}
+    if len(joints) > 1:
+        panels = {"all joints": compared.overall, **panels}
+    drawn = {
+        title: [trial.curve for trial in trials if trial.curve is not None]
+        for title, trials in list(panels.items())[:MOST_PANELS]
+    }
+    save_figure(draw_tradeoff(drawn, reject=reject), path)
+
+
+def _deg(angle: float) -> str:
+    return terminal.degrees(math.degrees(angle))

@@ -1,0 +1,26 @@
+"""Evidence: how well families of limits serve people never seen, beside simpler regions."""
+
+from .baselines import BASELINES, Baseline
+from .crossvalidation import compare
+from .curve import Curve, at_rejection, at_volume, uniform_rotations
+from .leaks import Leaks, find_leaks
+from .results import Comparison, Outcome, Trial
+from .tradeoff import MARGINS, curves, families
+
+__all__ = [
+    "BASELINES",
+    "MARGINS",
+    "Baseline",
+    "Comparison",
+    "Curve",
+    "Leaks",
+    "Outcome",
+    "Trial",
+    "at_rejection",
+    "at_volume",
+    "compare",
+    "curves",
+    "families",
+    "find_leaks",
+    "uniform_rotations",
+]

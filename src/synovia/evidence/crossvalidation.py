@@ -1,0 +1,169 @@
+"""Which family of limits holds for people never seen: each is left out in turn, and asked."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from ..arrays import Quats
+from ..clip import Clip
+from ..fitting import WIDEST, Recipe
+from ..io.encoding import plain
+from ..learning import Progress
+from ..limit import Limit
+from ..sampling import SHARE
+from .curve import Curve, uniform_rotations
+from .folds import By, Fold, Joint, Study, widened
+from .results import Comparison, Outcome, Trial
+from .tradeoff import families
+
+VOLUME_SAMPLES = 4000
+"""Members that the volume of one limit is measured by; the mean over those held out is finer."""
+TIMED = 8192
+"""Rotations that are projected to measure the time of one."""
+
+
+def compare(
+    clips: Sequence[Clip],
+    shapes: Sequence[str] | None = None,
+    *,
+    by: By = "performer",
+    margin: float | None = None,
+    reject: float = 0.01,
+    margins: Sequence[float] = (),
+    trim: float = SHARE,
+    performers: str | Mapping[str, str] | None = None,
+    joints: Sequence[str] | None = None,
+    names: Mapping[str, str] | None = None,
+    seed: int = 0,
+    progress: Progress = iter,
+) -> Comparison:
+    """Return how limits of each shape, in each of its charts, serve those held out.
+
+    Each performer (each clip, where `by` says so) is left out in turn; limits are fitted to the
+    others as `LimitModel.fit` does it, and hold against the frames left out, capture flips aside.
+    Families are compared at the least margin, joint by joint, that leaves at most the share
+    `reject` outside, or all at `margin` radians where that is given. Through `margins` a curve of
+    rejection against volume is drawn. Clips and people that come twice are merged, and warned of.
+    """
+    if margin is not None and not 0.0 <= margin < np.inf:
+        raise ValueError(f"margin must be at least 0 radians, got {margin}")
+    if not 0.0 < reject < 1.0:
+        raise ValueError(f"reject must be a share between 0 and 1, got {reject}")
+    chosen = families(shapes)
+    study = Study.of(clips, by=by, performers=performers, joints=joints, names=names, trim=trim)
+    study.leaks.warn()
+    trials: list[Trial] = []
+    for name in progress(study.names):
+        joint = study.joint(name)
+        if not joint.folds:
+            continue
+        for shape, chart in chosen:
+            recipe = Recipe(shape, chart, margin=0.0, trim=trim)
+            trials.append(_trial(joint, recipe, margin, reject, margins, seed))
+    if not trials:
+        raise ValueError(f"no joint is in two of the {by}s: {', '.join(study.names)}")
+    return Comparison(by, study.groups, study.leaks, tuple(trials))
+
+
+def size_in_file(limit: Limit) -> int:
+    """Return how many bytes the limit takes in a file, but for white space."""
+    return len(json.dumps(plain(limit.to_dict(), "limit"), separators=(",", ":")).encode())
+
+
+def nanoseconds(limit: Limit, observed: Quats, seed: int = 0) -> float:
+    """Return the time to project a rotation, of which half are observed and half are anywhere."""
+    rng = np.random.default_rng(seed)
+    rotations = np.concatenate(
+        [rng.choice(observed, TIMED // 2), uniform_rotations(TIMED // 2, seed)]
+    )
+    limit.project(rotations)
+    best = np.inf
+    for _ in range(3):
+        start = time.perf_counter()
+        limit.project(rotations)
+        best = min(best, time.perf_counter() - start)
+    return 1e9 * best / TIMED
+
+
+def _trial(
+    joint: Joint,
+    recipe: Recipe,
+    margin: float | None,
+    reject: float,
+    margins: Sequence[float],
+    seed: int,
+) -> Trial:
+    held = [(fold, joint.limit(recipe, fold)) for fold in joint.folds]
+    asked = margin is None
+    if margin is None:
+        margin = _margin_for(reject, held)
+    outcome = _outcome(held, margin, seed)
+    everybody = widened(joint.limit(recipe), margin)
+    return Trial(
+        joint=joint.name,
+        shape=recipe.shape,
+        chart=recipe.chart,
+        outcome=outcome,
+        reached=not asked or outcome.mean <= reject,
+        bytes=size_in_file(everybody),
+        ns=nanoseconds(everybody, joint.folds[0].held_out, seed),
+        curve=_curve(held, recipe, margins, seed) if len(margins) else None,
+    )
+
+
+def _margin_for(reject: float, held: Sequence[tuple[Fold, Limit]]) -> float:
+    """Return the least margin, to a tenth of a degree, that leaves at most `reject` outside."""
+    low, high = 0.0, float(WIDEST)
+    if _mean_rejected(held, low) <= reject:
+        return low
+    for _ in range(10):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if _mean_rejected(held, middle) <= reject else (middle, high)
+    return high
+
+
+def _mean_rejected(held: Sequence[tuple[Fold, Limit]], margin: float) -> float:
+    shares = [_rejected(widened(limit, margin), fold.held_out) for fold, limit in held]
+    return float(np.mean(shares))
+
+
+def _outcome(held: Sequence[tuple[Fold, Limit]], margin: float, seed: int) -> Outcome:
+    wider = [(fold, widened(limit, margin)) for fold, limit in held]
+    inside = [wide.contains(fold.held_out) for fold, wide in wider]
+    moved = [wide.violation(fold.held_out) for fold, wide in wider]
+    outside = np.concatenate([angles[~ok] for angles, ok in zip(moved, inside, strict=True)])
+    return Outcome(
+        margin=margin,
+        rejected={
+            fold.name: 1.0 - float(ok.mean()) for (fold, _), ok in zip(wider, inside, strict=True)
+        },
+        volume=float(np.mean([wide.volume(VOLUME_SAMPLES, seed) for _, wide in wider])),
+        correction=float(np.mean([angles.mean() for angles in moved])),
+        correction_outside=float(outside.mean()) if len(outside) else 0.0,
+    )
+
+
+def _curve(
+    held: Sequence[tuple[Fold, Limit]], recipe: Recipe, margins: Sequence[float], seed: int
+) -> Curve:
+    rows = [
+        [(_rejected(wide, fold.held_out), wide.volume(VOLUME_SAMPLES, seed)) for wide in row]
+        for fold, row in _swept(held, margins)
+    ]
+    rejected, volume = np.mean(rows, axis=0).T
+    return Curve(f"{recipe.shape} in {recipe.chart}", np.array(margins), rejected, volume)
+
+
+def _swept(
+    held: Sequence[tuple[Fold, Limit]], margins: Sequence[float]
+) -> Iterator[tuple[Fold, list[Limit]]]:
+    for fold, limit in held:
+        yield fold, [widened(limit, float(margin)) for margin in margins]
+
+
+def _rejected(limit: Limit, rotations: Quats) -> float:
+    return 1.0 - float(limit.contains(rotations).mean())

@@ -1,0 +1,93 @@
+"""Curves of rejection against volume: of every family of limits, and of the baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..arrays import Floats, Quats
+from ..charts import CHARTS
+from ..clip import Clip
+from ..fitting import Recipe
+from ..limit import shape_named
+from ..sampling import SHARE
+from ..shapes import SHAPES
+from .baselines import BASELINES, Baseline
+from .curve import Curve, uniform_rotations
+from .folds import By, Joint, Study, widened
+
+MARGINS = np.radians([*range(-40, -10, 3), *range(-10, 20), *range(20, 50, 2), 55.0, 65.0, 80.0])
+"""Margins, in radians, that a family's curve is drawn through."""
+POINTS = 120
+"""Knobs that a baseline's curve is drawn through."""
+
+
+def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
+    """Return each shape, all unless `shapes` names some, with each chart that it works in."""
+    for name in shapes or ():
+        shape_named(name)
+    return [
+        (shape, chart)
+        for shape in shapes or SHAPES
+        for chart in CHARTS
+        if chart in SHAPES[shape].charts
+    ]
+
+
+def curves(
+    clips: Sequence[Clip],
+    joint: str,
+    *,
+    shapes: Sequence[str] | None = None,
+    baselines: Sequence[type[Baseline]] = BASELINES,
+    by: By = "performer",
+    performers: str | Mapping[str, str] | None = None,
+    trim: float = SHARE,
+    margins: Floats = MARGINS,
+    samples: int = 20_000,
+    seed: int = 0,
+) -> list[Curve]:
+    """Return the curve of each family, then of each baseline, for one joint of `clips`.
+
+    Each performer (each clip) is held out in turn, doubles merged; rejections and volumes are
+    means over them. All volumes are shares of the same `samples` rotations.
+    """
+    study = Study.of(clips, by=by, performers=performers, joints=[joint], trim=trim)
+    folds = study.joint(joint)
+    everywhere = uniform_rotations(samples, seed)
+    found = [family_curve(folds, *family, margins, everywhere) for family in families(shapes)]
+    return found + [baseline_curve(folds, baseline, everywhere) for baseline in baselines]
+
+
+def family_curve(joint: Joint, shape: str, chart: str, margins: Floats, everywhere: Quats) -> Curve:
+    """Return the curve of one family: fitted once for each who is held out, then widened."""
+    rows = []
+    for fold in joint.folds:
+        limit = joint.limit(Recipe(shape, chart, margin=0.0), fold)
+        wider = [widened(limit, margin) for margin in margins.tolist()]
+        rejected = [1.0 - wide.contains(fold.held_out).mean() for wide in wider]
+        rows.append((rejected, [wide.contains(everywhere).mean() for wide in wider]))
+    rejected, volume = np.mean(rows, axis=0)
+    return Curve(f"{shape} in {chart}", margins, rejected, volume)
+
+
+def baseline_curve(joint: Joint, baseline: type[Baseline], everywhere: Quats) -> Curve:
+    """Return the curve of a baseline, through knobs that are evenly spread over volumes."""
+    asked = []
+    for fold in joint.folds:
+        fitted = baseline.fit(fold.steady, joint.axis)
+        asked.append((fitted.needed(fold.held_out), fitted.needed(everywhere)))
+    shares = np.linspace(0.0, 1.0, POINTS) ** 2
+    knobs = np.unique(np.quantile(np.concatenate([every for _, every in asked]), shares))
+    return Curve(
+        baseline.name,
+        knobs,
+        np.mean([_share_above(held_out, knobs) for held_out, _ in asked], axis=0),
+        np.mean([1.0 - _share_above(every, knobs) for _, every in asked], axis=0),
+    )
+
+
+def _share_above(values: Floats, knobs: Floats) -> Floats:
+    ordered = np.sort(values)
+    return 1.0 - np.searchsorted(ordered, knobs, side="right") / len(ordered)

@@ -1,0 +1,339 @@
+"""Evidence: who is left out, what leaks, baselines that nest, curves, and the comparison."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import clips as made
+from clips import person
+from synovia import SHAPES, Limit, LimitModel, quat
+from synovia.evidence import (
+    BASELINES,
+    Curve,
+    at_rejection,
+    at_volume,
+    compare,
+    curves,
+    families,
+    find_leaks,
+    uniform_rotations,
+)
+from synovia.evidence.baselines import contains, volume
+from synovia.evidence.crossvalidation import nanoseconds, size_in_file
+from synovia.evidence.folds import Study, widened
+from synovia.evidence.leaks import joined, same_bones
+
+AXIS = np.array([1.0, 0.0, 0.0])
+
+
+@pytest.fixture(scope="module")
+def people():
+    names = ("ann_1", "ann_2", "bob_1", "cat_1", "dan_1")
+    talls = (1.0, 1.0, 1.1, 0.9, 1.2)
+    return [
+        person(name, k, tall=tall) for k, (name, tall) in enumerate(zip(names, talls, strict=True))
+    ]
+
+
+@pytest.fixture
+def shoulder():
+    """Rotations of a ball joint about another place than the identity."""
+    rng = np.random.default_rng(5)
+    about = quat.exp(np.array([0.4, -0.8, 1.1]))
+    return quat.mul(about, quat.exp(rng.uniform(-1.0, 1.0, (400, 3)) * (0.9, 0.5, 0.4)))
+
+
+# Leaks
+
+
+def performers(clips):
+    return {clip.name: clip.name.split("_")[0] for clip in clips}
+
+
+def test_people_with_bones_of_their_own_are_left_alone(people):
+    leaks = find_leaks(people, performers(people))
+    assert leaks.complaints() == []
+    assert set(leaks.person.values()) == {"ann", "bob", "cat", "dan"}
+
+
+def test_one_person_under_two_names_is_found_by_bones(people):
+    twin = person("eve_1", 9, tall=1.1)
+    leaks = find_leaks([*people, twin], performers([*people, twin]))
+    assert leaks.same_bones == (("bob", "eve"),)
+    assert leaks.person["bob"] == leaks.person["eve"] == "bob=eve"
+    assert any("same bones" in said for said in leaks.complaints())
+
+
+def test_the_same_clip_under_two_names_is_found_by_its_rotations(people):
+    copy = replace(people[3], name="fay_1", skeleton=person("fay_1", tall=1.3).skeleton)
+    leaks = find_leaks([*people, copy], performers([*people, copy]))
+    assert leaks.identical == (("cat_1", "fay_1"),)
+    assert leaks.person["fay"] == "cat=fay"
+
+
+def test_bones_that_all_share_are_a_rig_and_merge_nobody():
+    clips = [made.clip(name, frames=40, seed=k) for k, name in enumerate(("a_1", "b_1"))]
+    leaks = find_leaks(clips, performers(clips))
+    assert leaks.common_rig == ("a", "b")
+    assert leaks.person == {"a": "a", "b": "b"}
+    assert any("share one rig" in said for said in leaks.complaints())
+
+
+def test_groups_are_joined_through_others():
+    found = joined(["a", "b", "c", "d"], [("a", "b"), ("c", "b")])
+    assert found == {"a": "a=b=c", "b": "a=b=c", "c": "a=b=c", "d": "d"}
+
+
+def test_bones_are_the_same_to_a_millionth_and_by_name(people):
+    ours = people[0].skeleton
+    assert same_bones(ours, person("x", tall=1.0 + 1e-8).skeleton)
+    assert not same_bones(ours, person("x", tall=1.0 + 1e-4).skeleton)
+    assert not same_bones(ours, made.skeleton(("Hips", "Chest", "LeftArm", "Elbow", "LeftHand")))
+
+
+# Folds
+
+
+def test_nobody_is_among_the_others_when_left_out(people):
+    study = Study.of(people, joints=["LeftArm"])
+    assert study.groups == ("ann", "bob", "cat", "dan")
+    joint = study.joint("LeftArm")
+    assert [fold.name for fold in joint.folds] == list(study.groups)
+    for fold in joint.folds:
+        assert fold.name not in {take.performer for take in fold.rest}
+    assert len(joint.folds[0].held_out) == 240
+
+
+def test_by_clip_each_clip_is_left_out(people):
+    study = Study.of(people, by="clip")
+    assert study.groups == tuple(clip.name for clip in people)
+
+
+def test_merged_people_are_left_out_together(people):
+    twin = person("eve_1", 9, tall=1.1)
+    study = Study.of([*people, twin], joints=["LeftArm"])
+    assert "bob=eve" in study.groups
+    for fold in study.joint("LeftArm").folds:
+        clips = {take.clip for take in fold.rest}
+        assert ("bob_1" in clips) == ("eve_1" in clips)
+
+
+def test_a_fold_is_fitted_as_the_model_is(people):
+    from synovia.fitting import Recipe
+
+    study = Study.of(people, joints=["LeftArm"])
+    joint = study.joint("LeftArm")
+    fold = joint.folds[1]
+    others = [clip for clip in people if not clip.name.startswith("bob")]
+    model = LimitModel.fit(others, joints=["LeftArm"], margin=0.1)
+    limit = joint.limit(Recipe("kdop", "swing-twist", margin=0.1), fold)
+    rotations = uniform_rotations(500)
+    assert np.allclose(limit.distance(rotations), model.limits["LeftArm"].distance(rotations))
+
+
+def test_too_few_to_leave_out_is_an_error(people):
+    with pytest.raises(ValueError, match="takes two or more, got ann"):
+        Study.of(people[:2])
+    with pytest.raises(ValueError, match="got none"):
+        Study.of([])
+    with pytest.raises(ValueError, match="by must be"):
+        Study.of(people, by="day")
+    with pytest.raises(ValueError, match="one name twice"):
+        Study.of([people[0], people[0]])
+    again = [people[0], replace(people[0], name="ann_9")]
+    with pytest.raises(ValueError, match="two that differ"):
+        Study.of(again, by="clip")
+
+
+# Baselines
+
+
+@pytest.mark.parametrize("baseline", BASELINES, ids=lambda kind: kind.name)
+def test_a_baseline_grows_with_its_knob_and_holds_what_it_saw(baseline, shoulder):
+    fitted = baseline.fit(shoulder, AXIS)
+    needed = fitted.needed(shoulder)
+    assert needed.shape == (len(shoulder),)
+    widest = float(needed.max())
+    assert contains(fitted, shoulder, widest).all()
+    assert np.allclose(fitted.needed(-shoulder), needed)
+    volumes = [volume(fitted, knob) for knob in (widest, widest + 0.2, widest + 20.0)]
+    assert volumes[0] < 0.6
+    assert volumes == sorted(volumes)
+    assert 0.0 < volumes[1] < volumes[2] == 1.0
+
+
+@pytest.mark.parametrize("baseline", BASELINES, ids=lambda kind: kind.name)
+def test_a_baseline_bears_a_hinge_and_a_single_pose(baseline):
+    hinge = quat.exp(np.linspace(0.0, 1.5, 80)[:, None] * AXIS)
+    for rotations in (hinge, np.tile(quat.IDENTITY, (5, 1))):
+        needed = baseline.fit(rotations, AXIS).needed(rotations)
+        assert np.isfinite(needed).all()
+
+
+def test_the_nearest_frame_is_as_near_as_the_angle_says(shoulder):
+    kind = next(kind for kind in BASELINES if kind.name == "nearest frame")
+    asked = uniform_rotations(50)
+    truth = quat.angle_between(asked[:, None], shoulder).min(axis=1)
+    # Frames closer together than a cell of 0.01 stand for each other.
+    assert np.abs(kind.fit(shoulder, AXIS).needed(asked) - truth).max() < 0.04
+
+
+def test_the_hull_holds_what_lies_between(shoulder):
+    kind = next(kind for kind in BASELINES if kind.name.startswith("hull"))
+    fitted = kind.fit(shoulder, AXIS)
+    vectors = quat.log(quat.mul(quat.inverse(fitted.reference), shoulder))
+    between = quat.mul(fitted.reference, quat.exp(0.5 * (vectors[:200] + vectors[200:])))
+    assert (fitted.needed(between) <= 1e-5).all()
+
+
+# Curves
+
+
+def test_a_curve_is_read_between_its_points():
+    curve = Curve("x", [0, 1, 2, 3], [0.5, 0.1, 0.2, 0.0], [0.1, 0.2, 0.3, 0.4])
+    assert at_volume(curve, 0.15) == pytest.approx(0.3)
+    assert at_volume(curve, 0.3) == pytest.approx(0.1)  # never worse than with less volume
+    assert np.isnan(at_volume(curve, 0.05))
+    assert at_volume(curve, 0.9) == 0.0
+    assert at_rejection(curve, 0.3) == pytest.approx(0.15)
+    assert at_rejection(curve, 0.05) == pytest.approx(0.35)
+    assert at_rejection(curve, 0.9) == pytest.approx(0.1)
+    worse = Curve("y", [0], [0.5], [0.1])
+    assert np.isnan(at_rejection(worse, 0.1))
+
+
+def test_a_curve_needs_points():
+    with pytest.raises(ValueError, match="as many rejections and volumes"):
+        Curve("x", [], [], [])
+
+
+def test_all_rotations_are_spread_evenly():
+    rotations = uniform_rotations(40_000, seed=3)
+    assert np.array_equal(rotations, uniform_rotations(40_000, seed=3))
+    limit = Limit.fit(quat.exp(np.random.default_rng(0).normal(size=(50, 3)) * 0.4), "box")
+    assert limit.contains(rotations).mean() == pytest.approx(limit.volume(), rel=0.1)
+
+
+def test_every_family_and_baseline_has_a_curve(people):
+    margins = np.radians([-5.0, 0.0, 10.0, 60.0])
+    found = curves(people, "LeftArm", margins=margins, samples=2000)
+    names = [f"{shape} in {chart}" for shape, chart in families()]
+    assert [curve.name for curve in found] == names + [kind.name for kind in BASELINES]
+    for curve in found:
+        volumes, rejected = curve.frontier
+        assert (np.diff(volumes) >= 0.0).all()
+        assert rejected[-1] <= rejected[0]
+    assert all(curve.volume[-1] == 1.0 for curve in found[len(names) :])
+
+
+# The comparison
+
+
+@pytest.fixture(scope="module")
+def compared(people):
+    return compare(
+        people,
+        joints=["LeftArm", "LeftForeArm"],
+        reject=0.05,
+        margins=np.radians([0.0, 10.0, 30.0]),
+    )
+
+
+def test_every_family_is_tried_at_every_joint(compared):
+    tried = [(trial.joint, trial.shape, trial.chart) for trial in compared.trials]
+    assert tried == [(j, *family) for j in ("LeftArm", "LeftForeArm") for family in families()]
+    assert {trial.shape for trial in compared.trials} == set(SHAPES)
+
+
+def test_the_margin_is_the_least_for_the_rejection_asked_for(compared, people):
+    study = Study.of(people, joints=["LeftArm"])
+    from synovia.fitting import Recipe
+
+    trial = next(t for t in compared.trials if t.shape == "box")
+    assert trial.reached
+    assert trial.outcome.mean <= 0.05
+    joint = study.joint("LeftArm")
+
+    def rejected(margin):
+        shares = []
+        for fold in joint.folds:
+            limit = joint.limit(Recipe(trial.shape, trial.chart, margin=0.0), fold)
+            shares.append(1.0 - widened(limit, margin).contains(fold.held_out).mean())
+        return np.mean(shares)
+
+    margin = trial.outcome.margin
+    assert rejected(margin) == pytest.approx(trial.outcome.mean)
+    assert margin == 0.0 or rejected(margin - np.radians(0.2)) > 0.05
+
+
+def test_outcomes_name_the_worst_and_add_up(compared):
+    for trial in compared.trials:
+        outcome = trial.outcome
+        assert set(outcome.rejected) == {"ann", "bob", "cat", "dan"}
+        name, share = outcome.worst
+        assert outcome.rejected[name] == share == max(outcome.rejected.values())
+        assert outcome.mean <= outcome.unlucky <= share or share == 0.0
+        assert outcome.correction <= outcome.correction_outside + 1e-12
+        assert 0.0 <= outcome.volume <= 1.0
+        assert trial.bytes > 50
+        assert trial.ns > 0.0
+        assert (np.diff(trial.curve.rejected) <= 1e-12).all()
+        assert (np.diff(trial.curve.volume) >= -1e-3).all()
+
+
+def test_overall_is_the_mean_over_joints(compared):
+    for k, overall in enumerate(compared.overall):
+        trials = [trials[k] for trials in compared.joints.values()]
+        assert overall.family == trials[0].family
+        mean = np.mean([trial.outcome.mean for trial in trials])
+        assert overall.outcome.mean == pytest.approx(mean)
+        assert overall.bytes == sum(trial.bytes for trial in trials)
+
+
+def test_a_comparison_goes_into_json(compared):
+    document = json.loads(json.dumps(compared.to_dict(), allow_nan=False))
+    assert list(document["joints"]) == ["LeftArm", "LeftForeArm"]
+    assert len(document["overall"]) == len(families())
+    row = document["joints"]["LeftArm"][0]
+    assert row["margin_deg"] == pytest.approx(np.degrees(compared.trials[0].outcome.margin))
+    assert [point["margin_deg"] for point in row["curve"]] == pytest.approx([0.0, 10.0, 30.0])
+
+
+def test_a_given_margin_is_kept(people):
+    found = compare(people, ["box"], joints=["Chest"], margin=0.2)
+    assert [trial.outcome.margin for trial in found.trials] == [0.2, 0.2]
+    assert all(trial.curve is None for trial in found.trials)
+
+
+def test_leaks_are_warned_of_and_merged(people):
+    twin = person("eve_1", 9, tall=1.1)
+    with pytest.warns(UserWarning, match="same bones"), pytest.warns(UserWarning, match="merged"):
+        found = compare([*people, twin], ["box"], joints=["LeftArm"], margin=0.1)
+    assert "bob=eve" in found.groups
+
+
+def test_a_newcomer_who_moves_farther_is_the_worst(people):
+    wild = person("zoe_1", 3, tall=1.4, size=1.5)
+    found = compare([*people, wild], ["kdop"], joints=["LeftArm"], margin=0.05)
+    assert all(trial.outcome.worst[0] == "zoe" for trial in found.trials)
+
+
+def test_what_cannot_be_compared_is_an_error(people):
+    with pytest.raises(ValueError, match="shape must be one of"):
+        compare(people, ["blob"])
+    with pytest.raises(ValueError, match="no joint 'Tail'"):
+        compare(people, joints=["Tail"])
+    with pytest.raises(ValueError, match="reject must be"):
+        compare(people, reject=0.0)
+    with pytest.raises(ValueError, match="margin must be"):
+        compare(people, margin=-1.0)
+
+
+def test_size_and_time_are_measured(shoulder):
+    small, large = Limit.fit(shoulder, "box"), Limit.fit(shoulder, "kdop")
+    assert size_in_file(small) < size_in_file(large)
+    assert nanoseconds(small, shoulder) > 0.0
