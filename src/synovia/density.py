@@ -17,11 +17,12 @@ from . import kernels, quat
 from .arrays import Floats, Quats, Scalars, Vectors
 from .charts import AnyChart, Chart
 from .limit import Limit, chart_named
-from .sampling import Take, flips
+from .sampling import flips
 from .shapes import DistanceField
 from .shapes.distance_field import interpolated
 from .shapes.field_build import grid_around, node_points
 from .shapes.field_distance import redistanced
+from .takes import Take
 
 WIDTH = np.radians(10.0)
 """Standard deviation of the Gaussian, in radians."""

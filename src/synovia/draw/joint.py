@@ -10,14 +10,18 @@ import numpy as np
 from ..arrays import Quats
 from ..limit import Limit
 from ..model import LimitModel
+from ..shapes import DistanceField, ThetaPhi
+from .field import draw_slices
 from .limit import draw_region
 from .sphere import draw_front, draw_spheres
 from .style import INK, MUTED, new_figure, spoken
+from .table import draw_map
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHEET_PX = (1600, 780)
+EXTRA_PX = 560  # below, for a table's map or a field's slices
 TILE_PX, COLUMNS = 230, 6
 MOST_SAMPLES = 3000
 
@@ -27,14 +31,22 @@ def draw_joint(limit: Limit, samples: Quats | None = None, *, title: str = "") -
 
     `samples` (n, 4) are what was observed; of very many, some are shown.
     """
-    figure = new_figure(*SHEET_PX)
+    width, height = SHEET_PX
+    below = EXTRA_PX if isinstance(limit.shape, (ThetaPhi, DistanceField)) else 0
+    figure = new_figure(width, height + below)
+    share = height / (height + below)  # of the figure, for what every family has
     if samples is not None and len(samples) > MOST_SAMPLES:
         samples = samples[:: math.ceil(len(samples) / MOST_SAMPLES)]
-    figure.text(0.025, 0.925, title, size=19, color=INK, weight="bold")
-    figure.text(0.025, 0.88, told(limit), size=12, color=MUTED)
-    draw_spheres(figure, (0.02, 0.03, 0.56, 0.8), limit, samples)
-    space: Any = figure.add_axes((0.6, 0.05, 0.38, 0.83), projection="3d")
+    figure.text(0.025, 1.0 - 0.075 * share, title, size=19, color=INK, weight="bold")
+    figure.text(0.025, 1.0 - 0.12 * share, told(limit), size=12, color=MUTED)
+    draw_spheres(figure, (0.02, 1.0 - 0.97 * share, 0.56, 0.8 * share), limit, samples)
+    box = (0.6, 1.0 - 0.95 * share, 0.38, 0.83 * share)
+    space: Any = figure.add_axes(box, projection="3d")
     draw_region(space, limit, samples)
+    if isinstance(limit.shape, ThetaPhi):
+        draw_map(figure.add_axes((0.08, 0.06, 0.84, 0.94 - share)), limit, samples)
+    elif isinstance(limit.shape, DistanceField):
+        draw_slices(figure, (0.06, 0.06, 0.94, 0.9 - share), limit)
     return figure
 
 
