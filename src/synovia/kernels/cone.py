@@ -74,15 +74,21 @@ def place(p, o, block, n):
 
 
 @kernel
+def place_of(number):
+    """Return a whole number of which the compiler knows that it does not count from the end."""
+    return np.int64(np.uint32(number))
+
+
+@kernel
 def slice_at(p, table, most, first, end, x, y, z, bucket):
     """Return where the slice of a direction stands: that in which its bucket begins, or later.
 
     `first` and `end` are where the first slice stands and where the last one ends.
     """
-    at = first + SLICE * int(p[table + int(bucket)])
+    at = place_of(first + SLICE * int(p[place_of(table + int(bucket))]))
     for _ in range(most):
         after = at + SLICE
-        after = first if after == end else after
+        after = place_of(first if after == end else after)
         beyond = p[at + 3] * x + p[at + 4] * y + p[at + 5] * z >= 0.0
         at = after if beyond else at
     return at
@@ -113,7 +119,7 @@ def look(p, o, block, n):
     low, high = p[o + VISIBLE_LOW], p[o + VISIBLE_HIGH]
     for i in range(n):
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
-        at = slice_at(p, table, most, first, end, x, y, z, block[BUCKET + i])
+        at = place_of(slice_at(p, table, most, first, end, x, y, z, block[BUCKET + i]))
         block[DEPTH + i], block[LOW + i], block[HIGH + i] = limits_at(p, at, low, high, x, y, z)
 
 
@@ -144,19 +150,21 @@ def reach_boundary(p, o, block, n):
     edges, slices, cells = o + int(p[o + EDGES]), o + int(p[o + SLICES]), o + int(p[o + CELLS])
     for i in range(n):
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
-        cell = cells + int(block[CELL + i])
+        cell = place_of(cells + int(block[CELL + i]))
         first, last = cells + int(p[cell]), cells + int(p[cell + 1])
-        number = int(p[first])
-        a, t, s, end, past, best = way_to_edge(p, edges + EDGE * number, x, y, z)
+        number = int(p[place_of(first)])
+        e = place_of(edges + EDGE * number)
+        a, t, s, end, past, best = way_to_edge(p, e, x, y, z)
         for k in range(first + 1, last):
-            other = int(p[k])
-            a_, t_, s_, end_, past_, size = way_to_edge(p, edges + EDGE * other, x, y, z)
+            other = int(p[place_of(k)])
+            e = place_of(edges + EDGE * other)
+            a_, t_, s_, end_, past_, size = way_to_edge(p, e, x, y, z)
             nearer = size < best * TIE
             number = other if nearer else number
             best = size if nearer else best
             a, t, s = a_ if nearer else a, t_ if nearer else t, s_ if nearer else s
             end, past = end_ if nearer else end, past_ if nearer else past
-        e = edges + EDGE * number
+        e = place_of(edges + EDGE * number)
         on_edge, at_start = (t >= 0.0) & (past <= 0.0), a >= end
         size = np.sqrt(a * a + t * t)
         across = t if at_start else past
@@ -172,7 +180,7 @@ def reach_boundary(p, o, block, n):
         px = a * p[e] + t * p[e + 3] + whole * p[e + 11]
         py = a * p[e + 1] + t * p[e + 4] + whole * p[e + 12]
         pz = a * p[e + 2] + t * p[e + 5] + whole * p[e + 13]
-        at = slices + SLICE * number
+        at = place_of(slices + SLICE * number)
         low = (1.0 - share) * p[at + 9] + share * p[at + 11]
         high = (1.0 - share) * p[at + 10] + share * p[at + 12]
         block[PX + i] = px if outside else block[X + i]
@@ -256,6 +264,7 @@ def locate(directions, p, slices, heights, ranges):
         for i in range(n):
             x, y, z = block[NX + i], block[NY + i], block[NZ + i]
             at = slice_at(p, table, most, first_slice, end, x, y, z, block[BUCKET + i])
+            at = place_of(at)
             height, least, greatest = limits_at(p, at, low, high, x, y, z)
             slices[start + i], heights[start + i] = (at - first_slice) // SLICE, height
             ranges[2 * (start + i)], ranges[2 * (start + i) + 1] = least, greatest
