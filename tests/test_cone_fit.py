@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import json
+
+import jsonschema
 import numpy as np
 import pytest
 
 from cones import CONES, TURN, angle_between, queries, sphere, star
-from synovia import DirectionTwist, Limit, ReachCone, Union, quat
+from synovia import (
+    DirectionTwist,
+    Limit,
+    LimitModel,
+    ReachCone,
+    Skeleton,
+    Union,
+    load_limits,
+    quat,
+    save_limits,
+)
+from synovia.io.limits import limits_schema
 from synovia.shapes.cone_star import from_polar, normalized
 
 NORTH = np.array([0.0, 0.0, 1.0])
@@ -181,3 +195,25 @@ def test_two_clusters_make_two_cones(rng):
     assert len(two.parts) == 2
     assert two.contains(samples).all()
     assert two.measure < 0.7 * one.measure
+
+
+def test_cones_and_unions_are_saved_and_loaded_bit_for_bit(tmp_path, union):
+    skeleton = Skeleton(("root", "arm", "leg"), [-1, 0, 0], np.ones((3, 3)))
+    limits = {
+        "arm": Limit(DirectionTwist(axis=[1.0, 0.0, 0.0]), CONES["many"]()),
+        "leg": Limit(DirectionTwist(), union),
+    }
+    save_limits(LimitModel(limits, skeleton), tmp_path / "a.limits.json")
+    jsonschema.validate(json.loads((tmp_path / "a.limits.json").read_text()), limits_schema())
+    loaded = load_limits(tmp_path / "a.limits.json")
+    for name, limit in limits.items():
+        assert np.array_equal(loaded.limits[name].packed, limit.packed)
+    text = (tmp_path / "a.limits.json").read_text()
+    (tmp_path / "b.limits.json").write_text(text.replace('"visible_low"', '"visibel_low"', 1))
+    with pytest.raises(ValueError, match=r"limits\.arm\.shape: unknown key 'visibel_low'"):
+        load_limits(tmp_path / "b.limits.json")
+
+
+def test_a_shrunk_cone_of_many_points_is_still_one():
+    cone = star(400, 0.2, 0.3, 50)
+    assert cone.shrink(1.0).measure >= 0.0

@@ -22,7 +22,7 @@ FREE = 5  # 1 if every twist is legal everywhere
 VISIBLE_LOW, VISIBLE_HIGH = 6, 7
 FRAME = 8  # two directions across the visible point
 SLICES, EDGES, TABLE, CELLS = 14, 15, 16, 17  # where these begin, counted from `o`
-PARTS = 18
+COUNT = 18  # of vertices
 SLICE = 16  # numbers a slice: both of its planes, its edge's, limits at both vertices
 
 # Rows of a block that only the cone uses.
@@ -38,12 +38,10 @@ TIE = 1.0 - 1e-13  # edges that are as near as this go by their number
 
 @kernel
 def place(p, o, block, n):
-    """Write unit directions, and their numbers of bucket and of cell."""
+    """Write unit directions, and the numbers of their buckets of azimuth."""
     ax, ay, az = p[o + FRAME], p[o + FRAME + 1], p[o + FRAME + 2]
     bx, by, bz = p[o + FRAME + 3], p[o + FRAME + 4], p[o + FRAME + 5]
     per_turn, last = 0.25 * p[o + BUCKETS], p[o + BUCKETS] - 1.0
-    side, last_cell = p[o + SIDE], p[o + SIDE] - 1.0
-    half, cells = 0.5 * side, 6.0 * side * side
     for i in range(n):
         x, y, z = block[X + i], block[Y + i], block[Z + i]
         scale = 1.0 / np.sqrt(x * x + y * y + z * z)
@@ -56,6 +54,13 @@ def place(p, o, block, n):
         bucket = (1.0 + (q if u >= 0.0 else 2.0 - q)) * per_turn
         bucket = bucket if bucket < last else last
         block[BUCKET + i] = bucket if bucket >= 0.0 else 0.0  # also for what is not a number
+
+
+@kernel
+def place_on_cube(p, o, block, n):
+    """Write the numbers of the directions' cells."""
+    side, last_cell = p[o + SIDE], p[o + SIDE] - 1.0
+    half, cells = 0.5 * side, 6.0 * side * side
     for i in range(n):
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
         sx, sy, sz = abs(x), abs(y), abs(z)
@@ -74,17 +79,22 @@ def place(p, o, block, n):
 
 
 @kernel
-def slice_at(p, table, most, first, end, x, y, z, bucket):
-    """Return where the slice of a direction stands: that in which its bucket begins, or later.
+def place_of(number):
+    """Return a whole number of which the compiler knows that it does not count from the end."""
+    return np.int64(np.uint32(number))
 
-    `first` and `end` are where the first slice stands and where the last one ends.
+
+@kernel
+def slice_at(p, o, table, most, x, y, z, bucket):
+    """Return where, from `o` on, a direction's slice stands: where its bucket begins, or later.
+
+    After the last slice the first ones stand once more, so none is looked for in vain.
     """
-    at = first + SLICE * int(p[table + int(bucket)])
+    at = int(p[place_of(table + int(bucket))])
     for _ in range(most):
-        after = at + SLICE
-        after = first if after == end else after
-        beyond = p[at + 3] * x + p[at + 4] * y + p[at + 5] * z >= 0.0
-        at = after if beyond else at
+        here = place_of(o + at)
+        beyond = p[here + 3] * x + p[here + 4] * y + p[here + 5] * z >= 0.0
+        at += SLICE if beyond else 0
     return at
 
 
@@ -108,12 +118,11 @@ def limits_at(p, at, middle_low, middle_high, x, y, z):
 @kernel
 def look(p, o, block, n):
     """Write the twist limits in each direction's slice, and its height over the edge's plane."""
-    first, end = o + int(p[o + SLICES]), o + int(p[o + EDGES])
     table, most = o + int(p[o + TABLE]), int(p[o + MOST])
     low, high = p[o + VISIBLE_LOW], p[o + VISIBLE_HIGH]
     for i in range(n):
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
-        at = slice_at(p, table, most, first, end, x, y, z, block[BUCKET + i])
+        at = place_of(o + slice_at(p, o, table, most, x, y, z, block[BUCKET + i]))
         block[DEPTH + i], block[LOW + i], block[HIGH + i] = limits_at(p, at, low, high, x, y, z)
 
 
@@ -144,19 +153,21 @@ def reach_boundary(p, o, block, n):
     edges, slices, cells = o + int(p[o + EDGES]), o + int(p[o + SLICES]), o + int(p[o + CELLS])
     for i in range(n):
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
-        cell = cells + int(block[CELL + i])
+        cell = place_of(cells + int(block[CELL + i]))
         first, last = cells + int(p[cell]), cells + int(p[cell + 1])
-        number = int(p[first])
-        a, t, s, end, past, best = way_to_edge(p, edges + EDGE * number, x, y, z)
+        number = int(p[place_of(first)])
+        e = place_of(edges + EDGE * number)
+        a, t, s, end, past, best = way_to_edge(p, e, x, y, z)
         for k in range(first + 1, last):
-            other = int(p[k])
-            a_, t_, s_, end_, past_, size = way_to_edge(p, edges + EDGE * other, x, y, z)
+            other = int(p[place_of(k)])
+            e = place_of(edges + EDGE * other)
+            a_, t_, s_, end_, past_, size = way_to_edge(p, e, x, y, z)
             nearer = size < best * TIE
             number = other if nearer else number
             best = size if nearer else best
             a, t, s = a_ if nearer else a, t_ if nearer else t, s_ if nearer else s
             end, past = end_ if nearer else end, past_ if nearer else past
-        e = edges + EDGE * number
+        e = place_of(edges + EDGE * number)
         on_edge, at_start = (t >= 0.0) & (past <= 0.0), a >= end
         size = np.sqrt(a * a + t * t)
         across = t if at_start else past
@@ -172,7 +183,7 @@ def reach_boundary(p, o, block, n):
         px = a * p[e] + t * p[e + 3] + whole * p[e + 11]
         py = a * p[e + 1] + t * p[e + 4] + whole * p[e + 12]
         pz = a * p[e + 2] + t * p[e + 5] + whole * p[e + 13]
-        at = slices + SLICE * number
+        at = place_of(slices + SLICE * number)
         low = (1.0 - share) * p[at + 9] + share * p[at + 11]
         high = (1.0 - share) * p[at + 10] + share * p[at + 12]
         block[PX + i] = px if outside else block[X + i]
@@ -189,6 +200,7 @@ def gauge(p, o, block, n):
     ANGLE and MARGIN have what is left of both, negative outside; PT the nearest legal twist.
     """
     place(p, o, block, n)
+    place_on_cube(p, o, block, n)
     look(p, o, block, n)
     reach_boundary(p, o, block, n)
     for i in range(n):
@@ -242,7 +254,7 @@ def locate(directions, p, slices, heights, ranges):
     """Write the slices of flat directions, heights over their edges' planes, and twist limits."""
     block = np.empty(BLOCK)
     o = np.int64(1)
-    first_slice, end = o + int(p[o + SLICES]), o + int(p[o + EDGES])
+    first_slice, count = int(p[o + SLICES]), int(p[o + COUNT])
     table, most = o + int(p[o + TABLE]), int(p[o + MOST])
     low, high = p[o + VISIBLE_LOW], p[o + VISIBLE_HIGH]
     for start in range(0, heights.shape[0], LANES):
@@ -255,7 +267,7 @@ def locate(directions, p, slices, heights, ranges):
         place(p, o, block, n)
         for i in range(n):
             x, y, z = block[NX + i], block[NY + i], block[NZ + i]
-            at = slice_at(p, table, most, first_slice, end, x, y, z, block[BUCKET + i])
-            height, least, greatest = limits_at(p, at, low, high, x, y, z)
-            slices[start + i], heights[start + i] = (at - first_slice) // SLICE, height
+            at = slice_at(p, o, table, most, x, y, z, block[BUCKET + i])
+            height, least, greatest = limits_at(p, place_of(o + at), low, high, x, y, z)
+            slices[start + i], heights[start + i] = (at - first_slice) // SLICE % count, height
             ranges[2 * (start + i)], ranges[2 * (start + i) + 1] = least, greatest

@@ -8,7 +8,7 @@ from ..arrays import Floats, Ints, Scalars, Vectors, rows
 
 OFF_UNIT = 1e-3  # how far a direction's length may be off 1
 TURN = 2.0 * np.pi
-LEAST = 1e-14  # triple products below this are rounding
+LEAST = 1e-13  # triple products below this, for their size, are rounding
 
 
 def across(direction: Vectors) -> Floats:
@@ -67,7 +67,8 @@ def failing_edge(points: Vectors, visible: Vectors) -> str:
     """
     following = np.roll(points, -1, axis=0)
     triple = np.cross(points, following - points) @ visible
-    if not (triple > LEAST).all():
+    size = np.linalg.norm(points - visible, axis=1)
+    if not (triple > LEAST * size * np.roll(size, -1)).all():
         i = int(triple.argmin())
         return (
             f"edge {i} (from point {i} to point {(i + 1) % len(points)}) does not run "

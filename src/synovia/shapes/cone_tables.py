@@ -10,24 +10,34 @@ from .cone_star import across
 
 MOST_BUCKETS = 4096
 FINEST = 64
+HEADER = 19
 
 
 def packed_cone(
     points: Vectors, visible: Vectors, low: Floats, high: Floats, at_visible: tuple[float, float]
 ) -> Floats:
     """Return everything the kernels need, flat, with the kind first."""
-    planes, edges = slice_rows(points, visible, low, high), edge_rows(points)
+    edges = edge_rows(points)
     frame = across(visible)
     table, most = _buckets(points, frame)
+    planes = slice_rows(points, visible, low, high)
+    planes = planes[np.arange(len(points) + most) % len(points)]
+    table = HEADER + planes.shape[1] * table
     side = min(max(4, 1 << int(np.ceil(np.log2(2.0 * np.sqrt(len(points)))))), FINEST)
     starts, items = edge_cells(edges, side)
     widths = np.append(high - low, at_visible[1] - at_visible[0])
     steep = steepest(points, visible, low, high, at_visible)
     parts = [planes.ravel(), edges.ravel(), table, starts + len(starts), items]
-    begins = 18 + np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+    begins = HEADER + np.concatenate([[0], np.cumsum([len(part) for part in parts])])
     header = [
         *(4.0, begins[-1], len(table), most, side, 1.0 / np.hypot(1.0, steep)),
-        *(float(widths.min() >= 2.0 * np.pi), *at_visible, *frame.ravel(), *begins[:4]),
+        *(
+            float(widths.min() >= 2.0 * np.pi),
+            *at_visible,
+            *frame.ravel(),
+            *begins[:4],
+            len(points),
+        ),
     ]
     return np.concatenate([header, *parts]).astype(np.float64)
 
