@@ -75,7 +75,7 @@ def value(shape, points):
     for row, point in enumerate(points):
         cell = (point - shape.low) / shape.spacing
         cell = np.where(shape.wraps == 1.0, np.mod(cell, count), cell)
-        if ((cell < -1e-7) | (cell > count - 1 + 1e-7))[shape.wraps == 0.0].any():
+        if ((cell < 0.0) | (cell > count - 1.0))[shape.wraps == 0.0].any():
             out[row] = np.inf
             continue
         below = np.clip(np.floor(cell), 0, np.where(shape.wraps == 1.0, count, count - 2))

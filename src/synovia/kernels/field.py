@@ -137,13 +137,22 @@ def descend(p, o, grid, box, lane):
 def search(p, o, grid, box, wide, work, i, cell):
     """Find a member near enough for lane `i` where sliding from one place did not: from more.
 
-    First down the slope and from the best of the sites around, then from the nearest of all.
+    First down the slope, then from the best of the sites around, then from the nearest of all.
     """
     qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
     _, slab, row = wide[4]
     lane = np.empty(WORK)
     lane[QX], lane[QY], lane[QZ] = qx, qy, qz
     lane[MX], lane[MY], lane[MZ], lane[LEAST] = 0.0, 0.0, 0.0, np.inf
+    descend(p, o, grid, box, lane)
+    if lane[LEAST] < np.inf:
+        lane[AX], lane[AY], lane[AZ] = lane[MX], lane[MY], lane[MZ]
+        slide(p, o, grid, box, lane, 1, STEPS)
+        if lane[LEAST] < work[LEAST + i]:
+            work[MX + i], work[MY + i], work[MZ + i] = lane[MX], lane[MY], lane[MZ]
+            work[LEAST + i] = lane[LEAST]
+        if work[LEAST + i] <= work[ENOUGH + i]:
+            return
     for corner in range(8):
         at = cell + (corner >> 2) * slab + ((corner >> 1) & 1) * row + (corner & 1)
         site = np.int64(p[np.uint32(wide[5] + at)])
@@ -151,7 +160,6 @@ def search(p, o, grid, box, wide, work, i, cell):
         apart = x * x + y * y + z * z
         if apart < lane[LEAST]:
             lane[MX], lane[MY], lane[MZ], lane[LEAST] = qx + x, qy + y, qz + z, apart
-    descend(p, o, grid, box, lane)
     for everywhere in range(2):
         lane[AX], lane[AY], lane[AZ] = lane[MX], lane[MY], lane[MZ]
         slide(p, o, grid, box, lane, 1, 2 * STEPS)

@@ -16,7 +16,7 @@ HEADER = 34
 
 SLACK = 1e-10  # what Φ may exceed the threshold by, and a point its box, for rounding
 PARTS = 4  # that cells are parted in for the sites
-SIDE = 8  # sites are kept in blocks of so many along each axis
+SIDE = 16  # sites are kept in blocks of so many along each axis
 SHIFT, LOW_BITS = 10, 1023  # a site's three numbers in one
 STEPS = 3  # to the boundary
 DOWN = 0.02  # share of a step that it goes farther down than it seems to need

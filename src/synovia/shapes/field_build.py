@@ -35,6 +35,12 @@ def grid_around(
     )
     low, high = least - cells * cell, most + cells * cell
     if wraps.any():
+        angles = points[:, ~wraps]
+        if angles.min(initial=0.0) < 0.0 or angles.max(initial=0.0) > np.pi:
+            raise ValueError(
+                f"beside axes that wrap, points must be from 0 to π, got {angles.min():.6g} to "
+                f"{angles.max():.6g}"
+            )
         low, high = np.maximum(low, 0.0), np.minimum(high, np.pi)
     count = np.where(wraps, np.ceil(period / cell - 1e-9), np.ceil((high - low) / cell - 1e-9) + 1)
     count = np.maximum(count, 2).astype(int)
