@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fields import EULER
-from synovia import DistanceField, EulerZYZ, Limit, RotationVector, field_from_paths, field_of, quat
+from synovia import DistanceField, EulerZYZ, Limit, RotationVector, field_from_paths, quat
 from synovia.field_paths import subdivided
 from synovia.shapes import field_build
 from synovia.shapes.field_build import filled, node_points, sample_distance
@@ -127,14 +127,15 @@ def test_clips_stay_apart_unless_bridged():
 def test_fields_of_other_limits_tell_their_error(shape):
     rng = np.random.default_rng(5)
     limit = Limit.fit(quat.exp(rng.normal(size=(200, 3)) * [0.5, 0.3, 0.2]), shape)
-    field, error = field_of(limit, resolution=40)
-    assert 0.0 < error < field.shape.spacing[0]
+    coarse, fine = limit.to("distance-field"), limit.to("distance-field", resolution=64)
+    assert 0.0 < fine.error < coarse.error < 2.0 * coarse.limit.shape.spacing[0]
+    assert fine.gained + fine.lost < coarse.gained + coarse.lost < 0.2 * limit.volume()
     rotations = quat.exp(rng.normal(size=(4000, 3)) * 0.6)
-    apart = np.abs(limit.distance(rotations)) > error + 1e-9
-    agreed = limit.contains(rotations) == field.contains(rotations)
+    apart = np.abs(limit.distance(rotations)) > 1.5 * fine.error
+    agreed = limit.contains(rotations) == fine.limit.contains(rotations)
     assert agreed[apart].all()
     with pytest.raises(ValueError, match="resolution must be"):
-        field_of(limit, 3)
+        limit.to("distance-field", resolution=3)
 
 
 @pytest.mark.parametrize("chart", DistanceField.charts)

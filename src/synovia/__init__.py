@@ -7,7 +7,7 @@
 from .charts import CHARTS, DirectionTwist, EulerZYZ, RotationVector, SwingTwist
 from .clip import Clip
 from .density import Density, density, level_for
-from .field_paths import field_from_paths, field_of
+from .field_paths import field_from_paths
 from .io import load_clip, load_limits, save_clip, save_limits
 from .joint_kind import JointKind, joint_kind
 from .limit import Limit
@@ -47,7 +47,6 @@ __all__ = [
     "Union",
     "density",
     "field_from_paths",
-    "field_of",
     "first_exit",
     "forward",
     "joint_kind",

@@ -1,4 +1,4 @@
-"""Distance fields from paths in time, and of limits of other kinds."""
+"""Distance fields from paths in time, without gaps between their frames."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .arrays import Points, Quats, Vectors, unit_quats
 from .charts import AnyChart, Chart
 from .limit import Limit, chart_named, unrolled
 from .shapes import DistanceField
-from .shapes.field_build import grid_around, node_points
+from .shapes.field_build import grid_around
 
 MOST_HALVINGS = 12  # of a step in time; then it is a jump, and stays one
 
@@ -71,34 +71,3 @@ def subdivided(path: Quats, chart: AnyChart, gap: float) -> Quats:
 
 def _steps(chart: AnyChart, path: Quats) -> Points:
     return np.asarray(np.linalg.norm(np.diff(chart.unroll(path), axis=0), axis=-1))
-
-
-def field_of(limit: Limit, resolution: int = 32) -> tuple[Limit, float]:
-    """Return a field of any limit, in the same chart, and its largest error in radians.
-
-    The nodes hold `limit.shape.distance`; the error is the largest difference of the two
-    distances on points between the nodes near the boundary, where it matters.
-    """
-    if limit.chart.name not in DistanceField.charts:
-        raise ValueError(
-            f"a field works in {' or '.join(DistanceField.charts)}, got a limit in the chart "
-            f"{limit.chart.name}"
-        )
-    if not 12 <= resolution <= 256:
-        raise ValueError(f"resolution must be from 12 to 256 nodes, got {resolution}")
-    shape = limit.shape
-    low, spacing, count = grid_around(shape.bounds, 0.0, 2.0, resolution, limit.chart.periods)
-    nodes = node_points(low, spacing, count)
-    values = shape.distance(nodes)
-    wraps = np.asarray(limit.chart.periods) > 0.0
-    # A region thinner than a cell may miss every node: the nearest counts.
-    field = DistanceField(low, spacing, values, max(0.0, float(values.min())), wraps.astype(float))
-    rng = np.random.default_rng(0)
-    surface = field.surface().vertices
-    around = surface if len(surface) else nodes.reshape(-1, 3)
-    near = around[rng.integers(len(around), size=20_000)]
-    near = near + spacing * rng.uniform(-1.0, 1.0, size=near.shape)
-    high = low + spacing * (np.array(count) - 1)
-    near = np.where(wraps, near, np.clip(near, low, high))
-    error = float(np.abs(field.value(near) - shape.distance(near)).max())
-    return Limit(limit.chart, field), error

@@ -9,13 +9,18 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Points, Vectors
-from ..shapes import Shape
+from ..charts import AnyChart
+from ..shapes import DistanceField, Shape
+from ..shapes.distance_field import LARGEST
+from ..shapes.field_build import grid_around, node_points
+from ..shapes.field_distance import redistanced
 from .limit import Limit
 from .names import chart_for, chart_named, check_chart, has_axis, shape_named
 
 MEMBERS = 20_000  # to fit to, beside those on the boundary
 ASKED = 100_000  # rotations, uniform over all, of which the losses are shares
 DETAIL = 3  # of the boundary
+LEAST_NODES = 12  # of a field, along its longest side
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +51,11 @@ def convert(
         axis = getattr(limit.chart, "axis", None)
     framed = chart_named(name, limit.chart.reference, axis if has_axis(name) else None)
     check_chart(kind, framed)
-    members = _members(limit)
-    points = members if name == limit.chart.name else framed.points(limit.chart.rotations(members))
+    points = _members(limit)
+    if name != limit.chart.name:
+        points = framed.points(limit.chart.rotations(points))
+    if issubclass(kind, DistanceField):
+        return _compared(limit, Limit(framed, _field(limit, framed, points, **options)))
     return _compared(limit, Limit(framed, kind.fit(points, **options)))
 
 
@@ -58,15 +66,39 @@ def _members(limit: Limit) -> Points:
     return np.concatenate([scattered, limit.shape.surface(DETAIL).vertices])
 
 
+def _field(
+    limit: Limit, chart: AnyChart, members: Points, *, resolution: int = 32
+) -> DistanceField:
+    """Return the field of the limit's distances in `chart`, at the nodes around its members."""
+    if not LEAST_NODES <= resolution <= LARGEST:
+        raise ValueError(
+            f"resolution must be from {LEAST_NODES} to {LARGEST} nodes, got {resolution}"
+        )
+    low, spacing, count = grid_around(members, 0.0, 2.0, resolution, chart.periods)
+    nodes = node_points(low, spacing, count)
+    wraps = np.asarray(chart.periods) > 0.0
+    if chart.name == limit.chart.name:
+        values = limit.shape.distance(nodes)
+    else:
+        values = limit.distance(chart.rotations(nodes))
+        if (values <= 0.0).any() and (values > 0.0).any():
+            values = redistanced(values, 0.0, low, spacing, wraps)  # in the new chart's metric
+    # A region thinner than a cell may miss every node: the nearest counts.
+    level = max(0.0, float(values.min()))
+    return DistanceField(low, spacing, values, level, wraps.astype(float))
+
+
 def _compared(old: Limit, new: Limit) -> Conversion:
     rng = np.random.default_rng(1)
     rotations = quat.normalize(rng.normal(size=(ASKED, 4)))
     was, now = old.contains(rotations), new.contains(rotations)
-    gained, lost = rotations[now & ~was], rotations[was & ~now]
-    violations = [old.violation(gained), new.violation(lost)]
+    # What is accepted and farthest from being so by the other lies on a boundary.
+    violations = [
+        one.violation(other.project(rotations)).max() for one, other in ((old, new), (new, old))
+    ]
     return Conversion(
         new,
-        gained=len(gained) / ASKED,
-        lost=len(lost) / ASKED,
-        error=float(np.concatenate(violations).max(initial=0.0)),
+        gained=float((now & ~was).mean()),
+        lost=float((was & ~now).mean()),
+        error=float(max(violations)),
     )

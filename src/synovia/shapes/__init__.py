@@ -5,6 +5,7 @@ from .convex import Convex
 from .directional import Directional
 from .distance_field import DistanceField
 from .ellipsoid import Ellipsoid
+from .field_sculpt import add_sample, move_sample, pull, push
 from .kdop import KDop
 from .product import Product
 from .reach_cone import ReachCone
@@ -35,4 +36,8 @@ __all__ = [
     "Surface",
     "ThetaPhi",
     "Union",
+    "add_sample",
+    "move_sample",
+    "pull",
+    "push",
 ]
