@@ -7,7 +7,7 @@ import pytest
 
 from synovia import density, level_for, quat
 from synovia.density import CUT, SATURATED, WIDTH
-from synovia.sampling import Take
+from synovia.takes import Take
 
 
 def takes(people=4, frames=400, seed=0, frame_time=0.05):

@@ -3,6 +3,7 @@
 For each performer the time spent near a rotation is counted, weighted by a Gaussian of the angle
 between the two, and capped at a second, so that nobody counts twice. The score is the mean over
 performers: 1 where everybody spends a second or more. Accepted is what scores above a level.
+A performer who counts for many people weighs as much as they would.
 """
 
 from __future__ import annotations
@@ -49,11 +50,17 @@ class Density:
     times: Floats
     frames: tuple[Quats, ...]
     """The frames of each performer, flips aside."""
+    people: Floats
+    """How many people each performer counts for."""
 
     @cached_property
     def score(self) -> Scalars:
         """The mean over performers at each node, from 0 to 1: (I, J, K)."""
-        return np.asarray(self.times.mean(axis=0))
+        return np.asarray(np.average(self.times, axis=0, weights=self.people))
+
+    def of(self, rotations: Quats) -> Scalars:
+        """Return the score of each rotation (n, 4); 0 beyond the grid."""
+        return self._looked_up(self.score, rotations)
 
     def field(self, level: float) -> Limit:
         """Return what scores at least `level`, as a field of true distances, in radians."""
@@ -75,18 +82,21 @@ class Density:
         """Return, for each performer, what their frames score by all others."""
         if len(self.performers) < 2:
             raise ValueError(f"leaving one out needs two performers, got {self.performers}")
+        total, everybody = np.tensordot(self.people, self.times, 1), self.people.sum()
+        return [
+            self._looked_up((total - weight * own) / (everybody - weight), frames)
+            for frames, own, weight in zip(self.frames, self.times, self.people, strict=True)
+        ]
+
+    def _looked_up(self, scores: Scalars, rotations: Quats) -> Scalars:
+        """Return what stands on the nodes in `scores` at each rotation, 0 beyond the grid."""
         wraps = (np.asarray(self.chart.periods) > 0.0).astype(float)
-        grid = DistanceField(self.low, self.spacing, np.zeros(self.score.shape), 0.0, wraps)
-        total = self.times.sum(axis=0)
-        high = self.low + self.spacing * (np.array(total.shape) - 1)
-        scores = []
-        for frames, own in zip(self.frames, self.times, strict=True):
-            points = self.chart.points(frames)
-            others = (total - own) / (len(self.performers) - 1)
-            score = interpolated(points, grid, others[..., None])[..., 0]
-            inside = ((points >= self.low) & (points <= high)) | (wraps == 1.0)
-            scores.append(np.where(inside.all(axis=-1), score, 0.0))
-        return scores
+        grid = DistanceField(self.low, self.spacing, np.zeros(scores.shape), 0.0, wraps)
+        high = self.low + self.spacing * (np.array(scores.shape) - 1)
+        points = self.chart.points(rotations)
+        found = interpolated(points, grid, scores[..., None])[..., 0]
+        inside = ((points >= self.low) & (points <= high)) | (wraps == 1.0)
+        return np.where(inside.all(axis=-1), found, 0.0)
 
 
 def density(
@@ -103,11 +113,7 @@ def density(
     names = tuple(dict.fromkeys(take.performer for take in takes))
     frames, weights = [], []
     for name in names:
-        kept = [
-            (take.rotations[~flips(take.rotations, take.frame_time)], take.frame_time)
-            for take in takes
-            if take.performer == name
-        ]
+        kept = [(_steady(take), take.frame_time) for take in takes if take.performer == name]
         frames.append(np.concatenate([rotations for rotations, _ in kept]))
         weights.append(np.concatenate([np.full(len(r), seconds) for r, seconds in kept]))
     if reference is None:
@@ -121,7 +127,16 @@ def density(
         centers, spent = thinned(rotations, seconds)
         kernels.density.time_nearby(nodes, centers, spent, WIDTH, np.cos(0.5 * CUT), row)
     np.minimum(times / SATURATED, 1.0, out=times)
-    return Density(framed, low, spacing, names, times.reshape(-1, *count), tuple(frames))
+    people = {take.performer: float(take.people) for take in takes}
+    counted = np.array([people[name] for name in names])
+    return Density(framed, low, spacing, names, times.reshape(-1, *count), tuple(frames), counted)
+
+
+def _steady(take: Take) -> Quats:
+    """Return the rotations of a take without capture flips; of thinned ones nobody can tell."""
+    if take.thinned:
+        return take.rotations
+    return take.rotations[~flips(take.rotations, take.frame_time)]
 
 
 def thinned(rotations: Quats, seconds: Scalars) -> tuple[Quats, Scalars]:

@@ -13,10 +13,14 @@ from . import quat
 from .arrays import Ints, Points, Quats, Vectors
 from .charts import AnyChart, RotationVector
 from .clip import Clip
+from .density import density, level_for
 from .limit import Limit, has_axis
 from .sampling import SHARE, Trimmed, flips, thin, trim
+from .shapes import DistanceField
 from .takes import Take
 
+LEVEL = 0.01
+"""The score from which a density's region accepts, where no rejection is asked for."""
 WIDEST = np.radians(90.0)
 """The largest margin, in radians, that is tried for the rejection asked for."""
 GAP = np.radians(60.0)
@@ -33,6 +37,17 @@ class Recipe:
     reject: float | None = None
     trim: float = SHARE
     options: dict[str, Any] = field(default_factory=dict)
+    """Of the shape's fit; of a distance field also `by`, "samples" or "density", and `level`."""
+
+    @property
+    def by_density(self) -> bool:
+        """Whether a distance field is to hold what many people do, not all that was seen."""
+        if self.shape != DistanceField.name:
+            return False
+        by = self.options.get("by", "samples")
+        if by not in ("samples", "density"):
+            raise ValueError(f"by must be 'samples' or 'density', got {by!r}")
+        return bool(by == "density")
 
     def __post_init__(self) -> None:
         if self.reject is not None and not 0.0 < self.reject < 1.0:
@@ -73,6 +88,8 @@ def fit_joint(
     That is `trimmed`, where it is known already.
     """
     trimmed = trim(takes, recipe.trim) if trimmed is None else trimmed
+    if recipe.by_density:
+        return _fit_density(takes, recipe, reference, axis, trimmed)
     margin, rejected = recipe.margin, None
     if recipe.reject is not None:
         margin, rejected = margin_for(recipe.reject, takes, recipe, reference, axis)
@@ -85,6 +102,32 @@ def fit_joint(
     paths = _kept_paths(takes, trimmed)
     limit = _limit_of(paths, recipe, margin, reference, axis)
     return Fitted(limit, trimmed, margin, rejected)
+
+
+def _fit_density(
+    takes: Sequence[Take], recipe: Recipe, reference: Quats | None, axis: Vectors, trimmed: Trimmed
+) -> Fitted:
+    """Return the region that scores high with many people, at the level for what is rejected."""
+    scores = density(
+        takes,
+        recipe.chart,
+        resolution=recipe.options.get("resolution", 32),
+        reference=reference,
+        axis=axis if has_axis(recipe.chart) else None,
+    )
+    if recipe.reject is None:
+        level = min(recipe.options.get("level", LEVEL), float(scores.score.max()))
+        limit = scores.field(level)
+        wider = replace(limit, shape=limit.shape.grow(recipe.margin))
+        return Fitted(wider, trimmed, recipe.margin, None)
+    level, rejected, _ = level_for(recipe.reject, scores)
+    if rejected > recipe.reject:
+        warnings.warn(
+            f"even the lowest level leaves {rejected:.1%} of held-out frames outside, more than "
+            f"the {recipe.reject:.1%} asked for",
+            stacklevel=3,
+        )
+    return Fitted(scores.field(level), trimmed, 0.0, rejected)
 
 
 def margin_for(
@@ -173,7 +216,7 @@ def _limit_of(
         margin=margin,
         reference=reference,
         axis=axis if has_axis(recipe.chart) else None,
-        **recipe.options,
+        **{key: value for key, value in recipe.options.items() if not _of_field(recipe, key)},
     )
 
 
@@ -196,3 +239,8 @@ def _rejection(held_out: Sequence[tuple[Limit, Quats]], margin: float) -> float:
         (replace(limit, shape=limit.shape.grow(margin)), rotations) for limit, rotations in held_out
     ]
     return float(np.mean([1.0 - limit.contains(rotations).mean() for limit, rotations in wider]))
+
+
+def _of_field(recipe: Recipe, option: str) -> bool:
+    """Tell whether an option is about how a distance field comes about, not about its shape."""
+    return recipe.shape == DistanceField.name and option in ("by", "level")

@@ -18,7 +18,7 @@ from ..sampling import SHARE
 from .curve import Curve, uniform_rotations
 from .folds import By, Fold, Joint, Study, widened
 from .results import Comparison, Outcome, Trial
-from .tradeoff import families
+from .tradeoff import families, recipe_of
 
 VOLUME_SAMPLES = 4000
 """Members that the volume of one limit is measured by; the mean over those held out is finer."""
@@ -62,8 +62,8 @@ def compare(
         if not joint.folds:
             continue
         for shape, chart in chosen:
-            recipe = Recipe(shape, chart, margin=0.0, trim=trim)
-            trials.append(_trial(joint, recipe, margin, reject, margins, seed))
+            recipe = recipe_of(shape, chart, trim)
+            trials.append(_trial(joint, shape, recipe, margin, reject, margins, seed))
     if not trials:
         raise ValueError(f"no joint is in two of the {by}s: {', '.join(study.names)}")
     return Comparison(by, study.groups, study.leaks, tuple(trials))
@@ -91,6 +91,7 @@ def nanoseconds(limit: Limit, observed: Quats, seed: int = 0) -> float:
 
 def _trial(
     joint: Joint,
+    family: str,
     recipe: Recipe,
     margin: float | None,
     reject: float,
@@ -105,13 +106,13 @@ def _trial(
     everybody = widened(joint.limit(recipe), margin)
     return Trial(
         joint=joint.name,
-        shape=recipe.shape,
+        shape=family,
         chart=recipe.chart,
         outcome=outcome,
         reached=not asked or outcome.mean <= reject,
         bytes=size_in_file(everybody),
         ns=nanoseconds(everybody, joint.folds[0].held_out, seed),
-        curve=_curve(held, recipe, margins, seed) if len(margins) else None,
+        curve=_curve(held, f"{family} in {recipe.chart}", margins, seed) if len(margins) else None,
     )
 
 
@@ -148,14 +149,14 @@ def _outcome(held: Sequence[tuple[Fold, Limit]], margin: float, seed: int) -> Ou
 
 
 def _curve(
-    held: Sequence[tuple[Fold, Limit]], recipe: Recipe, margins: Sequence[float], seed: int
+    held: Sequence[tuple[Fold, Limit]], name: str, margins: Sequence[float], seed: int
 ) -> Curve:
     rows = [
         [(_rejected(wide, fold.held_out), wide.volume(VOLUME_SAMPLES, seed)) for wide in row]
         for fold, row in _swept(held, margins)
     ]
     rejected, volume = np.mean(rows, axis=0).T
-    return Curve(f"{recipe.shape} in {recipe.chart}", np.array(margins), rejected, volume)
+    return Curve(name, np.array(margins), rejected, volume)
 
 
 def _swept(

@@ -12,13 +12,15 @@ from ..clip import Clip
 from ..fitting import Recipe
 from ..limit import shape_named
 from ..sampling import SHARE
-from ..shapes import SHAPES
+from ..shapes import SHAPES, DistanceField
 from .baselines import BASELINES, Baseline
 from .curve import Curve, uniform_rotations
 from .folds import By, Joint, Study, widened
 
 MARGINS = np.radians([*range(-40, -10, 3), *range(-10, 20), *range(20, 50, 2), 55.0, 65.0, 80.0])
 """Margins, in radians, that a family's curve is drawn through."""
+DENSITY, DENSE_CHARTS = "density", ("rotation-vector",)
+"""A family beside the shapes: a distance field of what many people do, in the chart it suits."""
 POINTS = 120
 """Knobs that a baseline's curve is drawn through."""
 
@@ -26,13 +28,21 @@ POINTS = 120
 def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
     """Return each shape, all unless `shapes` names some, with each chart that it works in."""
     for name in shapes or ():
-        shape_named(name)
+        if name != DENSITY:
+            shape_named(name)
     return [
         (shape, chart)
-        for shape in shapes or SHAPES
+        for shape in shapes or (*SHAPES, DENSITY)
         for chart in CHARTS
-        if chart in SHAPES[shape].charts
+        if chart in (DENSE_CHARTS if shape == DENSITY else SHAPES[shape].charts)
     ]
+
+
+def recipe_of(shape: str, chart: str, trim: float = SHARE) -> Recipe:
+    """Return how to fit a family: a shape, or the density of what many people do, as a field."""
+    if shape == DENSITY:
+        return Recipe(DistanceField.name, chart, 0.0, None, trim, {"by": DENSITY})
+    return Recipe(shape, chart, margin=0.0, trim=trim)
 
 
 def curves(
@@ -64,7 +74,7 @@ def family_curve(joint: Joint, shape: str, chart: str, margins: Floats, everywhe
     """Return the curve of one family: fitted once for each who is held out, then widened."""
     rows = []
     for fold in joint.folds:
-        limit = joint.limit(Recipe(shape, chart, margin=0.0), fold)
+        limit = joint.limit(recipe_of(shape, chart), fold)
         wider = [widened(limit, margin) for margin in margins.tolist()]
         rejected = [1.0 - wide.contains(fold.held_out).mean() for wide in wider]
         rows.append((rejected, [wide.contains(everywhere).mean() for wide in wider]))
