@@ -43,12 +43,15 @@ from synovia.kernels.rotation import (
     turn_in_and_log,
     turn_out,
 )
+from synovia.shapes import Convex
 
 COUNT = 1_000_000
 POOL = ThreadPoolExecutor(2)
 CONVERSION = "conversion only"
 BARS = {CONVERSION: 5, "oriented box": 6, "ellipsoid": 15, "k-DOP, 13 axes": 35}
 BARS |= {"swing–twist box": 15, "oriented box, float32": 7}
+BARS |= {"reach cone, 25 points": 25, "reach cone, 200 points": 50, "theta-phi table, 5°": 15}
+BARS |= {"distance field, 32³": 25, "distance field, 64³": 50}
 
 
 def best(run: Callable[[], object], repeats: int = 15) -> float:
@@ -93,6 +96,22 @@ def limits(cloud: np.ndarray) -> dict[str, Limit]:
         "k-DOP, 13 axes": Limit(plain, KDop.fit(0.38 * points)),
         "swing–twist box": Limit(split, Box.fit(0.34 * points)),
         "product": Limit(split, Product.fit(0.34 * points)),
+    }
+
+
+def families(cloud: np.ndarray) -> dict[str, Limit]:
+    """Return a limit of each family that is not convex, so that half is outside."""
+    axis = np.array([1.0, 0.0, 0.0])
+
+    def fitted(scale: float, shape: str, **options: object) -> Limit:
+        return Limit.fit(quat.exp(scale * cloud[:20_000]), shape, margin=0.0, **options)
+
+    return {
+        "reach cone, 25 points": fitted(0.35, "reach-cone", axis=axis),
+        "reach cone, 200 points": fitted(0.35, "reach-cone", axis=axis, vertices=200),
+        "theta-phi table, 5°": fitted(0.42, "theta-phi", axis=axis),
+        "distance field, 32³": fitted(0.38, "distance-field"),
+        "distance field, 64³": fitted(0.42, "distance-field", resolution=64),
     }
 
 
@@ -166,8 +185,9 @@ def table(rotations: np.ndarray, regions: dict[str, Limit], suffix: str) -> floa
         outside = 1.0 - limit.contains(rotations).mean()
         seconds = best(compiled(limit, rotations))
         double = best(in_two_threads(limit, rotations))
-        numpy = best(lambda limit=limit: numpy_projection(limit, rotations), 1)
-        bar = BARS.get(name + suffix, "")
+        bar, numpy = BARS.get(name + suffix, ""), float("nan")
+        if isinstance(limit.shape, Convex):
+            numpy = best(lambda limit=limit: numpy_projection(limit, rotations), 1)
         print(
             f"{name:<24}{outside:>8.0%}{nanoseconds(seconds):>8.1f}{seconds / copy:>8.1f}{bar:>6}"
             f"{seconds / double:>10.2f}x{nanoseconds(numpy):>8.0f}"
@@ -193,7 +213,7 @@ def main() -> None:
     cloud = rng.normal(size=(COUNT, 3)) * (0.9, 0.7, 0.5)
     rotations = quat.exp(cloud)
     regions = limits(cloud)
-    table(rotations, regions, "")
+    table(rotations, regions | families(cloud), "")
     scipy = best(lambda: scipy_box(regions["oriented box"], rotations), 2)
     print(f"SciPy doing the oriented box: {nanoseconds(scipy):.0f} ns")
     single = rotations.astype(np.float32)
