@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Mask, Points, Quats
+from ..arrays import Floats, Mask, Points, Quats, Scalars
 from ..charts import RotationVector, SwingTwist
 from ..limit import Limit
-from ..shapes import Surface
+from ..shapes import Convex, Surface
 from .style import INK, LINE, MUTED, REGION, new_figure
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ ELEVATION_DEG, AZIMUTH_DEG = 17.0, -52.0
 JUMP_DEG = 60.0
 CREASE = np.radians(2.0)
 """Neighbouring triangles that differ by less than this, in radians, are one face."""
+SHARP = np.radians(50.0)
+"""The same, for surfaces of many small faces."""
 
 
 def draw_limit(limit: Limit, samples: Quats | None = None, *, title: str = "") -> Figure:
@@ -56,15 +58,18 @@ def draw_region(
     surface = _in_space(limit, limit.shape.surface(3))
     degrees = np.degrees(surface.vertices)
     triangles = surface.triangles.astype(int)
-    near = _normals(surface) @ _toward_watcher() > 0.0
-    for side, alpha, zorder in ((~near, 0.16, 1), (near, 0.13, 3)):
+    facing = _normals(surface) @ _toward_watcher()
+    near = facing > 0.0
+    rounded = not isinstance(limit.shape, Convex)  # many small faces: shade, not edges, shows them
+    for side, alpha, zorder in ((~near, 0.16, 1), (near, 0.3 if rounded else 0.13, 3)):
         if side.any():
+            colours = _shaded(facing[side]) if rounded else REGION
             faces = Poly3DCollection(
-                degrees[triangles[side]], facecolor=REGION, edgecolor="none", alpha=alpha
+                degrees[triangles[side]], facecolors=colours, edgecolor="none", alpha=alpha
             )
             faces.set_zorder(zorder)
             axes.add_collection3d(faces)
-    creases, in_front = _creases(surface, near)
+    creases, in_front = _creases(surface, near, SHARP if rounded else CREASE)
     for side, alpha, zorder in ((~in_front, 0.25, 1), (in_front, 0.85, 4)):
         if side.any():
             lines = Line3DCollection(
@@ -142,7 +147,15 @@ def _normals(surface: Surface) -> Points:
     return normals / np.where(length > 0.0, length, 1.0)
 
 
-def _creases(surface: Surface, near: Mask) -> tuple[np.ndarray, Mask]:
+def _shaded(facing: Scalars) -> Floats:
+    """Return the region's colour, darker where a face turns away from the watcher: (t, 3)."""
+    from matplotlib.colors import to_rgb
+
+    light = 0.35 + 0.65 * np.abs(facing)[:, None]
+    return np.asarray(light * np.array(to_rgb(REGION)) + (1.0 - light) * np.array(to_rgb(INK)))
+
+
+def _creases(surface: Surface, near: Mask, bend: float) -> tuple[np.ndarray, Mask]:
     """Return the edges (e, 2) at which faces meet at an angle, and which the watcher sees."""
     normals = _normals(surface)
     beside: dict[tuple[int, int], list[int]] = {}
@@ -153,7 +166,7 @@ def _creases(surface: Surface, near: Mask) -> tuple[np.ndarray, Mask]:
     bent = {
         edge: owners
         for edge, owners in beside.items()
-        if len(owners) != 2 or normals[owners[0]] @ normals[owners[1]] < np.cos(CREASE)
+        if len(owners) != 2 or normals[owners[0]] @ normals[owners[1]] < np.cos(bend)
     }
     edges = np.array(list(bent), dtype=int).reshape(-1, 2)
     return edges, np.array([bool(near[owners].any()) for owners in bent.values()], dtype=bool)
