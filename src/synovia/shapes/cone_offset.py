@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 TURN = 2.0 * np.pi
 NEAREST = 1e-6  # radians from the visible point to a vertex
 FARTHEST = np.pi - 1e-3
+LEVEL = 1e-12  # radians by which limits may differ and count as the same
 PARTS = 5  # of a slice's sides, for directions all over it
 RINGS, SPOKES = (0.4, 0.75, 0.95, 1.0), 12  # of directions within reach
 SHARES = np.array([1.0, 1.0, 0.2])  # of what a slice's corners give, the visible point last
@@ -39,8 +40,9 @@ def grown(cone: ReachCone, r: float) -> dict[str, Any]:
 
 
 def _level(cone: ReachCone) -> bool:
-    """Return whether the limits of the twist are the same in all directions."""
-    return bool((cone.low == cone.visible_low).all() and (cone.high == cone.visible_high).all())
+    """Return whether the limits of the twist are the same in all directions, but for rounding."""
+    low, high = cone.low - cone.visible_low, cone.high - cone.visible_high
+    return bool(max(np.abs(low).max(), np.abs(high).max()) <= LEVEL)
 
 
 def _sloped(cone: ReachCone, fields: dict[str, Any], r: float) -> dict[str, Any]:
