@@ -154,29 +154,27 @@ def shrunk(cone: ReachCone, r: float) -> dict[str, Any]:
         step[name] = r + _slack(ratio) * spread
     if cone.is_free:
         return fields
-    narrowed = _narrowed(fields, step)
-    if narrowed is None:
+    narrowed, ended = _narrowed(fields, step)
+    if ended:
         # Where a range ends in its middle, only the same interpolation is sure to stay within.
         here = {name: getattr(cone, name) for name in fields}
         fields = fields if _level(cone) else here
-        narrowed = _narrowed(fields, {"low": r, "high": r}, to_middle=True)
+        narrowed, _ = _narrowed(fields, {"low": r, "high": r})
     return {**fields, **narrowed}
 
 
-def _narrowed(
-    fields: dict[str, Any], step: dict[str, float], *, to_middle: bool = False
-) -> dict[str, Any] | None:
-    """Return twist limits narrower by these steps; None if one would end, unless `to_middle`."""
+def _narrowed(fields: dict[str, Any], step: dict[str, float]) -> tuple[dict[str, Any], bool]:
+    """Return twist limits narrower by these steps, or the middle; and whether one ended there."""
     found: dict[str, Any] = {}
+    any_ended = False
     for prefix in ("", "visible_"):
         low, high = fields[f"{prefix}low"], fields[f"{prefix}high"]
         below, above = low + step["low"], high - step["high"]
         ended = below > above
-        if np.any(ended) and not to_middle:
-            return None
+        any_ended = any_ended or bool(np.any(ended))
         found[f"{prefix}low"] = np.where(ended, 0.5 * (low + high), below)
         found[f"{prefix}high"] = np.where(ended, 0.5 * (low + high), above)
-    return found
+    return found, any_ended
 
 
 def _slack(ratio: Scalars) -> float:
