@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import jsonschema
 import numpy as np
@@ -217,3 +218,23 @@ def test_cones_and_unions_are_saved_and_loaded_bit_for_bit(tmp_path, union):
 def test_a_shrunk_cone_of_many_points_is_still_one():
     cone = star(400, 0.2, 0.3, 50)
     assert cone.shrink(1.0).measure >= 0.0
+
+
+@pytest.mark.parametrize("kind", ["one", "two", "line", "a dot that twists", "wide"])
+def test_projections_in_float32_are_members_also_of_thin_fits(kind, rng):
+    normal = rng.normal(size=(200, 3))
+    vectors = {
+        "one": normal[:1],
+        "two": 0.4 * normal[:2],
+        "line": normal[:, :1] * [0.5, 0.1, 0.2],
+        "a dot that twists": normal[:, :1] * NORTH + 1e-6 * normal,
+        "wide": normal * [0.9, 0.8, 0.6],
+    }[kind]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # wide ones contain the opposite of the axis
+        limit = Limit.fit(quat.exp(vectors), "reach-cone", axis=NORTH, margin=0.0)
+    near = quat.mul(limit.sample(3000, rng), quat.exp(0.05 * rng.normal(size=(3000, 3))))
+    given = np.concatenate([near, quat.exp(2.0 * rng.normal(size=(3000, 3)))]).astype(np.float32)
+    projected = limit.project(given)
+    assert limit.contains(projected).all()
+    assert np.array_equal(limit.project(projected), projected)

@@ -132,8 +132,7 @@ def test_grown_contains_and_shrunk_is_contained(cone, rng):
     members = cone.scatter(1000, rng)
     for r in (1e-3, 0.05, 0.3):
         assert cone.grow(r).contains(members).all()
-        if cone.low.max() != cone.high.min() and not np.array_equal(cone.low, cone.high):
-            assert cone.contains(cone.shrink(r).scatter(500, rng)).all()
+        assert cone.contains(cone.shrink(r).scatter(500, rng)).all()
     assert np.array_equal(cone.grow(0.0).points, cone.points)
 
 
@@ -143,6 +142,27 @@ def test_a_grown_convex_cone_holds_all_within_r(rng):
     near = (cone.distance(points) > 0.0) & (cone.distance(points) < 0.999 * r)
     assert near.sum() > 20
     assert cone.grow(r).contains(points[near]).all()
+
+
+def test_growing_takes_in_what_is_beside_where_limits_slope(cone, rng):
+    members, r = cone.scatter(1000, rng), 0.1
+    move = rng.normal(size=members.shape)
+    move[:, :3] -= np.sum(move[:, :3] * members[:, :3], axis=1, keepdims=True) * members[:, :3]
+    move *= 0.9 * r / np.linalg.norm(move, axis=1, keepdims=True)
+    angle = np.linalg.norm(move[:, :3], axis=1, keepdims=True)
+    direction = np.cos(angle) * members[:, :3] + np.sinc(angle / np.pi) * move[:, :3]
+    beside = np.column_stack([normalized(direction), members[:, 3] + move[:, 3]])
+    assert cone.grow(r).distance(beside).max() < 0.3 * r
+
+
+def test_thin_twists_shrink_to_their_middle_and_hold_the_vertices():
+    cone = star(10, 0.5, 1.2, 8, twist="none")
+    assert np.array_equal(cone.shrink(0.1).points, cone.points)
+    assert np.array_equal(cone.shrink(0.1).low, cone.low)
+    level = ReachCone(cone.points, 0.2, 0.3, cone.visible)
+    assert level.shrink(0.1).measure == 0.0
+    assert level.shrink(0.1).low == pytest.approx(0.25)
+    assert (level.shrink(0.1).points @ level.visible > level.points @ level.visible).all()
 
 
 def test_the_surface_is_on_the_boundary(cone):

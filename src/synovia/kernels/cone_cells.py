@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from .cone_layout import EDGE
 from .jit import kernel
 
-EDGE = 16  # numbers an edge: start, tangent, normal, cosine and sine of its length, end
 TIE = 1e-12  # edges that are as near as this, in cosine, stay
+ROUNDING = 1e-7  # of an angle from its cosine, at worst
 
 
 @kernel
@@ -100,3 +101,25 @@ def refine(edges, side, starts, items, new_starts, new_items):
                 count += 1
     new_starts[6 * fine * fine] = count
     return count
+
+
+@kernel
+def clearances(edges, side, starts, items, out):
+    """Write for each cell of 6 · side² how far off the boundary is at least, in radians.
+
+    That is the distance from its middle, less that to its farthest corner.
+    """
+    for cell in range(6 * side * side):
+        face, row, column = cell // (side * side), cell // side % side, cell % side
+        u, v = -1.0 + (2.0 * row + 1.0) / side, -1.0 + (2.0 * column + 1.0) / side
+        x, y, z = on_face(face, u, v)
+        nearest = -1.0
+        for at in range(starts[cell], starts[cell + 1]):
+            nearest = max(nearest, closeness(edges, EDGE * items[at], x, y, z)[0])
+        corner = 1.0
+        for k in range(4):
+            a, b, c = on_face(
+                face, u + (2.0 * (k % 2) - 1.0) / side, v + (k // 2 * 2.0 - 1.0) / side
+            )
+            corner = min(corner, a * x + b * y + c * z)
+        out[cell] = np.arccos(min(nearest, 1.0)) - np.arccos(corner) - ROUNDING

@@ -98,16 +98,19 @@ def slice_areas(cone: ReachCone) -> Scalars:
 def cone_scatter(cone: ReachCone, n: int, rng: np.random.Generator) -> Points:
     """Return `n` members, uniform: directions in proportion to the width of the twist."""
     areas = slice_areas(cone)
-    widest = max(float((cone.high - cone.low).max()), cone.visible_high - cone.visible_low)
-    widest = min(widest, TURN)
+    wide = np.minimum(cone.high - cone.low, TURN)
+    widest = np.maximum(np.maximum(wide, np.roll(wide, -1)), cone.visible_high - cone.visible_low)
+    widest = np.minimum(widest, TURN)
+    # Slices by the most they can hold: in a third or so of that a member is found at once.
+    shares = areas * widest if widest.max() > 0.0 else areas
     chosen: list[Points] = [np.empty((0, 4))]
     count = 0
     while count < n:
-        number = rng.choice(len(areas), size=2 * (n - count) + 16, p=areas / areas.sum())
+        number = rng.choice(len(areas), size=2 * (n - count) + 16, p=shares / shares.sum())
         directions = _within_slices(cone, number, areas, rng)
         low, high = np.moveaxis(cone.twist_range(directions), -1, 0)
         width = np.minimum(high - low, TURN)
-        legal = rng.random(len(width)) * widest <= width
+        legal = rng.random(len(width)) * widest[number] <= width
         twist = low + rng.random(len(width)) * width
         chosen.append(np.concatenate([directions, twist[:, None]], axis=1)[legal])
         count += int(legal.sum())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Floats, Scalars
+from ..arrays import Floats, Scalars, Vectors
 from .cone_star import from_polar, normalized, polar
 
 if TYPE_CHECKING:
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 TURN = 2.0 * np.pi
 NEAREST = 1e-6  # radians from the visible point to a vertex
 FARTHEST = np.pi - 1e-3
+LEVEL = 1e-12  # radians by which limits may differ and count as the same
+PARTS = 5  # of a slice's sides, for directions all over it
+RINGS, SPOKES = (0.4, 0.75, 0.95, 1.0), 12  # of directions within reach
+SHARES = np.array([1.0, 1.0, 0.2])  # of what a slice's corners give, the visible point last
+ROUNDS = 3
 
 
 def grown(cone: ReachCone, r: float) -> dict[str, Any]:
@@ -31,7 +36,86 @@ def grown(cone: ReachCone, r: float) -> dict[str, Any]:
         limits, middle = sign * getattr(cone, name), sign * getattr(cone, f"visible_{name}")
         wider = _wider(limits, middle, r, angle, moved, _slack(ratio))
         fields[name], fields[f"visible_{name}"] = sign * wider[0], sign * wider[1]
+    return fields if _level(cone) else _sloped(cone, fields, r)
+
+
+def _level(cone: ReachCone) -> bool:
+    """Return whether the limits of the twist are the same in all directions, but for rounding."""
+    low, high = cone.low - cone.visible_low, cone.high - cone.visible_high
+    return bool(max(np.abs(low).max(), np.abs(high).max()) <= LEVEL)
+
+
+def _sloped(cone: ReachCone, fields: dict[str, Any], r: float) -> dict[str, Any]:
+    """Return grown fields with twists widened to what is within `r` beside, where limits slope.
+
+    Directions in every slice are asked what twist is legal around them. What is missing goes to
+    the three corners of the slice by their weights, the visible point's least: it is in all.
+    """
+    directions, weights = _spots(fields["points"], cone.visible)
+    asked = _around(cone, directions, r)
+    corners = np.arange(len(cone.points))[:, None]
+    corners = np.stack([corners, np.roll(corners, -1), np.full_like(corners, len(corners))], axis=2)
+    price = weights * SHARES
+    price /= np.sum(price * weights, axis=-1, keepdims=True)
+    for name, sign, wanted in (("low", 1.0, asked[0]), ("high", -1.0, -asked[1])):
+        limits = sign * np.append(fields[name], fields[f"visible_{name}"])
+        floor = np.min([limits.min(), wanted.min()])
+        for _ in range(ROUNDS):  # one will do, where the floor does not stop it
+            level = np.sum(limits[corners] * weights, axis=-1)
+            lack = np.maximum(level - wanted, 0.0)[..., None] * price
+            fall = np.zeros(len(limits))
+            np.maximum.at(fall, np.broadcast_to(corners, lack.shape), lack)
+            limits = np.maximum(limits - fall, floor)
+        fields[name], fields[f"visible_{name}"] = sign * limits[:-1], float(sign * limits[-1])
     return fields
+
+
+def _spots(points: Vectors, visible: Vectors) -> tuple[Vectors, Floats]:
+    """Return directions (n, m, 3) all over each slice, and their weights: start, end, visible."""
+    counted = [(i, j, PARTS - i - j) for i in range(PARTS + 1) for j in range(PARTS + 1 - i)]
+    weights = np.array(counted, dtype=np.float64) / PARTS
+    corners = np.stack(
+        [points, np.roll(points, -1, axis=0), np.broadcast_to(visible, points.shape)], axis=1
+    )
+    return normalized(weights @ corners), np.broadcast_to(weights, (len(points), *weights.shape))
+
+
+def _around(cone: ReachCone, directions: Vectors, r: float) -> Floats:
+    """Return the least and greatest twist (2, ...) that is within `r` of a member there.
+
+    At a way s off in direction, √(r² − s²) is left for the twist. ∞ and −∞ if there is no member.
+    """
+    reach = min(r, 0.5 * np.pi)
+    ways = np.concatenate([[0.0], np.repeat(RINGS, SPOKES)]) * reach
+    turns = np.concatenate([[0.0], np.tile(np.arange(SPOKES), len(RINGS))]) * (TURN / SPOKES)
+    offset = np.stack([np.cos(turns) * np.sin(ways), np.sin(turns) * np.sin(ways)], axis=1)
+    helper = np.eye(3)[np.abs(directions).argmin(axis=-1)]
+    first = normalized(np.cross(helper, directions))
+    frame = np.stack([first, np.cross(directions, first)], axis=-2)
+    beside = np.cos(ways)[:, None] * directions[..., None, :] + offset @ frame
+    limits = np.moveaxis(cone.twist_range(beside), -1, 0)
+    legal, left = cone.contains_direction(beside), _rest(r, ways)
+    # Of a cone smaller than `r`, the rings may meet nothing: its corners are asked for as well.
+    corners = np.concatenate([cone.points, cone.visible[None]])
+    away = 2.0 * np.arcsin(np.clip(_chords(directions, corners) / 2.0, 0.0, 1.0))
+    near, rest = away <= r, _rest(r, away)
+    found = []
+    for side, name, sign in ((0, "low", 1.0), (1, "high", -1.0)):
+        at_corners = np.append(getattr(cone, name), getattr(cone, f"visible_{name}"))
+        least = np.where(legal, sign * limits[side] - left, np.inf).min(axis=-1)
+        among = np.where(near, sign * at_corners - rest, np.inf).min(axis=-1)
+        found.append(sign * np.minimum(least, among))
+    return np.stack(found)
+
+
+def _rest(r: float, ways: Floats) -> Floats:
+    """Return what is left of `r` for the twist, when so much of it goes to the direction."""
+    return np.asarray(np.sqrt(np.maximum(r * r - ways * ways, 0.0)))
+
+
+def _chords(directions: Vectors, others: Vectors) -> Floats:
+    """Return the lengths (..., n) of the chords from directions (..., 3) to others (n, 3)."""
+    return np.asarray(np.linalg.norm(directions[..., None, :] - others, axis=-1))
 
 
 def _wider(
@@ -70,13 +154,27 @@ def shrunk(cone: ReachCone, r: float) -> dict[str, Any]:
         step[name] = r + _slack(ratio) * spread
     if cone.is_free:
         return fields
+    narrowed, ended = _narrowed(fields, step)
+    if ended:
+        # Where a range ends in its middle, only the same interpolation is sure to stay within.
+        here = {name: getattr(cone, name) for name in fields}
+        fields = fields if _level(cone) else here
+        narrowed, _ = _narrowed(fields, {"low": r, "high": r})
+    return {**fields, **narrowed}
+
+
+def _narrowed(fields: dict[str, Any], step: dict[str, float]) -> tuple[dict[str, Any], bool]:
+    """Return twist limits narrower by these steps, or the middle; and whether one ended there."""
+    found: dict[str, Any] = {}
+    any_ended = False
     for prefix in ("", "visible_"):
         low, high = fields[f"{prefix}low"], fields[f"{prefix}high"]
         below, above = low + step["low"], high - step["high"]
-        thin = below > above
-        fields[f"{prefix}low"] = np.where(thin, 0.5 * (low + high), below)
-        fields[f"{prefix}high"] = np.where(thin, 0.5 * (low + high), above)
-    return fields
+        ended = below > above
+        any_ended = any_ended or bool(np.any(ended))
+        found[f"{prefix}low"] = np.where(ended, 0.5 * (low + high), below)
+        found[f"{prefix}high"] = np.where(ended, 0.5 * (low + high), above)
+    return found, any_ended
 
 
 def _slack(ratio: Scalars) -> float:

@@ -24,10 +24,10 @@ def packed_cone(
     planes = planes[np.arange(len(points) + most) % len(points)]
     table = HEADER + planes.shape[1] * table
     side = min(max(4, 1 << int(np.ceil(np.log2(2.0 * np.sqrt(len(points)))))), FINEST)
-    starts, items = edge_cells(edges, side)
+    cells = cell_rows(edges, side)
     widths = np.append(high - low, at_visible[1] - at_visible[0])
     steep = steepest(points, visible, low, high, at_visible)
-    parts = [planes.ravel(), edges.ravel(), table, starts + len(starts), items]
+    parts = [planes.ravel(), edges.ravel(), table, cells]
     begins = HEADER + np.concatenate([[0], np.cumsum([len(part) for part in parts])])
     header = [
         *(4.0, begins[-1], len(table), most, side, 1.0 / np.hypot(1.0, steep)),
@@ -96,6 +96,15 @@ def edge_cells(edges: Floats, side: int) -> tuple[Ints, Ints]:
         starts, items, coarse = new_starts, new_items[:count], fine
         if coarse >= side:
             return starts, items
+
+
+def cell_rows(edges: Floats, side: int) -> Floats:
+    """Return, flat, where each cell's edges are listed and how far off they are; then the lists."""
+    starts, items = edge_cells(edges, side)
+    clear = np.zeros(len(starts))
+    kernels.cone_cells.clearances(np.ascontiguousarray(edges).ravel(), side, starts, items, clear)
+    rows = np.stack([starts + 2 * len(starts), clear], axis=1)
+    return np.concatenate([rows.ravel(), items])
 
 
 def steepest(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Floats, Ints, Scalars, Vectors
-from .cone_star import greatest, polar
+from .cone_star import across, greatest, polar
+from .cone_tables import slice_rows
 
 TURN = 2.0 * np.pi
 SMOOTH = 0.5  # the price of a bend, as a share of the price of width
@@ -13,6 +14,10 @@ ROUNDS = 6
 BINS = 720  # of the circle of twists, to find a gap
 RINGS, PIECES = 6, 3  # cells of a slice that give one sample each
 SPARE = 1e-12
+# The most that limits may change per radian of direction: in float32 directions are right to
+# some 3e-7, and what is projected must be a member to 1e-5.
+STEEPEST = 20.0
+OCTAGON = np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2.0)
 
 
 def fitted_twists(
@@ -32,8 +37,9 @@ def fitted_twists(
         return np.full(n, low), np.full(n, high), visible, float(low), float(high)
     cell = _cells(number, weights)
     kept = np.unique(np.concatenate([greatest(cell, -turned), greatest(cell, turned)]))
+    gradients = _gradients(corners, visible)
     for _ in range(ROUNDS):
-        limits = _program(corners, number[kept], weights[kept], turned[kept])
+        limits = _program(gradients, number[kept], weights[kept], turned[kept])
         missing = np.stack(
             [
                 _at(limits[0], number, weights) - turned,
@@ -99,7 +105,21 @@ def _cells(number: Ints, weights: Floats) -> Ints:
     return np.asarray((number * RINGS + out) * PIECES + piece)
 
 
-def _program(corners: Vectors, number: Ints, weights: Floats, twists: Scalars) -> Floats:
+def _gradients(corners: Vectors, visible: Vectors) -> Floats:
+    """Return the gradients (n, 2, 2) in each slice, of limits of 1 at its start and at its end.
+
+    First the vertex, then two coordinates across; the visible point's limit takes both, negative.
+    The slope is greatest where the slice's plane triangle is nearest to the centre: see `steepest`.
+    """
+    rows = slice_rows(corners, visible, np.zeros(len(corners)), np.zeros(len(corners)))
+    weights = rows[:, 0:3] - rows[:, 3:6] + rows[:, 6:9]
+    size, depth = np.linalg.norm(weights, axis=1), rows[:, 6:9] @ visible
+    frames = np.stack([across(unit) for unit in weights / size[:, None]])
+    both = np.stack([-rows[:, 3:6], rows[:, 0:3]], axis=1)
+    return np.asarray(both @ np.swapaxes(frames, 1, 2) * (size / depth**2)[:, None, None])
+
+
+def _program(gradients: Floats, number: Ints, weights: Floats, twists: Scalars) -> Floats:
     """Return low and high (2, n + 1), the visible point's last, of the least width and bend.
 
     Variables: lows, highs, and the bends of both around the boundary. What no sample holds apart
@@ -108,13 +128,23 @@ def _program(corners: Vectors, number: Ints, weights: Floats, twists: Scalars) -
     from scipy.optimize import linprog
     from scipy.sparse import block_array, coo_array, csr_array, eye_array
 
-    n, m = len(corners), len(twists)
+    n, m = len(gradients), len(twists)
     rows = np.tile(np.arange(m), 3)
     columns = np.concatenate([number, (number + 1) % n, np.full(m, n)])
     interpolate = csr_array((weights.T.ravel(), (rows, columns)), shape=(m, n + 1))
     i = np.tile(np.arange(n), 3)
     j = np.concatenate([np.arange(n), (np.arange(n) - 1) % n, (np.arange(n) + 1) % n])
     bend = coo_array((np.repeat([2.0, -1.0, -1.0], n), (i, j)), shape=(n, n + 1)).tocsr()
+    # Each coordinate of a gradient, as a share of the steepest, and both sums of the two: these
+    # keep it within an octagon.
+    steep = np.concatenate([gradients, gradients @ OCTAGON], axis=2) / STEEPEST
+    scale = np.maximum(np.abs(steep).max(axis=1), 1.0)
+    steep = np.swapaxes(steep / scale[:, None, :], 0, 1).reshape(2, -1)
+    i = np.tile(np.arange(4 * n), 3)
+    j = np.concatenate([np.repeat(k, 4) for k in (np.arange(n), (np.arange(n) + 1) % n)])
+    j = np.concatenate([j, np.full(4 * n, n)])
+    entries = np.concatenate([steep[0], steep[1], -steep[0] - steep[1]])
+    slope = csr_array((entries, (i, j)), shape=(4 * n, n + 1))
     one, ordered = eye_array(n), eye_array(n + 1)
     constraints = block_array(
         [
@@ -125,9 +155,13 @@ def _program(corners: Vectors, number: Ints, weights: Floats, twists: Scalars) -
             [None, bend, None, -one],
             [None, -bend, None, -one],
             [ordered, -ordered, None, None],
+            [slope, None, None, None],
+            [-slope, None, None, None],
+            [None, slope, None, None],
+            [None, -slope, None, None],
         ]
     )
-    bound = np.concatenate([twists, -twists, np.zeros(5 * n + 1)])
+    bound = np.concatenate([twists, -twists, np.zeros(5 * n + 1), np.tile(1.0 / scale.ravel(), 4)])
     size = np.append(np.full(n, 2.0 / (3.0 * n)), 1.0 / 3.0)
     price = np.concatenate([-size, size, np.full(2 * n, SMOOTH * size[0])])
     low, high = float(twists.min()), float(twists.max())

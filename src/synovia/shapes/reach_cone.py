@@ -99,8 +99,9 @@ class ReachCone(Directional):
         The boundary is the least that contains every sample, sector by sector as seen from the
         visible point, which is the mean direction unless given; sectors with few samples take the
         chord between their neighbours. The limits of the twist are the narrowest that contain
-        every sample, changing smoothly around the boundary. Samples in one place or on a line
-        give a cone of at least 1e-4 radians from the visible point to the boundary.
+        every sample, changing smoothly around the boundary, by some 20 radians a radian at most:
+        that float32 can follow. Samples in one place or on a line give a cone of at least 1e-4
+        radians from the visible point to the boundary.
         """
         points, margin = sample_points(points, (4,)), check_margin(margin)
         if vertices < LEAST_POINTS:
@@ -210,7 +211,9 @@ class ReachCone(Directional):
 
         Each vertex moves away from the visible point until both of its edges end at least `r`
         beyond where they were, as far as the direction opposite the visible point allows. In a
-        notch narrower than 2r the edges pass each other no more than that.
+        notch narrower than 2r the edges pass each other no more than that. Where the limits of the
+        twist slope, they are widened for what is within `r` beside, as sampled: nearly all that is
+        within `r` of a member is a member then, and limits that are rough come out wider by more.
         """
         return replace(self, **grown(self, r)) if r > 0.0 else self
 
@@ -218,8 +221,9 @@ class ReachCone(Directional):
         """Return the cone `r` radians smaller in direction and in twist, within this one.
 
         Each vertex moves towards the visible point until both of its edges end at least `r`
-        before where they were, at most to 1e-6 radians from it. Twists end at the middle of what
-        was; a free twist stays free.
+        before where they were, at most to 1e-6 radians from it. Where a range of twists is too
+        narrow, it ends at its middle; all vertices then stay where they are, unless the limits are
+        the same everywhere. A free twist stays free.
         """
         return replace(self, **shrunk(self, r)) if r > 0.0 else self
 
