@@ -36,7 +36,11 @@ def places_of(vectors: Vectors, shape: tuple[int, int]) -> tuple[Scalars, Scalar
 
 def cells_of(vectors: Vectors, shape: tuple[int, int]) -> Ints:
     """Return the number of the cell that each vector lies in."""
-    row, column = places_of(vectors, shape)
+    return cells_at(*places_of(vectors, shape), shape)
+
+
+def cells_at(row: Scalars, column: Scalars, shape: tuple[int, int]) -> Ints:
+    """Return the number of the cell that each place lies in."""
     row = np.clip(row.astype(np.int64), 0, shape[0] - 1)
     column = np.clip(column.astype(np.int64), 0, shape[1] - 1)
     return np.asarray(row * shape[1] + column)
