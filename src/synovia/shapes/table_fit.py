@@ -15,6 +15,7 @@ from .table_grid import (
     centres,
     enough,
     filled,
+    greatest_around,
     padded,
     places_of,
     sources,
@@ -81,6 +82,10 @@ def fitted(
     spread: float,
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return counts, low, high and frame of the table of `points` (n, 4)."""
+    if holes not in ("filled", "open"):
+        raise ValueError(f"holes must be 'filled' or 'open', got {holes!r}")
+    if not 0.0 <= spread < np.inf:
+        raise ValueError(f"spread must be at least 0, got {spread}")
     shape, frame = grid_for(cell), fitting_frame(points[:, :3])
     places, twists = places_of(points[:, :3] @ frame.T, shape), unwrapped(points[:, 3])
     cells = cells_at(*places, shape)
@@ -92,8 +97,8 @@ def fitted(
     if holes == "filled":
         hole = enclosed(legal)
         counts, legal = np.where(hole, np.maximum(least, 1.0), counts), legal | hole
-    high = spread_out(seen, legal, np.where(seen, high, -np.inf), spread)
-    low = -spread_out(seen, legal, np.where(seen, -low, -np.inf), spread)
+    low, high = spread_out(seen, legal, np.where(seen, [-low, high], -np.inf), spread)
+    low = -low
     inside = legal.ravel()[cells]
     if not inside.all():
         places, twists = (places[0][inside], places[1][inside]), twists[inside]
@@ -102,40 +107,57 @@ def fitted(
 
 
 def spread_out(seen: Mask, legal: Mask, high: Floats, spread: float) -> Floats:
-    """Return upper ends that vary smoothly and are nowhere less than `high`, 0 where illegal.
+    """Return ends (n, rows, columns) that vary smoothly, nowhere less than `high`; 0 where illegal.
 
-    For each legal cell the greatest `high` within `spread` radians, of cells that are `seen`, and
-    then the mean of these over the same cells: each of them counted this cell, so each, and their
-    mean, is at least its own. Far to spread, both are done in as many steps as keep each to a few
-    cells, so that fine tables take no longer for each of their cells.
+    For each legal cell the greatest `high`, of the same shape, within `spread` radians, of cells
+    that are `seen`, and then a mean of these over the same cells: each of them counted this cell,
+    so each, and their mean, is at least its own. Far to spread, both are done in as many steps as
+    keep each to a few cells, so that fine tables take no longer for each of their cells.
     """
-    cells, shape = np.flatnonzero(legal), legal.shape
+    shape, every = legal.shape, centres(legal.shape).reshape(-1, 3)
     steps = int(np.ceil(spread * shape[0] / np.pi / FEW))
-    start, near = neighbours(centres(shape).reshape(-1, 3)[cells], spread / max(steps, 1))
-    most = own = high.ravel()[cells]
+    if steps == 0:
+        return np.where(legal, filled(seen, *high), 0.0)
+    cells = np.flatnonzero(within(every, every[legal.ravel()], spread))
+    start, near = neighbours(every[cells], spread / steps)
+    most = own = high.reshape(len(high), -1)[:, cells]
     for _ in range(steps):
-        most = np.maximum.reduceat(most[near], start)
-    ends = np.zeros(legal.size)
-    ends[cells] = most
+        most = np.maximum.reduceat(most[:, near], start, axis=1)
+    ends = np.full((len(high), legal.size), -np.inf)
+    ends[:, cells] = most
     # What is farther than that from all that was seen takes what is nearest.
-    known = np.isfinite(ends).reshape(shape) & legal
-    most = filled(known, ends.reshape(shape))[0].ravel()[cells]
+    known = np.isfinite(ends[0]).reshape(shape)
+    most = np.stack(filled(known, *ends.reshape(high.shape))).reshape(len(high), -1)[:, cells]
+    weight = legal.ravel()[cells].astype(np.float64)
+    total = np.vstack([weight * most, weight])
     for _ in range(steps):
-        most = np.add.reduceat(most[near], start) / np.diff(start, append=len(near))
-    ends[cells] = np.maximum(most, own)
-    return ends.reshape(shape)
+        total = np.add.reduceat(total[:, near], start, axis=1)
+    ends[:, cells] = np.maximum(total[:-1] / np.maximum(total[-1], 1.0), own)
+    return np.where(legal, ends.reshape(high.shape), 0.0)
+
+
+def within(directions: Vectors, others: Vectors, angle: float) -> Mask:
+    """Return which directions are within `angle` of any of the others."""
+    from scipy.spatial import cKDTree
+
+    away, _ = cKDTree(others).query(directions, distance_upper_bound=chord(angle) + 1e-9)
+    return np.asarray(np.isfinite(away))
 
 
 def neighbours(directions: Vectors, angle: float) -> tuple[Ints, Ints]:
     """Return where each direction's list begins, and all lists: what is within `angle` of it."""
     from scipy.spatial import cKDTree
 
-    chord = 2.0 * np.sin(0.5 * min(angle, np.pi))
-    pairs = cKDTree(directions).query_pairs(chord, output_type="ndarray")
+    pairs = cKDTree(directions).query_pairs(chord(angle), output_type="ndarray")
     each = np.arange(len(directions))
     here = np.concatenate([each, pairs[:, 0], pairs[:, 1]])
     there = np.concatenate([each, pairs[:, 1], pairs[:, 0]])
     return np.searchsorted(np.sort(here), each), there[np.argsort(here, kind="stable")]
+
+
+def chord(angle: float) -> float:
+    """Return how far unit vectors are apart that enclose an angle."""
+    return float(2.0 * np.sin(0.5 * min(angle, np.pi)))
 
 
 def enclosed(legal: Mask) -> Mask:
@@ -176,6 +198,9 @@ def _raised(legal: Mask, high: Floats, places: Places, twists: Scalars) -> Float
     source, high = sources(legal), high.copy()
     row, column = places
     cells = cells_at(row, column, legal.shape)
+    # Most samples are inside whatever their place in the cell: they need no interpolation.
+    out = twists > -greatest_around(-high.ravel()[source]).ravel()[cells]
+    row, column, cells, twists = row[out], column[out], cells[out], twists[out]
     weight = (1.0 - np.abs(row % 1.0 - 0.5)) * (1.0 - np.abs(column % 1.0 - 0.5))
     for _ in range(ROUNDS):
         missing = twists - between(padded(high.ravel()[source]), row, column)

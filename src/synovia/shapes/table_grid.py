@@ -132,6 +132,17 @@ def touching(cells: Mask) -> Mask:
     return tall
 
 
+def greatest_around(values: Floats) -> Floats:
+    """Return the greatest that values (rows, columns) between the centres may be in each cell."""
+    wide = np.maximum(values, np.maximum(np.roll(values, 1, axis=1), np.roll(values, -1, axis=1)))
+    tall = wide.copy()
+    tall[1:] = np.maximum(tall[1:], wide[:-1])
+    tall[:-1] = np.maximum(tall[:-1], wide[1:])
+    for row in (0, -1):  # at the pole stands the mean of the whole row
+        tall[row] = np.maximum(tall[row], values[row].max())
+    return tall
+
+
 def slopes(values: Floats, cells: Mask) -> Floats:
     """Return bounds (rows + 1, columns) on the slope of values (rows, columns) between centres.
 

@@ -33,7 +33,7 @@ from .table_surface import surface_of
 CELL = float(np.radians(5.0))
 """The size of a cell, in radians, unless another is given."""
 SPREAD = float(np.radians(15.0))
-"""How far twists count for the cells around, in radians, unless told otherwise."""
+"""How far twists count for cells around, in radians, unless told otherwise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +103,6 @@ class ThetaPhi(Directional):
         `spread` radians of a cell count for it, so that ranges vary smoothly; 0 is each its own.
         """
         points, margin = sample_points(points, (4,)), check_margin(margin)
-        if not 0.0 <= spread < np.inf:
-            raise ValueError(f"spread must be at least 0, got {spread}")
-        if holes not in ("filled", "open"):
-            raise ValueError(f"holes must be 'filled' or 'open', got {holes!r}")
         counts, low, high, frame = fitted(unit_directions(points), cell, holes, least, spread)
         return cls(counts, low, high, frame, least).grow(margin)
 
