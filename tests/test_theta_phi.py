@@ -184,6 +184,39 @@ def test_a_fit_contains_every_sample(n, cell, spread, rng):
     assert ThetaPhi.fit(points, margin=0.1).measure > 0.0
 
 
+def test_twists_seen_around_count_for_a_cell():
+    points, others = cloud(600, np.random.default_rng(1)), cloud(4000, np.random.default_rng(1))
+    own, smooth = (ThetaPhi.fit(points, spread=spread) for spread in (0.0, np.radians(15.0)))
+    assert np.array_equal(own.legal, smooth.legal)
+    assert (smooth.high - smooth.low)[own.legal].min() > 0.5
+    assert smooth.contains(points).all()
+    assert smooth.packed[1 + 15] > 2.0 * own.packed[1 + 15]  # far gentler slopes
+    inside = own.contains_direction(others[:, :3])
+    assert own.contains(others[inside]).mean() < 0.8
+    assert smooth.contains(others[inside]).mean() > 0.95
+
+
+def test_ranges_of_fine_cells_spread_as_far_in_steps(rng):
+    points = cloud(300, rng, 0.3)
+    coarse, fine = (ThetaPhi.fit(points, cell=np.radians(cell)) for cell in (5.0, 1.5))
+    here = points[coarse.contains_direction(points[:, :3]), :3]
+    widths = [np.ptp(shape.twist_range(here), axis=1).mean() for shape in (coarse, fine)]
+    assert widths[1] == pytest.approx(widths[0], rel=0.25)
+    with pytest.raises(ValueError, match="spread must be at least 0"):
+        ThetaPhi.fit(points, spread=-0.1)
+
+
+def test_growing_follows_the_slopes_of_the_twists(rng):
+    shape = table("blob")
+    members = shape.scatter(2000, rng)
+    move = rng.normal(size=members.shape)
+    move[:, :3] -= np.sum(move[:, :3] * members[:, :3], axis=1, keepdims=True) * members[:, :3]
+    move *= 0.1 / np.linalg.norm(move, axis=1, keepdims=True)
+    moved = members + move
+    moved[:, :3] /= np.linalg.norm(moved[:, :3], axis=1, keepdims=True)
+    assert shape.grow(0.1).contains(moved).mean() > 0.99
+
+
 def test_one_sample_gives_one_cell(rng):
     points = cloud(1, rng)
     shape = ThetaPhi.fit(points)

@@ -1,4 +1,4 @@
-"""Which walls of a table can be nearest to any point of each node of a grid."""
+"""Which walls of a table can be nearest to any point of each node of a grid, and how near."""
 
 from __future__ import annotations
 
@@ -50,6 +50,23 @@ def cosine_to(walls, w, x, y, z, radius):
 
 
 @kernel
+def node(i, j, size, rows, columns):
+    """Return the centre of a node, its distance from the pole's axis, and the node's radius."""
+    south = i * size * math.pi / rows - 0.5 * math.pi
+    north = min((i + 1) * size, rows) * math.pi / rows - 0.5 * math.pi
+    z, radius = math.sin(0.5 * (south + north)), math.cos(0.5 * (south + north))
+    west = j * size * 2.0 * math.pi / columns
+    east = min((j + 1) * size, columns) * 2.0 * math.pi / columns
+    half = math.cos(0.5 * (east - west))
+    reach = max(
+        math.acos(min(z * math.sin(south) + radius * math.cos(south) * half, 1.0)),
+        math.acos(min(z * math.sin(north) + radius * math.cos(north) * half, 1.0)),
+    )
+    longitude = 0.5 * (west + east) - math.pi
+    return radius * math.cos(longitude), radius * math.sin(longitude), z, radius, reach
+
+
+@kernel
 def prune(walls, shape, size, coarse_start, coarse_number, start, number):
     """Write the lists of the nodes of `size` × `size` places, from those of nodes twice as large.
 
@@ -65,20 +82,9 @@ def prune(walls, shape, size, coarse_start, coarse_number, start, number):
     corner = np.empty(3)
     count = 0
     for i in range(down):
-        south = i * size * math.pi / rows - 0.5 * math.pi
-        north = min((i + 1) * size, rows) * math.pi / rows - 0.5 * math.pi
-        z, radius = math.sin(0.5 * (south + north)), math.cos(0.5 * (south + north))
         for j in range(across):
             start[i * across + j] = count
-            west = j * size * 2.0 * math.pi / columns
-            east = min((j + 1) * size, columns) * 2.0 * math.pi / columns
-            half = math.cos(0.5 * (east - west))
-            reach = max(
-                math.acos(min(z * math.sin(south) + radius * math.cos(south) * half, 1.0)),
-                math.acos(min(z * math.sin(north) + radius * math.cos(north) * half, 1.0)),
-            )
-            longitude = 0.5 * (west + east) - math.pi
-            x, y = radius * math.cos(longitude), radius * math.sin(longitude)
+            x, y, z, radius, reach = node(i, j, size, rows, columns)
             coarse = i // 2 * wide + j // 2
             first, last = coarse_start[coarse], coarse_start[coarse + 1]
             most = -1.0
@@ -108,3 +114,19 @@ def prune(walls, shape, size, coarse_start, coarse_number, start, number):
                 count += 1
     start[down * across] = count
     return count
+
+
+@kernel
+def clearances(walls, shape, start, number, clearance):
+    """Write how far all of each place is from the walls, at least; π without any wall.
+
+    `shape` are rows and columns of places; place k has the walls number[start[k]:start[k + 1]].
+    """
+    rows, columns = shape
+    for k in range(rows * columns):
+        x, y, z, radius, reach = node(k // columns, k % columns, 1, rows, columns)
+        most = -1.0
+        for m in range(start[k], start[k + 1]):
+            most = max(most, cosine_to(walls, number[m], x, y, z, radius))
+        near = math.acos(min(most, 1.0)) - reach - SLACK
+        clearance[k] = near if start[k + 1] > start[k] else math.pi

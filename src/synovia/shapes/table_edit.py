@@ -1,11 +1,26 @@
-"""Tables within tables: what two have in common, and what is left of one by a distance inside."""
+"""Tables from tables: what two have in common, and one grown or shrunk by a distance."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..arrays import Floats, Mask, Scalars
-from .table_grid import TURN, radii, sources, touching
+from .table_grid import TURN, between, centres, padded, places_of, radii, sources, touching
+from .table_moves import tangents
+
+# Directions that are looked at around a centre: how far, as shares of the radius, and where.
+RINGS = np.sin(np.radians([22.5, 45.0, 67.5, 90.0]))
+AROUND = np.arange(12) * TURN / 12
+
+
+def check_alike(legal: Mask, frame: Floats, other: Mask, other_frame: Floats) -> None:
+    """Raise unless two tables have the same cells and axes."""
+    if legal.shape != other.shape:
+        raise ValueError(
+            f"tables must have the same cells to intersect, got {legal.shape} and {other.shape}"
+        )
+    if np.abs(frame - other_frame).max() > 1e-12:
+        raise ValueError("tables must have the same frame to intersect")
 
 
 def common(
@@ -58,3 +73,25 @@ def eroded(
     low, high = ends
     step = np.minimum(r, 0.5 * (high - low))
     return within(deep, low + step, np.maximum(high - step, low + step))
+
+
+def outgrown(legal: Mask, ends: tuple[Floats, Floats], r: float) -> tuple[Floats, Floats]:
+    """Return low and high of legal cells, 0 elsewhere, so that centres hold all within `r`.
+
+    `ends` are low and high at all centres. A member whose direction is `d` away reaches
+    √(r² − d²) in twist. Ends that slope go by more than r, for those of directions around count.
+    """
+    shape = legal.shape
+    here = centres(shape)[legal]
+    across = tangents(here)
+    values = np.stack([padded(-ends[0]), padded(ends[1])])
+    most = np.stack([-ends[0][legal], ends[1][legal]]) + r
+    for share in RINGS if r > 0.0 else ():
+        angle, reach = min(share * r, np.pi), r * np.sqrt(1.0 - share * share)
+        for turn in AROUND:
+            way = np.cos(turn) * across[:, 0] + np.sin(turn) * across[:, 1]
+            there = np.cos(angle) * here + np.sin(angle) * way
+            most = np.maximum(most, between(values, *places_of(there, shape)) + reach)
+    low, high = np.zeros(shape), np.zeros(shape)
+    low[legal], high[legal] = -most[0], most[1]
+    return low, high

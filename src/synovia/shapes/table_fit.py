@@ -11,9 +11,11 @@ from .table_grid import (
     TURN,
     areas,
     between,
-    cells_of,
+    cells_at,
+    centres,
     enough,
     filled,
+    greatest_around,
     padded,
     places_of,
     sources,
@@ -22,6 +24,9 @@ from .table_grid import (
 
 ROUNDS = 40  # of widening, before the rest is given to all cells alike
 FINEST = np.radians(0.25)
+FEW = 3.0  # cells that ranges are spread over at a time
+
+Places = tuple[Scalars, Scalars]  # rows and columns, as real numbers
 
 
 def grid_for(cell: float) -> tuple[int, int]:
@@ -70,25 +75,89 @@ def collected(
 
 
 def fitted(
-    points: Points, cell: float, holes: Literal["filled", "open"], least: float
+    points: Points,
+    cell: float,
+    holes: Literal["filled", "open"],
+    least: float,
+    spread: float,
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return counts, low, high and frame of the table of `points` (n, 4)."""
+    if holes not in ("filled", "open"):
+        raise ValueError(f"holes must be 'filled' or 'open', got {holes!r}")
+    if not 0.0 <= spread < np.inf:
+        raise ValueError(f"spread must be at least 0, got {spread}")
     shape, frame = grid_for(cell), fitting_frame(points[:, :3])
-    vectors, twists = points[:, :3] @ frame.T, unwrapped(points[:, 3])
-    cells = cells_of(vectors, shape)
+    places, twists = places_of(points[:, :3] @ frame.T, shape), unwrapped(points[:, 3])
+    cells = cells_at(*places, shape)
     counts, low, high = collected(cells, twists, shape)
     legal = enough(counts, least)
     if not legal.any():
         raise ValueError(f"no cell has the evidence asked for: least {least:g}")
-    low, high = np.where(counts > 0.0, low, 0.0), np.where(counts > 0.0, high, 0.0)
+    seen = legal
     if holes == "filled":
         hole = enclosed(legal)
-        below, above = filled(legal, low, high)
-        low, high = np.where(hole, below, low), np.where(hole, above, high)
         counts, legal = np.where(hole, np.maximum(least, 1.0), counts), legal | hole
+    low, high = spread_out(seen, legal, np.where(seen, [-low, high], -np.inf), spread)
+    low = -low
     inside = legal.ravel()[cells]
-    low, high = widened(legal, low, high, vectors[inside], twists[inside])
+    if not inside.all():
+        places, twists = (places[0][inside], places[1][inside]), twists[inside]
+    low, high = widened(legal, low, high, places, twists)
     return counts, low, high, frame
+
+
+def spread_out(seen: Mask, legal: Mask, high: Floats, spread: float) -> Floats:
+    """Return ends (n, rows, columns) that vary smoothly, nowhere less than `high`; 0 where illegal.
+
+    For each legal cell the greatest `high`, of the same shape, within `spread` radians, of cells
+    that are `seen`, and then a mean of these over the same cells: each of them counted this cell,
+    so each, and their mean, is at least its own. Far to spread, both are done in as many steps as
+    keep each to a few cells, so that fine tables take no longer for each of their cells.
+    """
+    shape, every = legal.shape, centres(legal.shape).reshape(-1, 3)
+    steps = int(np.ceil(spread * shape[0] / np.pi / FEW))
+    if steps == 0:
+        return np.where(legal, filled(seen, *high), 0.0)
+    cells = np.flatnonzero(within(every, every[legal.ravel()], spread))
+    start, near = neighbours(every[cells], spread / steps)
+    most = own = high.reshape(len(high), -1)[:, cells]
+    for _ in range(steps):
+        most = np.maximum.reduceat(most[:, near], start, axis=1)
+    ends = np.full((len(high), legal.size), -np.inf)
+    ends[:, cells] = most
+    # What is farther than that from all that was seen takes what is nearest.
+    known = np.isfinite(ends[0]).reshape(shape)
+    most = np.stack(filled(known, *ends.reshape(high.shape))).reshape(len(high), -1)[:, cells]
+    weight = legal.ravel()[cells].astype(np.float64)
+    total = np.vstack([weight * most, weight])
+    for _ in range(steps):
+        total = np.add.reduceat(total[:, near], start, axis=1)
+    ends[:, cells] = np.maximum(total[:-1] / np.maximum(total[-1], 1.0), own)
+    return np.where(legal, ends.reshape(high.shape), 0.0)
+
+
+def within(directions: Vectors, others: Vectors, angle: float) -> Mask:
+    """Return which directions are within `angle` of any of the others."""
+    from scipy.spatial import cKDTree
+
+    away, _ = cKDTree(others).query(directions, distance_upper_bound=chord(angle) + 1e-9)
+    return np.asarray(np.isfinite(away))
+
+
+def neighbours(directions: Vectors, angle: float) -> tuple[Ints, Ints]:
+    """Return where each direction's list begins, and all lists: what is within `angle` of it."""
+    from scipy.spatial import cKDTree
+
+    pairs = cKDTree(directions).query_pairs(chord(angle), output_type="ndarray")
+    each = np.arange(len(directions))
+    here = np.concatenate([each, pairs[:, 0], pairs[:, 1]])
+    there = np.concatenate([each, pairs[:, 1], pairs[:, 0]])
+    return np.searchsorted(np.sort(here), each), there[np.argsort(here, kind="stable")]
+
+
+def chord(angle: float) -> float:
+    """Return how far unit vectors are apart that enclose an angle."""
+    return float(2.0 * np.sin(0.5 * min(angle, np.pi)))
 
 
 def enclosed(legal: Mask) -> Mask:
@@ -113,7 +182,7 @@ def enclosed(legal: Mask) -> Mask:
 
 
 def widened(
-    legal: Mask, low: Floats, high: Floats, vectors: Vectors, twists: Scalars
+    legal: Mask, low: Floats, high: Floats, places: Places, twists: Scalars
 ) -> tuple[Floats, Floats]:
     """Return ranges that hold the `twists` of samples in legal cells, after interpolation.
 
@@ -121,14 +190,17 @@ def widened(
     and again; ranges only grow, so what is inside stays inside. At last all are widened alike by
     the little that is left.
     """
-    low = -_raised(legal, -low, vectors, -twists)
-    return low, _raised(legal, high, vectors, twists)
+    low = -_raised(legal, -low, places, -twists)
+    return low, _raised(legal, high, places, twists)
 
 
-def _raised(legal: Mask, high: Floats, vectors: Vectors, twists: Scalars) -> Floats:
+def _raised(legal: Mask, high: Floats, places: Places, twists: Scalars) -> Floats:
     source, high = sources(legal), high.copy()
-    cells = cells_of(vectors, legal.shape)
-    row, column = places_of(vectors, legal.shape)
+    row, column = places
+    cells = cells_at(row, column, legal.shape)
+    # Most samples are inside whatever their place in the cell: they need no interpolation.
+    out = twists > -greatest_around(-high.ravel()[source]).ravel()[cells]
+    row, column, cells, twists = row[out], column[out], cells[out], twists[out]
     weight = (1.0 - np.abs(row % 1.0 - 0.5)) * (1.0 - np.abs(column % 1.0 - 0.5))
     for _ in range(ROUNDS):
         missing = twists - between(padded(high.ravel()[source]), row, column)
@@ -149,10 +221,10 @@ def added(
 ) -> tuple[Floats, Floats, Floats]:
     """Return counts, low and high with more samples: the table holds what it held, and these."""
     legal, shape = enough(counts, least), counts.shape
-    bounds = np.stack(filled(legal, low, high))
-    middle = between(padded(bounds.mean(axis=0)), *places_of(vectors, shape))
+    bounds, places = np.stack(filled(legal, low, high)), places_of(vectors, shape)
+    middle = between(padded(bounds.mean(axis=0)), *places)
     twists = middle + np.remainder(twists - middle + np.pi, TURN) - np.pi
-    cells = cells_of(vectors, shape)
+    cells = cells_at(*places, shape)
     more, least_seen, most_seen = collected(cells, twists, shape)
     seen = counts > 0.0
     low = np.minimum(np.where(seen, low, np.inf), least_seen)
@@ -168,5 +240,6 @@ def added(
     np.maximum.at(high, source[held], bounds[1].ravel()[held])
     low, high = low.reshape(shape), high.reshape(shape)
     inside = now.ravel()[cells]
-    low, high = widened(now, low, high, vectors[inside], twists[inside])
+    row, column = places
+    low, high = widened(now, low, high, (row[inside], column[inside]), twists[inside])
     return counts, low, high

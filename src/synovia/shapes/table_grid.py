@@ -36,7 +36,11 @@ def places_of(vectors: Vectors, shape: tuple[int, int]) -> tuple[Scalars, Scalar
 
 def cells_of(vectors: Vectors, shape: tuple[int, int]) -> Ints:
     """Return the number of the cell that each vector lies in."""
-    row, column = places_of(vectors, shape)
+    return cells_at(*places_of(vectors, shape), shape)
+
+
+def cells_at(row: Scalars, column: Scalars, shape: tuple[int, int]) -> Ints:
+    """Return the number of the cell that each place lies in."""
     row = np.clip(row.astype(np.int64), 0, shape[0] - 1)
     column = np.clip(column.astype(np.int64), 0, shape[1] - 1)
     return np.asarray(row * shape[1] + column)
@@ -125,6 +129,17 @@ def touching(cells: Mask) -> Mask:
     tall[:-1] |= wide[1:]
     for row in (0, -1):
         tall[row] |= bool(cells[row].any())
+    return tall
+
+
+def greatest_around(values: Floats) -> Floats:
+    """Return the greatest that values (rows, columns) between the centres may be in each cell."""
+    wide = np.maximum(values, np.maximum(np.roll(values, 1, axis=1), np.roll(values, -1, axis=1)))
+    tall = wide.copy()
+    tall[1:] = np.maximum(tall[1:], wide[:-1])
+    tall[:-1] = np.maximum(tall[:-1], wide[1:])
+    for row in (0, -1):  # at the pole stands the mean of the whole row
+        tall[row] = np.maximum(tall[row], values[row].max())
     return tall
 
 

@@ -46,7 +46,7 @@ def facing_of(
     That is a wall, or the end of the twists, which is tilted as it slopes.
     """
     vectors, twist = points[..., :3], points[..., 3]
-    across = _tangents(vectors)
+    across = tangents(vectors)
     ahead, behind = (_unit(vectors[..., None, :] + s * across) for s in (STEP, -STEP))
     wall = _along(beyond(ahead) - beyond(behind), across)
     still = np.linalg.norm(wall, axis=-1, keepdims=True) < 1e-3 * STEP
@@ -72,7 +72,7 @@ def _unit(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
 
 
-def _tangents(vectors: Vectors) -> Vectors:
+def tangents(vectors: Vectors) -> Vectors:
     """Return two unit vectors (..., 2, 3) across each and each other."""
     least = np.eye(3)[np.abs(vectors).argmin(axis=-1)]
     first = _unit(np.cross(vectors, least))

@@ -25,12 +25,14 @@ def packed_table(legal: Mask, low: Floats, high: Floats, frame: Floats, margin: 
     rooms = np.broadcast_to(rooms_around(legal.shape)[:, None], near.shape)
     around = np.stack([near, rooms], axis=-1).ravel()
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    # A quarter of a cell from the walls the depth is exact; where the twist is free, anywhere.
+    deep = 0.25 * np.pi / len(legal)
     if (half >= 0.5 * TURN).all():
-        half = np.full_like(half, FREE)
+        half, deep = np.full_like(half, FREE), np.pi
     twists = np.stack([padded(middle), padded(half)], axis=-1).ravel()
     around_at = HEADER + len(twists)
     walls_at = around_at + len(around)
-    places, entries = _entries(legal, lists, walls_at)
+    places, entries = _entries(legal, lists, walls_at, deep)
     header = [
         *frame.ravel(),
         *legal.shape,
@@ -46,8 +48,10 @@ def packed_table(legal: Mask, low: Floats, high: Floats, frame: Floats, margin: 
     return np.concatenate([[KIND], header, twists, around, lists.walls.ravel(), places, entries])
 
 
-def _entries(legal: Mask, lists: Lists, walls_at: int) -> tuple[Floats, Floats]:
+def _entries(legal: Mask, lists: Lists, walls_at: int, deep: float) -> tuple[Floats, Floats]:
     """Return for each place where its entry stands, negative if illegal, and the entries.
+
+    Legal places that are `deep` have their depth, at least, instead.
 
     An entry is the number of walls, and where each stands. Neighbours with the same walls share
     one, so that few numbers serve many places.
@@ -70,8 +74,8 @@ def _entries(legal: Mask, lists: Lists, walls_at: int) -> tuple[Floats, Floats]:
     begin = walls_at + lists.walls.size + len(count)
     places = begin + first[np.cumsum(new) - 1].astype(np.float64)
     fine = np.repeat(np.repeat(legal, lists.fine, axis=0), lists.fine, axis=1).ravel()
-    # An empty entry, of the whole sphere, has a wall to be read, if not to be used.
-    return np.where(fine, places, -places), np.append(entries, 0.0)
+    places = np.where(fine & (lists.clearance >= deep), lists.clearance, places)
+    return np.where(fine, places, -places), entries
 
 
 def reached(legal: Mask, margin: float) -> Mask:

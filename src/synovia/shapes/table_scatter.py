@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..arrays import Floats, Mask, Points, Scalars, Vectors
-from .table_grid import TURN, areas, centres, edges, vectors_at
+from .table_grid import TURN, areas, centres, edges, greatest_around, vectors_at
 
 NODES = 250_000  # directions that an integral is taken over, at least
 THIN = 1e-9
@@ -47,7 +47,7 @@ def scattered(
     shape = cells.shape
     widths = np.minimum(widths, TURN)
     thin = bool((widths <= THIN).all())
-    widest = _widest_around(np.ones(shape) if thin else widths)
+    widest = greatest_around(np.ones(shape) if thin else widths)
     weights = (np.where(cells, areas(shape), 0.0) * widest).ravel()
     phi, theta = edges(shape)
     kept: list[Points] = [np.empty((0, 4))]
@@ -65,14 +65,3 @@ def scattered(
         twist = 0.5 * (low + high) + (rng.random(count) - 0.5) * width
         kept.append(np.column_stack([directions, twist])[legal])
     return np.concatenate(kept)[:n]
-
-
-def _widest_around(widths: Floats) -> Floats:
-    """Return the greatest width that values between the centres may have in each cell."""
-    wide = np.maximum(widths, np.maximum(np.roll(widths, 1, axis=1), np.roll(widths, -1, axis=1)))
-    tall = wide.copy()
-    tall[1:] = np.maximum(tall[1:], wide[:-1])
-    tall[:-1] = np.maximum(tall[:-1], wide[1:])
-    for row in (0, -1):  # at the pole stands the mean of the whole row
-        tall[row] = np.maximum(tall[row], widths[row].max())
-    return tall

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from .. import kernels
-from ..arrays import Floats, Ints, Mask
+from ..arrays import Floats, Ints, Mask, Scalars
 from .table_grid import TURN, edges
 
 WIDEST = 0.25 * np.pi  # of the first nodes that are looked at; wider ones would have poor bounds
@@ -58,13 +58,15 @@ def runs_around(flags: Mask) -> list[tuple[int, int]]:
 class Lists:
     """For each place of a grid `fine` times as fine as the cells, the walls to look at.
 
-    Place k has the walls `number[start[k] : start[k + 1]]`, in order.
+    Place k has the walls `number[start[k] : start[k + 1]]`, in order, and none is nearer to any
+    point of it than `clearance[k]`.
     """
 
     walls: Floats
     fine: int
     start: Ints
     number: Ints
+    clearance: Scalars
 
 
 def lists_for(legal: Mask) -> Lists:
@@ -84,7 +86,9 @@ def _lists(bits: bytes, rows: int, columns: int) -> Lists:
         fine = 1
     shape = (rows * fine, columns * fine)
     start, number = _nearby(walls, shape)
-    return Lists(walls, fine, start, number)
+    clearance = np.empty(rows * columns * fine * fine)
+    kernels.table_lists.clearances(walls, shape, start, number, clearance)
+    return Lists(walls, fine, start, number, clearance)
 
 
 def _nearby(walls: Floats, shape: tuple[int, int]) -> tuple[Ints, Ints]:

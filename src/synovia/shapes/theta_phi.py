@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Floats, Mask, Points, Scalars, Vectors, own, rows, tolerance
 from .directional import TURN, Directional
 from .region import Surface, check_margin, sample_points
-from .table_edit import common, eroded
+from .table_edit import check_alike, common, eroded, outgrown
 from .table_fit import added, fitted, grid_for
 from .table_grid import (
     areas,
@@ -32,6 +32,8 @@ from .table_surface import surface_of
 
 CELL = float(np.radians(5.0))
 """The size of a cell, in radians, unless another is given."""
+SPREAD = float(np.radians(15.0))
+"""How far twists count for cells around, in radians, unless told otherwise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,17 +93,17 @@ class ThetaPhi(Directional):
         cell: float = CELL,
         holes: Literal["filled", "open"] = "filled",
         least: float = 1.0,
+        spread: float = SPREAD,
     ) -> Self:
         """Return the table of the cells, at most `cell` radians wide, that `points` (n, 4) lie in.
 
         The pole is put where the directions are not. Holes are cells without evidence that legal
         ones enclose. With `least` at 1 every sample is a member, its twist included; with more,
-        cells of less evidence are left out, and what was seen only there.
+        cells of less evidence are left out, and what was seen only there. Twists seen within
+        `spread` radians of a cell count for it, so that ranges vary smoothly; 0 is each its own.
         """
         points, margin = sample_points(points, (4,)), check_margin(margin)
-        if holes not in ("filled", "open"):
-            raise ValueError(f"holes must be 'filled' or 'open', got {holes!r}")
-        counts, low, high, frame = fitted(unit_directions(points), cell, holes, least)
+        counts, low, high, frame = fitted(unit_directions(points), cell, holes, least, spread)
         return cls(counts, low, high, frame, least).grow(margin)
 
     @classmethod
@@ -179,13 +181,7 @@ class ThetaPhi(Directional):
 
         It is within both. They must have the same cells and axes; of two margins the less counts.
         """
-        if self.counts.shape != other.counts.shape:
-            raise ValueError(
-                f"tables must have the same cells to intersect, got {self.counts.shape} and "
-                f"{other.counts.shape}"
-            )
-        if np.abs(self.frame - other.frame).max() > 1e-12:
-            raise ValueError("tables must have the same frame to intersect")
+        check_alike(self.legal, self.frame, other.legal, other.frame)
         legal, low, high = common(self.legal & other.legal, self._ends, other._ends)
         if not legal.any():
             raise ValueError("the tables have nothing in common")
@@ -197,8 +193,12 @@ class ThetaPhi(Directional):
     __and__ = intersect
 
     def grow(self, r: float) -> Self:
-        """Return the table with `r` radians more margin around its cells and at either twist."""
-        return replace(self, low=self.low - r, high=self.high + r, margin=self.margin + r)
+        """Return the table with `r` radians more margin around its cells and at either twist.
+
+        At the centre of each cell the range of twists holds all that is within `r` of a member.
+        """
+        low, high = outgrown(self.legal, self._ends, r)
+        return replace(self, low=low, high=high, margin=self.margin + r)
 
     def shrink(self, r: float) -> Self:
         """Return a table inside this one, by `r` radians in direction and at either twist.

@@ -1,0 +1,108 @@
+"""Where directions lie in a table, and the twists there."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .jit import kernel
+from .rotation import LANES, SCRATCH
+
+# Where things stand in a packed table, after its kind.
+FRAME = 0
+ROWS, COLUMNS, FINE = 9, 10, 11
+MARGIN, COS_MARGIN, SIN_MARGIN = 12, 13, 14
+GENTLE = 15  # 1/√(1 + G²), with G the steepest slope of the twist's ends anywhere
+TWISTS, AROUND, PLACES = 16, 17, 18  # where these begin: see `table_pack`
+
+# Rows of scratch: the point in the table's frame, its foot, then its place in columns and rows.
+U, V, W = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES
+FU, FV, FW = SCRATCH + 3 * LANES, SCRATCH + 4 * LANES, SCRATCH + 5 * LANES
+COLUMN, ROW = SCRATCH + 6 * LANES, SCRATCH + 7 * LANES
+
+TURN = 2.0 * math.pi
+
+
+@kernel
+def atan_in_pairs(u):
+    """Return atan(√u)/√u for u in [0, 1], to 5e-14.
+
+    Summed in pairs, which wait less for each other than one power after the other: this is most
+    of what a place costs.
+    """
+    square = u * u
+    fourth = square * square
+    a = (0.9999999999999529 - 0.333333333309179 * u) + (
+        0.19999999793216372 - 0.14285707228207567 * u
+    ) * square
+    b = (0.11110983522633062 - 0.09089500392413241 * u) + (
+        0.07681973191148486 - 0.06613449609041708 * u
+    ) * square
+    c = (0.05682524416240832 - 0.04700284191414538 * u) + (
+        0.03544443655247964 - 0.02278861717360462 * u
+    ) * square
+    d = (0.011592281749386492 - 0.00426835161867844 * u) + (
+        0.000995812809390005 - 0.0001094606339388557 * u
+    ) * square
+    return (a + b * fourth) + (c + d * fourth) * (fourth * fourth)
+
+
+@kernel
+def place(values, n, rows, columns):
+    """Write in which column and row, as real numbers from 0 on, vectors of any length lie.
+
+    They are in the first three rows of `values`; columns go to the seventh, rows to the eighth.
+    """
+    across, along = columns / TURN, rows / math.pi
+    for i in range(n):
+        u, v, w = values[i], values[LANES + i], values[2 * LANES + i]
+        square = u * u + v * v
+        radius = np.sqrt(square)
+        # Half-angle tangents of longitude and latitude, as in `euler.angle_of`.
+        d = max(abs(u) + radius, 1e-150)
+        e = max(np.sqrt(square + w * w) + radius, 1e-150)
+        inverse = 1.0 / (d * e)
+        d, e = v * e * inverse, w * d * inverse
+        angle = 2.0 * d * atan_in_pairs(d * d)
+        beyond = math.pi - angle if v >= 0.0 else -math.pi - angle
+        angle = angle if u >= 0.0 else beyond
+        values[6 * LANES + i] = (angle + math.pi) * across
+        values[7 * LANES + i] = 2.0 * e * atan_in_pairs(e * e) * along + 0.5 * rows
+
+
+@kernel
+def interpolate(p, o, block, n):
+    """Write the middle and the half-width of the twists at COLUMN, ROW to FU and FV.
+
+    To V and W: how gentle the slopes are in the cell and around it, and how far that holds.
+    """
+    q = p[o:]
+    rows, columns, twists, around = q[ROWS], q[COLUMNS], q[TWISTS], q[AROUND]
+    stride = 2.0 * (columns + 2.0)
+    step = np.uint32(stride)
+    for i in range(n):
+        column, row = block[COLUMN + i], block[ROW + i]
+        left = min(max(0.0, np.floor(column)), columns - 1.0)
+        below = min(max(0.0, np.floor(row)), rows - 1.0)
+        block[U + i] = around + 2.0 * (below * columns + left)
+        column, row = column + 0.5, row + 0.5
+        left = min(max(0.0, np.floor(column)), columns)
+        below = min(max(0.0, np.floor(row)), rows)
+        block[FW + i] = twists + below * stride + 2.0 * left
+        block[COLUMN + i] = column - left
+        block[ROW + i] = row - below
+    for i in range(n):
+        a, b = block[COLUMN + i], block[ROW + i]
+        k = np.uint32(block[FW + i])
+        m = np.uint32(k + step)
+        block[FU + i] = (1.0 - b) * ((1.0 - a) * q[k] + a * q[k + 2]) + b * (
+            (1.0 - a) * q[m] + a * q[m + 2]
+        )
+        half = (1.0 - b) * ((1.0 - a) * q[k + 1] + a * q[k + 3]) + b * (
+            (1.0 - a) * q[m + 1] + a * q[m + 3]
+        )
+        block[FV + i] = max(half, 0.0)
+        k = np.uint32(block[U + i])
+        block[V + i] = q[k]
+        block[W + i] = q[k + 1]
