@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .field_lookup import (
+    AIM,
     AX,
     AY,
     AZ,
@@ -58,7 +59,6 @@ def slide(p, o, grid, box, work, first, last, steps):
     threshold, and a little farther down, each time more. The nearest members met on the way are
     kept at MX, MY, MZ, with their squared distances at LEAST.
     """
-    threshold = p[o + THRESHOLD] - WITHIN * p[o + STEEP_INSIDE]
     (near_x, near_y, near_z), (far_x, far_y, far_z) = box
     down = 1.0 + DOWN
     for _ in range(steps):
@@ -66,7 +66,7 @@ def slide(p, o, grid, box, work, first, last, steps):
             x, y, z = work[AX + i], work[AY + i], work[AZ + i]
             dx, dy, dz = work[QX + i] - x, work[QY + i] - y, work[QZ + i] - z
             value, gx, gy, gz = slope_at(p, grid, x, y, z)
-            excess = value - threshold
+            excess = value - work[AIM + i]
             apart = dx * dx + dy * dy + dz * dz
             better = (excess <= 0.0) & (apart < work[LEAST + i])
             work[LEAST + i] = apart if better else work[LEAST + i]
@@ -91,7 +91,7 @@ def choose_starts(p, o, box, work, n):
     """
     (near_x, near_y, near_z), (far_x, far_y, far_z) = box
     threshold, half_diagonal = p[o + THRESHOLD], p[o + HALF_DIAGONAL]
-    gentle = 1.0 / p[o + STEEP_OUTSIDE]
+    gentle, within = 1.0 / p[o + STEEP_OUTSIDE], WITHIN * p[o + STEEP_INSIDE]
     for i in range(n):
         qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
         x, y = min(max(qx, near_x), far_x), min(max(qy, near_y), far_y)
@@ -99,6 +99,8 @@ def choose_starts(p, o, box, work, n):
         beyond = (qx - x) ** 2 + (qy - y) ** 2 + (qz - z) ** 2
         excess = work[AX + i] - threshold
         lower = max(excess, 0.0) * gentle
+        # Right at the boundary the way must not be longer than it is: no farther in than out.
+        work[AIM + i] = threshold - min(within, DOWN * max(excess, 0.0))
         enough = np.sqrt(beyond + lower * lower) + half_diagonal
         enough = max(enough, work[ENOUGH + i] + 0.5 * half_diagonal)
         work[ENOUGH + i] = enough * enough
@@ -121,7 +123,7 @@ def cut(p, o, grid, work, i):
 
     One end is a member, the other is not, or all is done: each cut takes the place of either.
     """
-    threshold = p[o + THRESHOLD] - WITHIN * p[o + STEEP_INSIDE]
+    threshold = work[AIM + i]
     x, y, z = work[SX + i], work[SY + i], work[SZ + i]
     dx, dy, dz = work[AX + i] - x, work[AY + i] - y, work[AZ + i] - z
     low, high = 0.0, 1.0
@@ -241,13 +243,7 @@ def field(p, o, block, n):
         i = lanes[k]
         x, y = work[MX + k] - work[QX + k], work[MY + k] - work[QY + k]
         z = work[MZ + k] - work[QZ + k]
-        # Measured from the box's corner: an axis that wraps ends where it began.
-        mx, my, mz = work[MX + k], work[MY + k], work[MZ + k]
-        if wraps:
-            mx -= period[0] * np.floor(mx * turns[0])
-            my -= period[1] * np.floor(my * turns[1])
-            mz -= period[2] * np.floor(mz * turns[2])
-        block[PX + i] = low_x + mx
-        block[PY + i] = low_y + my
-        block[PZ + i] = low_z + mz
+        block[PX + i] = block[X + i] + x
+        block[PY + i] = block[Y + i] + y
+        block[PZ + i] = block[Z + i] + z
         block[DISTANCE + i] = np.sqrt(x * x + y * y + z * z)

@@ -23,14 +23,15 @@ STEPS = 2  # to the boundary
 CUTS = 4  # of the way from a site to a point outside
 DOWN = 0.02  # share of a step that it goes farther down than it seems to need
 FLAT = 1e-12  # added to a squared slope, so that none is 0
-NEARBY = 0.5  # half diagonals of Φ above the threshold, up to which the slope shows the way
+NEARBY = 1.0  # half diagonals of Φ above the threshold, up to which the slope shows the way
 
 # Rows of what is worked on for points outside: the point, where it slides, the best member yet
 # and its squared distance, what is near enough.
 QX, QY, QZ, AX, AY, AZ = 0, LANES, 2 * LANES, 3 * LANES, 4 * LANES, 5 * LANES
 MX, MY, MZ, LEAST, ENOUGH = 6 * LANES, 7 * LANES, 8 * LANES, 9 * LANES, 10 * LANES
 SX, SY, SZ, SITE = 11 * LANES, 12 * LANES, 13 * LANES, 14 * LANES  # a site, squared distance
-WORK = 15 * LANES
+AIM = 15 * LANES  # what Φ is to be at most
+WORK = 16 * LANES
 ONE = 0x3FF << 1  # the exponent of 1.0, and the first digit of its mantissa
 
 

@@ -142,6 +142,18 @@ class DistanceField(Region):
         points = self._checked(points)
         return np.asarray(points - self.value(points)[..., None] * self.gradient(points))
 
+    def project(self, points: Points) -> Points:
+        """Return points that are members, and a member near each other one, in the grid's period.
+
+        None is farther from its point than the nearest member by more than `half_diagonal`.
+        """
+        projected = super().project(points)
+        period = np.where(self.wrapping, self.periods, 1.0)
+        turns = np.where(self.wrapping, np.floor((projected - self.low) / period), 0.0)
+        folded = (projected - period * turns).astype(projected.dtype)
+        moved = (projected != np.asarray(points)).any(axis=-1, keepdims=True)
+        return np.where(moved, folded, projected)
+
     @cached_property
     def bounds(self) -> Points:
         """What contains the members, at most half a cell too large: (2, 3)."""

@@ -13,7 +13,7 @@ FEW = 1_000
 LEAST_CELL = 0.01
 """Cells are no smaller than this, in radians, so that a single sample has a region."""
 EDGE = 0.05
-"""Beside axes that wrap, the box ends so far from 0 and π (radians): Euler angles are singular there.
+"""Beside axes that wrap (Euler angles), the box ends so many radians from 0 and π, their ends.
 
 At ψ from there, φ and θ of a rotation that was rounded are off by ε/ψ: in float32 4e-6, less than
 its tolerance. The box ends nearer to 0 or π only where samples are nearer.
