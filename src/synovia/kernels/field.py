@@ -163,6 +163,8 @@ def search(p, o, grid, box, wide, work, i, cell):
     """
     if not work[LEAST + i] < np.inf:
         cut(p, o, grid, work, i)
+        work[AX + i], work[AY + i], work[AZ + i] = work[MX + i], work[MY + i], work[MZ + i]
+        slide(p, o, grid, box, work, i, i + 1, STEPS)
         if work[LEAST + i] <= work[ENOUGH + i]:
             return
     if work[SITE + i] <= work[ENOUGH + i]:
