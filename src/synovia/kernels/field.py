@@ -11,9 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from .field_lookup import (
+    AIM,
     AX,
     AY,
     AZ,
+    CUTS,
     DOWN,
     ENOUGH,
     FLAT,
@@ -28,11 +30,16 @@ from .field_lookup import (
     QX,
     QY,
     QZ,
+    SITE,
     SLACK,
     STEEP_INSIDE,
     STEEP_OUTSIDE,
     STEPS,
+    SX,
+    SY,
+    SZ,
     THRESHOLD,
+    WITHIN,
     WORK,
     box_of,
     grid_of,
@@ -45,22 +52,21 @@ from .rotation import DISTANCE, LANES, PX, PY, PZ, SCRATCH, X, Y, Z
 
 
 @kernel
-def slide(p, o, grid, box, work, n, steps):
-    """Go from points of the box to where the boundary is nearest to q, `n` lanes at once.
+def slide(p, o, grid, box, work, first, last, steps):
+    """Go from points of the box to where the boundary is nearest to q, lanes `first` to `last`.
 
     Each step goes to the foot of q on the plane where Φ, as it rises here, would be the
     threshold, and a little farther down, each time more. The nearest members met on the way are
     kept at MX, MY, MZ, with their squared distances at LEAST.
     """
-    threshold = p[o + THRESHOLD]
     (near_x, near_y, near_z), (far_x, far_y, far_z) = box
     down = 1.0 + DOWN
     for _ in range(steps):
-        for i in range(n):
+        for i in range(first, last):
             x, y, z = work[AX + i], work[AY + i], work[AZ + i]
             dx, dy, dz = work[QX + i] - x, work[QY + i] - y, work[QZ + i] - z
             value, gx, gy, gz = slope_at(p, grid, x, y, z)
-            excess = value - threshold
+            excess = value - work[AIM + i]
             apart = dx * dx + dy * dy + dz * dz
             better = (excess <= 0.0) & (apart < work[LEAST + i])
             work[LEAST + i] = apart if better else work[LEAST + i]
@@ -85,7 +91,7 @@ def choose_starts(p, o, box, work, n):
     """
     (near_x, near_y, near_z), (far_x, far_y, far_z) = box
     threshold, half_diagonal = p[o + THRESHOLD], p[o + HALF_DIAGONAL]
-    gentle = 1.0 / p[o + STEEP_OUTSIDE]
+    gentle, within = 1.0 / p[o + STEEP_OUTSIDE], WITHIN * p[o + STEEP_INSIDE]
     for i in range(n):
         qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
         x, y = min(max(qx, near_x), far_x), min(max(qy, near_y), far_y)
@@ -93,85 +99,97 @@ def choose_starts(p, o, box, work, n):
         beyond = (qx - x) ** 2 + (qy - y) ** 2 + (qz - z) ** 2
         excess = work[AX + i] - threshold
         lower = max(excess, 0.0) * gentle
+        # Right at the boundary the way must not be longer than it is: no farther in than out.
+        work[AIM + i] = threshold - min(within, DOWN * max(excess, 0.0))
         enough = np.sqrt(beyond + lower * lower) + half_diagonal
         enough = max(enough, work[ENOUGH + i] + 0.5 * half_diagonal)
         work[ENOUGH + i] = enough * enough
         # The point of the box that is nearest to q may be a member itself.
         here = (excess <= SLACK) | ((beyond == 0.0) & (excess < NEARBY * half_diagonal))
         done = excess <= SLACK
-        work[AX + i] = x if here else work[MX + i]
-        work[AY + i] = y if here else work[MY + i]
-        work[AZ + i] = z if here else work[MZ + i]
-        work[MX + i] = x if done else work[MX + i]
-        work[MY + i] = y if done else work[MY + i]
-        work[MZ + i] = z if done else work[MZ + i]
+        work[AX + i] = x if here else work[SX + i]
+        work[AY + i] = y if here else work[SY + i]
+        work[AZ + i] = z if here else work[SZ + i]
+        work[MX + i] = x if done else work[SX + i]
+        work[MY + i] = y if done else work[SY + i]
+        work[MZ + i] = z if done else work[SZ + i]
         # Who starts here must find a member here: the site would be a jump.
-        work[LEAST + i] = beyond if done else (np.inf if here else work[LEAST + i])
+        work[LEAST + i] = beyond if done else (np.inf if here else work[SITE + i])
 
 
 @kernel
-def descend(p, o, grid, box, lane):
-    """Go down the slope from the point of the box nearest to q until a member is met, if one is.
+def cut(p, o, grid, work, i):
+    """Find a member between a site and where lane `i` came sliding, as near to that as it can.
 
-    Where the boundary has a crease, slopes lead to and fro across it: each step is longer than
-    the last would have needed.
+    One end is a member, the other is not, or all is done: each cut takes the place of either.
     """
-    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
-    x, y = min(max(lane[QX], near_x), far_x), min(max(lane[QY], near_y), far_y)
-    z = min(max(lane[QZ], near_z), far_z)
-    for step in range(4 * STEPS):
-        value, gx, gy, gz = slope_at(p, grid, x, y, z)
-        excess = value - p[o + THRESHOLD]
-        if excess <= 0.0:
-            apart = (lane[QX] - x) ** 2 + (lane[QY] - y) ** 2 + (lane[QZ] - z) ** 2
-            if apart < lane[LEAST]:
-                lane[MX], lane[MY], lane[MZ], lane[LEAST] = x, y, z, apart
-            return
-        scale = (1.0 + 0.1 * step) * excess / (gx * gx + gy * gy + gz * gz + FLAT)
-        x = min(max(x - scale * gx, near_x), far_x)
-        y = min(max(y - scale * gy, near_y), far_y)
-        z = min(max(z - scale * gz, near_z), far_z)
+    threshold = work[AIM + i]
+    x, y, z = work[SX + i], work[SY + i], work[SZ + i]
+    dx, dy, dz = work[AX + i] - x, work[AY + i] - y, work[AZ + i] - z
+    low, high = 0.0, 1.0
+    low_excess = min(look_up(p, grid, x, y, z) - threshold, 0.0)
+    high_excess = look_up(p, grid, x + dx, y + dy, z + dz) - threshold
+    if high_excess <= 0.0:
+        low = 1.0
+    else:
+        for _ in range(CUTS):
+            share = low_excess / (low_excess - high_excess)
+            middle = low + min(max(0.95 * share, 0.25), 0.98) * (high - low)
+            excess = look_up(p, grid, x + middle * dx, y + middle * dy, z + middle * dz) - threshold
+            if excess <= 0.0:
+                low, low_excess = middle, excess
+            else:
+                high, high_excess = middle, excess
+    x, y, z = x + low * dx, y + low * dy, z + low * dz
+    apart = (work[QX + i] - x) ** 2 + (work[QY + i] - y) ** 2 + (work[QZ + i] - z) ** 2
+    if apart < work[LEAST + i]:
+        work[MX + i], work[MY + i], work[MZ + i], work[LEAST + i] = x, y, z, apart
+
+
+@kernel
+def take_site(work, i):
+    """Let the site of lane `i` be its best member, if it is nearer than that."""
+    if work[SITE + i] < work[LEAST + i]:
+        work[MX + i], work[MY + i], work[MZ + i] = work[SX + i], work[SY + i], work[SZ + i]
+        work[LEAST + i] = work[SITE + i]
 
 
 @kernel
 def search(p, o, grid, box, wide, work, i, cell):
     """Find a member near enough for lane `i` where sliding from one place did not: from more.
 
-    First down the slope, then from the best of the sites around, then from the nearest of all.
+    First from between there and the site, then from the best of the sites around, then from the
+    nearest of all.
     """
-    qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
-    _, slab, row = wide[4]
-    lane = np.empty(WORK)
-    lane[QX], lane[QY], lane[QZ] = qx, qy, qz
-    lane[MX], lane[MY], lane[MZ], lane[LEAST] = 0.0, 0.0, 0.0, np.inf
-    descend(p, o, grid, box, lane)
-    if lane[LEAST] < np.inf:
-        lane[AX], lane[AY], lane[AZ] = lane[MX], lane[MY], lane[MZ]
-        slide(p, o, grid, box, lane, 1, STEPS)
-        if lane[LEAST] < work[LEAST + i]:
-            work[MX + i], work[MY + i], work[MZ + i] = lane[MX], lane[MY], lane[MZ]
-            work[LEAST + i] = lane[LEAST]
+    if not work[LEAST + i] < np.inf:
+        cut(p, o, grid, work, i)
+        work[AX + i], work[AY + i], work[AZ + i] = work[MX + i], work[MY + i], work[MZ + i]
+        slide(p, o, grid, box, work, i, i + 1, STEPS)
         if work[LEAST + i] <= work[ENOUGH + i]:
             return
+    if work[SITE + i] <= work[ENOUGH + i]:
+        take_site(work, i)
+        return
+    qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+    _, slab, row = wide[4]
     for corner in range(8):
         at = cell + (corner >> 2) * slab + ((corner >> 1) & 1) * row + (corner & 1)
         site = np.int64(p[np.uint32(wide[5] + at)])
         x, y, z = towards(p, o, site, 1.0 / PARTS, qx, qy, qz)
         apart = x * x + y * y + z * z
-        if apart < lane[LEAST]:
-            lane[MX], lane[MY], lane[MZ], lane[LEAST] = qx + x, qy + y, qz + z, apart
+        if apart < work[SITE + i]:
+            work[SX + i], work[SY + i], work[SZ + i] = qx + x, qy + y, qz + z
+            work[SITE + i] = apart
     for everywhere in range(2):
-        lane[AX], lane[AY], lane[AZ] = lane[MX], lane[MY], lane[MZ]
-        slide(p, o, grid, box, lane, 1, 2 * STEPS)
-        if lane[LEAST] < work[LEAST + i]:
-            work[MX + i], work[MY + i], work[MZ + i] = lane[MX], lane[MY], lane[MZ]
-            work[LEAST + i] = lane[LEAST]
+        take_site(work, i)
+        work[AX + i], work[AY + i], work[AZ + i] = work[SX + i], work[SY + i], work[SZ + i]
+        slide(p, o, grid, box, work, i, i + 1, STEPS)
         if everywhere == 1 or work[LEAST + i] <= work[ENOUGH + i]:
             return
         x, y, z, apart = nearest_site(p, o, qx, qy, qz, qx, qy, qz, work[LEAST + i])
         if not apart < work[LEAST + i]:
             return
-        lane[MX], lane[MY], lane[MZ], lane[LEAST] = x, y, z, apart
+        work[SX + i], work[SY + i], work[SZ + i], work[SITE + i] = x, y, z, apart
 
 
 @kernel
@@ -185,16 +203,17 @@ def field(p, o, block, n):
     """Look Φ up; where it exceeds the threshold, or outside the box, find a member nearby."""
     x_, y_, z_, value_ = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES, SCRATCH + 3 * LANES
     grid, box = grid_of(p, o), box_of(p, o)
-    period, turns = grid[5], grid[6]
+    period, turns, wraps = grid[5], grid[6], grid[7]
     (near_x, near_y, near_z), (far_x, far_y, far_z) = box
     threshold, steep = p[o + THRESHOLD], 1.0 / p[o + STEEP_INSIDE]
     low_x, low_y, low_z = p[o + LOW], p[o + LOW + 1], p[o + LOW + 2]
     for i in range(n):
         x, y, z = number(block[X + i]), number(block[Y + i]), number(block[Z + i])
         x, y, z = x - low_x, y - low_y, z - low_z
-        x -= period[0] * np.floor(x * turns[0])
-        y -= period[1] * np.floor(y * turns[1])
-        z -= period[2] * np.floor(z * turns[2])
+        if wraps:
+            x -= period[0] * np.floor(x * turns[0])
+            y -= period[1] * np.floor(y * turns[1])
+            z -= period[2] * np.floor(z * turns[2])
         block[x_ + i], block[y_ + i], block[z_ + i] = x, y, z
         cx, cy = min(max(x, near_x), far_x), min(max(y, near_y), far_y)
         value = look_up(p, grid, cx, cy, min(max(z, near_z), far_z))
@@ -208,24 +227,23 @@ def field(p, o, block, n):
     work, wide = np.empty(WORK), wide_of(p, o)
     lanes, cells = np.empty(LANES, np.uint32), np.empty(LANES, np.uint32)
     count = 0
-    for i in range(n):
-        if block[DISTANCE + i] > 0.0:
-            lanes[count] = i
-            work[QX + count] = block[x_ + i]
-            work[QY + count] = block[y_ + i]
-            work[QZ + count] = block[z_ + i]
-            work[AX + count] = block[value_ + i]
-            count += 1
+    for i in range(n):  # without a branch: whether a lane is outside is anybody's guess
+        lanes[count] = i
+        work[QX + count] = block[x_ + i]
+        work[QY + count] = block[y_ + i]
+        work[QZ + count] = block[z_ + i]
+        work[AX + count] = block[value_ + i]
+        count += 1 if block[DISTANCE + i] > 0.0 else 0
     if count == 0:
         return
     surround(p, o, grid, wide, work, cells, count)
     choose_starts(p, o, box, work, count)
-    slide(p, o, grid, box, work, count, STEPS)
+    slide(p, o, grid, box, work, 0, count, STEPS)
     for k in range(count):
         if not work[LEAST + k] <= work[ENOUGH + k]:
             search(p, o, grid, box, wide, work, k, cells[k])
         i = lanes[k]
-        x, y, z = work[MX + k] - work[QX + k], work[MY + k] - work[QY + k], 0.0
+        x, y = work[MX + k] - work[QX + k], work[MY + k] - work[QY + k]
         z = work[MZ + k] - work[QZ + k]
         block[PX + i] = block[X + i] + x
         block[PY + i] = block[Y + i] + y

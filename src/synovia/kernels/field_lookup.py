@@ -15,18 +15,23 @@ VALUES, PLACES, FEATURES, SQUARES, STARTS, SITES = 28, 29, 30, 31, 32, 33
 HEADER = 34
 
 SLACK = 1e-10  # what Φ may exceed the threshold by, and a point its box, for rounding
+WITHIN = 5e-7  # radians that projections go on inside: they stay members when rounded to float32
 PARTS = 4  # that cells are parted in for the sites
 SIDE = 16  # sites are kept in blocks of so many along each axis
 SHIFT, LOW_BITS = 10, 1023  # a site's three numbers in one
-STEPS = 3  # to the boundary
+STEPS = 2  # to the boundary
+CUTS = 4  # of the way from a site to a point outside
 DOWN = 0.02  # share of a step that it goes farther down than it seems to need
 FLAT = 1e-12  # added to a squared slope, so that none is 0
-NEARBY = 2.0  # half diagonals of Φ above the threshold, up to which the slope shows the way
+NEARBY = 1.0  # half diagonals of Φ above the threshold, up to which the slope shows the way
 
-# Rows of what is worked on for points outside: the point, where it slides, the best member yet.
+# Rows of what is worked on for points outside: the point, where it slides, the best member yet
+# and its squared distance, what is near enough.
 QX, QY, QZ, AX, AY, AZ = 0, LANES, 2 * LANES, 3 * LANES, 4 * LANES, 5 * LANES
 MX, MY, MZ, LEAST, ENOUGH = 6 * LANES, 7 * LANES, 8 * LANES, 9 * LANES, 10 * LANES
-WORK = 11 * LANES
+SX, SY, SZ, SITE = 11 * LANES, 12 * LANES, 13 * LANES, 14 * LANES  # a site, squared distance
+AIM = 15 * LANES  # what Φ is to be at most
+WORK = 16 * LANES
 ONE = 0x3FF << 1  # the exponent of 1.0, and the first digit of its mantissa
 
 
@@ -42,6 +47,7 @@ def grid_of(p, o):
         (1.0 / p[o + SPACING], 1.0 / p[o + SPACING + 1], 1.0 / p[o + SPACING + 2]),
         (p[o + PERIOD], p[o + PERIOD + 1], p[o + PERIOD + 2]),
         (p[o + TURNS], p[o + TURNS + 1], p[o + TURNS + 2]),
+        p[o + TURNS] + p[o + TURNS + 1] + p[o + TURNS + 2] > 0.0,
     )
 
 
@@ -52,14 +58,17 @@ def corner_of(grid, x, y, z):
     Numbers without a sign spare the check for places counted from the end, which costs as much
     as the look-up itself.
     """
-    first, slab, row, last, inverse, period, turns = grid
-    u = (x - period[0] * np.floor(x * turns[0])) * inverse[0]
-    v = (y - period[1] * np.floor(y * turns[1])) * inverse[1]
-    w = (z - period[2] * np.floor(z * turns[2])) * inverse[2]
-    i = np.uint32(min(max(u, 0.0), last[0]))
-    j = np.uint32(min(max(v, 0.0), last[1]))
-    k = np.uint32(min(max(w, 0.0), last[2]))
-    return np.uint32(first + i * slab + j * row + k), u - i, v - j, w - k
+    first, slab, row, last, inverse, period, turns, wraps = grid
+    if wraps:
+        x -= period[0] * np.floor(x * turns[0])
+        y -= period[1] * np.floor(y * turns[1])
+        z -= period[2] * np.floor(z * turns[2])
+    u, v, w = x * inverse[0], y * inverse[1], z * inverse[2]
+    i = np.int32(min(max(u, 0.0), last[0]))
+    j = np.int32(min(max(v, 0.0), last[1]))
+    k = np.int32(min(max(w, 0.0), last[2]))
+    at = first + np.uint32(i) * slab + np.uint32(j) * row + np.uint32(k)
+    return np.uint32(at), u - i, v - j, w - k
 
 
 @kernel

@@ -14,11 +14,7 @@ from .field_lookup import (
     ENOUGH,
     FEATURES,
     KNOTS,
-    LEAST,
     LOW_BITS,
-    MX,
-    MY,
-    MZ,
     NODES,
     ONE,
     PARTS,
@@ -29,10 +25,14 @@ from .field_lookup import (
     QZ,
     SHIFT,
     SIDE,
+    SITE,
     SITES,
     SPACING,
     SQUARES,
     STARTS,
+    SX,
+    SY,
+    SZ,
     TURNS,
     edges_of,
 )
@@ -100,8 +100,8 @@ def surround(p, o, grid, wide, work, cells, n):
 
     With w_i the weights that make q of the corners n_i of its cell of the wider grid, and s_i the
     sites nearest to those, any site s has |q − s|² = Σ w_i |n_i − s|² − Σ w_i |n_i − q|², and
-    |n_i − s| >= |n_i − s_i|. At MX, MY, MZ comes the site of the corner nearest to q, its squared
-    distance at LEAST; at ENOUGH the least distance of a site.
+    |n_i − s| >= |n_i − s_i|. At SX, SY, SZ comes the site of the corner nearest to q, its squared
+    distance at SITE; at ENOUGH the least distance of a site.
     """
     inverse = grid[4]
     at_x, at_y, at_z = wide[3]
@@ -133,8 +133,8 @@ def surround(p, o, grid, wide, work, cells, n):
         )
         site = np.int64(p[np.uint32(features + cell + corner)])
         x, y, z = towards(p, o, site, 1.0 / PARTS, qx, qy, qz)
-        work[MX + i], work[MY + i], work[MZ + i] = qx + x, qy + y, qz + z
-        work[LEAST + i] = x * x + y * y + z * z
+        work[SX + i], work[SY + i], work[SZ + i] = qx + x, qy + y, qz + z
+        work[SITE + i] = x * x + y * y + z * z
 
 
 @kernel

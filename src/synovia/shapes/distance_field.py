@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import Floats, Mask, Points, Scalars, own
-from .field_build import filled, grid_around, node_points, sample_distance
+from .field_build import EDGE, filled, grid_around, node_points, sample_distance
 from .field_surface import boundary
 from .field_tables import central_slopes, closed, halved, packed_field
 from .field_volume import bounds_of, corners_of_members, scattered, volume_of
@@ -142,6 +142,18 @@ class DistanceField(Region):
         points = self._checked(points)
         return np.asarray(points - self.value(points)[..., None] * self.gradient(points))
 
+    def project(self, points: Points) -> Points:
+        """Return points that are members, and a member near each other one, in the grid's period.
+
+        None is farther from its point than the nearest member by more than `half_diagonal`.
+        """
+        projected = super().project(points)
+        period = np.where(self.wrapping, self.periods, 1.0)
+        turns = np.where(self.wrapping, np.floor((projected - self.low) / period), 0.0)
+        folded = (projected - period * turns).astype(projected.dtype)
+        moved = (projected != np.asarray(points)).any(axis=-1, keepdims=True)
+        return np.where(moved, folded, projected)
+
     @cached_property
     def bounds(self) -> Points:
         """What contains the members, at most half a cell too large: (2, 3)."""
@@ -205,9 +217,9 @@ class DistanceField(Region):
         """
         cells = np.ceil(r / self.spacing).astype(int) + 2
         before, after = np.where(self.wrapping, 0, cells), np.where(self.wrapping, 0, cells)
-        if self.wrapping.any():  # Euler angles: ψ ends at 0 and at π
+        if self.wrapping.any():  # Euler angles: ψ ends before 0 and before π
             high = self.low + self.spacing * (np.array(self.values.shape) - 1)
-            room = np.stack([self.low, np.pi - high]) / self.spacing + 1e-9
+            room = np.stack([self.low - EDGE, np.pi - EDGE - high]) / self.spacing + 1e-9
             before, after = np.clip(np.stack([before, after]), 0, np.maximum(room.astype(int), 0))
         if (np.array(self.values.shape) + before + after > LARGEST).any():
             return self._coarser().widened(r)

@@ -12,6 +12,12 @@ FEW = 1_000
 """Up to so many samples are compared one by one; more go into a tree."""
 LEAST_CELL = 0.01
 """Cells are no smaller than this, in radians, so that a single sample has a region."""
+EDGE = 0.05
+"""Beside axes that wrap (Euler angles), the box ends so many radians from 0 and π, their ends.
+
+At ψ from there, φ and θ of a rotation that was rounded are off by ε/ψ: in float32 4e-6, less than
+its tolerance. The box ends nearer to 0 or π only where samples are nearer.
+"""
 
 
 def grid_around(
@@ -20,7 +26,7 @@ def grid_around(
     """Return low, spacing and counts of a grid with `margin` and so many `cells` around points.
 
     An axis with a period is covered whole, from −half of it on. Beside such axes (Euler angles)
-    the others stay between 0 and π.
+    the others stay between 0 and π, and `EDGE` away from both unless points are nearer.
     """
     period = np.asarray(periods, dtype=np.float64)
     if period.shape != (3,) or not ((period >= 0.0) & np.isfinite(period)).all():
@@ -41,10 +47,11 @@ def grid_around(
                 f"beside axes that wrap, points must be from 0 to π, got {angles.min():.6g} to "
                 f"{angles.max():.6g}"
             )
-        low, high = np.maximum(low, 0.0), np.minimum(high, np.pi)
+        near, far = np.minimum(EDGE, least + margin), np.maximum(np.pi - EDGE, most - margin)
+        low, high = np.maximum(low, near), np.minimum(high, far)
     count = np.where(wraps, np.ceil(period / cell - 1e-9), np.ceil((high - low) / cell - 1e-9) + 1)
     count = np.maximum(count, 2).astype(int)
-    if wraps.any():  # cells that end at 0 and at π, where the box may not go on
+    if wraps.any():  # cells that end where the box must
         spacing = np.where(wraps, period / count, (high - low) / (count - 1))
     else:
         spacing = np.full(3, cell)
