@@ -8,8 +8,7 @@ from functools import cache
 import numpy as np
 from scipy.spatial import cKDTree
 
-from synovia.shapes import DistanceField
-from synovia.shapes.field_sculpt import add_sample, pull, push
+from synovia.shapes import DistanceField, add_sample, pull, push
 
 EULER = (2.0 * np.pi, 0.0, 2.0 * np.pi)
 FIELDS = ("sparse", "dense", "one", "line", "islands", "shell", "filled", "sculpted", "random")

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from fields import EULER
-from synovia.shapes import DistanceField
-from synovia.shapes.field_sculpt import add_sample, move_sample, pull, push
+from synovia.shapes import DistanceField, add_sample, move_sample, pull, push
 
 
 @pytest.fixture(scope="module")
