@@ -58,9 +58,11 @@ def bounds_of(nodes: Floats, threshold: float, low: Floats, spacing: Floats) -> 
 
 def corners_of_members(nodes: Floats, threshold: float, low: Floats, spacing: Floats) -> Points:
     """Return all corners of the cells that have members: (n, 3)."""
-    cells = member_cells(nodes, threshold)
-    corners = cells[:, None, :] + np.array(list(np.ndindex(2, 2, 2)))
-    return np.asarray(low + spacing * np.unique(corners.reshape(-1, 3), axis=0))
+    cells = cell_corners(nodes).min(axis=0) <= threshold
+    corner = np.zeros(nodes.shape, dtype=bool)
+    for i, j, k in np.ndindex(2, 2, 2):
+        corner[i : i + cells.shape[0], j : j + cells.shape[1], k : k + cells.shape[2]] |= cells
+    return np.asarray(low + spacing * np.argwhere(corner))
 
 
 def scattered(
