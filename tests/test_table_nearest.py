@@ -103,3 +103,10 @@ def test_across_the_seam_twists_are_the_same(kind):
     phi = np.linspace(-1.5, 1.5, 40)
     west, east = (shape._twists(vectors_at(np.full(40, s), phi)) for s in (-np.pi, np.pi - 1e-14))
     assert np.abs(west - east).max() < 1e-9
+
+
+def test_directions_a_little_off_unit_length_count_as_unit(kind, rng):
+    shape = table(kind, margin=0.0)
+    unit = np.column_stack([directions(2_000, rng), rng.uniform(-3.0, 3.0, 2_000)])
+    off = unit * np.column_stack([*[rng.uniform(0.9992, 1.0008, 2_000)] * 3, np.ones(2_000)])
+    np.testing.assert_allclose(shape.distance(off), shape.distance(unit), rtol=0.0, atol=1e-12)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 import warnings
 
 import numpy as np
@@ -246,14 +245,6 @@ def test_holes_are_filled_unless_open(rng):
     assert filled.contains_direction(middle)
     assert not opened.contains_direction(middle)
     assert filled.share > opened.share
-
-
-def test_a_million_samples_take_no_three_seconds(rng):
-    points = cloud(1_000_000, rng)
-    before = time.perf_counter()
-    shape = ThetaPhi.fit(points)
-    assert time.perf_counter() - before < 3.0 * 3.0  # what else the machine does counts, too
-    assert shape.contains(points).all()
 
 
 # Evidence.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .rotation import DISTANCE, FLAG, LANES, PX, PY, PZ, SCRATCH, X, Y, Z
+from .rotation import DISTANCE, LANES, PX, PY, PZ, X, Y, Z
 from .shapes import shape
 
 ROTATION_VECTOR, SWING_TWIST, DIRECTION_TWIST, EULER = 0, 1, 2, 3
@@ -36,58 +36,53 @@ def wound(radius, turns):
 
 
 @kernel
-def any_flag(block):
-    """Tell whether a lane is flagged: halves are added up, as vectors, down to eight lanes."""
-    for i in range(LANES // 2):
-        block[SCRATCH + i] = block[FLAG + i] + block[FLAG + LANES // 2 + i]
-    half = LANES // 4
-    while half >= 8:
-        for i in range(half):
-            block[SCRATCH + i] += block[SCRATCH + half + i]
-        half //= 2
-    total = block[SCRATCH]
-    for i in range(1, 8):
-        total += block[SCRATCH + i]
-    return total > 0.0
+def beyond(x, y, z, spare, spare_twist, flat):
+    """Return a number that is negative where no other cover can be near enough to look at.
+
+    A vector shorter than `spare` has none; in a chart that keeps the twist apart (`flat`), a swing
+    shorter than that with a twist under `spare_twist`.
+    """
+    if flat:
+        return max(x * x + y * y - spare * spare, abs(z) - spare_twist)
+    return x * x + y * y + z * z - spare * spare
 
 
 @kernel
-def another_cover_may_be_nearer(p, o, settled, block, n):
-    """Flag the lanes that could have a nearer member in a cover but the first; tell if any has.
+def find_lanes(p, o, settled, block, lanes, n):
+    """List the lanes that could have a nearer member in a cover but the first; return how many.
 
     Lanes at a distance of at most `settled` need none.
     """
     real = block.dtype.type
-    zero, one, done = real(0.0), real(1.0), real(settled)
-    spare_swing, spare_twist = real(TURN - p[o + REACH]), real(TURN - p[o + REACH_TWIST])
-    if int(p[o + CHART]) == ROTATION_VECTOR:
+    zero, done = real(0.0), real(settled)
+    swing, twist = real(TURN - p[o + REACH]), real(TURN - p[o + REACH_TWIST])
+    flat = int(p[o + CHART]) == SWING_TWIST
+    found = False
+    for i in range(n):  # nearly always none, which is soon seen
+        x, y, z, distance = block[X + i], block[Y + i], block[Z + i], block[DISTANCE + i]
+        near = beyond(x, y, z, max(swing - distance, zero), twist - distance, flat) >= zero
+        found |= near & (distance > done)
+    count = np.int64(0)
+    if found:
         for i in range(n):
-            x, y, z = block[X + i], block[Y + i], block[Z + i]
-            distance = block[DISTANCE + i]
-            spare = max(spare_swing - distance, zero)
-            near = x * x + y * y + z * z >= spare * spare
-            block[FLAG + i] = one if near & (distance > done) else zero
-    else:
-        for i in range(n):
-            x, y, z = block[X + i], block[Y + i], block[Z + i]
-            distance = block[DISTANCE + i]
-            spare = max(spare_swing - distance, zero)
-            near = (x * x + y * y >= spare * spare) | (abs(z) >= spare_twist - distance)
-            block[FLAG + i] = one if near & (distance > done) else zero
-    for i in range(n, LANES):
-        block[FLAG + i] = zero
-    return any_flag(block)
+            x, y, z, distance = block[X + i], block[Y + i], block[Z + i], block[DISTANCE + i]
+            near = beyond(x, y, z, max(swing - distance, zero), twist - distance, flat) >= zero
+            lanes[count] = i
+            count += np.int64(near & (distance > done))
+    return count
 
 
 @kernel
 def try_cover(p, o, swings, twists, block, other, lanes, n):
-    """Take what is nearer in the given cover; return how many lanes had to be looked at."""
+    """Take what is nearer in the given cover for the first `n` of `lanes`.
+
+    Returns how many of them had to be looked at; their numbers go to `lanes` from LANES on.
+    """
     reach, reach_twist = p[o + REACH], p[o + REACH_TWIST]
     flat = int(p[o + CHART]) == SWING_TWIST
     count = np.int64(0)
-    for i in range(n):
-        if block[FLAG + i] == 0.0:
-            continue
+    for k in range(n):
+        i = lanes[k]
         x, y, z = block[X + i], block[Y + i], block[Z + i]
         radius = np.sqrt(x * x + y * y + (0.0 if flat else z * z))
         size = wound(radius, swings)
@@ -106,12 +101,12 @@ def try_cover(p, o, swings, twists, block, other, lanes, n):
             other[Z + count] = side * wound(abs(z), twists)
         else:
             other[Z + count] = scale * z
-        lanes[count] = i
+        lanes[LANES + count] = i
         count += 1
     if count > 0:
         shape(p, o + HEADER, other, count)
         for k in range(count):
-            i = lanes[k]
+            i = lanes[LANES + k]
             if other[DISTANCE + k] < block[DISTANCE + i]:
                 block[DISTANCE + i] = other[DISTANCE + k]
                 block[PX + i] = other[PX + k]
@@ -125,18 +120,19 @@ def nearest(p, o, settled, block, other, lanes, n):
     """Write the nearest member over all covers, and its distance, unless that is `settled`.
 
     A cover of size r is at least r − reach away, and sizes grow by at least π a cover, so few
-    lanes are looked at twice and the search ends.
+    lanes are looked at twice and the search ends. `lanes` is room for two numbers a lane.
     """
     shape(p, o + HEADER, block, n)
     if int(p[o + CHART]) >= DIRECTION_TWIST:  # these charts have one point for each rotation
         return
-    if not another_cover_may_be_nearer(p, o, settled, block, n):
+    found = find_lanes(p, o, settled, block, lanes, n)
+    if found == 0:
         return
     both = int(p[o + CHART]) == SWING_TWIST
     for turns in range(1, 1000):
         looked = 0
         for twists in range(turns + 1 if both else 1):
-            looked += try_cover(p, o, turns - twists, twists, block, other, lanes, n)
+            looked += try_cover(p, o, turns - twists, twists, block, other, lanes, found)
         if looked == 0:
             break
 

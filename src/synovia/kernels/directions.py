@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .polynomials import atan_over_root, cos_root, sinc_root
+from .polynomials import atan_in_pairs, atan_over_root, cos_root, sinc_root
 from .rotation import PT, PX, PY, PZ, QW, QX, QY, QZ, T, X, Y, Z
 
 
@@ -15,8 +15,9 @@ def aim(a, o, block, n):
 
     Where the axis is turned to its opposite, the twist is not defined, and 0 is written.
     """
-    real = block.dtype.type
-    zero, one, two, four, tiny = real(0.0), real(1.0), real(2.0), real(4.0), real(1e-18)
+    real, single = block.dtype.type, block.itemsize == 4
+    zero, half, two, three = real(0.0), real(0.5), real(2.0), real(3.0)
+    four, tiny = real(4.0), real(1e-18)
     ax, ay, az = real(a[o]), real(a[o + 1]), real(a[o + 2])
     for i in range(n):
         w, x, y, z = block[QW + i], block[QX + i], block[QY + i], block[QZ + i]
@@ -27,11 +28,12 @@ def aim(a, o, block, n):
         block[Z + i] = straight * az + two * (along * z + w * (x * ay - y * ax))
         # tan(twist/4), as in `split`.
         e = along / max(abs(w) + np.sqrt(w * w + along * along), tiny)
-        twist = four * e * atan_over_root(e * e, real)
+        twist = four * e * (atan_over_root(e * e, real) if single else atan_in_pairs(e * e))
         block[T + i] = twist if w >= zero else -twist
     for i in range(n):
-        length = np.sqrt(block[X + i] ** 2 + block[Y + i] ** 2 + block[Z + i] ** 2)
-        inverse = one / max(length, tiny)
+        # Lengths are 1 but for rounding: one step of Newton's method for 1/√ needs no root.
+        square = block[X + i] ** 2 + block[Y + i] ** 2 + block[Z + i] ** 2
+        inverse = half * (three - square)
         block[X + i] *= inverse
         block[Y + i] *= inverse
         block[Z + i] *= inverse

@@ -68,7 +68,7 @@ def first_exit(start, end, angles, p, edge, finest, reached):
     least; where such a step ends outside, its boundary is found by halving.
     """
     block, other = np.zeros(BLOCK), np.empty(BLOCK)
-    lanes = np.empty(LANES, np.int64)
+    lanes = np.empty(2 * LANES, np.int64)
     turn_of = np.empty(LANES, np.int64)
     behind, ahead, halvings = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.int64)
     count, begun, active = reached.shape[0], 0, 0

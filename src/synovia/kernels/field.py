@@ -43,16 +43,30 @@ from .field_lookup import (
     WORK,
     box_of,
     grid_of,
+    look,
     look_up,
     slope_at,
+    value_at,
 )
-from .field_sites import nearest_site, surround, towards, wide_of
+from .field_sites import cell_of, least_distance, nearest_knots, nearest_site, towards, wide_of
 from .jit import kernel
-from .rotation import DISTANCE, LANES, PX, PY, PZ, SCRATCH, X, Y, Z
+from .rotation import DISTANCE, LANES, PX, PY, PZ, X, Y, Z
 
 
 @kernel
-def slide(p, o, grid, box, work, first, last, steps):
+def keep(work, i, excess):
+    """Keep where lane `i` is as its best member, if it is one and the nearest yet."""
+    x, y, z = work[AX + i], work[AY + i], work[AZ + i]
+    apart = (work[QX + i] - x) ** 2 + (work[QY + i] - y) ** 2 + (work[QZ + i] - z) ** 2
+    better = (excess <= 0.0) & (apart < work[LEAST + i])
+    work[LEAST + i] = apart if better else work[LEAST + i]
+    work[MX + i] = x if better else work[MX + i]
+    work[MY + i] = y if better else work[MY + i]
+    work[MZ + i] = z if better else work[MZ + i]
+
+
+@kernel
+def slide(p, grid, box, work, first, last):
     """Go from points of the box to where the boundary is nearest to q, lanes `first` to `last`.
 
     Each step goes to the foot of q on the plane where Φ, as it rises here, would be the
@@ -61,24 +75,24 @@ def slide(p, o, grid, box, work, first, last, steps):
     """
     (near_x, near_y, near_z), (far_x, far_y, far_z) = box
     down = 1.0 + DOWN
-    for _ in range(steps):
+    look(p, grid, work, first, last)
+    for _ in range(STEPS):
         for i in range(first, last):
             x, y, z = work[AX + i], work[AY + i], work[AZ + i]
-            dx, dy, dz = work[QX + i] - x, work[QY + i] - y, work[QZ + i] - z
-            value, gx, gy, gz = slope_at(p, grid, x, y, z)
+            qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+            value, gx, gy, gz = slope_at(grid, work, i)
             excess = value - work[AIM + i]
-            apart = dx * dx + dy * dy + dz * dz
-            better = (excess <= 0.0) & (apart < work[LEAST + i])
-            work[LEAST + i] = apart if better else work[LEAST + i]
-            work[MX + i] = x if better else work[MX + i]
-            work[MY + i] = y if better else work[MY + i]
-            work[MZ + i] = z if better else work[MZ + i]
+            keep(work, i, excess)
             steep = gx * gx + gy * gy + gz * gz + FLAT
-            along = (dx * gx + dy * gy + dz * gz + max(down * excess, excess)) / steep
-            work[AX + i] = min(max(work[QX + i] - along * gx, near_x), far_x)
-            work[AY + i] = min(max(work[QY + i] - along * gy, near_y), far_y)
-            work[AZ + i] = min(max(work[QZ + i] - along * gz, near_z), far_z)
+            rise = (qx - x) * gx + (qy - y) * gy + (qz - z) * gz
+            along = (rise + max(down * excess, excess)) / steep
+            work[AX + i] = min(max(qx - along * gx, near_x), far_x)
+            work[AY + i] = min(max(qy - along * gy, near_y), far_y)
+            work[AZ + i] = min(max(qz - along * gz, near_z), far_z)
+        look(p, grid, work, first, last)
         down = 4.0 * down - 3.0
+    for i in range(first, last):
+        keep(work, i, value_at(work, i) - work[AIM + i])
 
 
 @kernel
@@ -155,26 +169,31 @@ def take_site(work, i):
 
 
 @kernel
-def search(p, o, grid, box, wide, work, i, cell):
+def search(p, o, grid, box, wide, work, i):
     """Find a member near enough for lane `i` where sliding from one place did not: from more.
 
     First from between there and the site, then from the best of the sites around, then from the
-    nearest of all.
+    nearest of all; but a better bound may tell that it is near enough.
     """
+    qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+    cell = cell_of(grid, wide, qx, qy, qz)
+    least = least_distance(p, wide, cell, qx, qy, qz)
+    work[ENOUGH + i] = max(work[ENOUGH + i], (least + 0.5 * p[o + HALF_DIAGONAL]) ** 2)
+    if work[LEAST + i] <= work[ENOUGH + i]:
+        return
     if not work[LEAST + i] < np.inf:
         cut(p, o, grid, work, i)
         work[AX + i], work[AY + i], work[AZ + i] = work[MX + i], work[MY + i], work[MZ + i]
-        slide(p, o, grid, box, work, i, i + 1, STEPS)
+        slide(p, grid, box, work, i, i + 1)
         if work[LEAST + i] <= work[ENOUGH + i]:
             return
     if work[SITE + i] <= work[ENOUGH + i]:
         take_site(work, i)
         return
-    qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
     _, slab, row = wide[4]
     for corner in range(8):
         at = cell + (corner >> 2) * slab + ((corner >> 1) & 1) * row + (corner & 1)
-        site = np.int64(p[np.uint32(wide[5] + at)])
+        site = np.int64(p[np.uint32(wide[5] + 2 * at)])
         x, y, z = towards(p, o, site, 1.0 / PARTS, qx, qy, qz)
         apart = x * x + y * y + z * z
         if apart < work[SITE + i]:
@@ -183,7 +202,7 @@ def search(p, o, grid, box, wide, work, i, cell):
     for everywhere in range(2):
         take_site(work, i)
         work[AX + i], work[AY + i], work[AZ + i] = work[SX + i], work[SY + i], work[SZ + i]
-        slide(p, o, grid, box, work, i, i + 1, STEPS)
+        slide(p, grid, box, work, i, i + 1)
         if everywhere == 1 or work[LEAST + i] <= work[ENOUGH + i]:
             return
         x, y, z, apart = nearest_site(p, o, qx, qy, qz, qx, qy, qz, work[LEAST + i])
@@ -201,7 +220,7 @@ def number(x):
 @kernel
 def field(p, o, block, n):
     """Look Φ up; where it exceeds the threshold, or outside the box, find a member nearby."""
-    x_, y_, z_, value_ = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES, SCRATCH + 3 * LANES
+    work, wide = np.empty(WORK), wide_of(p, o)
     grid, box = grid_of(p, o), box_of(p, o)
     period, turns, wraps = grid[5], grid[6], grid[7]
     (near_x, near_y, near_z), (far_x, far_y, far_z) = box
@@ -214,34 +233,38 @@ def field(p, o, block, n):
             x -= period[0] * np.floor(x * turns[0])
             y -= period[1] * np.floor(y * turns[1])
             z -= period[2] * np.floor(z * turns[2])
-        block[x_ + i], block[y_ + i], block[z_ + i] = x, y, z
-        cx, cy = min(max(x, near_x), far_x), min(max(y, near_y), far_y)
-        value = look_up(p, grid, cx, cy, min(max(z, near_z), far_z))
-        block[value_ + i] = value
+        work[QX + i], work[QY + i], work[QZ + i] = x, y, z
+        work[AX + i] = min(max(x, near_x), far_x)
+        work[AY + i] = min(max(y, near_y), far_y)
+        work[AZ + i] = min(max(z, near_z), far_z)
+    look(p, grid, work, 0, n)
+    for i in range(n):
+        x, y, z, value = work[QX + i], work[QY + i], work[QZ + i], value_at(work, i)
+        work[AX + i] = value
         side = min(min(x - near_x, far_x - x), min(y - near_y, far_y - y))
         side = min(side, min(z - near_z, far_z - z))
         depth = max(min(side, (threshold - value) * steep), 0.0)
         inside = (side >= -SLACK) & (value <= threshold + SLACK)
         block[DISTANCE + i] = -depth if inside else 1.0
         block[PX + i], block[PY + i], block[PZ + i] = block[X + i], block[Y + i], block[Z + i]
-    work, wide = np.empty(WORK), wide_of(p, o)
-    lanes, cells = np.empty(LANES, np.uint32), np.empty(LANES, np.uint32)
+    lanes = np.empty(LANES, np.uint32)
     count = 0
     for i in range(n):  # without a branch: whether a lane is outside is anybody's guess
         lanes[count] = i
-        work[QX + count] = block[x_ + i]
-        work[QY + count] = block[y_ + i]
-        work[QZ + count] = block[z_ + i]
-        work[AX + count] = block[value_ + i]
+        work[QX + count] = work[QX + i]
+        work[QY + count] = work[QY + i]
+        work[QZ + count] = work[QZ + i]
+        work[AX + count] = work[AX + i]
         count += 1 if block[DISTANCE + i] > 0.0 else 0
     if count == 0:
         return
-    surround(p, o, grid, wide, work, cells, count)
+    nearest_knots(p, o, grid, work, count)
     choose_starts(p, o, box, work, count)
-    slide(p, o, grid, box, work, 0, count, STEPS)
+    slide(p, grid, box, work, 0, count)
     for k in range(count):
         if not work[LEAST + k] <= work[ENOUGH + k]:
-            search(p, o, grid, box, wide, work, k, cells[k])
+            search(p, o, grid, box, wide, work, k)
+    for k in range(count):
         i = lanes[k]
         x, y = work[MX + k] - work[QX + k], work[MY + k] - work[QY + k]
         z = work[MZ + k] - work[QZ + k]

@@ -13,6 +13,9 @@ from .field_lookup import (
     BLOCKS,
     ENOUGH,
     FEATURES,
+    HALVES,
+    HALVES_BELOW,
+    HALVES_LAST,
     KNOTS,
     LOW_BITS,
     NODES,
@@ -41,7 +44,7 @@ from .jit import kernel
 
 @kernel
 def wide_of(p, o):
-    """Return what is needed to look sites up, read once: see `knot_below` and `surround`."""
+    """Return what is needed to look sites up, read once: see `knot_below` and `least_distance`."""
     row = np.uint32(p[o + KNOTS + 2])
     at = o + p[o + PLACES]
     return (
@@ -95,46 +98,78 @@ def towards(p, o, site, part, qx, qy, qz):
 
 
 @kernel
-def surround(p, o, grid, wide, work, cells, n):
-    """Find a site near each of `n` lanes, and what no site can be nearer than.
+def nearest_knots(p, o, grid, work, n):
+    """Find the site of the knot nearest to each of `n` lanes, and what no site can be nearer than.
+
+    Tables for half cells along each axis add up to where a knot's site s is packed, and beside
+    it the most that |q − s|² exceeds the square of the distance to the nearest site by, for any q
+    nearest to this knot. At SX, SY, SZ comes the site, its squared distance at SITE; at ENOUGH
+    the least distance of any.
+    """
+    (ix, iy, iz), (px, py, pz), (tx, ty, tz) = grid[4], grid[5], grid[6]
+    below, last, start = o + HALVES_BELOW, o + HALVES_LAST, o + HALVES
+    below_x, below_y, below_z = p[below], p[below + 1], p[below + 2]
+    last_x, last_y, last_z = p[last], p[last + 1], p[last + 2]
+    at_x, at_y, at_z = o + p[start], o + p[start + 1], o + p[start + 2]
+    for i in range(n):
+        x, y, z = 2.0 * ix * work[QX + i], 2.0 * iy * work[QY + i], 2.0 * iz * work[QZ + i]
+        work[SX + i] = at_x + min(max(np.floor(x) + below_x, 0.0), last_x)
+        work[SY + i] = at_y + min(max(np.floor(y) + below_y, 0.0), last_y)
+        work[SZ + i] = at_z + min(max(np.floor(z) + below_z, 0.0), last_z)
+    features, one = o + p[o + FEATURES], np.uint32(1)
+    for i in range(n):
+        j, k = np.uint32(work[SX + i]), np.uint32(work[SY + i])
+        at = np.uint32(features + p[j] + p[k] + p[np.uint32(work[SZ + i])])
+        site = np.int64(p[at])
+        work[SITE + i] = p[np.uint32(at + one)]
+        work[SX + i] = site >> (2 * SHIFT)
+        work[SY + i] = (site >> SHIFT) & LOW_BITS
+        work[SZ + i] = site & LOW_BITS
+    hx, hy, hz = p[o + SPACING] / PARTS, p[o + SPACING + 1] / PARTS, p[o + SPACING + 2] / PARTS
+    for i in range(n):
+        qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+        x, y, z = hx * work[SX + i] - qx, hy * work[SY + i] - qy, hz * work[SZ + i] - qz
+        x -= px * np.rint(x * tx)
+        y -= py * np.rint(y * ty)
+        z -= pz * np.rint(z * tz)
+        square = x * x + y * y + z * z
+        work[ENOUGH + i] = np.sqrt(max(square - work[SITE + i], 0.0))
+        work[SITE + i] = square
+        work[SX + i], work[SY + i], work[SZ + i] = qx + x, qy + y, qz + z
+
+
+@kernel
+def cell_of(grid, wide, qx, qy, qz):
+    """Return the number of the cell of the wider grid that q is in, or nearest to."""
+    inverse, (_, slab, row) = grid[4], wide[4]
+    j = knot_below(wide, 0, qx * inverse[0])
+    k = knot_below(wide, 1, qy * inverse[1])
+    return np.uint32(j * slab + k * row + knot_below(wide, 2, qz * inverse[2]))
+
+
+@kernel
+def least_distance(p, wide, cell, qx, qy, qz):
+    """Return what no site can be nearer to q than, in this cell of the wider grid: a better bound.
 
     With w_i the weights that make q of the corners n_i of its cell of the wider grid, and s_i the
     sites nearest to those, any site s has |q − s|² = Σ w_i |n_i − s|² − Σ w_i |n_i − q|², and
-    |n_i − s| >= |n_i − s_i|. At SX, SY, SZ comes the site of the corner nearest to q, its squared
-    distance at SITE; at ENOUGH the least distance of a site.
+    |n_i − s| >= |n_i − s_i|.
     """
-    inverse = grid[4]
-    at_x, at_y, at_z = wide[3]
     first, slab, row = wide[4]
-    features = wide[5]
-    one, zero = np.uint32(1), np.uint32(0)
-    for i in range(n):
-        qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
-        j = knot_below(wide, 0, qx * inverse[0])
-        k = knot_below(wide, 1, qy * inverse[1])
-        m = knot_below(wide, 2, qz * inverse[2])
-        x0, y0, z0 = p[np.uint32(at_x + j)], p[np.uint32(at_y + k)], p[np.uint32(at_z + m)]
-        sx = p[np.uint32(at_x + j + one)] - x0
-        sy = p[np.uint32(at_y + k + one)] - y0
-        sz = p[np.uint32(at_z + m + one)] - z0
-        u, v, w = (qx - x0) / sx, (qy - y0) / sy, (qz - z0) / sz
-        a, b, c = min(max(u, 0.0), 1.0), min(max(v, 0.0), 1.0), min(max(w, 0.0), 1.0)
-        bound = sx * sx * ((u - a) ** 2 - a * (1.0 - a))
-        bound += sy * sy * ((v - b) ** 2 - b * (1.0 - b))
-        bound += sz * sz * ((w - c) ** 2 - c * (1.0 - c))
-        cell = np.uint32(j * slab + k * row + m)
-        cells[i] = cell
-        p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, wide[4], np.uint32(first + cell))
-        p00, p01, p10, p11 = p00 + c * q00, p01 + c * q01, p10 + c * q10, p11 + c * q11
-        p0, p1 = p00 + b * (p01 - p00), p10 + b * (p11 - p10)
-        work[ENOUGH + i] = np.sqrt(max(p0 + a * (p1 - p0) + bound, 0.0))
-        corner = (
-            (slab if a > 0.5 else zero) + (row if b > 0.5 else zero) + (one if c > 0.5 else zero)
-        )
-        site = np.int64(p[np.uint32(features + cell + corner)])
-        x, y, z = towards(p, o, site, 1.0 / PARTS, qx, qy, qz)
-        work[SX + i], work[SY + i], work[SZ + i] = qx + x, qy + y, qz + z
-        work[SITE + i] = x * x + y * y + z * z
+    one = np.uint32(1)
+    j = np.uint32(wide[3][0] + cell // slab)
+    k = np.uint32(wide[3][1] + cell % slab // row)
+    m = np.uint32(wide[3][2] + cell % row)
+    sx, sy, sz = p[j + one] - p[j], p[k + one] - p[k], p[m + one] - p[m]
+    u, v, w = (qx - p[j]) / sx, (qy - p[k]) / sy, (qz - p[m]) / sz
+    a, b, c = min(max(u, 0.0), 1.0), min(max(v, 0.0), 1.0), min(max(w, 0.0), 1.0)
+    bound = sx * sx * ((u - a) ** 2 - a * (1.0 - a))
+    bound += sy * sy * ((v - b) ** 2 - b * (1.0 - b))
+    bound += sz * sz * ((w - c) ** 2 - c * (1.0 - c))
+    p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, wide[4], np.uint32(first + cell))
+    p00, p01, p10, p11 = p00 + c * q00, p01 + c * q01, p10 + c * q10, p11 + c * q11
+    p0, p1 = p00 + b * (p01 - p00), p10 + b * (p11 - p10)
+    return np.sqrt(max(p0 + a * (p1 - p0) + bound, 0.0))
 
 
 @kernel

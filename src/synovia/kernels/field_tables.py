@@ -125,6 +125,48 @@ def nearest_in_lines(best, height, spacing, period, places, out, out_height):
 
 
 @kernel
+def greatest_excess(codes, middle, x, y, z, spacing, period, out):
+    """Write by how much |q − s|² may exceed the least squared distance of any site, near a knot.
+
+    s is the knot's own site (its code in `codes`, of steps of `spacing`), q any point nearer to
+    this knot than to others. The difference is convex in q, so it is greatest at a corner: in the
+    middle of a cell, for which `middle` has the squared distances. Beyond the last knots of an
+    axis without a period nothing is known.
+    """
+    nx, ny, nz = codes.shape
+    for i in range(nx):
+        for j in range(ny):
+            for k in range(nz):
+                open_x = period[0] == 0.0 and (i == 0 or i == nx - 1)
+                open_y = period[1] == 0.0 and (j == 0 or j == ny - 1)
+                open_z = period[2] == 0.0 and (k == 0 or k == nz - 1)
+                if open_x or open_y or open_z:
+                    out[i, j, k] = np.inf
+                    continue
+                code = codes[i, j, k]
+                vx = shortest_step(spacing[0] * (code >> 20) - x[i], period[0])
+                vy = shortest_step(spacing[1] * ((code >> 10) & 1023) - y[j], period[1])
+                vz = shortest_step(spacing[2] * (code & 1023) - z[k], period[2])
+                worst = -np.inf
+                for corner in range(8):
+                    right, up, ahead = corner >> 2, (corner >> 1) & 1, corner & 1
+                    a = (i + right + nx - 2) % (nx - 1)
+                    b = (j + up + ny - 2) % (ny - 1)
+                    c = (k + ahead + nz - 2) % (nz - 1)
+                    dx = (right - 0.5) * (x[a + 1] - x[a]) - vx
+                    dy = (up - 0.5) * (y[b + 1] - y[b]) - vy
+                    dz = (ahead - 0.5) * (z[c + 1] - z[c]) - vz
+                    worst = max(worst, dx * dx + dy * dy + dz * dz - middle[a, b, c])
+                out[i, j, k] = worst
+
+
+@kernel
+def shortest_step(step, period):
+    """Return the shortest way along an axis that goes where `step` goes; no period is 0."""
+    return step - period * np.rint(step / period) if period > 0.0 else step
+
+
+@kernel
 def flood(wall, wraps, reached, queue):
     """Spread from the nodes that are `reached` to their six neighbours, but not into walls.
 

@@ -42,6 +42,7 @@ from .rotation import (
     load,
     load_strided,
     split,
+    store,
     turn_in,
     turn_in_and_log,
     turn_out,
@@ -109,7 +110,7 @@ def project(rotations, p, tolerance, out):
     `rotations` and `out` are flat; returns how far lengths are off 1, squared (see `off_unit`).
     """
     block, other = np.zeros(BLOCK, rotations.dtype), np.empty(BLOCK, rotations.dtype)
-    lanes = np.empty(LANES, np.int64)
+    lanes = np.empty(2 * LANES, np.int64)
     count = rotations.shape[0] // 4
     for start in range(0, count, LANES):
         n = min(LANES, count - start)
@@ -117,12 +118,7 @@ def project(rotations, p, tolerance, out):
         enter(p, HERE, block, n)
         nearest(p, HERE, tolerance, block, other, lanes, n)
         leave(p, HERE, tolerance, block, n)
-        first = 4 * start
-        for i in range(n):
-            out[first + 4 * i] = block[QW + i]
-            out[first + 4 * i + 1] = block[QX + i]
-            out[first + 4 * i + 2] = block[QY + i]
-            out[first + 4 * i + 3] = block[QZ + i]
+        store(block, n, start, out)
     return off_unit(block)
 
 
@@ -130,7 +126,7 @@ def project(rotations, p, tolerance, out):
 def measure(rotations, p, distances):
     """Write the signed distances of flat `rotations`; returns as `project` does."""
     block, other = np.zeros(BLOCK, rotations.dtype), np.empty(BLOCK, rotations.dtype)
-    lanes = np.empty(LANES, np.int64)
+    lanes = np.empty(2 * LANES, np.int64)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
         load(rotations, start, block, n)
@@ -149,7 +145,7 @@ def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
     the rotations, `distances` is (frames, limits).
     """
     block, other = np.zeros(BLOCK, rotations.dtype), np.empty(BLOCK, rotations.dtype)
-    lanes = np.empty(LANES, np.int64)
+    lanes = np.empty(2 * LANES, np.int64)
     frames = distances.shape[0]
     stride = rotations.shape[0] // max(frames, 1)
     for k in range(joints.shape[0]):

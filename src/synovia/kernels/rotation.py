@@ -1,4 +1,4 @@
-"""Rotations in blocks: quaternion to chart and back, 128 at a time, without branches.
+"""Rotations in blocks: quaternion to chart and back, 96 at a time, without branches.
 
 A block is one flat buffer of rows of LANES numbers (structure of arrays), so that it stays in
 the first cache and every loop below becomes vector instructions. Rows are named by where they
@@ -22,7 +22,7 @@ from .polynomials import (
     sinc_root_single,
 )
 
-LANES = 128
+LANES = 96
 # The point in its chart, its projection, and its signed distance from the shape.
 X, Y, Z = 0, LANES, 2 * LANES
 PX, PY, PZ = 3 * LANES, 4 * LANES, 5 * LANES
@@ -31,23 +31,40 @@ DISTANCE = 6 * LANES
 W0, X0, Y0, Z0 = 7 * LANES, 8 * LANES, 9 * LANES, 10 * LANES
 QW, QX, QY, QZ = 11 * LANES, 12 * LANES, 13 * LANES, 14 * LANES
 OFF_UNIT = 15 * LANES  # sum of squared errors of the length, a lane
-FLAG = 16 * LANES  # whether another cover has to be looked at
 T, PT = 17 * LANES, 18 * LANES  # the twist beside a direction, and its projection
 SCRATCH = 19 * LANES  # for the shapes
 BLOCK = 27 * LANES
 
+ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 FAR = (2.5 * math.pi) ** 2  # |vector|² beyond which `exp` leaves its polynomials
 
 
 @kernel
 def load(rotations, start, block, n):
-    """Copy `n` quaternions from number `start` on into the block."""
-    first = 4 * start
+    """Copy `n` quaternions from number `start` on into the block.
+
+    Places are counted without a sign, here and in `store`: a look whether they count from the end
+    would keep the loops from becoming vector code.
+    """
+    part = rotations[4 * start : 4 * (start + n)]
     for i in range(n):
-        block[W0 + i] = rotations[first + 4 * i]
-        block[X0 + i] = rotations[first + 4 * i + 1]
-        block[Y0 + i] = rotations[first + 4 * i + 2]
-        block[Z0 + i] = rotations[first + 4 * i + 3]
+        at = FOUR * np.uint64(i)
+        block[W0 + i] = part[at]
+        block[X0 + i] = part[at + ONE]
+        block[Y0 + i] = part[at + TWO]
+        block[Z0 + i] = part[at + THREE]
+
+
+@kernel
+def store(block, n, start, out):
+    """Copy the `n` quaternions to go out to `out`, from number `start` on."""
+    part = out[4 * start : 4 * (start + n)]
+    for i in range(n):
+        at = FOUR * np.uint64(i)
+        part[at] = block[QW + i]
+        part[at + ONE] = block[QX + i]
+        part[at + TWO] = block[QY + i]
+        part[at + THREE] = block[QZ + i]
 
 
 @kernel

@@ -24,28 +24,27 @@ HERE = np.int64(0)  # not a literal 0, for which numba would compile all it is p
 
 @kernel
 def box(p, o, block, n):
-    """Clamp along the axes. Parameters: 3 × 3 axes (rows), low, high."""
+    """Clamp along the axes. Parameters: 3 × 3 axes (rows), middle, half the widths."""
     real = block.dtype.type
     zero = real(0.0)
     a, b, c = real(p[o]), real(p[o + 1]), real(p[o + 2])
     d, e, f = real(p[o + 3]), real(p[o + 4]), real(p[o + 5])
     g, h, k = real(p[o + 6]), real(p[o + 7]), real(p[o + 8])
-    low0, low1, low2 = real(p[o + 9]), real(p[o + 10]), real(p[o + 11])
-    high0, high1, high2 = real(p[o + 12]), real(p[o + 13]), real(p[o + 14])
+    m0, m1, m2 = real(p[o + 9]), real(p[o + 10]), real(p[o + 11])
+    r0, r1, r2 = real(p[o + 12]), real(p[o + 13]), real(p[o + 14])
     for i in range(n):
         x, y, z = block[X + i], block[Y + i], block[Z + i]
-        u = a * x + b * y + c * z
-        v = d * x + e * y + f * z
-        w = g * x + h * y + k * z
-        below0, below1, below2 = low0 - u, low1 - v, low2 - w
-        above0, above1, above2 = u - high0, v - high1, w - high2
-        u = max(above0, zero) - max(below0, zero)
-        v = max(above1, zero) - max(below1, zero)
-        w = max(above2, zero) - max(below2, zero)
+        u = a * x + b * y + c * z - m0
+        v = d * x + e * y + f * z - m1
+        w = g * x + h * y + k * z - m2
+        over0, over1, over2 = abs(u) - r0, abs(v) - r1, abs(w) - r2
+        u = np.copysign(max(over0, zero), u)
+        v = np.copysign(max(over1, zero), v)
+        w = np.copysign(max(over2, zero), w)
         block[PX + i] = x - (a * u + d * v + g * w)
         block[PY + i] = y - (b * u + e * v + h * w)
         block[PZ + i] = z - (c * u + f * v + k * w)
-        inner = max(max(max(below0, above0), max(below1, above1)), max(below2, above2))
+        inner = max(max(over0, over1), over2)
         outer = np.sqrt(u * u + v * v + w * w)
         block[DISTANCE + i] = outer if inner > zero else inner
 
@@ -247,20 +246,27 @@ def project_points(points, p, out, distances):
 
 @kernel
 def project_directions(points, p, out, distances):
-    """As `project_points`, for flat directions and twists (x, y, z, twist, x, …)."""
+    """As `project_points`, for flat directions and twists (x, y, z, twist, x, …).
+
+    Directions may be a little off their unit length; those that need not move stay as they are.
+    """
     block = np.empty(BLOCK)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
         first = 4 * start
         for i in range(n):
-            block[X + i] = points[first + 4 * i]
-            block[Y + i] = points[first + 4 * i + 1]
-            block[Z + i] = points[first + 4 * i + 2]
-            block[T + i] = points[first + 4 * i + 3]
+            at = first + 4 * i
+            x, y, z = points[at], points[at + 1], points[at + 2]
+            scale = 1.0 / np.sqrt(x * x + y * y + z * z)
+            block[X + i], block[Y + i], block[Z + i] = scale * x, scale * y, scale * z
+            block[T + i] = points[at + 3]
         in_double(p, HERE, block, n)
         for i in range(n):
+            at = first + 4 * i
+            x, y, z = block[PX + i], block[PY + i], block[PZ + i]
+            still = (x == block[X + i]) & (y == block[Y + i]) & (z == block[Z + i])
             distances[start + i] = block[DISTANCE + i]
-            out[first + 4 * i] = block[PX + i]
-            out[first + 4 * i + 1] = block[PY + i]
-            out[first + 4 * i + 2] = block[PZ + i]
-            out[first + 4 * i + 3] = block[PT + i]
+            out[at] = points[at] if still else x
+            out[at + 1] = points[at + 1] if still else y
+            out[at + 2] = points[at + 2] if still else z
+            out[at + 3] = block[PT + i]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .jit import kernel
+from .polynomials import atan_in_pairs
 from .rotation import LANES, SCRATCH
 
 # Where things stand in a packed table, after its kind.
@@ -19,51 +20,29 @@ TWISTS, AROUND, PLACES = 16, 17, 18  # where these begin: see `table_pack`
 # Rows of scratch: the point in the table's frame, its foot, then its place in columns and rows.
 U, V, W = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES
 FU, FV, FW = SCRATCH + 3 * LANES, SCRATCH + 4 * LANES, SCRATCH + 5 * LANES
+INVERSE = FU  # 1/√(u² + v²), before there is a foot
 COLUMN, ROW = SCRATCH + 6 * LANES, SCRATCH + 7 * LANES
 
 TURN = 2.0 * math.pi
 
 
 @kernel
-def atan_in_pairs(u):
-    """Return atan(√u)/√u for u in [0, 1], to 5e-14.
-
-    Summed in pairs, which wait less for each other than one power after the other: this is most
-    of what a place costs.
-    """
-    square = u * u
-    fourth = square * square
-    a = (0.9999999999999529 - 0.333333333309179 * u) + (
-        0.19999999793216372 - 0.14285707228207567 * u
-    ) * square
-    b = (0.11110983522633062 - 0.09089500392413241 * u) + (
-        0.07681973191148486 - 0.06613449609041708 * u
-    ) * square
-    c = (0.05682524416240832 - 0.04700284191414538 * u) + (
-        0.03544443655247964 - 0.02278861717360462 * u
-    ) * square
-    d = (0.011592281749386492 - 0.00426835161867844 * u) + (
-        0.000995812809390005 - 0.0001094606339388557 * u
-    ) * square
-    return (a + b * fourth) + (c + d * fourth) * (fourth * fourth)
-
-
-@kernel
 def place(values, n, rows, columns):
-    """Write in which column and row, as real numbers from 0 on, vectors of any length lie.
+    """Write in which column and row, as real numbers from 0 on, unit vectors lie.
 
-    They are in the first three rows of `values`; columns go to the seventh, rows to the eighth.
+    They are in the first three rows of `values`; columns go to the seventh, rows to the eighth,
+    and to the fourth goes 1/√(u² + v²), at most 1e100.
     """
     across, along = columns / TURN, rows / math.pi
     for i in range(n):
         u, v, w = values[i], values[LANES + i], values[2 * LANES + i]
-        square = u * u + v * v
-        radius = np.sqrt(square)
-        # Half-angle tangents of longitude and latitude, as in `euler.angle_of`.
-        d = max(abs(u) + radius, 1e-150)
-        e = max(np.sqrt(square + w * w) + radius, 1e-150)
-        inverse = 1.0 / (d * e)
-        d, e = v * e * inverse, w * d * inverse
+        radius = np.sqrt(u * u + v * v)
+        # Half-angle tangents of longitude and latitude, as in `euler.angle_of`. One division.
+        safe = max(radius, 1e-100)
+        d, e = max(abs(u) + radius, 1e-100), 1.0 + radius
+        inverse = 1.0 / (d * e * safe)
+        values[3 * LANES + i] = inverse * d * e
+        d, e = v * e * safe * inverse, w * d * safe * inverse
         angle = 2.0 * d * atan_in_pairs(d * d)
         beyond = math.pi - angle if v >= 0.0 else -math.pi - angle
         angle = angle if u >= 0.0 else beyond

@@ -52,7 +52,7 @@ class Box(Polytope):
         axes, low, high = np.eye(3), np.full(3, -CYLINDER), np.full(3, CYLINDER)
         d = self.dimension
         axes[:d, :d], low[:d], high[:d] = self.axes, self.low, self.high
-        return np.concatenate([[0.0], axes.ravel(), low, high])
+        return np.concatenate([[0.0], axes.ravel(), 0.5 * (low + high), 0.5 * (high - low)])
 
     @cached_property
     def corners(self) -> Points:

@@ -30,8 +30,17 @@ def packed_field(
     features, squares = _features(nodes, threshold, spacing, period, axes)
     starts, sites, blocks = _blocks(members, wraps, layout.SIDE, layout.SHIFT)
     inside, outside = steepest(nodes, spacing, threshold)
-    found = [features.ravel(), squares.ravel(), starts, sites]
-    tables = [nodes.ravel(), *axes, *found]
+    middles: list[Floats] = [0.5 * (places[1:] + places[:-1]) for places in axes]
+    middle = _features(nodes, threshold, spacing, period, middles)[1]
+    excess = np.empty(squares.shape)
+    steps = spacing / layout.PARTS
+    kernels.field_tables.greatest_excess(features, middle, *axes, steps, period, excess)
+    near = np.stack([features.astype(np.float64), excess], axis=-1)
+    halves = [_halves(places, h) for places, h in zip(axes, spacing, strict=True)]
+    strides = 2.0 * np.array([squares[0].size, squares[0, 0].size, 1.0])
+    by_half = [stride * knot for stride, (knot, _) in zip(strides, halves, strict=True)]
+    found = [near.ravel(), squares.ravel(), starts, sites]
+    tables = [nodes.ravel(), *axes, *found, *by_half]
     first = layout.HEADER + np.cumsum([0, *map(len, tables)])
     header = [
         *(threshold, inside, outside, 0.5 * float(np.linalg.norm(spacing))),
@@ -44,6 +53,9 @@ def packed_field(
         *(before for _, before in knots),
         *blocks,
         *first[[0, 1, 4, 5, 6, 7]],
+        *first[8:11],
+        *(below for _, below in halves),
+        *(len(knot) - 1 for knot, _ in halves),
     ]
     return np.concatenate([header, *tables])
 
@@ -144,6 +156,16 @@ def _knots(cells: int, h: float, wrap: bool) -> tuple[Floats, int]:
     octaves = 2.0 ** np.arange(1 + int(np.ceil(np.log2(1.0 + 0.5 * BEYOND / h))))
     outer = 2.0 * h * (np.stack([octaves, 1.5 * octaves], axis=1).ravel()[1:] - 1.0)
     return np.concatenate([-outer[::-1], inner, inner[-1] + outer]), len(outer)
+
+
+def _halves(places: Floats, h: float) -> tuple[Ints, int]:
+    """Return the number of the nearest of the places for each half cell, and the halves below 0.
+
+    The middles between neighbours are multiples of half a cell.
+    """
+    first, last = int(np.rint(2.0 * places[0] / h)), int(np.rint(2.0 * places[-1] / h))
+    between = 0.5 * (places[1:] + places[:-1])
+    return np.searchsorted(between, (np.arange(first, last) + 0.5) * (0.5 * h)), -first
 
 
 def _blocks(members: Mask, wraps: Mask, side: int, shift: int) -> tuple[Floats, Floats, list[int]]:

@@ -64,13 +64,16 @@ def _entries(legal: Mask, lists: Lists, walls_at: int, deep: float) -> tuple[Flo
         same = number == number[np.maximum(ahead, 0)]
         new[1:] = ~np.logical_and.reduceat(same, start[:-1])[1:] | (count[1:] != count[:-1])
     stands = walls_at + lists.walls.shape[1] * np.arange(len(lists.walls))
-    size = count[new] + 1
+    # The kernel takes two walls of every entry at once: one alone stands there twice.
+    own = count[new]
+    size = np.where(own == 1, 2, own) + 1
     first = np.cumsum(size) - size
     entries = np.empty(int(size.sum()))
-    entries[first] = count[new]
-    rest = np.ones(len(entries), dtype=bool)
-    rest[first] = False
-    entries[rest] = stands[number[np.repeat(new, count)]]
+    entries[first] = own
+    walls = np.repeat(first + 1 - (np.cumsum(own) - own), own) + np.arange(own.sum())
+    entries[walls] = stands[number[np.repeat(new, count)]]
+    single = first[own == 1]
+    entries[single + 2] = entries[single + 1]
     begin = walls_at + lists.walls.size + len(count)
     places = begin + first[np.cumsum(new) - 1].astype(np.float64)
     fine = np.repeat(np.repeat(legal, lists.fine, axis=0), lists.fine, axis=1).ravel()
