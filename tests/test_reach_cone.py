@@ -136,12 +136,25 @@ def test_grown_contains_and_shrunk_is_contained(cone, rng):
     assert np.array_equal(cone.grow(0.0).points, cone.points)
 
 
-def test_a_grown_convex_cone_holds_all_within_r(rng):
-    cone, r = CONES["convex"](), 0.1
-    points = queries(cone, rng)
-    near = (cone.distance(points) > 0.0) & (cone.distance(points) < 0.999 * r)
-    assert near.sum() > 20
-    assert cone.grow(r).contains(points[near]).all()
+@pytest.mark.parametrize("r", [0.01, 0.1, 0.4])
+def test_a_grown_cone_holds_all_directions_within_r(cone, r, rng):
+    wide, near = (ReachCone(c.points, visible=c.visible) for c in (cone.grow(r), cone))
+    around = from_polar(
+        rng.uniform(-np.pi, np.pi, 4000), rng.uniform(0.0, np.pi - 0.01, 4000), cone.visible
+    )
+    around = np.column_stack([around, np.zeros(4000)])
+    distance = near.distance(around)
+    opposite = angle_between(around[:, :3], -cone.visible) < 0.1
+    assert wide.contains(around[(distance < r) & ~opposite]).all()
+
+
+@pytest.mark.parametrize("r", [0.01, 0.05, 0.3])
+def test_a_hinge_does_not_grow_far_beyond_its_ends(r, rng):
+    angles = np.linspace(-1.0, 1.0, 400)
+    line = np.stack([np.cos(angles), np.sin(angles), 0.003 * rng.normal(size=400)], axis=1)
+    cone = ReachCone.fit(np.column_stack([normalized(line), np.zeros(400)]))
+    assert angle_between(cone.points, cone.visible).max() < 1.02
+    assert angle_between(cone.grow(r).points, cone.visible).max() < 1.02 + r + 0.15
 
 
 def test_growing_takes_in_what_is_beside_where_limits_slope(cone, rng):
