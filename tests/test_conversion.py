@@ -52,6 +52,15 @@ def test_a_limit_of_the_family_stays_as_it_is(name):
     other = limit.to(name, axis=np.array([1.0, 0.0, 0.0]))
     assert other.limit is not limit
     assert np.allclose(other.limit.chart.axis, [1.0, 0.0, 0.0])
+    assert other.lost < 0.05 * limit.volume()
+
+
+@pytest.mark.parametrize("name", ["kdop", "distance-field"])
+def test_another_axis_is_another_chart(limit, name):
+    conversion = limit.to(name, axis=AXIS[::-1])
+    assert np.allclose(conversion.limit.chart.axis, AXIS[::-1])
+    assert conversion.lost < 0.1 * limit.volume()
+    assert conversion.gained < limit.volume()
 
 
 def test_regions_beyond_half_a_turn_keep_their_cover():

@@ -54,7 +54,7 @@ def convert(
     if isinstance(limit.shape, kind) and not options and _alike(framed, limit.chart):
         return Conversion(limit, gained=0.0, lost=0.0, error=0.0)
     points = _members(limit)
-    if name != limit.chart.name:
+    if not _alike(framed, limit.chart):
         points = framed.points(limit.chart.rotations(points))
     try:
         if issubclass(kind, DistanceField):
@@ -92,7 +92,7 @@ def _field(
     low, spacing, count = grid_around(members, 0.0, 2.0, resolution, chart.periods)
     nodes = node_points(low, spacing, count)
     wraps = np.asarray(chart.periods) > 0.0
-    if chart.name == limit.chart.name:
+    if _alike(chart, limit.chart):
         values = limit.shape.distance(nodes)
     else:
         values = limit.distance(chart.rotations(nodes))
