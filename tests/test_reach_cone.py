@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import warnings
@@ -292,6 +293,45 @@ def test_a_visible_point_is_searched_for_where_the_sum_is_none():
     with pytest.raises(ValueError, match="must make a star"):
         ReachCone(points, visible=normalized(points.sum(axis=0)))
     assert ReachCone(points).contains_direction(normalized(np.array([0.45, 0.0, 1.0])))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_visible_point_is_found_or_edges_that_conflict_are_named(seed):
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(4, 12))
+    azimuth = np.sort(rng.uniform(0.0, TURN, count))
+    points = from_polar(azimuth, rng.uniform(0.05, 2.6, count), NORTH)
+    if seed % 2:
+        points = points[rng.permutation(count)]
+    normals = normalized(np.cross(points, np.roll(points, -1, axis=0)))
+    if depth_seen(normals) < 1e-9:
+        with pytest.raises(ValueError, match="no direction sees edges") as refused:
+            ReachCone(points)
+        edges = [int(edge) for edge in re.findall(r"(\d+)(?=[, ].*at once)", str(refused.value))]
+        assert 2 <= len(edges) <= 4
+        assert depth_seen(normals[edges]) < 1e-9
+        for left_out in edges:  # and none of them is named in vain
+            assert depth_seen(normals[[edge for edge in edges if edge != left_out]]) > 1e-9
+    elif seed % 2 == 0:
+        assert (normals @ ReachCone(points).visible > 0.0).all()
+
+
+def depth_seen(normals):
+    """The least product with the normals that some direction has with all, by a linear program."""
+    from scipy.optimize import linprog
+
+    found = linprog(
+        [0.0, 0.0, 0.0, -1.0],
+        A_ub=np.column_stack([-normals, np.ones(len(normals))]),
+        b_ub=np.zeros(len(normals)),
+        bounds=[(-1.0, 1.0)] * 3 + [(None, 1.0)],
+    )
+    return -found.fun
+
+
+def test_equal_points_are_named_by_their_edge():
+    with pytest.raises(ValueError, match="edge 1 has no length"):
+        ReachCone(ring([0, 120, 120, 240], [50, 50, 50, 50]))
 
 
 @pytest.mark.parametrize(
