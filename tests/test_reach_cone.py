@@ -331,9 +331,11 @@ def depth_seen(normals):
     return -found.fun
 
 
-def test_equal_points_are_named_by_their_edge():
-    with pytest.raises(ValueError, match="edge 1 has no length"):
-        ReachCone(ring([0, 120, 120, 240], [50, 50, 50, 50]))
+@pytest.mark.parametrize("edge", range(4))
+def test_equal_points_are_named_by_their_edge(edge):
+    points = np.roll(ring([0, 0, 120, 240], [50, 50, 50, 50]), edge, axis=0)
+    with pytest.raises(ValueError, match=f"edge {edge} has no length"):
+        ReachCone(points)
 
 
 @pytest.mark.parametrize(

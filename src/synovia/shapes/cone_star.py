@@ -10,7 +10,7 @@ from ..arrays import Floats, Ints, Scalars, Vectors, rows
 
 OFF_UNIT = 1e-3  # how far a direction's length may be off 1
 TURN = 2.0 * np.pi
-ORIGIN = 1e-10  # what is nearer to the origin is there
+ORIGIN = 1e-13  # what is nearer to the origin is there
 MOST_ROUNDS = 200
 LEAST = 1e-13  # triple products below this, for their size, are rounding
 
@@ -102,8 +102,8 @@ def visible_point(points: Vectors) -> Vectors:
         return normalized(total)
     normals = np.cross(points, np.roll(points, -1, axis=0))
     length = np.linalg.norm(normals, axis=1, keepdims=True)
-    nearest, around = _nearest_of_hull(np.asarray(normals / np.where(length > 0.0, length, 1.0)))
-    if np.linalg.norm(nearest) < ORIGIN:
+    best, around = _seen_best(np.asarray(normals / np.where(length > 0.0, length, 1.0)))
+    if best is None:
         edges = ", ".join(map(str, sorted(around)))
         why = f"no direction sees edges {edges} at once"
         if len(around) == 1:
@@ -111,32 +111,37 @@ def visible_point(points: Vectors) -> Vectors:
         raise ValueError(
             f"ReachCone.points have no visible point: {why}; edge i goes from point i to the next"
         )
-    failed = failing_edge(points, normalized(nearest))
+    failed = failing_edge(points, normalized(best))
     if failed:
         raise ValueError(f"ReachCone.points have no visible point: {failed}")
-    return normalized(nearest)
+    return normalized(best)
 
 
-def _nearest_of_hull(corners: Vectors) -> tuple[Vectors, list[int]]:
-    """Return the point of the corners' hull that is nearest to the origin, and whose mean it is.
+def _seen_best(corners: Vectors) -> tuple[Vectors | None, list[int]]:
+    """Return towards which point of the corners' hull the origin is nearest, and whose mean it is.
 
     From a few corners it goes on to the one that is farthest on the origin's side, and keeps
-    those that the nearest point is a mean of.
+    those that the nearest point is a mean of: these have the same product with its direction,
+    which is more exact than the point, where that is close to the origin. None if it is there.
     """
-    chosen, nearest = [0], corners[0]
+    chosen = [int(np.linalg.norm(corners, axis=1).argmin())]
+    toward = corners[chosen[0]]
+    if not toward.any():
+        return None, chosen
     for _ in range(MOST_ROUNDS):
-        depth = corners @ nearest
+        depth = corners @ toward
         lowest = int(depth.argmin())
-        if depth[lowest] >= nearest @ nearest - ORIGIN or lowest in chosen:
+        if depth[lowest] >= 1.0 - 1e-9 or lowest in chosen:
             break
         nearest, chosen = _nearest_of_few(corners, [*chosen, lowest])
         if np.linalg.norm(nearest) < ORIGIN:
-            break
-    return nearest, chosen
+            return None, chosen
+        toward = np.linalg.lstsq(corners[chosen], np.ones(len(chosen)), rcond=None)[0]
+    return toward, chosen
 
 
 def _nearest_of_few(corners: Vectors, chosen: list[int]) -> tuple[Vectors, list[int]]:
-    """Return the same for up to four corners: the best mean of one to all of them."""
+    """Return the point of few corners' hull nearest to the origin, and whose mean it is."""
     best: tuple[Vectors, list[int]] = (corners[chosen[0]], chosen[:1])
     for count in range(1, len(chosen) + 1):
         for some in combinations(chosen, count):
@@ -146,6 +151,6 @@ def _nearest_of_few(corners: Vectors, chosen: list[int]) -> tuple[Vectors, list[
             if shares.min(initial=0.0) < 0.0 or shares.sum() > 1.0:
                 continue
             mean = corners[some[0]] + shares @ sides
-            if mean @ mean < best[0] @ best[0] - 1e-15:
+            if mean @ mean < best[0] @ best[0]:
                 best = (mean, list(some))
     return best
