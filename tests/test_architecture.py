@@ -19,7 +19,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = [
     *("arrays", "quat", "kernels", "charts", "shapes", "cone_euler", "softening", "limit"),
     *("field_paths", "takes", "sampling", "density", "joint_kind", "skeleton", "clip", "matching"),
-    *("paths", "fitting", "population", "learning"),
+    *("detours", "paths", "fitting", "population", "learning"),
     *("report", "model", "calibration"),
     *("io", "evidence", "draw", "demo", "cli"),
 ]

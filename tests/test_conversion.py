@@ -43,6 +43,26 @@ def test_a_shape_that_is_there_already_is_found_again():
     assert conversion.gained == conversion.lost == conversion.error == 0.0
 
 
+@pytest.mark.parametrize("name", ["reach-cone", "theta-phi", "union"])
+def test_a_limit_of_the_family_stays_as_it_is(name):
+    limit = Limit.fit(quat.exp(cloud("round")), name, axis=AXIS)
+    same = limit.to(name)
+    assert same.limit is limit
+    assert same.gained == same.lost == same.error == 0.0
+    other = limit.to(name, axis=np.array([1.0, 0.0, 0.0]))
+    assert other.limit is not limit
+    assert np.allclose(other.limit.chart.axis, [1.0, 0.0, 0.0])
+    assert other.lost < 0.05 * limit.volume()
+
+
+@pytest.mark.parametrize("name", ["kdop", "distance-field"])
+def test_another_axis_is_another_chart(limit, name):
+    conversion = limit.to(name, axis=AXIS[::-1])
+    assert np.allclose(conversion.limit.chart.axis, AXIS[::-1])
+    assert conversion.lost < 0.1 * limit.volume()
+    assert conversion.gained < limit.volume()
+
+
 def test_regions_beyond_half_a_turn_keep_their_cover():
     box = Box([-0.2, -0.2, 2.6], [0.2, 0.2, 3.8], np.eye(3))
     conversion = Limit(RotationVector(), box).to("kdop", along="chart")
@@ -63,3 +83,6 @@ def test_what_cannot_be_is_refused(limit):
         limit.to("product", "rotation-vector")
     with pytest.raises(ValueError, match="shape must be one of"):
         limit.to("cube")
+    for name in ("reach-cone", "distance-field"):
+        with pytest.raises(ValueError, match=f"{name} cannot be made with vertexes"):
+            limit.to(name, vertexes=5)

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from synovia import quat
-from synovia.cli.demo import demo
+from synovia.cli.demo import BEST, demo
 from synovia.demo import (
     WILD_JOINTS,
     EulerBox,
@@ -180,8 +180,8 @@ def test_the_table_shows_limits_near_the_truth_and_nearer_than_euler_angles(run)
     scores = table(run[1].output)
     euler = scores.pop("Euler box")
     assert len(scores) == sum(len(shape.charts) for shape in SHAPES.values())
-    # Cells and fields take little for granted between what was seen.
-    least = {"theta-phi": 90.0, "distance-field": 90.0}
+    # Fields take little for granted between what was seen.
+    least = {"distance-field": 90.0}
     for case, (legal, near, volume) in scores.items():
         assert legal >= least.get(case.split()[0], 95.0)
         assert near < euler[1]
@@ -205,13 +205,17 @@ def test_the_commands_to_try_next_are_quoted_for_the_shell(run):
     assert f"synovia check '{directory}/wild.bvh' --limits" in result.output
 
 
-def test_a_second_run_gives_the_same_files(run):
-    directory, first = run
-    before = {name: (directory / name).read_bytes() for name in FILES - {"human.limits.json"}}
-    again = CliRunner().invoke(demo, [str(directory)], catch_exceptions=False)
+def test_a_second_run_gives_the_same_files(run, tmp_path, monkeypatch):
+    """Of the shapes only one: the files need no other, and each takes its time."""
+    directory, _ = run
+    monkeypatch.setattr("synovia.demo.CASES", (BEST,))
+    first, again = (
+        CliRunner().invoke(demo, [str(tmp_path)], catch_exceptions=False) for _ in range(2)
+    )
     assert again.exit_code == 0
     assert again.output == first.output
-    assert {name: (directory / name).read_bytes() for name in before} == before
+    for name in FILES - {"human.limits.json"}:
+        assert (tmp_path / name).read_bytes() == (directory / name).read_bytes()
 
 
 def test_a_file_in_the_directorys_place_is_left_alone(tmp_path):
@@ -242,7 +246,9 @@ def test_without_matplotlib_the_demo_goes_on(tmp_path):
     program = """
         import sys
         sys.modules["matplotlib"] = None
-        from synovia.cli.demo import demo
+        import synovia.demo
+        from synovia.cli.demo import BEST, demo
+        synovia.demo.CASES = (BEST,)
         demo([sys.argv[1]])
     """
     done = subprocess.run(

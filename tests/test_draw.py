@@ -9,9 +9,16 @@ from io import BytesIO
 import numpy as np
 import pytest
 
-from synovia import Limit, LimitModel, Skeleton
+from synovia import Box, Limit, LimitModel, RotationVector, Skeleton, quat
 from synovia.demo import range_of_motion, true_limits, wild
-from synovia.draw import draw_limit, draw_overview, draw_skeleton, draw_violation, save_figure
+from synovia.draw import (
+    draw_joint,
+    draw_limit,
+    draw_overview,
+    draw_skeleton,
+    draw_violation,
+    save_figure,
+)
 from synovia.draw.skeleton import below
 from synovia.draw.style import new_figure, spoken
 from synovia.limit import chart_for
@@ -123,6 +130,7 @@ def test_what_hangs_on_a_joint_is_below_it():
         ("left_arm", "left arm"),
         ("Head", "head"),
         ("LHIP", "LHIP"),
+        ("LHipJoint", "l hip joint"),
     ],
 )
 def test_joints_are_named_as_people_say_them(name, said):
@@ -178,3 +186,25 @@ def test_curves_are_drawn_with_a_name_each():
     assert coloured(figure) > 0.02
     with pytest.raises(ValueError, match="at least one panel"):
         draw_tradeoff({})
+
+
+@pytest.mark.parametrize("reach", [(1.2, 0.4, 0.3), (0.3, 0.4, 1.2)])
+def test_labels_of_a_joint_are_on_the_sheet(reach):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    box = Box(-np.array(reach), np.array(reach), np.eye(3))
+    figure = draw_joint(Limit(RotationVector(), box), title="LeftHip")
+    FigureCanvasAgg(figure).draw()
+    space = next(axes for axes in figure.axes if axes.name == "3d")
+    sheet = figure.bbox
+    for axis in (space.xaxis, space.yaxis, space.zaxis):
+        label = axis.label.get_window_extent()
+        assert sheet.x0 <= label.x0 <= label.x1 <= sheet.x1
+        assert sheet.y0 <= label.y0 <= label.y1 <= sheet.y1
+
+
+def test_a_map_has_the_colours_of_its_spheres(rng):
+    directions = quat.exp(rng.normal(size=(300, 3)) * (0.5, 0.3, 0.2))
+    figure = draw_joint(Limit.fit(directions, "theta-phi", axis=[0.0, 0.0, 1.0]))
+    spans = {image.get_clim() for axes in figure.axes for image in axes.images}
+    assert len(spans - {(0.0, 1.0)}) == 1

@@ -9,6 +9,7 @@ from clips import wave
 from synovia import (
     Beyond,
     Box,
+    DistanceField,
     Inside,
     Limit,
     RotationVector,
@@ -217,3 +218,31 @@ def test_swing_twist_stretch_is_what_short_steps_show() -> None:
     length = np.linalg.norm(moved - start, axis=-1)
     near = length < 1.0  # not across the fold
     assert (length[near] <= 1e-5 * chart.stretch(start[near]) * (1.0 + 1e-3)).all()
+
+
+@pytest.fixture(scope="module")
+def notched() -> Limit:
+    """Two arms of a region that is no further than 0.25 rad across, as a horseshoe."""
+    turn = np.linspace(-2.4, 2.4, 400)
+    bow = np.stack([0.9 * np.cos(turn), 0.9 * np.sin(turn), np.zeros(400)], axis=1)
+    field = DistanceField.fit(bow, resolution=40, closing=0.0)
+    return Limit(RotationVector(), field)
+
+
+def test_a_jump_between_the_arms_of_a_region_goes_around(notched: Limit) -> None:
+    across = np.stack([np.full(120, -1.0), np.linspace(0.75, -0.75, 120), np.zeros(120)], axis=1)
+    path = quat.exp(across)
+    by_itself = notched.project(path)
+    clamped = project_path(notched, path, FRAME, transition=1.0)
+    assert notched.contains(clamped).all()
+    assert quat.angle_between(by_itself[:-1], by_itself[1:]).max() > 0.8
+    # All the way around is 4.3 rad, eased over 60 frames.
+    assert quat.angle_between(clamped[:-1], clamped[1:]).max() < 0.2
+
+
+def test_a_leap_of_the_path_itself_is_not_smoothed(notched: Limit) -> None:
+    still = np.stack([np.full(60, -1.0), np.linspace(0.02, -0.02, 60), np.zeros(60)], axis=1)
+    path = quat.exp(np.concatenate([[[1.2, 0.0, 0.0]], still]))
+    clamped = project_path(notched, path, FRAME, transition=3.0)
+    assert np.allclose(clamped[1], notched.project(path[1]), atol=0.05)
+    assert np.allclose(clamped[0], notched.project(path[0]), atol=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import warnings
@@ -136,12 +137,25 @@ def test_grown_contains_and_shrunk_is_contained(cone, rng):
     assert np.array_equal(cone.grow(0.0).points, cone.points)
 
 
-def test_a_grown_convex_cone_holds_all_within_r(rng):
-    cone, r = CONES["convex"](), 0.1
-    points = queries(cone, rng)
-    near = (cone.distance(points) > 0.0) & (cone.distance(points) < 0.999 * r)
-    assert near.sum() > 20
-    assert cone.grow(r).contains(points[near]).all()
+@pytest.mark.parametrize("r", [0.01, 0.1, 0.4])
+def test_a_grown_cone_holds_all_directions_within_r(cone, r, rng):
+    wide, near = (ReachCone(c.points, visible=c.visible) for c in (cone.grow(r), cone))
+    around = from_polar(
+        rng.uniform(-np.pi, np.pi, 4000), rng.uniform(0.0, np.pi - 0.01, 4000), cone.visible
+    )
+    around = np.column_stack([around, np.zeros(4000)])
+    distance = near.distance(around)
+    opposite = angle_between(around[:, :3], -cone.visible) < 0.1
+    assert wide.contains(around[(distance < r) & ~opposite]).all()
+
+
+@pytest.mark.parametrize("r", [0.01, 0.05, 0.3])
+def test_a_hinge_does_not_grow_far_beyond_its_ends(r, rng):
+    angles = np.linspace(-1.0, 1.0, 400)
+    line = np.stack([np.cos(angles), np.sin(angles), 0.003 * rng.normal(size=400)], axis=1)
+    cone = ReachCone.fit(np.column_stack([normalized(line), np.zeros(400)]))
+    assert angle_between(cone.points, cone.visible).max() < 1.02
+    assert angle_between(cone.grow(r).points, cone.visible).max() < 1.02 + r + 0.15
 
 
 def test_growing_takes_in_what_is_beside_where_limits_slope(cone, rng):
@@ -152,7 +166,9 @@ def test_growing_takes_in_what_is_beside_where_limits_slope(cone, rng):
     angle = np.linalg.norm(move[:, :3], axis=1, keepdims=True)
     direction = np.cos(angle) * members[:, :3] + np.sinc(angle / np.pi) * move[:, :3]
     beside = np.column_stack([normalized(direction), members[:, 3] + move[:, 3]])
-    assert cone.grow(r).distance(beside).max() < 0.3 * r
+    distance = cone.grow(r).distance(beside)
+    assert distance.max() < 0.2 * r
+    assert (distance > 1e-9).mean() < 0.005
 
 
 def test_thin_twists_shrink_to_their_middle_and_hold_the_vertices():
@@ -279,6 +295,47 @@ def test_a_visible_point_is_searched_for_where_the_sum_is_none():
     with pytest.raises(ValueError, match="must make a star"):
         ReachCone(points, visible=normalized(points.sum(axis=0)))
     assert ReachCone(points).contains_direction(normalized(np.array([0.45, 0.0, 1.0])))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_visible_point_is_found_or_edges_that_conflict_are_named(seed):
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(4, 12))
+    azimuth = np.sort(rng.uniform(0.0, TURN, count))
+    points = from_polar(azimuth, rng.uniform(0.05, 2.6, count), NORTH)
+    if seed % 2:
+        points = points[rng.permutation(count)]
+    normals = normalized(np.cross(points, np.roll(points, -1, axis=0)))
+    if depth_seen(normals) < 1e-9:
+        with pytest.raises(ValueError, match="no direction sees edges") as refused:
+            ReachCone(points)
+        edges = [int(edge) for edge in re.findall(r"(\d+)(?=[, ].*at once)", str(refused.value))]
+        assert 2 <= len(edges) <= 4
+        assert depth_seen(normals[edges]) < 1e-9
+        for left_out in edges:  # and none of them is named in vain
+            assert depth_seen(normals[[edge for edge in edges if edge != left_out]]) > 1e-9
+    elif seed % 2 == 0:
+        assert (normals @ ReachCone(points).visible > 0.0).all()
+
+
+def depth_seen(normals):
+    """The least product with the normals that some direction has with all, by a linear program."""
+    from scipy.optimize import linprog
+
+    found = linprog(
+        [0.0, 0.0, 0.0, -1.0],
+        A_ub=np.column_stack([-normals, np.ones(len(normals))]),
+        b_ub=np.zeros(len(normals)),
+        bounds=[(-1.0, 1.0)] * 3 + [(None, 1.0)],
+    )
+    return -found.fun
+
+
+@pytest.mark.parametrize("edge", range(4))
+def test_equal_points_are_named_by_their_edge(edge):
+    points = np.roll(ring([0, 0, 120, 240], [50, 50, 50, 50]), edge, axis=0)
+    with pytest.raises(ValueError, match=f"edge {edge} has no length"):
+        ReachCone(points)
 
 
 @pytest.mark.parametrize(

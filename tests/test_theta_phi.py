@@ -247,6 +247,11 @@ def test_holes_are_filled_unless_open(rng):
     assert filled.share > opened.share
 
 
+def test_every_one_of_very_many_samples_is_contained(rng):
+    points = cloud(300_000, rng)
+    assert ThetaPhi.fit(points).contains(points).all()
+
+
 # Evidence.
 
 
@@ -259,6 +264,32 @@ def test_more_evidence_widens(rng):
     assert more.contains(second).all()
     assert more.contains(shape.scatter(3000, rng)).all()
     assert shape.counts.sum() == 400
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.1])
+def test_what_was_seen_already_changes_nothing_but_counts(rng, margin):
+    points = cloud(400, rng)
+    table = ThetaPhi.fit(points, margin=margin)
+    again = table.add(points)
+    assert np.allclose(again.low, table.low, atol=1e-12)
+    assert np.allclose(again.high, table.high, atol=1e-12)
+    assert again.counts.sum() == table.counts.sum() + 400
+
+
+def test_twists_of_more_evidence_count_for_cells_around(rng):
+    points = cloud(400, rng)
+    table = ThetaPhi.fit(points)
+    more = points[:1].copy()
+    more[:, 3] += 1.5
+    wider, alone = table.add(more), table.add(more, spread=0.0)
+    raised = [(new.high > table.high + 0.1).sum() for new in (wider, alone)]
+    assert raised[0] > 10 > raised[1]
+    far = np.arccos(np.clip(points[:, :3] @ points[0, :3], -1.0, 1.0)) > 0.6
+    unchanged = wider.twist_range(points[far, :3]) == table.twist_range(points[far, :3])
+    assert far.sum() > 10
+    assert unchanged.all()
+    with pytest.raises(ValueError, match="spread must be at least 0"):
+        table.add(more, spread=-1.0)
 
 
 def test_rare_cells_are_trimmed_by_density(rng):

@@ -6,6 +6,7 @@ import numpy as np
 
 from . import kernels, quat
 from .arrays import TOLERANCE, Ints, Mask, Points, Quats, Scalars, tolerance, unit_quats
+from .detours import eased, ways
 from .limit import Limit
 from .shapes import Convex
 from .softening import Softening
@@ -14,7 +15,9 @@ TRANSITION = 0.25
 """Seconds over which a path goes to the other side of its limit, where it has to."""
 EDGE = 0.5 * TOLERANCE  # so that what is found is a member, rounding or not
 FINEST = 3e-5  # radians; the shortest step of `first_exit`
-JUMP = 0.05  # radians; a step longer than twice the path's own by this is a jump
+JUMP = 0.05  # radians; a turn longer than twice the path's own by this is a jump
+LEAP = 1.0  # radians; turns of the path's own by half of this are leaps, and are not smoothed
+MEMBERS = 256  # to go by, where a jump is not easily spread
 SWITCH, CHANGED = 1e9, 1e12  # first no legal frame changes, then few switches, then the least moves
 
 
@@ -59,7 +62,7 @@ def project_path(
         back = _followed(points[at], covers[:, first:at][:, ::-1])[::-1]
         one = _clamped(limit, np.concatenate([points[first:at], ahead]), softening)
         other = _clamped(limit, np.concatenate([back, points[at:last]]), softening)
-        share = _eased(np.linspace(0.0, 1.0, last - first + 2)[1:-1])
+        share = eased(np.linspace(0.0, 1.0, last - first + 2)[1:-1])
         between = limit.shape.toward(one, other, share)
         projected[first:last] = between if convex else _clamped(limit, between, softening)
     if not convex:
@@ -87,10 +90,6 @@ def _followed(point: Points, covers: Points) -> Points:
     return path
 
 
-def _eased(share: Scalars) -> Scalars:
-    return share * share * (3.0 - 2.0 * share)
-
-
 def _without_jumps(
     limit: Limit,
     points: Points,
@@ -100,26 +99,39 @@ def _without_jumps(
 ) -> Points:
     """Return the projected path with its jumps spread over `half` frames on either side.
 
-    A jump is a step much longer than the path's own. Between its ends the path goes the shortest
-    way, clamped; where that would jump as far, the jump stays.
+    A jump is a turn much longer than the path's own. Frames before it go on towards where it ends,
+    those after it come from where it began, half of the way each, and are clamped. Where that
+    would still jump, as in a notch, other ways are tried (see `detours`); where each of them jumps
+    as far, the jump stays.
     """
-    shape = limit.shape
-
-    def steps(path: Points) -> Scalars:
-        return np.asarray(np.linalg.norm(shape.moves(path[:-1], path[1:]), axis=-1))
-
-    jumps = np.flatnonzero(steps(projected) > JUMP + 2.0 * steps(points)) + 1
-    for first, _, last in _transitions(jumps, held, half):
-        before, after = max(first - 1, 0), min(last, len(points) - 1)
-        share = _eased(np.linspace(0.0, 1.0, after - before + 1))
-        ends = np.broadcast_to(
-            projected[[before, after]][:, None], (2, len(share), shape.dimension)
-        )
-        spread = _clamped(limit, shape.toward(ends[0], ends[1], share), None)
-        spread[0], spread[-1] = projected[before], projected[after]
-        if steps(spread).max() < steps(projected[before : after + 1]).max():
-            projected[before : after + 1] = spread
+    calm = JUMP + 2.0 * _turns(limit, points)
+    excess = _turns(limit, projected) - calm
+    if not (excess > 0.0).any():
+        return projected
+    members = limit.shape.scatter(MEMBERS, np.random.default_rng(0))
+    leaps = np.flatnonzero(calm > LEAP)
+    while excess.max() > 0.0:  # the longest first, each once
+        jump = int(excess.argmax())
+        excess[jump] = 0.0
+        for first, at, last in _transitions(np.array([jump + 1]), held, half):
+            before = max(first - 1, *(leaps[leaps < jump] + 1)[-1:], 0)
+            after = min(last, *leaps[leaps > jump][:1], len(points) - 1)
+            path, usual = projected[before : after + 1].copy(), calm[before:after]
+            least = _turns(limit, path) - usual
+            for way in ways(limit.shape, path, at - before, members):
+                longer = _turns(limit, way) - usual
+                if longer.max() < least.max():
+                    projected[before : after + 1], least = way, longer
+                if longer.max() <= 0.0:
+                    break
+            excess[before:after] = np.minimum(excess[before:after], least)
     return projected
+
+
+def _turns(limit: Limit, path: Points) -> Scalars:
+    """Return the angles between the rotations of a path's points, from each to the next."""
+    rotations = limit.chart.rotations(path)
+    return quat.angle_between(rotations[:-1], rotations[1:])
 
 
 def _transitions(switches: Ints, held: Mask, half: int) -> list[tuple[int, int, int]]:

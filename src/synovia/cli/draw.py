@@ -59,7 +59,7 @@ def _save(model: LimitModel, joint: str | None, output: Path) -> None:
     from ..draw import draw_joint, draw_joints, samples_of, save_figure
 
     if joint is None:
-        figure = draw_joints(model)
+        figure = draw_joints(model, progress=terminal.progress("drawing"))
     else:
         figure = draw_joint(model.limits[joint], samples_of(model, joint), title=joint)
     save_figure(figure, output)

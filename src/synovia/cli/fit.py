@@ -75,7 +75,8 @@ DROPPED = ("flips", "unconfirmed", "isolated")
     multiple=True,
     metavar="KEY=VALUE",
     help="An option of the shape, like along=chart for box and kdop, by=volume for ellipsoid, "
-    "swing=kdop for product. Repeat it for more.",
+    "swing=kdop for product, vertices=12 for reach-cone, resolution=48 for distance-field. Repeat "
+    "it for more.",
 )
 @click.option(
     "-r",

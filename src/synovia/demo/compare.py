@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -20,6 +20,10 @@ MARGIN = 0.05
 """How much wider than what was observed every region is, in radians."""
 ORDER = "ZXY"
 """The order of the angles in the demo's files."""
+CASES = tuple(
+    (shape, chart) for shape in SHAPES for chart in CHARTS if chart in SHAPES[shape].charts
+)
+"""Every shape in every chart that it works in."""
 
 
 class Region(Protocol):
@@ -93,12 +97,9 @@ class Exam:
         )
 
 
-def learned(clip: Clip) -> Iterator[tuple[str, str, LimitModel]]:
-    """Yield every shape in every chart that it works in, learned from `clip`."""
-    for shape in SHAPES:
-        for chart in CHARTS:
-            if chart in SHAPES[shape].charts:
-                yield shape, chart, LimitModel.fit([clip], shape, chart, margin=MARGIN)
+def learned(clip: Clip, shape: str, chart: str) -> LimitModel:
+    """Return limits of this shape in this chart, learned from `clip`."""
+    return LimitModel.fit([clip], shape, chart, margin=MARGIN)
 
 
 def euler_boxes(clip: Clip) -> dict[str, EulerBox]:

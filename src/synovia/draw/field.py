@@ -54,7 +54,7 @@ def draw_slices(figure: Figure, box: tuple[float, float, float, float], limit: L
         if part.min() < 0.0 < part.max():
             axes.contour(nodes[along], nodes[up], part, levels=[0.0], colors=[INK], linewidths=1.4)
         where = f"{names[across]} = {nodes[across][int(deepest[across])]:.0f}°"
-        axes.set_title(where, color=MUTED, size=11, pad=5)
+        axes.set_title(f"slice at {where}, boundary in black", color=MUTED, size=11, pad=5)
         axes.set_xlabel(f"{names[along]} (°)", color=MUTED, size=11)
         axes.set_ylabel(f"{names[up]} (°)", color=MUTED, size=11)
         axes.set_aspect("equal")

@@ -130,7 +130,7 @@ def _dress(axes: Any, limit: Limit, degrees: Points) -> None:
         axis.set_major_locator(MultipleLocator(step))
         axis.set_tick_params(labelsize=10, labelcolor=MUTED, color=LINE)
     axes.set(xlim=spans[0], ylim=spans[1], zlim=spans[2])
-    axes.set_box_aspect([b - a for a, b in spans], zoom=1.0)
+    axes.set_box_aspect([b - a for a, b in spans], zoom=0.87)  # for the labels beside it
     axes.patch.set_visible(False)
 
 

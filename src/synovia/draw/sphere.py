@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 ILLEGAL = "#eef1f3"
 TWIST = ("#1a9850", "#91cf60", "#fee08b", "#fc8d59", "#d73027")
 """From a narrow range of twist to a wide one."""
-TWISTS = 120  # twists that are tried at a direction, where the shape does not tell its range
-PIXELS = 420  # across the sphere
+TWISTS = 90  # twists that are tried at a direction, where the shape does not tell its range
+AT_ONCE = 2000  # directions, which with their twists stay in cache
+PIXELS, TILE_PIXELS = 420, 210  # across the sphere, and across one of many
+COARSER = 0.55  # as many, where twists have to be tried
 
 
 def draw_spheres(
@@ -30,16 +32,17 @@ def draw_spheres(
     box: tuple[float, float, float, float],
     limit: Limit,
     samples: Quats | None = None,
-) -> None:
+) -> tuple[float, float]:
     """Draw the sphere into `box` of the figure twice, from the front and from behind.
 
     The front is where the bone's mean legal direction points; `box` is (left, bottom, width,
-    height) in shares of the figure. `samples` (n, 4) are dots where the bone pointed.
+    height) in shares of the figure. `samples` (n, 4) are dots where the bone pointed. Returns the
+    span of twist that the colours stand for, in degrees.
     """
     front = _middle(limit)
     left, bottom, width, height = box
     views = {"from the front": front, "from behind": -front}
-    images = [_image(limit, view) for view in views.values()]
+    images = [_image(limit, view, PIXELS) for view in views.values()]
     known = np.concatenate([image[np.isfinite(image)] for image in images])
     narrow, wide = (known.min(), known.max()) if len(known) else (0.0, 0.0)
     span = (float(narrow), float(max(wide, narrow + 1.0)))
@@ -52,9 +55,21 @@ def draw_spheres(
         if samples is not None and len(samples):
             _draw_samples(axes, limit, samples, view)
         axes.set_title(name, color=MUTED, size=11, pad=6)
-    scale = figure.add_axes((left + 0.25 * width, bottom + 0.07 * height, 0.5 * width, 0.022))
+    draw_scale(figure, (left + 0.25 * width, bottom + 0.07 * height, 0.5 * width, 0.022), span)
+    dots = ", dots: observed" if samples is not None and len(samples) else ""
+    told = f"+ the reference, rings every 30° around it{dots}; the front is the mean direction"
+    middle = left + 0.5 * width
+    figure.text(middle, bottom + 0.005 * height, told, size=10, color=MUTED, ha="center")
+    return span
+
+
+def draw_scale(
+    figure: Figure, box: tuple[float, float, float, float], span_deg: tuple[float, float]
+) -> None:
+    """Draw which colours stand for which range of twist into `box` of the figure."""
+    scale = figure.add_axes(box)
     scale.imshow(np.linspace(0.0, 1.0, 256)[None], cmap=twist_colours(), aspect="auto")
-    scale.set(yticks=[], xticks=[0, 255], xticklabels=[f"{edge:.0f}°" for edge in span])
+    scale.set(yticks=[], xticks=[0, 255], xticklabels=[f"{edge:.0f}°" for edge in span_deg])
     scale.set_title("range of twist", size=11, color=MUTED, pad=5)
     quiet(scale)
 
@@ -62,7 +77,7 @@ def draw_spheres(
 def draw_front(axes: Axes, limit: Limit, span_deg: tuple[float, float]) -> None:
     """Draw the sphere once, from the front, coloured over the given span of twist."""
     view = _middle(limit)
-    _draw_view(axes, _image(limit, view), span_deg)
+    _draw_view(axes, _image(limit, view, TILE_PIXELS), span_deg)
     _draw_marks(axes, limit, view)
 
 
@@ -70,9 +85,7 @@ def twist_colours() -> Colormap:
     """Return the colours of narrow to wide ranges of twist; what is illegal is pale."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    colours = LinearSegmentedColormap.from_list("twist", TWIST)
-    colours.set_bad(ILLEGAL)
-    return colours
+    return LinearSegmentedColormap.from_list("twist", TWIST).with_extremes(bad=ILLEGAL)
 
 
 def directions_of(limit: Limit) -> DirectionTwist:
@@ -91,10 +104,13 @@ def twist_widths_deg(limit: Limit, directions: Vectors) -> Scalars:
         return widths
     chart = directions_of(limit)
     twists = np.arange(TWISTS) * 2.0 * np.pi / TWISTS
-    swings = quat.mul(chart.reference, quat.between(chart.axis, directions))
     turns = quat.exp(twists[:, None] * chart.axis)
-    legal = limit.contains(quat.mul(swings[:, None], turns)).mean(axis=1)
-    return np.where(legal > 0.0, 360.0 * legal, np.nan)
+    shares = np.zeros(len(directions))
+    for first in range(0, len(directions), AT_ONCE):
+        some = slice(first, first + AT_ONCE)
+        swings = quat.mul(chart.reference, quat.between(chart.axis, directions[some]))
+        shares[some] = limit.contains(quat.mul(swings[:, None], turns)).mean(axis=1)
+    return np.where(shares > 0.0, 360.0 * shares, np.nan)
 
 
 def _middle(limit: Limit) -> Vectors:
@@ -114,9 +130,11 @@ def _view_frame(view: Vectors) -> Vectors:
     return np.stack([right, np.cross(view, right), view])
 
 
-def _image(limit: Limit, view: Vectors) -> Any:
+def _image(limit: Limit, view: Vectors, pixels: int) -> Any:
     """Return the range of twist at each pixel of the hemisphere, in degrees; NaN where illegal."""
-    along = (np.arange(PIXELS) + 0.5) / PIXELS * 2.0 - 1.0
+    if not isinstance(limit.shape, Directional):
+        pixels = round(COARSER * pixels)
+    along = _along(pixels)
     x, y = np.meshgrid(along, along)
     square = x * x + y * y
     seen = square < 1.0
@@ -125,6 +143,11 @@ def _image(limit: Limit, view: Vectors) -> Any:
     image = np.full(square.shape, np.nan)
     image[seen] = twist_widths_deg(limit, directions)
     return image
+
+
+def _along(pixels: int) -> Scalars:
+    """Return where the centres of so many pixels are, from -1 to 1."""
+    return np.asarray((np.arange(pixels) + 0.5) / pixels * 2.0 - 1.0)
 
 
 def _draw_view(axes: Axes, image: Any, span: tuple[float, float]) -> None:
@@ -143,7 +166,7 @@ def _draw_view(axes: Axes, image: Any, span: tuple[float, float]) -> None:
     )
     picture.set_clip_path(ball)
     axes.contour(
-        *[(np.arange(PIXELS) + 0.5) / PIXELS * 2.0 - 1.0] * 2,
+        *[_along(len(image))] * 2,
         np.isfinite(image).astype(float),
         levels=[0.5],
         colors=[INK],

@@ -38,7 +38,7 @@ def ramp() -> Colormap:
 
 def spoken(name: str) -> str:
     """Return a joint's name as people say it: "right shoulder" for RightShoulder."""
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|[_ ]+", " ", name).strip()
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_ ]+", " ", name).strip()
     return apart if apart.isupper() else apart.lower()
 
 

@@ -16,8 +16,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def draw_map(axes: Axes, limit: Limit, samples: Quats | None = None) -> None:
-    """Draw every cell by longitude and latitude, coloured by its range of twist, with `samples`."""
+def draw_map(
+    axes: Axes, limit: Limit, span_deg: tuple[float, float], samples: Quats | None = None
+) -> None:
+    """Draw every cell by longitude and latitude, with `samples`.
+
+    Cells are coloured by their range of twist, over the given span.
+    """
     table = limit.shape
     if not isinstance(table, ThetaPhi):
         raise ValueError(f"only a theta-phi table is a map, got a {table.name}")
@@ -27,6 +32,7 @@ def draw_map(axes: Axes, limit: Limit, samples: Quats | None = None) -> None:
         extent=(-180.0, 180.0, -90.0, 90.0),
         origin="lower",
         cmap=twist_colours(),
+        clim=span_deg,
         interpolation="nearest",
     )
     if samples is not None and len(samples):

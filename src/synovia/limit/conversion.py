@@ -51,12 +51,27 @@ def convert(
         axis = getattr(limit.chart, "axis", None)
     framed = chart_named(name, limit.chart.reference, axis if has_axis(name) else None)
     check_chart(kind, framed)
+    if isinstance(limit.shape, kind) and not options and _alike(framed, limit.chart):
+        return Conversion(limit, gained=0.0, lost=0.0, error=0.0)
     points = _members(limit)
-    if name != limit.chart.name:
+    if not _alike(framed, limit.chart):
         points = framed.points(limit.chart.rotations(points))
-    if issubclass(kind, DistanceField):
-        return _compared(limit, Limit(framed, _field(limit, framed, points, **options)))
-    return _compared(limit, Limit(framed, kind.fit(points, **options)))
+    try:
+        if issubclass(kind, DistanceField):
+            made: Shape = _field(limit, framed, points, **options)
+        else:
+            made = kind.fit(points, **options)
+    except TypeError as error:
+        raise ValueError(
+            f"{kind.name} cannot be made with {', '.join(options)}: {error}"
+        ) from error
+    return _compared(limit, Limit(framed, made))
+
+
+def _alike(one: AnyChart, other: AnyChart) -> bool:
+    """Tell whether two charts of the same reference are the same."""
+    axes = [getattr(chart, "axis", np.zeros(3)) for chart in (one, other)]
+    return one.name == other.name and bool(np.abs(axes[0] - axes[1]).max() < 1e-9)
 
 
 def _members(limit: Limit) -> Points:
@@ -77,7 +92,7 @@ def _field(
     low, spacing, count = grid_around(members, 0.0, 2.0, resolution, chart.periods)
     nodes = node_points(low, spacing, count)
     wraps = np.asarray(chart.periods) > 0.0
-    if chart.name == limit.chart.name:
+    if _alike(chart, limit.chart):
         values = limit.shape.distance(nodes)
     else:
         values = limit.distance(chart.rotations(nodes))

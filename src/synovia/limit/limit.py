@@ -239,7 +239,8 @@ class Limit:
         """Return this limit as nearly as another family can, with the share gained and lost.
 
         The chart stays, if the shape works in it, unless one is given; `axis` is the bone's, for
-        a chart that needs one where this has none. Further options go to the shape's fit.
+        a chart that needs one where this has none. Further options go to the shape's fit. A limit
+        that is of the family already, in this chart, is returned as it is unless there are options.
         """
         from .conversion import convert
 

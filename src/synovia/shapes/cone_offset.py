@@ -1,7 +1,6 @@
 """Reach cones made larger and smaller, so that one contains the other, twists included.
 
-Vertices move along their meridians from the visible point, which keeps the star. An edge whose two
-ends are `r` beyond a great circle is at least `r` beyond it throughout.
+Vertices move along their meridians from the visible point, which keeps the star.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats, Scalars, Vectors
+from .cone_dilation import reached
 from .cone_star import from_polar, normalized, polar
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 TURN = 2.0 * np.pi
 NEAREST = 1e-6  # radians from the visible point to a vertex
-FARTHEST = np.pi - 1e-3
 LEVEL = 1e-12  # radians by which limits may differ and count as the same
 PARTS = 5  # of a slice's sides, for directions all over it
 RINGS, SPOKES = (0.4, 0.75, 0.95, 1.0), 12  # of directions within reach
@@ -29,7 +28,7 @@ ROUNDS = 3
 def grown(cone: ReachCone, r: float) -> dict[str, Any]:
     """Return the fields of the cone `r` larger."""
     azimuth, angle = polar(cone.points, cone.visible)
-    moved = np.maximum(np.minimum(angle + _steps(cone, r), FARTHEST), angle)
+    moved = np.maximum(reached(cone.points, cone.visible, r), angle)
     ratio = (np.sin(moved - angle) + np.sin(angle)) / np.sin(moved)
     fields: dict[str, Any] = {"points": from_polar(azimuth, moved, cone.visible)}
     for name, sign in (("low", 1.0), ("high", -1.0)):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 
 from ..arrays import Floats, Ints, Scalars, Vectors, rows
 
 OFF_UNIT = 1e-3  # how far a direction's length may be off 1
 TURN = 2.0 * np.pi
+ORIGIN = 1e-13  # what is nearer to the origin is there
+MOST_ROUNDS = 200
 LEAST = 1e-13  # triple products below this, for their size, are rounding
 
 
@@ -87,30 +91,66 @@ def failing_edge(points: Vectors, visible: Vectors) -> str:
 
 
 def visible_point(points: Vectors) -> Vectors:
-    """Return a direction that sees every vertex: the points' sum, or what a search finds.
+    """Return a direction that sees every vertex: the points' sum, or else the one that sees best.
 
-    What sees edge i has a positive product with P × Q, so all that see every edge make a convex
-    cone; the search turns towards the edge that is seen worst, from many starts.
+    What sees edge i has a positive product with P × Q. The best direction points to the nearest
+    place of these normals' hull; if the hull holds the origin, there is none, and the corners
+    around the origin, four at most, are edges that no direction sees at once.
     """
     total = points.sum(axis=0)
     if np.linalg.norm(total) > 1e-9 and not failing_edge(points, normalized(total)):
         return normalized(total)
     normals = np.cross(points, np.roll(points, -1, axis=0))
     length = np.linalg.norm(normals, axis=1, keepdims=True)
-    normals = np.asarray(normals / np.where(length > 0.0, length, 1.0))
-    candidate: Vectors = normalized(normals.sum(axis=0) + 1e-12)
-    best, deepest = candidate, -np.inf
-    for step in (0.7**k for k in range(60)):
-        for _ in range(30):
-            depth = normals @ candidate
-            if depth.min() > deepest:
-                best, deepest = candidate, float(depth.min())
-            candidate = normalized(candidate + step * normals[int(depth.argmin())])
-        candidate = best
-    if failing_edge(points, best):
-        seen = np.argsort(normals @ best)
+    best, around = _seen_best(np.asarray(normals / np.where(length > 0.0, length, 1.0)))
+    if best is None:
+        edges = ", ".join(map(str, sorted(around)))
+        why = f"no direction sees edges {edges} at once"
+        if len(around) == 1:
+            why = f"edge {edges} has no length, or half a turn"
         raise ValueError(
-            f"ReachCone.points have no visible point: no direction sees edges "
-            f"{sorted(seen[:3].tolist())} at once; {failing_edge(points, best)}"
+            f"ReachCone.points have no visible point: {why}; edge i goes from point i to the next"
         )
+    failed = failing_edge(points, normalized(best))
+    if failed:
+        raise ValueError(f"ReachCone.points have no visible point: {failed}")
+    return normalized(best)
+
+
+def _seen_best(corners: Vectors) -> tuple[Vectors | None, list[int]]:
+    """Return towards which point of the corners' hull the origin is nearest, and whose mean it is.
+
+    From a few corners it goes on to the one that is farthest on the origin's side, and keeps
+    those that the nearest point is a mean of: these have the same product with its direction,
+    which is more exact than the point, where that is close to the origin. None if it is there.
+    """
+    chosen = [int(np.linalg.norm(corners, axis=1).argmin())]
+    toward = corners[chosen[0]]
+    if not toward.any():
+        return None, chosen
+    for _ in range(MOST_ROUNDS):
+        depth = corners @ toward
+        lowest = int(depth.argmin())
+        if depth[lowest] >= 1.0 - 1e-9 or lowest in chosen:
+            break
+        nearest, chosen = _nearest_of_few(corners, [*chosen, lowest])
+        if np.linalg.norm(nearest) < ORIGIN:
+            return None, chosen
+        toward = np.linalg.lstsq(corners[chosen], np.ones(len(chosen)), rcond=None)[0]
+    return toward, chosen
+
+
+def _nearest_of_few(corners: Vectors, chosen: list[int]) -> tuple[Vectors, list[int]]:
+    """Return the point of few corners' hull nearest to the origin, and whose mean it is."""
+    best: tuple[Vectors, list[int]] = (corners[chosen[0]], chosen[:1])
+    for count in range(1, len(chosen) + 1):
+        for some in combinations(chosen, count):
+            # The shares add up to 1; across their differences the mean has no part.
+            sides = corners[list(some[1:])] - corners[some[0]]
+            shares = np.linalg.lstsq(sides.T, -corners[some[0]], rcond=None)[0]
+            if shares.min(initial=0.0) < 0.0 or shares.sum() > 1.0:
+                continue
+            mean = corners[some[0]] + shares @ sides
+            if mean @ mean < best[0] @ best[0]:
+                best = (mean, list(some))
     return best

@@ -15,10 +15,9 @@ from .field_tables import central_slopes, closed, halved, packed_field
 from .field_volume import bounds_of, corners_of_members, scattered, volume_of
 from .region import Region, Surface, check_margin, sample_points
 
-LARGEST = 256
-"""Nodes along an axis, at most."""
-KIND = 6.0
-LEAST_THRESHOLD = 0.5 * np.sqrt(3.0)
+LARGEST, MOST = 256, 3_000_000
+"""Nodes along an axis, at most; and in a box that grows to many times its size."""
+KIND, LEAST_THRESHOLD = 6.0, 0.5 * np.sqrt(3.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,18 +209,19 @@ class DistanceField(Region):
         ]
         return float(min(sides, default=np.inf))
 
-    def widened(self, r: float) -> Self:
-        """Return the same region in a box that ends at least `r` radians farther out.
+    def widened(self, r: float | Floats) -> Self:
+        """Return the same region in a box that ends `r` radians farther out, or (2, 3) of them.
 
         Where that would take too many nodes, cells become larger, and so may the region.
         """
-        cells = np.ceil(r / self.spacing).astype(int) + 2
-        before, after = np.where(self.wrapping, 0, cells), np.where(self.wrapping, 0, cells)
+        cells = np.broadcast_to(r, (2, 3)) / self.spacing
+        before, after = np.where(self.wrapping | (cells <= 0.0), 0, np.ceil(cells).astype(int) + 2)
         if self.wrapping.any():  # Euler angles: ψ ends before 0 and before π
             high = self.low + self.spacing * (np.array(self.values.shape) - 1)
             room = np.stack([self.low - EDGE, np.pi - EDGE - high]) / self.spacing + 1e-9
             before, after = np.clip(np.stack([before, after]), 0, np.maximum(room.astype(int), 0))
-        if (np.array(self.values.shape) + before + after > LARGEST).any():
+        count = np.array(self.values.shape) + before + after
+        if (count > LARGEST).any() or count.prod() > max(MOST, 4 * self.values.size):
             return self._coarser().widened(r)
         pads = list(zip(before, after, strict=True))
         low = self.low - before * self.spacing

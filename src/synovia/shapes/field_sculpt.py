@@ -77,9 +77,9 @@ def _distance_from(field: DistanceField, point: Points) -> Scalars:
 def _with_room(field: DistanceField, point: Points, radius: float) -> DistanceField:
     """Return the field in a box that holds a ball about `point`, as far as its axes go."""
     high = field.low + field.spacing * (np.array(field.values.shape) - 1)
-    short = np.maximum(field.low - point, point - high) + radius
-    needed = float(np.max(short, where=~field.wrapping, initial=0.0))
-    return field.widened(needed) if needed > 0.0 else field
+    short = np.maximum(np.stack([field.low - point, point - high]) + radius, 0.0)
+    short = np.where(field.wrapping, 0.0, short)
+    return field.widened(short) if short.any() else field
 
 
 def _anew(field: DistanceField, values: Points) -> DistanceField:

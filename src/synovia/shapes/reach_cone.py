@@ -209,11 +209,11 @@ class ReachCone(Directional):
     def grow(self, r: float) -> Self:
         """Return the cone `r` radians larger in direction and in twist, containing this one.
 
-        Each vertex moves away from the visible point until both of its edges end at least `r`
-        beyond where they were, as far as the direction opposite the visible point allows. In a
-        notch narrower than 2r the edges pass each other no more than that. Where the limits of the
-        twist slope, they are widened for what is within `r` beside, as sampled: nearly all that is
-        within `r` of a member is a member then, and limits that are rough come out wider by more.
+        Each vertex moves away from the visible point until the edges have all directions within
+        `r` inside, as far as the direction opposite the visible point allows; between few or
+        uneven vertices some more. Where the limits of the twist slope, they are widened for what
+        is within `r` beside, as sampled: nearly all that is within `r` of a member is a member
+        then, and limits that are rough come out wider by more.
         """
         return replace(self, **grown(self, r)) if r > 0.0 else self
 

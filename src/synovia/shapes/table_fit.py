@@ -84,8 +84,7 @@ def fitted(
     """Return counts, low, high and frame of the table of `points` (n, 4)."""
     if holes not in ("filled", "open"):
         raise ValueError(f"holes must be 'filled' or 'open', got {holes!r}")
-    if not 0.0 <= spread < np.inf:
-        raise ValueError(f"spread must be at least 0, got {spread}")
+    check_spread(spread)
     shape, frame = grid_for(cell), fitting_frame(points[:, :3])
     places, twists = places_of(points[:, :3] @ frame.T, shape), unwrapped(points[:, 3])
     cells = cells_at(*places, shape)
@@ -217,9 +216,20 @@ def _raised(legal: Mask, high: Floats, places: Places, twists: Scalars) -> Float
 
 
 def added(
-    counts: Floats, low: Floats, high: Floats, least: float, vectors: Vectors, twists: Scalars
+    counts: Floats,
+    low: Floats,
+    high: Floats,
+    least: float,
+    vectors: Vectors,
+    twists: Scalars,
+    spread: float,
+    margin: float,
 ) -> tuple[Floats, Floats, Floats]:
-    """Return counts, low and high with more samples: the table holds what it held, and these."""
+    """Return counts, low and high with more samples: the table holds what it held, and these.
+
+    Their twists count within `spread` radians, as in a fit, `margin` wider.
+    """
+    check_spread(spread)
     legal, shape = enough(counts, least), counts.shape
     bounds, places = np.stack(filled(legal, low, high)), places_of(vectors, shape)
     middle = between(padded(bounds.mean(axis=0)), *places)
@@ -227,8 +237,8 @@ def added(
     cells = cells_at(*places, shape)
     more, least_seen, most_seen = collected(cells, twists, shape)
     seen = counts > 0.0
-    low = np.minimum(np.where(seen, low, np.inf), least_seen)
-    high = np.maximum(np.where(seen, high, -np.inf), most_seen)
+    low = np.minimum(np.where(seen, low, np.inf), least_seen - margin)
+    high = np.maximum(np.where(seen, high, -np.inf), most_seen + margin)
     counts = counts + more
     low, high = np.where(counts > 0.0, low, 0.0), np.where(counts > 0.0, high, 0.0)
     # Where a cell becomes legal, its own range takes the place of the nearest one's, for itself
@@ -239,7 +249,21 @@ def added(
     np.minimum.at(low, source[held], bounds[0].ravel()[held])
     np.maximum.at(high, source[held], bounds[1].ravel()[held])
     low, high = low.reshape(shape), high.reshape(shape)
+    new = now & (more > 0.0)
+    if new.any():
+        ends = np.where(new, [margin - least_seen, most_seen + margin], -np.inf)
+        every = centres(shape).reshape(-1, 3)
+        near = now & within(every, every[new.ravel()], spread).reshape(shape)
+        wide = spread_out(new, now, ends, spread)
+        low = np.where(near, np.minimum(low, -wide[0]), low)
+        high = np.where(near, np.maximum(high, wide[1]), high)
     inside = now.ravel()[cells]
     row, column = places
     low, high = widened(now, low, high, (row[inside], column[inside]), twists[inside])
     return counts, low, high
+
+
+def check_spread(spread: float) -> None:
+    """Raise ValueError unless `spread` is an angle of at least 0."""
+    if not 0.0 <= spread < np.inf:
+        raise ValueError(f"spread must be at least 0, got {spread}")

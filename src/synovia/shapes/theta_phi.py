@@ -164,12 +164,12 @@ class ThetaPhi(Directional):
         """The share of the sphere's area that the legal cells have, in [0, 1]."""
         return float(areas(self.counts.shape)[self.legal].sum() / (2.0 * TURN))
 
-    def add(self, points: Points) -> Self:
-        """Return the table with `points` (n, 4) as more evidence; it holds all it held before."""
+    def add(self, points: Points, *, spread: float = SPREAD) -> Self:
+        """Return the table, all it holds, with `points` (n, 4) as more evidence, as in a fit."""
         points = unit_directions(sample_points(points, (4,)))
         vectors = points[:, :3] @ self.frame.T
-        now = self.counts, self.low, self.high, self.least
-        counts, low, high = added(*now, vectors, points[:, 3])
+        seen = self.counts, self.low, self.high, self.least, vectors, points[:, 3]
+        counts, low, high = added(*seen, spread, self.margin)
         return replace(self, counts=counts, low=low, high=high)
 
     def trimmed(self, least: float) -> Self:
