@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 import click
 
 from ..charts import CHARTS
+from ..fitting import BY
 from ..shapes import SHAPES, DistanceField
 from ..shapes.product import SWINGS
 from . import inputs, terminal
@@ -200,7 +201,7 @@ def shape_options(shape: str, typed: Mapping[str, str]) -> dict[str, Any]:
         takes["swing"] = Literal[tuple(SWINGS)]
         takes.update(_taken(SWINGS[swing].fit) if swing in SWINGS else {})
     if shape == DistanceField.name:
-        takes.update(by=Literal["samples", "density"], level=float)
+        takes.update(by=Literal[BY], level=float)
     offered = ", ".join(f"{key}={_values(kind)}" for key, kind in takes.items())
     chosen: dict[str, Any] = {}
     for key, value in typed.items():

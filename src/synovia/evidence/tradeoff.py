@@ -9,18 +9,19 @@ import numpy as np
 from ..arrays import Floats, Quats
 from ..charts import CHARTS
 from ..clip import Clip
-from ..fitting import Recipe
+from ..fitting import BY, Recipe
 from ..limit import shape_named
 from ..sampling import SHARE
 from ..shapes import SHAPES, DistanceField
 from .baselines import BASELINES, Baseline
 from .curve import Curve, uniform_rotations
-from .folds import By, Joint, Study, widened
+from .folds import By, Joint, Study
+from .growth import growing
 
 MARGINS = np.radians([*range(-40, -10, 3), *range(-10, 20), *range(20, 50, 2), 55.0, 65.0, 80.0])
 """Margins, in radians, that a family's curve is drawn through."""
-DENSITY, DENSE_CHARTS = "density", ("rotation-vector",)
-"""A family beside the shapes: a distance field of what many people do, in the chart it suits."""
+FIELDS, FIELD_CHART = BY[1:], "rotation-vector"
+"""Families beside the shapes: distance fields of what many people do, in the chart they suit."""
 POINTS = 120
 """Knobs that a baseline's curve is drawn through."""
 
@@ -28,20 +29,20 @@ POINTS = 120
 def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
     """Return each shape, all unless `shapes` names some, with each chart that it works in."""
     for name in shapes or ():
-        if name != DENSITY:
+        if name not in FIELDS:
             shape_named(name)
     return [
         (shape, chart)
-        for shape in shapes or (*SHAPES, DENSITY)
-        for chart in CHARTS
-        if chart in (DENSE_CHARTS if shape == DENSITY else SHAPES[shape].charts)
+        for shape in shapes or (*SHAPES, *FIELDS)
+        for chart in ([FIELD_CHART] if shape in FIELDS else CHARTS)
+        if shape in FIELDS or chart in SHAPES[shape].charts
     ]
 
 
 def recipe_of(shape: str, chart: str, trim: float = SHARE) -> Recipe:
-    """Return how to fit a family: a shape, or the density of what many people do, as a field."""
-    if shape == DENSITY:
-        return Recipe(DistanceField.name, chart, 0.0, None, trim, {"by": DENSITY})
+    """Return how to fit a family: a shape, or a distance field of what many people do."""
+    if shape in FIELDS:
+        return Recipe(DistanceField.name, chart, 0.0, None, trim, {"by": shape})
     return Recipe(shape, chart, margin=0.0, trim=trim)
 
 
@@ -74,12 +75,18 @@ def family_curve(joint: Joint, shape: str, chart: str, margins: Floats, everywhe
     """Return the curve of one family: fitted once for each who is held out, then widened."""
     rows = []
     for fold in joint.folds:
-        limit = joint.limit(recipe_of(shape, chart), fold)
-        wider = [widened(limit, margin) for margin in margins.tolist()]
-        rejected = [1.0 - wide.contains(fold.held_out).mean() for wide in wider]
-        rows.append((rejected, [wide.contains(everywhere).mean() for wide in wider]))
+        asked = np.concatenate([fold.held_out, everywhere])
+        family = growing(joint, recipe_of(shape, chart), fold, asked)
+        outside = np.array([family.outside(margin) for margin in margins.tolist()])
+        n = len(fold.held_out)
+        rows.append((outside[:, :n].mean(axis=1), 1.0 - outside[:, n:].mean(axis=1)))
     rejected, volume = np.mean(rows, axis=0)
-    return Curve(f"{shape} in {chart}", margins, rejected, volume)
+    return Curve(family_name(shape, chart), margins, rejected, volume)
+
+
+def family_name(shape: str, chart: str) -> str:
+    """Return what a family is called: its shape and chart, but of fields of people their own."""
+    return shape if shape in FIELDS else f"{shape} in {chart}"
 
 
 def baseline_curve(joint: Joint, baseline: type[Baseline], everywhere: Quats) -> Curve:
