@@ -9,21 +9,20 @@ import numpy as np
 from ..arrays import Floats, Quats
 from ..charts import CHARTS
 from ..clip import Clip
-from ..fitting import BY, Recipe
+from ..fitting import BY, Recipe, people_of
 from ..limit import shape_named
 from ..sampling import SHARE
 from ..shapes import SHAPES, DistanceField
 from .baselines import BASELINES, Baseline
 from .curve import Curve, uniform_rotations
-from .folds import By, Joint, Study
-from .growth import growing
+from .folds import By, Joint, Study, widened
 
 MARGINS = np.radians([*range(-40, -10, 3), *range(-10, 20), *range(20, 50, 2), 55.0, 65.0, 80.0])
 """Margins, in radians, that a family's curve is drawn through."""
 FIELDS, FIELD_CHART = BY[1:], "rotation-vector"
 """Families beside the shapes: distance fields of what many people do, in the chart they suit."""
 POINTS = 120
-"""Knobs that a baseline's curve is drawn through."""
+"""Knobs that the curve of a baseline, or of fields near people, is drawn through."""
 
 
 def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
@@ -72,16 +71,22 @@ def curves(
 
 
 def family_curve(joint: Joint, shape: str, chart: str, margins: Floats, everywhere: Quats) -> Curve:
-    """Return the curve of one family: fitted once for each who is held out, then widened."""
+    """Return the curve of one family: fitted once for each who is held out, then widened.
+
+    Fields near people are not widened but asked how near, as the baselines are.
+    """
+    recipe, name = recipe_of(shape, chart), family_name(shape, chart)
+    if recipe.by_people:
+        people = [(fold.held_out, people_of(fold.rest, recipe)) for fold in joint.folds]
+        return _swept(name, [(each.far(held), each.far(everywhere)) for held, each in people])
     rows = []
     for fold in joint.folds:
-        asked = np.concatenate([fold.held_out, everywhere])
-        family = growing(joint, recipe_of(shape, chart), fold, asked)
-        outside = np.array([family.outside(margin) for margin in margins.tolist()])
-        n = len(fold.held_out)
-        rows.append((outside[:, :n].mean(axis=1), 1.0 - outside[:, n:].mean(axis=1)))
+        limit = joint.limit(recipe, fold)
+        wider = [widened(limit, margin) for margin in margins.tolist()]
+        rejected = [1.0 - wide.contains(fold.held_out).mean() for wide in wider]
+        rows.append((rejected, [wide.contains(everywhere).mean() for wide in wider]))
     rejected, volume = np.mean(rows, axis=0)
-    return Curve(family_name(shape, chart), margins, rejected, volume)
+    return Curve(name, margins, rejected, volume)
 
 
 def family_name(shape: str, chart: str) -> str:
@@ -90,15 +95,23 @@ def family_name(shape: str, chart: str) -> str:
 
 
 def baseline_curve(joint: Joint, baseline: type[Baseline], everywhere: Quats) -> Curve:
-    """Return the curve of a baseline, through knobs that are evenly spread over volumes."""
+    """Return the curve of a baseline."""
     asked = []
     for fold in joint.folds:
         fitted = baseline.fit(fold.steady, joint.axis)
         asked.append((fitted.needed(fold.held_out), fitted.needed(everywhere)))
+    return _swept(baseline.name, asked)
+
+
+def _swept(name: str, asked: Sequence[tuple[Floats, Floats]]) -> Curve:
+    """Return the curve through knobs that are evenly spread over volumes.
+
+    `asked` has for each who is held out the knobs that their frames need, and all rotations.
+    """
     shares = np.linspace(0.0, 1.0, POINTS) ** 2
     knobs = np.unique(np.quantile(np.concatenate([every for _, every in asked]), shares))
     return Curve(
-        baseline.name,
+        name,
         knobs,
         np.mean([_share_above(held_out, knobs) for held_out, _ in asked], axis=0),
         np.mean([1.0 - _share_above(every, knobs) for _, every in asked], axis=0),
