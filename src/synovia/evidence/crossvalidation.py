@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..arrays import Quats
+from ..arrays import Quats, Scalars
 from ..clip import Clip
 from ..fitting import WIDEST, Recipe
 from ..io.encoding import plain
@@ -21,6 +21,8 @@ from .growth import VOLUME_SAMPLES, Growing, growing
 from .results import Comparison, Outcome, Trial
 from .tradeoff import families, family_name, recipe_of
 
+FIRST_STEP, FINEST = np.radians(6.0), np.radians(0.1)
+"""Steps that double, in radians, lead past the margin; they are halved down to the finest."""
 TIMED = 8192
 """Rotations that are projected to measure the time of one."""
 
@@ -109,7 +111,7 @@ def _trial(
         shape=family,
         chart=recipe.chart,
         outcome=outcome,
-        reached=not asked or _mean_rejected(held, margin) <= reject,
+        reached=not asked or float(_rejected(held, margin).mean()) <= reject,
         bytes=size_in_file(everybody),
         ns=nanoseconds(everybody, joint.folds[0].held_out, seed),
         curve=_curve(held, name, margins, seed) if len(margins) else None,
@@ -118,17 +120,34 @@ def _trial(
 
 def _margin_for(reject: float, held: Sequence[Growing]) -> float:
     """Return the least margin, to a tenth of a degree, that leaves at most `reject` outside."""
-    low, high = held[0].least, float(WIDEST)
-    if _mean_rejected(held, low) <= reject:
-        return low
-    for _ in range(10):
+    low, high = held[0].least, held[0].least
+    below = above = _rejected(held, low)
+    step = FIRST_STEP
+    while above.mean() > reject and high < WIDEST:
+        low, below = high, above
+        high, step = min(high + step, float(WIDEST)), 2.0 * step
+        above = _rejected(held, high, below, np.zeros(len(held)))
+    while high - low > FINEST:
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if _mean_rejected(held, middle) <= reject else (middle, high)
+        shares = _rejected(held, middle, below, above)
+        if shares.mean() <= reject:
+            high, above = middle, shares
+        else:
+            low, below = middle, shares
     return high
 
 
-def _mean_rejected(held: Sequence[Growing], margin: float) -> float:
-    return float(np.mean([each.outside(margin).mean() for each in held]))
+def _rejected(
+    held: Sequence[Growing],
+    margin: float,
+    most: Scalars | None = None,
+    least: Scalars | None = None,
+) -> Scalars:
+    """Return the share outside of each; only those are asked for whom `most` and `least` differ."""
+    if most is None or least is None:
+        return np.array([each.outside(margin).mean() for each in held])
+    known = zip(held, most.tolist(), least.tolist(), strict=True)
+    return np.array([a if a == b else each.outside(margin).mean() for each, a, b in known])
 
 
 def _outcome(names: Sequence[str], held: Sequence[Growing], margin: float, seed: int) -> Outcome:
