@@ -31,6 +31,8 @@ REJECTIONS = (0.05, 0.02, 0.01, 0.005)
 REPORTED = {"LeftArm": {0.12: 0.084, 0.21: 0.012, 0.31: 0.0033}}
 """What the nearest frame was reported to reject, by volume."""
 SAMPLES = 50_000
+MARGINS = np.radians([*range(-30, 0, 5), *range(0, 40, 2), 45.0, 50.0])
+"""Margins, in radians, that families are widened by: as many as it takes between these volumes."""
 
 
 def table(found: Sequence[Curve], volumes: Sequence[float]) -> None:
@@ -135,7 +137,7 @@ def main() -> None:
         print(complaint)
     for joint, volumes in VOLUMES.items():
         start = time.process_time()
-        found = curves(clips, joint, samples=SAMPLES)
+        found = curves(clips, joint, margins=MARGINS, samples=SAMPLES)
         print(f"\n{joint} ({time.process_time() - start:.0f} s)")
         table(found, volumes)
         verdict(found, volumes)

@@ -129,10 +129,23 @@ def test_the_field_holds_what_is_near_enough(crowd, chart, enclosed):
     assert (inside == (far <= within)).mean() > 0.97
 
 
-def test_where_nobody_is_near_enough_the_nearest_node_is_left(crowd):
-    field = People.of(crowd).field(1e-3, resolution=16)
+@pytest.mark.parametrize("enclosed", [False, True])
+def test_a_hinge_is_held_though_it_is_narrower_than_a_cell(enclosed):
+    hinges = [
+        Take(quat.exp(np.linspace(-1.2, 1.2 + 0.1 * k, 300)[:, None] * AXIS), 0.1, str(k), str(k))
+        for k in range(3)
+    ]
+    field = People.of(hinges, enclosed=enclosed).field(np.radians(1.0))
+    assert field.contains(np.concatenate([each.rotations for each in hinges])).mean() > 0.99
     assert field.volume() < 0.01
-    assert (field.shape.values <= 0.0).sum() == 1
+
+
+def test_where_nobody_is_near_enough_the_nearest_node_is_left():
+    apart = [take(f"p{k}", size=0.05, offset=offset) for k, offset in enumerate(2.0 * np.eye(3))]
+    takes = [*apart, *[take(f"q{k}", size=0.05, offset=o) for k, o in enumerate(-2.0 * np.eye(3))]]
+    field = People.of(takes).field(1e-3, resolution=16)
+    assert (field.shape.values <= 0.0).sum() >= 1
+    assert field.volume() < 0.05
     assert field.contains(field.project(uniform_rotations(20))).all()
 
 

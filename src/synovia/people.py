@@ -134,7 +134,7 @@ class People:
     ) -> Limit:
         """Return what is at most `within` radians from what people do, as a field of distances.
 
-        Where no node of the grid is that near, it is the nearest node.
+        Regions narrower than the grid tells, as a hinge's, are as wide as it takes to hold them.
         """
         if not within > 0.0:
             raise ValueError(f"within must be above 0 radians, got {within}")
@@ -144,7 +144,11 @@ class People:
         low, spacing, count = _grid(points, within, resolution, framed.periods)
         nodes = framed.rotations(node_points(low, spacing, count).reshape(-1, 3))
         values = self.far(nodes).reshape(count)
-        return field_below(values - max(within, values.min()), framed, low, spacing)
+        # Values change by their angle, and as much again beyond an enclosure; so between nodes
+        # around a narrow region they may be too large by that over half a cell's diagonal.
+        steep = 2.0 if self.enclosed else 1.0
+        level = max(within, 0.5 * within + 0.5 * steep * float(np.linalg.norm(spacing)))
+        return field_below(values - max(level, values.min()), framed, low, spacing)
 
 
 def within_for(reject: float, people: People) -> tuple[float, float]:

@@ -27,6 +27,11 @@ EXAMPLES = (
         "synovia fit 'rom/*.bvh' -o human.limits.json --reject 0.5%",
     ),
     (
+        "what is near to several people, as far as it takes for newcomers",
+        "synovia fit captures/ -o human.limits.json -s distance-field -w by=people+hull "
+        "--reject 0.5%",
+    ),
+    (
         "performers by folder, swing and twist each by itself, a joint left out",
         "synovia fit s*/ -o arm.limits.json -p 's([0-9]+)/' -s product -w swing=kdop -x LThumb",
     ),
@@ -76,7 +81,7 @@ DROPPED = ("flips", "unconfirmed", "isolated")
     multiple=True,
     metavar="KEY=VALUE",
     help="An option of the shape, like along=chart for box and kdop, by=volume for ellipsoid, "
-    "swing=kdop for product. Repeat it for more.",
+    "swing=kdop for product, by=people+hull for distance-field. Repeat it for more.",
 )
 @click.option(
     "-r",
