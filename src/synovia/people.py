@@ -147,8 +147,8 @@ class People:
         # Values change by their angle, and as much again beyond an enclosure; so between nodes
         # around a narrow region they may be too large by that over half a cell's diagonal.
         steep = 2.0 if self.enclosed else 1.0
-        level = max(within, 0.5 * within + 0.5 * steep * float(np.linalg.norm(spacing)))
-        return field_below(values - max(level, values.min()), framed, low, spacing)
+        narrowest = 0.5 * steep * float(np.linalg.norm(spacing))
+        return field_below(values - max(within, narrowest, values.min()), framed, low, spacing)
 
 
 def within_for(reject: float, people: People) -> tuple[float, float]:
