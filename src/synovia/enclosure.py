@@ -14,8 +14,10 @@ import numpy as np
 from . import quat
 from .arrays import Floats, Quats, Scalars, own
 
-DIRECTIONS = 256
+DIRECTIONS = 1024
 """Planes of an enclosure."""
+TINY = 1e-9
+"""The least real part of a quaternion, half a turn from the reference."""
 BLOCK = 4096
 """Rotations that are held against all planes at once."""
 
@@ -37,11 +39,17 @@ class Enclosure:
         facing = _facing(reference, rotations)
         directions = _spread(DIRECTIONS)
         farthest = np.full(DIRECTIONS, -np.pi)
-        for k in range(0, len(facing), BLOCK):
-            block = facing[k : k + BLOCK]
-            angles = 2.0 * np.arctan2(block[:, 1:] @ directions.T, block[:, :1])
-            reached = angles - pulled[k : k + BLOCK, None]
-            farthest = np.maximum(farthest, reached.max(axis=0))
+        # Of those not pulled, whoever has the largest tangent is the farthest: one arc a direction.
+        slopes = facing[:, 1:] / np.maximum(facing[:, :1], TINY)
+        free = slopes[pulled == 0.0]
+        for k in range(0, len(free), BLOCK):
+            tangents = (free[k : k + BLOCK] @ directions.T).max(axis=0)
+            farthest = np.maximum(farthest, 2.0 * np.arctan(tangents))
+        held, inwards = slopes[pulled > 0.0], pulled[pulled > 0.0]
+        for k in range(0, len(held), BLOCK):
+            angles = 2.0 * np.arctan(held[k : k + BLOCK] @ directions.T)
+            reached = (angles - inwards[k : k + BLOCK, None]).max(axis=0)
+            farthest = np.maximum(farthest, reached)
         half = 0.5 * farthest[:, None]
         return cls(reference, np.concatenate([-np.sin(half), np.cos(half) * directions], axis=1))
 
