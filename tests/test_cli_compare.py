@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from clips import person
 from synovia import save_clip
 from synovia.cli import main
-from synovia.evidence import families
+from synovia.cli.compare import family_lines, short_name, size
+from synovia.evidence import Outcome, Trial, families
 
 PEOPLE = (("ann_1", 1.0), ("ann_2", 1.0), ("bob_1", 1.1), ("cat_1", 0.9))
 
@@ -42,18 +44,47 @@ def test_the_table_has_the_closest_family_first(studio):
     assert said[2] == "families over 2 joints at the least margin for 5.0% rejected"
     assert said[3].split()[:4] == ["family", "margin", "rejected", "95th"]
     table = said[4 : 4 + len(families(SOME))]
-    assert {" ".join(line.split()[:3]) for line in table} == {
-        f"{shape} in {chart}" for shape, chart in families(SOME)
+    assert {line[: line.index("  ")] for line in table} == {
+        *("box vector", "box swing", "kdop vector", "kdop swing", "product")
     }
     closest = next(line for line in said if line.startswith("closest: "))
-    assert closest.startswith(f"closest: {' '.join(table[0].split()[:3])}, ")
+    assert closest.startswith(f"closest: {table[0].split()[0]} in ")
     assert sum(line.startswith(("Chest ", "LeftArm ")) for line in said) == 2
     assert max(map(len, said)) <= 100
 
 
 def test_all_shows_every_family_at_every_joint(studio):
     said = run(studio, "-j", "Chest,LeftArm", "-s", "box", "--all", "--reject", "5%").stdout
-    assert said.count("box in swing-twist") >= 3
+    assert said.count("box swing ") >= 3
+
+
+def test_lines_with_every_family_have_room_for_their_names():
+    trials = [
+        Trial(
+            joint="LeftShoulderBlade",
+            shape=shape,
+            chart=chart,
+            outcome=Outcome(1.2, {"dancer 12": 0.123}, 0.25, 0.01, 0.1),
+            reached=True,
+            bytes=345_678,
+            ns=1234.5,
+            curve=None,
+        )
+        for shape, chart in families()
+    ]
+    assert max(map(len, map(short_name, trials))) <= 21
+    lines = [click.unstyle(line) for line in family_lines("all", trials)]
+    assert max(map(len, lines)) <= 100
+    names = [line[: line.index("  ")] for line in lines[2:]]
+    assert names == [short_name(trial) for trial in trials]
+    assert len(set(names)) == len(trials)
+
+
+@pytest.mark.parametrize(
+    ("n", "said"), [(840, "840"), (4453, "4.45k"), (345_678, "346k"), (1_234_567, "1.23M")]
+)
+def test_sizes_are_short(n, said):
+    assert size(n) == said
 
 
 def test_json_is_all_that_is_printed(studio):

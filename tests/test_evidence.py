@@ -26,6 +26,7 @@ from synovia.evidence.baselines import contains, volume
 from synovia.evidence.crossvalidation import nanoseconds, size_in_file
 from synovia.evidence.folds import Study, widened
 from synovia.evidence.leaks import joined, same_bones
+from synovia.evidence.tradeoff import family_name
 
 AXIS = np.array([1.0, 0.0, 0.0])
 
@@ -221,7 +222,9 @@ def test_all_rotations_are_spread_evenly():
 def test_every_family_and_baseline_has_a_curve(people):
     margins = np.radians([-5.0, 0.0, 10.0, 60.0])
     found = curves(people, "LeftArm", margins=margins, samples=2000)
-    names = [f"{shape} in {chart}" for shape, chart in families()]
+    names = [family_name(shape, chart) for shape, chart in families()]
+    assert names[0] == "box in rotation-vector"
+    assert names[-3:] == ["density", "people", "people+hull"]
     assert [curve.name for curve in found] == names + [kind.name for kind in BASELINES]
     for curve in found:
         volumes, rejected = curve.frontier
@@ -232,7 +235,7 @@ def test_every_family_and_baseline_has_a_curve(people):
 
 # The comparison
 
-SOME = ["box", "kdop", "product", "reach-cone", "density"]
+SOME = ["box", "kdop", "product", "reach-cone", "density", "people+hull"]
 
 
 @pytest.fixture(scope="module")
@@ -250,7 +253,7 @@ def test_every_family_is_tried_at_every_joint(compared):
     tried = [(trial.joint, trial.shape, trial.chart) for trial in compared.trials]
     assert tried == [(j, *family) for j in ("LeftArm", "LeftForeArm") for family in families(SOME)]
     assert {trial.shape for trial in compared.trials} == set(SOME)
-    assert {shape for shape, _ in families()} == {*SHAPES, "density"}
+    assert {shape for shape, _ in families()} == {*SHAPES, "density", "people", "people+hull"}
 
 
 def test_the_margin_is_the_least_for_the_rejection_asked_for(compared, people):

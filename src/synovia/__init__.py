@@ -13,6 +13,7 @@ from .joint_kind import JointKind, joint_kind
 from .limit import Limit
 from .model import LimitModel
 from .paths import first_exit, project_path
+from .people import People, within_for
 from .report import Report
 from .shapes import SHAPES, Box, DistanceField, Ellipsoid, KDop, Product, ReachCone, ThetaPhi, Union
 from .skeleton import Pose, Skeleton, forward
@@ -36,6 +37,7 @@ __all__ = [
     "KDop",
     "Limit",
     "LimitModel",
+    "People",
     "Pose",
     "Product",
     "ReachCone",
@@ -56,4 +58,5 @@ __all__ = [
     "project_path",
     "save_clip",
     "save_limits",
+    "within_for",
 ]

@@ -64,19 +64,12 @@ class Density:
 
     def field(self, level: float) -> Limit:
         """Return what scores at least `level`, as a field of true distances, in radians."""
-        return Limit(self.chart, self._region(self.score, level))
-
-    def _region(self, score: Scalars, level: float) -> DistanceField:
-        if not 0.0 < level <= score.max():
+        if not 0.0 < level <= self.score.max():
             raise ValueError(
-                f"level must be above 0 and at most the largest score, {score.max():.4g}, "
+                f"level must be above 0 and at most the largest score, {self.score.max():.4g}, "
                 f"got {level}"
             )
-        wraps = np.asarray(self.chart.periods) > 0.0
-        values = np.asarray(level - score)
-        if (values > 0.0).any():
-            values = redistanced(values, 0.0, self.low, self.spacing, wraps)
-        return DistanceField(self.low, self.spacing, values, 0.0, wraps.astype(float))
+        return field_below(level - self.score, self.chart, self.low, self.spacing)
 
     def held_out(self) -> list[Scalars]:
         """Return, for each performer, what their frames score by all others."""
@@ -99,6 +92,14 @@ class Density:
         return np.where(inside.all(axis=-1), found, 0.0)
 
 
+def field_below(values: Scalars, chart: AnyChart, low: Floats, spacing: Floats) -> Limit:
+    """Return where `values` (I, J, K) on a grid are at most 0, as true distances, in radians."""
+    wraps = np.asarray(chart.periods) > 0.0
+    if (values > 0.0).any():
+        values = redistanced(values, 0.0, low, spacing, wraps)
+    return Limit(chart, DistanceField(low, spacing, values, 0.0, wraps.astype(float)))
+
+
 def density(
     takes: Sequence[Take],
     chart: str | type[Chart] = "rotation-vector",
@@ -113,7 +114,7 @@ def density(
     names = tuple(dict.fromkeys(take.performer for take in takes))
     frames, weights = [], []
     for name in names:
-        kept = [(_steady(take), take.frame_time) for take in takes if take.performer == name]
+        kept = [(steady(take), take.frame_time) for take in takes if take.performer == name]
         frames.append(np.concatenate([rotations for rotations, _ in kept]))
         weights.append(np.concatenate([np.full(len(r), seconds) for r, seconds in kept]))
     if reference is None:
@@ -132,7 +133,7 @@ def density(
     return Density(framed, low, spacing, names, times.reshape(-1, *count), tuple(frames), counted)
 
 
-def _steady(take: Take) -> Quats:
+def steady(take: Take) -> Quats:
     """Return the rotations of a take without capture flips; of thinned ones nobody can tell."""
     if take.thinned:
         return take.rotations

@@ -15,12 +15,17 @@ from .charts import AnyChart, RotationVector
 from .clip import Clip
 from .density import density, level_for
 from .limit import Limit, has_axis
+from .people import People, within_for
 from .sampling import SHARE, Trimmed, flips, thin, trim
 from .shapes import DistanceField
 from .takes import Take
 
 LEVEL = 0.01
 """The score from which a density's region accepts, where no rejection is asked for."""
+NEAR = np.radians(30.0)
+"""How near to people a field of them reaches, in radians, where no rejection is asked for."""
+BY = ("samples", "density", "people", "people+hull")
+"""What a distance field may hold: all that was seen, or in one of three ways what many do."""
 WIDEST = np.radians(90.0)
 """The largest margin, in radians, that is tried for the rejection asked for."""
 GAP = np.radians(60.0)
@@ -37,19 +42,23 @@ class Recipe:
     reject: float | None = None
     trim: float = SHARE
     options: dict[str, Any] = field(default_factory=dict)
-    """Of the shape's fit; of a distance field also `by`, "samples" or "density", and `level`."""
+    """Of the shape's fit; of a distance field also `by`, one of `BY`, and a density's `level`."""
 
     @property
-    def by_density(self) -> bool:
-        """Whether a distance field is to hold what many people do, not all that was seen."""
-        if self.shape != DistanceField.name:
-            return False
-        by = self.options.get("by", "samples")
-        if by not in ("samples", "density"):
-            raise ValueError(f"by must be 'samples' or 'density', got {by!r}")
-        return bool(by == "density")
+    def by(self) -> str:
+        """What the limit is to hold: of all shapes but distance fields the samples."""
+        by = self.options.get("by") if self.shape == DistanceField.name else None
+        return "samples" if by is None else str(by)
+
+    @property
+    def by_people(self) -> bool:
+        """Whether the limit is to hold what is near to several people."""
+        return self.by.startswith("people")
 
     def __post_init__(self) -> None:
+        if self.by not in BY:
+            *others, last = map(repr, BY)
+            raise ValueError(f"by must be {', '.join(others)} or {last}, got {self.by!r}")
         if self.reject is not None and not 0.0 < self.reject < 1.0:
             raise ValueError(f"reject must be a share between 0 and 1, got {self.reject}")
 
@@ -88,8 +97,10 @@ def fit_joint(
     That is `trimmed`, where it is known already.
     """
     trimmed = trim(takes, recipe.trim) if trimmed is None else trimmed
-    if recipe.by_density:
+    if recipe.by == "density":
         return _fit_density(takes, recipe, reference, axis, trimmed)
+    if recipe.by_people:
+        return _fit_people(takes, recipe, reference, axis, trimmed)
     margin, rejected = recipe.margin, None
     if recipe.reject is not None:
         margin, rejected = margin_for(recipe.reject, takes, recipe, reference, axis)
@@ -128,6 +139,42 @@ def _fit_density(
             stacklevel=3,
         )
     return Fitted(scores.field(level), trimmed, 0.0, rejected)
+
+
+def _fit_people(
+    takes: Sequence[Take], recipe: Recipe, reference: Quats | None, axis: Vectors, trimmed: Trimmed
+) -> Fitted:
+    """Return the region near to several people, as near as it takes for what is rejected."""
+    people = people_of(takes, recipe)
+    within, rejected = NEAR + recipe.margin, None
+    if recipe.reject is not None:
+        within, rejected = within_for(recipe.reject, people)
+        if rejected > recipe.reject:
+            warnings.warn(
+                f"even {np.degrees(within):.0f} degrees from others leave {rejected:.1%} of "
+                f"held-out frames outside, more than the {recipe.reject:.1%} asked for",
+                stacklevel=3,
+            )
+    limit = people_field(people, within, recipe, reference, axis)
+    return Fitted(limit, trimmed, within - NEAR, rejected)
+
+
+def people_of(takes: Sequence[Take], recipe: Recipe) -> People:
+    """Return the people of the takes, as the recipe looks at them."""
+    return People.of(takes, enclosed=recipe.by == "people+hull")
+
+
+def people_field(
+    people: People, within: float, recipe: Recipe, reference: Quats | None, axis: Vectors
+) -> Limit:
+    """Return what is `within` so many radians of people, in the recipe's chart."""
+    return people.field(
+        within,
+        recipe.chart,
+        resolution=recipe.options.get("resolution", 32),
+        reference=reference,
+        axis=axis if has_axis(recipe.chart) else None,
+    )
 
 
 def margin_for(

@@ -39,7 +39,11 @@ SWEEP_DEG = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 13.0, 17.0, 22.0, 28.0, 35.0, 4
 """The margins, in degrees, that curves are drawn through."""
 MOST_PANELS = 6
 TITLES = ("margin", "rejected", "95th", "worst", "volume", "moved", "outside", "bytes", "ns")
+SHORT = {"rotation-vector": "vector", "swing-twist": "swing"}
+"""Charts as the tables name them, so that a line has room for all of its numbers."""
 MEANING = (
+    "families by shape, and chart where there are several (vector: rotation-vector, swing: "
+    "swing-twist), or by what a distance field holds (density, people, people+hull); "
     "margin, moved and outside in degrees: how much wider than observed, and how far frames were "
     "moved, over all of them and over those outside; rejected as a mean over those left out, with "
     "the 95th percentile and the worst; bytes in a file, ns to project a rotation"
@@ -220,11 +224,27 @@ def verdict(trials: Sequence[Trial], reject: float | None) -> Iterator[str]:
         )
 
 
+def short_name(trial: Trial) -> str:
+    """Return the family as a table names it: the chart only of shapes that work in several."""
+    from ..shapes import SHAPES
+
+    if trial.shape not in SHAPES or len(SHAPES[trial.shape].charts) == 1:
+        return trial.shape
+    return f"{trial.shape} {SHORT.get(trial.chart, trial.chart)}"
+
+
+def size(n: int) -> str:
+    """Return a number of bytes with three digits or so, as in 840, 4.5k and 1.2M."""
+    if n < 1000:
+        return str(n)
+    return f"{n / 1e3:.3g}k" if n < 999_500 else f"{n / 1e6:.3g}M"
+
+
 def _cells(trial: Trial) -> tuple[str, ...]:
     outcome = trial.outcome
     name, share = outcome.worst
     return (
-        trial.family,
+        short_name(trial),
         _deg(outcome.margin),
         terminal.percent(outcome.mean),
         terminal.percent(outcome.unlucky),
@@ -232,7 +252,7 @@ def _cells(trial: Trial) -> tuple[str, ...]:
         terminal.percent(outcome.volume),
         f"{math.degrees(outcome.correction):.2f}",
         _deg(outcome.correction_outside),
-        str(trial.bytes),
+        size(trial.bytes),
         f"{trial.ns:.0f}",
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 import click
 
 from ..charts import CHARTS
+from ..fitting import BY
 from ..shapes import SHAPES, DistanceField
 from ..shapes.product import SWINGS
 from . import inputs, terminal
@@ -24,6 +25,11 @@ EXAMPLES = (
     (
         "choose the margins so that a newcomer is outside in 0.5% of the frames",
         "synovia fit 'rom/*.bvh' -o human.limits.json --reject 0.5%",
+    ),
+    (
+        "what is near to several people, as far as it takes for newcomers",
+        "synovia fit captures/ -o human.limits.json -s distance-field -w by=people+hull "
+        "--reject 0.5%",
     ),
     (
         "performers by folder, swing and twist each by itself, a joint left out",
@@ -75,8 +81,8 @@ DROPPED = ("flips", "unconfirmed", "isolated")
     multiple=True,
     metavar="KEY=VALUE",
     help="An option of the shape, like along=chart for box and kdop, by=volume for ellipsoid, "
-    "swing=kdop for product, vertices=12 for reach-cone, resolution=48 for distance-field. Repeat "
-    "it for more.",
+    "swing=kdop for product, vertices=12 for reach-cone, resolution=48 or by=people+hull for "
+    "distance-field. Repeat it for more.",
 )
 @click.option(
     "-r",
@@ -201,7 +207,7 @@ def shape_options(shape: str, typed: Mapping[str, str]) -> dict[str, Any]:
         takes["swing"] = Literal[tuple(SWINGS)]
         takes.update(_taken(SWINGS[swing].fit) if swing in SWINGS else {})
     if shape == DistanceField.name:
-        takes.update(by=Literal["samples", "density"], level=float)
+        takes.update(by=Literal[BY], level=float)
     offered = ", ".join(f"{key}={_values(kind)}" for key, kind in takes.items())
     chosen: dict[str, Any] = {}
     for key, value in typed.items():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..arrays import Quats
+from ..arrays import Quats, Scalars
 from ..clip import Clip
 from ..fitting import WIDEST, Recipe
 from ..io.encoding import plain
@@ -16,12 +16,13 @@ from ..learning import Progress
 from ..limit import Limit
 from ..sampling import SHARE
 from .curve import Curve, uniform_rotations
-from .folds import By, Fold, Joint, Study, widened
+from .folds import By, Joint, Study
+from .growth import VOLUME_SAMPLES, Growing, growing
 from .results import Comparison, Outcome, Trial
-from .tradeoff import families, recipe_of
+from .tradeoff import families, family_name, recipe_of
 
-VOLUME_SAMPLES = 4000
-"""Members that the volume of one limit is measured by; the mean over those held out is finer."""
+FIRST_STEP, FINEST = np.radians(6.0), np.radians(0.1)
+"""Steps that double, in radians, lead past the margin; they are halved down to the finest."""
 TIMED = 8192
 """Rotations that are projected to measure the time of one."""
 
@@ -98,73 +99,75 @@ def _trial(
     margins: Sequence[float],
     seed: int,
 ) -> Trial:
-    held = [(fold, joint.limit(recipe, fold)) for fold in joint.folds]
+    names, name = [fold.name for fold in joint.folds], family_name(family, recipe.chart)
+    held = [growing(joint, recipe, fold, fold.held_out) for fold in joint.folds]
     asked = margin is None
     if margin is None:
         margin = _margin_for(reject, held)
-    outcome = _outcome(held, margin, seed)
-    everybody = widened(joint.limit(recipe), margin)
+    outcome = _outcome(names, held, margin, seed)
+    everybody = growing(joint, recipe, None, joint.folds[0].held_out).limit(margin)
     return Trial(
         joint=joint.name,
         shape=family,
         chart=recipe.chart,
         outcome=outcome,
-        reached=not asked or outcome.mean <= reject,
+        reached=not asked or float(_rejected(held, margin).mean()) <= reject,
         bytes=size_in_file(everybody),
         ns=nanoseconds(everybody, joint.folds[0].held_out, seed),
-        curve=_curve(held, f"{family} in {recipe.chart}", margins, seed) if len(margins) else None,
+        curve=_curve(held, name, margins, seed) if len(margins) else None,
     )
 
 
-def _margin_for(reject: float, held: Sequence[tuple[Fold, Limit]]) -> float:
+def _margin_for(reject: float, held: Sequence[Growing]) -> float:
     """Return the least margin, to a tenth of a degree, that leaves at most `reject` outside."""
-    low, high = 0.0, float(WIDEST)
-    if _mean_rejected(held, low) <= reject:
-        return low
-    for _ in range(10):
+    low, high = held[0].least, held[0].least
+    below = above = _rejected(held, low)
+    step = FIRST_STEP
+    while above.mean() > reject and high < WIDEST:
+        low, below = high, above
+        high, step = min(high + step, float(WIDEST)), 2.0 * step
+        above = _rejected(held, high, below, np.zeros(len(held)))
+    while high - low > FINEST:
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if _mean_rejected(held, middle) <= reject else (middle, high)
+        shares = _rejected(held, middle, below, above)
+        if shares.mean() <= reject:
+            high, above = middle, shares
+        else:
+            low, below = middle, shares
     return high
 
 
-def _mean_rejected(held: Sequence[tuple[Fold, Limit]], margin: float) -> float:
-    shares = [_rejected(widened(limit, margin), fold.held_out) for fold, limit in held]
-    return float(np.mean(shares))
+def _rejected(
+    held: Sequence[Growing],
+    margin: float,
+    most: Scalars | None = None,
+    least: Scalars | None = None,
+) -> Scalars:
+    """Return the share outside of each; only those are asked for whom `most` and `least` differ."""
+    if most is None or least is None:
+        return np.array([each.outside(margin).mean() for each in held])
+    known = zip(held, most.tolist(), least.tolist(), strict=True)
+    return np.array([a if a == b else each.outside(margin).mean() for each, a, b in known])
 
 
-def _outcome(held: Sequence[tuple[Fold, Limit]], margin: float, seed: int) -> Outcome:
-    wider = [(fold, widened(limit, margin)) for fold, limit in held]
-    inside = [wide.contains(fold.held_out) for fold, wide in wider]
-    moved = [wide.violation(fold.held_out) for fold, wide in wider]
-    outside = np.concatenate([angles[~ok] for angles, ok in zip(moved, inside, strict=True)])
+def _outcome(names: Sequence[str], held: Sequence[Growing], margin: float, seed: int) -> Outcome:
+    wider = [each.limit(margin) for each in held]
+    outside = [~wide.contains(each.asked) for wide, each in zip(wider, held, strict=True)]
+    moved = [wide.violation(each.asked) for wide, each in zip(wider, held, strict=True)]
+    far = np.concatenate([angles[out] for angles, out in zip(moved, outside, strict=True)])
     return Outcome(
         margin=margin,
-        rejected={
-            fold.name: 1.0 - float(ok.mean()) for (fold, _), ok in zip(wider, inside, strict=True)
-        },
-        volume=float(np.mean([wide.volume(VOLUME_SAMPLES, seed) for _, wide in wider])),
+        rejected={name: float(out.mean()) for name, out in zip(names, outside, strict=True)},
+        volume=float(np.mean([wide.volume(VOLUME_SAMPLES, seed) for wide in wider])),
         correction=float(np.mean([angles.mean() for angles in moved])),
-        correction_outside=float(outside.mean()) if len(outside) else 0.0,
+        correction_outside=float(far.mean()) if len(far) else 0.0,
     )
 
 
-def _curve(
-    held: Sequence[tuple[Fold, Limit]], name: str, margins: Sequence[float], seed: int
-) -> Curve:
+def _curve(held: Sequence[Growing], name: str, margins: Sequence[float], seed: int) -> Curve:
     rows = [
-        [(_rejected(wide, fold.held_out), wide.volume(VOLUME_SAMPLES, seed)) for wide in row]
-        for fold, row in _swept(held, margins)
+        [(each.outside(margin).mean(), each.volume(margin, seed)) for margin in margins]
+        for each in held
     ]
     rejected, volume = np.mean(rows, axis=0).T
     return Curve(name, np.array(margins), rejected, volume)
-
-
-def _swept(
-    held: Sequence[tuple[Fold, Limit]], margins: Sequence[float]
-) -> Iterator[tuple[Fold, list[Limit]]]:
-    for fold, limit in held:
-        yield fold, [widened(limit, float(margin)) for margin in margins]
-
-
-def _rejected(limit: Limit, rotations: Quats) -> float:
-    return 1.0 - float(limit.contains(rotations).mean())

@@ -11,6 +11,7 @@ import numpy as np
 from .curve import Curve
 from .folds import By
 from .leaks import Leaks
+from .tradeoff import family_name
 
 ALL = "all joints"
 
@@ -66,8 +67,8 @@ class Trial:
 
     @property
     def family(self) -> str:
-        """Shape and chart, as in "kdop in swing-twist"."""
-        return f"{self.shape} in {self.chart}"
+        """Shape and chart, as in "kdop in swing-twist"; of fields of people how they come about."""
+        return family_name(self.shape, self.chart)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trial as plain values, in degrees, for JSON."""

@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Floats, Quats
 from ..charts import CHARTS
 from ..clip import Clip
-from ..fitting import Recipe
+from ..fitting import BY, Recipe, people_of
 from ..limit import shape_named
 from ..sampling import SHARE
 from ..shapes import SHAPES, DistanceField
@@ -19,29 +19,29 @@ from .folds import By, Joint, Study, widened
 
 MARGINS = np.radians([*range(-40, -10, 3), *range(-10, 20), *range(20, 50, 2), 55.0, 65.0, 80.0])
 """Margins, in radians, that a family's curve is drawn through."""
-DENSITY, DENSE_CHARTS = "density", ("rotation-vector",)
-"""A family beside the shapes: a distance field of what many people do, in the chart it suits."""
+FIELDS, FIELD_CHART = BY[1:], "rotation-vector"
+"""Families beside the shapes: distance fields of what many people do, in the chart they suit."""
 POINTS = 120
-"""Knobs that a baseline's curve is drawn through."""
+"""Knobs that the curve of a baseline, or of fields near people, is drawn through."""
 
 
 def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
     """Return each shape, all unless `shapes` names some, with each chart that it works in."""
     for name in shapes or ():
-        if name != DENSITY:
+        if name not in FIELDS:
             shape_named(name)
     return [
         (shape, chart)
-        for shape in shapes or (*SHAPES, DENSITY)
-        for chart in CHARTS
-        if chart in (DENSE_CHARTS if shape == DENSITY else SHAPES[shape].charts)
+        for shape in shapes or (*SHAPES, *FIELDS)
+        for chart in ([FIELD_CHART] if shape in FIELDS else CHARTS)
+        if shape in FIELDS or chart in SHAPES[shape].charts
     ]
 
 
 def recipe_of(shape: str, chart: str, trim: float = SHARE) -> Recipe:
-    """Return how to fit a family: a shape, or the density of what many people do, as a field."""
-    if shape == DENSITY:
-        return Recipe(DistanceField.name, chart, 0.0, None, trim, {"by": DENSITY})
+    """Return how to fit a family: a shape, or a distance field of what many people do."""
+    if shape in FIELDS:
+        return Recipe(DistanceField.name, chart, 0.0, None, trim, {"by": shape})
     return Recipe(shape, chart, margin=0.0, trim=trim)
 
 
@@ -71,27 +71,47 @@ def curves(
 
 
 def family_curve(joint: Joint, shape: str, chart: str, margins: Floats, everywhere: Quats) -> Curve:
-    """Return the curve of one family: fitted once for each who is held out, then widened."""
+    """Return the curve of one family: fitted once for each who is held out, then widened.
+
+    Fields near people are not widened but asked how near, as the baselines are.
+    """
+    recipe, name = recipe_of(shape, chart), family_name(shape, chart)
+    if recipe.by_people:
+        people = [(fold.held_out, people_of(fold.rest, recipe)) for fold in joint.folds]
+        return _swept(name, [(each.far(held), each.far(everywhere)) for held, each in people])
     rows = []
     for fold in joint.folds:
-        limit = joint.limit(recipe_of(shape, chart), fold)
+        limit = joint.limit(recipe, fold)
         wider = [widened(limit, margin) for margin in margins.tolist()]
         rejected = [1.0 - wide.contains(fold.held_out).mean() for wide in wider]
         rows.append((rejected, [wide.contains(everywhere).mean() for wide in wider]))
     rejected, volume = np.mean(rows, axis=0)
-    return Curve(f"{shape} in {chart}", margins, rejected, volume)
+    return Curve(name, margins, rejected, volume)
+
+
+def family_name(shape: str, chart: str) -> str:
+    """Return what a family is called: its shape and chart, but of fields of people their own."""
+    return shape if shape in FIELDS else f"{shape} in {chart}"
 
 
 def baseline_curve(joint: Joint, baseline: type[Baseline], everywhere: Quats) -> Curve:
-    """Return the curve of a baseline, through knobs that are evenly spread over volumes."""
+    """Return the curve of a baseline."""
     asked = []
     for fold in joint.folds:
         fitted = baseline.fit(fold.steady, joint.axis)
         asked.append((fitted.needed(fold.held_out), fitted.needed(everywhere)))
+    return _swept(baseline.name, asked)
+
+
+def _swept(name: str, asked: Sequence[tuple[Floats, Floats]]) -> Curve:
+    """Return the curve through knobs that are evenly spread over volumes.
+
+    `asked` has for each who is held out the knobs that their frames need, and all rotations.
+    """
     shares = np.linspace(0.0, 1.0, POINTS) ** 2
     knobs = np.unique(np.quantile(np.concatenate([every for _, every in asked]), shares))
     return Curve(
-        baseline.name,
+        name,
         knobs,
         np.mean([_share_above(held_out, knobs) for held_out, _ in asked], axis=0),
         np.mean([1.0 - _share_above(every, knobs) for _, every in asked], axis=0),

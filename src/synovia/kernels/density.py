@@ -1,4 +1,4 @@
-"""Time spent near rotations: a Gaussian of true angles, cut off."""
+"""How near rotations are to others: time spent nearby, and the nearest of them."""
 
 from __future__ import annotations
 
@@ -35,3 +35,16 @@ def time_nearby(nodes, centers, seconds, width, least, out):
                 k = int(at)
                 total += seconds[j] * (steps[k] + (at - k) * (steps[k + 1] - steps[k]))
         out[i] = total
+
+
+@kernel
+def nearest_cosine(nodes, centers, out):
+    """Write for each of the (n, 4) nodes cos(a/2) of the angle a to the nearest of the centers."""
+    w, x = np.ascontiguousarray(centers[:, 0]), np.ascontiguousarray(centers[:, 1])
+    y, z = np.ascontiguousarray(centers[:, 2]), np.ascontiguousarray(centers[:, 3])
+    dots = np.empty(w.shape[0])
+    for i in range(nodes.shape[0]):
+        a, b, c, d = nodes[i, 0], nodes[i, 1], nodes[i, 2], nodes[i, 3]
+        for j in range(w.shape[0]):
+            dots[j] = abs(a * w[j] + b * x[j] + c * y[j] + d * z[j])
+        out[i] = dots.max()

@@ -1,0 +1,212 @@
+"""Near to several people: distances to persons, an enclosure, and how near for a rejection."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from clips import person
+from synovia import LimitModel, People, load_limits, quat, save_clip, within_for
+from synovia.cli import main
+from synovia.enclosure import Enclosure
+from synovia.evidence.curve import uniform_rotations
+from synovia.fitting import NEAR, Recipe, fit_joint
+from synovia.people import CELL, MOST, STRAY
+from synovia.takes import Take
+
+AXIS = np.array([1.0, 0.0, 0.0])
+CORNER = CELL * np.sqrt(3.0)
+"""How far a frame may be from the one that stands for its cell."""
+
+
+def path(size, seed, frames=300, offset=(0.0, 0.0, 0.0)):
+    rng = np.random.default_rng(seed)
+    t = np.linspace(0.0, 2.0 * np.pi, frames)[:, None]
+    waves = np.sin(rng.integers(1, 4, 3) * t + rng.uniform(0.0, 6.0, 3)) * size
+    return quat.exp(waves + np.asarray(offset) + 0.05 * rng.normal(size=3))
+
+
+def take(name, size=(0.7, 0.4, 0.3), seed=0, people=1, **options):
+    return Take(path(size, seed, **options), 1 / 60, f"{name}_1", name, people=people)
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return [take(f"p{k}", seed=k) for k in range(8)]
+
+
+def angle(rotations, others):
+    """The angle from each rotation to the nearest of others, one by one."""
+    return np.array([quat.angle_between(others, rotation).min() for rotation in rotations])
+
+
+def plainly_far(rotations, takes):
+    """The mean over the farther half of the third of people who are nearest."""
+    asked = min(max(round(sum(each.people for each in takes) / 3), 1), MOST)
+    columns = [angle(rotations, each.rotations) for each in takes for _ in range(each.people)]
+    return np.sort(np.stack(columns, axis=1), axis=1)[:, asked // 2 : asked].mean(axis=1)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 8])
+def test_far_is_the_mean_distance_to_the_farther_of_the_nearest_people(crowd, n):
+    rotations = uniform_rotations(40)
+    found = People.of(crowd[:n]).far(rotations)
+    np.testing.assert_allclose(found, plainly_far(rotations, crowd[:n]), atol=CORNER)
+
+
+def test_a_performer_who_counts_for_several_is_met_as_often(crowd):
+    takes = [take("own", seed=20, people=5, offset=(0.0, 0.0, 1.0)), *crowd]
+    rotations = uniform_rotations(40, seed=1)
+    found = People.of(takes).far(rotations)
+    np.testing.assert_allclose(found, plainly_far(rotations, takes), atol=CORNER)
+
+
+def test_those_left_out_are_held_against_the_others_alone(crowd):
+    everybody = People.of(crowd, enclosed=True)
+    for k, (far, frames) in enumerate(everybody.held_out()):
+        others = People.of([each for j, each in enumerate(crowd) if j != k], enclosed=True)
+        assert frames.sum() == len(crowd[k].rotations)
+        np.testing.assert_allclose(far, others.far(everybody.rotations[everybody.who == k]))
+
+
+def test_one_stray_does_not_move_the_region(crowd):
+    stray = take("stray", seed=30, offset=(0.0, 2.0, 0.0))
+    near, with_stray = People.of(crowd), People.of([*crowd, stray])
+    assert near.asked == with_stray.asked == 3
+    alone = with_stray.far(stray.rotations)
+    assert alone.min() > np.radians(40.0)
+    assert People.of([stray]).far(stray.rotations).max() <= CORNER
+
+
+def test_an_enclosure_holds_the_ways_between():
+    rng = np.random.default_rng(0)
+    about = quat.exp(np.array([0.3, 1.0, -0.4]))
+    corners = quat.mul(about, quat.exp(rng.normal(size=(30, 3)) * 0.5))
+    enclosure = Enclosure.around(corners, np.zeros(30))
+    pairs = rng.integers(0, 30, size=(400, 2))
+    between = quat.slerp(corners[pairs[:, 0]], corners[pairs[:, 1]], rng.uniform(size=400))
+    assert enclosure.beyond(np.concatenate([corners, between])).max() <= 1e-9
+    np.testing.assert_allclose(enclosure.beyond(-corners), 0.0, atol=1e-9)
+    outside = uniform_rotations(300, seed=2)
+    assert (enclosure.beyond(outside) <= angle(outside, corners) + 1e-9).all()
+    assert enclosure.beyond(outside).max() > 1.0
+
+
+def test_an_enclosure_ends_where_angles_say():
+    turns = quat.exp(np.linspace(-0.6, 0.6, 21)[:, None] * AXIS)
+    beyond = Enclosure.around(turns, np.zeros(21)).beyond(quat.exp(1.4 * AXIS)[None])
+    assert beyond[0] == pytest.approx(0.8, abs=0.02)
+    pulled = Enclosure.around(turns, np.full(21, 0.2)).beyond(quat.exp(1.4 * AXIS)[None])
+    assert pulled[0] == pytest.approx(1.0, abs=0.02)
+
+
+def test_the_enclosure_pulls_strays_towards_others(crowd):
+    stray = take("stray", seed=30, offset=(0.0, 1.5, 0.0))
+    people = People.of([*crowd, stray], enclosed=True)
+    own = people.rotations[people.who == 8]
+    assert people.enclosure.beyond(people.rotations[people.who < 8]).max() < np.radians(2.0)
+    nearest = angle(own, np.concatenate([each.rotations for each in crowd]))
+    farthest = own[nearest.argmax()][None]
+    assert nearest.max() > STRAY + 0.2
+    assert people.enclosure.beyond(farthest)[0] > 0.1
+    believed = People.of([*crowd, take("stray", seed=30, people=4, offset=(0.0, 1.5, 0.0))])
+    assert believed.enclosure.beyond(farthest)[0] < 1e-9
+
+
+@pytest.mark.parametrize("enclosed", [False, True])
+@pytest.mark.parametrize("chart", ["rotation-vector", "swing-twist", "euler"])
+def test_the_field_holds_what_is_near_enough(crowd, chart, enclosed):
+    people = People.of(crowd, enclosed=enclosed)
+    within = np.radians(25.0)
+    axis = AXIS if chart == "swing-twist" else None
+    field = people.field(within, chart, axis=axis)
+    rotations = uniform_rotations(4000, seed=3)
+    far, inside = people.far(rotations), field.contains(rotations)
+    slack = np.radians(5.0)  # of a cell
+    assert inside[far < within - slack].all()
+    assert not inside[far > within + slack].any()
+    assert (inside == (far <= within)).mean() > 0.97
+
+
+@pytest.mark.parametrize("enclosed", [False, True])
+def test_a_hinge_is_held_though_it_is_narrower_than_a_cell(enclosed):
+    hinges = [
+        Take(quat.exp(np.linspace(-1.2, 1.2 + 0.1 * k, 300)[:, None] * AXIS), 0.1, str(k), str(k))
+        for k in range(3)
+    ]
+    field = People.of(hinges, enclosed=enclosed).field(np.radians(1.0))
+    assert field.contains(np.concatenate([each.rotations for each in hinges])).mean() > 0.99
+    assert field.volume() < 0.01
+
+
+def test_where_nobody_is_near_enough_the_nearest_node_is_left():
+    apart = [take(f"p{k}", size=0.05, offset=offset) for k, offset in enumerate(2.0 * np.eye(3))]
+    takes = [*apart, *[take(f"q{k}", size=0.05, offset=o) for k, o in enumerate(-2.0 * np.eye(3))]]
+    field = People.of(takes).field(1e-3, resolution=16)
+    assert (field.shape.values <= 0.0).sum() >= 1
+    assert field.volume() < 0.05
+    assert field.contains(field.project(uniform_rotations(20))).all()
+
+
+@pytest.mark.parametrize("enclosed", [False, True])
+def test_the_rejection_asked_for_is_kept_by_those_left_out(crowd, enclosed):
+    people = People.of(crowd, enclosed=enclosed)
+    near, rejected = within_for(0.05, people)
+    assert rejected <= 0.05
+    wide, less = within_for(0.005, people)
+    assert less <= 0.005
+    assert wide > near
+    held = [
+        People.of([b for b in crowd if b is not a], enclosed=enclosed).far(a.rotations)
+        for a in crowd
+    ]
+    assert np.mean([(far > near + CORNER).mean() for far in held]) <= 0.05
+    assert np.mean([(far > near - CORNER).mean() for far in held]) >= 0.04
+
+
+def test_newcomers_are_rejected_about_as_often_as_asked_for():
+    newcomers = [take(f"n{k}", seed=100 + k) for k in range(12)]
+    known = [take(f"p{k}", seed=k) for k in range(12)]
+    for by in ("people", "people+hull"):
+        recipe = Recipe("distance-field", "rotation-vector", reject=0.05, options={"by": by})
+        fitted = fit_joint(known, recipe, reference=None, axis=AXIS)
+        outside = [1.0 - fitted.limit.contains(each.rotations).mean() for each in newcomers]
+        assert fitted.rejected <= 0.05
+        assert np.mean(outside) < 0.1
+        assert fitted.limit.volume() < 0.2
+
+
+def test_without_a_rejection_the_margin_is_added(crowd):
+    recipe = Recipe("distance-field", "rotation-vector", 0.1, options={"by": "people"})
+    fitted = fit_joint(crowd, recipe, reference=None, axis=AXIS)
+    assert fitted.margin == pytest.approx(0.1)
+    expected = People.of(crowd).field(NEAR + 0.1)
+    np.testing.assert_allclose(fitted.limit.shape.values, expected.shape.values)
+
+
+def test_it_is_an_option_of_models_and_of_the_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    clips = [person(f"{name}_1", k, tall=1.0 + 0.1 * k) for k, name in enumerate("abcde")]
+    model = LimitModel.fit(
+        clips, "distance-field", joints=["LeftArm"], by="people+hull", reject=0.2
+    )
+    assert model.provenance["options"]["by"] == "people+hull"
+    assert model.provenance["joints"]["LeftArm"]["rejected"] <= 0.2
+    for clip in clips:
+        save_clip(clip, f"{clip.name}.bvh")
+    options = ["-s", "distance-field", "-w", "by=people", "-j", "LeftArm", "--reject", "20%"]
+    done = CliRunner().invoke(main, ["fit", ".", "-o", "near.limits.json", *options])
+    assert done.exit_code == 0, done.output
+    assert load_limits("near.limits.json").provenance["options"]["by"] == "people"
+
+
+def test_what_cannot_be_is_refused(crowd):
+    with pytest.raises(ValueError, match="at least one take"):
+        People.of([])
+    with pytest.raises(ValueError, match="two performers"):
+        within_for(0.1, People.of(crowd[:1]))
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        within_for(1.0, People.of(crowd))
+    with pytest.raises(ValueError, match="within must be above 0 radians"):
+        People.of(crowd).field(0.0)
