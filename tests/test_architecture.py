@@ -18,7 +18,8 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # A room may import only rooms before it. A new room is one more name here, where it belongs.
 ROOMS = [
     *("arrays", "quat", "kernels", "charts", "shapes", "cone_euler", "softening", "limit"),
-    *("field_paths", "takes", "sampling", "density", "joint_kind", "skeleton", "clip", "matching"),
+    *("field_paths", "takes", "sampling", "density", "joint_kind", "skeleton", "clip"),
+    *("components", "matching"),
     *("paths", "fitting", "population", "learning"),
     *("report", "model", "calibration"),
     *("io", "evidence", "draw", "demo", "cli"),

@@ -6,6 +6,7 @@
 
 from .charts import CHARTS, DirectionTwist, EulerZYZ, RotationVector, SwingTwist
 from .clip import Clip
+from .components import COMPONENTS, Component, Control, Curve, Figure, JointSet, Network
 from .density import Density, density, level_for
 from .field_paths import field_from_paths
 from .io import load_clip, load_limits, save_clip, save_limits
@@ -22,20 +23,27 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CHARTS",
+    "COMPONENTS",
     "SHAPES",
     "Beyond",
     "Box",
     "Clip",
+    "Component",
+    "Control",
+    "Curve",
     "Density",
     "DirectionTwist",
     "DistanceField",
     "Ellipsoid",
     "EulerZYZ",
+    "Figure",
     "Inside",
     "JointKind",
+    "JointSet",
     "KDop",
     "Limit",
     "LimitModel",
+    "Network",
     "Pose",
     "Product",
     "ReachCone",
