@@ -8,6 +8,7 @@ no more memory than the caches have.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 from typing import Literal
 
@@ -22,10 +23,12 @@ WIDTH: dict[Kind, int] = {"scalar": 1, "vector": 3, "matrix": 12}
 """How many numbers, and so rows, a value of each type has."""
 
 LANES = 64
-BLOCKS = 8  # at once: fewer calls a pose, against what the caches hold
+BLOCKS = 4  # at once: fewer calls a pose, against what the caches hold
 
 Step = Callable[[int, int, Floats], object]
 """Reads and writes values of the first n lanes: (n, stride of a block, work space)."""
+Finish = Callable[[int, int, int, Floats], object]
+"""Collects results: (number of the first lane, and then as a step)."""
 
 
 def rows_of(kinds: Iterable[Kind]) -> list[int]:
@@ -39,24 +42,34 @@ def columns(place: int, kind: Kind) -> Ints:
 
 
 def run(
-    steps: Sequence[Step],
+    stages: Sequence[tuple[Sequence[Step], Finish]],
     rows: int,
     table: Floats,
     takes: Ints,
-    finish: Callable[[int, int, int, Floats], object],
+    threads: int = 1,
 ) -> None:
-    """Take the rows of `table` (n, columns) through all steps, some blocks at a time.
+    """Take the rows of `table` (n, columns) through all stages, some blocks at a time.
 
-    `takes` are the places of the columns; `finish(start, n, stride, work)` collects the results.
+    `takes` are the places of the columns. A stage is some steps and what collects their results.
     """
     stride, most = rows * LANES, BLOCKS * LANES
-    for start in range(0, len(table), most):
+
+    def part(start: int) -> None:
         n = min(most, len(table) - start)
         work = np.empty(-(-n // LANES) * stride)
         kernels.transforms.load(table[start : start + n], takes, n, stride, work)
-        for step in steps:
-            step(n, stride, work)
-        finish(start, n, stride, work)
+        for steps, finish in stages:
+            for step in steps:
+                step(n, stride, work)
+            finish(start, n, stride, work)
+
+    starts = range(0, len(table), most)
+    if threads <= 1 or len(starts) < 2:
+        for start in starts:
+            part(start)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(part, starts))
 
 
 def evaluated(steps: Sequence[Step], rows: int, table: Floats, takes: Ints, gives: Ints) -> Floats:
@@ -66,7 +79,7 @@ def evaluated(steps: Sequence[Step], rows: int, table: Floats, takes: Ints, give
     def finish(start: int, n: int, stride: int, work: Floats) -> None:
         kernels.transforms.store(gives, n, stride, work, out[start : start + n])
 
-    run(steps, rows, table, takes, finish)
+    run([(steps, finish)], rows, table, takes)
     return out
 
 

@@ -42,6 +42,9 @@ class Component(ABC):
     gaps: ClassVar[tuple[str, ...]] = ()
     """Scalar outputs that are above 0 where the component could not do what it is for."""
 
+    spares: ClassVar[bool] = False
+    """Whether the place of an output that nothing reads may be negative, so that it is spared."""
+
     @property
     @abstractmethod
     def inputs(self) -> Mapping[str, Kind]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..arrays import Floats
 from .block import LANES, WIDTH, evaluated
-from .network import Network
+from .planning import planned
+
+if TYPE_CHECKING:
+    from .network import Network
 
 
 def tangents(network: Network, table: Floats) -> dict[str, Floats]:
@@ -14,8 +19,9 @@ def tangents(network: Network, table: Floats) -> dict[str, Floats]:
 
     `table` has the controls side by side, (n, width).
     """
-    plan, everything = network.plan, LANES * np.arange(network.plan.rows)
-    takes = network.places(network.controls)
+    plan = planned(network, network.sources)
+    everything = LANES * np.arange(plan.rows)
+    takes = plan.columns(network.controls, network.sources)
     values = evaluated(plan.steps, plan.rows, table, takes, everything)
     found: dict[str, Floats] = {}
     first, total = 0, table.shape[1]

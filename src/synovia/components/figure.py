@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 from .. import kernels
 from ..arrays import Floats, Ints, Mask, Scalars, floats
 from ..skeleton import Pose, Skeleton
-from .block import Step, run
+from .block import LANES, Finish, Step, run
 from .component import check_names
 from .control import Control, JointSet
-from .network import Plan
+from .planning import planned
 from .wiring import unknown
 
 if TYPE_CHECKING:
@@ -92,24 +92,27 @@ class Figure:
         return low, neutral, high
 
     @cached_property
-    def _plan(self) -> tuple[Plan, Ints, Ints, Ints]:
-        """All sets' steps over one work space; places of controls, of transforms, of gaps."""
-        steps: list[Step] = []
-        rows = 0
-        takes: list[int] = []
-        gaps: list[int] = []
-        transforms = np.full(len(self.skeleton), -1, np.int64)
+    def _plan(self) -> tuple[tuple[_Stage, ...], int]:
+        """Every set's steps, over rows that the sets share, and how many; controls come first."""
+        place, stages, rows = 0, [], len(self.controls)
         for joint_set in self.joint_sets.values():
             network = joint_set.network
-            plan = network.planned(rows)
-            steps.extend(plan.steps)
-            rows = plan.rows
-            takes.extend(plan.places[name] for name in network.controls)
-            gaps.extend(plan.places[name] for name in network.gaps)
-            for segment, source in network.outputs.items():
-                transforms[self.skeleton.index(segment)] = plan.places[source]
-        whole = Plan(tuple(steps), {}, max(rows, 1))
-        return whole, np.array(takes, np.int64), transforms, np.array(gaps, np.int64)
+            given = {}
+            for name in network.controls:
+                given[name] = place * LANES
+                place += 1
+            sources = network.outputs.values()
+            plan = planned(network, (*sources, *network.gaps), len(self.controls), given)
+            segments = [self.skeleton.index(name) for name in network.outputs]
+            stage = _Stage(
+                plan.steps,
+                np.array(segments, np.int64),
+                np.array([plan.places[name] for name in sources], np.int64),
+                np.array([plan.places[name] for name in network.gaps], np.int64),
+            )
+            stages.append(stage)
+            rows = max(rows, plan.rows)
+        return tuple(stages), max(rows, 1)
 
     @cached_property
     def gaps(self) -> tuple[str, ...]:
@@ -120,12 +123,12 @@ class Figure:
             for gap in joint_set.network.gaps
         )
 
-    def pose(self, controls: Controls = (), *, strict: bool = False) -> Posed:
+    def pose(self, controls: Controls = (), *, strict: bool = False, threads: int = 1) -> Posed:
         """Return the pose (...) that controls give, with what became of them.
 
         By name, "set.control", controls broadcast against each other, and those not named are
         neutral; an array (..., C) has all in order. What is out of range is clamped and reported,
-        or refused if `strict`.
+        or refused if `strict`. A large batch may be shared by several `threads`.
         """
         given = self.values(controls)
         low, _, high = self._ranges
@@ -133,7 +136,7 @@ class Figure:
         clamped: dict[str, Scalars] = {}
         if not (used == given).all():
             clamped = self._beyond(given, used, strict)
-        return self._posed(used, clamped)
+        return self._posed(used, clamped, threads)
 
     def values(self, controls: Controls = ()) -> Floats:
         """Return controls given by name, or as an array, as finite numbers (..., C) in order."""
@@ -204,26 +207,27 @@ class Figure:
             )
         return found
 
-    def _posed(self, used: Floats, clamped: Mapping[str, Scalars]) -> Posed:
-        plan, takes, transforms, gap_places = self._plan
-        batch, joints = used.shape[:-1], len(transforms)
+    def _posed(self, used: Floats, clamped: Mapping[str, Scalars], threads: int) -> Posed:
+        stages, rows = self._plan
+        batch, joints = used.shape[:-1], len(self.skeleton)
         n = math.prod(batch)
-        table = np.ascontiguousarray(used).reshape(n, len(takes))
-        rotations, positions = np.empty(n * joints * 4), np.empty(n * joints * 3)
-        off = np.empty((n, len(gap_places)))
-        offsets = self.skeleton.offsets
-
-        def finish(start: int, m: int, stride: int, work: Floats) -> None:
-            first, last = start * joints, (start + m) * joints
-            turns, places = rotations[4 * first : 4 * last], positions[3 * first : 3 * last]
-            kernels.posing.pose(transforms, offsets, m, stride, work, turns, places)
-            if len(gap_places):
-                kernels.transforms.store(gap_places, m, stride, work, off[start : start + m])
-
-        run(plan.steps, plan.rows, table, takes, finish)
+        table = np.ascontiguousarray(used).reshape(n, used.shape[-1])
+        rotations, positions = np.empty((n, joints, 4)), np.empty((n, joints, 3))
+        if len(self._still):
+            rotations[:, self._still] = (1.0, 0.0, 0.0, 0.0)
+            positions[:, self._still] = self.skeleton.offsets[self._still]
+        off = np.empty((n, len(self.gaps)))
+        work: list[tuple[Sequence[Step], Finish]] = []
+        first = 0
+        for stage in stages:
+            into = off[:, first : first + len(stage.gaps)]
+            first += len(stage.gaps)
+            offsets = self.skeleton.offsets
+            work.append((stage.steps, stage.finish(offsets, rotations, positions, into)))
+        run(work, rows, table, LANES * np.arange(table.shape[1]), threads)
         gaps: dict[str, Scalars] = {}
         if off.size and off.max() > REACHED:
-            shaped = off.reshape(*batch, len(gap_places))
+            shaped = off.reshape(*batch, off.shape[-1])
             gaps = {
                 name: shaped[..., k]
                 for k, name in enumerate(self.gaps)
@@ -236,6 +240,43 @@ class Figure:
             clamped,
             gaps,
         )
+
+    @cached_property
+    def _still(self) -> Ints:
+        """The segments that no joint set moves."""
+        moved = {name for each in self.joint_sets.values() for name in each.network.outputs}
+        names = self.skeleton.names
+        return np.array([j for j, name in enumerate(names) if name not in moved], np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Stage:
+    """The steps of one joint set, then its segments and where their transforms and gaps stand."""
+
+    steps: Sequence[Step]
+    segments: Ints
+    transforms: Ints
+    gaps: Ints
+
+    def finish(self, offsets: Floats, rotations: Floats, positions: Floats, gaps: Floats) -> Finish:
+        """Return what writes the segments of poses (n, J, …), and the gaps."""
+
+        def finish(start: int, n: int, stride: int, work: Floats) -> None:
+            kernels.posing.pose(
+                self.segments,
+                self.transforms,
+                offsets,
+                start,
+                n,
+                stride,
+                work,
+                rotations,
+                positions,
+            )
+            if len(self.gaps):
+                kernels.transforms.store(self.gaps, n, stride, work, gaps[start : start + n])
+
+        return finish
 
 
 def _unchecked(

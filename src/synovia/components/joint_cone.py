@@ -42,6 +42,7 @@ class JointCone(Component):
     towards: Towards = "rest"
 
     kind: ClassVar[str] = "joint-cone"
+    spares: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.cone, ReachCone):

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from .. import kernels
-from ..arrays import Floats, Ints
-from .block import LANES, SHAPE, WIDTH, Kind, Step, columns, evaluated, unpacked
+from ..arrays import Floats
+from .block import SHAPE, WIDTH, Kind, evaluated, unpacked
 from .component import Component, check_names
+from .planning import Plan, planned
 from .values import batched
 from .wiring import ordered, sources_of, unknown
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """A network ready to run: steps in order, and where values stand in the work space."""
-
-    steps: tuple[Step, ...]
-    places: Mapping[str, int]
-    rows: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +51,7 @@ class Network:
         for name, source in self.outputs.items():
             if source not in sources:
                 raise ValueError(f"the output {name!r}: {unknown('source', source, sources)}")
-        order = ordered(self.components, self.wires)
+        order = ordered(self.components, self.wires, self.outputs.values())
         for name, value in (
             ("components", dict(self.components)),
             ("wires", dict(self.wires)),
@@ -93,44 +84,14 @@ class Network:
             f"{name}.{gap}" for name, component in self.components.items() for gap in component.gaps
         )
 
+    @property
+    def sources(self) -> Mapping[str, Kind]:
+        """The types of all that a wire may come from: components' outputs, then controls."""
+        return self._sources
+
     @cached_property
-    def plan(self) -> Plan:
-        """The network as steps over a work space of its own."""
-        return self.planned(0)
-
-    def planned(self, first: int) -> Plan:
-        """Return the network as steps over the rows from `first` on, a place for each value."""
-        places: dict[str, int] = {}
-        rows = first
-        for source, kind in self._sources.items():
-            places[source] = rows * LANES
-            rows += WIDTH[kind]
-        steps: list[Step] = []
-        numbers: list[float] = []
-        constant: list[Ints] = []
-        for name in self._order:
-            component = self.components[name]
-            takes = []
-            for port, kind in component.inputs.items():
-                target = f"{name}.{port}"
-                if target in self.wires:
-                    takes.append(places[self.wires[target]])
-                    continue
-                takes.append(rows * LANES)
-                constant.append(columns(rows * LANES, kind))
-                numbers.extend(_flat(component.defaults[port], kind))
-                rows += WIDTH[kind]
-            gives = tuple(places[f"{name}.{port}"] for port in component.outputs)
-            steps.append(component.bind(tuple(takes), gives))
-        if numbers:
-            fill = kernels.transforms.fill
-            steps.insert(0, partial(fill, np.array(numbers), np.concatenate(constant)))
-        return Plan(tuple(steps), places, rows)
-
-    def places(self, sources: Sequence[str]) -> Ints:
-        """Return where the rows of these controls or outputs stand, side by side."""
-        found = [columns(self.plan.places[name], self._sources[name]) for name in sources]
-        return np.concatenate(found) if found else np.zeros(0, np.int64)
+    def _plan(self) -> Plan:
+        return planned(self, tuple(self.outputs.values()))
 
     def __call__(self, controls: Mapping[str, Any]) -> dict[str, Floats]:
         """Return every output by name, (..., shape), for all controls, which broadcast."""
@@ -140,8 +101,10 @@ class Network:
 
     def rows(self, table: Floats) -> Floats:
         """Return the outputs (n, width) for rows of controls (n, width), matrices as 12 numbers."""
-        plan, gives = self.plan, self.places(tuple(self.outputs.values()))
-        return evaluated(plan.steps, plan.rows, table, self.places(self.controls), gives)
+        plan = self._plan
+        takes = plan.columns(self.controls, self._sources)
+        gives = plan.columns(self.outputs.values(), self._sources)
+        return evaluated(plan.steps, plan.rows, table, takes, gives)
 
     def jacobian(self, controls: Mapping[str, Any]) -> dict[str, dict[str, Floats]]:
         """Return the derivative of each output by each control, (..., output's, control's shape).
@@ -180,9 +143,3 @@ class Network:
         if missing:
             raise ValueError(f"the control {missing[0]!r} must be given, got none")
         return batched({name: controls[name] for name in self.controls}, self.kinds)
-
-
-def _flat(value: Floats, kind: Kind) -> list[float]:
-    array = np.asarray(value, dtype=np.float64)
-    flat: list[float] = (array[:3] if kind == "matrix" else array).ravel().tolist()
-    return flat

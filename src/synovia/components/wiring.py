@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from .block import Kind
@@ -50,14 +50,20 @@ def sources_of(components: Mapping[str, Component], wires: Mapping[str, str]) ->
     return sources
 
 
-def ordered(components: Mapping[str, Component], wires: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the components' names, each after all that it takes from; refuse a cycle."""
+def ordered(
+    components: Mapping[str, Component], wires: Mapping[str, str], results: Iterable[str]
+) -> tuple[str, ...]:
+    """Return the components' names, each after all that it takes from; refuse a cycle.
+
+    One result after the other, so that what is between is soon done with; what none needs, last.
+    """
     needs: dict[str, list[str]] = {name: [] for name in components}
     for target, source in wires.items():
         if "." in source:
             needs[target.split(".")[0]].append(source.split(".")[0])
     done: dict[str, None] = {}
-    for first in components:
+    wanted = [source.split(".")[0] for source in results if "." in source]
+    for first in (*wanted, *components):
         path, pending = [first], [iter(needs[first])]
         while path and first not in done:
             before = next((name for name in pending[-1] if name not in done), None)

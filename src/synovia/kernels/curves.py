@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from .cone_edges import place_of
 from .jit import kernel
 from .transforms import LANES
 
 IN, OUT, LOW, HIGH, EXTEND, COUNT, KNOTS = 1, 2, 3, 4, 5, 6, 7
+FEW = 3  # pieces, which are quicker tried one by one than looked for
 
 
 @kernel
@@ -39,14 +41,40 @@ def valued(p, o, given):
 
 
 @kernel
+def spread(p, o, work, a, to, n):
+    """Write the values of a curve of few pieces, each for all lanes: vector code."""
+    a, to = place_of(a), place_of(to)
+    count = int(p[o + COUNT])
+    first = o + KNOTS + count - 1
+    begin, end = p[first], p[first + 5 * count]
+    factor, out, low, high = p[o + IN], p[o + OUT], p[o + LOW], p[o + HIGH]
+    for k in range(count):
+        piece = first + 5 * k
+        knot, c0, c1, c2, c3 = p[piece], p[piece + 1], p[piece + 2], p[piece + 3], p[piece + 4]
+        for i in range(n):
+            x = factor * work[a + i]
+            inner = begin if x < begin else x
+            inner = end if inner > end else inner
+            t = inner - knot
+            y = c0 + t * (c1 + t * (c2 + t * c3))
+            y = low if y < low else y
+            y = out * (high if y > high else y)
+            work[to + i] = y if (k == 0) | (x > knot) else work[to + i]
+
+
+@kernel
 def mapping(p, given, outs, n, stride, work):
     """Write the value of every curve at `given`."""
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
         o = 0
         for k in range(outs.shape[0]):
-            for i in range(m):
-                work[base + outs[k] + i] = valued(p, o, work[base + given + i])
+            a, to = base + given, base + outs[k]
+            if p[o + COUNT] <= FEW and p[o + EXTEND] == 0.0:
+                spread(p, o, work, a, to, m)
+            else:
+                for i in range(m):
+                    work[to + i] = valued(p, o, work[a + i])
             o += int(p[o])
 
 

@@ -43,6 +43,11 @@ def entrance(cone, rest, x, y, z):
 @kernel
 def pull(cone, rest, slack, block, n):
     """Find the legal points where outer directions, on their way to `rest`, enter the cone."""
+    outside = 0
+    for i in range(n):
+        outside += 1 if block[ANGLE + i] < -slack else 0
+    if outside == 0:
+        return
     kept = np.empty(5 * WIDE)
     for i in range(n):
         for k in range(3):
@@ -55,7 +60,7 @@ def pull(cone, rest, slack, block, n):
             size = np.sqrt(x * x + y * y + z * z)
             if size > 1e-9:
                 block[X + i], block[Y + i], block[Z + i] = x / size, y / size, z / size
-    gauge(cone, HERE, block, n, True)
+    gauge(cone, HERE, block, n, False)
     for i in range(n):
         for k in range(3):
             block[X + k * WIDE + i] = kept[k * WIDE + i]
@@ -143,7 +148,10 @@ def angles(p, work, o, i, v, w, found):
 
 @kernel
 def joint_cone(p, cone, given, twist, center, out, first, second, third, n, stride, work):
-    """Write the transforms with legal directions and twists, and their angles about three axes."""
+    """Write the transforms with legal directions and twists, and their angles about three axes.
+
+    Angles whose place is negative are not asked for.
+    """
     block = np.zeros(BLOCK)
     rest, v, w, found = p[0:3], np.empty(3), np.empty(3), np.empty(3)
     for start in range(0, n, LANES):
@@ -154,7 +162,7 @@ def joint_cone(p, cone, given, twist, center, out, first, second, third, n, stri
             if work[base + twist + i] != 0.0:
                 twisted(rest, work[base + twist + i], block, i)
         aim(p, REST, block, m)
-        gauge(cone, HERE, block, m, True)
+        gauge(cone, HERE, block, m, False)
         if p[PULL] > 0.0:
             pull(cone, rest, p[TOLERANCE], block, m)
         for i in range(m):
@@ -181,7 +189,13 @@ def joint_cone(p, cone, given, twist, center, out, first, second, third, n, stri
                         at = c * LANES
                         place += (work[row + at] - work[to + at]) * work[base + center + at + i]
                     work[to + 3 * LANES] = place
+        if max(first, second, third) < 0:
+            continue  # nobody asks
+        for i in range(m):
             angles(p, work, o, i, v, w, found)
-            work[base + first + i] = found[0]
-            work[base + second + i] = found[1]
-            work[base + third + i] = found[2]
+            if first >= 0:
+                work[base + first + i] = found[0]
+            if second >= 0:
+                work[base + second + i] = found[1]
+            if third >= 0:
+                work[base + third + i] = found[2]

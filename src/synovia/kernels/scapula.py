@@ -8,97 +8,117 @@ from .jit import kernel
 from .transforms import LANES
 
 STEPS = 48  # of half a turn to each side, where a root or a nearest approach is looked for
-HALVINGS = 60
+ITERATIONS = 80  # at most: halvings, where Newton's steps do not do better
 CLOSE = 1e-12
+GRID = np.pi / STEPS * np.arange(STEPS + 1)
+GRID_COSINE, GRID_SINE = np.cos(GRID), np.sin(GRID)
 # Of the parameters: first axis, centre of the ellipsoid, the three rows that make it a unit ball,
 # then three pairs of points.
 AXIS, CENTER, SHRINK, PAIRS = 0, 3, 6, 15
 
 
 @kernel
-def at(circle, angle):
-    """Return by how much the point of a circle at `angle` is outside the unit ball."""
-    c, s = np.cos(angle), np.sin(angle)
-    square = 0.0
-    for k in range(3):
-        q = circle[k] + circle[3 + k] * c + circle[6 + k] * s
-        square += q * q
-    return np.sqrt(square) - 1.0
+def wave(circle, k):
+    """Write f(t) = k₀ + k₁ cos t + k₂ sin t + k₃ cos 2t + k₄ sin 2t = |q(t)|² - 1 of a circle.
+
+    The circle is q(t) = a + b cos t + c sin t, in the frame where the ellipsoid is the unit ball.
+    """
+    k[:] = 0.0
+    for i in range(3):
+        a, b, c = circle[i], circle[3 + i], circle[6 + i]
+        k[0] += a * a + 0.5 * (b * b + c * c)
+        k[1] += 2.0 * a * b
+        k[2] += 2.0 * a * c
+        k[3] += 0.5 * (b * b - c * c)
+        k[4] += b * c
+    k[0] -= 1.0
 
 
 @kernel
-def slope(circle, angle):
-    """Return the sign's worth of how that changes: the derivative of half the square."""
-    c, s = np.cos(angle), np.sin(angle)
-    total = 0.0
-    for k in range(3):
-        q = circle[k] + circle[3 + k] * c + circle[6 + k] * s
-        total += q * (circle[6 + k] * c - circle[3 + k] * s)
-    return total
+def value(k, c, s):
+    """Return f where the cosine and the sine are these."""
+    return k[0] + k[1] * c + k[2] * s + k[3] * (c * c - s * s) + 2.0 * k[4] * c * s
 
 
 @kernel
-def root(circle, near, far):
-    """Return the angle between `near` and `far`, where the signs differ, that is on the ball."""
-    outside = at(circle, near) > 0.0
-    for _ in range(HALVINGS):
-        middle = 0.5 * (near + far)
-        if (at(circle, middle) > 0.0) == outside:
-            near = middle
+def slope(k, c, s):
+    """Return f' where the cosine and the sine are these."""
+    return k[2] * c - k[1] * s - 4.0 * k[3] * c * s + 2.0 * k[4] * (c * c - s * s)
+
+
+@kernel
+def bend(k, c, s):
+    """Return f'' where the cosine and the sine are these."""
+    return -k[1] * c - k[2] * s - 4.0 * k[3] * (c * c - s * s) - 8.0 * k[4] * c * s
+
+
+@kernel
+def settled(k, near, far, of_slope):
+    """Return where f, or f' if `of_slope`, is 0 between two angles where its signs differ."""
+    c, s = np.cos(near), np.sin(near)
+    positive = (slope(k, c, s) if of_slope else value(k, c, s)) > 0.0
+    t = 0.5 * (near + far)
+    for _ in range(ITERATIONS):
+        c, s = np.cos(t), np.sin(t)
+        height = slope(k, c, s) if of_slope else value(k, c, s)
+        steep = bend(k, c, s) if of_slope else slope(k, c, s)
+        if (height > 0.0) == positive:
+            near = t
         else:
-            far = middle
-    return 0.5 * (near + far)
+            far = t
+        after = t - height / steep if steep != 0.0 else near
+        if not min(near, far) < after < max(near, far):
+            after = 0.5 * (near + far)
+        if abs(after - t) <= 1e-16 * abs(t) or after in (near, far):
+            return after
+        t = after
+    return t
 
 
 @kernel
-def turning(circle, near, far):
-    """Return the angle between `near` and `far` where the distance stops falling or rising."""
-    sign = slope(circle, near) > 0.0
-    for _ in range(HALVINGS):
-        middle = 0.5 * (near + far)
-        if (slope(circle, middle) > 0.0) == sign:
-            near = middle
-        else:
-            far = middle
-    return 0.5 * (near + far)
-
-
-@kernel
-def search(circle):
+def search(k):
     """Return the angle nearest to 0 that puts the point on the ball, and how far off it is then.
 
     Intervals are looked at from 0 outwards on both sides; one whose ends are on the same side
     may still dip to the ball between them, where the distance turns. If none reaches, the closest
     approach is returned.
     """
-    start = at(circle, 0.0)
+    start = value(k, 1.0, 0.0)
     if abs(start) <= CLOSE:
         return 0.0, 0.0
-    best, gap = 0.0, abs(start)
-    step = np.pi / STEPS
-    for k in range(STEPS):
+    best, gap, outside = 0.0, abs(start), start > 0.0
+    ahead = behind = slope(k, 1.0, 0.0) > 0.0  # whether f rises, at the last place on each side
+    for step in range(STEPS):
         found, where = False, 0.0
-        for side in (1.0, -1.0):
-            near, far = side * k * step, side * (k + 1) * step
-            here, there = at(circle, near), at(circle, far)
+        c = GRID_COSINE[step + 1]
+        for number in range(2):
+            side = 1.0 - 2.0 * number
+            near, far, s = side * GRID[step], side * GRID[step + 1], side * GRID_SINE[step + 1]
+            there = value(k, c, s)
+            rises = slope(k, c, s) > 0.0
             answer, has = 0.0, False
-            if (here > 0.0) != (there > 0.0):
-                answer, has = root(circle, near, far), True
+            if (there > 0.0) != outside:
+                answer, has = settled(k, near, far, False), True
             else:
                 if abs(there) < gap:
                     best, gap = far, abs(there)
-                if (slope(circle, near) > 0.0) != (slope(circle, far) > 0.0):
-                    middle = turning(circle, near, far)
-                    dip = at(circle, middle)
-                    if (dip > 0.0) != (here > 0.0):
-                        answer, has = root(circle, near, middle), True
+                if (ahead if number == 0 else behind) != rises:
+                    middle = settled(k, near, far, True)
+                    dip = value(k, np.cos(middle), np.sin(middle))
+                    if (dip > 0.0) != outside:
+                        answer, has = settled(k, near, middle, False), True
                     elif abs(dip) < gap:
                         best, gap = middle, abs(dip)
+            if number == 0:
+                ahead = rises
+            else:
+                behind = rises
             if has and (not found or abs(answer) < abs(where)):
                 found, where = True, answer
         if found:
             return where, 0.0
-    return best, gap if gap > CLOSE else 0.0
+    off = abs(np.sqrt(max(1.0 + value(k, np.cos(best), np.sin(best)), 0.0)) - 1.0)
+    return best, off if gap > CLOSE else 0.0
 
 
 @kernel
@@ -152,7 +172,7 @@ def after(place, r, out):
 @kernel
 def scapula(p, given, lift, rotation, out, first, second, gap, n, stride, work):
     """Write the two turns as one transform, their angles, and how far off the ellipsoid it is."""
-    place, moved, circle = np.empty(12), np.empty(12), np.empty(9)
+    place, moved, circle, f = np.empty(12), np.empty(12), np.empty(9), np.empty(5)
     one, other, axis = np.empty(3), np.empty(3), np.empty(3)
     r1, r2 = np.empty(9), np.empty(9)
     for lane in range(n):
@@ -170,14 +190,16 @@ def scapula(p, given, lift, rotation, out, first, second, gap, n, stride, work):
                 else:
                     other[k] = blend
         ring(p, place, p[AXIS : AXIS + 3], one, circle)
-        theta, off = search(circle)
+        wave(circle, f)
+        theta, off = search(f)
         turn_about(p[AXIS : AXIS + 3], theta, r1)
         after(place, r1, moved)
         size = np.sqrt(one[0] ** 2 + one[1] ** 2 + one[2] ** 2)
         for k in range(3):
             axis[k] = one[k] / max(size, 1e-300)
         ring(p, moved, axis, other, circle)
-        psi, off_second = search(circle)
+        wave(circle, f)
+        psi, off_second = search(f)
         psi = psi if size > 0.0 else 0.0  # no line to turn about
         turn_about(axis, psi, r2)
         for row in range(3):

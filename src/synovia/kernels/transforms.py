@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .cone_edges import place_of
 from .jit import kernel
 from .polynomials import cos_root, sinc_root
 
@@ -49,22 +50,28 @@ def store(values, n, stride, work, table):
 @kernel
 def multiply(left, a, right, b, out, o, n):
     """Write the products of transforms; `out` must not be where either factor is."""
+    a, b, o = place_of(a), place_of(b), place_of(o)
     for r in range(3):
         row, to = a + 4 * r * LANES, o + 4 * r * LANES
         for i in range(n):
             x, y, z = left[row + i], left[row + LANES + i], left[row + 2 * LANES + i]
-            t = left[row + 3 * LANES + i]
-            for c in range(4):
-                at = b + c * LANES + i
-                total = x * right[at] + y * right[at + 4 * LANES] + z * right[at + 8 * LANES]
-                out[to + c * LANES + i] = total + (t if c == 3 else 0.0)
+            j = b + i
+            out[to + i] = x * right[j] + y * right[j + 4 * LANES] + z * right[j + 8 * LANES]
+            j += LANES
+            out[to + LANES + i] = x * right[j] + y * right[j + 4 * LANES] + z * right[j + 8 * LANES]
+            j += LANES
+            third = x * right[j] + y * right[j + 4 * LANES] + z * right[j + 8 * LANES]
+            out[to + 2 * LANES + i] = third
+            j += LANES
+            shift = x * right[j] + y * right[j + 4 * LANES] + z * right[j + 8 * LANES]
+            out[to + 3 * LANES + i] = shift + left[row + 3 * LANES + i]
 
 
 @kernel
 def product(factors, out, n, stride, work):
     """Write the product of the transforms that `factors` name, the last acting first."""
     count = factors.shape[0]
-    kept, other = np.empty(12 * LANES), np.empty(12 * LANES)
+    kept = np.empty(24 * LANES)  # two products so far, in turn
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
         if count == 1:
@@ -76,16 +83,18 @@ def product(factors, out, n, stride, work):
             multiply(work, base + factors[0], work, base + factors[1], work, base + out, m)
             continue
         multiply(work, base + factors[0], work, base + factors[1], kept, 0, m)
+        here = 0
         for k in range(2, count - 1):
-            multiply(kept, 0, work, base + factors[k], other, 0, m)
-            kept, other = other, kept
-        multiply(kept, 0, work, base + factors[count - 1], work, base + out, m)
+            multiply(kept, here, work, base + factors[k], kept, 12 * LANES - here, m)
+            here = 12 * LANES - here
+        multiply(kept, here, work, base + factors[count - 1], work, base + out, m)
 
 
 @kernel
 def turn(p, work, a, o, n):
     """Write the rotation part of turns about the axis p[0:3] by angles within p[4:6], from p[3]."""
     x, y, z, neutral, low, high = p[0], p[1], p[2], p[3], p[4], p[5]
+    a, o = place_of(a), place_of(o)
     for i in range(n):
         given = work[a + i]
         given = low if given < low else given
@@ -107,13 +116,15 @@ def turn(p, work, a, o, n):
 
 
 @kernel
-def carry(p, at, work, o, i):
-    """Write the translation of lane i: the centre at p[at:at+3] and the arm after it, turned."""
+def carry(p, at, work, o, n):
+    """Write the translations: the centre at p[at:at+3] and the arm after it, turned."""
     dx, dy, dz = p[at + 3], p[at + 4], p[at + 5]
+    o = place_of(o)
     for r in range(3):
-        row = o + 4 * r * LANES + i
-        turned = work[row] * dx + work[row + LANES] * dy + work[row + 2 * LANES] * dz
-        work[row + 3 * LANES] = p[at + r] + turned
+        row, c = o + 4 * r * LANES, p[at + r]
+        for i in range(n):
+            x, y, z = work[row + i], work[row + LANES + i], work[row + 2 * LANES + i]
+            work[row + 3 * LANES + i] = c + x * dx + y * dy + z * dz
 
 
 @kernel
@@ -130,14 +141,13 @@ def rotation(p, angle, out, n, stride, work):
         o = base + out
         turn(p, work, base + angle, o, m)
         if count == 1:
-            for i in range(m):
-                carry(p, 7, work, o, i)
+            carry(p, 7, work, o, m)
             continue
         for i in range(m):
             number = 0
             for k in range(count - 1):
                 number += 1 if work[base + angle + i] > p[7 + k] else 0
-            carry(p, first + 6 * number, work, o, i)
+            carry(p, first + 6 * number, work, o + i, 1)
 
 
 @kernel
