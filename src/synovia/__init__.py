@@ -9,7 +9,16 @@ from .clip import Clip
 from .components import COMPONENTS, Component, Control, Curve, Figure, JointSet, Network
 from .density import Density, density, level_for
 from .field_paths import field_from_paths
-from .io import load_clip, load_limits, save_clip, save_limits
+from .io import (
+    load_clip,
+    load_figure,
+    load_limits,
+    load_network,
+    save_clip,
+    save_figure,
+    save_limits,
+    save_network,
+)
 from .joint_kind import JointKind, joint_kind
 from .limit import Limit
 from .model import LimitModel
@@ -60,8 +69,12 @@ __all__ = [
     "joint_kind",
     "level_for",
     "load_clip",
+    "load_figure",
     "load_limits",
+    "load_network",
     "project_path",
     "save_clip",
+    "save_figure",
     "save_limits",
+    "save_network",
 ]

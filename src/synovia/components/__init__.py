@@ -11,10 +11,12 @@ from .component import ArrayComponent, Component
 from .control import Control, JointSet
 from .curve import DEGREE, Curve
 from .dependency import Dependency
-from .figure import Figure, Posed
+from .figure import Figure
 from .joint_cone import JointCone
 from .mapping import OneToMany
 from .network import Network
+from .parameters import FittedNetwork, fit_network
+from .posed import Posed
 from .product import Product
 from .rotation import Rotation
 from .scapula import Scapula
@@ -45,6 +47,7 @@ __all__ = [
     "Curve",
     "Dependency",
     "Figure",
+    "FittedNetwork",
     "JointCone",
     "JointSet",
     "Kind",
@@ -55,4 +58,5 @@ __all__ = [
     "Rotation",
     "Scapula",
     "Translation",
+    "fit_network",
 ]

@@ -6,18 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import kernels
 from ..arrays import Floats, Ints, Mask, Scalars, floats
 from ..skeleton import Pose, Skeleton
 from .block import LANES, Finish, Step, run
 from .component import check_names
 from .control import Control, JointSet
 from .planning import planned
+from .posed import Posed, Stage, unchecked
 from .wiring import unknown
 
 if TYPE_CHECKING:
@@ -28,21 +28,6 @@ Controls = Mapping[str, ArrayLike] | ArrayLike
 
 REACHED = 1e-9  # gaps up to this count as none
 TOLERANCE = 1e-6  # of `contains`: radians, and lengths as a share of the longest offset
-
-
-@dataclass(frozen=True, eq=False)
-class Posed(Pose):
-    """The pose of a figure, and what became of the controls.
-
-    `controls` (..., C) are those used, in the figure's order and units. `clamped` has, for each
-    that was out of range somewhere, how far (...) it was beyond, with its sign. `gaps` has, for
-    each component that could not do what it is for somewhere ("set.component.output"), how far
-    (...) it is off.
-    """
-
-    controls: Floats
-    clamped: Mapping[str, Scalars]
-    gaps: Mapping[str, Scalars]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +77,7 @@ class Figure:
         return low, neutral, high
 
     @cached_property
-    def _plan(self) -> tuple[tuple[_Stage, ...], int]:
+    def _plan(self) -> tuple[tuple[Stage, ...], int]:
         """Every set's steps, over rows that the sets share, and how many; controls come first."""
         place, stages, rows = 0, [], len(self.controls)
         for joint_set in self.joint_sets.values():
@@ -104,7 +89,7 @@ class Figure:
             sources = network.outputs.values()
             plan = planned(network, (*sources, *network.gaps), len(self.controls), given)
             segments = [self.skeleton.index(name) for name in network.outputs]
-            stage = _Stage(
+            stage = Stage(
                 plan.steps,
                 np.array(segments, np.int64),
                 np.array([plan.places[name] for name in sources], np.int64),
@@ -233,7 +218,7 @@ class Figure:
                 for k, name in enumerate(self.gaps)
                 if shaped[..., k].max() > REACHED
             }
-        return _unchecked(
+        return unchecked(
             rotations.reshape(*batch, joints, 4),
             positions.reshape(*batch, joints, 3),
             used,
@@ -247,56 +232,3 @@ class Figure:
         moved = {name for each in self.joint_sets.values() for name in each.network.outputs}
         names = self.skeleton.names
         return np.array([j for j, name in enumerate(names) if name not in moved], np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class _Stage:
-    """The steps of one joint set, then its segments and where their transforms and gaps stand."""
-
-    steps: Sequence[Step]
-    segments: Ints
-    transforms: Ints
-    gaps: Ints
-
-    def finish(self, offsets: Floats, rotations: Floats, positions: Floats, gaps: Floats) -> Finish:
-        """Return what writes the segments of poses (n, J, …), and the gaps."""
-
-        def finish(start: int, n: int, stride: int, work: Floats) -> None:
-            kernels.posing.pose(
-                self.segments,
-                self.transforms,
-                offsets,
-                start,
-                n,
-                stride,
-                work,
-                rotations,
-                positions,
-            )
-            if len(self.gaps):
-                kernels.transforms.store(self.gaps, n, stride, work, gaps[start : start + n])
-
-        return finish
-
-
-def _unchecked(
-    rotations: Floats,
-    positions: Floats,
-    controls: Floats,
-    clamped: Mapping[str, Scalars],
-    gaps: Mapping[str, Scalars],
-) -> Posed:
-    """Return a pose known to be good: the checks of `Pose` take longer than posing does."""
-    posed = object.__new__(Posed)
-    fields: dict[str, Any] = {
-        "rotations": rotations,
-        "positions": positions,
-        "controls": controls,
-        "clamped": clamped,
-        "gaps": gaps,
-    }
-    for array in (rotations, positions):
-        array.flags.writeable = False
-    for name, value in fields.items():
-        object.__setattr__(posed, name, value)
-    return posed
