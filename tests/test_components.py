@@ -325,6 +325,13 @@ def test_the_new_angles_make_the_new_matrix(rng):
 def test_bad_cones_are_refused():
     with pytest.raises(ValueError, match="rest must be a legal direction"):
         JointCone(round_cone(), -Z)
+    for out in (0.79, 0.81):  # the cone is 0.8 wide at its points, less between them
+        beside = [np.sin(out), 0.0, np.cos(out)]
+        if out < 0.8:
+            JointCone(round_cone(), beside)
+        else:
+            with pytest.raises(ValueError, match="rest must be a legal direction"):
+                JointCone(round_cone(), beside)
     with pytest.raises(ValueError, match="rest must not be zero"):
         JointCone(round_cone(), np.zeros(3))
     with pytest.raises(ValueError, match="towards must be one of rest, nearest"):
