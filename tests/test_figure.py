@@ -71,6 +71,13 @@ def test_batches_and_arrays_are_the_same_as_names(rng):
         np.testing.assert_array_equal(alone.positions, batch.positions[k // 200, k % 200])
 
 
+def test_threads_make_no_difference(rng):
+    values = rng.uniform(-2.0, 2.0, size=(3000, len(CONTROLS)))
+    one, two = BODY.pose(values), BODY.pose(values, threads=3)
+    assert one.rotations.tobytes() == two.rotations.tobytes()
+    assert one.positions.tobytes() == two.positions.tobytes()
+
+
 def test_what_is_out_of_range_is_clamped_and_reported():
     posed = BODY.pose({"neck.bend": [0.0, 1.5], "shoulder.abduction": -0.2})
     assert set(posed.clamped) == {"neck.bend", "shoulder.abduction"}
@@ -103,7 +110,7 @@ def test_bad_controls_are_refused():
 @settings(max_examples=20, deadline=None)
 def test_no_control_leads_out_of_the_limits(values):
     posed = BODY.pose(values)
-    assert BODY.contains(posed)
+    assert BODY.contains(Pose(posed.rotations, posed.positions))
     cone = shoulder().components["cone"]
     limit = Limit(DirectionTwist(axis=cone.rest), cone.cone)
     _, world = forward(BODY.skeleton, posed)

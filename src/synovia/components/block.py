@@ -23,7 +23,7 @@ WIDTH: dict[Kind, int] = {"scalar": 1, "vector": 3, "matrix": 12}
 """How many numbers, and so rows, a value of each type has."""
 
 LANES = 64
-BLOCKS = 4  # at once: fewer calls a pose, against what the caches hold
+BLOCKS = 8  # at once: fewer calls a pose, against what the caches hold
 
 Step = Callable[[int, int, Floats], object]
 """Reads and writes values of the first n lanes: (n, stride of a block, work space)."""
@@ -54,22 +54,22 @@ def run(
     """
     stride, most = rows * LANES, BLOCKS * LANES
 
-    def part(start: int) -> None:
-        n = min(most, len(table) - start)
-        work = np.empty(-(-n // LANES) * stride)
-        kernels.transforms.load(table[start : start + n], takes, n, stride, work)
-        for steps, finish in stages:
-            for step in steps:
-                step(n, stride, work)
-            finish(start, n, stride, work)
+    def part(starts: range) -> None:
+        work = np.empty(-(-min(most, len(table)) // LANES) * stride)
+        for start in starts:
+            n = min(most, len(table) - start)
+            kernels.transforms.load(table[start : start + n], takes, n, stride, work)
+            for steps, finish in stages:
+                for step in steps:
+                    step(n, stride, work)
+                finish(start, n, stride, work)
 
     starts = range(0, len(table), most)
     if threads <= 1 or len(starts) < 2:
-        for start in starts:
-            part(start)
+        part(starts)
         return
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(part, starts))
+        list(pool.map(part, (starts[k::threads] for k in range(threads))))
 
 
 def evaluated(steps: Sequence[Step], rows: int, table: Floats, takes: Ints, gives: Ints) -> Floats:

@@ -23,7 +23,9 @@ def load_figure(path: str | PathLike[str]) -> Figure:
     """Return the figure in the XML file at `path`."""
     root = _root(path, "figure")
     attributes = root.read("version!", "name")
-    segments, sets = [], {}
+    segments: list[Element] = []
+    sets: dict[str, JointSet] = {}
+    elements: dict[str, Element] = {}
     for child in root.parts("segment", "joint-set"):
         if child.tag == "segment":
             segments.append(child)
@@ -32,8 +34,9 @@ def load_figure(path: str | PathLike[str]) -> Figure:
         if name in sets:
             child.fail(f"joint sets must have different names, got {name!r} twice")
         sets[name] = _joint_set(child)
+        elements[name] = child
     skeleton = _skeleton(root, segments)
-    with root.blamed():
+    with root.blamed(elements):
         return Figure(skeleton, sets, attributes.get("name", ""))
 
 
@@ -137,6 +140,8 @@ def _network(element: Element) -> tuple[Network, list[Element]]:
     wires: dict[str, str] = {}
     outputs: dict[str, str] = {}
     controls: dict[str, Element] = {}
+    wired: dict[str, Element] = {}
+    results: dict[str, Element] = {}
     tables: dict[str, Mapping[str, object]] = {
         "control": controls,
         "component": components,
@@ -148,6 +153,7 @@ def _network(element: Element) -> tuple[Network, list[Element]]:
             if attributes["to"] in wires:
                 child.fail(f"an input must be wired once, got {attributes['to']!r} twice")
             wires[attributes["to"]] = attributes["from"]
+            wired[attributes["to"]] = child
             continue
         name = child.attributes.get("name", "")
         if name in tables[child.tag]:
@@ -159,7 +165,8 @@ def _network(element: Element) -> tuple[Network, list[Element]]:
             components[name] = component_in(child)
         else:
             outputs[name] = child.read("name!", "from!")["from"]
-    with element.blamed():
+            results[name] = child
+    with element.blamed(wired, results):
         return Network(components, wires, outputs, tuple(controls)), list(controls.values())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -70,12 +70,17 @@ class Element:
         return np.array(found, dtype=np.float64).reshape(-1 if shape is None else shape)
 
     @contextmanager
-    def blamed(self) -> Iterator[None]:
-        """Give errors of what is made from this element its path and line."""
+    def blamed(self, *parts: Mapping[str, Element]) -> Iterator[None]:
+        """Give errors of what is made from this element a path and a line: its own, or a part's.
+
+        That is the first of the `parts`, by name, whose name the error quotes.
+        """
         try:
             yield
         except ValueError as error:
-            self.fail(str(error))
+            named = (each for table in parts for each in table.items())
+            guilty = (part for name, part in named if repr(name) in str(error))
+            next(guilty, self).fail(str(error))
 
 
 def parsed(path: str, content: bytes) -> Element:
