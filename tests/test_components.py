@@ -367,6 +367,17 @@ def test_reference_points_are_on_the_ellipsoid(rng):
         np.testing.assert_allclose((second @ [*points[k, 0], 1.0])[:3], points[k, 0], atol=1e-12)
 
 
+@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.floats(-0.15, 0.15))
+@settings(max_examples=50)
+def test_any_lift_and_rotation_stays_on_the_ellipsoid(lift, rotation, tilt):
+    bone, given = scapula(), turn([0.0, 1.0, 0.3], tilt)
+    found = bone(matrix=given, lift=lift, rotation=rotation)
+    assert found["gap"] == 0.0
+    share = np.array([lift]), np.array([rotation])
+    off, _ = on_the_ellipsoid(bone, given[None], found["matrix"][None], *share)
+    assert np.abs(off).max() < 1e-9
+
+
 def nearest_root(bone, matrix, axis, point):
     """The angle nearest to 0 on the ellipsoid, or the closest, on a fine grid of angles."""
     angles = np.linspace(-np.pi, np.pi, 20001)

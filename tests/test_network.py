@@ -182,6 +182,17 @@ def test_controls_are_checked():
         shoulder()({**CONTROLS, "twist": np.zeros(2), "flexion": np.zeros(3)})
 
 
+def test_what_nothing_reads_makes_no_difference():
+    """A cone's matrix or angles may be spared, and rows are used again; the rest is the same."""
+    network = shoulder()
+    ports = [f"{name}.{port}" for name, each in network.components.items() for port in each.outputs]
+    whole = Network(network.components, network.wires, {p.replace(".", "-"): p for p in ports})
+    expected = whole(CONTROLS)
+    for port in ports:
+        alone = Network(network.components, network.wires, {"it": port})
+        np.testing.assert_array_equal(alone(CONTROLS)["it"], expected[port.replace(".", "-")])
+
+
 def test_a_control_may_come_out_again():
     components, wires = chain(1)
     network = Network(components, wires, {"bone": "r0.matrix", "angle": "bend"})

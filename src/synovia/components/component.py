@@ -42,8 +42,8 @@ class Component(ABC):
     gaps: ClassVar[tuple[str, ...]] = ()
     """Scalar outputs that are above 0 where the component could not do what it is for."""
 
-    spares: ClassVar[bool] = False
-    """Whether the place of an output that nothing reads may be negative, so that it is spared."""
+    spares: ClassVar[tuple[str, ...]] = ()
+    """Outputs that it need not compute: where nothing reads them, their place is negative."""
 
     @property
     @abstractmethod

@@ -8,7 +8,6 @@ import numpy as np
 
 from ..arrays import Floats
 from .block import LANES, WIDTH, evaluated
-from .planning import planned
 
 if TYPE_CHECKING:
     from .network import Network
@@ -19,7 +18,7 @@ def tangents(network: Network, table: Floats) -> dict[str, Floats]:
 
     `table` has the controls side by side, (n, width).
     """
-    plan = planned(network, network.sources)
+    plan = network.whole_plan
     everything = LANES * np.arange(plan.rows)
     takes = plan.columns(network.controls, network.sources)
     values = evaluated(plan.steps, plan.rows, table, takes, everything)

@@ -43,7 +43,7 @@ class JointCone(Component):
     towards: Towards = "rest"
 
     kind: ClassVar[str] = "joint-cone"
-    spares: ClassVar[bool] = True
+    spares: ClassVar[tuple[str, ...]] = ("first", "second", "twist")
 
     def __post_init__(self) -> None:
         if not isinstance(self.cone, ReachCone):

@@ -93,6 +93,11 @@ class Network:
     def _plan(self) -> Plan:
         return planned(self, tuple(self.outputs.values()))
 
+    @cached_property
+    def whole_plan(self) -> Plan:
+        """The steps with a place for every value, to look at them all afterwards."""
+        return planned(self, self._sources)
+
     def __call__(self, controls: Mapping[str, Any]) -> dict[str, Floats]:
         """Return every output by name, (..., shape), for all controls, which broadcast."""
         table, batch = self._table(controls)
@@ -110,7 +115,8 @@ class Network:
         """Return the derivative of each output by each control, (..., output's, control's shape).
 
         The chain rule over the components: analytic where a component has its own derivatives,
-        central differences of that component alone where it has none.
+        central differences of that component alone where it has none. Of a matrix that controls,
+        the upper rows (3, 4) count.
         """
         from .derivatives import tangents
 

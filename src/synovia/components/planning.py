@@ -17,6 +17,8 @@ from .block import LANES, WIDTH, Kind, Step, columns
 if TYPE_CHECKING:
     from .network import Network
 
+SPARED = -1  # the place of an output that nothing reads, if its component can do without
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -42,42 +44,47 @@ def planned(
     rows of their own.
     """
     rooms = _Rooms(first)
-    places = {} if given is None else dict(given)
+    places = dict(given) if given else {}
     for name, kind in network.kinds.items():
-        places.setdefault(name, -1)
-        if places[name] < 0:
+        if name not in places:
             places[name] = rooms.take(kind)
-    constants: dict[int, Floats] = {}
-    wired = {name: [] for name in network.order}  # type: dict[str, list[str]]
-    for target, source in network.wires.items():
-        wired[target.split(".")[0]].append(source)
+    feeds = {
+        f"{name}.{port}": network.wires.get(f"{name}.{port}", f"{name}.{port} unwired")
+        for name in network.order
+        for port in network.components[name].inputs
+    }
+    constants = _constants(network, rooms, places)
+    last = {source: target.split(".")[0] for target, source in feeds.items()}
+    forever = {*kept, *network.controls, *constants}
+    steps = [_filling(constants, places)] if constants else []
+    for name in network.order:
+        component = network.components[name]
+        takes = [feeds[f"{name}.{port}"] for port in component.inputs]
+        gives = [f"{name}.{port}" for port in component.outputs]
+        for source in gives:
+            unread = source not in last and source not in forever
+            spared = unread and source.split(".")[1] in component.spares
+            places[source] = SPARED if spared else rooms.take(network.sources[source])
+        inputs, outputs = ([places[source] for source in each] for each in (takes, gives))
+        steps.append(component.bind(tuple(inputs), tuple(outputs)))
+        for source in dict.fromkeys((*takes, *gives)):
+            if source not in forever and last.get(source, name) == name:
+                rooms.leave(places.pop(source), network.sources[source])
+    return Plan(tuple(steps), places, rooms.rows)
+
+
+def _constants(network: Network, rooms: _Rooms, places: dict[str, int]) -> dict[str, Floats]:
+    """Return the numbers of all inputs that nothing is wired to, and give them places."""
+    constants: dict[str, Floats] = {}
     for name in network.order:
         component = network.components[name]
         for port, kind in component.inputs.items():
             if f"{name}.{port}" not in network.wires:
-                places[f"{name}.{port}:"] = rooms.take(kind)
                 value = np.asarray(component.defaults[port], dtype=np.float64)
-                value = value[:3] if kind == "matrix" else value
-                constants[places[f"{name}.{port}:"]] = value.ravel()
-    last = {source: name for name in network.order for source in wired[name]}
-    forever = {*kept, *network.controls}
-    steps = [_filling(constants)] if constants else []
-    for name in network.order:
-        component = network.components[name]
-        outputs = {f"{name}.{port}": kind for port, kind in component.outputs.items()}
-        read = {source for source in outputs if source in last or source in forever}
-        for source, kind in outputs.items():
-            spared = component.spares and source not in read and kind == "scalar"
-            places[source] = -1 if spared else rooms.take(kind)
-        targets = (f"{name}.{port}" for port in component.inputs)
-        takes = tuple(places[network.wires.get(target, f"{target}:")] for target in targets)
-        steps.append(component.bind(takes, tuple(places[source] for source in outputs)))
-        for source in {*wired[name], *outputs}:
-            if source not in forever and last.get(source, name) == name:
-                place = places.pop(source)
-                if place >= 0:
-                    rooms.leave(place, network.sources[source])
-    return Plan(tuple(steps), places, rooms.rows)
+                source = f"{name}.{port} unwired"
+                constants[source] = (value[:3] if kind == "matrix" else value).ravel()
+                places[source] = rooms.take(kind)
+    return constants
 
 
 class _Rooms:
@@ -96,12 +103,13 @@ class _Rooms:
         return (self.rows - width) * LANES
 
     def leave(self, place: int, kind: Kind) -> None:
-        """Give a place back."""
-        self.free[WIDTH[kind]].append(place)
+        """Give a place back, if it is one."""
+        if place != SPARED:
+            self.free[WIDTH[kind]].append(place)
 
 
-def _filling(constants: Mapping[int, Floats]) -> Step:
-    """Return the step that writes constants, which inputs have that nothing is wired to."""
+def _filling(constants: Mapping[str, Floats], places: Mapping[str, int]) -> Step:
+    """Return the step that writes the constants."""
     numbers = np.concatenate(list(constants.values()))
-    places = [place + LANES * k for place, each in constants.items() for k in range(len(each))]
-    return partial(kernels.transforms.fill, numbers, np.array(places, np.int64))
+    rows = [places[name] + LANES * np.arange(len(each)) for name, each in constants.items()]
+    return partial(kernels.transforms.fill, numbers, np.concatenate(rows))
