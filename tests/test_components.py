@@ -98,6 +98,31 @@ def test_what_is_adjustable_can_be_adjusted(component, rng):
         np.testing.assert_array_equal(again(**inputs)[name], value)
 
 
+NORMAL = np.array([0.9, 0.3, -0.2]) / np.linalg.norm([0.9, 0.3, -0.2])
+MIRROR = np.eye(4)
+MIRROR[:3, :3] -= 2.0 * np.outer(NORMAL, NORMAL)
+
+
+def reflected(values, kinds):
+    """Vectors and matrices as a mirror shows them."""
+    ways = {
+        "scalar": lambda value: value,
+        "vector": lambda value: value @ MIRROR[:3, :3],
+        "matrix": lambda value: MIRROR @ value @ MIRROR,
+    }
+    return {name: ways[kinds[name]](value) for name, value in values.items()}
+
+
+def test_the_other_side_is_the_mirror_image(component, rng):
+    inputs = random_inputs(component, (200,), rng)
+    other = component.mirrored(NORMAL)(**reflected(inputs, component.inputs))
+    expected = reflected(component(**inputs), component.outputs)
+    if component.kind == "scapula":
+        expected["second"] = -expected["second"]
+    for name, value in expected.items():
+        np.testing.assert_allclose(other[name], value, atol=1e-9)
+
+
 def test_the_door_names_what_is_wrong(component, rng):
     inputs = random_inputs(component, (), rng)
     with pytest.raises(ValueError, match="has no input 'colour'; it has"):
@@ -336,6 +361,8 @@ def test_bad_cones_are_refused():
         JointCone(round_cone(), np.zeros(3))
     with pytest.raises(ValueError, match="towards must be one of rest, nearest"):
         JointCone(round_cone(), Z, towards="home")
+    with pytest.raises(ValueError, match="sense must be 1 or -1"):
+        JointCone(round_cone(), Z, sense=0.0)
     with pytest.raises(ValueError, match="must be a ReachCone"):
         JointCone("cone", Z)
 

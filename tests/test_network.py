@@ -182,6 +182,20 @@ def test_controls_are_checked():
         shoulder()({**CONTROLS, "twist": np.zeros(2), "flexion": np.zeros(3)})
 
 
+def test_a_mirrored_network_gives_mirrored_transforms(rng):
+    mirror = np.diag([-1.0, 1.0, 1.0, 1.0])
+    network = shoulder()
+    other = network.mirrored([1.0, 0.0, 0.0], {"humerus": "left-humerus"})
+    assert list(other.outputs) == ["clavicle", "left-humerus"]
+    controls = {name: rng.uniform(-1.0, 2.0, size=100) for name in network.controls}
+    expected = mirror @ network(controls)["humerus"] @ mirror
+    np.testing.assert_allclose(other(controls)["left-humerus"], expected, atol=1e-12)
+    with pytest.raises(ValueError, match="no output 'femur'"):
+        network.mirrored([1.0, 0.0, 0.0], {"femur": "left"})
+    with pytest.raises(ValueError, match="the mirror's normal must not be zero"):
+        network.mirrored([0.0, 0.0, 0.0])
+
+
 def test_what_nothing_reads_makes_no_difference():
     """A cone's matrix or angles may be spared, and rows are used again; the rest is the same."""
     network = shoulder()

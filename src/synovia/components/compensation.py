@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Vectors, own
 from .block import Kind, Step
-from .component import Component, check_names
+from .component import Component, check_names, seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,9 @@ class Compensation(Component):
         between = np.array(inputs[1:], np.int64)
         run = kernels.transforms.compensation
         return partial(run, self.joint, between, inputs[0], outputs[0])
+
+    def mirrored(self, normal: Vectors) -> Self:
+        return replace(self, joint=seen(self.joint, normal))
 
     def partials(self, table: Floats) -> Floats:
         if self.between:

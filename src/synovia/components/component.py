@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, Vectors
+from ..charts.chart import unit_axis
 from .block import (
     LANES,
     SHAPE,
@@ -92,10 +93,18 @@ class Component(ABC):
     def partials(self, table: Floats) -> Floats:
         """Return the derivatives (n, outputs, inputs) at rows of inputs, by central differences."""
         n, width = table.shape
-        nudges = NUDGE * np.eye(width) * np.maximum(1.0, np.abs(table).max(initial=0.0))
+        nudges = NUDGE * np.diag(np.maximum(1.0, np.abs(table).max(axis=0, initial=0.0)))
         ahead = self.rows((table[:, None] + nudges).reshape(-1, width)).reshape(n, width, -1)
         behind = self.rows((table[:, None] - nudges).reshape(-1, width)).reshape(n, width, -1)
         return np.swapaxes((ahead - behind) / (2.0 * np.diagonal(nudges)[:, None]), 1, 2)
+
+    def mirrored(self, normal: Vectors) -> Self:
+        """Return the component of the other side, mirrored in the plane across `normal`.
+
+        For the same scalars and for mirrored vectors and matrices it gives mirrored ones. Only
+        the scapula's second angle changes its sign: it turns about a line between points.
+        """
+        raise ValueError(f"a {self.kind} cannot be mirrored")
 
     def adjustable(self) -> dict[str, Floats]:
         """Return the numbers that can be fitted to data, by the names of their parameters."""
@@ -166,3 +175,9 @@ def check_names(owner: str, names: tuple[str, ...]) -> tuple[str, ...]:
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise ValueError(f"{owner} must differ from each other, got {twice!r} twice")
     return names
+
+
+def seen(points: Floats, normal: Vectors) -> Floats:
+    """Return points or directions (..., 3) as a mirror in the plane across `normal` shows them."""
+    across = unit_axis(np.asarray(normal, dtype=np.float64), "the mirror's normal")
+    return np.asarray(points - 2.0 * (points @ across)[..., None] * across)

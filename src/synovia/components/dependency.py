@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .. import kernels
-from ..arrays import Floats
+from ..arrays import Floats, Vectors
 from .block import Kind, Step
 from .component import Component
 from .curve import Curve
@@ -65,6 +65,9 @@ class Dependency(Component):
             np.empty(0) if curve is None else curve.packed for curve in (self.lower, self.upper)
         )
         return partial(kernels.curves.bounded, lower, upper, *inputs, *outputs)
+
+    def mirrored(self, normal: Vectors) -> Self:
+        return self
 
     def partials(self, table: Floats) -> Floats:
         driver = table[:, 0]

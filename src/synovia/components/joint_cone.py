@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from .. import kernels
 from ..arrays import TOLERANCE, Floats, Vectors, own
 from ..charts.chart import unit_axis
 from ..shapes import ReachCone
+from ..shapes.cone_edit import mirror
 from ..shapes.cone_tables import slice_rows
 from .block import Kind, Step
-from .component import Component
+from .component import Component, seen
 
 Towards = Literal["rest", "nearest"]
 
@@ -33,7 +34,8 @@ class JointCone(Component):
 
     The outputs `first`, `second` and `twist` are the new angles: turns about the two `axes` and
     rest whose product, in that order, is the result's rotation. Unless given, the axes are two
-    across rest and each other.
+    across rest and each other. With a `sense` of -1 the twists, in and out, turn the other way, as
+    on the other side of the body; the cone's own limits do not.
     """
 
     cone: ReachCone
@@ -41,6 +43,7 @@ class JointCone(Component):
     center: Vectors = field(default_factory=lambda: np.zeros(3))
     axes: Floats = None  # type: ignore[assignment]
     towards: Towards = "rest"
+    sense: float = 1.0
 
     kind: ClassVar[str] = "joint-cone"
     spares: ClassVar[tuple[str, ...]] = ("first", "second", "twist")
@@ -63,6 +66,8 @@ class JointCone(Component):
                 f"JointCone.towards must be one of {', '.join(get_args(Towards))}, "
                 f"got {self.towards!r}"
             )
+        if self.sense not in (1.0, -1.0):
+            raise ValueError(f"JointCone.sense must be 1 or -1, got {self.sense}")
         if not _holds(self.cone, self.rest):
             raise ValueError(
                 f"JointCone.rest must be a legal direction of the cone, got {self.rest.tolist()}"
@@ -80,9 +85,19 @@ class JointCone(Component):
     def defaults(self) -> Mapping[str, Floats]:
         return {"twist": np.zeros(()), "center": self.center}
 
+    def mirrored(self, normal: Vectors) -> Self:
+        return replace(
+            self,
+            cone=mirror(self.cone, normal),
+            rest=seen(self.rest, normal),
+            center=seen(self.center, normal),
+            axes=-seen(self.axes, normal),
+            sense=-self.sense,
+        )
+
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         pulls = float(self.towards == "rest")
-        packed = np.array([*self.rest, *self.axes.ravel(), pulls, TOLERANCE])
+        packed = np.array([*self.rest, *self.axes.ravel(), pulls, TOLERANCE, self.sense])
         run = kernels.joint_cone.joint_cone
         return partial(run, packed, self.cone.packed, *inputs, *outputs)
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .. import kernels
-from ..arrays import Floats
+from ..arrays import Floats, Vectors
 from .block import Kind, Step
 from .component import Component, check_names
 from .curve import Curve
@@ -47,6 +47,9 @@ class OneToMany(Component):
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         outs = np.array(outputs, np.int64)
         return partial(kernels.curves.mapping, self._packed, inputs[0], outs)
+
+    def mirrored(self, normal: Vectors) -> Self:
+        return self
 
     def partials(self, table: Floats) -> Floats:
         slopes = [curve.slope(table[:, 0]) for curve in self.curves.values()]

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, Vectors
 from .block import SHAPE, WIDTH, Kind, evaluated, unpacked
 from .component import Component, check_names
 from .planning import Plan, planned
@@ -140,6 +140,18 @@ class Network:
     def with_components(self, components: Mapping[str, Component]) -> Self:
         """Return the network with some components replaced by others of the same ports."""
         return replace(self, components={**self.components, **components})
+
+    def mirrored(self, normal: Vectors, names: Mapping[str, str] | None = None) -> Self:
+        """Return the network of the other side, mirrored in the plane across `normal`.
+
+        The same controls give mirrored transforms. `names` are new names for outputs, by the old.
+        """
+        parts = {name: each.mirrored(normal) for name, each in self.components.items()}
+        for name in names or {}:
+            if name not in self.outputs:
+                raise ValueError(unknown("output", name, tuple(self.outputs)))
+        outputs = {(names or {}).get(name, name): source for name, source in self.outputs.items()}
+        return replace(self, components=parts, outputs=outputs)
 
     def _table(self, controls: Mapping[str, Any]) -> tuple[Floats, tuple[int, ...]]:
         for name in controls:

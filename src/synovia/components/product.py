@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from .. import kernels
-from ..arrays import Floats
+from ..arrays import Floats, Vectors
 from .block import Kind, Step, matrices_of
 from .component import Component, check_names
 
@@ -39,6 +39,9 @@ class Product(Component):
 
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         return partial(kernels.transforms.product, np.array(inputs, np.int64), outputs[0])
+
+    def mirrored(self, normal: Vectors) -> Self:
+        return self
 
     def partials(self, table: Floats) -> Floats:
         factors = matrices_of(table.reshape(len(table), -1, 12))

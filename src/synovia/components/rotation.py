@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from .. import kernels
 from ..arrays import Floats, Vectors, own
 from ..charts.chart import unit_axis
 from .block import Kind, Step, matrices_of
-from .component import Component
+from .component import Component, seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +92,11 @@ class Rotation(Component):
 
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         return partial(kernels.transforms.rotation, self._packed, inputs[0], outputs[0])
+
+    def mirrored(self, normal: Vectors) -> Self:
+        # A mirror turns an axis' sense round, and the mirrored axis' opposite turns as before.
+        axis, centers = -seen(self.axis, normal), seen(self.centers, normal)
+        return replace(self, axis=axis, centers=centers)
 
     def partials(self, table: Floats) -> Floats:
         angle = table[:, 0]

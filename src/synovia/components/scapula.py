@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from .. import kernels
 from ..arrays import Floats, Vectors, own
 from ..charts.chart import unit_axis
 from .block import Kind, Step
-from .component import Component
+from .component import Component, seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +58,15 @@ class Scapula(Component):
     @property
     def outputs(self) -> Mapping[str, Kind]:
         return {"matrix": "matrix", "first": "scalar", "second": "scalar", "gap": "scalar"}
+
+    def mirrored(self, normal: Vectors) -> Self:
+        return replace(
+            self,
+            center=seen(self.center, normal),
+            axis=-seen(self.axis, normal),
+            pairs=seen(self.pairs, normal),
+            axes=seen(self.axes, normal),
+        )
 
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         shrink = self.axes / self.radii[:, None]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Vectors, own
 from .block import Kind, Step
-from .component import Component
+from .component import Component, seen
 
 WAYS = ("x", "y", "z")
 
@@ -48,6 +48,10 @@ class Translation(Component):
         packed = np.concatenate([self.offset, self.directions.ravel()])
         along = np.array(inputs, np.int64)
         return partial(kernels.transforms.translation, packed, along, outputs[0])
+
+    def mirrored(self, normal: Vectors) -> Self:
+        offset, directions = seen(self.offset, normal), seen(self.directions, normal)
+        return replace(self, offset=offset, directions=directions)
 
     def partials(self, table: Floats) -> Floats:
         found = np.zeros((len(table), 3, 4, 3))

@@ -16,8 +16,9 @@ from .transforms import LANES
 HERE = np.int64(1)  # where a packed cone begins, after its kind
 SLACK = 1e-12
 TURN = 2.0 * np.pi
-# Of the parameters: the rest direction, two axes, 1 to pull towards rest, the tolerance.
-REST, FIRST, SECOND, PULL, TOLERANCE = 0, 3, 6, 9, 10
+# Of the parameters: the rest direction, two axes, 1 to pull towards rest, the tolerance, and
+# the sense of twists, 1 or -1.
+REST, FIRST, SECOND, PULL, TOLERANCE, SENSE = 0, 3, 6, 9, 10, 11
 
 
 @kernel
@@ -160,7 +161,7 @@ def joint_cone(p, cone, given, twist, center, out, first, second, third, n, stri
         for i in range(m):
             quaternion(work, a, block, QW + i, WIDE, i)
             if work[base + twist + i] != 0.0:
-                twisted(rest, work[base + twist + i], block, i)
+                twisted(rest, p[SENSE] * work[base + twist + i], block, i)
         aim(p, REST, block, m)
         gauge(cone, HERE, block, m, False)
         if p[PULL] > 0.0:
@@ -198,4 +199,4 @@ def joint_cone(p, cone, given, twist, center, out, first, second, third, n, stri
             if second >= 0:
                 work[base + second + i] = found[1]
             if third >= 0:
-                work[base + third + i] = found[2]
+                work[base + third + i] = p[SENSE] * found[2]
