@@ -22,6 +22,7 @@ bench: $(INSTALLED)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/rotations.py
 	$(BIN)/python benchmarks/fields.py
+	$(BIN)/python benchmarks/components.py
 	$(BIN)/python benchmarks/fitting.py
 	$(BIN)/python benchmarks/reading.py
 

@@ -19,7 +19,8 @@ FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = [
     *("arrays", "quat", "kernels", "charts", "shapes", "cone_euler", "softening", "limit"),
     *("field_paths", "takes", "sampling", "density", "enclosure", "people", "joint_kind"),
-    *("skeleton", "clip", "matching", "detours", "paths", "fitting", "population", "learning"),
+    *("skeleton", "clip", "components", "matching", "detours", "paths", "fitting", "population"),
+    "learning",
     *("report", "model", "calibration"),
     *("io", "evidence", "draw", "demo", "cli"),
 ]

@@ -46,7 +46,9 @@ def test_the_code_in_the_readme_runs(tmp_path: Path) -> None:
     assert len(blocks[0].strip().splitlines()) <= 10
 
 
-@pytest.mark.parametrize("page", ["limits", "reach-cones", "theta-phi", "distance-fields"])
+@pytest.mark.parametrize(
+    "page", ["limits", "reach-cones", "theta-phi", "distance-fields", "components"]
+)
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:
     text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from joints import EXAMPLES, figure, random_inputs
 from oracles import SEEN, fitted, placed, random_quats
 from synovia.kernels import jit
 from synovia.limit import Limit
@@ -34,7 +35,19 @@ def answers():
             found[f"{name} unroll"] = limit.chart.unroll(given)
             assert limit.project(legal).tobytes() == legal.tobytes()
             assert limit.contains(limit.project(given)).all()
-    return found
+    return {**found, **answers_of_components()}
+
+
+def answers_of_components():
+    """A few answers of every component, and of a network of them."""
+    found = {}
+    for name, component in EXAMPLES.items():
+        inputs = random_inputs(component, (5,), np.random.default_rng(7))
+        for port, value in component(**inputs).items():
+            found[f"{name} {port}"] = value
+    controls = np.random.default_rng(8).uniform(0.0, 1.0, size=(4, 7))
+    posed = figure().pose(controls)
+    return {**found, "figure rotations": posed.rotations, "figure positions": posed.positions}
 
 
 SCRIPT = """

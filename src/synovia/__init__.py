@@ -6,9 +6,19 @@
 
 from .charts import CHARTS, DirectionTwist, EulerZYZ, RotationVector, SwingTwist
 from .clip import Clip
+from .components import COMPONENTS, Component, Control, Curve, Figure, JointSet, Network
 from .density import Density, density, level_for
 from .field_paths import field_from_paths
-from .io import load_clip, load_limits, save_clip, save_limits
+from .io import (
+    load_clip,
+    load_figure,
+    load_limits,
+    load_network,
+    save_clip,
+    save_figure,
+    save_limits,
+    save_network,
+)
 from .joint_kind import JointKind, joint_kind
 from .limit import Limit
 from .model import LimitModel
@@ -23,20 +33,27 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CHARTS",
+    "COMPONENTS",
     "SHAPES",
     "Beyond",
     "Box",
     "Clip",
+    "Component",
+    "Control",
+    "Curve",
     "Density",
     "DirectionTwist",
     "DistanceField",
     "Ellipsoid",
     "EulerZYZ",
+    "Figure",
     "Inside",
     "JointKind",
+    "JointSet",
     "KDop",
     "Limit",
     "LimitModel",
+    "Network",
     "People",
     "Pose",
     "Product",
@@ -54,9 +71,13 @@ __all__ = [
     "joint_kind",
     "level_for",
     "load_clip",
+    "load_figure",
     "load_limits",
+    "load_network",
     "project_path",
     "save_clip",
+    "save_figure",
     "save_limits",
+    "save_network",
     "within_for",
 ]

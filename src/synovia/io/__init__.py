@@ -10,6 +10,11 @@ from typing import NamedTuple
 from ..clip import Clip
 from .bvh import read_bvh
 from .bvh_write import write_bvh
+from .figures import figure_schema as figure_schema
+from .figures import load_figure as load_figure
+from .figures import load_network as load_network
+from .figures import save_figure as save_figure
+from .figures import save_network as save_network
 from .limits import limits_schema as limits_schema
 from .limits import load_limits as load_limits
 from .limits import save_limits as save_limits

@@ -1,0 +1,133 @@
+"""A figure of components: one pose, a batch, how the cost grows, and reading it from XML.
+
+python benchmarks/components.py
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from synovia import (
+    Control,
+    Curve,
+    Figure,
+    JointSet,
+    Network,
+    ReachCone,
+    Skeleton,
+    load_figure,
+    save_figure,
+)
+from synovia.components import Compensation, Dependency, JointCone, OneToMany, Product, Rotation
+
+MOVES = ("flexion", "bend", "twist")
+BATCH = 10_000
+
+
+def best_of(run, times):
+    """Return seconds, of the fastest run."""
+    run()
+    took = []
+    for _ in range(times):
+        start = time.perf_counter()
+        run()
+        took.append(time.perf_counter() - start)
+    return min(took)
+
+
+def spine(levels, rng):
+    """Three controls, `levels` vertebrae, three skew turns each about their own centres."""
+    bones = [f"v{k}" for k in range(levels)]
+    parts, wires = {}, {}
+    for move in MOVES:
+        curves = {bone: Curve([-1.0, 0.0, 1.0], rng.normal(scale=0.1, size=3)) for bone in bones}
+        parts[move] = OneToMany(curves)
+        wires[f"{move}.value"] = move
+        for bone in bones:
+            axis, center = rng.normal(size=3), rng.normal(scale=0.01, size=(1, 3))
+            parts[f"{move}-{bone}"] = Rotation(axis, [-1.0, 1.0], center)
+            wires[f"{move}-{bone}.angle"] = f"{move}.{bone}"
+            wires[f"{bone}.{move}"] = f"{move}-{bone}.matrix"
+    parts |= {bone: Product(MOVES) for bone in bones}
+    return Network(parts, wires, {bone: f"{bone}.matrix" for bone in bones})
+
+
+def arm(number):
+    """A shoulder: a bound clavicle, a compensated humerus in a cone of 25 points."""
+    around = 2.0 * np.pi * np.arange(25) / 25
+    ring = np.stack([np.sin(1.2) * np.cos(around), np.sin(1.2) * np.sin(around)], axis=1)
+    cone = ReachCone(np.column_stack([ring, np.full(25, np.cos(1.2))]), -1.0, 1.0)
+    parts = {
+        "bound": Dependency(lower=Curve([0.0, 1.0, 2.0, 3.0], [-0.2, -0.1, 0.1, 0.4])),
+        "clavicle": Rotation([0, 0, 1], [-0.5, 1.0]),
+        "abduct": Rotation([0, 1, 0], [0.0, 1.0, 3.0], [[0, 0, 0], [0, 0.1, 0]]),
+        "flex": Rotation([1, 0, 0], [-1.0, 2.5]),
+        "ball": Product(("flex", "abduct")),
+        "cone": JointCone(cone, [0, 0, 1]),
+        "level": Compensation(),
+        "humerus": Product(("level", "cone")),
+    }
+    wires = {
+        "bound.driver": "abduction",
+        "bound.value": "elevation",
+        "clavicle.angle": "bound.value",
+        "abduct.angle": "abduction",
+        "flex.angle": "flexion",
+        "ball.flex": "flex.matrix",
+        "ball.abduct": "abduct.matrix",
+        "cone.matrix": "ball.matrix",
+        "cone.twist": "twist",
+        "level.ancestor": "clavicle.matrix",
+        "humerus.level": "level.matrix",
+        "humerus.cone": "cone.matrix",
+    }
+    bones = {f"clavicle{number}": "clavicle.matrix", f"humerus{number}": "humerus.matrix"}
+    return Network(parts, wires, bones)
+
+
+def figure(levels, arms):
+    """A spine and some arms."""
+    networks = {"spine": spine(levels, np.random.default_rng(levels))}
+    networks |= {f"arm{k}": arm(k) for k in range(arms)}
+    names = [name for network in networks.values() for name in network.outputs]
+    skeleton = Skeleton(tuple(names), np.arange(len(names)) - 1, np.full((len(names), 3), 0.03))
+    ranges = {
+        name: JointSet(network, {control: Control(-1.0, 1.0) for control in network.controls})
+        for name, network in networks.items()
+    }
+    return Figure(skeleton, ranges)
+
+
+def line(levels, arms):
+    """Return what a figure takes."""
+    body = figure(levels, arms)
+    count = sum(len(each.network.components) for each in body.joint_sets.values())
+    controls = {"spine.flexion": 0.3, "spine.bend": -0.2}
+    batch = np.random.default_rng(0).uniform(-1.0, 1.0, size=(BATCH, len(body.controls)))
+    one = best_of(lambda: [body.pose(controls) for _ in range(20)], 20) / 20
+    many = best_of(lambda: body.pose(batch), 10) / BATCH
+    shared = best_of(lambda: body.pose(batch, threads=2), 10) / BATCH
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "figure.xml"
+        save_figure(body, path)
+        read = best_of(lambda: load_figure(path), 5)
+    return (
+        f"{count:>10}{1e6 * one:>9.0f} µs{1e6 * one / count:>11.2f} µs{1e6 * many:>9.2f} µs"
+        f"{one / many:>8.0f}{one / shared:>11.0f}{1e3 * read:>9.1f} ms"
+    )
+
+
+def main():
+    """Print the table."""
+    print(f"{'components':>10}{'one pose':>12}{'a component':>14}{'of 10,000':>12}", end="")
+    print(f"{'times':>8}{'2 threads':>11}{'read':>12}")
+    for levels, arms in ((12, 0), (24, 0), (50, 0), (100, 0), (46, 2), (40, 5)):
+        print(f"{line(levels, arms)}   {levels} vertebrae, {arms} arms")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""A component of one's own, beside those that come with Synovia: a crank that drives a piston."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from synovia import COMPONENTS, Control, Figure, JointSet, Network, Skeleton, save_figure
+from synovia.components import ArrayComponent, Rotation, Translation
+
+
+@dataclass(frozen=True, eq=False)
+class Crank(ArrayComponent):
+    """How far a piston is pushed by a crank of `radius` with a rod of `length`."""
+
+    radius: float
+    length: float
+
+    kind: ClassVar = "crank"
+    inputs: ClassVar = {"angle": "scalar"}
+    outputs: ClassVar = {"way": "scalar"}
+
+    def evaluate(self, angle):
+        """Return the way for any number of angles at once."""
+        across = self.radius * np.sin(angle)
+        return (self.radius * np.cos(angle) + np.sqrt(self.length**2 - across**2),)
+
+
+COMPONENTS["crank"] = Crank  # files can hold it now
+parts = {"crank": Crank(0.3, 1.0), "turn": Rotation([0, 0, 1], [0, 6.3]), "slide": Translation()}
+wires = {"crank.angle": "angle", "turn.angle": "angle", "slide.x": "crank.way"}
+network = Network(parts, wires, {"wheel": "turn.matrix", "piston": "slide.matrix"})
+
+skeleton = Skeleton(("wheel", "piston"), [-1, -1], np.zeros((2, 3)))
+engine = Figure(skeleton, {"engine": JointSet(network, {"angle": Control(0.0, 6.3)})})
+save_figure(engine, "engine.xml")
+posed = engine.pose({"engine.angle": np.linspace(0.0, np.pi, 5)})
+print("the piston goes from", posed.positions[:, 1, 0].round(3))
+print("and its speed at 1 is", network.jacobian({"angle": 1.0})["piston"]["angle"][0, 3].round(3))

@@ -1,0 +1,137 @@
+"""Curves of one number: linear, piecewise linear, or a cubic spline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+
+from .. import kernels
+from ..arrays import Floats, Scalars, own
+
+CurveKind = Literal["linear", "piecewise", "spline"]
+Beyond = Literal["hold", "extend"]
+
+DEGREE = np.pi / 180.0
+"""Radians in a degree: a factor for curves written in degrees."""
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """y as a function of x through the knots (x, y), x rising.
+
+    A "linear" curve has two knots, a "piecewise" one straight lines between any number of them. A
+    "spline" is cubic with continuous second derivatives; at both ends its third derivative is that
+    of the cubic through the four last knots (Forsythe, Malcolm and Moler), the same as OpenSim's
+    SimmSpline; through three knots it is a parabola. Beyond the ends the curve holds its end value,
+    or extends straight. What comes in is multiplied by `x_scale` first, what goes out by `y_scale`
+    last: for a curve written in degrees these are 1/DEGREE and DEGREE. `low` and `high` bound y.
+    """
+
+    x: Floats
+    y: Floats
+    kind: CurveKind = "piecewise"
+    beyond: Beyond = "hold"
+    x_scale: float = 1.0
+    y_scale: float = 1.0
+    low: float = -np.inf
+    high: float = np.inf
+
+    def __post_init__(self) -> None:
+        for name, choices in (("kind", get_args(CurveKind)), ("beyond", get_args(Beyond))):
+            if getattr(self, name) not in choices:
+                raise ValueError(
+                    f"Curve.{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}"
+                )
+        own(self, x=(None,), y=(None,))
+        count = len(self.x)
+        if count < 2 or len(self.y) != count:
+            raise ValueError(
+                f"a curve needs two knots or more, as many x as y, got {count} and {len(self.y)}"
+            )
+        if self.kind == "linear" and count != 2:
+            raise ValueError(f"a linear curve has two knots, got {count}")
+        if not (np.diff(self.x) > 0.0).all():
+            where = int(np.flatnonzero(~(np.diff(self.x) > 0.0))[0])
+            raise ValueError(f"Curve.x must rise, got {self.x[where]} and then {self.x[where + 1]}")
+        for name in ("x_scale", "y_scale"):
+            scale = float(getattr(self, name))
+            if not np.isfinite(scale) or scale == 0.0:
+                raise ValueError(f"Curve.{name} must be finite and not 0, got {scale}")
+            object.__setattr__(self, name, scale)
+        object.__setattr__(self, "low", float(self.low))
+        object.__setattr__(self, "high", float(self.high))
+        if not self.low <= self.high:
+            raise ValueError(f"Curve.low must not exceed Curve.high, got {self.low}, {self.high}")
+
+    @classmethod
+    def linear(cls, start: tuple[float, float], end: tuple[float, float], **options: Any) -> Self:
+        """Return the line from the point `start` (x, y) to `end`; options are further fields."""
+        knots = np.array([start, end], dtype=float)
+        return cls(knots[:, 0], knots[:, 1], "linear", **options)
+
+    @cached_property
+    def coefficients(self) -> Floats:
+        """Each piece's coefficients (n - 1, 4) of x - x₀, lowest power first."""
+        h, rise = np.diff(self.x), np.diff(self.y) / np.diff(self.x)
+        if self.kind != "spline" or len(h) == 1:
+            return np.stack([self.y[:-1], rise, 0.0 * h, 0.0 * h], axis=1)
+        bend = _bends(self.x, self.y)
+        slope = rise - h * (bend[1:] + 2.0 * bend[:-1])
+        return np.stack([self.y[:-1], slope, 3.0 * bend[:-1], np.diff(bend) / h], axis=1)
+
+    @cached_property
+    def packed(self) -> Floats:
+        """The curve, flat, as `kernels.curves` reads it."""
+        pieces = self.coefficients
+        h, last = self.x[-1] - self.x[-2], pieces[-1]
+        slope = last[1] + h * (2.0 * last[2] + 3.0 * h * last[3])
+        body = [
+            *(self.x_scale, self.y_scale, self.low, self.high),
+            *(float(self.beyond == "extend"), len(pieces), *self.x[1:-1]),
+            *np.column_stack([self.x[:-1], pieces]).ravel(),
+            *(self.x[-1], self.y[-1], slope),
+        ]
+        return np.array([len(body) + 1, *body], dtype=np.float64)
+
+    def __call__(self, x: Scalars | float) -> Scalars:
+        """Return y at each `x`, scales and bounds included."""
+        given = np.asarray(x, dtype=np.float64)
+        out = np.empty(given.shape)
+        kernels.curves.values(self.packed, np.ascontiguousarray(given).ravel(), out.reshape(-1))
+        return out
+
+    def slope(self, x: Scalars | float) -> Scalars:
+        """Return dy/dx at each `x`, scales included; 0 where the curve is held or bounded."""
+        t = np.asarray(x, dtype=np.float64) * self.x_scale
+        piece = np.clip(np.searchsorted(self.x, t, side="left") - 1, 0, len(self.x) - 2)
+        inner = np.clip(t, self.x[0], self.x[-1])
+        d, c = inner - self.x[piece], np.moveaxis(self.coefficients[piece], -1, 0)
+        rise = c[1] + d * (2.0 * c[2] + 3.0 * d * c[3])
+        value = c[0] + d * (c[1] + d * (c[2] + d * c[3])) + rise * (t - inner)
+        still = (value < self.low) | (value > self.high)
+        if self.beyond == "hold":
+            still |= t != inner
+        return np.asarray(np.where(still, 0.0, rise * self.x_scale * self.y_scale))
+
+    def through(self, y: Floats) -> Self:
+        """Return the curve with other values at its knots."""
+        return replace(self, y=y)
+
+
+def _bends(x: Floats, y: Floats) -> Floats:
+    """Return a sixth of the second derivatives at the knots of a spline."""
+    n, h = len(x), np.diff(x)
+    rise = np.diff(y) / h
+    system, right = np.zeros((n, n)), np.zeros(n)
+    inner = np.arange(1, n - 1)
+    system[inner, inner - 1], system[inner, inner + 1] = h[:-1], h[1:]
+    system[inner, inner] = 2.0 * (h[:-1] + h[1:])
+    right[inner] = np.diff(rise)
+    system[0, :2], system[-1, -2:] = (-h[0], h[0]), (h[-1], -h[-1])
+    if n > 3:
+        third = np.diff(np.diff(rise) / (x[2:] - x[:-2])) / (x[3:] - x[:-3])
+        right[0], right[-1] = h[0] ** 2 * third[0], -(h[-1] ** 2) * third[-1]
+    return np.linalg.solve(system, right)

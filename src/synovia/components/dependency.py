@@ -1,0 +1,104 @@
+"""Dependency: an angle that another angle gives, or bounds on one side or on both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, Self
+
+import numpy as np
+
+from .. import kernels
+from ..arrays import Floats, Vectors
+from .block import Kind, Step
+from .component import Component
+from .curve import Curve
+from .mapping import check_curves
+
+FINE = 32  # places in each piece of a curve where bounds are compared
+
+
+@dataclass(frozen=True, eq=False)
+class Dependency(Component):
+    """What the input `driver` makes of the input `value`; curves are functions of the driver.
+
+    `exact` alone gives the value, and there is no input `value`. Otherwise the value is brought to
+    at least `lower` and at most `upper`, either of which may be missing.
+    """
+
+    exact: Curve | None = None
+    lower: Curve | None = None
+    upper: Curve | None = None
+
+    kind: ClassVar[str] = "dependency"
+
+    def __post_init__(self) -> None:
+        check_curves(self.kind, self._curves)
+        bounds = [name for name in self._curves if name != "exact"]
+        if (self.exact is None) == (not bounds):
+            raise ValueError(
+                "a dependency has an exact curve, or bounds: lower, upper or both; "
+                f"got {' and '.join(self._curves) or 'none'}"
+            )
+        if self.lower is not None and self.upper is not None:
+            _check_order(self.lower, self.upper)
+
+    @property
+    def _curves(self) -> dict[str, Curve]:
+        named = {"exact": self.exact, "lower": self.lower, "upper": self.upper}
+        return {name: curve for name, curve in named.items() if curve is not None}
+
+    @property
+    def inputs(self) -> Mapping[str, Kind]:
+        names = ("driver",) if self.exact is not None else ("driver", "value")
+        return dict.fromkeys(names, "scalar")
+
+    @property
+    def outputs(self) -> Mapping[str, Kind]:
+        return {"value": "scalar"}
+
+    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
+        if self.exact is not None:
+            return partial(kernels.curves.exact, self.exact.packed, *inputs, *outputs)
+        lower, upper = (
+            np.empty(0) if curve is None else curve.packed for curve in (self.lower, self.upper)
+        )
+        return partial(kernels.curves.bounded, lower, upper, *inputs, *outputs)
+
+    def mirrored(self, normal: Vectors) -> Self:
+        return self
+
+    def partials(self, table: Floats) -> Floats:
+        driver = table[:, 0]
+        if self.exact is not None:
+            return self.exact.slope(driver)[:, None, None]
+        found = np.zeros((len(table), 1, 2))
+        found[:, 0, 1] = 1.0
+        for curve, beyond in ((self.lower, np.less), (self.upper, np.greater)):
+            if curve is not None:
+                bound = beyond(table[:, 1], curve(driver))
+                found[bound, 0, 0], found[bound, 0, 1] = curve.slope(driver[bound]), 0.0
+        return found
+
+    def adjustable(self) -> dict[str, Floats]:
+        return {name: curve.y for name, curve in self._curves.items()}
+
+    def adjusted(self, values: Mapping[str, Floats]) -> Self:
+        changed = {name: self._curves[name].through(y) for name, y in values.items()}
+        return replace(self, **changed)
+
+
+def _check_order(lower: Curve, upper: Curve) -> None:
+    """Raise ValueError where the lower bound passes the upper, at knots or between them."""
+    knots = np.unique(np.concatenate([curve.x / curve.x_scale for curve in (lower, upper)]))
+    share = np.arange(FINE) / FINE
+    between = (knots[:-1, None] + np.diff(knots)[:, None] * share).ravel()
+    drivers = np.append(between, knots[-1])
+    crossed = np.flatnonzero(lower(drivers) > upper(drivers) + 1e-12)
+    if len(crossed):
+        driver = drivers[crossed[0]]
+        raise ValueError(
+            "Dependency.lower must not exceed Dependency.upper, got "
+            f"{float(lower(driver)):.6g} and {float(upper(driver)):.6g} at driver {driver:.6g}"
+        )

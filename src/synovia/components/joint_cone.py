@@ -1,0 +1,110 @@
+"""Joint cone: directions and twists of a ball joint kept within a reach cone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import ClassVar, Literal, Self, get_args
+
+import numpy as np
+
+from .. import kernels
+from ..arrays import TOLERANCE, Floats, Vectors, own
+from ..charts.chart import unit_axis
+from ..shapes import ReachCone
+from ..shapes.cone_edit import mirror
+from ..shapes.cone_tables import slice_rows
+from .block import Kind, Step
+from .component import Component, seen
+
+Towards = Literal["rest", "nearest"]
+
+
+@dataclass(frozen=True, eq=False)
+class JointCone(Component):
+    """The input `matrix`, brought into `cone`, with a twist about the bone's rest direction first.
+
+    The bone points along `rest` in its own frame. Where the matrix turns it to an illegal
+    direction, that is moved towards rest until it meets the cone, as in the source, or to the
+    `nearest` legal one; then its twist goes to the nearest that is legal there. The twist is that
+    of a `DirectionTwist` chart, the input `twist` (radians) added; what is legal passes as it came.
+    The input `center` is the joint's centre in the bone's frame, which may move, the field
+    `center` if it is not wired: the result has it where the input had.
+
+    The outputs `first`, `second` and `twist` are the new angles: turns about the two `axes` and
+    rest whose product, in that order, is the result's rotation. Unless given, the axes are two
+    across rest and each other. With a `sense` of -1 the twists, in and out, turn the other way, as
+    on the other side of the body; the cone's own limits do not.
+    """
+
+    cone: ReachCone
+    rest: Vectors
+    center: Vectors = field(default_factory=lambda: np.zeros(3))
+    axes: Floats = None  # type: ignore[assignment]
+    towards: Towards = "rest"
+    sense: float = 1.0
+
+    kind: ClassVar[str] = "joint-cone"
+    spares: ClassVar[tuple[str, ...]] = ("first", "second", "twist")
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.cone, ReachCone):
+            raise ValueError(f"JointCone.cone must be a ReachCone, got {self.cone!r:.80}")
+        own(self, rest=(3,), center=(3,))
+        object.__setattr__(self, "rest", unit_axis(self.rest, "JointCone.rest"))
+        if self.axes is None:
+            across = np.cross(self.rest, np.eye(3)[np.abs(self.rest).argmin()])
+            across /= np.linalg.norm(across)
+            object.__setattr__(self, "axes", np.stack([across, np.cross(self.rest, across)]))
+        own(self, axes=(2, 3))
+        units = np.stack([unit_axis(axis.copy(), "JointCone.axes") for axis in self.axes])
+        units.flags.writeable = False
+        object.__setattr__(self, "axes", units)
+        if self.towards not in get_args(Towards):
+            raise ValueError(
+                f"JointCone.towards must be one of {', '.join(get_args(Towards))}, "
+                f"got {self.towards!r}"
+            )
+        if self.sense not in (1.0, -1.0):
+            raise ValueError(f"JointCone.sense must be 1 or -1, got {self.sense}")
+        if not _holds(self.cone, self.rest):
+            raise ValueError(
+                f"JointCone.rest must be a legal direction of the cone, got {self.rest.tolist()}"
+            )
+
+    @property
+    def inputs(self) -> Mapping[str, Kind]:
+        return {"matrix": "matrix", "twist": "scalar", "center": "vector"}
+
+    @property
+    def outputs(self) -> Mapping[str, Kind]:
+        return {"matrix": "matrix", "first": "scalar", "second": "scalar", "twist": "scalar"}
+
+    @property
+    def defaults(self) -> Mapping[str, Floats]:
+        return {"twist": np.zeros(()), "center": self.center}
+
+    def mirrored(self, normal: Vectors) -> Self:
+        return replace(
+            self,
+            cone=mirror(self.cone, normal),
+            rest=seen(self.rest, normal),
+            center=seen(self.center, normal),
+            axes=-seen(self.axes, normal),
+            sense=-self.sense,
+        )
+
+    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
+        pulls = float(self.towards == "rest")
+        packed = np.array([*self.rest, *self.axes.ravel(), pulls, TOLERANCE, self.sense])
+        run = kernels.joint_cone.joint_cone
+        return partial(run, packed, self.cone.packed, *inputs, *outputs)
+
+
+def _holds(cone: ReachCone, direction: Vectors) -> bool:
+    """Tell whether a direction is legal, slice by slice: a cone's tables take longer to make."""
+    planes = slice_rows(cone.points, cone.visible, cone.low, cone.high)
+    into, past, height = (planes[:, k : k + 3] @ direction for k in (0, 3, 6))
+    within = (into >= -TOLERANCE) & (past <= TOLERANCE) & (height >= -TOLERANCE)
+    return bool(within.any())

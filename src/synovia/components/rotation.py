@@ -1,0 +1,119 @@
+"""Rotation about any axis, with a centre that moves from one interval of angles to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import ClassVar, Self
+
+import numpy as np
+
+from .. import kernels
+from ..arrays import Floats, Vectors, own
+from ..charts.chart import unit_axis
+from .block import Kind, Step, matrices_of
+from .component import Component, seen
+
+
+@dataclass(frozen=True, eq=False)
+class Rotation(Component):
+    """A turn by `angle` (radians) about `axis`, in each interval about its own centre.
+
+    `bounds` (n + 1,) are a₀ < a₁ < … < aₙ, `centers` (n, 3) the centres between them: the turn
+    goes about the first centre until a₁, from there on about the second, and so on. Angles beyond
+    the bounds count as the bound. The matrix is the identity at `neutral`, which is 0 unless given,
+    or the nearest bound; the source's equation 1 has it at a₀, which would move the neutral pose.
+    """
+
+    axis: Vectors
+    bounds: Floats = field(default_factory=lambda: np.array([-np.pi, np.pi]))
+    centers: Floats = field(default_factory=lambda: np.zeros((1, 3)))
+    neutral: float = 0.0
+
+    kind: ClassVar[str] = "rotation"
+
+    def __post_init__(self) -> None:
+        own(self, axis=(3,), bounds=(None,), centers=(None, 3))
+        object.__setattr__(self, "axis", unit_axis(self.axis, "Rotation.axis"))
+        count = len(self.bounds) - 1
+        if count < 1 or len(self.centers) != count:
+            raise ValueError(
+                "Rotation.bounds must be one more than Rotation.centers, and two at least, "
+                f"got {count + 1} and {len(self.centers)}"
+            )
+        if not (np.diff(self.bounds) > 0.0).all():
+            where = int(np.flatnonzero(~(np.diff(self.bounds) > 0.0))[0])
+            raise ValueError(
+                "Rotation.bounds must rise, so that intervals are in order and do not overlap, "
+                f"got {self.bounds[where]} and then {self.bounds[where + 1]}"
+            )
+        if not np.isfinite(self.neutral):
+            raise ValueError(f"Rotation.neutral must be finite, got {self.neutral}")
+        object.__setattr__(self, "neutral", float(self.neutral))
+
+    @property
+    def inputs(self) -> Mapping[str, Kind]:
+        return {"angle": "scalar"}
+
+    @property
+    def outputs(self) -> Mapping[str, Kind]:
+        return {"matrix": "matrix"}
+
+    @cached_property
+    def _arms(self) -> Vectors:
+        """From each centre to the origin's image, the whole turn taken back: d in t = c + R d.
+
+        In an interval the turn R(α - ν) goes about its centre c from where the ones before it,
+        counted from the neutral angle, have put the origin: this holds their product.
+        """
+        neutral = float(np.clip(self.neutral, self.bounds[0], self.bounds[-1]))
+        home = int(np.clip(np.searchsorted(self.bounds, neutral) - 1, 0, len(self.centers) - 1))
+        arms = np.empty_like(self.centers)
+        arms[home] = -self.centers[home]
+        for step in (1, -1):
+            number = home + step
+            while 0 <= number < len(arms):
+                edge = self.bounds[number] if step == 1 else self.bounds[number + 1]
+                turn = turn_about(self.axis, edge - neutral)
+                before = number - step
+                origin = self.centers[before] + turn @ arms[before]
+                arms[number] = turn.T @ (origin - self.centers[number])
+                number += step
+        return arms
+
+    @cached_property
+    def _packed(self) -> Floats:
+        low, high = self.bounds[0], self.bounds[-1]
+        neutral = np.clip(self.neutral, low, high)
+        pairs = np.concatenate([self.centers, self._arms], axis=1).ravel()
+        head = [*self.axis, neutral, low, high, len(self.centers)]
+        return np.concatenate([head, self.bounds[1:-1], pairs])
+
+    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
+        return partial(kernels.transforms.rotation, self._packed, inputs[0], outputs[0])
+
+    def mirrored(self, normal: Vectors) -> Self:
+        # A mirror turns an axis' sense round, and the mirrored axis' opposite turns as before.
+        axis, centers = -seen(self.axis, normal), seen(self.centers, normal)
+        return replace(self, axis=axis, centers=centers)
+
+    def partials(self, table: Floats) -> Floats:
+        angle = table[:, 0]
+        moves = (angle >= self.bounds[0]) & (angle <= self.bounds[-1])
+        number = np.clip(np.searchsorted(self.bounds, angle) - 1, 0, len(self.centers) - 1)
+        matrices = matrices_of(self.rows(table))
+        x, y, z = self.axis
+        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        found = np.zeros((len(table), 3, 4))
+        found[:, :, :3] = cross @ matrices[:, :3, :3]
+        found[:, :, 3] = (matrices[:, :3, 3] - self.centers[number]) @ cross.T
+        return np.where(moves[:, None], found.reshape(-1, 12), 0.0)[:, :, None]
+
+
+def turn_about(axis: Vectors, angle: float) -> Floats:
+    """Return the rotation matrix (3, 3) about a unit axis by `angle`, radians."""
+    x, y, z = axis
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    half = 2.0 * np.sin(0.5 * angle) ** 2
+    return np.asarray(np.eye(3) + np.sin(angle) * cross + half * (cross @ cross))

@@ -1,0 +1,75 @@
+"""Scapula constraint: two points of a bone kept on an ellipsoid, by two turns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import ClassVar, Self
+
+import numpy as np
+
+from .. import kernels
+from ..arrays import Floats, Vectors, own
+from ..charts.chart import unit_axis
+from .block import Kind, Step
+from .component import Component, seen
+
+
+@dataclass(frozen=True, eq=False)
+class Scapula(Component):
+    """The turn that puts a pair of the bone's points onto an ellipsoid, the bone's origin fixed.
+
+    The ellipsoid has its `center` and `radii` along the rows of `axes`, in the frame into which
+    the input `matrix` takes the bone. Three `pairs` (3, 2, 3) of points in the bone's frame are
+    blended, for lift u and rotation w within 0 to 1: (1-w)·((1-u)·P₂ + u·P₁) + w·P₃. A turn θ
+    about `axis` brings the first point onto the ellipsoid, then one of ψ about the line from the
+    origin to that point brings the second: the output `matrix` is R(axis, θ)·R(p₁, ψ), to be
+    multiplied after the input. Of several angles it takes the nearest to 0. Where none reaches,
+    it takes the closest approach, and `gap` is how far off that is, as a share of the ellipsoid's
+    radius in that direction; otherwise `gap` is 0. `first` and `second` are θ and ψ.
+    """
+
+    center: Vectors
+    radii: Vectors
+    axis: Vectors
+    pairs: Floats
+    axes: Floats = field(default_factory=lambda: np.eye(3))
+
+    kind: ClassVar[str] = "scapula"
+    gaps: ClassVar[tuple[str, ...]] = ("gap",)
+
+    def __post_init__(self) -> None:
+        own(self, center=(3,), radii=(3,), axis=(3,), pairs=(3, 2, 3), axes=(3, 3))
+        object.__setattr__(self, "axis", unit_axis(self.axis, "Scapula.axis"))
+        if not (self.radii > 0.0).all():
+            raise ValueError(f"Scapula.radii must be above 0, got {self.radii.tolist()}")
+        if np.abs(self.axes @ self.axes.T - np.eye(3)).max() > 1e-9:
+            raise ValueError(
+                f"Scapula.axes must be unit and square to each other, got {self.axes.tolist()}"
+            )
+        if not (np.linalg.norm(self.pairs[:, 0], axis=-1) > 0.0).all():
+            raise ValueError("Scapula.pairs must have first points away from the origin, got zero")
+
+    @property
+    def inputs(self) -> Mapping[str, Kind]:
+        return {"matrix": "matrix", "lift": "scalar", "rotation": "scalar"}
+
+    @property
+    def outputs(self) -> Mapping[str, Kind]:
+        return {"matrix": "matrix", "first": "scalar", "second": "scalar", "gap": "scalar"}
+
+    def mirrored(self, normal: Vectors) -> Self:
+        return replace(
+            self,
+            center=seen(self.center, normal),
+            axis=-seen(self.axis, normal),
+            pairs=seen(self.pairs, normal),
+            axes=seen(self.axes, normal),
+        )
+
+    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
+        shrink = self.axes / self.radii[:, None]
+        parts = (self.axis, self.center, shrink, self.pairs)
+        packed = np.concatenate([part.ravel() for part in parts])
+        return partial(kernels.scapula.scapula, packed, *inputs, *outputs)

@@ -1,0 +1,110 @@
+"""From a pose back to the controls that give it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Scalars
+from ..skeleton import Pose, check_joints
+from .control import JointSet
+from .derivatives import tangents
+
+if TYPE_CHECKING:
+    from .figure import Figure
+
+SCATTERED = 2048  # controls that are tried where the way from the neutral ones does not end well
+STARTS = 6  # of them, the best
+STEPS = 60  # of one fit
+EXACT = 1e-12  # sums of squared errors that are small enough not to start again
+DOUBLE = 2**0.5  # entries of rotation matrices differ by this times the angle
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Controls (..., C) in the figure's order, and how near their pose comes.
+
+    `angle` (...) is the largest rotation left over in any segment, in radians, and `shift` (...)
+    the largest distance of a segment's position from its parent, in the figure's unit.
+    """
+
+    controls: Floats
+    angle: Scalars
+    shift: Scalars
+
+
+def controls_for(figure: Figure, pose: Pose) -> Found:
+    """Return the controls within range whose pose is nearest to `pose`, by least squares."""
+    check_joints(figure.skeleton, pose)
+    batch, joints = pose.rotations.shape[:-2], len(figure.skeleton)
+    rotations = np.asarray(pose.rotations, np.float64).reshape(-1, joints, 4)
+    positions = np.asarray(pose.positions, np.float64).reshape(-1, joints, 3)
+    wanted = np.zeros((len(rotations), joints, 3, 4))
+    wanted[..., :3] = quat.to_matrix(rotations)
+    wanted[..., 3] = positions - figure.skeleton.offsets
+    found = np.empty((len(rotations), len(figure.controls)))
+    first = 0
+    for joint_set in figure.joint_sets.values():
+        segments = [figure.skeleton.index(name) for name in joint_set.network.outputs]
+        last = first + len(joint_set.controls)
+        for number, target in enumerate(wanted[:, segments]):
+            found[number, first:last] = _solved(joint_set, target.reshape(-1, 12), figure.size)
+        first = last
+    given = figure.pose(found)
+    angle = quat.angle_between(given.rotations, rotations)
+    shift = np.linalg.norm(given.positions - positions, axis=-1)
+    driven = {name for each in figure.joint_sets.values() for name in each.network.outputs}
+    for joint, name in enumerate(figure.skeleton.names):
+        if figure.skeleton.parents[joint] < 0 and name not in driven:
+            angle[:, joint] = shift[:, joint] = 0.0
+    worst = (each.max(axis=-1).reshape(batch) for each in (angle, shift))
+    return Found(found.reshape(*batch, found.shape[-1]), *worst)
+
+
+def _solved(joint_set: JointSet, wanted: Floats, size: float) -> Floats:
+    """Return the controls of one set that come nearest to transforms (segments, 12)."""
+    from scipy.optimize import least_squares
+
+    network = joint_set.network
+    limits = list(joint_set.controls.values())
+    neutral = np.array([each.neutral for each in limits])
+    low, high = np.array([(each.low, each.high) for each in limits]).reshape(-1, 2).T
+    free = np.flatnonzero(low < high)
+    if len(free) == 0:
+        return neutral
+    scale = np.tile([1 / DOUBLE, 1 / DOUBLE, 1 / DOUBLE, 1 / size], 3 * len(wanted))
+    sources = list(network.outputs.values())
+
+    def whole(shares: Floats) -> Floats:
+        values = np.tile(neutral, (len(shares), 1))
+        values[:, free] = low[free] + shares * (high - low)[free]
+        return values
+
+    def errors(share: Floats) -> Floats:
+        return np.asarray((network.rows(whole(share[None]))[0] - wanted.ravel()) * scale)
+
+    def slopes(share: Floats) -> Floats:
+        found = tangents(network, whole(share[None]))
+        rows = np.concatenate([found[source][0] for source in sources])
+        return np.asarray(rows[:, free] * (high - low)[free] * scale[:, None])
+
+    def scattered() -> Iterator[Floats]:
+        shares = np.random.default_rng(0).random((SCATTERED, len(free)))
+        off = np.square((network.rows(whole(shares)) - wanted.ravel()) * scale).sum(axis=1)
+        yield from shares[np.argsort(off)[:STARTS]]
+
+    best, least = neutral, np.inf
+    first = ((neutral - low)[free] / (high - low)[free])[None]
+    last = {"ftol": 1e-15, "xtol": 1e-15, "gtol": 1e-15, "max_nfev": STEPS}
+    for start in itertools.chain(first, scattered()):
+        found = least_squares(errors, start, slopes, (0.0, 1.0), "dogbox", **last)
+        if found.cost < least:
+            best, least = whole(found.x[None])[0], found.cost
+        if least <= EXACT**2:
+            break
+    return np.asarray(np.clip(best, low, high))

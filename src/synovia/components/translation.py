@@ -1,0 +1,59 @@
+"""Translation: bones that slide. The source's seven components have none, though its knee does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import ClassVar, Self
+
+import numpy as np
+
+from .. import kernels
+from ..arrays import Floats, Vectors, own
+from .block import Kind, Step
+from .component import Component, seen
+
+WAYS = ("x", "y", "z")
+
+
+@dataclass(frozen=True, eq=False)
+class Translation(Component):
+    """A shift by `offset` + x·d₀ + y·d₁ + z·d₂, d the rows of `directions`, which may be skew.
+
+    The inputs x, y, z are lengths; one that is not wired is 0.
+    """
+
+    offset: Vectors = field(default_factory=lambda: np.zeros(3))
+    directions: Floats = field(default_factory=lambda: np.eye(3))
+
+    kind: ClassVar[str] = "translation"
+
+    def __post_init__(self) -> None:
+        own(self, offset=(3,), directions=(3, 3))
+
+    @property
+    def inputs(self) -> Mapping[str, Kind]:
+        return dict.fromkeys(WAYS, "scalar")
+
+    @property
+    def outputs(self) -> Mapping[str, Kind]:
+        return {"matrix": "matrix"}
+
+    @property
+    def defaults(self) -> Mapping[str, Floats]:
+        return dict.fromkeys(WAYS, np.zeros(()))
+
+    def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
+        packed = np.concatenate([self.offset, self.directions.ravel()])
+        along = np.array(inputs, np.int64)
+        return partial(kernels.transforms.translation, packed, along, outputs[0])
+
+    def mirrored(self, normal: Vectors) -> Self:
+        offset, directions = seen(self.offset, normal), seen(self.directions, normal)
+        return replace(self, offset=offset, directions=directions)
+
+    def partials(self, table: Floats) -> Floats:
+        found = np.zeros((len(table), 3, 4, 3))
+        found[:, :, 3, :] = self.directions.T
+        return found.reshape(-1, 12, 3)

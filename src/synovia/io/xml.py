@@ -1,0 +1,142 @@
+"""XML as a tree whose elements know their lines; nothing from outside, nothing hidden."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import NoReturn
+from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from ..arrays import Floats
+
+DEEPEST = 8  # elements within elements; ours have five
+_NUMBER = re.compile(r"-?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|-?inf", re.ASCII)
+
+
+@dataclass(eq=False)
+class Element:
+    """An element: its name, attributes, children, text, and where it begins."""
+
+    path: str
+    line: int
+    tag: str
+    attributes: dict[str, str]
+    children: list[Element] = field(default_factory=list)
+    text: str = ""
+
+    def fail(self, rule: str) -> NoReturn:
+        """Raise ValueError with path and line."""
+        raise ValueError(f"{self.path}:{self.line}: {rule}")
+
+    def read(self, *known: str) -> dict[str, str]:
+        """Return the attributes, of which there must be none but these; `!` marks a needed one."""
+        names = [name.rstrip("!") for name in known]
+        for name in self.attributes:
+            if name not in names:
+                self.fail(f"<{self.tag}> has the attributes {', '.join(names)}, got {name!r}")
+        for name in known:
+            if name.endswith("!") and name[:-1] not in self.attributes:
+                self.fail(f"<{self.tag}> must have the attribute {name[:-1]!r}, got none")
+        return self.attributes
+
+    def parts(self, *known: str) -> list[Element]:
+        """Return the children, of which there must be none but these."""
+        for child in self.children:
+            if child.tag not in known:
+                child.fail(
+                    f"<{self.tag}> may hold {', '.join(known) or 'nothing'}, got <{child.tag}>"
+                )
+        if self.text.strip():
+            self.fail(f"<{self.tag}> must have no text of its own, got {self.text.strip()!r:.40}")
+        return self.children
+
+    def number(self, text: str) -> float:
+        """Return the number that `text`, of this element, means."""
+        if not _NUMBER.fullmatch(text.strip()):
+            self.fail(f"expected a number, got {text.strip()!r:.40}")
+        return float(text)
+
+    def numbers(self, text: str, shape: tuple[int, ...] | None = None) -> Floats:
+        """Return the numbers in `text`, in this shape; unless it is given, in a row."""
+        found = [self.number(each) for each in text.split()]
+        if shape is not None and math.prod(shape) != len(found):
+            self.fail(f"expected {' × '.join(map(str, shape)) or 1} numbers, got {len(found)}")
+        return np.array(found, dtype=np.float64).reshape(-1 if shape is None else shape)
+
+    @contextmanager
+    def blamed(self, *parts: Mapping[str, Element]) -> Iterator[None]:
+        """Give errors of what is made from this element a path and a line: its own, or a part's.
+
+        That is the first of the `parts`, by name, whose name the error quotes.
+        """
+        try:
+            yield
+        except ValueError as error:
+            named = (each for table in parts for each in table.items())
+            guilty = (part for name, part in named if repr(name) in str(error))
+            next(guilty, self).fail(str(error))
+
+
+def parsed(path: str, content: bytes) -> Element:
+    """Return the root element of the XML in `content`; entities and DOCTYPE are refused."""
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    stack: list[Element] = []
+    roots: list[Element] = []
+
+    def refuse(what: str) -> NoReturn:
+        raise ValueError(f"{path}:{parser.CurrentLineNumber}: {what} is not allowed here")
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        element = Element(path, parser.CurrentLineNumber, tag, attributes)
+        if len(stack) >= DEEPEST:
+            element.fail(f"expected at most {DEEPEST} elements within each other, got more")
+        (stack[-1].children if stack else roots).append(element)
+        stack.append(element)
+
+    def text(content: str) -> None:
+        stack[-1].text += content
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda _: stack.pop()
+    parser.CharacterDataHandler = text
+    parser.StartDoctypeDeclHandler = lambda *_: refuse("a DOCTYPE")
+    parser.EntityDeclHandler = lambda *_: refuse("an entity")
+    parser.ExternalEntityRefHandler = lambda *_: refuse("an external entity")
+    parser.ProcessingInstructionHandler = lambda *_: refuse("a processing instruction")
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        words = expat.errors.messages[error.code]
+        raise ValueError(f"{path}:{error.lineno}: expected well-formed XML, got {words}") from None
+    except (LookupError, UnicodeError) as error:
+        raise ValueError(f"{path}:1: expected an encoding that is known, got {error}") from None
+    return roots[0]
+
+
+def written(element: Element, indent: int = 0) -> str:
+    """Return the text of an element, two spaces for each level."""
+    space = " " * indent
+    attributes = "".join(f" {name}={quoteattr(v)}" for name, v in element.attributes.items())
+    if element.children:
+        inner = "".join(written(child, indent + 2) for child in element.children)
+        return f"{space}<{element.tag}{attributes}>\n{inner}{space}</{element.tag}>\n"
+    if element.text:
+        return f"{space}<{element.tag}{attributes}>{escape(element.text)}</{element.tag}>\n"
+    return f"{space}<{element.tag}{attributes}/>\n"
+
+
+def made(tag: str, text: str = "", **attributes: str) -> Element:
+    """Return an element to be written."""
+    return Element("", 0, tag, attributes, [], text)
+
+
+def row(numbers: Floats) -> str:
+    """Return numbers as text that gives the same numbers again."""
+    return " ".join(repr(float(number)) for number in np.ravel(numbers))
