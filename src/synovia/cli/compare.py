@@ -76,10 +76,10 @@ MEANING = (
 )
 @click.option(
     "--by",
-    type=click.Choice(["performer", "clip"]),
+    type=click.Choice(["performer", "subject", "clip"]),
     default="performer",
     show_default=True,
-    help="What is left out in turn: all clips of a performer, or each clip.",
+    help="What is left out in turn: all clips of a performer (or subject: the same), or each clip.",
 )
 @inputs.performer_option
 @inputs.map_option
