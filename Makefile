@@ -21,6 +21,7 @@ test: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/rotations.py
+	$(BIN)/python benchmarks/cones.py
 	$(BIN)/python benchmarks/fields.py
 	$(BIN)/python benchmarks/components.py
 	$(BIN)/python benchmarks/fitting.py

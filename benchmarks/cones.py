@@ -9,22 +9,12 @@ import time
 
 import numba
 import numpy as np
+from timing import best
 
 from synovia import DirectionTwist, Limit, ReachCone, kernels
 from synovia.shapes.cone_tables import slice_rows
 
 ROTATIONS = 200_000
-
-
-def best_of(run, times=15):
-    """Return nanoseconds a rotation, of the fastest run."""
-    run()
-    took = []
-    for _ in range(times):
-        start = time.perf_counter()
-        run()
-        took.append(time.perf_counter() - start)
-    return 1e9 * min(took) / ROTATIONS
 
 
 def shoulder(vertices):
@@ -70,12 +60,13 @@ def line(vertices):
     ranges, flat = np.empty((ROTATIONS, 2)), directions.ravel()
     planes = slice_rows(cone.points, cone.visible, cone.low, cone.high)
     ends = cone.visible_low, cone.visible_high
-    took = [
-        best_of(lambda: np.copyto(out, rotations)),
-        best_of(lambda: limit.project(rotations)),
-        best_of(lambda: kernels.cone.locate(flat, cone.packed, slices, heights, ranges.ravel())),
-        best_of(lambda: scan(directions, planes, *ends, heights, ranges)),
+    runs = [
+        lambda: np.copyto(out, rotations),
+        lambda: limit.project(rotations),
+        lambda: kernels.cone.locate(flat, cone.packed, slices, heights, ranges.ravel()),
+        lambda: scan(directions, planes, *ends, heights, ranges),
     ]
+    took = [1e9 * best(run) / ROTATIONS for run in runs]
     build = min(_built(cone) for _ in range(5))
     return "".join(f"{t:>10.1f} ns" for t in took) + f"{1e3 * build:>10.1f} ms"
 

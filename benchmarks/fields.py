@@ -8,10 +8,10 @@ smooth paths are thrown apart, and how much longer corrections are than they nee
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 from scipy.spatial import cKDTree
+from timing import best
 
 from synovia import DistanceField, EulerZYZ, Limit, RotationVector, kernels, quat
 from synovia.arrays import tolerance
@@ -20,17 +20,6 @@ from synovia.shapes.field_build import sample_distance
 COUNT = 1_000_000
 BAR = 25  # copies, at 32³
 SOURCE = {8: (0.21, 4.0), 16: (1.34, 32.7), 32: (8.30, 262.0)}  # seconds for 30 joints, kB
-
-
-def best(run: Callable[[], object], repeats: int = 7) -> float:
-    """Return the shortest of several runs, in seconds."""
-    run()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def jumping(rng: np.random.Generator, n: int = 200) -> np.ndarray:

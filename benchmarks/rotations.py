@@ -6,12 +6,12 @@ figure is the best of several runs, and the bars are multiples of the copy in th
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from scipy.spatial.transform import Rotation
+from timing import best
 
 from synovia import (
     Box,
@@ -33,13 +33,10 @@ from synovia.kernels.rotation import (
     BLOCK,
     LANES,
     PX,
-    QW,
-    QX,
-    QY,
-    QZ,
     X,
     exp,
     load,
+    store,
     turn_in_and_log,
     turn_out,
 )
@@ -52,17 +49,6 @@ BARS = {CONVERSION: 5, "oriented box": 6, "ellipsoid": 15, "k-DOP, 13 axes": 35}
 BARS |= {"swing–twist box": 15, "oriented box, float32": 7}
 BARS |= {"reach cone, 25 points": 25, "reach cone, 200 points": 50, "theta-phi table, 5°": 15}
 BARS |= {"distance field, 32³": 25, "distance field, 64³": 50}
-
-
-def best(run: Callable[[], object], repeats: int = 15) -> float:
-    """Return the shortest of several runs, in seconds."""
-    run()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 @kernel
@@ -78,12 +64,7 @@ def convert(rotations, reference, out):
             block[PX + i] = block[X + i]
         exp(block, n)
         turn_out(reference, 0, -np.inf, block, n)
-        first = 4 * start
-        for i in range(n):
-            out[first + 4 * i] = block[QW + i]
-            out[first + 4 * i + 1] = block[QX + i]
-            out[first + 4 * i + 2] = block[QY + i]
-            out[first + 4 * i + 3] = block[QZ + i]
+        store(block, n, start, out)
 
 
 def limits(cloud: np.ndarray) -> dict[str, Limit]:
