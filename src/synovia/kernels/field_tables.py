@@ -6,6 +6,8 @@ import numpy as np
 
 from .jit import kernel
 
+UNKNOWN = 1e30  # more than any square
+
 
 @kernel
 def lowest(at, height, label, count, places, out, hull, start):
@@ -141,7 +143,7 @@ def greatest_excess(codes, middle, x, y, z, spacing, period, out):
                 open_y = period[1] == 0.0 and (j == 0 or j == ny - 1)
                 open_z = period[2] == 0.0 and (k == 0 or k == nz - 1)
                 if open_x or open_y or open_z:
-                    out[i, j, k] = np.inf
+                    out[i, j, k] = UNKNOWN
                     continue
                 code = codes[i, j, k]
                 vx = shortest_step(spacing[0] * (code >> 20) - x[i], period[0])

@@ -19,6 +19,7 @@ from .table import table
 from .union import union
 
 BOX, ELLIPSOID, KDOP, PRODUCT, CONE, TABLE, FIELD, UNION = 0, 1, 2, 3, 4, 5, 6, 7
+ROUNDING = 1e-14  # directions whose squared length is as near to 1 are taken as they are
 HERE = np.int64(0)  # not a literal 0, for which numba would compile all it is passed to once more
 
 
@@ -257,7 +258,8 @@ def project_directions(points, p, out, distances):
         for i in range(n):
             at = first + 4 * i
             x, y, z = points[at], points[at + 1], points[at + 2]
-            scale = 1.0 / np.sqrt(x * x + y * y + z * z)
+            square = x * x + y * y + z * z
+            scale = 1.0 / np.sqrt(square) if abs(square - 1.0) > ROUNDING else 1.0
             block[X + i], block[Y + i], block[Z + i] = scale * x, scale * y, scale * z
             block[T + i] = points[at + 3]
         in_double(p, HERE, block, n)
