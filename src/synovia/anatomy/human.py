@@ -26,7 +26,12 @@ def human(height: float = REFERENCE_HEIGHT) -> Figure:
         raise ValueError(f"height must be above 0 metres and finite, got {height}")
     lengths = numbers("limbs")["lengths"]
     hips = sum(lengths[name] for name in ("thigh", "shank", "ankle_height")) * height
-    parts = [Part({"Pelvis": None}, {"Pelvis": [0.0, hips, 0.0]}, {}), spine(height), cage(height)]
+    parts = [
+        Part({"Pelvis": None}, {"Pelvis": [0.0, hips, 0.0]}, {}),
+        spine(height, ("lumbar",)),
+        cage(height),
+        spine(height, ("cervical", "head")),
+    ]
     for side in SIDES:
         parts += [simple_shoulder(side, height), arm(side, height), *leg(side, height)]
     return join(*parts, name="human")

@@ -78,16 +78,16 @@ def levels(height: float) -> dict[str, list[Level]]:
     return found
 
 
-def spine(height: float) -> Part:
-    """Return the lumbar and cervical sets and the head; `cage` has the thoracic one."""
+def spine(height: float, regions: Sequence[str]) -> Part:
+    """Return some of the lumbar and cervical sets and the head; `cage` has the thoracic one."""
     found = levels(height)
-    bones = [level for region in ("lumbar", "cervical", "head") for level in found[region]]
+    bones = [level for region in regions for level in found[region]]
     vertex = millimetres(height) * np.array(numbers("spine")["posture"]["vertex"])
     return Part(
         {level.name: level.below for level in bones},
         {level.name: level.offset for level in bones},
-        {region: vertebral_set(found[region]) for region in ("lumbar", "cervical", "head")},
-        {"Head": [vertex]},
+        {region: vertebral_set(found[region]) for region in regions},
+        {"Head": [vertex]} if "head" in regions else {},
     )
 
 
