@@ -90,10 +90,10 @@ def figure(
     if output is not None:
         check_output(output, bool(sets) or sweep_all)
     body = figure_of(which, height)
+    controls = controls_of(body, inputs.pairs(sets, "--set"))
     if show:
         for line in control_lines(body):
             click.echo(line)
-    controls = controls_of(body, inputs.pairs(sets, "--set"))
     if output is not None:
         for line in written(body, controls, output, sweep_all=sweep_all, strict=strict):
             click.echo(line)
