@@ -13,15 +13,17 @@ from ..model import LimitModel
 from .human import human
 from .numbers import REFERENCE_HEIGHT
 
-SWINGING = {"UpperArm": 40, "UpperLeg": 24, "Hand": 24, "Foot": 24}
-"""Segments whose bone swings: they have a reach cone, of so many vertices where it is fitted."""
+SWINGING = ("UpperArm", "UpperLeg", "Hand", "Foot")
+"""Segments whose bone swings: they have a reach cone."""
 HINGED = ("LowerArm", "Forearm", "LowerLeg", "Toes")
 DOWN = np.array([0.0, -1.0, 0.0])
 SLACK = np.radians(0.5)
 """How much wider limits are than what the controls give, where they are fitted to that."""
+CONE_SLACK = np.radians(2.0)
+"""The same for cones, whose corners few samples come near."""
 STEPS = 9
 """Values of each control from which limits are fitted, three controls at most together."""
-TRIES = 4000
+TRIES = 20_000
 """Values of many controls at once, drawn at random, from which limits are fitted."""
 
 
@@ -51,14 +53,7 @@ def _limit(segment: str, joint_set: JointSet, seen: Quats) -> Limit:
         cone = joint_set.network.components[last]
         if isinstance(cone, JointCone):
             return Limit(DirectionTwist(axis=cone.rest), cone.cone)
-        return Limit.fit(
-            seen,
-            "reach-cone",
-            margin=SLACK,
-            reference=quat.IDENTITY,
-            axis=DOWN,
-            vertices=SWINGING[bone],
-        )
+        return Limit.fit(seen, "reach-cone", margin=CONE_SLACK, reference=quat.IDENTITY, axis=DOWN)
     if bone in HINGED and bone != segment:
         return Limit.fit(seen, "box", "swing-twist", margin=SLACK, axis=_hinge(seen), along="chart")
     return Limit.fit(seen, "kdop", "rotation-vector", margin=SLACK)
