@@ -97,6 +97,14 @@ def test_the_human_is_written_as_a_file_that_can_be_used():
     assert load_clip("a.bvh").pose.positions[0, 0, 1] == pytest.approx(0.53 * 1.6)
 
 
+def test_limits_are_written_to_check_clips_with():
+    run("human", "-o", "human.limits.json")
+    run("human", "--set", "hip.flexion=90", "-o", "a.bvh")
+    checked = CliRunner().invoke(main, ["check", "a.bvh", "-l", "human.limits.json"])
+    assert checked.exit_code == 0, checked.output
+    assert "inside, all of" in checked.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -111,8 +119,8 @@ def test_the_human_is_written_as_a_file_that_can_be_used():
         (["human", "--set", "hip.flexion", "-o", "a.bvh"], "--set takes NAME=VALUE"),
         (["human", "--set", "hip.flexion=much", "-o", "a.bvh"], "takes a number, got 'much'"),
         (["human", "--set", "hip.flexion=nan", "-o", "a.bvh"], "must be finite, got 'nan'"),
-        (["human", "-o", "a.png"], "--output must end in .bvh or .xml"),
-        (["human", "--set", "hip.flexion=3", "-o", "a.xml"], "holds the figure, not a pose"),
+        (["human", "-o", "a.png"], "--output must end in .bvh or .xml or .limits.json"),
+        (["human", "--set", "hip.flexion=3", "-o", "a.xml"], "are of the figure, not of a pose"),
         (["human", "-o", "gone/a.bvh"], "gone: there is no such directory"),
         (["human", "--height", "0", "--list"], "height must be above 0 metres"),
         (["gone.xml", "--list"], "gone.xml: no such file"),

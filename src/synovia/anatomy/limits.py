@@ -1,4 +1,4 @@
-"""Limits of the default human, joint by joint, to check and clamp clips with."""
+"""Limits of figures, the default human above all, to check and clamp clips with."""
 
 from __future__ import annotations
 
@@ -28,14 +28,18 @@ TRIES = 20_000
 
 
 def human_limits(height: float = REFERENCE_HEIGHT) -> LimitModel:
-    """Return limits for every joint that the default human moves.
+    """Return limits for every joint that the default human moves; see `limits_of`."""
+    return limits_of(human(height))
+
+
+def limits_of(figure: Figure) -> LimitModel:
+    """Return limits for every segment that a figure moves, by the names of the human's bones.
 
     Hips, wrists and ankles have the reach cones of their joint sets, and a shoulder the one that
     its controls reach, all with limits of the twist. Elbows, forearms, knees and toes are hinges: a
     box of swing and twist about the axis. All else, such as a vertebra, has a k-DOP around what its
     controls give, half a degree wider.
     """
-    figure = human(height)
     limits: dict[str, Limit] = {}
     for name, joint_set in figure.joint_sets.items():
         rotations = _reached(figure, name)

@@ -18,6 +18,8 @@ HUMAN = "human"
 SIDES = ("left", "right")
 UNITS = {"degrees": "°", "radians": " rad", "length": "", "share": ""}
 FRAMES_A_SECOND = 30
+WHOLE = (".xml", ".limits.json")
+"""How files of a whole figure end: the figure itself, and the limits of its joints."""
 EXAMPLES = (
     ("which controls there are, and how far they go", "synovia figure human --list"),
     ("both arms out to the side", "synovia figure human --set shoulder.abduction=90 -o pose.bvh"),
@@ -30,6 +32,7 @@ EXAMPLES = (
         "synovia figure human --sweep -o rom.bvh",
     ),
     ("the figure itself, to be changed by hand and used again", "synovia figure human -o mine.xml"),
+    ("its limits, to check clips of it", "synovia figure human -o human.limits.json"),
 )
 SECTIONS = {
     "Pose": ("sets", "strict", "sweep_all", "height"),
@@ -66,7 +69,8 @@ SECTIONS = {
     "--output",
     metavar="OUT",
     type=click.Path(path_type=Path),
-    help="Where to write the pose or the sweep (.bvh), or the figure itself (.xml).",
+    help="Where to write the pose or the sweep (.bvh), the figure itself (.xml), or limits of its "
+    "joints (.limits.json).",
 )
 @terminal.debug_option
 def figure(
@@ -100,17 +104,17 @@ def figure(
 
 
 def check_output(output: Path, posed: bool) -> None:
-    """Raise an error unless `output` is a clip, or an XML file for a figure that is not posed."""
+    """Raise an error unless `output` is a clip, or else for a figure that is not posed."""
     from ..io import CLIP_FORMATS
 
-    suffix = output.suffix.lower()
-    if suffix not in (*CLIP_FORMATS, ".xml"):
-        known = " or ".join((*CLIP_FORMATS, ".xml"))
+    clips = output.suffix.lower() in CLIP_FORMATS
+    if not clips and not output.name.lower().endswith(WHOLE):
+        known = " or ".join((*CLIP_FORMATS, *WHOLE))
         raise click.UsageError(f"--output must end in {known}, got {output}")
-    if suffix == ".xml" and posed:
+    if posed and not clips:
         raise click.UsageError(
-            f"an .xml file holds the figure, not a pose: leave out --set and --sweep, or write a "
-            f"{next(iter(CLIP_FORMATS))} file, got {output}"
+            f"{' and '.join(WHOLE)} files are of the figure, not of a pose: leave out --set and "
+            f"--sweep, or write a {next(iter(CLIP_FORMATS))} file, got {output}"
         )
     inputs.check_place(output)
 
@@ -165,10 +169,15 @@ def written(
 ) -> Iterator[str]:
     """Write the figure, its pose or its sweep, and yield what there is to say."""
     from ..components import clip_of, sweep
-    from ..io import save_clip, save_figure
+    from ..io import save_clip, save_figure, save_limits
 
-    if output.suffix.lower() == ".xml":
-        save_figure(body, output)
+    if output.name.lower().endswith(WHOLE):
+        if output.suffix.lower() == ".xml":
+            save_figure(body, output)
+        else:
+            from ..anatomy import limits_of
+
+            save_limits(limits_of(body), output)
         yield f"wrote {output}"
         return
     posed = body.pose(controls, strict=strict)
