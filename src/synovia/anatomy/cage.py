@@ -3,7 +3,7 @@
 Rigid ribs on a bent spine would run into each other on one side and gape on the other. So a rib
 turns back: its vertebra has turned against the middle of the cage, and the rib undoes a share of
 that, less than all. Were the share one of the vertebra's own turn against its neighbour, as the
-source has it, ribs of a spine that bends evenly would come as close as rigid ones.
+source reads, ribs of a spine that bends evenly would come as close as rigid ones.
 """
 
 from __future__ import annotations
