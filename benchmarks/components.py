@@ -19,6 +19,7 @@ from synovia import (
     Network,
     ReachCone,
     Skeleton,
+    human,
     load_figure,
     save_figure,
 )
@@ -102,12 +103,11 @@ def figure(levels, arms):
     return Figure(skeleton, ranges)
 
 
-def line(levels, arms):
-    """Return what a figure takes."""
-    body = figure(levels, arms)
+def line(body, controls):
+    """Return what a figure takes; `controls` are those of one pose."""
     count = sum(len(each.network.components) for each in body.joint_sets.values())
-    controls = {"spine.flexion": 0.3, "spine.bend": -0.2}
-    batch = np.random.default_rng(0).uniform(-1.0, 1.0, size=(BATCH, len(body.controls)))
+    low, high = np.array([(each.low, each.high) for each in body.controls.values()]).T
+    batch = np.random.default_rng(0).uniform(low, high, size=(BATCH, len(low)))
     one = best_of(lambda: [body.pose(controls) for _ in range(20)], 20) / 20
     many = best_of(lambda: body.pose(batch), 10) / BATCH
     shared = best_of(lambda: body.pose(batch, threads=2), 10) / BATCH
@@ -126,7 +126,9 @@ def main():
     print(f"{'components':>10}{'one pose':>12}{'a component':>14}{'of 10,000':>12}", end="")
     print(f"{'times':>8}{'2 threads':>11}{'read':>12}")
     for levels, arms in ((12, 0), (24, 0), (50, 0), (100, 0), (46, 2), (40, 5)):
-        print(f"{line(levels, arms)}   {levels} vertebrae, {arms} arms")
+        controls = {"spine.flexion": 0.3, "spine.bend": -0.2}
+        print(f"{line(figure(levels, arms), controls)}   {levels} vertebrae, {arms} arms")
+    print(f"{line(human(), {'lumbar.flexion': 20.0, 'left_knee.flexion': 60.0})}   the human")
 
 
 if __name__ == "__main__":

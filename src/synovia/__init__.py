@@ -4,6 +4,7 @@
 >>> save_clip(model.project(load_clip("wild.bvh")), "clamped.bvh")   # doctest: +SKIP
 """
 
+from .anatomy import human, human_limits, isb_angles
 from .charts import CHARTS, DirectionTwist, EulerZYZ, RotationVector, SwingTwist
 from .clip import Clip
 from .components import COMPONENTS, Component, Control, Curve, Figure, JointSet, Network
@@ -68,6 +69,9 @@ __all__ = [
     "field_from_paths",
     "first_exit",
     "forward",
+    "human",
+    "human_limits",
+    "isb_angles",
     "joint_kind",
     "level_for",
     "load_clip",

@@ -14,6 +14,7 @@ from .dependency import Dependency
 from .figure import Figure
 from .joint_cone import JointCone
 from .mapping import OneToMany
+from .motion import clip_of, sweep
 from .network import Network
 from .parameters import FittedNetwork, fit_network
 from .posed import Posed
@@ -58,5 +59,7 @@ __all__ = [
     "Rotation",
     "Scapula",
     "Translation",
+    "clip_of",
     "fit_network",
+    "sweep",
 ]

@@ -41,12 +41,15 @@ def draw_skeleton(
     outside: Collection[str] = (),
     color: str = BODY,
     view: Quats = VIEW,
+    thickness: float = THICKNESS,
 ) -> None:
-    """Draw one pose into flat axes, in the unit of its positions; joints `outside` are red."""
-    limbs = below(skeleton, outside)
-    paint(
-        axes, strokes(skeleton, pose, colors=dict.fromkeys(limbs, OUTSIDE), color=color, view=view)
-    )
+    """Draw one pose into flat axes, in the unit of its positions; joints `outside` are red.
+
+    `thickness` is half the width of a bone, as a share of the skeleton's size.
+    """
+    colors = dict.fromkeys(below(skeleton, outside), OUTSIDE)
+    drawn = strokes(skeleton, pose, colors=colors, color=color, view=view, thickness=thickness)
+    paint(axes, drawn)
     mark(axes, skeleton, pose, outside, view=view)
     axes.set_aspect("equal")
     axes.autoscale_view()
@@ -61,6 +64,7 @@ def strokes(
     color: str = BODY,
     only: Collection[str] | None = None,
     view: Quats = VIEW,
+    thickness: float = THICKNESS,
 ) -> list[Stroke]:
     """Return the bones of one pose, to paint; each belongs to the joint that turns it.
 
@@ -69,6 +73,7 @@ def strokes(
     places, turns = forward(skeleton, pose)
     joints, ends = quat.rotate(view, places), quat.rotate(view, end_positions(skeleton, pose))
     size = body_size(skeleton)
+    radius, rim = thickness * size, RIM * size * min(1.0, thickness / THICKNESS)
     owners = [*skeleton.parents[skeleton.parents >= 0].tolist(), *skeleton.end_parents.tolist()]
     tips = [*joints[skeleton.parents >= 0], *ends]
     drawn = []
@@ -77,10 +82,10 @@ def strokes(
         if only is not None and name not in only:
             continue
         shade = (colors or {}).get(name, color)
-        drawn.append(Stroke(joints[owner], tip, THICKNESS * size, shade, RIM * size))
+        drawn.append(Stroke(joints[owner], tip, radius, shade, rim))
         if name.lower().endswith("head"):
             nose = quat.rotate(quat.mul(view, turns[owner]), np.array([0.0, 0.0, 1.0]))
-            drawn += _head(joints[owner], tip, nose, shade, RIM * size)
+            drawn += _head(joints[owner], tip, nose, shade, rim)
     return drawn
 
 

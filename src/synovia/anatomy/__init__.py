@@ -1,0 +1,11 @@
+"""The human, built of joint components from published numbers."""
+
+from __future__ import annotations
+
+from .human import human
+from .isb import isb_angles
+from .limits import human_limits, limits_of
+from .part import Part, join
+from .spine import cervical_of_source
+
+__all__ = ["Part", "cervical_of_source", "human", "human_limits", "isb_angles", "join", "limits_of"]

@@ -1,0 +1,73 @@
+"""Joint angles in the sequences of the International Society of Biomechanics.
+
+Wu et al. 2002 and 2005: X forward, Y up, Z to the right; the shoulder in the sequence Y-X-Y, all
+others in Z-X-Y; left sides as if they were right ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Quats
+from ..skeleton import Pose, Skeleton, forward
+
+SPINE = {
+    "lumbar": ("Pelvis", "L1"),
+    "thoracic": ("L1", "T1"),
+    "cervical": ("T1", "C1"),
+    "head": ("C1", "Head"),
+}
+LIMBS = {
+    "shoulder": ("Sternum", "UpperArm"),
+    "elbow": ("UpperArm", "Forearm"),
+    "wrist": ("Forearm", "Hand"),
+    "hip": ("Pelvis", "UpperLeg"),
+    "knee": ("UpperLeg", "LowerLeg"),
+    "ankle": ("LowerLeg", "Foot"),
+}
+MIDDLE = ("Pelvis", "Sternum")
+JOINTS = SPINE | {
+    f"{side}_{name}": tuple(
+        bone if bone in MIDDLE else f"{side.capitalize()}{bone}" for bone in bones
+    )
+    for side in ("left", "right")
+    for name, bones in LIMBS.items()
+}
+"""The two segments of each joint, the nearer to the trunk first."""
+
+
+def isb_angles(skeleton: Skeleton, pose: Pose, joint: str) -> Floats:
+    """Return the angles (..., 3) of a joint of the human, radians, in the order of its sequence.
+
+    A shoulder's are plane of elevation (0 is abduction, a quarter turn is flexion), elevation,
+    which is negative, and axial rotation (inwards is positive). Others' are about Z (forwards is
+    positive for hip, elbow and ankle, negative for knee and spine), X (adduction) and Y (inwards).
+    They are 0 in the human's rest pose, where the palms are at the thighs.
+    """
+    if joint not in JOINTS:
+        raise ValueError(f"no joint {joint!r}; there are {', '.join(JOINTS)}")
+    near, far = (skeleton.index(name) for name in JOINTS[joint])
+    _, rotations = forward(skeleton, pose)
+    turn = quat.mul(quat.inverse(rotations[..., near, :]), rotations[..., far, :])
+    seen = _in_their_axes(turn, mirrored=joint.startswith("left"))
+    if not joint.endswith("shoulder"):
+        return quat.to_euler(seen, "zxy")
+    plane, elevation, axial = np.moveaxis(quat.to_euler(seen, "yxy"), -1, 0)
+    # Elevation counts downwards, half a turn before and after; of an arm that hangs there is no
+    # plane, and only the sum of the other two is known.
+    hangs = np.abs(np.sin(elevation)) < 1e-9
+    plane, axial = plane + np.where(hangs, -plane, np.pi), axial + np.where(hangs, plane, -np.pi)
+    return np.stack([_within(plane), -elevation, _within(axial)], axis=-1)
+
+
+def _in_their_axes(rotations: Quats, mirrored: bool) -> Quats:
+    """Return rotations seen in X forward, Y up, Z right, as those of a right side if mirrored."""
+    w, left, up, ahead = np.moveaxis(rotations, -1, 0)
+    seen = np.stack([w, ahead, up, -left], axis=-1)
+    return np.asarray(seen * [1.0, -1.0, -1.0, 1.0]) if mirrored else seen
+
+
+def _within(angles: Floats) -> Floats:
+    """Return angles between -π and π."""
+    return np.asarray(angles - 2.0 * np.pi * np.round(angles / (2.0 * np.pi)))

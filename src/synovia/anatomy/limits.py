@@ -1,0 +1,89 @@
+"""Limits of figures, the default human above all, to check and clamp clips with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Quats, Vectors
+from ..charts import DirectionTwist
+from ..components import Figure, JointCone, JointSet
+from ..limit import Limit
+from ..model import LimitModel
+from .human import human
+from .numbers import REFERENCE_HEIGHT
+
+SWINGING = ("UpperArm", "UpperLeg", "Hand", "Foot")
+"""Segments whose bone swings: they have a reach cone."""
+HINGED = ("LowerArm", "Forearm", "LowerLeg", "Toes")
+DOWN = np.array([0.0, -1.0, 0.0])
+SLACK = np.radians(0.5)
+"""How much wider limits are than what the controls give, where they are fitted to that."""
+CONE_SLACK = np.radians(2.0)
+"""The same for cones, whose corners few samples come near."""
+STEPS = 9
+"""Values of each control from which limits are fitted, three controls at most together."""
+TRIES = 20_000
+"""Values of many controls at once, drawn at random, from which limits are fitted."""
+
+
+def human_limits(height: float = REFERENCE_HEIGHT) -> LimitModel:
+    """Return limits for every joint that the default human moves; see `limits_of`."""
+    return limits_of(human(height))
+
+
+def limits_of(figure: Figure) -> LimitModel:
+    """Return limits for every segment that a figure moves, by the names of the human's bones.
+
+    Hips, wrists and ankles have the reach cones of their joint sets, and a shoulder the one that
+    its controls reach, all with limits of the twist. Elbows, forearms, knees and toes are hinges: a
+    box of swing and twist about the axis. All else, such as a vertebra, has a k-DOP around what its
+    controls give, half a degree wider.
+    """
+    limits: dict[str, Limit] = {}
+    for name, joint_set in figure.joint_sets.items():
+        rotations = _reached(figure, name)
+        for segment in joint_set.network.outputs:
+            seen = rotations[:, figure.skeleton.index(segment)]
+            limits[segment] = _limit(segment, joint_set, seen)
+    in_order = {name: limits[name] for name in figure.skeleton.names if name in limits}
+    return LimitModel(in_order, figure.skeleton, {"figure": figure.name})
+
+
+def _limit(segment: str, joint_set: JointSet, seen: Quats) -> Limit:
+    bone = segment.removeprefix("Left").removeprefix("Right")
+    if bone in SWINGING and bone != segment:
+        last = joint_set.network.outputs[segment].split(".")[0]
+        cone = joint_set.network.components[last]
+        if isinstance(cone, JointCone):
+            return Limit(DirectionTwist(axis=cone.rest), cone.cone)
+        return Limit.fit(seen, "reach-cone", margin=CONE_SLACK, reference=quat.IDENTITY, axis=DOWN)
+    if bone in HINGED and bone != segment:
+        return Limit.fit(seen, "box", "swing-twist", margin=SLACK, axis=_hinge(seen), along="chart")
+    return Limit.fit(seen, "kdop", "rotation-vector", margin=SLACK)
+
+
+def _hinge(seen: Quats) -> Vectors:
+    """Return the axis, in the segment's frame, about which it turns farthest."""
+    farthest = seen[np.abs(seen[:, 0]).argmin()]
+    return np.asarray(farthest[1:] / np.linalg.norm(farthest[1:]))
+
+
+def _reached(figure: Figure, name: str) -> Quats:
+    """Return rotations (n, J, 4) of the figure for controls of one set, all over their ranges."""
+    ranges = np.array([(each.low, each.high) for each in figure.joint_sets[name].controls.values()])
+    values = _grid(ranges) if len(ranges) <= 3 else _drawn(ranges)
+    names = [f"{name}.{control}" for control in figure.joint_sets[name].controls]
+    return figure.pose(dict(zip(names, values.T, strict=True))).rotations
+
+
+def _grid(ranges: Floats) -> Floats:
+    values = [np.linspace(low, high, STEPS) for low, high in ranges]
+    return np.stack(np.meshgrid(*values, indexing="ij"), axis=-1).reshape(-1, len(ranges))
+
+
+def _drawn(ranges: Floats) -> Floats:
+    """Return controls at random, half of them at ends of ranges, where the borders are."""
+    rng = np.random.default_rng(0)
+    shares = np.clip(rng.uniform(-0.5, 1.5, size=(TRIES, len(ranges))), 0.0, 1.0)
+    return np.asarray(ranges[:, 0] + shares * (ranges[:, 1] - ranges[:, 0]))

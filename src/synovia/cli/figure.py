@@ -1,0 +1,201 @@
+"""`synovia figure`: pose the human, or a figure of your own, by its controls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+
+from . import inputs, terminal
+
+if TYPE_CHECKING:
+    from ..components import Control, Figure
+
+HUMAN = "human"
+SIDES = ("left", "right")
+UNITS = {"degrees": "°", "radians": " rad", "length": "", "share": ""}
+FRAMES_A_SECOND = 30
+WHOLE = (".xml", ".limits.json")
+"""How files of a whole figure end: the figure itself, and the limits of its joints."""
+EXAMPLES = (
+    ("which controls there are, and how far they go", "synovia figure human --list"),
+    ("both arms out to the side", "synovia figure human --set shoulder.abduction=90 -o pose.bvh"),
+    (
+        "a step: one side has its own name",
+        "synovia figure human --set left_hip.flexion=40 --set left_knee.flexion=60 -o step.bvh",
+    ),
+    (
+        "every control through its range, one after the other",
+        "synovia figure human --sweep -o rom.bvh",
+    ),
+    ("the figure itself, to be changed by hand and used again", "synovia figure human -o mine.xml"),
+    ("its limits, to check clips of it", "synovia figure human -o human.limits.json"),
+)
+SECTIONS = {
+    "Pose": ("sets", "strict", "sweep_all", "height"),
+    "Output": ("show", "output"),
+}
+
+
+@click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
+@click.argument("which", metavar="human|FILE.xml")
+@click.option(
+    "-s",
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="CONTROL=NUMBER",
+    help="Set a control, in its own unit (degrees in the human); the others stay neutral. Without "
+    "left_ or right_ it is for both sides.",
+)
+@click.option(
+    "--strict", is_flag=True, help="Refuse numbers out of range instead of clamping them."
+)
+@click.option(
+    "--sweep",
+    "sweep_all",
+    is_flag=True,
+    help="Write a clip that runs each control through its range, two seconds each.",
+)
+@click.option(
+    "--height", type=float, metavar="METRES", help="How tall the human is.  [default: 1.75]"
+)
+@click.option("--list", "show", is_flag=True, help="List the controls with their ranges.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    type=click.Path(path_type=Path),
+    help="Where to write the pose or the sweep (.bvh), the figure itself (.xml), or limits of its "
+    "joints (.limits.json).",
+)
+@terminal.debug_option
+def figure(
+    which: str,
+    sets: tuple[str, ...],
+    strict: bool,
+    sweep_all: bool,
+    height: float | None,
+    show: bool,
+    output: Path | None,
+) -> None:
+    """Pose the default human, or the figure in FILE.xml, by its controls.
+
+    A control moves many bones at once, and no number takes a joint where it cannot go: what is out
+    of range is clamped, and said.
+    """
+    if output is None and not show:
+        raise click.UsageError("nothing to do: give --list, or -o and a file to write")
+    if output is None and (sets or sweep_all):
+        raise click.UsageError("--set and --sweep pose the figure: give -o and a file to write")
+    if output is not None:
+        check_output(output, bool(sets) or sweep_all)
+    body = figure_of(which, height)
+    controls = controls_of(body, inputs.pairs(sets, "--set"))
+    if show:
+        for line in control_lines(body):
+            click.echo(line)
+    if output is not None:
+        for line in written(body, controls, output, sweep_all=sweep_all, strict=strict):
+            click.echo(line)
+
+
+def check_output(output: Path, posed: bool) -> None:
+    """Raise an error unless `output` is a clip, or else for a figure that is not posed."""
+    from ..io import CLIP_FORMATS
+
+    clips = output.suffix.lower() in CLIP_FORMATS
+    if not clips and not output.name.lower().endswith(WHOLE):
+        known = " or ".join((*CLIP_FORMATS, *WHOLE))
+        raise click.UsageError(f"--output must end in {known}, got {output}")
+    if posed and not clips:
+        raise click.UsageError(
+            f"{' and '.join(WHOLE)} files are of the figure, not of a pose: leave out --set and "
+            f"--sweep, or write a {next(iter(CLIP_FORMATS))} file, got {output}"
+        )
+    inputs.check_place(output)
+
+
+def figure_of(which: str, height: float | None) -> Figure:
+    """Return the human, or the figure in a file."""
+    if which == HUMAN:
+        from ..anatomy import human
+
+        return human() if height is None else human(height)
+    if height is not None:
+        raise click.UsageError(f"--height is for the human alone, got {which}")
+    path = Path(which)
+    if path.suffix.lower() != ".xml":
+        raise click.UsageError(f"give {HUMAN!r} or a figure's .xml file, got {which}")
+    from ..io import load_figure
+
+    inputs.check_file(path)
+    return load_figure(path)
+
+
+def controls_of(body: Figure, pairs: Mapping[str, str]) -> dict[str, float]:
+    """Return what --set says, by full names: a name without its side stands for both."""
+    found: dict[str, float] = {}
+    for name, text in pairs.items():
+        both = [f"{side}_{name}" for side in SIDES]
+        names = both if name not in body.controls and set(both) <= set(body.controls) else [name]
+        try:
+            number = float(text)
+        except ValueError:
+            raise click.UsageError(f"--set {name} takes a number, got {text!r}") from None
+        if not np.isfinite(number):
+            raise click.UsageError(f"--set {name} must be finite, got {text!r}")
+        found |= dict.fromkeys(names, number)
+    return found
+
+
+def control_lines(body: Figure) -> Iterator[str]:
+    """Yield the table of controls."""
+    rows = [
+        (name, *(_spelled(value, limits) for value in (limits.low, limits.neutral, limits.high)))
+        for name, limits in body.controls.items()
+    ]
+    yield from terminal.heading(terminal.table(("control", "from", "neutral", "to"), rows))
+    yield ""
+    segments = terminal.counted(len(body.skeleton), "segment")
+    yield f"{terminal.counted(len(rows), 'control')} for {segments}"
+
+
+def written(
+    body: Figure, controls: Mapping[str, float], output: Path, *, sweep_all: bool, strict: bool
+) -> Iterator[str]:
+    """Write the figure, its pose or its sweep, and yield what there is to say."""
+    from ..components import clip_of, sweep
+    from ..io import save_clip, save_figure, save_limits
+
+    if output.name.lower().endswith(WHOLE):
+        if output.suffix.lower() == ".xml":
+            save_figure(body, output)
+        else:
+            from ..anatomy import limits_of
+
+            save_limits(limits_of(body), output)
+        yield f"wrote {output}"
+        return
+    posed = body.pose(controls, strict=strict)
+    for name, beyond in posed.clamped.items():
+        limits, asked = body.controls[name], controls[name]
+        used = asked - float(beyond)
+        yield (
+            f"{name} goes from {_spelled(limits.low, limits)} to {_spelled(limits.high, limits)}: "
+            f"{_spelled(asked, limits)} became {_spelled(used, limits)}"
+        )
+    pose = body.pose(sweep(body, 2 * FRAMES_A_SECOND, posed.controls)) if sweep_all else posed
+    for name, off in pose.gaps.items():
+        yield f"{name} could not comply everywhere: it is off by {float(np.max(off)):.2g}"
+    clip = clip_of(body, pose, 1.0 / FRAMES_A_SECOND)
+    save_clip(clip, output)
+    yield f"wrote {output}, {terminal.counted(clip.frames, 'frame')}"
+
+
+def _spelled(value: float, limits: Control) -> str:
+    """Return a value of a control with its unit."""
+    return f"{value:.6g}{UNITS[limits.unit]}"
