@@ -22,7 +22,7 @@ ROOMS = [
     *("components", "matching"),
     *("paths", "fitting", "population", "learning"),
     *("report", "model", "calibration"),
-    *("io", "evidence", "draw", "demo", "cli"),
+    *("io", "anatomy", "evidence", "draw", "demo", "cli"),
 ]
 # These know even less.
 ONLY = {"kernels": set(), "shapes": {"arrays", "kernels"}, "arrays": set(), "quat": {"arrays"}}

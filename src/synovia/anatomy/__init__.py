@@ -1,0 +1,1 @@
+"""The human, built of joint components from published numbers."""
