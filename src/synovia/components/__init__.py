@@ -20,6 +20,7 @@ from .posed import Posed
 from .product import Product
 from .rotation import Rotation
 from .scapula import Scapula
+from .scapulothoracic import Scapulothoracic
 from .translation import Translation
 
 COMPONENTS: dict[str, type[Component]] = {
@@ -33,6 +34,7 @@ COMPONENTS: dict[str, type[Component]] = {
         JointCone,
         Scapula,
         Translation,
+        Scapulothoracic,
     )
 }
 """Every component by its name in files."""
@@ -57,6 +59,7 @@ __all__ = [
     "Product",
     "Rotation",
     "Scapula",
+    "Scapulothoracic",
     "Translation",
     "fit_network",
 ]
