@@ -5,6 +5,7 @@ The numbers are in shoulder.toml, for the right side; the left is its mirror.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -30,7 +31,7 @@ from ..components import (
 from ..shapes import ReachCone
 from ..skeleton import Skeleton
 from .numbers import numbers
-from .part import Part
+from .part import Part, join, mirrored
 
 Side = Literal["Left", "Right"]
 BONES = {"Clavicle": "clavicle", "Scapula": "scapula", "UpperArm": "arm"}
@@ -61,6 +62,24 @@ def shoulder(side: Side, height: float = 1.75) -> Part:
         {"right_shoulder": _joint_set(data, scale)},
     )
     return right if side == "Right" else right.mirrored()
+
+
+def shoulders(height: float = 1.75) -> Figure:
+    """Return both shoulders alone, on a sternum, in metres: the figure that plates of them show."""
+    data = numbers("shoulder")["human"]
+    scale = height / data["height"]
+    notch, tip, elbow = np.zeros(3), np.array([0.0, -0.2, 0.03]), np.array(data["places"]["elbow"])
+    sternum = Part({"Sternum": None}, {"Sternum": notch}, {}, {"Sternum": [scale * tip]})
+    sides = [shoulder(side, height) for side in get_args(Side)]
+    arms = [replace(each, ends={list(each.parents)[-1]: [scale * elbow]}) for each in sides]
+    return join(sternum, *arms, name="shoulders")
+
+
+def scapula_outline(side: Side, height: float = 1.75) -> Vectors:
+    """Return the corners (n, 3) of a scapula in its own frame, in metres, for pictures."""
+    data = numbers("shoulder")["human"]
+    corners = np.array(data["outline"]["scapula"]) * (height / data["height"])
+    return corners if side == "Right" else mirrored(corners)
 
 
 def shoulder_of_source() -> Figure:
