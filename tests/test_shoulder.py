@@ -198,7 +198,7 @@ def about(axis, angle):
 
 
 def test_poses_are_known_again():
-    at = anywhere(RIGHT, 8, count=12, beyond=0.0)
+    at = anywhere(RIGHT, 8, count=12)
     _, posed = world(RIGHT, **at)
     assert RIGHT.contains(posed).all()
 
