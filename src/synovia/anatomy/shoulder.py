@@ -6,7 +6,7 @@ The numbers are in shoulder.toml, for the right side; the left is its mirror.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from ..skeleton import Skeleton
 from .numbers import numbers
 from .part import Part, join, mirrored
 
-Side = Literal["Left", "Right"]
+SIDES = ("Left", "Right")
 BONES = {"Clavicle": "clavicle", "Scapula": "scapula", "UpperArm": "arm"}
 CONTROLS = ("flexion", "abduction", "twist", "elevation", "protraction")
 DOWN = np.array([0.0, -1.0, 0.0])
@@ -42,15 +42,15 @@ Parts = dict[str, Component]
 Wires = dict[str, str]
 
 
-def shoulder(side: Side, height: float = 1.75) -> Part:
+def shoulder(side: str, height: float = 1.75) -> Part:
     """Return the shoulder of one side, in metres, for a person of this `height`.
 
     Its clavicle hangs on the segment "Sternum", whose frame is at the jugular notch. The controls
     of the set "left_shoulder" or "right_shoulder" are degrees: flexion, abduction and twist of the
     upper arm (lateral is above 0), elevation and protraction of the clavicle.
     """
-    if side not in get_args(Side):
-        raise ValueError(f"side must be one of {', '.join(get_args(Side))}, got {side!r}")
+    if side not in SIDES:
+        raise ValueError(f"side must be one of {', '.join(SIDES)}, got {side!r}")
     if not 0.0 < height < np.inf:
         raise ValueError(f"height must be above 0 metres, got {height}")
     data = numbers("shoulder")["human"]
@@ -70,12 +70,12 @@ def shoulders(height: float = 1.75) -> Figure:
     scale = height / data["height"]
     notch, tip, elbow = np.zeros(3), np.array([0.0, -0.2, 0.03]), np.array(data["places"]["elbow"])
     sternum = Part({"Sternum": None}, {"Sternum": notch}, {}, {"Sternum": [scale * tip]})
-    sides = [shoulder(side, height) for side in get_args(Side)]
+    sides = [shoulder(side, height) for side in SIDES]
     arms = [replace(each, ends={list(each.parents)[-1]: [scale * elbow]}) for each in sides]
     return join(sternum, *arms, name="shoulders")
 
 
-def scapula_outline(side: Side, height: float = 1.75) -> Vectors:
+def scapula_outline(side: str, height: float = 1.75) -> Vectors:
     """Return the corners (n, 3) of a scapula in its own frame, in metres, for pictures."""
     data = numbers("shoulder")["human"]
     corners = np.array(data["outline"]["scapula"]) * (height / data["height"])
