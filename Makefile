@@ -1,13 +1,15 @@
 # make demo   learn limits from the bundled clip, check and clamp another with them
 # make test   format, lint, types and tests
+# make test-opensim  knee and scapula against OpenSim, in an environment of its own
 # make bench  speed, as ratios in one run
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+OPENSIM := .venv-opensim
 
-.PHONY: demo test bench clean
+.PHONY: demo test test-opensim bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/synovia demo synovia-demo
@@ -17,6 +19,9 @@ test: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto
+
+test-opensim: $(OPENSIM)/.installed
+	$(OPENSIM)/bin/pytest --noconftest -o pythonpath=tests/opensim tests/opensim
 
 bench: $(INSTALLED)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
@@ -33,5 +38,10 @@ $(INSTALLED): pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
 	touch $@
 
+$(OPENSIM)/.installed: pyproject.toml
+	test -x $(OPENSIM)/bin/python || $(PYTHON) -m venv $(OPENSIM)
+	$(OPENSIM)/bin/pip install --quiet --disable-pip-version-check --editable '.[opensim]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) build dist synovia-demo
+	rm -rf $(VENV) $(OPENSIM) build dist synovia-demo

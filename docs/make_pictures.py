@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from synovia import LimitModel, human
+from synovia.anatomy.shoulder import shoulders
 from synovia.cli.demo import save_picture
 from synovia.demo import range_of_motion, wild
-from synovia.draw import save_figure
+from synovia.draw import draw_plate, plates, save_figure
 from synovia.draw.skeleton import draw_skeleton
 
 HERE = Path(__file__).parent / "img"
@@ -17,6 +18,7 @@ def main() -> None:
     model = LimitModel.fit([rom])
     save_picture(model, rom, broken, model.project(broken), HERE / "overview.png")
     people(HERE / "human.png")
+    save_figure(draw_plate(shoulders(), plates()["scapula"]), HERE / "shoulder.png")
 
 
 def people(path: Path) -> None:

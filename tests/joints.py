@@ -19,6 +19,7 @@ from synovia.components import (
     Product,
     Rotation,
     Scapula,
+    Scapulothoracic,
     Translation,
 )
 from synovia.shapes import ReachCone
@@ -80,6 +81,7 @@ EXAMPLES = {
     "joint-cone": JointCone(round_cone(), [0.0, 0.0, 1.0], [0.1, 0.2, -0.3]),
     "scapula": scapula(),
     "translation": Translation([1.0, 2.0, 3.0], [[1, 0, 0], [0.3, 1, 0], [0, 0, 2]]),
+    "scapulothoracic": Scapulothoracic([0.08, 0.2, 0.1], [0.05, -0.03], 0.6),
 }
 """One of every registered component."""
 

@@ -1,4 +1,4 @@
-"""`synovia draw`: pictures of limits."""
+"""`synovia draw`: pictures of limits, and of joints in their poses."""
 
 from __future__ import annotations
 
@@ -19,12 +19,19 @@ EXAMPLES = (
         "one joint: where the bone may point and twist, and the region in space",
         "synovia draw human.limits.json --joint LeftShoulder -o shoulder.png",
     ),
+    ("the scapulae on the thorax, in four poses", "synovia draw --plate scapula -o scapula.png"),
 )
 
 
 @click.command(cls=terminal.TeachingCommand, examples=EXAMPLES)
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("file", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
 @click.option("-j", "--joint", metavar="NAME", help="Draw this joint alone, in detail.")
+@click.option(
+    "--plate",
+    metavar="NAME",
+    help="Draw a plate of joint components instead: knee, bend, neck, lumbar, abduction or "
+    "scapula. FILE is then a figure (.xml) with such joints; without it, two shoulders are drawn.",
+)
 @click.option(
     "-o",
     "--output",
@@ -34,8 +41,8 @@ EXAMPLES = (
     help="Where to write the picture: a name that ends in .png, .svg or .pdf.",
 )
 @terminal.debug_option
-def draw(file: Path, joint: str | None, output: Path) -> None:
-    """Draw the limits in FILE.
+def draw(file: Path | None, joint: str | None, plate: str | None, output: Path) -> None:
+    """Draw the limits in FILE, or a plate of joints.
 
     On a sphere, where the bone may point, from green, where it may twist little, to red. What was
     observed is drawn with it, if the file keeps that (synovia fit --keep-samples).
@@ -47,6 +54,14 @@ def draw(file: Path, joint: str | None, output: Path) -> None:
             "pictures need matplotlib: pip install 'synovia[draw]' brings it"
         )
     inputs.check_place(output)
+    if plate is not None:
+        if joint is not None:
+            raise click.UsageError("--plate and --joint draw different things: give one of them")
+        _save_plate(plate, file, output)
+        click.echo(f"wrote {output}")
+        return
+    if file is None:
+        raise click.UsageError("limits are drawn from a FILE, and plates by --plate: give either")
     model = load_limits(file)
     if joint is not None and joint not in model.limits:
         known = ", ".join(model.limits) or "none"
@@ -63,3 +78,15 @@ def _save(model: LimitModel, joint: str | None, output: Path) -> None:
     else:
         figure = draw_joint(model.limits[joint], samples_of(model, joint), title=joint)
     save_figure(figure, output)
+
+
+def _save_plate(name: str, file: Path | None, output: Path) -> None:
+    from ..anatomy.shoulder import shoulders
+    from ..draw import draw_plate, plates, save_figure
+    from ..io import load_figure
+
+    known = plates()
+    if name not in known:
+        raise click.UsageError(f"--plate must be one of {', '.join(known)}, got {name}")
+    figure = shoulders() if file is None else load_figure(file)
+    save_figure(draw_plate(figure, known[name]), output)

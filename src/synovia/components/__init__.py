@@ -21,6 +21,7 @@ from .posed import Posed
 from .product import Product
 from .rotation import Rotation
 from .scapula import Scapula
+from .scapulothoracic import Scapulothoracic
 from .translation import Translation
 
 COMPONENTS: dict[str, type[Component]] = {
@@ -34,6 +35,7 @@ COMPONENTS: dict[str, type[Component]] = {
         JointCone,
         Scapula,
         Translation,
+        Scapulothoracic,
     )
 }
 """Every component by its name in files."""
@@ -58,6 +60,7 @@ __all__ = [
     "Product",
     "Rotation",
     "Scapula",
+    "Scapulothoracic",
     "Translation",
     "clip_of",
     "fit_network",

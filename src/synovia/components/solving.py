@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,8 +18,11 @@ if TYPE_CHECKING:
     from .figure import Figure
 
 SCATTERED = 2048  # controls that are tried where the way from the neutral ones does not end well
-STARTS = 6  # of them, the best
+STARTS = 30  # of them, the best that are not near each other
+APART = 0.15  # shares of a range, in one control at least
+NEAR = (0.1, 0.03, 0.01)  # shares of the ranges: how far about the best it looks last
 STEPS = 60  # of one fit
+AGAIN = 0.5  # a fit that lessens the least sum of squares to this share of it is begun anew
 EXACT = 1e-12  # sums of squared errors that are small enough not to start again
 DOUBLE = 2**0.5  # entries of rotation matrices differ by this times the angle
 
@@ -93,18 +95,35 @@ def _solved(joint_set: JointSet, wanted: Floats, size: float) -> Floats:
         rows = np.concatenate([found[source][0] for source in sources])
         return np.asarray(rows[:, free] * (high - low)[free] * scale[:, None])
 
-    def scattered() -> Iterator[Floats]:
-        shares = np.random.default_rng(0).random((SCATTERED, len(free)))
+    def ordered(shares: Floats) -> Floats:
         off = np.square((network.rows(whole(shares)) - wanted.ravel()) * scale).sum(axis=1)
-        yield from shares[np.argsort(off)[:STARTS]]
+        return shares[np.argsort(off)]
 
-    best, least = neutral, np.inf
-    first = ((neutral - low)[free] / (high - low)[free])[None]
+    def starts() -> Iterator[Floats]:
+        """Yield the neutral controls, then some from everywhere, then some about the best."""
+        yield (neutral - low)[free] / (high - low)[free]
+        rng = np.random.default_rng(0)
+        chosen: list[Floats] = []
+        for share in ordered(rng.random((SCATTERED, len(free)))):
+            if all(np.abs(share - other).max() > APART for other in chosen):
+                chosen.append(share)
+                yield share
+            if len(chosen) == STARTS:
+                break
+        for radius in NEAR:
+            steps = radius * rng.normal(size=(SCATTERED // 4, len(free)))
+            yield from ordered(np.clip(best + steps, 0.0, 1.0))[:3]
+
+    best, least = np.zeros(len(free)), np.inf
     last = {"ftol": 1e-15, "xtol": 1e-15, "gtol": 1e-15, "max_nfev": STEPS}
-    for start in itertools.chain(first, scattered()):
-        found = least_squares(errors, start, slopes, (0.0, 1.0), "dogbox", **last)
-        if found.cost < least:
-            best, least = whole(found.x[None])[0], found.cost
+    for start in starts():
+        while True:  # where limits of a cone meet, a fit may stop early, and go on when begun anew
+            found = least_squares(errors, start, slopes, (0.0, 1.0), "dogbox", **last)
+            start, better = found.x, found.cost < AGAIN * least
+            if found.cost < least:
+                best, least = found.x, found.cost
+            if not better or least <= EXACT**2:
+                break
         if least <= EXACT**2:
             break
-    return np.asarray(np.clip(best, low, high))
+    return np.asarray(np.clip(whole(best[None])[0], low, high))

@@ -1,0 +1,236 @@
+"""Plates: a figure in several poses, side by side, as the source shows its joints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Quats, Vectors
+from ..components import Figure, Posed, Scapula
+from ..skeleton import Pose, forward
+from .skeleton import Stroke, paint, strokes
+from .style import BODY, INK, LEGAL, MUTED, OUTSIDE, PAPER, REGION, new_figure, spoken
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Picture
+
+PANEL_PX, HEIGHT_PX = 430, 560
+STEP = 0.5  # of a control's unit: how far it goes to and fro to find the centre of a motion
+MESH = 9  # circles each way on an ellipsoid
+
+
+@dataclass(frozen=True)
+class Plate:
+    """What a plate shows of a figure: poses by their controls, and from where.
+
+    `shown` are patterns of the segments to draw, those of `strong` in green. `pitch` and `yaw`
+    (degrees) turn the figure before it is seen from the front: with a yaw of 180 it is seen from
+    behind. `width` is half a bone's, as a share of the plate's extent. `outlines` are flat bones,
+    corners (n, 3) in the frame of their segment. `moving` names a segment whose centre of motion
+    is marked, for the control that the poses change. `ellipsoids` tells whether those of scapulae
+    are drawn.
+    """
+
+    title: str
+    poses: tuple[Mapping[str, float], ...]
+    shown: tuple[str, ...] = ("*",)
+    strong: tuple[str, ...] = ()
+    pitch: float = 8.0
+    yaw: float = -33.0
+    width: float = 0.012
+    outlines: Mapping[str, Vectors] = field(default_factory=dict)
+    moving: str = ""
+    ellipsoids: bool = False
+
+    @property
+    def view(self) -> Quats:
+        """The turn that shows the figure to a watcher who looks along -z."""
+        return quat.from_euler(np.radians([self.pitch, self.yaw]), "xy")
+
+
+def draw_plate(figure: Figure, plate: Plate) -> Picture:
+    """Return the picture: one panel a pose, all to one scale."""
+    picture = new_figure(PANEL_PX * len(plate.poses), HEIGHT_PX)
+    picture.text(0.03, 0.93, plate.title, color=INK, size=15, weight="bold")
+    panels: list[Axes] = []
+    width = plate.width * _extent(figure, plate)
+    for number, controls in enumerate(plate.poses):
+        share = 1.0 / len(plate.poses)
+        axes = picture.add_axes((number * share, 0.08, share, 0.82))
+        _draw_panel(axes, figure, figure.pose(controls), plate, width)
+        picture.text((number + 0.5) * share, 0.04, _said(controls), color=MUTED, ha="center")
+        panels.append(axes)
+    corners = np.array([axes.dataLim.get_points() for axes in panels])
+    low, high = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
+    edge = 0.04 * (high - low).max()
+    for axes in panels:
+        axes.set_xlim(low[0] - edge, high[0] + edge)
+        axes.set_ylim(low[1] - edge, high[1] + edge)
+        axes.set_aspect("equal")
+        axes.axis("off")
+    return picture
+
+
+def center_of_motion(figure: Figure, controls: Mapping[str, float], name: str, by: str) -> Vectors:
+    """Return the point (3,), in the frame of a segment's parent, about which a control turns it.
+
+    It is the point of the motion's axis that is nearest to the segment's joint.
+    """
+    joint = figure.skeleton.index(name)
+    here = figure.pose(controls).controls[list(figure.controls).index(by)]
+    pose = figure.pose({**controls, by: here + np.array([-STEP, STEP])})
+    turns, places = quat.to_matrix(pose.rotations[:, joint]), pose.positions[:, joint]
+    across = turns[1] @ turns[0].T
+    middle = places.mean(axis=0)
+    # Of all points that the turn leaves in place, x - R x = t, the pseudo-inverse takes the
+    # nearest to the joint.
+    moved = places[1] - middle - across @ (places[0] - middle)
+    return np.asarray(middle + np.linalg.pinv(np.eye(3) - across, rcond=1e-6) @ moved)
+
+
+def _bones(figure: Figure, posed: Posed, plate: Plate) -> list[Stroke]:
+    """Return the bones that a plate shows."""
+    names = figure.skeleton.names
+    shown = {name for name in names if _matches(name, plate.shown)}
+    colors = {name: LEGAL for name in shown if _matches(name, plate.strong)}
+    pose = Pose(posed.rotations, posed.positions)
+    return strokes(figure.skeleton, pose, colors=colors, color=BODY, only=shown, view=plate.view)
+
+
+def _extent(figure: Figure, plate: Plate) -> float:
+    """Return how high or wide the poses of a plate are together, whichever is more."""
+    every = [bone for each in plate.poses for bone in _bones(figure, figure.pose(each), plate)]
+    if not every:
+        raise ValueError(f"the figure must have bones like {', '.join(plate.shown)}, got none")
+    points = np.array([point for bone in every for point in (bone.start, bone.end)])
+    return float(np.ptp(points[:, :2], axis=0).max()) or 1.0
+
+
+def _draw_panel(axes: Axes, figure: Figure, posed: Posed, plate: Plate, width: float) -> None:
+    """Draw one pose, what is far from the watcher first, and the marks."""
+    skeleton, pose = figure.skeleton, Pose(posed.rotations, posed.positions)
+    bones = _bones(figure, posed, plate)
+    places, turns = forward(skeleton, pose)
+    layers: list[tuple[float, Callable[[], None]]] = []
+    for bone in bones:
+        thin = _thin(bone, width)
+        depth = 0.5 * float(bone.start[2] + bone.end[2])
+        layers.append((depth, partial(paint, axes, [thin])))
+    for center, halves in _ellipsoids(figure, places, turns) if plate.ellipsoids else []:
+        seen, across = quat.rotate(plate.view, center), quat.rotate(plate.view, halves)
+        layers.append((float(seen[2]), partial(_draw_ellipsoid, axes, seen, across)))
+    for name, corners in plate.outlines.items():
+        joint = skeleton.index(name)
+        there = places[joint] + quat.rotate(turns[joint], np.asarray(corners))
+        seen = quat.rotate(plate.view, there)
+        layers.append((float(seen[:, 2].mean()), partial(_draw_outline, axes, seen)))
+    for _, draw in sorted(layers, key=lambda layer: layer[0]):
+        draw()
+    if plate.moving:
+        _mark_center(axes, figure, posed, plate, places, turns)
+    points = np.array([point for each in bones for point in (each.start[:2], each.end[:2])])
+    axes.update_datalim(points)
+
+
+def _thin(stroke: Stroke, width: float) -> Stroke:
+    """Return a bone's stroke with another width; round parts, such as a head, stay."""
+    if np.array_equal(stroke.start, stroke.end):
+        return stroke
+    return stroke._replace(radius=width, rim=0.4 * width)
+
+
+def _ellipsoids(figure: Figure, places: Vectors, turns: Quats) -> list[tuple[Vectors, Floats]]:
+    """Return centre and half axes (3, 3), in the world, of every scapula's ellipsoid.
+
+    They stand in the frame of the parent of their set's first segment, moved to its joint.
+    """
+    found, skeleton = [], figure.skeleton
+    for joint_set in figure.joint_sets.values():
+        for part in joint_set.network.components.values():
+            if isinstance(part, Scapula):
+                first = skeleton.index(next(iter(joint_set.network.outputs)))
+                parent = int(skeleton.parents[first])
+                away = quat.rotate(turns[parent], skeleton.offsets[first] + part.center)
+                halves = quat.rotate(turns[parent], part.radii[:, None] * part.axes)
+                found.append((places[parent] + away, halves))
+    return found
+
+
+def _draw_ellipsoid(axes: Axes, center: Vectors, halves: Floats) -> None:
+    """Draw the outline of an ellipsoid, and the near half of its circles."""
+    from matplotlib.patches import Polygon
+
+    around = np.linspace(0.0, 2.0 * np.pi, 121)
+    edge = np.linalg.cholesky((halves.T @ halves)[:2, :2])
+    outline = center[:2] + np.stack([np.cos(around), np.sin(around)], axis=-1) @ edge.T
+    axes.add_patch(Polygon(outline, fc=REGION, alpha=0.12, lw=0, zorder=4))
+    axes.add_patch(Polygon(outline, fill=False, ec=REGION, lw=1.0, zorder=4))
+    slices = np.linspace(0.0, np.pi, MESH + 2)[1:-1]
+    circles = [_ball(np.full_like(around, each), around) for each in slices]
+    circles += [_ball(around, np.full_like(around, each)) for each in slices]
+    normals = np.linalg.inv(halves).T  # rows: of the unit ball's axes
+    for ball in circles:
+        line = center + ball @ halves
+        line[(ball @ normals)[:, 2] < 0.0] = np.nan
+        axes.plot(line[:, 0], line[:, 1], color=REGION, lw=0.6, alpha=0.55, zorder=4)
+
+
+def _ball(polar: Floats, azimuth: Floats) -> Vectors:
+    """Return points of the unit ball, the pole along y."""
+    return np.stack(
+        [np.sin(polar) * np.cos(azimuth), np.cos(polar), np.sin(polar) * np.sin(azimuth)], axis=-1
+    )
+
+
+def _draw_outline(axes: Axes, corners: Vectors) -> None:
+    from matplotlib.patches import Polygon
+
+    axes.add_patch(Polygon(corners[:, :2], fc=LEGAL, ec=INK, alpha=0.75, lw=1.2, zorder=4))
+    axes.update_datalim(corners[:, :2])
+
+
+def _mark_center(
+    axes: Axes, figure: Figure, posed: Posed, plate: Plate, places: Vectors, turns: Quats
+) -> None:
+    """Put a disk where the moving segment turns."""
+    by = _changing(plate.poses)
+    controls = dict(zip(figure.controls, posed.controls, strict=True))
+    center = center_of_motion(figure, controls, plate.moving, by)
+    parent = int(figure.skeleton.parents[figure.skeleton.index(plate.moving)])
+    world = places[parent] + quat.rotate(turns[parent], center)
+    x, y, _ = quat.rotate(plate.view, world)
+    axes.plot([x], [y], "o", ms=11, mfc=OUTSIDE, mec=PAPER, mew=1.8, zorder=8)
+    axes.plot([x], [y], "o", ms=3, color=PAPER, zorder=9)
+
+
+def _changing(poses: Sequence[Mapping[str, float]]) -> str:
+    """Return the first control that differs between poses, or the first at all."""
+    names = list(dict.fromkeys(name for pose in poses for name in pose))
+    for name in names:
+        if len({pose.get(name) for pose in poses}) > 1:
+            return name
+    return names[0]
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch(name, pattern) for pattern in patterns)
+
+
+def _said(controls: Mapping[str, float]) -> str:
+    """Return controls as people say them; what both sides do is said once."""
+    said: dict[str, float] = {}
+    for name, value in controls.items():
+        other = (
+            name.replace("left_", "right_") if "left_" in name else name.replace("right_", "left_")
+        )
+        both = other != name and controls.get(other) == value
+        short = name.replace("left_", "").replace("right_", "") if both else name
+        said[spoken(short.replace(".", " "))] = value
+    return ", ".join(f"{name} {value:g}°" for name, value in said.items()) or "at rest"

@@ -1,0 +1,107 @@
+"""Plates: several poses of a figure in one picture, as data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from synovia import Control, Figure, JointSet, Network, Skeleton, save_figure
+from synovia.anatomy.shoulder import shoulders
+from synovia.cli import main
+from synovia.components import DEGREE, Curve, OneToMany, Rotation
+from synovia.draw import Plate, center_of_motion, draw_plate, plates
+from synovia.draw.style import LEGAL, REGION
+
+pytest.importorskip("matplotlib")
+
+CENTERS = np.array([[0.0, -0.1, 0.02], [0.0, 0.3, 0.05]])
+
+
+@pytest.fixture(scope="module")
+def hinge():
+    """A leg whose hinge has one centre up to 40 degrees, and another from there on."""
+    parts = {
+        "map": OneToMany({"angle": Curve.linear((0.0, 0.0), (90.0, 90.0), y_scale=DEGREE)}),
+        "turn": Rotation([1, 0, 0], [0.0, 40.0 * DEGREE, 90.0 * DEGREE], CENTERS),
+    }
+    wires = {"map.value": "flexion", "turn.angle": "map.angle"}
+    network = Network(parts, wires, {"Shank": "turn.matrix"})
+    skeleton = Skeleton(
+        ("Thigh", "Shank"), [-1, 0], [[0, 0, 0], [0, -1.0, 0]], (), [1], [[0.0, -1.0, 0.0]]
+    )
+    return Figure(skeleton, {"knee": JointSet(network, {"flexion": Control(0, 90, 0, "degrees")})})
+
+
+def colored(picture, color):
+    """The share of pixels that are nearly of a colour."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.colors import to_rgb
+
+    canvas = FigureCanvasAgg(picture)
+    canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())[..., :3] / 255.0
+    return float((np.abs(pixels - to_rgb(color)).max(axis=-1) < 0.02).mean())
+
+
+@pytest.mark.parametrize("name", ["abduction", "scapula"])
+def test_the_shoulders_plates_are_drawn(name):
+    plate = plates()[name]
+    picture = draw_plate(shoulders(), plate)
+    assert len(picture.axes) == len(plate.poses) == 4
+    assert colored(picture, LEGAL) > 0.001
+    edges = {tuple(np.round(axes.get_xlim(), 9)) for axes in picture.axes}
+    assert len(edges) == 1  # all to one scale
+    bare = draw_plate(shoulders(), replace(plate, ellipsoids=False))
+    assert colored(picture, REGION) > colored(bare, REGION) + 1e-4
+
+
+def test_the_centre_of_a_motion_is_found(hinge):
+    joint = np.array([0.0, -1.0, 0.0])
+    for angle, center in ((20.0, CENTERS[0]), (70.0, CENTERS[1])):
+        found = center_of_motion(hinge, {"knee.flexion": angle}, "Shank", "knee.flexion")
+        assert np.abs(found - (joint + center)).max() < 1e-9
+
+
+def test_a_moving_centre_is_marked(hinge):
+    plate = Plate("A hinge", ({"knee.flexion": 20.0}, {"knee.flexion": 70.0}), yaw=-90.0)
+    marked = draw_plate(hinge, replace(plate, moving="Shank"))
+    places = [axes.lines[0].get_xydata()[0] for axes in marked.axes]
+    assert abs(places[1][1] - places[0][1] - 0.4) < 0.02
+    assert not draw_plate(hinge, plate).axes[0].lines
+
+
+def test_captions_say_what_both_sides_do_once():
+    texts = [each.get_text() for each in draw_plate(shoulders(), plates()["scapula"]).texts]
+    assert "at rest" in texts
+    assert "shoulder elevation 35°" in texts
+
+
+def test_a_plate_of_bones_that_are_not_there_is_refused(hinge):
+    with pytest.raises(ValueError, match="must have bones like Wing, got none"):
+        draw_plate(hinge, Plate("Wings", ({},), shown=("Wing",)))
+
+
+def test_the_command_line_draws_plates(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = CliRunner().invoke
+    done = run(main, ["draw", "--plate", "scapula", "-o", "scapula.png"])
+    assert done.output == "wrote scapula.png\n"
+    save_figure(shoulders(1.9), "tall.xml")
+    done = run(main, ["draw", "tall.xml", "--plate", "abduction", "-o", "abduction.svg"])
+    assert done.output == "wrote abduction.svg\n", done.output
+    for arguments, words in (
+        (
+            ["--plate", "wing"],
+            "--plate must be one of knee, bend, neck, lumbar, abduction, scapula",
+        ),
+        (["--plate", "knee"], "no control 'left_knee.flexion'"),
+        ([], "give either"),
+        (["tall.xml", "--plate", "scapula", "--joint", "LeftHip"], "give one of them"),
+    ):
+        refused = run(main, ["draw", *arguments, "-o", "no.png"])
+        assert refused.exit_code != 0
+        assert words in refused.output + str(refused.exception)
+    assert not (tmp_path / "no.png").exists()

@@ -1,0 +1,310 @@
+"""The shoulder: attached, on its ellipsoid, within its bounds, whatever the controls say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synovia import load_figure, quat, save_figure
+from synovia.anatomy.numbers import numbers
+from synovia.anatomy.part import Part, join
+from synovia.anatomy.shoulder import CONTROLS, shoulder, shoulder_of_source
+from synovia.charts import DirectionTwist
+from synovia.skeleton import forward
+
+DOWN = np.array([0.0, -1.0, 0.0])
+MIRROR = np.diag([-1.0, 1.0, 1.0])
+
+
+def body(*sides, height=1.75):
+    root = Part({"Sternum": None}, {"Sternum": np.zeros(3)}, {})
+    return join(root, *(shoulder(side, height) for side in sides))
+
+
+RIGHT, BOTH, SOURCE = body("Right"), body("Right", "Left"), shoulder_of_source()
+FIGURES = {"human": RIGHT, "source": SOURCE}
+
+
+def inside(figure, name):
+    """A value inside the shoulder's network, for controls by their short names."""
+    network = figure.joint_sets["right_shoulder"].network
+    return lambda **controls: replace(network, outputs={"it": name})(
+        {each: controls.get(each, 0.0) for each in CONTROLS}
+    )["it"]
+
+
+def world(figure, **controls):
+    """Matrices (..., 4, 4) by segment."""
+    named = {f"right_shoulder.{name}": value for name, value in controls.items()}
+    posed = figure.pose(named)
+    places, turns = forward(figure.skeleton, posed)
+    out = np.zeros((*places.shape[:-1], 4, 4))
+    w, x, y, z = np.moveaxis(turns, -1, 0)
+    out[..., :3, :3] = np.moveaxis(
+        np.array(
+            [
+                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+            ]
+        ),
+        (0, 1),
+        (-2, -1),
+    )
+    out[..., :3, 3], out[..., 3, 3] = places, 1.0
+    return {name: out[..., k, :, :] for k, name in enumerate(figure.skeleton.names)}, posed
+
+
+def anywhere(figure, seed, count=2000, beyond=3.0):
+    """Controls all over their ranges and far beyond."""
+    ranges = figure.joint_sets["right_shoulder"].controls
+    rng = np.random.default_rng(seed)
+    return {
+        name: each.low
+        + (each.high - each.low)
+        * (rng.uniform(-beyond, 1.0 + beyond, count) if k % 2 else rng.random(count))
+        for k, (name, each) in enumerate(ranges.items())
+    }
+
+
+def used(posed):
+    return dict(zip(CONTROLS, np.moveaxis(posed.controls[..., :5], -1, 0), strict=True))
+
+
+def degrees(figure, posed):
+    """The controls used, as angles."""
+    data = numbers("shoulder")["human" if figure is not SOURCE else "source"]["controls"]
+    return {
+        name: np.interp(value, data[name]["range"], data[name].get("degrees", data[name]["range"]))
+        for name, value in used(posed).items()
+    }
+
+
+def test_at_rest_every_bone_is_at_rest():
+    posed = BOTH.pose()
+    assert np.abs(posed.rotations - [1, 0, 0, 0]).max() < 1e-12
+    assert np.abs(posed.positions - BOTH.skeleton.offsets).max() < 1e-12
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@settings(max_examples=60, deadline=None)
+@given(
+    arm=st.tuples(*[st.floats(-1.0, 1.0)] * 3),
+    shrug=st.tuples(*[st.floats(-1.0, 1.0)] * 2),
+)
+def test_a_shrug_does_not_turn_the_arm_and_leaves_it_attached(name, arm, shrug):
+    figure = FIGURES[name]
+    ranges = figure.joint_sets["right_shoulder"].controls
+    at = {
+        key: value * (each.high if value > 0 else -each.low)
+        for (key, each), value in zip(ranges.items(), (*arm, *shrug), strict=True)
+    }
+    still, _ = world(figure, **{**at, "elevation": 0.0, "protraction": 0.0})
+    moved, _ = world(figure, **at)
+    before, after = still["RightUpperArm"], moved["RightUpperArm"]
+    assert np.abs(before[:3, :3] - after[:3, :3]).max() < 1e-9
+    # The humerus keeps its place at the socket, which has gone with the scapula.
+    socket = np.append(figure.skeleton.offsets[figure.skeleton.index("RightUpperArm")], 1.0)
+    way = [
+        each["RightUpperArm"][:3, 3] - (each["RightScapula"] @ socket)[:3]
+        for each in (still, moved)
+    ]
+    assert np.abs(way[0] - way[1]).max() < 1e-9 * np.abs(socket).max()
+    # And clavicle, scapula are joined.
+    for bone, parent in (("RightClavicle", "Sternum"), ("RightScapula", "RightClavicle")):
+        joint = np.append(figure.skeleton.offsets[figure.skeleton.index(bone)], 1.0)
+        assert np.abs(moved[parent] @ joint - moved[bone][:, 3]).max() < 1e-9
+
+
+def test_the_socket_moves_under_a_shrug_and_the_arm_would_turn_without_compensation():
+    rest, _ = world(RIGHT)
+    shrug, _ = world(RIGHT, elevation=30.0)
+    rise = shrug["RightUpperArm"][:3, 3] - rest["RightUpperArm"][:3, 3]
+    assert 0.05 < rise[1] < 0.1
+    assert np.trace(shrug["RightClavicle"][:3, :3]) < 2.8
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_reference_points_are_on_the_ellipsoid(name):
+    figure = FIGURES[name]
+    at = anywhere(figure, 3)
+    bones, posed = world(figure, **at)
+    component = figure.joint_sets["right_shoulder"].network.components["onto_thorax"]
+    u, w = (inside(figure, f"{each}.share")(**used(posed)) for each in ("lift", "rotated"))
+    lifted, lowered, turned = component.pairs
+    u, w = u[:, None, None], w[:, None, None]
+    pair = (1 - w) * ((1 - u) * lowered + u * lifted) + w * turned
+    place = bones["RightScapula"]
+    there = np.einsum("nij,npj->npi", place[:, :3, :3], pair) + place[:, None, :3, 3]
+    joint = figure.skeleton.offsets[figure.skeleton.index("RightClavicle")]
+    off = np.linalg.norm((there - joint - component.center) / component.radii, axis=-1) - 1.0
+    gap = posed.gaps.get("right_shoulder.onto_thorax.gap", np.zeros(len(off)))
+    assert np.abs(off).max() < 1e-9
+    assert (gap == 0.0).all()  # both scapulae always reach their ellipsoids
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_control_leaves_ranges_cones_and_bounds(name):
+    figure = FIGURES[name]
+    network = figure.joint_sets["right_shoulder"].network
+    at = anywhere(figure, 5)
+    for key in at:
+        at[key][:2] = 1e9, -1e9
+    bones, posed = world(figure, **at)
+    # The arm's direction and twist, seen from the thorax.
+    cone = network.components["arm_cone"].cone
+    arm = inside(figure, "arm_cone.matrix")(**used(posed))
+    assert np.abs(arm[:, :3, :3] - bones["RightUpperArm"][:, :3, :3]).max() < 1e-9
+    turns = quat.from_matrix(bones["RightUpperArm"][:, :3, :3])
+    points = DirectionTwist(axis=DOWN).points(turns)
+    assert cone.distance(points).max() < 1e-7
+    # The clavicle's direction, and its angles against their bounds.
+    limits = network.components["clavicle_cone"]
+    turn = bones["RightClavicle"][:, :3, :3]
+    assert limits.cone.contains_direction(turn @ limits.rest).all()
+    angles = degrees(figure, posed)
+    elevation = np.degrees(inside(figure, "clavicle_cone.first")(**used(posed)))
+    protraction = np.degrees(inside(figure, "clavicle_cone.second")(**used(posed)))
+    rebuilt = about([0, 0, -1], elevation) @ about([0, 1, 0], protraction)
+    assert np.abs((rebuilt - turn) @ limits.rest).max() < 1e-9
+    data = numbers("shoulder")[name]
+    for driver in data["clavicle_elevation"]["follows"]:
+        table = data["clavicle_elevation"]
+        least = np.interp(angles[driver], table["driver"], table["lower"])
+        assert (elevation - least).min() > -1e-9
+    assert elevation.max() < 47.1
+    assert np.abs(protraction).max() < 30.0
+    if name == "human":
+        table = data["clavicle_protraction"]
+        for side, sign in (("lower", 1.0), ("upper", -1.0)):
+            bound = np.interp(angles["flexion"], table["driver"], table[side])
+            assert (sign * (protraction - bound)).min() > -1e-9
+
+
+def about(axis, angle):
+    """Rotation matrices (n, 3, 3) by the plain formula."""
+    x, y, z = np.asarray(axis, float)
+    k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    angle = np.radians(angle)[:, None, None]
+    return np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * (k @ k)
+
+
+def test_poses_are_known_again():
+    at = anywhere(RIGHT, 8, count=12)
+    _, posed = world(RIGHT, **at)
+    assert RIGHT.contains(posed).all()
+
+
+@pytest.mark.parametrize(
+    ("control", "bone", "axis"),
+    [
+        ("abduction", "RightUpperArm", [-1, 0, 0]),
+        ("flexion", "RightUpperArm", [0, 0, 1]),
+        ("elevation", "RightClavicle", [0, 1, 0]),
+        ("protraction", "RightClavicle", [0, 0, 1]),
+    ],
+)
+def test_controls_move_monotonically(control, bone, axis):
+    each = RIGHT.controls[f"right_shoulder.{control}"]
+    way = np.linspace(each.low, each.high, 400)
+    bones, _ = world(RIGHT, **{control: way})
+    rest = DOWN if bone == "RightUpperArm" else RIGHT.skeleton.offsets[2]
+    v = bones[bone][:, :3, :3] @ (rest / np.linalg.norm(rest))
+    across = np.array(axis, float)
+    up = -DOWN if bone == "RightUpperArm" else np.array([-1.0, 0.0, 0.0])
+    raised = np.unwrap(np.arctan2(v @ across, -(v @ up) if bone == "RightUpperArm" else v @ up))
+    assert (np.diff(raised) > -1e-12).all()
+    assert raised[-1] - raised[0] > 0.8 * np.radians(each.high - each.low)
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_bones_do_not_jump(control):
+    each = RIGHT.controls[f"right_shoulder.{control}"]
+    way = np.linspace(each.low, each.high, 2001)
+    turns = RIGHT.pose({f"right_shoulder.{control}": way}).rotations
+    speed = np.degrees(quat.angle_between(turns[1:], turns[:-1])) / (way[1] - way[0])
+    assert speed.max() < 3.0  # degrees a degree of the control
+
+
+def test_the_scapula_and_the_clavicle_follow_a_raised_arm():
+    way = np.linspace(0.0, 170.0, 200)
+    for control in ("abduction", "flexion"):
+        bones, _ = world(RIGHT, **{control: way})
+        spine = bones["RightScapula"][:, :3, :3] @ [-0.76, 0.105, 0.64]
+        rises = np.degrees(np.arcsin(spine[:, 1] / np.linalg.norm(spine[0])))
+        assert (np.diff(rises) > -0.05).all()
+        assert 40.0 < rises[-1] - rises[0] < 60.0
+        tips = bones["RightScapula"][:, 1, 3]
+        assert (np.diff(tips) > -1e-12).all()
+        assert tips[-1] > tips[0] + 0.03
+
+
+def test_the_centre_of_abduction_is_lower_first_and_higher_then():
+    centers = numbers("shoulder")["source"]["abduction_centers"]
+    turn = SOURCE.joint_sets["right_shoulder"].network.components["abduct"]
+    for angle in (30.0, 90.0):
+        want = np.eye(4)
+        for center, share in zip(centers["centers"], (min(angle, 60.0), angle - 60.0), strict=True):
+            if share > 0.0:
+                step = np.eye(4)
+                step[:3, :3] = about([0, 0, -1], np.array([share]))[0]
+                step[:3, 3] = np.array(center) - step[:3, :3] @ center
+                want = step @ want
+        assert np.abs(turn(angle=np.radians(angle))["matrix"] - want).max() < 1e-12
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.tuples(*[st.floats(-400.0, 400.0)] * 5))
+def test_left_mirrors_right(values):
+    named = dict(zip(CONTROLS, values, strict=True))
+    posed = BOTH.pose(
+        {
+            f"{side}_shoulder.{name}": value
+            for side in ("left", "right")
+            for name, value in named.items()
+        }
+    )
+    places, _ = forward(BOTH.skeleton, posed)
+    for bone in ("Clavicle", "Scapula", "UpperArm"):
+        right, left = (BOTH.skeleton.index(f"{side}{bone}") for side in ("Right", "Left"))
+        assert np.abs(places[left] - MIRROR @ places[right]).max() < 1e-12
+        w, x, y, z = posed.rotations[right]
+        seen = np.array([w, x, -y, -z])
+        assert min(np.abs(seen - s * posed.rotations[left]).max() for s in (1, -1)) < 1e-12
+
+
+def test_a_taller_person_has_longer_bones_and_the_same_angles():
+    tall = body("Right", height=2.1)
+    at = {f"right_shoulder.{name}": 20.0 for name in CONTROLS}
+    one, other = RIGHT.pose(at), tall.pose(at)
+    assert np.abs(one.rotations - other.rotations).max() < 1e-12
+    assert np.abs(1.2 * one.positions - other.positions).max() < 1e-12
+
+
+def test_every_table_says_where_it_comes_from():
+    for name in ("human", "source"):
+        data = numbers("shoulder")[name]
+        tables = [data[key] for key in data if isinstance(data[key], dict) and key != "axes"]
+        tables = [each for each in tables if each is not data["controls"]]
+        tables += list(data["controls"].values()) if name == "human" else [data["controls"]]
+        for table in tables:
+            assert table["source"]
+            assert any(word in table["status"] for word in ("verified", "transcribed", "ours"))
+
+
+def test_it_goes_through_xml(tmp_path):
+    save_figure(BOTH, tmp_path / "shoulders.xml")
+    again = load_figure(tmp_path / "shoulders.xml")
+    at = {"right_shoulder.abduction": 120.0, "left_shoulder.elevation": 20.0}
+    assert (again.pose(at).rotations == BOTH.pose(at).rotations).all()
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="side must be one of Left, Right, got 'middle'"):
+        shoulder("middle")
+    with pytest.raises(ValueError, match="height must be above 0 metres, got 0"):
+        shoulder("Left", 0.0)
