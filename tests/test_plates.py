@@ -97,7 +97,7 @@ def test_the_command_line_draws_plates(tmp_path, monkeypatch):
             ["--plate", "wing"],
             "--plate must be one of knee, bend, neck, lumbar, abduction, scapula",
         ),
-        (["--plate", "knee"], "no control 'left_knee.flexion'"),
+        (["tall.xml", "--plate", "knee"], "no control 'left_knee.flexion'"),
         ([], "give either"),
         (["tall.xml", "--plate", "scapula", "--joint", "LeftHip"], "give one of them"),
     ):

@@ -10,7 +10,7 @@ from .cage import cage
 from .leg import leg
 from .numbers import REFERENCE_HEIGHT, numbers
 from .part import Part, join
-from .simple_shoulder import simple_shoulder
+from .shoulder import shoulder
 from .spine import spine
 
 SIDES = ("Left", "Right")
@@ -33,5 +33,5 @@ def human(height: float = REFERENCE_HEIGHT) -> Figure:
         spine(height, ("cervical", "head")),
     ]
     for side in SIDES:
-        parts += [simple_shoulder(side, height), arm(side, height), *leg(side, height)]
+        parts += [shoulder(side, height), arm(side, height), *leg(side, height)]
     return join(*parts, name="human")

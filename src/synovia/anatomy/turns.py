@@ -53,15 +53,9 @@ def hinges(moves: Mapping[str, tuple[str, Mapping[str, Any]]]) -> JointSet:
     return JointSet(Network(parts, wires, outputs), controls)
 
 
-def ball(
-    segment: str,
-    data: Mapping[str, Any],
-    moves: tuple[str, str],
-    cone: ReachCone | None = None,
-) -> JointSet:
-    """Return a left ball joint from its table: two turns and a twist, kept in a reach cone.
+def ball(segment: str, data: Mapping[str, Any], moves: tuple[str, str]) -> JointSet:
+    """Return a left ball joint from its table: two turns and a twist, kept in its reach cone.
 
-    The cone is `ball_cone` of the table, unless given.
     A joint whose table has a range `coupled` instead of `twist` has no control for it.
     """
     first, second = moves
@@ -79,7 +73,7 @@ def ball(
         wires |= {"twist.value": "twist", "cone.twist": "twist.angle"}
         controls["twist"] = degrees(*data["twist"]["range"])
     parts["cone"] = JointCone(
-        cone or ball_cone(data, moves),
+        ball_cone(data, moves),
         data["rest"],
         axes=np.array([data[first]["axis"], data[second]["axis"]]),
         sense=-1.0,  # outwards is positive: on the left, against the turn about the bone

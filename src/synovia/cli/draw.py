@@ -30,7 +30,7 @@ EXAMPLES = (
     "--plate",
     metavar="NAME",
     help="Draw a plate of joint components instead: knee, bend, neck, lumbar, abduction or "
-    "scapula. FILE is then a figure (.xml) with such joints; without it, two shoulders are drawn.",
+    "scapula. FILE is then a figure (.xml) with such joints, if not the default human.",
 )
 @click.option(
     "-o",
@@ -81,12 +81,12 @@ def _save(model: LimitModel, joint: str | None, output: Path) -> None:
 
 
 def _save_plate(name: str, file: Path | None, output: Path) -> None:
-    from ..anatomy.shoulder import shoulders
+    from ..anatomy import human
     from ..draw import draw_plate, plates, save_figure
     from ..io import load_figure
 
     known = plates()
     if name not in known:
         raise click.UsageError(f"--plate must be one of {', '.join(known)}, got {name}")
-    figure = shoulders() if file is None else load_figure(file)
+    figure = human() if file is None else load_figure(file)
     save_figure(draw_plate(figure, known[name]), output)

@@ -36,7 +36,7 @@ def plates(height: float = 1.75) -> Mapping[str, Plate]:
         "bend": Plate(
             "Side bend: the cage keeps its shape",
             tuple(
-                {"thoracic.bend": share * 30.0, "lumbar.bend": share * 18.0}
+                {"thoracic.bend": share * 28.0, "lumbar.bend": share * 18.0}
                 for share in (-1.0, 0.0, 1.0)
             ),
             shown=TRUNK,
