@@ -47,7 +47,7 @@ def test_the_code_in_the_readme_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["limits", "reach-cones", "theta-phi", "distance-fields", "components"]
+    "page", ["limits", "reach-cones", "theta-phi", "distance-fields", "components", "ik"]
 )
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:
     text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
