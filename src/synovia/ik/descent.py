@@ -61,8 +61,23 @@ class Batch:
 
 def descended(problem: Problem, settings: Settings, dtype: Any) -> Solution:
     """Return where the batch ends, as numbers of `dtype`."""
-    count = len(problem.model.skeleton)
-    n, rows = len(problem.targets), len(problem.chain.kinds)
+    batch = begun(problem)
+    start = batch.positions.copy()
+    descend(problem.chain, batch, settings, settings.iterations)
+    wishes = problem.chain.kinds == kernels.ik_chain.STAY
+    if wishes.any():
+        weights = np.where(wishes, LIGHT, 1.0) * problem.chain.weights
+        problem = replace(problem, chain=problem.chain._replace(weights=weights))
+        press_on(problem, batch, settings)
+    unmet = np.flatnonzero(~batch.met)
+    if settings.restarts and len(unmet):
+        _restart(problem, batch, unmet, start, settings)
+    return ended(problem, batch, settings, dtype)
+
+
+def begun(problem: Problem) -> Batch:
+    """Return the problems at their legal start."""
+    count, n = len(problem.model.skeleton), len(problem.targets)
     batch = Batch(
         problem.targets,
         np.empty(n),
@@ -70,27 +85,34 @@ def descended(problem: Problem, settings: Settings, dtype: Any) -> Solution:
         np.array(problem.start.positions.reshape(n, count, 3)),
         *(np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_)),
     )
-    start, beyond = batch.positions.copy(), np.zeros((n, rows), np.bool_)
+    _reach(problem.chain, batch)
+    return batch
+
+
+def _reach(chain: Any, batch: Batch) -> Mask:
+    """Write the lengths of chains, and return which targets are farther (n, goals)."""
+    beyond = np.zeros((len(batch.targets), len(chain.kinds)), np.bool_)
     kernels.ik_descend.chain_lengths(
-        *(problem.chain, batch.targets, batch.rotations, batch.positions, batch.lengths, beyond)
+        chain, batch.targets, batch.rotations, batch.positions, batch.lengths, beyond
     )
-    _descend(problem.chain, batch, settings, settings.iterations)
-    wishes = problem.chain.kinds == kernels.ik_chain.STAY
-    if wishes.any():
-        weights = np.where(wishes, LIGHT, 1.0) * problem.chain.weights
-        problem = replace(problem, chain=problem.chain._replace(weights=weights))
-        unmet = np.flatnonzero(~batch.met)
-        pressed = batch.take(unmet)
-        _descend(problem.chain, pressed, settings, settings.iterations)
-        pressed.steps += batch.steps[unmet]
-        batch.put(unmet, pressed)
+    return beyond
+
+
+def press_on(problem: Problem, batch: Batch, settings: Settings) -> None:
+    """Go on from where they are with the problems whose goals are not met."""
     unmet = np.flatnonzero(~batch.met)
-    if settings.restarts and len(unmet):
-        _restart(problem, batch, unmet, start, settings)
+    pressed = batch.take(unmet)
+    descend(problem.chain, pressed, settings, settings.iterations)
+    pressed.steps += batch.steps[unmet]
+    batch.put(unmet, pressed)
+
+
+def ended(problem: Problem, batch: Batch, settings: Settings, dtype: Any) -> Solution:
+    """Return the solution: the poses that were found, and why not better ones."""
     errors, slopes = _measured(problem.chain, batch)
-    further = np.zeros((n, count))
+    further = np.zeros(batch.rotations.shape[:2])
     _find_blocking(problem, batch, slopes, settings, further)
-    beyond &= ~batch.met[:, None]
+    beyond = _reach(problem.chain, batch) & ~batch.met[:, None]
     return _solution(problem, batch, errors, beyond, further, dtype)
 
 
@@ -128,7 +150,9 @@ def _shared(n: int, threads: int | None, part: Callable[[slice], None]) -> None:
         list(pool.map(part, cuts))
 
 
-def _descend(chain: Any, batch: Batch, settings: Settings, most: int) -> None:
+def descend(chain: Any, batch: Batch, settings: Settings, most: int) -> None:
+    """Bring all problems of a batch nearer to their goals, in at most so many steps each."""
+
     def part(here: slice) -> None:
         kernels.ik_descend.descend_each(
             *(chain, batch.targets[here], batch.lengths[here], settings.one_by_one, most),
@@ -159,11 +183,11 @@ def _restart(
     _shared(len(unmet), settings.threads, rank)
     runners = racing.take(np.repeat(np.arange(len(unmet)), wanted))
     runners.rotations[:, chain.movers] = library[ranks.ravel()]
-    _descend(chain, runners, settings, RACE)
+    descend(chain, runners, settings, RACE)
     best = runners.left.reshape(-1, wanted).argmin(axis=1) + wanted * np.arange(len(unmet))
     winners = runners.take(best)
     taken = batch.steps[unmet] + runners.steps.reshape(-1, wanted).sum(axis=1)
-    _descend(chain, winners, settings, settings.iterations)
+    descend(chain, winners, settings, settings.iterations)
     taken += winners.steps
     better = np.flatnonzero(winners.left < batch.left[unmet])
     batch.put(unmet[better], winners.take(better))
@@ -200,6 +224,6 @@ def _find_blocking(
         asked = asked[limit.violation(quat.mul(batch.rotations[asked, joint], turn)) > 0.1 * PROBE]
         lifted = batch.take(asked)
         free = chain._replace(limits=np.where(np.arange(len(chain.movers)) == m, -1, chain.limits))
-        _descend(free, lifted, settings, LIFTED)
+        descend(free, lifted, settings, LIFTED)
         helps = lifted.left <= EASED**2 * batch.left[asked]
         further[asked[helps], joint] = limit.violation(lifted.rotations[helps, joint])

@@ -140,9 +140,8 @@ def _legal_start(model: LimitModel, pose: Pose, goals: Sequence[Goal]) -> tuple[
         raise ValueError(
             f"pose and targets must have leading axes that go together, got {shapes}"
         ) from None
-    rotations = quat.normalize(pose.rotations.astype(np.float64))
-    legal = model.project(Pose(rotations, pose.positions.astype(np.float64)))
-    mended = model.violation(Pose(rotations, legal.positions))
+    given = Pose(pose.rotations.astype(np.float64), pose.positions.astype(np.float64))
+    legal, mended = model.project(given), model.violation(given)
     count = len(model.skeleton)
     return (
         Pose(
