@@ -199,11 +199,13 @@ def _chain(
     at = dict(zip(limited.tolist(), offsets.tolist(), strict=True))
     limits = {model.skeleton.index(name): limit for name, limit in model.limits.items()}
     freedoms, basis = np.full(len(used), 3), np.tile(np.eye(3), (len(used), 1, 1))
+    swings = np.zeros((len(used), 8))
     for m, joint in enumerate(used):
         if joint in limits:
-            axes = freedom_of(limits[joint]).axes
-            freedoms[m] = len(axes)
-            basis[m, : len(axes)] = axes
+            freedom = freedom_of(limits[joint])
+            freedoms[m] = len(freedom.axes)
+            basis[m, : freedoms[m]] = freedom.axes
+            swings[m] = freedom.swing
     kinds = {Reach: 0, Aim: 1, Orient: 2, Stay: 3}
     return kernels.ik_chain.Chain(
         parents=np.ascontiguousarray(parents, dtype=np.int64),
@@ -211,6 +213,7 @@ def _chain(
         movers=np.array(used, dtype=np.int64),
         freedoms=freedoms.astype(np.int64),
         basis=basis,
+        swings=swings,
         limits=np.array([at.get(joint, -1) for joint in used], dtype=np.int64),
         packed=packed,
         slides=np.array(slides, dtype=np.int64),

@@ -24,6 +24,7 @@ Chain = namedtuple(
         "movers",  # (movers,) joints that may turn, parents first
         "freedoms",  # (movers,) about how many axes
         "basis",  # (movers, 3, 3) axes as rows, in the joint's own frame
+        "swings",  # (movers, 8) 1 where it swings without twist, inverse reference, bone's axis
         "limits",  # (movers,) where the limit begins in `packed`; -1 for none
         "packed",  # all limits
         "slides",  # (slides,) roots that may move
@@ -40,6 +41,7 @@ Chain = namedtuple(
 Work = namedtuple(
     "Work",
     [
+        "basis",  # (movers, 3, 3) axes from where the joints are
         "world_q",  # (joints, 4)
         "world_p",  # (joints, 3)
         "r",  # (rows,) what is left of the goals
@@ -70,6 +72,7 @@ def new_work(chain):
     for m in range(movers):
         variables += chain.freedoms[m]
     return Work(
+        np.zeros((movers, 3, 3)),
         np.zeros((joints, 4)),
         np.zeros((joints, 3)),
         np.zeros(rows),

@@ -125,7 +125,7 @@ def measure_each(chain, targets, lengths, q, p, errors, slopes):
                     slope += work.jacobian[a, first + f] * work.r[a]
                 slope /= np.sqrt(max(square, 1e-300))
                 for k in range(3):
-                    slopes[i, m, k] += slope * chain.basis[m, f, k]
+                    slopes[i, m, k] += slope * work.basis[m, f, k]
             first += chain.freedoms[m]
 
 

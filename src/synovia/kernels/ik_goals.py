@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from .ik_chain import AIM, ORIENT, REACH, STAY
+from .ik_swing import refresh_basis
 from .ik_turns import aside, crossed, length, onward, product, to_vector, turned
 from .jit import kernel
 
@@ -151,6 +152,7 @@ def column(chain, targets, scale, g, work, e, v, t):
 @kernel
 def differentiate(chain, targets, scale, q, work, jacobian):
     """Write how fast each number of each goal closes with each variable, at the pose `place`d."""
+    refresh_basis(chain, q, work)
     wq, wp, movers = work.world_q, work.world_p, chain.movers.shape[0]
     jacobian[:] = 0.0
     for g in range(chain.kinds.shape[0]):
@@ -161,7 +163,7 @@ def differentiate(chain, targets, scale, q, work, jacobian):
             j = chain.movers[m]
             for f in range(chain.freedoms[m]):
                 if chain.moves[g, m]:
-                    axis = (chain.basis[m, f, 0], chain.basis[m, f, 1], chain.basis[m, f, 2])
+                    axis = (work.basis[m, f, 0], work.basis[m, f, 1], work.basis[m, f, 2])
                     move = (0.0, 0.0, 0.0)
                     if chain.kinds[g] != STAY:
                         axis = turned(

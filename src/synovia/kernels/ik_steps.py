@@ -16,13 +16,13 @@ ONE = np.int64(1)
 
 
 @kernel
-def vector_of(chain, m, first, x):
+def vector_of(chain, m, first, work):
     """Return the rotation vector, in the joint's frame, that a mover's variables mean."""
     vx, vy, vz = 0.0, 0.0, 0.0
     for f in range(chain.freedoms[m]):
-        vx += x[first + f] * chain.basis[m, f, 0]
-        vy += x[first + f] * chain.basis[m, f, 1]
-        vz += x[first + f] * chain.basis[m, f, 2]
+        vx += work.x[first + f] * work.basis[m, f, 0]
+        vy += work.x[first + f] * work.basis[m, f, 1]
+        vz += work.x[first + f] * work.basis[m, f, 2]
     return vx, vy, vz
 
 
@@ -104,7 +104,7 @@ def settle(chain, m, first, q, bw, bx, by, bz, work):
     t = work.trial_q
     w, x, y, z = product(t[j, 0], -t[j, 1], -t[j, 2], -t[j, 3], bw, bx, by, bz)
     vx, vy, vz = to_vector(w, x, y, z)
-    known, basis = work.counts[m], chain.basis
+    known, basis = work.counts[m], work.basis
     normal = work.normals[m, min(known, 2)]
     square = 0.0
     if known < n:
@@ -158,7 +158,7 @@ def propose(chain, q, p, damping, longest, work):
             work.x[k] += work.settled[k]
         for m in range(chain.movers.shape[0]):
             j, at = chain.movers[m], chain.limits[m]
-            vx, vy, vz = vector_of(chain, m, first, work.x)
+            vx, vy, vz = vector_of(chain, m, first, work)
             w, x, y, z = after(q, j, vx, vy, vz)
             t[j, 0], t[j, 1], t[j, 2], t[j, 3] = w, x, y, z
             if at >= 0:
