@@ -143,7 +143,7 @@ def test_it_comes_as_near_as_scipy_does():
         assert found.converged[k] == (best < 1e-4)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", METHODS[:2])
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([0.0, 0.3, 1.0, 100.0]))
