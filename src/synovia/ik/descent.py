@@ -212,6 +212,8 @@ def _find_blocking(
     Those whose limit takes away some of a small turn down the slope are solved again from here,
     each alone without its limit; one blocks if that helps.
     """
+    if batch.met.all():
+        return
     chain = problem.chain
     limits = {problem.model.skeleton.index(n): limit for n, limit in problem.model.limits.items()}
     for m, joint in enumerate(chain.movers.tolist()):
