@@ -21,7 +21,7 @@ ROOMS = [
     *("field_paths", "takes", "sampling", "density", "enclosure", "people", "joint_kind"),
     *("skeleton", "clip", "components", "matching", "detours", "paths", "fitting", "population"),
     "learning",
-    *("report", "model", "calibration"),
+    *("report", "model", "calibration", "ik"),
     *("io", "anatomy", "evidence", "draw", "demo", "cli"),
 ]
 # These know even less.

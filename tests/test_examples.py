@@ -50,7 +50,7 @@ def test_the_code_in_the_readme_runs(tmp_path: Path) -> None:
     "page",
     [
         *("limits", "reach-cones", "theta-phi", "distance-fields"),
-        *("components", "human", "shoulder"),
+        *("components", "human", "shoulder", "ik"),
     ],
 )
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from arms import arm
 from joints import EXAMPLES, figure, random_inputs
 from oracles import SEEN, fitted, placed, random_quats
+from synovia.ik import METHODS, Reach, solve
 from synovia.kernels import jit
 from synovia.limit import Limit
 
@@ -35,7 +37,7 @@ def answers():
             found[f"{name} unroll"] = limit.chart.unroll(given)
             assert limit.project(legal).tobytes() == legal.tobytes()
             assert limit.contains(limit.project(given)).all()
-    return {**found, **answers_of_components()}
+    return {**found, **answers_of_components(), **answers_of_solvers()}
 
 
 def answers_of_components():
@@ -48,6 +50,19 @@ def answers_of_components():
     controls = np.random.default_rng(8).uniform(0.0, 1.0, size=(4, 7))
     posed = figure().pose(controls)
     return {**found, "figure rotations": posed.rotations, "figure positions": posed.positions}
+
+
+def answers_of_solvers():
+    """A few poses by goals, met and not."""
+    model = arm()
+    targets = np.array([[0.9, 1.5, 0.2], [0.5, 1.1, 0.4], [3.0, 1.2, 0.0]])
+    found = {}
+    for method in METHODS[:2]:
+        rest, goals = model.skeleton.rest_pose(), [Reach("Hand", targets)]
+        solved = solve(model, model.skeleton, rest, goals, method=method, iterations=6, restarts=0)
+        assert model.contains(solved.pose).all()
+        found[f"{method} error"] = solved.errors
+    return found
 
 
 SCRIPT = """

@@ -208,6 +208,11 @@ class LimitModel:
         """Return, by joint, the share of all rotations that is legal."""
         return {name: limit.volume() for name, limit in self.limits.items()}
 
+    @property
+    def packed(self) -> tuple[Ints, Ints, Floats]:
+        """The joints that have a limit, the offset of each limit, and one buffer with them all."""
+        return (self._joints, *self._packed)
+
     @cached_property
     def _joints(self) -> Ints:
         return np.array([self.skeleton.index(name) for name in self.limits], dtype=np.int64)

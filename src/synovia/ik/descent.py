@@ -1,0 +1,231 @@
+"""Descent to the goals of a batch: from the start, from stored poses, then why not farther."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .. import kernels, quat
+from ..arrays import Floats, Ints, Mask, Quats, Scalars, Vectors
+from ..skeleton import Pose
+from .problem import Problem
+from .solution import Solution
+
+FEW = 16  # problems that are not worth a second thread
+RACE = 4  # steps of each restart, before the best goes on
+LIFTED = 20  # steps to see how far a joint would have turned without its limit
+EASED = 0.95  # a limit blocks if without it at most this share of the gap is left
+FLAT = 0.02  # of what is left: a joint that could do less does not block
+LIGHT = 1e-3  # of the weight of wishes, where goals are not met beside them
+PROBE = 1e-3  # radians; a small turn, to see what a limit leaves of it
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to go down, how far, and in how many threads."""
+
+    one_by_one: bool
+    restarts: int
+    iterations: int
+    largest_step: float
+    tolerance: float
+    threads: int | None
+
+
+@dataclass(eq=False)
+class Batch:
+    """Problems on their way: arrays that the kernels write to, one row for each."""
+
+    targets: Floats
+    lengths: Scalars
+    rotations: Quats
+    positions: Vectors
+    steps: Ints
+    left: Scalars
+    met: Mask
+
+    def take(self, rows: Ints) -> Batch:
+        """Return a copy of some rows."""
+        return Batch(*(np.ascontiguousarray(array[rows]) for array in vars(self).values()))
+
+    def put(self, rows: Ints, other: Batch) -> None:
+        """Take over the rows of `other` for some of these."""
+        for name, array in vars(other).items():
+            getattr(self, name)[rows] = array
+
+
+def descended(problem: Problem, settings: Settings, dtype: Any) -> Solution:
+    """Return where the batch ends, as numbers of `dtype`."""
+    batch = begun(problem)
+    start = batch.positions.copy()
+    descend(problem.chain, batch, settings, settings.iterations)
+    wishes = problem.chain.kinds == kernels.ik_chain.STAY
+    if wishes.any():
+        weights = np.where(wishes, LIGHT, 1.0) * problem.chain.weights
+        problem = replace(problem, chain=problem.chain._replace(weights=weights))
+        press_on(problem, batch, settings)
+    unmet = np.flatnonzero(~batch.met)
+    if settings.restarts and len(unmet):
+        _restart(problem, batch, unmet, start, settings)
+    return ended(problem, batch, settings, dtype)
+
+
+def begun(problem: Problem) -> Batch:
+    """Return the problems at their legal start."""
+    count, n = len(problem.model.skeleton), len(problem.targets)
+    batch = Batch(
+        problem.targets,
+        np.empty(n),
+        np.array(problem.start.rotations.reshape(n, count, 4)),
+        np.array(problem.start.positions.reshape(n, count, 3)),
+        *(np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_)),
+    )
+    _reach(problem.chain, batch)
+    return batch
+
+
+def _reach(chain: Any, batch: Batch) -> Mask:
+    """Write the lengths of chains, and return which targets are farther (n, goals)."""
+    beyond = np.zeros((len(batch.targets), len(chain.kinds)), np.bool_)
+    kernels.ik_descend.chain_lengths(
+        chain, batch.targets, batch.rotations, batch.positions, batch.lengths, beyond
+    )
+    return beyond
+
+
+def press_on(problem: Problem, batch: Batch, settings: Settings) -> None:
+    """Go on from where they are with the problems whose goals are not met."""
+    unmet = np.flatnonzero(~batch.met)
+    pressed = batch.take(unmet)
+    descend(problem.chain, pressed, settings, settings.iterations)
+    pressed.steps += batch.steps[unmet]
+    batch.put(unmet, pressed)
+
+
+def ended(problem: Problem, batch: Batch, settings: Settings, dtype: Any) -> Solution:
+    """Return the solution: the poses that were found, and why not better ones."""
+    errors, slopes = _measured(problem.chain, batch)
+    further = np.zeros(batch.rotations.shape[:2])
+    _find_blocking(problem, batch, slopes, settings, further)
+    beyond = _reach(problem.chain, batch) & ~batch.met[:, None]
+    return _solution(problem, batch, errors, beyond, further, dtype)
+
+
+def _solution(
+    problem: Problem, batch: Batch, errors: Floats, beyond: Mask, further: Floats, dtype: Any
+) -> Solution:
+    shape, count = problem.batch, len(problem.model.skeleton)
+    pose = Pose(
+        batch.rotations.reshape(*shape, count, 4).astype(dtype),
+        batch.positions.reshape(*shape, count, 3).astype(dtype),
+    )
+    worst = [errors[:, part].max(axis=1, initial=0.0) for part in problem.rows]
+    far = [beyond[:, part].any(axis=1) for part in problem.rows]
+    return Solution(
+        problem.model.project(pose),
+        np.stack(worst, axis=-1).reshape(*shape, len(worst)),
+        batch.steps.reshape(shape),
+        batch.met.reshape(shape),
+        further.reshape(*shape, count),
+        np.stack(far, axis=-1).reshape(*shape, len(far)),
+        problem.mended,
+        problem.goals,
+        problem.model.skeleton,
+    )
+
+
+def _shared(n: int, threads: int | None, part: Callable[[slice], None]) -> None:
+    """Call `part` for stretches of n rows, in threads; rows do not depend on each other."""
+    workers = 1 if n < FEW else max(threads or os.cpu_count() or 1, 1)
+    cuts = [slice(n * k // workers, n * (k + 1) // workers) for k in range(workers)]
+    if workers == 1:
+        part(cuts[0])
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(part, cuts))
+
+
+def descend(chain: Any, batch: Batch, settings: Settings, most: int) -> None:
+    """Bring all problems of a batch nearer to their goals, in at most so many steps each."""
+
+    def part(here: slice) -> None:
+        kernels.ik_descend.descend_each(
+            *(chain, batch.targets[here], batch.lengths[here], settings.one_by_one, most),
+            *(settings.largest_step, settings.tolerance),
+            *(batch.rotations[here], batch.positions[here]),
+            *(batch.steps[here], batch.left[here], batch.met[here]),
+        )
+
+    _shared(len(batch.targets), settings.threads, part)
+
+
+def _restart(
+    problem: Problem, batch: Batch, unmet: Ints, start: Vectors, settings: Settings
+) -> None:
+    """Try stored poses for the unmet: the nearest go some steps each, then the best goes on."""
+    library, chain = problem.library(), problem.chain
+    wanted = min(settings.restarts, len(library))
+    racing = batch.take(unmet)
+    racing.positions[...] = start[unmet]
+    ranks, scores = np.zeros((len(unmet), wanted), np.int64), np.empty((len(unmet), wanted))
+
+    def rank(here: slice) -> None:
+        kernels.ik_descend.rank_each(
+            *(chain, racing.targets[here], racing.lengths[here], library),
+            *(racing.rotations[here], racing.positions[here], scores[here], ranks[here]),
+        )
+
+    _shared(len(unmet), settings.threads, rank)
+    runners = racing.take(np.repeat(np.arange(len(unmet)), wanted))
+    runners.rotations[:, chain.movers] = library[ranks.ravel()]
+    descend(chain, runners, settings, RACE)
+    best = runners.left.reshape(-1, wanted).argmin(axis=1) + wanted * np.arange(len(unmet))
+    winners = runners.take(best)
+    taken = batch.steps[unmet] + runners.steps.reshape(-1, wanted).sum(axis=1)
+    descend(chain, winners, settings, settings.iterations)
+    taken += winners.steps
+    better = np.flatnonzero(winners.left < batch.left[unmet])
+    batch.put(unmet[better], winners.take(better))
+    batch.steps[unmet] = taken
+
+
+def _measured(chain: Any, batch: Batch) -> tuple[Floats, Floats]:
+    """Return the errors of goals, and where joints would like to turn."""
+    n = len(batch.targets)
+    errors, slopes = np.zeros((n, len(chain.kinds))), np.zeros((n, len(chain.movers), 3))
+    kernels.ik_descend.measure_each(
+        chain, batch.targets, batch.lengths, batch.rotations, batch.positions, errors, slopes
+    )
+    return errors, slopes
+
+
+def _find_blocking(
+    problem: Problem, batch: Batch, slopes: Floats, settings: Settings, further: Floats
+) -> None:
+    """Write by how much more joints would have to turn for a smaller gap.
+
+    Those whose limit takes away some of a small turn down the slope are solved again from here,
+    each alone without its limit; one blocks if that helps.
+    """
+    if batch.met.all():
+        return
+    chain = problem.chain
+    limits = {problem.model.skeleton.index(n): limit for n, limit in problem.model.limits.items()}
+    for m, joint in enumerate(chain.movers.tolist()):
+        size = np.linalg.norm(slopes[:, m], axis=-1)
+        asked = np.flatnonzero(~batch.met & (size > FLAT))
+        if joint not in limits or len(asked) == 0:
+            continue
+        limit = limits[joint]
+        turn = quat.exp(PROBE * slopes[asked, m] / size[asked, None])
+        asked = asked[limit.violation(quat.mul(batch.rotations[asked, joint], turn)) > 0.1 * PROBE]
+        lifted = batch.take(asked)
+        free = chain._replace(limits=np.where(np.arange(len(chain.movers)) == m, -1, chain.limits))
+        descend(free, lifted, settings, LIFTED)
+        helps = lifted.left <= EASED**2 * batch.left[asked]
+        further[asked[helps], joint] = limit.violation(lifted.rotations[helps, joint])

@@ -1,0 +1,119 @@
+"""Goals: what a pose should do, by joint. Targets may have leading axes: one for each problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..arrays import Floats, Quats, Vectors, floats, rows, unit_quats
+from ..skeleton import Pose
+
+WISH = 0.01
+"""The weight of `Stay` unless given: where other goals leave a choice, it decides."""
+
+
+def _nowhere() -> Vectors:
+    return np.zeros(3)
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """A joint, or a `point` fixed to it in its own frame, should be at `target` (..., 3)."""
+
+    joint: str
+    target: Vectors
+    point: Vectors = field(default_factory=_nowhere)
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_name(self)
+        _own(self, "target", rows("Reach.target", self.target, 3))
+        _own(self, "point", _vector("Reach.point", self.point))
+        _check_weight(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """An `axis` of a joint, in its own frame, should point from `point` at `target` (..., 3)."""
+
+    joint: str
+    target: Vectors
+    axis: Vectors = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    point: Vectors = field(default_factory=_nowhere)
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_name(self)
+        _own(self, "target", rows("Aim.target", self.target, 3))
+        _own(self, "point", _vector("Aim.point", self.point))
+        axis = _vector("Aim.axis", self.axis)
+        length = float(np.linalg.norm(axis))
+        if length < 1e-9:
+            raise ValueError(f"Aim.axis must have a direction, got {axis.tolist()}")
+        _own(self, "axis", axis / length)
+        _check_weight(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Orient:
+    """A joint should have `rotation` (..., 4) in the world."""
+
+    joint: str
+    rotation: Quats
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_name(self)
+        _own(self, "rotation", unit_quats("Orient.rotation", self.rotation))
+        _check_weight(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Stay:
+    """Joints, all that may move unless given, should turn little from those of `pose`.
+
+    A wish, not a demand: whether a solution has converged does not depend on it.
+    """
+
+    pose: Pose
+    joints: Sequence[str] | None = None
+    weight: float = WISH
+
+    def __post_init__(self) -> None:
+        if self.joints is not None:
+            if isinstance(self.joints, str):
+                raise ValueError(f"Stay.joints must be a list of names, got {self.joints!r}")
+            object.__setattr__(self, "joints", tuple(self.joints))
+        _check_weight(self)
+
+
+Goal = Reach | Aim | Orient | Stay
+
+
+def _check_name(goal: Reach | Aim | Orient) -> None:
+    if not isinstance(goal.joint, str) or not goal.joint:
+        kind = type(goal).__name__
+        raise ValueError(f"{kind}.joint must be the name of a joint, got {goal.joint!r}")
+
+
+def _check_weight(goal: Goal) -> None:
+    name = f"{type(goal).__name__}.weight"
+    weight = floats(name, goal.weight)
+    if weight.ndim != 0 or not weight > 0.0:
+        raise ValueError(f"{name} must be a number above 0, got {goal.weight!r:.80}")
+    object.__setattr__(goal, "weight", float(weight))
+
+
+def _vector(name: str, values: Vectors) -> Vectors:
+    array = rows(name, values, 3)
+    if array.shape != (3,):
+        raise ValueError(f"{name} must have shape (3,), got {array.shape}")
+    return array
+
+
+def _own(goal: Goal, name: str, values: Floats) -> None:
+    array = np.array(values, dtype=np.float64)
+    array.flags.writeable = False
+    object.__setattr__(goal, name, array)

@@ -1,0 +1,76 @@
+"""Solution: the pose that was found, how near it comes to the goals, and what holds it back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Ints, Mask, Scalars
+from ..skeleton import Pose, Skeleton
+from .goals import Goal, Reach, Stay
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A legal pose for each problem; all fields have the problems' leading axes (...)."""
+
+    pose: Pose
+    errors: Scalars
+    """(..., goals): how far each is from being met, a length for `Reach`, radians for others.
+
+    For `Stay`, the largest turn of a joint.
+    """
+    iterations: Ints
+    """(...): steps taken, those of restarts among them."""
+    converged: Mask
+    """(...): whether all goals are met, `Stay` apart."""
+    further: Scalars
+    """(..., joints): radians by which a joint's limit would have to give way to come nearer.
+
+    Each joint by itself, the others within their limits; 0 where its limit does not block.
+    """
+    beyond: Mask
+    """(..., goals): targets that are farther away than the chain is long."""
+    mended: Scalars
+    """(..., joints): radians by which the start was turned to be legal."""
+    goals: tuple[Goal, ...]
+    skeleton: Skeleton
+
+    def blocking(self, item: int | tuple[int, ...] = ()) -> dict[str, float]:
+        """Return the joints that block, worst first, and how much further each would turn."""
+        angles = self.further[item]
+        if angles.ndim != 1:
+            raise ValueError(
+                f"blocking is for one problem, got {self.converged.shape} of them: say which"
+            )
+        order = np.argsort(-angles, kind="stable")
+        return {self.skeleton.names[j]: float(angles[j]) for j in order if angles[j] > 0.0}
+
+    def reason(self, item: int | tuple[int, ...] = ()) -> str:
+        """Return one sentence on how a problem ended: what is not met, and why not."""
+        blocking = self.blocking(item)
+        if self.converged[item]:
+            return "all goals are met"
+        demands = [k for k, goal in enumerate(self.goals) if not isinstance(goal, Stay)]
+        worst = max(demands, key=lambda k: self.errors[item][k] * self.goals[k].weight)
+        said = _missed(self.goals[worst], float(self.errors[item][worst]))
+        far = [_name(self.goals[k]) for k in demands if self.beyond[item][k]]
+        if far:
+            return f"{said}: beyond the chain's reach for {', '.join(far)}"
+        if blocking:
+            held = ", ".join(f"{n} ({np.degrees(a):.1f} degrees more)" for n, a in blocking.items())
+            return f"{said}: held by the limit of {held}"
+        return (
+            f"{said}: no one limit holds it; goals may contradict each other, or the start is bad"
+        )
+
+
+def _name(goal: Goal) -> str:
+    return "" if isinstance(goal, Stay) else goal.joint
+
+
+def _missed(goal: Goal, error: float) -> str:
+    if isinstance(goal, Reach):
+        return f"{goal.joint} is {error:.4g} from its target"
+    return f"{_name(goal)} is {np.degrees(error):.1f} degrees off its target"

@@ -1,0 +1,75 @@
+"""solve: a legal pose that meets goals, or comes near and says what is in the way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..arrays import Vectors
+from ..model import LimitModel
+from ..skeleton import Pose, Skeleton
+from .descent import Settings, descended
+from .goals import Goal
+from .problem import pack
+from .solution import Solution
+from .two_bone import bones_above, two_bone
+
+METHODS = ("least-squares", "ccd", "two-bone")
+"""The solvers by name."""
+
+
+def solve(
+    model: LimitModel,
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    method: str = "least-squares",
+    joints: Sequence[str] | None = None,
+    pinned: Sequence[str] = (),
+    free_root: bool = False,
+    pole: Vectors | None = None,
+    restarts: int | None = None,
+    iterations: int | None = None,
+    largest_step: float = 0.7,
+    tolerance: float = 2e-4,
+    threads: int | None = None,
+) -> Solution:
+    """Return a pose, legal at every joint, that starts from `pose` and meets `goals`.
+
+    Leading axes of the pose and of targets are problems of their own, shared by as many
+    `threads` as there are processors unless said otherwise. `joints` may turn, all but the roots
+    unless given; with `free_root` these turn and move as well. `pinned` joints keep their place
+    in the world. A goal is met when what is left of it is under `tolerance`, as a share of the
+    chain's length, an angle of 1 radian counting as 0.3 of it.
+
+    The method "least-squares" moves all joints at once, in at most 60 `iterations`; where the
+    start leads nowhere, 8 `restarts` from stored legal poses are tried. To follow a moving target
+    without jumps take no restarts, few iterations and a small `largest_step` (radians a joint).
+    With "ccd" one joint moves at a time, the last first, 600 times at most, from the start alone.
+    "two-bone" takes one `Reach`, and bends and swivels the two joints above by a triangle, towards
+    the direction `pole` (..., 3) in the world if there is one; least squares only where limits
+    leave an error.
+    """
+    if method not in METHODS:
+        raise ValueError(f"no method {method!r}; there are {', '.join(METHODS)}")
+    one_by_one = method == "ccd"
+    restarts = (0 if one_by_one else 8) if restarts is None else restarts
+    iterations = (600 if one_by_one else 60) if iterations is None else iterations
+    for name, value, least in (("restarts", restarts, 0), ("iterations", iterations, 1)):
+        if not (isinstance(value, int) and value >= least):
+            raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+    for name, number in (("largest_step", largest_step), ("tolerance", tolerance)):
+        if not 0.0 < number < math.inf:
+            raise ValueError(f"{name} must be above 0 and finite, got {number!r}")
+    if method == "two-bone":
+        if joints is not None or pinned or free_root:
+            raise ValueError("two-bone turns two joints: it takes no joints, pins or free root")
+        joints = bones_above(skeleton, goals)
+    elif pole is not None:
+        raise ValueError(f"pole is for the method two-bone, got {method!r}")
+    problem = pack(model, skeleton, pose, goals, joints, pinned, free_root)
+    settings = Settings(one_by_one, restarts, iterations, largest_step, tolerance, threads)
+    if method == "two-bone":
+        return two_bone(problem, pole, settings, pose.rotations.dtype)
+    return descended(problem, settings, pose.rotations.dtype)

@@ -1,0 +1,158 @@
+"""Two bones, solved by a triangle: how far the middle bends, then how the first joint swivels.
+
+The bend follows from the target's distance. That leaves a circle for the middle joint: of all
+swivels that are legal, the one nearest to the pole is taken, or to where the joint is without one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Quats, Scalars, Vectors, rows
+from ..limit import Limit
+from ..skeleton import Pose, Skeleton, forward
+from .descent import Batch, Settings, begun, ended, press_on
+from .freedom import across, freedom_of
+from .goals import Goal, Reach
+from .problem import Problem
+from .solution import Solution
+
+SWEEPS = ((np.pi, 72), (np.radians(5.0), 41), (np.radians(0.25), 41))
+"""Swivels that are looked at: so far to both sides of the best so far, and how many."""
+FORBIDDEN = 1e3  # what a swivel costs that is not legal: more than any angle
+
+
+def bones_above(skeleton: Skeleton, goals: Any) -> tuple[str, str]:
+    """Return the first and the middle joint of the two bones that end at the one goal."""
+    goals = [goals] if isinstance(goals, Goal) else list(goals)
+    if len(goals) != 1 or not isinstance(goals[0], Reach):
+        raise ValueError(f"two-bone takes one goal, a Reach, got {goals!r:.80}")
+    middle = int(skeleton.parents[skeleton.index(goals[0].joint)])
+    first = int(skeleton.parents[middle]) if middle >= 0 else -1
+    if first < 0:
+        raise ValueError(f"two-bone needs two joints above {goals[0].joint!r}, got fewer")
+    return skeleton.names[first], skeleton.names[middle]
+
+
+def two_bone(problem: Problem, pole: Vectors | None, settings: Settings, dtype: Any) -> Solution:
+    """Return the solution by triangles; where limits are in the way, by least squares from there.
+
+    `pole` (..., 3) is the direction in the world, from the first joint, that the middle one
+    should be in.
+    """
+    batch, skeleton = begun(problem), problem.model.skeleton
+    goal = cast(Reach, problem.goals[0])
+    last = skeleton.index(goal.joint)
+    middle = int(skeleton.parents[last])
+    first = int(skeleton.parents[middle])
+    where, how = forward(skeleton, Pose(batch.rotations, batch.positions))
+    above = quat.mul(how[:, first], quat.inverse(batch.rotations[:, first]))
+    way = quat.rotate(quat.inverse(above), batch.targets[:, 0, :3] - where[:, first])
+    upper = batch.positions[:, middle]
+    lower = batch.positions[:, last] + quat.rotate(batch.rotations[:, last], goal.point)
+    _bend(batch, middle, _limit(problem, middle), upper, lower, np.linalg.norm(way, axis=-1))
+    wanted = _pole(problem, pole, above)
+    _swivel(batch, first, _limit(problem, first), upper, middle, lower, way, wanted)
+    press_on(problem, batch, settings)
+    return ended(problem, batch, settings, dtype)
+
+
+def _limit(problem: Problem, joint: int) -> Limit | None:
+    return problem.model.limits.get(problem.model.skeleton.names[joint])
+
+
+def _pole(problem: Problem, pole: Vectors | None, above: Quats) -> Vectors | None:
+    """Return the pole of each problem as the parent of the first joint sees it."""
+    if pole is None:
+        return None
+    given = rows("pole", pole, 3)
+    if (np.linalg.norm(given, axis=-1) < 1e-9).any():
+        raise ValueError(f"pole must have a direction, got {given.tolist()!r:.80}")
+    try:
+        each = np.broadcast_to(given, (*problem.batch, 3)).reshape(-1, 3)
+    except ValueError:
+        raise ValueError(
+            f"pole must go with the problems' axes {problem.batch}, got shape {given.shape}"
+        ) from None
+    return quat.rotate(quat.inverse(above), each)
+
+
+def _bend(
+    batch: Batch, joint: int, limit: Limit | None, upper: Vectors, lower: Vectors, far: Scalars
+) -> None:
+    """Bend the middle joint so that the end is as far from the first as the target is.
+
+    Turned by φ about h, the end's squared distance is A + B cos φ + C sin φ; of the two φ, the one
+    that the limit leaves nearer to the distance, or the smaller one.
+    """
+    now = batch.rotations[:, joint]
+    back = quat.rotate(quat.inverse(now), upper)
+    axis = _bend_axis(limit, back, lower)
+    along = axis * np.sum(axis * lower, axis=-1, keepdims=True)
+    a = np.sum(upper**2 + lower**2 + 2.0 * back * along, axis=-1)
+    b = 2.0 * np.sum(back * (lower - along), axis=-1)
+    c = 2.0 * np.sum(back * np.cross(axis, lower), axis=-1)
+    size = np.maximum(np.hypot(b, c), 1e-300)
+    open_by = np.arccos(np.clip((far**2 - a) / size, -1.0, 1.0))
+    best, cost = now.copy(), np.full(len(now), np.inf)
+    for side in (1.0, -1.0):
+        angle = np.remainder(np.arctan2(c, b) + side * open_by + np.pi, 2.0 * np.pi) - np.pi
+        turned = quat.normalize(quat.mul(now, quat.exp(angle[:, None] * axis)))
+        turned = turned if limit is None else limit.project(turned)
+        off = np.linalg.norm(upper + quat.rotate(turned, lower), axis=-1) - far
+        price = FORBIDDEN * np.abs(off) + np.abs(angle)
+        better = price < cost
+        best[better], cost[better] = turned[better], price[better]
+    batch.rotations[:, joint] = best
+
+
+def _bend_axis(limit: Limit | None, back: Vectors, lower: Vectors) -> Vectors:
+    """Return the axes (n, 3), in the middle joint's frame: its own if it has but one."""
+    own = np.eye(3) if limit is None else freedom_of(limit).axes
+    if len(own) == 1:
+        return np.broadcast_to(own[0], back.shape)
+    plane = np.cross(back, lower)
+    length = np.linalg.norm(plane, axis=-1, keepdims=True)
+    straight = np.array([across(bone)[0] if bone.any() else np.eye(3)[2] for bone in lower])
+    return np.where(length > 1e-9, plane / np.maximum(length, 1e-9), straight.reshape(-1, 3))
+
+
+def _swivel(
+    batch: Batch,
+    joint: int,
+    limit: Limit | None,
+    upper: Vectors,
+    middle: int,
+    lower: Vectors,
+    way: Vectors,
+    pole: Vectors | None,
+) -> None:
+    """Point the end at the target, then turn about the way there to the best legal swivel."""
+    end = upper + quat.rotate(batch.rotations[:, middle], lower)
+    now = batch.rotations[:, joint]
+    straight = quat.mul(quat.between(quat.rotate(now, end), way), now)
+    axis = way / np.maximum(np.linalg.norm(way, axis=-1, keepdims=True), 1e-300)
+    best = np.zeros(len(now))
+    for reach, count in SWEEPS:
+        angles = best[:, None] + np.linspace(-reach, reach, count)
+        turned = quat.normalize(
+            quat.mul(quat.exp(angles[..., None] * axis[:, None]), straight[:, None])
+        )
+        cost = np.abs(angles) if pole is None else _off_pole(turned, upper, axis, pole)
+        if limit is not None:
+            cost = cost + FORBIDDEN * (~limit.contains(turned) + limit.violation(turned))
+        best = np.take_along_axis(angles, cost.argmin(axis=1)[:, None], axis=1)[:, 0]
+    turned = quat.normalize(quat.mul(quat.exp(best[:, None] * axis), straight))
+    batch.rotations[:, joint] = turned if limit is None else limit.project(turned)
+
+
+def _off_pole(turned: Quats, upper: Vectors, axis: Vectors, pole: Vectors) -> Floats:
+    """Return the angles, about `axis`, between where the middle joint is and the pole."""
+    bone = quat.rotate(turned, upper[:, None])
+    bone = bone - axis[:, None] * np.sum(bone * axis[:, None], axis=-1, keepdims=True)
+    pole = pole - axis * np.sum(pole * axis, axis=-1, keepdims=True)
+    across_both = np.linalg.norm(np.cross(bone, pole[:, None]), axis=-1)
+    return np.asarray(np.arctan2(across_both, np.sum(bone * pole[:, None], axis=-1)))

@@ -1,0 +1,53 @@
+"""The axes about which joints can turn, from where they are.
+
+Those of a hinge or a ball are the same everywhere. A joint that swings without twisting rolls as
+it goes round: with its swing φ about a, across the bone's axis u, it turns about a, and about
+cos(φ/2) u × a − sin(φ/2) u, as seen before its constant twist.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .ik_turns import aside, crossed, length, product, turned
+from .jit import kernel
+
+
+@kernel
+def refresh_basis(chain, q, work):
+    """Write the axes of all movers, in their own frames, at the rotations q."""
+    basis, swings = work.basis, chain.swings
+    for m in range(chain.movers.shape[0]):
+        if swings[m, 0] == 0.0:
+            basis[m] = chain.basis[m]
+            continue
+        j = chain.movers[m]
+        ux, uy, uz = swings[m, 5], swings[m, 6], swings[m, 7]
+        w, x, y, z = product(
+            swings[m, 1],
+            swings[m, 2],
+            swings[m, 3],
+            swings[m, 4],
+            q[j, 0],
+            q[j, 1],
+            q[j, 2],
+            q[j, 3],
+        )
+        sine = x * ux + y * uy + z * uz
+        cosine = math.sqrt(w * w + sine * sine)  # of half the swing
+        if cosine < 1e-9:  # straight back, where the twist is not defined
+            basis[m] = chain.basis[m]
+            continue
+        c, s = w / cosine, sine / cosine
+        _, ax, ay, az = product(w, x, y, z, c, -s * ux, -s * uy, -s * uz)
+        half = length(ax, ay, az)
+        if half > 1e-9:
+            ax, ay, az = ax / half, ay / half, az / half
+        else:
+            ax, ay, az = aside(ux, uy, uz)
+        bx, by, bz = crossed(ux, uy, uz, ax, ay, az)
+        bx, by, bz = cosine * bx - half * ux, cosine * by - half * uy, cosine * bz - half * uz
+        ax, ay, az = turned(c, -s * ux, -s * uy, -s * uz, ax, ay, az)
+        bx, by, bz = turned(c, -s * ux, -s * uy, -s * uz, bx, by, bz)
+        basis[m, 0, 0], basis[m, 0, 1], basis[m, 0, 2] = ax, ay, az
+        basis[m, 1, 0], basis[m, 1, 1], basis[m, 1, 2] = bx, by, bz
