@@ -6,10 +6,10 @@ python benchmarks/components.py
 from __future__ import annotations
 
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
+from timing import best
 
 from synovia import (
     Control,
@@ -27,17 +27,6 @@ from synovia.components import Compensation, Dependency, JointCone, OneToMany, P
 
 MOVES = ("flexion", "bend", "twist")
 BATCH = 10_000
-
-
-def best_of(run, times):
-    """Return seconds, of the fastest run."""
-    run()
-    took = []
-    for _ in range(times):
-        start = time.perf_counter()
-        run()
-        took.append(time.perf_counter() - start)
-    return min(took)
 
 
 def spine(levels, rng):
@@ -108,13 +97,13 @@ def line(body, controls):
     count = sum(len(each.network.components) for each in body.joint_sets.values())
     low, high = np.array([(each.low, each.high) for each in body.controls.values()]).T
     batch = np.random.default_rng(0).uniform(low, high, size=(BATCH, len(low)))
-    one = best_of(lambda: [body.pose(controls) for _ in range(20)], 20) / 20
-    many = best_of(lambda: body.pose(batch), 10) / BATCH
-    shared = best_of(lambda: body.pose(batch, threads=2), 10) / BATCH
+    one = best(lambda: [body.pose(controls) for _ in range(20)], 20) / 20
+    many = best(lambda: body.pose(batch), 10) / BATCH
+    shared = best(lambda: body.pose(batch, threads=2), 10) / BATCH
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "figure.xml"
         save_figure(body, path)
-        read = best_of(lambda: load_figure(path), 5)
+        read = best(lambda: load_figure(path), 5)
     return (
         f"{count:>10}{1e6 * one:>9.0f} µs{1e6 * one / count:>11.2f} µs{1e6 * many:>9.2f} µs"
         f"{one / many:>8.0f}{one / shared:>11.0f}{1e3 * read:>9.1f} ms"
