@@ -109,7 +109,7 @@ def project(rotations, p, tolerance, out):
 
     `rotations` and `out` are flat; returns how far lengths are off 1, squared (see `off_unit`).
     """
-    block, other = np.zeros(BLOCK, rotations.dtype), np.empty(BLOCK, rotations.dtype)
+    block, other = np.zeros(BLOCK, rotations.dtype), np.zeros(BLOCK, rotations.dtype)
     lanes = np.empty(2 * LANES, np.int64)
     count = rotations.shape[0] // 4
     for start in range(0, count, LANES):
@@ -125,7 +125,7 @@ def project(rotations, p, tolerance, out):
 @kernel
 def measure(rotations, p, distances):
     """Write the signed distances of flat `rotations`; returns as `project` does."""
-    block, other = np.zeros(BLOCK, rotations.dtype), np.empty(BLOCK, rotations.dtype)
+    block, other = np.zeros(BLOCK, rotations.dtype), np.zeros(BLOCK, rotations.dtype)
     lanes = np.empty(2 * LANES, np.int64)
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
@@ -144,7 +144,7 @@ def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
     `joints[k]` is the joint that the limit at `offsets[k]` of `p` is for; `out` holds a copy of
     the rotations, `distances` is (frames, limits).
     """
-    block, other = np.zeros(BLOCK, rotations.dtype), np.empty(BLOCK, rotations.dtype)
+    block, other = np.zeros(BLOCK, rotations.dtype), np.zeros(BLOCK, rotations.dtype)
     lanes = np.empty(2 * LANES, np.int64)
     frames = distances.shape[0]
     stride = rotations.shape[0] // max(frames, 1)
