@@ -34,8 +34,9 @@ class Plate:
     (degrees) turn the figure before it is seen from the front: with a yaw of 180 it is seen from
     behind. `width` is half a bone's, as a share of the plate's extent. `outlines` are flat bones,
     corners (n, 3) in the frame of their segment. `moving` names a segment whose centre of motion
-    is marked, for the control that the poses change. `ellipsoids` tells whether those of scapulae
-    are drawn.
+    is marked, for the control that the poses change, with those of the other poses beside it;
+    `close` is how far around its joint is shown, in the figure's unit, or 0 for all. `ellipsoids`
+    tells whether those of scapulae are drawn.
     """
 
     title: str
@@ -47,6 +48,7 @@ class Plate:
     width: float = 0.012
     outlines: Mapping[str, Vectors] = field(default_factory=dict)
     moving: str = ""
+    close: float = 0.0
     ellipsoids: bool = False
 
     @property
@@ -67,9 +69,13 @@ def draw_plate(figure: Figure, plate: Plate) -> Picture:
         _draw_panel(axes, figure, figure.pose(controls), plate, width)
         picture.text((number + 0.5) * share, 0.04, _said(controls), color=MUTED, ha="center")
         panels.append(axes)
-    corners = np.array([axes.dataLim.get_points() for axes in panels])
-    low, high = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
-    edge = 0.04 * (high - low).max()
+    if plate.close > 0.0:
+        middle = _joint(figure, plate)
+        low, high, edge = middle - plate.close, middle + plate.close, 0.0
+    else:
+        corners = np.array([axes.dataLim.get_points() for axes in panels])
+        low, high = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
+        edge = 0.04 * (high - low).max()
     for axes in panels:
         axes.set_xlim(low[0] - edge, high[0] + edge)
         axes.set_ylim(low[1] - edge, high[1] + edge)
@@ -111,6 +117,14 @@ def _extent(figure: Figure, plate: Plate) -> float:
         raise ValueError(f"the figure must have bones like {', '.join(plate.shown)}, got none")
     points = np.array([point for bone in every for point in (bone.start, bone.end)])
     return float(np.ptp(points[:, :2], axis=0).max()) or 1.0
+
+
+def _joint(figure: Figure, plate: Plate) -> Vectors:
+    """Return where the moving segment's joint is seen (2,), in the first pose."""
+    posed = figure.pose(plate.poses[0])
+    places, _ = forward(figure.skeleton, Pose(posed.rotations, posed.positions))
+    seen = quat.rotate(plate.view, places[figure.skeleton.index(plate.moving)])
+    return np.asarray(seen[:2])
 
 
 def _draw_panel(axes: Axes, figure: Figure, posed: Posed, plate: Plate, width: float) -> None:
@@ -199,13 +213,17 @@ def _draw_outline(axes: Axes, corners: Vectors) -> None:
 def _mark_center(
     axes: Axes, figure: Figure, posed: Posed, plate: Plate, places: Vectors, turns: Quats
 ) -> None:
-    """Put a disk where the moving segment turns."""
+    """Put a disk where the moving segment turns, and dots where it does in the other poses."""
     by = _changing(plate.poses)
-    controls = dict(zip(figure.controls, posed.controls, strict=True))
-    center = center_of_motion(figure, controls, plate.moving, by)
     parent = int(figure.skeleton.parents[figure.skeleton.index(plate.moving)])
-    world = places[parent] + quat.rotate(turns[parent], center)
-    x, y, _ = quat.rotate(plate.view, world)
+
+    def seen(controls: Mapping[str, float]) -> Vectors:
+        center = center_of_motion(figure, controls, plate.moving, by)
+        return quat.rotate(plate.view, places[parent] + quat.rotate(turns[parent], center))
+
+    track = np.array([seen(each) for each in plate.poses])
+    x, y, _ = seen(dict(zip(figure.controls, posed.controls, strict=True)))
+    axes.plot(track[:, 0], track[:, 1], ".-", ms=6, lw=1.0, color=OUTSIDE, alpha=0.6, zorder=7)
     axes.plot([x], [y], "o", ms=11, mfc=OUTSIDE, mec=PAPER, mew=1.8, zorder=8)
     axes.plot([x], [y], "o", ms=3, color=PAPER, zorder=9)
 

@@ -32,6 +32,8 @@ def plates(height: float = 1.75) -> Mapping[str, Plate]:
             pitch=0.0,
             yaw=-90.0,
             moving="LeftLowerLeg",
+            close=0.11,
+            width=0.004,
         ),
         "bend": Plate(
             "Side bend: the cage keeps its shape",
