@@ -68,8 +68,12 @@ def test_the_centre_of_a_motion_is_found(hinge):
 def test_a_moving_centre_is_marked(hinge):
     plate = Plate("A hinge", ({"knee.flexion": 20.0}, {"knee.flexion": 70.0}), yaw=-90.0)
     marked = draw_plate(hinge, replace(plate, moving="Shank"))
-    places = [axes.lines[0].get_xydata()[0] for axes in marked.axes]
+    places = [axes.lines[-1].get_xydata()[0] for axes in marked.axes]
     assert abs(places[1][1] - places[0][1] - 0.4) < 0.02
+    # The other pose's centre is shown beside it.
+    np.testing.assert_allclose(marked.axes[0].lines[0].get_xydata(), places, atol=1e-9)
+    near = draw_plate(hinge, replace(plate, moving="Shank", close=0.1)).axes[0]
+    assert np.ptp(near.get_xlim()) == pytest.approx(0.2)
     assert not draw_plate(hinge, plate).axes[0].lines
 
 
