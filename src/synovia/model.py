@@ -227,13 +227,16 @@ class LimitModel:
     def _projected(self, pose: Pose) -> tuple[Quats, Scalars]:
         """Return the nearest legal rotations, and the distances of the joints that have a limit."""
         check_joints(self.skeleton, pose)
-        rotations = np.ascontiguousarray(pose.rotations)
+        given = pose.rotations.dtype
+        precision = np.result_type(given, *(each.precision(given) for each in self.limits.values()))
+        rotations = np.ascontiguousarray(pose.rotations, precision)
         batch = rotations.shape[:-2]
         out = rotations.copy()
         distances = np.empty((math.prod(batch), len(self._joints)), rotations.dtype)
         offsets, packed = self._packed
-        slack = tolerance(rotations.dtype)
+        slack = tolerance(given)
         kernels.limits.project_poses(
             rotations.reshape(-1), self._joints, offsets, packed, slack, out.reshape(-1), distances
         )
+        out, distances = out.astype(given, copy=False), distances.astype(given, copy=False)
         return out, distances.reshape(*batch, len(self._joints))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 try:
     import numba
+    from numba.extending import overload
 except ImportError:
     numba = None  # type: ignore[assignment]
     warnings.warn(
@@ -78,3 +79,23 @@ def kernel(function):
         return numba.njit(**options)(function)
     finally:
         numba.config.CACHE_DIR = before
+
+
+def by_precision(single, double):
+    """Return a kernel that is `double` for blocks of float64, and `single` for others.
+
+    Settled when a caller is compiled: of an `if` both sides would be, though only one can run.
+    """
+
+    def chosen(p, o, block, n):
+        run = double if block.itemsize == 8 else single
+        run(p, o, block, n)
+
+    if numba is not None:
+
+        @overload(chosen, inline="always")
+        def choose(p, o, block, n):
+            run = double if block.dtype == numba.float64 else single
+            return lambda p, o, block, n: run(p, o, block, n)
+
+    return chosen

@@ -12,7 +12,7 @@ import numpy as np
 
 from .cone import cone
 from .field import field
-from .jit import kernel
+from .jit import by_precision, kernel
 from .polytope import FARTHEST, nearest_in_polytope
 from .rotation import BLOCK, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
 from .table import table
@@ -183,8 +183,8 @@ def product(p, o, block, n):
 
 
 @kernel
-def in_double(p, o, block, n):
-    """Run a shape that needs float64 on a block of it."""
+def any_shape(p, o, block, n):
+    """Run the shape that is packed at `o`: its kind, then its parameters."""
     kind = int(p[o])
     if kind == PRODUCT:
         product(p, o + 1, block, n)
@@ -201,29 +201,15 @@ def in_double(p, o, block, n):
 
 
 @kernel
-def shape(p, o, block, n):
-    """Run the shape that is packed at `o`: its kind, then its parameters.
+def only_box(p, o, block, n):
+    """Run the box that is packed at `o`, in the block's own type.
 
-    A box runs in the block's own type. The others iterate to the last digit: in float64 only.
+    The other shapes iterate to the last digit, in float64 only.
     """
-    if int(p[o]) == BOX:
-        box(p, o + 1, block, n)
-    elif block.itemsize == 8:
-        in_double(p, o, block, n)
-    else:
-        wide = np.empty(BLOCK)
-        for i in range(n):
-            wide[X + i] = block[X + i]
-            wide[Y + i] = block[Y + i]
-            wide[Z + i] = block[Z + i]
-            wide[T + i] = block[T + i]
-        in_double(p, o, wide, n)
-        for i in range(n):
-            block[PX + i] = wide[PX + i]
-            block[PY + i] = wide[PY + i]
-            block[PZ + i] = wide[PZ + i]
-            block[PT + i] = wide[PT + i]
-            block[DISTANCE + i] = wide[DISTANCE + i]
+    box(p, o + 1, block, n)
+
+
+shape = by_precision(only_box, any_shape)
 
 
 @kernel
@@ -237,7 +223,7 @@ def project_points(points, p, out, distances):
             block[X + i] = points[first + 3 * i]
             block[Y + i] = points[first + 3 * i + 1]
             block[Z + i] = points[first + 3 * i + 2]
-        shape(p, HERE, block, n)
+        any_shape(p, HERE, block, n)
         for i in range(n):
             distances[start + i] = block[DISTANCE + i]
             out[first + 3 * i] = block[PX + i]
@@ -262,7 +248,7 @@ def project_directions(points, p, out, distances):
             scale = 1.0 / np.sqrt(square) if abs(square - 1.0) > ROUNDING else 1.0
             block[X + i], block[Y + i], block[Z + i] = scale * x, scale * y, scale * z
             block[T + i] = points[at + 3]
-        in_double(p, HERE, block, n)
+        any_shape(p, HERE, block, n)
         for i in range(n):
             at = first + 4 * i
             x, y, z = block[PX + i], block[PY + i], block[PZ + i]

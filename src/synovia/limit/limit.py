@@ -24,7 +24,7 @@ from ..arrays import (
     unit_rounding,
 )
 from ..charts import TURN, AnyChart, Chart, DirectionTwist, SwingTwist
-from ..shapes import Directional, DistanceField, Shape
+from ..shapes import Box, Directional, DistanceField, Shape
 from ..softening import Softening
 from .names import chart_named, check_chart, shape_named
 
@@ -116,6 +116,13 @@ class Limit:
         reach = [self.shape.reach(self.chart.winds), self.shape.reach((2,))]
         return np.concatenate([self.chart.packed, reach, self.shape.packed])
 
+    def precision(self, given: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the type that `given` numbers are computed in: float32 is enough for a box only.
+
+        Other shapes iterate to the last digit, and their kernels exist in float64 alone.
+        """
+        return given if isinstance(self.shape, Box) else np.dtype(np.float64)
+
     def contains(self, rotations: Quats) -> Mask:
         """Tell which rotations are legal."""
         distance = self.distance(rotations)
@@ -124,14 +131,14 @@ class Limit:
     def distance(self, rotations: Quats) -> Scalars:
         """Return how far outside each rotation is, in the chart's metric; at most 0 inside."""
         rotations = _as_floats(rotations)
-        flat = np.ascontiguousarray(rotations).reshape(-1)
-        distance = np.empty(rotations.shape[:-1], rotations.dtype)
-        off = kernels.limits.measure(flat, self.packed, distance.reshape(-1))
+        source = np.ascontiguousarray(rotations, self.precision(rotations.dtype))
+        distance = np.empty(source.shape[:-1], source.dtype)
+        off = kernels.limits.measure(source.reshape(-1), self.packed, distance.reshape(-1))
         if not off <= _off_by_rounding(rotations):
             checked = unit_quats("rotations", rotations)
             if checked is not rotations:
                 return self.distance(checked)
-        return distance
+        return distance.astype(rotations.dtype, copy=False)
 
     def project(self, rotations: Quats, *, threads: int = 1) -> Quats:
         """Return the nearest legal rotation to each; legal ones come back bit for bit.
@@ -139,18 +146,16 @@ class Limit:
         Nearest is meant in the chart's metric, over all covers.
         """
         rotations = _as_floats(rotations)
-        source = np.ascontiguousarray(rotations)
-        out = np.empty_like(source)
-        off = self._project_into(source.reshape(-1, 4), out.reshape(-1, 4), threads)
+        source = np.ascontiguousarray(rotations, self.precision(rotations.dtype))
+        out, slack = np.empty_like(source), tolerance(rotations.dtype)
+        off = self._project_into(source.reshape(-1, 4), slack, out.reshape(-1, 4), threads)
         if not off <= _off_by_rounding(rotations):
             checked = unit_quats("rotations", rotations)
             if checked is not rotations:
                 return self.project(checked, threads=threads)
-        return out
+        return out.astype(rotations.dtype, copy=False)
 
-    def _project_into(self, source: Quats, out: Quats, threads: int) -> float:
-        slack = tolerance(source.dtype)
-
+    def _project_into(self, source: Quats, slack: float, out: Quats, threads: int) -> float:
         def run(first: int, last: int) -> float:
             flat, into = source[first:last].reshape(-1), out[first:last].reshape(-1)
             return float(kernels.limits.project(flat, self.packed, slack, into))
