@@ -32,6 +32,7 @@ class EulerBox:
 
     @classmethod
     def fit(cls, rotations: Quats, axis: Vectors) -> Self:
+        """Return the ranges of all `rotations` (n, 4); they are the same about any axis."""
         return cls.of_people([rotations], 0)
 
     @classmethod
@@ -65,6 +66,7 @@ class RoundCone:
 
     @classmethod
     def fit(cls, rotations: Quats, axis: Vectors) -> Self:
+        """Return the cone and range of all `rotations` (n, 4) of a bone along `axis`."""
         return cls.of_people([rotations], axis, 0)
 
     @classmethod
