@@ -224,7 +224,7 @@ def test_every_family_and_baseline_has_a_curve(people):
     found = curves(people, "LeftArm", margins=margins, samples=2000)
     names = [family_name(shape, chart) for shape, chart in families()]
     assert names[0] == "box in rotation-vector"
-    assert names[-3:] == ["density", "people", "people+hull"]
+    assert names[-3:] == ["density", "people", "panel"]
     assert [curve.name for curve in found] == names + [kind.name for kind in BASELINES]
     for curve in found:
         volumes, rejected = curve.frontier
@@ -235,7 +235,7 @@ def test_every_family_and_baseline_has_a_curve(people):
 
 # The comparison
 
-SOME = ["box", "kdop", "product", "reach-cone", "density", "people+hull"]
+SOME = ["box", "kdop", "product", "reach-cone", "density", "panel"]
 
 
 @pytest.fixture(scope="module")
@@ -253,7 +253,7 @@ def test_every_family_is_tried_at_every_joint(compared):
     tried = [(trial.joint, trial.shape, trial.chart) for trial in compared.trials]
     assert tried == [(j, *family) for j in ("LeftArm", "LeftForeArm") for family in families(SOME)]
     assert {trial.shape for trial in compared.trials} == set(SOME)
-    assert {shape for shape, _ in families()} == {*SHAPES, "density", "people", "people+hull"}
+    assert {shape for shape, _ in families()} == {*SHAPES, "density", "people", "panel"}
 
 
 def test_the_margin_is_the_least_for_the_rejection_asked_for(compared, people):

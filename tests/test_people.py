@@ -10,7 +10,7 @@ from clips import person
 from synovia import LimitModel, People, load_limits, quat, save_clip, within_for
 from synovia.cli import main
 from synovia.enclosure import Enclosure
-from synovia.evidence.curve import uniform_rotations
+from synovia.everywhere import uniform_rotations
 from synovia.fitting import NEAR, Recipe, fit_joint
 from synovia.people import CELL, MOST, STRAY
 from synovia.takes import Take
@@ -63,9 +63,9 @@ def test_a_performer_who_counts_for_several_is_met_as_often(crowd):
 
 
 def test_those_left_out_are_held_against_the_others_alone(crowd):
-    everybody = People.of(crowd, enclosed=True)
+    everybody = People.of(crowd)
     for k, (far, frames) in enumerate(everybody.held_out()):
-        others = People.of([each for j, each in enumerate(crowd) if j != k], enclosed=True)
+        others = People.of([each for j, each in enumerate(crowd) if j != k])
         assert frames.sum() == len(crowd[k].rotations)
         np.testing.assert_allclose(far, others.far(everybody.rotations[everybody.who == k]))
 
@@ -87,10 +87,11 @@ def test_an_enclosure_holds_the_ways_between():
     pairs = rng.integers(0, 30, size=(400, 2))
     between = quat.slerp(corners[pairs[:, 0]], corners[pairs[:, 1]], rng.uniform(size=400))
     assert enclosure.beyond(np.concatenate([corners, between])).max() <= 1e-9
-    np.testing.assert_allclose(enclosure.beyond(-corners), 0.0, atol=1e-9)
+    np.testing.assert_allclose(enclosure.beyond(-corners), enclosure.beyond(corners), atol=1e-9)
     outside = uniform_rotations(300, seed=2)
     assert (enclosure.beyond(outside) <= angle(outside, corners) + 1e-9).all()
     assert enclosure.beyond(outside).max() > 1.0
+    assert enclosure.beyond(about[None])[0] < -0.3
 
 
 def test_an_enclosure_ends_where_angles_say():
@@ -103,7 +104,7 @@ def test_an_enclosure_ends_where_angles_say():
 
 def test_the_enclosure_pulls_strays_towards_others(crowd):
     stray = take("stray", seed=30, offset=(0.0, 1.5, 0.0))
-    people = People.of([*crowd, stray], enclosed=True)
+    people = People.of([*crowd, stray])
     own = people.rotations[people.who == 8]
     assert people.enclosure.beyond(people.rotations[people.who < 8]).max() < np.radians(2.0)
     nearest = angle(own, np.concatenate([each.rotations for each in crowd]))
@@ -114,10 +115,9 @@ def test_the_enclosure_pulls_strays_towards_others(crowd):
     assert believed.enclosure.beyond(farthest)[0] < 1e-9
 
 
-@pytest.mark.parametrize("enclosed", [False, True])
 @pytest.mark.parametrize("chart", ["rotation-vector", "swing-twist", "euler"])
-def test_the_field_holds_what_is_near_enough(crowd, chart, enclosed):
-    people = People.of(crowd, enclosed=enclosed)
+def test_the_field_holds_what_is_near_enough(crowd, chart):
+    people = People.of(crowd)
     within = np.radians(25.0)
     axis = AXIS if chart == "swing-twist" else None
     field = people.field(within, chart, axis=axis)
@@ -129,13 +129,12 @@ def test_the_field_holds_what_is_near_enough(crowd, chart, enclosed):
     assert (inside == (far <= within)).mean() > 0.97
 
 
-@pytest.mark.parametrize("enclosed", [False, True])
-def test_a_hinge_is_held_though_it_is_narrower_than_a_cell(enclosed):
+def test_a_hinge_is_held_though_it_is_narrower_than_a_cell():
     hinges = [
         Take(quat.exp(np.linspace(-1.2, 1.2 + 0.1 * k, 300)[:, None] * AXIS), 0.1, str(k), str(k))
         for k in range(3)
     ]
-    field = People.of(hinges, enclosed=enclosed).field(np.radians(1.0))
+    field = People.of(hinges).field(np.radians(1.0))
     assert field.contains(np.concatenate([each.rotations for each in hinges])).mean() > 0.99
     assert field.volume() < 0.01
 
@@ -149,18 +148,14 @@ def test_where_nobody_is_near_enough_the_nearest_node_is_left():
     assert field.contains(field.project(uniform_rotations(20))).all()
 
 
-@pytest.mark.parametrize("enclosed", [False, True])
-def test_the_rejection_asked_for_is_kept_by_those_left_out(crowd, enclosed):
-    people = People.of(crowd, enclosed=enclosed)
+def test_the_rejection_asked_for_is_kept_by_those_left_out(crowd):
+    people = People.of(crowd)
     near, rejected = within_for(0.05, people)
     assert rejected <= 0.05
     wide, less = within_for(0.005, people)
     assert less <= 0.005
     assert wide > near
-    held = [
-        People.of([b for b in crowd if b is not a], enclosed=enclosed).far(a.rotations)
-        for a in crowd
-    ]
+    held = [People.of([b for b in crowd if b is not a]).far(a.rotations) for a in crowd]
     assert np.mean([(far > near + CORNER).mean() for far in held]) <= 0.05
     assert np.mean([(far > near - CORNER).mean() for far in held]) >= 0.04
 
@@ -168,7 +163,7 @@ def test_the_rejection_asked_for_is_kept_by_those_left_out(crowd, enclosed):
 def test_newcomers_are_rejected_about_as_often_as_asked_for():
     newcomers = [take(f"n{k}", seed=100 + k) for k in range(12)]
     known = [take(f"p{k}", seed=k) for k in range(12)]
-    for by in ("people", "people+hull"):
+    for by in ("people", "panel"):
         recipe = Recipe("distance-field", "rotation-vector", reject=0.05, options={"by": by})
         fitted = fit_joint(known, recipe, reference=None, axis=AXIS)
         outside = [1.0 - fitted.limit.contains(each.rotations).mean() for each in newcomers]
@@ -188,10 +183,8 @@ def test_without_a_rejection_the_margin_is_added(crowd):
 def test_it_is_an_option_of_models_and_of_the_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     clips = [person(f"{name}_1", k, tall=1.0 + 0.1 * k) for k, name in enumerate("abcde")]
-    model = LimitModel.fit(
-        clips, "distance-field", joints=["LeftArm"], by="people+hull", reject=0.2
-    )
-    assert model.provenance["options"]["by"] == "people+hull"
+    model = LimitModel.fit(clips, "distance-field", joints=["LeftArm"], by="panel", reject=0.2)
+    assert model.provenance["options"]["by"] == "panel"
     assert model.provenance["joints"]["LeftArm"]["rejected"] <= 0.2
     for clip in clips:
         save_clip(clip, f"{clip.name}.bvh")

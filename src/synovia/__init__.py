@@ -23,6 +23,7 @@ from .io import (
 from .joint_kind import JointKind, joint_kind
 from .limit import Limit
 from .model import LimitModel
+from .panel import Panel
 from .paths import first_exit, project_path
 from .people import People, within_for
 from .report import Report
@@ -55,6 +56,7 @@ __all__ = [
     "Limit",
     "LimitModel",
     "Network",
+    "Panel",
     "People",
     "Pose",
     "Product",

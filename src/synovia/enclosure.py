@@ -54,14 +54,14 @@ class Enclosure:
         return cls(reference, np.concatenate([-np.sin(half), np.cos(half) * directions], axis=1))
 
     def beyond(self, rotations: Quats) -> Scalars:
-        """Return how far outside each of the rotations (n, 4) is, in radians; 0 inside."""
+        """Return how far outside each of the rotations (n, 4) is, in radians; below 0 inside."""
         facing = _facing(self.reference, rotations)
         found = np.empty(len(facing))
         for k in range(0, len(facing), BLOCK):
             over = facing[k : k + BLOCK] @ self.normals.T
             # A rotation is two quaternions; the nearer one counts.
             found[k : k + BLOCK] = np.minimum(over.max(axis=1), -over.min(axis=1))
-        return np.asarray(2.0 * np.arcsin(np.clip(found, 0.0, 1.0)))
+        return np.asarray(2.0 * np.arcsin(np.clip(found, -1.0, 1.0)))
 
 
 def _facing(reference: Quats, rotations: Quats) -> Quats:

@@ -2,20 +2,21 @@
 
 A rotation is as far away from a person as from the nearest of the person's frames. Of the nearest
 people, a third of all and at most ten, those nearer than the rest may be strays: the mean over the
-farther half counts. To this an enclosure of what people did may add how far a rotation is beyond
-it. Accepted is what is near enough; how near that is, is chosen by leaving each person out.
+farther half counts. Accepted is what is near enough; how near that is, is chosen by leaving each
+person out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from . import kernels, quat
-from .arrays import Floats, Ints, Points, Quats, Scalars, Vectors
+from .arrays import Floats, Ints, Mask, Points, Quats, Scalars, Vectors
 from .charts import Chart
 from .density import field_below, steady
 from .enclosure import Enclosure
@@ -29,8 +30,6 @@ MOST = 10
 """So many of the nearest people are asked at most."""
 STRAY = np.radians(30.0)
 """Frames count as no farther than this, in radians, from half as many others."""
-WIDEST = np.radians(90.0)
-"""The farthest from people, in radians, that is tried for the rejection asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +44,9 @@ class People:
     frames: Ints
     apart: Floats
     """How far each rotation is from each performer, in radians: (n, performers)."""
-    enclosed: bool
-    """Whether what is beyond an enclosure of all is so much farther."""
 
     @classmethod
-    def of(cls, takes: Sequence[Take], *, enclosed: bool = False) -> People:
+    def of(cls, takes: Sequence[Take]) -> People:
         """Return the people of one joint's takes, capture flips aside."""
         if not takes:
             raise ValueError("people need at least one take, got none")
@@ -69,8 +66,7 @@ class People:
             rotations=every,
             who=np.repeat(np.arange(len(names)), [len(own) for own in rotations]),
             frames=np.concatenate(frames),
-            apart=_apart(every, rotations),
-            enclosed=enclosed,
+            apart=distances(every, rotations),
         )
 
     def without(self, performer: int) -> People:
@@ -92,36 +88,52 @@ class People:
         """How many of the nearest people are asked."""
         return min(max(round(int(self.counted.sum()) / 3), 1), MOST)
 
+    @property
+    def few(self) -> int:
+        """How many people are few: what fewer do may be a stray."""
+        return max(self.asked // 2, 1)
+
+    @cached_property
+    def own(self) -> list[Mask]:
+        """Which rotations are each performer's."""
+        return [self.who == k for k in range(len(self.performers))]
+
+    @cached_property
+    def each(self) -> list[Quats]:
+        """The rotations of each performer."""
+        return [self.rotations[own] for own in self.own]
+
     @cached_property
     def enclosure(self) -> Enclosure:
         """What people did and what lies between; what few others come near is pulled inwards."""
         met = np.where(np.arange(len(self.performers)) == self.who[:, None], np.inf, self.apart)
-        few = max(self.asked // 2, 1)
         others = np.repeat(met, self.counted, axis=1)
-        far = np.partition(others, few - 1, axis=1)[:, few - 1]
+        far = np.partition(others, self.few - 1, axis=1)[:, self.few - 1]
         alone = ~np.isfinite(far) | (self.counted[self.who] > 1)
         return Enclosure.around(self.rotations, np.where(alone, 0.0, np.maximum(far - STRAY, 0.0)))
 
     def far(self, rotations: Quats) -> Scalars:
         """Return how far each of the rotations (n, 4) is from what people do, in radians."""
-        own = [self.rotations[self.who == k] for k in range(len(self.performers))]
-        return self._far(rotations, _apart(rotations, own))
+        return self.nearness(distances(rotations, self.each))
 
-    def _far(self, rotations: Quats, apart: Floats) -> Scalars:
+    def nearness(self, apart: Floats) -> Scalars:
+        """Return the same of rotations that are `apart` from each performer: (n, performers)."""
         nearest = np.sort(np.repeat(apart, self.counted, axis=1), axis=1)
-        far = nearest[:, self.asked // 2 : self.asked].mean(axis=1)
-        return np.asarray(far + self.enclosure.beyond(rotations) if self.enclosed else far)
+        return np.asarray(nearest[:, self.asked // 2 : self.asked].mean(axis=1))
+
+    def each_and_others(self) -> Iterator[tuple[Quats, Floats, Ints]]:
+        """Yield each performer's rotations, how far they are from all others, and their frames."""
+        if len(self.performers) < 2:
+            raise ValueError(f"leaving one out needs two performers, got {self.performers}")
+        for k, own in enumerate(self.own):
+            yield self.rotations[own], np.delete(self.apart[own], k, axis=1), self.frames[own]
 
     def held_out(self) -> list[tuple[Scalars, Ints]]:
         """Return, for each performer, how far they go from all others, and in how many frames."""
-        if len(self.performers) < 2:
-            raise ValueError(f"leaving one out needs two performers, got {self.performers}")
-        found = []
-        for k in range(len(self.performers)):
-            own, others = self.who == k, np.arange(len(self.performers)) != k
-            apart = self.apart[np.ix_(own, others)]
-            found.append((self.without(k)._far(self.rotations[own], apart), self.frames[own]))
-        return found
+        return [
+            (self.without(k).nearness(apart), frames)
+            for k, (_, apart, frames) in enumerate(self.each_and_others())
+        ]
 
     def field(
         self,
@@ -138,23 +150,31 @@ class People:
         """
         if not within > 0.0:
             raise ValueError(f"within must be above 0 radians, got {within}")
-        reference = quat.mean(self.rotations) if reference is None else reference
-        framed = chart_named(chart, reference, axis)
-        points = framed.points(self.rotations)
-        low, spacing, count = _grid(points, within, resolution, framed.periods)
-        nodes = framed.rotations(node_points(low, spacing, count).reshape(-1, 3))
-        values = self.far(nodes).reshape(count)
-        # Values change by their angle, and as much again beyond an enclosure; so between nodes
-        # around a narrow region they may be too large by that over half a cell's diagonal.
-        steep = 2.0 if self.enclosed else 1.0
-        narrowest = 0.5 * steep * float(np.linalg.norm(spacing))
-        return field_below(values - max(within, narrowest, values.min()), framed, low, spacing)
+        return field_of(
+            self.far,
+            within,
+            self.rotations,
+            chart,
+            reach=within,
+            steep=1.0,
+            reference=quat.mean(self.rotations) if reference is None else reference,
+            resolution=resolution,
+            axis=axis,
+        )
 
 
-def within_for(reject: float, people: People) -> tuple[float, float]:
+class Crowd(Protocol):
+    """People of whom each can be left out."""
+
+    def held_out(self) -> list[tuple[Scalars, Ints]]:
+        """Return, for each performer, how far they go from all others, and in how many frames."""
+
+
+def within_for(reject: float, people: Crowd) -> tuple[float, float]:
     """Return how near to people, in radians, rejects at most `reject` of held-out frames.
 
-    Also the share that it rejects, the mean over performers, each held against all others.
+    Of a panel, that is how large a region. Also the share that it rejects, the mean over
+    performers, each held against all others.
     """
     if not 0.0 < reject < 1.0:
         raise ValueError(f"reject must be a share between 0 and 1, got {reject}")
@@ -164,20 +184,47 @@ def within_for(reject: float, people: People) -> tuple[float, float]:
         shares = [float(np.average(far > within, weights=frames)) for far, frames in held]
         return float(np.mean(shares))
 
-    low, high = 0.0, float(WIDEST)
-    for _ in range(12):  # to a fortieth of a degree
+    low, high = 0.0, np.pi
+    for _ in range(13):  # to a fortieth of a degree
         middle = 0.5 * (low + high)
         low, high = (low, middle) if rejected(middle) <= reject else (middle, high)
     return high, rejected(high)
 
 
-def _apart(rotations: Quats, people: Sequence[Quats]) -> Floats:
+def distances(rotations: Quats, people: Sequence[Quats]) -> Floats:
     """Return how far each rotation is from the nearest one of each person, in radians."""
     asked = np.ascontiguousarray(rotations, dtype=np.float64)
     cosines = np.empty((len(people), len(asked)))
     for row, own in zip(cosines, people, strict=True):
         kernels.density.nearest_cosine(asked, np.ascontiguousarray(own, dtype=np.float64), row)
     return np.asarray(2.0 * np.arccos(np.minimum(cosines, 1.0)).T)
+
+
+def field_of(
+    far: Callable[[Quats], Scalars],
+    within: float,
+    rotations: Quats,
+    chart: str | type[Chart],
+    *,
+    reach: float,
+    steep: float,
+    reference: Quats,
+    resolution: int,
+    axis: Vectors | None,
+) -> Limit:
+    """Return what is `far` by at most `within` radians, as a field of distances.
+
+    It is `reach` radians around `rotations` at most, and `far` changes by at most `steep` times the
+    angle between rotations.
+    """
+    framed = chart_named(chart, reference, axis)
+    points = framed.points(rotations)
+    low, spacing, count = _grid(points, reach, resolution, framed.periods)
+    nodes = framed.rotations(node_points(low, spacing, count).reshape(-1, 3))
+    values = far(nodes).reshape(count)
+    # Between nodes around a narrow region values may be too large by half a cell's diagonal.
+    narrowest = 0.5 * steep * float(np.linalg.norm(spacing))
+    return field_below(values - max(within, narrowest, values.min()), framed, low, spacing)
 
 
 def _grid(

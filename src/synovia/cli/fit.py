@@ -28,8 +28,7 @@ EXAMPLES = (
     ),
     (
         "what is near to several people, as far as it takes for newcomers",
-        "synovia fit captures/ -o human.limits.json -s distance-field -w by=people+hull "
-        "--reject 0.5%",
+        "synovia fit captures/ -o human.limits.json -s distance-field -w by=panel --reject 0.5%",
     ),
     (
         "performers by folder, swing and twist each by itself, a joint left out",
@@ -81,7 +80,7 @@ DROPPED = ("flips", "unconfirmed", "isolated")
     multiple=True,
     metavar="KEY=VALUE",
     help="An option of the shape, like along=chart for box and kdop, by=volume for ellipsoid, "
-    "swing=kdop for product, vertices=12 for reach-cone, resolution=48 or by=people+hull for "
+    "swing=kdop for product, vertices=12 for reach-cone, resolution=48 or by=panel for "
     "distance-field. Repeat it for more.",
 )
 @click.option(

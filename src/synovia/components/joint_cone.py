@@ -14,6 +14,7 @@ from ..arrays import TOLERANCE, Floats, Vectors, own
 from ..charts.chart import unit_axis
 from ..shapes import ReachCone
 from ..shapes.cone_edit import mirror
+from ..shapes.cone_star import across
 from ..shapes.cone_tables import slice_rows
 from .block import Kind, Step
 from .component import Component, seen
@@ -54,9 +55,7 @@ class JointCone(Component):
         own(self, rest=(3,), center=(3,))
         object.__setattr__(self, "rest", unit_axis(self.rest, "JointCone.rest"))
         if self.axes is None:
-            across = np.cross(self.rest, np.eye(3)[np.abs(self.rest).argmin()])
-            across /= np.linalg.norm(across)
-            object.__setattr__(self, "axes", np.stack([across, np.cross(self.rest, across)]))
+            object.__setattr__(self, "axes", -across(self.rest))
         own(self, axes=(2, 3))
         units = np.stack([unit_axis(axis.copy(), "JointCone.axes") for axis in self.axes])
         units.flags.writeable = False

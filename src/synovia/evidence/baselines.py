@@ -16,11 +16,10 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Mask, Quats, Scalars, Vectors, own
 from ..charts import DirectionTwist
+from ..everywhere import uniform_rotations
+from ..ranges import TAILS, EulerBox, RoundCone, beyond, polar
 from ..sampling import thin
-from .curve import uniform_rotations
 
-TAILS = (0.005, 0.995)
-"""The quantiles that ranges of angles are taken from."""
 FLAT = 1e-6
 """The least spread, in radians, that a region is scaled by."""
 SECTORS = 36
@@ -48,53 +47,6 @@ def contains(baseline: Baseline, rotations: Quats, knob: float) -> Mask:
 def volume(baseline: Baseline, knob: float, *, samples: int = 20_000, seed: int = 0) -> float:
     """Return the share of all rotations that the baseline accepts at this knob."""
     return float(contains(baseline, uniform_rotations(samples, seed), knob).mean())
-
-
-@dataclass(frozen=True, eq=False)
-class EulerBox:
-    """A range for each Euler angle from the mean; the knob is a margin in radians."""
-
-    reference: Quats
-    low: Floats
-    high: Floats
-    name: ClassVar[str] = "Euler box"
-    order: ClassVar[str] = "ZYX"
-
-    def __post_init__(self) -> None:
-        own(self, reference=(4,), low=(3,), high=(3,))
-
-    @classmethod
-    def fit(cls, rotations: Quats, axis: Vectors) -> Self:
-        reference = quat.mean(rotations)
-        low, high = np.quantile(_euler(reference, rotations, cls.order), TAILS, axis=0)
-        return cls(reference, low, high)
-
-    def needed(self, rotations: Quats) -> Scalars:
-        angles = _euler(self.reference, rotations, self.order)
-        return np.asarray(_beyond(angles, self.low, self.high).max(axis=-1))
-
-
-@dataclass(frozen=True, eq=False)
-class RoundCone:
-    """A cone about the mean direction, and a range of twist; the knob is a margin in radians."""
-
-    chart: DirectionTwist
-    angle: float
-    twist: Floats
-    name: ClassVar[str] = "round cone + twist"
-
-    def __post_init__(self) -> None:
-        own(self, twist=(2,))
-
-    @classmethod
-    def fit(cls, rotations: Quats, axis: Vectors) -> Self:
-        chart = DirectionTwist(quat.mean(rotations), axis)
-        angle, _, twist = _polar(chart, rotations)
-        return cls(chart, float(np.quantile(angle, TAILS[1])), np.quantile(twist, TAILS))
-
-    def needed(self, rotations: Quats) -> Scalars:
-        angle, _, twist = _polar(self.chart, rotations)
-        return np.asarray(np.maximum(angle - self.angle, _beyond(twist, *self.twist)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,8 +102,8 @@ class Hull:
         vectors = _vectors(self.reference, rotations)
         flat = vectors.reshape(-1, 3)
         blocks = [flat[k : k + 4096] for k in range(0, len(flat), 4096)]
-        beyond = [(block @ self.normals.T + self.offsets).max(axis=1) for block in blocks]
-        return np.concatenate([np.empty(0), *beyond]).reshape(vectors.shape[:-1])
+        over = [(block @ self.normals.T + self.offsets).max(axis=1) for block in blocks]
+        return np.concatenate([np.empty(0), *over]).reshape(vectors.shape[:-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +146,7 @@ class StarPolygon:
     @classmethod
     def fit(cls, rotations: Quats, axis: Vectors) -> Self:
         chart = DirectionTwist(quat.mean(rotations), axis)
-        angle, azimuth, twist = _polar(chart, rotations)
+        angle, azimuth, twist = polar(chart, rotations)
         sector = np.minimum((azimuth * SECTORS / (2.0 * np.pi)).astype(int), SECTORS - 1)
         reach = np.array(
             [np.quantile(np.append(angle[sector == k], 0.0), TAILS[1]) for k in range(SECTORS)]
@@ -202,10 +154,10 @@ class StarPolygon:
         return cls(chart, reach, np.quantile(twist, TAILS))
 
     def needed(self, rotations: Quats) -> Scalars:
-        angle, azimuth, twist = _polar(self.chart, rotations)
+        angle, azimuth, twist = polar(self.chart, rotations)
         middles = (np.arange(SECTORS) + 0.5) * (2.0 * np.pi / SECTORS)
         reach = np.interp(azimuth, middles, self.reach, period=2.0 * np.pi)
-        return np.asarray(np.maximum(angle - reach, _beyond(twist, *self.twist)))
+        return np.asarray(np.maximum(angle - reach, beyond(twist, *self.twist)))
 
 
 BASELINES: tuple[type[Baseline], ...] = (
@@ -219,25 +171,5 @@ BASELINES: tuple[type[Baseline], ...] = (
 """Every baseline."""
 
 
-def _euler(reference: Quats, rotations: Quats, order: str) -> Floats:
-    return quat.to_euler(quat.mul(quat.inverse(reference), rotations), order)
-
-
 def _vectors(reference: Quats, rotations: Quats) -> Floats:
     return quat.log(quat.mul(quat.inverse(reference), rotations))
-
-
-def _polar(chart: DirectionTwist, rotations: Quats) -> tuple[Scalars, Scalars, Scalars]:
-    """Return how far the bone swings, which way (0 to 2π about its axis), and its twist."""
-    points = chart.points(rotations)
-    swing = quat.log(quat.between(chart.axis, points[..., :3]))
-    helper = np.eye(3)[np.abs(chart.axis).argmin()]
-    across = np.cross(chart.axis, helper)
-    across /= np.linalg.norm(across)
-    azimuth = np.arctan2(swing @ np.cross(chart.axis, across), swing @ across)
-    return np.linalg.norm(swing, axis=-1), np.mod(azimuth, 2.0 * np.pi), points[..., 3]
-
-
-def _beyond(values: Floats, low: Any, high: Any) -> Floats:
-    """Return by how much values are outside a range; below 0 inside."""
-    return np.asarray(np.maximum(low - values, values - high))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats, Quats, own
+from ..arrays import Floats, own
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +54,3 @@ def at_rejection(curve: Curve, rejected: float) -> float:
         return float(volumes[0])
     back = (shares[k - 1] - rejected) / (shares[k - 1] - shares[k])
     return float(volumes[k - 1] + back * (volumes[k] - volumes[k - 1]))
-
-
-def uniform_rotations(n: int, seed: int = 0) -> Quats:
-    """Return `n` rotations (n, 4) spread evenly over all of them: the same for the same seed."""
-    quats = np.random.default_rng(seed).normal(size=(n, 4))
-    return np.asarray(quats / np.linalg.norm(quats, axis=1, keepdims=True))

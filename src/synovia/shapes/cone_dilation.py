@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Floats, Ints, Scalars, Vectors
-from .cone_star import TURN, normalized, polar
+from .cone_star import TURN, across, normalized, polar
 
 SPOKES = 24  # of the discs about the vertices
 PARTS = 6  # of an edge
@@ -51,9 +51,7 @@ def _outline(points: Vectors, visible: Vectors, r: float) -> tuple[Vectors, Vect
     turns = np.arange(SPOKES) * TURN / SPOKES
     reach = np.arctan(np.tan(min(r, 1.5)) / np.cos(np.pi / SPOKES))
     centres = np.concatenate([points, visible[None]])
-    helper = np.eye(3)[np.abs(centres).argmin(axis=1)]
-    first = normalized(np.cross(helper, centres))
-    second = np.cross(centres, first)
+    first, second = np.moveaxis(across(centres), -2, 0)
     spokes = np.cos(turns)[:, None, None] * first + np.sin(turns)[:, None, None] * second
     rings = np.cos(reach) * centres + np.sin(reach) * spokes
     starts = np.concatenate([beside[:-1].reshape(-1, 3), rings.reshape(-1, 3)])

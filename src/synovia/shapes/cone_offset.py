@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Floats, Scalars, Vectors
 from .cone_dilation import reached
-from .cone_star import from_polar, normalized, polar
+from .cone_star import across, from_polar, normalized, polar
 
 if TYPE_CHECKING:
     from .reach_cone import ReachCone
@@ -88,10 +88,7 @@ def _around(cone: ReachCone, directions: Vectors, r: float) -> Floats:
     ways = np.concatenate([[0.0], np.repeat(RINGS, SPOKES)]) * reach
     turns = np.concatenate([[0.0], np.tile(np.arange(SPOKES), len(RINGS))]) * (TURN / SPOKES)
     offset = np.stack([np.cos(turns) * np.sin(ways), np.sin(turns) * np.sin(ways)], axis=1)
-    helper = np.eye(3)[np.abs(directions).argmin(axis=-1)]
-    first = normalized(np.cross(helper, directions))
-    frame = np.stack([first, np.cross(directions, first)], axis=-2)
-    beside = np.cos(ways)[:, None] * directions[..., None, :] + offset @ frame
+    beside = np.cos(ways)[:, None] * directions[..., None, :] + offset @ across(directions)
     limits = np.moveaxis(cone.twist_range(beside), -1, 0)
     legal, left = cone.contains_direction(beside), _rest(r, ways)
     # Of a cone smaller than `r`, the rings may meet nothing: its corners are asked for as well.

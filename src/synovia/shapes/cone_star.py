@@ -16,11 +16,10 @@ LEAST = 1e-13  # triple products below this, for their size, are rounding
 
 
 def across(direction: Vectors) -> Floats:
-    """Return two unit directions (2, 3) across a unit one: right-handed, with it third."""
-    helper = np.eye(3)[int(np.abs(direction).argmin())]
-    first = np.cross(helper, direction)
-    first /= np.linalg.norm(first)
-    return np.stack([first, np.cross(direction, first)])
+    """Return two unit directions (..., 2, 3) across unit ones: right-handed, with them third."""
+    helper = np.eye(3)[np.abs(direction).argmin(axis=-1)]
+    first = normalized(np.cross(helper, direction))
+    return np.stack([first, np.cross(direction, first)], axis=-2)
 
 
 def normalized(vectors: Vectors) -> Vectors:

@@ -114,7 +114,7 @@ def _gradients(corners: Vectors, visible: Vectors) -> Floats:
     rows = slice_rows(corners, visible, np.zeros(len(corners)), np.zeros(len(corners)))
     weights = rows[:, 0:3] - rows[:, 3:6] + rows[:, 6:9]
     size, depth = np.linalg.norm(weights, axis=1), rows[:, 6:9] @ visible
-    frames = np.stack([across(unit) for unit in weights / size[:, None]])
+    frames = across(weights / size[:, None])
     both = np.stack([-rows[:, 3:6], rows[:, 0:3]], axis=1)
     return np.asarray(both @ np.swapaxes(frames, 1, 2) * (size / depth**2)[:, None, None])
 
