@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 import tempfile
 import warnings
+from functools import cache
 from pathlib import Path
 
 try:
@@ -25,14 +27,8 @@ COMPILED = numba is not None
 FAST = {"contract", "nsz", "arcp"}
 
 
-def cache_directory() -> Path:
-    """Return where machine code is kept between runs: a folder for each version of the kernels.
-
-    Numba looks only at the file of the kernel itself, and would go on using the old code of
-    another kernel that it calls; so the folder's name depends on all of them.
-    """
-    sources = sorted(Path(__file__).parent.glob("*.py"))
-    version = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
+def cache_root() -> Path:
+    """Return where machine code is kept between runs."""
     try:
         home = Path.home()
     except RuntimeError:  # nobody in particular, as in some containers
@@ -45,10 +41,28 @@ def cache_directory() -> Path:
         root = home / "Library" / "Caches"
     else:
         root = Path(os.environ.get("XDG_CACHE_HOME", home / ".cache"))
-    return root / "synovia" / version
+    return root / "synovia"
 
 
-CACHE = "" if numba is None else str(cache_directory())
+CACHE = "" if numba is None else str(cache_root())
+
+
+@cache
+def used_by(path: Path) -> frozenset[Path]:
+    """Return a file of kernels and those that it uses, directly or not."""
+    names = re.findall(r"^from \.(\w+) import", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return frozenset({path}).union(*(used_by(path.with_name(f"{name}.py")) for name in names))
+
+
+@cache
+def version_of(path: Path) -> str:
+    """Return a name for a file of kernels in its present state.
+
+    Numba looks only at the file of the kernel itself, and would go on using the old code of
+    another kernel that it calls; so the name depends on all that it uses.
+    """
+    sources = b"".join(source.read_bytes() for source in sorted(used_by(path)))
+    return f"{path.stem}-{hashlib.sha256(sources).hexdigest()[:12]}"
 
 
 def kernel(function):
@@ -57,7 +71,7 @@ def kernel(function):
         return function
     options = {"nogil": True, "fastmath": FAST, "error_model": "numpy"}
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = CACHE
+    numba.config.CACHE_DIR = str(Path(CACHE) / version_of(Path(function.__code__.co_filename)))
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # nowhere to write, not even beside the source
