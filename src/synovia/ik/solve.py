@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..arrays import Vectors
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton
+from .ccd import MOVES, ccd
 from .descent import Settings, descended
 from .goals import Goal
 from .problem import pack
@@ -46,16 +47,15 @@ def solve(
     The method "least-squares" moves all joints at once, in at most 60 `iterations`; where the
     start leads nowhere, 8 `restarts` from stored legal poses are tried. To follow a moving target
     without jumps take no restarts, few iterations and a small `largest_step` (radians a joint).
-    With "ccd" one joint moves at a time, the last first, 600 times at most, from the start alone.
+    With "ccd" one joint moves at a time, the last first, 2000 times at most, from the start alone.
     "two-bone" takes one `Reach`, and bends and swivels the two joints above by a triangle, towards
     the direction `pole` (..., 3) in the world if there is one; least squares only where limits
     leave an error.
     """
     if method not in METHODS:
         raise ValueError(f"no method {method!r}; there are {', '.join(METHODS)}")
-    one_by_one = method == "ccd"
-    restarts = (0 if one_by_one else 8) if restarts is None else restarts
-    iterations = (600 if one_by_one else 60) if iterations is None else iterations
+    restarts = (8 if method == "least-squares" else 0) if restarts is None else restarts
+    iterations = (MOVES if method == "ccd" else 60) if iterations is None else iterations
     for name, value, least in (("restarts", restarts, 0), ("iterations", iterations, 1)):
         if not (isinstance(value, int) and value >= least):
             raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
@@ -69,7 +69,9 @@ def solve(
     elif pole is not None:
         raise ValueError(f"pole is for the method two-bone, got {method!r}")
     problem = pack(model, skeleton, pose, goals, joints, pinned, free_root)
-    settings = Settings(one_by_one, restarts, iterations, largest_step, tolerance, threads)
+    settings = Settings(restarts, iterations, largest_step, tolerance, threads)
     if method == "two-bone":
         return two_bone(problem, pole, settings, pose.rotations.dtype)
+    if method == "ccd":
+        return ccd(problem, settings, pose.rotations.dtype)
     return descended(problem, settings, pose.rotations.dtype)
