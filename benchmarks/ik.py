@@ -115,7 +115,7 @@ def main(count=10_000):
     position = [Reach("Hand", points)]
     both = [Reach("Hand", points), Orient("Hand", turns)]
     print(f"{'':16}{'position':>20}{'pose':>28}")
-    for method in ("least-squares", "ccd", "clamp after"):
+    for method in ("least-squares", "ccd", "fabrik", "clamp after"):
         for name, start in starts(model).items():
             line = f"{method:<16}{name:>6}"
             for goals, which in ((position, 0), (both, 1)):

@@ -2,12 +2,29 @@
 
 from pathlib import Path
 
-from synovia import LimitModel, human
+import numpy as np
+
+from synovia import (
+    Box,
+    DirectionTwist,
+    Limit,
+    LimitModel,
+    Pose,
+    Skeleton,
+    SwingTwist,
+    ThetaPhi,
+    forward,
+    human,
+    quat,
+)
 from synovia.anatomy.shoulder import shoulders
 from synovia.cli.demo import save_picture
 from synovia.demo import range_of_motion, wild
 from synovia.draw import draw_plate, plates, save_figure
-from synovia.draw.skeleton import draw_skeleton
+from synovia.draw.skeleton import VIEW, draw_skeleton
+from synovia.draw.style import INK, LEGAL, MUTED, OUTSIDE, new_figure
+from synovia.draw.table import draw_map
+from synovia.ik import arm
 
 HERE = Path(__file__).parent / "img"
 
@@ -19,6 +36,45 @@ def main() -> None:
     save_picture(model, rom, broken, model.project(broken), HERE / "overview.png")
     people(HERE / "human.png")
     save_figure(draw_plate(shoulders(), plates()["scapula"]), HERE / "shoulder.png")
+    led_arm(HERE / "arm.png")
+
+
+def led_arm(path: Path) -> None:
+    """Draw an arm that is led along a path, part of which its shoulder's table does not allow."""
+    names = ("Hips", "Chest", "Head", "Shoulder", "Elbow", "Wrist", "OtherShoulder", "OtherHand")
+    parents = [-1, 0, 1, 1, 3, 4, 1, 6]
+    offsets = [[0, 0.9, 0], [0, 0.4, 0], [0, 0.3, 0], [0.2, 0.05, 0], [0.3, 0, 0], [0.27, 0, 0]]
+    offsets += [[-0.2, 0.05, 0], [-0.1, -0.55, 0]]
+    body = Skeleton(names, parents, np.array(offsets, float))
+    rows = np.radians([[-50.0, -70.0, 10.0], [0.0, -80.0, 20.0], [50.0, -50.0, 10.0]])
+    table = ThetaPhi.from_rows(rows, -1.5, 1.5)
+    shoulder = Limit(DirectionTwist(axis=np.array([1.0, 0.0, 0.0])), table)
+    bend = Box([0.0, 0.0, 0.0], [0.0, 0.0, 2.5], np.eye(3))
+    elbow = Limit(SwingTwist(axis=np.array([0.0, -1.0, 0.0])), bend)
+    model = LimitModel({"Shoulder": shoulder, "Elbow": elbow}, body)
+    turn = np.linspace(0.0, 2.0 * np.pi, 160)
+    way = np.stack([0.55 + 0 * turn, 1.35 + 0.42 * np.sin(turn), 0.2 * np.cos(turn)], axis=1)
+    led = arm(model, body, body.rest_pose(), "Shoulder", "Wrist", way)
+    where, _ = forward(body, led.pose)
+
+    figure = new_figure(1000, 460)
+    left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.25))
+    for frame in (118, 8, 44):
+        pose = Pose(led.pose.rotations[frame], led.pose.positions[frame])
+        draw_skeleton(left, body, pose, thickness=0.013)
+    wrists, asked = quat.rotate(VIEW, where[:, 5]), quat.rotate(VIEW, way)
+    left.plot(*asked[:, :2].T, ":", color=INK, lw=1.4, zorder=900)
+    left.scatter(*wrists[led.converged, :2].T, s=6, color=LEGAL, zorder=901)
+    left.scatter(*wrists[~led.converged, :2].T, s=6, color=OUTSIDE, zorder=902)
+    left.set_title("dotted: asked of the wrist; red: not met", color=MUTED, size=11)
+    draw_map(right, shoulder, (0.0, 360.0))
+    x, y, z = table.frame @ shoulder.chart.points(led.pose.rotations[:, 3])[:, :3].T
+    theta, phi = np.degrees(np.arctan2(y, x)), np.degrees(np.arcsin(z))
+    right.scatter(theta, phi, s=8, color=np.where(led.converged, LEGAL, OUTSIDE).tolist())
+    right.set(xlim=(-120, 120), ylim=(-90, 90))
+    right.set_title("the upper arm in its table", color=MUTED, size=11)
+    figure.tight_layout()
+    save_figure(figure, path)
 
 
 def people(path: Path) -> None:

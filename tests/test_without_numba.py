@@ -12,7 +12,7 @@ import pytest
 from arms import arm
 from joints import EXAMPLES, figure, random_inputs
 from oracles import SEEN, fitted, placed, random_quats
-from synovia.ik import METHODS, Reach, solve
+from synovia.ik import Reach, solve
 from synovia.kernels import jit
 from synovia.limit import Limit
 
@@ -57,7 +57,7 @@ def answers_of_solvers():
     model = arm()
     targets = np.array([[0.9, 1.5, 0.2], [0.5, 1.1, 0.4], [3.0, 1.2, 0.0]])
     found = {}
-    for method in METHODS[:2]:
+    for method in ("least-squares", "ccd", "fabrik"):
         rest, goals = model.skeleton.rest_pose(), [Reach("Hand", targets)]
         solved = solve(model, model.skeleton, rest, goals, method=method, iterations=6, restarts=0)
         assert model.contains(solved.pose).all()

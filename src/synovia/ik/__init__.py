@@ -1,8 +1,20 @@
 """Inverse kinematics within limits: pose a figure by goals, and never break a limb."""
 
+from .arm import arm
 from .goals import Aim, Goal, Orient, Reach, Stay
 from .look_at import look_at
 from .solution import Solution
 from .solve import METHODS, solve
 
-__all__ = ["METHODS", "Aim", "Goal", "Orient", "Reach", "Solution", "Stay", "look_at", "solve"]
+__all__ = [
+    "METHODS",
+    "Aim",
+    "Goal",
+    "Orient",
+    "Reach",
+    "Solution",
+    "Stay",
+    "arm",
+    "look_at",
+    "solve",
+]

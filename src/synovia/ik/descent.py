@@ -29,7 +29,6 @@ PROBE = 1e-3  # radians; a small turn, to see what a limit leaves of it
 class Settings:
     """How to go down, how far, and in how many threads."""
 
-    one_by_one: bool
     restarts: int
     iterations: int
     largest_step: float
@@ -64,15 +63,20 @@ def descended(problem: Problem, settings: Settings, dtype: Any) -> Solution:
     batch = begun(problem)
     start = batch.positions.copy()
     descend(problem.chain, batch, settings, settings.iterations)
-    wishes = problem.chain.kinds == kernels.ik_chain.STAY
-    if wishes.any():
-        weights = np.where(wishes, LIGHT, 1.0) * problem.chain.weights
-        problem = replace(problem, chain=problem.chain._replace(weights=weights))
+    problem, wishes = lightened(problem)
+    if wishes:
         press_on(problem, batch, settings)
     unmet = np.flatnonzero(~batch.met)
     if settings.restarts and len(unmet):
         _restart(problem, batch, unmet, start, settings)
     return ended(problem, batch, settings, dtype)
+
+
+def lightened(problem: Problem) -> tuple[Problem, bool]:
+    """Return the problem with wishes that weigh next to nothing, and whether it has some."""
+    wishes = problem.chain.kinds == kernels.ik_chain.STAY
+    weights = np.where(wishes, LIGHT, 1.0) * problem.chain.weights
+    return replace(problem, chain=problem.chain._replace(weights=weights)), bool(wishes.any())
 
 
 def begun(problem: Problem) -> Batch:
@@ -139,7 +143,7 @@ def _solution(
     )
 
 
-def _shared(n: int, threads: int | None, part: Callable[[slice], None]) -> None:
+def shared(n: int, threads: int | None, part: Callable[[slice], None]) -> None:
     """Call `part` for stretches of n rows, in threads; rows do not depend on each other."""
     workers = 1 if n < FEW else max(threads or os.cpu_count() or 1, 1)
     cuts = [slice(n * k // workers, n * (k + 1) // workers) for k in range(workers)]
@@ -155,13 +159,13 @@ def descend(chain: Any, batch: Batch, settings: Settings, most: int) -> None:
 
     def part(here: slice) -> None:
         kernels.ik_descend.descend_each(
-            *(chain, batch.targets[here], batch.lengths[here], settings.one_by_one, most),
+            *(chain, batch.targets[here], batch.lengths[here], most),
             *(settings.largest_step, settings.tolerance),
             *(batch.rotations[here], batch.positions[here]),
             *(batch.steps[here], batch.left[here], batch.met[here]),
         )
 
-    _shared(len(batch.targets), settings.threads, part)
+    shared(len(batch.targets), settings.threads, part)
 
 
 def _restart(
@@ -180,7 +184,7 @@ def _restart(
             *(racing.rotations[here], racing.positions[here], scores[here], ranks[here]),
         )
 
-    _shared(len(unmet), settings.threads, rank)
+    shared(len(unmet), settings.threads, rank)
     runners = racing.take(np.repeat(np.arange(len(unmet)), wanted))
     runners.rotations[:, chain.movers] = library[ranks.ravel()]
     descend(chain, runners, settings, RACE)

@@ -69,7 +69,7 @@ def look_at(
         if batch.met.all():
             break
     batch.left = (kernels.ik_goals.TURN_SHARE * angle) ** 2
-    settings = Settings(False, 0, MOST, 0.7, tolerance, threads)
+    settings = Settings(0, MOST, 0.7, tolerance, threads)
     press_on(problem, batch, settings)
     return ended(problem, batch, settings, pose.rotations.dtype)
 

@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from ..arrays import Vectors
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton
+from .ccd import MOVES, ccd
 from .descent import Settings, descended
+from .fabrik import PASSES, fabrik
 from .goals import Goal
 from .problem import pack
 from .solution import Solution
 from .two_bone import bones_above, two_bone
 
-METHODS = ("least-squares", "ccd", "two-bone")
+METHODS = ("least-squares", "ccd", "two-bone", "fabrik")
 """The solvers by name."""
 
 
@@ -31,7 +33,7 @@ def solve(
     pole: Vectors | None = None,
     restarts: int | None = None,
     iterations: int | None = None,
-    largest_step: float = 0.7,
+    largest_step: float | None = None,
     tolerance: float = 2e-4,
     threads: int | None = None,
 ) -> Solution:
@@ -45,17 +47,22 @@ def solve(
 
     The method "least-squares" moves all joints at once, in at most 60 `iterations`; where the
     start leads nowhere, 8 `restarts` from stored legal poses are tried. To follow a moving target
-    without jumps take no restarts, few iterations and a small `largest_step` (radians a joint).
-    With "ccd" one joint moves at a time, the last first, 600 times at most, from the start alone.
-    "two-bone" takes one `Reach`, and bends and swivels the two joints above by a triangle, towards
-    the direction `pole` (..., 3) in the world if there is one; least squares only where limits
-    leave an error.
+    without jumps take no restarts, few iterations and a small `largest_step` (radians a joint and
+    step, 0.7 unless given). The others go from the start alone. With "ccd" one joint moves at a
+    time, the last first, 2000 times at most. "fabrik" takes `Reach`, and `Orient` of joints that
+    have one, and goes back and forth along the chain up to 300 times. "two-bone" takes one `Reach`,
+    and bends and swivels the two joints above by a triangle, towards the direction `pole` (..., 3)
+    in the world if there is one; least squares only where limits leave an error.
     """
     if method not in METHODS:
         raise ValueError(f"no method {method!r}; there are {', '.join(METHODS)}")
-    one_by_one = method == "ccd"
-    restarts = (0 if one_by_one else 8) if restarts is None else restarts
-    iterations = (600 if one_by_one else 60) if iterations is None else iterations
+    if method != "least-squares" and restarts:
+        raise ValueError(f"restarts are for the method least-squares, got {restarts} for {method}")
+    restarts = (8 if method == "least-squares" else 0) if restarts is None else restarts
+    if iterations is None:
+        iterations = {"ccd": MOVES, "fabrik": PASSES}.get(method, 60)
+    if largest_step is None:
+        largest_step = math.pi if method == "fabrik" else 0.7
     for name, value, least in (("restarts", restarts, 0), ("iterations", iterations, 1)):
         if not (isinstance(value, int) and value >= least):
             raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
@@ -69,7 +76,11 @@ def solve(
     elif pole is not None:
         raise ValueError(f"pole is for the method two-bone, got {method!r}")
     problem = pack(model, skeleton, pose, goals, joints, pinned, free_root)
-    settings = Settings(one_by_one, restarts, iterations, largest_step, tolerance, threads)
+    settings = Settings(restarts, iterations, largest_step, tolerance, threads)
     if method == "two-bone":
         return two_bone(problem, pole, settings, pose.rotations.dtype)
+    if method == "fabrik":
+        return fabrik(problem, settings, pose.rotations.dtype)
+    if method == "ccd":
+        return ccd(problem, settings, pose.rotations.dtype)
     return descended(problem, settings, pose.rotations.dtype)

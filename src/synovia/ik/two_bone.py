@@ -20,8 +20,8 @@ from .goals import Goal, Reach
 from .problem import Problem
 from .solution import Solution
 
-SWEEPS = ((np.pi, 72), (np.radians(5.0), 41), (np.radians(0.25), 41))
-"""Swivels that are looked at: so far to both sides of the best so far, and how many."""
+SWEEPS = ((np.pi, 73), (np.radians(5.0), 41), (np.radians(0.25), 41))
+"""Swivels that are looked at: so far to both sides of the best so far, and how many, with 0."""
 FORBIDDEN = 1e3  # what a swivel costs that is not legal: more than any angle
 
 
@@ -53,14 +53,15 @@ def two_bone(problem: Problem, pole: Vectors | None, settings: Settings, dtype: 
     way = quat.rotate(quat.inverse(above), batch.targets[:, 0, :3] - where[:, first])
     upper = batch.positions[:, middle]
     lower = batch.positions[:, last] + quat.rotate(batch.rotations[:, last], goal.point)
-    _bend(batch, middle, _limit(problem, middle), upper, lower, np.linalg.norm(way, axis=-1))
+    bend(batch, middle, limit_of(problem, middle), upper, lower, np.linalg.norm(way, axis=-1))
     wanted = _pole(problem, pole, above)
-    _swivel(batch, first, _limit(problem, first), upper, middle, lower, way, wanted)
+    swivel(batch, first, limit_of(problem, first), upper, middle, lower, way, wanted)
     press_on(problem, batch, settings)
     return ended(problem, batch, settings, dtype)
 
 
-def _limit(problem: Problem, joint: int) -> Limit | None:
+def limit_of(problem: Problem, joint: int) -> Limit | None:
+    """Return the limit of a joint by its number, if it has one."""
     return problem.model.limits.get(problem.model.skeleton.names[joint])
 
 
@@ -80,7 +81,7 @@ def _pole(problem: Problem, pole: Vectors | None, above: Quats) -> Vectors | Non
     return quat.rotate(quat.inverse(above), each)
 
 
-def _bend(
+def bend(
     batch: Batch, joint: int, limit: Limit | None, upper: Vectors, lower: Vectors, far: Scalars
 ) -> None:
     """Bend the middle joint so that the end is as far from the first as the target is.
@@ -120,7 +121,7 @@ def _bend_axis(limit: Limit | None, back: Vectors, lower: Vectors) -> Vectors:
     return np.where(length > 1e-9, plane / np.maximum(length, 1e-9), straight.reshape(-1, 3))
 
 
-def _swivel(
+def swivel(
     batch: Batch,
     joint: int,
     limit: Limit | None,

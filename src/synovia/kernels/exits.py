@@ -1,6 +1,6 @@
 """Where turns leave a limit, by steps that the depth inside proves safe.
 
-Lanes go on side by side, each at its own pace; a lane that is done is dropped.
+Of many turns lanes go on side by side, each at its own pace; a lane that is done is dropped.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from .rotation import BLOCK, DISTANCE, LANES, PX, PY, PZ, W0, X, Y, Z
 from .shapes import HERE
 
 HALVINGS = 45  # of a last step: down to rounding
+ONE = np.int64(1)
 
 
 @kernel
-def stretch_within(p, block, i, angle):
+def stretch_within(p, o, block, i, angle):
     """Return how much longer a path within `angle` of lane i is in the chart than its angle."""
-    chart = int(p[CHART])
+    chart = int(p[o + CHART])
     x, y, z = block[PX + i], block[PY + i], block[PZ + i]
     if chart == ROTATION_VECTOR:
         half = 0.5 * (np.sqrt(x * x + y * y + z * z) + angle)
@@ -28,7 +29,9 @@ def stretch_within(p, block, i, angle):
         if chart == SWING_TWIST:
             swing = np.sqrt(x * x + y * y)
         else:
-            x, y, z = block[X + i] + p[AXIS], block[Y + i] + p[AXIS + 1], block[Z + i] + p[AXIS + 2]
+            x = block[X + i] + p[o + AXIS]
+            y = block[Y + i] + p[o + AXIS + 1]
+            z = block[Z + i] + p[o + AXIS + 2]
             swing = 2.0 * np.arccos(min(0.5 * np.sqrt(x * x + y * y + z * z), 1.0))
         swing = min(swing + angle, np.pi)
         twist = 1.0 / max(np.cos(0.5 * swing), 1e-9)
@@ -61,21 +64,47 @@ def place(start, end, angle, t, lane, block, i):
 
 
 @kernel
+def advance(p, o, block, i, angle, edge, finest, most, halved, last, high, here):
+    """Return how a turn goes on from its share `here`, which lane i holds and has measured.
+
+    That is: whether it is done, how often it was halved, its last legal share, the least share
+    that is not legal, and the next to look at. Where a step ends outside, its boundary is found
+    by halving, `most` times.
+    """
+    legal = block[DISTANCE + i] <= edge
+    if halved > 0 or not legal:  # the boundary is between the last and here
+        if legal:
+            last = here
+        else:
+            high = here
+        if last < 0.0:  # not legal from the start
+            return True, halved, 0.0, high, here
+        return halved >= most, halved + 1, last, high, 0.5 * (last + high)
+    if here >= 1.0:
+        return True, halved, 1.0, high, here
+    depth = max(-block[DISTANCE + i], 0.0)
+    step = depth / stretch_within(p, o, block, i, 0.0)
+    step = depth / stretch_within(p, o, block, i, step)
+    onward = min(here + max(step, finest) / max(angle, 1e-300), 1.0)
+    return False, halved, here, high, onward
+
+
+@kernel
 def first_exit(start, end, angles, p, edge, finest, reached):
     """Write the largest t in [0, 1] with the turn from start to end legal before it.
 
     A lane that is `depth` inside goes on by the angle that stays within it, and by `finest` at
-    least; where such a step ends outside, its boundary is found by halving.
+    least.
     """
     block, other = np.zeros(BLOCK), np.empty(BLOCK)
     lanes = np.empty(2 * LANES, np.int64)
-    turn_of = np.empty(LANES, np.int64)
-    behind, ahead, halvings = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.int64)
+    turn_of, halvings = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
+    behind, above, ahead = np.empty(LANES), np.empty(LANES), np.empty(LANES)
     count, begun, active = reached.shape[0], 0, 0
     while begun < count or active > 0:
         while active < LANES and begun < count:
             turn_of[active], behind[active], ahead[active] = begun, -1.0, 0.0
-            halvings[active] = 0
+            halvings[active], above[active] = 0, 1.0
             active += 1
             begun += 1
         for i in range(active):
@@ -84,31 +113,35 @@ def first_exit(start, end, angles, p, edge, finest, reached):
         nearest(p, HERE, -np.inf, block, other, lanes, active)
         kept = 0
         for i in range(active):
-            turn, last, here = turn_of[i], behind[i], ahead[i]
-            legal = block[DISTANCE + i] <= edge
-            angle, halved, done = angles[turn], halvings[i], False
-            if halved > 0 or not legal:  # the boundary is between the last and here
-                if legal:
-                    last = here
-                elif halved == 0 and last < 0.0:
-                    last, done = 0.0, True  # not legal from the start
-                high = reached[turn] if halved > 0 and legal else here
-                reached[turn] = high  # while a lane halves, its upper end waits here
-                halved += 1
-                here = 0.5 * (last + high)
-                done = done or halved > HALVINGS
-            elif here >= 1.0:
-                last, done = 1.0, True
-            else:
-                depth = max(-block[DISTANCE + i], 0.0)
-                step = depth / stretch_within(p, block, i, 0.0)
-                step = depth / stretch_within(p, block, i, step)
-                last = here
-                here = min(here + max(step, finest) / max(angle, 1e-300), 1.0)
+            turn = turn_of[i]
+            angle, halved = angles[turn], halvings[i]
+            last, high, here = behind[i], above[i], ahead[i]
+            done, halved, last, high, here = advance(
+                p, HERE, block, i, angle, edge, finest, HALVINGS, halved, last, high, here
+            )
             if done:
                 reached[turn] = last
             else:
-                turn_of[kept], behind[kept], ahead[kept] = turn, last, here
+                turn_of[kept], behind[kept], above[kept], ahead[kept] = turn, last, high, here
                 halvings[kept] = halved
                 kept += 1
         active = kept
+
+
+@kernel
+def exit_of_one(start, end, angle, p, o, edge, finest, halvings, block, other, lanes):
+    """Return the largest t in [0, 1] with one turn, from a legal start, legal before it.
+
+    As `first_exit`, for the limit at p[o:].
+    """
+    halved, last, high = 0, 0.0, 1.0
+    here = min(finest / max(angle, 1e-300), 1.0)
+    done = False
+    while not done:
+        place(start, end, angle, here, 0, block, 0)
+        enter(p, o, block, ONE)
+        nearest(p, o, -np.inf, block, other, lanes, ONE)
+        done, halved, last, high, here = advance(
+            p, o, block, 0, angle, edge, finest, halvings, halved, last, high, here
+        )
+    return last

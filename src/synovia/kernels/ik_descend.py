@@ -17,25 +17,13 @@ TRIES = 8  # with more damping, before a step is given up
 
 
 @kernel
-def only(chain, m, jacobian):
-    """Make all variables but those of mover m idle."""
-    first = 0
-    for other in range(chain.movers.shape[0]):
-        if other != m:
-            jacobian[:, first : first + chain.freedoms[other]] = 0.0
-        first += chain.freedoms[other]
-    jacobian[:, first:] = 0.0
-
-
-@kernel
-def descend_each(chain, targets, lengths, turn, most, longest, enough, q, p, steps, left, met):
+def descend_each(chain, targets, lengths, most, longest, enough, q, p, steps, left, met):
     """Bring poses q (n, joints, 4), p (n, joints, 3) nearer to their goals, until met or stalled.
 
-    `lengths` are the chains'. With `turn` the joints move one at a time, the last first. Writes
-    the steps taken, the square of what is left, and whether all goals are met.
+    `lengths` are the chains'. Writes the steps taken, the square of what is left, and whether all
+    goals are met.
     """
     work = new_work(chain)
-    movers = chain.movers.shape[0]
     wishes = False
     for g in range(chain.kinds.shape[0]):
         wishes = wishes or chain.kinds[g] == STAY
@@ -44,16 +32,9 @@ def descend_each(chain, targets, lengths, turn, most, longest, enough, q, p, ste
         work.trial_p[:] = p[i]
         scale, damping, stalled, count = 1.0 / lengths[i], DAMPING, 0, 0
         square, worst = left_over(chain, targets[i], scale, q[i], p[i], work, work.r)
-        before = square
         while count < most and stalled < STALLED and (wishes or worst > enough):
-            m = movers - 1 - count % movers if turn and movers > 0 else -1
             count += 1
-            if m == movers - 1 or not turn:
-                before = square
             differentiate(chain, targets[i], scale, q[i], work, work.jacobian)
-            if turn:
-                only(chain, m, work.jacobian)
-                damping = DAMPING
             taken, last = False, square
             for _ in range(TRIES):
                 propose(chain, q[i], p[i], damping * square + 1e-10, longest, work)
@@ -67,13 +48,10 @@ def descend_each(chain, targets, lengths, turn, most, longest, enough, q, p, ste
                     break
                 damping = 6.0 * damping + 1e-4
             if not taken:
-                if not turn:
-                    break
-                place(chain, q[i], p[i], work)
+                break
             if square < 0.5 * last:
                 damping = max(0.3 * damping, 1e-4)
-            if m <= 0:  # after each step, or after all joints had their turn
-                stalled = stalled + 1 if square > PROGRESS * before else 0
+            stalled = stalled + 1 if square > PROGRESS * last else 0
         steps[i], left[i], met[i] = count, square, worst <= enough
 
 

@@ -14,6 +14,32 @@ from .jit import kernel
 
 
 @kernel
+def twist_of(swing, w, x, y, z):
+    """Return cosine and sine of half the twist of a rotation, for a row of `Chain.swings`."""
+    w, x, y, z = product(swing[1], swing[2], swing[3], swing[4], w, x, y, z)
+    sine = x * swing[5] + y * swing[6] + z * swing[7]
+    size = math.sqrt(w * w + sine * sine)
+    if size < 1e-9:  # straight back, where every twist is as good
+        return 1.0, 0.0
+    return w / size, sine / size
+
+
+@kernel
+def with_twist_of(swing, start, end):
+    """Give the rotation `end` the twist of `start`, for a joint that swings without twisting.
+
+    The shortest turn between two such rotations has that twist all the way.
+    """
+    a, b = twist_of(swing, start[0], start[1], start[2], start[3])
+    c, s = twist_of(swing, end[0], end[1], end[2], end[3])
+    c, s = a * c + b * s, b * c - a * s
+    w, x, y, z = product(
+        end[0], end[1], end[2], end[3], c, s * swing[5], s * swing[6], s * swing[7]
+    )
+    end[0], end[1], end[2], end[3] = w, x, y, z
+
+
+@kernel
 def refresh_basis(chain, q, work):
     """Write the axes of all movers, in their own frames, at the rotations q."""
     basis, swings = work.basis, chain.swings
