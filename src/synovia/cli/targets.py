@@ -24,10 +24,12 @@ Row = tuple[str, list[str]]
 
 def target(option: str, text: str, frames: int) -> Vectors:
     """Return what X,Y,Z or FILE.csv stands for: (3,), or (frames, 3)."""
-    return path(Path(text), frames) if text.lower().endswith(".csv") else vector(option, text)
+    if text.lower().endswith(".csv"):
+        return path(Path(text), frames)
+    return vector(option, text, "three numbers X,Y,Z, or a .csv file")
 
 
-def vector(option: str, text: str) -> Vectors:
+def vector(option: str, text: str, takes: str = "three numbers X,Y,Z") -> Vectors:
     """Return three numbers that were typed as X,Y,Z."""
     import numpy as np
 
@@ -36,7 +38,7 @@ def vector(option: str, text: str) -> Vectors:
     except ValueError:
         numbers = []
     if len(numbers) != 3 or not all(map(math.isfinite, numbers)):
-        raise click.UsageError(f"{option} takes three numbers X,Y,Z, or a .csv file, got {text!r}")
+        raise click.UsageError(f"{option} takes {takes}, got {text!r}")
     return np.array(numbers)
 
 

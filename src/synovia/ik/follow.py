@@ -93,7 +93,7 @@ def _turning(
     """Return the joints that may turn: unless given, those on the way to what goals are about."""
     if joints is not None:
         return joints
-    parents, found = skeleton.parents.tolist(), set()
+    parents, found = skeleton.parents.tolist(), set[int]()
     for goal in goals:
         if isinstance(goal, Stay):
             found.update(map(skeleton.index, goal.joints or skeleton.names))

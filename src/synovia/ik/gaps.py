@@ -7,18 +7,25 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import quat
-from ..arrays import Scalars, Vectors
+from ..arrays import Quats, Scalars, Vectors
 from ..skeleton import Pose, Skeleton, forward
 from .goals import Goal, Orient, Reach, Stay
 
 
-def gaps(goals: Sequence[Goal], skeleton: Skeleton, pose: Pose) -> list[Vectors]:
+def gaps(
+    goals: Sequence[Goal],
+    skeleton: Skeleton,
+    pose: Pose,
+    placed: tuple[Vectors, Quats] | None = None,
+) -> list[Vectors]:
     """Return what is left of each goal, (..., 3), or (..., joints, 3) for `Stay`.
 
     A way to go in the world for `Reach`, a rotation vector in radians for others. Poses and
-    targets broadcast. An aim at the very point it starts from is met.
+    targets broadcast. An aim at the very point it starts from is met. `placed` is what `forward`
+    gives for the pose, where that is known.
     """
-    placed = forward(skeleton, pose)
+    if placed is None:
+        placed = forward(skeleton, pose)
     return [_gap(goal, skeleton, pose, *placed) for goal in goals]
 
 
@@ -32,7 +39,7 @@ def errors_of(goals: Sequence[Goal], skeleton: Skeleton, pose: Pose) -> Scalars:
     return np.stack(np.broadcast_arrays(*worst), axis=-1)
 
 
-def _gap(goal: Goal, skeleton: Skeleton, pose: Pose, where: Vectors, how: Vectors) -> Vectors:
+def _gap(goal: Goal, skeleton: Skeleton, pose: Pose, where: Vectors, how: Quats) -> Vectors:
     if isinstance(goal, Stay):
         names = skeleton.names if goal.joints is None else goal.joints
         joints = [skeleton.index(name) for name in names]
