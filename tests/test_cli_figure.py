@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from synovia import Control, Figure, JointSet, Network, Skeleton, human, human_limits, load_clip
+from synovia import (
+    Control,
+    Figure,
+    JointSet,
+    Network,
+    Skeleton,
+    forward,
+    human,
+    human_limits,
+    load_clip,
+)
 from synovia.cli import main
 from synovia.components import Rotation, clip_of, sweep
 from synovia.io import load_figure, save_figure
@@ -149,3 +159,37 @@ def test_a_clip_has_positions_where_bones_slide():
         if len(channels) == 6
     }
     assert slides == {"Pelvis", "LeftLowerLeg", "LeftPatella", "LeftFibula"}
+
+
+def test_a_hand_reaches_a_place():
+    said = run("human", "--reach", "left_hand=0.2,1.3,0.4", "-o", "a.bvh").output
+    assert said.startswith("found lumbar.flexion=")
+    assert said.endswith("wrote a.bvh, 1 frame\n")
+    clip = load_clip("a.bvh")
+    hand = forward(clip.skeleton, clip.pose)[0][0, clip.skeleton.index("LeftHand")]
+    np.testing.assert_allclose(hand, [0.2, 1.3, 0.4], atol=1e-3)
+    found = {name: float(value) for name, value in (each.split("=") for each in said.split()[1:-4])}
+    assert "left_hip.flexion" not in found
+    same(pose_in("a.bvh"), found)
+
+
+def test_what_is_set_stays_and_what_cannot_be_reached_is_said():
+    options = ("--set", "left_elbow.flexion=90", "--reach", "LeftHand=0.2,1.3,2", "-o", "a.bvh")
+    said = run("human", *options, code=1).output
+    assert "LeftHand is 1." in said
+    assert "its target: held by the range of " in said
+    assert "left_elbow.flexion" not in said
+    assert said.endswith("wrote a.bvh, 1 frame\n")
+
+
+@pytest.mark.parametrize(
+    ("reach", "said"),
+    [
+        ("LeftHnd=0,1,0", "no joint 'LeftHnd'; did you mean LeftHand"),
+        ("LeftHand=0,1", "--reach takes three numbers X,Y,Z, got '0,1'"),
+        ("LeftHand=0,1,inf", "--reach takes three numbers"),
+        ("LeftHand", "--reach takes NAME=VALUE"),
+    ],
+)
+def test_a_place_that_is_none(reach, said):
+    assert said in run("human", "--reach", reach, "-o", "a.bvh", code=2).stderr

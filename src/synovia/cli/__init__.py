@@ -15,7 +15,10 @@ import click
 from .. import __version__
 from . import terminal
 
-COMMANDS = ("fit", "check", "clamp", "info", "draw", "compare", "figure", "demo")
+COMMANDS = (
+    *("fit", "check", "clamp", "solve", "look"),
+    *("info", "draw", "compare", "figure", "demo"),
+)
 """In the order in which people need them."""
 FAILED, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
@@ -54,7 +57,7 @@ class Commands(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run, and exit: 0, 1 for what `check` found, 2 for an error, 130 when interrupted."""
+        """Run, and exit: 0, 1 for what a command found, 2 for an error, 130 when interrupted."""
         if not standalone_mode:
             return super().main(args, prog_name, standalone_mode=False, **extra)
         for stream in (sys.stdout, sys.stderr):
@@ -121,5 +124,5 @@ def main() -> None:
       synovia clamp wild.bvh --limits human.limits.json -o clamped.bvh
 
     Angles are in degrees, frames count from 0. The exit code is 0 when all is well, 1 when `check`
-    finds joints outside, and 2 for an error.
+    finds joints outside or goals of `solve` and `look` are not met, and 2 for an error.
     """

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
-from . import inputs, terminal
+from . import inputs, targets, terminal
 
 if TYPE_CHECKING:
     from ..components import Control, Figure
@@ -28,6 +29,10 @@ EXAMPLES = (
         "synovia figure human --set left_hip.flexion=40 --set left_knee.flexion=60 -o step.bvh",
     ),
     (
+        "the left hand at a place, in metres: the controls are found",
+        "synovia figure human --reach LeftHand=0.2,1.3,0.4 -o reaching.bvh",
+    ),
+    (
         "every control through its range, one after the other",
         "synovia figure human --sweep -o rom.bvh",
     ),
@@ -35,7 +40,7 @@ EXAMPLES = (
     ("its limits, to check clips of it", "synovia figure human -o human.limits.json"),
 )
 SECTIONS = {
-    "Pose": ("sets", "strict", "sweep_all", "height"),
+    "Pose": ("sets", "reaches", "strict", "sweep_all", "height"),
     "Output": ("show", "output"),
 }
 
@@ -50,6 +55,15 @@ SECTIONS = {
     metavar="CONTROL=NUMBER",
     help="Set a control, in its own unit (degrees in the human); the others stay neutral. Without "
     "left_ or right_ it is for both sides.",
+)
+@click.option(
+    "-r",
+    "--reach",
+    "reaches",
+    multiple=True,
+    metavar="SEGMENT=X,Y,Z",
+    help="Find controls that bring a segment to a place in the world, in the figure's unit; what "
+    "--set says stays. The exit code is 1 where that cannot be done.",
 )
 @click.option(
     "--strict", is_flag=True, help="Refuse numbers out of range instead of clamping them."
@@ -73,9 +87,12 @@ SECTIONS = {
     "joints (.limits.json).",
 )
 @terminal.debug_option
+@click.pass_context
 def figure(
+    ctx: click.Context,
     which: str,
     sets: tuple[str, ...],
+    reaches: tuple[str, ...],
     strict: bool,
     sweep_all: bool,
     height: float | None,
@@ -89,18 +106,28 @@ def figure(
     """
     if output is None and not show:
         raise click.UsageError("nothing to do: give --list, or -o and a file to write")
-    if output is None and (sets or sweep_all):
-        raise click.UsageError("--set and --sweep pose the figure: give -o and a file to write")
+    posed = bool(sets or reaches or sweep_all)
+    if output is None and posed:
+        raise click.UsageError(
+            "--set, --reach and --sweep pose the figure: give -o and a file to write"
+        )
     if output is not None:
-        check_output(output, bool(sets) or sweep_all)
+        check_output(output, posed)
     body = figure_of(which, height)
     controls = controls_of(body, inputs.pairs(sets, "--set"))
     if show:
         for line in control_lines(body):
             click.echo(line)
+    met = True
+    if reaches:
+        found = reached(body, controls, inputs.pairs(reaches, "--reach"), strict=strict)
+        controls, met = found.values, found.met
+        for line in found.lines:
+            click.echo(line)
     if output is not None:
         for line in written(body, controls, output, sweep_all=sweep_all, strict=strict):
             click.echo(line)
+    ctx.exit(0 if met else 1)
 
 
 def check_output(output: Path, posed: bool) -> None:
@@ -113,8 +140,8 @@ def check_output(output: Path, posed: bool) -> None:
         raise click.UsageError(f"--output must end in {known}, got {output}")
     if posed and not clips:
         raise click.UsageError(
-            f"{' and '.join(WHOLE)} files are of the figure, not of a pose: leave out --set and "
-            f"--sweep, or write a {next(iter(CLIP_FORMATS))} file, got {output}"
+            f"{' and '.join(WHOLE)} files are of the figure, not of a pose: leave out --set, "
+            f"--reach and --sweep, or write a {next(iter(CLIP_FORMATS))} file, got {output}"
         )
     inputs.check_place(output)
 
@@ -150,6 +177,47 @@ def controls_of(body: Figure, pairs: Mapping[str, str]) -> dict[str, float]:
             raise click.UsageError(f"--set {name} must be finite, got {text!r}")
         found |= dict.fromkeys(names, number)
     return found
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Controls that were found for --reach, whether that is met, and what there is to say."""
+
+    values: dict[str, float]
+    met: bool
+    lines: list[str]
+
+
+def reached(
+    body: Figure, controls: Mapping[str, float], places: Mapping[str, str], *, strict: bool
+) -> Reached:
+    """Return controls, those given as they are, that bring segments to their places."""
+    from ..ik import Reach, solve_controls
+
+    goals = [
+        Reach(segment_of(body, name), targets.vector("--reach", text))
+        for name, text in places.items()
+    ]
+    start = body.pose(controls, strict=strict)
+    free = [name for name in body.controls if name not in controls]
+    found = solve_controls(body, start.controls, goals, only=free)
+    values = dict(zip(body.controls, found.controls.tolist(), strict=True))
+    changed = [
+        f"{name}={values[name]:.4g}"
+        for name, before in zip(body.controls, start.controls, strict=True)
+        if abs(values[name] - before) > 1e-9
+    ]
+    lines = [f"found {' '.join(changed)}"] if changed else []
+    if not found.converged:
+        lines.append(found.reason())
+    return Reached({**values, **controls}, bool(found.converged), lines)
+
+
+def segment_of(body: Figure, name: str) -> str:
+    """Return the segment of this name; left_hand is LeftHand, too."""
+    plain = {each.replace("_", "").lower(): each for each in body.skeleton.names}
+    known = plain.get(name.replace("_", "").lower(), name)
+    return body.skeleton.names[body.skeleton.index(known)]
 
 
 def control_lines(body: Figure) -> Iterator[str]:

@@ -1,0 +1,34 @@
+"""Drive a hand of a clip round a circle, let the head watch it, and say where limits are hit."""
+
+import numpy as np
+
+from synovia import Clip, LimitModel, Pose, forward, save_clip
+from synovia.demo import range_of_motion, wild
+from synovia.ik import Reach, follow, watch
+
+model = LimitModel.fit([range_of_motion(1200)], shape="box", trim=0.0)
+acted = wild()
+calm = Pose(acted.pose.rotations[:120], acted.pose.positions[:120])
+clip = model.project(Clip(acted.skeleton, calm, acted.frame_time, "calm"))
+
+where, _ = forward(clip.skeleton, clip.pose)
+start = where[0, clip.skeleton.index("LeftWrist")]
+angle = np.linspace(0.0, 2.0 * np.pi, clip.frames)
+circle = np.stack([0.0 * angle, 1.0 - np.cos(angle), np.sin(angle)], axis=1)
+for radius in (0.1, 0.5):
+    path = start + radius * circle
+    driven = follow(model, clip, [Reach("LeftWrist", path)])
+    missed = np.flatnonzero(~driven.solution.converged)
+    step_deg = np.degrees(driven.clip.steps.max())
+    print(
+        f"a circle of {radius} m: on its path in {clip.frames - len(missed)} of {clip.frames} "
+        f"frames, no step above {step_deg:.1f} degrees, legal: "
+        f"{model.contains(driven.clip.pose).all()}"
+    )
+    if len(missed):
+        worst = missed[driven.solution.errors[missed, 0].argmax()]
+        print(f"  frame {worst}: {driven.reason(worst)}")
+
+seen = watch(model, driven.clip, path, ["Spine", "Chest", "Neck", "Head"], weights=[1, 1, 2, 3])
+print(f"the head watches the hand in {seen.solution.converged.sum()} frames")
+save_clip(seen.clip, "driven.bvh")

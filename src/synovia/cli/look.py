@@ -1,0 +1,153 @@
+"""`synovia look`: let the head of a clip look at something, within limits."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import driven, inputs, targets, terminal
+
+if TYPE_CHECKING:
+    from ..skeleton import Skeleton
+
+HEAD = "head"
+EXAMPLES = (
+    (
+        "look at a place, with all joints from the hips to the head",
+        "synovia look walk.bvh -l human.limits.json --at 0,50,200 -o looking.bvh",
+    ),
+    (
+        "look after something that moves; the head does most of it",
+        "synovia look walk.bvh -l human.limits.json --at ball.csv --with Spine=1,Neck=2,Head=4 "
+        "-o looking.bvh",
+    ),
+    (
+        "a rig whose head faces along x, with the eyes a little above the joint",
+        "synovia look walk.bvh -l human.limits.json --at 0,50,200 --axis 1,0,0 --eyes 2,3,0 "
+        "-o looking.bvh",
+    ),
+)
+SECTIONS = {
+    "What": ("at", "joints", "axis", "eyes"),
+    "Limits": ("limits_path", "maps"),
+    "How": ("speed_deg",),
+    "Output": ("output", "force", "as_json"),
+}
+
+
+@click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
+@driven.clip_argument
+@inputs.limits_option
+@click.option(
+    "--at",
+    required=True,
+    metavar="X,Y,Z|FILE.csv",
+    help="What to look at, in the world and in the clip's unit: one place, or a file with a row "
+    "x,y,z for each frame.",
+)
+@click.option(
+    "--with",
+    "joints",
+    multiple=True,
+    metavar="JOINT[=WEIGHT],…",
+    help="The joints that turn, from the body to the head, and how much of it each does; all alike "
+    "unless given. Without it, all between the root and the joint called Head.",
+)
+@click.option(
+    "--axis",
+    default="0,0,1",
+    show_default=True,
+    metavar="X,Y,Z",
+    help="Where the face points, in the frame of the head.",
+)
+@click.option(
+    "--eyes",
+    default="0,0,0",
+    show_default=True,
+    metavar="X,Y,Z",
+    help="Where the eyes are, in the frame of the head.",
+)
+@driven.speed_option
+@inputs.map_option
+@driven.output_option
+@driven.force_option
+@driven.json_option
+@terminal.debug_option
+@click.pass_context
+def look(
+    ctx: click.Context,
+    clip_path: str,
+    limits_path: Path,
+    at: str,
+    joints: tuple[str, ...],
+    axis: str,
+    eyes: str,
+    speed_deg: float,
+    maps: tuple[str, ...],
+    output: Path,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Turn spine, neck and head of CLIP towards something, with every joint inside its limits.
+
+    From the body to the head each joint takes its share; what its limit does not allow, the others
+    take up. Where the look changes sides, as behind the back, it takes some frames. The exit code
+    is 0 when it is met in every frame, 1 when not (the clip is written all the same), and 2 for an
+    error.
+    """
+    from ..ik import watch
+
+    face, place = targets.vector("--axis", axis), targets.vector("--eyes", eyes)
+    model, clip, names = driven.loaded(clip_path, limits_path, maps, output, force=force)
+    weights = weighted(inputs.listed(joints)) or dict.fromkeys(to_the_head(clip.skeleton), 1.0)
+    for joint in weights:
+        clip.skeleton.index(joint)
+    found = watch(
+        model,
+        clip,
+        targets.target("--at", at, clip.frames),
+        list(weights),
+        weights=list(weights.values()),
+        axis=face,
+        point=place,
+        fastest=math.radians(speed_deg),
+        names=names,
+        progress=terminal.progress("looking"),
+    )
+    driven.finish(clip, found, output, as_json=as_json, exit=ctx.exit)
+
+
+def weighted(texts: Sequence[str]) -> dict[str, float]:
+    """Return the weights of joints in texts like "Neck" or "Neck=2"."""
+    found: dict[str, float] = {}
+    for text in texts:
+        name, _, number = (part.strip() for part in text.partition("="))
+        try:
+            weight = float(number) if number else 1.0
+        except ValueError:
+            weight = math.nan
+        if not (name and 0.0 <= weight < math.inf):
+            raise click.UsageError(f"--with takes JOINT or JOINT=WEIGHT, got {text!r}")
+        if found.setdefault(name, weight) != weight:
+            raise click.UsageError(f"--with gives {name} twice: {found[name]:g} and {weight:g}")
+    return found
+
+
+def to_the_head(skeleton: Skeleton) -> list[str]:
+    """Return the joints from below the root to the one called Head."""
+    bare = [re.split(r"[:|]", name)[-1].lower() for name in skeleton.names]
+    if HEAD not in bare:
+        raise click.UsageError(
+            "no joint is called Head: say with --with which joints turn, from the body to the "
+            f"head; there are {', '.join(skeleton.names)}"
+        )
+    joint, found = bare.index(HEAD), []
+    while skeleton.parents[joint] >= 0:
+        found.append(skeleton.names[joint])
+        joint = int(skeleton.parents[joint])
+    return found[::-1]

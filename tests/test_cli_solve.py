@@ -1,0 +1,308 @@
+"""`synovia solve` and `synovia look`: clips driven from the command line, and what can go wrong."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from synovia import Pose, forward, load_clip, load_limits, quat, save_clip
+from synovia.demo import range_of_motion, wild
+from test_cli import process, result_of, run
+
+FRAMES = 40
+LIMITS = ("-l", "human.limits.json")
+HAND = "LeftWrist"
+ARM = "Spine,Chest,LeftCollar,LeftShoulder,LeftElbow,LeftWrist,Neck,Head"
+BEHIND = ("-g", f"{HAND}=-0.1,1.2,-0.3", "-j", "LeftShoulder,LeftElbow")
+"""A place behind the back, where the arm alone cannot go."""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A calm stretch of the demo's clip, limits for its trunk and arm, and a path for its hand."""
+    folder = tmp_path_factory.mktemp("drive")
+    save_clip(range_of_motion(600), folder / "rom.bvh")
+    clip = wild()
+    some = slice(100, 100 + FRAMES)
+    pose = Pose(clip.pose.rotations[some], clip.pose.positions[some])
+    save_clip(replace(clip, pose=pose), folder / "calm.bvh")
+    run(
+        *("fit", folder / "rom.bvh", "-o", folder / "human.limits.json"),
+        *("--trim", "0", "-s", "box", "-j", ARM),
+    )
+    model = load_limits(folder / "human.limits.json")
+    path = hand_of(model.project(load_clip(folder / "calm.bvh")))
+    np.savetxt(folder / "path.csv", path + np.array([-0.04, 0.04, 0.02]), delimiter=",")
+    return folder
+
+
+@pytest.fixture
+def here(made, monkeypatch):
+    """Where these files are; not to be written to."""
+    monkeypatch.chdir(made)
+    return made
+
+
+def hand_of(clip, joint=HAND):
+    return forward(clip.skeleton, clip.pose)[0][:, clip.skeleton.index(joint)]
+
+
+def solve(*arguments, **more):
+    return run("solve", "calm.bvh", *LIMITS, *arguments, **more)
+
+
+def complaint(*arguments):
+    """Run what must fail, and return the sentence."""
+    result = result_of(*arguments, code=2)
+    assert result.stdout == ""
+    assert result.stderr.startswith("synovia: error: ")
+    return result.stderr
+
+
+def test_a_hand_goes_along_its_path(here, tmp_path):
+    out = tmp_path / "driven.bvh"
+    said = solve("--goal", f"{HAND}=path.csv", "-o", out)
+    assert said.startswith(
+        f"calm: goals met in {FRAMES} of {FRAMES} frames; {HAND} off by at most "
+    )
+    assert f"; wrote {out}\n" in said
+    clip = load_clip(out)
+    np.testing.assert_allclose(hand_of(clip), np.loadtxt("path.csv", delimiter=","), atol=1e-3)
+    assert "inside, all of" in run("check", out, *LIMITS)
+    calm = load_clip("calm.bvh")
+    assert clip.frame_time == pytest.approx(calm.frame_time)
+    knee = clip.skeleton.index("LeftKnee")
+    same = quat.angle_between(clip.pose.rotations[:, knee], calm.pose.rotations[:, knee])
+    assert same.max() < 1e-6
+
+
+def test_as_a_process_of_its_own(here, tmp_path):
+    out = tmp_path / "driven.bvh"
+    done = process("solve", "calm.bvh", *LIMITS, "-g", f"{HAND}=path.csv", "-o", out)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "goals met in 40 of 40 frames" in done.stdout
+    assert out.exists()
+
+
+def test_what_is_not_met_is_said_and_written_all_the_same(here, tmp_path):
+    out = tmp_path / "driven.bvh"
+    said = solve(*BEHIND, "-o", out, code=1).splitlines()
+    assert said[0].startswith(f"calm: goals met in 0 of {FRAMES} frames; {HAND} off by at most 0.")
+    assert said[1].startswith("frame ")
+    assert f": {HAND} is 0." in said[1]
+    held = next(line for line in said if line.startswith("held by limits: "))
+    assert "degrees more)" in held
+    assert "inside, all of" in run("check", out, *LIMITS)
+    far = solve("-g", f"{HAND}=30,1,0", "-o", out, code=1)
+    assert f"beyond reach in {FRAMES} frames" in far
+    assert "held by limits" not in far
+
+
+def test_the_report_as_json(here, tmp_path):
+    out = tmp_path / "driven.bvh"
+    report = json.loads(solve(*BEHIND, "-o", out, "--json", code=1))
+    assert (report["clip"], report["frames"], report["ok"]) == ("calm", FRAMES, False)
+    (goal,) = report["goals"]
+    assert (goal["joint"], goal["kind"], goal["unit"]) == (HAND, "reach", "length")
+    missed = np.linalg.norm(hand_of(load_clip(out)) - [-0.1, 1.2, -0.3], axis=1)
+    np.testing.assert_allclose(goal["errors"], missed, atol=1e-6)
+    assert goal["worst"] == max(goal["errors"])
+    assert len(report["unmet"]) == FRAMES - report["met"] == FRAMES
+    first = report["unmet"][0]
+    assert first.keys() == {
+        *("frame", "reason", "errors", "blocking_deg", "beyond", "late", "elsewhere")
+    }
+    assert set(report["blocking"]) <= set(ARM.split(","))
+    good = json.loads(solve("-g", f"{HAND}=path.csv", "-o", out, "--json"))
+    assert good["ok"]
+    assert good["unmet"] == []
+
+
+def test_pins_joints_and_a_free_root(here, tmp_path):
+    out = tmp_path / "driven.bvh"
+    solve("-g", f"{HAND}=path.csv", "--pin", "RightWrist", "-o", out)
+    legal = load_limits("human.limits.json").project(load_clip("calm.bvh"))
+    there = hand_of(load_clip(out), "RightWrist")
+    assert np.linalg.norm(there - hand_of(legal, "RightWrist"), axis=1).max() < 2e-3
+    solve("-g", f"{HAND}=path.csv", "-j", "LeftShoulder,LeftElbow", "-o", out)
+    for name in ("Spine", "LeftCollar"):
+        joint = legal.skeleton.index(name)
+        turned = quat.angle_between(
+            load_clip(out).pose.rotations[:, joint], legal.pose.rotations[:, joint]
+        )
+        assert turned.max() < 1e-6
+    solve("-g", f"{HAND}=1,1.5,0", "--free-root", "--pin", "LeftAnkle", "-o", out)
+    assert "inside, all of" in run("check", out, *LIMITS)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: "x,y,z\n" + rows,
+        lambda rows: "\ufeffX, Y, Z\r\n" + rows.replace("\n", "\r\n"),
+        lambda rows: rows + "\n\n",
+        lambda rows: (
+            "time,z,frame,y,x\n"
+            + "\n".join(
+                f"{0.1 * n},{z},{n},{y},{x}"
+                for n, (x, y, z) in enumerate(line.split(",") for line in rows.split())
+            )
+        ),
+    ],
+    ids=["titles", "Windows", "blank lines", "other columns"],
+)
+def test_paths_as_people_have_them(here, tmp_path, change):
+    rows = (here / "path.csv").read_text()
+    (tmp_path / "other.csv").write_bytes(change(rows).encode())
+    one, two = tmp_path / "one.bvh", tmp_path / "two.bvh"
+    solve("-g", f"{HAND}=path.csv", "-o", one)
+    solve("-g", f"{HAND}={tmp_path / 'other.csv'}", "-o", two)
+    assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", ": expected 40 rows, one for each frame of the clip, got 0"),
+        ("1,2,3\n" * 39, ": expected 40 rows, one for each frame of the clip, got 39"),
+        ("1,2,3\n" * 41, ": expected 40 rows, one for each frame of the clip, got 41"),
+        ("x,y,z\n", ": expected 40 rows, one for each frame of the clip, got 0"),
+        ("1,2,3\n1,2\n", ":2: expected 3 columns, x,y,z, got 2"),
+        ("1,2,3\n\n1,2,3,4\n", ":3: expected 3 columns, x,y,z, got 4"),
+        ("1,2,nan\n", ":1: z must be a finite number, got 'nan'"),
+        ("x,y,z\n1,inf,3\n", ":2: y must be a finite number, got 'inf'"),
+        ("1,2,3\n1,,3\n", ":2: y must be a finite number, got ''"),
+        ("1,2,3\n1,two,3\n", ":2: y must be a finite number, got 'two'"),
+        ("1;2;3\n", ":1: expected three numbers, or titles with x, y and z once each, got '1;2;3'"),
+        ("a,b,c\n1,2,3\n", ":1: expected three numbers, or titles with x, y and z once each"),
+        ("x,y,y\n1,2,3\n", ":1: expected three numbers, or titles with x, y and z once each"),
+        ("frame,x,y,z\n1,0,0,0\n", ":2: frames must be all there and count from 0: expected 0"),
+        ("frame,x,y,z\n0,0,0,0\n5,0,0,0\n", ":3: frames must be all there and count from 0"),
+        (b"1,2,3\n\xff\xfe,2,3\n", ":2: expected text in UTF-8, got other bytes"),
+        ('1,2,3\n"1,2,3\n', ":2: "),
+    ],
+)
+def test_a_path_that_is_none(here, tmp_path, text, said):
+    path, out = tmp_path / "bad.csv", tmp_path / "out.bvh"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    words = complaint("solve", "calm.bvh", *LIMITS, "-g", f"{HAND}={path}", "-o", out)
+    assert f"{path}{said}" in words
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["solve", "-g", "LeftWrst=0,0,0", "-o", "O"],
+            "no joint 'LeftWrst'; did you mean LeftWrist",
+        ),
+        (
+            ["solve", "-g", "LeftWrist=0,0", "-o", "O"],
+            "--goal takes three numbers X,Y,Z, or a .csv",
+        ),
+        (["solve", "-g", "LeftWrist=0,0,nan", "-o", "O"], "--goal takes three numbers"),
+        (["solve", "-g", "LeftWrist=gone.csv", "-o", "O"], "gone.csv: no such file"),
+        (["solve", "-g", "LeftWrist", "-o", "O"], "--goal takes NAME=VALUE, got 'LeftWrist'"),
+        (["solve", "-g", "Head=0,0,0", "-g", "Head=1,0,0", "-o", "O"], "--goal gives Head twice"),
+        (["solve", "-o", "O"], "Missing option '-g'"),
+        (["solve", "-g", "Head=0,0,0", "--pin", "Foot", "-o", "O"], "no joint 'Foot'"),
+        (["solve", "-g", "Head=0,0,0", "-j", "Haed", "-o", "O"], "did you mean Head"),
+        (["solve", "-g", "Head=0,0,0", "--speed", "0", "-o", "O"], "--speed"),
+        (["solve", "-g", "Head=0,0,0", "-o", "out.txt"], "--output must end in .bvh, got out.txt"),
+        (["solve", "-g", "Head=0,0,0", "-o", "gone/out.bvh"], "gone: there is no such directory"),
+        (["solve", "-g", "Head=0,0,0", "-o", "calm.bvh"], "--force overwrites it"),
+        (["look", "--at", "0,0", "-o", "O"], "--at takes three numbers X,Y,Z, or a .csv file"),
+        (["look", "--at", "path.csv", "--with", "Nekc,Head", "-o", "O"], "did you mean Neck"),
+        (["look", "--at", "0,1,2", "--with", "Head=two", "-o", "O"], "takes JOINT or JOINT=WEIGHT"),
+        (["look", "--at", "0,1,2", "--with", "Head=0", "-o", "O"], "the last above 0"),
+        (["look", "--at", "0,1,2", "--with", "Head,Neck", "-o", "O"], "from the body to the head"),
+        (["look", "--at", "0,1,2", "--axis", "0,0,0", "-o", "O"], "Aim.axis must have a direction"),
+        (["look", "--at", "0,1,2", "--eyes", "here", "-o", "O"], "--eyes takes three numbers"),
+        (["look", "-o", "O"], "Missing option '--at'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_wrong_is_said(here, tmp_path, arguments, said):
+    out = tmp_path / "out.bvh"
+    command, *options = [str(out) if word == "O" else word for word in arguments]
+    before = (here / "calm.bvh").read_bytes()
+    assert said in complaint(command, "calm.bvh", *LIMITS, *options)
+    assert not out.exists()
+    assert (here / "calm.bvh").read_bytes() == before
+
+
+def test_one_clip_at_a_time_and_limits_that_fit(here, tmp_path):
+    out = tmp_path / "out.bvh"
+    goal = ("-g", "Head=0,0,0", "-o", out)
+    assert "give one clip, got 2 in ." in complaint("solve", ".", *LIMITS, *goal)
+    assert "gone.bvh: No such file" in complaint("solve", "gone.bvh", *LIMITS, *goal)
+    assert "gone.json" in complaint("solve", "calm.bvh", "-l", "gone.json", *goal)
+    empty = tmp_path / "empty.bvh"
+    clip = load_clip("calm.bvh")
+    none = Pose(clip.pose.rotations[:0], clip.pose.positions[:0])
+    save_clip(replace(clip, pose=none), empty)
+    assert "empty: a clip to drive must have frames" in complaint("solve", empty, *LIMITS, *goal)
+
+
+def test_a_clip_is_overwritten_only_by_force(here, tmp_path):
+    own = tmp_path / "own.bvh"
+    own.write_bytes((here / "calm.bvh").read_bytes())
+    words = complaint("solve", own, *LIMITS, "-g", f"{HAND}=path.csv", "-o", own)
+    assert "is the clip that is read; --force overwrites it" in words
+    run("solve", own, *LIMITS, "-g", f"{HAND}=path.csv", "-o", own, "--force")
+    assert own.read_bytes() != (here / "calm.bvh").read_bytes()
+
+
+def test_joints_of_other_names(here, tmp_path):
+    clip = load_clip("calm.bvh")
+    names = tuple(f"rig:{name}" for name in clip.skeleton.names)
+    save_clip(replace(clip, skeleton=replace(clip.skeleton, names=names)), tmp_path / "rig.bvh")
+    out = tmp_path / "out.bvh"
+    run("solve", tmp_path / "rig.bvh", *LIMITS, "-g", f"rig:{HAND}=path.csv", "-o", out)
+    run("look", tmp_path / "rig.bvh", *LIMITS, "--at", "0.5,1.6,3", "-o", out)
+    assert "inside" in run("check", out, *LIMITS)
+
+
+def test_the_head_looks_at_something(here, tmp_path):
+    out = tmp_path / "looking.bvh"
+    said = run("look", "calm.bvh", *LIMITS, "--at", "1.5,1.5,3", "-o", out)
+    assert said.startswith("calm: goals met in 40 of 40 frames; Head off by at most 0.")
+    assert " degrees (frame " in said
+    clip = load_clip(out)
+    where, how = forward(clip.skeleton, clip.pose)
+    head = clip.skeleton.index("Head")
+    face = quat.rotate(how[:, head], np.array([0.0, 0.0, 1.0]))
+    way = [1.5, 1.5, 3] - where[:, head]
+    cosine = np.sum(face * way, axis=1) / np.linalg.norm(way, axis=1)
+    assert np.degrees(np.arccos(cosine.min())) < 0.1
+    assert "inside, all of" in run("check", out, *LIMITS)
+    np.savetxt(
+        tmp_path / "ball.csv", np.linspace([1.5, 1.5, 3], [-1, 1.5, 3], FRAMES), delimiter=","
+    )
+    more = ("--at", tmp_path / "ball.csv", "--with", "Neck=1,Head=3", "--eyes", "0,0.1,0.1")
+    assert json.loads(run("look", "calm.bvh", *LIMITS, *more, "-o", out, "--json"))["ok"]
+    back = ("--at", "0,1.5,-3", "--with", "Neck,Head")
+    behind = run("look", "calm.bvh", *LIMITS, *back, "-o", out, code=1)
+    assert "degrees off its target" in behind
+    assert "held by limits: " in behind
+
+
+def test_a_clip_without_a_head_needs_to_be_told(here, tmp_path):
+    clip = load_clip("calm.bvh")
+    names = tuple(name.replace("Head", "Skull") for name in clip.skeleton.names)
+    save_clip(replace(clip, skeleton=replace(clip.skeleton, names=names)), tmp_path / "rig.bvh")
+    looking = ("look", tmp_path / "rig.bvh", *LIMITS, "--at", "1,1.5,3", "-o", tmp_path / "out.bvh")
+    assert "no joint is called Head: say with --with which" in complaint(*looking)
+    run(*looking, "--with", "Spine,Neck,Skull", "-m", "Skull=Head")
+
+
+@pytest.mark.parametrize("command", ["solve", "look"])
+def test_help_teaches(command):
+    said = run(command, "--help")
+    assert "Examples:" in said
+    assert f"synovia {command} walk.bvh -l human.limits.json" in said
+    assert "The exit code" in said

@@ -1,0 +1,176 @@
+"""Controls of a figure found for goals: within their ranges, and near to what they were."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from synovia import Control, Figure, JointSet, Network, Pose, Skeleton, human, quat
+from synovia.components import Rotation
+from synovia.ik import Aim, Orient, Reach, Stay, solve_controls
+from synovia.skeleton import forward
+
+BODY = human()
+
+
+def turn(axis, segment):
+    return Network({"turn": Rotation(axis)}, {"turn.angle": "angle"}, {segment: "turn.matrix"})
+
+
+def arm(low=0.0, high=2.5):
+    """A shoulder that turns about z and y, and an elbow that bends about z; radians."""
+    bones = Skeleton(
+        ("Chest", "Collar", "Arm", "Forearm", "Hand"),
+        [-1, 0, 1, 2, 3],
+        [[0, 1, 0], [0, 0, 0], [0, 0, 0], [0.3, 0, 0], [0.3, 0, 0]],
+    )
+    sets = {
+        "raise": JointSet(turn([0, 1, 0], "Collar"), {"angle": Control(-1.0, 1.5)}),
+        "swing": JointSet(turn([0, 0, 1], "Arm"), {"angle": Control(-1.0, 1.0)}),
+        "elbow": JointSet(turn([0, 0, 1], "Forearm"), {"angle": Control(low, high, low)}),
+        "still": JointSet(turn([1, 0, 0], "Hand"), {"angle": Control(0.0, 0.0)}),
+    }
+    return Figure(bones, sets)
+
+
+def scattered(figure, n, seed=0):
+    low, high = np.array([(each.low, each.high) for each in figure.controls.values()]).T
+    return low + (high - low) * np.random.default_rng(seed).random((n, len(low)))
+
+
+def placed(figure, pose, name):
+    joint = figure.skeleton.index(name)
+    where, how = forward(figure.skeleton, pose)
+    return where[..., joint, :], how[..., joint, :]
+
+
+def in_range(found):
+    low, high = np.array([(c.low, c.high) for c in found.figure.controls.values()]).T
+    return bool(((found.controls >= low) & (found.controls <= high)).all())
+
+
+def test_what_controls_reach_is_found_again():
+    figure = arm()
+    target, _ = placed(figure, figure.pose(scattered(figure, 12)), "Hand")
+    found = solve_controls(figure, (), [Reach("Hand", target)])
+    assert found.converged.all()
+    assert in_range(found)
+    assert found.errors.max() < 2e-4 * 0.6
+    assert found.iterations.shape == (12,)
+    np.testing.assert_array_equal(found.pose.rotations, figure.pose(found.controls).rotations)
+    missed = np.linalg.norm(placed(figure, found.pose, "Hand")[0] - target, axis=1)
+    np.testing.assert_allclose(found.errors[:, 0], missed, atol=1e-12)
+    assert figure.contains(Pose(found.pose.rotations[0], found.pose.positions[0]))
+    assert found.reason(0) == "all goals are met"
+    assert found.blocking(0) == {}
+
+
+def test_many_problems_are_solved_as_one_by_one():
+    figure = arm()
+    target, _ = placed(figure, figure.pose(scattered(figure, 6, seed=1)), "Hand")
+    whole = solve_controls(figure, (), [Reach("Hand", target.reshape(2, 3, 3))])
+    for item in np.ndindex(2, 3):
+        one = solve_controls(figure, (), [Reach("Hand", target[3 * item[0] + item[1]])])
+        np.testing.assert_array_equal(whole.controls[item], one.controls)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_cannot_be_reached_comes_as_near_as_can_be(seed):
+    """Against all controls of a fine grid."""
+    figure = arm(0.2, 1.2)
+    target = np.random.default_rng(seed).normal([0.2, 1.0, 0.0], 0.4)
+    found = solve_controls(figure, (), [Reach("Hand", target)])
+    axes = [np.linspace(c.low, c.high, 31) for c in figure.controls.values() if c.low < c.high]
+    grid = np.stack(np.meshgrid(*axes, [0.0], indexing="ij"), axis=-1).reshape(-1, 4)
+    reached, _ = placed(figure, figure.pose(grid), "Hand")
+    assert found.errors[0] < np.linalg.norm(reached - target, axis=1).min() + 1e-4
+    assert in_range(found)
+
+
+def test_controls_at_their_end_are_named():
+    figure = arm()
+    goal = Reach("Hand", [-0.5, 1.0, 0.0])
+    found = solve_controls(figure, (), [goal])
+    assert not found.converged
+    assert found.at_end() == {"swing.angle": 1.0, "elbow.angle": 2.5}
+    assert found.blocking() == {"swing.angle": 1.0}
+    wider = solve_controls(arm(0.0, 2.6), (), [goal])  # does not help, so it does not block
+    assert wider.errors[0] > found.errors[0] - 1e-3
+    assert found.reason().startswith("Hand is 0.")
+    assert found.reason().endswith(" its target: held by the range of swing.angle at 1")
+    far = solve_controls(figure, (), [Reach("Hand", [3.0, 1.0, 0.0])])
+    assert far.at_end() == {"elbow.angle": 0.0}
+    with pytest.raises(ValueError, match="this is for one problem"):
+        solve_controls(figure, (), [Reach("Hand", [[3.0, 1.0, 0.0]])]).at_end()
+
+
+def test_other_goals_only_some_controls_and_a_start():
+    figure = arm()
+    start = {"swing.angle": 0.4, "elbow.angle": 1.0}
+    there = figure.pose([0.5, 0.4, 1.5, 0.0])
+    elbow, rotation = placed(figure, there, "Forearm")
+    found = solve_controls(figure, start, [Orient("Forearm", rotation)])
+    assert found.converged
+    assert quat.angle_between(placed(figure, found.pose, "Forearm")[1], rotation) < 1e-3
+    seen = elbow + 2.0 * quat.rotate(rotation, np.array([1.0, 0.0, 0.0]))
+    aimed = solve_controls(figure, start, [Aim("Forearm", seen, axis=[1, 0, 0])])
+    assert aimed.converged
+    only = solve_controls(figure, start, [Reach("Hand", [0.3, 1.2, 0.1])], only=["raise.angle"])
+    np.testing.assert_array_equal(only.controls[1:], figure.values(start)[1:])
+    stay = solve_controls(figure, start, [Stay(there)])
+    assert stay.converged  # a wish is no demand
+    np.testing.assert_allclose(stay.controls, [0.5, 0.4, 1.5, 0.0], atol=1e-3)
+    np.testing.assert_allclose(
+        solve_controls(figure, start, [Reach("Chest", [0, 1, 0])]).controls, figure.values(start)
+    )
+
+
+def test_a_wish_decides_what_goals_leave_open():
+    figure = arm()
+    aim = Aim("Forearm", [0.0, 3.0, 0.0], axis=[1, 0, 0])
+    bent, straight = figure.pose([0.0, 0.3, 1.3, 0.0]), figure.pose([0.0, 1.0, 0.6, 0.0])
+    a, b = (solve_controls(figure, (), [aim, Stay(pose)]) for pose in (bent, straight))
+    assert a.converged
+    assert b.converged
+    assert a.controls[2] > b.controls[2] + 0.3
+
+
+@pytest.mark.parametrize(
+    ("goals", "options", "said"),
+    [
+        ([Reach("Hnad", [0, 0, 0])], {}, "no joint 'Hnad'; did you mean Hand"),
+        ([], {}, "goals must be some of Reach, Aim, Orient and Stay"),
+        (["Hand"], {}, "goals must be some of"),
+        ([Reach("Hand", [0, 0, 0])], {"only": ["elbow"]}, "no control 'elbow'; did you mean"),
+        ([Reach("Hand", [0, 0, 0])], {"only": "elbow.angle"}, "only must be a list"),
+        ([Reach("Hand", [0, 0, 0])], {"tolerance": 0.0}, "tolerance must be above 0"),
+        (
+            [Reach("Hand", np.zeros((2, 3))), Aim("Hand", np.zeros((3, 3)))],
+            {},
+            "leading axes that go together",
+        ),
+        ([Stay(Skeleton(("a",), [-1], [[0, 0, 0]]).rest_pose())], {}, "pose must have the"),
+    ],
+)
+def test_it_says_what_is_wrong(goals, options, said):
+    with pytest.raises(ValueError, match=said):
+        solve_controls(arm(), (), goals, **options)
+
+
+def test_the_human_reaches_what_it_can_reach():
+    """The hand and its turn, of poses all over the ranges."""
+    pose = BODY.pose(scattered(BODY, 3, seed=3))
+    where, how = placed(BODY, pose, "LeftHand")
+    found = solve_controls(BODY, (), [Reach("LeftHand", where), Orient("LeftHand", how)])
+    assert found.converged.all()
+    assert in_range(found)
+    legs = [n for n, name in enumerate(BODY.controls) if "hip" in name or "knee" in name]
+    np.testing.assert_array_equal(found.controls[:, legs], 0.0)
+
+
+def test_the_human_leans_little_where_the_arm_can_do_it():
+    found = solve_controls(BODY, (), [Reach("LeftHand", [0.2, 1.3, 0.4])])
+    values = dict(zip(BODY.controls, found.controls, strict=True))
+    assert found.converged
+    assert values["left_elbow.flexion"] > 30.0
+    assert abs(values["thoracic.bend"]) < 10.0
