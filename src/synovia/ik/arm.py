@@ -165,5 +165,5 @@ def _held(
         back = _part(last, straight, float(first_exit(limit, last, straight)))
     choices = limit.project(np.stack([last, back, limit.project(straight)]))
     off: Floats = np.linalg.norm(quat.rotate(choices, end) - way, axis=-1)
-    off = np.where(quat.angle_between(last, choices) <= 1.5 * step, off, np.inf)
+    off = np.where(quat.angle_between(last, choices) <= step, off, np.inf)
     return np.asarray(choices[off.argmin()])

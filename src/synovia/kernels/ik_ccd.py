@@ -10,20 +10,20 @@ from .exits import exit_of_one, place
 from .ik_arms import best_turn, gain, gather_aim, gather_arm, gather_turn, turned_on
 from .ik_chain import AIM, REACH, STAY, new_work
 from .ik_goals import TURN_SHARE, left_over, point_of
-from .ik_legal import pulled_in
+from .ik_legal import pull_in
 from .ik_swing import refresh_basis, with_twist_of
 from .ik_turns import product, turned
 from .jit import kernel
 from .rotation import W0, X0, Y0, Z0
 
 APART = 0.05  # radians between looks along a move: narrower gaps of a limit are not seen
-HALVINGS = 6  # of the last of them
+LAST = 6  # halvings of the last of them
 SWEEPS = 4  # over all joints with less than
 PROGRESS = 0.995  # this share left are enough
 
 
 @kernel
-def gather(chain, targets, scale, m, q, work, points, turns, sums):
+def gather(chain, targets, scale, m, work, points, turns, sums):
     """Write M of mover m, of all goals that it moves; `points` and `turns` are the goals' own."""
     j, wq, wp = chain.movers[m], work.world_q, work.world_p
     cx, cy, cz = wp[j, 0], wp[j, 1], wp[j, 2]
@@ -51,47 +51,19 @@ def gather(chain, targets, scale, m, q, work, points, turns, sums):
 
 
 @kernel
-def legal_turn(chain, m, q, end, work, sums):
-    """Move `end`, to which mover m should turn, back to where its limit lets it.
-
-    Where the way leaves the limit it is stopped there. The next stretch of it is then projected,
-    and taken where that brings more: so a joint slides along its boundary, and is not stuck where
-    it first met it.
-    """
-    j, at, block, swing = chain.movers[m], chain.limits[m], work.block, chain.swings[m]
-    start = q[j]
-    if swing[0] != 0.0:
-        with_twist_of(swing, start, end)
-    cosine = abs(start[0] * end[0] + start[1] * end[1] + start[2] * end[2] + start[3] * end[3])
-    angle = 2.0 * math.acos(min(cosine, 1.0))
-    p, edge = chain.packed, 0.5 * chain.tolerance
-    t = exit_of_one(start, end, angle, p, at, edge, APART, HALVINGS, block, work.other, work.lanes)
-    if t >= 1.0:
-        return
-    place(start, end, angle, min(t + APART / angle, 1.0), 0, block, 0)
-    w, x, y, z = block[W0], block[X0], block[Y0], block[Z0]
-    place(start, end, angle, t, 0, block, 0)
-    end[0], end[1], end[2], end[3] = block[W0], block[X0], block[Y0], block[Z0]
-    stopped = gain_of(chain, m, q, work, sums, end[0], end[1], end[2], end[3])
-    w, x, y, z = pulled_in(p, at, chain.tolerance, w, x, y, z, block, work.other, work.lanes)
-    if gain_of(chain, m, q, work, sums, w, x, y, z) > stopped:
-        end[0], end[1], end[2], end[3] = w, x, y, z
-
-
-@kernel
-def in_world(chain, j, q, work, w, x, y, z):
-    """Return the turn in the world that takes joint j from its rotation q to another."""
+def in_world(chain, j, q, work, r):
+    """Return the turn in the world that takes joint j from its rotation in q to r."""
     up, wq = chain.parents[j], work.world_q
-    w, x, y, z = product(w, x, y, z, q[j, 0], -q[j, 1], -q[j, 2], -q[j, 3])
+    w, x, y, z = product(r[0], r[1], r[2], r[3], q[j, 0], -q[j, 1], -q[j, 2], -q[j, 3])
     if up >= 0:
         x, y, z = turned(wq[up, 0], wq[up, 1], wq[up, 2], wq[up, 3], x, y, z)
     return w, x, y, z
 
 
 @kernel
-def gain_of(chain, m, q, work, sums, w, x, y, z):
-    """Return what a rotation of mover m would bring."""
-    w, x, y, z = in_world(chain, chain.movers[m], q, work, w, x, y, z)
+def gain_of(chain, m, q, work, sums, r):
+    """Return what a rotation r of mover m would bring."""
+    w, x, y, z = in_world(chain, chain.movers[m], q, work, r)
     return gain(sums, w, x, y, z)
 
 
@@ -99,7 +71,7 @@ def gain_of(chain, m, q, work, sums, w, x, y, z):
 def turn_goals(chain, m, q, end, work, points, turns):
     """Turn the points and rotations of goals with mover m, and its own rotation."""
     j, wp = chain.movers[m], work.world_p
-    w, x, y, z = in_world(chain, j, q, work, end[0], end[1], end[2], end[3])
+    w, x, y, z = in_world(chain, j, q, work, end)
     for g in range(chain.kinds.shape[0]):
         if not chain.moves[g, m]:
             continue
@@ -136,80 +108,98 @@ def slide_roots(chain, targets, p, points):
 
 
 @kernel
-def sweep(chain, targets, scale, longest, most, q, p, work, points, turns, end, sums):
-    """Turn the movers once, the last first, at most so many; return how many.
-
-    What turns with a joint is not needed again until the next sweep, but for the goals: those
-    before it have not moved.
-    """
+def begin_sweep(chain, q, work, points, turns):
+    """Write the axes of movers, and where the points and rotations of goals are."""
     refresh_basis(chain, q, work)
-    wq = work.world_q
     for g in range(chain.kinds.shape[0]):
         j = chain.owners[g]
         points[g, 0], points[g, 1], points[g, 2] = point_of(chain, g, work)
         for i in range(4):
-            turns[g, i] = wq[j, i]
-    movers = chain.movers.shape[0]
-    count = min(movers, most)
-    for k in range(count):
-        m = movers - 1 - k
-        gather(chain, targets, scale, m, q, work, points, turns, sums)
-        j, n = chain.movers[m], chain.freedoms[m]
-        w, x, y, z = wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3]
-        vx, vy, vz, steep = best_turn(work.basis[m], n, longest, sums, w, x, y, z)
-        if vx == 0.0 and vy == 0.0 and vz == 0.0:
-            continue
-        turned_on(q[j], vx, vy, vz, end)
-        if chain.limits[m] >= 0:
-            legal_turn(chain, m, q, end, work, sums)
-            w, x, y, z = end[0], end[1], end[2], end[3]
-            if steep == 0.0:  # a limit may bar the one way round, and not the other
-                turned_on(q[j], -vx, -vy, -vz, end)
-                legal_turn(chain, m, q, end, work, sums)
-                other = gain_of(chain, m, q, work, sums, end[0], end[1], end[2], end[3])
-                if gain_of(chain, m, q, work, sums, w, x, y, z) >= other:
-                    end[0], end[1], end[2], end[3] = w, x, y, z
-        turn_goals(chain, m, q, end, work, points, turns)
-    slide_roots(chain, targets, p, points)
-    return max(count, 1)
+            turns[g, i] = work.world_q[j, i]
+
+
+@kernel
+def way_to(swing, start, end):
+    """Return the angle from start to `end`; a joint without twist is first made to end without."""
+    if swing[0] != 0.0:
+        with_twist_of(swing, start, end)
+    cosine = abs(start[0] * end[0] + start[1] * end[1] + start[2] * end[2] + start[3] * end[3])
+    return 2.0 * math.acos(min(cosine, 1.0))
+
+
+@kernel
+def place_at(start, end, angle, t, block, out):
+    """Write the rotation a share `t` of the way."""
+    place(start, end, angle, t, 0, block, 0)
+    out[0], out[1], out[2], out[3] = block[W0], block[X0], block[Y0], block[Z0]
 
 
 @kernel
 def ccd_each(chain, targets, lengths, most, longest, enough, q, p, steps, left, met):
-    """As `descend_each`, one joint at a time, the last first; steps are moves of one joint."""
-    work = new_work(chain)
-    goals = chain.kinds.shape[0]
-    points, turns = np.zeros((goals, 3)), np.zeros((goals, 4))
-    end, sums = np.zeros(4), np.zeros(9)
+    """As `descend_each`, one joint at a time, the last first; steps are moves of one joint.
+
+    Where the way of a joint leaves its limit it is stopped there. The next stretch of it is then
+    projected, and taken where that brings more: so a joint slides along its boundary, and is not
+    stuck where it first met it. What turns with a joint is not needed again until the next sweep,
+    but for the goals: the joints before it have not moved. This is one long loop because every
+    kernel that asks a limit has all shapes compiled into it once more.
+    """
+    work, goals, movers = new_work(chain), chain.kinds.shape[0], chain.movers.shape[0]
+    points, turns, sums = np.zeros((goals, 3)), np.zeros((goals, 4)), np.zeros(9)
+    end, slid, best, angle = np.zeros(4), np.zeros(4), np.zeros(4), 0.0
+    packed, tolerance, edge = chain.packed, chain.tolerance, 0.5 * chain.tolerance
+    block, other, lanes = work.block, work.other, work.lanes
     wishes = False
     for g in range(goals):
         wishes = wishes or chain.kinds[g] == STAY
     for i in range(q.shape[0]):
-        scale, stalled, count = 1.0 / lengths[i], 0, 0
-        square, worst = left_over(chain, targets[i], scale, q[i], p[i], work, work.r)
-        work.trial_q[:] = q[i]
-        work.trial_p[:] = p[i]
+        scale, stalled, count, target = 1.0 / lengths[i], 0, 0, targets[i]
+        square, worst = left_over(chain, target, scale, q[i], p[i], work, work.r)
         trial_q, trial_p = work.trial_q, work.trial_p
+        trial_q[:] = q[i]
+        trial_p[:] = p[i]
         while count < most and stalled < SWEEPS and (wishes or worst > enough):
-            more = most - count
-            count += sweep(
-                chain,
-                targets[i],
-                scale,
-                longest,
-                more,
-                trial_q,
-                trial_p,
-                work,
-                points,
-                turns,
-                end,
-                sums,
-            )
-            now, worst_now = left_over(chain, targets[i], scale, trial_q, trial_p, work, work.r)
-            stalled = stalled + 1 if now > PROGRESS * square else 0
-            if now < square:
-                square, worst = now, worst_now
+            begin_sweep(chain, trial_q, work, points, turns)
+            turning = min(movers, most - count)
+            count += max(turning, 1)
+            for k in range(turning):
+                m = movers - 1 - k
+                j, at = chain.movers[m], chain.limits[m]
+                start, now = trial_q[j], work.world_q[j]
+                gather(chain, target, scale, m, work, points, turns, sums)
+                vx, vy, vz, steep = best_turn(
+                    work.basis[m], chain.freedoms[m], longest, sums, now[0], now[1], now[2], now[3]
+                )
+                if vx == 0.0 and vy == 0.0 and vz == 0.0:
+                    continue
+                gained = -np.inf
+                # Straight back, a limit may bar the one way round and not the other.
+                for side in range(2 if steep == 0.0 and at >= 0 else 1):
+                    sign, t = 1.0 - 2.0 * side, 1.0
+                    turned_on(start, sign * vx, sign * vy, sign * vz, end)
+                    if at >= 0:
+                        angle = way_to(chain.swings[m], start, end)
+                        t = exit_of_one(
+                            start, end, angle, packed, at, edge, APART, LAST, block, other, lanes
+                        )
+                    if t < 1.0:
+                        on = min(t + APART / max(angle, 1e-300), 1.0)
+                        place_at(start, end, angle, on, block, slid)
+                        pull_in(packed, at, tolerance, slid, block, other, lanes)
+                        place_at(start, end, angle, t, block, end)
+                        gains = gain_of(chain, m, trial_q, work, sums, end)
+                        if gain_of(chain, m, trial_q, work, sums, slid) > gains:
+                            end[:] = slid
+                    gains = gain_of(chain, m, trial_q, work, sums, end)
+                    if gains > gained:
+                        gained = gains
+                        best[:] = end
+                turn_goals(chain, m, trial_q, best, work, points, turns)
+            slide_roots(chain, target, trial_p, points)
+            rest, worst_now = left_over(chain, target, scale, trial_q, trial_p, work, work.r)
+            stalled = stalled + 1 if rest > PROGRESS * square else 0
+            if rest < square:
+                square, worst = rest, worst_now
                 q[i] = trial_q
                 p[i] = trial_p
         steps[i], left[i], met[i] = count, square, worst <= enough

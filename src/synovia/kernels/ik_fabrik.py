@@ -19,7 +19,7 @@ from .ik_arms import best_turn, gather_arm, gather_turn, turned_on
 from .ik_ccd import slide_roots
 from .ik_chain import REACH, new_work
 from .ik_goals import TURN_SHARE, left_over, place, point_of
-from .ik_legal import pulled_in
+from .ik_legal import pull_in
 from .ik_swing import refresh_basis
 from .ik_turns import product, turned
 from .jit import kernel
@@ -183,14 +183,10 @@ def gather_ends(chain, tree, targets, scale, m, work, room, w, x, y, z):
 
 
 @kernel
-def turn_after(chain, tree, targets, scale, longest, m, ends, q, work, room, a, b, c, d):
-    """Turn mover m, legally, after what was asked of its nodes, and after the `ends` below if so.
-
-    The quaternion is its parent's in the world.
-    """
-    j, at, here = chain.movers[m], chain.limits[m], room.forth_p[m]
-    r = q[j]
-    w, x, y, z = product(a, b, c, d, r[0], r[1], r[2], r[3])
+def turn_after(chain, tree, targets, scale, longest, m, ends, r, work, room):
+    """Turn the rotation r of mover m after what was asked of its nodes, and of the `ends` below."""
+    here, o = room.forth_p[m], room.forth_q[m]
+    w, x, y, z = product(o[0], o[1], o[2], o[3], r[0], r[1], r[2], r[3])
     room.sums[:] = 0.0
     for number in range(tree.first[m], tree.first[m + 1]):
         k = tree.kids[number]
@@ -204,60 +200,76 @@ def turn_after(chain, tree, targets, scale, longest, m, ends, q, work, room, a, 
         gather_ends(chain, tree, targets, scale, m, work, room, w, x, y, z)
     vx, vy, vz, _ = best_turn(work.basis[m], chain.freedoms[m], longest, room.sums, w, x, y, z)
     turned_on(r, vx, vy, vz, r)
-    if at >= 0:
-        p, tolerance, block = chain.packed, chain.tolerance, work.block
-        w, x, y, z = pulled_in(
-            p, at, tolerance, r[0], r[1], r[2], r[3], block, work.other, work.lanes
-        )
-        r[0], r[1], r[2], r[3] = w, x, y, z
 
 
 @kernel
-def follow(chain, tree, targets, scale, longest, q, work, room):
-    """Go forth from the root to the ends: turn each mover, legally, after what was asked."""
+def begin_following(chain, q, work, room):
+    """Write the axes of movers, and where the points of goals are."""
     refresh_basis(chain, q, work)
     for g in range(chain.kinds.shape[0]):
         room.points[g, 0], room.points[g, 1], room.points[g, 2] = point_of(chain, g, work)
-    for m in range(chain.movers.shape[0]):
-        up, f = tree.above[m], room.frames[m]
-        a, b, c, d = f[0], f[1], f[2], f[3]
-        x, y, z = room.bones[m, 0], room.bones[m, 1], room.bones[m, 2]
-        if up >= 0:
-            u, v = room.forth_q[up], room.forth_p[up]
-            a, b, c, d = product(u[0], u[1], u[2], u[3], a, b, c, d)
-            x, y, z = turned(u[0], u[1], u[2], u[3], x, y, z)
-            x, y, z = v[0] + x, v[1] + y, v[2] + z
-        room.forth_p[m, 0], room.forth_p[m, 1], room.forth_p[m, 2] = x, y, z
-        turn_after(chain, tree, targets, scale, longest, m, False, q, work, room, a, b, c, d)
-        turn_after(chain, tree, targets, scale, longest, m, True, q, work, room, a, b, c, d)
-        r, o = q[chain.movers[m]], room.forth_q[m]
-        a, b, c, d = product(a, b, c, d, r[0], r[1], r[2], r[3])
-        o[0], o[1], o[2], o[3] = a, b, c, d
+
+
+@kernel
+def carry(tree, m, room):
+    """Write where mover m has come to, and as its rotation that of its parent."""
+    up, f, bone = tree.above[m], room.frames[m], room.bones[m]
+    a, b, c, d = f[0], f[1], f[2], f[3]
+    x, y, z = bone[0], bone[1], bone[2]
+    if up >= 0:
+        u, v = room.forth_q[up], room.forth_p[up]
+        a, b, c, d = product(u[0], u[1], u[2], u[3], a, b, c, d)
+        x, y, z = turned(u[0], u[1], u[2], u[3], x, y, z)
+        x, y, z = v[0] + x, v[1] + y, v[2] + z
+    o, here = room.forth_q[m], room.forth_p[m]
+    o[0], o[1], o[2], o[3] = a, b, c, d
+    here[0], here[1], here[2] = x, y, z
+
+
+@kernel
+def slide(chain, targets, q, p, work, room):
+    """Move the roots that may, after the points as they are now."""
+    place(chain, q, p, work)
+    for g in range(chain.kinds.shape[0]):
+        room.points[g, 0], room.points[g, 1], room.points[g, 2] = point_of(chain, g, work)
+    slide_roots(chain, targets, p, room.points)
 
 
 @kernel
 def fabrik_each(chain, tree, targets, lengths, most, longest, enough, q, p, steps, left, met):
-    """As `descend_each`, by passes back and forth; steps are pairs of them."""
-    work, room = new_work(chain), new_room(chain, tree)
+    """As `descend_each`, by passes back and forth; steps are pairs of them.
+
+    The pass forth is in this loop because every kernel that asks a limit has all shapes compiled
+    into it once more.
+    """
+    work, room, slides = new_work(chain), new_room(chain, tree), chain.slides.shape[0] > 0
+    packed, tolerance = chain.packed, chain.tolerance
+    block, other, lanes = work.block, work.other, work.lanes
     for i in range(q.shape[0]):
-        scale, stalled, count = 1.0 / lengths[i], 0, 0
-        square, worst = left_over(chain, targets[i], scale, q[i], p[i], work, work.r)
+        scale, stalled, count, target = 1.0 / lengths[i], 0, 0, targets[i]
+        square, worst = left_over(chain, target, scale, q[i], p[i], work, work.r)
         relative(chain, tree, work, room)
         work.trial_q[:] = q[i]
         work.trial_p[:] = p[i]
         trial_q, trial_p = work.trial_q, work.trial_p
         while count < most and stalled < STALLED and worst > enough:
             count += 1
-            pull(chain, tree, targets[i], scale, work, room)
-            follow(chain, tree, targets[i], scale, longest, trial_q, work, room)
-            if chain.slides.shape[0] > 0:
-                place(chain, trial_q, trial_p, work)
-                for g in range(chain.kinds.shape[0]):
-                    x, y, z = point_of(chain, g, work)
-                    room.points[g, 0], room.points[g, 1], room.points[g, 2] = x, y, z
-                slide_roots(chain, targets[i], trial_p, room.points)
-            now, worst_now = left_over(chain, targets[i], scale, trial_q, trial_p, work, work.r)
-            if chain.slides.shape[0] > 0:
+            pull(chain, tree, target, scale, work, room)
+            begin_following(chain, trial_q, work, room)
+            for m in range(chain.movers.shape[0]):
+                carry(tree, m, room)
+                r, at = trial_q[chain.movers[m]], chain.limits[m]
+                for ends in range(2):
+                    turn_after(chain, tree, target, scale, longest, m, ends == 1, r, work, room)
+                    if at >= 0:
+                        pull_in(packed, at, tolerance, r, block, other, lanes)
+                o = room.forth_q[m]
+                w, x, y, z = product(o[0], o[1], o[2], o[3], r[0], r[1], r[2], r[3])
+                o[0], o[1], o[2], o[3] = w, x, y, z
+            if slides:
+                slide(chain, target, trial_q, trial_p, work, room)
+            now, worst_now = left_over(chain, target, scale, trial_q, trial_p, work, work.r)
+            if slides:
                 relative(chain, tree, work, room)
             stalled = stalled + 1 if now > PROGRESS * square else 0
             if now < square:

@@ -13,10 +13,13 @@ ONE = np.int64(1)
 
 
 @kernel
-def pulled_in(packed, at, tolerance, w, x, y, z, block, other, lanes):
-    """Return the nearest legal rotation, a member bit for bit, of the limit at packed[at:]."""
-    block[W0], block[X0], block[Y0], block[Z0] = w, x, y, z
+def pull_in(packed, at, tolerance, q, block, other, lanes):
+    """Move the rotation q (4,) to the nearest legal one of the limit at packed[at:].
+
+    A member stays as it is, bit for bit.
+    """
+    block[W0], block[X0], block[Y0], block[Z0] = q[0], q[1], q[2], q[3]
     enter(packed, at, block, ONE)
     nearest(packed, at, tolerance, block, other, lanes, ONE)
     leave(packed, at, tolerance, block, ONE)
-    return block[QW], block[QX], block[QY], block[QZ]
+    q[0], q[1], q[2], q[3] = block[QW], block[QX], block[QY], block[QZ]
