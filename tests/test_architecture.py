@@ -19,9 +19,8 @@ FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = [
     *("arrays", "quat", "kernels", "charts", "shapes", "cone_euler", "softening", "limit"),
     *("field_paths", "takes", "sampling", "density", "enclosure", "people", "joint_kind"),
-    *("skeleton", "clip", "components", "matching", "detours", "paths", "fitting", "population"),
-    "learning",
-    *("report", "model", "calibration", "ik"),
+    *("skeleton", "clip", "components", "matching", "lineage", "detours", "paths", "fitting"),
+    *("population", "learning", "report", "model", "holding", "calibration", "ik"),
     *("io", "anatomy", "evidence", "draw", "demo", "cli"),
 ]
 # These know even less.
