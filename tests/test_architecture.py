@@ -19,10 +19,9 @@ FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = [
     *("arrays", "quat", "kernels", "charts", "shapes", "cone_euler", "softening", "limit"),
     *("field_paths", "takes", "sampling", "density", "enclosure", "people", "everywhere"),
-    *("ranges", "panel", "joint_kind"),
-    *("skeleton", "clip", "components", "matching", "detours", "paths", "fitting", "population"),
-    "learning",
-    *("report", "model", "calibration", "ik"),
+    *("ranges", "panel", "joint_kind", "skeleton", "clip", "components", "matching", "lineage"),
+    *("detours", "paths", "fitting", "population", "learning", "report", "model", "holding"),
+    *("calibration", "ik"),
     *("io", "anatomy", "evidence", "draw", "demo", "cli"),
 ]
 # These know even less.

@@ -106,6 +106,24 @@ def test_limits_are_cones_and_hinges_and_survive_a_file(tmp_path):
     assert np.array_equal(again.distance(posed), LIMITS.distance(posed))
 
 
+def test_the_arm_is_measured_from_the_sternum_as_tightly_as_its_joint_set_keeps_it():
+    network = BODY.joint_sets["left_shoulder"].network
+    assert LIMITS.ancestors == {"LeftUpperArm": "Sternum", "RightUpperArm": "Sternum"}
+    limit = LIMITS.limits["LeftUpperArm"]
+    assert np.array_equal(limit.shape.packed, network.components["arm_cone"].cone.packed)
+    assert limit.volume() < 0.25
+    rest = BODY.pose().rotations.copy()
+    raised = rest.copy()
+    raised[BODY.skeleton.index("LeftClavicle")] = quat.from_euler(np.radians([25.0]), "z")
+    back = raised.copy()
+    back[BODY.skeleton.index("LeftUpperArm")] = quat.from_euler(np.radians([75.0]), "x")
+    alone = rest.copy()
+    alone[BODY.skeleton.index("LeftUpperArm")] = quat.from_euler(np.radians([75.0]), "x")
+    for rotations, legal in ((rest, True), (raised, True), (back, False), (alone, False)):
+        distance = LIMITS.distance(BODY.pose().turned(rotations))
+        assert (distance[BODY.skeleton.index("LeftUpperArm")] <= 1e-9) == legal
+
+
 @pytest.mark.parametrize("name", ONE_WAY)
 def test_a_control_moves_bones_one_way_only(name):
     limits = BODY.controls[name]

@@ -19,6 +19,7 @@ from .arrays import Ints, Points, Quats, Scalars
 from .clip import Clip
 from .fitting import Sample, invented_first_frame
 from .learning import Progress
+from .lineage import lineages
 from .matching import match
 from .population import Population
 from .sampling import flips, thin
@@ -92,8 +93,10 @@ def calibrate(
         known = {name: to for name, to in (names or {}).items() if name in clip.skeleton.names}
         first = int(invented_first_frame(clip))
         found = match(wanted, population.skeleton, clip.skeleton, known)
-        for name, joint in found.joints.items():
-            path = clip.pose.rotations[first:, joint]
+        ancestors, ours = population.ancestors, population.skeleton
+        ways = lineages(found.joints, ancestors, ours, clip.skeleton, known, clip.name)
+        for name, way in ways.items():
+            path = way.seen(clip.pose.rotations[first:])
             observed[name].append(path[~flips(path, clip.frame_time)])
     offsets = {}
     for name in progress(wanted):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from .clip import Clip
 from .fitting import Fitted, Recipe, Sample, fit_joint, invented_first_frame, observed
 from .joint_kind import JointKind, joint_kind
 from .limit import Limit
+from .lineage import lineage, lineages
 from .matching import match
 from .population import Population
 from .skeleton import Skeleton
@@ -44,6 +45,7 @@ def learn(
     names: Mapping[str, str] | None,
     keep_samples: bool,
     blend: Population | None,
+    relative_to: Mapping[str, str],
     progress: Progress,
 ) -> Learned:
     """Return a limit for each joint wanted; `LimitModel.fit` says what the arguments mean."""
@@ -54,16 +56,21 @@ def learn(
             raise ValueError(f"{clip.name or 'clip'}: limits cannot be learned from no frames")
     skeleton = clips[0].skeleton
     wanted = wanted_joints(skeleton, joints, exclude)
+    for name, ancestor in relative_to.items():
+        lineage(skeleton, name, ancestor)
+        if name not in wanted:
+            raise ValueError(f"relative_to names {name}, for which no limit is wanted")
     first_frames = [recipe.trim > 0.0 and invented_first_frame(clip) for clip in clips]
-    takes = takes_of(clips, wanted, names, performers, first_frames)
-    others = {} if blend is None else blend.join(takes, skeleton, names)
-    references = _references(reference, clips[0], names)
+    takes = takes_of(clips, wanted, names, performers, first_frames, relative_to)
+    others = {} if blend is None else blend.join(takes, skeleton, names, relative_to)
+    references = _references(reference, clips[0], names, relative_to)
     axes = bone_axes(skeleton)
     fits: dict[str, Fitted] = {}
     for name in progress(wanted):
         if takes[name]:
             axis = axes[skeleton.index(name)]
-            fits[name] = _fit_named(name, takes[name], recipe, references.get(name), axis)
+            fitted = _fit_named(name, takes[name], recipe, references.get(name), axis)
+            fits[name] = _seen_from(relative_to.get(name), fitted)
     return Learned(
         limits={name: fitted.limit for name, fitted in fits.items()},
         samples={
@@ -93,6 +100,15 @@ def _fit_named(
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         warnings.warn(f"{name}: {message}", stacklevel=4)
     return fitted
+
+
+def _seen_from(ancestor: str | None, fitted: Fitted) -> Fitted:
+    """Return the same with its limit measured from an ancestor, if one is named."""
+    if ancestor is None:
+        return fitted
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is wrong was said when the limit was fitted
+        return replace(fitted, limit=replace(fitted.limit, relative_to=ancestor))
 
 
 def _clip_row(
@@ -170,16 +186,22 @@ def takes_of(
     names: Mapping[str, str] | None,
     performers: str | Mapping[str, str] | None,
     first_frames: Sequence[bool],
+    ancestors: Mapping[str, str] | None = None,
 ) -> dict[str, list[Take]]:
-    """Return, by joint, one take a clip, without first frames that nobody performed."""
+    """Return, by joint, one take a clip, without first frames that nobody performed.
+
+    Rotations are as parents see them, or as the `ancestors` that are named for some joints.
+    """
     takes: dict[str, list[Take]] = {name: [] for name in wanted}
     for clip, invented in zip(clips, first_frames, strict=True):
-        found = match(wanted, clips[0].skeleton, clip.skeleton, _known(names, clip))
+        known, theirs = _known(names, clip), clips[0].skeleton
+        found = match(wanted, theirs, clip.skeleton, known)
         found.warn(clip.name)
         first = 1 if invented else 0
         who = performer_in(clip.name, performers)
-        for name, joint in found.joints.items():
-            rotations = clip.pose.rotations[first:, joint]
+        ways = lineages(found.joints, ancestors or {}, theirs, clip.skeleton, known, clip.name)
+        for name, way in ways.items():
+            rotations = way.seen(clip.pose.rotations[first:])
             takes[name].append(Take(rotations, clip.frame_time, clip.name, who, first))
     return takes
 
@@ -199,7 +221,10 @@ def performer_in(clip: str, performers: str | Mapping[str, str] | None) -> str:
 
 
 def _references(
-    reference: str | int | Clip, first: Clip, names: Mapping[str, str] | None
+    reference: str | int | Clip,
+    first: Clip,
+    names: Mapping[str, str] | None,
+    ancestors: Mapping[str, str],
 ) -> dict[str, Quats]:
     """Return the reference rotation by joint; none where the mean is to be taken."""
     if reference == "mean":
@@ -210,11 +235,16 @@ def _references(
         if reference.frames == 0:
             raise ValueError(f"{reference.name}: the reference clip has no frames")
         known = _known(names, reference)
-        found = match(first.skeleton.names, first.skeleton, reference.skeleton, known)
-        return {name: reference.pose.rotations[0, joint] for name, joint in found.joints.items()}
+        theirs, ours = first.skeleton, reference.skeleton
+        found = match(theirs.names, theirs, ours, known)
+        ways = lineages(found.joints, ancestors, theirs, ours, known, reference.name)
+        return {name: way.seen(reference.pose.rotations[0]) for name, way in ways.items()}
     if isinstance(reference, int) and -first.frames <= reference < first.frames:
         rotations = first.pose.rotations[reference]
-        return dict(zip(first.skeleton.names, rotations, strict=True))
+        return {
+            name: lineage(first.skeleton, name, ancestors.get(name)).seen(rotations)
+            for name in first.skeleton.names
+        }
     raise ValueError(
         f"reference must be 'mean', 'rest', a clip, or a frame below {first.frames}, "
         f"got {reference!r}"

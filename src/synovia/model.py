@@ -17,7 +17,8 @@ from .clip import Clip
 from .fitting import Recipe, Sample
 from .learning import Progress, learn
 from .limit import Limit, chart_for
-from .matching import match
+from .lineage import Lineage, lineage, lineages
+from .matching import Match, match
 from .paths import TRANSITION, first_exit, project_path
 from .population import Population
 from .report import Report
@@ -37,8 +38,10 @@ class LimitModel:
     """What was observed of each joint, thinned, where that was kept."""
 
     def __post_init__(self) -> None:
-        for name in (*self.limits, *self.samples):
+        for name in self.samples:
             self.skeleton.index(name)
+        for name, limit in self.limits.items():
+            lineage(self.skeleton, name, limit.relative_to)
         for field_ in ("limits", "samples"):
             locked = MappingProxyType(dict(getattr(self, field_)))
             object.__setattr__(self, field_, locked)
@@ -60,6 +63,7 @@ class LimitModel:
         names: Mapping[str, str] | None = None,
         keep_samples: bool = False,
         blend: LimitModel | None = None,
+        relative_to: Mapping[str, str] | None = None,
         progress: Progress = iter,
         **options: Any,
     ) -> Self:
@@ -74,7 +78,8 @@ class LimitModel:
         one group that finds them in the names; `names` maps names of joints of the clips to those
         of the first. `blend` is a model of a population that kept its samples: the clips are then
         those of one performer, who is believed in every frame but flips, and counts for 20 people
-        where frames of others need to be confirmed. Further options go to the shape.
+        where frames of others need to be confirmed. `relative_to` names, by joint, the ancestor
+        from which it is measured instead of its parent. Further options go to the shape.
         """
         learned = learn(
             clips,
@@ -86,6 +91,7 @@ class LimitModel:
             names=names,
             keep_samples=keep_samples,
             blend=None if blend is None else blend.population,
+            relative_to=relative_to or {},
             progress=progress,
         )
         return cls(learned.limits, clips[0].skeleton, learned.provenance, learned.samples)
@@ -95,7 +101,13 @@ class LimitModel:
         """What was observed of whom, to be blended with; an error where that was not kept."""
         rows = self.provenance.get("clips")
         clips = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
-        return Population(self.skeleton, self.samples, clips)
+        return Population(self.skeleton, self.samples, clips, self.ancestors)
+
+    @property
+    def ancestors(self) -> dict[str, str]:
+        """What joints are measured from, by joint, where that is not the parent."""
+        named = {name: limit.relative_to for name, limit in self.limits.items()}
+        return {name: above for name, above in named.items() if above is not None}
 
     def contains(self, pose: Pose) -> Mask:
         """Tell which poses (...) are legal at every joint."""
@@ -106,15 +118,23 @@ class LimitModel:
         """Return the signed distance of each joint (..., J), in its chart; -inf without a limit."""
         _, distances = self._projected(pose)
         out = np.full(pose.rotations.shape[:-1], -np.inf, pose.rotations.dtype)
-        out[..., self._joints] = distances
+        out[..., self._near] = distances
+        for limit, way in self._far:
+            out[..., way.joint] = limit.distance(way.seen(pose.rotations))
         return out
 
     def violation(self, pose: Pose) -> Scalars:
-        """Return the angle of each joint (..., J) from legal, in radians; 0 without a limit."""
+        """Return the angle of each joint (..., J) from legal, in radians; 0 without a limit.
+
+        Other joints are taken as they are, also those between a joint and its limit's ancestor.
+        """
         projected, _ = self._projected(pose)
         moved = (projected != pose.rotations).any(axis=-1)
         angles = quat.angle_between(pose.rotations, projected)
-        return np.where(moved, angles, 0.0).astype(pose.rotations.dtype)
+        out = np.where(moved, angles, 0.0).astype(pose.rotations.dtype)
+        for limit, way in self._far:
+            out[..., way.joint] = limit.violation(way.seen(pose.rotations))
+        return out
 
     @overload
     def project(self, what: Pose, *, softening: Softening | None = None) -> Pose: ...
@@ -143,16 +163,20 @@ class LimitModel:
 
         Poses are taken one by one, each to its nearest legal rotations, and have the joints of
         this model's skeleton. Joints of a clip are matched by name, `names` mapping the clip's
-        to the model's. With `softening` the limits are approached instead.
+        to the model's. With `softening` the limits are approached instead. What an ancestor sees
+        of a joint is brought to its limit when the joints between have been.
         """
         if isinstance(what, Clip):
             return self._project_clip(what, softening, transition, names, progress)
         if softening is None:
-            return what.turned(self._projected(what)[0])
+            rotations = self._projected(what)[0]
+            for limit, way in self._far:
+                way.bring(rotations, limit.project(way.seen(rotations)))
+            return what.turned(rotations)
+        check_joints(self.skeleton, what)
         rotations = what.rotations.copy()
-        for name, limit in self.limits.items():
-            joint = self.skeleton.index(name)
-            rotations[..., joint, :] = limit.soften(rotations[..., joint, :], softening)
+        for limit, way in self._parents_first:
+            way.bring(rotations, limit.soften(way.seen(rotations), softening))
         return what.turned(rotations)
 
     def _project_clip(
@@ -165,34 +189,49 @@ class LimitModel:
     ) -> Clip:
         found = match(self.limits, self.skeleton, clip.skeleton, names)
         found.warn(clip.name)
+        ways = self._ways(found, clip, names)
         rotations = clip.pose.rotations.copy()
-        for name in progress(list(found.joints)):
-            joint = found.joints[name]
-            rotations[:, joint] = project_path(
+        for name in progress(sorted(ways, key=lambda name: ways[name].joint)):  # parents first
+            path = project_path(
                 self.limits[name],
-                rotations[:, joint],
+                ways[name].seen(rotations),
                 clip.frame_time,
                 softening=softening,
                 transition=transition,
             )
+            ways[name].bring(rotations, path)
         return replace(clip, pose=clip.pose.turned(rotations))
 
     def check(self, clip: Clip, *, names: Mapping[str, str] | None = None) -> Report:
         """Return how far, where and how often the clip leaves these limits."""
         found = match(self.limits, self.skeleton, clip.skeleton, names)
         found.warn(clip.name)
-        violation = np.zeros((clip.frames, len(found.joints)))
-        for k, (name, joint) in enumerate(found.joints.items()):
-            violation[:, k] = self.limits[name].violation(clip.pose.rotations[:, joint])
-        return Report(clip.name, tuple(found.joints), violation, clip.frame_time)
+        ways = self._ways(found, clip, names)
+        violation = np.zeros((clip.frames, len(ways)))
+        for k, (name, way) in enumerate(ways.items()):
+            violation[:, k] = self.limits[name].violation(way.seen(clip.pose.rotations))
+        return Report(clip.name, tuple(ways), violation, clip.frame_time)
+
+    def _ways(
+        self, found: Match, clip: Clip, names: Mapping[str, str] | None
+    ) -> dict[str, Lineage]:
+        """Return how the joints that a clip has are measured in it."""
+        return lineages(
+            found.joints, self.ancestors, self.skeleton, clip.skeleton, names, clip.name
+        )
 
     def first_exit(self, previous: Pose, proposed: Pose) -> Scalars:
-        """Return the largest t (...) in [0, 1] with all joints legal before it."""
+        """Return the largest t (...) in [0, 1] with all joints legal before it.
+
+        Joints below an ancestor that one is measured from, and above that one, must keep still.
+        """
         check_joints(self.skeleton, previous)
         check_joints(self.skeleton, proposed)
+        for _, way in self._far:
+            way.check_still(self.skeleton, previous, proposed)
         exits = [
-            first_exit(limit, previous.rotations[..., joint, :], proposed.rotations[..., joint, :])
-            for limit, joint in zip(self.limits.values(), self._joints.tolist(), strict=True)
+            first_exit(limit, way.seen(previous.rotations), way.seen(proposed.rotations))
+            for limit, way in self._parents_first
         ]
         return np.asarray(np.min([np.ones(previous.rotations.shape[:-2]), *exits], axis=0))
 
@@ -200,8 +239,8 @@ class LimitModel:
         """Return `n` legal poses: each joint uniform in its limit, others as at rest."""
         rest = self.skeleton.rest_pose()
         rotations = np.tile(rest.rotations, (n, 1, 1))
-        for name, limit in self.limits.items():
-            rotations[:, self.skeleton.index(name)] = limit.sample(n, rng)
+        for limit, way in self._parents_first:
+            rotations[:, way.joint] = way.local(rotations, limit.sample(n, rng))
         return Pose(rotations, np.tile(rest.positions, (n, 1, 1)))
 
     def volume(self) -> dict[str, float]:
@@ -211,32 +250,51 @@ class LimitModel:
     @property
     def packed(self) -> tuple[Ints, Ints, Floats]:
         """The joints that have a limit, the offset of each limit, and one buffer with them all."""
-        return (self._joints, *self._packed)
+        if self.ancestors:
+            told = ", ".join(f"{name} from {above}" for name, above in self.ancestors.items())
+            raise ValueError(f"limits must be measured from parents to be packed, got {told}")
+        return (self._near, *self._packed)
 
     @cached_property
-    def _joints(self) -> Ints:
-        return np.array([self.skeleton.index(name) for name in self.limits], dtype=np.int64)
+    def _parents_first(self) -> list[tuple[Limit, Lineage]]:
+        """The limits with the joints that they are for and how those are measured."""
+        ways = [
+            (limit, lineage(self.skeleton, name, limit.relative_to))
+            for name, limit in self.limits.items()
+        ]
+        return sorted(ways, key=lambda each: each[1].joint)
+
+    @cached_property
+    def _far(self) -> list[tuple[Limit, Lineage]]:
+        """Those that are measured from an ancestor."""
+        return [each for each in self._parents_first if each[0].relative_to is not None]
+
+    @cached_property
+    def _near(self) -> Ints:
+        """The joints that are measured from their parents."""
+        near = [self.skeleton.index(name) for name in self.limits if name not in self.ancestors]
+        return np.array(near, dtype=np.int64)
 
     @cached_property
     def _packed(self) -> tuple[Ints, Floats]:
-        """The offset of each limit, and one buffer with all of them."""
-        parts = [limit.packed for limit in self.limits.values()]
+        """The offset of each limit that is measured from a parent, and a buffer with them all."""
+        parts = [each.packed for each in self.limits.values() if each.relative_to is None]
         offsets = np.cumsum([0, *(len(part) for part in parts)])[:-1].astype(np.int64)
         return offsets, np.concatenate([np.empty(0), *parts])
 
     def _projected(self, pose: Pose) -> tuple[Quats, Scalars]:
-        """Return the nearest legal rotations, and the distances of the joints that have a limit."""
+        """Return the rotations, legal for joints that parents see, and the distances of these."""
         check_joints(self.skeleton, pose)
         given = pose.rotations.dtype
         precision = np.result_type(given, *(each.precision(given) for each in self.limits.values()))
         rotations = np.ascontiguousarray(pose.rotations, precision)
         batch = rotations.shape[:-2]
         out = rotations.copy()
-        distances = np.empty((math.prod(batch), len(self._joints)), rotations.dtype)
+        distances = np.empty((math.prod(batch), len(self._near)), rotations.dtype)
         offsets, packed = self._packed
         slack = tolerance(given)
         kernels.limits.project_poses(
-            rotations.reshape(-1), self._joints, offsets, packed, slack, out.reshape(-1), distances
+            rotations.reshape(-1), self._near, offsets, packed, slack, out.reshape(-1), distances
         )
         out, distances = out.astype(given, copy=False), distances.astype(given, copy=False)
-        return out, distances.reshape(*batch, len(self._joints))
+        return out, distances.reshape(*batch, len(self._near))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .fitting import Sample
@@ -22,6 +22,8 @@ class Population:
     skeleton: Skeleton
     samples: Mapping[str, Sequence[Sample]]
     clips: Sequence[Mapping[str, Any]]
+    ancestors: Mapping[str, str] = field(default_factory=dict)
+    """What joints are measured from, by joint, where that is not the parent."""
 
     def __post_init__(self) -> None:
         if not any(self.samples.values()):
@@ -31,11 +33,16 @@ class Population:
             )
 
     def join(
-        self, takes: dict[str, list[Take]], skeleton: Skeleton, names: Mapping[str, str] | None
+        self,
+        takes: dict[str, list[Take]],
+        skeleton: Skeleton,
+        names: Mapping[str, str] | None,
+        ancestors: Mapping[str, str],
     ) -> dict[str, Sequence[Sample]]:
         """Add the samples to the `takes` of one performer, by joint, and return what was added.
 
-        Joints are named as in `skeleton`; `names` maps those of the population to them.
+        Joints are named as in `skeleton`; `names` maps those of the population to them. Both must
+        be measured from the same `ancestors`.
         """
         who = {take.performer for each in takes.values() for take in each}
         if len(who) != 1:
@@ -48,6 +55,12 @@ class Population:
         found.warn("the population")
         added: dict[str, Sequence[Sample]] = {}
         for name, joint in found.joints.items():
+            here, there = ancestors.get(name), self.ancestors.get(self.skeleton.names[joint])
+            if here != (there and known.get(there, there)):
+                raise ValueError(
+                    f"{name} is measured from {here or 'its parent'}, and the population's from "
+                    f"{there or 'its parent'}: they must be the same to be blended"
+                )
             added[name] = self.samples.get(self.skeleton.names[joint], ())
             own = [replace(take, people=OWN_PEOPLE) for take in takes[name]]
             takes[name] = own + [_take(sample, who) for sample in added[name] if len(sample.frames)]

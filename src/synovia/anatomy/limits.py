@@ -7,9 +7,10 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
 from ..charts import DirectionTwist
-from ..components import Figure, JointCone, JointSet
+from ..components import Compensation, Figure, JointCone, JointSet, Network, Product
 from ..limit import Limit
 from ..model import LimitModel
+from ..skeleton import Skeleton
 from .human import human
 from .numbers import REFERENCE_HEIGHT
 
@@ -35,32 +36,51 @@ def human_limits(height: float = REFERENCE_HEIGHT) -> LimitModel:
 def limits_of(figure: Figure) -> LimitModel:
     """Return limits for every segment that a figure moves, by the names of the human's bones.
 
-    Hips, wrists and ankles have the reach cones of their joint sets, and a shoulder the one that
-    its controls reach, all with limits of the twist. Elbows, forearms, knees and toes are hinges: a
-    box of swing and twist about the axis. All else, such as a vertebra, has a k-DOP around what its
-    controls give, half a degree wider.
+    Shoulders, hips, wrists and ankles have the reach cones of their joint sets, with limits of the
+    twist; a shoulder's is measured from the sternum, because its joint set frees the arm of the
+    turns of clavicle and scapula. Elbows, forearms, knees and toes are hinges: a box of swing and
+    twist about the axis. All else, such as a vertebra, has a k-DOP around what its controls give,
+    half a degree wider.
     """
     limits: dict[str, Limit] = {}
     for name, joint_set in figure.joint_sets.items():
         rotations = _reached(figure, name)
         for segment in joint_set.network.outputs:
             seen = rotations[:, figure.skeleton.index(segment)]
-            limits[segment] = _limit(segment, joint_set, seen)
+            limits[segment] = _limit(segment, joint_set, figure.skeleton, seen)
     in_order = {name: limits[name] for name in figure.skeleton.names if name in limits}
     return LimitModel(in_order, figure.skeleton, {"figure": figure.name})
 
 
-def _limit(segment: str, joint_set: JointSet, seen: Quats) -> Limit:
+def _limit(segment: str, joint_set: JointSet, skeleton: Skeleton, seen: Quats) -> Limit:
     bone = segment.removeprefix("Left").removeprefix("Right")
     if bone in SWINGING and bone != segment:
-        last = joint_set.network.outputs[segment].split(".")[0]
-        cone = joint_set.network.components[last]
-        if isinstance(cone, JointCone):
-            return Limit(DirectionTwist(axis=cone.rest), cone.cone)
+        cone, undone = _kept_cone(joint_set.network, segment)
+        if cone is not None:
+            tops = {int(skeleton.parents[skeleton.index(each)]) for each in undone}
+            above = skeleton.names[min(tops)] if tops else None
+            return Limit(DirectionTwist(axis=cone.rest), cone.cone, above)
         return Limit.fit(seen, "reach-cone", margin=CONE_SLACK, reference=quat.IDENTITY, axis=DOWN)
     if bone in HINGED and bone != segment:
         return Limit.fit(seen, "box", "swing-twist", margin=SLACK, axis=_hinge(seen), along="chart")
     return Limit.fit(seen, "kdop", "rotation-vector", margin=SLACK)
+
+
+def _kept_cone(network: Network, segment: str) -> tuple[JointCone | None, list[str]]:
+    """Return the cone that a segment is kept in, if any, and the segments whose turns are undone.
+
+    The segment's transform is the cone's own, or that after compensations: then the cone stands
+    still when those segments turn.
+    """
+    last = network.outputs[segment].split(".")[0]
+    factors = [last]
+    if isinstance(product := network.components[last], Product):
+        factors = [network.wires[f"{last}.{name}"].split(".")[0] for name in product.factors]
+    *first, cone = (network.components[name] for name in factors)
+    if not isinstance(cone, JointCone) or not all(isinstance(c, Compensation) for c in first):
+        return None, []
+    sources = [network.wires[f"{name}.ancestor"] for name in factors[:-1]]
+    return cone, [name for name, source in network.outputs.items() if source in sources]
 
 
 def _hinge(seen: Quats) -> Vectors:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING
 
 import click
 
 from ..charts import CHARTS
-from ..fitting import BY
-from ..shapes import SHAPES, DistanceField
-from ..shapes.product import SWINGS
+from ..shapes import SHAPES
 from . import inputs, terminal
+from .shape_options import shape_options
 
 if TYPE_CHECKING:
     from ..clip import Clip
@@ -35,12 +33,16 @@ EXAMPLES = (
         "synovia fit s*/ -o arm.limits.json -p 's([0-9]+)/' -s product -w swing=kdop -x LThumb",
     ),
     (
+        "an arm measured from the chest, whatever the collar bone does",
+        "synovia fit captures/ -o human.limits.json --relative-to LeftArm=Spine1",
+    ),
+    (
         "limits for one performer, filled up with what others do",
         "synovia fit ann_rom.bvh -o ann.limits.json --blend human.limits.json",
     ),
 )
 SECTIONS = {
-    "The region": ("shape", "chart", "options", "reference"),
+    "The region": ("shape", "chart", "options", "reference", "ancestors"),
     "How wide it is, and what is believed": ("margin_deg", "reject", "trim", "performer", "blend"),
     "Joints": ("joints", "exclude", "maps"),
     "Output": ("output", "keep_samples"),
@@ -91,6 +93,13 @@ DROPPED = ("flips", "unconfirmed", "isolated")
     metavar="mean|rest|frame:N|FILE",
     help="What angles are measured from: the mean of what was observed, the file's pose without "
     "rotation, frame N of the first clip, or the first frame of another clip.",
+)
+@click.option(
+    "--relative-to",
+    "ancestors",
+    multiple=True,
+    metavar="JOINT=ANCESTOR",
+    help="Measure a joint from a joint above it instead of from its parent. Repeat it for more.",
 )
 @click.option(
     "--margin",
@@ -144,6 +153,7 @@ def fit(
     chart: str | None,
     options: tuple[str, ...],
     reference: str,
+    ancestors: tuple[str, ...],
     margin_deg: float | None,
     reject: float | None,
     trim: float,
@@ -189,6 +199,7 @@ def fit(
         names=names or None,
         keep_samples=keep_samples,
         blend=population,
+        relative_to=inputs.pairs(ancestors, "--relative-to"),
         progress=terminal.progress("fitting"),
         **settings,
     )
@@ -196,52 +207,6 @@ def fit(
     for line in summary(model):
         click.echo(line)
     click.echo(f"wrote {output}")
-
-
-def shape_options(shape: str, typed: Mapping[str, str]) -> dict[str, Any]:
-    """Return the options of the shape's fit, as it takes them; an unknown one is an error."""
-    takes = _taken(SHAPES[shape].fit)
-    if "swing" in takes:
-        swing = typed.get("swing", "ellipsoid")
-        takes["swing"] = Literal[tuple(SWINGS)]
-        takes.update(_taken(SWINGS[swing].fit) if swing in SWINGS else {})
-    if shape == DistanceField.name:
-        takes.update(by=Literal[BY], level=float)
-    offered = ", ".join(f"{key}={_values(kind)}" for key, kind in takes.items())
-    chosen: dict[str, Any] = {}
-    for key, value in typed.items():
-        if key not in takes:
-            raise click.UsageError(f"--with {key}: {shape} takes {offered or 'no options'}")
-        try:
-            chosen[key] = _converted(takes[key], value)
-        except ValueError:
-            wanted = _values(takes[key])
-            raise click.UsageError(f"--with {key} must be {wanted}, got {value!r}") from None
-    return chosen
-
-
-def _taken(fit_shape: Any) -> dict[str, Any]:
-    """Return the options that can be typed, with their types; arrays cannot be."""
-    hints = get_type_hints(fit_shape)
-    names = [name for name in inspect.signature(fit_shape).parameters if name in hints]
-    return {
-        name: hints[name]
-        for name in names
-        if name != "margin"
-        and (hints[name] in (str, int, float) or get_origin(hints[name]) is Literal)
-    }
-
-
-def _values(kind: Any) -> str:
-    return "|".join(get_args(kind)) if get_origin(kind) is Literal else kind.__name__.upper()
-
-
-def _converted(kind: Any, text: str) -> Any:
-    if get_origin(kind) is not Literal:
-        return kind(text)
-    if text not in get_args(kind):
-        raise ValueError(text)
-    return text
 
 
 def check_output(output: Path) -> None:

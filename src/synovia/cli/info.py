@@ -177,6 +177,7 @@ def described_limits(model: LimitModel) -> dict[str, Any]:
                 "name": name,
                 "shape": limit.shape.name,
                 "chart": limit.chart.name,
+                "relative_to": limit.relative_to,
                 "bounds_deg": _bounds_deg(limit),
                 "volume": volumes[name],
                 "samples": sum(len(sample.frames) for sample in model.samples.get(name, ())),
@@ -217,15 +218,17 @@ def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
     numbered = ("1st", "2nd", "3rd", "4th")[:widest]
     axes = AXES.get(charts.pop(), numbered) if len(charts) == 1 else numbered
     titles = ["joint", *[f"{axis} deg" for axis in axes], "volume"]
-    mixed = len(kinds) > 1
+    mixed, far = len(kinds) > 1, any(joint["relative_to"] for joint in joints)
     rows = []
     for joint in joints:
         ranges = [terminal.interval(*ends) for ends in joint["bounds_deg"]]
         ranges += [""] * (widest - len(ranges))
         row = [joint["name"], *ranges, terminal.percent(joint["volume"])]
-        rows.append([*row, joint["shape"], joint["chart"]] if mixed else row)
+        row += [joint["shape"], joint["chart"]] * mixed
+        rows.append(row + [joint["relative_to"] or "its parent"] * far)
+    titles += ["shape", "chart"] * mixed + ["measured from"] * far
     yield ""
-    yield from terminal.heading(terminal.table(titles + ["shape", "chart"] * mixed, rows))
+    yield from terminal.heading(terminal.table(titles, rows))
     if names := terminal.clip_names(limits["provenance"]):
         yield ""
         yield from terminal.wrapped(f"clips: {', '.join(names)}")

@@ -23,7 +23,7 @@ WIDTH: dict[Kind, int] = {"scalar": 1, "vector": 3, "matrix": 12}
 """How many numbers, and so rows, a value of each type has."""
 
 LANES = 64
-BLOCKS = 8  # at once: fewer calls a pose, against what the caches hold
+BLOCKS = 16  # at once: fewer calls a pose, against what the caches hold
 
 Step = Callable[[int, int, Floats], object]
 """Reads and writes values of the first n lanes: (n, stride of a block, work space)."""

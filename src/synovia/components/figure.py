@@ -18,6 +18,7 @@ from .component import check_names
 from .control import Control, JointSet
 from .planning import planned
 from .posed import Posed, Stage, unchecked
+from .program import MANY, Program, programmed
 from .wiring import unknown
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ class Figure:
         return found
 
     def _posed(self, used: Floats, clamped: Mapping[str, Scalars], threads: int) -> Posed:
-        stages, rows = self._plan
+        rows = self._plan[1]
         batch, joints = used.shape[:-1], len(self.skeleton)
         n = math.prod(batch)
         table = np.ascontiguousarray(used).reshape(n, used.shape[-1])
@@ -202,14 +203,11 @@ class Figure:
             rotations[:, self._still] = (1.0, 0.0, 0.0, 0.0)
             positions[:, self._still] = self.skeleton.offsets[self._still]
         off = np.empty((n, len(self.gaps)))
-        work: list[tuple[Sequence[Step], Finish]] = []
-        first = 0
-        for stage in stages:
-            into = off[:, first : first + len(stage.gaps)]
-            first += len(stage.gaps)
+        if n >= MANY and self._program is not None:
             offsets = self.skeleton.offsets
-            work.append((stage.steps, stage.finish(offsets, rotations, positions, into)))
-        run(work, rows, table, LANES * np.arange(table.shape[1]), threads)
+            self._program.run(table, rows, offsets, rotations, positions, off, threads)
+        else:
+            self._run_steps(table, rotations, positions, off, threads)
         gaps: dict[str, Scalars] = {}
         if off.size and off.max() > REACHED:
             shaped = off.reshape(*batch, off.shape[-1])
@@ -225,6 +223,25 @@ class Figure:
             clamped,
             gaps,
         )
+
+    def _run_steps(
+        self, table: Floats, rotations: Floats, positions: Floats, off: Floats, threads: int
+    ) -> None:
+        """Write poses (n, J, …) and gaps, step by step: few, or with components of one's own."""
+        stages, rows = self._plan
+        work: list[tuple[Sequence[Step], Finish]] = []
+        first = 0
+        for stage in stages:
+            into = off[:, first : first + len(stage.gaps)]
+            first += len(stage.gaps)
+            offsets = self.skeleton.offsets
+            work.append((stage.steps, stage.finish(offsets, rotations, positions, into)))
+        run(work, rows, table, LANES * np.arange(table.shape[1]), threads)
+
+    @cached_property
+    def _program(self) -> Program | None:
+        """The same steps for batches; none where a component is not compiled."""
+        return programmed(self._plan[0])
 
     @cached_property
     def _still(self) -> Ints:

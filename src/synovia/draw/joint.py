@@ -73,8 +73,9 @@ def draw_joints(model: LimitModel, *, progress: Progress = iter) -> Figure:
 
 
 def told(limit: Limit) -> str:
-    """Return the family, the chart and the share of all rotations, in words."""
-    return f"{limit.shape.name} in {limit.chart.name}, {_size(limit)}"
+    """Return the family, the chart, the share of all rotations and the ancestor, in words."""
+    above = "" if limit.relative_to is None else f", measured from {spoken(limit.relative_to)}"
+    return f"{limit.shape.name} in {limit.chart.name}, {_size(limit)}{above}"
 
 
 def _size(limit: Limit) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Ints, Quats
 from ..clip import Clip
+from ..lineage import lineage
 from ..model import LimitModel
 from ..report import Report
 from ..skeleton import Pose
@@ -48,8 +49,8 @@ def draw_overview(
     _headings(figure, joint, samples, model)
     _figures(figure.add_axes((0.015, 0.315, 0.61, 0.575)), wild, clamped, before, shown)
     region: Any = figure.add_axes((0.625, 0.32, 0.37, 0.555), projection="3d")
-    place = wild.skeleton.index(joint)
-    paths = {OUTSIDE: wild.pose.rotations[:, place], LEGAL: clamped.pose.rotations[:, place]}
+    way = lineage(model.skeleton, joint, model.limits[joint].relative_to)
+    paths = {OUTSIDE: way.seen(wild.pose.rotations), LEGAL: way.seen(clamped.pose.rotations)}
     draw_region(region, model.limits[joint], samples, paths)
     _strips(figure, before, after, joints)
     return figure

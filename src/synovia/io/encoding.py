@@ -69,12 +69,13 @@ class Entry:
             self.fail("an object")
         return {key: self.child(key) for key in self.value}
 
-    def fields(self, *names: str) -> dict[str, Entry]:
-        """Return the members of an object that has exactly these keys."""
+    def fields(self, *names: str, maybe: tuple[str, ...] = ()) -> dict[str, Entry]:
+        """Return the members of an object that has exactly these keys, and `maybe` some others."""
         members = self.members()
         for key in members:
-            if key not in names:
-                self.refuse(f"unknown key {shown(key)}; the keys here are {', '.join(names)}")
+            if key not in (*names, *maybe):
+                known = ", ".join((*names, *maybe))
+                self.refuse(f"unknown key {shown(key)}; the keys here are {known}")
         for name in names:
             if name not in members:
                 self.refuse(f"the key {name!r} is missing; the keys here are {', '.join(names)}")

@@ -195,13 +195,13 @@ def _skeleton(entry: Entry) -> Skeleton:
 
 
 def _limit(entry: Entry) -> Limit:
-    parts = entry.fields("chart", "shape")
+    parts = entry.fields("chart", "shape", maybe=("relative_to",))
     chart = _made(parts["chart"], CHARTS)
     shape = _made(parts["shape"], SHAPES)
     with entry.blamed(), warnings.catch_warnings(), np.errstate(all="ignore"):
         # That was said when the limit was made.
         warnings.filterwarnings("ignore", "the region contains the direction opposite", UserWarning)
-        limit = Limit(chart, shape)
+        limit = Limit(chart, shape, parts["relative_to"].text() if "relative_to" in parts else None)
         if not np.isfinite(limit.packed).all():
             raise ValueError("the numbers are too large")
     return limit

@@ -41,13 +41,12 @@ def valued(p, o, given):
 
 
 @kernel
-def spread(p, o, work, a, to, n):
+def spread(p, o, work, a, out, to, n):
     """Write the values of a curve of few pieces, each for all lanes: vector code."""
-    a, to = place_of(a), place_of(to)
     count = int(p[o + COUNT])
     first = o + KNOTS + count - 1
     begin, end = p[first], p[first + 5 * count]
-    factor, out, low, high = p[o + IN], p[o + OUT], p[o + LOW], p[o + HIGH]
+    factor, scale, low, high = p[o + IN], p[o + OUT], p[o + LOW], p[o + HIGH]
     for k in range(count):
         piece = first + 5 * k
         knot, c0, c1, c2, c3 = p[piece], p[piece + 1], p[piece + 2], p[piece + 3], p[piece + 4]
@@ -58,8 +57,46 @@ def spread(p, o, work, a, to, n):
             t = inner - knot
             y = c0 + t * (c1 + t * (c2 + t * c3))
             y = low if y < low else y
-            y = out * (high if y > high else y)
-            work[to + i] = y if (k == 0) | (x > knot) else work[to + i]
+            y = scale * (high if y > high else y)
+            out[to + i] = y if (k == 0) | (x > knot) else out[to + i]
+
+
+@kernel
+def pick(p, o, work, a, out, to, n):
+    """Write the values of a curve of many pieces: the numbers of these first, for all lanes."""
+    count = int(p[o + COUNT])
+    first = o + KNOTS + count - 1
+    begin, end = p[first], p[first + 5 * count]
+    factor, scale, low, high = p[o + IN], p[o + OUT], p[o + LOW], p[o + HIGH]
+    piece = np.empty(LANES)
+    for i in range(n):
+        piece[i] = first
+    for k in range(count - 1):
+        knot = p[o + KNOTS + k]
+        for i in range(n):
+            piece[i] += 5.0 if factor * work[a + i] > knot else 0.0
+    for i in range(n):
+        x = factor * work[a + i]
+        inner = begin if x < begin else x
+        inner = end if inner > end else inner
+        at = place_of(piece[i])
+        t = inner - p[at]
+        y = p[at + 1] + t * (p[at + 2] + t * (p[at + 3] + t * p[at + 4]))
+        y = low if y < low else y
+        out[to + i] = scale * (high if y > high else y)
+
+
+@kernel
+def follow(p, o, work, a, out, to, n):
+    """Write the values of the curve at `o` for what stands in `work` from `a` on."""
+    a, to = place_of(a), place_of(to)
+    if p[o + EXTEND] > 0.0:
+        for i in range(n):
+            out[to + i] = valued(p, o, work[a + i])
+    elif p[o + COUNT] <= FEW:
+        spread(p, o, work, a, out, to, n)
+    else:
+        pick(p, o, work, a, out, to, n)
 
 
 @kernel
@@ -69,12 +106,7 @@ def mapping(p, given, outs, n, stride, work):
         base, m = start // LANES * stride, min(LANES, n - start)
         o = 0
         for k in range(outs.shape[0]):
-            a, to = base + given, base + outs[k]
-            if p[o + COUNT] <= FEW and p[o + EXTEND] == 0.0:
-                spread(p, o, work, a, to, m)
-            else:
-                for i in range(m):
-                    work[to + i] = valued(p, o, work[a + i])
+            follow(p, o, work, base + given, work, base + outs[k], m)
             o += int(p[o])
 
 
@@ -83,22 +115,24 @@ def exact(p, driver, out, n, stride, work):
     """Write the curve's value at `driver`."""
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
-        for i in range(m):
-            work[base + out + i] = valued(p, 0, work[base + driver + i])
+        follow(p, 0, work, base + driver, work, base + out, m)
 
 
 @kernel
 def bounded(lower, upper, driver, given, out, n, stride, work):
     """Write `given` brought between the values of the curves; an empty one is no bound."""
+    least, most = np.full(LANES, -np.inf), np.full(LANES, np.inf)
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
+        if lower.shape[0] > 0:
+            follow(lower, 0, work, base + driver, least, 0, m)
+        if upper.shape[0] > 0:
+            follow(upper, 0, work, base + driver, most, 0, m)
+        a, to = place_of(base + given), place_of(base + out)
         for i in range(m):
-            at = work[base + driver + i]
-            least = valued(lower, 0, at) if lower.shape[0] > 0 else -np.inf
-            most = valued(upper, 0, at) if upper.shape[0] > 0 else np.inf
-            y = work[base + given + i]
-            y = least if y < least else y
-            work[base + out + i] = most if y > most else y
+            y = work[a + i]
+            y = least[i] if y < least[i] else y
+            work[to + i] = most[i] if y > most[i] else y
 
 
 @kernel

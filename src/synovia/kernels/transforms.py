@@ -176,17 +176,23 @@ def compensation(p, between, ancestor, out, n, stride, work):
     """
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
-        o, a = base + out, base + ancestor
-        for i in range(m):
-            for r in range(3):
-                for c in range(3):
-                    work[o + (4 * r + c) * LANES + i] = work[a + (4 * c + r) * LANES + i]
-            for k in range(between.shape[0]):
+        o, a = place_of(base + out), place_of(base + ancestor)
+        for r in range(3):
+            for c in range(3):
+                to, row = o + (4 * r + c) * LANES, a + (4 * c + r) * LANES
+                for i in range(m):
+                    work[to + i] = work[row + i]
+        for k in range(between.shape[0]):
+            for i in range(m):
                 conjugate(work, o, base + between[k], i)
-            for r in range(3):
-                row = o + 4 * r * LANES + i
-                turned = work[row] * p[0] + work[row + LANES] * p[1] + work[row + 2 * LANES] * p[2]
-                work[row + 3 * LANES] = p[r] - turned
+        x, y, z = p[0], p[1], p[2]
+        for r in range(3):
+            row, here = o + 4 * r * LANES, p[r]
+            for i in range(m):
+                j = row + i
+                work[j + 3 * LANES] = here - (
+                    work[j] * x + work[j + LANES] * y + work[j + 2 * LANES] * z
+                )
 
 
 @kernel

@@ -65,7 +65,7 @@ def convert(
         raise ValueError(
             f"{kind.name} cannot be made with {', '.join(options)}: {error}"
         ) from error
-    return _compared(limit, Limit(framed, made))
+    return _compared(limit, Limit(framed, made, limit.relative_to))
 
 
 def _alike(one: AnyChart, other: AnyChart) -> bool:

@@ -37,12 +37,18 @@ BATCH = 4096  # rotations; fewer are not worth a second thread
 
 @dataclass(frozen=True, eq=False)
 class Limit:
-    """The rotations whose points in `chart`, in any cover, are in `shape`."""
+    """The rotations whose points in `chart`, in any cover, are in `shape`.
+
+    They are as the joint's parent sees them, or the ancestor of the name `relative_to`.
+    """
 
     chart: AnyChart
     shape: Shape
+    relative_to: str | None = None
 
     def __post_init__(self) -> None:
+        if self.relative_to is not None and not isinstance(self.relative_to, str):
+            raise ValueError(f"relative_to must name a joint, got {self.relative_to!r}")
         check_chart(type(self.shape), self.chart)
         if self.shape.dimension != self.chart.dimension:
             raise ValueError(f"a limit needs a shape of space, got one of {self.shape.dimension}-D")
@@ -252,8 +258,9 @@ class Limit:
         return convert(self, shape, chart, axis, options)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return chart and shape by name, with their fields."""
-        return {"chart": self.chart.to_dict(), "shape": self.shape.to_dict()}
+        """Return chart and shape by name, with their fields, and the ancestor if there is one."""
+        found = {"chart": self.chart.to_dict(), "shape": self.shape.to_dict()}
+        return found if self.relative_to is None else {**found, "relative_to": self.relative_to}
 
 
 def unrolled(chart: AnyChart, path: Quats) -> Points:

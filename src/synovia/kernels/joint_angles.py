@@ -1,0 +1,117 @@
+"""The angles about two axes, and about a bone at rest, whose turns make a rotation.
+
+By the library's functions, lane by lane, so that a batch has the same bits as single calls.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .cone_edges import place_of
+from .jit import kernel
+from .polynomials import cos_root, sinc_root
+from .transforms import LANES, TURN
+
+REST, FIRST, SECOND = 0, 3, 6  # unit vectors among the parameters
+
+
+@kernel
+def half_turn(angle):
+    """Return the cosine and the sine of half an angle, whole turns taken off."""
+    angle -= TURN * np.rint(angle / TURN)
+    u = 0.25 * angle * angle
+    return cos_root(u, np.float64), 0.5 * angle * sinc_root(u, np.float64)
+
+
+@kernel
+def dot(p, a, b):
+    """Return the product of the vectors at p[a] and p[b]."""
+    return p[a] * p[b] + p[a + 1] * p[b + 1] + p[a + 2] * p[b + 2]
+
+
+@kernel
+def cross(ax, ay, az, bx, by, bz):
+    """Return a × b."""
+    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+
+
+@kernel
+def turned(ax, ay, az, angle, x, y, z):
+    """Return a vector turned about a unit axis."""
+    c, s = half_turn(angle)
+    s, v = 2.0 * s * c, 2.0 * s * s  # sine, and 1 - cosine
+    ux, uy, uz = cross(ax, ay, az, x, y, z)
+    along = ax * x + ay * y + az * z
+    return (
+        x + s * ux + v * (along * ax - x),
+        y + s * uy + v * (along * ay - y),
+        z + s * uz + v * (along * az - z),
+    )
+
+
+@kernel
+def about(ax, ay, az, ux, uy, uz, vx, vy, vz):
+    """Return the angle about a unit axis that brings u nearest to v."""
+    cx, cy, cz = cross(ux, uy, uz, vx, vy, vz)
+    flat = (ax * ux + ay * uy + az * uz) * (ax * vx + ay * vy + az * vz)
+    return np.arctan2(ax * cx + ay * cy + az * cz, ux * vx + uy * vy + uz * vz - flat)
+
+
+@kernel
+def moved(work, o, i, x, y, z):
+    """Return a vector turned by the rotation of lane i."""
+    j = o + i
+    return (
+        work[j] * x + work[j + LANES] * y + work[j + 2 * LANES] * z,
+        work[j + 4 * LANES] * x + work[j + 5 * LANES] * y + work[j + 6 * LANES] * z,
+        work[j + 8 * LANES] * x + work[j + 9 * LANES] * y + work[j + 10 * LANES] * z,
+    )
+
+
+@kernel
+def two_angles(p, work, out, found, n):
+    """Write the angles about the first axis and the second whose turns bring rest where R does.
+
+    With v = R rest the second angle solves first · (turned rest) = first · v, by the root nearest
+    to 0; where the axes cannot reach v, it comes as near as they can.
+    """
+    o = place_of(out)
+    rx, ry, rz = p[REST], p[REST + 1], p[REST + 2]
+    fx, fy, fz = p[FIRST], p[FIRST + 1], p[FIRST + 2]
+    sx, sy, sz = p[SECOND], p[SECOND + 1], p[SECOND + 2]
+    qx, qy, qz = cross(sx, sy, sz, rx, ry, rz)
+    level = dot(p, REST, SECOND) * dot(p, FIRST, SECOND)
+    cosine, sine = dot(p, FIRST, REST) - level, fx * qx + fy * qy + fz * qz
+    size, middle = np.sqrt(cosine * cosine + sine * sine), np.arctan2(sine, cosine)
+    reaches = size > 1e-12
+    inverse = 1.0 / size if reaches else 0.0
+    for i in range(n):
+        vx, vy, vz = moved(work, o, i, rx, ry, rz)
+        h = min(max((fx * vx + fy * vy + fz * vz - level) * inverse, -1.0), 1.0)
+        half = np.arccos(h)
+        one, other = middle - half, middle + half
+        one, other = one - TURN * np.rint(one / TURN), other - TURN * np.rint(other / TURN)
+        second = one if abs(one) <= abs(other) else other
+        second = second if reaches else 0.0
+        wx, wy, wz = turned(sx, sy, sz, second, rx, ry, rz)
+        found[i] = about(fx, fy, fz, wx, wy, wz, vx, vy, vz)
+        found[LANES + i] = second
+
+
+@kernel
+def last_angle(p, work, out, found, n):
+    """Write the angle about rest that is left after those in `found`, seen on a vector across."""
+    o = place_of(out)
+    rx, ry, rz = p[REST], p[REST + 1], p[REST + 2]
+    fx, fy, fz = p[FIRST], p[FIRST + 1], p[FIRST + 2]
+    sx, sy, sz = p[SECOND], p[SECOND + 1], p[SECOND + 2]
+    ax = 0 if abs(rx) <= abs(ry) and abs(rx) <= abs(rz) else 1
+    ax = 2 if abs(rz) < abs(p[REST + ax]) else ax
+    away = -p[REST + ax]
+    ux, uy, uz = away * rx, away * ry, away * rz
+    ux, uy, uz = ux + (ax == 0), uy + (ax == 1), uz + (ax == 2)
+    for i in range(n):
+        wx, wy, wz = moved(work, o, i, ux, uy, uz)
+        wx, wy, wz = turned(fx, fy, fz, -found[i], wx, wy, wz)
+        wx, wy, wz = turned(sx, sy, sz, -found[LANES + i], wx, wy, wz)
+        found[2 * LANES + i] = about(rx, ry, rz, ux, uy, uz, wx, wy, wz)

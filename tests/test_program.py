@@ -1,0 +1,129 @@
+"""Batches go through one compiled program, and circles are looked for many at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from synovia import Control, Figure, JointSet, Network, Skeleton, human, kernels
+from synovia.anatomy.shoulder import shoulders
+from synovia.components import ArrayComponent, Rotation
+from synovia.components.program import AT_ONCE, MANY
+
+BODY = human()
+LANES = kernels.transforms.LANES
+
+
+def anywhere(body, n):
+    low, high = np.array([(each.low, each.high) for each in body.controls.values()]).T
+    return np.random.default_rng(n).uniform(low, high, size=(n, len(low)))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 50])
+def test_a_large_batch_is_what_its_poses_are_by_themselves(threads):
+    table = anywhere(BODY, MANY + AT_ONCE + 7)
+    posed = BODY.pose(table, threads=threads)
+    for k in (0, 1, AT_ONCE, MANY, len(table) - 1):
+        alone = BODY.pose(table[k])
+        assert np.abs(alone.rotations - posed.rotations[k]).max() < 1e-15
+        assert np.abs(alone.positions - posed.positions[k]).max() < 1e-15
+    few = BODY.pose(table[:50])
+    assert np.abs(few.rotations - posed.rotations[:50]).max() < 1e-15
+
+
+def test_gaps_of_a_large_batch_are_told():
+    body = shoulders()
+    set_of = body.joint_sets["right_shoulder"]
+    parts = set_of.network.components
+    small = replace(parts["onto_thorax"], radii=0.05 * parts["onto_thorax"].radii)
+    network = set_of.network.with_components({"onto_thorax": small})
+    sets = {**body.joint_sets, "right_shoulder": JointSet(network, set_of.controls)}
+    torn = Figure(body.skeleton, sets)
+    table = anywhere(torn, MANY)
+    posed = torn.pose(table)
+    (name,) = posed.gaps
+    assert name == "right_shoulder.onto_thorax.gap"
+    for k in (0, 700):
+        assert posed.gaps[name][k] == pytest.approx(torn.pose(table[k]).gaps[name], abs=1e-12)
+
+
+class Twice(ArrayComponent):
+    """A component of one's own, which no program has."""
+
+    kind = "twice"
+    inputs = {"angle": "scalar"}  # noqa: RUF012
+    outputs = {"angle": "scalar"}  # noqa: RUF012
+
+    def evaluate(self, angle):
+        return (2.0 * angle,)
+
+
+def test_a_figure_with_a_component_of_ones_own_takes_large_batches_too():
+    network = Network(
+        {"twice": Twice(), "turn": Rotation([0, 0, 1])},
+        {"twice.angle": "bend", "turn.angle": "twice.angle"},
+        {"arm": "turn.matrix"},
+    )
+    skeleton = Skeleton(("body", "arm"), [-1, 0], np.eye(3)[:2])
+    body = Figure(skeleton, {"arm": JointSet(network, {"bend": Control(-1.0, 1.0)})})
+    bends = np.linspace(-1.0, 1.0, 2 * MANY)
+    found = body.pose({"arm.bend": bends}).rotations[:, 1]
+    wanted = np.stack([np.cos(bends), 0 * bends, 0 * bends, np.sin(bends)], axis=-1)
+    assert np.abs(found - wanted).max() < 1e-15
+
+
+def waves(n, seed):
+    """Circles of all sizes about the unit ball: many meet it, some miss it, some touch it."""
+    rng = np.random.default_rng(seed)
+    a, b, c = rng.normal(size=(3, n, 3)) * rng.uniform(0.05, 1.5, size=(3, n, 1))
+    k = np.stack([
+        (a * a).sum(1) + 0.5 * ((b * b).sum(1) + (c * c).sum(1)) - 1.0,
+        2.0 * (a * b).sum(1),
+        2.0 * (a * c).sum(1),
+        0.5 * ((b * b).sum(1) - (c * c).sum(1)),
+        (b * c).sum(1),
+    ])  # fmt: skip
+    k[0, ::7] -= k[0, ::7] + k[1, ::7] + k[3, ::7]  # on the ball already
+    k[0, 1::7] = lowest(k[:, 1::7])  # touches it
+    return k
+
+
+def height(k, t):
+    t = np.asarray(t)[..., None]
+    rows = [np.ones_like(t), np.cos(t), np.sin(t), np.cos(2 * t), np.sin(2 * t)]
+    return sum(row * each for row, each in zip(rows, k, strict=True))
+
+
+def lowest(k):
+    """k₀ that makes the least value 0."""
+    level = height(k, np.linspace(-np.pi, np.pi, 20001)).min(axis=0)
+    return k[0] - level
+
+
+def test_circles_meet_the_ball_where_a_search_all_over_finds_them():
+    t = np.linspace(0.0, np.pi, 4001)
+    for seed in range(6):
+        n = LANES if seed else 5
+        k = waves(n, seed)
+        s = np.zeros(kernels.waves.ROWS * LANES)
+        s.reshape(-1, LANES)[:5, :n] = k
+        kernels.waves.search_lanes(s, n)
+        found, off = s.reshape(-1, LANES)[5:7, :n]
+        ahead, behind = height(k, t), height(k, -t)
+        start = np.sign(ahead[0])
+        for i in range(n):
+            if abs(ahead[0, i]) <= 1e-12:
+                assert found[i] == 0.0
+                continue
+            crossed = (start[i] * ahead[:, i] <= 0.0) | (start[i] * behind[:, i] <= 0.0)
+            first = t[crossed.argmax()] if crossed.any() else np.inf
+            if off[i] > 0.0:  # it is nowhere on the ball
+                assert first == np.inf
+                nearest = np.abs(np.concatenate([ahead[:, i], behind[:, i]])).min()
+                assert abs(height(k[:, i : i + 1], found[i])[0]) <= nearest + 1e-9
+            else:
+                assert abs(height(k[:, i : i + 1], found[i])[0]) < 1e-9
+                assert abs(found[i]) <= first + 1e-6
+                assert abs(found[i]) > first - 2e-3 or first == np.inf

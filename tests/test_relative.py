@@ -1,0 +1,342 @@
+"""Limits that are measured from an ancestor: the joints between may do what they like."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import jsonschema
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracles import random_quats
+from synovia import Clip, Limit, LimitModel, Pose, Skeleton, load_limits, quat, save_limits
+from synovia.calibration import calibrate
+from synovia.charts import DirectionTwist, RotationVector, SwingTwist
+from synovia.cli import main
+from synovia.draw.joint import told
+from synovia.holding import held_at
+from synovia.io import limits_schema, save_clip
+from synovia.shapes import Box, Ellipsoid, ReachCone
+from synovia.softening import Inside
+
+NAMES = ("chest", "collar", "blade", "arm", "hand")
+CHAIN = Skeleton(NAMES, [-1, 0, 1, 2, 3], np.array([[0.0, 0, 0]] + 4 * [[0.3, 0, 0]]))
+ALONG = np.array([1.0, 0.0, 0.0])
+CORNERS = quat.rotate(
+    quat.exp([[0.0, 0.7, 0.0], [0.0, 0.0, 0.9], [0.0, -0.5, 0.2], [0.0, 0.1, -0.6]]), ALONG
+)
+
+
+def boxed(*half, chart=RotationVector):
+    half = np.array(half)
+    return Limit(chart(), Box(-half, half, np.eye(3)))
+
+
+def cone():
+    return ReachCone(CORNERS, -0.6 * np.ones(4), 0.8 * np.ones(4), ALONG, -0.6, 0.8)
+
+
+ARM = {
+    "box": boxed(0.3, 0.5, 0.4),
+    "ellipsoid": Limit(SwingTwist(axis=ALONG), Ellipsoid(np.zeros(3), [0.5, 0.3, 0.4], np.eye(3))),
+    "cone": Limit(DirectionTwist(quat.exp([0.2, 0.0, 0.3]), ALONG), cone()),
+}
+
+
+def model_of(arm, **others):
+    """The arm from the chest, the collar from its parent; a hand, from the blade, if wanted."""
+    limits = {"arm": replace(arm, relative_to="chest"), "collar": boxed(0.2, 0.2, 0.2), **others}
+    return LimitModel(limits, CHAIN)
+
+
+def poses(n, seed, size=1.5):
+    turns = size * np.random.default_rng(seed).normal(size=(n, len(NAMES), 3))
+    return Pose(quat.exp(turns), np.broadcast_to(CHAIN.offsets, (n, len(NAMES), 3)))
+
+
+def from_chest(pose):
+    """The plainest way: matrices multiplied along the chain."""
+    w, x, y, z = np.moveaxis(pose.rotations[..., 1:4, :], -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    each = np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+    return each[..., 0, :, :] @ each[..., 1, :, :] @ each[..., 2, :, :]
+
+
+def as_quats(matrices):
+    """The quaternion of each matrix, from the largest eigenvector of what it defines."""
+    out = np.empty((len(matrices), 4))
+    for k, m in enumerate(matrices):
+        t = np.array([m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]])
+        outer = np.block([[np.trace(m), t], [t[:, None], m + m.T - np.trace(m) * np.eye(3)]])
+        out[k] = np.linalg.eigh(outer)[1][:, -1]
+    return out
+
+
+@pytest.mark.parametrize("arm", ARM.values(), ids=ARM)
+def test_distance_and_violation_are_those_of_what_the_ancestor_sees(arm):
+    pose = poses(200, seed=1)
+    model = model_of(arm)
+    seen = as_quats(from_chest(pose))
+    assert np.allclose(model.distance(pose)[:, 3], arm.distance(seen), atol=1e-9)
+    assert np.allclose(model.violation(pose)[:, 3], arm.violation(seen), atol=1e-7)
+    alone = LimitModel({"collar": model.limits["collar"]}, CHAIN)
+    assert np.array_equal(model.violation(pose)[:, 1], alone.violation(pose)[:, 1])
+    assert np.array_equal(model.distance(pose)[:, [0, 2, 4]], np.full((200, 3), -np.inf))
+
+
+@pytest.mark.parametrize("arm", ARM.values(), ids=ARM)
+def test_what_is_projected_is_legal_and_nearest_given_the_parents(arm):
+    pose = poses(300, seed=2)
+    model = model_of(arm)
+    found = model.project(pose)
+    assert not model.contains(pose).all()
+    assert model.contains(found).all()
+    assert np.array_equal(model.project(found).rotations, found.rotations)
+    assert np.array_equal(found.rotations[:, [0, 2, 4]], pose.rotations[:, [0, 2, 4]])
+    collar = model.limits["collar"].project(pose.rotations[:, 1])
+    assert np.array_equal(found.rotations[:, 1], collar)
+    # With the collar where it is now, what the chest sees is the limit's own projection …
+    rotations = pose.rotations.copy()
+    rotations[:, 1:3] = found.rotations[:, 1:3]
+    between = pose.turned(rotations)
+    wanted = arm.project(as_quats(from_chest(between)))
+    apart = np.abs(np.sum(wanted * as_quats(from_chest(found)), axis=-1))
+    assert np.allclose(apart, 1.0, atol=1e-12)
+    # … and none of many legal arms is nearer, in the metric of the limit.
+    if not isinstance(arm.shape, ReachCone):  # whose nearest is direction first
+        legal = arm.chart.points(arm.sample(2000, np.random.default_rng(0)))
+        here = arm.nearest_cover(as_quats(from_chest(between)))
+        moved = np.maximum(model.distance(between)[:, 3], 0.0)
+        ways = np.linalg.norm(here[:, None] - legal[None], axis=-1)
+        assert (moved <= ways.min(axis=1) + 1e-9).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(list(ARM)))
+def test_legal_poses_stay_bit_for_bit(seed, name):
+    model = model_of(ARM[name], hand=replace(boxed(0.5, 0.5, 0.5), relative_to="blade"))
+    legal = model.sample(20, np.random.default_rng(seed))
+    assert model.contains(legal).all()
+    assert np.array_equal(model.project(legal).rotations, legal.rotations)
+    wild = poses(20, seed)
+    assert model.contains(model.project(wild)).all()
+
+
+def test_joints_that_are_measured_from_each_other_go_parents_first():
+    """Given in the wrong order, and the hand's chain passes the arm, which moves."""
+    hand = replace(boxed(0.1, 0.1, 0.1), relative_to="collar")
+    limits = {"hand": hand, "arm": replace(ARM["box"], relative_to="chest")}
+    model = LimitModel(limits, CHAIN)
+    found = model.project(poses(100, seed=3))
+    assert model.contains(found).all()
+    softened = model.project(poses(100, seed=3), softening=Inside(0.1))
+    assert model.contains(softened).all()
+
+
+def test_one_pose_and_single_precision():
+    model, pose = model_of(ARM["cone"]), poses(50, seed=4)
+    many = model.project(pose)
+    for k in (0, 7):
+        one = model.project(Pose(pose.rotations[k], pose.positions[k]))
+        assert np.allclose(one.rotations, many.rotations[k], atol=1e-14)
+    single = Pose(pose.rotations.astype(np.float32), pose.positions.astype(np.float32))
+    found = model.project(single)
+    assert found.rotations.dtype == model.distance(single).dtype == np.float32
+    assert model.contains(found).all()
+
+
+def swinging(frames=200, seed=5):
+    """A clip in which collar and blade turn back and forth, and the arm far beyond its limit."""
+    rng = np.random.default_rng(seed)
+    phases = np.arange(frames)[:, None, None] / rng.uniform(9.0, 14.0, size=(len(NAMES), 3))
+    turns = np.array([0.3, 0.3, 0.4, 0.9, 0.3])[:, None] * np.sin(phases)
+    positions = np.broadcast_to(CHAIN.offsets, (frames, len(NAMES), 3))
+    return Clip(CHAIN, Pose(quat.exp(turns), positions), 1 / 60, "07_swing")
+
+
+def test_a_clip_is_checked_and_clamped_without_pops():
+    clip = swinging()
+    for arm in ARM.values():
+        model = model_of(arm)
+        before, clamped = model.check(clip), model.project(clip)
+        assert np.array_equal(before.violation[:, 0], model.violation(clip.pose)[:, 3])
+        assert not before.ok
+        assert model.check(clamped).ok
+        steps = quat.angle_between(clamped.pose.rotations[:-1], clamped.pose.rotations[1:])
+        assert steps.max() < 0.3
+        legal = model.contains(clip.pose)
+        assert np.array_equal(clamped.pose.rotations[legal], clip.pose.rotations[legal])
+
+
+def test_a_clip_of_another_skeleton_is_measured_along_its_own_joints():
+    """This one has no blade, other names, and a pelvis below the chest."""
+    clip = swinging()
+    names = ("pelvis", "x:chest", "x:collar", "arm_r", "x:hand")
+    skeleton = Skeleton(names, [-1, 0, 1, 2, 3], CHAIN.offsets)
+    theirs = replace(clip, skeleton=skeleton)
+    model = model_of(ARM["box"])
+    mapped = {"arm_r": "arm"}
+    seen = quat.mul(theirs.pose.rotations[:, 2], theirs.pose.rotations[:, 3])
+    with pytest.warns(UserWarning, match="not known here"):  # the pelvis is a root, but the hand …
+        report = LimitModel({"arm": model.limits["arm"]}, CHAIN).check(
+            replace(theirs, skeleton=replace(skeleton, names=(*names[:4], "extra"))), names=mapped
+        )
+    assert np.allclose(report.violation[:, 0], ARM["box"].violation(seen), atol=1e-12)
+    lost = replace(clip, skeleton=replace(CHAIN, names=("thorax", *NAMES[1:])))
+    with pytest.warns(UserWarning, match="07_swing: arm is measured from chest, which is not"):
+        report = model.check(lost)
+    assert report.names == ("collar",)
+    with pytest.warns(UserWarning, match="left alone"):
+        clamped = model.project(lost)
+    assert np.array_equal(clamped.pose.rotations[:, 3], clip.pose.rotations[:, 3])
+    assert model.check(lost, names={"thorax": "chest"}).names == ("arm", "collar")
+
+
+def test_limits_are_learned_as_an_ancestor_sees_them(tmp_path):
+    clip = swinging()
+    model = LimitModel.fit(
+        [clip], joints=["arm", "hand"], relative_to={"arm": "chest"}, trim=0.0, keep_samples=True
+    )
+    assert model.ancestors == {"arm": "chest"}
+    assert model.check(clip).ok
+    flattened = Pose(clip.pose.rotations[:, [0, 3, 4]].copy(), clip.pose.positions[:, :3])
+    flattened.rotations.flags.writeable = True
+    flattened.rotations[:, 1] = as_quats(from_chest(clip.pose))
+    short = Skeleton(("chest", "arm", "hand"), [-1, 0, 1], CHAIN.offsets[:3])
+    direct = LimitModel.fit([Clip(short, flattened, clip.frame_time, "07_swing")], trim=0.0)
+    rotations = random_quats(500, np.random.default_rng(0))
+    for name in ("arm", "hand"):
+        ours, other = (each.limits[name].distance(rotations) for each in (model, direct))
+        assert np.allclose(ours, other, atol=1e-6)
+    assert np.allclose(
+        np.abs(np.sum(model.samples["arm"][0].rotations * direct_samples(clip, model), axis=-1)), 1
+    )
+    for reference in (3, clip):
+        again = LimitModel.fit(
+            [clip], joints=["arm"], relative_to={"arm": "chest"}, reference=reference
+        )
+        frame = 3 if reference == 3 else 0
+        wanted = as_quats(from_chest(clip.pose))[frame]
+        assert abs(wanted @ again.limits["arm"].chart.reference) == pytest.approx(1.0)
+
+
+def direct_samples(clip, model):
+    return as_quats(from_chest(clip.pose))[model.samples["arm"][0].frames]
+
+
+def test_blend_and_calibration_measure_alike():
+    population = LimitModel.fit(
+        [replace(swinging(seed=k), name=f"{k}_swing") for k in range(4)],
+        joints=["arm"],
+        relative_to={"arm": "chest"},
+        keep_samples=True,
+    )
+    own = replace(swinging(seed=9), name="ann_swing")
+    blended = LimitModel.fit([own], joints=["arm"], relative_to={"arm": "chest"}, blend=population)
+    assert blended.ancestors == {"arm": "chest"}
+    with pytest.raises(ValueError, match="arm is measured from its parent, and the population's"):
+        LimitModel.fit([own], joints=["arm"], blend=population)
+    # An arm that is off in its own frame is turned back, though collar and blade move.
+    twin = replace(swinging(seed=2), name="ann_swing")
+    off = quat.exp(np.array([0.15, 0.0, 0.0]))
+    rotations = twin.pose.rotations.copy()
+    rotations[:, 3] = quat.mul(rotations[:, 3], off)
+    turned = replace(twin, pose=twin.pose.turned(rotations))
+    calibration = calibrate([turned], population.population)
+    assert calibration.offsets["arm"].vector == pytest.approx([-0.15, 0.0, 0.0], abs=0.04)
+
+
+def test_files_keep_what_a_limit_is_measured_from(tmp_path):
+    model, path = model_of(ARM["cone"]), tmp_path / "arm.limits.json"
+    save_limits(model, path)
+    again = load_limits(path)
+    assert again.ancestors == {"arm": "chest"}
+    pose = poses(20, seed=6)
+    assert np.array_equal(again.distance(pose), model.distance(pose))
+    text = path.read_text()
+    schema = jsonschema.Draft202012Validator(limits_schema())
+    schema.validate(json.loads(text))
+    for wrong, said in (
+        ('"relative_to": "hand"', "arm must be measured from a joint above it, blade, collar, ch"),
+        ('"relative_to": "cheast"', "did you mean chest"),
+        ('"relative_to": 3', "limits.arm.relative_to: expected text, got 3"),
+    ):
+        path.write_text(text.replace('"relative_to": "chest"', wrong))
+        with pytest.raises(ValueError, match=said):
+            load_limits(path)
+
+
+def test_first_exit_needs_joints_that_keep_still():
+    model, here = model_of(ARM["box"]), CHAIN.rest_pose()
+    turned = here.rotations.copy()
+    turned[3] = quat.exp([0.0, 1.0, 0.0])
+    assert model.first_exit(here, here.turned(turned)) == pytest.approx(0.5)
+    held = here.rotations.copy()
+    held[2] = quat.exp([0.0, 0.2, 0.0])
+    both = held.copy()
+    both[3] = quat.exp([0.0, 1.0, 0.0])
+    assert model.first_exit(here.turned(held), here.turned(both)) == pytest.approx(0.3)
+    with pytest.raises(ValueError, match="blade must keep still, because arm is measured"):
+        model.first_exit(here, here.turned(both))
+
+
+@pytest.mark.parametrize("arm", ARM.values(), ids=ARM)
+def test_held_at_a_pose_the_parents_see_the_same(arm):
+    model, pose = model_of(arm), poses(1, seed=7, size=0.3)
+    one = Pose(pose.rotations[0], pose.positions[0])
+    held = held_at(model, one, ["arm", "hand"])
+    assert not held.ancestors
+    held.packed  # noqa: B018 - it can be
+    wild = poses(100, seed=8).rotations.copy()
+    wild[:, 1:3] = one.rotations[1:3]
+    there = Pose(wild, np.broadcast_to(CHAIN.offsets, (100, 5, 3)))
+    assert np.allclose(held.distance(there), model.distance(there), atol=1e-9)
+    with pytest.raises(ValueError, match="arm is measured from chest: blade between"):
+        held_at(model, one, ["blade"])
+    with pytest.raises(ValueError, match="held at one pose"):
+        held_at(model, pose)
+    with pytest.raises(ValueError, match="must be measured from parents to be packed, got arm"):
+        model.packed  # noqa: B018
+
+
+def test_what_is_wrong_is_said():
+    with pytest.raises(ValueError, match="chest must be measured from a joint above it, but has"):
+        LimitModel({"chest": replace(ARM["box"], relative_to="arm")}, CHAIN)
+    with pytest.raises(ValueError, match="no joint 'spine'"):
+        model_of(ARM["box"], hand=replace(ARM["box"], relative_to="spine"))
+    with pytest.raises(ValueError, match="relative_to must name a joint, got 3"):
+        replace(ARM["box"], relative_to=3)
+    with pytest.raises(ValueError, match="relative_to names hand, for which no limit is wanted"):
+        LimitModel.fit([swinging()], joints=["arm"], relative_to={"hand": "chest"})
+
+
+def test_another_family_is_measured_from_the_same_joint():
+    limit = replace(ARM["box"], relative_to="chest")
+    assert limit.to("ellipsoid").limit.relative_to == "chest"
+    assert told(limit).endswith("measured from chest")
+
+
+def test_the_command_line_learns_checks_and_tells(tmp_path):
+    def run(*arguments):
+        return CliRunner().invoke(main, [str(each) for each in arguments])
+
+    clip, limits = tmp_path / "swing.bvh", tmp_path / "arm.limits.json"
+    save_clip(swinging(), clip)
+    made = run("fit", clip, "-o", limits, "-j", "arm,hand", "--relative-to", "arm=chest")
+    assert made.exit_code == 0, made.output
+    assert load_limits(limits).ancestors == {"arm": "chest"}
+    assert run("check", clip, "-l", limits).exit_code == 0
+    said = run("info", limits).output
+    assert "measured from" in said
+    assert "its parent" in said
+    wrong = run("fit", clip, "-o", limits, "--relative-to", "arm=hand")
+    assert wrong.exit_code == 2
+    assert "arm must be measured from a joint above it" in wrong.output
