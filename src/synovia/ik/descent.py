@@ -81,8 +81,8 @@ def begun(problem: Problem) -> Batch:
     batch = Batch(
         problem.targets,
         np.empty(n),
-        np.array(problem.start.rotations.reshape(n, count, 4)),
-        np.array(problem.start.positions.reshape(n, count, 3)),
+        np.array(problem.start.rotations.reshape(n, count, 4), order="C"),
+        np.array(problem.start.positions.reshape(n, count, 3), order="C"),
         *(np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_)),
     )
     _reach(problem.chain, batch)

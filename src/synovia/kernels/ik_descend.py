@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from .ik_chain import REACH, STAY, new_work
-from .ik_goals import differentiate, gap, left_over, place
-from .ik_steps import keep, propose
+from .ik_chain import ALL, REACH, STAY, copy_rows, new_work
+from .ik_goals import (
+    differentiate,
+    find_gaps,
+    left_over,
+    place,
+    refresh_rates,
+    refresh_slopes,
+    weigh,
+)
+from .ik_steps import keep, multiply_out, propose
+from .ik_swing import refresh_basis
 from .ik_turns import length
 from .jit import kernel
 
@@ -17,14 +26,14 @@ TRIES = 8  # with more damping, before a step is given up
 
 
 @kernel
-def only(chain, m, jacobian):
+def only(chain, m, slopes):
     """Make all variables but those of mover m idle."""
     first = 0
     for other in range(chain.movers.shape[0]):
         if other != m:
-            jacobian[:, first : first + chain.freedoms[other]] = 0.0
+            slopes[first : first + chain.freedoms[other]] = 0.0
         first += chain.freedoms[other]
-    jacobian[:, first:] = 0.0
+    slopes[first:] = 0.0
 
 
 @kernel
@@ -35,41 +44,63 @@ def descend_each(chain, targets, lengths, turn, most, longest, enough, q, p, ste
     the steps taken, the square of what is left, and whether all goals are met.
     """
     work = new_work(chain)
-    movers = chain.movers.shape[0]
+    parents, order, kinds, owners = chain.parents, chain.order, chain.kinds, chain.owners
+    movers, freedoms, slides, moves = chain.movers, chain.freedoms, chain.slides, chain.moves
+    weights, points, axes, limits, packed = (
+        *(chain.weights, chain.points, chain.axes, chain.limits, chain.packed),
+    )
+    basis, wq, wp, places, gaps = work.basis, work.world_q, work.world_p, work.places, work.gaps
+    rates, r, y, slopes, gram = work.rates, work.r, work.y, work.slopes, work.gram
+    trial_q, trial_p = work.trial_q, work.trial_p
+    joints = movers.shape[0]
     wishes = False
-    for g in range(chain.kinds.shape[0]):
-        wishes = wishes or chain.kinds[g] == STAY
+    for g in range(kinds.shape[0]):
+        wishes = wishes or kinds[g] == STAY
     for i in range(q.shape[0]):
-        work.trial_q[:] = q[i]
-        work.trial_p[:] = p[i]
+        target, q_i, p_i = targets[i], q[i], p[i]
+        copy_rows(q_i, trial_q)
+        copy_rows(p_i, trial_p)
         scale, damping, stalled, count = 1.0 / lengths[i], DAMPING, 0, 0
-        square, worst = left_over(chain, targets[i], scale, q[i], p[i], work, work.r)
+        place(parents, order, q_i, p_i, wq, wp)
+        find_gaps(kinds, owners, points, axes, target, q_i, wq, wp, places, gaps)
+        square, worst = weigh(kinds, weights, scale, gaps, r)
         before = square
         while count < most and stalled < STALLED and (wishes or worst > enough):
-            m = movers - 1 - count % movers if turn and movers > 0 else -1
+            m = joints - 1 - count % joints if turn and joints > 0 else -1
             count += 1
-            if m == movers - 1 or not turn:
+            if m == joints - 1 or not turn:
                 before = square
-            differentiate(chain, targets[i], scale, q[i], work, work.jacobian)
+            refresh_basis(movers, chain.swings, chain.basis, q_i, basis)
+            refresh_rates(kinds, owners, weights, axes, target, scale, wq, places, gaps, rates)
+            refresh_slopes(
+                movers, freedoms, slides, moves, kinds, basis, wq, wp, places, rates, slopes
+            )
             if turn:
-                only(chain, m, work.jacobian)
+                only(chain, m, slopes[0])
                 damping = DAMPING
+            multiply_out(slopes, gram)
             taken, last = False, square
             for _ in range(TRIES):
-                propose(chain, q[i], p[i], damping * square + 1e-10, longest, work)
-                now, worst_now = left_over(
-                    chain, targets[i], scale, work.trial_q, work.trial_p, work, work.y
+                propose(
+                    *(movers, freedoms, limits, slides, packed, chain.tolerance),
+                    *(damping * square + 1e-10, longest, q_i, p_i, basis, r, work.free_r, y),
+                    *(slopes, gram, work.steps, work.normals, work.counts, trial_q, trial_p),
+                    *(work.block, work.other, work.lanes),
                 )
+                place(parents, order, trial_q, trial_p, wq, wp)
+                find_gaps(kinds, owners, points, axes, target, trial_q, wq, wp, places, gaps)
+                now, worst_now = weigh(kinds, weights, scale, gaps, y)
                 if now < square:
-                    keep(chain, work, q[i], p[i])
-                    work.r[:] = work.y
+                    keep(movers, slides, trial_q, trial_p, q_i, p_i)
+                    for a in range(r.shape[0]):
+                        r[a] = y[a]
                     square, worst, taken = now, worst_now, True
                     break
                 damping = 6.0 * damping + 1e-4
             if not taken:
                 if not turn:
                     break
-                place(chain, q[i], p[i], work)
+                left_over(chain, target, scale, q_i, p_i, work, r)
             if square < 0.5 * last:
                 damping = max(0.3 * damping, 1e-4)
             if m <= 0:  # after each step, or after all joints had their turn
@@ -87,11 +118,12 @@ def rank_each(chain, targets, lengths, library, q, p, scores, ranks):
     pose = np.zeros((q.shape[1], 4))
     wanted = ranks.shape[1]
     for i in range(q.shape[0]):
-        pose[:] = q[i]
+        copy_rows(q[i], pose)
         count = 0
         for number in range(library.shape[0]):
             for m in range(chain.movers.shape[0]):
-                pose[chain.movers[m]] = library[number, m]
+                for k in range(4):
+                    pose[chain.movers[m], k] = library[number, m, k]
             square, _ = left_over(chain, targets[i], 1.0 / lengths[i], pose, p[i], work, work.r)
             at = count
             while at > 0 and square < scores[i, at - 1]:
@@ -114,15 +146,15 @@ def measure_each(chain, targets, lengths, q, p, errors, slopes):
     for i in range(q.shape[0]):
         square, _ = left_over(chain, targets[i], 1.0 / lengths[i], q[i], p[i], work, work.r)
         for g in range(chain.kinds.shape[0]):
-            x, y, z = gap(chain, targets[i], g, q[i], work)
-            errors[i, g] = length(x, y, z)
-        differentiate(chain, targets[i], 1.0 / lengths[i], q[i], work, work.jacobian)
+            gaps = work.gaps
+            errors[i, g] = length(gaps[g, 0], gaps[g, 1], gaps[g, 2])
+        differentiate(chain, targets[i], 1.0 / lengths[i], q[i], work)
         first = 0
         for m in range(chain.movers.shape[0]):
             for f in range(chain.freedoms[m]):
                 slope = 0.0
                 for a in range(work.r.shape[0]):
-                    slope += work.jacobian[a, first + f] * work.r[a]
+                    slope += work.slopes[ALL, first + f, a] * work.r[a]
                 slope /= np.sqrt(max(square, 1e-300))
                 for k in range(3):
                     slopes[i, m, k] += slope * work.basis[m, f, k]
@@ -139,7 +171,7 @@ def chain_lengths(chain, targets, q, p, lengths, beyond):
     work = new_work(chain)
     movers = chain.movers.shape[0]
     for i in range(q.shape[0]):
-        place(chain, q[i], p[i], work)
+        place(chain.parents, chain.order, q[i], p[i], work.world_q, work.world_p)
         lengths[i] = 0.0
         for g in range(chain.kinds.shape[0]):
             beyond[i, g] = False
