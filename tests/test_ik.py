@@ -52,7 +52,8 @@ def test_slopes_are_those_of_finite_differences(model, seed):
     work = kernels.ik_chain.new_work(chain)
     q, p = np.array(problem.start.rotations), np.array(problem.start.positions)
 
-    basis = work.basis
+    basis, goals = work.basis, (chain.kinds, chain.owners)
+    wq, wp, places, left = work.world_q, work.world_p, work.places, work.gaps
     kernels.ik_swing.refresh_basis(chain.movers, chain.swings, chain.basis, q, basis)
 
     def gaps(x):
@@ -63,8 +64,10 @@ def test_slopes_are_those_of_finite_differences(model, seed):
             turned[joint] = quat.mul(q[joint], turn)
             first += n
         moved[chain.slides] += x[first:].reshape(-1, 3)
-        out = np.zeros_like(work.r)
-        kernels.ik_goals.left_over(chain, target, 0.7, turned, moved, work, out)
+        out, k = np.zeros_like(work.r), kernels.ik_goals
+        k.place(chain.parents, chain.order, turned, moved, wq, wp)
+        k.find_gaps(*goals, chain.points, chain.axes, target, turned, wq, wp, places, left)
+        k.weigh(chain.kinds, chain.weights, 0.7, left, out)
         return out
 
     slopes = work.slopes[kernels.ik_chain.ALL]
@@ -72,7 +75,13 @@ def test_slopes_are_those_of_finite_differences(model, seed):
     steps = 1e-6 * np.eye(variables)
     expected = np.stack([(gaps(-step) - gaps(step)) / 2e-6 for step in steps])
     gaps(np.zeros(variables))
-    kernels.ik_goals.differentiate(chain, target, 0.7, q, work)
+    kernels.ik_goals.refresh_rates(
+        *(*goals, chain.weights, chain.axes, target, 0.7, wq, places, left, work.rates)
+    )
+    kernels.ik_goals.refresh_slopes(
+        *(chain.movers, chain.freedoms, chain.slides, chain.moves, chain.kinds, basis),
+        *(wq, wp, places, work.rates, work.slopes),
+    )
     assert chain.freedoms.tolist() == [3, 3, 1, 2, 3]
     assert np.abs(slopes - expected).max() < 1e-8
 

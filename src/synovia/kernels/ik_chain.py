@@ -39,7 +39,7 @@ Chain = namedtuple(
 )
 
 ALL, FREE, FACTOR = 0, 1, 2  # of slopes and products: of all variables, of those still free
-STEP, SETTLED = 0, 1  # of steps: the whole, and the part that limits have settled
+STEP, SETTLED, BEFORE = 0, 1, 2  # of steps: this one, its settled part, that of the round before
 
 Work = namedtuple(
     "Work",
@@ -55,9 +55,10 @@ Work = namedtuple(
         "y",  # (rows,)
         "slopes",  # (2, variables, rows)
         "gram",  # (3, rows, rows) what columns of slopes are, multiplied with each other
-        "steps",  # (2, variables)
+        "steps",  # (3, variables)
         "normals",  # (movers, 3, 3) directions in which each is settled
         "counts",  # (movers,) and how many
+        "clear",  # (movers, 5) a legal rotation, and cos α/2: within α of it all is legal
         "trial_q",  # (joints, 4)
         "trial_p",  # (joints, 3)
         "block",
@@ -79,6 +80,9 @@ def new_work(chain):
     variables = 3 * chain.slides.shape[0]
     for m in range(movers):
         variables += chain.freedoms[m]
+    clear = np.zeros((movers, 5))
+    for m in range(movers):
+        clear[m, 4] = 1.0  # nothing is known yet
     return Work(
         np.zeros((movers, 3, 3)),
         np.zeros((joints, 4)),
@@ -91,9 +95,10 @@ def new_work(chain):
         np.zeros(rows),
         np.zeros((2, variables, rows)),
         np.zeros((3, rows, rows)),
-        np.zeros((2, variables)),
+        np.zeros((3, variables)),
         np.zeros((movers, 3, 3)),
         np.zeros(movers, np.int64),
+        clear,
         np.zeros((joints, 4)),
         np.zeros((joints, 3)),
         np.zeros(BLOCK),

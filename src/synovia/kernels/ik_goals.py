@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from .ik_chain import AIM, ALL, ORIENT, REACH, STAY
-from .ik_swing import refresh_basis
 from .ik_turns import aside, crossed, length, onward, product, to_vector, turned
 from .jit import kernel
 
@@ -104,17 +103,6 @@ def weigh(kinds, weights, scale, gaps, r):
 
 
 @kernel
-def left_over(chain, targets, scale, q, p, work, r):
-    """Write what is left of all goals at a pose; return as `weigh` does."""
-    wq, wp, gaps, kinds = work.world_q, work.world_p, work.gaps, chain.kinds
-    place(chain.parents, chain.order, q, p, wq, wp)
-    find_gaps(
-        *(kinds, chain.owners, chain.points, chain.axes, targets, q, wq, wp, work.places, gaps),
-    )
-    return weigh(kinds, chain.weights, scale, gaps, r)
-
-
-@kernel
 def aim_change(cx, cy, cz, dx, dy, dz, vx, vy, vz, tx, ty, tz):
     """Return how fast the gap of an aim closes: joint's point moves by v, and turns by t.
 
@@ -169,20 +157,27 @@ def refresh_rates(kinds, owners, weights, axes, targets, scale, wq, places, gaps
 def refresh_slopes(movers, freedoms, slides, moves, kinds, basis, wq, wp, places, rates, slopes):
     """Write how fast each number of each goal closes with each variable."""
     goals, first = kinds.shape[0], 0
+    for k in range(slopes.shape[1]):
+        for a in range(slopes.shape[2]):
+            slopes[ALL, k, a] = 0.0
     for m in range(movers.shape[0]):
         j = movers[m]
         for f in range(freedoms[m]):
             bx, by, bz = basis[m, f, 0], basis[m, f, 1], basis[m, f, 2]
             ax, ay, az = turned(wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3], bx, by, bz)
             for g in range(goals):
-                vx, vy, vz, tx, ty, tz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-                if moves[g, m] and kinds[g] == STAY:
-                    tx, ty, tz = bx, by, bz
-                elif moves[g, m]:
-                    tx, ty, tz = ax, ay, az
-                    vx, vy, vz = places[g, 0], places[g, 1], places[g, 2]
-                    vx, vy, vz = vx - wp[j, 0], vy - wp[j, 1], vz - wp[j, 2]
-                    vx, vy, vz = crossed(ax, ay, az, vx, vy, vz)
+                if not moves[g, m]:
+                    continue
+                vx, vy, vz = places[g, 0], places[g, 1], places[g, 2]
+                vx, vy, vz = vx - wp[j, 0], vy - wp[j, 1], vz - wp[j, 2]
+                vx, vy, vz = crossed(ax, ay, az, vx, vy, vz)
+                if kinds[g] == REACH:
+                    slopes[ALL, first, 3 * g] = rates[g, 0] * vx
+                    slopes[ALL, first, 3 * g + 1] = rates[g, 4] * vy
+                    slopes[ALL, first, 3 * g + 2] = rates[g, 8] * vz
+                    continue
+                stays = kinds[g] == STAY
+                tx, ty, tz = bx if stays else ax, by if stays else ay, bz if stays else az
                 for i in range(3):
                     k = 3 * i
                     by_move = rates[g, k] * vx + rates[g, k + 1] * vy + rates[g, k + 2] * vz
@@ -192,21 +187,7 @@ def refresh_slopes(movers, freedoms, slides, moves, kinds, basis, wq, wp, places
     for s in range(slides.shape[0]):
         for k in range(3):
             for g in range(goals):
-                moved = 1.0 if moves[g, movers.shape[0] + s] else 0.0
-                for i in range(3):
-                    slopes[ALL, first, 3 * g + i] = moved * rates[g, 3 * i + k]
+                if moves[g, movers.shape[0] + s]:
+                    for i in range(3):
+                        slopes[ALL, first, 3 * g + i] = rates[g, 3 * i + k]
             first += 1
-
-
-@kernel
-def differentiate(chain, targets, scale, q, work):
-    """Write how fast each number of each goal closes with each variable, at the pose measured."""
-    refresh_basis(chain.movers, chain.swings, chain.basis, q, work.basis)
-    refresh_rates(
-        *(chain.kinds, chain.owners, chain.weights, chain.axes, targets, scale),
-        *(work.world_q, work.places, work.gaps, work.rates),
-    )
-    refresh_slopes(
-        *(chain.movers, chain.freedoms, chain.slides, chain.moves, chain.kinds, work.basis),
-        *(work.world_q, work.world_p, work.places, work.rates, work.slopes),
-    )

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from .covers import nearest
-from .ik_chain import ALL, FACTOR, FREE, SETTLED, STEP
-from .ik_turns import from_vector, product, to_vector
+from .ik_chain import ALL, BEFORE, FACTOR, FREE, SETTLED, STEP
+from .ik_project import is_clear, note_clear, project_one
+from .ik_turns import from_vector, length, product, to_vector
 from .jit import kernel
-from .limits import enter, leave
-from .rotation import DISTANCE, QW, QX, QY, QZ, W0, X0, Y0, Z0
+from .rotation import LANES, QW, W0, X0, Y0, Z0
 
 ROUNDS = 6  # in which joints are found to be at their limit
 ALONG = 1e-10  # radians; a projection that moves a joint less along its freedoms blocks nothing
-ONE = np.int64(1)
-
-
-@kernel
-def project_one(packed, at, tolerance, block, other, lanes):
-    """Project the quaternion at W0 … onto one limit; return whether it had to move, to QW …"""
-    enter(packed, at, block, ONE)
-    nearest(packed, at, tolerance, block, other, lanes, ONE)
-    if block[DISTANCE] <= tolerance:
-        return False
-    leave(packed, at, tolerance, block, ONE)
-    return True
+PROBE = 1e-3  # radians; a small turn, to see what a limit leaves of it
+TAKEN = 0.1  # of that: a limit that takes away less does not hinder
+ZERO = np.int64(0)  # not a literal, for which numba would compile what it is passed to once more
+SAME = 1e-12  # radians; a step that changes less needs no new projection
 
 
 @kernel
@@ -171,6 +162,16 @@ def propose_turn(m, j, n, first, steps, basis, q, t):
 
 
 @kernel
+def has_news(first, n, steps):
+    """Tell whether the step of a mover differs from that of the round before; note it."""
+    news = False
+    for k in range(first, first + n):
+        news = news or abs(steps[STEP, k] - steps[BEFORE, k]) > SAME
+        steps[BEFORE, k] = steps[STEP, k]
+    return news
+
+
+@kernel
 def turn_between(a, j, w, x, y, z):
     """Return the rotation vector, in the joint's frame, from a[j] to another rotation."""
     w, x, y, z = product(a[j, 0], -a[j, 1], -a[j, 2], -a[j, 3], w, x, y, z)
@@ -185,6 +186,7 @@ def propose(
     slides,
     packed,
     tolerance,
+    lifted,
     damping,
     longest,
     q,
@@ -198,45 +200,80 @@ def propose(
     steps,
     normals,
     counts,
+    clear,
     trial_q,
     trial_p,
     block,
     other,
     lanes,
 ):
-    """Write, as `trial_q` and `trial_p`, a legal pose nearer to the goals, by their slopes."""
+    """Write, as `trial_q` and `trial_p`, a legal pose nearer to the goals, by their slopes.
+
+    The limit of the mover `lifted` is left out of account.
+    """
     t = trial_q
     begin_free(r, free_r, slopes, gram, steps, counts)
     for number in range(ROUNDS):
         dual_solve(gram, damping, free_r, slopes, y, steps)
         shorten(freedoms, longest, steps)
-        first, again = 0, False
+        first, again = ZERO, False
         for m in range(movers.shape[0]):
-            j, n, known = movers[m], freedoms[m], counts[m]
-            # Where all of it is settled, it is where it was in the round before.
-            if number == 0 or known < n:
+            j, n, known, at = movers[m], freedoms[m], counts[m], limits[m]
+            if has_news(first, n, steps) or number == 0:
                 propose_turn(m, j, n, first, steps, basis, q, t)
-                block[W0], block[X0], block[Y0], block[Z0] = t[j, 0], t[j, 1], t[j, 2], t[j, 3]
-                if limits[m] >= 0 and project_one(
-                    packed, limits[m], tolerance, block, other, lanes
-                ):
-                    w, x, y_, z = block[W0], block[X0], block[Y0], block[Z0]
-                    t[j, 0], t[j, 1], t[j, 2], t[j, 3] = block[QW], block[QX], block[QY], block[QZ]
-                    vx, vy, vz = turn_between(t, j, w, x, y_, z)
-                    if new_normal(m, n, known, vx, vy, vz, basis, normals):
-                        vx, vy, vz = turn_between(q, j, t[j, 0], t[j, 1], t[j, 2], t[j, 3])
-                        settle(
-                            *(m, n, first, known, vx, vy, vz, basis, normals, steps),
-                            *(slopes, gram, free_r, y),
-                        )
-                        counts[m] = known + 1
-                        again = True
+                if at >= 0 and m != lifted and not is_clear(m, j, t, clear):
+                    w, x, y_, z = t[j, 0], t[j, 1], t[j, 2], t[j, 3]
+                    block[W0], block[X0], block[Y0], block[Z0] = w, x, y_, z
+                    if project_one(packed, at, tolerance, block, other, lanes):
+                        for i in range(4):
+                            t[j, i] = block[QW + LANES * i]
+                        vx, vy, vz = turn_between(t, j, w, x, y_, z)
+                        if new_normal(m, n, known, vx, vy, vz, basis, normals):
+                            vx, vy, vz = turn_between(q, j, t[j, 0], t[j, 1], t[j, 2], t[j, 3])
+                            settle(
+                                *(m, n, first, known, vx, vy, vz, basis, normals, steps),
+                                *(slopes, gram, free_r, y),
+                            )
+                            counts[m] = known + 1
+                            again = True
+                    else:
+                        note_clear(m, packed, at, block, clear)
             first += n
         for k in range(slides.shape[0]):
             for i in range(3):
                 trial_p[slides[k], i] = p[slides[k], i] + steps[STEP, first + 3 * k + i]
         if not again:
             break
+
+
+@kernel
+def hinders(
+    m, j, n, first, flat, r, slopes, basis, q, packed, at, tolerance, steps, t, block, other, lanes
+):
+    """Tell whether the limit of mover m takes away some of a small turn down the slope.
+
+    One that could do less than `flat`, squared, is not hindered.
+    """
+    size = 0.0
+    for k in range(first, first + n):
+        along = 0.0
+        for a in range(r.shape[0]):
+            along += slopes[ALL, k, a] * r[a]
+        steps[STEP, k] = along
+        size += along * along
+    if size <= flat:
+        return False
+    for k in range(first, first + n):
+        steps[STEP, k] *= PROBE / np.sqrt(size)
+    propose_turn(m, j, n, first, steps, basis, q, t)
+    w, x, y, z = t[j, 0], t[j, 1], t[j, 2], t[j, 3]
+    block[W0], block[X0], block[Y0], block[Z0] = w, x, y, z
+    if not project_one(packed, at, tolerance, block, other, lanes):
+        return False
+    for i in range(4):
+        t[j, i] = block[QW + LANES * i]
+    x, y, z = turn_between(t, j, w, x, y, z)
+    return length(x, y, z) > TAKEN * PROBE
 
 
 @kernel
