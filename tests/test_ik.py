@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from arms import FAMILIES, X, arm, hinge, of_family, skeleton
 from oracles import random_quats
 from synovia import kernels, quat
-from synovia.ik import METHODS, Aim, Orient, Reach, Stay, solve
+from synovia.ik import METHODS, Aim, Orient, Reach, Stay, solve, track
 from synovia.ik.problem import pack
 from synovia.model import LimitModel
 from synovia.skeleton import Pose, Skeleton, forward
@@ -330,17 +330,23 @@ def test_joints_of_another_skeleton_are_matched_by_name(model):
     assert model.contains(found.pose)
 
 
-def test_a_small_step_follows_without_jumps(model):
+def test_tracking_follows_without_jumps(model):
     """Warm starts, no restarts, short steps: no joint turns far in a frame."""
     t = np.linspace(0.0, 2.0 * np.pi, 120)
     path = np.array([0.75, 1.2, 0.1]) + 0.25 * np.stack([np.cos(t) - 1, np.sin(t), 0 * t], axis=1)
     pose = solve(model, model.skeleton, model.skeleton.rest_pose(), [Reach("Hand", path[0])]).pose
     for target in path[1:]:
-        found = solve(
-            *(model, model.skeleton, pose, [Reach("Hand", target)]),
-            restarts=0,
-            iterations=4,
-            largest_step=0.04,
-        )
+        found = track(model, model.skeleton, pose, [Reach("Hand", target)])
         assert quat.angle_between(pose.rotations, found.pose.rotations).max() < np.radians(10.0)
+        assert model.contains(found.pose)
         pose = found.pose
+    assert found.converged
+
+
+def test_tracking_lags_behind_a_target_that_jumps(model):
+    a, b = hands(model, 2, seed=4)[0]
+    start = solve(model, model.skeleton, model.skeleton.rest_pose(), [Reach("Hand", a)]).pose
+    found = track(model, model.skeleton, start, [Reach("Hand", b)], largest_turn=0.1)
+    turned = quat.angle_between(start.rotations, found.pose.rotations)
+    assert not found.converged
+    assert 0.05 < turned.max() < 0.101

@@ -61,20 +61,25 @@ class Batch:
             getattr(self, name)[rows] = array
 
 
-def descended(problem: Problem, settings: Settings, dtype: Any) -> Solution:
-    """Return where the batch ends, as numbers of `dtype`."""
-    batch = begun(problem)
+def descend_fully(problem: Problem, batch: Batch, settings: Settings) -> None:
+    """Go down from where they are; then without wishes, then from stored poses, what is not met."""
     start = batch.positions.copy()
     descend(problem.chain, batch, settings, settings.iterations)
-    wishes = problem.chain.kinds == kernels.ik_chain.STAY
-    if wishes.any():
-        weights = np.where(wishes, LIGHT, 1.0) * problem.chain.weights
-        problem = replace(problem, chain=problem.chain._replace(weights=weights))
+    problem, wishes = lightened(problem)
+    if wishes:
         press_on(problem, batch, settings)
     unmet = np.flatnonzero(~batch.met)
     if settings.restarts and len(unmet):
         _restart(problem, batch, unmet, start, settings)
-    return ended(problem, batch, settings, dtype)
+
+
+def lightened(problem: Problem) -> tuple[Problem, bool]:
+    """Return the problem with wishes that weigh next to nothing, and whether it has some."""
+    wishes = problem.chain.kinds == kernels.ik_chain.STAY
+    if not wishes.any():
+        return problem, False
+    weights = np.where(wishes, LIGHT, 1.0) * problem.chain.weights
+    return replace(problem, chain=problem.chain._replace(weights=weights)), True
 
 
 def begun(problem: Problem) -> Batch:
@@ -127,8 +132,9 @@ def _solution(
         batch.rotations.reshape(*shape, count, 4).astype(dtype),
         batch.positions.reshape(*shape, count, 3).astype(dtype),
     )
-    worst = [batch.errors[:, part].max(axis=1, initial=0.0) for part in problem.rows]
-    far = [beyond[:, part].any(axis=1) for part in problem.rows]
+    parts = problem.plan.rows
+    worst = [batch.errors[:, part].max(axis=1, initial=0.0) for part in parts]
+    far = [beyond[:, part].any(axis=1) for part in parts]
     return Solution(
         problem.model.project(pose),
         np.stack(worst, axis=-1).reshape(*shape, len(worst)),
@@ -139,6 +145,7 @@ def _solution(
         problem.mended,
         problem.goals,
         problem.model.skeleton,
+        problem.pins,
     )
 
 
@@ -172,7 +179,7 @@ def _restart(
     problem: Problem, batch: Batch, unmet: Ints, start: Vectors, settings: Settings
 ) -> None:
     """Try stored poses for the unmet: the nearest go some steps each, then the best goes on."""
-    library, chain = problem.library(), problem.chain
+    library, chain = problem.plan.library, problem.chain
     wanted = min(settings.restarts, len(library))
     racing = batch.take(unmet)
     racing.positions[...] = start[unmet]

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from ..arrays import Vectors
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton
-from .descent import Settings, descended
+from .descent import Settings
 from .goals import Goal
+from .levels import descended
 from .problem import pack
 from .solution import Solution
 from .two_bone import bones_above, two_bone
@@ -40,12 +41,12 @@ def solve(
     Leading axes of the pose and of targets are problems of their own, shared by as many
     `threads` as there are processors unless said otherwise. `joints` may turn, all but the roots
     unless given; with `free_root` these turn and move as well. `pinned` joints keep their place
-    in the world. A goal is met when what is left of it is under `tolerance`, as a share of the
-    chain's length, an angle of 1 radian counting as 0.3 of it.
+    in the world, whatever the goals want. A goal is met when what is left of it is under
+    `tolerance`, as a share of the chain's length, an angle of 1 radian counting as 0.3 of it.
 
     The method "least-squares" moves all joints at once, in at most 60 `iterations`; where the
-    start leads nowhere, 8 `restarts` from stored legal poses are tried. To follow a moving target
-    without jumps take no restarts, few iterations and a small `largest_step` (radians a joint).
+    start leads nowhere, 8 `restarts` from stored legal poses are tried. `largest_step` is how far
+    a joint turns at once, in radians. To follow a moving target without jumps, see `track`.
     With "ccd" one joint moves at a time, the last first, 600 times at most, from the start alone.
     "two-bone" takes one `Reach`, and bends and swivels the two joints above by a triangle, towards
     the direction `pole` (..., 3) in the world if there is one; least squares only where limits
