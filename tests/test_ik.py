@@ -340,7 +340,16 @@ def test_tracking_follows_without_jumps(model):
         assert quat.angle_between(pose.rotations, found.pose.rotations).max() < np.radians(10.0)
         assert model.contains(found.pose)
         pose = found.pose
-    assert found.converged
+
+
+def test_tracking_keeps_up_with_what_moves_slowly(model):
+    place = hands(model, 1, seed=4)[0][0]
+    pose = solve(model, model.skeleton, model.skeleton.rest_pose(), [Reach("Hand", place)]).pose
+    for angle in np.linspace(0.0, 2.0 * np.pi, 40):
+        target = place + 0.03 * np.array([np.cos(angle) - 1.0, np.sin(angle), 0.0])
+        found = track(model, model.skeleton, pose, [Reach("Hand", target)])
+        assert found.converged
+        pose = found.pose
 
 
 def test_tracking_lags_behind_a_target_that_jumps(model):
