@@ -9,6 +9,7 @@ from .look_at import look_at
 from .solution import Solution
 from .solve import METHODS, solve
 from .solve_controls import solve_controls
+from .track import track
 from .watch import watch
 
 __all__ = [
@@ -26,5 +27,6 @@ __all__ = [
     "look_at",
     "solve",
     "solve_controls",
+    "track",
     "watch",
 ]

@@ -24,7 +24,6 @@ def ccd(problem: Problem, settings: Settings, dtype: Any) -> Solution:
         unmet = np.flatnonzero(~batch.met)
         pressed = batch.take(unmet)
         _sweep(problem.chain, pressed, settings)
-        pressed.steps += batch.steps[unmet]
         batch.put(unmet, pressed)
     return ended(problem, batch, settings, dtype)
 

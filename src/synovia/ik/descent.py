@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import kernels, quat
+from .. import kernels
 from ..arrays import Floats, Ints, Mask, Quats, Scalars, Vectors
 from ..skeleton import Pose
 from .problem import Problem
@@ -20,9 +20,7 @@ FEW = 16  # problems that are not worth a second thread
 RACE = 4  # steps of each restart, before the best goes on
 LIFTED = 20  # steps to see how far a joint would have turned without its limit
 EASED = 0.95  # a limit blocks if without it at most this share of the gap is left
-FLAT = 0.02  # of what is left: a joint that could do less does not block
 LIGHT = 1e-3  # of the weight of wishes, where goals are not met beside them
-PROBE = 1e-3  # radians; a small turn, to see what a limit leaves of it
 
 
 @dataclass(frozen=True)
@@ -42,11 +40,15 @@ class Batch:
 
     targets: Floats
     lengths: Scalars
+    lifted: Ints
+    """The mover whose limit is left out of account; -1 for none."""
     rotations: Quats
     positions: Vectors
     steps: Ints
     left: Scalars
     met: Mask
+    errors: Floats
+    hindered: Mask
 
     def take(self, rows: Ints) -> Batch:
         """Return a copy of some rows."""
@@ -58,9 +60,8 @@ class Batch:
             getattr(self, name)[rows] = array
 
 
-def descended(problem: Problem, settings: Settings, dtype: Any) -> Solution:
-    """Return where the batch ends, as numbers of `dtype`."""
-    batch = begun(problem)
+def descend_fully(problem: Problem, batch: Batch, settings: Settings) -> None:
+    """Go down from where they are; then without wishes, then from stored poses, what is not met."""
     start = batch.positions.copy()
     descend(problem.chain, batch, settings, settings.iterations)
     problem, wishes = lightened(problem)
@@ -69,14 +70,15 @@ def descended(problem: Problem, settings: Settings, dtype: Any) -> Solution:
     unmet = np.flatnonzero(~batch.met)
     if settings.restarts and len(unmet):
         _restart(problem, batch, unmet, start, settings)
-    return ended(problem, batch, settings, dtype)
 
 
 def lightened(problem: Problem) -> tuple[Problem, bool]:
     """Return the problem with wishes that weigh next to nothing, and whether it has some."""
     wishes = problem.chain.kinds == kernels.ik_chain.STAY
+    if not wishes.any():
+        return problem, False
     weights = np.where(wishes, LIGHT, 1.0) * problem.chain.weights
-    return replace(problem, chain=problem.chain._replace(weights=weights)), bool(wishes.any())
+    return replace(problem, chain=problem.chain._replace(weights=weights)), True
 
 
 def begun(problem: Problem) -> Batch:
@@ -85,9 +87,12 @@ def begun(problem: Problem) -> Batch:
     batch = Batch(
         problem.targets,
         np.empty(n),
-        np.array(problem.start.rotations.reshape(n, count, 4)),
-        np.array(problem.start.positions.reshape(n, count, 3)),
+        np.full(n, -1),
+        np.array(problem.start.rotations.reshape(n, count, 4), order="C"),
+        np.array(problem.start.positions.reshape(n, count, 3), order="C"),
         *(np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_)),
+        np.zeros((n, len(problem.chain.kinds))),
+        np.zeros((n, len(problem.chain.movers)), np.bool_),
     )
     _reach(problem.chain, batch)
     return batch
@@ -107,29 +112,28 @@ def press_on(problem: Problem, batch: Batch, settings: Settings) -> None:
     unmet = np.flatnonzero(~batch.met)
     pressed = batch.take(unmet)
     descend(problem.chain, pressed, settings, settings.iterations)
-    pressed.steps += batch.steps[unmet]
     batch.put(unmet, pressed)
 
 
 def ended(problem: Problem, batch: Batch, settings: Settings, dtype: Any) -> Solution:
     """Return the solution: the poses that were found, and why not better ones."""
-    errors, slopes = _measured(problem.chain, batch)
-    further = np.zeros(batch.rotations.shape[:2])
-    _find_blocking(problem, batch, slopes, settings, further)
+    descend(problem.chain, batch, settings, 0)  # where they are: errors, and what hinders
+    further = _blocking(problem, batch, settings)
     beyond = _reach(problem.chain, batch) & ~batch.met[:, None]
-    return _solution(problem, batch, errors, beyond, further, dtype)
+    return _solution(problem, batch, beyond, further, dtype)
 
 
 def _solution(
-    problem: Problem, batch: Batch, errors: Floats, beyond: Mask, further: Floats, dtype: Any
+    problem: Problem, batch: Batch, beyond: Mask, further: Floats, dtype: Any
 ) -> Solution:
     shape, count = problem.batch, len(problem.model.skeleton)
     pose = Pose(
         batch.rotations.reshape(*shape, count, 4).astype(dtype),
         batch.positions.reshape(*shape, count, 3).astype(dtype),
     )
-    worst = [errors[:, part].max(axis=1, initial=0.0) for part in problem.rows]
-    far = [beyond[:, part].any(axis=1) for part in problem.rows]
+    parts = problem.plan.rows
+    worst = [batch.errors[:, part].max(axis=1, initial=0.0) for part in parts]
+    far = [beyond[:, part].any(axis=1) for part in parts]
     return Solution(
         problem.model.project(pose),
         np.stack(worst, axis=-1).reshape(*shape, len(worst)),
@@ -140,6 +144,7 @@ def _solution(
         problem.mended,
         problem.goals,
         problem.model.skeleton,
+        problem.pins,
     )
 
 
@@ -159,10 +164,11 @@ def descend(chain: Any, batch: Batch, settings: Settings, most: int) -> None:
 
     def part(here: slice) -> None:
         kernels.ik_descend.descend_each(
-            *(chain, batch.targets[here], batch.lengths[here], most),
-            *(settings.largest_step, settings.tolerance),
+            *(chain, batch.targets[here], batch.lengths[here], batch.lifted[here]),
+            *(most, settings.largest_step, settings.tolerance),
             *(batch.rotations[here], batch.positions[here]),
             *(batch.steps[here], batch.left[here], batch.met[here]),
+            *(batch.errors[here], batch.hindered[here]),
         )
 
     shared(len(batch.targets), settings.threads, part)
@@ -172,10 +178,11 @@ def _restart(
     problem: Problem, batch: Batch, unmet: Ints, start: Vectors, settings: Settings
 ) -> None:
     """Try stored poses for the unmet: the nearest go some steps each, then the best goes on."""
-    library, chain = problem.library(), problem.chain
+    library, chain = problem.plan.library, problem.chain
     wanted = min(settings.restarts, len(library))
     racing = batch.take(unmet)
     racing.positions[...] = start[unmet]
+    racing.steps[...] = 0
     ranks, scores = np.zeros((len(unmet), wanted), np.int64), np.empty((len(unmet), wanted))
 
     def rank(here: slice) -> None:
@@ -190,7 +197,7 @@ def _restart(
     descend(chain, runners, settings, RACE)
     best = runners.left.reshape(-1, wanted).argmin(axis=1) + wanted * np.arange(len(unmet))
     winners = runners.take(best)
-    taken = batch.steps[unmet] + runners.steps.reshape(-1, wanted).sum(axis=1)
+    taken = batch.steps[unmet] + runners.steps.reshape(-1, wanted).sum(axis=1) - winners.steps
     descend(chain, winners, settings, settings.iterations)
     taken += winners.steps
     better = np.flatnonzero(winners.left < batch.left[unmet])
@@ -198,38 +205,23 @@ def _restart(
     batch.steps[unmet] = taken
 
 
-def _measured(chain: Any, batch: Batch) -> tuple[Floats, Floats]:
-    """Return the errors of goals, and where joints would like to turn."""
-    n = len(batch.targets)
-    errors, slopes = np.zeros((n, len(chain.kinds))), np.zeros((n, len(chain.movers), 3))
-    kernels.ik_descend.measure_each(
-        chain, batch.targets, batch.lengths, batch.rotations, batch.positions, errors, slopes
-    )
-    return errors, slopes
+def _blocking(problem: Problem, batch: Batch, settings: Settings) -> Floats:
+    """Return by how much more joints would have to turn for a smaller gap: (n, joints).
 
-
-def _find_blocking(
-    problem: Problem, batch: Batch, slopes: Floats, settings: Settings, further: Floats
-) -> None:
-    """Write by how much more joints would have to turn for a smaller gap.
-
-    Those whose limit takes away some of a small turn down the slope are solved again from here,
-    each alone without its limit; one blocks if that helps.
+    Those that are hindered are solved again from here, each alone without its limit; one blocks if
+    that helps.
     """
-    if batch.met.all():
-        return
-    chain = problem.chain
-    limits = {problem.model.skeleton.index(n): limit for n, limit in problem.model.limits.items()}
-    for m, joint in enumerate(chain.movers.tolist()):
-        size = np.linalg.norm(slopes[:, m], axis=-1)
-        asked = np.flatnonzero(~batch.met & (size > FLAT))
-        if joint not in limits or len(asked) == 0:
-            continue
-        limit = limits[joint]
-        turn = quat.exp(PROBE * slopes[asked, m] / size[asked, None])
-        asked = asked[limit.violation(quat.mul(batch.rotations[asked, joint], turn)) > 0.1 * PROBE]
-        lifted = batch.take(asked)
-        free = chain._replace(limits=np.where(np.arange(len(chain.movers)) == m, -1, chain.limits))
-        descend(free, lifted, settings, LIFTED)
-        helps = lifted.left <= EASED**2 * batch.left[asked]
-        further[asked[helps], joint] = limit.violation(lifted.rotations[helps, joint])
+    further = np.zeros(batch.rotations.shape[:2])
+    rows, movers = np.nonzero(batch.hindered)
+    if len(rows) == 0:
+        return further
+    lifted = replace(batch.take(rows), lifted=np.ascontiguousarray(movers))
+    descend(problem.chain, lifted, settings, LIFTED)
+    helps = lifted.left <= EASED**2 * batch.left[rows]
+    joints = problem.chain.movers[movers]
+    for name, limit in problem.model.limits.items():
+        joint = problem.model.skeleton.index(name)
+        mine = np.flatnonzero(helps & (joints == joint))
+        if len(mine):
+            further[rows[mine], joint] = limit.violation(lifted.rotations[mine, joint])
+    return further

@@ -11,13 +11,13 @@ import numpy as np
 from ..arrays import Mask
 from ..clip import Clip
 from ..model import LimitModel
-from ..skeleton import Pose, Skeleton, forward
+from ..skeleton import Pose, Skeleton
 from .followed import Followed
 from .frames import at_frame, check_frames, pose_at, within_limits
 from .gaps import errors_of
 from .goals import Aim, Goal, Orient, Reach, Stay
 from .pace import FASTEST, drawn_back, held_back, largest_turn, moved_on
-from .problem import PIN
+from .problem import pins_of
 from .solution import Solution
 from .solve import solve
 
@@ -78,13 +78,7 @@ def _asked(goals: Sequence[Goal], clip: Clip, pinned: Sequence[str]) -> list[Goa
         raise ValueError("goals must be some of Reach, Aim, Orient and Stay, got none")
     for goal in goals:
         check_frames(goal, clip)
-    if not pinned:
-        return list(goals)
-    where, _ = forward(clip.skeleton, clip.pose)
-    return [
-        *goals,
-        *(Reach(name, where[:, clip.skeleton.index(name)], weight=PIN) for name in pinned),
-    ]
+    return [*goals, *pins_of(clip.skeleton, clip.pose, pinned, goals)]
 
 
 def _turning(

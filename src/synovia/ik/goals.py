@@ -1,4 +1,8 @@
-"""Goals: what a pose should do, by joint. Targets may have leading axes: one for each problem."""
+"""Goals: what a pose should do, by joint. Targets may have leading axes: one for each problem.
+
+Those of a lower `priority` come first: what comes later never takes away from them. Among goals of
+the same, weights decide.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +30,7 @@ class Reach:
     target: Vectors
     point: Vectors = field(default_factory=_nowhere)
     weight: float = 1.0
+    priority: int = 0
 
     def __post_init__(self) -> None:
         _check_name(self)
@@ -43,6 +48,7 @@ class Aim:
     axis: Vectors = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
     point: Vectors = field(default_factory=_nowhere)
     weight: float = 1.0
+    priority: int = 0
 
     def __post_init__(self) -> None:
         _check_name(self)
@@ -63,6 +69,7 @@ class Orient:
     joint: str
     rotation: Quats
     weight: float = 1.0
+    priority: int = 0
 
     def __post_init__(self) -> None:
         _check_name(self)
@@ -104,6 +111,10 @@ def _check_weight(goal: Goal) -> None:
     if weight.ndim != 0 or not weight > 0.0:
         raise ValueError(f"{name} must be a number above 0, got {goal.weight!r:.80}")
     object.__setattr__(goal, "weight", float(weight))
+    priority = getattr(goal, "priority", 0)
+    if not isinstance(priority, int):
+        kind = type(goal).__name__
+        raise ValueError(f"{kind}.priority must be an integer, got {priority!r:.80}")
 
 
 def _vector(name: str, values: Vectors) -> Vectors:

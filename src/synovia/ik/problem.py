@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .. import kernels, quat
-from ..arrays import TOLERANCE, Floats, Mask, Quats, Scalars, Vectors
+from ..arrays import Floats, Scalars
 from ..matching import match
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, check_joints, forward
-from .freedom import STORED, freedom_of
 from .goals import Aim, Goal, Orient, Reach, Stay
-
-PIN = 10.0
-"""The weight of a pin: that much more than a goal's."""
-LOOSE = 0.7  # radians; how far joints without a limit are turned for a stored pose
+from .plan import Plan, plan_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +28,11 @@ class Problem:
     mended: Scalars
     """By how much it was turned to be legal: (..., joints)."""
     goals: tuple[Goal, ...]
-    rows: tuple[slice, ...]
-    """The targets of each goal among all."""
+    pins: int
+    """How many of them, the last ones, are pins."""
+    plan: Plan
     chain: Any
+    """That of the plan, or one with other weights."""
     targets: Floats
     """(problems, all, 4)."""
 
@@ -43,18 +40,6 @@ class Problem:
     def batch(self) -> tuple[int, ...]:
         """The leading axes."""
         return self.start.rotations.shape[:-2]
-
-    def library(self) -> Quats:
-        """Return the stored legal rotations (STORED, movers, 4), the same at every call."""
-        stored = np.empty((STORED, len(self.chain.movers), 4))
-        limits = {self.model.skeleton.index(n): limit for n, limit in self.model.limits.items()}
-        for m, joint in enumerate(self.chain.movers.tolist()):
-            rng = np.random.default_rng(joint)
-            if joint in limits:
-                stored[:, m] = rng.permutation(freedom_of(limits[joint]).legal)
-            else:
-                stored[:, m] = quat.exp(LOOSE * rng.normal(size=(STORED, 3)))
-        return stored
 
 
 def pack(
@@ -73,27 +58,23 @@ def pack(
     if not goals or not all(isinstance(goal, (Reach, Aim, Orient, Stay)) for goal in goals):
         raise ValueError(f"goals must be some of Reach, Aim, Orient and Stay, got {goals!r:.80}")
     fitted = for_skeleton(model, skeleton)
-    movers = _movers(skeleton, joints, free_root)
-    asked = (*goals, *_pins(skeleton, pose, pinned))
+    pins = pins_of(skeleton, pose, pinned, goals)
+    asked = (*goals, *pins)
     start, mended = _legal_start(fitted, pose, asked)
-    expanded = [_expanded(goal, skeleton, movers) for goal in asked]
-    ends = np.cumsum([0, *(len(part) for part in expanded)])
-    if ends[-1] == 0:
-        raise ValueError("goals must be about a joint that may move, got Stay for none")
-    targets = [
-        _target(goal, joint, start)
-        for goal, part in zip(asked, expanded, strict=True)
-        for joint in part
-    ]
-    return Problem(
-        fitted,
-        start,
-        mended,
-        asked,
-        tuple(slice(a, b) for a, b in pairwise(ends.tolist())),
-        _chain(fitted, asked, expanded, movers, free_root),
-        np.ascontiguousarray(np.stack(targets, axis=-2).reshape(-1, len(targets), 4)),
-    )
+    plan = plan_of(fitted, asked, joints, free_root)
+    targets = np.zeros((*start.rotations.shape[:-2], len(plan.levels), 4))
+    for goal, part, rows in zip(asked, plan.joints, plan.rows, strict=True):
+        if isinstance(goal, Stay):
+            targets[..., rows, :] = goal.pose.rotations[..., part, :]
+        elif isinstance(goal, Orient):
+            targets[..., rows, :] = goal.rotation[..., None, :]
+        else:
+            targets[..., rows, :3] = goal.target[..., None, :]
+    targets = targets.reshape(-1, len(plan.levels), 4)
+    return Problem(fitted, start, mended, asked, len(pins), plan, plan.chain, targets)
+
+
+_FITTED: WeakKeyDictionary[Skeleton, LimitModel] = WeakKeyDictionary()
 
 
 def for_skeleton(model: LimitModel, skeleton: Skeleton) -> LimitModel:
@@ -102,26 +83,24 @@ def for_skeleton(model: LimitModel, skeleton: Skeleton) -> LimitModel:
         return model
     found = match(model.limits, model.skeleton, skeleton).joints
     limits = {skeleton.names[joint]: model.limits[name] for name, joint in found.items()}
-    return LimitModel(limits, skeleton)
+    known = _FITTED.get(skeleton)
+    if known is not None and dict(known.limits) == limits:  # frame after frame
+        return known
+    _FITTED[skeleton] = fitted = LimitModel(limits, skeleton)
+    return fitted
 
 
-def _movers(skeleton: Skeleton, joints: Sequence[str] | None, free_root: bool) -> list[int]:
-    """Return the numbers of the joints that may turn, parents first."""
-    if isinstance(joints, str):
-        raise ValueError(f"joints must be a list of names, got {joints!r}")
-    if joints is None:
-        return [j for j, up in enumerate(skeleton.parents.tolist()) if up >= 0 or free_root]
-    return sorted({skeleton.index(name) for name in joints})
-
-
-def _pins(skeleton: Skeleton, pose: Pose, pinned: Sequence[str]) -> list[Goal]:
-    """Return the goals that keep joints where they are in the world."""
+def pins_of(
+    skeleton: Skeleton, pose: Pose, pinned: Sequence[str], goals: Sequence[Goal]
+) -> list[Goal]:
+    """Return goals that keep joints where the pose has them in the world, before all `goals`."""
     if isinstance(pinned, str):
         raise ValueError(f"pinned must be a list of names, got {pinned!r}")
     if not pinned:
         return []
     places, _ = forward(skeleton, pose)
-    return [Reach(n, places[..., skeleton.index(n), :], weight=PIN) for n in pinned]
+    first = min((goal.priority for goal in goals if not isinstance(goal, Stay)), default=0) - 1
+    return [Reach(n, places[..., skeleton.index(n), :], priority=first) for n in pinned]
 
 
 def _legal_start(model: LimitModel, pose: Pose, goals: Sequence[Goal]) -> tuple[Pose, Scalars]:
@@ -140,8 +119,11 @@ def _legal_start(model: LimitModel, pose: Pose, goals: Sequence[Goal]) -> tuple[
         raise ValueError(
             f"pose and targets must have leading axes that go together, got {shapes}"
         ) from None
-    given = Pose(pose.rotations.astype(np.float64), pose.positions.astype(np.float64))
-    legal, mended = model.project(given), model.violation(given)
+    double = pose.rotations.dtype == pose.positions.dtype == np.float64
+    given = pose if double else Pose(pose.rotations.astype(float), pose.positions.astype(float))
+    legal = model.project(given)
+    same = bool((legal.rotations == given.rotations).all())
+    mended = np.zeros(given.rotations.shape[:-1]) if same else model.violation(given)
     count = len(model.skeleton)
     return (
         Pose(
@@ -150,91 +132,3 @@ def _legal_start(model: LimitModel, pose: Pose, goals: Sequence[Goal]) -> tuple[
         ),
         np.broadcast_to(mended, (*batch, count)),
     )
-
-
-def _expanded(goal: Goal, skeleton: Skeleton, movers: list[int]) -> list[int]:
-    """Return the joints of a goal: one, or for `Stay` each that may move."""
-    if not isinstance(goal, Stay):
-        return [skeleton.index(goal.joint)]
-    if goal.joints is None:
-        return movers
-    return [j for j in (skeleton.index(name) for name in goal.joints) if j in movers]
-
-
-def _target(goal: Goal, joint: int, start: Pose) -> Floats:
-    """Return what goal wants of the joint, (..., 4) for each problem."""
-    out = np.zeros((*start.rotations.shape[:-2], 4))
-    if isinstance(goal, Stay):
-        out[...] = goal.pose.rotations[..., joint, :]
-    elif isinstance(goal, Orient):
-        out[...] = goal.rotation
-    else:
-        out[..., :3] = goal.target
-    return out
-
-
-def _chain(
-    model: LimitModel,
-    goals: Sequence[Goal],
-    expanded: Sequence[Sequence[int]],
-    movers: list[int],
-    free_root: bool,
-) -> Any:
-    """Return the bundle that `kernels.ik_chain` explains, with the joints that goals hang on."""
-    parents = model.skeleton.parents
-    each = [(goal, joint) for goal, part in zip(goals, expanded, strict=True) for joint in part]
-    above = [_line(parents.tolist(), joint) for _, joint in each]
-    order = sorted(set().union(*above))
-    used = [j for j in movers if j in order]
-    slides = [j for j in order if free_root and parents[j] < 0]
-    moves: Mask = np.array(
-        [
-            [(j == joint) if isinstance(goal, Stay) else (j in line) for j in used]
-            + [j in line and not isinstance(goal, Stay) for j in slides]
-            for (goal, joint), line in zip(each, above, strict=True)
-        ],
-        dtype=np.bool_,
-    ).reshape(len(each), len(used) + len(slides))
-    limited, offsets, packed = model.packed
-    at = dict(zip(limited.tolist(), offsets.tolist(), strict=True))
-    limits = {model.skeleton.index(name): limit for name, limit in model.limits.items()}
-    freedoms, basis = np.full(len(used), 3), np.tile(np.eye(3), (len(used), 1, 1))
-    swings = np.zeros((len(used), 8))
-    for m, joint in enumerate(used):
-        if joint in limits:
-            freedom = freedom_of(limits[joint])
-            freedoms[m] = len(freedom.axes)
-            basis[m, : freedoms[m]] = freedom.axes
-            swings[m] = freedom.swing
-    kinds = {Reach: 0, Aim: 1, Orient: 2, Stay: 3}
-    return kernels.ik_chain.Chain(
-        parents=np.ascontiguousarray(parents, dtype=np.int64),
-        order=np.array(order, dtype=np.int64),
-        movers=np.array(used, dtype=np.int64),
-        freedoms=freedoms.astype(np.int64),
-        basis=basis,
-        swings=swings,
-        limits=np.array([at.get(joint, -1) for joint in used], dtype=np.int64),
-        packed=packed,
-        slides=np.array(slides, dtype=np.int64),
-        kinds=np.array([kinds[type(goal)] for goal, _ in each], dtype=np.int64),
-        owners=np.array([joint for _, joint in each], dtype=np.int64),
-        weights=np.array([goal.weight for goal, _ in each], dtype=np.float64),
-        points=np.array([_vector_of(goal, "point") for goal, _ in each]).reshape(-1, 3),
-        axes=np.array([_vector_of(goal, "axis") for goal, _ in each]).reshape(-1, 3),
-        moves=moves,
-        tolerance=TOLERANCE,
-    )
-
-
-def _vector_of(goal: Goal, name: str) -> Vectors:
-    return np.asarray(getattr(goal, name, np.zeros(3)))
-
-
-def _line(parents: list[int], joint: int) -> set[int]:
-    """Return a joint and all above it."""
-    line = set()
-    while joint >= 0:
-        line.add(joint)
-        joint = parents[joint]
-    return line

@@ -10,6 +10,9 @@ from ..arrays import Ints, Mask, Scalars
 from ..skeleton import Pose, Skeleton
 from .goals import Goal, Reach, Stay
 
+KEPT = 1e-6
+"""A pinned joint that is farther from its place, in the skeleton's unit, has slipped."""
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -35,7 +38,10 @@ class Solution:
     mended: Scalars
     """(..., joints): radians by which the start was turned to be legal."""
     goals: tuple[Goal, ...]
+    """Those that were asked for, then one for each pin."""
     skeleton: Skeleton
+    pins: int = 0
+    """How many of the goals, the last ones, keep a joint where it was."""
 
     def blocking(self, item: int | tuple[int, ...] = ()) -> dict[str, float]:
         """Return the joints that block, worst first, and how much further each would turn."""
@@ -47,11 +53,29 @@ class Solution:
         order = np.argsort(-angles, kind="stable")
         return {self.skeleton.names[j]: float(angles[j]) for j in order if angles[j] > 0.0}
 
+    def slipped(self, item: int | tuple[int, ...] = ()) -> dict[str, float]:
+        """Return the pinned joints that could not be kept in place, and how far off each is."""
+        errors = self.errors[item]
+        if errors.ndim != 1:
+            raise ValueError(
+                f"slipped is for one problem, got {self.converged.shape} of them: say which"
+            )
+        first = len(self.goals) - self.pins
+        return {
+            _name(self.goals[k]): float(errors[k])
+            for k in range(first, len(self.goals))
+            if errors[k] > KEPT
+        }
+
     def reason(self, item: int | tuple[int, ...] = ()) -> str:
         """Return one sentence on how a problem ended: what is not met, and why not."""
         blocking = self.blocking(item)
         if self.converged[item]:
             return "all goals are met"
+        slipped = self.slipped(item)
+        if slipped:
+            off = ", ".join(f"{name} is {error:.4g} off" for name, error in slipped.items())
+            return f"pins could not be kept: {off}"
         demands = [k for k, goal in enumerate(self.goals) if not isinstance(goal, Stay)]
         worst = max(demands, key=lambda k: self.errors[item][k] * self.goals[k].weight)
         said = _missed(self.goals[worst], float(self.errors[item][worst]))

@@ -9,9 +9,10 @@ from ..arrays import Vectors
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton
 from .ccd import MOVES, ccd
-from .descent import Settings, descended
+from .descent import Settings
 from .fabrik import PASSES, fabrik
 from .goals import Goal
+from .levels import descended
 from .problem import pack
 from .solution import Solution
 from .two_bone import bones_above, two_bone
@@ -42,17 +43,17 @@ def solve(
     Leading axes of the pose and of targets are problems of their own, shared by as many
     `threads` as there are processors unless said otherwise. `joints` may turn, all but the roots
     unless given; with `free_root` these turn and move as well. `pinned` joints keep their place
-    in the world. A goal is met when what is left of it is under `tolerance`, as a share of the
-    chain's length, an angle of 1 radian counting as 0.3 of it.
+    in the world, whatever the goals want. A goal is met when what is left of it is under
+    `tolerance`, as a share of the chain's length, an angle of 1 radian counting as 0.3 of it.
 
     The method "least-squares" moves all joints at once, in at most 60 `iterations`; where the
-    start leads nowhere, 8 `restarts` from stored legal poses are tried. To follow a moving target
-    without jumps take no restarts, few iterations and a small `largest_step` (radians a joint and
-    step, 0.7 unless given). The others go from the start alone. With "ccd" one joint moves at a
-    time, the last first, 2000 times at most. "fabrik" takes `Reach`, and `Orient` of joints that
-    have one, and goes back and forth along the chain up to 300 times. "two-bone" takes one `Reach`,
-    and bends and swivels the two joints above by a triangle, towards the direction `pole` (..., 3)
-    in the world if there is one; least squares only where limits leave an error.
+    start leads nowhere, 8 `restarts` from stored legal poses are tried. `largest_step` is how far
+    a joint turns at once, in radians, 0.7 unless given. To follow a moving target without jumps,
+    see `track`. The others go from the start alone. With "ccd" one joint moves at a time, the last
+    first, 2000 times at most. "fabrik" takes `Reach`, and `Orient` of joints that have one, and
+    goes back and forth along the chain up to 300 times. "two-bone" takes one `Reach`, and bends
+    and swivels the two joints above by a triangle, towards the direction `pole` (..., 3) in the
+    world if there is one; least squares only where limits leave an error.
     """
     if method not in METHODS:
         raise ValueError(f"no method {method!r}; there are {', '.join(METHODS)}")
@@ -76,6 +77,8 @@ def solve(
     elif pole is not None:
         raise ValueError(f"pole is for the method two-bone, got {method!r}")
     problem = pack(model, skeleton, pose, goals, joints, pinned, free_root)
+    if method in ("ccd", "fabrik") and problem.plan.levels.max() > 0:
+        raise ValueError(f"priorities and pins are for the method least-squares, got {method!r}")
     settings = Settings(restarts, iterations, largest_step, tolerance, threads)
     if method == "two-bone":
         return two_bone(problem, pole, settings, pose.rotations.dtype)

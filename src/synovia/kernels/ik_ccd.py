@@ -110,7 +110,7 @@ def slide_roots(chain, targets, p, points):
 @kernel
 def begin_sweep(chain, q, work, points, turns):
     """Write the axes of movers, and where the points and rotations of goals are."""
-    refresh_basis(chain, q, work)
+    refresh_basis(chain.movers, chain.swings, chain.basis, q, work.basis)
     for g in range(chain.kinds.shape[0]):
         j = chain.owners[g]
         points[g, 0], points[g, 1], points[g, 2] = point_of(chain, g, work)
@@ -202,4 +202,5 @@ def ccd_each(chain, targets, lengths, most, longest, enough, q, p, steps, left, 
                 square, worst = rest, worst_now
                 q[i] = trial_q
                 p[i] = trial_p
-        steps[i], left[i], met[i] = count, square, worst <= enough
+        steps[i] += count
+        left[i], met[i] = square, worst <= enough

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from .ik_chain import REACH, STAY, new_work
-from .ik_goals import differentiate, gap, left_over, place
-from .ik_steps import keep, propose
+from .ik_chain import REACH, STAY, copy_rows, new_work
+from .ik_goals import (
+    find_gaps,
+    place,
+    refresh_rates,
+    refresh_slopes,
+    weigh,
+)
+from .ik_steps import hinders, keep, multiply_out, propose
+from .ik_swing import refresh_basis
 from .ik_turns import length
 from .jit import kernel
 
@@ -14,36 +21,77 @@ DAMPING = 0.3  # at first, times what is left
 STALLED = 4  # rounds with less than
 PROGRESS = 0.995  # this share left are enough
 TRIES = 8  # with more damping, before a step is given up
+FLAT = 0.02  # of what is left: a joint that could do less is not hindered
+ZERO = np.int64(0)
 
 
 @kernel
-def descend_each(chain, targets, lengths, most, longest, enough, q, p, steps, left, met):
+def descend_each(
+    chain,
+    targets,
+    lengths,
+    lifted,
+    most,
+    longest,
+    enough,
+    q,
+    p,
+    steps,
+    left,
+    met,
+    errors,
+    hindered,
+):
     """Bring poses q (n, joints, 4), p (n, joints, 3) nearer to their goals, until met or stalled.
 
-    `lengths` are the chains'. Writes the steps taken, the square of what is left, and whether all
-    goals are met.
+    `lengths` are the chains'; the limit of mover `lifted[i]` is left out of account, if there is
+    one. Adds the steps taken, writes the square of what is left, and whether all goals are met.
+    Where no steps are asked for, also how far goals are from being met (n, goals), lengths or
+    angles, and which movers (n, movers) their limits hinder, of the unmet.
     """
     work = new_work(chain)
+    parents, order, kinds, owners = chain.parents, chain.order, chain.kinds, chain.owners
+    movers, freedoms, slides, moves = chain.movers, chain.freedoms, chain.slides, chain.moves
+    weights, points, axes, limits = chain.weights, chain.points, chain.axes, chain.limits
+    packed = chain.packed
+    basis, wq, wp, places, gaps = work.basis, work.world_q, work.world_p, work.places, work.gaps
+    rates, r, y, slopes, gram = work.rates, work.r, work.y, work.slopes, work.gram
+    trial_q, trial_p = work.trial_q, work.trial_p
+    joints = movers.shape[0]
     wishes = False
-    for g in range(chain.kinds.shape[0]):
-        wishes = wishes or chain.kinds[g] == STAY
+    for g in range(kinds.shape[0]):
+        wishes = wishes or kinds[g] == STAY
     for i in range(q.shape[0]):
-        work.trial_q[:] = q[i]
-        work.trial_p[:] = p[i]
+        target, q_i, p_i = targets[i], q[i], p[i]
+        copy_rows(q_i, trial_q)
+        copy_rows(p_i, trial_p)
         scale, damping, stalled, count = 1.0 / lengths[i], DAMPING, 0, 0
-        square, worst = left_over(chain, targets[i], scale, q[i], p[i], work, work.r)
+        place(parents, order, q_i, p_i, wq, wp)
+        find_gaps(kinds, owners, points, axes, target, q_i, wq, wp, places, gaps)
+        square, worst = weigh(kinds, weights, scale, gaps, r)
         while count < most and stalled < STALLED and (wishes or worst > enough):
             count += 1
-            differentiate(chain, targets[i], scale, q[i], work, work.jacobian)
+            refresh_basis(movers, chain.swings, chain.basis, q_i, basis)
+            refresh_rates(kinds, owners, weights, axes, target, scale, wq, places, gaps, rates)
+            refresh_slopes(
+                movers, freedoms, slides, moves, kinds, basis, wq, wp, places, rates, slopes
+            )
+            multiply_out(slopes, gram)
             taken, last = False, square
             for _ in range(TRIES):
-                propose(chain, q[i], p[i], damping * square + 1e-10, longest, work)
-                now, worst_now = left_over(
-                    chain, targets[i], scale, work.trial_q, work.trial_p, work, work.y
+                propose(
+                    *(movers, freedoms, limits, slides, packed, chain.tolerance, lifted[i]),
+                    *(damping * square + 1e-10, longest, q_i, p_i, basis, r, work.free_r, y),
+                    *(slopes, gram, work.steps, work.normals, work.counts, work.clear),
+                    *(trial_q, trial_p, work.block, work.other, work.lanes),
                 )
+                place(parents, order, trial_q, trial_p, wq, wp)
+                find_gaps(kinds, owners, points, axes, target, trial_q, wq, wp, places, gaps)
+                now, worst_now = weigh(kinds, weights, scale, gaps, y)
                 if now < square:
-                    keep(chain, work, q[i], p[i])
-                    work.r[:] = work.y
+                    keep(movers, slides, trial_q, trial_p, q_i, p_i)
+                    for a in range(r.shape[0]):
+                        r[a] = y[a]
                     square, worst, taken = now, worst_now, True
                     break
                 damping = 6.0 * damping + 1e-4
@@ -52,7 +100,25 @@ def descend_each(chain, targets, lengths, most, longest, enough, q, p, steps, le
             if square < 0.5 * last:
                 damping = max(0.3 * damping, 1e-4)
             stalled = stalled + 1 if square > PROGRESS * last else 0
-        steps[i], left[i], met[i] = count, square, worst <= enough
+        steps[i] += count
+        left[i], met[i] = square, worst <= enough
+        if most > 0:
+            continue
+        for g in range(kinds.shape[0]):
+            errors[i, g] = length(gaps[g, 0], gaps[g, 1], gaps[g, 2])
+        if worst <= enough:
+            continue
+        refresh_basis(movers, chain.swings, chain.basis, q_i, basis)
+        refresh_rates(kinds, owners, weights, axes, target, scale, wq, places, gaps, rates)
+        refresh_slopes(movers, freedoms, slides, moves, kinds, basis, wq, wp, places, rates, slopes)
+        first = ZERO
+        for m in range(joints):
+            hindered[i, m] = limits[m] >= 0 and hinders(
+                *(m, movers[m], freedoms[m], first, FLAT * FLAT * square, r, slopes, basis),
+                *(q_i, packed, limits[m], chain.tolerance),
+                *(work.steps, trial_q, work.block, work.other, work.lanes),
+            )
+            first += freedoms[m]
 
 
 @kernel
@@ -62,15 +128,21 @@ def rank_each(chain, targets, lengths, library, q, p, scores, ranks):
     `library` (stored, movers, 4) has the rotations of movers, q and p those of all others.
     """
     work = new_work(chain)
-    pose = np.zeros((q.shape[1], 4))
-    wanted = ranks.shape[1]
+    parents, order, kinds, owners = chain.parents, chain.order, chain.kinds, chain.owners
+    weights, points, axes, movers = chain.weights, chain.points, chain.axes, chain.movers
+    wq, wp, places, gaps, r = work.world_q, work.world_p, work.places, work.gaps, work.r
+    pose, wanted = work.trial_q, ranks.shape[1]
     for i in range(q.shape[0]):
-        pose[:] = q[i]
+        target, p_i, scale = targets[i], p[i], 1.0 / lengths[i]
+        copy_rows(q[i], pose)
         count = 0
         for number in range(library.shape[0]):
-            for m in range(chain.movers.shape[0]):
-                pose[chain.movers[m]] = library[number, m]
-            square, _ = left_over(chain, targets[i], 1.0 / lengths[i], pose, p[i], work, work.r)
+            for m in range(movers.shape[0]):
+                for k in range(4):
+                    pose[movers[m], k] = library[number, m, k]
+            place(parents, order, pose, p_i, wq, wp)
+            find_gaps(kinds, owners, points, axes, target, pose, wq, wp, places, gaps)
+            square, _ = weigh(kinds, weights, scale, gaps, r)
             at = count
             while at > 0 and square < scores[i, at - 1]:
                 if at < wanted:
@@ -79,32 +151,6 @@ def rank_each(chain, targets, lengths, library, q, p, scores, ranks):
             if at < wanted:
                 scores[i, at], ranks[i, at] = square, number
                 count = min(count + 1, wanted)
-
-
-@kernel
-def measure_each(chain, targets, lengths, q, p, errors, slopes):
-    """Write how far goals are from being met (n, goals), lengths or angles, and slopes.
-
-    `slopes` (n, movers, 3) are rotation vectors in the joint's frame: where it would turn, and how
-    much that would do, as a share of what is left.
-    """
-    work = new_work(chain)
-    for i in range(q.shape[0]):
-        square, _ = left_over(chain, targets[i], 1.0 / lengths[i], q[i], p[i], work, work.r)
-        for g in range(chain.kinds.shape[0]):
-            x, y, z = gap(chain, targets[i], g, q[i], work)
-            errors[i, g] = length(x, y, z)
-        differentiate(chain, targets[i], 1.0 / lengths[i], q[i], work, work.jacobian)
-        first = 0
-        for m in range(chain.movers.shape[0]):
-            for f in range(chain.freedoms[m]):
-                slope = 0.0
-                for a in range(work.r.shape[0]):
-                    slope += work.jacobian[a, first + f] * work.r[a]
-                slope /= np.sqrt(max(square, 1e-300))
-                for k in range(3):
-                    slopes[i, m, k] += slope * work.basis[m, f, k]
-            first += chain.freedoms[m]
 
 
 @kernel
@@ -117,7 +163,7 @@ def chain_lengths(chain, targets, q, p, lengths, beyond):
     work = new_work(chain)
     movers = chain.movers.shape[0]
     for i in range(q.shape[0]):
-        place(chain, q[i], p[i], work)
+        place(chain.parents, chain.order, q[i], p[i], work.world_q, work.world_p)
         lengths[i] = 0.0
         for g in range(chain.kinds.shape[0]):
             beyond[i, g] = False

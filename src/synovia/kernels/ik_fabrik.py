@@ -205,7 +205,7 @@ def turn_after(chain, tree, targets, scale, longest, m, ends, r, work, room):
 @kernel
 def begin_following(chain, q, work, room):
     """Write the axes of movers, and where the points of goals are."""
-    refresh_basis(chain, q, work)
+    refresh_basis(chain.movers, chain.swings, chain.basis, q, work.basis)
     for g in range(chain.kinds.shape[0]):
         room.points[g, 0], room.points[g, 1], room.points[g, 2] = point_of(chain, g, work)
 
@@ -229,7 +229,7 @@ def carry(tree, m, room):
 @kernel
 def slide(chain, targets, q, p, work, room):
     """Move the roots that may, after the points as they are now."""
-    place(chain, q, p, work)
+    place(chain.parents, chain.order, q, p, work.world_q, work.world_p)
     for g in range(chain.kinds.shape[0]):
         room.points[g, 0], room.points[g, 1], room.points[g, 2] = point_of(chain, g, work)
     slide_roots(chain, targets, p, room.points)
@@ -276,4 +276,5 @@ def fabrik_each(chain, tree, targets, lengths, most, longest, enough, q, p, step
                 square, worst = now, worst_now
                 q[i] = trial_q
                 p[i] = trial_p
-        steps[i], left[i], met[i] = count, square, worst <= enough
+        steps[i] += count
+        left[i], met[i] = square, worst <= enough

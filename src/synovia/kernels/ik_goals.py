@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .ik_chain import AIM, ORIENT, REACH, STAY
-from .ik_swing import refresh_basis
+from .ik_chain import AIM, ALL, ORIENT, REACH, STAY
 from .ik_turns import aside, crossed, length, onward, product, to_vector, turned
 from .jit import kernel
 
@@ -14,12 +13,11 @@ OPPOSITE = 1e-6  # sine of the angle from straight back, within which any way ro
 
 
 @kernel
-def place(chain, q, p, work):
+def place(parents, order, q, p, wq, wp):
     """Write positions and rotations in the world of the joints that goals hang on."""
-    wq, wp = work.world_q, work.world_p
-    for k in range(chain.order.shape[0]):
-        j = chain.order[k]
-        up = chain.parents[j]
+    for k in range(order.shape[0]):
+        j = order[k]
+        up = parents[j]
         if up < 0:
             for i in range(4):
                 wq[j, i] = q[j, i]
@@ -34,27 +32,11 @@ def place(chain, q, p, work):
 
 
 @kernel
-def point_of(chain, g, work):
-    """Return where the point of goal g is in the world."""
-    j, wq, wp = chain.owners[g], work.world_q, work.world_p
-    x, y, z = chain.points[g, 0], chain.points[g, 1], chain.points[g, 2]
-    if x != 0.0 or y != 0.0 or z != 0.0:
-        x, y, z = turned(wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3], x, y, z)
-    return wp[j, 0] + x, wp[j, 1] + y, wp[j, 2] + z
-
-
-@kernel
-def sight(chain, targets, g, work):
-    """Return the axis that aims, the direction to the target (unit), and how far off it is.
+def sight(cx, cy, cz, dx, dy, dz):
+    """Return the axis c that aims, the unit direction of d, and how far that is.
 
     Where the axis points straight back it is turned a hair, for the way round to be defined.
     """
-    j, wq = chain.owners[g], work.world_q
-    cx, cy, cz = turned(
-        wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3], chain.axes[g, 0], chain.axes[g, 1], chain.axes[g, 2]
-    )
-    px, py, pz = point_of(chain, g, work)
-    dx, dy, dz = targets[g, 0] - px, targets[g, 1] - py, targets[g, 2] - pz
     far = length(dx, dy, dz)
     if far < 1e-12:  # at the very point every direction is right
         return cx, cy, cz, cx, cy, cz, 1.0
@@ -67,54 +49,84 @@ def sight(chain, targets, g, work):
 
 
 @kernel
-def gap(chain, targets, g, q, work):
-    """Return what is left of goal g: a way to go, or a rotation vector to turn by."""
-    j, kind, wq = chain.owners[g], chain.kinds[g], work.world_q
-    if kind == REACH:
-        x, y, z = point_of(chain, g, work)
-        return targets[g, 0] - x, targets[g, 1] - y, targets[g, 2] - z
-    if kind == AIM:
-        cx, cy, cz, dx, dy, dz, _ = sight(chain, targets, g, work)
-        x, y, z = crossed(cx, cy, cz, dx, dy, dz)
-        sine = length(x, y, z)
-        angle = math.atan2(sine, cx * dx + cy * dy + cz * dz)
-        factor = angle / sine if sine > 1e-12 else 1.0
-        return factor * x, factor * y, factor * z
-    w, x, y, z = targets[g, 0], targets[g, 1], targets[g, 2], targets[g, 3]
-    if kind == ORIENT:
-        w, x, y, z = product(w, x, y, z, wq[j, 0], -wq[j, 1], -wq[j, 2], -wq[j, 3])
-    else:
-        w, x, y, z = product(q[j, 0], -q[j, 1], -q[j, 2], -q[j, 3], w, x, y, z)
-    return to_vector(w, x, y, z)
+def aim_gap(cx, cy, cz, dx, dy, dz):
+    """Return the rotation vector that turns the axis c towards the direction d."""
+    cx, cy, cz, dx, dy, dz, _ = sight(cx, cy, cz, dx, dy, dz)
+    x, y, z = crossed(cx, cy, cz, dx, dy, dz)
+    sine = length(x, y, z)
+    angle = math.atan2(sine, cx * dx + cy * dy + cz * dz)
+    factor = angle / sine if sine > 1e-12 else 1.0
+    return factor * x, factor * y, factor * z
 
 
 @kernel
-def left_over(chain, targets, scale, q, p, work, r):
+def find_gaps(kinds, owners, points, axes, targets, q, wq, wp, places, gaps):
+    """Write where goals' points are, and what is left: ways to go, or vectors to turn by."""
+    for g in range(kinds.shape[0]):
+        j, kind = owners[g], kinds[g]
+        w, x, y, z = wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3]
+        if kind >= ORIENT:  # or to stay: what counts is how it is turned
+            tw, tx, ty, tz = targets[g, 0], targets[g, 1], targets[g, 2], targets[g, 3]
+            if kind == ORIENT:
+                w, x, y, z = product(tw, tx, ty, tz, w, -x, -y, -z)
+            else:
+                w, x, y, z = product(q[j, 0], -q[j, 1], -q[j, 2], -q[j, 3], tw, tx, ty, tz)
+            gaps[g, 0], gaps[g, 1], gaps[g, 2] = to_vector(w, x, y, z)
+            continue
+        px, py, pz = turned(w, x, y, z, points[g, 0], points[g, 1], points[g, 2])
+        px, py, pz = wp[j, 0] + px, wp[j, 1] + py, wp[j, 2] + pz
+        places[g, 0], places[g, 1], places[g, 2] = px, py, pz
+        px, py, pz = targets[g, 0] - px, targets[g, 1] - py, targets[g, 2] - pz
+        if kind == AIM:
+            x, y, z = turned(w, x, y, z, axes[g, 0], axes[g, 1], axes[g, 2])
+            px, py, pz = aim_gap(x, y, z, px, py, pz)
+        gaps[g, 0], gaps[g, 1], gaps[g, 2] = px, py, pz
+
+
+@kernel
+def weigh(kinds, weights, scale, gaps, r):
     """Write what is left of all goals, weighted; return its square, and the worst by itself.
 
-    `scale` is 1 over the chain's length. What should only stay is not among the worst.
+    `scale` is 1 over the chain's length. What should only stay is not among the worst, nor is a
+    goal without weight.
     """
-    place(chain, q, p, work)
     square, worst = 0.0, 0.0
-    for g in range(chain.kinds.shape[0]):
-        unit = scale if chain.kinds[g] == REACH else TURN_SHARE
-        x, y, z = gap(chain, targets, g, q, work)
-        size = unit * length(x, y, z)
-        if chain.kinds[g] != STAY and not size <= worst:
+    for g in range(kinds.shape[0]):
+        unit = scale if kinds[g] == REACH else TURN_SHARE
+        x, y, z = unit * gaps[g, 0], unit * gaps[g, 1], unit * gaps[g, 2]
+        size, weight = length(x, y, z), weights[g]
+        if kinds[g] != STAY and weight > 0.0 and not size <= worst:
             worst = size
-        unit *= chain.weights[g]
-        r[3 * g], r[3 * g + 1], r[3 * g + 2] = unit * x, unit * y, unit * z
-        square += (chain.weights[g] * size) ** 2
+        r[3 * g], r[3 * g + 1], r[3 * g + 2] = weight * x, weight * y, weight * z
+        square += (weight * size) ** 2
     return square, worst
 
 
 @kernel
-def aim_change(chain, targets, g, work, vx, vy, vz, tx, ty, tz):
+def left_over(chain, targets, scale, q, p, work, r):
+    """Place a pose, and write what is left of its goals; return as `weigh` does."""
+    wq, wp, places, gaps = work.world_q, work.world_p, work.places, work.gaps
+    place(chain.parents, chain.order, q, p, wq, wp)
+    find_gaps(chain.kinds, chain.owners, chain.points, chain.axes, targets, q, wq, wp, places, gaps)
+    return weigh(chain.kinds, chain.weights, scale, gaps, r)
+
+
+@kernel
+def point_of(chain, g, work):
+    """Return where the point of goal g is in the world."""
+    j, wq, wp = chain.owners[g], work.world_q, work.world_p
+    x, y, z = chain.points[g, 0], chain.points[g, 1], chain.points[g, 2]
+    x, y, z = turned(wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3], x, y, z)
+    return wp[j, 0] + x, wp[j, 1] + y, wp[j, 2] + z
+
+
+@kernel
+def aim_change(cx, cy, cz, dx, dy, dz, vx, vy, vz, tx, ty, tz):
     """Return how fast the gap of an aim closes: joint's point moves by v, and turns by t.
 
     The gap is f c × d with f = θ/sin θ, of the axis c and the direction d.
     """
-    cx, cy, cz, dx, dy, dz, far = sight(chain, targets, g, work)
+    cx, cy, cz, dx, dy, dz, far = sight(cx, cy, cz, dx, dy, dz)
     nx, ny, nz = crossed(cx, cy, cz, dx, dy, dz)
     sine, cosine = length(nx, ny, nz), cx * dx + cy * dy + cz * dz
     angle = math.atan2(sine, cosine)
@@ -132,61 +144,68 @@ def aim_change(chain, targets, g, work, vx, vy, vz, tx, ty, tz):
 
 
 @kernel
-def column(chain, targets, scale, g, work, e, v, t):
-    """Return how fast goal g's three numbers close, as its point moves by v and turns by t.
-
-    e is its gap.
-    """
-    kind = chain.kinds[g]
-    if kind == REACH:
-        factor = scale * chain.weights[g]
-        return factor * v[0], factor * v[1], factor * v[2]
-    factor = TURN_SHARE * chain.weights[g]
-    if kind == AIM:
-        x, y, z = aim_change(chain, targets, g, work, v[0], v[1], v[2], t[0], t[1], t[2])
-    else:
-        x, y, z = onward(e[0], e[1], e[2], 1.0 if kind == ORIENT else -1.0, t[0], t[1], t[2])
-    return factor * x, factor * y, factor * z
+def refresh_rates(kinds, owners, weights, axes, targets, scale, wq, places, gaps, rates):
+    """Write how fast the numbers of goals close, by unit moves of their points and unit turns."""
+    for g in range(kinds.shape[0]):
+        kind, j = kinds[g], owners[g]
+        factor = weights[g] * (scale if kind == REACH else TURN_SHARE)
+        if kind == REACH:
+            for k in range(18):
+                rates[g, k] = factor if k % 4 == 0 and k < 9 else 0.0
+            continue
+        ex, ey, ez, side = gaps[g, 0], gaps[g, 1], gaps[g, 2], 1.0 if kind == ORIENT else -1.0
+        cx, cy, cz = axes[g, 0], axes[g, 1], axes[g, 2]
+        cx, cy, cz = turned(wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3], cx, cy, cz)
+        dx, dy, dz = targets[g, 0], targets[g, 1], targets[g, 2]
+        dx, dy, dz = dx - places[g, 0], dy - places[g, 1], dz - places[g, 2]
+        for k in range(6):
+            c, move = k % 3, 1.0 if k < 3 else 0.0
+            ux, uy, uz = 1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0
+            vx, vy, vz = move * ux, move * uy, move * uz
+            ux, uy, uz = ux - vx, uy - vy, uz - vz
+            if kind == AIM:
+                x, y, z = aim_change(cx, cy, cz, dx, dy, dz, vx, vy, vz, ux, uy, uz)
+            else:
+                x, y, z = onward(ex, ey, ez, side, ux, uy, uz)
+            at = c if k < 3 else c + 9
+            rates[g, at], rates[g, at + 3], rates[g, at + 6] = factor * x, factor * y, factor * z
 
 
 @kernel
-def differentiate(chain, targets, scale, q, work, jacobian):
-    """Write how fast each number of each goal closes with each variable, at the pose `place`d."""
-    refresh_basis(chain, q, work)
-    wq, wp, movers = work.world_q, work.world_p, chain.movers.shape[0]
-    jacobian[:] = 0.0
-    for g in range(chain.kinds.shape[0]):
-        px, py, pz = point_of(chain, g, work)
-        gap_here = gap(chain, targets, g, q, work)
-        first = 0
-        for m in range(movers):
-            j = chain.movers[m]
-            for f in range(chain.freedoms[m]):
-                if chain.moves[g, m]:
-                    axis = (work.basis[m, f, 0], work.basis[m, f, 1], work.basis[m, f, 2])
-                    move = (0.0, 0.0, 0.0)
-                    if chain.kinds[g] != STAY:
-                        axis = turned(
-                            wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3], axis[0], axis[1], axis[2]
-                        )
-                        dx, dy, dz = px - wp[j, 0], py - wp[j, 1], pz - wp[j, 2]
-                        move = crossed(axis[0], axis[1], axis[2], dx, dy, dz)
-                    x, y, z = column(chain, targets, scale, g, work, gap_here, move, axis)
-                    jacobian[3 * g, first] = x
-                    jacobian[3 * g + 1, first] = y
-                    jacobian[3 * g + 2, first] = z
-                first += 1
-        for s in range(chain.slides.shape[0]):
-            for i in range(3):
-                if chain.moves[g, movers + s]:
-                    move = (
-                        1.0 if i == 0 else 0.0,
-                        1.0 if i == 1 else 0.0,
-                        1.0 if i == 2 else 0.0,
-                    )
-                    still = (0.0, 0.0, 0.0)
-                    x, y, z = column(chain, targets, scale, g, work, gap_here, move, still)
-                    jacobian[3 * g, first] = x
-                    jacobian[3 * g + 1, first] = y
-                    jacobian[3 * g + 2, first] = z
-                first += 1
+def refresh_slopes(movers, freedoms, slides, moves, kinds, basis, wq, wp, places, rates, slopes):
+    """Write how fast each number of each goal closes with each variable."""
+    goals, first = kinds.shape[0], 0
+    for k in range(slopes.shape[1]):
+        for a in range(slopes.shape[2]):
+            slopes[ALL, k, a] = 0.0
+    for m in range(movers.shape[0]):
+        j = movers[m]
+        for f in range(freedoms[m]):
+            bx, by, bz = basis[m, f, 0], basis[m, f, 1], basis[m, f, 2]
+            ax, ay, az = turned(wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3], bx, by, bz)
+            for g in range(goals):
+                if not moves[g, m]:
+                    continue
+                vx, vy, vz = places[g, 0], places[g, 1], places[g, 2]
+                vx, vy, vz = vx - wp[j, 0], vy - wp[j, 1], vz - wp[j, 2]
+                vx, vy, vz = crossed(ax, ay, az, vx, vy, vz)
+                if kinds[g] == REACH:
+                    slopes[ALL, first, 3 * g] = rates[g, 0] * vx
+                    slopes[ALL, first, 3 * g + 1] = rates[g, 4] * vy
+                    slopes[ALL, first, 3 * g + 2] = rates[g, 8] * vz
+                    continue
+                stays = kinds[g] == STAY
+                tx, ty, tz = bx if stays else ax, by if stays else ay, bz if stays else az
+                for i in range(3):
+                    k = 3 * i
+                    by_move = rates[g, k] * vx + rates[g, k + 1] * vy + rates[g, k + 2] * vz
+                    by_turn = rates[g, k + 9] * tx + rates[g, k + 10] * ty + rates[g, k + 11] * tz
+                    slopes[ALL, first, 3 * g + i] = by_move + by_turn
+            first += 1
+    for s in range(slides.shape[0]):
+        for k in range(3):
+            for g in range(goals):
+                if moves[g, movers.shape[0] + s]:
+                    for i in range(3):
+                        slopes[ALL, first, 3 * g + i] = rates[g, 3 * i + k]
+            first += 1

@@ -40,14 +40,15 @@ def with_twist_of(swing, start, end):
 
 
 @kernel
-def refresh_basis(chain, q, work):
+def refresh_basis(movers, swings, fixed, q, basis):
     """Write the axes of all movers, in their own frames, at the rotations q."""
-    basis, swings = work.basis, chain.swings
-    for m in range(chain.movers.shape[0]):
+    for m in range(movers.shape[0]):
+        for f in range(3):
+            for i in range(3):
+                basis[m, f, i] = fixed[m, f, i]
         if swings[m, 0] == 0.0:
-            basis[m] = chain.basis[m]
             continue
-        j = chain.movers[m]
+        j = movers[m]
         ux, uy, uz = swings[m, 5], swings[m, 6], swings[m, 7]
         w, x, y, z = product(
             swings[m, 1],
@@ -62,7 +63,6 @@ def refresh_basis(chain, q, work):
         sine = x * ux + y * uy + z * uz
         cosine = math.sqrt(w * w + sine * sine)  # of half the swing
         if cosine < 1e-9:  # straight back, where the twist is not defined
-            basis[m] = chain.basis[m]
             continue
         c, s = w / cosine, sine / cosine
         _, ax, ay, az = product(w, x, y, z, c, -s * ux, -s * uy, -s * uz)
