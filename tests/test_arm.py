@@ -14,7 +14,7 @@ from synovia.ik import arm
 from synovia.limit import Limit
 from synovia.model import LimitModel
 from synovia.shapes import ThetaPhi
-from synovia.skeleton import Pose, forward
+from synovia.skeleton import Pose, Skeleton, forward
 
 CHAIN = skeleton()
 SHOULDER = CHAIN.offsets[:2].sum(axis=0)
@@ -151,3 +151,27 @@ def test_poses_that_are_not_the_paths_frames_are_refused():
     body = Pose(np.tile(rest.rotations, (3, 1, 1)), np.tile(rest.positions, (3, 1, 1)))
     with pytest.raises(ValueError, match="pose must be one, or 4 like the path"):
         arm(tabled(), CHAIN, body, "Shoulder", "Wrist", circle(0.1, 4))
+
+
+def test_an_illegal_start_is_made_legal_and_said():
+    rotations = CHAIN.rest_pose().rotations.copy()
+    rotations[2] = quat.exp(np.array([0.0, 0.5, 0.0]))  # the elbow bends backwards
+    model = tabled()
+    found = arm(model, CHAIN, Pose(rotations, CHAIN.offsets), "Shoulder", "Wrist", circle(0.1, 4))
+    assert model.contains(found.pose).all()
+    assert found.mended.shape == (4, 5)
+    np.testing.assert_allclose(found.mended[:, 2], 0.5, atol=1e-9)
+
+
+def test_bones_without_a_length_and_a_path_through_the_shoulder():
+    for bone in (2, 3):
+        offsets = CHAIN.offsets.copy()
+        offsets[bone] = 0.0
+        short = Skeleton(CHAIN.names, CHAIN.parents, offsets)
+        model = tabled()
+        path = SHOULDER + np.linspace(-0.3, 0.3, 61)[:, None] * X
+        found = arm(model, short, short.rest_pose(), "Shoulder", "Wrist", path)
+        assert model.contains(found.pose).all()
+        assert np.isfinite(found.errors).all()
+        assert found.converged[-1]
+        assert not found.converged[30]  # two bones, one of them nothing, do not fold to a point

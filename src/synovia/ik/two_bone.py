@@ -96,11 +96,13 @@ def bend(
     a = np.sum(upper**2 + lower**2 + 2.0 * back * along, axis=-1)
     b = 2.0 * np.sum(back * (lower - along), axis=-1)
     c = 2.0 * np.sum(back * np.cross(axis, lower), axis=-1)
-    size = np.maximum(np.hypot(b, c), 1e-300)
-    open_by = np.arccos(np.clip((far**2 - a) / size, -1.0, 1.0))
+    size = np.hypot(b, c)
+    matters = size > 1e-9 * a  # not where a bone has no length: then the joint stays as it is
+    open_by = np.arccos(np.clip((far**2 - a) / np.maximum(size, 1e-300), -1.0, 1.0))
     best, cost = now.copy(), np.full(len(now), np.inf)
     for side in (1.0, -1.0):
         angle = np.remainder(np.arctan2(c, b) + side * open_by + np.pi, 2.0 * np.pi) - np.pi
+        angle = np.where(matters, angle, 0.0)
         turned = quat.normalize(quat.mul(now, quat.exp(angle[:, None] * axis)))
         turned = turned if limit is None else limit.project(turned)
         off = np.linalg.norm(upper + quat.rotate(turned, lower), axis=-1) - far
