@@ -260,6 +260,13 @@ def test_a_clip_must_have_frames():
         watch(arms.arm(), empty, [0, 0, 1], ["Hand"])
 
 
+def test_a_clip_of_one_frame():
+    clip = moving(arms.arm(), frames=1)
+    driven = follow(arms.arm(), clip, [Reach("Hand", place_of(clip))])
+    assert driven.solution.converged.tolist() == [True]
+    assert watch(arms.arm(), clip, [2, 1, 3], ["Wrist"]).clip.frames == 1
+
+
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_gaps_are_measured_as_the_solver_does(seed):
