@@ -23,7 +23,7 @@ FRAMES = 40
 FRAME = np.radians(10.0)
 """What the default speed, 600 degrees a second, allows in one of 60 frames a second.
 
-Projection of what is held back may add a little."""
+A limit that turns a joint back may add a little."""
 
 
 def moving(model, size=0.3, frames=FRAMES, seed=0, name="wave"):
@@ -119,18 +119,18 @@ def test_a_free_root_goes_along_and_comes_back():
 
 @pytest.mark.parametrize("family", ["cone", *arms.FAMILIES])
 def test_no_pop_where_a_target_leaves_reach_and_comes_back(family):
-    """Along a line out of reach and back, in steps of 1 % of the chain's length."""
+    """Along a line out of reach and back, in steps of 1 % of the chain's length, and a rest."""
     model = arms.arm() if family == "cone" else arms.of_family(family)
-    clip = moving(model, size=0.1, frames=121)
+    clip = moving(model, size=0.1, frames=93)
     start = place_of(clip)[0]
     shoulder = place_of(clip, "Shoulder")[0]
     out = (start - shoulder) / np.linalg.norm(start - shoulder)
-    far = 0.009 * np.minimum(np.arange(121), np.arange(121)[::-1])[:, None]
+    far = 0.012 * np.maximum(40.0 - np.abs(np.arange(93) - 40.0), 0.0)[:, None]
     driven = follow(model, clip, [Reach("Hand", start + far * out)])
     assert model.contains(driven.clip.pose).all()
-    assert not driven.solution.converged[60]
+    assert not driven.solution.converged[40]
     assert driven.solution.converged[-1]
-    assert turned_away(driven.clip, clip).max() < 1.01 * FRAME
+    assert turned_away(driven.clip, clip).max() < 1.05 * FRAME
     assert driven.clip.steps.max() < FRAME + clip.steps.max()
 
 
@@ -152,6 +152,20 @@ def test_a_jump_takes_some_frames():
     slow = follow(model, clip, [Reach("Hand", path)], fastest=np.radians(120.0))
     assert turned_away(slow.clip, clip).max() < 1.01 * np.radians(2.0)
     assert slow.late.sum() > driven.late.sum()
+
+
+def test_a_limb_that_bent_to_the_wrong_side_comes_back():
+    """Stretched out along a line, an arm may bend at the wrist, and the elbow cannot follow."""
+    model = arms.arm()
+    clip = moving(model, size=0.1, frames=81)
+    start, shoulder = place_of(clip)[0], place_of(clip, "Shoulder")[0]
+    far = 0.012 * (40.0 - np.abs(np.arange(81) - 40.0))[:, None]
+    path = start + far * (start - shoulder) / np.linalg.norm(start - shoulder)
+    driven = follow(model, clip, [Reach("Hand", path)])
+    assert not driven.elsewhere.any()
+    assert driven.solution.converged[-1]
+    bent = quat.angle_between(driven.clip.pose.rotations[-1], clip.pose.rotations[-1])
+    assert bent.max() < np.radians(30.0)
 
 
 def test_what_cannot_be_reached_is_said_frame_by_frame():
@@ -260,7 +274,14 @@ def test_a_clip_must_have_frames():
         watch(arms.arm(), empty, [0, 0, 1], ["Hand"])
 
 
-@settings(max_examples=8, deadline=None)
+def test_a_clip_of_one_frame():
+    clip = moving(arms.arm(), frames=1)
+    driven = follow(arms.arm(), clip, [Reach("Hand", place_of(clip))])
+    assert driven.solution.converged.tolist() == [True]
+    assert watch(arms.arm(), clip, [2, 1, 3], ["Wrist"]).clip.frames == 1
+
+
+@settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_gaps_are_measured_as_the_solver_does(seed):
     rng = np.random.default_rng(seed)

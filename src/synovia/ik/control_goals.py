@@ -15,6 +15,7 @@ from ..components import Figure
 from ..skeleton import Pose, Skeleton
 from .gaps import gaps
 from .goals import WISH, Goal, Reach, Stay
+from .lines import line_to, part_of
 
 STEP = 1e-6
 """The share of a range by which slopes are measured, to both sides."""
@@ -54,7 +55,7 @@ class ControlGoals:
         demands = tuple(goal for goal in goals if not isinstance(goal, Stay))
         wishes = tuple(goal for goal in goals if isinstance(goal, Stay))
         skeleton = figure.skeleton
-        above = [_line(skeleton, skeleton.index(goal.joint)) for goal in demands]
+        above = [line_to(skeleton, skeleton.index(goal.joint)) for goal in demands]
         order = sorted(set[int]().union(*above)) or list(range(len(skeleton)))
         moved = {skeleton.names[j] for line in above for j in line}
         for goal in wishes:
@@ -73,7 +74,7 @@ class ControlGoals:
             np.array(free, np.int64),
             demands,
             wishes,
-            _part(skeleton, order),
+            part_of(skeleton, order),
             np.array(order, np.int64),
             np.array(drives, np.bool_).reshape(len(demands), len(free)),
             np.array([1.0 / length if isinstance(goal, Reach) else angle for goal in each]),
@@ -152,22 +153,3 @@ def _placed(skeleton: Skeleton, pose: Pose) -> tuple[Vectors, Quats]:
             where[:, joint] = where[:, parent] + turned[..., 0]
             turns[:, joint] = turns[:, parent] @ turns[:, joint]
     return where, quat.from_matrix(turns)
-
-
-def _line(skeleton: Skeleton, joint: int) -> list[int]:
-    """Return a segment and all above it, up to the root."""
-    line = []
-    while joint >= 0:
-        line.append(joint)
-        joint = int(skeleton.parents[joint])
-    return line
-
-
-def _part(skeleton: Skeleton, order: Sequence[int]) -> Skeleton:
-    """Return the skeleton of some joints, all above them among these."""
-    parents = [skeleton.parents[j] for j in order]
-    return Skeleton(
-        tuple(skeleton.names[j] for j in order),
-        np.array([order.index(up) if up >= 0 else -1 for up in parents]),
-        skeleton.offsets[list(order)],
-    )

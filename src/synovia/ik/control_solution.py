@@ -47,17 +47,11 @@ class ControlSolution:
             return "all goals are met"
         demands = [k for k, goal in enumerate(self.goals) if not isinstance(goal, Stay)]
         worst = max(demands, key=lambda k: self.errors[item][k] * self.goals[k].weight)
-        goal, error = self.goals[worst], float(self.errors[item][worst])
-        name = "" if isinstance(goal, Stay) else goal.joint
-        far = (
-            f"{error:.4g} from"
-            if isinstance(goal, Reach)
-            else f"{np.degrees(error):.1f} degrees off"
-        )
+        said = _missed(self.goals[worst], float(self.errors[item][worst]))
         if not blocking:
-            return f"{name} is {far} its target: no control's range holds it, it is out of reach"
+            return f"{said}: no control's range holds it; it is out of reach, or the start is bad"
         held = ", ".join(f"{control} at {value:g}" for control, value in blocking.items())
-        return f"{name} is {far} its target: held by the range of {held}"
+        return f"{said}: held by the range of {held}"
 
     def _named(self, which: Mask, item: int | tuple[int, ...]) -> dict[str, float]:
         if which.ndim != 1:
@@ -65,3 +59,10 @@ class ControlSolution:
             raise ValueError(f"this is for one problem, got {shape} of them: say which")
         names = list(self.figure.controls)
         return {names[c]: float(self.controls[item][c]) for c in np.flatnonzero(which)}
+
+
+def _missed(goal: Goal, error: float) -> str:
+    if isinstance(goal, Reach):
+        return f"{goal.joint} is {error:.4g} from its target"
+    name = "" if isinstance(goal, Stay) else goal.joint
+    return f"{name} is {np.degrees(error):.1f} degrees off its target"

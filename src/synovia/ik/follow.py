@@ -61,10 +61,12 @@ def follow(
             start = pose_at(legal.pose, 0)
             found.append(way.first(start, here if wishes else [*here, Stay(start)]))
             continue
-        start = moved_on(fitted, found[-1].pose, legal, frame)
-        if not wishes:
-            here.append(Stay(drawn_back(start, legal, frame)))
-        solution, late[frame] = way.next(start, here)
+        start, home = moved_on(fitted, found[-1].pose, legal, frame), pose_at(legal.pose, frame)
+        near = [] if wishes else [Stay(drawn_back(start, legal, frame))]
+        solution, late[frame] = way.next(start, [*here, *near])
+        if not (solution.converged or late[frame]):
+            own = [] if wishes else [Stay(home)]
+            solution, late[frame] = way.back(start, home, [*here, *own], solution)
         found.append(solution)
     whole = _stacked(found, asked if wishes else [*asked, Stay(legal.pose, way.joints)])
     return Followed(replace(clip, pose=whole.pose), whole, late, way.elsewhere(whole, ~late))
@@ -131,14 +133,30 @@ class _Way:
         found = self.solve(start, goals, restarts=0, iterations=STEPS, largest_step=step)
         if self._held(start, found) is None:
             return found, False
-        step = min(self.most / SMALL, 0.7)
+        step = min(self.most / (2 * SMALL), 0.7)
         slow = self.solve(start, goals, restarts=0, iterations=SMALL, largest_step=step)
-        held = self._held(start, slow)
-        if held is not None:
-            pose = Pose(held, slow.pose.positions)
-            errors = errors_of(slow.goals, self.model.skeleton, pose)
-            slow = replace(slow, pose=pose, errors=errors, converged=np.array(False))
+        slow, _ = self._kept(start, slow)
         return slow, not slow.converged
+
+    def back(
+        self, start: Pose, home: Pose, goals: Sequence[Goal], stuck: Solution
+    ) -> tuple[Solution, bool]:
+        """Return where the clip's own pose leads, or a frame's way to it, and whether it is late.
+
+        As limbs that were stretched out may bend to the wrong side and get stuck there, this helps
+        where it meets the goals; otherwise it is `stuck`.
+        """
+        found = self.solve(home, goals, restarts=0)
+        return self._kept(start, found) if found.converged else (stuck, False)
+
+    def _kept(self, start: Pose, found: Solution) -> tuple[Solution, bool]:
+        """Return the solution, or as much of the way to it as a frame allows, and whether so."""
+        held = self._held(start, found)
+        if held is None:
+            return found, False
+        pose = Pose(held, found.pose.positions)
+        errors = errors_of(found.goals, self.model.skeleton, pose)
+        return replace(found, pose=pose, errors=errors, converged=np.array(False)), True
 
     def _held(self, start: Pose, found: Solution) -> Any:
         return held_back(self.model, start.rotations, found.pose.rotations, self.most)

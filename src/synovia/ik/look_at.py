@@ -14,6 +14,7 @@ from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, forward
 from .descent import Batch, Settings, begun, ended, press_on
 from .goals import Aim
+from .lines import line_to, part_of
 from .problem import Problem, pack
 from .solution import Solution
 
@@ -64,7 +65,7 @@ def look_at(
         for joint, share in zip(numbers, shares, strict=True):
             _turn(problem, batch, goal, joint, share)
         batch.steps += 1
-        angle = np.linalg.norm(_way_to_turn(problem, batch, goal), axis=-1)
+        angle = np.linalg.norm(_way_to_turn(problem, batch, goal)[0], axis=-1)
         batch.met = np.asarray(kernels.ik_goals.TURN_SHARE * angle <= tolerance)
         if batch.met.all():
             break
@@ -85,27 +86,28 @@ def _shares(weights: ArrayLike | None, count: int) -> Floats:
     return np.asarray(given / np.cumsum(given[::-1])[::-1])
 
 
-def _placed(problem: Problem, batch: Batch) -> tuple[Vectors, Quats]:
-    return forward(problem.model.skeleton, Pose(batch.rotations, batch.positions))
+def _way_to_turn(problem: Problem, batch: Batch, goal: Aim) -> tuple[Vectors, Quats]:
+    """Return the turns (n, 3) in the world, as vectors, that bring the axis to the target.
 
-
-def _way_to_turn(problem: Problem, batch: Batch, goal: Aim) -> Vectors:
-    """Return the turns (n, 3) in the world, as vectors, that bring the axis to the target."""
-    where, how = _placed(problem, batch)
-    head = problem.model.skeleton.index(goal.joint)
-    along = quat.rotate(how[:, head], goal.axis)
-    way = batch.targets[:, 0, :3] - where[:, head] - quat.rotate(how[:, head], goal.point)
+    Beside them, the rotations in the world of the joints on the way to the head, (n, joints, 4).
+    """
+    skeleton = problem.model.skeleton
+    line = line_to(skeleton, skeleton.index(goal.joint))[::-1]
+    pose = Pose(batch.rotations[:, line], batch.positions[:, line])
+    where, how = forward(part_of(skeleton, line), pose)
+    along = quat.rotate(how[:, -1], goal.axis)
+    way = batch.targets[:, 0, :3] - where[:, -1] - quat.rotate(how[:, -1], goal.point)
     far = np.linalg.norm(way, axis=-1, keepdims=True)
     way = np.where(far > 1e-12, way / np.maximum(far, 1e-12), along)
-    return quat.log(quat.between(along, way))
+    return quat.log(quat.between(along, way)), how
 
 
 def _turn(problem: Problem, batch: Batch, goal: Aim, joint: int, share: float) -> None:
     """Turn one joint by a share of what is left, as far as its limit lets it."""
     model = problem.model
-    way = _way_to_turn(problem, batch, goal)
-    _, how = _placed(problem, batch)
-    own = quat.rotate(quat.inverse(how[:, joint]), share * way)  # as the joint itself sees it
+    way, how = _way_to_turn(problem, batch, goal)
+    place = len(line_to(model.skeleton, joint)) - 1
+    own = quat.rotate(quat.inverse(how[:, place]), share * way)  # as the joint itself sees it
     turned = quat.normalize(quat.mul(batch.rotations[:, joint], quat.exp(own)))
     limit = model.limits.get(model.skeleton.names[joint])
     batch.rotations[:, joint] = turned if limit is None else limit.project(turned)

@@ -18,6 +18,8 @@ FASTEST = math.radians(600.0)
 RETURN = 0.1
 """Seconds in which a joint that nothing keeps away comes back to the clip, but for a third."""
 
+SHRINKS = 4  # times that a turn is made smaller where projection makes it larger
+
 
 def largest_turn(fastest: float, clip: Clip) -> float:
     """Return the angle, in radians, that a speed in radians a second allows in a frame."""
@@ -55,6 +57,12 @@ def held_back(model: LimitModel, start: Quats, wanted: Quats, most: float) -> Qu
     if angles.max() <= most * (1.0 + 1e-9):
         return None
     share = np.minimum(1.0, most / np.maximum(angles, most))
-    halted = quat.normalize(quat.slerp(start, wanted, share))
-    pose = Pose(np.where((share < 1.0)[:, None], halted, wanted), np.zeros((len(start), 3)))
-    return model.project(pose).rotations
+    for _ in range(SHRINKS):
+        halted = quat.normalize(quat.slerp(start, wanted, share))
+        pose = Pose(np.where((share < 1.0)[:, None], halted, wanted), np.zeros((len(start), 3)))
+        legal = model.project(pose).rotations
+        angles = quat.angle_between(start, legal)
+        if angles.max() <= most * (1.0 + 1e-9):
+            break
+        share = share * np.minimum(1.0, most / np.maximum(angles, most))
+    return legal
