@@ -15,7 +15,7 @@ from synovia.cli import main
 from synovia.demo import range_of_motion
 from synovia.fitting import Sample
 
-JOINT = "LeftHip"
+JOINT = "LeftUpperLeg"
 OFF = np.radians([6.0, -5.0, 3.0])
 
 
@@ -33,7 +33,7 @@ def performed(name, seed, off=None):
 @pytest.fixture(scope="module")
 def model():
     people = [performed(f"p{k}_1", k) for k in range(4)]
-    return LimitModel.fit(people, joints=[JOINT, "LeftKnee"], margin=0.08, keep_samples=True)
+    return LimitModel.fit(people, joints=[JOINT, "LeftLowerLeg"], margin=0.08, keep_samples=True)
 
 
 def test_an_offset_is_found_from_other_clips(model):
@@ -47,7 +47,7 @@ def test_an_offset_is_found_from_other_clips(model):
 
 def test_who_is_not_off_is_hardly_turned(model):
     found = calibrate([performed("bob_1", 12)], model.population)
-    assert set(found.offsets) == {JOINT, "LeftKnee"}
+    assert set(found.offsets) == {JOINT, "LeftLowerLeg"}
     assert found.offsets[JOINT].angle < np.radians(5.0)  # four people tell no better
 
 
@@ -105,7 +105,7 @@ def test_check_calibrates(model, tmp_path):
     assert float(said[1].split()[1]) == pytest.approx(8.4, abs=4.0)
     arguments = (ann / "ann_2.bvh", "-l", limits, "--json")
     aligned = json.loads(run(*arguments, "--calibrate", ann, code=1).stdout)
-    assert set(aligned["offsets_deg"]) == {JOINT, "LeftKnee"}
+    assert set(aligned["offsets_deg"]) == {JOINT, "LeftLowerLeg"}
     before = json.loads(run(*arguments, code=1).stdout)
     outside = [
         next(row["frames_outside"] for row in told["joints"] if row["name"] == JOINT)
