@@ -18,8 +18,8 @@ from synovia import (
     quat,
 )
 from synovia.anatomy.shoulder import shoulders
-from synovia.cli.demo import save_picture
-from synovia.demo import range_of_motion, wild
+from synovia.cli.demo import BEST, save_picture
+from synovia.demo import learned, range_of_motion, wild
 from synovia.draw import draw_plate, plates, save_figure
 from synovia.draw.skeleton import VIEW, draw_skeleton
 from synovia.draw.style import INK, LEGAL, MUTED, OUTSIDE, new_figure
@@ -32,7 +32,7 @@ HERE = Path(__file__).parent / "img"
 def main() -> None:
     """Write the pictures in docs/img."""
     rom, broken = range_of_motion(), wild()
-    model = LimitModel.fit([rom])
+    model = learned(rom, *BEST)
     save_picture(model, rom, broken, model.project(broken), HERE / "overview.png")
     people(HERE / "human.png")
     save_figure(draw_plate(shoulders(), plates()["scapula"]), HERE / "shoulder.png")

@@ -18,7 +18,7 @@ pytest.importorskip("matplotlib")
 @pytest.fixture(scope="module")
 def model():
     clip = range_of_motion(frames=400)
-    joints = ["LeftHip", "LeftKnee"]
+    joints = ["LeftUpperLeg", "LeftLowerLeg"]
     return LimitModel.fit([clip], "reach-cone", joints=joints, keep_samples=True)
 
 
@@ -43,7 +43,7 @@ def test_all_joints_or_one_are_drawn(here):
     every = synovia("draw", "human.limits.json", "-o", "joints.png")
     assert every.exit_code == 0, every.output
     assert every.output == "wrote joints.png\n"
-    one = synovia("draw", "human.limits.json", "--joint", "LeftHip", "-o", "hip.png")
+    one = synovia("draw", "human.limits.json", "--joint", "LeftUpperLeg", "-o", "hip.png")
     assert one.exit_code == 0, one.output
     assert pixels("hip.png").shape[:2] == (780, 1600)
     for name in ("joints.png", "hip.png"):
@@ -52,18 +52,18 @@ def test_all_joints_or_one_are_drawn(here):
 
 
 def test_what_was_observed_is_drawn_too(here, model):
-    synovia("draw", "human.limits.json", "-j", "LeftHip", "-o", "with.png")
+    synovia("draw", "human.limits.json", "-j", "LeftUpperLeg", "-o", "with.png")
     save_limits(LimitModel(model.limits, model.skeleton), "without.limits.json")
-    synovia("draw", "without.limits.json", "-j", "LeftHip", "-o", "without.png")
+    synovia("draw", "without.limits.json", "-j", "LeftUpperLeg", "-o", "without.png")
     assert np.abs(pixels("with.png") - pixels("without.png")).mean() > 1e-4
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_family_can_be_drawn(here, model, shape):
-    samples = model.samples["LeftHip"][0].rotations
-    limits = {"LeftHip": Limit.fit(samples, shape)}
+    samples = model.samples["LeftUpperLeg"][0].rotations
+    limits = {"LeftUpperLeg": Limit.fit(samples, shape)}
     save_limits(LimitModel(limits, model.skeleton), "family.limits.json")
-    done = synovia("draw", "family.limits.json", "-j", "LeftHip", "-o", "family.png")
+    done = synovia("draw", "family.limits.json", "-j", "LeftUpperLeg", "-o", "family.png")
     assert done.exit_code == 0, done.output
     white = (pixels("family.png") > 0.99).all(axis=-1).mean()
     assert 0.1 < white < 0.85
@@ -72,7 +72,7 @@ def test_every_family_can_be_drawn(here, model, shape):
 def test_what_cannot_be_drawn_is_said(here):
     unknown = synovia("draw", "human.limits.json", "-j", "Tail", "-o", "tail.png")
     assert unknown.exit_code == 2
-    assert "must be one of those with a limit (LeftHip, LeftKnee), got Tail" in unknown.output
+    assert "with a limit (LeftUpperLeg, LeftLowerLeg), got Tail" in unknown.output
     suffix = synovia("draw", "human.limits.json", "-o", "joints.txt")
     assert suffix.exit_code != 0
     assert not (here / "joints.txt").exists()

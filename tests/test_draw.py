@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from synovia import Box, Limit, LimitModel, RotationVector, Skeleton, quat
-from synovia.demo import range_of_motion, true_limits, wild
+from synovia.demo import ANCESTORS, JOINTS, range_of_motion, true_limits, wild
 from synovia.draw import (
     draw_joint,
     draw_limit,
@@ -22,6 +22,7 @@ from synovia.draw import (
 from synovia.draw.skeleton import below
 from synovia.draw.style import new_figure, spoken
 from synovia.limit import chart_for
+from synovia.lineage import lineage
 from synovia.report import Report
 from synovia.shapes import SHAPES
 
@@ -30,7 +31,7 @@ pytest.importorskip("matplotlib")
 
 @pytest.fixture(scope="module")
 def model():
-    return LimitModel.fit([range_of_motion(frames=600)])
+    return LimitModel.fit([range_of_motion(frames=600)], joints=JOINTS, relative_to=ANCESTORS)
 
 
 def pixels(figure):
@@ -54,8 +55,8 @@ def test_the_overview_is_a_full_picture_of_its_size(model):
         model,
         clip,
         model.project(clip),
-        joint="RightShoulder",
-        samples=range_of_motion(frames=600).pose.rotations[:, 10],
+        joint="RightUpperArm",
+        samples=true_limits().limits["RightUpperArm"].sample(600, np.random.default_rng(0)),
     )
     assert pixels(figure).shape[:2] == (900, 1600)
     assert coloured(figure) > 0.1
@@ -64,14 +65,14 @@ def test_the_overview_is_a_full_picture_of_its_size(model):
 def test_an_overview_of_a_clip_without_violations_can_be_drawn(model):
     clip = range_of_motion(frames=60)
     still = model.project(clip)
-    samples = clip.pose.rotations[:, 4]
+    samples = lineage(clip.skeleton, "Head", "T1").seen(clip.pose.rotations)
     figure = draw_overview(model, still, still, joint="Head", samples=samples, frames=[0, 30])
     assert coloured(figure) > 0.05
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_can_be_drawn_with_samples_or_without(shape, rng):
-    rotations = true_limits()["LeftHip"].sample(300, rng)
+    rotations = true_limits().limits["LeftUpperLeg"].sample(300, rng)
     limit = Limit.fit(rotations, shape, chart_for(shape, None))
     plain = draw_limit(limit)
     assert coloured(plain) > 0.05
@@ -79,14 +80,15 @@ def test_every_shape_can_be_drawn_with_samples_or_without(shape, rng):
 
 
 def test_a_hinge_without_margin_is_thin_and_can_be_drawn(rng):
-    limit = Limit.fit(true_limits()["LeftElbow"].sample(100, rng), "box", margin=0.0)
+    bent = quat.exp(rng.uniform(0.0, 2.0, (100, 1)) * [[-1.0, 0.1, 0.0]])
+    limit = Limit.fit(bent, "box", margin=0.0)
     assert coloured(draw_limit(limit)) > 0.01
 
 
 def test_violations_are_a_strip_with_a_row_for_each_joint(model):
     report = model.check(wild())
     every = draw_violation(report)
-    some = draw_violation(report, joints=["Head", "LeftElbow"])
+    some = draw_violation(report, joints=["Head", "LeftLowerArm"])
     assert coloured(every) > 0.1
     assert pixels(every).shape[0] > pixels(some).shape[0]
 
@@ -99,7 +101,7 @@ def test_a_report_without_frames_can_be_drawn():
 def test_joints_outside_are_red():
     skeleton = wild().skeleton
     counts = []
-    for outside in ((), ("LeftShoulder",)):
+    for outside in ((), ("LeftUpperArm",)):
         figure = new_figure(400, 400)
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         draw_skeleton(axes, skeleton, skeleton.rest_pose(), outside=outside)
@@ -118,8 +120,9 @@ def test_a_skeleton_of_one_joint_can_be_drawn():
 
 def test_what_hangs_on_a_joint_is_below_it():
     skeleton = wild().skeleton
-    assert below(skeleton, ["LeftElbow"]) == {"LeftElbow", "LeftWrist"}
-    assert below(skeleton, ["Hips"]) == set(skeleton.names)
+    arm = {"LeftLowerArm", "LeftForearm", "LeftHand"}
+    assert below(skeleton, ["LeftLowerArm"]) == arm
+    assert below(skeleton, ["Pelvis"]) == set(skeleton.names)
     assert below(skeleton, []) == set()
 
 

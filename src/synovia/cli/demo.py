@@ -23,8 +23,8 @@ EXAMPLES = (
     ("the same, in a place of your choice", "synovia demo /tmp/limits"),
 )
 BEST = ("kdop", "swing-twist")
-SHOWN_JOINT = "RightShoulder"
-SHOWN_MISDEEDS = ("LeftElbow", "RightShoulder", "LeftKnee", "Head")
+SHOWN_JOINT = "RightUpperArm"
+SHOWN_MISDEEDS = ("LeftLowerArm", "RightUpperArm", "LeftLowerLeg", "Head")
 """Whose worst frames the picture shows."""
 SPELLED = {"euler box": "Euler box", "kdop": "k-DOP"}
 
@@ -37,11 +37,11 @@ SPELLED = {"euler box": "Euler box", "kdop": "k-DOP"}
 def demo(directory: Path) -> None:
     """Learn limits from motion, and clamp a wild clip with them.
 
-    The demo makes a human whose true limits are known, and two clips of it: in one a performer
-    explores every joint, in the other an elbow bends backwards, an arm goes all the way round, a
-    knee gives way to the side, a hand spins and the head looks behind. Limits of every shape are
-    learned from the first and held against the truth; the best of them checks and clamps the
-    second. Files go to DIR (synovia-demo unless given): rom.bvh, wild.bvh, clamped.bvh,
+    The demo takes the default human, whose limits are known, and makes two clips of it: in one a
+    performer explores every joint, in the other an elbow bends backwards, an arm goes all the way
+    round, a knee gives way to the side, a hand spins and the head looks behind. Limits of every
+    shape are learned from the first and held against the truth; the best of them checks and clamps
+    the second. Files go to DIR (synovia-demo unless given): rom.bvh, wild.bvh, clamped.bvh,
     human.limits.json and limits.png, and no other file there is touched.
     """
     try:
@@ -59,7 +59,8 @@ def story(directory: Path) -> Iterator[str]:
 
     rom, wild, truth = made.range_of_motion(), made.wild(), made.true_limits()
     yield from _said("A human whose true limits are known")
-    yield f"{len(rom.skeleton)} joints, {len(truth)} of them with a limit, and two clips:"
+    count = len(truth.limits)
+    yield f"{len(rom.skeleton)} joints, the limits of {count} to be learned, and two clips:"
     yield f"  rom.bvh   {rom.frames} frames, a performer exploring every joint"
     yield f"  wild.bvh  {wild.frames} frames, breaking the limits of {', '.join(made.WILD_JOINTS)}"
     save_clip(rom, directory / "rom.bvh")
@@ -123,7 +124,7 @@ def score_lines(scores: Sequence[Score]) -> Iterator[str]:
     yield ""
     yield "Legal: random rotations that the truth allows. Near misses: random rotations that it"
     yield "forbids, 5 to 45 degrees from a legal one. Shares are means over joints. Volume: as a"
-    yield "multiple of the truth's, mean over the joints that turn about three axes."
+    yield "multiple of the truth's, mean over the joints that turn freely about three axes."
 
 
 def report_lines(report: Report) -> Iterator[str]:
@@ -177,14 +178,16 @@ def clamp_lines(model: LimitModel, wild: Clip, clamped: Clip) -> Iterator[str]:
 def save_picture(model: LimitModel, rom: Clip, wild: Clip, clamped: Clip, path: Path) -> None:
     """Draw the demo in one picture, and write it to the file at `path`."""
     from ..draw import draw_overview, save_figure
+    from ..lineage import lineage
 
+    way = lineage(rom.skeleton, SHOWN_JOINT, model.limits[SHOWN_JOINT].relative_to)
     worst = {row.name: row.worst_frame for row in model.check(wild).joints}
     figure = draw_overview(
         model,
         wild,
         clamped,
         joint=SHOWN_JOINT,
-        samples=rom.pose.rotations[:, rom.skeleton.index(SHOWN_JOINT)],
+        samples=way.seen(rom.pose.rotations),
         frames=sorted(worst[name] for name in SHOWN_MISDEEDS),
     )
     save_figure(figure, path)

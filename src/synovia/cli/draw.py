@@ -17,7 +17,7 @@ EXAMPLES = (
     ("every joint on one sheet", "synovia draw human.limits.json -o joints.png"),
     (
         "one joint: where the bone may point and twist, and the region in space",
-        "synovia draw human.limits.json --joint LeftShoulder -o shoulder.png",
+        "synovia draw human.limits.json --joint LeftUpperArm -o shoulder.png",
     ),
     ("the scapulae on the thorax, in four poses", "synovia draw --plate scapula -o scapula.png"),
 )

@@ -1,21 +1,21 @@
-"""A human whose limits are known, clips made from them, and how close learned limits come."""
+"""The default human, clips made of its controls, and how close learned limits come to its own."""
 
 from .clips import WILD_JOINTS, range_of_motion, wild
 from .compare import CASES, EulerBox, Exam, Score, euler_boxes, largest_step, learned
-from .human import human, true_limits
-from .truth import TrueLimit
+from .truth import ANCESTORS, JOINTS, near_misses, true_limits
 
 __all__ = [
+    "ANCESTORS",
     "CASES",
+    "JOINTS",
     "WILD_JOINTS",
     "EulerBox",
     "Exam",
     "Score",
-    "TrueLimit",
     "euler_boxes",
-    "human",
     "largest_step",
     "learned",
+    "near_misses",
     "range_of_motion",
     "true_limits",
     "wild",
