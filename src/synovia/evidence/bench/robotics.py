@@ -17,10 +17,12 @@ from ...skeleton import Pose
 from .finding import Finding, Order, Table, stopped
 from .robotics_chain import (
     CLOSE,
+    LENGTH,
     NAMES,
     RANGES,
     START,
     STRAIGHT,
+    TURN_SHARE,
     PlainChain,
     angles_of,
     chain_model,
@@ -32,6 +34,7 @@ from .robotics_mink import MinkChain, mink_missing
 
 GOALS, QUICK_GOALS, ALONE, TRIED = 1000, 4, 200, 60
 MOST = 100  # evaluations of SciPy
+SLACK = TURN_SHARE * STRAIGHT
 BAR = 20.0
 HOW = "mink is not installed; pip install 'synovia[robotics]' brings it"
 PACKAGES = ("mink", "mujoco", "daqp", "quadprog", "scipy", "numpy", "numba")
@@ -165,7 +168,7 @@ def _goals(where: Vectors, turns: Quats | None) -> list[Goal]:
 
 
 def _one_by_one(name: str, kind: str, solver: Solver, where: Vectors, turns: Quats | None) -> Score:
-    """Solve goals one after the other; the median time counts."""
+    """Solve goals one after the other; the mean time counts."""
     skeleton = chain_model().skeleton
     solver(where[0], None if turns is None else turns[0])
     found, seconds = [], []
@@ -190,17 +193,22 @@ def _scipy(point: Vectors, turn: Quats | None) -> Floats:
     from scipy.optimize import least_squares
 
     chain = PlainChain(point, turn)
+    close: list[Floats] = []
+
+    def residual(angles: Floats) -> Floats:
+        left = chain.residual(angles)
+        if LENGTH * np.linalg.norm(left[:3]) <= CLOSE and np.linalg.norm(left[3:]) <= SLACK:
+            close.append(angles)
+            raise StopIteration
+        return left
+
     start = np.clip(START, RANGES[0] + 1e-6, RANGES[1] - 1e-6)
-    found = least_squares(
-        chain.residual,
-        start,
-        jac=chain.slopes,
-        bounds=(RANGES[0], RANGES[1]),
-        ftol=None,
-        gtol=None,
-        xtol=1e-6,
-        max_nfev=MOST,
-    )
+    try:
+        found = least_squares(
+            residual, start, jac=chain.slopes, bounds=(RANGES[0], RANGES[1]), max_nfev=MOST
+        )
+    except StopIteration:  # as soon as the goal is met, like all others
+        return close[0]
     return np.asarray(found.x)
 
 

@@ -39,6 +39,10 @@ LENGTH = sum(each.offset for each in HINGES) + TIP
 NAMES = tuple(f"Hinge{k}" for k in range(len(HINGES)))
 CLOSE, STRAIGHT = 1e-3 * LENGTH, float(np.radians(0.2))
 AXES = np.array([each.axis for each in HINGES])
+CROSSES = np.cross(AXES[:, None], -np.eye(3))
+"""The matrices of a vector product with each axis: (7, 3, 3)."""
+ALONG = np.array([*(each.offset for each in HINGES[1:]), TIP])
+TURN_SHARE = 0.3  # of the chain's length: what a radian counts for, as in `solve`
 RANGES = np.radians([[each.low_deg, each.high_deg] for each in HINGES]).T
 START = np.radians([0.0, 0.0, 0.0, 60.0, 0.0, 0.0, 0.0])
 """The elbow is bent: stretched out, every solver is stuck."""
@@ -102,37 +106,39 @@ def as_mjcf() -> str:
 
 
 class PlainChain:
-    """The same chain as a residual with its slopes, for SciPy's least squares."""
+    """The same chain as a residual with its slopes, in matrices, for SciPy's least squares."""
 
     def __init__(self, target: Vectors, turn: Quats | None) -> None:
-        self.target, self.turn = target, turn
+        self.target = target
+        self.turn = None if turn is None else quat.to_matrix(turn)
 
     def residual(self, angles: Scalars) -> Scalars:
         """Return what is left of the goal: lengths over the chain's, then 0.3 of radians."""
+        from scipy.spatial.transform import Rotation
+
         places, turns = self._walk(angles)
         off = (places[-1] - self.target) / LENGTH
         if self.turn is None:
             return np.asarray(off)
-        twist = quat.log(quat.mul(turns[-1], quat.inverse(self.turn)))
-        return np.concatenate([off, 0.3 * twist])
+        twist = Rotation.from_matrix(turns[-1] @ self.turn.T).as_rotvec()
+        return np.concatenate([off, TURN_SHARE * twist])
 
     def slopes(self, angles: Scalars) -> Floats:
-        """Return how the residual changes with each angle, (3 or 6, 7)."""
+        """Return how the residual changes with each angle, (3 or 6, 7), near the goal."""
         places, turns = self._walk(angles)
-        axes = quat.rotate(turns[:-1], AXES)
+        axes = np.einsum("kij,kj->ki", turns, AXES)
         moving = np.cross(axes, places[-1] - places[:-1]).T / LENGTH
         if self.turn is None:
             return np.asarray(moving)
-        return np.concatenate([moving, 0.3 * axes.T])
+        return np.concatenate([moving, TURN_SHARE * axes.T])
 
-    def _walk(self, angles: Scalars) -> tuple[Vectors, Quats]:
-        """Return places of hinges and hand (8, 3), and rotations after each (8, 4)."""
-        own = quat.exp(angles[:, None] * AXES)
-        turns = [own[0]]
-        for turn in own[1:]:
-            turns.append(quat.mul(turns[-1], turn))
-        along = [each.offset for each in HINGES[1:]] + [TIP]
-        places = [np.zeros(3)]
-        for turn, length in zip(turns, along, strict=True):
-            places.append(places[-1] + quat.rotate(turn, np.array([length, 0.0, 0.0])))
-        return np.array(places), np.array([*turns, turns[-1]])
+    def _walk(self, angles: Scalars) -> tuple[Vectors, Floats]:
+        """Return places of hinges and hand (8, 3), and rotations after each hinge (7, 3, 3)."""
+        sine, cosine = np.sin(angles)[:, None, None], np.cos(angles)[:, None, None]
+        turns = np.eye(3) + sine * CROSSES + (1.0 - cosine) * (CROSSES @ CROSSES)
+        places = np.zeros((len(HINGES) + 1, 3))
+        for k in range(len(HINGES)):
+            if k > 0:
+                turns[k] = turns[k - 1] @ turns[k]
+            places[k + 1] = places[k] + ALONG[k] * turns[k, :, 0]
+        return places, turns
