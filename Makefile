@@ -1,7 +1,7 @@
 # make demo   learn limits from the bundled clip, check and clamp another with them
 # make test   format, lint, types and tests
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
-# make bench  speed, as ratios in one run
+# make bench  speed, as ratios in one run, and what the sources measured
 
 PYTHON ?= python3
 VENV := .venv
@@ -31,6 +31,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/components.py
 	$(BIN)/python benchmarks/fitting.py
 	$(BIN)/python benchmarks/reading.py
+	$(BIN)/synovia bench -o synovia-bench
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Synovia needs Python 3.11 or newer; run make PYTHON=/path/to/python3.11")'
@@ -44,4 +45,4 @@ $(OPENSIM)/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OPENSIM) build dist synovia-demo
+	rm -rf $(VENV) $(OPENSIM) build dist synovia-demo synovia-bench

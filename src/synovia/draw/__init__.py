@@ -1,5 +1,6 @@
 """Pictures, with matplotlib, which is imported when something is drawn."""
 
+from .bench import pictures_of
 from .joint import draw_joint, draw_joints, samples_of
 from .limit import draw_limit, draw_region
 from .overview import draw_overview
@@ -22,6 +23,7 @@ __all__ = [
     "draw_skeleton",
     "draw_tradeoff",
     "draw_violation",
+    "pictures_of",
     "plates",
     "samples_of",
     "save_figure",
