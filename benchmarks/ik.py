@@ -273,9 +273,10 @@ def one_call(count):
     model = arm()
     start = starts(model)["bent"]
     where, _ = forward(model.skeleton, model.sample(count, np.random.default_rng(7)))
+    goals = [[Reach("Hand", place)] for place in where[:, -1]]
     each = [
-        timed(lambda g=[Reach("Hand", w)]: solve(model, model.skeleton, start, g, joints=JOINTS))[1]
-        for w in where[:, -1]
+        timed(lambda g=goal: solve(model, model.skeleton, start, g, joints=JOINTS))[1]
+        for goal in goals
     ]
     print(f"one call, arm, position: {1e3 * np.median(each):.2f} ms")
 
