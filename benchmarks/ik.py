@@ -10,7 +10,6 @@ is looked at with `contains`, apart from the solver.
 from __future__ import annotations
 
 import sys
-from functools import partial
 from time import perf_counter, process_time
 
 import numpy as np
@@ -274,11 +273,10 @@ def one_call(count):
     model = arm()
     start = starts(model)["bent"]
     where, _ = forward(model.skeleton, model.sample(count, np.random.default_rng(7)))
+    goals = [[Reach("Hand", place)] for place in where[:, -1]]
     each = [
-        timed(partial(solve, model, model.skeleton, start, [Reach("Hand", target)], joints=JOINTS))[
-            1
-        ]
-        for target in where[:, -1]
+        timed(lambda g=goal: solve(model, model.skeleton, start, g, joints=JOINTS))[1]
+        for goal in goals
     ]
     print(f"one call, arm, position: {1e3 * np.median(each):.2f} ms")
 

@@ -18,6 +18,7 @@ from .solution import Solution
 
 FEW = 16  # problems that are not worth a second thread
 RACE = 4  # steps of each restart, before the best goes on
+AHEAD = 2  # restarts that are tried before all others
 LIFTED = 20  # steps to see how far a joint would have turned without its limit
 EASED = 0.95  # a limit blocks if without it at most this share of the gap is left
 LIGHT = 1e-3  # of the weight of wishes, where goals are not met beside them
@@ -67,9 +68,11 @@ def descend_fully(problem: Problem, batch: Batch, settings: Settings) -> None:
     problem, wishes = lightened(problem)
     if wishes:
         press_on(problem, batch, settings)
-    unmet = np.flatnonzero(~batch.met)
-    if settings.restarts and len(unmet):
-        _restart(problem, batch, unmet, start, settings)
+    first = min(AHEAD, settings.restarts)
+    for some in (slice(0, first), slice(first, settings.restarts)):
+        unmet = np.flatnonzero(~batch.met)
+        if len(unmet) and some.start < some.stop:
+            _restart(problem, batch, unmet, start, some, settings)
 
 
 def lightened(problem: Problem) -> tuple[Problem, bool]:
@@ -119,7 +122,9 @@ def ended(problem: Problem, batch: Batch, settings: Settings, dtype: Any) -> Sol
     """Return the solution: the poses that were found, and why not better ones."""
     descend(problem.chain, batch, settings, 0)  # where they are: errors, and what hinders
     further = _blocking(problem, batch, settings)
-    beyond = _reach(problem.chain, batch) & ~batch.met[:, None]
+    beyond = np.zeros(batch.errors.shape, np.bool_)
+    if not batch.met.all():
+        beyond = _reach(problem.chain, batch) & ~batch.met[:, None]
     return _solution(problem, batch, beyond, further, dtype)
 
 
@@ -175,15 +180,20 @@ def descend(chain: Any, batch: Batch, settings: Settings, most: int) -> None:
 
 
 def _restart(
-    problem: Problem, batch: Batch, unmet: Ints, start: Vectors, settings: Settings
+    problem: Problem,
+    batch: Batch,
+    unmet: Ints,
+    start: Vectors,
+    some: slice,
+    settings: Settings,
 ) -> None:
-    """Try stored poses for the unmet: the nearest go some steps each, then the best goes on."""
+    """Try some of the nearest stored poses for the unmet: a few steps each, the best goes on."""
     library, chain = problem.plan.library, problem.chain
-    wanted = min(settings.restarts, len(library))
     racing = batch.take(unmet)
     racing.positions[...] = start[unmet]
     racing.steps[...] = 0
-    ranks, scores = np.zeros((len(unmet), wanted), np.int64), np.empty((len(unmet), wanted))
+    last = min(some.stop, len(library))
+    ranks, scores = np.zeros((len(unmet), last), np.int64), np.empty((len(unmet), last))
 
     def rank(here: slice) -> None:
         kernels.ik_descend.rank_each(
@@ -192,8 +202,10 @@ def _restart(
         )
 
     shared(len(unmet), settings.threads, rank)
+    chosen = ranks[:, some]
+    wanted = chosen.shape[1]
     runners = racing.take(np.repeat(np.arange(len(unmet)), wanted))
-    runners.rotations[:, chain.movers] = library[ranks.ravel()]
+    runners.rotations[:, chain.movers] = library[chosen.ravel()]
     descend(chain, runners, settings, RACE)
     best = runners.left.reshape(-1, wanted).argmin(axis=1) + wanted * np.arange(len(unmet))
     winners = runners.take(best)

@@ -23,14 +23,15 @@ def track(
     joints: Sequence[str] | None = None,
     pinned: Sequence[str] = (),
     free_root: bool = False,
-    largest_turn: float = 0.16,
+    largest_turn: float = 0.14,
     tolerance: float = 2e-4,
 ) -> Solution:
     """Return the pose of the next frame: from that of the last, nearer to where the goals are now.
 
-    As `solve`, but in four small steps from where the pose is, and from nowhere else: no joint
-    turns by more than `largest_turn` (radians), so the pose lags behind a target that jumps, or
-    that has to be met in quite another way, rather than to jump with it.
+    As `solve`, but in four small steps from where the pose is, and from nowhere else: no joint is
+    turned by more than `largest_turn` (radians), but for what its limit may add. So the pose lags
+    behind a target that jumps, or that has to be met in quite another way, rather than to jump
+    with it.
     """
     return solve(
         *(model, skeleton, pose, goals),
