@@ -104,7 +104,7 @@ def _ease(t: Scalars) -> Scalars:
 
 
 def _unit(vector: tuple[float, float, float]) -> Vectors:
-    return np.asarray(vector) / np.linalg.norm(vector)
+    return np.asarray(np.asarray(vector) / np.linalg.norm(vector))
 
 
 def _clip(name: str, controls: Floats, turns: dict[str, Quats]) -> Clip:

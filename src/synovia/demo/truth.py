@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 import numpy as np
@@ -23,7 +24,7 @@ TRUNK = ("lumbar", "thoracic", "cervical", "head")
 DRAWN = 4000
 """Poses of the neck that its limit is made of."""
 SLACK = np.radians(0.5)
-NEAR = np.radians([5.0, 45.0])
+NEAR = (math.radians(5.0), math.radians(45.0))
 """How far a near miss is from a legal rotation, in radians."""
 FREE = 0.01
 """The share of all rotations from which on a joint turns freely about three axes."""
@@ -57,7 +58,7 @@ def drawn_controls(n: int, rng: np.random.Generator, beyond: float = 0.0) -> Flo
         neck, head = place[f"cervical.{move}"], place[f"head.{move}"]
         share = (table[:, neck] - low[neck]) / (high[neck] - low[neck])
         table[:, head] = low[head] + share * (high[head] - low[head])
-    return table
+    return np.asarray(table)
 
 
 @cache
