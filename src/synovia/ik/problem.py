@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..arrays import Floats, Scalars
-from ..matching import match
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, check_joints, forward
 from .goals import Aim, Goal, Orient, Reach, Stay
+from .held import for_skeleton, held
 from .plan import Plan, plan_of
 
 
@@ -57,7 +56,7 @@ def pack(
         goals = [goals]
     if not goals or not all(isinstance(goal, (Reach, Aim, Orient, Stay)) for goal in goals):
         raise ValueError(f"goals must be some of Reach, Aim, Orient and Stay, got {goals!r:.80}")
-    fitted = for_skeleton(model, skeleton)
+    fitted, joints = held(for_skeleton(model, skeleton), pose, joints, free_root)
     pins = pins_of(skeleton, pose, pinned, goals)
     asked = (*goals, *pins)
     start, mended = _legal_start(fitted, pose, asked)
@@ -72,22 +71,6 @@ def pack(
             targets[..., rows, :3] = goal.target[..., None, :]
     targets = targets.reshape(-1, len(plan.levels), 4)
     return Problem(fitted, start, mended, asked, len(pins), plan, plan.chain, targets)
-
-
-_FITTED: WeakKeyDictionary[Skeleton, LimitModel] = WeakKeyDictionary()
-
-
-def for_skeleton(model: LimitModel, skeleton: Skeleton) -> LimitModel:
-    """Return the limits of `model` for the joints that `skeleton` has, by its names."""
-    if skeleton is model.skeleton:
-        return model
-    found = match(model.limits, model.skeleton, skeleton).joints
-    limits = {skeleton.names[joint]: model.limits[name] for name, joint in found.items()}
-    known = _FITTED.get(skeleton)
-    if known is not None and dict(known.limits) == limits:  # frame after frame
-        return known
-    _FITTED[skeleton] = fitted = LimitModel(limits, skeleton)
-    return fitted
 
 
 def pins_of(

@@ -1,0 +1,80 @@
+"""Inverse kinematics where a limit is measured from an ancestor."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from synovia import DirectionTwist, Limit, LimitModel, Pose, ReachCone, Skeleton, forward, quat
+from synovia.ik import METHODS, Reach, solve
+
+NAMES = ("Chest", "Clavicle", "Scapula", "UpperArm", "Elbow", "Wrist")
+BONES = Skeleton(
+    NAMES,
+    [-1, 0, 1, 2, 3, 4],
+    [[0, 0, 0], [0.1, 0, 0], [0.1, 0, 0], [0, 0, 0], [0.3, 0, 0], [0.3, 0, 0]],
+)
+
+
+def model(skeleton=BONES, arm="UpperArm", above="Chest"):
+    around = np.pi * np.arange(6) / 3
+    ring = np.stack(
+        [np.full(6, np.cos(0.8)), np.sin(0.8) * np.cos(around), np.sin(0.8) * np.sin(around)],
+        axis=1,
+    )
+    cone = Limit(DirectionTwist(axis=np.array([1.0, 0.0, 0.0])), ReachCone(ring, -0.5, 0.5), above)
+    return LimitModel({arm: cone}, skeleton)
+
+
+def shrugged(angle):
+    """The rest pose, the clavicle turned up and the scapula forward by an angle."""
+    rest = BONES.rest_pose()
+    rotations = rest.rotations.copy()
+    rotations[1], rotations[2] = quat.exp([0.0, 0.0, angle]), quat.exp([0.0, -angle, 0.0])
+    return Pose(rotations, rest.positions)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_pose_is_legal_as_the_ancestor_sees_it(method):
+    limits, pose = model(), shrugged(0.5)
+    directions = np.random.default_rng(0).normal(size=(20, 3))
+    targets = 0.5 * directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    found = solve(limits, BONES, pose, [Reach("Wrist", targets)], method=method)
+    assert limits.contains(found.pose).all()
+    assert np.array_equal(found.pose.rotations[:, 1:3], np.tile(pose.rotations[1:3], (20, 1, 1)))
+    assert not found.converged.all()
+
+
+def test_what_can_be_reached_is_reached():
+    limits, pose = model(), shrugged(0.4)
+    rng = np.random.default_rng(1)
+    legal = limits.sample(50, rng)
+    rotations = legal.rotations.copy()
+    rotations[:, 1:3] = pose.rotations[1:3]
+    rotations[:, 4] = quat.exp(rng.uniform(0.2, 1.0, (50, 1)) * [0.0, 0.0, 1.0])
+    made = limits.project(Pose(rotations, legal.positions))
+    where, _ = forward(BONES, made)
+    found = solve(limits, BONES, pose, [Reach("Wrist", where[:, -1])])
+    assert found.converged.all()
+    assert limits.contains(found.pose).all()
+
+
+def test_joints_between_may_not_be_asked_to_move_and_must_be_alike():
+    goal = [Reach("Wrist", [0.4, 0.2, 0.0])]
+    with pytest.raises(ValueError, match=r"Scapula must not move.*UpperArm from Chest"):
+        solve(model(), BONES, shrugged(0.0), goal, joints=["Scapula", "UpperArm"])
+    one, other = shrugged(0.1), shrugged(0.2)
+    both = Pose(
+        np.stack([one.rotations, other.rotations]), np.stack([one.positions, other.positions])
+    )
+    with pytest.raises(ValueError, match="poses must be alike in Clavicle, Scapula"):
+        solve(model(), BONES, both, goal)
+
+
+def test_ancestors_are_found_by_the_names_of_another_skeleton():
+    renamed = Skeleton(tuple(f"rig:{n}" for n in NAMES), BONES.parents, BONES.offsets)
+    limits, pose = model(), shrugged(0.5)
+    found = solve(limits, renamed, pose, [Reach("rig:Wrist", [-0.3, 0.3, 0.2])])
+    same = solve(limits, BONES, pose, [Reach("Wrist", [-0.3, 0.3, 0.2])])
+    assert np.array_equal(found.pose.rotations, same.pose.rotations)
+    assert limits.contains(found.pose)
