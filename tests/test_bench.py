@@ -77,7 +77,7 @@ def test_pictures_are_written_and_hold_something(written):
     from matplotlib.image import imread
 
     for name in ("capture-times", "capture-deviation", "capture-bodies"):
-        pixels = imread(written[1] / f"{name}.png")[..., :3]
+        pixels = imread(written[1] / f"{name}.png")[::3, ::3, :3]
         assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 20
 
 

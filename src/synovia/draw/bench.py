@@ -146,7 +146,11 @@ def _look(family: str) -> dict[str, Any]:
 
 
 def _legend(axes: Axes) -> None:
+    handles, names = axes.get_legend_handles_labels()
+    told = {name if name in COLORS else "others": h for h, name in zip(handles, names, strict=True)}
     axes.legend(
+        told.values(),
+        told.keys(),
         loc="upper left",
         bbox_to_anchor=(1.01, 1.02),
         frameon=False,

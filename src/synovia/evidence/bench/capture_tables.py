@@ -121,6 +121,12 @@ def _summary(runs: Sequence[Run], lesson: str, family: str) -> dict[str, Any]:
             "worst": float(milliseconds.max()),
         },
         "met": float(_pooled(runs, "met").mean()),
+        "worst_by_clip": {
+            run.clip.name: {
+                part: float(getattr(run, part).max()) for part in ("elbow_cm", "knee_cm")
+            }
+            for run in runs
+        },
     }
 
 

@@ -35,7 +35,8 @@ class Family:
     sculpted: bool = False
 
 
-SOURCE_FIELD = {"resolution": 16, "closing": 0.0}  # 003: 16³, and nothing but what was sampled
+SOURCE_FIELD = {"resolution": 32, "closing": 0.0}
+"""Nothing but what was sampled; 32 cells a turn, so that one is the source's threshold of 0.2."""
 BOX = Family("box", "box", "rotation-vector", {"along": "chart"})
 SAMPLED = Family("field, sampled", "distance-field", "euler", SOURCE_FIELD)
 FAMILIES = (
