@@ -233,7 +233,9 @@ class LimitModel:
         distances = np.empty((math.prod(batch), len(self._joints)), rotations.dtype)
         offsets, packed = self._packed
         slack = tolerance(rotations.dtype)
+        given = rotations.reshape(-1)
+        given.flags.writeable = False  # as in most poses: for both kinds it would be compiled twice
         kernels.limits.project_poses(
-            rotations.reshape(-1), self._joints, offsets, packed, slack, out.reshape(-1), distances
+            given, self._joints, offsets, packed, slack, out.reshape(-1), distances
         )
         return out, distances.reshape(*batch, len(self._joints))
