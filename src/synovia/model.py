@@ -288,13 +288,13 @@ class LimitModel:
         given = pose.rotations.dtype
         precision = np.result_type(given, *(each.precision(given) for each in self.limits.values()))
         rotations = np.ascontiguousarray(pose.rotations, precision)
-        batch = rotations.shape[:-2]
-        out = rotations.copy()
+        batch, out = rotations.shape[:-2], rotations.copy()
         distances = np.empty((math.prod(batch), len(self._near)), rotations.dtype)
         offsets, packed = self._packed
-        slack = tolerance(given)
+        flat, slack = rotations.reshape(-1), tolerance(given)
+        flat.flags.writeable = False  # as in most poses: for both kinds it would be compiled twice
         kernels.limits.project_poses(
-            rotations.reshape(-1), self._near, offsets, packed, slack, out.reshape(-1), distances
+            flat, self._near, offsets, packed, slack, out.reshape(-1), distances
         )
         out, distances = out.astype(given, copy=False), distances.astype(given, copy=False)
         return out, distances.reshape(*batch, len(self._near))

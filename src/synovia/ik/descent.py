@@ -20,7 +20,7 @@ FEW = 16  # problems that are not worth a second thread
 RACE = 4  # steps of each restart, before the best goes on
 AHEAD = 2  # restarts that are tried before all others
 LIFTED = 20  # steps to see how far a joint would have turned without its limit
-EASED = 0.95  # a limit blocks if without it at most this share of the gap is left
+EASED = 0.99  # a limit blocks if without it at most this share of the gap is left
 LIGHT = 1e-3  # of the weight of wishes, where goals are not met beside them
 
 

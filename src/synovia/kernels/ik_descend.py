@@ -12,16 +12,19 @@ from .ik_goals import (
     refresh_slopes,
     weigh,
 )
-from .ik_steps import hinders, keep, multiply_out, propose
+from .ik_project import project_one
+from .ik_steps import PROBE, keep, multiply_out, probe, propose, turn_between
 from .ik_swing import refresh_basis
 from .ik_turns import length
 from .jit import kernel
+from .rotation import LANES, QW, QX, QY, QZ, W0
 
 DAMPING = 0.3  # at first, times what is left
 STALLED = 4  # rounds with less than
 PROGRESS = 0.995  # this share left are enough
 TRIES = 8  # with more damping, before a step is given up
 FLAT = 0.02  # of what is left: a joint that could do less is not hindered
+TAKEN = 0.1  # of a small turn: a limit that takes away less does not hinder
 ZERO = np.int64(0)
 
 
@@ -56,7 +59,7 @@ def descend_each(
     packed = chain.packed
     basis, wq, wp, places, gaps = work.basis, work.world_q, work.world_p, work.places, work.gaps
     rates, r, y, slopes, gram = work.rates, work.r, work.y, work.slopes, work.gram
-    trial_q, trial_p = work.trial_q, work.trial_p
+    trial_q, trial_p, block = work.trial_q, work.trial_p, work.block
     joints = movers.shape[0]
     wishes = False
     for g in range(kinds.shape[0]):
@@ -83,7 +86,7 @@ def descend_each(
                     *(movers, freedoms, limits, slides, packed, chain.tolerance, lifted[i]),
                     *(damping * square + 1e-10, longest, q_i, p_i, basis, r, work.free_r, y),
                     *(slopes, gram, work.steps, work.normals, work.counts, work.clear),
-                    *(trial_q, trial_p, work.block, work.other, work.lanes),
+                    *(trial_q, trial_p, block, work.other, work.lanes),
                 )
                 place(parents, order, trial_q, trial_p, wq, wp)
                 find_gaps(kinds, owners, points, axes, target, trial_q, wq, wp, places, gaps)
@@ -113,11 +116,17 @@ def descend_each(
         refresh_slopes(movers, freedoms, slides, moves, kinds, basis, wq, wp, places, rates, slopes)
         first = ZERO
         for m in range(joints):
-            hindered[i, m] = limits[m] >= 0 and hinders(
-                *(m, movers[m], freedoms[m], first, FLAT * FLAT * square, r, slopes, basis),
-                *(q_i, packed, limits[m], chain.tolerance),
-                *(work.steps, trial_q, work.block, work.other, work.lanes),
-            )
+            j, at, flat = movers[m], limits[m], FLAT * FLAT * square
+            hindered[i, m] = False
+            if at >= 0 and probe(
+                *(m, j, freedoms[m], first, flat, r, slopes, basis, q_i, work.steps, trial_q)
+            ):
+                for k in range(4):
+                    block[W0 + LANES * k] = trial_q[j, k]
+                if project_one(packed, at, chain.tolerance, block, work.other, work.lanes):
+                    w, vx, vy, vz = block[QW], block[QX], block[QY], block[QZ]
+                    vx, vy, vz = turn_between(trial_q, j, w, vx, vy, vz)
+                    hindered[i, m] = length(vx, vy, vz) > TAKEN * PROBE
             first += freedoms[m]
 
 

@@ -6,14 +6,13 @@ import numpy as np
 
 from .ik_chain import ALL, BEFORE, FACTOR, FREE, SETTLED, STEP
 from .ik_project import is_clear, note_clear, project_one
-from .ik_turns import from_vector, length, product, to_vector
+from .ik_turns import from_vector, product, to_vector
 from .jit import kernel
 from .rotation import LANES, QW, W0, X0, Y0, Z0
 
 ROUNDS = 6  # in which joints are found to be at their limit
 ALONG = 1e-10  # radians; a projection that moves a joint less along its freedoms blocks nothing
 PROBE = 1e-3  # radians; a small turn, to see what a limit leaves of it
-TAKEN = 0.1  # of that: a limit that takes away less does not hinder
 ZERO = np.int64(0)  # not a literal, for which numba would compile what it is passed to once more
 SAME = 1e-12  # radians; a step that changes less needs no new projection
 
@@ -247,12 +246,10 @@ def propose(
 
 
 @kernel
-def hinders(
-    m, j, n, first, flat, r, slopes, basis, q, packed, at, tolerance, steps, t, block, other, lanes
-):
-    """Tell whether the limit of mover m takes away some of a small turn down the slope.
+def probe(m, j, n, first, flat, r, slopes, basis, q, steps, t):
+    """Write, as t[j], mover m after a small turn down the slope; tell if that would do something.
 
-    One that could do less than `flat`, squared, is not hindered.
+    What it could do, squared, is held against `flat`.
     """
     size = 0.0
     for k in range(first, first + n):
@@ -266,14 +263,7 @@ def hinders(
     for k in range(first, first + n):
         steps[STEP, k] *= PROBE / np.sqrt(size)
     propose_turn(m, j, n, first, steps, basis, q, t)
-    w, x, y, z = t[j, 0], t[j, 1], t[j, 2], t[j, 3]
-    block[W0], block[X0], block[Y0], block[Z0] = w, x, y, z
-    if not project_one(packed, at, tolerance, block, other, lanes):
-        return False
-    for i in range(4):
-        t[j, i] = block[QW + LANES * i]
-    x, y, z = turn_between(t, j, w, x, y, z)
-    return length(x, y, z) > TAKEN * PROBE
+    return True
 
 
 @kernel

@@ -1,0 +1,48 @@
+"""Where a limit is said to be far, it is: no turn within the clearance leaves it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arms import FAMILIES, arm, of_family
+from oracles import random_quats
+from synovia import kernels, quat
+from synovia.charts import RotationVector, SwingTwist
+from synovia.kernels.rotation import BLOCK, LANES, W0
+from synovia.limit import Limit
+from synovia.model import LimitModel
+from synovia.shapes import Box
+
+
+def boxes():
+    """The arm, with boxes as wide as can be met with."""
+    wide = Box([-1.8, -1.5, -2.0], [1.8, 1.2, 2.5], np.eye(3))
+    limits = {"Shoulder": Limit(RotationVector(), wide), "Elbow": Limit(SwingTwist(), wide)}
+    return LimitModel(limits, arm().skeleton)
+
+
+def clearance(model, k, rotation):
+    """How far around a legal rotation all is said to be legal, for the k-th limit."""
+    _, offsets, packed = model.packed
+    block, other, lanes = np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(2 * LANES, np.int64)
+    for i in range(4):
+        block[W0 + LANES * i] = rotation[i]
+    one = kernels.ik_project
+    assert not one.project_one(packed, offsets[k], 1e-9, block, other, lanes)
+    return one.clearance(packed, offsets[k], block)
+
+
+@pytest.mark.parametrize("name", [*FAMILIES, "arm", "boxes"])
+def test_no_turn_within_the_clearance_is_illegal(name):
+    made = {"arm": arm, "boxes": boxes}
+    model = made[name]() if name in made else of_family(name)
+    rng, seen = np.random.default_rng(5), 0
+    for k, limit in enumerate(model.limits.values()):
+        for rotation in limit.sample(25, rng):
+            angle = clearance(model, k, rotation)
+            turns = quat.log(random_quats(40, rng))
+            turns *= angle / np.linalg.norm(turns, axis=-1, keepdims=True)
+            assert limit.contains(quat.mul(rotation, quat.exp(turns))).all()
+            seen += angle > 0.01
+    assert seen > 5
