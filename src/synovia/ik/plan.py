@@ -44,8 +44,8 @@ def plan_of(
 ) -> Plan:
     """Return what the problem is without pose and targets, once for each kind of problem."""
     known = _PLANS.setdefault(model, {})
-    named = joints if joints is None or isinstance(joints, str) else tuple(joints)
-    key = (tuple(_kind(goal) for goal in goals), named, free_root)
+    joints = joints if joints is None or isinstance(joints, str) else [*joints]
+    key = (tuple(_kind(goal) for goal in goals), repr(joints), free_root)
     found = known.get(key)
     if found is None:
         movers = _movers(model.skeleton, joints, free_root)
