@@ -15,7 +15,7 @@ import click
 from .. import __version__
 from . import terminal
 
-COMMANDS = ("fit", "check", "clamp", "info", "draw", "compare", "figure", "demo")
+COMMANDS = ("fit", "check", "clamp", "view", "info", "draw", "compare", "figure", "demo")
 """In the order in which people need them."""
 FAILED, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
