@@ -89,8 +89,8 @@ export class Body {
     this.style = style;
     for (const mesh of this.meshes) mesh.geometry.dispose();
     this.group.clear();
-    this.meshes = this.bones.map(({ tip }) => {
-      const mesh = new Mesh(this.geometry(tip.length()), this.materials.body);
+    this.meshes = this.bones.map((bone) => {
+      const mesh = new Mesh(this.geometry(bone), this.materials.body);
       this.group.add(mesh);
       return mesh;
     });
@@ -104,10 +104,18 @@ export class Body {
     this.group.add(this.dots);
   }
 
-  private geometry(length: number): BufferGeometry {
+  /** A twig, such as a rib, ends in nothing that moves: it is drawn half as thick. */
+  private isTwig({ child }: Bone): boolean {
+    if (child === undefined || this.skeleton.endParents.includes(child)) return false;
+    return this.skeleton.children[child]?.length === 0;
+  }
+
+  private geometry(bone: Bone): BufferGeometry {
+    const length = bone.tip.length();
+    const share = this.isTwig(bone) ? 0.5 : 1;
     if (this.style === "bones") {
       const shape = new OctahedronGeometry(0.5);
-      const width = Math.min(0.16 * length, 0.045 * this.size);
+      const width = share * Math.min(0.16 * length, 0.045 * this.size);
       const corners = shape.getAttribute("position");
       for (let i = 0; i < corners.count; i++)
         // Widest near its root, as bones are drawn in animation tools.
@@ -117,7 +125,8 @@ export class Body {
       shape.computeVertexNormals();
       return shape;
     }
-    const radius = Math.min(0.24 * length, 0.042 * this.size);
+    const least = 0.014 * this.size;
+    const radius = share * Math.min(Math.max(0.24 * length, least), 0.036 * this.size);
     const shape = new CapsuleGeometry(radius, Math.max(length - 0.6 * radius, 1e-6), 6, 16);
     shape.translate(0, 0.5 * length, 0);
     return shape;

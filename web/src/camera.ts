@@ -69,7 +69,7 @@ export class Turntable {
   frame(center: Vector3, radius: number): void {
     this.target.copy(center);
     const narrow = Math.min(this.aspect, 1);
-    this.distance = (0.98 * radius) / Math.sin((FIELD_DEG * Math.PI) / 360) / narrow;
+    this.distance = (1.04 * radius) / Math.sin((FIELD_DEG * Math.PI) / 360) / narrow;
     this.place();
   }
 

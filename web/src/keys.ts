@@ -3,7 +3,7 @@
 import { element, found } from "./elements";
 
 export interface Key {
-  /** As `event.code` or `event.key` has it; "Ctrl+" may stand before. */
+  /** As `event.code` has it, "Ctrl+" or "Shift+" perhaps before; or a letter or sign. */
   keys: string[];
   shown: string;
   does: string;
@@ -16,6 +16,9 @@ const MOUSE = [
   ["Wheel, or Ctrl + drag", "zoom"],
   ["Click", "pick a joint"],
 ] as const;
+
+/** Keys that move a slider where it has the focus. */
+const SLIDER = /^(Arrow|Home|End|Page)/;
 
 function typing(target: EventTarget | null): boolean {
   return target instanceof HTMLInputElement && target.type !== "range";
@@ -33,11 +36,13 @@ export function listen(keys: Key[]): void {
   document.addEventListener("keydown", (event) => {
     if (typing(event.target) || event.altKey || event.metaKey || help.open) return;
     const onButton = event.target instanceof HTMLButtonElement && event.key === " ";
-    const onSlider = event.target instanceof HTMLInputElement && event.key.startsWith("Arrow");
+    const onSlider = event.target instanceof HTMLInputElement && SLIDER.test(event.key);
     if (onButton || onSlider) return;
-    const ctrl = event.ctrlKey ? "Ctrl+" : "";
-    const names = [`${ctrl}${event.code}`, `${ctrl}${event.key}`];
-    if (event.shiftKey) names[0] = `Shift+${event.code}`;
+    const held = event.ctrlKey ? "Ctrl+" : event.shiftKey ? "Shift+" : "";
+    const names = [`${held}${event.code}`];
+    // A letter or sign is what it says, whichever keys make it.
+    if (event.key.length === 1 && !event.ctrlKey && !event.code.startsWith("Numpad"))
+      names.push(event.key);
     const key = keys.find((each) => each.keys.some((name) => names.includes(name)));
     if (!key) return;
     event.preventDefault();

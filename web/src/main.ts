@@ -174,6 +174,7 @@ class Page {
     if (this.mode !== "look") this.panel.intro.hidden = true;
     this.leaveFan();
     this.stage.mark(this.marks());
+    this.follow();
     if (joint !== undefined && this.clip.limited.includes(joint)) void this.draw(joint);
   }
 
@@ -198,7 +199,9 @@ class Page {
 
   /** Let what belongs to the picked joint follow its pose. */
   private follow(): void {
-    if (!this.fan || this.picked === undefined) return;
+    if (this.picked === undefined || !this.clip.limited.includes(this.picked)) return;
+    this.panel.tell(this.outsideDeg.get(this.picked) ?? 0);
+    if (!this.fan) return;
     const { positions, rotations } = this.stage.body.where;
     const place = positions[this.picked];
     if (!place) return;
@@ -206,7 +209,7 @@ class Page {
     const turn = quaternionAt(this.pose.rotations, this.picked);
     const outside = this.outsideDeg.get(this.picked) ?? 0;
     this.fan.place(place, parent, turn, outside > 0);
-    this.panel.mark(turn, outside);
+    this.panel.mark(turn, outside > 0);
     this.stage.draw();
   }
 

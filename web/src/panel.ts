@@ -2,7 +2,7 @@
 
 import { Quaternion } from "three";
 import type { Clip } from "./clip";
-import { LEGAL, OUTSIDE, type Theme } from "./colours";
+import type { Theme } from "./colours";
 import { degrees, element } from "./elements";
 import { Inset } from "./inset";
 import { quaternionAt } from "./quaternions";
@@ -57,6 +57,7 @@ export class Panel {
     this.title.textContent = this.clip.skeleton.names[joint] ?? "";
     const limited = this.clip.limited.includes(joint);
     this.now.textContent = limited ? "" : "This joint has no limit.";
+    this.now.className = "";
     this.facts.replaceChildren();
     this.scale.hidden = this.picture.hidden = true;
   }
@@ -83,10 +84,14 @@ export class Panel {
     this.inset.show(region, seen, theme);
   }
 
-  mark(rotation: Quaternion, outsideDeg: number): void {
+  /** Say how far outside the picked joint is, in degrees. */
+  tell(outsideDeg: number): void {
     const outside = outsideDeg > 0;
     this.now.textContent = outside ? `${degrees(outsideDeg)} outside` : "Inside its limit";
-    this.now.style.color = outside ? OUTSIDE : LEGAL;
+    this.now.className = outside ? "missed" : "met";
+  }
+
+  mark(rotation: Quaternion, outside: boolean): void {
     this.inset.mark(rotation, outside);
   }
 }

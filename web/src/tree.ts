@@ -3,6 +3,8 @@
 import type { Clip } from "./clip";
 import { button, degrees, element, found } from "./elements";
 
+const DEEPEST = 6;
+
 export class Tree {
   private items: HTMLElement[];
   private tree = found("#tree");
@@ -33,7 +35,7 @@ export class Tree {
         class: limited.has(joint) ? "limited" : "bare",
       });
       if (!limited.has(joint)) item.title = `${name} has no limit`;
-      item.style.paddingInlineStart = `${0.35 + 0.7 * (levels[joint] ?? 1)}rem`;
+      item.style.paddingInlineStart = `${0.35 + 0.7 * Math.min(levels[joint] ?? 1, DEEPEST)}rem`;
       item.append(element("span", { class: "worst" }));
       return item;
     });
@@ -42,7 +44,7 @@ export class Tree {
     this.tree.addEventListener("keydown", (event) => this.walk(event));
     this.search.addEventListener("input", () => this.filter());
     this.search.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") this.shown()[0]?.click();
+      if (event.key === "Enter") this.take(this.shown()[0]);
       if (event.key === "ArrowDown") this.shown()[0]?.focus();
     });
   }
@@ -64,6 +66,13 @@ export class Tree {
       const angle = worstDeg[place] ?? 0;
       if (worst) worst.textContent = angle > 0 ? degrees(angle) : "";
     });
+  }
+
+  private take(item: HTMLElement | undefined): void {
+    item?.click();
+    this.search.value = "";
+    this.filter();
+    item?.focus();
   }
 
   private shown(): HTMLElement[] {

@@ -15,6 +15,7 @@ export interface Tried {
 export class TryOut {
   readonly panel = element("div", { class: "tried" });
   private limits = element("input", { type: "checkbox", checked: true });
+  private alone = element("input", { type: "checkbox", checked: true });
   private result = element("div", { id: "tried", role: "status" });
   private grip: Grip | undefined;
   private latest: Latest<Vector3>;
@@ -33,6 +34,7 @@ export class TryOut {
       element("h2", {}, "Try the limits"),
       element("p", {}, "Drag any joint, a hand or a foot say: the others follow."),
       element("label", { class: "check" }, this.limits, "Keep within the limits"),
+      element("label", { class: "check" }, this.alone, "Move this limb alone"),
       button("Reset the pose", "Reset the pose (R)", reset, { class: "wide" }),
       this.result,
     );
@@ -55,6 +57,20 @@ export class TryOut {
     void this.latest.ask(target);
   }
 
+  /** The joints from a limb's root to one of its joints: as far up as nothing else of size hangs. */
+  private limb(joint: number): string[] {
+    const { names, parents, children } = this.clip.skeleton;
+    const count = (root: number): number =>
+      1 + (children[root] ?? []).reduce((sum, child) => sum + count(child), 0);
+    const chain: string[] = [];
+    for (let at = joint; (parents[at] ?? -1) >= 0; at = parents[at] as number) {
+      chain.unshift(names[at] as string);
+      const beside = (children[parents[at] as number] ?? []).filter((child) => child !== at);
+      if (beside.some((child) => count(child) > 1)) break;
+    }
+    return chain;
+  }
+
   private async solve(target: Vector3): Promise<void> {
     if (!this.grip) return;
     const name = this.clip.skeleton.names[this.grip.joint];
@@ -66,6 +82,7 @@ export class TryOut {
         point: this.grip.point.toArray(),
         target: target.toArray(),
         limits: this.limits.checked,
+        joints: this.alone.checked ? this.limb(this.grip.joint) : null,
       });
       this.pose = { rotations: arrays["rotations"] as Float32Array, positions: this.pose.positions };
       const blocking = header["blockingDeg"] as Record<string, number>;

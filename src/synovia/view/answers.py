@@ -18,7 +18,6 @@ from ..model import LimitModel
 from ..shapes import ReachCone
 from ..skeleton import Pose
 from . import messages
-from .mesh import rim_of
 from .region import boundary, sheet
 from .scene import Scene
 
@@ -127,7 +126,7 @@ def _pictures(limit: Limit, bone: tuple[float, ...]) -> Answer:
     return header, {
         "directions": directions.mesh.vertices,
         "faces": directions.mesh.triangles,
-        "rim": rim_of(directions.mesh.triangles),
+        "rim": directions.rim,
         "twistDeg": np.degrees(directions.widths),
         "corners": corners,
         "vectors": whole.vertices,
@@ -138,8 +137,9 @@ def _pictures(limit: Limit, bone: tuple[float, ...]) -> Answer:
 def reached(scene: Scene, asked: Request) -> Answer:
     """Return the pose in which a joint, or a point on it, is at a target, or near it.
 
-    With `limits` false every joint is free. Beside the pose: how long it took, whether it is met,
-    what is in the way, and by how many degrees the limits of joints would have to give way.
+    With `limits` false every joint is free; `joints` may turn, all if it is null. Beside the pose:
+    how long it took, whether the target is met, and by how many degrees the limits of joints would
+    have to give way.
     """
     skeleton = scene.clip.skeleton
     pose = _pose(scene, asked)
@@ -151,6 +151,7 @@ def reached(scene: Scene, asked: Request) -> Answer:
         skeleton,
         pose,
         [goal],
+        joints=asked["joints"],
         restarts=0,
         iterations=STEPS,
         largest_step=LARGEST_STEP,

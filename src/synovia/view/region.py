@@ -6,12 +6,13 @@ until the flat triangles do, to within `FLAT`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Ints, Points, Quats, Scalars, Vectors
+from ..arrays import Floats, Ints, Mask, Points, Quats, Scalars, Vectors
 from ..charts import DirectionTwist, EulerZYZ, RotationVector
 from ..limit import Limit
 from ..shapes import Directional, ReachCone, Shape, ThetaPhi, Union
@@ -19,6 +20,12 @@ from .mesh import refined, rim_of
 
 FLAT = float(np.radians(0.07))
 """How far the middle of an edge may be from the boundary, in radians."""
+FOLD = 0.5 * FLAT
+"""The same for directions, where a rounded region folds over at its rim."""
+ASIDE = float(np.radians(0.1))
+"""How far beside an edge of the rim directions are asked whether they are legal, in radians."""
+TWISTS = np.radians([*np.geomspace(0.02, 10.0, 40), *np.arange(11.0, 180.0, 2.0)])
+"""Twists to either side that are tried there, in radians: the nearer, the denser."""
 TORN = 1.0
 """Edges that stay longer than this, in radians, cross where rotations are torn: not drawn."""
 DETAIL = 2
@@ -49,6 +56,8 @@ class Sheet:
     """
 
     mesh: Mesh
+    rim: Ints
+    """Edges (e, 2) where the legal directions end."""
     widths: Scalars
     axis: Vectors
     """What points there: a direction in the joint's own frame."""
@@ -63,17 +72,7 @@ def boundary(limit: Limit) -> Mesh:
     if isinstance(shape, Directional):
         points, triangles = _lifted(limit)
     else:
-        surface = shape.surface(DETAIL)
-
-        def middle(start: Points, end: Points) -> Points:
-            return settled(shape, shape.toward(start, end, np.full(len(start), 0.5)))
-
-        def drawn(points: Points) -> Points:
-            return vectors_of(limit, points)
-
-        points, triangles = refined(
-            surface.vertices, surface.triangles.astype(np.int64), middle, drawn, FLAT
-        )
+        points, triangles = _refined(limit, lambda each: vectors_of(limit, each), FLAT)
     vectors = vectors_of(limit, points)
     if not isinstance(limit.chart, RotationVector):
         corners = vectors[triangles]
@@ -82,6 +81,17 @@ def boundary(limit: Limit) -> Mesh:
     if isinstance(limit.chart, EulerZYZ):
         triangles = triangles[:, ::-1]  # these angles are a left-handed map
     return Mesh(vectors, triangles)
+
+
+def _refined(limit: Limit, drawn: Callable[[Points], Points], flat: float) -> tuple[Points, Ints]:
+    """Return points of the chart and triangles on the boundary, as flat as wanted when drawn."""
+    shape = limit.shape
+    surface = shape.surface(DETAIL)
+
+    def middle(start: Points, end: Points) -> Points:
+        return settled(shape, shape.toward(start, end, np.full(len(start), 0.5)))
+
+    return refined(surface.vertices, surface.triangles.astype(np.int64), middle, drawn, flat)
 
 
 def vectors_of(limit: Limit, points: Points) -> Points:
@@ -110,22 +120,62 @@ def sheet(limit: Limit, bone: Vectors) -> Sheet:
     """Return where the bone may point: by its own axis for families of directions, else `bone`."""
     if isinstance(limit.chart, DirectionTwist):
         mesh, low, high = _directions(limit)
-        return Sheet(mesh, np.minimum(high - low, 2.0 * np.pi), limit.chart.axis)
-    whole = boundary(limit)
-    directions = quat.rotate(quat.exp(whole.vertices), bone)
+        rim = rim_of(mesh.triangles)
+        if isinstance(limit.shape, Union):
+            rim = parting(mesh.vertices, rim, limit.shape.contains_direction)
+        return Sheet(mesh, rim, np.minimum(high - low, 2.0 * np.pi), limit.chart.axis)
+
+    def drawn(points: Points) -> Vectors:
+        return quat.rotate(quat.exp(vectors_of(limit, points)), bone)
+
+    points, triangles = _refined(limit, drawn, FOLD)
+    directions = drawn(points)
     # Of the two sides of the region, seen along the twist, the one that faces us.
-    a, b, c = np.moveaxis(directions[whole.triangles], 1, 0)
+    a, b, c = np.moveaxis(directions[triangles], 1, 0)
     facing = np.sum(a * np.cross(b, c), axis=-1) > 0.0
-    numbers, triangles = np.unique(whole.triangles[facing], return_inverse=True)
-    mesh = Mesh(directions[numbers], triangles.reshape(-1, 3))
-    rotations = quat.mul(limit.chart.reference, quat.exp(whole.vertices[numbers]))
-    return Sheet(mesh, _twist_widths(limit, rotations, bone), bone)
+    numbers, faces = np.unique(triangles[facing], return_inverse=True)
+    mesh = Mesh(directions[numbers], faces.reshape(-1, 3))
+    rotations = limit.chart.rotations(points[numbers])
+    rim = rim_of(mesh.triangles)
+    near = quat.mul(quat.inverse(limit.chart.reference), rotations[rim[:, 0]])
+
+    def legal(places: Vectors) -> Mask:
+        return _legal_near(limit, near, places, bone)
+
+    rim = parting(mesh.vertices, rim, legal)
+    return Sheet(mesh, rim, _twist_widths(limit, rotations, bone), bone)
+
+
+def parting(directions: Vectors, rim: Ints, legal: Callable[[Vectors], Mask]) -> Ints:
+    """Return the edges of `rim` that part legal directions, on their left, from others.
+
+    Where triangles fold over, or parts of a union overlap, there are edges that part nothing.
+    """
+    start, end = directions[rim[:, 0]], directions[rim[:, 1]]
+    middle, across = 0.5 * (start + end), np.cross(end - start, start + end)
+    across *= ASIDE / np.maximum(np.linalg.norm(across, axis=-1, keepdims=True), 1e-300)
+    right, left = (
+        legal(each / np.linalg.norm(each, axis=-1, keepdims=True))
+        for each in (middle + across, middle - across)
+    )
+    return np.concatenate([rim[left & ~right], rim[right & ~left][:, ::-1]])
+
+
+def _legal_near(limit: Limit, near: Quats, directions: Vectors, bone: Vectors) -> Mask:
+    """Tell whether the bone may point in each direction; twists about that of `near` are densest.
+
+    `near` and directions are seen from the reference.
+    """
+    away = quat.mul(quat.between(quat.rotate(near, bone), directions), near)
+    turns = quat.exp(np.concatenate([-TWISTS, [0.0], TWISTS])[:, None] * bone)
+    tried = quat.mul(quat.mul(limit.chart.reference, away)[:, None], turns)
+    return np.asarray(limit.contains(tried).any(axis=1))
 
 
 def _twist_widths(limit: Limit, rotations: Quats, bone: Vectors) -> Scalars:
     """Return how far rotations on the boundary may twist about the bone, in radians.
 
-    To within a few tenths of a degree, which no colour can show.
+    To about a degree, which no colour can show.
     """
     widths = np.zeros(len(rotations))
     for sign in (-1.0, 1.0):
