@@ -7,7 +7,7 @@ import pytest
 
 from clips import clip
 from joints import figure
-from synovia import Clip, LimitModel, Pose, Skeleton, forward
+from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, forward
 from synovia.view.scene import scene_of
 from view.browser import browser as running
 from view.browser import visit
@@ -280,6 +280,40 @@ def test_without_limits_joints_leave_them_and_turn_red(seen):
     header, _ = dragged(seen, "LeftHand", -420, -200)
     assert max(header["outsideDeg"]) > 1.0
     assert seen.page.locator(".label").count() > 0
+
+
+def test_the_head_looks_at_a_ball(browser):
+    upright = chain(0, ("Hips", "Chest", "Neck", "Head"))
+    limit = Limit(RotationVector(), Box(-np.full(3, 0.2), np.full(3, 0.2), np.eye(3)))
+    model = LimitModel(dict.fromkeys(("Chest", "Neck", "Head"), limit), upright.skeleton)
+    with visit(browser, scene_of(model, upright)) as seen:
+        seen.page.keyboard.press("2")
+        before = seen.picture()
+        seen.page.get_by_label("Head looks at a ball").check()
+        seen.page.keyboard.press("Numpad3")
+        assert seen.picture() != before
+        # Seen from the right, the ball is half a body to the right of the head, on the same level.
+        seen.pick("Head")
+        seen.page.keyboard.press(".")
+        for _ in range(4):
+            seen.page.keyboard.press("-")  # until the ball is in view
+        seen.drawn()
+        x, y = seen.middle
+        size = np.linalg.norm([0.3, 0.06])
+        height = seen.page.locator("#stage").bounding_box()["height"]
+        seen_high = 2.0 * 1.04 * 0.3 * size / np.cos(np.radians(16.0)) / 0.85**4
+        away = 0.5 * size / seen_high * height
+        seen.page.mouse.move(x + away, y)
+        seen.page.mouse.down()
+        seen.page.mouse.move(x + away, y - 60, steps=4)
+        seen.until(lambda: any(each["ask"] == "look" for each in seen.asked))
+        seen.until(lambda: len(seen.asked) == len(seen.heard))
+        seen.page.mouse.up()
+        arrays = seen.answer("look")[1]
+        pose = Pose(arrays["rotations"].astype(float), upright.pose.positions[0])
+        assert model.violation(pose).max() < 1e-5
+        assert (arrays["rotations"][1:, 0] < 1.0).all()  # all three have turned
+        assert "ms" in text_of(seen, "#tried")
 
 
 def test_controls_pose_a_figure(browser):

@@ -52,6 +52,11 @@ def limit(request):
     return make(*given)
 
 
+@pytest.fixture(scope="module")
+def mesh(limit):
+    return boundary(limit)
+
+
 def sampled(mesh, rng):
     """Points on the drawn triangles, uniform by area, and the outward normals there."""
     corners = mesh.vertices[mesh.triangles]
@@ -62,8 +67,8 @@ def sampled(mesh, rng):
     return points, normals[which] / area[which, None]
 
 
-def test_a_tenth_of_a_degree_inside_is_legal_and_outside_is_not(limit, rng):
-    points, normals = sampled(boundary(limit), rng)
+def test_a_tenth_of_a_degree_inside_is_legal_and_outside_is_not(limit, mesh, rng):
+    points, normals = sampled(mesh, rng)
 
     def legal(vectors):
         return limit.contains(quat.mul(limit.chart.reference, quat.exp(vectors)))
@@ -74,9 +79,8 @@ def test_a_tenth_of_a_degree_inside_is_legal_and_outside_is_not(limit, rng):
     assert (~legal(points + STEP * normals)).mean() > 0.985
 
 
-def test_no_sample_of_the_clip_can_look_outside(limit, rng):
+def test_no_sample_of_the_clip_can_look_outside(limit, mesh, rng):
     """What is legal is within what is drawn, by the solid angle that the triangles take up."""
-    mesh = boundary(limit)
     a, b, c = np.moveaxis(mesh.vertices[mesh.triangles], 1, 0)
     legal = limit.sample(12, rng)
     vectors = quat.log(quat.mul(quat.inverse(limit.chart.reference), legal))
@@ -145,9 +149,8 @@ def test_a_thin_limit_has_a_picture():
     assert np.isfinite(sheet(still, AXIS).mesh.vertices).all()
 
 
-def test_nothing_gapes_after_halving(limit):
+def test_nothing_gapes_after_halving(limit, mesh):
     if isinstance(limit.shape, Directional):
         return  # walls and sheets have rims of their own
-    triangles = boundary(limit).triangles
-    number = edges_of(triangles)[1].ravel()
+    number = edges_of(mesh.triangles)[1].ravel()
     assert (np.bincount(number) == 2).mean() > 0.999

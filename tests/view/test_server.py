@@ -183,6 +183,18 @@ def test_reaching_keeps_to_the_limits_only_where_asked(server, scene):
     assert max(free["outsideDeg"]) > 1.0
 
 
+def test_looking_turns_what_it_is_told_to_within_limits(server, scene):
+    given = reach(scene, joints=["LeftArm", "LeftForeArm"], target=[0.5, 1.0, -4.0])
+    with page(server) as line:
+        header, arrays = asked(line, "look", **given)
+        assert max(header["outsideDeg"]) < 1e-3
+        still = [0, 1, 4]
+        start = scene.clip.pose.rotations[0]
+        np.testing.assert_allclose(arrays["rotations"][still], start[still], atol=1e-6)
+        assert "error" in asked(line, "look", **{**given, "joints": []})[0]
+        assert "error" in asked(line, "look", **{**given, "joints": None})[0]
+
+
 def test_a_message_too_long_ends_the_line_and_nothing_else(server):
     with page(server) as line:
         line.send("x" * (messages.LONGEST + 1))

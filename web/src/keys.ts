@@ -21,7 +21,7 @@ const MOUSE = [
 const SLIDER = /^(Arrow|Home|End|Page)/;
 
 function typing(target: EventTarget | null): boolean {
-  return target instanceof HTMLInputElement && target.type !== "range";
+  return target instanceof HTMLInputElement && target.type === "search";
 }
 
 export function listen(keys: Key[]): void {
@@ -35,9 +35,12 @@ export function listen(keys: Key[]): void {
   );
   document.addEventListener("keydown", (event) => {
     if (typing(event.target) || event.altKey || event.metaKey || help.open) return;
-    const onButton = event.target instanceof HTMLButtonElement && event.key === " ";
-    const onSlider = event.target instanceof HTMLInputElement && SLIDER.test(event.key);
-    if (onButton || onSlider) return;
+    const { target, key: pressed } = event;
+    if (target instanceof HTMLButtonElement && pressed === " ") return;
+    if (target instanceof HTMLInputElement) {
+      if (target.type === "range" && SLIDER.test(pressed) && !event.code.startsWith("Numpad")) return;
+      if (target.type === "checkbox" && pressed === " ") return;
+    }
     const held = event.ctrlKey ? "Ctrl+" : event.shiftKey ? "Shift+" : "";
     const names = [`${held}${event.code}`];
     // A letter or sign is what it says, whichever keys make it.

@@ -58,6 +58,7 @@ class Page {
         this.held = new Set(held.map((name) => clip.skeleton.names.indexOf(name)));
         this.show(pose, outsideDeg);
       },
+      (target) => this.stage.aim(target),
       () => this.reset(),
     );
     this.sliders = new Sliders(clip, line, ({ pose, outsideDeg }) => {
@@ -128,6 +129,7 @@ class Page {
     document.body.dataset["mode"] = mode;
     found("#hint").textContent = HINTS[mode];
     this.panel.intro.hidden = mode !== "look" || this.picked !== undefined;
+    this.stage.aim(undefined);
     this.held = new Set();
     if (mode === "controls") this.sliders.show();
     else this.look();

@@ -9,10 +9,13 @@ import {
   Group,
   HemisphereLight,
   LineBasicMaterial,
+  Mesh,
+  MeshStandardMaterial,
   Plane,
   Raycaster,
   Scene,
   Sphere,
+  SphereGeometry,
   Vector2,
   Vector3,
   WebGLRenderer,
@@ -20,16 +23,17 @@ import {
 import { Body, type Marks, type Style } from "./body";
 import { steer, Turntable } from "./camera";
 import type { Clip, Pose } from "./clip";
-import { THEMES, type Theme } from "./colours";
+import { LEGAL, THEMES, type Theme } from "./colours";
 import { degrees, element, found } from "./elements";
 
 const NEAR_PX = 14;
 const CLICK_PX = 4;
 const MOST_LABELS = 6;
 
-/** What the mouse is at: a joint, or the tip of one of its bones. */
+/** What the mouse is at: a joint, the tip of one of its bones, or the target to look at. */
 export interface Grip {
-  joint: number;
+  /** Undefined for the target. */
+  joint: number | undefined;
   /** In the joint's own frame. */
   point: Vector3;
   place: Vector3;
@@ -55,6 +59,7 @@ export class Stage {
   private asked = false;
   private marks: Marks = { picked: undefined, outside: new Set(), held: new Set() };
   private outsideDeg = new Map<number, number>();
+  private ball: Mesh;
   private pressed: Vector2 | undefined;
   private plane: Plane | undefined;
 
@@ -72,6 +77,12 @@ export class Stage {
     const sky = new HemisphereLight("#ffffff", "#8a97a3", 1.1);
     const cell = 10 ** Math.round(Math.log10(this.body.size / 4));
     this.grid = new GridHelper(20 * cell, 20);
+    this.ball = new Mesh(
+      new SphereGeometry(0.03 * this.body.size, 24, 16),
+      new MeshStandardMaterial({ color: LEGAL, roughness: 0.4 }),
+    );
+    this.ball.visible = false;
+    this.scene.add(this.ball);
     const lights = [key, back, sky, new AmbientLight("#ffffff", 0.25)];
     this.scene.add(...lights, this.grid, this.body.group, this.ghost.group, this.atJoint);
     new ResizeObserver(() => this.resize()).observe(this.canvas);
@@ -97,6 +108,13 @@ export class Stage {
       this.ghost.differFrom(this.body);
       this.ghost.paint(this.theme, this.marks);
     }
+    this.draw();
+  }
+
+  /** Show the target to look at, at a place in the world, or put it away. */
+  aim(target: Vector3 | undefined): void {
+    this.ball.visible = target !== undefined;
+    if (target) this.ball.position.copy(target);
     this.draw();
   }
 
@@ -184,6 +202,12 @@ export class Stage {
     return new Vector2(event.clientX - left, event.clientY - top);
   }
 
+  private target(place: Vector2): Grip | undefined {
+    const spot = this.ball.position.clone();
+    if (!this.ball.visible || this.pixel(spot).distanceTo(place) > NEAR_PX) return undefined;
+    return { joint: undefined, point: new Vector3(), place: spot };
+  }
+
   /** The joint nearest to a place on the canvas, or the joint of the bone that is. */
   private near(place: Vector2): Grip | undefined {
     const { positions, rotations } = this.body.where;
@@ -233,7 +257,7 @@ export class Stage {
 
   private grip(event: PointerEvent): boolean {
     if (event.button !== 0) return false;
-    const grip = this.near(this.at(event));
+    const grip = this.target(this.at(event)) ?? this.near(this.at(event));
     if (!grip || !this.onGrip(grip)) return false;
     this.canvas.setPointerCapture(event.pointerId);
     const facing = this.table.camera.getWorldDirection(new Vector3());

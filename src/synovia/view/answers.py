@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import Floats, Vectors
 from ..charts import DirectionTwist
 from ..components import Figure
-from ..ik import Reach, Solution, solve
+from ..ik import Reach, Solution, look_at, solve
 from ..limit import Limit
 from ..model import LimitModel
 from ..shapes import ReachCone
@@ -141,14 +141,12 @@ def reached(scene: Scene, asked: Request) -> Answer:
     how long it took, whether the target is met, and by how many degrees the limits of joints would
     have to give way.
     """
-    skeleton = scene.clip.skeleton
     pose = _pose(scene, asked)
     goal = Reach(asked["joint"], np.array(asked["target"]), np.array(asked["point"]))
-    model = scene.model if asked["limits"] is True else LimitModel({}, skeleton)
     started = time.perf_counter()
     found = solve(
-        model,
-        skeleton,
+        _limits(scene, asked),
+        scene.clip.skeleton,
         pose,
         [goal],
         joints=asked["joints"],
@@ -157,20 +155,36 @@ def reached(scene: Scene, asked: Request) -> Answer:
         largest_step=LARGEST_STEP,
         threads=1,
     )
-    told = _told(found, time.perf_counter() - started)
-    told["outsideDeg"] = _outside_deg(scene, found.pose)
-    return told, {"rotations": found.pose.rotations}
+    return _told(scene, found, started)
 
 
-def _told(found: Solution, seconds: float) -> dict[str, Any]:
-    blocking = {name: float(np.degrees(angle)) for name, angle in found.blocking().items()}
-    return {
+def looked(scene: Scene, asked: Request) -> Answer:
+    """Return the pose in which the last of `joints` looks, along its z axis, at a target.
+
+    Each of the joints takes its share of the turn. The rest is as in `reached`.
+    """
+    pose, target = _pose(scene, asked), np.array(asked["target"])
+    started = time.perf_counter()
+    skeleton, joints = scene.clip.skeleton, asked["joints"]
+    found = look_at(_limits(scene, asked), skeleton, pose, target, joints, threads=1)
+    return _told(scene, found, started)
+
+
+def _limits(scene: Scene, asked: Request) -> LimitModel:
+    """Return the limits that a request wants to be kept: all, or none."""
+    return scene.model if asked["limits"] is True else LimitModel({}, scene.clip.skeleton)
+
+
+def _told(scene: Scene, found: Solution, started: float) -> Answer:
+    seconds = time.perf_counter() - started
+    header = {
         "ms": 1000.0 * seconds,
         "met": bool(found.converged),
-        "reason": found.reason(),
         "left": float(found.errors[0]),
-        "blockingDeg": blocking,
+        "blockingDeg": {name: float(np.degrees(angle)) for name, angle in found.blocking().items()},
+        "outsideDeg": _outside_deg(scene, found.pose),
     }
+    return header, {"rotations": found.pose.rotations}
 
 
 def posed(scene: Scene, asked: Request) -> Answer:
@@ -211,6 +225,7 @@ ASKED: dict[str, Callable[[Scene, Request], Answer]] = {
     "check": checked,
     "region": region,
     "reach": reached,
+    "look": looked,
     "pose": posed,
 }
 """What may be asked for, by name."""
