@@ -118,7 +118,7 @@ class Visit:
 def visit(browser, scene, **options):
     """A page at a scene; at the end there was no fault and no request elsewhere."""
     server = PageServer(scene)
-    context = browser.new_context(viewport={"width": 1200, "height": 760}, **options)
+    context = browser.new_context(viewport={"width": 1200, "height": 600}, **options)
     context.set_default_timeout(PATIENCE)
     try:
         seen = Visit(context.new_page(), server)

@@ -137,7 +137,7 @@ def test_a_joint_is_picked_by_a_click(seen):
     seen.page.mouse.click(*seen.middle)
     assert text_of(seen, "aside h2:visible") == "LeftForeArm"
     x, y = seen.middle
-    seen.page.mouse.click(x - 300, y - 250)
+    seen.page.mouse.click(x - 300, y - 150)
     assert seen.page.get_by_text("What to do first").is_visible()
 
 
