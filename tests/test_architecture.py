@@ -22,7 +22,7 @@ ROOMS = [
     *("ranges", "panel", "joint_kind", "skeleton", "clip", "components", "matching", "lineage"),
     *("detours", "paths", "fitting", "population", "learning", "report", "model", "holding"),
     *("calibration", "ik"),
-    *("io", "anatomy", "evidence", "draw", "demo", "cli"),
+    *("io", "anatomy", "evidence", "draw", "demo", "view", "cli"),
 ]
 # These know even less.
 ONLY = {"kernels": set(), "shapes": {"arrays", "kernels"}, "arrays": set(), "quat": {"arrays"}}
@@ -32,6 +32,7 @@ HEAVY = {
     "scipy": set(),
     "matplotlib": {"draw"},
     "click": {"cli"},
+    "websockets": {"view"},
 }
 LONGEST = 300
 
@@ -109,7 +110,7 @@ def test_the_import_check_sees_imports():
 
 
 def test_importing_synovia_is_light():
-    heavy = "('numba', 'scipy', 'click', 'matplotlib')"
+    heavy = "('numba', 'scipy', 'click', 'matplotlib', 'websockets')"
     code = f"import synovia, sys, json; print(json.dumps([m for m in {heavy} if m in sys.modules]))"
     assert run(code) == []
 

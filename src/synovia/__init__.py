@@ -30,6 +30,7 @@ from .report import Report
 from .shapes import SHAPES, Box, DistanceField, Ellipsoid, KDop, Product, ReachCone, ThetaPhi, Union
 from .skeleton import Pose, Skeleton, forward
 from .softening import Beyond, Inside
+from .view import View, view
 
 __version__ = "0.1.0"
 
@@ -67,6 +68,7 @@ __all__ = [
     "SwingTwist",
     "ThetaPhi",
     "Union",
+    "View",
     "density",
     "field_from_paths",
     "first_exit",
@@ -85,5 +87,6 @@ __all__ = [
     "save_figure",
     "save_limits",
     "save_network",
+    "view",
     "within_for",
 ]

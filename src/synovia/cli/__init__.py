@@ -16,7 +16,7 @@ from .. import __version__
 from . import terminal
 
 COMMANDS = (
-    *("fit", "check", "clamp", "solve", "look"),
+    *("fit", "check", "clamp", "view", "solve", "look"),
     *("info", "draw", "compare", "figure", "bench", "demo"),
 )
 """In the order in which people need them."""

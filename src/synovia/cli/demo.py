@@ -101,6 +101,7 @@ def story(directory: Path) -> Iterator[str]:
     wild_path, limits_path = (
         _typed(directory / name) for name in ("wild.bvh", "human.limits.json")
     )
+    yield f"  synovia view {wild_path} --limits {limits_path}"
     yield f"  synovia check {wild_path} --limits {limits_path}"
     out = _typed(directory / "soft.bvh")
     yield f"  synovia clamp {wild_path} --limits {limits_path} --soften inside:5 -o {out}"

@@ -1,0 +1,74 @@
+"""Take the pictures of the page, from the running page: python docs/make_screenshots.py.
+
+It needs Chromium and the test extras. Each picture goes to docs/img.
+"""
+
+import shutil
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from synovia import LimitModel, human, view
+from synovia.anatomy import limits_of
+from synovia.demo import range_of_motion, wild
+
+HERE = Path(__file__).parent / "img"
+FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+STILL = 1500  # milliseconds until all is drawn
+
+
+def main() -> None:
+    """Write the pictures of the page in docs/img."""
+    body = human()
+    clip = view(LimitModel.fit([range_of_motion()], "reach-cone"), wild())
+    figure = view(limits_of(body), figure=body)
+    with sync_playwright() as playwright:
+        found = shutil.which("chromium") or shutil.which("google-chrome")
+        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        outside(opened(page, clip.url))
+        page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="dark")
+        posed(opened(page, figure.url))
+        browser.close()
+    clip.close()
+    figure.close()
+
+
+def opened(page: Page, url: str) -> Page:
+    """Return the page once it is ready."""
+    page.goto(url)
+    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    return page
+
+
+def outside(page: Page) -> None:
+    """A clip that leaves its limits, at its worst frame for a shoulder, with the ghost beside."""
+    page.locator("#strip .row button", has_text="RightShoulder").click()
+    page.keyboard.press("g")
+    page.keyboard.press("Numpad4")
+    page.keyboard.press("Numpad4")
+    page.wait_for_timeout(STILL)
+    page.screenshot(path=HERE / "view.png")
+
+
+def posed(page: Page) -> None:
+    """The human with an arm raised by its controls, and what that shoulder allows."""
+    page.keyboard.press("3")
+    for name, value in {
+        "left_shoulder.abduction": 95,
+        "left_elbow.flexion": 60,
+        "right_shoulder.flexion": 40,
+        "right_elbow.flexion": 35,
+        "thoracic.bend": -8,
+        "left_knee.flexion": 25,
+        "left_hip.flexion": 20,
+    }.items():
+        page.locator(f'input[aria-label="{name}"]').fill(str(value))
+    page.get_by_role("treeitem", name="LeftUpperArm", exact=True).click()
+    page.get_by_role("heading", name="Controls").scroll_into_view_if_needed()
+    page.wait_for_timeout(2 * STILL)
+    page.screenshot(path=HERE / "view-controls.png")
+
+
+if __name__ == "__main__":
+    main()

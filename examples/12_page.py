@@ -1,0 +1,13 @@
+"""Show a clip within its limits, on a page in the browser; close it when done."""
+
+import sys
+
+from synovia import LimitModel, view
+from synovia.demo import range_of_motion, wild
+
+model = LimitModel.fit([range_of_motion(600)], "box")
+page = view(model, wild())
+print(f"{len(page.model.limits)} joints have limits: {page.url}")
+if sys.stdin.isatty():
+    input("Enter ends it. ")
+page.close()

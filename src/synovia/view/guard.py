@@ -1,0 +1,69 @@
+"""Who may talk to the page's server: those who have the link, from the page itself."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+
+LOCAL = "127.0.0.1"
+ANYWHERE = ("0.0.0.0", "::")
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data: blob:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+"""With every answer: nothing is loaded from elsewhere, and nobody frames the page."""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """The address that is listened on, and the token that links must begin with."""
+
+    address: str
+    port: int
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+
+    @property
+    def url(self) -> str:
+        """The link to the page."""
+        name = LOCAL if self.address in ANYWHERE else self.address
+        return f"http://{_bracketed(name)}:{self.port}/{self.token}/"
+
+    def below(self, path: str) -> str | None:
+        """Return what a path asks for below the token, or None if the token is not the one."""
+        parts = path.split("?", 1)[0].split("/", 2)
+        if len(parts) != 3 or not secrets.compare_digest(parts[1].encode(), self.token.encode()):
+            return None
+        return parts[2]
+
+    def knows_host(self, host: str | None) -> bool:
+        """Tell whether a Host header names this server, so that no other name leads here."""
+        if host is None:
+            return False
+        if self.address in ANYWHERE:  # all names of this machine
+            return host.endswith(f":{self.port}")
+        names = {self.address, "localhost"} if self.address == LOCAL else {self.address}
+        return host.lower() in {f"{_bracketed(name)}:{self.port}" for name in names}
+
+    def knows_origin(self, origin: str | None, host: str | None) -> bool:
+        """Tell whether an Origin header is the page's own; only then is there a socket."""
+        return origin is not None and origin.lower() == f"http://{host}".lower()
+
+
+def _bracketed(address: str) -> str:
+    return f"[{address}]" if ":" in address else address

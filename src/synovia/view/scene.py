@@ -1,0 +1,86 @@
+"""Scene: what a page shows, which is a clip, limits for its joints, and perhaps a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..clip import Clip
+from ..components import Figure, clip_of, sweep
+from ..limit import Limit
+from ..matching import match
+from ..model import LimitModel
+from ..skeleton import Pose, Skeleton
+
+FRAMES_A_CONTROL = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A clip, and limits by the names that its own skeleton has for the joints."""
+
+    clip: Clip
+    model: LimitModel
+    figure: Figure | None = None
+    notes: tuple[str, ...] = ()
+    """Sentences on what is the matter, for the person at the page."""
+
+    def frame(self, number: int) -> Pose:
+        """Return the pose of one frame."""
+        pose = self.clip.pose
+        return Pose(pose.rotations[number], pose.positions[number])
+
+
+def scene_of(
+    model: LimitModel,
+    clip: Clip | None = None,
+    figure: Figure | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Scene:
+    """Return the scene of a clip with limits, which are matched by name; see `matching.match`.
+
+    Without a clip, a figure runs each of its controls through its range, and a skeleton stands
+    still.
+    """
+    notes = []
+    if clip is None:
+        clip = _clip_of(model.skeleton, figure)
+    if clip.frames == 0:
+        notes.append("The clip has no frames: its skeleton is shown at rest.")
+        clip = replace(clip, pose=_still(clip.skeleton))
+    found = match(model.limits, model.skeleton, clip.skeleton, names)
+    limits: dict[str, Limit] = {
+        clip.skeleton.names[joint]: model.limits[name] for name, joint in found.joints.items()
+    }
+    if not model.limits:
+        notes.append("There are no limits here, so nothing is checked: --limits FILE gives some.")
+    elif not limits:
+        notes.append(
+            f"No joint of this clip has a limit. It has {_some(clip.skeleton.names)}; the limits "
+            f"are for {_some(tuple(model.limits))}."
+        )
+    else:
+        notes += [f"{clip.name or 'The clip'}: {said}." for said in found.complaints()]
+    if figure is not None and figure.skeleton.names != clip.skeleton.names:
+        notes.append("The clip has another skeleton than the figure, so controls are left out.")
+        figure = None
+    return Scene(clip, LimitModel(limits, clip.skeleton), figure, tuple(notes))
+
+
+def _clip_of(skeleton: Skeleton, figure: Figure | None) -> Clip:
+    if figure is not None and figure.controls:
+        clip = clip_of(figure, figure.pose(sweep(figure, FRAMES_A_CONTROL)))
+        return replace(clip, name=f"{figure.name}: every control through its range")
+    return Clip(skeleton, _still(skeleton), 1.0 / 30.0, "rest")
+
+
+def _still(skeleton: Skeleton) -> Pose:
+    rest = skeleton.rest_pose()
+    return Pose(np.array(rest.rotations[None]), np.array(rest.positions[None]))
+
+
+def _some(names: tuple[str, ...], most: int = 4) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

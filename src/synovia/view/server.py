@@ -1,0 +1,140 @@
+"""The page's server: the built page over HTTP, and answers over one socket."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import mimetypes
+import sys
+import threading
+import traceback
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+from websockets.sync.server import Server, ServerConnection, serve
+
+from . import messages
+from .answers import answer
+from .guard import HEADERS, LOCAL, Guard
+from .scene import Scene
+
+PAGE = Path(__file__).parent / "page"
+SOCKET = "socket"
+
+
+class PageServer:
+    """Serves a scene to any number of pages, from a thread of its own, until it is closed."""
+
+    def __init__(self, scene: Scene, *, port: int = 0, allow_remote: str | None = None) -> None:
+        self.scene = scene
+        self._files = page_files()
+        self._connections: set[ServerConnection] = set()
+        address = LOCAL if allow_remote is None else _checked_address(allow_remote)
+        self._server: Server = serve(
+            self._talk,
+            address,
+            port,
+            process_request=self._admit,
+            max_size=messages.LONGEST,
+            compression=None,
+            server_header=None,
+        )
+        self.guard = Guard(address, self._server.socket.getsockname()[1])
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """The link to the page, with its token."""
+        return self.guard.url
+
+    def close(self) -> None:
+        """Stop listening and hang up; a second time does nothing."""
+        self._server.shutdown()
+        for connection in tuple(self._connections):
+            connection.close()
+        self._thread.join()
+
+    def wait(self) -> None:
+        """Return when the server has been closed."""
+        while self._thread.is_alive():
+            self._thread.join(0.2)  # in pieces, so that Ctrl-C comes through
+
+    def _admit(self, connection: ServerConnection, request: Request) -> Response | None:
+        """Return a page's file or a refusal; None lets a socket open."""
+        host, origin = request.headers.get("Host"), request.headers.get("Origin")
+        if not self.guard.knows_host(host):
+            return _response(HTTPStatus.MISDIRECTED_REQUEST, "this server has another name\n")
+        wanted = self.guard.below(request.path)
+        if wanted is None:
+            return _response(HTTPStatus.FORBIDDEN, "the link lacks the token: use it as printed\n")
+        if wanted == SOCKET:
+            if self.guard.knows_origin(origin, host):
+                return None
+            return _response(HTTPStatus.FORBIDDEN, "only the page itself may open the socket\n")
+        if wanted not in self._files:
+            return _response(HTTPStatus.NOT_FOUND, "there is no such file\n")
+        kind, content = self._files[wanted]
+        return _response(HTTPStatus.OK, content, kind)
+
+    def _talk(self, connection: ServerConnection) -> None:
+        """Answer one page's requests, one by one, until it is gone."""
+        self._connections.add(connection)
+        try:
+            with contextlib.suppress(ConnectionClosed):
+                for text in connection:
+                    connection.send(self._answered(text))
+        finally:
+            self._connections.discard(connection)
+
+    def _answered(self, text: str | bytes) -> bytes:
+        try:
+            return answer(self.scene, text)
+        except Exception as error:  # one request must not end the page
+            traceback.print_exc(file=sys.stderr)
+            said = f"{type(error).__name__}: {error} (a fault in synovia)"
+            return messages.packed({"id": messages.request(text)["id"], "error": said}, {})
+
+
+@cache
+def page_files() -> dict[str, tuple[str, bytes]]:
+    """Return the type and the content of each file of the built page, by its path below it.
+
+    Nothing else is ever sent, so no path leads out of the page.
+    """
+    if not (PAGE / "index.html").is_file():
+        raise FileNotFoundError(
+            f"{PAGE}: the page is not built; in a clone, `make page` builds it (it needs Node.js)"
+        )
+    files = {}
+    for path in sorted(PAGE.rglob("*")):
+        if path.is_file():
+            kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+            files[path.relative_to(PAGE).as_posix()] = (kind, path.read_bytes())
+    files[""] = files["index.html"]
+    return files
+
+
+def _response(status: HTTPStatus, content: str | bytes, kind: str = "text/plain") -> Response:
+    body = content.encode() if isinstance(content, str) else content
+    text = kind.startswith("text/") or kind.endswith("javascript")
+    headers = Headers(
+        {
+            **HEADERS,
+            "Content-Type": f"{kind}; charset=utf-8" if text else kind,
+            "Content-Length": str(len(body)),
+            "Connection": "close",
+        }
+    )
+    return Response(status.value, status.phrase, headers, body)
+
+
+def _checked_address(address: str) -> str:
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        raise ValueError(f"the address must be an IP address, got {address!r}") from None

@@ -1,0 +1,129 @@
+"""A real browser for the tests of the page, and what every test of it demands."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from contextlib import contextmanager
+from urllib.parse import urlparse
+
+import pytest
+
+from synovia.view import messages
+from synovia.view.server import PageServer, page_files
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = [
+    "--no-sandbox",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PATIENCE = 60_000  # milliseconds: machines that run tests may be busy
+
+
+def needed(reason):
+    """Skip for a reason, or fail where the tests of the page must run, as in CI."""
+    if os.environ.get("SYNOVIA_BROWSER") == "required":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@contextmanager
+def browser():
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        needed("no Chromium to test the page in: apt-get install chromium brings it")
+    try:
+        page_files()
+    except FileNotFoundError as error:
+        needed(str(error))
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        yield started
+        started.close()
+
+
+class Visit:
+    """A page that shows a scene, with what it says to Python and what it hears."""
+
+    def __init__(self, page, server):
+        self.page, self.server = page, server
+        self.faults, self.asked, self.heard = [], [], []
+        page.on("console", lambda said: said.type == "error" and self.faults.append(said.text))
+        page.on("pageerror", lambda error: self.faults.append(str(error)))
+        page.on("request", self._look)
+        page.on("websocket", self._listen)
+
+    def _look(self, request):
+        if urlparse(request.url).hostname not in ("127.0.0.1", None):
+            self.faults.append(f"a request to {request.url}")
+
+    def _listen(self, line):
+        if urlparse(line.url).hostname != "127.0.0.1":
+            self.faults.append(f"a socket to {line.url}")
+        line.on("framesent", lambda text: self.asked.append(json.loads(text)))
+        line.on("framereceived", lambda text: self.heard.append(messages.unpacked(text)))
+
+    def open(self):
+        self.page.goto(self.server.url)
+        self.page.wait_for_selector("body[data-ready]", timeout=PATIENCE)
+        return self
+
+    def answer(self, ask):
+        """The last answer to a question of this kind."""
+        numbers = {each["id"] for each in self.asked if each["ask"] == ask}
+        return [heard for heard in self.heard if heard[0]["id"] in numbers][-1]
+
+    def pick(self, name):
+        """Pick a joint in the tree, and wait until its limit is drawn."""
+        before = len(self.heard)
+        self.page.get_by_role("treeitem", name=name, exact=True).click()
+        if name in self.server.scene.model.limits:
+            self.until(lambda: len(self.heard) > before)
+            self.page.locator("#inset").wait_for(timeout=PATIENCE)
+
+    def until(self, true):
+        for _ in range(PATIENCE // 50):
+            if true():
+                return
+            self.page.wait_for_timeout(50)
+        raise TimeoutError("the page did not get there")
+
+    @property
+    def middle(self):
+        box = self.page.locator("#stage").bounding_box()
+        return box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"]
+
+    def picture(self):
+        """The stage as it looks, once it is still."""
+        self.drawn()
+        return self.page.locator("#stage").screenshot()
+
+    def drawn(self):
+        """Wait until what was asked for is on the screen."""
+        self.page.evaluate(
+            "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
+
+
+@contextmanager
+def visit(browser, scene, **options):
+    """A page at a scene; at the end there was no fault and no request elsewhere."""
+    server = PageServer(scene)
+    context = browser.new_context(viewport={"width": 1200, "height": 600}, **options)
+    context.set_default_timeout(PATIENCE)
+    try:
+        seen = Visit(context.new_page(), server)
+        yield seen.open()
+        assert seen.faults == []
+    finally:
+        context.close()
+        server.close()

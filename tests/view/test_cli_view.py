@@ -1,0 +1,84 @@
+"""`synovia view`: what is shown, and what is said where it cannot be."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+from click.testing import CliRunner
+
+from clips import clip
+from joints import figure
+from synovia import LimitModel, save_clip, save_figure, save_limits
+from synovia.cli import main
+from synovia.cli.view import _loaded
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_clip(clip(frames=30), "walk.bvh")
+    save_limits(LimitModel.fit([clip(frames=30)], "box"), "arm.limits.json")
+    save_figure(figure(), "half.xml")
+    return tmp_path
+
+
+def failed(*arguments):
+    result = CliRunner().invoke(main, ["view", "--no-browser", *arguments])
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+    return result.output
+
+
+def test_clip_limits_and_figure_come_from_the_command_line(here):
+    model, shown, body, names = _loaded(here / "walk.bvh", here / "arm.limits.json", None, ())
+    assert set(model.limits) == {"Chest", "LeftArm", "LeftForeArm", "LeftHand"}
+    assert (shown.frames, body, names) == (30, None, {})
+    model, shown, body, _ = _loaded(here / "walk.bvh", None, None, ("LeftHand=Chest",))
+    assert not model.limits
+    model, shown, body, _ = _loaded(None, here / "arm.limits.json", "half.xml", ())
+    assert shown is None
+    assert body.name == "half a body"
+
+
+def test_what_is_wrong_is_said():
+    assert "no such file" in failed("nowhere.bvh").lower()
+    assert "nowhere.json" in failed("walk.bvh", "-l", "nowhere.json")
+    assert "human" in failed("--figure", "walk.bvh")
+    assert "no joint 'Nobody'" in failed(
+        "walk.bvh", "-l", "arm.limits.json", "--map", "LeftArm=Nobody"
+    )
+    assert "IP address" in failed("walk.bvh", "--allow-remote", "studio")
+    assert "65535" in failed("walk.bvh", "--port", "99999")
+
+
+def test_the_help_teaches():
+    said = CliRunner().invoke(main, ["view", "--help"]).output
+    assert "synovia view wild.bvh --limits human.limits.json" in said
+    assert "--allow-remote" in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are of POSIX")
+def test_it_prints_the_link_and_ends_with_ctrl_c(here):
+    """The page itself may not be built here: then that is what is said."""
+    words = [sys.executable, "-m", "synovia", "view", "walk.bvh", "--no-browser"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as running:
+        line = running.stdout.readline()
+        if not line:
+            assert "make page" in running.stderr.read()
+            return
+        url = re.match(r"http://127\.0\.0\.1:\d+/\S{20,}/$", line.strip())
+        assert url, line
+        with urllib.request.urlopen(url[0], timeout=30) as answer:
+            assert b"Synovia" in answer.read()
+        running.send_signal(signal.SIGINT)
+        assert running.wait(timeout=30) == 0
+        assert running.stderr.read() == ""

@@ -1,0 +1,282 @@
+"""The page's server alone: who is let in, what is sent, and what becomes of bad requests."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import threading
+
+import numpy as np
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from clips import clip
+from synovia import LimitModel, view
+from synovia.view import messages
+from synovia.view.guard import Guard
+from synovia.view.scene import scene_of
+from synovia.view.server import PageServer
+
+server_module = sys.modules["synovia.view.server"]
+
+
+@pytest.fixture(scope="module")
+def scene():
+    seen = clip(frames=60)
+    return scene_of(LimitModel.fit([seen], "box", margin=0.0), seen)
+
+
+@pytest.fixture
+def server(scene, tmp_path, monkeypatch):
+    """A server of a page of two files: what is sent does not depend on what was built."""
+    (tmp_path / "page" / "assets").mkdir(parents=True)
+    (tmp_path / "page" / "index.html").write_text("<!doctype html><p>é", encoding="utf-8")
+    (tmp_path / "page" / "assets" / "index.js").write_text("1", encoding="utf-8")
+    (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
+    monkeypatch.setattr(server_module, "PAGE", tmp_path / "page")
+    server_module.page_files.cache_clear()
+    server = PageServer(scene)
+    yield server
+    server.close()
+    server_module.page_files.cache_clear()
+
+
+def fetched(server, path, host=None):
+    """The status line, the headers and the body of an answer, asked for in plain bytes."""
+    name = f"127.0.0.1:{server.guard.port}" if host is None else host
+    with socket.create_connection(("127.0.0.1", server.guard.port), timeout=10) as line:
+        line.sendall(f"GET {path} HTTP/1.1\r\nHost: {name}\r\n\r\n".encode())
+        received = b""
+        while part := line.recv(65536):
+            received += part
+    head, _, body = received.partition(b"\r\n\r\n")
+    first, *rest = head.decode().split("\r\n")
+    return int(first.split()[1]), dict(row.split(": ", 1) for row in rest), body
+
+
+def page(server):
+    """A connection as the page opens it."""
+    origin = f"http://127.0.0.1:{server.guard.port}"
+    address = server.url.replace("http", "ws") + "socket"
+    return connect(address, origin=origin, max_size=None, proxy=None)
+
+
+def asked(line, ask, **given):
+    line.send(json.dumps({"id": 7, "ask": ask, **given}))
+    header, arrays = messages.unpacked(line.recv(timeout=200))
+    return header, arrays
+
+
+def test_the_page_comes_with_the_token_and_a_strict_policy(server):
+    status, headers, body = fetched(server, f"/{server.guard.token}/")
+    assert (status, body.decode()) == (200, "<!doctype html><p>é")
+    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert fetched(server, f"/{server.guard.token}/assets/index.js")[0] == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/wrong/", "/wrong/socket", "/{token}x/", "/{token}"])
+def test_without_the_token_nobody_is_let_in(server, path):
+    status, _, body = fetched(server, path.format(token=server.guard.token))
+    assert status == 403
+    assert server.guard.token.encode() not in body
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "", "[::1]"])
+def test_another_name_for_this_machine_is_refused(server, host):
+    name = host.format(port=server.guard.port)
+    assert fetched(server, f"/{server.guard.token}/", name)[0] == 421
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../secret.txt",
+        "%2e%2e/secret.txt",
+        "assets/../../secret.txt",
+        "..\\secret.txt",
+        "/etc/passwd",
+        "assets",
+        "index.html/",
+        "\x00",
+    ],
+)
+def test_no_path_leads_out_of_the_page(server, path):
+    status, _, body = fetched(server, f"/{server.guard.token}/{path}")
+    assert status in (400, 404)
+    assert b"secret" not in body
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", None, "null", "https://127.0.0.1"])
+def test_only_the_page_itself_opens_the_socket(server, origin):
+    address = server.url.replace("http", "ws") + "socket"
+    with pytest.raises(InvalidStatus, match="403"), connect(address, origin=origin, proxy=None):
+        pass
+
+
+def test_the_socket_answers(server, scene):
+    with page(server) as line:
+        header, arrays = asked(line, "open")
+    assert header["id"] == 7
+    assert header["names"] == list(scene.clip.skeleton.names)
+    shape = scene.clip.pose.rotations.shape
+    np.testing.assert_allclose(arrays["rotations"], scene.clip.pose.rotations, atol=1e-6)
+    assert arrays["rotations"].shape == shape
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "JSON"),
+        ("[" * 100_000, "JSON"),
+        ("[]", "object"),
+        ('"open"', "object"),
+        ('{"ask": "open"}', "id"),
+        ('{"id": 1.5, "ask": "open"}', "id"),
+        ('{"id": 1, "ask": "fly"}', "one of open"),
+        ('{"id": 1, "ask": "region"}', "lacks 'joint'"),
+        ('{"id": 1, "ask": "region", "joint": "nobody"}', "no joint"),
+        ('{"id": 1, "ask": "region", "joint": 3}', "no joint"),
+        ('{"id": 1, "ask": "pose", "values": {}}', "no figure"),
+        ('{"id": 1, "ask": "reach", "frame": -1, "rotations": []}', "frame must be"),
+        ('{"id": 1, "ask": "reach", "frame": 0, "rotations": [1, 2]}', "rotations must be"),
+        ('{"id": 1, "ask": "reach", "frame": 0, "rotations": {}}', ""),
+        (b"\x00\x01", "text"),
+    ],
+)
+def test_a_bad_request_is_answered_with_the_reason(server, text, said):
+    with page(server) as line:
+        line.send(text)
+        header, _ = messages.unpacked(line.recv(timeout=200))
+        assert said in header["error"]
+        assert "id" in asked(line, "open")[0]  # and the line is still there
+
+
+def reach(scene, **given):
+    names = scene.clip.skeleton.names
+    rotations = scene.clip.pose.rotations[0].ravel().tolist()
+    about = {"frame": 0, "rotations": rotations, "joint": names[-1], "point": [0, 0, 0]}
+    return {**about, "target": [0.3, 0.3, 0.3], "limits": True, "joints": None, **given}
+
+
+def test_a_target_that_is_no_number_is_refused(server, scene):
+    with page(server) as line:
+        for target in ([None, 0, 0], [1e400, 0, 0], [0, 0], "here"):
+            header, _ = asked(line, "reach", **reach(scene, target=target))
+            assert "error" in header
+
+
+def test_reaching_keeps_to_the_limits_only_where_asked(server, scene):
+    with page(server) as line:
+        header, arrays = asked(line, "reach", **reach(scene, target=[9.0, -9.0, 2.0]))
+        assert max(header["outsideDeg"]) < 1e-3
+        assert header["ms"] > 0.0
+        assert arrays["rotations"].shape == (len(scene.clip.skeleton), 4)
+        free, _ = asked(line, "reach", **reach(scene, target=[9.0, -9.0, 2.0], limits=False))
+    assert max(free["outsideDeg"]) > 1.0
+
+
+def test_looking_turns_what_it_is_told_to_within_limits(server, scene):
+    given = reach(scene, joints=["LeftArm", "LeftForeArm"], target=[0.5, 1.0, -4.0])
+    with page(server) as line:
+        header, arrays = asked(line, "look", **given)
+        assert max(header["outsideDeg"]) < 1e-3
+        still = [0, 1, 4]
+        start = scene.clip.pose.rotations[0]
+        np.testing.assert_allclose(arrays["rotations"][still], start[still], atol=1e-6)
+        assert "error" in asked(line, "look", **{**given, "joints": []})[0]
+        assert "error" in asked(line, "look", **{**given, "joints": None})[0]
+
+
+def test_a_message_too_long_ends_the_line_and_nothing_else(server):
+    with page(server) as line:
+        line.send("x" * (messages.LONGEST + 1))
+        with pytest.raises(ConnectionClosed, match="1009"):
+            line.recv(timeout=200)
+    with page(server) as line:
+        assert "error" not in asked(line, "open")[0]
+
+
+def test_a_page_that_vanishes_leaves_the_others_alone(server):
+    with page(server) as other:
+        for _ in range(5):
+            with page(server) as line:
+                line.send(json.dumps({"id": 1, "ask": "open"}))
+                line.socket.close()  # no goodbye
+        assert "error" not in asked(other, "open")[0]
+        with page(server) as another:
+            assert "error" not in asked(another, "open")[0]
+
+
+def test_two_pages_get_their_own_answers(server, scene):
+    found = {}
+
+    def run(number):
+        with page(server) as line:
+            for _ in range(10):
+                name = scene.clip.skeleton.names[1 + number]
+                header, _ = asked(line, "region", joint=name)
+                found.setdefault(number, set()).add(json.dumps(header["reference"]))
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [len(found[number]) for number in range(2)] == [1, 1]
+    assert found[0] != found[1]
+
+
+def test_a_closed_server_hangs_up_and_can_be_closed_again(server):
+    with page(server) as line:
+        server.close()
+        server.close()
+        with pytest.raises(ConnectionClosed):
+            line.recv(timeout=200)
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", server.guard.port), timeout=5)
+
+
+def test_a_port_in_use_is_said(server, scene):
+    with pytest.raises(OSError, match="in use"):
+        PageServer(scene, port=server.guard.port)
+
+
+def test_a_page_that_was_not_built_is_said(scene, tmp_path, monkeypatch):
+    monkeypatch.setattr(server_module, "PAGE", tmp_path)
+    server_module.page_files.cache_clear()
+    with pytest.raises(FileNotFoundError, match="make page"):
+        PageServer(scene)
+
+
+def test_the_handle_knows_link_and_model(server, scene):
+    shown = view(scene.model, scene.clip)
+    assert shown.url.startswith("http://127.0.0.1:")
+    assert set(shown.model.limits) == set(scene.model.limits)
+    shown.close()
+
+
+def test_elsewhere_than_here_only_when_told():
+    here = Guard("127.0.0.1", 80)
+    assert here.knows_host("localhost:80")
+    assert not here.knows_host("10.0.0.5:80")
+    there = Guard("10.0.0.5", 80)
+    assert there.knows_host("10.0.0.5:80")
+    assert not there.knows_host("localhost:80")
+    everywhere = Guard("0.0.0.0", 80)
+    assert everywhere.knows_host("studio.lan:80")
+    assert everywhere.url.startswith("http://127.0.0.1:80/")
+    assert not everywhere.knows_origin("http://evil.example:80", "studio.lan:80")
+    assert here.token != there.token
+
+
+def test_an_address_must_be_one(scene):
+    with pytest.raises(ValueError, match="IP address"):
+        PageServer(scene, allow_remote="studio.lan")

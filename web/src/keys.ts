@@ -1,0 +1,54 @@
+// Keys, and the sheet that shows them.
+
+import { element, found } from "./elements";
+
+export interface Key {
+  /** As `event.code` has it, "Ctrl+" or "Shift+" perhaps before; or a letter or sign. */
+  keys: string[];
+  shown: string;
+  does: string;
+  act: () => void;
+}
+
+const MOUSE = [
+  ["Drag, or middle drag", "turn the view"],
+  ["Shift + drag, or right drag", "pan"],
+  ["Wheel, or Ctrl + drag", "zoom"],
+  ["Click", "pick a joint"],
+] as const;
+
+/** Keys that move a slider where it has the focus. */
+const SLIDER = /^(Arrow|Home|End|Page)/;
+
+function typing(target: EventTarget | null): boolean {
+  return target instanceof HTMLInputElement && target.type === "search";
+}
+
+export function listen(keys: Key[]): void {
+  const help = found<HTMLDialogElement>("#help");
+  const rows = (pairs: readonly (readonly [string, string])[]) =>
+    pairs.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)]);
+  help.append(
+    element("h2", {}, "Keys and mouse"),
+    element("dl", {}, ...rows(MOUSE), ...rows(keys.filter(({ shown }) => shown).map(({ shown, does }) => [shown, does]))),
+    element("form", { method: "dialog" }, element("button", {}, "Close")),
+  );
+  document.addEventListener("keydown", (event) => {
+    if (typing(event.target) || event.altKey || event.metaKey || help.open) return;
+    const { target, key: pressed } = event;
+    if (target instanceof HTMLButtonElement && pressed === " ") return;
+    if (target instanceof HTMLInputElement) {
+      if (target.type === "range" && SLIDER.test(pressed) && !event.code.startsWith("Numpad")) return;
+      if (target.type === "checkbox" && pressed === " ") return;
+    }
+    const held = event.ctrlKey ? "Ctrl+" : event.shiftKey ? "Shift+" : "";
+    const names = [`${held}${event.code}`];
+    // A letter or sign is what it says, whichever keys make it.
+    if (event.key.length === 1 && !event.ctrlKey && !event.code.startsWith("Numpad"))
+      names.push(event.key);
+    const key = keys.find((each) => each.keys.some((name) => names.includes(name)));
+    if (!key) return;
+    event.preventDefault();
+    key.act();
+  });
+}

@@ -1,0 +1,318 @@
+// The page: what is shown, what is picked, and how the parts talk to each other.
+
+import { Quaternion } from "three";
+import type { Style } from "./body";
+import { type Check, checkOf, type Clip, clipOf, type Pose } from "./clip";
+import { THEMES } from "./colours";
+import { button, element, found } from "./elements";
+import { type Key, listen } from "./keys";
+import { Panel } from "./panel";
+import { quaternionAt } from "./quaternions";
+import { Fan, regionOf } from "./region";
+import { Sliders } from "./sliders";
+import { Line } from "./socket";
+import { Stage } from "./stage";
+import { Time } from "./time";
+import { Tree } from "./tree";
+import { TryOut } from "./tryout";
+
+type Mode = "look" | "try" | "controls";
+const HINTS: Record<Mode, string> = {
+  look: "Click a joint to see its limit · drag to turn · ? for all keys",
+  try: "Drag a joint: the others follow within their limits · R starts again",
+  controls: "Each slider ends where the joint does",
+};
+
+class Page {
+  private stage: Stage;
+  private panel: Panel;
+  private tree: Tree;
+  private time: Time;
+  private tryOut: TryOut;
+  private sliders: Sliders;
+  private check: Check | undefined;
+  private picked: number | undefined;
+  private fan: Fan | undefined;
+  private mode: Mode = "look";
+  private ghost = false;
+  private style: Style = "body";
+  private pose: Pose;
+  private outsideDeg = new Map<number, number>();
+  private held = new Set<number>();
+  private tabs = new Map<Mode, HTMLButtonElement>();
+  private toggles: Record<"ghost" | "bones", HTMLButtonElement>;
+
+  constructor(
+    private clip: Clip,
+    private line: Line,
+  ) {
+    this.pose = clip.pose(0);
+    this.stage = new Stage(clip);
+    this.panel = new Panel(clip);
+    this.tree = new Tree(clip, (joint) => this.pick(joint));
+    this.time = new Time(clip, () => this.look(), (joint) => this.pick(joint));
+    this.tryOut = new TryOut(
+      clip,
+      line,
+      ({ pose, outsideDeg, held }) => {
+        this.held = new Set(held.map((name) => clip.skeleton.names.indexOf(name)));
+        this.show(pose, outsideDeg);
+      },
+      (target) => this.stage.aim(target),
+      () => this.reset(),
+    );
+    this.sliders = new Sliders(clip, line, ({ pose, outsideDeg }) => {
+      if (this.mode === "controls") this.show(pose, outsideDeg);
+    });
+    this.stage.onPick = (joint) => this.pick(joint);
+    this.stage.onGrip = (grip) => this.mode === "try" && this.tryOut.take(grip);
+    this.stage.onDrag = (target) => this.tryOut.drag(target);
+    this.toggles = {
+      bones: button("Bones", "Bones or body (B)", () => this.restyle()),
+      ghost: button("Ghost", "Ghost of the clamped clip (G)", () => this.haunt()),
+    };
+    this.arrange();
+    this.dress(
+      localStorage.getItem("theme") ??
+        (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"),
+    );
+    this.look();
+    this.stage.frameAll();
+    listen(this.keys());
+  }
+
+  /** Ask for violations and the clamped clip, and begin with the worst joint. */
+  async judge(): Promise<void> {
+    this.check = checkOf(await this.line.ask("check"), this.clip);
+    this.time.show(this.check);
+    const worst = this.time.worstDeg;
+    this.tree.tell(worst);
+    this.toggles.ghost.disabled = !this.check.changes;
+    this.look();
+    const most = Math.max(...worst, 0);
+    if (most > 0) this.pick(this.clip.limited[worst.indexOf(most)]);
+    document.body.dataset["ready"] = "true";
+  }
+
+  private arrange(): void {
+    const { clip } = this;
+    found("#clip").textContent = clip.name;
+    document.title = `${clip.name} – Synovia`;
+    const modes: [Mode, string][] = [["look", "Look"]];
+    if (clip.skeleton.names.length > 1) modes.push(["try", "Try"]);
+    if (clip.controls.length) modes.push(["controls", "Controls"]);
+    for (const [mode, text] of modes) {
+      const tab = button(text, text, () => this.enter(mode), { role: "tab" });
+      this.tabs.set(mode, tab);
+      found("#modes").append(tab);
+    }
+    found("#tools").append(
+      this.toggles.bones,
+      this.toggles.ghost,
+      button("◐", "Light or dark (L)", () => this.dress()),
+      button("?", "Keys and mouse (?)", () => this.help()),
+    );
+    this.toggles.ghost.disabled = true;
+    this.tryOut.panel.hidden = this.sliders.panel.hidden = true;
+    const { intro, joint } = this.panel;
+    found("aside").append(this.tryOut.panel, this.sliders.panel, intro, joint);
+    for (const text of clip.notes) note(text);
+    this.enter("look");
+  }
+
+  private enter(mode: Mode): void {
+    this.mode = mode;
+    this.time.pause();
+    for (const [name, tab] of this.tabs) tab.setAttribute("aria-selected", String(name === mode));
+    this.tryOut.panel.hidden = mode !== "try";
+    this.sliders.panel.hidden = mode !== "controls";
+    document.body.dataset["mode"] = mode;
+    found("#hint").textContent = HINTS[mode];
+    this.panel.intro.hidden = mode !== "look" || this.picked !== undefined;
+    this.stage.aim(undefined);
+    this.held = new Set();
+    if (mode === "controls") this.sliders.show();
+    else this.look();
+    if (mode === "try") this.tryOut.start(this.time.frame);
+  }
+
+  private reset(): void {
+    if (this.mode === "controls") this.sliders.reset();
+    else this.enter(this.mode);
+  }
+
+  /** Show the clip at the present frame; a pose that was tried is left. */
+  private look(): void {
+    if (this.mode === "controls") return this.enter("look");
+    const { frame } = this.time;
+    this.held = new Set();
+    if (this.mode === "try") this.tryOut.start(frame);
+    const start = frame * this.clip.limited.length;
+    const outside = this.check?.outsideDeg.subarray(start, start + this.clip.limited.length);
+    this.show(this.clip.pose(frame), [...(outside ?? [])]);
+    if (this.ghost) this.stage.haunt(this.check?.clampedPose(frame));
+  }
+
+  private show(pose: Pose, outsideDeg: number[]): void {
+    this.pose = pose;
+    this.outsideDeg = new Map();
+    outsideDeg.forEach((angle, place) => {
+      const joint = this.clip.limited[place];
+      if (angle > 1e-4 && joint !== undefined) this.outsideDeg.set(joint, angle);
+    });
+    this.stage.show(pose, this.outsideDeg, this.marks());
+    this.follow();
+  }
+
+  private marks() {
+    const outside = new Set(this.outsideDeg.keys());
+    return { picked: this.picked, outside, held: this.held };
+  }
+
+  private pick(joint: number | undefined): void {
+    this.picked = joint;
+    this.tree.select(joint);
+    this.panel.pick(joint);
+    if (this.mode !== "look") this.panel.intro.hidden = true;
+    this.leaveFan();
+    this.stage.mark(this.marks());
+    this.follow();
+    if (joint !== undefined && this.clip.limited.includes(joint)) void this.draw(joint);
+  }
+
+  private leaveFan(): void {
+    if (this.fan) this.stage.atJoint.remove(this.fan.group);
+    this.fan = undefined;
+  }
+
+  private async draw(joint: number): Promise<void> {
+    const region = regionOf(await this.line.ask("region", { joint: this.name(joint) }));
+    if (this.picked !== joint) return;
+    const { body, theme } = this.stage;
+    const bones = body.bones.filter(({ owner }) => owner === joint);
+    const length = Math.max(...bones.map(({ tip }) => tip.length()), 0);
+    const radius = Math.min(Math.max(0.8 * length, 0.1 * body.size), 0.25 * body.size);
+    this.leaveFan();
+    this.fan = new Fan(region, radius, theme);
+    this.stage.atJoint.add(this.fan.group);
+    this.panel.show(region, joint, theme);
+    this.follow();
+  }
+
+  /** Let what belongs to the picked joint follow its pose. */
+  private follow(): void {
+    if (this.picked === undefined || !this.clip.limited.includes(this.picked)) return;
+    this.panel.tell(this.outsideDeg.get(this.picked) ?? 0);
+    if (!this.fan) return;
+    const { positions, rotations } = this.stage.body.where;
+    const place = positions[this.picked];
+    if (!place) return;
+    const parent = rotations[this.clip.skeleton.parents[this.picked] ?? -1] ?? new Quaternion();
+    const turn = quaternionAt(this.pose.rotations, this.picked);
+    const outside = this.outsideDeg.get(this.picked) ?? 0;
+    this.fan.place(place, parent, turn, outside > 0);
+    this.panel.mark(turn, outside > 0);
+    this.stage.draw();
+  }
+
+  private name(joint: number): string {
+    return this.clip.skeleton.names[joint] ?? "";
+  }
+
+  private haunt(): void {
+    if (!this.check?.changes) return;
+    this.ghost = !this.ghost;
+    this.toggles.ghost.setAttribute("aria-pressed", String(this.ghost));
+    this.stage.haunt(this.ghost ? this.check.clampedPose(this.time.frame) : undefined);
+  }
+
+  private restyle(): void {
+    this.style = this.style === "body" ? "bones" : "body";
+    this.toggles.bones.setAttribute("aria-pressed", String(this.style === "bones"));
+    this.stage.shape(this.style, this.pose);
+    if (this.ghost) this.stage.haunt(this.check?.clampedPose(this.time.frame));
+  }
+
+  private dress(name?: string): void {
+    const root = document.documentElement;
+    const theme = name ?? (root.dataset["theme"] === "dark" ? "light" : "dark");
+    root.dataset["theme"] = theme;
+    localStorage.setItem("theme", theme);
+    this.stage.dress(theme === "dark" ? THEMES.dark : THEMES.light);
+    if (this.fan && this.picked !== undefined) void this.draw(this.picked);
+  }
+
+  private help(): void {
+    found<HTMLDialogElement>("#help").showModal();
+  }
+
+  private keys(): Key[] {
+    const { stage, time } = this;
+    const { table } = stage;
+    const seen = (act: () => void) => () => {
+      act();
+      stage.draw();
+    };
+    const key = (keys: string[], shown: string, does: string, act: () => void): Key => ({
+      keys,
+      shown,
+      does,
+      act,
+    });
+    return [
+      key(["Space"], "Space", "play and pause", () => time.toggle()),
+      key(["ArrowRight"], "→", "one frame on", () => time.step(1)),
+      key(["ArrowLeft"], "←", "one frame back", () => time.step(-1)),
+      key(["Shift+ArrowRight"], "Shift →", "ten frames on", () => time.step(10)),
+      key(["Shift+ArrowLeft"], "Shift ←", "ten frames back", () => time.step(-10)),
+      key(["Home"], "Home", "first frame", () => time.go(0)),
+      key(["End"], "End", "last frame", () => time.go(this.clip.frames - 1)),
+      key(["n"], "N", "next time that a joint goes outside", () => time.violation(1)),
+      key(["p"], "P", "the time before", () => time.violation(-1)),
+      key(["Numpad1"], "Numpad 1", "front", seen(() => table.see("Front"))),
+      key(["Ctrl+Numpad1"], "Ctrl Numpad 1", "back", seen(() => table.see("Back"))),
+      key(["Numpad3"], "Numpad 3", "right", seen(() => table.see("Right"))),
+      key(["Ctrl+Numpad3"], "Ctrl Numpad 3", "left", seen(() => table.see("Left"))),
+      key(["Numpad7"], "Numpad 7", "top", seen(() => table.see("Top"))),
+      key(["Ctrl+Numpad7"], "Ctrl Numpad 7", "bottom", seen(() => table.see("Bottom"))),
+      key(["Numpad9"], "Numpad 9", "the opposite side", seen(() => table.opposite())),
+      key(["Numpad5"], "Numpad 5", "perspective or parallel", seen(() => (table.flat = !table.flat))),
+      key(["Numpad4"], "Numpad 4 / 6", "turn left and right", seen(() => table.turn(-0.26, 0))),
+      key(["Numpad6"], "", "", seen(() => table.turn(0.26, 0))),
+      key(["Numpad8"], "Numpad 8 / 2", "turn up and down", seen(() => table.turn(0, 0.26))),
+      key(["Numpad2"], "", "", seen(() => table.turn(0, -0.26))),
+      key(["+", "NumpadAdd"], "+ / −", "zoom", seen(() => table.zoom(0.85))),
+      key(["-", "NumpadSubtract"], "", "", seen(() => table.zoom(1 / 0.85))),
+      key(["NumpadDecimal", "."], ".", "look at the picked joint", () => this.lookAtPicked()),
+      key(["a", "NumpadMultiply"], "A", "all into view", () => stage.frameAll()),
+      key(["/"], "/", "find a joint", () => found("#search").focus()),
+      key(["Escape"], "Esc", "pick nothing", () => this.pick(undefined)),
+      key(["b"], "B", "bones or body", () => this.restyle()),
+      key(["g"], "G", "ghost of the clamped clip", () => this.haunt()),
+      key(["l"], "L", "light or dark", () => this.dress()),
+      key(["r"], "R", "reset the pose", () => this.reset()),
+      key(["1"], "1 2 3", "look, try, controls", () => this.enter("look")),
+      key(["2"], "", "", () => this.tabs.get("try")?.click()),
+      key(["3"], "", "", () => this.tabs.get("controls")?.click()),
+      key(["?", "Shift+Slash"], "?", "this sheet", () => this.help()),
+    ];
+  }
+
+  private lookAtPicked(): void {
+    if (this.picked !== undefined) this.stage.frameJoint(this.picked);
+  }
+}
+
+function note(text: string): void {
+  const line = element("p", {}, text);
+  line.append(button("✕", "Put this note away", () => line.remove()));
+  found("#notes").append(line);
+}
+
+async function begin(): Promise<void> {
+  const line = await Line.open(() => note("The line to synovia is gone: start it again."));
+  const page = new Page(clipOf(await line.ask("open")), line);
+  await page.judge();
+}
+
+begin().catch((error: unknown) => note(error instanceof Error ? error.message : String(error)));

@@ -1,0 +1,108 @@
+// What there is to know about the picked joint; without one, what to do first.
+
+import { Quaternion } from "three";
+import type { Clip } from "./clip";
+import type { Theme } from "./colours";
+import { degrees, element } from "./elements";
+import { Inset } from "./inset";
+import { quaternionAt } from "./quaternions";
+import type { Region } from "./region";
+
+const MOST_SAMPLES = 3000;
+const FIRST = [
+  ["Click a joint", "in the view or in the list, to see what its limit allows."],
+  ["Press Space", "to play; the strip below shows when a joint is outside."],
+  ["Drag", "to turn the view, the wheel zooms, ? shows all keys."],
+] as const;
+
+export class Panel {
+  readonly intro = element("div", { class: "intro" });
+  readonly joint = element("div", { class: "joint", hidden: true });
+  private title = element("h2");
+  private now = element("p", { id: "now", role: "status" });
+  private facts = element("dl");
+  private scale = element("div", { class: "scale" });
+  private inset: Inset;
+  private picture: HTMLElement;
+
+  constructor(private clip: Clip) {
+    this.intro.append(
+      element("h2", {}, "What to do first"),
+      element(
+        "ol",
+        {},
+        ...FIRST.map(([what, why]) => element("li", {}, element("b", {}, what), ` ${why}`)),
+      ),
+    );
+    const canvas = element("canvas", { id: "inset", "aria-label": "The limit among rotations" });
+    this.inset = new Inset(canvas);
+    this.picture = element(
+      "figure",
+      {},
+      canvas,
+      element(
+        "figcaption",
+        {},
+        "Rotations as vectors from the reference: the limit, dots for the clip, a ball for now. ",
+        "Axes about x, y, z with a mark every 30°.",
+      ),
+    );
+    this.joint.append(this.title, this.now, this.facts, this.scale, this.picture);
+  }
+
+  pick(joint: number | undefined): void {
+    this.intro.hidden = joint !== undefined;
+    this.joint.hidden = joint === undefined;
+    if (joint === undefined) return;
+    this.title.textContent = this.clip.skeleton.names[joint] ?? "";
+    const limited = this.clip.limited.includes(joint);
+    this.now.textContent = limited ? "" : "This joint has no limit.";
+    this.now.className = "";
+    this.facts.replaceChildren();
+    this.scale.hidden = this.picture.hidden = true;
+  }
+
+  show(region: Region, joint: number, theme: Theme): void {
+    const { names } = this.clip.skeleton;
+    const [least, most] = region.span;
+    this.facts.replaceChildren(
+      ...fact("Family", region.family),
+      ...fact("Chart", region.chart),
+      ...fact("Allows", told(region.share)),
+    );
+    this.scale.hidden = this.picture.hidden = false;
+    this.scale.replaceChildren(
+      element("span", {}, "Range of twist"),
+      element("span", { class: "end" }, `${least.toFixed(0)}°`),
+      element("i"),
+      element("span", { class: "end" }, `${most.toFixed(0)}°`),
+    );
+    const step = Math.ceil(this.clip.frames / MOST_SAMPLES);
+    const seen: Quaternion[] = [];
+    for (let frame = 0; frame < this.clip.frames; frame += step)
+      seen.push(quaternionAt(this.clip.rotations, frame * names.length + joint));
+    this.inset.show(region, seen, theme);
+  }
+
+  /** Say how far outside the picked joint is, in degrees. */
+  tell(outsideDeg: number): void {
+    const outside = outsideDeg > 0;
+    this.now.textContent = outside ? `${degrees(outsideDeg)} outside` : "Inside its limit";
+    this.now.className = outside ? "missed" : "met";
+  }
+
+  mark(rotation: Quaternion, outside: boolean): void {
+    this.inset.mark(rotation, outside);
+  }
+}
+
+function fact(name: string, value: string): HTMLElement[] {
+  return [element("dt", {}, name), element("dd", {}, value)];
+}
+
+function told(share: number): string {
+  if (share === 0) return "a thin region";
+  const percent = 100 * share;
+  const digits = percent >= 10 ? percent.toFixed(0) : Number(percent.toPrecision(2)).toString();
+  return `${digits}% of all rotations`;
+}

@@ -1,0 +1,94 @@
+// The line to Python: requests are JSON, answers are a JSON header with arrays behind it.
+
+export type Values = Float32Array | Uint32Array;
+
+export interface Answer {
+  header: Record<string, unknown>;
+  arrays: Record<string, Values>;
+}
+
+interface Listed {
+  name: string;
+  type: "f4" | "u4";
+  shape: number[];
+}
+
+export function unpacked(message: ArrayBuffer): Answer {
+  const length = new DataView(message).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(message, 4, length)));
+  const arrays: Record<string, Values> = {};
+  let start = 4 + length;
+  for (const { name, type, shape } of header.arrays as Listed[]) {
+    const count = shape.reduce((product, side) => product * side, 1);
+    arrays[name] =
+      type === "u4"
+        ? new Uint32Array(message, start, count)
+        : new Float32Array(message, start, count);
+    start += 4 * count;
+  }
+  return { header, arrays };
+}
+
+interface Waiting {
+  resolve: (answer: Answer) => void;
+  reject: (reason: Error) => void;
+}
+
+export class Line {
+  private waiting = new Map<number, Waiting>();
+  private next = 0;
+
+  private constructor(private socket: WebSocket) {
+    socket.onmessage = ({ data }) => this.receive(unpacked(data as ArrayBuffer));
+  }
+
+  static open(lost: () => void): Promise<Line> {
+    const address = new URL("socket", location.href);
+    address.protocol = address.protocol.replace("http", "ws");
+    const socket = new WebSocket(address);
+    socket.binaryType = "arraybuffer";
+    return new Promise((resolve) => {
+      socket.onopen = () => resolve(new Line(socket));
+      socket.onclose = lost;
+    });
+  }
+
+  ask(what: string, given: Record<string, unknown> = {}): Promise<Answer> {
+    const id = this.next++;
+    this.socket.send(JSON.stringify({ ...given, id, ask: what }));
+    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+  }
+
+  private receive(answer: Answer): void {
+    const waiting = this.waiting.get(answer.header["id"] as number);
+    if (!waiting) return;
+    this.waiting.delete(answer.header["id"] as number);
+    const error = answer.header["error"];
+    if (typeof error === "string") waiting.reject(new Error(error));
+    else waiting.resolve(answer);
+  }
+}
+
+/** One request in flight; of those that come meanwhile, only the latest is sent. */
+export class Latest<Given> {
+  private busy = false;
+  private pending: { given: Given } | undefined;
+
+  constructor(private send: (given: Given) => Promise<void>) {}
+
+  async ask(given: Given): Promise<void> {
+    if (this.busy) {
+      this.pending = { given };
+      return;
+    }
+    this.busy = true;
+    try {
+      await this.send(given);
+    } finally {
+      this.busy = false;
+      const { pending } = this;
+      this.pending = undefined;
+      if (pending) void this.ask(pending.given);
+    }
+  }
+}

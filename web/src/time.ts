@@ -1,0 +1,178 @@
+// Time: play, scrub and step; and a strip that shows when each joint is outside.
+
+import type { Check, Clip } from "./clip";
+import { outsideColour } from "./colours";
+import { button, degrees, element, found } from "./elements";
+
+const ROW_PX = 16;
+
+export class Time {
+  frame = 0;
+  playing = false;
+  private started = { at: 0, frame: 0 };
+  private slider: HTMLInputElement;
+  private play: HTMLButtonElement;
+  private told = element("output", { id: "when" });
+  private strip = found("#strip");
+  private head = element("div", { class: "head" });
+  /** Frames in which a joint goes outside. */
+  private begins: boolean[] = [];
+  private worst: { frame: number; angle: number }[] = [];
+
+  constructor(
+    private clip: Clip,
+    private moved: (frame: number) => void,
+    private pick: (joint: number) => void,
+  ) {
+    this.play = button("▶", "Play (Space)", () => this.toggle());
+    this.slider = element("input", {
+      type: "range",
+      min: "0",
+      max: String(clip.frames - 1),
+      value: "0",
+      "aria-label": "Frame",
+    });
+    this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
+    const one = clip.frames === 1;
+    const buttons = [
+      button("|◂", "First frame (Home)", () => this.go(0)),
+      button("◂", "Back one frame (←)", () => this.step(-1)),
+      this.play,
+      button("▸", "On one frame (→)", () => this.step(1)),
+      button("▸|", "Last frame (End)", () => this.go(clip.frames - 1)),
+    ];
+    for (const each of [...buttons, this.slider]) each.disabled = one;
+    const bar = element("div", { class: "buttons" }, ...buttons, this.told);
+    found("#transport").append(bar, this.slider);
+    this.tell();
+  }
+
+  go(frame: number): void {
+    this.frame = Math.min(Math.max(Math.round(frame), 0), this.clip.frames - 1);
+    this.started = { at: performance.now(), frame: this.frame };
+    this.tell();
+    this.moved(this.frame);
+  }
+
+  step(frames: number): void {
+    this.pause();
+    this.go(this.frame + frames);
+  }
+
+  toggle(): void {
+    if (this.playing) return this.pause();
+    if (this.clip.frames < 2) return;
+    this.playing = true;
+    this.play.textContent = "❚❚";
+    this.play.setAttribute("aria-label", "Pause (Space)");
+    this.started = { at: performance.now(), frame: this.frame };
+    requestAnimationFrame((now) => this.tick(now));
+  }
+
+  pause(): void {
+    this.playing = false;
+    this.play.textContent = "▶";
+    this.play.setAttribute("aria-label", "Play (Space)");
+  }
+
+  /** Go to the next frame in which a joint goes outside, or the one before. */
+  violation(way: 1 | -1): void {
+    let frame = this.frame;
+    do frame += way;
+    while (frame >= 0 && frame < this.clip.frames && !this.begins[frame]);
+    if (this.begins[frame]) this.step(frame - this.frame);
+  }
+
+  /** Draw a row for each joint that is ever outside, the worst first. */
+  show(check: Check): void {
+    const { limited, frames } = this.clip;
+    const { outsideDeg } = check;
+    this.worst = limited.map((_, place) => {
+      let worst = { frame: 0, angle: 0 };
+      for (let frame = 0; frame < frames; frame++) {
+        const angle = outsideDeg[frame * limited.length + place] ?? 0;
+        if (angle > worst.angle) worst = { frame, angle };
+      }
+      return worst;
+    });
+    const outside = (frame: number, place: number) =>
+      (outsideDeg[frame * limited.length + place] ?? 0) > 0;
+    this.begins = Array.from({ length: frames }, (_, frame) =>
+      limited.some((_, place) => outside(frame, place) && !(frame > 0 && outside(frame - 1, place))),
+    );
+    const rows = limited.map((_, place) => place).filter((place) => this.angle(place) > 0);
+    rows.sort((a, b) => this.angle(b) - this.angle(a));
+    const most = Math.max(...rows.map((place) => this.angle(place)), 1);
+    this.strip.replaceChildren(
+      ...rows.map((place) => this.row(place, outsideDeg, most)),
+      ...(rows.length ? [this.head] : [element("p", {}, verdict(this.clip))]),
+    );
+    this.strip.setAttribute("aria-label", "When each joint is outside");
+    document.body.classList.toggle("quiet", rows.length === 0);
+    this.tell();
+  }
+
+  get worstDeg(): number[] {
+    return this.worst.map(({ angle }) => angle);
+  }
+
+  private angle(place: number): number {
+    return this.worst[place]?.angle ?? 0;
+  }
+
+  private row(place: number, outsideDeg: Float32Array, most: number): HTMLElement {
+    const { limited, frames, skeleton } = this.clip;
+    const joint = limited[place] ?? 0;
+    const name = skeleton.names[joint] ?? "";
+    const worst = this.worst[place] ?? { frame: 0, angle: 0 };
+    const label = button(name, `${name}: ${degrees(worst.angle)} outside at worst`, () => {
+      this.pause();
+      this.go(worst.frame);
+      this.pick(joint);
+    });
+    label.append(element("span", {}, degrees(worst.angle)));
+    const canvas = element("canvas", { width: String(frames), height: "1", "aria-hidden": "true" });
+    const paper = canvas.getContext("2d");
+    for (let frame = 0; paper && frame < frames; frame++) {
+      const angle = outsideDeg[frame * limited.length + place] ?? 0;
+      if (angle <= 0) continue;
+      paper.fillStyle = `#${outsideColour(angle / most).getHexString()}`;
+      paper.fillRect(frame, 0, 1, 1);
+    }
+    canvas.addEventListener("pointerdown", (event) => {
+      const { left, width } = canvas.getBoundingClientRect();
+      this.pause();
+      this.go(((event.clientX - left) / width) * frames - 0.5);
+      this.pick(joint);
+    });
+    const row = element("div", { class: "row" }, label, canvas);
+    row.style.height = `${ROW_PX}px`;
+    return row;
+  }
+
+  private tick(now: number): void {
+    if (!this.playing) return;
+    const gone = (now - this.started.at) / 1000 / this.clip.frameTime;
+    const frame = Math.floor(this.started.frame + Math.max(gone, 0)) % this.clip.frames;
+    if (frame !== this.frame) {
+      this.frame = frame;
+      this.tell();
+      this.moved(frame);
+    }
+    requestAnimationFrame((next) => this.tick(next));
+  }
+
+  private tell(): void {
+    const { frames, frameTime } = this.clip;
+    this.slider.value = String(this.frame);
+    this.told.textContent = `${this.frame} / ${frames - 1}  ${(this.frame * frameTime).toFixed(2)} s`;
+    this.head.style.setProperty("--share", String((this.frame + 0.5) / frames));
+  }
+}
+
+function verdict(clip: Clip): string {
+  if (clip.limited.length === 0) return "No joint has a limit: there is nothing to check.";
+  return clip.frames === 1
+    ? "Every joint is inside its limit."
+    : "Every joint is inside its limit, in every frame.";
+}

@@ -1,0 +1,98 @@
+// The joints as a tree that can be searched; a step in only where the skeleton branches.
+
+import type { Clip } from "./clip";
+import { button, degrees, element, found } from "./elements";
+
+const DEEPEST = 6;
+
+export class Tree {
+  private items: HTMLElement[];
+  private tree = found("#tree");
+  private search = found<HTMLInputElement>("#search");
+
+  constructor(
+    private clip: Clip,
+    private pick: (joint: number) => void,
+  ) {
+    const { names, parents, children } = clip.skeleton;
+    const levels: number[] = [];
+    const order: number[] = [];
+    const visit = (joint: number): void => {
+      const parent = parents[joint] ?? -1;
+      const branches = parent >= 0 && (children[parent]?.length ?? 0) > 1;
+      levels[joint] = parent < 0 ? 1 : (levels[parent] ?? 1) + (branches ? 1 : 0);
+      order.push(joint);
+      children[joint]?.forEach(visit);
+    };
+    parents.forEach((parent, joint) => parent < 0 && visit(joint));
+    const limited = new Set(clip.limited);
+    this.items = names.map((name, joint) => {
+      const item = button(name, name, () => this.pick(joint), {
+        role: "treeitem",
+        "aria-level": String(levels[joint]),
+        "aria-selected": "false",
+        tabindex: "-1",
+        class: limited.has(joint) ? "limited" : "bare",
+      });
+      if (!limited.has(joint)) item.title = `${name} has no limit`;
+      item.style.paddingInlineStart = `${0.35 + 0.7 * Math.min(levels[joint] ?? 1, DEEPEST)}rem`;
+      item.append(element("span", { class: "worst" }));
+      return item;
+    });
+    this.tree.append(...order.map((joint) => this.items[joint] as HTMLElement));
+    this.items[order[0] ?? 0]?.setAttribute("tabindex", "0");
+    this.tree.addEventListener("keydown", (event) => this.walk(event));
+    this.search.addEventListener("input", () => this.filter());
+    this.search.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") this.take(this.shown()[0]);
+      if (event.key === "ArrowDown") this.shown()[0]?.focus();
+    });
+  }
+
+  select(joint: number | undefined): void {
+    this.items.forEach((item, number) => {
+      item.setAttribute("aria-selected", String(number === joint));
+      if (number === joint) {
+        item.setAttribute("tabindex", "0");
+        item.scrollIntoView({ block: "nearest" });
+      }
+    });
+  }
+
+  /** Say how far each limited joint is outside at worst, in degrees. */
+  tell(worstDeg: number[]): void {
+    this.clip.limited.forEach((joint, place) => {
+      const worst = this.items[joint]?.querySelector(".worst");
+      const angle = worstDeg[place] ?? 0;
+      if (worst) worst.textContent = angle > 0 ? degrees(angle) : "";
+    });
+  }
+
+  private take(item: HTMLElement | undefined): void {
+    item?.click();
+    this.search.value = "";
+    this.filter();
+    item?.focus();
+  }
+
+  private shown(): HTMLElement[] {
+    return [...this.tree.children].filter((item) => !(item as HTMLElement).hidden) as HTMLElement[];
+  }
+
+  private filter(): void {
+    const wanted = this.search.value.trim().toLocaleLowerCase();
+    this.items.forEach((item, joint) => {
+      item.hidden = !this.clip.skeleton.names[joint]?.toLocaleLowerCase().includes(wanted);
+    });
+  }
+
+  private walk(event: KeyboardEvent): void {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined) return;
+    const shown = this.shown();
+    const next = shown[shown.indexOf(document.activeElement as HTMLElement) + step];
+    next?.focus();
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
