@@ -1,5 +1,6 @@
 # make demo   learn limits from the bundled clip, check and clamp another with them
 # make test   format, lint, types and tests
+# make lint   format, lint and types alone
 # make page   build the page of `synovia view`, which both do themselves
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
 # make bench  speed, as ratios in one run, and what the sources measured
@@ -12,16 +13,19 @@ OPENSIM := .venv-opensim
 PAGE := src/synovia/view/page/index.html
 PAGE_SOURCES := $(filter-out web/node_modules/%,$(wildcard web/* web/src/* web/public/*))
 
-.PHONY: demo test page browser test-opensim bench clean
+.PHONY: demo test lint page browser test-opensim bench clean
 
 demo: $(INSTALLED) $(PAGE)
 	$(BIN)/synovia demo synovia-demo
 
-test: $(INSTALLED) $(PAGE) browser
+# A file of tests runs in one process, which makes what its tests share once.
+test: lint $(PAGE) browser
+	$(BIN)/pytest -n auto --dist loadfile
+
+lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto
 
 page: $(PAGE)
 
