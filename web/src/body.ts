@@ -19,7 +19,7 @@ import { OUTSIDE, PICKED, type Theme } from "./colours";
 import { type Placed, placed, vectorAt } from "./quaternions";
 
 const UP = new Vector3(0, 1, 0);
-export const HELD = "#e07b1a";
+const HELD = "#7c5cd6";
 
 /** From a joint to the one it carries, or to the tip of its bone. */
 export interface Bone {

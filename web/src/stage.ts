@@ -50,7 +50,6 @@ export class Stage {
   /** Told of drags that begin on a joint; where it answers false, the view turns instead. */
   onGrip: (grip: Grip) => boolean = () => false;
   onDrag: (target: Vector3) => void = () => {};
-  onDrop: () => void = () => {};
   private scene = new Scene();
   private renderer: WebGLRenderer;
   private canvas = found<HTMLCanvasElement>("#stage");
@@ -246,7 +245,6 @@ export class Stage {
       if (target) this.onDrag(target);
     });
     canvas.addEventListener("pointerup", (event) => {
-      if (this.plane) this.onDrop();
       this.plane = undefined;
       const place = this.at(event);
       if (this.pressed && this.pressed.distanceTo(place) < CLICK_PX)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats, Vectors
-from ..charts import DirectionTwist
 from ..components import Figure
 from ..ik import Reach, Solution, look_at, solve
 from ..limit import Limit
@@ -120,7 +119,6 @@ def _pictures(limit: Limit, bone: tuple[float, ...]) -> Answer:
         "share": limit.volume(4000),
         "reference": limit.chart.reference.tolist(),
         "axis": directions.axis.tolist(),
-        "twists": isinstance(limit.chart, DirectionTwist),
     }
     corners = limit.shape.points if isinstance(limit.shape, ReachCone) else np.zeros((0, 3))
     return header, {
