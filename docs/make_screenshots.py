@@ -8,9 +8,9 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from synovia import LimitModel, human, view
+from synovia import human, view
 from synovia.anatomy import limits_of
-from synovia.demo import range_of_motion, wild
+from synovia.demo import learned, range_of_motion, wild
 
 HERE = Path(__file__).parent / "img"
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
@@ -20,7 +20,7 @@ STILL = 1500  # milliseconds until all is drawn
 def main() -> None:
     """Write the pictures of the page in docs/img."""
     body = human()
-    clip = view(LimitModel.fit([range_of_motion()], "reach-cone"), wild())
+    clip = view(learned(range_of_motion(), "reach-cone", "direction-twist"), wild())
     figure = view(limits_of(body), figure=body)
     with sync_playwright() as playwright:
         found = shutil.which("chromium") or shutil.which("google-chrome")
@@ -43,7 +43,8 @@ def opened(page: Page, url: str) -> Page:
 
 def outside(page: Page) -> None:
     """A clip that leaves its limits, at its worst frame for a shoulder, with the ghost beside."""
-    page.locator("#strip .row button", has_text="RightShoulder").click()
+    page.locator("#strip .row button", has_text="RightUpperArm").click()
+    page.locator("#inset").wait_for(timeout=120_000)
     page.keyboard.press("g")
     page.keyboard.press("Numpad4")
     page.keyboard.press("Numpad4")

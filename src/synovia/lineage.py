@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
 
 from . import quat
 from .arrays import Quats, tolerance
+from .limit import Limit
 from .matching import match
 from .skeleton import Pose, Skeleton
 
@@ -72,6 +73,12 @@ def lineage(skeleton: Skeleton, name: str, ancestor: str | None = None) -> Linea
             f"got {ancestor}"
         )
     return Lineage(joint, between)
+
+
+def seen_by(limit: Limit, way: Lineage, skeleton: Skeleton) -> Limit:
+    """Return the limit, measured from the ancestor that `way` has in `skeleton`, by its name."""
+    above = skeleton.names[skeleton.parents[way.between[0]]] if way.between else None
+    return limit if limit.relative_to == above else replace(limit, relative_to=above)
 
 
 def lineages(

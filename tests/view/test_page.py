@@ -60,6 +60,23 @@ def test_it_opens_at_the_worst_joint(seen, scene):
     )
 
 
+def test_a_limit_measured_from_an_ancestor_is_shown_so(browser):
+    seen_from = {"LeftArm": "Hips"}
+    rom = clip(size=0.5, frames=120)
+    model = LimitModel.fit([rom], "reach-cone", joints=["LeftArm"], relative_to=seen_from)
+    shown = scene_of(model, clip("wild", size=0.9, frames=60))
+    worst = model.check(shown.clip).joints[0]
+    with visit(browser, shown) as seen:
+        assert text_of(seen, "aside h2:visible") == "LeftArm"
+        seen.page.locator("#inset").wait_for()
+        assert "Hips" in seen.page.locator("aside dd").all_inner_texts()
+        seen.page.locator("#strip .row button").first.click()
+        assert text_of(seen, "#now") == f"{np.degrees(worst.worst):.0f}° outside"
+        header, _ = seen.answer("open")
+        names = header["names"]
+        assert names[header["measuredFrom"][names.index("LeftArm")]] == "Hips"
+
+
 def test_a_row_leads_to_its_worst_frame(seen, scene):
     joint = scene.model.check(scene.clip).joints[1]
     seen.page.locator("#strip .row button").nth(1).click()

@@ -13,6 +13,8 @@ export interface Control {
 export interface Skeleton {
   names: string[];
   parents: number[];
+  /** By joint, the one that its limit is measured from: the parent, or a joint above it. */
+  measuredFrom: number[];
   children: number[][];
   offsets: Float32Array;
   endParents: number[];
@@ -51,6 +53,7 @@ export function clipOf({ header, arrays }: Answer): Clip {
     skeleton: {
       names,
       parents,
+      measuredFrom: header["measuredFrom"] as number[],
       children,
       offsets,
       endParents: header["endParents"] as number[],

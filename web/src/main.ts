@@ -7,7 +7,7 @@ import { THEMES } from "./colours";
 import { button, element, found } from "./elements";
 import { type Key, listen } from "./keys";
 import { Panel } from "./panel";
-import { quaternionAt } from "./quaternions";
+import { seen } from "./quaternions";
 import { Fan, regionOf } from "./region";
 import { Sliders } from "./sliders";
 import { Line } from "./socket";
@@ -207,10 +207,11 @@ class Page {
     const { positions, rotations } = this.stage.body.where;
     const place = positions[this.picked];
     if (!place) return;
-    const parent = rotations[this.clip.skeleton.parents[this.picked] ?? -1] ?? new Quaternion();
-    const turn = quaternionAt(this.pose.rotations, this.picked);
+    const { skeleton } = this.clip;
+    const above = rotations[skeleton.measuredFrom[this.picked] ?? -1] ?? new Quaternion();
+    const turn = seen(skeleton, this.pose.rotations, this.picked);
     const outside = this.outsideDeg.get(this.picked) ?? 0;
-    this.fan.place(place, parent, turn, outside > 0);
+    this.fan.place(place, above, turn, outside > 0);
     this.panel.mark(turn, outside > 0);
     this.stage.draw();
   }

@@ -5,7 +5,7 @@ import type { Clip } from "./clip";
 import type { Theme } from "./colours";
 import { degrees, element } from "./elements";
 import { Inset } from "./inset";
-import { quaternionAt } from "./quaternions";
+import { seen } from "./quaternions";
 import type { Region } from "./region";
 
 const MOST_SAMPLES = 3000;
@@ -63,11 +63,12 @@ export class Panel {
   }
 
   show(region: Region, joint: number, theme: Theme): void {
-    const { names } = this.clip.skeleton;
+    const { skeleton, rotations } = this.clip;
     const [least, most] = region.span;
     this.facts.replaceChildren(
       ...fact("Family", region.family),
       ...fact("Chart", region.chart),
+      ...this.measured(joint),
       ...fact("Allows", told(region.share)),
     );
     this.scale.hidden = this.picture.hidden = false;
@@ -78,10 +79,17 @@ export class Panel {
       element("span", { class: "end" }, `${most.toFixed(0)}°`),
     );
     const step = Math.ceil(this.clip.frames / MOST_SAMPLES);
-    const seen: Quaternion[] = [];
+    const samples: Quaternion[] = [];
     for (let frame = 0; frame < this.clip.frames; frame += step)
-      seen.push(quaternionAt(this.clip.rotations, frame * names.length + joint));
-    this.inset.show(region, seen, theme);
+      samples.push(seen(skeleton, rotations, joint, frame));
+    this.inset.show(region, samples, theme);
+  }
+
+  /** What a joint is measured from, where that is not its parent. */
+  private measured(joint: number): HTMLElement[] {
+    const { names, parents, measuredFrom } = this.clip.skeleton;
+    const above = measuredFrom[joint] ?? -1;
+    return above === parents[joint] ? [] : fact("Seen from", names[above] ?? "");
   }
 
   /** Say how far outside the picked joint is, in degrees. */

@@ -20,6 +20,23 @@ export function rotationVector(turn: Quaternion): Vector3 {
   return sine < 1e-12 ? axis : axis.multiplyScalar((2 * Math.atan2(sine, sign * turn.w)) / sine);
 }
 
+/** A joint's rotation as the one sees it that its limit is measured from, in frame `frame`. */
+export function seen(
+  { names, parents, measuredFrom }: Skeleton,
+  rotations: ArrayLike<number>,
+  joint: number,
+  frame = 0,
+): Quaternion {
+  const first = frame * names.length;
+  const turn = quaternionAt(rotations, first + joint);
+  let above = parents[joint] ?? -1;
+  while (above >= 0 && above !== measuredFrom[joint]) {
+    turn.premultiply(quaternionAt(rotations, first + above));
+    above = parents[above] ?? -1;
+  }
+  return turn;
+}
+
 /** Where the joints are in the world. */
 export interface Placed {
   positions: Vector3[];

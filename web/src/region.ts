@@ -118,10 +118,10 @@ export class Fan {
     return dots;
   }
 
-  /** Put it at a joint whose parent has this turn in the world, its bone turned by `turn`. */
-  place(position: Vector3, parent: Quaternion, turn: Quaternion, outside: boolean): void {
+  /** Put it at a joint that is turned by `turn` as seen from where it is measured, `above`. */
+  place(position: Vector3, above: Quaternion, turn: Quaternion, outside: boolean): void {
     this.group.position.copy(position);
-    this.group.quaternion.copy(parent).multiply(this.region.reference);
+    this.group.quaternion.copy(above).multiply(this.region.reference);
     const local = this.region.reference.clone().invert().multiply(turn);
     const direction = this.region.axis.clone().applyQuaternion(local);
     this.needle.geometry.setFromPoints([new Vector3(), direction]);

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..holding import held_at
-from ..lineage import lineage, lineages
+from ..lineage import lineage, lineages, seen_by
 from ..matching import match
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton
@@ -23,12 +22,10 @@ def for_skeleton(model: LimitModel, skeleton: Skeleton) -> LimitModel:
     if skeleton is model.skeleton:
         return model
     found = match(model.limits, model.skeleton, skeleton).joints
-    limits = {}
-    for name, way in lineages(found, model.ancestors, model.skeleton, skeleton).items():
-        above = skeleton.names[skeleton.parents[way.between[0]]] if way.between else None
-        limit = model.limits[name]
-        same = limit.relative_to == above
-        limits[skeleton.names[way.joint]] = limit if same else replace(limit, relative_to=above)
+    limits = {
+        skeleton.names[way.joint]: seen_by(model.limits[name], way, skeleton)
+        for name, way in lineages(found, model.ancestors, model.skeleton, skeleton).items()
+    }
     known = _FITTED.get(skeleton)
     if known is not None and dict(known.limits) == limits:  # frame after frame
         return known

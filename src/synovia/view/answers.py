@@ -59,7 +59,8 @@ def opened(scene: Scene, asked: Request) -> Answer:
         "frames": clip.frames,
         "frameTime": clip.frame_time,
         "notes": list(scene.notes),
-        "limited": scene.model.packed[0].tolist(),
+        "limited": scene.limited,
+        "measuredFrom": _measured_from(scene),
         "moving": moving.tolist(),
         "controls": _controls(scene.figure),
     }
@@ -69,6 +70,15 @@ def opened(scene: Scene, asked: Request) -> Answer:
         "rotations": clip.pose.rotations,
         "positions": clip.pose.positions[:, moving],
     }
+
+
+def _measured_from(scene: Scene) -> list[int]:
+    """Return, by joint, the number of the one that its limit is measured from; -1 for none."""
+    skeleton = scene.clip.skeleton
+    above = skeleton.parents.tolist()
+    for name, ancestor in scene.model.ancestors.items():
+        above[skeleton.index(name)] = skeleton.index(ancestor)
+    return list(above)
 
 
 def _controls(figure: Figure | None) -> list[dict[str, Any]]:
@@ -203,7 +213,7 @@ def posed(scene: Scene, asked: Request) -> Answer:
 
 def _outside_deg(scene: Scene, pose: Pose) -> list[float]:
     violation = np.degrees(scene.model.violation(pose))
-    return [float(angle) for angle in violation[scene.model.packed[0]]]
+    return [float(angle) for angle in violation[scene.limited]]
 
 
 def _pose(scene: Scene, asked: Request) -> Pose:

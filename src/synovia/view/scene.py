@@ -9,7 +9,7 @@ import numpy as np
 
 from ..clip import Clip
 from ..components import Figure, clip_of, sweep
-from ..limit import Limit
+from ..lineage import lineages, seen_by
 from ..matching import match
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton
@@ -26,6 +26,11 @@ class Scene:
     figure: Figure | None = None
     notes: tuple[str, ...] = ()
     """Sentences on what is the matter, for the person at the page."""
+
+    @property
+    def limited(self) -> list[int]:
+        """The numbers of the joints that have limits, in the order of the model."""
+        return [self.clip.skeleton.index(name) for name in self.model.limits]
 
     def frame(self, number: int) -> Pose:
         """Return the pose of one frame."""
@@ -51,8 +56,11 @@ def scene_of(
         notes.append("The clip has no frames: its skeleton is shown at rest.")
         clip = replace(clip, pose=_still(clip.skeleton))
     found = match(model.limits, model.skeleton, clip.skeleton, names)
-    limits: dict[str, Limit] = {
-        clip.skeleton.names[joint]: model.limits[name] for name, joint in found.joints.items()
+    limits = {
+        clip.skeleton.names[way.joint]: seen_by(model.limits[name], way, clip.skeleton)
+        for name, way in lineages(
+            found.joints, model.ancestors, model.skeleton, clip.skeleton, names, clip.name
+        ).items()
     }
     if not model.limits:
         notes.append("There are no limits here, so nothing is checked: --limits FILE gives some.")
