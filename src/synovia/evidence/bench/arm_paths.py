@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ... import quat
 from ...arrays import Floats, Scalars, Vectors
-from ...ik import Reach, solve
+from ...ik import Reach, solve, track
 from ...model import LimitModel
 from ...skeleton import Pose, forward
 from .arm_model import JOINTS, LENGTH, loose_arm, starts
@@ -19,7 +20,6 @@ STEP = 0.01 * LENGTH
 """How far the target goes in a frame."""
 PATHS, QUICK_PATHS, FRAMES, QUICK_FRAMES = 1000, 4, 60, 6
 BAR_DEG = 10.0
-FOLLOWING: dict[str, Any] = {"restarts": 0, "iterations": 4, "largest_step": 0.04}
 CLAMPED = "clamp after the solve"
 STATISTICS = ("median_deg", "99.9th_deg", "worst_deg")
 
@@ -83,7 +83,7 @@ def studied(model: LimitModel, order: Order) -> PathStudy:
     """Return how limits inside the solver, and clamped afterwards, follow random paths."""
     paths, frames = (QUICK_PATHS, QUICK_FRAMES) if order.quick else (PATHS, FRAMES)
     targets = smooth_paths(model, paths, frames)
-    inside = _follow(model, model, targets, "least-squares, following", order)
+    inside = _follow(model, model, targets, "track", order)
     after = _follow(model, loose_arm(), targets, CLAMPED, order)
     return PathStudy((inside, after))
 
@@ -127,11 +127,11 @@ def _follow(
     found = solve(
         within, skeleton, starts(skeleton)["bent"], [Reach("Hand", targets[:, 0])], joints=JOINTS
     ).pose
-    settings = FOLLOWING if within is model else {"restarts": 0}
+    onward = track if within is model else partial(solve, restarts=0)
     before, legal, steps, off = None, True, [], []
     for frame in order.step(range(targets.shape[1])):
         goals = [Reach("Hand", targets[:, frame])]
-        found = solve(within, skeleton, found, goals, joints=JOINTS, **settings).pose
+        found = onward(within, skeleton, found, goals, joints=JOINTS).pose
         kept = found if within is model else model.project(found)
         legal = legal and bool(model.contains(kept).all())
         hand = forward(skeleton, kept)[0][:, -1]
