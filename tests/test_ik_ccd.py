@@ -25,8 +25,10 @@ def exit_of_one(limit, start, end, finest, packed=None, at=0):
     lanes = np.zeros(2 * kernels.rotation.LANES, np.int64)
     angle = float(quat.angle_between(start, end))
     packed = limit.packed if packed is None else packed
-    return kernels.exits.exit_of_one(
-        start, end, angle, packed, at, EDGE, finest, 45, block, other, lanes
+    clear = np.array([[1.0, 0.0, 0.0, 0.0, 1.0]])  # nothing is known
+    return kernels.ik_exits.exit_of_one(
+        *(0, start, end, angle, packed, at, 2.0 * EDGE, finest, 1e-9),
+        *(clear, block, other, lanes, np.zeros(4)),
     )
 
 
