@@ -208,7 +208,7 @@ def plainly_followed(goals, limits, obey):
                     stops += 1
                     if obey:
                         low, high = 0.0, 1.0
-                        for _ in range(kernels.source_chain.HALVINGS):
+                        for _ in range(int(np.log2(kernels.source_chain.PARTS))):
                             t = 0.5 * (low + high)
                             legal = limit.contains(between(turns[j], wanted, t))
                             low, high = (t, high) if legal else (low, t)

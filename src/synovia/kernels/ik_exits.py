@@ -82,32 +82,30 @@ def exit_of_one(
 ):
     """Return the largest t in [0, 1] with the turn of mover m, from a legal start, legal before it.
 
-    The end is looked at first: mostly what is known to be legal around it and around the start
-    covers the way. If not, looks go on from the start by the angle that is proved to be legal, and
+    The end is looked at as soon as a way on from the start is known: mostly what is legal around
+    both covers all between them. If not, looks go on by the angle that is proved to be legal, and
     by `finest` at least. The boundary is found to an angle `within` of it; then `beyond` is the
     first rotation that was seen outside, at most `finest` farther, brought into the limit.
     """
     edge, low, under = 0.5 * tolerance, min(known_room(m, start, clear) / angle, 1.0), 0.0
-    over = look(start, end, angle, 1.0, p, o, edge, block, other, lanes)
-    legal, high, last, here = over <= 0.0, 1.0, 1.0, max(low, finest / angle)
-    if legal:
-        last -= note_clear(m, p, o, block, clear) / angle
-        if low >= last:
-            return 1.0
-    passed = False
-    while here < last:
-        outside = look(start, end, angle, here, p, o, edge, block, other, lanes)
-        if outside > 0.0:
-            high, over, legal, passed = here, outside, False, False
+    onward, last, seen = max(low, finest / angle), np.inf, False
+    here = 1.0 if low > 0.0 else min(onward, 1.0)
+    while True:
+        over = look(start, end, angle, here, p, o, edge, block, other, lanes)
+        if over <= 0.0:
+            if here >= 1.0:
+                last = 1.0 - note_clear(m, p, o, block, clear) / angle
+            else:
+                low, under = here, -over
+                onward = here + max(safe_step(p, o, block, 0), finest) / angle
+            if onward >= last:
+                return 1.0
+        elif here <= onward:
             break
-        low, under, passed = here, -outside, True
-        here += max(safe_step(p, o, block, 0), finest) / angle
-    if legal:
-        return 1.0
-    if passed:  # the block has another look by now
-        look(start, end, angle, 1.0, p, o, edge, block, other, lanes)
+        seen = seen or here >= 1.0
+        here = min(onward, 1.0) if seen else 1.0
     leave(p, o, tolerance, block, ONE)
     beyond[0], beyond[1], beyond[2], beyond[3] = block[QW], block[QX], block[QY], block[QZ]
     return boundary_between(
-        start, end, angle, low, high, under, over, p, o, edge, within, block, other, lanes
+        start, end, angle, low, here, under, over, p, o, edge, within, block, other, lanes
     )
