@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from synovia import Clip, Pose, Skeleton, forward, kernels, load_clip, quat, save_clip
+from synovia import Clip, Pose, Skeleton, forward, human, kernels, load_clip, quat, save_clip
 from synovia.arrays import TOLERANCE
 from synovia.cli import main
 from synovia.cli.bench import NAMES
-from synovia.demo import human, range_of_motion
+from synovia.demo import range_of_motion
 from synovia.evidence.bench import ITEMS
 from synovia.evidence.bench import robotics as robotics_item
 from synovia.evidence.bench import robotics_chain as chain
@@ -127,14 +127,16 @@ def test_a_swivelled_elbow_deviates_by_the_chord():
 
 
 def test_the_parts_of_a_body_are_found():
-    skeleton = human()
+    skeleton = human().skeleton
     body = body_of(skeleton)
-    assert body.ends == ("LeftWrist", "RightWrist", "LeftAnkle", "RightAnkle", "Head")
-    assert body.elbows == ("LeftElbow", "RightElbow")
-    assert body.knees == ("LeftKnee", "RightKnee")
-    assert {"LeftShoulder", "Spine", "Neck", "LeftHip"} <= set(body.movers)
-    assert not {"Hips", "LeftWrist", "Head"} & set(body.movers)
-    assert 0.01 * TALL_CM * ARM / body.cm * 100.0 == pytest.approx(0.29 + 0.26)
+    assert body.ends == ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
+    assert body.elbows == ("LeftLowerArm", "RightLowerArm")
+    assert body.knees == ("LeftLowerLeg", "RightLowerLeg")
+    assert {"LeftUpperArm", "LeftForearm", "L5", "C1", "LeftUpperLeg"} <= set(body.movers)
+    assert not {"Pelvis", "LeftHand", "Head", "Rib1Left"} & set(body.movers)
+    bones = skeleton.offsets[[skeleton.index(name) for name in ("LeftHand", "LeftLowerArm")]]
+    arm_length = np.linalg.norm(bones, axis=-1).sum()
+    assert TALL_CM * ARM / body.cm == pytest.approx(arm_length)
 
 
 def test_the_parts_of_a_captured_body_are_found():
@@ -208,7 +210,7 @@ def plainly_followed(goals, limits, obey):
                     stops += 1
                     if obey:
                         low, high = 0.0, 1.0
-                        for _ in range(kernels.source_chain.HALVINGS):
+                        for _ in range(int(np.log2(kernels.source_chain.PARTS))):
                             t = 0.5 * (low + high)
                             legal = limit.contains(between(turns[j], wanted, t))
                             low, high = (t, high) if legal else (low, t)

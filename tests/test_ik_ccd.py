@@ -20,13 +20,17 @@ Y = np.array([0.0, 1.0, 0.0])
 Z = np.array([0.0, 0.0, 1.0])
 
 
-def exit_of_one(limit, start, end, finest, packed=None, at=0):
+def exit_of_one(limit, start, end, finest, packed=None, at=0, clear=None, beyond=None):
     block, other = np.zeros(kernels.rotation.BLOCK), np.zeros(kernels.rotation.BLOCK)
     lanes = np.zeros(2 * kernels.rotation.LANES, np.int64)
     angle = float(quat.angle_between(start, end))
     packed = limit.packed if packed is None else packed
-    return kernels.exits.exit_of_one(
-        start, end, angle, packed, at, EDGE, finest, 45, block, other, lanes
+    if clear is None:
+        clear = np.array([[1.0, 0.0, 0.0, 0.0, 1.0]])  # nothing is known
+    beyond = np.zeros(4) if beyond is None else beyond
+    return kernels.ik_exits.exit_of_one(
+        *(0, start, end, angle, packed, at, 2.0 * EDGE, finest, 1e-9),
+        *(clear, block, other, lanes, beyond),
     )
 
 
@@ -45,6 +49,26 @@ def test_the_exit_of_one_turn_is_that_of_many(family):
         for options in ({}, {"packed": packed, "at": int(offsets[1])}):
             found = exit_of_one(limit, start[k], end[k], 3e-5, **options)
             assert found == pytest.approx(expected[k], abs=1e-6)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_known_to_be_clear_changes_no_exit(family):
+    """A walk from member to member; where a turn leaves the limit, it is led back into it."""
+    limit, rng = of_family(family).limits["Shoulder"], np.random.default_rng(4)
+    clear, beyond = np.array([[1.0, 0.0, 0.0, 0.0, 1.0]]), np.zeros(4)
+    here, stopped = limit.sample(1, rng)[0], 0
+    for _ in range(40):
+        end = quat.mul(here, quat.exp(0.3 * rng.normal(size=3)))
+        t = exit_of_one(limit, here, end, 3e-3, clear=clear, beyond=beyond)
+        assert t == pytest.approx(exit_of_one(limit, here, end, 3e-3), abs=1e-6)
+        if t < 1.0:
+            stopped += 1
+            assert limit.contains(beyond)
+            here = beyond.copy()
+        else:
+            here = end
+        assert limit.contains(here)
+    assert 0 < stopped < 40
 
 
 def test_a_joint_without_twist_goes_along_its_limit():

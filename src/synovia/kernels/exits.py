@@ -14,7 +14,6 @@ from .rotation import BLOCK, DISTANCE, LANES, PX, PY, PZ, W0, X, Y, Z
 from .shapes import HERE
 
 HALVINGS = 45  # of a last step: down to rounding
-ONE = np.int64(1)
 
 
 @kernel
@@ -39,6 +38,14 @@ def stretch_within(p, o, block, i, angle):
         return np.sqrt(max(direction, 1.0) ** 2 + twist * twist)
     cosine = np.cos(max(0.5 * np.pi - abs(y - 0.5 * np.pi) - angle, 0.0))
     return 1.0 / np.sqrt(max(1.0 - cosine, 1e-18))
+
+
+@kernel
+def safe_step(p, o, block, i):
+    """Return an angle by which lane i, measured, may turn any way and stay as legal as it is."""
+    depth = max(-block[DISTANCE + i], 0.0)
+    step = depth / stretch_within(p, o, block, i, 0.0)
+    return depth / stretch_within(p, o, block, i, step)
 
 
 @kernel
@@ -82,10 +89,7 @@ def advance(p, o, block, i, angle, edge, finest, most, halved, last, high, here)
         return halved >= most, halved + 1, last, high, 0.5 * (last + high)
     if here >= 1.0:
         return True, halved, 1.0, high, here
-    depth = max(-block[DISTANCE + i], 0.0)
-    step = depth / stretch_within(p, o, block, i, 0.0)
-    step = depth / stretch_within(p, o, block, i, step)
-    onward = min(here + max(step, finest) / max(angle, 1e-300), 1.0)
+    onward = min(here + max(safe_step(p, o, block, i), finest) / max(angle, 1e-300), 1.0)
     return False, halved, here, high, onward
 
 
@@ -126,22 +130,3 @@ def first_exit(start, end, angles, p, edge, finest, reached):
                 halvings[kept] = halved
                 kept += 1
         active = kept
-
-
-@kernel
-def exit_of_one(start, end, angle, p, o, edge, finest, halvings, block, other, lanes):
-    """Return the largest t in [0, 1] with one turn, from a legal start, legal before it.
-
-    As `first_exit`, for the limit at p[o:].
-    """
-    halved, last, high = 0, 0.0, 1.0
-    here = min(finest / max(angle, 1e-300), 1.0)
-    done = False
-    while not done:
-        place(start, end, angle, here, 0, block, 0)
-        enter(p, o, block, ONE)
-        nearest(p, o, -np.inf, block, other, lanes, ONE)
-        done, halved, last, high, here = advance(
-            p, o, block, 0, angle, edge, finest, halvings, halved, last, high, here
-        )
-    return last

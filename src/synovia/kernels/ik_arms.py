@@ -76,20 +76,20 @@ def gain(sums, w, x, y, z):
 
 
 @kernel
-def best_turn(basis, freedoms, longest, sums, w, x, y, z):
+def best_turn(basis, m, freedoms, longest, sums, w, x, y, z):
     """Return the rotation vector, in the joint's frame, of the best turn of a joint by itself.
 
-    The quaternion is the joint's in the world, `basis` has its axes. Of all that it can turn about,
-    the one with the steepest gain is taken, and the best angle about it. Returns that gain too; it
-    is 0 where nothing is to be done, or all is straight back, so that both ways are as good.
+    The quaternion is the joint's in the world, `basis[m]` has its axes. Of all that it can turn
+    about, the one with the steepest gain is taken, and the best angle about it. Returns that gain
+    too; it is 0 where nothing is to be done, or all is straight back: then both ways are as good.
     """
     gx, gy, gz = turned(w, -x, -y, -z, sums[5] - sums[7], sums[6] - sums[2], sums[1] - sums[3])
     nx, ny, nz = 0.0, 0.0, 0.0
     for f in range(freedoms):
-        part = gx * basis[f, 0] + gy * basis[f, 1] + gz * basis[f, 2]
-        nx += part * basis[f, 0]
-        ny += part * basis[f, 1]
-        nz += part * basis[f, 2]
+        part = gx * basis[m, f, 0] + gy * basis[m, f, 1] + gz * basis[m, f, 2]
+        nx += part * basis[m, f, 0]
+        ny += part * basis[m, f, 1]
+        nz += part * basis[m, f, 2]
     size = length(nx, ny, nz)
     trace = sums[0] + sums[4] + sums[8]
     if freedoms == 0:
@@ -97,7 +97,7 @@ def best_turn(basis, freedoms, longest, sums, w, x, y, z):
     if size > FLAT * abs(trace):
         nx, ny, nz = nx / size, ny / size, nz / size
     else:  # as it should be, or straight back
-        nx, ny, nz, size = basis[0, 0], basis[0, 1], basis[0, 2], 0.0
+        nx, ny, nz, size = basis[m, 0, 0], basis[m, 0, 1], basis[m, 0, 2], 0.0
     ux, uy, uz = turned(w, x, y, z, nx, ny, nz)
     along = (
         ux * (sums[0] * ux + sums[1] * uy + sums[2] * uz)

@@ -19,10 +19,11 @@ from .ik_arms import best_turn, gather_arm, gather_turn, turned_on
 from .ik_ccd import slide_roots
 from .ik_chain import REACH, new_work
 from .ik_goals import TURN_SHARE, left_over, place, point_of
-from .ik_legal import pull_in
+from .ik_project import is_clear, note_clear, project_one
 from .ik_swing import refresh_basis
 from .ik_turns import product, turned
 from .jit import kernel
+from .rotation import QW, QX, QY, QZ, W0, X0, Y0, Z0
 
 STALLED = 12  # passes with less than
 PROGRESS = 0.995  # of the best so far are enough
@@ -117,7 +118,7 @@ def wanted_turn(chain, tree, targets, m, room):
 @kernel
 def pull(chain, tree, targets, scale, work, room):
     """Go back from the ends to the root: write where each node should be."""
-    movers, all_axes = chain.movers.shape[0], np.eye(3)
+    movers, all_axes = chain.movers.shape[0], np.eye(3).reshape(1, 3, 3)
     for g in range(chain.kinds.shape[0]):
         room.weights[movers + g] = scale * chain.weights[g] if chain.kinds[g] == REACH else 0.0
         for i in range(3):
@@ -132,7 +133,7 @@ def pull(chain, tree, targets, scale, work, room):
             for at in range(tree.first[m], tree.first[m + 1]):
                 k = tree.kids[at]
                 gather_node(room, k, room.weights[k], wp[j, 0], wp[j, 1], wp[j, 2], w, x, y, z)
-            vx, vy, vz, _ = best_turn(all_axes, 3, 9.0, room.sums, w, x, y, z)
+            vx, vy, vz, _ = best_turn(all_axes, 0, 3, 9.0, room.sums, w, x, y, z)
             turned_on(wq[j], vx, vy, vz, room.end)
             w, x, y, z = room.end[0], room.end[1], room.end[2], room.end[3]
         room.back[m, 0], room.back[m, 1], room.back[m, 2], room.back[m, 3] = w, x, y, z
@@ -198,7 +199,7 @@ def turn_after(chain, tree, targets, scale, longest, m, ends, r, work, room):
         gather_turn(room.sums, TURN_SHARE * chain.weights[g], tw, tx, ty, tz)
     if ends:
         gather_ends(chain, tree, targets, scale, m, work, room, w, x, y, z)
-    vx, vy, vz, _ = best_turn(work.basis[m], chain.freedoms[m], longest, room.sums, w, x, y, z)
+    vx, vy, vz, _ = best_turn(work.basis, m, chain.freedoms[m], longest, room.sums, w, x, y, z)
     turned_on(r, vx, vy, vz, r)
 
 
@@ -244,7 +245,7 @@ def fabrik_each(chain, tree, targets, lengths, most, longest, enough, q, p, step
     """
     work, room, slides = new_work(chain), new_room(chain, tree), chain.slides.shape[0] > 0
     packed, tolerance = chain.packed, chain.tolerance
-    block, other, lanes = work.block, work.other, work.lanes
+    clear, block, other, lanes = work.clear, work.block, work.other, work.lanes
     for i in range(q.shape[0]):
         scale, stalled, count, target = 1.0 / lengths[i], 0, 0, targets[i]
         square, worst = left_over(chain, target, scale, q[i], p[i], work, work.r)
@@ -261,8 +262,12 @@ def fabrik_each(chain, tree, targets, lengths, most, longest, enough, q, p, step
                 r, at = trial_q[chain.movers[m]], chain.limits[m]
                 for ends in range(2):
                     turn_after(chain, tree, target, scale, longest, m, ends == 1, r, work, room)
-                    if at >= 0:
-                        pull_in(packed, at, tolerance, r, block, other, lanes)
+                    if at >= 0 and not is_clear(m, r[0], r[1], r[2], r[3], clear):
+                        block[W0], block[X0], block[Y0], block[Z0] = r[0], r[1], r[2], r[3]
+                        if project_one(packed, at, tolerance, block, other, lanes):
+                            r[0], r[1], r[2], r[3] = block[QW], block[QX], block[QY], block[QZ]
+                        else:
+                            note_clear(m, packed, at, block, clear)
                 o = room.forth_q[m]
                 w, x, y, z = product(o[0], o[1], o[2], o[3], r[0], r[1], r[2], r[3])
                 o[0], o[1], o[2], o[3] = w, x, y, z

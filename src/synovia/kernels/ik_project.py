@@ -54,17 +54,21 @@ def clearance(packed, at, block):
 
 
 @kernel
-def is_clear(m, j, t, clear):
-    """Tell whether rotation t[j] is where all is known to be legal for mover m."""
-    along = t[j, 0] * clear[m, 0] + t[j, 1] * clear[m, 1]
-    along += t[j, 2] * clear[m, 2] + t[j, 3] * clear[m, 3]
+def is_clear(m, w, x, y, z, clear):
+    """Tell whether a rotation is where all is known to be legal for mover m."""
+    along = w * clear[m, 0] + x * clear[m, 1] + y * clear[m, 2] + z * clear[m, 3]
     return abs(along) > clear[m, 4]
 
 
 @kernel
 def note_clear(m, packed, at, block, clear):
-    """Note around which rotation all is legal: the one in the block, if there is room."""
+    """Note around which rotation all is legal: the one in the block, if there is room.
+
+    Returns the angle, 0 where there is too little.
+    """
     angle = clearance(packed, at, block)
-    if angle > LEAST:
-        clear[m, 0], clear[m, 1], clear[m, 2] = block[W0], block[X0], block[Y0]
-        clear[m, 3], clear[m, 4] = block[Z0], math.cos(0.499 * angle)
+    if angle <= LEAST:
+        return 0.0
+    clear[m, 0], clear[m, 1], clear[m, 2] = block[W0], block[X0], block[Y0]
+    clear[m, 3], clear[m, 4] = block[Z0], math.cos(0.499 * angle)
+    return angle

@@ -220,8 +220,8 @@ def propose(
             j, n, known, at = movers[m], freedoms[m], counts[m], limits[m]
             if has_news(first, n, steps) or number == 0:
                 propose_turn(m, j, n, first, steps, basis, q, t)
-                if at >= 0 and m != lifted and not is_clear(m, j, t, clear):
-                    w, x, y_, z = t[j, 0], t[j, 1], t[j, 2], t[j, 3]
+                w, x, y_, z = t[j, 0], t[j, 1], t[j, 2], t[j, 3]
+                if at >= 0 and m != lifted and not is_clear(m, w, x, y_, z, clear):
                     block[W0], block[X0], block[Y0], block[Z0] = w, x, y_, z
                     if project_one(packed, at, tolerance, block, other, lanes):
                         for i in range(4):

@@ -14,10 +14,10 @@ from .jit import kernel
 
 
 @kernel
-def twist_of(swing, w, x, y, z):
-    """Return cosine and sine of half the twist of a rotation, for a row of `Chain.swings`."""
-    w, x, y, z = product(swing[1], swing[2], swing[3], swing[4], w, x, y, z)
-    sine = x * swing[5] + y * swing[6] + z * swing[7]
+def twist_of(swings, m, w, x, y, z):
+    """Return cosine and sine of half the twist of a rotation of mover m."""
+    w, x, y, z = product(swings[m, 1], swings[m, 2], swings[m, 3], swings[m, 4], w, x, y, z)
+    sine = x * swings[m, 5] + y * swings[m, 6] + z * swings[m, 7]
     size = math.sqrt(w * w + sine * sine)
     if size < 1e-9:  # straight back, where every twist is as good
         return 1.0, 0.0
@@ -25,16 +25,16 @@ def twist_of(swing, w, x, y, z):
 
 
 @kernel
-def with_twist_of(swing, start, end):
+def with_twist_of(swings, m, start, end):
     """Give the rotation `end` the twist of `start`, for a joint that swings without twisting.
 
     The shortest turn between two such rotations has that twist all the way.
     """
-    a, b = twist_of(swing, start[0], start[1], start[2], start[3])
-    c, s = twist_of(swing, end[0], end[1], end[2], end[3])
+    a, b = twist_of(swings, m, start[0], start[1], start[2], start[3])
+    c, s = twist_of(swings, m, end[0], end[1], end[2], end[3])
     c, s = a * c + b * s, b * c - a * s
     w, x, y, z = product(
-        end[0], end[1], end[2], end[3], c, s * swing[5], s * swing[6], s * swing[7]
+        end[0], end[1], end[2], end[3], c, s * swings[m, 5], s * swings[m, 6], s * swings[m, 7]
     )
     end[0], end[1], end[2], end[3] = w, x, y, z
 

@@ -20,16 +20,17 @@ from .rotation import BLOCK, DISTANCE, LANES, W0, X0, Y0, Z0
 from .shapes import CONE, shape
 
 ONE = np.int64(1)
-HALVINGS = 7  # of a move that has to end before a boundary
+PARTS = 128  # of a move that has to end before a boundary
 GIVE_UP = 600  # executions for one goal
 
 
 @kernel
-def legal(p, o, edge, w, x, y, z, block, other, lanes):
-    """Tell whether a rotation is within the limit at p[o:].
+def inside(p, o, edge, w, x, y, z, block, other, lanes):
+    """Return a number that is not negative for a rotation within the limit at p[o:].
 
-    Of a cone it is enough to see on which side of its slice's edge a direction is; a shape that
-    reaches less than half a turn has members in the first cover only.
+    Near the boundary it grows evenly with the distance from it. Of a cone it is enough to see on
+    which side of its slice's edge a direction is; a shape that reaches less than half a turn has
+    members in the first cover only.
     """
     block[W0], block[X0], block[Y0], block[Z0] = w, x, y, z
     enter(p, o, block, ONE)
@@ -38,14 +39,14 @@ def legal(p, o, edge, w, x, y, z, block, other, lanes):
         place(p, first + 1, block, ONE)
         look(p, first + 1, block, ONE)
         if block[HEIGHT] < 0.0:
-            return False
+            return block[HEIGHT]
         twist(p, first + 1, block, ONE)
-        return block[MARGIN] >= 0.0
+        return min(block[HEIGHT], block[MARGIN])
     if p[o + REACH] < math.pi and p[o + REACH_TWIST] < math.pi:
         shape(p, first, block, ONE)
     else:
         nearest(p, o, edge, block, other, lanes, ONE)
-    return block[DISTANCE] <= edge
+    return edge - block[DISTANCE]
 
 
 @kernel
@@ -60,17 +61,27 @@ def between(start, w, x, y, z, t):
 
 
 @kernel
-def part_of_move(p, o, edge, start, w, x, y, z, block, other, lanes):
-    """Return the end of a move that is not legal as a whole: where it is still legal."""
-    low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
-        t = 0.5 * (low + high)
-        a, b, c, d = between(start, w, x, y, z, t)
-        if legal(p, o, edge, a, b, c, d, block, other, lanes):
-            low = t
+def part_of_move(p, o, edge, start, w, x, y, z, over, block, other, lanes):
+    """Return the end of a move that is outside by `over` as a whole: its last legal part.
+
+    Looks are next to where a straight line between the two ends of what is left is 0, and every
+    third in the middle. Mostly a segment is at its boundary already, which is seen at the first.
+    """
+    low, high, under, number, beyond = 0, PARTS, 0.0, 0, 1
+    while high - low > 1:
+        if number % 3 == 2:
+            part = (low + high) // 2
         else:
-            high = t
-    return between(start, w, x, y, z, low)
+            part = low + beyond + int((high - low) * under / (under + over))
+            part = min(max(part, low + 1), high - 1)
+        a, b, c, d = between(start, w, x, y, z, part / PARTS)
+        room = inside(p, o, edge, a, b, c, d, block, other, lanes)
+        if room >= 0.0:
+            low, under, beyond = part, room, 1
+        else:
+            high, over, beyond = part, -room, 0
+        number += 1
+    return between(start, w, x, y, z, low / PARTS)
 
 
 @kernel
@@ -133,11 +144,15 @@ def follow_goals(bones, offsets, p, edge, obey, goals, close, gain, q, moves, st
                 a, b, c, d = shortest_turn(ux, uy, uz, vx, vy, vz)
                 a, b, c, d = product(a, b, c, d, q[j, 0], q[j, 1], q[j, 2], q[j, 3])
                 executions += 1
-                o = offsets[j]
-                if o >= 0 and not legal(p, o, edge, a, b, c, d, block, other, lanes):
+                o, room = offsets[j], 0.0
+                if o >= 0:
+                    room = inside(p, o, edge, a, b, c, d, block, other, lanes)
+                if room < 0.0:
                     stopped += 1
                     if obey:
-                        a, b, c, d = part_of_move(p, o, edge, q[j], a, b, c, d, block, other, lanes)
+                        a, b, c, d = part_of_move(
+                            p, o, edge, q[j], a, b, c, d, -room, block, other, lanes
+                        )
                 scale = 1.5 - 0.5 * (a * a + b * b + c * c + d * d)  # back to length 1
                 a, b, c, d = scale * a, scale * b, scale * c, scale * d
                 tw, tx, ty, tz = product(a, b, c, d, q[j, 0], -q[j, 1], -q[j, 2], -q[j, 3])

@@ -22,6 +22,8 @@ ENDS = {
 """What captures call the joints that are driven, in small letters without marks."""
 TALL_CM, ARM = 175.0, 0.332
 """The person lengths are told for, and the share of the height from shoulder to wrist (Winter)."""
+SHORT = 0.3
+"""A bone that is shorter, by the one below it, is no limb: a forearm may turn beside its elbow."""
 FRAME_TIME = 1.0 / 30.0
 """Seconds from one frame that is looked at to the next."""
 
@@ -82,8 +84,14 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", re.split("[:|]", name)[-1].lower())
 
 
-def _above(skeleton: Skeleton, name: str) -> str:
-    return skeleton.names[int(skeleton.parents[skeleton.index(name)])]
+def _above(skeleton: Skeleton, end: str) -> str:
+    """Return the elbow or knee above an end: joints that come right after it are passed over."""
+    lengths = np.linalg.norm(skeleton.offsets, axis=-1)
+    joint = skeleton.index(end)
+    above = int(skeleton.parents[joint])
+    while lengths[above] < SHORT * lengths[joint] and skeleton.parents[above] >= 0:
+        above = int(skeleton.parents[above])
+    return skeleton.names[above]
 
 
 def _line(skeleton: Skeleton, end: str) -> Iterable[str]:
