@@ -6,18 +6,19 @@ from synovia import Clip, LimitModel, Pose, forward, save_clip
 from synovia.demo import range_of_motion, wild
 from synovia.ik import Reach, follow, watch
 
-model = LimitModel.fit([range_of_motion(1200)], shape="box", trim=0.0)
+body = ["T6", "C7", "C4", "Head", "LeftClavicle", "LeftUpperArm", "LeftLowerArm", "LeftForearm"]
+model = LimitModel.fit([range_of_motion(1200)], "box", "rotation-vector", trim=0.0, joints=body)
 acted = wild()
 calm = Pose(acted.pose.rotations[:120], acted.pose.positions[:120])
 clip = model.project(Clip(acted.skeleton, calm, acted.frame_time, "calm"))
 
 where, _ = forward(clip.skeleton, clip.pose)
-start = where[0, clip.skeleton.index("LeftWrist")]
+start = where[0, clip.skeleton.index("LeftHand")]
 angle = np.linspace(0.0, 2.0 * np.pi, clip.frames)
 circle = np.stack([0.0 * angle, 1.0 - np.cos(angle), np.sin(angle)], axis=1)
 for radius in (0.1, 0.5):
     path = start + radius * circle
-    driven = follow(model, clip, [Reach("LeftWrist", path)])
+    driven = follow(model, clip, [Reach("LeftHand", path)], joints=body)
     missed = np.flatnonzero(~driven.solution.converged)
     step_deg = np.degrees(driven.clip.steps.max())
     print(
@@ -29,6 +30,6 @@ for radius in (0.1, 0.5):
         worst = missed[driven.solution.errors[missed, 0].argmax()]
         print(f"  frame {worst}: {driven.reason(worst)}")
 
-seen = watch(model, driven.clip, path, ["Spine", "Chest", "Neck", "Head"], weights=[1, 1, 2, 3])
+seen = watch(model, driven.clip, path, ["T6", "C7", "C4", "Head"], weights=[1, 1, 2, 3])
 print(f"the head watches the hand in {seen.solution.converged.sum()} frames")
 save_clip(seen.clip, "driven.bvh")

@@ -5,7 +5,7 @@ import sys
 from synovia import LimitModel, view
 from synovia.demo import range_of_motion, wild
 
-model = LimitModel.fit([range_of_motion(600)], "box")
+model = LimitModel.fit([range_of_motion(600)], "box", "rotation-vector")
 page = view(model, wild())
 print(f"{len(page.model.limits)} joints have limits: {page.url}")
 if sys.stdin.isatty():

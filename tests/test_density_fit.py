@@ -68,5 +68,5 @@ def test_it_is_an_option_of_the_command(people, tmp_path, monkeypatch):
 
 
 def test_unknown_ways_are_refused(people):
-    with pytest.raises(ValueError, match=r"by must be 'samples', .* or 'people\+hull', got"):
+    with pytest.raises(ValueError, match=r"by must be 'samples', .* or 'panel', got"):
         LimitModel.fit(people, "distance-field", joints=JOINT, by="luck")

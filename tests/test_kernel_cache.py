@@ -27,10 +27,10 @@ def versions(folder):
 
 def test_a_change_renames_the_kernels_that_use_it_and_no_others(copied):
     before = versions(copied)
-    with (copied / "scapula.py").open("a", encoding="utf-8") as file:
+    with (copied / "text.py").open("a", encoding="utf-8") as file:
         file.write("# changed\n")
     after = versions(copied)
-    assert {name for name in before if before[name] != after[name]} == {"scapula"}
+    assert {name for name in before if before[name] != after[name]} == {"text"}
     with (copied / "rotation.py").open("a", encoding="utf-8") as file:
         file.write("# changed\n")
     changed = {name for name, version in versions(copied).items() if version != after[name]}

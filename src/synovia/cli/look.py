@@ -23,13 +23,13 @@ EXAMPLES = (
     ),
     (
         "look after something that moves; the head does most of it",
-        "synovia look walk.bvh -l human.limits.json --at ball.csv --with Spine=1,Neck=2,Head=4 "
+        "synovia look walk.bvh -l human.limits.json --at ball.csv --with Neck=1,Head=3 "
         "-o looking.bvh",
     ),
     (
         "a rig whose head faces along x, with the eyes a little above the joint",
-        "synovia look walk.bvh -l human.limits.json --at 0,50,200 --axis 1,0,0 --eyes 2,3,0 "
-        "-o looking.bvh",
+        "synovia look walk.bvh -l human.limits.json --at 0,50,200 --axis 1,0,0 "
+        "--eyes 2,3,0 -o b.bvh",
     ),
 )
 SECTIONS = {
