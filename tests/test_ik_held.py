@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
-from synovia import DirectionTwist, Limit, LimitModel, Pose, ReachCone, Skeleton, forward, quat
-from synovia.ik import METHODS, Reach, solve
+from synovia import (
+    Clip,
+    DirectionTwist,
+    Limit,
+    LimitModel,
+    Pose,
+    ReachCone,
+    Skeleton,
+    forward,
+    quat,
+)
+from synovia.ik import METHODS, Reach, follow, solve, watch
 
 NAMES = ("Chest", "Clavicle", "Scapula", "UpperArm", "Elbow", "Wrist")
 BONES = Skeleton(
@@ -78,3 +91,41 @@ def test_ancestors_are_found_by_the_names_of_another_skeleton():
     same = solve(limits, BONES, pose, [Reach("Wrist", [-0.3, 0.3, 0.2])])
     assert np.array_equal(found.pose.rotations, same.pose.rotations)
     assert limits.contains(found.pose)
+
+
+def shrugging(frames=12):
+    """A clip whose clavicle and scapula turn, so that no two frames are alike between."""
+    poses = [shrugged(angle) for angle in np.linspace(0.0, 0.5, frames)]
+    rotations = np.stack([pose.rotations for pose in poses])
+    return Clip(BONES, Pose(rotations, np.tile(BONES.offsets, (frames, 1, 1))), 1 / 30, "shrug")
+
+
+def test_a_clip_is_driven_while_the_joints_between_do_as_they_do():
+    limits, clip = model(), shrugging()
+    driven = follow(limits, clip, [Reach("Wrist", [0.55, 0.2, 0.1])])
+    assert limits.contains(driven.clip.pose).all()
+    between = driven.clip.pose.rotations[:, 1:3]
+    np.testing.assert_allclose(between, clip.pose.rotations[:, 1:3], atol=1e-12)
+    assert driven.solution.converged.all()
+
+
+def test_a_clip_looks_while_the_joints_between_do_as_they_do():
+    limits, clip = model(), shrugging()
+    axis = np.array([1.0, 0.0, 0.0])
+    seen = watch(limits, clip, np.array([2.0, 1.0, 0.5]), ["UpperArm", "Elbow"], axis=axis)
+    assert limits.contains(seen.clip.pose).all()
+    assert seen.solution.converged.all()
+    where, how = forward(BONES, seen.clip.pose)
+    way = np.array([2.0, 1.0, 0.5]) - where[:, 4]
+    along = np.sum(quat.rotate(how[:, 4], axis) * way, axis=1) / np.linalg.norm(way, axis=1)
+    assert along.min() > 1.0 - 1e-6
+
+
+def test_limits_and_skeletons_are_not_kept_alive():
+    limits = model()
+    renamed = Skeleton(tuple(f"rig:{n}" for n in NAMES), BONES.parents, BONES.offsets)
+    solve(limits, renamed, shrugged(0.1), [Reach("rig:Wrist", [0.5, 0.1, 0.0])])
+    kept = weakref.ref(renamed)
+    del renamed, limits
+    gc.collect()
+    assert kept() is None

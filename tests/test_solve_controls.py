@@ -174,3 +174,10 @@ def test_the_human_leans_little_where_the_arm_can_do_it():
     assert found.converged
     assert values["left_elbow.flexion"] > 30.0
     assert abs(values["thoracic.bend"]) < 10.0
+
+
+def test_priorities_are_refused():
+    figure = arm()
+    goals = [Reach("Hand", [0.5, 1.1, 0.0]), Reach("Hand", [0.4, 1.0, 0.0], priority=1)]
+    with pytest.raises(ValueError, match="priorities are for joints, not for controls"):
+        solve_controls(figure, {}, goals)

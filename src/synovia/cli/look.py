@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,10 +102,17 @@ def look(
     error.
     """
     from ..ik import watch
+    from ..ik.frames import within_limits
+    from ..ik.held import between
 
     face, place = targets.vector("--axis", axis), targets.vector("--eyes", eyes)
     model, clip, names = driven.loaded(clip_path, limits_path, maps, output, force=force)
-    weights = weighted(inputs.listed(joints)) or dict.fromkeys(to_the_head(clip.skeleton), 1.0)
+    weights = weighted(inputs.listed(joints))
+    if not weights:
+        with warnings.catch_warnings(action="ignore"):  # what they say `watch` will say
+            still = between(within_limits(model, clip, names)[0]) if model.ancestors else []
+        free = [name for name in to_the_head(clip.skeleton) if name not in still]
+        weights = dict.fromkeys(free, 1.0)
     for joint in weights:
         clip.skeleton.index(joint)
     found = watch(

@@ -11,11 +11,12 @@ import numpy as np
 from ..arrays import Mask
 from ..clip import Clip
 from ..model import LimitModel
-from ..skeleton import Pose, Skeleton
+from ..skeleton import Pose
 from .followed import Followed
 from .frames import at_frame, check_frames, pose_at, within_limits
 from .gaps import errors_of
 from .goals import Aim, Goal, Orient, Reach, Stay
+from .held import between
 from .pace import FASTEST, drawn_back, held_back, largest_turn, moved_on
 from .problem import pins_of
 from .solution import Solution
@@ -52,7 +53,7 @@ def follow(
     most = largest_turn(fastest, clip)
     fitted, legal = within_limits(model, clip, names)
     asked, wishes = _asked(goals, legal, pinned), any(isinstance(goal, Stay) for goal in goals)
-    way = _Way(fitted, most, _turning(clip.skeleton, asked, joints, free_root), free_root)
+    way = _Way(fitted, most, _turning(fitted, asked, joints, free_root), free_root)
     found: list[Solution] = []
     late = np.zeros(clip.frames, np.bool_)
     for frame in progress(range(clip.frames)):
@@ -68,7 +69,7 @@ def follow(
             own = [] if wishes else [Stay(home)]
             solution, late[frame] = way.back(start, home, [*here, *own], solution)
         found.append(solution)
-    whole = _stacked(found, asked if wishes else [*asked, Stay(legal.pose, way.joints)])
+    whole = stacked(found, asked if wishes else [*asked, Stay(legal.pose, way.joints)])
     return Followed(replace(clip, pose=whole.pose), whole, late, way.elsewhere(whole, ~late))
 
 
@@ -84,11 +85,15 @@ def _asked(goals: Sequence[Goal], clip: Clip, pinned: Sequence[str]) -> list[Goa
 
 
 def _turning(
-    skeleton: Skeleton, goals: Sequence[Goal], joints: Sequence[str] | None, free_root: bool
+    model: LimitModel, goals: Sequence[Goal], joints: Sequence[str] | None, free_root: bool
 ) -> Sequence[str]:
-    """Return the joints that may turn: unless given, those on the way to what goals are about."""
+    """Return the joints that may turn: unless given, those on the way to what goals are about.
+
+    But for those between a joint and what its limit is measured from.
+    """
     if joints is not None:
         return joints
+    skeleton, still = model.skeleton, between(model)
     parents, found = skeleton.parents.tolist(), set[int]()
     for goal in goals:
         if isinstance(goal, Stay):
@@ -100,7 +105,8 @@ def _turning(
         while joint >= 0:
             found.add(joint)
             joint = parents[joint]
-    return [skeleton.names[j] for j in sorted(found) if parents[j] >= 0 or free_root]
+    turning = [skeleton.names[j] for j in sorted(found) if parents[j] >= 0 or free_root]
+    return [name for name in turning if name not in still]
 
 
 @dataclass(frozen=True)
@@ -171,7 +177,7 @@ class _Way:
         return found
 
 
-def _stacked(found: Sequence[Solution], goals: Sequence[Goal]) -> Solution:
+def stacked(found: Sequence[Solution], goals: Sequence[Goal]) -> Solution:
     """Return the solutions of all frames as one, frames first, with the errors of `goals`."""
     whole: dict[str, Any] = {}
     for field in fields(Solution):
@@ -184,5 +190,6 @@ def _stacked(found: Sequence[Solution], goals: Sequence[Goal]) -> Solution:
     )
     stay = [k for k, goal in enumerate(goals) if isinstance(goal, Stay)]
     skeleton = found[0].skeleton
-    whole["errors"][:, stay] = errors_of([goals[k] for k in stay], skeleton, pose)
+    if stay:
+        whole["errors"][:, stay] = errors_of([goals[k] for k in stay], skeleton, pose)
     return replace(found[0], pose=pose, goals=tuple(goals), **whole)

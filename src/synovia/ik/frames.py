@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..clip import Clip
+from ..lineage import lineages, seen_by
 from ..matching import match
 from ..model import LimitModel
 from ..skeleton import Pose
@@ -63,9 +64,12 @@ def within_limits(
         raise ValueError(f"{clip.name or 'clip'}: a clip to drive must have frames, got none")
     found = match(model.limits, model.skeleton, clip.skeleton, names)
     found.warn(clip.name)
-    theirs = clip.skeleton.names
-    fitted = LimitModel(
-        {theirs[joint]: model.limits[name] for name, joint in found.joints.items()}, clip.skeleton
-    )
+    skeleton = clip.skeleton
+    ways = lineages(found.joints, model.ancestors, model.skeleton, skeleton, names, clip.name)
+    limits = {
+        skeleton.names[way.joint]: seen_by(model.limits[name], way, skeleton)
+        for name, way in ways.items()
+    }
+    fitted = LimitModel(limits, skeleton)
     exact = Pose(clip.pose.rotations.astype(np.float64), clip.pose.positions.astype(np.float64))
     return fitted, fitted.project(replace(clip, pose=exact))

@@ -13,7 +13,7 @@ from ..matching import match
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton
 
-_FITTED: WeakKeyDictionary[Skeleton, LimitModel] = WeakKeyDictionary()
+_FITTED: WeakKeyDictionary[LimitModel, LimitModel] = WeakKeyDictionary()
 _HELD: WeakKeyDictionary[LimitModel, tuple[bytes, LimitModel]] = WeakKeyDictionary()
 
 
@@ -26,11 +26,18 @@ def for_skeleton(model: LimitModel, skeleton: Skeleton) -> LimitModel:
         skeleton.names[way.joint]: seen_by(model.limits[name], way, skeleton)
         for name, way in lineages(found, model.ancestors, model.skeleton, skeleton).items()
     }
-    known = _FITTED.get(skeleton)
-    if known is not None and dict(known.limits) == limits:  # frame after frame
-        return known
-    _FITTED[skeleton] = fitted = LimitModel(limits, skeleton)
+    known = _FITTED.get(model)
+    if known is not None and known.skeleton is skeleton and dict(known.limits) == limits:
+        return known  # frame after frame
+    _FITTED[model] = fitted = LimitModel(limits, skeleton)
     return fitted
+
+
+def between(model: LimitModel) -> list[str]:
+    """Return the joints between others and what their limits are measured from."""
+    skeleton = model.skeleton
+    ways = [lineage(skeleton, name, above) for name, above in model.ancestors.items()]
+    return [skeleton.names[joint] for joint in sorted({j for way in ways for j in way.between})]
 
 
 def held(
@@ -43,27 +50,25 @@ def held(
     """
     if not model.ancestors:
         return model, joints
-    skeleton = model.skeleton
-    ways = [lineage(skeleton, name, above) for name, above in model.ancestors.items()]
-    between = sorted({joint for way in ways for joint in way.between})
-    names = [skeleton.names[joint] for joint in between]
+    skeleton, names = model.skeleton, between(model)
+    numbers = [skeleton.index(name) for name in names]
     legal = model.project(pose)
     one = Pose(
         legal.rotations.reshape(-1, len(skeleton), 4)[0],
         legal.positions.reshape(-1, len(skeleton), 3)[0],
     )
     if not np.array_equal(
-        legal.rotations[..., between, :],
-        np.broadcast_to(one.rotations[between], (*pose.rotations.shape[:-2], len(between), 4)),
+        legal.rotations[..., numbers, :],
+        np.broadcast_to(one.rotations[numbers], (*pose.rotations.shape[:-2], len(numbers), 4)),
     ):
         raise ValueError(
             f"poses must be alike in {', '.join(names)}, which are between joints and what their "
             "limits are measured from; solve them one by one"
         )
     if joints is None:
-        movers = [name for j, name in enumerate(skeleton.names) if j not in between]
+        movers = [name for name in skeleton.names if name not in names]
         joints = [n for n in movers if free_root or skeleton.parents[skeleton.index(n)] >= 0]
-    key = one.rotations[between].tobytes()
+    key = one.rotations[numbers].tobytes()
     known = _HELD.get(model)
     if known is None or known[0] != key:
         _HELD[model] = known = (key, held_at(model, one))

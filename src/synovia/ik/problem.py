@@ -54,6 +54,7 @@ def pack(
     check_joints(skeleton, pose)
     if isinstance(goals, (Reach, Aim, Orient, Stay)):
         goals = [goals]
+    goals = list(goals)
     if not goals or not all(isinstance(goal, (Reach, Aim, Orient, Stay)) for goal in goals):
         raise ValueError(f"goals must be some of Reach, Aim, Orient and Stay, got {goals!r:.80}")
     fitted, joints = held(for_skeleton(model, skeleton), pose, joints, free_root)

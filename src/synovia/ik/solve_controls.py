@@ -69,6 +69,7 @@ def _checked(figure: Figure, goals: Sequence[Goal]) -> tuple[Goal, ...]:
     kinds = (Reach, Aim, Orient, Stay)
     if isinstance(goals, kinds):
         goals = [goals]
+    goals = list(goals)
     if not goals or not all(isinstance(goal, kinds) for goal in goals):
         raise ValueError(f"goals must be some of Reach, Aim, Orient and Stay, got {goals!r:.80}")
     for goal in goals:
@@ -76,6 +77,9 @@ def _checked(figure: Figure, goals: Sequence[Goal]) -> tuple[Goal, ...]:
             check_joints(figure.skeleton, goal.pose)
         for name in (goal.joints or ()) if isinstance(goal, Stay) else (goal.joint,):
             figure.skeleton.index(name)
+    priorities = {goal.priority for goal in goals if not isinstance(goal, Stay)}
+    if len(priorities) > 1:
+        raise ValueError(f"priorities are for joints, not for controls, got {sorted(priorities)}")
     return tuple(goals)
 
 

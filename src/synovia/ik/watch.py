@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,13 +14,15 @@ from ..arrays import Vectors
 from ..clip import Clip
 from ..model import LimitModel
 from ..skeleton import Pose
-from .follow import Progress
+from .follow import Progress, stacked
 from .followed import Followed
-from .frames import check_frames, within_limits
+from .frames import check_frames, pose_at, within_limits
 from .gaps import errors_of
 from .goals import Aim
+from .held import between
 from .look_at import look_at
 from .pace import FASTEST, held_back, largest_turn, moved_on
+from .solution import Solution
 
 TOLERANCE = 2e-4  # of `solve`
 
@@ -45,16 +48,15 @@ def watch(
     when a target passes behind the back, it takes some frames. `names` maps names of the clip's
     joints to those of the model.
     """
+    joints = list(joints)
     most = largest_turn(fastest, clip)
     fitted, legal = within_limits(model, clip, names)
     check_frames(Aim(joints[-1] if joints else "?", target), clip)
-    found = look_at(
-        *(fitted, clip.skeleton, legal.pose, target, joints),
-        weights=weights,
-        axis=axis,
-        point=point,
-        tolerance=TOLERANCE,
-    )
+    look = partial(look_at, weights=weights, axis=axis, point=point, tolerance=TOLERANCE)
+    if between(fitted):  # which differ from frame to frame
+        found = _one_by_one(look, fitted, legal, target, joints)
+    else:
+        found = look(fitted, clip.skeleton, legal.pose, target, joints)
     rotations = found.pose.rotations.copy()
     slow = np.zeros(clip.frames, np.bool_)
     for frame in progress(range(1, clip.frames)):
@@ -69,3 +71,21 @@ def watch(
     met = np.where(slow, near, found.converged)
     whole = replace(found, pose=pose, errors=errors, converged=met)
     return Followed(replace(clip, pose=pose), whole, slow & ~met, np.zeros_like(slow))
+
+
+def _one_by_one(
+    look: Callable[..., Solution],
+    model: LimitModel,
+    clip: Clip,
+    target: Vectors,
+    joints: Sequence[str],
+) -> Solution:
+    """Return what `look` finds for each frame by itself, frames first."""
+    places = np.broadcast_to(np.asarray(target, dtype=np.float64), (clip.frames, 3))
+    found = [
+        look(model, clip.skeleton, pose_at(clip.pose, frame), places[frame], joints)
+        for frame in range(clip.frames)
+    ]
+    (aim,) = found[0].goals
+    whole = [replace(aim, target=places)] if isinstance(aim, Aim) else [aim]
+    return stacked(found, whole)

@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import Floats, Vectors
 from ..components import Figure
 from ..ik import Reach, Solution, look_at, solve
+from ..ik.held import between
 from ..limit import Limit
 from ..model import LimitModel
 from ..shapes import ReachCone
@@ -157,7 +158,7 @@ def reached(scene: Scene, asked: Request) -> Answer:
         scene.clip.skeleton,
         pose,
         [goal],
-        joints=asked["joints"],
+        joints=_free(scene, asked),
         restarts=0,
         iterations=STEPS,
         largest_step=LARGEST_STEP,
@@ -173,9 +174,17 @@ def looked(scene: Scene, asked: Request) -> Answer:
     """
     pose, target = _pose(scene, asked), np.array(asked["target"])
     started = time.perf_counter()
-    skeleton, joints = scene.clip.skeleton, asked["joints"]
+    skeleton, joints = scene.clip.skeleton, _free(scene, asked) or []
     found = look_at(_limits(scene, asked), skeleton, pose, target, joints, threads=1)
     return _told(scene, found, started)
+
+
+def _free(scene: Scene, asked: Request) -> list[str] | None:
+    """Return the joints that a request lets turn, but those that limits below keep still."""
+    if asked["joints"] is None:
+        return None
+    still = between(scene.model) if asked["limits"] is True else []
+    return [name for name in asked["joints"] if name not in still]
 
 
 def _limits(scene: Scene, asked: Request) -> LimitModel:

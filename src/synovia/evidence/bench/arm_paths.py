@@ -19,7 +19,6 @@ from .finding import Order, Table
 STEP = 0.01 * LENGTH
 """How far the target goes in a frame."""
 PATHS, QUICK_PATHS, FRAMES, QUICK_FRAMES = 1000, 4, 60, 6
-BAR_DEG = 10.0
 CLAMPED = "clamp after the solve"
 STATISTICS = ("median_deg", "99.9th_deg", "worst_deg")
 
