@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Mask
+from .. import quat
+from ..arrays import TOLERANCE, Mask
 from ..clip import Clip
 from ..model import LimitModel
 from ..skeleton import Pose
@@ -53,7 +54,7 @@ def follow(
     most = largest_turn(fastest, clip)
     fitted, legal = within_limits(model, clip, names)
     asked, wishes = _asked(goals, legal, pinned), any(isinstance(goal, Stay) for goal in goals)
-    way = _Way(fitted, most, _turning(fitted, asked, joints, free_root), free_root)
+    way = _Way(fitted, most, _turning(fitted, asked, joints, free_root), free_root, bool(pinned))
     found: list[Solution] = []
     late = np.zeros(clip.frames, np.bool_)
     for frame in progress(range(clip.frames)):
@@ -70,6 +71,7 @@ def follow(
             solution, late[frame] = way.back(start, home, [*here, *own], solution)
         found.append(solution)
     whole = stacked(found, asked if wishes else [*asked, Stay(legal.pose, way.joints)])
+    whole = _pins_last(whole, len(goals), len(pinned))
     return Followed(replace(clip, pose=whole.pose), whole, late, way.elsewhere(whole, ~late))
 
 
@@ -118,6 +120,7 @@ class _Way:
     """Radians that a joint may turn in a frame, apart from what the clip does."""
     joints: Sequence[str]
     free_root: bool
+    pinned: bool
 
     def solve(self, start: Pose, goals: Sequence[Goal], **options: Any) -> Solution:
         return solve(
@@ -160,7 +163,13 @@ class _Way:
         held = self._held(start, found)
         if held is None:
             return found, False
-        pose = Pose(held, found.pose.positions)
+        angles = quat.angle_between(start.rotations, found.pose.rotations)
+        away = min(1.0, self.most / float(angles.max())) * (found.pose.positions - start.positions)
+        pose = Pose(held, start.positions + away)
+        if self.pinned:  # a part of the way to a pose in which feet stand is one in which they slip
+            first = min(goal.priority for goal in found.goals if not isinstance(goal, Stay))
+            pins = [goal for goal in found.goals if getattr(goal, "priority", None) == first]
+            pose = self.solve(pose, pins, restarts=0, tolerance=TOLERANCE).pose
         errors = errors_of(found.goals, self.model.skeleton, pose)
         return replace(found, pose=pose, errors=errors, converged=np.array(False)), True
 
@@ -175,6 +184,18 @@ class _Way:
             goals = [at_frame(goal, unmet) for goal in whole.goals]
             found[unmet] = self.solve(pose_at(whole.pose, unmet), goals).converged
         return found
+
+
+def _pins_last(whole: Solution, goals: int, pins: int) -> Solution:
+    """Return the solution with its pins after all else, where it looks for them."""
+    order = [*range(goals), *range(goals + pins, len(whole.goals)), *range(goals, goals + pins)]
+    return replace(
+        whole,
+        goals=tuple(whole.goals[k] for k in order),
+        errors=whole.errors[:, order],
+        beyond=whole.beyond[:, order],
+        pins=pins,
+    )
 
 
 def stacked(found: Sequence[Solution], goals: Sequence[Goal]) -> Solution:
