@@ -220,8 +220,8 @@ def test_all_rotations_are_spread_evenly():
 
 
 def test_every_family_and_baseline_has_a_curve(people):
-    margins = np.radians([0.0, 10.0, 60.0])
-    found = curves(people[1:], "LeftArm", margins=margins, samples=1000)
+    margins = np.radians([0.0, 60.0])
+    found = curves(people[2:], "LeftArm", margins=margins, samples=1000)
     names = [family_name(shape, chart) for shape, chart in families()]
     assert names[0] == "box in rotation-vector"
     assert names[-3:] == ["density", "people", "panel"]
