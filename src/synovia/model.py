@@ -286,12 +286,12 @@ class LimitModel:
         """Return the rotations, legal for joints that parents see, and the distances of these."""
         check_joints(self.skeleton, pose)
         given = pose.rotations.dtype
-        precision = np.result_type(given, *(each.precision(given) for each in self.limits.values()))
+        others = () if given == np.float64 else self.limits.values()
+        precision = np.result_type(given, *(each.precision(given) for each in others))
         rotations = np.ascontiguousarray(pose.rotations, precision)
         batch, out = rotations.shape[:-2], rotations.copy()
         distances = np.empty((math.prod(batch), len(self._near)), rotations.dtype)
-        offsets, packed = self._packed
-        flat, slack = rotations.reshape(-1), tolerance(given)
+        (offsets, packed), flat, slack = self._packed, rotations.reshape(-1), tolerance(given)
         flat.flags.writeable = False  # as in most poses: for both kinds it would be compiled twice
         kernels.limits.project_poses(
             flat, self._near, offsets, packed, slack, out.reshape(-1), distances
