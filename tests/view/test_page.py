@@ -338,7 +338,7 @@ def test_controls_pose_a_figure(browser):
     scene = scene_of(LimitModel({}, body.skeleton), figure=body)
     with visit(browser, scene) as seen:
         assert "no limits" in text_of(seen, "#notes")
-        seen.page.keyboard.press("3")
+        seen.page.keyboard.press("4")
         sliders = seen.page.locator(".controls input")
         names = [each.get_attribute("aria-label") for each in sliders.all()]
         assert names == list(body.controls)

@@ -21,7 +21,7 @@ const MOUSE = [
 const SLIDER = /^(Arrow|Home|End|Page)/;
 
 function typing(target: EventTarget | null): boolean {
-  return target instanceof HTMLInputElement && target.type === "search";
+  return target instanceof HTMLInputElement && ["search", "text", "number"].includes(target.type);
 }
 
 export function listen(keys: Key[]): void {
@@ -41,7 +41,7 @@ export function listen(keys: Key[]): void {
       if (target.type === "range" && SLIDER.test(pressed) && !event.code.startsWith("Numpad")) return;
       if (target.type === "checkbox" && pressed === " ") return;
     }
-    const held = event.ctrlKey ? "Ctrl+" : event.shiftKey ? "Shift+" : "";
+    const held = `${event.ctrlKey ? "Ctrl+" : ""}${event.shiftKey ? "Shift+" : ""}`;
     const names = [`${held}${event.code}`];
     // A letter or sign is what it says, whichever keys make it.
     if (event.key.length === 1 && !event.ctrlKey && !event.code.startsWith("Numpad"))

@@ -5,10 +5,12 @@ import type { Style } from "./body";
 import { type Check, checkOf, type Clip, clipOf, type Pose } from "./clip";
 import { THEMES } from "./colours";
 import { button, element, found } from "./elements";
-import { type Key, listen } from "./keys";
+import { Editing } from "./editing";
+import { listen } from "./keys";
 import { Panel } from "./panel";
 import { seen } from "./quaternions";
-import { Fan, regionOf } from "./region";
+import { Fan, type Region, regionOf } from "./region";
+import { type Keyed, type Mode, shortcuts } from "./shortcuts";
 import { Sliders } from "./sliders";
 import { Line } from "./socket";
 import { Stage } from "./stage";
@@ -16,19 +18,20 @@ import { Time } from "./time";
 import { Tree } from "./tree";
 import { TryOut } from "./tryout";
 
-type Mode = "look" | "try" | "controls";
 const HINTS: Record<Mode, string> = {
   look: "Click a joint to see its limit · drag to turn · ? for all keys",
   try: "Drag a joint: the others follow within their limits · R starts again",
+  edit: "Drag what stands out of the limit · Ctrl Z undoes",
   controls: "Each slider ends where the joint does",
 };
 
-class Page {
-  private stage: Stage;
+class Page implements Keyed {
+  readonly stage: Stage;
   private panel: Panel;
   private tree: Tree;
-  private time: Time;
+  readonly time: Time;
   private tryOut: TryOut;
+  private editing: Editing;
   private sliders: Sliders;
   private check: Check | undefined;
   private picked: number | undefined;
@@ -64,9 +67,20 @@ class Page {
     this.sliders = new Sliders(clip, line, ({ pose, outsideDeg }) => {
       if (this.mode === "controls") this.show(pose, outsideDeg);
     });
+    this.editing = new Editing(
+      clip,
+      line,
+      (region) => this.picked !== undefined && this.draw(region, this.picked),
+      () => {
+        this.pick(this.picked);
+        void this.rejudge();
+      },
+    );
     this.stage.onPick = (joint) => this.pick(joint);
     this.stage.onGrip = (grip) => this.mode === "try" && this.tryOut.take(grip);
     this.stage.onDrag = (target) => this.tryOut.drag(target);
+    this.stage.handles = () => (this.mode === "edit" ? this.editing.handles : []);
+    line.onNews = ({ header }) => this.editing.hear(header);
     this.toggles = {
       bones: button("Bones", "Bones or body (B)", () => this.restyle()),
       ghost: button("Ghost", "Ghost of the clamped clip (G)", () => this.haunt()),
@@ -78,20 +92,34 @@ class Page {
     );
     this.look();
     this.stage.frameAll();
-    listen(this.keys());
+    listen(shortcuts(this));
+  }
+
+  get frames(): number {
+    return this.clip.frames;
+  }
+
+  step(which: "undo" | "redo"): void {
+    void this.editing.step(which);
   }
 
   /** Ask for violations and the clamped clip, and begin with the worst joint. */
   async judge(): Promise<void> {
-    this.check = checkOf(await this.line.ask("check"), this.clip);
-    this.time.show(this.check);
-    const worst = this.time.worstDeg;
-    this.tree.tell(worst);
-    this.toggles.ghost.disabled = !this.check.changes;
+    await this.rejudge();
     this.look();
+    const worst = this.time.worstDeg;
     const most = Math.max(...worst, 0);
     if (most > 0) this.pick(this.clip.limited[worst.indexOf(most)]);
     document.body.dataset["ready"] = "true";
+  }
+
+  /** Ask for violations and the clamped clip, of the limits as they are now. */
+  private async rejudge(): Promise<void> {
+    this.check = checkOf(await this.line.ask("check"), this.clip);
+    this.time.show(this.check);
+    this.tree.tell(this.time.worstDeg);
+    this.toggles.ghost.disabled = !this.check.changes;
+    if (this.mode === "look" || this.mode === "edit") this.look();
   }
 
   private arrange(): void {
@@ -100,6 +128,7 @@ class Page {
     document.title = `${clip.name} – Synovia`;
     const modes: [Mode, string][] = [["look", "Look"]];
     if (clip.skeleton.names.length > 1) modes.push(["try", "Try"]);
+    modes.push(["edit", "Edit"]);
     if (clip.controls.length) modes.push(["controls", "Controls"]);
     for (const [mode, text] of modes) {
       const tab = button(text, text, () => this.enter(mode), { role: "tab" });
@@ -113,18 +142,20 @@ class Page {
       button("?", "Keys and mouse (?)", () => this.help()),
     );
     this.toggles.ghost.disabled = true;
-    this.tryOut.panel.hidden = this.sliders.panel.hidden = true;
+    this.tryOut.panel.hidden = this.editing.panel.hidden = this.sliders.panel.hidden = true;
     const { intro, joint } = this.panel;
-    found("aside").append(this.tryOut.panel, this.sliders.panel, intro, joint);
+    found("aside").append(this.tryOut.panel, this.editing.panel, this.sliders.panel, intro, joint);
     for (const text of clip.notes) note(text);
     this.enter("look");
   }
 
-  private enter(mode: Mode): void {
+  enter(mode: Mode): void {
+    if (!this.tabs.has(mode)) return;
     this.mode = mode;
     this.time.pause();
     for (const [name, tab] of this.tabs) tab.setAttribute("aria-selected", String(name === mode));
     this.tryOut.panel.hidden = mode !== "try";
+    this.editing.panel.hidden = mode !== "edit";
     this.sliders.panel.hidden = mode !== "controls";
     document.body.dataset["mode"] = mode;
     found("#hint").textContent = HINTS[mode];
@@ -136,7 +167,7 @@ class Page {
     if (mode === "try") this.tryOut.start(this.time.frame);
   }
 
-  private reset(): void {
+  reset(): void {
     if (this.mode === "controls") this.sliders.reset();
     else this.enter(this.mode);
   }
@@ -169,15 +200,16 @@ class Page {
     return { picked: this.picked, outside, held: this.held };
   }
 
-  private pick(joint: number | undefined): void {
+  pick(joint: number | undefined): void {
     this.picked = joint;
     this.tree.select(joint);
     this.panel.pick(joint);
     if (this.mode !== "look") this.panel.intro.hidden = true;
+    this.editing.pick(joint);
     this.leaveFan();
     this.stage.mark(this.marks());
     this.follow();
-    if (joint !== undefined && this.clip.limited.includes(joint)) void this.draw(joint);
+    if (joint !== undefined && this.clip.limited.includes(joint)) void this.ask(joint);
   }
 
   private leaveFan(): void {
@@ -185,9 +217,12 @@ class Page {
     this.fan = undefined;
   }
 
-  private async draw(joint: number): Promise<void> {
+  private async ask(joint: number): Promise<void> {
     const region = regionOf(await this.line.ask("region", { joint: this.name(joint) }));
-    if (this.picked !== joint) return;
+    if (this.picked === joint) this.draw(region, joint);
+  }
+
+  private draw(region: Region, joint: number): void {
     const { body, theme } = this.stage;
     const bones = body.bones.filter(({ owner }) => owner === joint);
     const length = Math.max(...bones.map(({ tip }) => tip.length()), 0);
@@ -195,6 +230,7 @@ class Page {
     this.leaveFan();
     this.fan = new Fan(region, radius, theme);
     this.stage.atJoint.add(this.fan.group);
+    this.editing.show(region, this.fan);
     this.panel.show(region, joint, theme);
     this.follow();
   }
@@ -220,86 +256,34 @@ class Page {
     return this.clip.skeleton.names[joint] ?? "";
   }
 
-  private haunt(): void {
+  haunt(): void {
     if (!this.check?.changes) return;
     this.ghost = !this.ghost;
     this.toggles.ghost.setAttribute("aria-pressed", String(this.ghost));
     this.stage.haunt(this.ghost ? this.check.clampedPose(this.time.frame) : undefined);
   }
 
-  private restyle(): void {
+  restyle(): void {
     this.style = this.style === "body" ? "bones" : "body";
     this.toggles.bones.setAttribute("aria-pressed", String(this.style === "bones"));
     this.stage.shape(this.style, this.pose);
     if (this.ghost) this.stage.haunt(this.check?.clampedPose(this.time.frame));
   }
 
-  private dress(name?: string): void {
+  dress(name?: string): void {
     const root = document.documentElement;
     const theme = name ?? (root.dataset["theme"] === "dark" ? "light" : "dark");
     root.dataset["theme"] = theme;
     localStorage.setItem("theme", theme);
     this.stage.dress(theme === "dark" ? THEMES.dark : THEMES.light);
-    if (this.fan && this.picked !== undefined) void this.draw(this.picked);
+    if (this.fan && this.picked !== undefined) void this.ask(this.picked);
   }
 
-  private help(): void {
+  help(): void {
     found<HTMLDialogElement>("#help").showModal();
   }
 
-  private keys(): Key[] {
-    const { stage, time } = this;
-    const { table } = stage;
-    const seen = (act: () => void) => () => {
-      act();
-      stage.draw();
-    };
-    const key = (keys: string[], shown: string, does: string, act: () => void): Key => ({
-      keys,
-      shown,
-      does,
-      act,
-    });
-    return [
-      key(["Space"], "Space", "play and pause", () => time.toggle()),
-      key(["ArrowRight"], "→", "one frame on", () => time.step(1)),
-      key(["ArrowLeft"], "←", "one frame back", () => time.step(-1)),
-      key(["Shift+ArrowRight"], "Shift →", "ten frames on", () => time.step(10)),
-      key(["Shift+ArrowLeft"], "Shift ←", "ten frames back", () => time.step(-10)),
-      key(["Home"], "Home", "first frame", () => time.go(0)),
-      key(["End"], "End", "last frame", () => time.go(this.clip.frames - 1)),
-      key(["n"], "N", "next time that a joint goes outside", () => time.violation(1)),
-      key(["p"], "P", "the time before", () => time.violation(-1)),
-      key(["Numpad1"], "Numpad 1", "front", seen(() => table.see("Front"))),
-      key(["Ctrl+Numpad1"], "Ctrl Numpad 1", "back", seen(() => table.see("Back"))),
-      key(["Numpad3"], "Numpad 3", "right", seen(() => table.see("Right"))),
-      key(["Ctrl+Numpad3"], "Ctrl Numpad 3", "left", seen(() => table.see("Left"))),
-      key(["Numpad7"], "Numpad 7", "top", seen(() => table.see("Top"))),
-      key(["Ctrl+Numpad7"], "Ctrl Numpad 7", "bottom", seen(() => table.see("Bottom"))),
-      key(["Numpad9"], "Numpad 9", "the opposite side", seen(() => table.opposite())),
-      key(["Numpad5"], "Numpad 5", "perspective or parallel", seen(() => (table.flat = !table.flat))),
-      key(["Numpad4"], "Numpad 4 / 6", "turn left and right", seen(() => table.turn(-0.26, 0))),
-      key(["Numpad6"], "", "", seen(() => table.turn(0.26, 0))),
-      key(["Numpad8"], "Numpad 8 / 2", "turn up and down", seen(() => table.turn(0, 0.26))),
-      key(["Numpad2"], "", "", seen(() => table.turn(0, -0.26))),
-      key(["+", "NumpadAdd"], "+ / −", "zoom", seen(() => table.zoom(0.85))),
-      key(["-", "NumpadSubtract"], "", "", seen(() => table.zoom(1 / 0.85))),
-      key(["NumpadDecimal", "."], ".", "look at the picked joint", () => this.lookAtPicked()),
-      key(["a", "NumpadMultiply"], "A", "all into view", () => stage.frameAll()),
-      key(["/"], "/", "find a joint", () => found("#search").focus()),
-      key(["Escape"], "Esc", "pick nothing", () => this.pick(undefined)),
-      key(["b"], "B", "bones or body", () => this.restyle()),
-      key(["g"], "G", "ghost of the clamped clip", () => this.haunt()),
-      key(["l"], "L", "light or dark", () => this.dress()),
-      key(["r"], "R", "reset the pose", () => this.reset()),
-      key(["1"], "1 2 3", "look, try, controls", () => this.enter("look")),
-      key(["2"], "", "", () => this.tabs.get("try")?.click()),
-      key(["3"], "", "", () => this.tabs.get("controls")?.click()),
-      key(["?", "Shift+Slash"], "?", "this sheet", () => this.help()),
-    ];
-  }
-
-  private lookAtPicked(): void {
+  lookAtPicked(): void {
     if (this.picked !== undefined) this.stage.frameJoint(this.picked);
   }
 }

@@ -35,6 +35,8 @@ interface Waiting {
 }
 
 export class Line {
+  /** Told when another page has changed the limits. */
+  onNews: (news: Answer) => void = () => {};
   private waiting = new Map<number, Waiting>();
   private next = 0;
 
@@ -60,6 +62,7 @@ export class Line {
   }
 
   private receive(answer: Answer): void {
+    if (answer.header["news"]) this.onNews(answer);
     const waiting = this.waiting.get(answer.header["id"] as number);
     if (!waiting) return;
     this.waiting.delete(answer.header["id"] as number);
@@ -73,6 +76,7 @@ export class Line {
 export class Latest<Given> {
   private busy = false;
   private pending: { given: Given } | undefined;
+  private whenIdle: (() => void)[] = [];
 
   constructor(private send: (given: Given) => Promise<void>) {}
 
@@ -89,6 +93,12 @@ export class Latest<Given> {
       const { pending } = this;
       this.pending = undefined;
       if (pending) void this.ask(pending.given);
+      else for (const tell of this.whenIdle.splice(0)) tell();
     }
+  }
+
+  /** When all that was asked for has been answered. */
+  idle(): Promise<void> {
+    return this.busy ? new Promise((done) => this.whenIdle.push(done)) : Promise.resolve();
   }
 }

@@ -12,6 +12,7 @@ import {
   Mesh,
   MeshStandardMaterial,
   Plane,
+  type Ray,
   Raycaster,
   Scene,
   Sphere,
@@ -39,6 +40,17 @@ export interface Grip {
   place: Vector3;
 }
 
+/** Something besides joints that can be dragged or clicked. */
+export interface Handle {
+  /** In the world. */
+  place: Vector3;
+  /** Follow the mouse, whose ray into the scene this is. */
+  drag(ray: Ray): void;
+  /** The drag is over. */
+  drop(): void;
+  click(): void;
+}
+
 export class Stage {
   readonly table = new Turntable();
   readonly body: Body;
@@ -50,6 +62,7 @@ export class Stage {
   /** Told of drags that begin on a joint; where it answers false, the view turns instead. */
   onGrip: (grip: Grip) => boolean = () => false;
   onDrag: (target: Vector3) => void = () => {};
+  handles: () => Handle[] = () => [];
   private scene = new Scene();
   private renderer: WebGLRenderer;
   private canvas = found<HTMLCanvasElement>("#stage");
@@ -61,6 +74,7 @@ export class Stage {
   private ball: Mesh;
   private pressed: Vector2 | undefined;
   private plane: Plane | undefined;
+  private handle: Handle | undefined;
 
   constructor(private clip: Clip) {
     const limited = new Set(clip.limited);
@@ -241,20 +255,29 @@ export class Stage {
       this.pressed = event.button === 0 ? this.at(event) : undefined;
     });
     canvas.addEventListener("pointermove", (event) => {
-      const target = this.plane && this.onPlane(this.at(event), this.plane);
+      const place = this.at(event);
+      if (this.handle && this.moved(place)) this.handle.drag(this.ray(place));
+      const target = this.plane && this.ray(place).intersectPlane(this.plane, new Vector3());
       if (target) this.onDrag(target);
     });
     canvas.addEventListener("pointerup", (event) => {
       this.plane = undefined;
       const place = this.at(event);
-      if (this.pressed && this.pressed.distanceTo(place) < CLICK_PX)
-        this.onPick(this.near(place)?.joint);
-      this.pressed = undefined;
+      if (this.handle) {
+        if (this.moved(place)) this.handle.drop();
+        else this.handle.click();
+      } else if (this.pressed && !this.moved(place)) this.onPick(this.near(place)?.joint);
+      this.pressed = this.handle = undefined;
     });
   }
 
   private grip(event: PointerEvent): boolean {
     if (event.button !== 0) return false;
+    this.handle = this.handleAt(this.at(event));
+    if (this.handle) {
+      this.canvas.setPointerCapture(event.pointerId);
+      return true;
+    }
     const grip = this.target(this.at(event)) ?? this.near(this.at(event));
     if (!grip || !this.onGrip(grip)) return false;
     this.canvas.setPointerCapture(event.pointerId);
@@ -263,11 +286,24 @@ export class Stage {
     return true;
   }
 
-  private onPlane(place: Vector2, plane: Plane): Vector3 | undefined {
+  /** Whether the mouse has left the place where it was pressed: a drag, not a click. */
+  private moved(place: Vector2): boolean {
+    return !this.pressed || this.pressed.distanceTo(place) >= CLICK_PX;
+  }
+
+  /** The handle at a place on the canvas: of those near it, the one in front. */
+  private handleAt(place: Vector2): Handle | undefined {
+    const eye = this.table.camera.position;
+    return this.handles()
+      .filter((handle) => this.pixel(handle.place).distanceTo(place) <= NEAR_PX)
+      .sort((a, b) => a.place.distanceTo(eye) - b.place.distanceTo(eye))[0];
+  }
+
+  private ray(place: Vector2): Ray {
     const { clientWidth, clientHeight } = this.canvas;
-    const ray = new Raycaster();
+    const caster = new Raycaster();
     const screen = new Vector2((2 * place.x) / clientWidth - 1, 1 - (2 * place.y) / clientHeight);
-    ray.setFromCamera(screen, this.table.camera);
-    return ray.ray.intersectPlane(plane, new Vector3()) ?? undefined;
+    caster.setFromCamera(screen, this.table.camera);
+    return caster.ray;
   }
 }

@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+Request = Mapping[str, Any]
+Answer = tuple[dict[str, Any], Mapping[str, NDArray[Any]]]
+"""A header and arrays behind it."""
 LONGEST = 1 << 20
 """Requests of more bytes than this are refused."""
 

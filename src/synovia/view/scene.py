@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,11 +26,24 @@ class Scene:
     figure: Figure | None = None
     notes: tuple[str, ...] = ()
     """Sentences on what is the matter, for the person at the page."""
+    source: LimitModel | None = None
+    """The limits as they were given, by their own names for the joints."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The source's names for joints that have limits there, by the clip's."""
 
     @property
     def limited(self) -> list[int]:
         """The numbers of the joints that have limits, in the order of the model."""
         return [self.clip.skeleton.index(name) for name in self.model.limits]
+
+    @property
+    def measured_from(self) -> list[int]:
+        """By joint, the number of the one that its limit is measured from; -1 for none."""
+        skeleton = self.clip.skeleton
+        above = skeleton.parents.tolist()
+        for name, ancestor in self.model.ancestors.items():
+            above[skeleton.index(name)] = skeleton.index(ancestor)
+        return list(above)
 
     def frame(self, number: int) -> Pose:
         """Return the pose of one frame."""
@@ -56,11 +69,11 @@ def scene_of(
         notes.append("The clip has no frames: its skeleton is shown at rest.")
         clip = replace(clip, pose=_still(clip.skeleton))
     found = match(model.limits, model.skeleton, clip.skeleton, names)
+    ways = lineages(found.joints, model.ancestors, model.skeleton, clip.skeleton, names, clip.name)
+    theirs = {clip.skeleton.names[way.joint]: name for name, way in ways.items()}
     limits = {
-        clip.skeleton.names[way.joint]: seen_by(model.limits[name], way, clip.skeleton)
-        for name, way in lineages(
-            found.joints, model.ancestors, model.skeleton, clip.skeleton, names, clip.name
-        ).items()
+        ours: seen_by(model.limits[name], ways[name], clip.skeleton)
+        for ours, name in theirs.items()
     }
     if not model.limits:
         notes.append("There are no limits here, so nothing is checked: --limits FILE gives some.")
@@ -74,7 +87,8 @@ def scene_of(
     if figure is not None and figure.skeleton.names != clip.skeleton.names:
         notes.append("The clip has another skeleton than the figure, so controls are left out.")
         figure = None
-    return Scene(clip, LimitModel(limits, clip.skeleton), figure, tuple(notes))
+    kept = LimitModel(limits, clip.skeleton)
+    return Scene(clip, kept, figure, tuple(notes), source=model, names=theirs)
 
 
 def _clip_of(skeleton: Skeleton, figure: Figure | None) -> Clip:

@@ -21,6 +21,7 @@ from . import messages
 from .answers import answer
 from .guard import HEADERS, LOCAL, Guard
 from .scene import Scene
+from .session import Session
 
 PAGE = Path(__file__).parent / "page"
 SOCKET = "socket"
@@ -30,7 +31,7 @@ class PageServer:
     """Serves a scene to any number of pages, from a thread of its own, until it is closed."""
 
     def __init__(self, scene: Scene, *, port: int = 0, allow_remote: str | None = None) -> None:
-        self.scene = scene
+        self.session = Session(scene)
         self._files = page_files()
         self._connections: set[ServerConnection] = set()
         address = LOCAL if allow_remote is None else _checked_address(allow_remote)
@@ -46,6 +47,11 @@ class PageServer:
         self.guard = Guard(address, self._server.socket.getsockname()[1])
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
+
+    @property
+    def scene(self) -> Scene:
+        """The scene with its present limits."""
+        return self.session.scene
 
     @property
     def url(self) -> str:
@@ -87,13 +93,23 @@ class PageServer:
         try:
             with contextlib.suppress(ConnectionClosed):
                 for text in connection:
+                    before = self.session.scene
                     connection.send(self._answered(text))
+                    if self.session.scene is not before:
+                        self._tell_others(connection)
         finally:
             self._connections.discard(connection)
 
+    def _tell_others(self, editor: ServerConnection) -> None:
+        """Let the other pages know that limits have changed: they ask for what they show."""
+        news = messages.packed({"id": None, "news": True, **self.session.state()}, {})
+        for other in self._connections - {editor}:
+            with contextlib.suppress(ConnectionClosed):
+                other.send(news)
+
     def _answered(self, text: str | bytes) -> bytes:
         try:
-            return answer(self.scene, text)
+            return answer(self.session, text)
         except Exception as error:  # one request must not end the page
             traceback.print_exc(file=sys.stderr)
             said = f"{type(error).__name__}: {error} (a fault in synovia)"

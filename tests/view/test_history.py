@@ -1,0 +1,45 @@
+"""What was done to limits at the page can be undone, a stroke at a time."""
+
+from __future__ import annotations
+
+import pytest
+
+from synovia.view.history import MOST, History, Version
+
+
+def test_a_stroke_is_one_step():
+    start = Version({})
+    history = History(start)
+    for number in range(5):
+        history = history.done(Version({}, f"drag {number}", "a"))
+    history = history.done(Version({}, "click", "b"))
+    assert [version.what for version in history.past] == ["", "drag 4"]
+    assert history.undone().undone().present is start
+    assert history.undone().undone().redone().present.what == "drag 4"
+
+
+def test_edits_without_a_stroke_are_steps_of_their_own():
+    history = History(Version({})).done(Version({}, "a")).done(Version({}, "b"))
+    assert len(history.past) == 2
+
+
+def test_a_new_edit_forgets_what_was_undone():
+    history = History(Version({})).done(Version({}, "a", "1")).undone().done(Version({}, "b", "2"))
+    assert history.future == ()
+    with pytest.raises(ValueError, match="nothing to redo"):
+        history.redone()
+
+
+def test_an_edit_after_an_undo_is_not_taken_for_the_stroke_before_it():
+    history = History(Version({})).done(Version({}, "a", "1")).done(Version({}, "b", "2"))
+    again = history.undone().done(Version({}, "c", "2"))
+    assert [version.what for version in again.past] == ["", "a"]
+
+
+def test_only_so_many_steps_are_kept():
+    history = History(Version({}))
+    for number in range(MOST + 10):
+        history = history.done(Version({}, str(number)))
+    assert len(history.past) == MOST
+    with pytest.raises(ValueError, match="nothing to undo"):
+        History(Version({})).undone()

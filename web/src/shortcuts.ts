@@ -1,0 +1,79 @@
+// All keys of the page, and what each does.
+
+import { found } from "./elements";
+import type { Key } from "./keys";
+import type { Stage } from "./stage";
+import type { Time } from "./time";
+
+export type Mode = "look" | "try" | "edit" | "controls";
+
+/** What keys can do to the page as a whole. */
+export interface Keyed {
+  stage: Stage;
+  time: Time;
+  frames: number;
+  enter(mode: Mode): void;
+  step(which: "undo" | "redo"): void;
+  pick(joint: number | undefined): void;
+  lookAtPicked(): void;
+  restyle(): void;
+  haunt(): void;
+  dress(): void;
+  reset(): void;
+  help(): void;
+}
+
+export function shortcuts(page: Keyed): Key[] {
+  const { stage, time } = page;
+  const { table } = stage;
+  const seen = (act: () => void) => () => {
+    act();
+    stage.draw();
+  };
+  const key = (keys: string[], shown: string, does: string, act: () => void): Key => ({
+    keys,
+    shown,
+    does,
+    act,
+  });
+  return [
+    key(["Space"], "Space", "play and pause", () => time.toggle()),
+    key(["ArrowRight"], "→", "one frame on", () => time.step(1)),
+    key(["ArrowLeft"], "←", "one frame back", () => time.step(-1)),
+    key(["Shift+ArrowRight"], "Shift →", "ten frames on", () => time.step(10)),
+    key(["Shift+ArrowLeft"], "Shift ←", "ten frames back", () => time.step(-10)),
+    key(["Home"], "Home", "first frame", () => time.go(0)),
+    key(["End"], "End", "last frame", () => time.go(page.frames - 1)),
+    key(["n"], "N", "next time that a joint goes outside", () => time.violation(1)),
+    key(["p"], "P", "the time before", () => time.violation(-1)),
+    key(["Numpad1"], "Numpad 1", "front", seen(() => table.see("Front"))),
+    key(["Ctrl+Numpad1"], "Ctrl Numpad 1", "back", seen(() => table.see("Back"))),
+    key(["Numpad3"], "Numpad 3", "right", seen(() => table.see("Right"))),
+    key(["Ctrl+Numpad3"], "Ctrl Numpad 3", "left", seen(() => table.see("Left"))),
+    key(["Numpad7"], "Numpad 7", "top", seen(() => table.see("Top"))),
+    key(["Ctrl+Numpad7"], "Ctrl Numpad 7", "bottom", seen(() => table.see("Bottom"))),
+    key(["Numpad9"], "Numpad 9", "the opposite side", seen(() => table.opposite())),
+    key(["Numpad5"], "Numpad 5", "perspective or parallel", seen(() => (table.flat = !table.flat))),
+    key(["Numpad4"], "Numpad 4 / 6", "turn left and right", seen(() => table.turn(-0.26, 0))),
+    key(["Numpad6"], "", "", seen(() => table.turn(0.26, 0))),
+    key(["Numpad8"], "Numpad 8 / 2", "turn up and down", seen(() => table.turn(0, 0.26))),
+    key(["Numpad2"], "", "", seen(() => table.turn(0, -0.26))),
+    key(["+", "NumpadAdd"], "+ / −", "zoom", seen(() => table.zoom(0.85))),
+    key(["-", "NumpadSubtract"], "", "", seen(() => table.zoom(1 / 0.85))),
+    key(["NumpadDecimal", "."], ".", "look at the picked joint", () => page.lookAtPicked()),
+    key(["a", "NumpadMultiply"], "A", "all into view", () => stage.frameAll()),
+    key(["/"], "/", "find a joint", () => found("#search").focus()),
+    key(["Escape"], "Esc", "pick nothing", () => page.pick(undefined)),
+    key(["b"], "B", "bones or body", () => page.restyle()),
+    key(["g"], "G", "ghost of the clamped clip", () => page.haunt()),
+    key(["l"], "L", "light or dark", () => page.dress()),
+    key(["r"], "R", "reset the pose", () => page.reset()),
+    key(["1"], "1 2 3 4", "look, try, edit, controls", () => page.enter("look")),
+    key(["2"], "", "", () => page.enter("try")),
+    key(["3"], "", "", () => page.enter("edit")),
+    key(["4"], "", "", () => page.enter("controls")),
+    key(["Ctrl+KeyZ"], "Ctrl Z", "undo", () => page.step("undo")),
+    key(["Ctrl+Shift+KeyZ", "Ctrl+KeyY"], "Ctrl Shift Z, Ctrl Y", "redo", () => page.step("redo")),
+    key(["?", "Shift+Slash"], "?", "this sheet", () => page.help()),
+  ];
+}
