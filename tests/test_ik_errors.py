@@ -51,6 +51,9 @@ def test_a_goal_says_what_is_wrong(goal, said):
         ([Reach("Hand", np.zeros(3))], {"method": "magic"}, "no method 'magic'; there are"),
         ([Reach("Hand", np.zeros(3))], {"iterations": 0}, "iterations must be an integer"),
         ([Reach("Hand", np.zeros(3))], {"restarts": -1}, "restarts must be an integer"),
+        ([Reach("Hand", np.zeros(3))], {"iterations": True}, "iterations must be an integer"),
+        ([Reach("Hand", np.zeros(3))], {"threads": 0}, "threads must be an integer of at least 1"),
+        ([Reach("Hand", np.zeros(3))], {"tolerance": "small"}, "tolerance must be above 0"),
         ([Reach("Hand", np.zeros(3))], {"method": "ccd", "restarts": 3}, "restarts are for"),
         ([Reach("Hand", np.zeros(3))], {"tolerance": 0.0}, "tolerance must be above 0"),
         ([Reach("Hand", np.zeros((3, 3))), Reach("Wrist", np.zeros((2, 3)))], {}, "leading axes"),
@@ -177,3 +180,23 @@ def test_many_problems_have_many_reasons():
     found = solve(MODEL, MODEL.skeleton, REST, [Reach("Hand", np.zeros((2, 3)) + X)])
     with pytest.raises(ValueError, match="say which"):
         found.reason()
+
+
+def test_a_goal_that_no_joint_moves_is_called_so():
+    """Turning the hand does not move the hand, nor does the wrist move the elbow."""
+    for goal, joint in (("Hand", "Hand"), ("Elbow", "Wrist")):
+        found = solve(MODEL, MODEL.skeleton, REST, [Reach(goal, np.zeros(3))], joints=[joint])
+        assert not found.converged
+        assert found.still == (0,)
+        assert found.reason().endswith("no joint that may turn moves it")
+    aimed = solve(MODEL, MODEL.skeleton, REST, [Aim("Hand", np.ones(3))], joints=["Hand"])
+    assert aimed.still == ()
+
+
+def test_numbers_of_numpy_are_numbers():
+    goal = Reach("Hand", np.zeros(3), priority=np.int64(2))
+    assert goal.priority == 2
+    found = solve(
+        *(MODEL, MODEL.skeleton, REST, [goal]), iterations=np.int32(5), tolerance=np.float32(1e-3)
+    )
+    assert found.iterations >= 1

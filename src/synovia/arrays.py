@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,16 @@ def floats(name: str, values: ArrayLike) -> Floats:
         where = np.argwhere(~np.isfinite(array))[0]
         raise ValueError(f"{name} must be finite, got {array[tuple(where)]} at {where.tolist()}")
     return array
+
+
+def whole_number(name: str, value: Any, least: int | None = None) -> int:
+    """Return an integer, NumPy's too but no truth value; ValueError says what it must be."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        number = int(value)
+        if least is None or number >= least:
+            return number
+    asked = "an integer" if least is None else f"an integer of at least {least}"
+    raise ValueError(f"{name} must be {asked}, got {value!r:.80}")
 
 
 def rows(name: str, values: ArrayLike, width: int) -> Floats:

@@ -19,9 +19,10 @@ from ..model import LimitModel
 from ..paths import first_exit
 from ..shapes import ThetaPhi
 from ..skeleton import Pose, Skeleton, check_joints, forward
-from .descent import Batch, Settings, begun, ended
+from .descent import Batch, begun, ended
 from .goals import Reach
 from .problem import Problem, pack
+from .settings import TOLERANCE, Settings, check_above_0
 from .solution import Solution
 from .two_bone import bend, limit_of, swivel
 
@@ -48,7 +49,7 @@ def arm(
     path: Vectors,
     *,
     largest_step: float = STEP,
-    tolerance: float = 2e-4,
+    tolerance: float = TOLERANCE,
 ) -> Solution:
     """Return legal poses, one for each row of `path` (frames, 3), with the wrist led along it.
 
@@ -61,15 +62,15 @@ def arm(
     targets = rows("path", path, 3)
     if targets.ndim != 2 or len(targets) == 0:
         raise ValueError(f"path must have shape (frames, 3), at least one, got {targets.shape}")
-    if not 0.0 < largest_step < np.inf:
-        raise ValueError(f"largest_step must be above 0 and finite, got {largest_step!r}")
+    check_above_0("largest_step", largest_step)
+    settings = Settings(0, 60, 0.7, tolerance, 1)
     check_joints(skeleton, pose)
     frames = pose.rotations.shape[:-2]
     if frames not in ((), (len(targets),)):
         raise ValueError(f"pose must be one, or {len(targets)} like the path, got shape {frames}")
     turning = [shoulder, skeleton.names[joints.elbow]]
     problem = pack(model, skeleton, pose, [Reach(wrist, targets)], turning)
-    batch, settings = begun(problem), Settings(0, 60, 0.7, tolerance, 1)
+    batch = begun(problem)
     _lead(problem, batch, joints, largest_step)
     batch.steps[:] = 1
     error = np.linalg.norm(_wrists(problem, batch, joints) - targets, axis=-1) / batch.lengths

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import kernels
-from .descent import Batch, Settings, begun, ended, lightened, shared
+from .descent import Batch, begun, ended, lightened, shared
 from .problem import Problem
+from .settings import Settings
 from .solution import Solution
 
 MOVES = 2000

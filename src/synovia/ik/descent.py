@@ -13,7 +13,10 @@ import numpy as np
 from .. import kernels
 from ..arrays import Floats, Ints, Mask, Quats, Scalars, Vectors
 from ..skeleton import Pose
+from .goals import Goal, Reach, Stay
+from .lines import line_to
 from .problem import Problem
+from .settings import Settings
 from .solution import Solution
 
 FEW = 16  # problems that are not worth a second thread
@@ -22,17 +25,6 @@ AHEAD = 2  # restarts that are tried before all others
 LIFTED = 20  # steps to see how far a joint would have turned without its limit
 EASED = 0.99  # a limit blocks if without it at most this share of the gap is left
 LIGHT = 1e-3  # of the weight of wishes, where goals are not met beside them
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to go down, how far, and in how many threads."""
-
-    restarts: int
-    iterations: int
-    largest_step: float
-    tolerance: float
-    threads: int | None
 
 
 @dataclass(eq=False)
@@ -150,7 +142,18 @@ def _solution(
         problem.goals,
         problem.model.skeleton,
         problem.pins,
+        tuple(k for k, goal in enumerate(problem.goals) if not _can_move(problem, goal)),
     )
+
+
+def _can_move(problem: Problem, goal: Goal) -> bool:
+    """Tell whether a joint that may turn has any part in a goal."""
+    if isinstance(goal, Stay):
+        return True
+    skeleton = problem.model.skeleton
+    line = line_to(skeleton, skeleton.index(goal.joint))
+    fixed = isinstance(goal, Reach) and not goal.point.any()  # where it is, its own turn changes
+    return not set(problem.chain.movers.tolist()).isdisjoint(line[fixed:])
 
 
 def shared(n: int, threads: int | None, part: Callable[[slice], None]) -> None:

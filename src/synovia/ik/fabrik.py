@@ -8,9 +8,10 @@ import numpy as np
 
 from .. import kernels
 from ..skeleton import Skeleton
-from .descent import Settings, begun, ended, shared
+from .descent import begun, ended, shared
 from .goals import Goal, Orient, Reach
 from .problem import Problem
+from .settings import Settings
 from .solution import Solution
 
 PASSES = 300

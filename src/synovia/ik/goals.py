@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..arrays import Floats, Quats, Vectors, floats, rows, unit_quats
+from ..arrays import Floats, Quats, Vectors, floats, rows, unit_quats, whole_number
 from ..skeleton import Pose
 
 WISH = 0.01
@@ -111,10 +111,9 @@ def _check_weight(goal: Goal) -> None:
     if weight.ndim != 0 or not weight > 0.0:
         raise ValueError(f"{name} must be a number above 0, got {goal.weight!r:.80}")
     object.__setattr__(goal, "weight", float(weight))
-    priority = getattr(goal, "priority", 0)
-    if not isinstance(priority, int):
-        kind = type(goal).__name__
-        raise ValueError(f"{kind}.priority must be an integer, got {priority!r:.80}")
+    if not isinstance(goal, Stay):
+        priority = whole_number(f"{type(goal).__name__}.priority", goal.priority)
+        object.__setattr__(goal, "priority", priority)
 
 
 def _vector(name: str, values: Vectors) -> Vectors:

@@ -15,8 +15,9 @@ import numpy as np
 from .. import kernels, quat
 from ..arrays import TOLERANCE, Floats, Mask
 from ..skeleton import Pose, forward
-from .descent import Batch, Settings, begun, descend, descend_fully, ended, lightened
+from .descent import Batch, begun, descend, descend_fully, ended, lightened
 from .problem import Problem
+from .settings import Settings
 from .solution import Solution
 
 HEAVY = (30.0, 1e3)

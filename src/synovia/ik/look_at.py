@@ -12,10 +12,11 @@ from .. import kernels, quat
 from ..arrays import Floats, Quats, Vectors, floats
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, forward
-from .descent import Batch, Settings, begun, ended, press_on
+from .descent import Batch, begun, ended, press_on
 from .goals import Aim
 from .lines import line_to, part_of
 from .problem import Problem, pack
+from .settings import TOLERANCE, Settings
 from .solution import Solution
 
 ROUNDS = 8
@@ -33,7 +34,7 @@ def look_at(
     weights: ArrayLike | None = None,
     axis: Vectors | None = None,
     point: Vectors | None = None,
-    tolerance: float = 2e-4,
+    tolerance: float = TOLERANCE,
     threads: int | None = None,
 ) -> Solution:
     """Return a legal pose in which `axis` of the last of `joints` points at `target` (..., 3).
@@ -45,6 +46,7 @@ def look_at(
     """
     if isinstance(joints, str) or len(joints) == 0:
         raise ValueError(f"joints must be a list of names, at least one, got {joints!r}")
+    settings = Settings(0, MOST, 0.7, tolerance, threads)
     shares = _shares(weights, len(joints))
     goal = Aim(
         joints[-1],
@@ -70,7 +72,6 @@ def look_at(
         if batch.met.all():
             break
     batch.left = (kernels.ik_goals.TURN_SHARE * angle) ** 2
-    settings = Settings(0, MOST, 0.7, tolerance, threads)
     press_on(problem, batch, settings)
     return ended(problem, batch, settings, pose.rotations.dtype)
 

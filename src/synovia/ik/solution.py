@@ -42,6 +42,8 @@ class Solution:
     skeleton: Skeleton
     pins: int = 0
     """How many of the goals, the last ones, keep a joint where it was."""
+    still: tuple[int, ...] = ()
+    """The goals, by number, that none of the joints that may turn has a part in."""
 
     def blocking(self, item: int | tuple[int, ...] = ()) -> dict[str, float]:
         """Return the joints that block, worst first, and how much further each would turn."""
@@ -79,6 +81,8 @@ class Solution:
         demands = [k for k, goal in enumerate(self.goals) if not isinstance(goal, Stay)]
         worst = max(demands, key=lambda k: self.errors[item][k] * self.goals[k].weight)
         said = _missed(self.goals[worst], float(self.errors[item][worst]))
+        if worst in self.still:
+            return f"{said}: no joint that may turn moves it"
         far = [_name(self.goals[k]) for k in demands if self.beyond[item][k]]
         if far:
             return f"{said}: beyond the chain's reach for {', '.join(far)}"

@@ -9,11 +9,11 @@ from ..arrays import Vectors
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton
 from .ccd import MOVES, ccd
-from .descent import Settings
 from .fabrik import PASSES, fabrik
 from .goals import Goal
 from .levels import descended
 from .problem import pack
+from .settings import TOLERANCE, Settings
 from .solution import Solution
 from .two_bone import bones_above, two_bone
 
@@ -35,7 +35,7 @@ def solve(
     restarts: int | None = None,
     iterations: int | None = None,
     largest_step: float | None = None,
-    tolerance: float = 2e-4,
+    tolerance: float = TOLERANCE,
     threads: int | None = None,
 ) -> Solution:
     """Return a pose, legal at every joint, that starts from `pose` and meets `goals`.
@@ -64,12 +64,7 @@ def solve(
         iterations = {"ccd": MOVES, "fabrik": PASSES}.get(method, 60)
     if largest_step is None:
         largest_step = math.pi if method == "fabrik" else 0.7
-    for name, value, least in (("restarts", restarts, 0), ("iterations", iterations, 1)):
-        if not (isinstance(value, int) and value >= least):
-            raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
-    for name, number in (("largest_step", largest_step), ("tolerance", tolerance)):
-        if not 0.0 < number < math.inf:
-            raise ValueError(f"{name} must be above 0 and finite, got {number!r}")
+    settings = Settings(restarts, iterations, largest_step, tolerance, threads)
     if method == "two-bone":
         if joints is not None or pinned or free_root:
             raise ValueError("two-bone turns two joints: it takes no joints, pins or free root")
@@ -79,7 +74,6 @@ def solve(
     problem = pack(model, skeleton, pose, goals, joints, pinned, free_root)
     if method in ("ccd", "fabrik") and problem.plan.levels.max() > 0:
         raise ValueError(f"priorities and pins are for the method least-squares, got {method!r}")
-    settings = Settings(restarts, iterations, largest_step, tolerance, threads)
     if method == "two-bone":
         return two_bone(problem, pole, settings, pose.rotations.dtype)
     if method == "fabrik":

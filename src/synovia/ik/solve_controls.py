@@ -16,6 +16,7 @@ from .control_search import ends_of, searched, wanted_farther
 from .control_solution import ControlSolution
 from .gaps import errors_of
 from .goals import Aim, Goal, Orient, Reach, Stay
+from .settings import TOLERANCE, check_above_0
 
 
 def solve_controls(
@@ -24,7 +25,7 @@ def solve_controls(
     goals: Sequence[Goal],
     *,
     only: Sequence[str] | None = None,
-    tolerance: float = 2e-4,
+    tolerance: float = TOLERANCE,
 ) -> ControlSolution:
     """Return controls within their ranges, found from `controls`, whose pose meets `goals`.
 
@@ -37,8 +38,7 @@ def solve_controls(
     angle of 1 radian counting as 0.3 of it.
     """
     asked = _checked(figure, goals)
-    if not 0.0 < tolerance < np.inf:
-        raise ValueError(f"tolerance must be above 0 and finite, got {tolerance!r}")
+    check_above_0("tolerance", tolerance)
     changing = _changing(figure, only)
     start = figure.pose(controls).controls
     shapes = [start.shape[:-1], *(_leading(goal) for goal in asked)]

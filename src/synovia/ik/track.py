@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton
 from .goals import Goal
+from .settings import TOLERANCE
 from .solution import Solution
 from .solve import solve
 
@@ -24,7 +25,7 @@ def track(
     pinned: Sequence[str] = (),
     free_root: bool = False,
     largest_turn: float = 0.14,
-    tolerance: float = 2e-4,
+    tolerance: float = TOLERANCE,
 ) -> Solution:
     """Return the pose of the next frame: from that of the last, nearer to where the goals are now.
 

@@ -14,10 +14,11 @@ from .. import quat
 from ..arrays import Floats, Quats, Scalars, Vectors, rows
 from ..limit import Limit
 from ..skeleton import Pose, Skeleton, forward
-from .descent import Batch, Settings, begun, ended, press_on
+from .descent import Batch, begun, ended, press_on
 from .freedom import across, freedom_of
 from .goals import Goal, Reach
 from .problem import Problem
+from .settings import Settings
 from .solution import Solution
 
 SWEEPS = ((np.pi, 73), (np.radians(5.0), 41), (np.radians(0.25), 41))

@@ -22,9 +22,8 @@ from .goals import Aim
 from .held import between
 from .look_at import look_at
 from .pace import FASTEST, held_back, largest_turn, moved_on
+from .settings import TOLERANCE
 from .solution import Solution
-
-TOLERANCE = 2e-4  # of `solve`
 
 
 def watch(
