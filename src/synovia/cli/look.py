@@ -105,7 +105,7 @@ def look(
     from ..ik.frames import within_limits
     from ..ik.held import between
 
-    face, place = targets.vector("--axis", axis), targets.vector("--eyes", eyes)
+    face, place = targets.direction("--axis", axis), targets.vector("--eyes", eyes)
     model, clip, names = driven.loaded(clip_path, limits_path, maps, output, force=force)
     weights = weighted(inputs.listed(joints))
     if not weights:
@@ -143,6 +143,8 @@ def weighted(texts: Sequence[str]) -> dict[str, float]:
             raise click.UsageError(f"--with takes JOINT or JOINT=WEIGHT, got {text!r}")
         if found.setdefault(name, weight) != weight:
             raise click.UsageError(f"--with gives {name} twice: {found[name]:g} and {weight:g}")
+    if found and not [*found.values()][-1] > 0.0:
+        raise click.UsageError(f"--with needs a weight above 0 for the last joint, {name}, got 0")
     return found
 
 

@@ -29,6 +29,14 @@ def target(option: str, text: str, frames: int) -> Vectors:
     return vector(option, text, "three numbers X,Y,Z, or a .csv file")
 
 
+def direction(option: str, text: str) -> Vectors:
+    """Return a direction that was typed as X,Y,Z, of any length above 0."""
+    typed = vector(option, text)
+    if not typed.any():
+        raise click.UsageError(f"{option} takes a direction X,Y,Z, got {text!r}, which has none")
+    return typed
+
+
 def vector(option: str, text: str, takes: str = "three numbers X,Y,Z") -> Vectors:
     """Return three numbers that were typed as X,Y,Z."""
     import numpy as np
@@ -52,7 +60,7 @@ def path(file: Path, frames: int) -> Vectors:
 
     rows = _rows(file)
     columns = list(AXES)
-    if rows and not _is_number(rows[0][1][0]):
+    if rows and not any(map(_is_number, rows[0][1])):
         where, cells = rows.pop(0)
         columns = [cell.lower() for cell in cells]
         if any(columns.count(axis) != 1 for axis in AXES):
@@ -81,6 +89,11 @@ def _rows(file: Path) -> list[Row]:
     try:
         for row in reader:
             cells = [cell.strip() for cell in row]
+            if len(cells) == 1 and (";" in row[0] or "\t" in row[0]):
+                raise ValueError(
+                    f"{file}:{reader.line_num}: columns must be separated by commas, "
+                    f"got {row[0]!r:.80}"
+                )
             if any(cells):
                 found.append((f"{file}:{reader.line_num}", cells))
     except csv.Error as error:
