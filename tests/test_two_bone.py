@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import synovia
 from arms import FAMILIES, arm, hinge, of_family, skeleton
 from oracles import random_quats
 from synovia import quat
+from synovia.anatomy import limits_of
 from synovia.ik import Orient, Reach, solve
+from synovia.ik.held import between
 from synovia.model import LimitModel
 from synovia.skeleton import Pose, forward
 
@@ -104,3 +107,18 @@ def test_targets_too_far_and_too_near():
 def test_it_says_what_is_wrong(goals, options, said):
     with pytest.raises(ValueError, match=said):
         solve(ELBOW, CHAIN, CHAIN.rest_pose(), goals, **{"method": "two-bone", **options})
+
+
+def test_a_forearm_that_turns_about_itself_is_no_elbow():
+    """The human's hand hangs from a forearm just below the elbow: the elbow is what bends."""
+    body = synovia.human()
+    model, start = limits_of(body), body.pose({})
+    hand = body.skeleton.index("LeftHand")
+    where, _ = forward(body.skeleton, start)
+    goal = Reach("LeftHand", where[hand] + np.array([0.1, 0.15, 0.2]))
+    found = solve(model, body.skeleton, start, [goal], method="two-bone")
+    assert found.converged, found.reason()
+    turned = np.flatnonzero(np.abs(found.pose.rotations - start.rotations).max(axis=-1) > 1e-6)
+    names = {body.skeleton.names[joint] for joint in turned}
+    assert names <= {"LeftUpperArm", "LeftLowerArm"} | set(between(model))
+    assert {"LeftUpperArm", "LeftLowerArm"} <= names

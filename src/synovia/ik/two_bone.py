@@ -23,6 +23,8 @@ from .solution import Solution
 
 SWEEPS = ((np.pi, 73), (np.radians(5.0), 41), (np.radians(0.25), 41))
 """Swivels that are looked at: so far to both sides of the best so far, and how many, with 0."""
+SHORT = 0.2
+"""Of the bone below: a joint whose own bone is shorter is passed over, as in a forearm's two."""
 FORBIDDEN = 1e3  # what a swivel costs that is not legal: more than any angle
 
 
@@ -31,11 +33,26 @@ def bones_above(skeleton: Skeleton, goals: Any) -> tuple[str, str]:
     goals = [goals] if isinstance(goals, Goal) else list(goals)
     if len(goals) != 1 or not isinstance(goals[0], Reach):
         raise ValueError(f"two-bone takes one goal, a Reach, got {goals!r:.80}")
-    middle = int(skeleton.parents[skeleton.index(goals[0].joint)])
-    first = int(skeleton.parents[middle]) if middle >= 0 else -1
-    if first < 0:
+    joints = _bones(skeleton, goals[0])
+    if joints is None:
         raise ValueError(f"two-bone needs two joints above {goals[0].joint!r}, got fewer")
-    return skeleton.names[first], skeleton.names[middle]
+    return skeleton.names[joints[0]], skeleton.names[joints[1]]
+
+
+def _bones(skeleton: Skeleton, goal: Reach) -> tuple[int, int] | None:
+    """Return the first and the middle joint; those between the middle and the end stay as they are.
+
+    The middle is the lowest joint that a bone of some length leads to: not a forearm's, which turns
+    about itself just below the elbow.
+    """
+    end = skeleton.index(goal.joint)
+    middle, below = int(skeleton.parents[end]), skeleton.offsets[end] + goal.point
+    while middle >= 0 and skeleton.parents[middle] >= 0:
+        first, own = int(skeleton.parents[middle]), skeleton.offsets[middle]
+        if np.linalg.norm(own) >= SHORT * np.linalg.norm(below) or skeleton.parents[first] < 0:
+            return first, middle
+        middle, below = first, below + own
+    return None
 
 
 def two_bone(problem: Problem, pole: Vectors | None, settings: Settings, dtype: Any) -> Solution:
@@ -47,13 +64,13 @@ def two_bone(problem: Problem, pole: Vectors | None, settings: Settings, dtype: 
     batch, skeleton = begun(problem), problem.model.skeleton
     goal = cast(Reach, problem.goals[0])
     last = skeleton.index(goal.joint)
-    middle = int(skeleton.parents[last])
-    first = int(skeleton.parents[middle])
+    first, middle = cast(tuple[int, int], _bones(skeleton, goal))
     where, how = forward(skeleton, Pose(batch.rotations, batch.positions))
     above = quat.mul(how[:, first], quat.inverse(batch.rotations[:, first]))
     way = quat.rotate(quat.inverse(above), batch.targets[:, 0, :3] - where[:, first])
     upper = batch.positions[:, middle]
-    lower = batch.positions[:, last] + quat.rotate(batch.rotations[:, last], goal.point)
+    end = where[:, last] + quat.rotate(how[:, last], goal.point)
+    lower = quat.rotate(quat.inverse(how[:, middle]), end - where[:, middle])
     bend(batch, middle, limit_of(problem, middle), upper, lower, np.linalg.norm(way, axis=-1))
     wanted = _pole(problem, pole, above)
     swivel(batch, first, limit_of(problem, first), upper, middle, lower, way, wanted)
