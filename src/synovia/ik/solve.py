@@ -52,8 +52,9 @@ def solve(
     see `track`. The others go from the start alone. With "ccd" one joint moves at a time, the last
     first, 2000 times at most. "fabrik" takes `Reach`, and `Orient` of joints that have one, and
     goes back and forth along the chain up to 300 times. "two-bone" takes one `Reach`, and bends
-    and swivels two joints above, those with bones of some length, by a triangle, towards the direction `pole` (..., 3) in the
-    world if there is one; least squares only where limits leave an error.
+    and swivels two joints above, those with bones of some length, by a triangle, towards the
+    direction `pole` (..., 3) in the world if there is one; least squares only where limits leave
+    an error.
     """
     if method not in METHODS:
         raise ValueError(f"no method {method!r}; there are {', '.join(METHODS)}")
