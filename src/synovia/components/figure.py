@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,11 +14,11 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats, Ints, Mask, Scalars, floats
 from ..skeleton import Pose, Skeleton
-from .block import LANES, Finish, Step, run
+from .block import LANES, WIDTH, Finish, Step, run
 from .component import check_names
 from .control import Control, JointSet
 from .planning import planned
-from .posed import Posed, Stage, unchecked
+from .posed import Posed, Stage, resting, unchecked
 from .program import MANY, Program, programmed
 from .wiring import unknown
 
@@ -98,6 +99,9 @@ class Figure:
             )
             stages.append(stage)
             rows = max(rows, plan.rows)
+        if len(self._still):
+            stages.append(resting(self._still, len(self.controls) * LANES))
+            rows = max(rows, len(self.controls) + WIDTH["matrix"])
         return tuple(stages), max(rows, 1)
 
     @cached_property
@@ -109,20 +113,24 @@ class Figure:
             for gap in joint_set.network.gaps
         )
 
-    def pose(self, controls: Controls = (), *, strict: bool = False, threads: int = 1) -> Posed:
+    def pose(
+        self, controls: Controls = (), *, strict: bool = False, threads: int | None = None
+    ) -> Posed:
         """Return the pose (...) that controls give, with what became of them.
 
         By name, "set.control", controls broadcast against each other, and those not named are
         neutral; an array (..., C) has all in order. What is out of range is clamped and reported,
-        or refused if `strict`. A large batch may be shared by several `threads`.
+        or refused if `strict`. A large batch is shared by as many `threads` as there are
+        processors, unless said otherwise; what comes back does not depend on them.
         """
         given = self.values(controls)
         low, _, high = self._ranges
-        used = np.minimum(np.maximum(given, low), high)
+        used = np.maximum(given, low)
+        np.minimum(used, high, out=used)
         clamped: dict[str, Scalars] = {}
         if not (used == given).all():
             clamped = self._beyond(given, used, strict)
-        return self._posed(used, clamped, threads)
+        return self._posed(used, clamped, threads or os.cpu_count() or 1)
 
     def values(self, controls: Controls = ()) -> Floats:
         """Return controls given by name, or as an array, as finite numbers (..., C) in order."""
@@ -199,9 +207,6 @@ class Figure:
         n = math.prod(batch)
         table = np.ascontiguousarray(used).reshape(n, used.shape[-1])
         rotations, positions = np.empty((n, joints, 4)), np.empty((n, joints, 3))
-        if len(self._still):
-            rotations[:, self._still] = (1.0, 0.0, 0.0, 0.0)
-            positions[:, self._still] = self.skeleton.offsets[self._still]
         off = np.empty((n, len(self.gaps)))
         if n >= MANY and self._program is not None:
             offsets = self.skeleton.offsets
