@@ -121,7 +121,8 @@ class Figure:
         By name, "set.control", controls broadcast against each other, and those not named are
         neutral; an array (..., C) has all in order. What is out of range is clamped and reported,
         or refused if `strict`. A large batch is shared by as many `threads` as there are
-        processors, unless said otherwise; what comes back does not depend on them.
+        processors unless said otherwise, or goes in one if a component is one of your own; what
+        comes back does not depend on it.
         """
         given = self.values(controls)
         low, _, high = self._ranges
@@ -130,7 +131,7 @@ class Figure:
         clamped: dict[str, Scalars] = {}
         if not (used == given).all():
             clamped = self._beyond(given, used, strict)
-        return self._posed(used, clamped, threads or os.cpu_count() or 1)
+        return self._posed(used, clamped, threads)
 
     def values(self, controls: Controls = ()) -> Floats:
         """Return controls given by name, or as an array, as finite numbers (..., C) in order."""
@@ -201,7 +202,7 @@ class Figure:
             )
         return found
 
-    def _posed(self, used: Floats, clamped: Mapping[str, Scalars], threads: int) -> Posed:
+    def _posed(self, used: Floats, clamped: Mapping[str, Scalars], threads: int | None) -> Posed:
         rows = self._plan[1]
         batch, joints = used.shape[:-1], len(self.skeleton)
         n = math.prod(batch)
@@ -210,9 +211,10 @@ class Figure:
         off = np.empty((n, len(self.gaps)))
         if n >= MANY and self._program is not None:
             offsets = self.skeleton.offsets
-            self._program.run(table, rows, offsets, rotations, positions, off, threads)
+            workers = threads or os.cpu_count() or 1
+            self._program.run(table, rows, offsets, rotations, positions, off, workers)
         else:
-            self._run_steps(table, rotations, positions, off, threads)
+            self._run_steps(table, rotations, positions, off, threads or 1)
         gaps: dict[str, Scalars] = {}
         if off.size and off.max() > REACHED:
             shaped = off.reshape(*batch, off.shape[-1])
