@@ -113,6 +113,11 @@ class Figure:
             for gap in joint_set.network.gaps
         )
 
+    @cached_property
+    def moved(self) -> frozenset[str]:
+        """The segments that joint sets move."""
+        return frozenset(name for each in self.joint_sets.values() for name in each.network.outputs)
+
     def pose(
         self, controls: Controls = (), *, strict: bool = False, threads: int | None = None
     ) -> Posed:
@@ -253,6 +258,5 @@ class Figure:
     @cached_property
     def _still(self) -> Ints:
         """The segments that no joint set moves."""
-        moved = {name for each in self.joint_sets.values() for name in each.network.outputs}
         names = self.skeleton.names
-        return np.array([j for j, name in enumerate(names) if name not in moved], np.int64)
+        return np.array([j for j, name in enumerate(names) if name not in self.moved], np.int64)
