@@ -118,8 +118,9 @@ def test_limits_are_written_to_check_clips_with():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["human"], "nothing to do: give --list, or -o"),
-        (["human", "--set", "hip.flexion=3"], "nothing to do"),
+        (["human"], "nothing to do: give --list, --reach, or -o"),
+        (["human", "--set", "hip.flexion=3"], "pose the figure: give -o"),
+        (["human", "--reach", "LeftHand=0,1,0", "--sweep", "-o", "a.bvh"], "give one of them"),
         (["human", "--list", "--set", "hip.flexion=3"], "pose the figure: give -o"),
         (
             ["human", "--set", "knee=3", "-o", "a.bvh"],
@@ -173,10 +174,27 @@ def test_a_hand_reaches_a_place():
     same(pose_in("a.bvh"), found)
 
 
+def test_a_place_beyond_all_bones_is_no_range_s_fault():
+    said = run("human", "--reach", "LeftHand=0.2,1.3,5", code=1).output
+    assert "LeftHand is 4." in said
+    assert said.endswith(" from its target: beyond the bones' reach for LeftHand\n")
+
+
+def test_controls_that_reach_are_printed_also_without_a_file():
+    options = ("--set", "left_elbow.flexion=200", "--reach", "LeftHand=0.2,1.3,0.4")
+    clamped, found = run("human", *options).output.splitlines()
+    assert clamped == "left_elbow.flexion goes from 0° to 143°: 200° became 143°"
+    assert found.startswith("found lumbar.flexion=")
+    assert "must be from 0 to 143" in run("human", *options, "--strict", code=2).stderr
+    hand = forward(BODY.skeleton, BODY.pose())[0][BODY.skeleton.index("LeftHand")]
+    place = ",".join(map(str, hand.tolist()))
+    assert run("human", "--reach", f"LeftHand={place}").output == "all goals are met\n"
+
+
 def test_what_is_set_stays_and_what_cannot_be_reached_is_said():
-    options = ("--set", "left_elbow.flexion=90", "--reach", "LeftHand=0.2,1.3,2", "-o", "a.bvh")
+    options = ("--set", "left_elbow.flexion=90", "--reach", "LeftHand=0.2,1.3,1", "-o", "a.bvh")
     said = run("human", *options, code=1).output
-    assert "LeftHand is 1." in said
+    assert "LeftHand is 0." in said
     assert "its target: held by the range of " in said
     assert "left_elbow.flexion" not in said
     assert said.endswith("wrote a.bvh, 1 frame\n")

@@ -21,7 +21,7 @@ def anywhere(body, n):
     return np.random.default_rng(n).uniform(low, high, size=(n, len(low)))
 
 
-@pytest.mark.parametrize("threads", [1, 2, 50])
+@pytest.mark.parametrize("threads", [None, 1, 2, 50])
 def test_a_large_batch_is_what_its_poses_are_by_themselves(threads):
     table = anywhere(BODY, MANY + AT_ONCE + 7)
     posed = BODY.pose(table, threads=threads)

@@ -100,6 +100,9 @@ def test_controls_at_their_end_are_named():
     assert found.reason().endswith(" its target: held by the range of swing.angle at 1")
     far = solve_controls(figure, (), [Reach("Hand", [3.0, 1.0, 0.0])])
     assert far.at_end() == {"elbow.angle": 0.0}
+    assert far.reason().endswith(" from its target: beyond the bones' reach for Hand")
+    both = solve_controls(figure, (), [Reach("Hand", [[-0.5, 1.0, 0.0], [3.0, 1.0, 0.0]])])
+    assert (both.beyond(0), both.beyond(1)) == ((), ("Hand",))
     with pytest.raises(ValueError, match="this is for one problem"):
         solve_controls(figure, (), [Reach("Hand", [[3.0, 1.0, 0.0]])]).at_end()
 

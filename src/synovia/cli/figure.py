@@ -13,7 +13,7 @@ import numpy as np
 from . import inputs, targets, terminal
 
 if TYPE_CHECKING:
-    from ..components import Control, Figure
+    from ..components import Control, Figure, Posed
 
 HUMAN = "human"
 SIDES = ("left", "right")
@@ -62,8 +62,8 @@ SECTIONS = {
     "reaches",
     multiple=True,
     metavar="SEGMENT=X,Y,Z",
-    help="Find controls that bring a segment to a place in the world, in the figure's unit; what "
-    "--set says stays. The exit code is 1 where that cannot be done.",
+    help="Find controls that bring a segment to a place in the world, in the figure's unit, and "
+    "print them; what --set says stays. The exit code is 1 where that cannot be done.",
 )
 @click.option(
     "--strict", is_flag=True, help="Refuse numbers out of range instead of clamping them."
@@ -104,15 +104,14 @@ def figure(
     A control moves many bones at once, and no number takes a joint where it cannot go: what is out
     of range is clamped, and said.
     """
-    if output is None and not show:
-        raise click.UsageError("nothing to do: give --list, or -o and a file to write")
-    posed = bool(sets or reaches or sweep_all)
-    if output is None and posed:
-        raise click.UsageError(
-            "--set, --reach and --sweep pose the figure: give -o and a file to write"
-        )
+    if reaches and sweep_all:
+        raise click.UsageError("--reach finds one pose and --sweep makes many: give one of them")
+    if output is None and not reaches and (sets or sweep_all):
+        raise click.UsageError("--set and --sweep pose the figure: give -o and a file to write")
+    if output is None and not reaches and not show:
+        raise click.UsageError("nothing to do: give --list, --reach, or -o and a file to write")
     if output is not None:
-        check_output(output, posed)
+        check_output(output, posed=bool(sets or reaches or sweep_all))
     body = figure_of(which, height)
     controls = controls_of(body, inputs.pairs(sets, "--set"))
     if show:
@@ -120,7 +119,9 @@ def figure(
             click.echo(line)
     met = True
     if reaches:
-        found = reached(body, controls, inputs.pairs(reaches, "--reach"), strict=strict)
+        for line in clamped_lines(body, body.pose(controls, strict=strict), controls):
+            click.echo(line)
+        found = reached(body, controls, inputs.pairs(reaches, "--reach"))
         controls, met = found.values, found.met
         for line in found.lines:
             click.echo(line)
@@ -188,17 +189,15 @@ class Reached:
     lines: list[str]
 
 
-def reached(
-    body: Figure, controls: Mapping[str, float], places: Mapping[str, str], *, strict: bool
-) -> Reached:
-    """Return controls, those given as they are, that bring segments to their places."""
+def reached(body: Figure, controls: Mapping[str, float], places: Mapping[str, str]) -> Reached:
+    """Return controls, those given within their ranges, that bring segments to their places."""
     from ..ik import Reach, solve_controls
 
     goals = [
         Reach(segment_of(body, name), targets.vector("--reach", text))
         for name, text in places.items()
     ]
-    start = body.pose(controls, strict=strict)
+    start = body.pose(controls)
     free = [name for name in body.controls if name not in controls]
     found = solve_controls(body, start.controls, goals, only=free)
     values = dict(zip(body.controls, found.controls.tolist(), strict=True))
@@ -208,9 +207,9 @@ def reached(
         if abs(values[name] - before) > 1e-9
     ]
     lines = [f"found {' '.join(changed)}"] if changed else []
-    if not found.converged:
+    if not changed or not found.converged:
         lines.append(found.reason())
-    return Reached({**values, **controls}, bool(found.converged), lines)
+    return Reached(values, bool(found.converged), lines)
 
 
 def segment_of(body: Figure, name: str) -> str:
@@ -249,6 +248,17 @@ def written(
         yield f"wrote {output}"
         return
     posed = body.pose(controls, strict=strict)
+    yield from clamped_lines(body, posed, controls)
+    pose = body.pose(sweep(body, 2 * FRAMES_A_SECOND, posed.controls)) if sweep_all else posed
+    for name, off in pose.gaps.items():
+        yield f"{name} could not comply everywhere: it is off by {float(np.max(off)):.2g}"
+    clip = clip_of(body, pose, 1.0 / FRAMES_A_SECOND)
+    save_clip(clip, output)
+    yield f"wrote {output}, {terminal.counted(clip.frames, 'frame')}"
+
+
+def clamped_lines(body: Figure, posed: Posed, controls: Mapping[str, float]) -> Iterator[str]:
+    """Yield what became of controls out of their range."""
     for name, beyond in posed.clamped.items():
         limits, asked = body.controls[name], controls[name]
         used = asked - float(beyond)
@@ -256,12 +266,6 @@ def written(
             f"{name} goes from {_spelled(limits.low, limits)} to {_spelled(limits.high, limits)}: "
             f"{_spelled(asked, limits)} became {_spelled(used, limits)}"
         )
-    pose = body.pose(sweep(body, 2 * FRAMES_A_SECOND, posed.controls)) if sweep_all else posed
-    for name, off in pose.gaps.items():
-        yield f"{name} could not comply everywhere: it is off by {float(np.max(off)):.2g}"
-    clip = clip_of(body, pose, 1.0 / FRAMES_A_SECOND)
-    save_clip(clip, output)
-    yield f"wrote {output}, {terminal.counted(clip.frames, 'frame')}"
 
 
 def _spelled(value: float, limits: Control) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,11 +14,11 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats, Ints, Mask, Scalars, floats
 from ..skeleton import Pose, Skeleton
-from .block import LANES, Finish, Step, run
+from .block import LANES, WIDTH, Finish, Step, run
 from .component import check_names
 from .control import Control, JointSet
 from .planning import planned
-from .posed import Posed, Stage, unchecked
+from .posed import Posed, Stage, resting, unchecked
 from .program import MANY, Program, programmed
 from .wiring import unknown
 
@@ -98,6 +99,9 @@ class Figure:
             )
             stages.append(stage)
             rows = max(rows, plan.rows)
+        if len(self._still):
+            stages.append(resting(self._still, len(self.controls) * LANES))
+            rows = max(rows, len(self.controls) + WIDTH["matrix"])
         return tuple(stages), max(rows, 1)
 
     @cached_property
@@ -109,16 +113,26 @@ class Figure:
             for gap in joint_set.network.gaps
         )
 
-    def pose(self, controls: Controls = (), *, strict: bool = False, threads: int = 1) -> Posed:
+    @cached_property
+    def moved(self) -> frozenset[str]:
+        """The segments that joint sets move."""
+        return frozenset(name for each in self.joint_sets.values() for name in each.network.outputs)
+
+    def pose(
+        self, controls: Controls = (), *, strict: bool = False, threads: int | None = None
+    ) -> Posed:
         """Return the pose (...) that controls give, with what became of them.
 
         By name, "set.control", controls broadcast against each other, and those not named are
         neutral; an array (..., C) has all in order. What is out of range is clamped and reported,
-        or refused if `strict`. A large batch may be shared by several `threads`.
+        or refused if `strict`. A large batch is shared by as many `threads` as there are
+        processors unless said otherwise, or goes in one if a component is one of your own; what
+        comes back does not depend on it.
         """
         given = self.values(controls)
         low, _, high = self._ranges
-        used = np.minimum(np.maximum(given, low), high)
+        used = np.maximum(given, low)
+        np.minimum(used, high, out=used)
         clamped: dict[str, Scalars] = {}
         if not (used == given).all():
             clamped = self._beyond(given, used, strict)
@@ -193,21 +207,19 @@ class Figure:
             )
         return found
 
-    def _posed(self, used: Floats, clamped: Mapping[str, Scalars], threads: int) -> Posed:
+    def _posed(self, used: Floats, clamped: Mapping[str, Scalars], threads: int | None) -> Posed:
         rows = self._plan[1]
         batch, joints = used.shape[:-1], len(self.skeleton)
         n = math.prod(batch)
         table = np.ascontiguousarray(used).reshape(n, used.shape[-1])
         rotations, positions = np.empty((n, joints, 4)), np.empty((n, joints, 3))
-        if len(self._still):
-            rotations[:, self._still] = (1.0, 0.0, 0.0, 0.0)
-            positions[:, self._still] = self.skeleton.offsets[self._still]
         off = np.empty((n, len(self.gaps)))
         if n >= MANY and self._program is not None:
             offsets = self.skeleton.offsets
-            self._program.run(table, rows, offsets, rotations, positions, off, threads)
+            workers = threads or os.cpu_count() or 1
+            self._program.run(table, rows, offsets, rotations, positions, off, workers)
         else:
-            self._run_steps(table, rotations, positions, off, threads)
+            self._run_steps(table, rotations, positions, off, threads or 1)
         gaps: dict[str, Scalars] = {}
         if off.size and off.max() > REACHED:
             shaped = off.reshape(*batch, off.shape[-1])
@@ -246,6 +258,5 @@ class Figure:
     @cached_property
     def _still(self) -> Ints:
         """The segments that no joint set moves."""
-        moved = {name for each in self.joint_sets.values() for name in each.network.outputs}
         names = self.skeleton.names
-        return np.array([j for j, name in enumerate(names) if name not in moved], np.int64)
+        return np.array([j for j, name in enumerate(names) if name not in self.moved], np.int64)

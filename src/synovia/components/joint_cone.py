@@ -96,7 +96,10 @@ class JointCone(Component):
 
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         pulls = float(self.towards == "rest")
-        packed = np.array([*self.rest, *self.axes.ravel(), pulls, TOLERANCE, self.sense])
+        # Heights are over edges' planes times the sines of their lengths.
+        rows = slice_rows(self.cone.points, self.cone.visible, self.cone.low, self.cone.high)
+        least = TOLERANCE * np.linalg.norm(rows[:, 6:9], axis=1).min()
+        packed = np.array([*self.rest, *self.axes.ravel(), pulls, -TOLERANCE, -least, self.sense])
         run = kernels.joint_cone.joint_cone
         return partial(run, packed, self.cone.packed, *inputs, *outputs)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Ints, Scalars
 from ..skeleton import Pose
-from .block import Finish, Step
+from .block import Finish, Step, columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,13 @@ class Stage:
                 kernels.transforms.store(self.gaps, n, stride, work, gaps[start : start + n])
 
         return finish
+
+
+def resting(segments: Ints, place: int) -> Stage:
+    """Return the stage of segments that nothing moves: the identity, at `place`, for each."""
+    identity = np.eye(4)[:3].ravel()
+    steps = (partial(kernels.transforms.fill, identity, columns(place, "matrix")),)
+    return Stage(steps, segments, np.full(len(segments), place), np.zeros(0, np.int64))
 
 
 def unchecked(

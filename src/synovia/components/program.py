@@ -18,6 +18,8 @@ MANY = 1024
 """Poses from which on a program pays: it takes seconds to compile, once, on top of its steps."""
 AT_ONCE = 2 * LANES
 """Poses that go through all steps together: so many that their work space stays in the caches."""
+SHARES = 4
+"""Parts of a batch for each thread: one that is held up leaves some of its own to the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +50,12 @@ class Program:
             )
 
         n = len(table)
-        parts = min(threads, -(-n // AT_ONCE))
-        if parts <= 1:
+        if threads <= 1:
             part(0, n)
             return
+        parts = min(SHARES * threads, -(-n // AT_ONCE))
         cuts = [n * k // parts // AT_ONCE * AT_ONCE for k in range(parts)] + [n]
-        with ThreadPoolExecutor(parts) as pool:
+        with ThreadPoolExecutor(threads) as pool:
             list(pool.map(part, cuts[:-1], cuts[1:]))
 
 

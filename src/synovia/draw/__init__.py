@@ -1,10 +1,11 @@
 """Pictures, with matplotlib, which is imported when something is drawn."""
 
 from .bench import pictures_of
+from .center import center_of_motion
 from .joint import draw_joint, draw_joints, samples_of
 from .limit import draw_limit, draw_region
 from .overview import draw_overview
-from .plate import Plate, center_of_motion, draw_plate
+from .plate import Plate, draw_plate
 from .plates import plates
 from .saving import save_figure
 from .skeleton import draw_skeleton

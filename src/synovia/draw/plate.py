@@ -14,16 +14,17 @@ from .. import quat
 from ..arrays import Floats, Quats, Vectors
 from ..components import Figure, Posed, Scapula
 from ..skeleton import Pose, forward
+from .center import Trail, draw_trail, mark_center, trail_of
 from .skeleton import Stroke, paint, strokes
-from .style import BODY, INK, LEGAL, MUTED, OUTSIDE, PAPER, REGION, new_figure, spoken
+from .style import BODY, INK, LEGAL, MUTED, REGION, new_figure, spoken
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
 PANEL_PX, HEIGHT_PX = 430, 560
-STEP = 0.5  # of a control's unit: how far it goes to and fro to find the centre of a motion
 MESH = 9  # circles each way on an ellipsoid
+TRAIL_EDGE = 0.06  # of a panel, left free on both sides of a moving centre's
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,10 @@ class Plate:
     (degrees) turn the figure before it is seen from the front: with a yaw of 180 it is seen from
     behind. `width` is half a bone's, as a share of the plate's extent. `outlines` are flat bones,
     corners (n, 3) in the frame of their segment. `moving` names a segment whose centre of motion
-    is marked, for the control that the poses change, with those of the other poses beside it;
-    `close` is how far around its joint is shown, in the figure's unit, or 0 for all. `ellipsoids`
-    tells whether those of scapulae are drawn.
+    is marked, for the control that the poses change; one more panel shows the way that it goes
+    over the control's range, enlarged, in millimetres if the figure is in metres. `close` is how
+    far around its joint is shown, in the figure's unit, or 0 for all. `ellipsoids` tells whether
+    those of scapulae are drawn.
     """
 
     title: str
@@ -58,47 +60,49 @@ class Plate:
 
 
 def draw_plate(figure: Figure, plate: Plate) -> Picture:
-    """Return the picture: one panel a pose, all to one scale."""
-    picture = new_figure(PANEL_PX * len(plate.poses), HEIGHT_PX)
+    """Return the picture: one panel a pose, all to one scale, and one for a moving centre."""
+    count = len(plate.poses) + bool(plate.moving)
+    picture = new_figure(PANEL_PX * count, HEIGHT_PX)
     picture.text(0.03, 0.93, plate.title, color=INK, size=15, weight="bold")
-    panels: list[Axes] = []
     width = plate.width * _extent(figure, plate)
-    for number, controls in enumerate(plate.poses):
-        share = 1.0 / len(plate.poses)
-        axes = picture.add_axes((number * share, 0.08, share, 0.82))
+    trail = _trail(figure, plate) if plate.moving else None
+
+    def panel(number: int, caption: str, edge: float = 0.0) -> Axes:
+        picture.text((number + 0.5) / count, 0.04, caption, color=MUTED, ha="center")
+        return picture.add_axes(((number + edge) / count, 0.08, (1.0 - 2.0 * edge) / count, 0.82))
+
+    panels = [panel(number, _said(controls)) for number, controls in enumerate(plate.poses)]
+    for number, (axes, controls) in enumerate(zip(panels, plate.poses, strict=True)):
         _draw_panel(axes, figure, figure.pose(controls), plate, width)
-        picture.text((number + 0.5) * share, 0.04, _said(controls), color=MUTED, ha="center")
-        panels.append(axes)
-    if plate.close > 0.0:
-        middle = _joint(figure, plate)
-        low, high, edge = middle - plate.close, middle + plate.close, 0.0
-    else:
-        corners = np.array([axes.dataLim.get_points() for axes in panels])
-        low, high = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
-        edge = 0.04 * (high - low).max()
+        if trail is not None:
+            mark_center(axes, trail, number)
+    low, high = _corners(figure, plate, panels)
     for axes in panels:
-        axes.set_xlim(low[0] - edge, high[0] + edge)
-        axes.set_ylim(low[1] - edge, high[1] + edge)
+        axes.set_xlim(low[0], high[0])
+        axes.set_ylim(low[1], high[1])
         axes.set_aspect("equal")
         axes.axis("off")
+    if trail is not None:
+        larger = (1.0 - 2.0 * TRAIL_EDGE) * (high - low).max() / (2.0 * trail.reach)
+        words = f"its centre, {larger:.0f} times as large (dotted: beyond)"
+        draw_trail(panel(count - 1, words, TRAIL_EDGE), trail)
     return picture
 
 
-def center_of_motion(figure: Figure, controls: Mapping[str, float], name: str, by: str) -> Vectors:
-    """Return the point (3,), in the frame of a segment's parent, about which a control turns it.
+def _trail(figure: Figure, plate: Plate) -> Trail:
+    """Return the way of the centre of the moving segment's motion."""
+    return trail_of(figure, plate.poses, plate.moving, _changing(plate.poses), plate.view)
 
-    It is the point of the motion's axis that is nearest to the segment's joint.
-    """
-    joint = figure.skeleton.index(name)
-    here = figure.pose(controls).controls[list(figure.controls).index(by)]
-    pose = figure.pose({**controls, by: here + np.array([-STEP, STEP])})
-    turns, places = quat.to_matrix(pose.rotations[:, joint]), pose.positions[:, joint]
-    across = turns[1] @ turns[0].T
-    middle = places.mean(axis=0)
-    # Of all points that the turn leaves in place, x - R x = t, the pseudo-inverse takes the
-    # nearest to the joint.
-    moved = places[1] - middle - across @ (places[0] - middle)
-    return np.asarray(middle + np.linalg.pinv(np.eye(3) - across, rcond=1e-6) @ moved)
+
+def _corners(figure: Figure, plate: Plate, panels: Sequence[Axes]) -> tuple[Vectors, Vectors]:
+    """Return the lowest and highest coordinates (2,) that all panels show."""
+    if plate.close > 0.0:
+        middle = _joint(figure, plate)
+        return middle - plate.close, middle + plate.close
+    corners = np.array([axes.dataLim.get_points() for axes in panels])
+    low, high = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
+    edge = 0.04 * (high - low).max()
+    return low - edge, high + edge
 
 
 def _bones(figure: Figure, posed: Posed, plate: Plate) -> list[Stroke]:
@@ -147,8 +151,6 @@ def _draw_panel(axes: Axes, figure: Figure, posed: Posed, plate: Plate, width: f
         layers.append((float(seen[:, 2].mean()), partial(_draw_outline, axes, seen)))
     for _, draw in sorted(layers, key=lambda layer: layer[0]):
         draw()
-    if plate.moving:
-        _mark_center(axes, figure, posed, plate, places, turns)
     points = np.array([point for each in bones for point in (each.start[:2], each.end[:2])])
     axes.update_datalim(points)
 
@@ -208,24 +210,6 @@ def _draw_outline(axes: Axes, corners: Vectors) -> None:
 
     axes.add_patch(Polygon(corners[:, :2], fc=LEGAL, ec=INK, alpha=0.75, lw=1.2, zorder=4))
     axes.update_datalim(corners[:, :2])
-
-
-def _mark_center(
-    axes: Axes, figure: Figure, posed: Posed, plate: Plate, places: Vectors, turns: Quats
-) -> None:
-    """Put a disk where the moving segment turns, and dots where it does in the other poses."""
-    by = _changing(plate.poses)
-    parent = int(figure.skeleton.parents[figure.skeleton.index(plate.moving)])
-
-    def seen(controls: Mapping[str, float]) -> Vectors:
-        center = center_of_motion(figure, controls, plate.moving, by)
-        return quat.rotate(plate.view, places[parent] + quat.rotate(turns[parent], center))
-
-    track = np.array([seen(each) for each in plate.poses])
-    x, y, _ = seen(dict(zip(figure.controls, posed.controls, strict=True)))
-    axes.plot(track[:, 0], track[:, 1], ".-", ms=6, lw=1.0, color=OUTSIDE, alpha=0.6, zorder=7)
-    axes.plot([x], [y], "o", ms=11, mfc=OUTSIDE, mec=PAPER, mew=1.8, zorder=8)
-    axes.plot([x], [y], "o", ms=3, color=PAPER, zorder=9)
 
 
 def _changing(poses: Sequence[Mapping[str, float]]) -> str:

@@ -40,6 +40,28 @@ class ControlSolution:
         """Return those of them that the goals would take farther; none where goals are met."""
         return self._named(self.wanted[item], item)
 
+    def beyond(self, item: int | tuple[int, ...] = ()) -> tuple[str, ...]:
+        """Return the joints of `Reach` whose target is too far off, whatever the controls are.
+
+        It is farther from the root than all bones between are long. A root that a joint set moves
+        may go anywhere.
+        """
+        skeleton, shape = self.figure.skeleton, self.converged.shape
+        places = self.pose.positions[item]
+        found = []
+        for goal in self.goals:
+            if not isinstance(goal, Reach):
+                continue
+            length, joint = float(np.linalg.norm(goal.point)), skeleton.index(goal.joint)
+            while skeleton.parents[joint] >= 0:
+                length += float(np.linalg.norm(places[joint]))
+                joint = int(skeleton.parents[joint])
+            target = np.broadcast_to(goal.target, (*shape, 3))[item]
+            away = float(np.linalg.norm(target - places[joint]))
+            if away > length and skeleton.names[joint] not in self.figure.moved:
+                found.append(goal.joint)
+        return tuple(found)
+
     def reason(self, item: int | tuple[int, ...] = ()) -> str:
         """Return one sentence on how a problem ended: what is not met, and why not."""
         blocking = self.blocking(item)
@@ -48,6 +70,9 @@ class ControlSolution:
         demands = [k for k, goal in enumerate(self.goals) if not isinstance(goal, Stay)]
         worst = max(demands, key=lambda k: self.errors[item][k] * self.goals[k].weight)
         said = _missed(self.goals[worst], float(self.errors[item][worst]))
+        far = self.beyond(item)
+        if far:
+            return f"{said}: beyond the bones' reach for {', '.join(far)}"
         if not blocking:
             return f"{said}: no control's range holds it; it is out of reach, or the start is bad"
         held = ", ".join(f"{control} at {value:g}" for control, value in blocking.items())

@@ -42,23 +42,26 @@ def valued(p, o, given):
 
 @kernel
 def spread(p, o, work, a, out, to, n):
-    """Write the values of a curve of few pieces, each for all lanes: vector code."""
-    count = int(p[o + COUNT])
-    first = o + KNOTS + count - 1
-    begin, end = p[first], p[first + 5 * count]
+    """Write the values of a curve of up to three pieces, each tried for all lanes: vector code."""
+    last = int(p[o + COUNT]) - 1
+    first = place_of(o + KNOTS + last)
+    second, third = place_of(first + 5 * min(1, last)), place_of(first + 5 * last)
+    begin, end = p[first], p[third + 5]
     factor, scale, low, high = p[o + IN], p[o + OUT], p[o + LOW], p[o + HIGH]
-    for k in range(count):
-        piece = first + 5 * k
-        knot, c0, c1, c2, c3 = p[piece], p[piece + 1], p[piece + 2], p[piece + 3], p[piece + 4]
-        for i in range(n):
-            x = factor * work[a + i]
-            inner = begin if x < begin else x
-            inner = end if inner > end else inner
-            t = inner - knot
-            y = c0 + t * (c1 + t * (c2 + t * c3))
-            y = low if y < low else y
-            y = scale * (high if y > high else y)
-            out[to + i] = y if (k == 0) | (x > knot) else out[to + i]
+    a0, a1, a2, a3 = p[first + 1], p[first + 2], p[first + 3], p[first + 4]
+    b0, b1, b2, b3 = p[second + 1], p[second + 2], p[second + 3], p[second + 4]
+    c0, c1, c2, c3 = p[third + 1], p[third + 2], p[third + 3], p[third + 4]
+    one, other = p[second], p[third]
+    for i in range(n):
+        x = factor * work[a + i]
+        x = begin if x < begin else x
+        x = end if x > end else x
+        t, u, v = x - begin, x - one, x - other
+        y = a0 + t * (a1 + t * (a2 + t * a3))
+        y = b0 + u * (b1 + u * (b2 + u * b3)) if u > 0.0 else y
+        y = c0 + v * (c1 + v * (c2 + v * c3)) if v > 0.0 else y
+        y = low if y < low else y
+        out[to + i] = scale * (high if y > high else y)
 
 
 @kernel
@@ -89,7 +92,7 @@ def pick(p, o, work, a, out, to, n):
 @kernel
 def follow(p, o, work, a, out, to, n):
     """Write the values of the curve at `o` for what stands in `work` from `a` on."""
-    a, to = place_of(a), place_of(to)
+    o, a, to = place_of(o), place_of(a), place_of(to)
     if p[o + EXTEND] > 0.0:
         for i in range(n):
             out[to + i] = valued(p, o, work[a + i])

@@ -1,13 +1,11 @@
-"""The angles about two axes, and about a bone at rest, whose turns make a rotation.
-
-By the library's functions, lane by lane, so that a batch has the same bits as single calls.
-"""
+"""The angles about two axes, and about a bone at rest, whose turns make a rotation."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .cone_edges import place_of
+from .euler import angle_of
 from .jit import kernel
 from .polynomials import cos_root, sinc_root
 from .transforms import LANES, TURN
@@ -54,7 +52,8 @@ def about(ax, ay, az, ux, uy, uz, vx, vy, vz):
     """Return the angle about a unit axis that brings u nearest to v."""
     cx, cy, cz = cross(ux, uy, uz, vx, vy, vz)
     flat = (ax * ux + ay * uy + az * uz) * (ax * vx + ay * vy + az * vz)
-    return np.arctan2(ax * cx + ay * cy + az * cz, ux * vx + uy * vy + uz * vz - flat)
+    sine, cosine = ax * cx + ay * cy + az * cz, ux * vx + uy * vy + uz * vz - flat
+    return angle_of(sine, cosine, np.float64)
 
 
 @kernel
@@ -88,7 +87,7 @@ def two_angles(p, work, out, found, n):
     for i in range(n):
         vx, vy, vz = moved(work, o, i, rx, ry, rz)
         h = min(max((fx * vx + fy * vy + fz * vz - level) * inverse, -1.0), 1.0)
-        half = np.arccos(h)
+        half = angle_of(np.sqrt((1.0 - h) * (1.0 + h)), h, np.float64)
         one, other = middle - half, middle + half
         one, other = one - TURN * np.rint(one / TURN), other - TURN * np.rint(other / TURN)
         second = one if abs(one) <= abs(other) else other

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cone import gauge
+from .cone import gauge, look, place, twist
 from .cone_edges import place_of
-from .cone_layout import ANGLE, COUNT, EDGE, EDGES, MARGIN
+from .cone_layout import ANGLE, COUNT, EDGE, EDGES, HEIGHT, MARGIN
 from .directions import aim, point
 from .jit import kernel
 from .joint_angles import REST, half_turn, last_angle, two_angles
@@ -16,20 +16,20 @@ from .transforms import LANES
 
 HERE = np.int64(1)  # where a packed cone begins, after its kind
 SLACK = 1e-12
-# Of the parameters, after the rest direction and two axes: 1 to pull towards rest, the tolerance,
-# and the sense of twists, 1 or -1.
-PULL, TOLERANCE, SENSE = 9, 10, 11
-BEST = ANGLE  # where, on its way to rest, a direction enters the cone, until it is gauged there
+# Of the parameters, after the rest direction and two axes: 1 to pull towards rest, the least twist
+# margin and height over an edge that count as inside, and the sense of twists, 1 or -1.
+PULL, LEAST_MARGIN, LEAST_HEIGHT, SENSE = 9, 10, 11, 12
+BEST = ANGLE  # where, on its way to rest, a direction enters the cone
 
 
 @kernel
-def enter(p, work, given, twist, q, block, n):
+def enter(p, work, given, angle, q, block, n):
     """Write the quaternions of transforms, each after a twist about rest, and where they point."""
     quaternions(work, given, q, n)
     rx, ry, rz, sense = p[REST], p[REST + 1], p[REST + 2], p[SENSE]
-    twist = place_of(twist)
+    angle = place_of(angle)
     for i in range(n):
-        c, s = half_turn(sense * work[twist + i])
+        c, s = half_turn(sense * work[angle + i])
         x2, y2, z2 = s * rx, s * ry, s * rz
         w, x, y, z = q[i], q[LANES + i], q[2 * LANES + i], q[3 * LANES + i]
         block[QW + i] = w * c - x * x2 - y * y2 - z * z2
@@ -50,12 +50,13 @@ def pass_edge(cone, e, p, block, n):
     after = nx * rx + ny * ry + nz * rz
     if not after > 0.0:
         return
+    along_rest, across_rest = ax * rx + ay * ry + az * rz, tx * rx + ty * ry + tz * rz
     for i in range(n):
         x, y, z = block[X + i], block[Y + i], block[Z + i]
         before = nx * x + ny * y + nz * z
+        along, across = ax * x + ay * y + az * z, tx * x + ty * y + tz * z
         t = min(max(-before / max(after - before, 1e-300), 0.0), 1.0)
-        cx, cy, cz = x + t * (rx - x), y + t * (ry - y), z + t * (rz - z)
-        along, across = ax * cx + ay * cy + az * cz, tx * cx + ty * cy + tz * cz
+        along, across = along + t * (along_rest - along), across + t * (across_rest - across)
         past = across * cosine - along * sine
         enters = (after > before) & (before <= SLACK) & (across >= -SLACK) & (past <= SLACK)
         best = block[BEST + i]
@@ -64,12 +65,13 @@ def pass_edge(cone, e, p, block, n):
 
 @kernel
 def draw_in(cone, p, block, n):
-    """Move directions along the chord to rest to where they enter the cone, if they do."""
+    """Move directions along the chord to rest to where they enter the cone; tell if all do."""
     for i in range(n):
         block[BEST + i] = 2.0
     for k in range(int(cone[HERE + COUNT])):
         pass_edge(cone, HERE + int(cone[HERE + EDGES]) + EDGE * k, p, block, n)
     rx, ry, rz = p[REST], p[REST + 1], p[REST + 2]
+    entered = 0
     for i in range(n):
         t, x, y, z = block[BEST + i], block[X + i], block[Y + i], block[Z + i]
         cx, cy, cz = x + t * (rx - x), y + t * (ry - y), z + t * (rz - z)
@@ -79,28 +81,42 @@ def draw_in(cone, p, block, n):
         block[X + i] = cx * scale if enters else x
         block[Y + i] = cy * scale if enters else y
         block[Z + i] = cz * scale if enters else z
+        entered += 1 if enters else 0
+    return entered == n
 
 
 @kernel
-def pull(cone, p, block, n):
-    """Find the legal points where outer directions, on their way to rest, enter the cone.
+def survey(cone, block, n):
+    """Write heights over the edges, and what is left of the twist: no boundary is looked for."""
+    place(cone, HERE, block, n)
+    look(cone, HERE, block, n)
+    twist(cone, HERE, block, n)
 
-    Those are few, so they are gathered in a block of their own.
+
+@kernel
+def bring(cone, p, block, apart, n):
+    """Find the legal points for outer directions: where they enter the cone on their way to rest,
+    or the nearest ones.
+
+    Outer directions are few, so they are gathered in `apart`, a block of their own.
     """
     numbers = np.empty(LANES + 1)
     outside = 0
     for i in range(n):
         numbers[outside] = i
-        outside += 1 if block[ANGLE + i] < -p[TOLERANCE] else 0
+        outside += 1 if block[HEIGHT + i] < p[LEAST_HEIGHT] else 0
     if outside == 0:
         return
-    apart = np.zeros(BLOCK)
     for j in range(outside):
         i = place_of(numbers[j])
         apart[X + j], apart[Y + j], apart[Z + j] = block[X + i], block[Y + i], block[Z + i]
         apart[T + j] = block[T + i]
-    draw_in(cone, p, apart, outside)
-    gauge(cone, HERE, apart, outside, False)
+    if p[PULL] > 0.0 and draw_in(cone, p, apart, outside):
+        survey(cone, apart, outside)
+        for j in range(outside):
+            apart[PX + j], apart[PY + j], apart[PZ + j] = apart[X + j], apart[Y + j], apart[Z + j]
+    else:
+        gauge(cone, HERE, apart, outside, False)
     for j in range(outside):
         i = place_of(numbers[j])
         block[PX + i], block[PY + i], block[PZ + i] = apart[PX + j], apart[PY + j], apart[PZ + j]
@@ -109,25 +125,25 @@ def pull(cone, p, block, n):
 
 @kernel
 def keep(p, block, n):
-    """Take legal points as they are, so that they are not moved."""
-    slack = -p[TOLERANCE]
+    """Take inner directions and legal twists as they are, so that they are not moved."""
+    least_height, least_margin = p[LEAST_HEIGHT], p[LEAST_MARGIN]
     for i in range(n):
-        legal = (block[ANGLE + i] >= slack) & (block[MARGIN + i] >= slack)
-        block[PX + i] = block[X + i] if legal else block[PX + i]
-        block[PY + i] = block[Y + i] if legal else block[PY + i]
-        block[PZ + i] = block[Z + i] if legal else block[PZ + i]
+        block[PX + i] = block[X + i]
+        block[PY + i] = block[Y + i]
+        block[PZ + i] = block[Z + i]
+        legal = (block[HEIGHT + i] >= least_height) & (block[MARGIN + i] >= least_margin)
         block[PT + i] = block[T + i] if legal else block[PT + i]
 
 
 @kernel
-def leave(p, block, work, given, twist, center, out, n):
+def leave(p, block, work, given, angle, center, out, n):
     """Write the transforms, about centres that stay where they are; legal ones bit for bit."""
-    slack = -p[TOLERANCE]
-    a, o, twist, c = place_of(given), place_of(out), place_of(twist), place_of(center)
+    least_height, least_margin = p[LEAST_HEIGHT], p[LEAST_MARGIN]
+    a, o, angle, c = place_of(given), place_of(out), place_of(angle), place_of(center)
     for i in range(n):
         w, x, y, z = block[QW + i], block[QX + i], block[QY + i], block[QZ + i]
-        legal = (block[ANGLE + i] >= slack) & (block[MARGIN + i] >= slack)
-        legal = legal & (work[twist + i] == 0.0)
+        legal = (block[HEIGHT + i] >= least_height) & (block[MARGIN + i] >= least_margin)
+        legal = legal & (work[angle + i] == 0.0)
         j, k = a + i, o + i
         work[k] = work[j] if legal else 1.0 - 2.0 * (y * y + z * z)
         work[k + LANES] = work[j + LANES] if legal else 2.0 * (x * y - w * z)
@@ -149,22 +165,21 @@ def leave(p, block, work, given, twist, center, out, n):
 
 
 @kernel
-def joint_cone(p, cone, given, twist, center, out, first, second, third, n, stride, work):
+def joint_cone(p, cone, given, angle, center, out, first, second, third, n, stride, work):
     """Write the transforms with legal directions and twists, and their angles about three axes.
 
     Angles whose place is negative are not asked for.
     """
-    block, q = np.zeros(BLOCK), np.empty(4 * LANES)
+    block, apart, q = np.empty(BLOCK), np.empty(BLOCK), np.empty(4 * LANES)
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
         a, o = base + given, base + out
-        enter(p, work, a, base + twist, q, block, m)
-        gauge(cone, HERE, block, m, False)
-        if p[PULL] > 0.0:
-            pull(cone, p, block, m)
+        enter(p, work, a, base + angle, q, block, m)
+        survey(cone, block, m)
         keep(p, block, m)
+        bring(cone, p, block, apart, m)
         point(p, REST, block, m)
-        leave(p, block, work, a, base + twist, base + center, o, m)
+        leave(p, block, work, a, base + angle, base + center, o, m)
         if max(first, second, third) < 0:
             continue  # nobody asks
         two_angles(p, work, o, q, m)

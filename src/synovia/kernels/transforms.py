@@ -91,40 +91,58 @@ def product(factors, out, n, stride, work):
 
 
 @kernel
-def turn(p, work, a, o, n):
-    """Write the rotation part of turns about the axis p[0:3] by angles within p[4:6], from p[3]."""
+def turn(p, at, work, a, o, n):
+    """Write the turns about the axis p[0:3] by angles within p[4:6], counted from p[3].
+
+    The translations are those of the interval at p[at:at+6]: its centre, and its arm turned. Sines
+    first, and then what they make: a short loop waits less for its polynomials than a long one.
+    """
+    at = place_of(at)
     x, y, z, neutral, low, high = p[0], p[1], p[2], p[3], p[4], p[5]
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    dx, dy, dz = p[at + 3], p[at + 4], p[at + 5]
+    # The arm across the axis, and the axis times the arm: what 1 - cosine and sine go with.
+    along = x * dx + y * dy + z * dz
+    ux, uy, uz = x * along - dx, y * along - dy, z * along - dz
+    wx, wy, wz = y * dz - z * dy, z * dx - x * dz, x * dy - y * dx
+    sx, sy, sz = p[at] + dx, p[at + 1] + dy, p[at + 2] + dz
     a, o = place_of(a), place_of(o)
     for i in range(n):
         given = work[a + i]
         given = low if given < low else given
         angle = (high if given > high else given) - neutral
         angle -= TURN * np.rint(angle / TURN)
-        u = 0.0625 * angle * angle
-        quarter, sine = cos_root(u, np.float64), 0.25 * angle * sinc_root(u, np.float64)
-        half_cosine, half_sine = 1.0 - 2.0 * sine * sine, 2.0 * sine * quarter
-        s, v = 2.0 * half_sine * half_cosine, 2.0 * half_sine * half_sine  # v = 1 - cosine
-        work[o + i] = 1.0 - v * (y * y + z * z)
-        work[o + LANES + i] = v * x * y - s * z
-        work[o + 2 * LANES + i] = v * x * z + s * y
-        work[o + 4 * LANES + i] = v * x * y + s * z
-        work[o + 5 * LANES + i] = 1.0 - v * (x * x + z * z)
-        work[o + 6 * LANES + i] = v * y * z - s * x
-        work[o + 8 * LANES + i] = v * x * z - s * y
-        work[o + 9 * LANES + i] = v * y * z + s * x
-        work[o + 10 * LANES + i] = 1.0 - v * (x * x + y * y)
+        u = 0.25 * angle * angle
+        half_cosine, half_sine = cos_root(u, np.float64), 0.5 * angle * sinc_root(u, np.float64)
+        work[o + 3 * LANES + i] = 2.0 * half_sine * half_cosine
+        work[o + 7 * LANES + i] = 2.0 * half_sine * half_sine  # 1 - cosine
+    for i in range(n):
+        s, v = work[o + 3 * LANES + i], work[o + 7 * LANES + i]
+        work[o + i] = 1.0 - v * (yy + zz)
+        work[o + LANES + i] = v * xy - s * z
+        work[o + 2 * LANES + i] = v * xz + s * y
+        work[o + 3 * LANES + i] = sx + s * wx + v * ux
+        work[o + 4 * LANES + i] = v * xy + s * z
+        work[o + 5 * LANES + i] = 1.0 - v * (xx + zz)
+        work[o + 6 * LANES + i] = v * yz - s * x
+        work[o + 7 * LANES + i] = sy + s * wy + v * uy
+        work[o + 8 * LANES + i] = v * xz - s * y
+        work[o + 9 * LANES + i] = v * yz + s * x
+        work[o + 10 * LANES + i] = 1.0 - v * (xx + yy)
+        work[o + 11 * LANES + i] = sz + s * wz + v * uz
 
 
 @kernel
-def carry(p, at, work, o, n):
-    """Write the translations: the centre at p[at:at+3] and the arm after it, turned."""
+def carry(p, at, edge, work, a, o, n):
+    """Write the translations of another interval, at p[at:at+6], for angles beyond its edge."""
     dx, dy, dz = p[at + 3], p[at + 4], p[at + 5]
-    o = place_of(o)
+    a, o = place_of(a), place_of(o)
     for r in range(3):
         row, c = o + 4 * r * LANES, p[at + r]
         for i in range(n):
             x, y, z = work[row + i], work[row + LANES + i], work[row + 2 * LANES + i]
-            work[row + 3 * LANES + i] = c + x * dx + y * dy + z * dz
+            there = c + x * dx + y * dy + z * dz
+            work[row + 3 * LANES + i] = there if work[a + i] > edge else work[row + 3 * LANES + i]
 
 
 @kernel
@@ -138,16 +156,9 @@ def rotation(p, angle, out, n, stride, work):
     first = 6 + count  # after count - 1 inner edges
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
-        o = base + out
-        turn(p, work, base + angle, o, m)
-        if count == 1:
-            carry(p, 7, work, o, m)
-            continue
-        for i in range(m):
-            number = 0
-            for k in range(count - 1):
-                number += 1 if work[base + angle + i] > p[7 + k] else 0
-            carry(p, first + 6 * number, work, o + i, 1)
+        turn(p, first, work, base + angle, base + out, m)
+        for k in range(1, count):
+            carry(p, first + 6 * k, p[6 + k], work, base + angle, base + out, m)
 
 
 @kernel
@@ -155,16 +166,18 @@ def translation(p, along, out, n, stride, work):
     """Write the translations by an offset p[0:3] and the ways `along` three directions after it."""
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
-        o = base + out
-        u, v, w = base + along[0], base + along[1], base + along[2]
+        o = place_of(base + out)
+        u, v = place_of(base + along[0]), place_of(base + along[1])
+        w = place_of(base + along[2])
         for r in range(3):
             here, a, b, c = p[r], p[3 + r], p[6 + r], p[9 + r]
             row = o + 4 * r * LANES
+            one, two, three = 1.0 * (r == 0), 1.0 * (r == 1), 1.0 * (r == 2)
             for i in range(m):
-                work[row + i] = 1.0 if r == 0 else 0.0
-                work[row + LANES + i] = 1.0 if r == 1 else 0.0
-                work[row + 2 * LANES + i] = 1.0 if r == 2 else 0.0
                 way = a * work[u + i] + b * work[v + i] + c * work[w + i]
+                work[row + i] = one
+                work[row + LANES + i] = two
+                work[row + 2 * LANES + i] = three
                 work[row + 3 * LANES + i] = here + way
 
 

@@ -2,7 +2,7 @@
 
 A circle is q(t) = a + b cos t + c sin t, and f(t) = |q(t)|² - 1 = k₀ + k₁ cos t + k₂ sin t +
 k₃ cos 2t + k₄ sin 2t a wave. Of its roots the one nearest to 0 is looked for in steps from 0
-outwards, then by Newton's method. What that does not settle, such as a circle that touches the
+outwards, then by Halley's method. What that does not settle, such as a circle that touches the
 ball or misses it, is searched lane by lane.
 """
 
@@ -16,8 +16,8 @@ from .transforms import LANES
 
 STEPS = 48  # of half a turn to each side, where a root or a nearest approach is looked for
 ITERATIONS = 80  # at most: halvings, where Newton's steps do not do better
-ROUNDS = 12  # of Newton's method for all lanes; five are usual
-LAST = 1e-10  # radians; after a step of Newton's method as short as this, the next would be nothing
+ROUNDS = 12  # of Halley's method for all lanes; three are usual
+LAST = 1e-7  # radians; after a step of Halley's method as short as this, the next would be nothing
 CLOSE = 1e-12
 GRID = np.pi / STEPS * np.arange(STEPS + 1)
 GRID_COSINE, GRID_SINE = np.cos(GRID), np.sin(GRID)
@@ -167,7 +167,7 @@ def look(step, s, n):
 
 @kernel
 def approach(s, n):
-    """Take one step of Newton's method in all intervals, or halve them; return how many go on."""
+    """Take one step of Halley's method in all intervals, or halve them; return how many go on."""
     going = 0
     for i in range(n):
         k0, k1, k2 = s[WAVE + i], s[WAVE + LANES + i], s[WAVE + 2 * LANES + i]
@@ -177,11 +177,14 @@ def approach(s, n):
         half_c, half_s = cos_root(u, np.float64), 0.5 * t * sinc_root(u, np.float64)
         sine, cosine = 2.0 * half_s * half_c, 1.0 - 2.0 * half_s * half_s
         double_c, double_s = 1.0 - 2.0 * sine * sine, 2.0 * sine * cosine
-        height = k0 + k1 * cosine + k2 * sine + k3 * double_c + k4 * double_s
+        once, twice = k1 * cosine + k2 * sine, k3 * double_c + k4 * double_s
+        height = k0 + once + twice
         steep = k2 * cosine - k1 * sine + 2.0 * (k4 * double_c - k3 * double_s)
+        bent = -once - 4.0 * twice
         same = (height > 0.0) == (k0 + k1 + k3 > 0.0)
         near, far = t if same else near, far if same else t
-        after = t - height / (steep if steep != 0.0 else 1e-300)
+        share = 2.0 * steep * steep - height * bent
+        after = t - 2.0 * height * steep / (share if share != 0.0 else 1e-300)
         inner = (min(near, far) <= after) & (after <= max(near, far))
         after = after if inner else 0.5 * (near + far)
         works = (state == AHEAD) | (state == BEHIND)
