@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from fields import ALL, EULER, FIELDS, field, members, nearest_distance, queries, value
+from synovia import Limit, RotationVector, quat
 from synovia.shapes import DistanceField
 
 
@@ -283,3 +284,47 @@ def test_what_makes_no_fit_is_refused(options, message):
         DistanceField.fit(np.zeros((0, 3)))
     with pytest.raises(ValueError, match="from 0 to π"):
         DistanceField.fit(np.array([[0.0, 3.5, 0.0]]), periods=EULER)
+
+
+def test_membership_is_that_of_the_distances_and_needs_no_sites(kind):
+    # Those take many times as long to make as it takes to see who is inside.
+    shape, lazy = field(kind), replace(field(kind))
+    anywhere = np.random.default_rng(8).uniform(*shape.bounds, size=(500, 3))
+    np.testing.assert_array_equal(lazy.contains(anywhere), shape.distance(anywhere) <= 1e-9)
+    assert "packed" not in vars(lazy)
+    at_the_boundary = queries(shape)
+    told = lazy.contains(at_the_boundary)
+    np.testing.assert_array_equal(told, shape.distance(at_the_boundary) <= 1e-9)
+    assert 0 < told.sum() < len(told)
+
+
+def test_where_phi_leaves_a_doubt_membership_is_that_of_the_projection(kind):
+    # In float32 what is up to 1e-5 outside is a member, but a slope bounds the distance only.
+    shape = field(kind)
+    points = queries(shape, 800)
+    foot = shape.project(points)
+    way = shape.moves(foot, points)
+    length = np.linalg.norm(way, axis=1)
+    some = length > 1e-3
+    way, foot = way[some] / length[some, None], foot[some]
+    close = (foot + np.linspace(0.0, 3e-5, len(foot))[:, None] * way).astype(np.float32)
+    told = replace(shape).contains(close)
+    np.testing.assert_array_equal(told, (shape.project(close) == close).all(axis=1))
+    assert 0 < told.sum() < len(told)
+
+
+def test_a_limit_tells_members_and_the_way_of_others_as_its_projection_does():
+    limit = Limit(RotationVector(), replace(field("sparse")))
+    rng = np.random.default_rng(6)
+    inside = limit.sample(200, rng)
+    assert limit.contains(inside).all()
+    assert not limit.violation(inside).any()
+    assert limit.volume() > 0.0
+    assert "packed" not in vars(limit.shape)
+    rotations = quat.exp(rng.normal(size=(500, 3)))
+    told = limit.contains(rotations)
+    projected = limit.project(rotations)
+    np.testing.assert_array_equal(told, (projected == rotations).all(axis=1))
+    angles = np.where(told, 0.0, quat.angle_between(rotations, projected))
+    np.testing.assert_allclose(limit.violation(rotations), angles, atol=1e-12)
+    assert 0 < told.sum() < len(told)

@@ -20,9 +20,9 @@ from .charts import AnyChart, Chart
 from .limit import Limit, chart_named
 from .sampling import flips
 from .shapes import DistanceField
-from .shapes.distance_field import interpolated
 from .shapes.field_build import grid_around, node_points
 from .shapes.field_distance import redistanced
+from .shapes.field_slopes import interpolated
 from .takes import Take
 
 WIDTH = np.radians(10.0)

@@ -73,7 +73,7 @@ def find_lanes(p, o, settled, block, lanes, n):
 
 
 @kernel
-def try_cover(p, o, swings, twists, block, other, lanes, n):
+def try_cover(p, o, swings, twists, depth, block, other, lanes, n):
     """Take what is nearer in the given cover for the first `n` of `lanes`.
 
     Returns how many of them had to be looked at; their numbers go to `lanes` from LANES on.
@@ -104,7 +104,7 @@ def try_cover(p, o, swings, twists, block, other, lanes, n):
         lanes[LANES + count] = i
         count += 1
     if count > 0:
-        shape(p, o + HEADER, other, count)
+        shape(p, o + HEADER, depth, other, count)
         for k in range(count):
             i = lanes[LANES + k]
             if other[DISTANCE + k] < block[DISTANCE + i]:
@@ -116,13 +116,14 @@ def try_cover(p, o, swings, twists, block, other, lanes, n):
 
 
 @kernel
-def nearest(p, o, settled, block, other, lanes, n):
+def nearest(p, o, settled, depth, block, other, lanes, n):
     """Write the nearest member over all covers, and its distance, unless that is `settled`.
 
     A cover of size r is at least r − reach away, and sizes grow by at least π a cover, so few
-    lanes are looked at twice and the search ends. `lanes` is room for two numbers a lane.
+    lanes are looked at twice and the search ends. `lanes` is room for two numbers a lane. How far
+    inside members are is told up to `depth`, in the first cover: see `shapes`.
     """
-    shape(p, o + HEADER, block, n)
+    shape(p, o + HEADER, depth, block, n)
     if int(p[o + CHART]) >= DIRECTION_TWIST:  # these charts have one point for each rotation
         return
     found = find_lanes(p, o, settled, block, lanes, n)
@@ -132,7 +133,7 @@ def nearest(p, o, settled, block, other, lanes, n):
     for turns in range(1, 1000):
         looked = 0
         for twists in range(turns + 1 if both else 1):
-            looked += try_cover(p, o, turns - twists, twists, block, other, lanes, found)
+            looked += try_cover(p, o, turns - twists, twists, depth, block, other, lanes, found)
         if looked == 0:
             break
 

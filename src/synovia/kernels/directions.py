@@ -28,9 +28,10 @@ def aim(a, o, block, n):
         block[Z + i] = straight * az + two * (along * z + w * (x * ay - y * ax))
         # tan(twist/4), as in `split`.
         e = along / max(abs(w) + np.sqrt(w * w + along * along), tiny)
-        twist = four * e * (atan_over_root(e * e, real) if single else atan_in_pairs(e * e))
-        block[T + i] = twist if w >= zero else -twist
+        block[T + i] = e if w >= zero else -e
     for i in range(n):
+        e = block[T + i]
+        block[T + i] = four * e * (atan_over_root(e * e, real) if single else atan_in_pairs(e * e))
         # Lengths are 1 but for rounding: one step of Newton's method for 1/√ needs no root.
         square = block[X + i] ** 2 + block[Y + i] ** 2 + block[Z + i] ** 2
         inverse = half * (three - square)

@@ -114,7 +114,7 @@ def first_exit(start, end, angles, p, edge, finest, reached):
         for i in range(active):
             place(start, end, angles[turn_of[i]], ahead[i], turn_of[i], block, i)
         enter(p, HERE, block, active)
-        nearest(p, HERE, -np.inf, block, other, lanes, active)
+        nearest(p, HERE, -np.inf, np.inf, block, other, lanes, active)
         kept = 0
         for i in range(active):
             turn = turn_of[i]

@@ -18,6 +18,7 @@ from .field_lookup import (
     CUTS,
     DOWN,
     ENOUGH,
+    FEATURES,
     FLAT,
     HALF_DIAGONAL,
     LEAST,
@@ -212,6 +213,18 @@ def search(p, o, grid, box, wide, work, i):
 
 
 @kernel
+def bound(p, o, box, block, work, lanes, n):
+    """Write as the distances of `n` lanes outside what no member can be nearer than, by Φ alone."""
+    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
+    threshold, gentle = p[o + THRESHOLD], 1.0 / p[o + STEEP_OUTSIDE]
+    for k in range(n):
+        qx, qy, qz = work[QX + k], work[QY + k], work[QZ + k]
+        x, y = qx - min(max(qx, near_x), far_x), qy - min(max(qy, near_y), far_y)
+        z, lower = qz - min(max(qz, near_z), far_z), max(work[AX + k] - threshold, 0.0) * gentle
+        block[DISTANCE + lanes[k]] = np.sqrt(x * x + y * y + z * z + lower * lower)
+
+
+@kernel
 def number(x):
     """Return x, or 0 for what is no number: it has no cell, and its caller sees it anyway."""
     return x if x == x else 0.0
@@ -219,7 +232,10 @@ def number(x):
 
 @kernel
 def field(p, o, block, n):
-    """Look Φ up; where it exceeds the threshold, or outside the box, find a member nearby."""
+    """Look Φ up; where it exceeds the threshold, or outside the box, find a member nearby.
+
+    A field that is packed without sites moves nothing, and its distances outside are bounds.
+    """
     work, wide = np.empty(WORK), wide_of(p, o)
     grid, box = grid_of(p, o), box_of(p, o)
     period, turns, wraps = grid[5], grid[6], grid[7]
@@ -257,6 +273,9 @@ def field(p, o, block, n):
         work[AX + count] = work[AX + i]
         count += 1 if block[DISTANCE + i] > 0.0 else 0
     if count == 0:
+        return
+    if p[o + FEATURES] == 0.0:
+        bound(p, o, box, block, work, lanes, count)
         return
     nearest_knots(p, o, grid, work, count)
     choose_starts(p, o, box, work, count)

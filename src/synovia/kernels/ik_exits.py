@@ -26,7 +26,7 @@ def look(start, end, angle, t, p, o, edge, block, other, lanes):
     """Return how far outside the limit the rotation a share `t` of the way is; a member, below."""
     place(start, end, angle, t, 0, block, 0)
     enter(p, o, block, ONE)
-    nearest(p, o, edge, block, other, lanes, ONE)
+    nearest(p, o, edge, np.inf, block, other, lanes, ONE)
     return block[DISTANCE] - edge
 
 

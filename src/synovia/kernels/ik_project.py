@@ -21,7 +21,7 @@ LEAST = 1e-3  # radians; less is not worth a look, and cosines have no digits fo
 def project_one(packed, at, tolerance, block, other, lanes):
     """Project the quaternion at W0 … onto one limit; return whether it had to move, to QW …"""
     enter(packed, at, block, ONE)
-    nearest(packed, at, tolerance, block, other, lanes, ONE)
+    nearest(packed, at, tolerance, np.inf, block, other, lanes, ONE)
     if block[DISTANCE] <= tolerance:
         return False
     leave(packed, at, tolerance, block, ONE)

@@ -87,15 +87,15 @@ def by_precision(single, double):
     Settled when a caller is compiled: of an `if` both sides would be, though only one can run.
     """
 
-    def chosen(p, o, block, n):
+    def chosen(p, o, depth, block, n):
         run = double if block.itemsize == 8 else single
-        run(p, o, block, n)
+        run(p, o, depth, block, n)
 
     if numba is not None:
 
         @overload(chosen, inline="always")
-        def choose(p, o, block, n):
+        def choose(p, o, depth, block, n):
             run = double if block.dtype == numba.float64 else single
-            return lambda p, o, block, n: run(p, o, block, n)
+            return lambda p, o, depth, block, n: run(p, o, depth, block, n)
 
     return chosen

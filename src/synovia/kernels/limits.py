@@ -116,7 +116,7 @@ def project(rotations, p, tolerance, out):
         n = min(LANES, count - start)
         load(rotations, start, block, n)
         enter(p, HERE, block, n)
-        nearest(p, HERE, tolerance, block, other, lanes, n)
+        nearest(p, HERE, tolerance, 0.0, block, other, lanes, n)
         leave(p, HERE, tolerance, block, n)
         store(block, n, start, out)
     return off_unit(block)
@@ -131,7 +131,7 @@ def measure(rotations, p, distances):
         n = min(LANES, distances.shape[0] - start)
         load(rotations, start, block, n)
         enter(p, HERE, block, n)
-        nearest(p, HERE, -np.inf, block, other, lanes, n)
+        nearest(p, HERE, -np.inf, np.inf, block, other, lanes, n)
         for i in range(n):
             distances[start + i] = block[DISTANCE + i]
     return off_unit(block)
@@ -155,7 +155,7 @@ def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
             first = start * stride + 4 * joints[k]
             load_strided(rotations, first, stride, block, n)
             enter(p, o, block, n)
-            nearest(p, o, -np.inf, block, other, lanes, n)
+            nearest(p, o, -np.inf, np.inf, block, other, lanes, n)
             leave(p, o, tolerance, block, n)
             for i in range(n):
                 at = first + stride * i

@@ -11,35 +11,38 @@ from .jit import kernel
 
 @kernel
 def atan_over_root(u, real):
-    """Return atan(√u)/√u for u in [0, 1], to 1e-16."""
-    p = real(-1.93423475928923e-05)
-    p = p * u + real(0.00021423810738603946)
-    p = p * u - real(0.0011252544302234645)
-    p = p * u + real(0.003751138483965141)
-    p = p * u - real(0.00899108054265826)
-    p = p * u + real(0.01671959606350739)
-    p = p * u - real(0.02556862364437174)
-    p = p * u + real(0.03387126702700675)
-    p = p * u - real(0.040811247503178855)
-    p = p * u + real(0.04668745304848529)
-    p = p * u - real(0.052374234719188166)
-    p = p * u + real(0.058768281144872724)
-    p = p * u - real(0.06665764910689723)
-    p = p * u + real(0.07692198997458294)
-    p = p * u - real(0.09090899793217341)
-    p = p * u + real(0.11111110578002083)
-    p = p * u - real(0.14285714266926733)
-    p = p * u + real(0.1999999999964796)
-    p = p * u - real(0.333333333333307)
-    return p * u + real(1.0)
+    """Return atan(√u)/√u for u in [0, 1], to 2e-16.
+
+    Summed in pairs, which wait less for each other than one power after the other; but the 1 is
+    added last, so that the rounding of the others does not count.
+    """
+    square = u * u
+    fourth = square * square
+    eighth = fourth * fourth
+    a = (real(-0.333333333333307) + real(0.1999999999964796) * u) + (
+        real(-0.14285714266926733) + real(0.11111110578002083) * u
+    ) * square
+    b = (real(-0.09090899793217341) + real(0.07692198997458294) * u) + (
+        real(-0.06665764910689723) + real(0.058768281144872724) * u
+    ) * square
+    c = (real(-0.052374234719188166) + real(0.04668745304848529) * u) + (
+        real(-0.040811247503178855) + real(0.03387126702700675) * u
+    ) * square
+    d = (real(-0.02556862364437174) + real(0.01671959606350739) * u) + (
+        real(-0.00899108054265826) + real(0.003751138483965141) * u
+    ) * square
+    e = (real(-0.0011252544302234645) + real(0.00021423810738603946) * u) + (
+        real(-1.93423475928923e-05) * square
+    )
+    rest = (a + b * fourth) + ((c + d * fourth) + e * eighth) * eighth
+    return rest * u + real(1.0)
 
 
 @kernel
 def atan_in_pairs(u):
     """Return atan(√u)/√u for u in [0, 1], to 5e-14.
 
-    For float64 alone. Summed in pairs, which wait less for each other than one power after the
-    other.
+    For float64 alone, and for what is compared with limits as exact as that: four terms less.
     """
     square = u * u
     fourth = square * square

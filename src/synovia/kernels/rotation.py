@@ -136,7 +136,8 @@ def turn_in_and_log(a, o, block, n):
     """Write the rotation vectors, at most π long, of a · q for what came in, a at a[o:o+4].
 
     With s and w the vector's length and the scalar, tan(angle/4) = s/(|w| + 1): one division
-    and a polynomial, good from 0 to π. Notes lengths that are off, as `turn_in` does.
+    and a polynomial, good from 0 to π. Notes lengths that are off, as `turn_in` does. In two
+    loops: of a long one too little fits into the processor to go on while it waits.
     """
     real, single = block.dtype.type, block.itemsize == 4
     zero, one, four = real(0.0), real(1.0), real(4.0)
@@ -150,13 +151,17 @@ def turn_in_and_log(a, o, block, n):
         qy = aw * y - ax * z + ay * w + az * x
         qz = aw * z + ax * y - ay * x + az * w
         d = one / (abs(qw) + one)
-        u = (qx * qx + qy * qy + qz * qz) * d * d
-        atan = atan_over_root_single(u, real) if single else atan_over_root(u, real)
-        factor = four * d * atan
-        factor = factor if qw >= zero else -factor
-        block[X + i] = factor * qx
-        block[Y + i] = factor * qy
-        block[Z + i] = factor * qz
+        d = d if qw >= zero else -d
+        block[X + i] = d * qx
+        block[Y + i] = d * qy
+        block[Z + i] = d * qz
+    for i in range(n):
+        x, y, z = block[X + i], block[Y + i], block[Z + i]
+        u = x * x + y * y + z * z
+        factor = four * (atan_over_root_single(u, real) if single else atan_over_root(u, real))
+        block[X + i] = factor * x
+        block[Y + i] = factor * y
+        block[Z + i] = factor * z
 
 
 @kernel

@@ -1,7 +1,8 @@
 """Shapes in blocks: the nearest member of each point, and the signed distance to it.
 
 Each function reads the points at X, Y, Z and writes projections at PX, PY, PZ and DISTANCE;
-those of directions read the twist at T, and write PT.
+those of directions read the twist at T, and write PT. Deeper inside than `depth`, a distance need
+not be told: there it may be any that is not positive.
 `p` is a flat buffer of parameters in which a shape's own begin at `o`: its kind, then what its
 `packed` method wrote.
 """
@@ -183,7 +184,7 @@ def product(p, o, block, n):
 
 
 @kernel
-def any_shape(p, o, block, n):
+def any_shape(p, o, depth, block, n):
     """Run the shape that is packed at `o`: its kind, then its parameters."""
     kind = int(p[o])
     if kind == PRODUCT:
@@ -191,7 +192,7 @@ def any_shape(p, o, block, n):
     elif kind == CONE:
         cone(p, o + 1, block, n)
     elif kind == TABLE:
-        table(p, o + 1, block, n)
+        table(p, o + 1, depth, block, n)
     elif kind == FIELD:
         field(p, o + 1, block, n)
     elif kind == UNION:
@@ -201,7 +202,7 @@ def any_shape(p, o, block, n):
 
 
 @kernel
-def only_box(p, o, block, n):
+def only_box(p, o, depth, block, n):
     """Run the box that is packed at `o`, in the block's own type.
 
     The other shapes iterate to the last digit, in float64 only.
@@ -223,7 +224,7 @@ def project_points(points, p, out, distances):
             block[X + i] = points[first + 3 * i]
             block[Y + i] = points[first + 3 * i + 1]
             block[Z + i] = points[first + 3 * i + 2]
-        any_shape(p, HERE, block, n)
+        any_shape(p, HERE, np.inf, block, n)
         for i in range(n):
             distances[start + i] = block[DISTANCE + i]
             out[first + 3 * i] = block[PX + i]
@@ -248,7 +249,7 @@ def project_directions(points, p, out, distances):
             scale = 1.0 / np.sqrt(square) if abs(square - 1.0) > ROUNDING else 1.0
             block[X + i], block[Y + i], block[Z + i] = scale * x, scale * y, scale * z
             block[T + i] = points[at + 3]
-        any_shape(p, HERE, block, n)
+        any_shape(p, HERE, np.inf, block, n)
         for i in range(n):
             at = first + 4 * i
             x, y, z = block[PX + i], block[PY + i], block[PZ + i]

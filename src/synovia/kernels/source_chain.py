@@ -43,9 +43,9 @@ def inside(p, o, edge, w, x, y, z, block, other, lanes):
         twist(p, first + 1, block, ONE)
         return min(block[HEIGHT], block[MARGIN])
     if p[o + REACH] < math.pi and p[o + REACH_TWIST] < math.pi:
-        shape(p, first, block, ONE)
+        shape(p, first, np.inf, block, ONE)
     else:
-        nearest(p, o, edge, block, other, lanes, ONE)
+        nearest(p, o, edge, np.inf, block, other, lanes, ONE)
     return edge - block[DISTANCE]
 
 

@@ -37,18 +37,19 @@ from .table_place import (
     W,
     interpolate,
     place,
+    slopes_around,
 )
 
 DEEP = 4.0  # a place's number: below this its depth, beyond it where its entry stands
 
 
 @kernel
-def near_walls(p, o, block, lanes, n):
+def near_walls(p, o, depth, block, lanes, n):
     """Write −depth to DISTANCE where it is known; return how many lanes need the nearest wall.
 
-    Those are listed in `lanes`. Their points are moved to the front of U, V, W, and 1/√(u² + v²)
-    of them to the front of PT; to PX at the front goes where the entry of each stands, to PY 1
-    outside the cells, −1 inside.
+    Inside none does where `depth` is 0. Those that do are listed in `lanes`. Their points are moved
+    to the front of U, V, W, and 1/√(u² + v²) of them to the front of PT; to PX at the front goes
+    where the entry of each stands, to PY 1 outside the cells, −1 inside.
     """
     q = p[o:]
     fine = q[FINE]
@@ -58,13 +59,13 @@ def near_walls(p, o, block, lanes, n):
         row = min(max(0.0, np.floor(block[ROW + i] * fine)), rows - 1.0)
         column = min(max(0.0, np.floor(block[COLUMN + i] * fine)), columns - 1.0)
         block[PX + i] = places + row * columns + column
-    active = 0
+    active, last = 0, DEEP if depth > 0.0 else np.inf
     for i in range(n):
         code = q[np.uint32(block[PX + i])]
-        block[DISTANCE + i] = -code
+        block[DISTANCE + i] = -code if code < DEEP else 0.0
         block[PX + active] = code
         lanes[active] = i
-        active += 0 if (code >= 0.0) & (code < DEEP) else 1
+        active += 0 if (code >= 0.0) & (code < last) else 1
     for k in range(active):
         lane = lanes[k]
         block[U + k] = block[U + lane]
@@ -94,11 +95,13 @@ def moves(p, o, block, pair, lanes, n):
         apart = np.sqrt((u - fu) ** 2 + (v - fv) ** 2 + (w - fw) ** 2)
         together = np.sqrt((u + fu) ** 2 + (v + fv) ** 2 + (w + fw) ** 2)
         # Tangent of a quarter of the angle.
-        t = apart / (together + 2.0)
-        pair[3 * LANES + k] = block[PY + k] * 4.0 * t * atan_in_pairs(t * t)
+        pair[3 * LANES + k] = apart / (together + 2.0)
         pair[k] = fu
         pair[LANES + k] = fv
         pair[2 * LANES + k] = fw
+    for k in range(n):
+        t = pair[3 * LANES + k]
+        pair[3 * LANES + k] = block[PY + k] * 4.0 * t * atan_in_pairs(t * t)
     if margin > 0.0:
         for k in range(n):
             # From the foot, the margin's length back along the great circle.
@@ -127,7 +130,7 @@ def moves(p, o, block, pair, lanes, n):
 
 
 @kernel
-def table(p, o, block, n):
+def table(p, o, depth, block, n):
     """Move to the nearest legal direction, then to the nearest twist that is legal there.
 
     Directions up to a margin from the legal cells are legal, too. Inside, the depth is the
@@ -148,7 +151,7 @@ def table(p, o, block, n):
         block[V + i] = d * x + e * y + g * z
         block[W + i] = h * x + j * y + k * z
     place(block[U:], n, p[o + ROWS], p[o + COLUMNS])
-    active = near_walls(p, o, block, lanes, n)
+    active = near_walls(p, o, depth, block, lanes, n)
     feet(p, o, block, pair, numbers[LANES:], active)
     for i in range(n):
         block[DISTANCE + i] -= margin
@@ -164,6 +167,12 @@ def table(p, o, block, n):
         block[PZ + i] = c * u + g * v + k * w
         block[COLUMN + i] = pair[6 * LANES + m]
         block[ROW + i] = pair[7 * LANES + m]
+    if depth > 0.0:
+        slopes_around(p, o, block, n)
+    else:
+        for i in range(n):
+            block[V + i] = 0.0
+            block[W + i] = 0.0
     interpolate(p, o, block, n)
     for i in range(n):
         twist = block[T + i]

@@ -42,30 +42,44 @@ def place(values, n, rows, columns):
         d, e = max(abs(u) + radius, 1e-100), 1.0 + radius
         inverse = 1.0 / (d * e * safe)
         values[3 * LANES + i] = inverse * d * e
-        d, e = v * e * safe * inverse, w * d * safe * inverse
+        values[6 * LANES + i] = v * e * safe * inverse
+        values[7 * LANES + i] = w * d * safe * inverse
+    # Short loops: of a long one too little fits into the processor to go on while it waits.
+    for i in range(n):
+        u, v, d = values[i], values[LANES + i], values[6 * LANES + i]
         angle = 2.0 * d * atan_in_pairs(d * d)
         beyond = math.pi - angle if v >= 0.0 else -math.pi - angle
         angle = angle if u >= 0.0 else beyond
         values[6 * LANES + i] = (angle + math.pi) * across
+    for i in range(n):
+        e = values[7 * LANES + i]
         values[7 * LANES + i] = 2.0 * e * atan_in_pairs(e * e) * along + 0.5 * rows
 
 
 @kernel
-def interpolate(p, o, block, n):
-    """Write the middle and the half-width of the twists at COLUMN, ROW to FU and FV.
-
-    To V and W: how gentle the slopes are in the cell and around it, and how far that holds.
-    """
+def slopes_around(p, o, block, n):
+    """Write to V how gentle the twists' slopes are at COLUMN, ROW and around, to W how far."""
     q = p[o:]
-    rows, columns, twists, around = q[ROWS], q[COLUMNS], q[TWISTS], q[AROUND]
+    rows, columns, around, one = q[ROWS], q[COLUMNS], q[AROUND], np.uint32(1)
+    for i in range(n):
+        left = min(max(0.0, np.floor(block[COLUMN + i])), columns - 1.0)
+        below = min(max(0.0, np.floor(block[ROW + i])), rows - 1.0)
+        block[U + i] = around + 2.0 * (below * columns + left)
+    for i in range(n):
+        k = np.uint32(block[U + i])
+        block[V + i] = q[k]
+        block[W + i] = q[np.uint32(k + one)]
+
+
+@kernel
+def interpolate(p, o, block, n):
+    """Write the middle and the half-width of the twists at COLUMN, ROW to FU and FV."""
+    q = p[o:]
+    rows, columns, twists = q[ROWS], q[COLUMNS], q[TWISTS]
     stride = 2.0 * (columns + 2.0)
     step = np.uint32(stride)
     for i in range(n):
-        column, row = block[COLUMN + i], block[ROW + i]
-        left = min(max(0.0, np.floor(column)), columns - 1.0)
-        below = min(max(0.0, np.floor(row)), rows - 1.0)
-        block[U + i] = around + 2.0 * (below * columns + left)
-        column, row = column + 0.5, row + 0.5
+        column, row = block[COLUMN + i] + 0.5, block[ROW + i] + 0.5
         left = min(max(0.0, np.floor(column)), columns)
         below = min(max(0.0, np.floor(row)), rows)
         block[FW + i] = twists + below * stride + 2.0 * left
@@ -82,6 +96,3 @@ def interpolate(p, o, block, n):
             (1.0 - a) * q[m + 1] + a * q[m + 3]
         )
         block[FV + i] = max(half, 0.0)
-        k = np.uint32(block[U + i])
-        block[V + i] = q[k]
-        block[W + i] = q[k + 1]

@@ -1,7 +1,8 @@
 """Limits: a shape seen through a chart, and how to get from one family to another."""
 
 from .conversion import Conversion
-from .limit import Limit, unrolled
+from .given import unrolled
+from .limit import Limit
 from .names import chart_for, chart_named, has_axis, shape_named
 
 __all__ = ["Conversion", "Limit", "chart_for", "chart_named", "has_axis", "shape_named", "unrolled"]

@@ -21,12 +21,13 @@ from ..arrays import (
     Vectors,
     tolerance,
     unit_quats,
-    unit_rounding,
 )
 from ..charts import TURN, AnyChart, Chart, DirectionTwist, SwingTwist
 from ..shapes import Box, Directional, DistanceField, Shape
+from ..shapes.region import within
 from ..softening import Softening
-from .names import chart_named, check_chart, shape_named
+from .given import as_floats, off_by_rounding, unrolled
+from .names import chart_named, check_chart, check_periods, shape_named
 
 if TYPE_CHECKING:
     from .conversion import Conversion
@@ -58,7 +59,7 @@ class Limit:
                 f"got one that reaches {self.shape.reach((0, 1, 2)):.6g} radians"
             )
         if isinstance(self.shape, DistanceField):
-            _check_periods(self.shape, self.chart)
+            check_periods(self.shape, self.chart)
         if self._reaches_the_opposite():
             warnings.warn(
                 "the region contains the direction opposite the bone's axis, "
@@ -119,8 +120,18 @@ class Limit:
     @cached_property
     def packed(self) -> Floats:
         """Chart, reach and shape, flat, as `kernels.limits` reads them."""
+        return self._with_chart(self.shape.packed)
+
+    @cached_property
+    def packed_members(self) -> Floats:
+        """As `packed`, but of a field without what only projections need, which takes a while."""
+        if isinstance(self.shape, DistanceField):
+            return self._with_chart(self.shape.packed_values)
+        return self.packed
+
+    def _with_chart(self, shape: Floats) -> Floats:
         reach = [self.shape.reach(self.chart.winds), self.shape.reach((2,))]
-        return np.concatenate([self.chart.packed, reach, self.shape.packed])
+        return np.concatenate([self.chart.packed, reach, shape])
 
     def precision(self, given: np.dtype[Any]) -> np.dtype[Any]:
         """Return the type that `given` numbers are computed in: float32 is enough for a box only.
@@ -131,19 +142,25 @@ class Limit:
 
     def contains(self, rotations: Quats) -> Mask:
         """Tell which rotations are legal."""
-        distance = self.distance(rotations)
-        return np.asarray(distance <= tolerance(distance.dtype))
+        distance = self._distance(rotations, self.packed_members)
+        slack = tolerance(distance.dtype)
+        if isinstance(self.shape, DistanceField):
+            return within(distance, slack, lambda: self.distance(rotations))
+        return np.asarray(distance <= slack)
 
     def distance(self, rotations: Quats) -> Scalars:
         """Return how far outside each rotation is, in the chart's metric; at most 0 inside."""
-        rotations = _as_floats(rotations)
+        return self._distance(rotations, self.packed)
+
+    def _distance(self, rotations: Quats, packed: Floats) -> Scalars:
+        rotations = as_floats(rotations)
         source = np.ascontiguousarray(rotations, self.precision(rotations.dtype))
         distance = np.empty(source.shape[:-1], source.dtype)
-        off = kernels.limits.measure(source.reshape(-1), self.packed, distance.reshape(-1))
-        if not off <= _off_by_rounding(rotations):
+        off = kernels.limits.measure(source.reshape(-1), packed, distance.reshape(-1))
+        if not off <= off_by_rounding(rotations):
             checked = unit_quats("rotations", rotations)
             if checked is not rotations:
-                return self.distance(checked)
+                return self._distance(checked, packed)
         return distance.astype(rotations.dtype, copy=False)
 
     def project(self, rotations: Quats, *, threads: int = 1) -> Quats:
@@ -151,11 +168,11 @@ class Limit:
 
         Nearest is meant in the chart's metric, over all covers.
         """
-        rotations = _as_floats(rotations)
+        rotations = as_floats(rotations)
         source = np.ascontiguousarray(rotations, self.precision(rotations.dtype))
         out, slack = np.empty_like(source), tolerance(rotations.dtype)
         off = self._project_into(source.reshape(-1, 4), slack, out.reshape(-1, 4), threads)
-        if not off <= _off_by_rounding(rotations):
+        if not off <= off_by_rounding(rotations):
             checked = unit_quats("rotations", rotations)
             if checked is not rotations:
                 return self.project(checked, threads=threads)
@@ -177,10 +194,11 @@ class Limit:
     def violation(self, rotations: Quats) -> Scalars:
         """Return the angle, in radians, between each rotation and its projection."""
         rotations = unit_quats("rotations", rotations)
-        projected = self.project(rotations)
-        moved = (projected != rotations).any(axis=-1)
-        angles = quat.angle_between(rotations, projected)
-        return np.where(moved, angles, 0.0).astype(rotations.dtype)
+        outside, angles = ~self.contains(rotations), np.zeros(rotations.shape[:-1], rotations.dtype)
+        if outside.any():
+            beyond = rotations[outside]
+            angles[outside] = quat.angle_between(beyond, self.project(beyond))
+        return angles
 
     def soften(self, rotations: Quats, softening: Softening) -> Quats:
         """Return the rotations brought towards the legal ones, softly; see `synovia.softening`."""
@@ -261,39 +279,3 @@ class Limit:
         """Return chart and shape by name, with their fields, and the ancestor if there is one."""
         found = {"chart": self.chart.to_dict(), "shape": self.shape.to_dict()}
         return found if self.relative_to is None else {**found, "relative_to": self.relative_to}
-
-
-def unrolled(chart: AnyChart, path: Quats) -> Points:
-    """Return the points of a path in time, in the cover where it is nearest to the reference."""
-    points = chart.unroll(path)
-    if np.abs(points).max(initial=0.0) > TURN:
-        return chart.points(path)  # a joint that goes round and round is free to turn
-    candidates = chart.shifts(points, 1)
-    return min(candidates, key=lambda shifted: float(np.square(shifted).sum()))
-
-
-def _check_periods(field: DistanceField, chart: AnyChart) -> None:
-    """Raise ValueError unless a field wraps as the chart does, and stays where the chart is."""
-    if np.abs(field.periods - chart.periods).max() > 1e-9:
-        raise ValueError(
-            f"a field in the chart {chart.name} must have the periods {chart.periods}, got "
-            f"{field.periods.tolist()}"
-        )
-    low = field.low[1]
-    high = low + field.spacing[1] * (field.values.shape[1] - 1)
-    if any(chart.periods) and not (low >= -1e-9 and high <= np.pi + 1e-9):
-        raise ValueError(f"a field of Euler angles must have ψ from 0 to π, got {low} to {high}")
-
-
-def _as_floats(rotations: Quats) -> Quats:
-    """Return rotations as (..., 4) floats; whether they are finite and unit, the kernel sees."""
-    if not isinstance(rotations, np.ndarray) or rotations.dtype not in (np.float64, np.float32):
-        return unit_quats("rotations", rotations)
-    if rotations.ndim == 0 or rotations.shape[-1] != 4:
-        raise ValueError(f"rotations must have shape (..., 4), got {rotations.shape}")
-    return rotations
-
-
-def _off_by_rounding(rotations: Quats) -> float:
-    """Return the largest sum of squared errors of length², that rounding alone can explain."""
-    return (2.0 * unit_rounding(rotations.dtype)) ** 2

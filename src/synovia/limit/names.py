@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..arrays import Quats, Vectors
 from ..charts import CHARTS, AnyChart, Chart, DirectionTwist, SwingTwist
-from ..shapes import SHAPES, Shape
+from ..shapes import SHAPES, DistanceField, Shape
 
 WITH_AXIS = (SwingTwist, DirectionTwist)
 
@@ -48,3 +50,16 @@ def check_chart(shape: type[Shape], chart: AnyChart) -> None:
         raise ValueError(
             f"a {shape.name} works in {' or '.join(shape.charts)}, got the chart {chart.name}"
         )
+
+
+def check_periods(field: DistanceField, chart: AnyChart) -> None:
+    """Raise ValueError unless a field wraps as the chart does, and stays where the chart is."""
+    if np.abs(field.periods - chart.periods).max() > 1e-9:
+        raise ValueError(
+            f"a field in the chart {chart.name} must have the periods {chart.periods}, got "
+            f"{field.periods.tolist()}"
+        )
+    low = field.low[1]
+    high = low + field.spacing[1] * (field.values.shape[1] - 1)
+    if any(chart.periods) and not (low >= -1e-9 and high <= np.pi + 1e-9):
+        raise ValueError(f"a field of Euler angles must have ψ from 0 to π, got {low} to {high}")

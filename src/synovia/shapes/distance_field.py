@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-from ..arrays import Floats, Mask, Points, Scalars, own
+from ..arrays import Floats, Mask, Points, Scalars, own, tolerance
 from .field_build import EDGE, filled, grid_around, node_points, sample_distance
+from .field_slopes import central_slopes, interpolated
 from .field_surface import boundary
-from .field_tables import central_slopes, closed, halved, packed_field
+from .field_tables import closed, halved, packed_values, with_sites
 from .field_volume import bounds_of, corners_of_members, scattered, volume_of
-from .region import Region, Surface, check_margin, sample_points
+from .region import Region, Surface, check_margin, sample_points, within
 
 LARGEST, MOST = 256, 3_000_000
 """Nodes along an axis, at most; and in a box that grows to many times its size."""
@@ -99,9 +100,19 @@ class DistanceField(Region):
 
     @cached_property
     def packed(self) -> Floats:
+        return np.concatenate([[KIND], with_sites(self.packed_values[1:], self.wrapping)])
+
+    @cached_property
+    def packed_values(self) -> Floats:
+        """As `packed`, made sooner: enough to tell members, distances outside may be too short."""
         wraps = self.wrapping
-        tables = packed_field(self.low, self.spacing, self.values, self.threshold, wraps)
-        return np.concatenate([[KIND], tables])
+        packed = packed_values(self.low, self.spacing, self.values, self.threshold, wraps)
+        return np.concatenate([[KIND], packed])
+
+    def contains(self, points: Points) -> Mask:
+        points = self._checked(points)
+        bounds = self._found(points, self.packed_values)[1]
+        return within(bounds, tolerance(points.dtype), lambda: self._nearest(points)[1])
 
     @property
     def wrapping(self) -> Mask:
@@ -280,21 +291,3 @@ class DistanceField(Region):
 
     def toward(self, start: Points, end: Points, share: Scalars) -> Points:
         return np.asarray(start + self.moves(start, end) * np.asarray(share)[..., None])
-
-
-def interpolated(points: Points, field: DistanceField, table: Floats) -> Floats:
-    """Return a table of node values (I, J, K, m) at the points, trilinear between the nodes."""
-    wraps = field.wrapping
-    nodes = closed(table, np.append(wraps, False))
-    cells = (np.asarray(points, np.float64) - field.low) / field.spacing
-    count = np.array(field.values.shape, float)
-    last = np.array(nodes.shape[:3]) - 1.0
-    cells = np.where(wraps, cells - count * np.floor(cells / count), np.clip(cells, 0.0, last))
-    below = np.minimum(cells.astype(int), nodes.shape[0:3] - np.array(2))
-    share: Any = cells - below
-    total = np.zeros((*points.shape[:-1], table.shape[-1]))
-    for corner in np.ndindex(2, 2, 2):
-        weight = np.where(np.array(corner) == 1, share, 1.0 - share).prod(axis=-1)
-        i, j, k = np.moveaxis(below + np.array(corner), -1, 0)
-        total += weight[..., None] * nodes[i, j, k]
-    return total

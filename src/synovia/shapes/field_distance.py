@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import kernels
 from ..arrays import Floats, Mask, Points, Scalars
 from .field_build import node_points
 from .field_surface import boundary
@@ -42,31 +43,6 @@ def distance_to_surface(points: Points, surface: Surface, period: Floats) -> Sca
         corners = np.concatenate([corners - shift, corners, corners + shift])
     count = min(NEIGHBOURS, len(corners))
     nearest = cKDTree(corners.mean(axis=1)).query(points, k=count)[1].reshape(len(points), count)
-    best = np.full(len(points), np.inf)
-    for column in nearest.T:
-        best = np.minimum(best, triangle_distance(points, corners[column]))
-    return best
-
-
-def triangle_distance(points: Points, corners: Points) -> Scalars:
-    """Return how far each of (n, 3) points is from its own triangle (n, 3 corners, 3)."""
-    a, b, c = np.moveaxis(corners, 1, 0)
-    distance = np.minimum(_to_edge(points, a, b), _to_edge(points, b, c))
-    distance = np.minimum(distance, _to_edge(points, c, a))
-    # Above the face, if the point is on the inner side of all three edges.
-    normal = np.cross(b - a, c - a)
-    size = np.linalg.norm(normal, axis=1)
-    unit = normal / np.maximum(size, 1e-300)[:, None]
-    above = size > 1e-30
-    for start, end in ((a, b), (b, c), (c, a)):
-        side = np.einsum("ni,ni->n", np.cross(unit, end - start), points - start)
-        above &= side >= 0.0
-    height = np.abs(np.einsum("ni,ni->n", points - a, unit))
-    return np.where(above, height, distance)
-
-
-def _to_edge(points: Points, start: Points, end: Points) -> Scalars:
-    way = end - start
-    square = np.maximum(np.einsum("ni,ni->n", way, way), 1e-300)
-    share = np.clip(np.einsum("ni,ni->n", points - start, way) / square, 0.0, 1.0)
-    return np.asarray(np.linalg.norm(points - start - share[:, None] * way, axis=1))
+    distance = np.empty(len(points))
+    kernels.triangles.nearest_distances(points, np.ascontiguousarray(corners), nearest, distance)
+    return distance

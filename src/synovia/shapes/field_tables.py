@@ -5,8 +5,6 @@ A site is a node, or a midpoint between nodes, that is a member. See `kernels.fi
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .. import kernels
@@ -15,21 +13,34 @@ from ..arrays import Floats, Ints, Mask
 BEYOND = 2.0 * np.pi  # radians around the box in which sites are looked up
 
 
-def packed_field(
+def packed_values(
     low: Floats, spacing: Floats, values: Floats, threshold: float, wraps: Mask
 ) -> Floats:
-    """Return the field, flat, as `kernels.field` reads it, without its kind."""
+    """Return the field, flat, as `kernels.field` reads it, without its kind and without sites."""
     layout = kernels.field_lookup
     nodes = closed(values, wraps)
-    count = np.array(nodes.shape)
     period = np.where(wraps, spacing * values.shape, 0.0)
+    header = np.zeros(layout.HEADER)
+    inside, outside = steepest(nodes, spacing, threshold)
+    header[: layout.LOW] = threshold, inside, outside, 0.5 * float(np.linalg.norm(spacing))
     turns = np.divide(1.0, period, out=np.zeros(3), where=wraps)
+    header[layout.LOW : layout.KNOTS] = [*low, *spacing, *period, *turns, *nodes.shape]
+    header[layout.VALUES] = layout.HEADER
+    return np.concatenate([header, nodes.ravel()])
+
+
+def with_sites(packed: Floats, wraps: Mask) -> Floats:
+    """Return what `packed_values` gave, with the sites, which only projections need."""
+    layout = kernels.field_lookup
+    header = packed[: layout.HEADER].copy()
+    threshold = float(header[layout.THRESHOLD])
+    spacing, period, count = header[layout.SPACING : layout.TURNS + 6].reshape(-1, 3)[[0, 1, 3]]
+    nodes = packed[layout.HEADER :].reshape(count.astype(int))
     members = halved(nodes, wraps) <= threshold
-    knots = [_knots(n - 1, h, bool(w)) for n, h, w in zip(count, spacing, wraps, strict=True)]
+    knots = [_knots(n - 1, h, bool(w)) for n, h, w in zip(nodes.shape, spacing, wraps, strict=True)]
     axes = [places for places, _ in knots]
     features, squares = _features(nodes, threshold, spacing, period, axes)
     starts, sites, blocks = _blocks(members, wraps, layout.SIDE, layout.SHIFT)
-    inside, outside = steepest(nodes, spacing, threshold)
     middles: list[Floats] = [0.5 * (places[1:] + places[:-1]) for places in axes]
     middle = _features(nodes, threshold, spacing, period, middles)[1]
     excess = np.empty(squares.shape)
@@ -39,25 +50,20 @@ def packed_field(
     halves = [_halves(places, h) for places, h in zip(axes, spacing, strict=True)]
     strides = 2.0 * np.array([squares[0].size, squares[0, 0].size, 1.0])
     by_half = [stride * knot for stride, (knot, _) in zip(strides, halves, strict=True)]
-    found = [near.ravel(), squares.ravel(), starts, sites]
-    tables = [nodes.ravel(), *axes, *found, *by_half]
-    first = layout.HEADER + np.cumsum([0, *map(len, tables)])
-    header = [
-        *(threshold, inside, outside, 0.5 * float(np.linalg.norm(spacing))),
-        *low,
-        *spacing,
-        *period,
-        *turns,
-        *count,
+    tables = [*axes, near.ravel(), squares.ravel(), starts, sites, *by_half]
+    first = len(packed) + np.cumsum([0, *map(len, tables)])
+    header[layout.KNOTS : layout.VALUES] = [
         *map(len, axes),
         *(before for _, before in knots),
         *blocks,
-        *first[[0, 1, 4, 5, 6, 7]],
-        *first[8:11],
+    ]
+    header[layout.PLACES :] = [
+        *first[[0, 3, 4, 5, 6]],
+        *first[7:10],
         *(below for _, below in halves),
         *(len(knot) - 1 for knot, _ in halves),
     ]
-    return np.concatenate([header, *tables])
+    return np.concatenate([header, nodes.ravel(), *tables])
 
 
 def closed(values: Floats, wraps: Mask) -> Floats:
@@ -183,15 +189,3 @@ def _blocks(members: Mask, wraps: Mask, side: int, shift: int) -> tuple[Floats, 
     starts = np.searchsorted(np.sort(block), np.arange(np.prod(count) + 1))
     codes = (rim[:, 0] << (2 * shift)) | (rim[:, 1] << shift) | rim[:, 2]
     return starts.astype(np.float64), codes[order].astype(np.float64), [int(n) for n in count]
-
-
-def central_slopes(values: Floats, spacing: Floats, wraps: Mask) -> Any:
-    """Return the gradient at the nodes by central differences: (i, j, k, 3); one-sided at sides."""
-    slopes = []
-    for axis, (h, wrap) in enumerate(zip(spacing, wraps, strict=True)):
-        if wrap:
-            ahead, behind = np.roll(values, -1, axis), np.roll(values, 1, axis)
-            slopes.append((ahead - behind) / (2.0 * h))
-        else:
-            slopes.append(np.gradient(values, h, axis=axis))
-    return np.stack(slopes, axis=-1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -116,10 +117,13 @@ class Region(ABC):
 
     def _nearest(self, points: Points) -> tuple[Points, Scalars]:
         """Return the nearest members and the signed distances, as the kernels find them."""
+        return self._found(points, self.packed)
+
+    def _found(self, points: Points, packed: Floats) -> tuple[Points, Scalars]:
         flat = np.zeros((*points.shape[:-1], 3))
         flat[..., : self.dimension] = points
         out, distance = np.empty_like(flat), np.empty(points.shape[:-1])
-        kernels.shapes.project_points(flat.ravel(), self.packed, out.ravel(), distance.ravel())
+        kernels.shapes.project_points(flat.ravel(), packed, out.ravel(), distance.ravel())
         return out[..., : self.dimension], distance
 
     def to_dict(self) -> dict[str, Any]:
@@ -149,3 +153,12 @@ def check_margin(margin: float) -> float:
     if not 0.0 <= margin < np.inf:
         raise ValueError(f"margin must be at least 0 radians, got {margin}")
     return margin
+
+
+def within(bounds: Scalars, slack: float, distances: Callable[[], Scalars]) -> Mask:
+    """Tell which distances are at most `slack`, by bounds below them that are exact inside.
+
+    They are asked for only where a bound, positive but no more than `slack`, leaves a doubt.
+    """
+    doubt = bool(((bounds > 0.0) & (bounds <= slack)).any())
+    return np.asarray((distances() if doubt else bounds) <= slack)
