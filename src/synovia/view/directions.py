@@ -12,20 +12,22 @@ import numpy as np
 
 from ..arrays import Floats, Ints, Vectors
 from ..shapes import Directional, ReachCone
-from .mesh import Middle
+from .mesh import Finish, Middle
 from .skins import Skin
 
 TURN = 2.0 * np.pi
 WIDEST = float(np.radians(30.0))
 """Of the first triangles of a cone, and of its wall's first rows, in radians."""
+HIGHEST = float(np.radians(75.0))
+"""Of the rows of a wall in a draft, in radians."""
 
 
-def skin_of_cone(cone: ReachCone) -> Skin:
+def skin_of_cone(cone: ReachCone, finish: Finish) -> Skin:
     """Return the boundary of a cone; edges are arcs of great circles, and are halved on them."""
     directions, triangles, rim = _fan(cone)
     flags = np.zeros(len(directions))
     flags[rim] = 1.0
-    return raised(cone, directions, triangles, rim, flags[:, None], _half_way)
+    return raised(cone, directions, triangles, rim, flags[:, None], _half_way, finish)
 
 
 def raised(
@@ -35,6 +37,7 @@ def raised(
     rim: Ints,
     extra: Floats,
     middle: Middle,
+    finish: Finish,
 ) -> Skin:
     """Return legal directions at both ends of the twist, with the wall over the edges of `rim`.
 
@@ -42,7 +45,7 @@ def raised(
     """
     low, high = np.moveaxis(shape.twist_range(directions), -1, 0)
     widest = float(np.minimum(high - low, TURN)[np.unique(rim)].max(initial=0.0))
-    rows = max(1, int(np.ceil(widest / WIDEST)))
+    rows = max(1, int(np.ceil(widest / (WIDEST if finish.careful else HIGHEST))))
     n, on_rim = len(directions), np.unique(rim)
     place = np.zeros(n, dtype=np.int64)
     place[on_rim] = np.arange(len(on_rim))

@@ -62,20 +62,21 @@ def _net(field: DistanceField) -> tuple[Points, Ints]:
     outward = np.concatenate(turned)
     quads = np.where(outward[:, None], number, number[:, ::-1])
     points = cell + np.stack(mean, axis=1) - [before for before, _ in pads]
-    nodes = closed(field.values, field.wrapping)
-    last = np.array(nodes.shape) - 1
+    values = closed(field.values, field.wrapping)
+    last = np.array(values.shape) - 1
     at_side = ((points <= 0.0) | (points >= last)) & ~field.wrapping
-    points = np.clip(points, 0.0, last)
-    beyond = _value_and_slope(nodes, points)[0] > field.threshold
-    points = _settled(field, nodes, points, ~at_side, beyond | ~at_side.any(axis=1))
+    inner = np.clip(points, 0.0, last)
+    moving = (_value_and_slope(values, inner)[0] > field.threshold) | ~at_side.any(axis=1)
+    settled = _settled(field, values, inner, ~at_side, np.asarray(moving))
     triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
-    return np.asarray(field.low + field.spacing * points), triangles
+    return np.asarray(field.low + field.spacing * settled), triangles
 
 
 def _share(start: Scalars, end: Scalars, level: float) -> Scalars:
     """Return where between two nodes the level is; at the inner one, if the other is beyond."""
-    share = (level - start) / (end - start)
-    return np.where(np.isfinite(start), np.where(np.isfinite(end), share, 0.0), 1.0)
+    within = np.isfinite(start) & np.isfinite(end)
+    share = (level - start) / np.where(within, end - start, 1.0)
+    return np.where(within, share, np.where(np.isfinite(start), 0.0, 1.0))
 
 
 def _between(field: DistanceField, start: Points, end: Points) -> Points:
@@ -92,7 +93,7 @@ def _between(field: DistanceField, start: Points, end: Points) -> Points:
         for side in (np.zeros(3), last)
     ]
     free = ~((at_side[0] | at_side[1]) & ~field.wrapping)
-    moving = free.all(axis=1)
+    moving: Mask = np.asarray(free.all(axis=1))
     if not moving.all():
         off = [_value_and_slope(nodes, each)[0] - field.threshold for each in (start, end)]
         moving |= np.max(np.abs(off), axis=0) < AT_SIDE

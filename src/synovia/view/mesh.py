@@ -12,6 +12,8 @@ from ..arrays import Floats, Ints, Mask, Points, Scalars
 
 ROUNDS = 8
 """How often an edge is halved at most."""
+FEW = 0.1
+"""Of the most triangles: where there is room for no more, another round is not worth its time."""
 
 Middle = Callable[[Floats, Floats], Floats]
 Placed = Callable[[Floats], Floats]
@@ -40,11 +42,13 @@ class Net(NamedTuple):
 class Finish:
     """How fine a picture is: how far edges may be off, in radians, and about how many triangles.
 
-    Where there would be `most`, only the edges that are farthest off are halved.
+    Where there would be `most`, only the edges that are farthest off are halved. A picture that is
+    not `careful` leaves out what takes long and is small.
     """
 
     flat: float
     most: int
+    careful: bool = True
 
 
 def refined(
@@ -70,7 +74,7 @@ def refined(
     count = len(triangles)
     for _ in range(ROUNDS):
         room = (finish.most - count) // 2  # halving an edge makes two triangles more
-        if room <= 0 or len(triangles) == 0:
+        if room < FEW * finish.most or len(triangles) == 0:
             break
         edges, sides = edges_of(triangles)
         start, end = edges.T
@@ -106,7 +110,7 @@ def _bent_inside(
     middle: Middle,
     drawn: Placed,
 ) -> tuple[Ints, Scalars]:
-    """Return an edge of each triangle, the longest, and how far off the triangle is inside, squared.
+    """Return the longest edge of each triangle, and how far off it is inside, squared.
 
     `middles` are those of all edges, `sides` the numbers of each triangle's three.
     """
@@ -136,6 +140,13 @@ def rim_of(triangles: Ints) -> Ints:
     sides = triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
     number = edges_of(triangles)[1].ravel()
     return np.asarray(sides[np.bincount(number, minlength=1)[number] == 1])
+
+
+def longest_sides(vertices: Floats, triangles: Ints) -> Scalars:
+    """Return the length of the longest side of each triangle."""
+    corners = vertices[triangles]
+    way = corners - corners[:, [1, 2, 0]]
+    return np.asarray(np.sqrt(np.einsum("tij,tij->ti", way, way).max(axis=1, initial=0.0)))
 
 
 def used(triangles: Ints, count: int) -> tuple[Ints, Ints]:

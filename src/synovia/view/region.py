@@ -7,6 +7,7 @@ until the flat triangles do, too. While somebody drags, a `DRAFT` is soon drawn;
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,15 +18,16 @@ from ..limit import Limit
 from ..shapes import Directional, DistanceField, ReachCone, ThetaPhi, Union
 from .directions import skin_of_cone
 from .fields import skin_of_field
-from .mesh import Finish, Mesh, Net, refined, rim_of, used
+from .mesh import Finish, Mesh, Net, longest_sides, refined, rim_of, used
 from .seams import cut_edges, cut_off, mixed, parted
 from .sheets import Sheet, folded, seen_sheet
 from .skins import skin_of
 from .tables import skin_of_table
+from .vectors import vectors_of
 
 FINE = Finish(float(np.radians(0.06)), 160_000)
 """A picture to keep."""
-DRAFT = Finish(float(np.radians(1.0)), 1_500)
+DRAFT = Finish(float(np.radians(1.0)), 1_000, careful=False)
 """A picture that the next one replaces at once."""
 LONGEST = 1.0
 """Edges that stay longer than this, in radians, cross where rotations are torn: not drawn."""
@@ -56,10 +58,11 @@ def pictures(limit: Limit, bone: Vectors, finish: Finish = FINE) -> tuple[Sheet,
     The latter has rotation vectors from the reference, in radians, and faces outwards.
     """
     shape = limit.shape
-    if not isinstance(shape, Directional):
+    if not (isinstance(shape, Directional) and isinstance(limit.chart, DirectionTwist)):
         return _of_vectors(limit, bone, finish)
     parts = shape.parts if isinstance(shape, Union) else (shape,)
-    drawn = [_of_part(limit, number, parts, finish) for number in range(len(parts))]
+    share = replace(finish, most=finish.most // len(parts))
+    drawn = [_of_part(limit, number, parts, share) for number in range(len(parts))]
     directions, faces, rim = _stacked(
         [(each.vertices, each.triangles, rim) for each, rim, _ in drawn]
     )
@@ -74,19 +77,21 @@ def _of_vectors(limit: Limit, bone: Vectors, finish: Finish) -> tuple[Sheet, Mes
     skin = skin_of_field(shape, finish) if isinstance(shape, DistanceField) else skin_of(shape)
 
     def drawn(points: Floats) -> Floats:
-        vectors = vectors_of(limit, skin.placed(points))
+        vectors = vectors_of(limit.chart, skin.placed(points))
         return np.concatenate([vectors, quat.rotate(quat.exp(vectors), bone)], axis=1)
 
     net = refined(skin.points, skin.triangles, skin.middle, drawn, finish, _torn(limit))
-    net = parted(net, skin.middle, drawn, folded(finish), finish, FOLDS)
+    if finish.careful:
+        net = parted(net, skin.middle, drawn, lambda each: folded(each, finish.flat), finish, FOLDS)
     whole = net
     if _overlaps_itself(limit):
 
-        def hidden(places: Floats) -> Mask:
-            return _inside(limit, places)
+        def hidden(points: Floats) -> Mask:
+            rotations = limit.chart.rotations(skin.placed(points))
+            return np.asarray(limit.distance(rotations) < -INSIDE)
 
         whole = parted(net, skin.middle, drawn, mixed(hidden), finish)
-        whole = cut_off(whole, skin.middle, drawn, hidden)
+        whole = cut_off(whole, skin.middle, drawn, hidden, finish)
     mesh = _mesh(limit, whole)
     triangles = net.triangles
     if isinstance(limit.chart, EulerZYZ):
@@ -99,21 +104,21 @@ def _of_part(
 ) -> tuple[Mesh, Ints, Mesh]:
     """Return the directions of a part, their rim, and the part's boundary."""
     part, others = parts[number], (*parts[:number], *parts[number + 1 :])
-    skin = skin_of_table(part) if isinstance(part, ThetaPhi) else skin_of_cone(part)
+    skin = skin_of_table(part, finish) if isinstance(part, ThetaPhi) else skin_of_cone(part, finish)
 
     def drawn(points: Floats) -> Floats:
         placed = skin.placed(points)
-        return np.concatenate([vectors_of(limit, placed), placed[:, :3]], axis=1)
+        return np.concatenate([vectors_of(limit.chart, placed), placed[:, :3]], axis=1)
 
-    def shared(places: Floats) -> Mask:
-        inside = [other.contains_direction(places[:, 3:]) for other in others]
+    def shared(points: Floats) -> Mask:
+        inside = [other.contains_direction(points[:, :3]) for other in others]
         return np.asarray(np.any(inside, axis=0))
 
-    def hidden(places: Floats) -> Mask:
-        return _inside(limit, places)
+    def hidden(points: Floats) -> Mask:
+        return np.asarray(limit.shape.distance(skin.placed(points)) < -INSIDE)
 
-    def earlier(places: Floats) -> Mask:
-        inside = [other.contains_direction(places[:, 3:]) for other in parts[:number]]
+    def earlier(points: Floats) -> Mask:
+        inside = [other.contains_direction(points[:, :3]) for other in parts[:number]]
         return np.asarray(np.any(inside, axis=0))
 
     net = refined(
@@ -134,14 +139,15 @@ def _of_part(
     )
     rim = rim_of(top.triangles)
     rim = rim[(net.points[rim, -1] == 1.0).all(axis=1)]
-    low, high = np.moveaxis(part.twist_range(net.places[:, 3:]), -1, 0)
-    free = (high - low >= TURN - FREE)[net.triangles].any(axis=1)
-    net = net._replace(triangles=net.triangles[~(free & at_end[net.triangles].all(axis=1))])
+    if (part.high - part.low).max() >= TURN - FREE:
+        low, high = np.moveaxis(part.twist_range(net.places[:, 3:]), -1, 0)
+        free = (high - low >= TURN - FREE)[net.triangles].any(axis=1)
+        net = net._replace(triangles=net.triangles[~(free & at_end[net.triangles].all(axis=1))])
     if others:
-        top, rim = cut_edges(top, rim, skin.middle, drawn, shared)
-        net = cut_off(net, skin.middle, drawn, hidden)
+        top, rim = cut_edges(top, rim, skin.middle, drawn, shared, finish)
+        net = cut_off(net, skin.middle, drawn, hidden, finish)
     if number:
-        top = cut_off(top, skin.middle, drawn, earlier)
+        top = cut_off(top, skin.middle, drawn, earlier, finish)
     kept, numbered = used(np.concatenate([top.triangles.ravel(), rim.ravel()]), len(top.points))
     faces, rim = np.split(numbered, [top.triangles.size])
     directions = Mesh(top.places[kept, 3:], faces.reshape(-1, 3))
@@ -159,28 +165,11 @@ def _mesh(limit: Limit, net: Net) -> Mesh:
     return Mesh(vectors, triangles)
 
 
-def vectors_of(limit: Limit, points: Points) -> Points:
-    """Return points of the limit's chart as rotation vectors (n, 3) from its reference.
-
-    They go on beyond half a turn, so that a region that does is not torn; only Euler angles, which
-    know no such thing, are folded.
-    """
-    if isinstance(limit.chart, RotationVector):
-        return points
-    local = quat.mul(quat.inverse(limit.chart.reference), limit.chart.rotations(points))
-    return quat.log(local) if isinstance(limit.chart, EulerZYZ) else quat.log_unrolled(local)
-
-
 def _overlaps_itself(limit: Limit) -> bool:
     """Tell whether a region of vectors may reach round to where it is already."""
     if isinstance(limit.chart, EulerZYZ | DirectionTwist):
         return False
     return limit.shape.reach(limit.chart.winds) >= np.pi or limit.shape.reach((2,)) >= np.pi
-
-
-def _inside(limit: Limit, places: Floats) -> Mask:
-    """Tell which rotation vectors of a part's boundary are inside the region."""
-    return np.asarray(limit.distance(_rotations(limit, places[:, :3])) < -INSIDE)
 
 
 def _rotations(limit: Limit, vectors: Points) -> Quats:
@@ -193,24 +182,20 @@ def _torn(limit: Limit) -> Callable[[Floats], Mask]:
     There the twist is not defined.
     """
     chart = limit.chart
-    far = isinstance(chart, DirectionTwist) or limit.shape.reach((0, 1)) > 0.9 * np.pi
-    if not (far and isinstance(chart, DirectionTwist | SwingTwist)):
-        return lambda places: np.zeros(len(places), dtype=bool)
-    axis = chart.axis
-
-    def torn(places: Floats) -> Mask:
-        turned = quat.rotate(quat.exp(places[:, :3]), axis)
-        return np.asarray(turned @ axis < -OPPOSITE)
-
-    return torn
+    if isinstance(chart, DirectionTwist):
+        return lambda places: np.asarray(places[:, 3:] @ chart.axis < -OPPOSITE)
+    if isinstance(chart, SwingTwist) and limit.shape.reach((0, 1)) > 0.9 * np.pi:
+        return lambda places: np.asarray(
+            quat.rotate(quat.exp(places[:, :3]), chart.axis) @ chart.axis < -OPPOSITE
+        )
+    return lambda places: np.zeros(len(places), dtype=bool)
 
 
 def _whole(limit: Limit, places: Floats, triangles: Ints) -> Ints:
     """Return the triangles that are not torn, where the chart has places that tear."""
     if isinstance(limit.chart, RotationVector):
         return triangles
-    corners = places[:, :3][triangles]
-    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1)
+    longest = longest_sides(places[:, :3], triangles)
     return triangles[(longest < LONGEST) & ~_torn(limit)(places)[triangles].any(axis=1)]
 
 
@@ -226,6 +211,9 @@ def _exposed(limit: Limit, vectors: Points, triangles: Ints) -> Ints:
 def _stacked(parts: list[tuple[Floats, Ints, Ints]]) -> tuple[Floats, Ints, Ints]:
     """Return the vertices of all parts, and two tables of their numbers."""
     counts = np.cumsum([0, *(len(vertices) for vertices, *_ in parts)])
-    shifted = [(a + n, b + n) for (_, a, b), n in zip(parts, counts, strict=False)]
-    vertices = np.concatenate([vertices for vertices, *_ in parts])
-    return vertices, *(np.concatenate(each) for each in zip(*shifted, strict=True))
+    numbered = list(zip(parts, counts, strict=False))
+    return (
+        np.concatenate([vertices for vertices, *_ in parts]),
+        np.concatenate([first + n for (_, first, _), n in numbered]),
+        np.concatenate([second + n for (*_, second), n in numbered]),
+    )

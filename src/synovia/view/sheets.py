@@ -10,10 +10,16 @@ import numpy as np
 from .. import quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Points, Quats, Scalars, Vectors
 from ..limit import Limit
-from .mesh import Finish, Mesh, Net, rim_of, used
+from .mesh import Finish, Mesh, Net, longest_sides, rim_of, used
 
 ASIDE = 1.6
 """How far beside an edge of the rim directions are asked about, in parts of what is flat."""
+EDGE_ON = 1e-3
+"""The slope, along the twist, of a boundary that is seen from its edge."""
+AROUND = np.radians(np.arange(-180.0, 180.0, 5.0))
+VALLEYS = 2
+CLOSER = [np.radians(reach) * np.linspace(-1.0, 1.0, 25) for reach in (5.0, 0.5, 0.05)]
+"""Twists that are tried, in radians: all around, then about so many of the best."""
 LENGTH = 0.5
 """How long edges of the rim may be that another one crosses, in parts of what is flat."""
 EDGE_ON = 1e-3
@@ -40,33 +46,25 @@ class Sheet:
     """What points there: a direction in the joint's own frame."""
 
 
-def folded(finish: Finish) -> Callable[[Floats, Ints], Mask]:
-    """Return what tells which triangles are where a boundary, seen along the twist, turns away.
+def folded(net: Net, flat: float) -> Mask:
+    """Tell which triangles are where a boundary, seen along the twist, turns away from us.
 
-    Their places are rotation vectors and the directions of the bone there.
+    But not those that are hardly higher, as seen, than `flat`. Places are rotation vectors and the
+    directions of the bone there.
     """
-
-    def chosen(places: Floats, triangles: Ints) -> Mask:
-        directions = places[:, 3:]
-        facing = _facing(directions, triangles)
-        sides = np.zeros((2, len(places)), dtype=bool)
-        sides[0, triangles[facing > 0.0]] = True
-        sides[1, triangles[facing <= 0.0]] = True
-        at_fold = sides.all(axis=0)[triangles].any(axis=1)
-        return at_fold & (np.abs(facing) > finish.flat * _longest(directions, triangles))
-
-    return chosen
-
-
-def _longest(directions: Vectors, triangles: Ints) -> Scalars:
-    corners = directions[triangles]
-    return np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1)
+    directions, triangles = net.places[:, 3:], net.triangles
+    facing = _facing(directions, triangles)
+    sides = np.zeros((2, len(directions)), dtype=bool)
+    sides[0, triangles[facing > 0.0]] = True
+    sides[1, triangles[facing <= 0.0]] = True
+    at_fold = np.asarray(sides.all(axis=0))[triangles].any(axis=1)
+    return np.asarray(at_fold & (np.abs(facing) > flat * longest_sides(directions, triangles)))
 
 
 def _facing(directions: Vectors, triangles: Ints) -> Scalars:
     """Return twice the area of triangles on the sphere, negative if seen from behind."""
     a, b, c = np.moveaxis(directions[triangles], 1, 0)
-    return np.einsum("ij,ij->i", a, np.cross(b - a, c - a))
+    return np.asarray(np.einsum("ij,ij->i", a, np.cross(b - a, c - a)))
 
 
 def seen_sheet(limit: Limit, bone: Vectors, net: Net, triangles: Ints, finish: Finish) -> Sheet:
@@ -81,8 +79,10 @@ def seen_sheet(limit: Limit, bone: Vectors, net: Net, triangles: Ints, finish: F
     rotations = quat.exp(vectors[numbers])
     mesh = Mesh(directions[numbers], faces)
     rim = rim_of(faces)
-    widths = _twist_widths(limit, rotations, bone)
-    edge, shares = parting(mesh.vertices, rim, lambda each: _legal(limit, each, bone), finish)
+    widths = _twist_widths(limit, rotations, bone, finish)
+    edge, shares = parting(
+        mesh.vertices, rim, lambda each: _legal(limit, each, bone, finish), finish
+    )
     first, last = rim[edge].T
     ends = (
         mesh.vertices[first, None]
@@ -98,94 +98,99 @@ def _edge_on(
     limit: Limit, bone: Vectors, vectors: Points, directions: Vectors, seen: Ints, finish: Finish
 ) -> Mask:
     """Tell which triangles are seen from their edge: a twist leads neither in nor out there."""
-    flat = np.flatnonzero(_facing(directions, seen) < finish.flat * _longest(directions, seen))
+    flat = np.flatnonzero(_facing(directions, seen) < finish.flat * longest_sides(directions, seen))
+    hidden = np.zeros(len(seen), dtype=bool)
+    if len(flat) == 0:
+        return hidden
     middle = quat.mul(limit.chart.reference, quat.exp(vectors[seen[flat]].mean(axis=1)))
     ahead, behind = (
         limit.distance(quat.mul(middle, quat.exp(sign * finish.flat * bone))) for sign in (1, -1)
     )
-    hidden = np.zeros(len(seen), dtype=bool)
     hidden[flat] = ahead - behind < EDGE_ON * finish.flat
     return hidden
 
 
 def parting(
     directions: Vectors, rim: Ints, legal: Callable[[Vectors], Mask], finish: Finish
-) -> tuple[Ints, Scalars]:
-    """Return the parts of edges of `rim` that part legal directions, on their left, from others.
+) -> tuple[Ints, Floats]:
+    """Return the parts of edges of `rim` that have no legal directions on their right.
 
     Where triangles fold over there are edges that part nothing, or only as far as another one
-    crosses them: such are halved. Parts are rows of `rim`, and the shares where each begins and
-    ends; those that begin after they end have the legal directions on the right of their edge.
+    crosses them: such are halved. Parts are rows of `rim`, and the shares (e, 2) of the way where
+    each begins and ends.
     """
     edge, begin, end = np.arange(len(rim)), np.zeros(len(rim)), np.ones(len(rim))
     kept: list[Floats] = []
     first, way = directions[rim[:, 0]], directions[rim[:, 1]] - directions[rim[:, 0]]
     across = np.cross(way, 2.0 * first + way)
-    across /= np.maximum(np.linalg.norm(across, axis=-1, keepdims=True), 1e-300)
+    across *= ASIDE * finish.flat / np.maximum(np.linalg.norm(across, axis=1), 1e-300)[:, None]
     for last in (False,) * _rounds(way, finish) + (True,):
-        shares = np.array([[0.5]]) if last else np.array([[0.02], [0.5], [0.98]])
+        shares = np.array([[0.5]] if last else [[0.02], [0.5], [0.98]])
         at = (begin + shares * (end - begin))[..., None]
-        places = first[edge] + at * way[edge]
-        beside = ASIDE * finish.flat * across[edge]
-        right, left = (
-            legal(_unit(each).reshape(-1, 3)).reshape(at.shape[:2])
-            for each in (places + beside, places - beside)
-        )
-        side = left.astype(int) - right.astype(int)
-        same = (side == side[0]).all(axis=0)
-        forth, back = same & (side[0] > 0), same & (side[0] < 0)
-        kept.append(np.stack([edge[forth], begin[forth], end[forth]], axis=1))
-        kept.append(np.stack([edge[back], end[back], begin[back]], axis=1))
-        middle = 0.5 * (begin + end)[~same]
-        edge, begin, end = (
-            np.concatenate([edge[~same]] * 2),
-            np.concatenate([begin[~same], middle]),
-            np.concatenate([middle, end[~same]]),
-        )
+        beside = _unit(first[edge] + at * way[edge] + across[edge])
+        inside = legal(beside.reshape(-1, 3)).reshape(at.shape[:2])
+        outer, some = ~inside.any(axis=0), inside.any(axis=0) & ~inside.all(axis=0)
+        kept.append(np.stack([edge[outer], begin[outer], end[outer]], axis=1))
+        edge, begin, end = edge[some], begin[some], end[some]
+        middle = 0.5 * (begin + end)
+        edge = np.concatenate([edge, edge])
+        begin, end = np.concatenate([begin, middle]), np.concatenate([middle, end])
     found = np.concatenate(kept)
     return found[:, 0].astype(np.int64), found[:, 1:]
 
 
 def _rounds(way: Vectors, finish: Finish) -> int:
-    """Return how often edges are halved until they are hardly longer than what is flat."""
+    """Return how often edges are halved until they are as short as what is flat; not in a draft."""
     longest = float(np.linalg.norm(way, axis=1).max(initial=0.0))
-    return max(0, int(np.ceil(np.log2(max(longest / (LENGTH * finish.flat), 1.0)))))
+    return int(np.ceil(np.log2(max(longest / finish.flat, 1.0)))) if finish.careful else 0
 
 
 def _unit(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
 
 
-def _legal(limit: Limit, directions: Vectors, bone: Vectors) -> Mask:
+def _legal(limit: Limit, directions: Vectors, bone: Vectors, finish: Finish) -> Mask:
     """Tell whether the bone may point in each direction, seen from the reference.
 
-    Twists are searched for the least distance, ever more closely around it: at a sharp corner
-    hardly one is legal.
+    Twists are searched for the least distance, ever more closely where it is least: at a sharp
+    corner hardly one is legal. For a draft the first look is enough.
     """
     swings = quat.mul(limit.chart.reference, quat.between(bone, directions))
-    twists, least = np.zeros((len(directions), 1)), np.full(len(directions), np.inf)
-    for offsets in SEARCH:
-        tried = twists + offsets
-        distance = limit.distance(quat.mul(swings[:, None], quat.exp(tried[..., None] * bone)))
-        best = distance.argmin(axis=1)[:, None]
-        twists = np.take_along_axis(tried, best, axis=1)
-        least = np.minimum(least, np.take_along_axis(distance, best, axis=1)[:, 0])
-    return np.asarray(least <= TOLERANCE)
+    turns = quat.exp((AROUND if finish.careful else AROUND[::2])[:, None] * bone)
+    distance = limit.distance(quat.mul(swings[:, None], turns))
+    found = distance.min(axis=1) <= TOLERANCE
+    if not finish.careful:
+        return np.asarray(found)
+    open_ = np.flatnonzero(~found)
+    ring = distance[open_]
+    valley = (ring <= np.roll(ring, 1, axis=1)) & (ring <= np.roll(ring, -1, axis=1))
+    order = np.argsort(np.where(valley, ring, np.inf), axis=1)[:, :VALLEYS]
+    twists = AROUND[order][..., None]
+    for reach in CLOSER:
+        tried = twists + reach
+        distance = limit.distance(
+            quat.mul(swings[open_, None, None], quat.exp(tried[..., None] * bone))
+        )
+        best = distance.argmin(axis=2)[..., None]
+        twists = np.take_along_axis(tried, best, axis=2)
+        found[open_] |= distance.min(axis=(1, 2)) <= TOLERANCE
+    return np.asarray(found)
 
 
-def _twist_widths(limit: Limit, rotations: Quats, bone: Vectors) -> Scalars:
+def _twist_widths(limit: Limit, rotations: Quats, bone: Vectors, finish: Finish) -> Scalars:
     """Return how far rotations on the boundary, from the reference, may twist, in radians.
 
     The side that we see is where twists end; so they go back from there. To about a degree, which
     no colour can show.
     """
     start = quat.mul(limit.chart.reference, quat.mul(rotations, quat.exp(-NUDGE * bone)))
-    strides = np.arange(1, int(2.0 * np.pi / STRIDE) + 1)
-    turns = quat.exp(-STRIDE * strides[:, None] * bone)
+    stride = STRIDE if finish.careful else 2.0 * STRIDE
+    strides = np.arange(1, int(2.0 * np.pi / stride) + 1)
+    turns = quat.exp(-stride * strides[:, None] * bone)
     legal = limit.contains(quat.mul(start[:, None], turns))
-    reached = STRIDE * np.where(legal.all(axis=1), len(strides), legal.argmin(axis=1))
-    for halving in range(1, HALVINGS + 1):
-        ahead = reached + STRIDE * 0.5**halving
+    reached = stride * np.where(legal.all(axis=1), len(strides), legal.argmin(axis=1))
+    for halving in range(1, HALVINGS + finish.careful):
+        ahead = reached + stride * 0.5**halving
         legal = limit.contains(quat.mul(start, quat.exp(-ahead[:, None] * bone)))
         reached = np.where(legal, ahead, reached)
     return np.asarray(np.minimum(reached, 2.0 * np.pi))

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Floats, Ints, Points, Scalars
-from ..shapes import Ellipsoid, Product, Shape
+from ..shapes import Box, Ellipsoid, KDop, Product, Shape
 from ..shapes.ellipsoid import sphere_surface
-from .mesh import Middle, Placed
+from .mesh import Middle, Placed, edges_of, halved
 
 DETAIL = 2
+FEWEST = 150
+"""Flat faces, whose triangles are few, are halved at once until there are so many."""
 ON_THE_EDGE = 1e-9
 
 
@@ -39,12 +41,17 @@ def skin_of(shape: Shape) -> Skin:
             lambda points: np.asarray((points * shape.radii) @ shape.axes + shape.center),
         )
     surface = shape.surface(DETAIL)
-    triangles = surface.triangles.astype(np.int64)
+    points: Points = surface.vertices
+    triangles: Ints = surface.triangles.astype(np.int64)
+    while isinstance(shape, Box | KDop) and 0 < len(triangles) < FEWEST:
+        edges, sides = edges_of(triangles)
+        triangles = halved(triangles, len(points) + sides)
+        points = np.concatenate([points, points[edges].mean(axis=1)])
     middle = _straight
     if isinstance(shape, Product) and isinstance(shape.swing, Ellipsoid):
         swing = shape.swing
         middle = lambda start, end: _around(swing, start, end)  # noqa: E731
-    return Skin(surface.vertices, triangles, middle, lambda points: points)
+    return Skin(points, triangles, middle, lambda points: points)
 
 
 def _straight(start: Floats, end: Floats) -> Floats:

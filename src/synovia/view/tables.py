@@ -16,15 +16,13 @@ from ..shapes import ThetaPhi
 from ..shapes.table_grid import edges, vectors_at
 from ..shapes.table_walls import runs_around
 from .directions import raised
-from .mesh import used
+from .mesh import Finish, used
 from .skins import Skin
 
-PARTS = 4
-"""Into which the edge of a cell is cut, to see how far its strip goes."""
-SECTOR = float(np.radians(22.5))
-"""Between the rays of a sector about a corner, in radians."""
+PARTS, FEW = 4, 1
+"""Into which strips along the edge of a cell, and sectors, are cut; for a draft fewer."""
 CLEAR = 1e-8
-HALVINGS = 30
+HALVINGS = 18
 POLE = np.array([0.0, 0.0, 1.0])
 
 
@@ -42,9 +40,11 @@ class Rays:
     height: Scalars
 
 
-def skin_of_table(table: ThetaPhi) -> Skin:
+def skin_of_table(table: ThetaPhi, finish: Finish) -> Skin:
     """Return the boundary of a table; the rim is halved on the circles that it is made of."""
-    directions, triangles, walls = _cells(table.legal)
+    directions, triangles, walls = _cells(
+        table.legal, 2 if finish.careful or table.margin == 0.0 else 1
+    )
     kept, faces = used(np.concatenate([triangles.ravel(), walls.ravel()]), len(directions))
     directions = directions[kept]
     triangles, walls = (
@@ -55,21 +55,20 @@ def skin_of_table(table: ThetaPhi) -> Skin:
     flags = np.zeros(len(directions))
     rim = walls
     if table.margin > 0.0:
-        parts = [_filled(table, rays) for rays in _rays(table)]
-        counts = len(directions) + np.cumsum([0, *(len(part[0]) for part in parts)])
-        rim = np.concatenate([p[2] + n for p, n in zip(parts, counts, strict=False)])
-        triangles = np.concatenate(
-            [triangles, *(p[1] + n for p, n in zip(parts, counts, strict=False))]
+        n = len(directions)
+        around, faces, rim, of_rim = _filled(table, _rays(table, PARTS if finish.careful else FEW))
+        directions, circles = (
+            np.concatenate([directions, around]),
+            np.concatenate([circles, of_rim]),
         )
-        directions = np.concatenate([directions, *(p[0] for p in parts)])
-        circles = np.concatenate([circles, *(p[3] for p in parts)])
+        triangles, rim = np.concatenate([triangles, faces + n]), rim + n
         flags = np.zeros(len(directions))
     flags[rim] = 1.0
     circles[:, :3] = circles[:, :3] @ table.frame
     if np.linalg.det(table.frame) < 0.0:
         triangles, rim = triangles[:, ::-1], rim[:, ::-1]
     extra = np.column_stack([circles, flags])
-    return raised(table, directions @ table.frame, triangles, rim, extra, _half_way)
+    return raised(table, directions @ table.frame, triangles, rim, extra, _half_way, finish)
 
 
 def _half_way(start: Floats, end: Floats) -> Floats:
@@ -85,10 +84,11 @@ def _half_way(start: Floats, end: Floats) -> Floats:
     return middle
 
 
-def _cells(legal: Mask) -> tuple[Vectors, Ints, Ints]:
-    """Return directions in the table's frame, eight triangles for each cell, and the walls.
+def _cells(legal: Mask, parts: int) -> tuple[Vectors, Ints, Ints]:
+    """Return directions in the table's frame, triangles about the centre of each cell, and walls.
 
-    Walls are edges (e, 2) with the legal cell on their left, half as long as a cell's side.
+    The sides of cells are cut into so many parts. Walls are edges (e, 2) with the legal cell on
+    their left.
     """
     rows, columns = legal.shape
     phi, theta = edges((2 * rows, 2 * columns))
@@ -96,30 +96,30 @@ def _cells(legal: Mask) -> tuple[Vectors, Ints, Ints]:
     number = np.arange((2 * rows + 1) * 2 * columns).reshape(2 * rows + 1, -1)
     number[0], number[-1] = number[0, 0], number[-1, 0]
     row, column = np.nonzero(legal)
-    around = [(0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0)]
+    around = [(0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0)][:: 2 // parts]
     ring = np.stack(
         [number[2 * row + r, (2 * column + c) % (2 * columns)] for r, c in around], axis=1
     )
     centre = number[2 * row + 1, 2 * column + 1]
     following = np.roll(ring, -1, axis=1)
     triangles = np.stack([np.broadcast_to(centre[:, None], ring.shape), ring, following], axis=-1)
-    beside = [(-1, 0), (0, 1), (1, 0), (0, -1)]
     walls = []
-    for side, (r, c) in enumerate(beside):
+    for side, (r, c) in enumerate([(-1, 0), (0, 1), (1, 0), (0, -1)]):
         over = np.clip(row + r, 0, rows - 1), (column + c) % columns
         open_side = ~legal[over] & (row + r >= 0) & (row + r < rows)
-        for k in (2 * side, 2 * side + 1):
+        for k in range(parts * side, parts * (side + 1)):
             walls.append(np.stack([ring[open_side, k], following[open_side, k]], axis=1))
     faces = triangles.reshape(-1, 3)
-    a, b, c = faces.T
-    return directions, faces[(a != b) & (b != c) & (c != a)], np.concatenate(walls)
+    first, second, third = faces.T
+    apart = (first != second) & (second != third) & (third != first)
+    return directions, faces[apart], np.concatenate(walls)
 
 
-def _rays(table: ThetaPhi) -> list[Rays]:
+def _rays(table: ThetaPhi, parts: int) -> Rays:
     """Return the rays of all strips and of all sectors."""
     legal, margin = table.legal, table.margin
     phi, theta = edges(legal.shape)
-    share = np.linspace(0.0, 1.0, PARTS + 1)
+    share = np.linspace(0.0, 1.0, parts + 1)
     strips = []
     for sign in (1.0, -1.0):  # legal to the west of a meridian, or to the east
         row, column = np.nonzero(legal & ~np.roll(legal, -int(sign), axis=1))
@@ -132,18 +132,21 @@ def _rays(table: ThetaPhi) -> list[Rays]:
     for sign in (1.0, -1.0):  # legal to the south of a parallel, or to the north
         below, above = legal[:-1], legal[1:]
         row, column = np.nonzero(below & ~above if sign > 0.0 else above & ~below)
-        level = phi[row + 1]
-        at = theta[column, None] + share * (theta[column + 1] - theta[column])[:, None]
-        if sign > 0.0:
-            at = at[:, ::-1]
-        start = vectors_at(at, level[:, None])
-        north = vectors_at(at, level[:, None] + 0.5 * np.pi)
-        axis = np.broadcast_to(POLE, (len(level), 3))
-        strips.append(Rays(start, sign * north, axis, np.sin(level + sign * margin)))
-    return [*strips, *_sectors(legal, margin)]
+        along = theta[column, None] + share[:: -int(sign)] * (theta[1] - theta[0])
+        wall = phi[row + 1, None]
+        start, north = vectors_at(along, wall), vectors_at(along, wall + 0.5 * np.pi)
+        axis = np.broadcast_to(POLE, (len(row), 3))
+        strips.append(Rays(start, sign * north, axis, np.sin(wall[:, 0] + sign * margin)))
+    every = [*strips, _sectors(legal, margin, parts)]
+    return Rays(
+        np.concatenate([each.start for each in every]),
+        np.concatenate([each.heading for each in every]),
+        np.concatenate([each.axis for each in every]),
+        np.concatenate([each.height for each in every]),
+    )
 
 
-def _sectors(legal: Mask, margin: float) -> list[Rays]:
+def _sectors(legal: Mask, margin: float, parts: int) -> Rays:
     """Return the rays about corners that stick out: all that are nearest to the corner."""
     phi, theta = edges(legal.shape)
     step = 2.0 * np.pi / legal.shape[1]
@@ -151,8 +154,8 @@ def _sectors(legal: Mask, margin: float) -> list[Rays]:
     for north in (False, True):
         for east in (False, True):
             # The cell with this corner is the only legal one of the four around it.
-            cells = legal if north is False else legal[::-1]
-            cells = cells if east is False else cells[:, ::-1]
+            cells = legal[::-1] if north else legal
+            cells = cells[:, ::-1] if east else cells
             west = np.roll(cells, 1, axis=1)
             alone = cells[1:] & ~cells[:-1] & ~west[1:] & ~west[:-1]
             row, column = np.nonzero(alone)
@@ -160,10 +163,8 @@ def _sectors(legal: Mask, margin: float) -> list[Rays]:
             column = legal.shape[1] - column if east else column
             corner.append(np.stack([theta[column], phi[row]], axis=1))
             # Headings are angles from east over north; the south-western corner's are 180 … 270.
-            turn = np.radians(
-                {(0, 0): 180.0, (0, 1): 270.0, (1, 1): 0.0, (1, 0): 90.0}[north, east]
-            )
-            first.append(np.full(len(row), turn))
+            turn = (90.0 if north else 180.0) if not east else (0.0 if north else 270.0)
+            first.append(np.full(len(row), np.radians(turn)))
             width.append(np.full(len(row), 0.5 * np.pi))
     for south, cells in ((True, legal[0]), (False, legal[-1])):
         for begin, end in runs_around(~cells) if cells.any() else []:
@@ -172,15 +173,15 @@ def _sectors(legal: Mask, margin: float) -> list[Rays]:
                 corner.append(np.array([[0.0, -0.5 * np.pi if south else 0.5 * np.pi]]))
                 first.append(np.array([np.pi - at - gap if south else at]))
                 width.append(np.array([gap - np.pi]))
-    place, begin, span = np.concatenate(corner), np.concatenate(first), np.concatenate(width)
-    count = 1 + int(np.ceil(span.max(initial=0.0) / SECTOR))
-    angle = begin[:, None] + np.linspace(0.0, 1.0, count) * span[:, None]
-    at, level = place.T
-    start = vectors_at(at, level)
-    east, north = vectors_at(at + 0.5 * np.pi, 0.0 * at), vectors_at(at, level + 0.5 * np.pi)
-    heading = np.cos(angle)[..., None] * east[:, None] + np.sin(angle)[..., None] * north[:, None]
+    share = np.linspace(0.0, 1.0, parts + 1)
+    angle = np.concatenate(first)[:, None] + share * np.concatenate(width)[:, None]
+    longitude, latitude = np.concatenate(corner).T
+    start = vectors_at(longitude, latitude)
+    across = vectors_at(longitude + 0.5 * np.pi, np.zeros_like(latitude))[:, None]
+    upward = vectors_at(longitude, latitude + 0.5 * np.pi)[:, None]
+    heading = np.cos(angle)[..., None] * across + np.sin(angle)[..., None] * upward
     rays = np.broadcast_to(start[:, None], heading.shape)
-    return [Rays(rays, heading, start, np.full(len(start), np.cos(margin)))]
+    return Rays(rays, heading, start, np.full(len(start), np.cos(margin)))
 
 
 def _filled(table: ThetaPhi, rays: Rays) -> tuple[Vectors, Ints, Ints, Floats]:
