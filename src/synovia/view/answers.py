@@ -18,7 +18,7 @@ from ..model import LimitModel
 from ..shapes import ReachCone
 from ..skeleton import Pose
 from . import messages
-from .region import boundary, sheet
+from .region import pictures
 from .scene import Scene
 
 Request = Mapping[str, Any]
@@ -123,7 +123,7 @@ def region(scene: Scene, asked: Request) -> Answer:
 @lru_cache(maxsize=256)
 def _pictures(limit: Limit, bone: tuple[float, ...]) -> Answer:
     along: Vectors = np.array(bone) if any(bone) else np.array([0.0, 0.0, 1.0])
-    directions, whole = sheet(limit, along), boundary(limit)
+    directions, whole = pictures(limit, along)
     header = {
         "family": limit.shape.name,
         "chart": limit.chart.name,

@@ -43,10 +43,11 @@ def raised(
 
     `extra` are coordinates that directions have besides, for `middle`; 1 on the rim is the last.
     """
-    low, high = np.moveaxis(shape.twist_range(directions), -1, 0)
-    widest = float(np.minimum(high - low, TURN)[np.unique(rim)].max(initial=0.0))
+    on_rim = np.unique(rim)
+    low, high = np.moveaxis(shape.twist_range(directions[on_rim]), -1, 0)
+    widest = float(np.minimum(high - low, TURN).max(initial=0.0))
     rows = max(1, int(np.ceil(widest / (WIDEST if finish.careful else HIGHEST))))
-    n, on_rim = len(directions), np.unique(rim)
+    n = len(directions)
     place = np.zeros(n, dtype=np.int64)
     place[on_rim] = np.arange(len(on_rim))
     shares = np.linspace(0.0, 1.0, rows + 1)

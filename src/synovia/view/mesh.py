@@ -12,8 +12,8 @@ from ..arrays import Floats, Ints, Mask, Points, Scalars
 
 ROUNDS = 8
 """How often an edge is halved at most."""
-FEW = 0.1
-"""Of the most triangles: where there is room for no more, another round is not worth its time."""
+FEW = 0.25
+"""Of the most triangles: a draft with room for no more is not worth another round's time."""
 
 Middle = Callable[[Floats, Floats], Floats]
 Placed = Callable[[Floats], Floats]
@@ -74,7 +74,7 @@ def refined(
     count = len(triangles)
     for _ in range(ROUNDS):
         room = (finish.most - count) // 2  # halving an edge makes two triangles more
-        if room < FEW * finish.most or len(triangles) == 0:
+        if room < (1 if finish.careful else FEW * finish.most) or len(triangles) == 0:
             break
         edges, sides = edges_of(triangles)
         start, end = edges.T

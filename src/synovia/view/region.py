@@ -61,7 +61,8 @@ def pictures(limit: Limit, bone: Vectors, finish: Finish = FINE) -> tuple[Sheet,
     if not (isinstance(shape, Directional) and isinstance(limit.chart, DirectionTwist)):
         return _of_vectors(limit, bone, finish)
     parts = shape.parts if isinstance(shape, Union) else (shape,)
-    share = replace(finish, most=finish.most // len(parts))
+    most = finish.most // (len(parts) + (len(parts) > 1))  # cuts make some more
+    share = replace(finish, most=most)
     drawn = [_of_part(limit, number, parts, share) for number in range(len(parts))]
     directions, faces, rim = _stacked(
         [(each.vertices, each.triangles, rim) for each, rim, _ in drawn]
@@ -92,7 +93,7 @@ def _of_vectors(limit: Limit, bone: Vectors, finish: Finish) -> tuple[Sheet, Mes
 
         whole = parted(net, skin.middle, drawn, mixed(hidden), finish)
         whole = cut_off(whole, skin.middle, drawn, hidden, finish)
-    mesh = _mesh(limit, whole)
+    mesh = _mesh(limit, whole, finish)
     triangles = net.triangles
     if isinstance(limit.chart, EulerZYZ):
         triangles = triangles[:, ::-1]
@@ -151,16 +152,16 @@ def _of_part(
     kept, numbered = used(np.concatenate([top.triangles.ravel(), rim.ravel()]), len(top.points))
     faces, rim = np.split(numbered, [top.triangles.size])
     directions = Mesh(top.places[kept, 3:], faces.reshape(-1, 3))
-    return directions, rim.reshape(-1, 2), _mesh(limit, net)
+    return directions, rim.reshape(-1, 2), _mesh(limit, net, finish)
 
 
-def _mesh(limit: Limit, net: Net) -> Mesh:
+def _mesh(limit: Limit, net: Net, finish: Finish) -> Mesh:
     """Return what is seen of a boundary among rotations."""
     triangles = _whole(limit, net.places, net.triangles)
     if isinstance(limit.chart, EulerZYZ):
         triangles = triangles[:, ::-1]  # these angles are a left-handed map
     vectors = net.places[:, :3]
-    if isinstance(limit.shape, Union) or _overlaps_itself(limit):
+    if (isinstance(limit.shape, Union) and finish.careful) or _overlaps_itself(limit):
         triangles = _exposed(limit, vectors, triangles)
     return Mesh(vectors, triangles)
 
@@ -193,10 +194,13 @@ def _torn(limit: Limit) -> Callable[[Floats], Mask]:
 
 def _whole(limit: Limit, places: Floats, triangles: Ints) -> Ints:
     """Return the triangles that are not torn, where the chart has places that tear."""
-    if isinstance(limit.chart, RotationVector):
+    vectors, torn = places[:, :3], _torn(limit)(places)
+    farthest = float(np.einsum("ij,ij->i", vectors, vectors).max(initial=0.0)) ** 0.5
+    fold = np.pi if isinstance(limit.chart, EulerZYZ) else TURN
+    if isinstance(limit.chart, RotationVector) or not (torn.any() or farthest > fold - LONGEST):
         return triangles
-    longest = longest_sides(places[:, :3], triangles)
-    return triangles[(longest < LONGEST) & ~_torn(limit)(places)[triangles].any(axis=1)]
+    longest = longest_sides(vectors, triangles)
+    return triangles[(longest < LONGEST) & ~torn[triangles].any(axis=1)]
 
 
 def _exposed(limit: Limit, vectors: Points, triangles: Ints) -> Ints:

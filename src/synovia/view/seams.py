@@ -13,7 +13,7 @@ from ..arrays import Floats, Ints, Mask
 from .mesh import Finish, Middle, Net, Placed, edges_of, halved
 
 ROUNDS = 8
-BISECTIONS, FEW = 10, 5
+BISECTIONS, FEW = 10, 4
 """How often a crossing is halved to find where something becomes hidden; in a draft fewer."""
 SMALL = 16.0
 """How long edges may be at seams, in parts of what is called flat."""

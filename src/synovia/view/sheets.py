@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Points, Quats, Scalars, Vectors
+from ..charts import SwingTwist
 from ..limit import Limit
 from .mesh import Finish, Mesh, Net, longest_sides, rim_of, used
 
@@ -27,8 +28,11 @@ EDGE_ON = 1e-3
 SEARCH = [np.radians(reach) * np.linspace(-1.0, 1.0, 61) for reach in (180.0, 6.0, 0.2)]
 """Twists that are tried there, in radians, each row about the best of the one before."""
 NUDGE = 1e-6
-STRIDE, HALVINGS = float(np.radians(12.0)), 4
-"""How twists are searched for their end: by strides, in radians, of which the last is halved."""
+STRIDE, ROUGH, HALVINGS = float(np.radians(12.0)), float(np.radians(45.0)), 4
+"""How twists are searched for their end: by strides, in radians, of which the last is halved.
+
+For a draft they are rough.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +78,8 @@ def seen_sheet(limit: Limit, bone: Vectors, net: Net, triangles: Ints, finish: F
     """
     vectors, directions = net.places[:, :3], net.places[:, 3:]
     seen = triangles[_facing(directions, triangles) > 0.0]
-    seen = seen[~_edge_on(limit, bone, vectors, directions, seen, finish)]
+    if isinstance(limit.chart, SwingTwist):
+        seen = seen[~_edge_on(limit, bone, vectors, directions, seen, finish)]
     numbers, faces = used(seen, len(directions))
     rotations = quat.exp(vectors[numbers])
     mesh = Mesh(directions[numbers], faces)
@@ -156,7 +161,7 @@ def _legal(limit: Limit, directions: Vectors, bone: Vectors, finish: Finish) -> 
     corner hardly one is legal. For a draft the first look is enough.
     """
     swings = quat.mul(limit.chart.reference, quat.between(bone, directions))
-    turns = quat.exp((AROUND if finish.careful else AROUND[::2])[:, None] * bone)
+    turns = quat.exp((AROUND if finish.careful else AROUND[::6])[:, None] * bone)
     distance = limit.distance(quat.mul(swings[:, None], turns))
     found = distance.min(axis=1) <= TOLERANCE
     if not finish.careful:
@@ -184,7 +189,7 @@ def _twist_widths(limit: Limit, rotations: Quats, bone: Vectors, finish: Finish)
     no colour can show.
     """
     start = quat.mul(limit.chart.reference, quat.mul(rotations, quat.exp(-NUDGE * bone)))
-    stride = STRIDE if finish.careful else 2.0 * STRIDE
+    stride = STRIDE if finish.careful else ROUGH
     strides = np.arange(1, int(2.0 * np.pi / stride) + 1)
     turns = quat.exp(-stride * strides[:, None] * bone)
     legal = limit.contains(quat.mul(start[:, None], turns))

@@ -22,7 +22,8 @@ from .skins import Skin
 PARTS, FEW = 4, 1
 """Into which strips along the edge of a cell, and sectors, are cut; for a draft fewer."""
 CLEAR = 1e-8
-HALVINGS = 18
+HALVINGS, FEW_HALVINGS = 18, 7
+"""How often it is halved where they end; for a draft less often."""
 POLE = np.array([0.0, 0.0, 1.0])
 
 
@@ -56,7 +57,8 @@ def skin_of_table(table: ThetaPhi, finish: Finish) -> Skin:
     rim = walls
     if table.margin > 0.0:
         n = len(directions)
-        around, faces, rim, of_rim = _filled(table, _rays(table, PARTS if finish.careful else FEW))
+        parts, halvings = (PARTS, HALVINGS) if finish.careful else (FEW, FEW_HALVINGS)
+        around, faces, rim, of_rim = _filled(table, _rays(table, parts), halvings)
         directions, circles = (
             np.concatenate([directions, around]),
             np.concatenate([circles, of_rim]),
@@ -184,7 +186,7 @@ def _sectors(legal: Mask, margin: float, parts: int) -> Rays:
     return Rays(rays, heading, start, np.full(len(start), np.cos(margin)))
 
 
-def _filled(table: ThetaPhi, rays: Rays) -> tuple[Vectors, Ints, Ints, Floats]:
+def _filled(table: ThetaPhi, rays: Rays, halvings: int) -> tuple[Vectors, Ints, Ints, Floats]:
     """Return directions, triangles, edges of the rim, and circles, of what the rays sweep.
 
     Where the rim leaves off between two rays, because another strip is nearer, there is one more.
@@ -192,13 +194,13 @@ def _filled(table: ThetaPhi, rays: Rays) -> tuple[Vectors, Ints, Ints, Floats]:
     rows, count = rays.start.shape[:2]
     ends = _along(rays.start, rays.heading, table.margin)
     clear = _own(table, ends, table.margin)
-    length = np.where(clear, table.margin, _lengths(table, rays, clear))
+    length = np.where(clear, table.margin, _lengths(table, rays, clear, halvings))
     tips = _along(rays.start, rays.heading, length[..., None])
     row, left = np.nonzero(clear[:, 1:] != clear[:, :-1])
     first_clear = clear[row, left]
     circle = rays.axis[row], rays.height[row, None]
     low, high = np.zeros(len(row)), np.ones(len(row))
-    for _ in range(HALVINGS):
+    for _ in range(halvings):
         share = 0.5 * (low + high)
         point = _on_circle(_mixed(ends, row, left, share), *circle)
         before = _own(table, point, table.margin) == first_clear
@@ -247,11 +249,11 @@ def _own(table: ThetaPhi, directions: Vectors, length: Scalars | float) -> Mask:
     return np.asarray(table._free.distance(points) + table.margin >= length - CLEAR)
 
 
-def _lengths(table: ThetaPhi, rays: Rays, clear: Mask) -> Scalars:
+def _lengths(table: ThetaPhi, rays: Rays, clear: Mask, halvings: int) -> Scalars:
     """Return how long rays are, in radians, until another strip is nearer; clear ones are 0."""
     start, heading = rays.start[~clear], rays.heading[~clear]
     low, high = np.zeros(len(start)), np.full(len(start), table.margin)
-    for _ in range(HALVINGS):
+    for _ in range(halvings):
         middle = 0.5 * (low + high)
         own = _own(table, _along(start, heading, middle[:, None]), middle)
         low, high = np.where(own, middle, low), np.where(own, high, middle)
