@@ -5,7 +5,7 @@ from .convex import Convex
 from .directional import Directional
 from .distance_field import DistanceField
 from .ellipsoid import Ellipsoid
-from .field_sculpt import add_sample, move_sample, pull, push
+from .field_sculpt import add_sample, brushed, move_sample, pull, push
 from .kdop import KDop
 from .product import Product
 from .reach_cone import ReachCone
@@ -37,6 +37,7 @@ __all__ = [
     "ThetaPhi",
     "Union",
     "add_sample",
+    "brushed",
     "move_sample",
     "pull",
     "push",

@@ -47,6 +47,15 @@ def push(field: DistanceField, center: Points, radius: float, amount: float) -> 
     The brush is smooth: full at the center, nothing from `radius` radians on. A negative amount
     pulls the boundary in, as `pull` does.
     """
+    pushed = brushed(field, center, radius, amount)
+    return _anew(pushed, pushed.values)
+
+
+def brushed(field: DistanceField, center: Points, radius: float, amount: float) -> DistanceField:
+    """Return a field of the same region as `push` gives, soon, but not of its distances.
+
+    It is to be shown while somebody drags; for more strokes, or to grow it, take `push`.
+    """
     center = _point("center", center)
     if not 0.0 < radius < np.inf:
         raise ValueError(f"radius of the brush must be above 0 radians, got {radius}")
@@ -55,7 +64,10 @@ def push(field: DistanceField, center: Points, radius: float, amount: float) -> 
     if amount > 0.0:
         field = _with_room(field, center, min(radius, amount) + float(field.spacing.max()))
     share = np.maximum(1.0 - (_distance_from(field, center) / radius) ** 2, 0.0)
-    return _anew(field, field.values - amount * share**2)
+    values = field.values - amount * share**2
+    if not (values <= field.threshold).any():
+        raise ValueError("sculpting would leave no member")
+    return replace(field, values=values)
 
 
 def pull(field: DistanceField, center: Points, radius: float, amount: float) -> DistanceField:

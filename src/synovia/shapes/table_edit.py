@@ -86,12 +86,13 @@ def outgrown(legal: Mask, ends: tuple[Floats, Floats], r: float) -> tuple[Floats
     across = tangents(here)
     values = np.stack([padded(-ends[0]), padded(ends[1])])
     most = np.stack([-ends[0][legal], ends[1][legal]]) + r
-    for share in RINGS if r > 0.0 else ():
-        angle, reach = min(share * r, np.pi), r * np.sqrt(1.0 - share * share)
-        for turn in AROUND:
-            way = np.cos(turn) * across[:, 0] + np.sin(turn) * across[:, 1]
-            there = np.cos(angle) * here + np.sin(angle) * way
-            most = np.maximum(most, between(values, *places_of(there, shape)) + reach)
+    if r > 0.0:
+        shares, turns = np.asarray(RINGS)[:, None, None, None], np.asarray(AROUND)[:, None, None]
+        angle, reach = np.minimum(shares * r, np.pi), r * np.sqrt(1.0 - shares * shares)
+        way = np.cos(turns) * across[:, 0] + np.sin(turns) * across[:, 1]
+        there = np.cos(angle) * here + np.sin(angle) * way
+        around = between(values, *places_of(there, shape)) + reach[..., 0]
+        most = np.maximum(most, around.max(axis=(1, 2)))
     low, high = np.zeros(shape), np.zeros(shape)
     low[legal], high[legal] = -most[0], most[1]
     return low, high

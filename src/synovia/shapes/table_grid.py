@@ -7,6 +7,8 @@ seam, and from the last row to one value at the pole, the mean of that row.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors
@@ -81,7 +83,17 @@ def radii(shape: tuple[int, int]) -> Scalars:
 
 
 def sources(legal: Mask) -> Ints:
-    """Return for each cell (rows, columns) the number of the legal cell whose centre is nearest."""
+    """Return for each cell (rows, columns) the number of the legal cell whose centre is nearest.
+
+    Kept for the masks that were seen last, as one table asks several times.
+    """
+    return _sources(np.packbits(legal).tobytes(), *legal.shape)
+
+
+@lru_cache(maxsize=64)
+def _sources(bits: bytes, rows: int, columns: int) -> Ints:
+    flags = np.unpackbits(np.frombuffer(bits, np.uint8), count=rows * columns)
+    legal = flags.astype(bool).reshape(rows, columns)
     every = centres(legal.shape).reshape(-1, 3)
     cells = np.flatnonzero(legal)
     number = np.arange(legal.size)
@@ -93,6 +105,7 @@ def sources(legal: Mask) -> Ints:
         # Of centres equally near the first is taken.
         nearest = cosines >= cosines.max(axis=1, keepdims=True) - 1e-12
         number[part] = cells[nearest.argmax(axis=1)]
+    number.flags.writeable = False
     return number.reshape(legal.shape)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ..arrays import Floats, Mask, Vectors
@@ -32,7 +34,7 @@ def packed_table(legal: Mask, low: Floats, high: Floats, frame: Floats, margin: 
     twists = np.stack([padded(middle), padded(half)], axis=-1).ravel()
     around_at = HEADER + len(twists)
     walls_at = around_at + len(around)
-    places, entries = _entries(legal, lists, walls_at, deep)
+    places, entries = _entries(lists, walls_at, deep)
     header = [
         *frame.ravel(),
         *legal.shape,
@@ -48,13 +50,14 @@ def packed_table(legal: Mask, low: Floats, high: Floats, frame: Floats, margin: 
     return np.concatenate([[KIND], header, twists, around, lists.walls.ravel(), places, entries])
 
 
-def _entries(legal: Mask, lists: Lists, walls_at: int, deep: float) -> tuple[Floats, Floats]:
+@lru_cache(maxsize=16)
+def _entries(lists: Lists, walls_at: int, deep: float) -> tuple[Floats, Floats]:
     """Return for each place where its entry stands, negative if illegal, and the entries.
 
     Legal places that are `deep` have their depth, at least, instead.
 
     An entry is the number of walls, and where each stands. Neighbours with the same walls share
-    one, so that few numbers serve many places.
+    one, so that few numbers serve many places. Kept, as the lists are.
     """
     start, number = lists.start, lists.number
     count = np.diff(start)
@@ -76,7 +79,7 @@ def _entries(legal: Mask, lists: Lists, walls_at: int, deep: float) -> tuple[Flo
     entries[single + 2] = entries[single + 1]
     begin = walls_at + lists.walls.size + len(count)
     places = begin + first[np.cumsum(new) - 1].astype(np.float64)
-    fine = np.repeat(np.repeat(legal, lists.fine, axis=0), lists.fine, axis=1).ravel()
+    fine = np.repeat(np.repeat(lists.legal, lists.fine, axis=0), lists.fine, axis=1).ravel()
     places = np.where(fine & (lists.clearance >= deep), lists.clearance, places)
     return np.where(fine, places, -places), entries
 

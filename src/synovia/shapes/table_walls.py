@@ -62,6 +62,7 @@ class Lists:
     point of it than `clearance[k]`.
     """
 
+    legal: Mask
     walls: Floats
     fine: int
     start: Ints
@@ -80,7 +81,8 @@ def lists_for(legal: Mask) -> Lists:
 @lru_cache(maxsize=64)
 def _lists(bits: bytes, rows: int, columns: int) -> Lists:
     flags = np.unpackbits(np.frombuffer(bits, np.uint8), count=rows * columns)
-    walls = walls_between(flags.astype(bool).reshape(rows, columns))
+    legal = flags.astype(bool).reshape(rows, columns)
+    walls = walls_between(legal)
     fine = 4 if rows * columns <= MANY else 2
     if not kernels.jit.COMPILED:  # uncompiled, few places with longer lists are soon made
         fine = 1
@@ -88,7 +90,7 @@ def _lists(bits: bytes, rows: int, columns: int) -> Lists:
     start, number = _nearby(walls, shape)
     clearance = np.empty(rows * columns * fine * fine)
     kernels.table_lists.clearances(walls, shape, start, number, clearance)
-    return Lists(walls, fine, start, number, clearance)
+    return Lists(legal, walls, fine, start, number, clearance)
 
 
 def _nearby(walls: Floats, shape: tuple[int, int]) -> tuple[Ints, Ints]:

@@ -3,45 +3,124 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Ints, Mask, Points
+from ..arrays import Floats, Ints, Mask, Points, Scalars
 
-ROUNDS = 6
+ROUNDS = 8
 """How often an edge is halved at most."""
-MOST = 30_000
-"""Triangles, beyond which no edge is halved any more."""
+FEW = 0.25
+"""Of the most triangles: a draft with room for no more is not worth another round's time."""
+
+Middle = Callable[[Floats, Floats], Floats]
+Placed = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Triangles (t, 3) between vertices (v, 3)."""
+
+    vertices: Points
+    triangles: Ints
+
+
+class Net(NamedTuple):
+    """Triangles (t, 3) between points (v, k) in coordinates of a boundary's own, and their places.
+
+    Places (v, m) are where the points are drawn.
+    """
+
+    points: Floats
+    triangles: Ints
+    places: Floats
+
+
+@dataclass(frozen=True)
+class Finish:
+    """How fine a picture is: how far edges may be off, in radians, and about how many triangles.
+
+    Where there would be `most`, only the edges that are farthest off are halved. A picture that is
+    not `careful` leaves out what takes long and is small.
+    """
+
+    flat: float
+    most: int
+    careful: bool = True
 
 
 def refined(
-    points: Points,
+    points: Floats,
     triangles: Ints,
-    middle: Callable[[Points, Points], Points],
-    drawn: Callable[[Points], Points],
-    flat: float,
-) -> tuple[Points, Ints]:
-    """Return points and triangles, edges halved where they are drawn too far from the truth.
+    middle: Middle,
+    drawn: Placed,
+    finish: Finish,
+    torn: Callable[[Floats], Mask],
+    *,
+    kinked: bool = False,
+) -> Net:
+    """Return the net of points and triangles, edges halved where they are drawn too far off.
 
     `middle` gives the true point half way between two, `drawn` where points are drawn. An edge is
-    halved where its true middle is drawn more than `flat` away from the straight line's.
+    halved where its true middle is drawn too far away from the straight line's, unless both its
+    ends are drawn where places are `torn`. Where a boundary has kinks within triangles, those are
+    looked at, too.
     """
     places = drawn(points)
+    torn_at = torn(places)
+    done: list[Ints] = []
+    count = len(triangles)
     for _ in range(ROUNDS):
-        if len(triangles) > MOST:
+        room = (finish.most - count) // 2  # halving an edge makes two triangles more
+        if room < (1 if finish.careful else FEW * finish.most) or len(triangles) == 0:
             break
         edges, sides = edges_of(triangles)
         start, end = edges.T
         middles = middle(points[start], points[end])
-        true, straight = drawn(middles), 0.5 * (places[start] + places[end])
-        bent = np.linalg.norm(true - straight, axis=-1) > flat
-        if not bent.any():
-            break
+        true = drawn(middles)
+        off = true - 0.5 * (places[start] + places[end])
+        off = np.einsum("ij,ij->i", off, off)
+        if kinked:
+            inside = _bent_inside(points, triangles, places, middles, sides, middle, drawn)
+            np.maximum.at(off, *inside)
+        off[torn_at[start] & torn_at[end]] = 0.0
+        bent = off > finish.flat**2
+        if np.count_nonzero(bent) > room:
+            bent &= off > np.partition(off, len(off) - room)[len(off) - room]
+        # Neighbours find the same edges flat, so a triangle without a bent one stays as it is.
+        still = ~bent[sides].any(axis=1)
+        done.append(triangles[still])
         numbers = np.where(bent, np.cumsum(bent) - 1 + len(points), -1)
-        triangles = halved(triangles, numbers[sides])
+        triangles = halved(triangles[~still], numbers[sides[~still]])
         points = np.concatenate([points, middles[bent]])
         places = np.concatenate([places, true[bent]])
-    return points, triangles
+        torn_at = np.concatenate([torn_at, torn(true[bent])])
+        count = len(triangles) + sum(map(len, done))
+    return Net(points, np.concatenate([*done, triangles]), places)
+
+
+def _bent_inside(
+    points: Floats,
+    triangles: Ints,
+    places: Floats,
+    middles: Floats,
+    sides: Ints,
+    middle: Middle,
+    drawn: Placed,
+) -> tuple[Ints, Scalars]:
+    """Return the longest edge of each triangle, and how far off it is inside, squared.
+
+    `middles` are those of all edges, `sides` the numbers of each triangle's three.
+    """
+    corner = triangles[:, 2]
+    true = drawn(middle(middles[sides[:, 0]], points[corner]))
+    a, b, c = (places[each] for each in triangles.T)
+    off = true - 0.25 * (a + b) - 0.5 * c
+    lengths = np.stack([np.linalg.norm(e, axis=1) for e in (b - a, c - b, a - c)], axis=1)
+    longest = np.take_along_axis(sides, lengths.argmax(axis=1)[:, None], axis=1)[:, 0]
+    return longest, np.einsum("ij,ij->i", off, off)
 
 
 def edges_of(triangles: Ints) -> tuple[Ints, Ints]:
@@ -49,10 +128,11 @@ def edges_of(triangles: Ints) -> tuple[Ints, Ints]:
 
     Side k of a triangle leads from corner k to the next.
     """
-    sides = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
-    key = sides[:, 0] * (int(triangles.max(initial=0)) + 1) + sides[:, 1]
-    _, first, number = np.unique(key, return_index=True, return_inverse=True)
-    return sides[first], number.reshape(-1, 3)
+    start, end = triangles, triangles[:, [1, 2, 0]]
+    step = int(triangles.max(initial=0)) + 1
+    key = (np.minimum(start, end) * step + np.maximum(start, end)).ravel()
+    keys, number = np.unique(key, return_inverse=True)
+    return np.stack(np.divmod(keys, step), axis=1), number.reshape(-1, 3)
 
 
 def rim_of(triangles: Ints) -> Ints:
@@ -62,26 +142,43 @@ def rim_of(triangles: Ints) -> Ints:
     return np.asarray(sides[np.bincount(number, minlength=1)[number] == 1])
 
 
+def longest_sides(vertices: Floats, triangles: Ints) -> Scalars:
+    """Return the length of the longest side of each triangle."""
+    corners = vertices[triangles]
+    way = corners - corners[:, [1, 2, 0]]
+    return np.asarray(np.sqrt(np.einsum("tij,tij->ti", way, way).max(axis=1, initial=0.0)))
+
+
+def used(triangles: Ints, count: int) -> tuple[Ints, Ints]:
+    """Return which of `count` points the triangles have, and the triangles between those alone."""
+    number = np.zeros(count, dtype=np.int64)
+    number[triangles.ravel()] = 1
+    kept = np.flatnonzero(number)
+    number[kept] = np.arange(len(kept))
+    return kept, number[triangles]
+
+
 def halved(triangles: Ints, middles: Ints) -> Ints:
     """Return the triangles with edges halved at `middles` (t, 3): numbers of points, or -1.
 
     Neighbours agree on the edges that they share, so nothing gapes.
     """
-    parts = [triangles[(middles < 0).all(axis=1)]]
+    cut = middles >= 0
+    code = cut[:, 0] + 2 * cut[:, 1] + 4 * cut[:, 2]
+    parts = [triangles[code == 0]]
     for k in range(3):
-        a, b, c = np.roll(triangles, -k, axis=1).T
-        ab, bc, ca = np.roll(middles, -k, axis=1).T
-        one = (ab >= 0) & (bc < 0) & (ca < 0)
-        parts += [_rows(one, a, ab, c), _rows(one, ab, b, c)]
-        two = (ab >= 0) & (bc >= 0) & (ca < 0)
-        parts += [_rows(two, ab, b, bc), _rows(two, a, ab, bc), _rows(two, a, bc, c)]
-    a, b, c = triangles.T
-    ab, bc, ca = middles.T
-    every = np.asarray((middles >= 0).all(axis=1))
+        one, two = code == 1 << k, code == (1 << k) + (1 << (k + 1) % 3)
+        a, b, c, ab, bc, _ = _turned(triangles, middles, one, k)
+        parts += [np.stack([a, ab, c], axis=1), np.stack([ab, b, c], axis=1)]
+        a, b, c, ab, bc, _ = _turned(triangles, middles, two, k)
+        parts += [np.stack(each, axis=1) for each in ((ab, b, bc), (a, ab, bc), (a, bc, c))]
+    a, b, c, ab, bc, ca = _turned(triangles, middles, code == 7, 0)
     for corners in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)):
-        parts.append(_rows(every, *corners))
+        parts.append(np.stack(corners, axis=1))
     return np.concatenate(parts)
 
 
-def _rows(which: Mask, *corners: Ints) -> Ints:
-    return np.stack([each[which] for each in corners], axis=1)
+def _turned(triangles: Ints, middles: Ints, which: Mask, k: int) -> Ints:
+    """Return the three corners and the three middles of some triangles, from corner `k` on."""
+    order = [k, (k + 1) % 3, (k + 2) % 3]
+    return np.concatenate([triangles[which][:, order], middles[which][:, order]], axis=1).T

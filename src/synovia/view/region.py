@@ -1,296 +1,223 @@
 """What the page draws of a limit: its boundary among rotations, and the directions it allows.
 
 Both come from the code that decides: corners of triangles lie on the boundary, and edges are halved
-until the flat triangles do, to within `FLAT`.
+until the flat triangles do, too. While somebody drags, a `DRAFT` is soon drawn; `FINE` is to stay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Ints, Mask, Points, Quats, Scalars, Vectors
-from ..charts import DirectionTwist, EulerZYZ, RotationVector
+from ..arrays import Floats, Ints, Mask, Points, Quats, Vectors
+from ..charts import DirectionTwist, EulerZYZ, RotationVector, SwingTwist
 from ..limit import Limit
-from ..shapes import Directional, ReachCone, Shape, ThetaPhi, Union
-from .mesh import refined, rim_of
+from ..shapes import Directional, DistanceField, ReachCone, ThetaPhi, Union
+from .directions import skin_of_cone
+from .fields import skin_of_field
+from .mesh import Finish, Mesh, Net, longest_sides, refined, rim_of, used
+from .seams import cut_edges, cut_off, mixed, parted
+from .sheets import Sheet, folded, seen_sheet
+from .skins import skin_of
+from .tables import skin_of_table
+from .vectors import vectors_of
 
-FLAT = float(np.radians(0.07))
-"""How far the middle of an edge may be from the boundary, in radians."""
-FOLD = 0.5 * FLAT
-"""The same for directions, where a rounded region folds over at its rim."""
-ASIDE = float(np.radians(0.1))
-"""How far beside an edge of the rim directions are asked whether they are legal, in radians."""
-TWISTS = np.radians([*np.geomspace(0.02, 10.0, 40), *np.arange(11.0, 180.0, 2.0)])
-"""Twists to either side that are tried there, in radians: the nearer, the denser."""
-TORN = 1.0
+FINE = Finish(float(np.radians(0.06)), 160_000)
+"""A picture to keep."""
+DRAFT = Finish(float(np.radians(1.0)), 1_000, careful=False)
+"""A picture that the next one replaces at once."""
+LONGEST = 1.0
 """Edges that stay longer than this, in radians, cross where rotations are torn: not drawn."""
-DETAIL = 2
-FINER = 3  # of tables, so that the centres of cells are corners: between them twists are even
-STEP = float(np.radians(5.0))
-"""How far apart the rings of a wall are in twist, in radians."""
-SETTLINGS = 4
-NUDGE = 1e-6
-BENT = float(np.radians(1.0))
-"""The most that a table's rim is away from the line between two of its points, in radians."""
-STRIDE, HALVINGS = float(np.radians(3.0)), 4
-"""How twists are searched for their end: by strides, in radians, of which the last is halved."""
+OPPOSITE = float(np.cos(np.radians(8.0)))
+"""How nearly opposite its axis a bone points where twists are too torn to be drawn, as a cosine."""
+TURN = 2.0 * np.pi
+ASIDE = float(np.radians(0.05))
+"""How far beyond a triangle, in radians, it is asked whether the region goes on there."""
+INSIDE = 1e-6
+FREE = 1e-9
+FOLDS = 1
+"""How often edges are halved once more where a boundary turns away from us."""
 
 
-@dataclass(frozen=True, eq=False)
-class Mesh:
-    """Triangles (t, 3) between vertices (v, 3)."""
-
-    vertices: Points
-    triangles: Ints
-
-
-@dataclass(frozen=True, eq=False)
-class Sheet:
-    """The directions that a bone may point in, from the limit's reference, with how far it twists.
-
-    `widths` are ranges of twist at the vertices, in radians.
-    """
-
-    mesh: Mesh
-    rim: Ints
-    """Edges (e, 2) where the legal directions end."""
-    widths: Scalars
-    axis: Vectors
-    """What points there: a direction in the joint's own frame."""
-
-
-def boundary(limit: Limit) -> Mesh:
+def boundary(limit: Limit, finish: Finish = FINE) -> Mesh:
     """Return the boundary as rotation vectors from the reference, in radians, facing outwards."""
+    return pictures(limit, np.array([0.0, 0.0, 1.0]), finish)[1]
+
+
+def sheet(limit: Limit, bone: Vectors, finish: Finish = FINE) -> Sheet:
+    """Return where the bone may point: by its own axis for families of directions, else `bone`."""
+    return pictures(limit, bone, finish)[0]
+
+
+def pictures(limit: Limit, bone: Vectors, finish: Finish = FINE) -> tuple[Sheet, Mesh]:
+    """Return where the bone may point, and the boundary among rotations.
+
+    The latter has rotation vectors from the reference, in radians, and faces outwards.
+    """
     shape = limit.shape
-    if isinstance(shape, Union):
-        parts = [replace(limit, shape=part) for part in shape.parts]
-        return _joined([_exposed(boundary(part), part, parts) for part in parts])
-    if isinstance(shape, Directional):
-        points, triangles = _lifted(limit)
-    else:
-        points, triangles = _refined(limit, lambda each: vectors_of(limit, each), FLAT)
-    vectors = vectors_of(limit, points)
-    if not isinstance(limit.chart, RotationVector):
-        corners = vectors[triangles]
-        longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1)
-        triangles = triangles[longest < TORN]
+    if not (isinstance(shape, Directional) and isinstance(limit.chart, DirectionTwist)):
+        return _of_vectors(limit, bone, finish)
+    parts = shape.parts if isinstance(shape, Union) else (shape,)
+    most = finish.most // (len(parts) + (len(parts) > 1))  # cuts make some more
+    share = replace(finish, most=most)
+    drawn = [_of_part(limit, number, parts, share) for number in range(len(parts))]
+    directions, faces, rim = _stacked(
+        [(each.vertices, each.triangles, rim) for each, rim, _ in drawn]
+    )
+    low, high = np.moveaxis(shape.twist_range(directions), -1, 0)
+    widths = np.minimum(high - low, TURN)
+    whole = _stacked([(mesh.vertices, mesh.triangles, mesh.triangles) for *_, mesh in drawn])
+    return Sheet(Mesh(directions, faces), rim, widths, limit.chart.axis), Mesh(*whole[:2])
+
+
+def _of_vectors(limit: Limit, bone: Vectors, finish: Finish) -> tuple[Sheet, Mesh]:
+    shape = limit.shape
+    skin = skin_of_field(shape, finish) if isinstance(shape, DistanceField) else skin_of(shape)
+
+    def drawn(points: Floats) -> Floats:
+        vectors = vectors_of(limit.chart, skin.placed(points))
+        return np.concatenate([vectors, quat.rotate(quat.exp(vectors), bone)], axis=1)
+
+    net = refined(skin.points, skin.triangles, skin.middle, drawn, finish, _torn(limit))
+    if finish.careful:
+        net = parted(net, skin.middle, drawn, lambda each: folded(each, finish.flat), finish, FOLDS)
+    whole = net
+    if _overlaps_itself(limit):
+
+        def hidden(points: Floats) -> Mask:
+            rotations = limit.chart.rotations(skin.placed(points))
+            return np.asarray(limit.distance(rotations) < -INSIDE)
+
+        whole = parted(net, skin.middle, drawn, mixed(hidden), finish)
+        whole = cut_off(whole, skin.middle, drawn, hidden, finish)
+    mesh = _mesh(limit, whole, finish)
+    triangles = net.triangles
+    if isinstance(limit.chart, EulerZYZ):
+        triangles = triangles[:, ::-1]
+    return seen_sheet(limit, bone, net, triangles, finish), mesh
+
+
+def _of_part(
+    limit: Limit, number: int, parts: tuple[ReachCone | ThetaPhi, ...], finish: Finish
+) -> tuple[Mesh, Ints, Mesh]:
+    """Return the directions of a part, their rim, and the part's boundary."""
+    part, others = parts[number], (*parts[:number], *parts[number + 1 :])
+    skin = skin_of_table(part, finish) if isinstance(part, ThetaPhi) else skin_of_cone(part, finish)
+
+    def drawn(points: Floats) -> Floats:
+        placed = skin.placed(points)
+        return np.concatenate([vectors_of(limit.chart, placed), placed[:, :3]], axis=1)
+
+    def shared(points: Floats) -> Mask:
+        inside = [other.contains_direction(points[:, :3]) for other in others]
+        return np.asarray(np.any(inside, axis=0))
+
+    def hidden(points: Floats) -> Mask:
+        return np.asarray(limit.shape.distance(skin.placed(points)) < -INSIDE)
+
+    def earlier(points: Floats) -> Mask:
+        inside = [other.contains_direction(points[:, :3]) for other in parts[:number]]
+        return np.asarray(np.any(inside, axis=0))
+
+    net = refined(
+        skin.points,
+        skin.triangles,
+        skin.middle,
+        drawn,
+        finish,
+        _torn(limit),
+        kinked=isinstance(part, ThetaPhi),
+    )
+    if others:
+        net = parted(net, skin.middle, drawn, mixed(hidden), finish)
+        net = parted(net, skin.middle, drawn, mixed(shared), finish)
+    at_end = (net.points[:, 3] == 1.0) | (net.points[:, 3] == 0.0)
+    top = net._replace(
+        triangles=net.triangles[(net.points[:, 3] == 1.0)[net.triangles].all(axis=1)]
+    )
+    rim = rim_of(top.triangles)
+    rim = rim[(net.points[rim, -1] == 1.0).all(axis=1)]
+    if (part.high - part.low).max() >= TURN - FREE:
+        low, high = np.moveaxis(part.twist_range(net.places[:, 3:]), -1, 0)
+        free = (high - low >= TURN - FREE)[net.triangles].any(axis=1)
+        net = net._replace(triangles=net.triangles[~(free & at_end[net.triangles].all(axis=1))])
+    if others:
+        top, rim = cut_edges(top, rim, skin.middle, drawn, shared, finish)
+        net = cut_off(net, skin.middle, drawn, hidden, finish)
+    if number:
+        top = cut_off(top, skin.middle, drawn, earlier, finish)
+    kept, numbered = used(np.concatenate([top.triangles.ravel(), rim.ravel()]), len(top.points))
+    faces, rim = np.split(numbered, [top.triangles.size])
+    directions = Mesh(top.places[kept, 3:], faces.reshape(-1, 3))
+    return directions, rim.reshape(-1, 2), _mesh(limit, net, finish)
+
+
+def _mesh(limit: Limit, net: Net, finish: Finish) -> Mesh:
+    """Return what is seen of a boundary among rotations."""
+    triangles = _whole(limit, net.places, net.triangles)
     if isinstance(limit.chart, EulerZYZ):
         triangles = triangles[:, ::-1]  # these angles are a left-handed map
+    vectors = net.places[:, :3]
+    if (isinstance(limit.shape, Union) and finish.careful) or _overlaps_itself(limit):
+        triangles = _exposed(limit, vectors, triangles)
     return Mesh(vectors, triangles)
 
 
-def _refined(limit: Limit, drawn: Callable[[Points], Points], flat: float) -> tuple[Points, Ints]:
-    """Return points of the chart and triangles on the boundary, as flat as wanted when drawn."""
-    shape = limit.shape
-    surface = shape.surface(DETAIL)
-
-    def middle(start: Points, end: Points) -> Points:
-        return settled(shape, shape.toward(start, end, np.full(len(start), 0.5)))
-
-    return refined(surface.vertices, surface.triangles.astype(np.int64), middle, drawn, flat)
+def _overlaps_itself(limit: Limit) -> bool:
+    """Tell whether a region of vectors may reach round to where it is already."""
+    if isinstance(limit.chart, EulerZYZ | DirectionTwist):
+        return False
+    return limit.shape.reach(limit.chart.winds) >= np.pi or limit.shape.reach((2,)) >= np.pi
 
 
-def vectors_of(limit: Limit, points: Points) -> Points:
-    """Return points of the limit's chart as rotation vectors (n, 3) from its reference.
+def _rotations(limit: Limit, vectors: Points) -> Quats:
+    return quat.mul(limit.chart.reference, quat.exp(vectors))
 
-    They go on beyond half a turn, so that a region that does is not torn; only Euler angles, which
-    know no such thing, are folded.
+
+def _torn(limit: Limit) -> Callable[[Floats], Mask]:
+    """Return what tells which rotation vectors have the bone point almost against its axis.
+
+    There the twist is not defined.
     """
-    local = quat.mul(quat.inverse(limit.chart.reference), limit.chart.rotations(points))
-    return quat.log(local) if isinstance(limit.chart, EulerZYZ) else quat.log_unrolled(local)
+    chart = limit.chart
+    if isinstance(chart, DirectionTwist):
+        return lambda places: np.asarray(places[:, 3:] @ chart.axis < -OPPOSITE)
+    if isinstance(chart, SwingTwist) and limit.shape.reach((0, 1)) > 0.9 * np.pi:
+        return lambda places: np.asarray(
+            quat.rotate(quat.exp(places[:, :3]), chart.axis) @ chart.axis < -OPPOSITE
+        )
+    return lambda places: np.zeros(len(places), dtype=bool)
 
 
-def settled(shape: Shape, points: Points) -> Points:
-    """Return points near the boundary brought onto it, along its normal."""
-    points = points.copy()
-    for _ in range(SETTLINGS):
-        depth = shape.distance(points)
-        off = np.abs(depth) > 0.1 * FLAT
-        if not off.any():
-            break
-        points[off] -= depth[off, None] * shape.normal(points[off])
-    return points
+def _whole(limit: Limit, places: Floats, triangles: Ints) -> Ints:
+    """Return the triangles that are not torn, where the chart has places that tear."""
+    vectors, torn = places[:, :3], _torn(limit)(places)
+    farthest = float(np.einsum("ij,ij->i", vectors, vectors).max(initial=0.0)) ** 0.5
+    fold = np.pi if isinstance(limit.chart, EulerZYZ) else TURN
+    if isinstance(limit.chart, RotationVector) or not (torn.any() or farthest > fold - LONGEST):
+        return triangles
+    longest = longest_sides(vectors, triangles)
+    return triangles[(longest < LONGEST) & ~torn[triangles].any(axis=1)]
 
 
-def sheet(limit: Limit, bone: Vectors) -> Sheet:
-    """Return where the bone may point: by its own axis for families of directions, else `bone`."""
-    if isinstance(limit.chart, DirectionTwist):
-        mesh, low, high = _directions(limit)
-        rim = rim_of(mesh.triangles)
-        if isinstance(limit.shape, Union):
-            rim = parting(mesh.vertices, rim, limit.shape.contains_direction)
-        return Sheet(mesh, rim, np.minimum(high - low, 2.0 * np.pi), limit.chart.axis)
-
-    def drawn(points: Points) -> Vectors:
-        return quat.rotate(quat.exp(vectors_of(limit, points)), bone)
-
-    points, triangles = _refined(limit, drawn, FOLD)
-    directions = drawn(points)
-    # Of the two sides of the region, seen along the twist, the one that faces us.
-    a, b, c = np.moveaxis(directions[triangles], 1, 0)
-    facing = np.sum(a * np.cross(b, c), axis=-1) > 0.0
-    numbers, faces = np.unique(triangles[facing], return_inverse=True)
-    mesh = Mesh(directions[numbers], faces.reshape(-1, 3))
-    rotations = limit.chart.rotations(points[numbers])
-    rim = rim_of(mesh.triangles)
-    near = quat.mul(quat.inverse(limit.chart.reference), rotations[rim[:, 0]])
-
-    def legal(places: Vectors) -> Mask:
-        return _legal_near(limit, near, places, bone)
-
-    rim = parting(mesh.vertices, rim, legal)
-    return Sheet(mesh, rim, _twist_widths(limit, rotations, bone), bone)
+def _exposed(limit: Limit, vectors: Points, triangles: Ints) -> Ints:
+    """Return the triangles beyond which the region does not go on."""
+    a, b, c = np.moveaxis(vectors[triangles], 1, 0)
+    normal = np.cross(b - a, c - a)
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
+    beyond = (a + b + c) / 3.0 + ASIDE * normal
+    return triangles[~limit.contains(_rotations(limit, beyond))]
 
 
-def parting(directions: Vectors, rim: Ints, legal: Callable[[Vectors], Mask]) -> Ints:
-    """Return the edges of `rim` that part legal directions, on their left, from others.
-
-    Where triangles fold over, or parts of a union overlap, there are edges that part nothing.
-    """
-    start, end = directions[rim[:, 0]], directions[rim[:, 1]]
-    middle, across = 0.5 * (start + end), np.cross(end - start, start + end)
-    across *= ASIDE / np.maximum(np.linalg.norm(across, axis=-1, keepdims=True), 1e-300)
-    right, left = (
-        legal(each / np.linalg.norm(each, axis=-1, keepdims=True))
-        for each in (middle + across, middle - across)
-    )
-    return np.concatenate([rim[left & ~right], rim[right & ~left][:, ::-1]])
-
-
-def _legal_near(limit: Limit, near: Quats, directions: Vectors, bone: Vectors) -> Mask:
-    """Tell whether the bone may point in each direction; twists about that of `near` are densest.
-
-    `near` and directions are seen from the reference.
-    """
-    away = quat.mul(quat.between(quat.rotate(near, bone), directions), near)
-    turns = quat.exp(np.concatenate([-TWISTS, [0.0], TWISTS])[:, None] * bone)
-    tried = quat.mul(quat.mul(limit.chart.reference, away)[:, None], turns)
-    return np.asarray(limit.contains(tried).any(axis=1))
-
-
-def _twist_widths(limit: Limit, rotations: Quats, bone: Vectors) -> Scalars:
-    """Return how far rotations on the boundary may twist about the bone, in radians.
-
-    To about a degree, which no colour can show.
-    """
-    widths = np.zeros(len(rotations))
-    for sign in (-1.0, 1.0):
-        start = quat.mul(rotations, quat.exp(sign * NUDGE * bone))
-        reached, going = np.zeros(len(start)), np.arange(len(start))
-        while len(going) and reached[going[0]] < 2.0 * np.pi:
-            turns = quat.exp(sign * (reached[going] + STRIDE)[:, None] * bone)
-            going = going[limit.contains(quat.mul(start[going], turns))]
-            reached[going] += STRIDE
-        for halving in range(1, HALVINGS + 1):
-            ahead = reached + STRIDE * 0.5**halving
-            legal = limit.contains(quat.mul(start, quat.exp(sign * ahead[:, None] * bone)))
-            reached = np.where(legal, ahead, reached)
-        widths = np.maximum(widths, np.minimum(reached, 2.0 * np.pi))
-    return widths
-
-
-def _lifted(limit: Limit) -> tuple[Points, Ints]:
-    """Return the sheet of directions at either end of the twist, and the wall between them."""
-    mesh, low, high = _directions(limit)
-    high = np.minimum(high, low + 2.0 * np.pi)
-    n = len(mesh.vertices)
-    ended = mesh.triangles[~(high - low >= 2.0 * np.pi)[mesh.triangles].any(axis=1)]
-    rim = rim_of(mesh.triangles)
-    on_rim = np.unique(rim)
-    levels = 1 + int(np.ceil((high - low)[on_rim].max(initial=0.0) / STEP))
-    place = np.zeros(n, dtype=np.int64)
-    place[on_rim] = np.arange(len(on_rim))
-    rings = [
-        np.column_stack([mesh.vertices, low]),
-        np.column_stack([mesh.vertices, high]),
-        *(
-            np.column_stack([mesh.vertices, low + share * (high - low)])[on_rim]
-            for share in np.linspace(0.0, 1.0, levels + 1)
-        ),
-    ]
-    parts = [ended[:, ::-1], ended + n]
-    for level in range(levels):
-        below = 2 * n + level * len(on_rim) + place[rim]
-        above = below + len(on_rim)
-        a, b, c, d = below[:, 0], below[:, 1], above[:, 1], above[:, 0]
-        parts += [np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)]
-    return np.concatenate(rings), np.concatenate(parts)
-
-
-def _directions(limit: Limit) -> tuple[Mesh, Scalars, Scalars]:
-    """Return the legal directions as triangles, with the ends of the twist at their corners."""
-    shape = limit.shape
-    if not isinstance(shape, Directional):
-        raise ValueError(f"a shape of directions is needed, got {shape.name}")
-    surface = _level(shape).surface(FINER if isinstance(shape, ThetaPhi) else DETAIL)
-    top = (surface.vertices[:, 3] > 0.999)[surface.triangles.astype(np.int64)].all(axis=1)
-    numbers, triangles = np.unique(surface.triangles[top], return_inverse=True)
-
-    def middle(start: Vectors, end: Vectors) -> Vectors:
-        half_way = (start + end) / np.linalg.norm(start + end, axis=-1, keepdims=True)
-        return _on_rim(shape, start, end, half_way) if isinstance(shape, ThetaPhi) else half_way
-
-    def drawn(directions: Vectors) -> Floats:
-        low, high = np.moveaxis(shape.twist_range(directions), -1, 0)
-        high = np.minimum(high, low + 2.0 * np.pi)
-        ends = [np.column_stack([directions, end]) for end in (low, high)]
-        return np.concatenate([directions, *(vectors_of(limit, end) for end in ends)], axis=1)
-
-    directions, faces = refined(
-        surface.vertices[numbers, :3], triangles.reshape(-1, 3), middle, drawn, FLAT
-    )
-    low, high = np.moveaxis(shape.twist_range(directions), -1, 0)
-    return Mesh(directions, faces), low, high
-
-
-def _on_rim(table: ThetaPhi, start: Vectors, end: Vectors, half_way: Vectors) -> Vectors:
-    """Return directions half way, those between two on the rim brought onto it: it is bent there.
-
-    The rim of a reach cone is made of great circles, and needs none of this.
-    """
-    wide = replace(table, low=np.full_like(table.low, -3.0), high=np.full_like(table.high, 3.0))
-
-    def depth(directions: Vectors) -> tuple[Points, Scalars]:
-        points = np.column_stack([directions, np.zeros(len(directions))])
-        return points, wide.distance(points)
-
-    points, off = depth(half_way)
-    rim = (np.abs(off) < BENT) & (np.abs(depth(start)[1]) < NUDGE) & (np.abs(depth(end)[1]) < NUDGE)
-    moved = settled(wide, points[rim])[:, :3]
-    half_way[rim] = moved / np.linalg.norm(moved, axis=-1, keepdims=True)
-    return half_way
-
-
-def _level(shape: Directional) -> ReachCone | ThetaPhi | Union:
-    """Return the shape with a twist from 0 to 1 everywhere, whose upper sheet is all directions."""
-    if isinstance(shape, ReachCone):
-        zeros, ones = np.zeros_like(shape.low), np.ones_like(shape.high)
-        return replace(shape, low=zeros, high=ones, visible_low=0.0, visible_high=1.0)
-    if isinstance(shape, ThetaPhi):
-        return replace(shape, low=np.zeros_like(shape.low), high=np.ones_like(shape.high))
-    if isinstance(shape, Union):
-        return Union(tuple(_level(part) for part in shape.parts))  # type: ignore[misc]
-    raise ValueError(f"no picture of directions for {shape.name}")
-
-
-def _exposed(mesh: Mesh, part: Limit, parts: list[Limit]) -> Mesh:
-    """Return the triangles of a part's boundary that are not inside another part."""
-    middles = quat.exp(mesh.vertices[mesh.triangles].mean(axis=1))
-    rotations = quat.mul(part.chart.reference, middles)
-    hidden = np.zeros(len(middles), dtype=bool)
-    for other in parts:
-        if other is not part:
-            hidden |= other.distance(rotations) < -FLAT
-    return Mesh(mesh.vertices, mesh.triangles[~hidden])
-
-
-def _joined(meshes: list[Mesh]) -> Mesh:
-    counts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
-    return Mesh(
-        np.concatenate([mesh.vertices for mesh in meshes]),
-        np.concatenate([mesh.triangles + n for mesh, n in zip(meshes, counts, strict=False)]),
+def _stacked(parts: list[tuple[Floats, Ints, Ints]]) -> tuple[Floats, Ints, Ints]:
+    """Return the vertices of all parts, and two tables of their numbers."""
+    counts = np.cumsum([0, *(len(vertices) for vertices, *_ in parts)])
+    numbered = list(zip(parts, counts, strict=False))
+    return (
+        np.concatenate([vertices for vertices, *_ in parts]),
+        np.concatenate([first + n for (_, first, _), n in numbered]),
+        np.concatenate([second + n for (*_, second), n in numbered]),
     )

@@ -12,9 +12,14 @@ from ..components import Figure
 from ..limit import Limit
 from ..shapes import ReachCone
 from .messages import Answer, Request
-from .region import boundary, sheet
+from . import region as drawing
+from .region import DRAFT, FINE, Finish
 from .scene import Scene
 from .session import Session
+
+
+SHARES = {FINE: 4000, DRAFT: 500}
+"""Rotations to find a limit's share of all with, by finish."""
 
 
 def opened(session: Session, asked: Request) -> Answer:
@@ -77,23 +82,23 @@ def region(session: Session, asked: Request) -> Answer:
     return pictures(session.scene, asked["joint"])
 
 
-def pictures(scene: Scene, name: str) -> Answer:
-    """Return the pictures of the limit of the joint of this name."""
+def pictures(scene: Scene, name: str, finish: Finish = FINE) -> Answer:
+    """Return the pictures of the limit of the joint of this name, in the middle of a drag drafts."""
     joint = scene.clip.skeleton.index(name)
     if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit")
     bone = scene.clip.skeleton.rest_directions[joint]
-    return _pictures(scene.model.limits[name], tuple(bone.tolist()))
+    return _pictures(scene.model.limits[name], tuple(bone.tolist()), finish)
 
 
 @lru_cache(maxsize=256)
-def _pictures(limit: Limit, bone: tuple[float, ...]) -> Answer:
+def _pictures(limit: Limit, bone: tuple[float, ...], finish: Finish) -> Answer:
     along: Vectors = np.array(bone) if any(bone) else np.array([0.0, 0.0, 1.0])
-    directions, whole = sheet(limit, along), boundary(limit)
+    directions, whole = drawing.pictures(limit, along, finish)
     header = {
         "family": limit.shape.name,
         "chart": limit.chart.name,
-        "share": limit.volume(4000),
+        "share": limit.volume(SHARES[finish]),
         "reference": limit.chart.reference.tolist(),
         "axis": directions.axis.tolist(),
     }

@@ -1,0 +1,262 @@
+"""The boundary of a theta-phi table: its cells, and the strips and sectors that its margin adds.
+
+Around the cells, each place within the margin belongs to the wall or the corner that is nearest to
+it; so strips along walls and sectors about corners end at the margin, or where another is nearer.
+They fill the margin without overlap, and what is drawn as its rim are the circles that bound it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Floats, Ints, Mask, Scalars, Vectors
+from ..shapes import ThetaPhi
+from ..shapes.table_grid import edges, vectors_at
+from ..shapes.table_walls import runs_around
+from .directions import raised
+from .mesh import Finish, used
+from .skins import Skin
+
+PARTS, FEW = 4, 1
+"""Into which strips along the edge of a cell, and sectors, are cut; for a draft fewer."""
+CLEAR = 1e-8
+HALVINGS, FEW_HALVINGS = 18, 7
+"""How often it is halved where they end; for a draft less often."""
+POLE = np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Rays:
+    """Arcs (..., 3) that go from the cells outwards: where they start, and which way.
+
+    Rows of them are neighbours: strips, or sectors. Their ends are on the circle of all
+    directions whose product with `axis` (rows, 3) is `height` (rows,).
+    """
+
+    start: Vectors
+    heading: Vectors
+    axis: Vectors
+    height: Scalars
+
+
+def skin_of_table(table: ThetaPhi, finish: Finish) -> Skin:
+    """Return the boundary of a table; the rim is halved on the circles that it is made of."""
+    directions, triangles, walls = _cells(
+        table.legal, 2 if finish.careful or table.margin == 0.0 else 1
+    )
+    kept, faces = used(np.concatenate([triangles.ravel(), walls.ravel()]), len(directions))
+    directions = directions[kept]
+    triangles, walls = (
+        part.reshape(-1, k)
+        for part, k in zip(np.split(faces, [triangles.size]), (3, 2), strict=True)
+    )
+    circles = np.column_stack([np.broadcast_to(POLE, directions.shape), directions[:, 2]])
+    flags = np.zeros(len(directions))
+    rim = walls
+    if table.margin > 0.0:
+        n = len(directions)
+        parts, halvings = (PARTS, HALVINGS) if finish.careful else (FEW, FEW_HALVINGS)
+        around, faces, rim, of_rim = _filled(table, _rays(table, parts), halvings)
+        directions, circles = (
+            np.concatenate([directions, around]),
+            np.concatenate([circles, of_rim]),
+        )
+        triangles, rim = np.concatenate([triangles, faces + n]), rim + n
+        flags = np.zeros(len(directions))
+    flags[rim] = 1.0
+    circles[:, :3] = circles[:, :3] @ table.frame
+    if np.linalg.det(table.frame) < 0.0:
+        triangles, rim = triangles[:, ::-1], rim[:, ::-1]
+    extra = np.column_stack([circles, flags])
+    return raised(table, directions @ table.frame, triangles, rim, extra, _half_way, finish)
+
+
+def _half_way(start: Floats, end: Floats) -> Floats:
+    """Return the middle of edges: of those on the rim, along the circle that they have in common.
+
+    Coordinates are direction, share of the twist, axis and height of a circle, and the flag.
+    """
+    middle = 0.5 * (start + end)
+    middle[:, :3] /= np.linalg.norm(middle[:, :3], axis=1, keepdims=True)
+    same = np.abs(start[:, 4:8] - end[:, 4:8]).max(axis=1) < CLEAR
+    along = np.flatnonzero(same & (middle[:, 8] == 1.0))
+    middle[along, :3] = _on_circle(middle[along, :3], middle[along, 4:7], middle[along, 7:8])
+    return middle
+
+
+def _cells(legal: Mask, parts: int) -> tuple[Vectors, Ints, Ints]:
+    """Return directions in the table's frame, triangles about the centre of each cell, and walls.
+
+    The sides of cells are cut into so many parts. Walls are edges (e, 2) with the legal cell on
+    their left.
+    """
+    rows, columns = legal.shape
+    phi, theta = edges((2 * rows, 2 * columns))
+    directions = vectors_at(theta[:-1], phi[:, None]).reshape(-1, 3)
+    number = np.arange((2 * rows + 1) * 2 * columns).reshape(2 * rows + 1, -1)
+    number[0], number[-1] = number[0, 0], number[-1, 0]
+    row, column = np.nonzero(legal)
+    around = [(0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0)][:: 2 // parts]
+    ring = np.stack(
+        [number[2 * row + r, (2 * column + c) % (2 * columns)] for r, c in around], axis=1
+    )
+    centre = number[2 * row + 1, 2 * column + 1]
+    following = np.roll(ring, -1, axis=1)
+    triangles = np.stack([np.broadcast_to(centre[:, None], ring.shape), ring, following], axis=-1)
+    walls = []
+    for side, (r, c) in enumerate([(-1, 0), (0, 1), (1, 0), (0, -1)]):
+        over = np.clip(row + r, 0, rows - 1), (column + c) % columns
+        open_side = ~legal[over] & (row + r >= 0) & (row + r < rows)
+        for k in range(parts * side, parts * (side + 1)):
+            walls.append(np.stack([ring[open_side, k], following[open_side, k]], axis=1))
+    faces = triangles.reshape(-1, 3)
+    first, second, third = faces.T
+    apart = (first != second) & (second != third) & (third != first)
+    return directions, faces[apart], np.concatenate(walls)
+
+
+def _rays(table: ThetaPhi, parts: int) -> Rays:
+    """Return the rays of all strips and of all sectors."""
+    legal, margin = table.legal, table.margin
+    phi, theta = edges(legal.shape)
+    share = np.linspace(0.0, 1.0, parts + 1)
+    strips = []
+    for sign in (1.0, -1.0):  # legal to the west of a meridian, or to the east
+        row, column = np.nonzero(legal & ~np.roll(legal, -int(sign), axis=1))
+        at = theta[column + 1] if sign > 0.0 else theta[column]
+        level = phi[row, None] + share[:: int(sign)] * (phi[row + 1] - phi[row])[:, None]
+        outward = sign * np.stack([-np.sin(at), np.cos(at), 0.0 * at], axis=-1)
+        heading = np.broadcast_to(outward[:, None], (*level.shape, 3))
+        height = np.full(len(at), np.sin(margin))
+        strips.append(Rays(vectors_at(at[:, None], level), heading, outward, height))
+    for sign in (1.0, -1.0):  # legal to the south of a parallel, or to the north
+        below, above = legal[:-1], legal[1:]
+        row, column = np.nonzero(below & ~above if sign > 0.0 else above & ~below)
+        along = theta[column, None] + share[:: -int(sign)] * (theta[1] - theta[0])
+        wall = phi[row + 1, None]
+        start, north = vectors_at(along, wall), vectors_at(along, wall + 0.5 * np.pi)
+        axis = np.broadcast_to(POLE, (len(row), 3))
+        strips.append(Rays(start, sign * north, axis, np.sin(wall[:, 0] + sign * margin)))
+    every = [*strips, _sectors(legal, margin, parts)]
+    return Rays(
+        np.concatenate([each.start for each in every]),
+        np.concatenate([each.heading for each in every]),
+        np.concatenate([each.axis for each in every]),
+        np.concatenate([each.height for each in every]),
+    )
+
+
+def _sectors(legal: Mask, margin: float, parts: int) -> Rays:
+    """Return the rays about corners that stick out: all that are nearest to the corner."""
+    phi, theta = edges(legal.shape)
+    step = 2.0 * np.pi / legal.shape[1]
+    corner, first, width = [], [], []
+    for north in (False, True):
+        for east in (False, True):
+            # The cell with this corner is the only legal one of the four around it.
+            cells = legal[::-1] if north else legal
+            cells = cells[:, ::-1] if east else cells
+            west = np.roll(cells, 1, axis=1)
+            alone = cells[1:] & ~cells[:-1] & ~west[1:] & ~west[:-1]
+            row, column = np.nonzero(alone)
+            row = len(legal) - 1 - row if north else row + 1
+            column = legal.shape[1] - column if east else column
+            corner.append(np.stack([theta[column], phi[row]], axis=1))
+            # Headings are angles from east over north; the south-western corner's are 180 … 270.
+            turn = (90.0 if north else 180.0) if not east else (0.0 if north else 270.0)
+            first.append(np.full(len(row), np.radians(turn)))
+            width.append(np.full(len(row), 0.5 * np.pi))
+    for south, cells in ((True, legal[0]), (False, legal[-1])):
+        for begin, end in runs_around(~cells) if cells.any() else []:
+            gap, at = (end - begin) * step, begin * step - np.pi
+            if gap > np.pi:  # at a pole: from across the first wall to across the last
+                corner.append(np.array([[0.0, -0.5 * np.pi if south else 0.5 * np.pi]]))
+                first.append(np.array([np.pi - at - gap if south else at]))
+                width.append(np.array([gap - np.pi]))
+    share = np.linspace(0.0, 1.0, parts + 1)
+    angle = np.concatenate(first)[:, None] + share * np.concatenate(width)[:, None]
+    longitude, latitude = np.concatenate(corner).T
+    start = vectors_at(longitude, latitude)
+    across = vectors_at(longitude + 0.5 * np.pi, np.zeros_like(latitude))[:, None]
+    upward = vectors_at(longitude, latitude + 0.5 * np.pi)[:, None]
+    heading = np.cos(angle)[..., None] * across + np.sin(angle)[..., None] * upward
+    rays = np.broadcast_to(start[:, None], heading.shape)
+    return Rays(rays, heading, start, np.full(len(start), np.cos(margin)))
+
+
+def _filled(table: ThetaPhi, rays: Rays, halvings: int) -> tuple[Vectors, Ints, Ints, Floats]:
+    """Return directions, triangles, edges of the rim, and circles, of what the rays sweep.
+
+    Where the rim leaves off between two rays, because another strip is nearer, there is one more.
+    """
+    rows, count = rays.start.shape[:2]
+    ends = _along(rays.start, rays.heading, table.margin)
+    clear = _own(table, ends, table.margin)
+    length = np.where(clear, table.margin, _lengths(table, rays, clear, halvings))
+    tips = _along(rays.start, rays.heading, length[..., None])
+    row, left = np.nonzero(clear[:, 1:] != clear[:, :-1])
+    first_clear = clear[row, left]
+    circle = rays.axis[row], rays.height[row, None]
+    low, high = np.zeros(len(row)), np.ones(len(row))
+    for _ in range(halvings):
+        share = 0.5 * (low + high)
+        point = _on_circle(_mixed(ends, row, left, share), *circle)
+        before = _own(table, point, table.margin) == first_clear
+        low, high = np.where(before, share, low), np.where(before, high, share)
+    share = np.where(first_clear, low, high)
+    feet = _mixed(rays.start, row, left, share)
+    feet /= np.linalg.norm(feet, axis=1, keepdims=True)
+    last = _on_circle(_mixed(ends, row, left, share), *circle)
+    n = rows * count
+    directions = np.concatenate([rays.start.reshape(-1, 3), tips.reshape(-1, 3), feet, last])
+    number = np.arange(n).reshape(rows, count)
+    whole = clear[:, 1:] == clear[:, :-1]
+    here, there = number[:, :-1][whole], number[:, 1:][whole]
+    extra, begin = 2 * n + np.arange(len(row)), number[row, left]
+    foot = np.concatenate([np.stack([here, there]), [begin, extra], [extra, begin + 1]], axis=1)
+    tip = foot + np.where(foot < n, n, len(row))
+    a, b, c, d = foot[0], tip[0], tip[1], foot[1]
+    triangles = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
+    at_rim = np.concatenate([clear[:, 1:][whole], first_clear, ~first_clear])
+    owner = np.concatenate([np.repeat(np.arange(rows), count)] * 2 + [row, row])
+    circles = np.column_stack([rays.axis[owner], rays.height[owner]])
+    return directions, triangles, np.stack([b, c], axis=1)[at_rim], circles
+
+
+def _along(start: Vectors, heading: Vectors, length: Floats | float) -> Vectors:
+    return np.asarray(np.cos(length) * start + np.sin(length) * heading)
+
+
+def _mixed(points: Vectors, row: Ints, left: Ints, share: Scalars) -> Vectors:
+    """Return points between neighbours of a row, on the straight line."""
+    start, end = points[row, left], points[row, left + 1]
+    return np.asarray(start + share[:, None] * (end - start))
+
+
+def _on_circle(points: Vectors, axis: Vectors, height: Floats) -> Vectors:
+    """Return unit vectors whose product with `axis` is `height`, nearest to the points."""
+    across = points - np.sum(points * axis, axis=-1, keepdims=True) * axis
+    across /= np.maximum(np.linalg.norm(across, axis=-1, keepdims=True), 1e-300)
+    return np.asarray(height * axis + np.sqrt(np.maximum(1.0 - height**2, 0.0)) * across)
+
+
+def _own(table: ThetaPhi, directions: Vectors, length: Scalars | float) -> Mask:
+    """Tell which ends of rays of this length have nothing legal that is nearer than their start."""
+    points = np.zeros((*directions.shape[:-1], 4))
+    points[..., :3] = directions @ table.frame
+    return np.asarray(table._free.distance(points) + table.margin >= length - CLEAR)
+
+
+def _lengths(table: ThetaPhi, rays: Rays, clear: Mask, halvings: int) -> Scalars:
+    """Return how long rays are, in radians, until another strip is nearer; clear ones are 0."""
+    start, heading = rays.start[~clear], rays.heading[~clear]
+    low, high = np.zeros(len(start)), np.full(len(start), table.margin)
+    for _ in range(halvings):
+        middle = 0.5 * (low + high)
+        own = _own(table, _along(start, heading, middle[:, None]), middle)
+        low, high = np.where(own, middle, low), np.where(own, high, middle)
+    lengths = np.zeros(clear.shape)
+    lengths[~clear] = low
+    return lengths
