@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import secrets
 from dataclasses import dataclass, field
 
@@ -67,3 +68,11 @@ class Guard:
 
 def _bracketed(address: str) -> str:
     return f"[{address}]" if ":" in address else address
+
+
+def checked_address(address: str) -> str:
+    """Return an IP address of this machine as it is written; ValueError for anything else."""
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        raise ValueError(f"the address must be an IP address, got {address!r}") from None

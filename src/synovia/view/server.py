@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import mimetypes
 import sys
 import threading
@@ -19,7 +18,7 @@ from websockets.sync.server import Server, ServerConnection, serve
 
 from . import messages
 from .answers import answer
-from .guard import HEADERS, LOCAL, Guard
+from .guard import HEADERS, LOCAL, Guard, checked_address
 from .scene import Scene
 from .session import Session
 
@@ -30,11 +29,18 @@ SOCKET = "socket"
 class PageServer:
     """Serves a scene to any number of pages, from a thread of its own, until it is closed."""
 
-    def __init__(self, scene: Scene, *, port: int = 0, allow_remote: str | None = None) -> None:
-        self.session = Session(scene)
+    def __init__(
+        self,
+        scene: Scene,
+        *,
+        port: int = 0,
+        allow_remote: str | None = None,
+        save_to: Path | None = None,
+    ) -> None:
+        self.session = Session(scene, save_to)
         self._files = page_files()
         self._connections: set[ServerConnection] = set()
-        address = LOCAL if allow_remote is None else _checked_address(allow_remote)
+        address = LOCAL if allow_remote is None else checked_address(allow_remote)
         self._server: Server = serve(
             self._talk,
             address,
@@ -93,9 +99,9 @@ class PageServer:
         try:
             with contextlib.suppress(ConnectionClosed):
                 for text in connection:
-                    before = self.session.scene
+                    before = self.session.changes
                     connection.send(self._answered(text))
-                    if self.session.scene is not before:
+                    if self.session.changes != before:
                         self._tell_others(connection)
         finally:
             self._connections.discard(connection)
@@ -147,10 +153,3 @@ def _response(status: HTTPStatus, content: str | bytes, kind: str = "text/plain"
         }
     )
     return Response(status.value, status.phrase, headers, body)
-
-
-def _checked_address(address: str) -> str:
-    try:
-        return str(ipaddress.ip_address(address))
-    except ValueError:
-        raise ValueError(f"the address must be an IP address, got {address!r}") from None

@@ -11,6 +11,7 @@ from ..arrays import Vectors
 from ..components import Figure
 from ..limit import Limit
 from ..shapes import ReachCone
+from .bearing import look_axis, looker, up_axis
 from .messages import Answer, Request
 from .region import boundary, sheet
 from .scene import Scene
@@ -33,6 +34,7 @@ def opened(session: Session, asked: Request) -> Answer:
         "notes": list(scene.notes),
         "moving": moving.tolist(),
         "controls": _controls(scene.figure),
+        **_bearing(scene),
         **session.state(),
     }
     return header, {
@@ -40,6 +42,17 @@ def opened(session: Session, asked: Request) -> Answer:
         "endOffsets": skeleton.end_offsets,
         "rotations": clip.pose.rotations,
         "positions": clip.pose.positions[:, moving],
+    }
+
+
+def _bearing(scene: Scene) -> dict[str, str | None]:
+    """Return which way is up, the joint that looks if one is called so, and along which axis."""
+    name = looker(scene.clip)
+    last = scene.clip.skeleton.names[-1]
+    return {
+        "up": up_axis(scene.clip),
+        "looker": name,
+        "lookAxis": look_axis(scene.clip, last if name is None else name),
     }
 
 
