@@ -35,7 +35,14 @@ export interface Clip {
   notes: string[];
   limited: number[];
   controls: Control[];
+  /** The axis of the world that is up. */
+  up: "y" | "z";
+  /** The joint that looks, if one is called so, and along which of its axes. */
+  looker: string | null;
+  lookAxis: string;
   rotations: Float32Array;
+  /** What can be undone, and where the limits are saved, when the page was opened. */
+  state: Record<string, unknown>;
   pose(frame: number): Pose;
 }
 
@@ -64,7 +71,11 @@ export function clipOf({ header, arrays }: Answer): Clip {
     notes: header["notes"] as string[],
     limited: header["limited"] as number[],
     controls: header["controls"] as Control[],
+    up: header["up"] as "y" | "z",
+    looker: header["looker"] as string | null,
+    lookAxis: header["lookAxis"] as string,
     rotations,
+    state: header,
     pose(frame) {
       const positions = offsets.slice();
       moving.forEach((joint, place) => {

@@ -6,6 +6,7 @@ import { type Check, checkOf, type Clip, clipOf, type Pose } from "./clip";
 import { THEMES } from "./colours";
 import { button, element, found } from "./elements";
 import { Editing } from "./editing";
+import { Files } from "./files";
 import { listen } from "./keys";
 import { Panel } from "./panel";
 import { seen } from "./quaternions";
@@ -20,7 +21,7 @@ import { TryOut } from "./tryout";
 
 const HINTS: Record<Mode, string> = {
   look: "Click a joint to see its limit · drag to turn · ? for all keys",
-  try: "Drag a joint: the others follow within their limits · R starts again",
+  try: "Drag a joint: the others follow within their limits · K pins one · R starts again",
   edit: "Drag what stands out of the limit · Ctrl Z undoes",
   controls: "Each slider ends where the joint does",
 };
@@ -30,6 +31,7 @@ class Page implements Keyed {
   private panel: Panel;
   private tree: Tree;
   readonly time: Time;
+  readonly files: Files;
   private tryOut: TryOut;
   private editing: Editing;
   private sliders: Sliders;
@@ -57,11 +59,11 @@ class Page implements Keyed {
     this.tryOut = new TryOut(
       clip,
       line,
+      this.stage,
       ({ pose, outsideDeg, held }) => {
         this.held = new Set(held.map((name) => clip.skeleton.names.indexOf(name)));
         this.show(pose, outsideDeg);
       },
-      (target) => this.stage.aim(target),
       () => this.reset(),
     );
     this.sliders = new Sliders(clip, line, ({ pose, outsideDeg }) => {
@@ -76,6 +78,8 @@ class Page implements Keyed {
         void this.rejudge();
       },
     );
+    this.files = new Files(clip.name, line);
+    line.onState = (state) => this.files.tell(state);
     this.stage.onPick = (joint) => this.pick(joint);
     this.stage.onGrip = (grip) => this.mode === "try" && this.tryOut.take(grip);
     this.stage.onDrag = (target) => this.tryOut.drag(target);
@@ -125,7 +129,8 @@ class Page implements Keyed {
   private arrange(): void {
     const { clip } = this;
     found("#clip").textContent = clip.name;
-    document.title = `${clip.name} – Synovia`;
+    found("#tools").before(this.files.tools);
+    this.files.tell(clip.state);
     const modes: [Mode, string][] = [["look", "Look"]];
     if (clip.skeleton.names.length > 1) modes.push(["try", "Try"]);
     modes.push(["edit", "Edit"]);
@@ -164,7 +169,11 @@ class Page implements Keyed {
     this.held = new Set();
     if (mode === "controls") this.sliders.show();
     else this.look();
-    if (mode === "try") this.tryOut.start(this.time.frame);
+    this.tryOut.start(this.time.frame);
+  }
+
+  pin(): void {
+    if (this.mode === "try") this.tryOut.pins.toggle();
   }
 
   reset(): void {
@@ -206,6 +215,7 @@ class Page implements Keyed {
     this.panel.pick(joint);
     if (this.mode !== "look") this.panel.intro.hidden = true;
     this.editing.pick(joint);
+    this.tryOut.pins.pick(joint);
     this.leaveFan();
     this.stage.mark(this.marks());
     this.follow();

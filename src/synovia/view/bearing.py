@@ -33,8 +33,8 @@ def up_axis(clip: Clip) -> str:
     """
     where, _ = forward(clip.skeleton, _some(clip))
     rise = _between(clip, where, _LOW, _HIGH)
-    way = np.ptp(where, axis=1) if rise is None else np.abs(rise.mean(axis=0, keepdims=True))
-    return "z" if way[:, 2].mean() > way[:, 1].mean() else "y"
+    _, y, z = (np.ptp(where, axis=1) if rise is None else rise).mean(axis=0)
+    return "z" if z > abs(y) else "y"
 
 
 def looker(clip: Clip) -> str | None:

@@ -102,12 +102,12 @@ class PageServer:
                     before = self.session.changes
                     connection.send(self._answered(text))
                     if self.session.changes != before:
-                        self._tell_others(connection)
+                        self.tell_pages(connection)
         finally:
             self._connections.discard(connection)
 
-    def _tell_others(self, editor: ServerConnection) -> None:
-        """Let the other pages know that limits have changed: they ask for what they show."""
+    def tell_pages(self, editor: ServerConnection | None = None) -> None:
+        """Let pages know that limits have changed, but not the one that did it: they ask anew."""
         news = messages.packed({"id": None, "news": True, **self.session.state()}, {})
         for other in self._connections - {editor}:
             with contextlib.suppress(ConnectionClosed):
