@@ -4,7 +4,7 @@ import { Quaternion } from "three";
 import type { Style } from "./body";
 import { type Check, checkOf, type Clip, clipOf, type Pose } from "./clip";
 import { THEMES } from "./colours";
-import { button, element, found } from "./elements";
+import { button, element, found, remember, remembered } from "./elements";
 import { Editing } from "./editing";
 import { Files } from "./files";
 import { listen } from "./keys";
@@ -91,7 +91,7 @@ class Page implements Keyed {
     };
     this.arrange();
     this.dress(
-      localStorage.getItem("theme") ??
+      remembered("theme") ??
         (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"),
     );
     this.look();
@@ -284,7 +284,7 @@ class Page implements Keyed {
     const root = document.documentElement;
     const theme = name ?? (root.dataset["theme"] === "dark" ? "light" : "dark");
     root.dataset["theme"] = theme;
-    localStorage.setItem("theme", theme);
+    remember("theme", theme);
     this.stage.dress(theme === "dark" ? THEMES.dark : THEMES.light);
     if (this.fan && this.picked !== undefined) void this.ask(this.picked);
   }

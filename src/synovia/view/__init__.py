@@ -11,6 +11,7 @@ from ..clip import Clip
 from ..components import Figure
 from ..io.limits import limits_path, save_limits
 from ..model import LimitModel
+from .notebook import HERE, checked_origin, frame
 
 if TYPE_CHECKING:
     from .server import PageServer
@@ -21,6 +22,8 @@ class View:
     """A page that is being served, until it is closed."""
 
     server: PageServer
+    notebook: tuple[str, ...] = HERE
+    """The origins whose notebooks may show it."""
 
     @property
     def url(self) -> str:
@@ -39,6 +42,11 @@ class View:
         """
         save_limits(self.server.session.model, path)
 
+    def _repr_html_(self) -> str:
+        """Return a frame with the page, for a notebook, which may show it from now on."""
+        self.server.let_frame(self.notebook)
+        return frame(self.url)
+
     def close(self) -> None:
         """Stop serving the page."""
         self.server.close()
@@ -52,15 +60,20 @@ def view(
     names: Mapping[str, str] | None = None,
     port: int = 0,
     save_to: str | PathLike[str] | None = None,
+    notebook: str | None = None,
 ) -> View:
     """Return a page that shows `clip` within the limits of `model`, served on this machine alone.
 
     Joints are matched by name, `names` mapping the clip's to the model's. Without a clip the
     `figure`, if there is one, runs its controls through their ranges. Port 0 is any that is free.
     The page saves what is edited to the limits file `save_to`, or not at all.
+    In a notebook it shows itself; `notebook` is the origin of that, such as
+    "https://lab.example:8888", where it is not one on this machine.
     """
     from .scene import scene_of
     from .server import PageServer
 
+    origins = HERE if notebook is None else (checked_origin(notebook),)
     file = None if save_to is None else limits_path(save_to)
-    return View(PageServer(scene_of(model, clip, figure, names), port=port, save_to=file))
+    scene = scene_of(model, clip, figure, names)
+    return View(PageServer(scene, port=port, save_to=file), origins)

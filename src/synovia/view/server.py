@@ -7,6 +7,7 @@ import mimetypes
 import sys
 import threading
 import traceback
+from collections.abc import Sequence
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
@@ -18,7 +19,7 @@ from websockets.sync.server import Server, ServerConnection, serve
 
 from . import messages
 from .answers import answer
-from .guard import HEADERS, LOCAL, Guard, checked_address
+from .guard import HEADERS, LOCAL, Guard, checked_address, policy
 from .scene import Scene
 from .session import Session
 
@@ -40,6 +41,7 @@ class PageServer:
         self.session = Session(scene, save_to)
         self._files = page_files()
         self._connections: set[ServerConnection] = set()
+        self._framed_by: tuple[str, ...] = ()
         address = LOCAL if allow_remote is None else checked_address(allow_remote)
         self._server: Server = serve(
             self._talk,
@@ -64,6 +66,10 @@ class PageServer:
         """The link to the page, with its token."""
         return self.guard.url
 
+    def let_frame(self, origins: Sequence[str]) -> None:
+        """Let pages of these origins show this one in a frame, from now on."""
+        self._framed_by = tuple(origins)
+
     def close(self) -> None:
         """Stop listening and hang up; a second time does nothing."""
         self._server.shutdown()
@@ -80,18 +86,34 @@ class PageServer:
         """Return a page's file or a refusal; None lets a socket open."""
         host, origin = request.headers.get("Host"), request.headers.get("Origin")
         if not self.guard.knows_host(host):
-            return _response(HTTPStatus.MISDIRECTED_REQUEST, "this server has another name\n")
+            return self._response(HTTPStatus.MISDIRECTED_REQUEST, "this server has another name\n")
         wanted = self.guard.below(request.path)
         if wanted is None:
-            return _response(HTTPStatus.FORBIDDEN, "the link lacks the token: use it as printed\n")
+            return self._response(HTTPStatus.FORBIDDEN, "the link lacks its token: use all of it\n")
         if wanted == SOCKET:
             if self.guard.knows_origin(origin, host):
                 return None
-            return _response(HTTPStatus.FORBIDDEN, "only the page itself may open the socket\n")
+            return self._response(HTTPStatus.FORBIDDEN, "only the page may open the socket\n")
         if wanted not in self._files:
-            return _response(HTTPStatus.NOT_FOUND, "there is no such file\n")
+            return self._response(HTTPStatus.NOT_FOUND, "there is no such file\n")
         kind, content = self._files[wanted]
-        return _response(HTTPStatus.OK, content, kind)
+        return self._response(HTTPStatus.OK, content, kind)
+
+    def _response(
+        self, status: HTTPStatus, content: str | bytes, kind: str = "text/plain"
+    ) -> Response:
+        body = content.encode() if isinstance(content, str) else content
+        text = kind.startswith("text/") or kind.endswith("javascript")
+        headers = Headers(
+            {
+                **HEADERS,
+                "Content-Security-Policy": policy(self._framed_by),
+                "Content-Type": f"{kind}; charset=utf-8" if text else kind,
+                "Content-Length": str(len(body)),
+                "Connection": "close",
+            }
+        )
+        return Response(status.value, status.phrase, headers, body)
 
     def _talk(self, connection: ServerConnection) -> None:
         """Answer one page's requests, one by one, until it is gone."""
@@ -139,17 +161,3 @@ def page_files() -> dict[str, tuple[str, bytes]]:
             files[path.relative_to(PAGE).as_posix()] = (kind, path.read_bytes())
     files[""] = files["index.html"]
     return files
-
-
-def _response(status: HTTPStatus, content: str | bytes, kind: str = "text/plain") -> Response:
-    body = content.encode() if isinstance(content, str) else content
-    text = kind.startswith("text/") or kind.endswith("javascript")
-    headers = Headers(
-        {
-            **HEADERS,
-            "Content-Type": f"{kind}; charset=utf-8" if text else kind,
-            "Content-Length": str(len(body)),
-            "Connection": "close",
-        }
-    )
-    return Response(status.value, status.phrase, headers, body)
