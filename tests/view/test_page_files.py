@@ -259,3 +259,64 @@ def test_who_looks_and_along_which_axis_is_chosen(browser, standing):
             arrays["rotations"][[1, 2, 3, 4, 5, 6, 8]], [[1, 0, 0, 0]] * 7
         )
         assert arrays["rotations"][7, 2] < -0.02  # about y, so that x goes up
+
+
+def test_the_curve_shows_the_distance_and_a_click_jumps(browser):
+    narrow = LimitModel.fit([clip(size=0.4, frames=60)], "box", joints=["LeftArm"], margin=0.0)
+    wild = clip("wild", size=0.8, frames=60)
+    with visit(browser, scene_of(narrow, wild)) as seen:
+        paper = seen.page.locator("#curve .paper")
+        paper.locator("canvas").wait_for()
+        arrays = seen.answer("curve")[1]
+        limit, turns = narrow.limits["LeftArm"], wild.pose.rotations[:, 2]
+        violation = np.degrees(limit.violation(turns))
+        outside = violation > 0.0
+        np.testing.assert_allclose(arrays["before"][outside], violation[outside], rtol=1e-5)
+        np.testing.assert_allclose(
+            arrays["before"][~outside],
+            np.minimum(np.degrees(limit.distance(turns[~outside])), 0.0),
+            atol=1e-5,
+        )
+        assert arrays["after"].max() < 1e-3
+        frame = int(violation.argmax())
+        edges = paper.bounding_box()
+        across = (frame + 0.5) / wild.frames
+        seen.page.mouse.click(edges["x"] + across * edges["width"], edges["y"] + 30)
+        assert seen.page.locator("#when").inner_text().startswith(f"{frame} / 59")
+        assert f"{violation[frame]:.0f}° outside" in seen.page.locator("#curve b").inner_text()
+        seen.pick("LeftHand")
+        assert not paper.is_visible()
+
+
+ODD_NAMES = (
+    "hips",
+    "זרוע שמאל",
+    "ذراع‏",
+    "🦾💪🏽",
+    "<img src=x onerror=alert(1)>",
+    "long" * 60,
+    "a\tb",
+)
+
+
+def test_names_of_any_kind_are_shown_edited_and_saved(browser, tmp_path):
+    bones = Skeleton(ODD_NAMES, np.arange(-1, 6), np.tile([0.02, 0.1, 0.0], (7, 1)))
+    rest = bones.rest_pose()
+    still = Clip(bones, Pose(rest.rotations[None], rest.positions[None]), 0.1, "<b>odd</b> سلام")
+    model = LimitModel({name: box(0.4) for name in ODD_NAMES[1:]}, bones)
+    file = tmp_path / "odd.limits.json"
+    with visit(browser, scene_of(model, still), save_to=file) as seen:
+        assert seen.page.title() == "<b>odd</b> سلام – Synovia"
+        seen.page.keyboard.press("2")
+        for number in (2, 4, 5):
+            seen.page.get_by_role("treeitem").nth(number).click()
+            seen.page.locator("#inset").wait_for()
+            seen.page.keyboard.press("k")
+        pinned = seen.page.get_by_role("list", name="Pinned joints").get_by_role("listitem")
+        for number, name in enumerate((ODD_NAMES[2], ODD_NAMES[4], ODD_NAMES[5])):
+            assert pinned.nth(number).text_content() == f"{name}✕"
+        wide = seen.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0
+        seen.page.keyboard.press("Control+s")
+        said(seen, "Saved")
+    assert list(load(file).limits) == list(ODD_NAMES[1:])

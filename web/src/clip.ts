@@ -88,21 +88,19 @@ export function clipOf({ header, arrays }: Answer): Clip {
   };
 }
 
-/** How far joints are outside over time, and what clamping makes of the clip. */
-export interface Check {
-  /** Degrees by frame and limited joint. */
-  outsideDeg: Float32Array;
-  clampedPose(frame: number): Pose;
-  changes: boolean;
+/** Degrees by which joints are outside, by frame and limited joint. */
+export const outsideOf = ({ arrays }: Answer): Float32Array => arrays["outsideDeg"] as Float32Array;
+
+/** What clamping makes of the clip. */
+export interface Clamped {
+  pose(frame: number): Pose;
 }
 
-export function checkOf({ header, arrays }: Answer, clip: Clip): Check {
+export function clampedOf({ header, arrays }: Answer, clip: Clip): Clamped {
   const changed = header["changed"] as number[];
   const clamped = arrays["clamped"] as Float32Array;
   return {
-    outsideDeg: arrays["outsideDeg"] as Float32Array,
-    changes: changed.length > 0,
-    clampedPose(frame) {
+    pose(frame) {
       const pose = clip.pose(frame);
       changed.forEach((joint, place) => {
         const start = 4 * (frame * changed.length + place);

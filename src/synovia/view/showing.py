@@ -12,6 +12,7 @@ from ..components import Figure
 from ..limit import Limit
 from ..shapes import ReachCone
 from .bearing import look_axis, looker, up_axis
+from .curve import curve
 from .messages import Answer, Request
 from .region import boundary, sheet
 from .scene import Scene
@@ -72,17 +73,17 @@ def _controls(figure: Figure | None) -> list[dict[str, Any]]:
 
 
 def checked(session: Session, asked: Request) -> Answer:
-    """Return how far each limited joint is outside in each frame (frames, L), in degrees.
+    """Return how far each limited joint is outside in each frame (frames, L), in degrees."""
+    report = session.scene.model.check(session.scene.clip)
+    return {}, {"outsideDeg": np.degrees(np.where(report.outside, report.violation, 0.0))}
 
-    And the clamped rotations of the joints that clamping changes.
-    """
+
+def clamped(session: Session, asked: Request) -> Answer:
+    """Return the clamped rotations of the joints that clamping changes."""
     scene = session.scene
-    report = scene.model.check(scene.clip)
-    clamped = scene.model.project(scene.clip).pose.rotations
-    changed = np.flatnonzero((clamped != scene.clip.pose.rotations).any(axis=(0, 2)))
-    outside_deg = np.degrees(np.where(report.outside, report.violation, 0.0))
-    header = {"changed": changed.tolist()}
-    return header, {"outsideDeg": outside_deg, "clamped": clamped[:, changed]}
+    rotations = scene.model.project(scene.clip).pose.rotations
+    changed = np.flatnonzero((rotations != scene.clip.pose.rotations).any(axis=(0, 2)))
+    return {"changed": changed.tolist()}, {"clamped": rotations[:, changed]}
 
 
 def region(session: Session, asked: Request) -> Answer:
@@ -122,5 +123,11 @@ def _pictures(limit: Limit, bone: tuple[float, ...]) -> Answer:
     }
 
 
-SHOWN = {"open": opened, "check": checked, "region": region}
+SHOWN = {
+    "open": opened,
+    "check": checked,
+    "clamp": clamped,
+    "curve": curve,
+    "region": region,
+}
 """What may be asked for, by name."""
