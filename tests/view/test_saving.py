@@ -21,13 +21,15 @@ from synovia import (
     Skeleton,
     load_limits,
     save_limits,
+    view,
 )
 from synovia.view import saving
 from synovia.view.answers import answer
 from synovia.view.messages import unpacked
 from synovia.view.saving import beside
-from synovia.view.scene import scene_of
+from synovia.view.scene import Scene, scene_of
 from synovia.view.session import Session
+from view.browser import needed
 
 OURS = {"Hips": "pelvis", "Chest": "torso", "LeftArm": "arm.L", "LeftForeArm": "elbow.L"}
 """The clip's names, and the limits' for the same joints; the hand is the clip's alone."""
@@ -149,6 +151,39 @@ def test_a_limit_of_a_joint_that_is_not_theirs_is_refused(session, file):
     assert not file.exists()
     session.undo()
     assert "saved" in save(session)
+
+
+def test_a_joint_whose_name_means_another_one_there_is_refused(file):
+    bones = skeleton()
+    model = LimitModel({"LeftForeArm": box(0.3)}, bones)
+    session = Session(scene_of(model, clip(frames=3), names={"LeftArm": "LeftForeArm"}), file)
+    assert list(session.scene.model.limits) == ["LeftArm"]
+    turned(session, "LeftForeArm", box(0.1))
+    assert "no such joint" in save(session)["refused"]
+
+
+def test_a_scene_without_a_source_saves_its_own_limits(file):
+    still = clip(frames=2)
+    session = Session(Scene(still, LimitModel({"LeftArm": box(0.3)}, still.skeleton)), file)
+    turned(session, "LeftHand", box(0.1))
+    save(session)
+    assert list(load_limits(file).limits) == ["LeftArm", "LeftHand"]
+
+
+def test_from_python_the_present_limits_are_saved_anywhere(model, tmp_path):
+    try:
+        page = view(model, clip(frames=3), names=OURS, save_to=tmp_path / "page.limits.json")
+    except FileNotFoundError as error:
+        needed(str(error))
+    turned(page.server.session, "LeftArm", box(0.1, "Hips"))
+    page.save(tmp_path / "copy.limits.json")
+    page.close()
+    np.testing.assert_array_equal(page.model.limits["LeftArm"].shape.high, 0.1)
+    found = load_limits(tmp_path / "copy.limits.json")
+    np.testing.assert_array_equal(found.limits["arm.L"].shape.high, 0.1)
+    assert page.server.session.file == tmp_path / "page.limits.json"
+    with pytest.raises(ValueError, match="suffix"):
+        view(model, save_to=tmp_path / "page.json")
 
 
 def test_unsaved_is_what_differs_from_the_file(session):

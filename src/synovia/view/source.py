@@ -41,8 +41,8 @@ def _source(scene: Scene) -> LimitModel:
 
 def _theirs(scene: Scene, name: str) -> str:
     """Return the source's name for a joint of the clip."""
-    given = scene.names.get(name, name)
-    if given not in _source(scene).skeleton.names:
+    given = name if scene.source is None else scene.names.get(name)
+    if given is None:
         raise ValueError(
             f"the limit of {name} cannot be saved: the skeleton of the limits has no such joint; "
             f"undo it, or map the joint to one of theirs with --map {name}=JOINT"
