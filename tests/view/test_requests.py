@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from websockets.sync.client import connect
 
 from clips import clip
-from synovia import LimitModel
+from synovia import Box, Limit, LimitModel, RotationVector
 from synovia.view.answers import ASKED, answer
 from synovia.view.bearing import look_axis, looker, up_axis
 from synovia.view.messages import unpacked
@@ -99,6 +100,21 @@ def test_a_whole_body_with_a_pin_moves_its_root(session):
     header, arrays = unpacked(answer(session, json.dumps({"id": 1, **given})))
     assert "error" not in header
     assert not np.array_equal(arrays["root"], scene.clip.skeleton.offsets[0])
+
+
+def test_a_stretched_arm_can_be_pushed_along_itself(session):
+    """From there all small turns move the hand sideways; a joint that may not turn does not."""
+    scene = session.scene
+    straight = np.tile([1.0, 0.0, 0.0, 0.0], (5, 1))
+    limit = Limit(RotationVector(), Box([-0.1, 0.0, -0.1], [0.1, 2.0, 0.1], np.eye(3)))
+    wide = Limit(RotationVector(), Box(np.full(3, -1.5), np.full(3, 1.5), np.eye(3)))
+    limits = {"Chest": wide, "LeftArm": wide, "LeftForeArm": limit}
+    arm = Session(replace(scene, model=LimitModel(limits, scene.clip.skeleton)))
+    given = reach(scene, rotations=straight.ravel().tolist(), target=[0.6, 1.5, 0.0])
+    given |= {"joints": ["LeftArm", "LeftForeArm"]}
+    header, arrays = unpacked(answer(arm, json.dumps({"id": 1, **given})))
+    assert header["met"]
+    np.testing.assert_array_equal(arrays["rotations"][[0, 1, 4]], straight[:3])
 
 
 def cone_point(session, right):

@@ -7,18 +7,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..ik import Aim, Goal, Reach, Solution, look_at, solve
+from ..ik import Aim, Reach, Solution, look_at, solve
 from ..ik.held import between
 from ..model import LimitModel
 from ..skeleton import Pose
 from .bearing import AXES
+from .bending import bent
 from .given import flag, rotations, vector, word, words
 from .messages import Answer, Request
 from .scene import Scene
 from .session import Session
 
+Joints = list[str] | None
 STEPS, LARGEST_STEP = 20, 0.3
 """How a dragged hand is followed: few iterations, and no large step (radians a joint)."""
+BETTER = 0.9
+"""A second start must leave at most this share of the error."""
 NEAR_DEG = 0.5
 """A joint is said to be at its limit where it is as near to it as this, in degrees."""
 
@@ -61,25 +65,34 @@ def looked(session: Session, asked: Request) -> Answer:
 
 
 def _solved(
-    scene: Scene, asked: Request, pose: Pose, goals: Sequence[Goal], joints: list[str] | None
+    scene: Scene, asked: Request, pose: Pose, goals: Sequence[Reach | Aim], joints: Joints
 ) -> Solution:
-    skeleton = scene.clip.skeleton
-    roots = int((skeleton.parents < 0).sum())
-    return solve(
-        _limits(scene, asked),
-        skeleton,
-        pose,
-        goals,
-        joints=joints,
-        free_root=joints is None and len(goals) > 1 and roots == 1,
-        restarts=0,
-        iterations=STEPS,
-        largest_step=LARGEST_STEP,
-        threads=1,
-    )
+    """Return what is found from the pose; or from one a little bent, if that is clearly better."""
+    skeleton, limits = scene.clip.skeleton, _limits(scene, asked)
+
+    def found(start: Pose) -> Solution:
+        return solve(
+            limits,
+            skeleton,
+            start,
+            goals,
+            joints=joints,
+            free_root=joints is None and len(goals) > 1 and int((skeleton.parents < 0).sum()) == 1,
+            restarts=0,
+            iterations=STEPS,
+            largest_step=LARGEST_STEP,
+            threads=1,
+        )
+
+    first = found(pose)
+    if first.converged or first.beyond[0]:
+        return first
+    free = set(skeleton.names if joints is None else joints) - set(between(scene.model))
+    second = found(bent(scene.model, pose, [goal.joint for goal in goals], free))
+    return second if second.errors[0] < BETTER * first.errors[0] else first
 
 
-def _pins(asked: Request) -> list[Goal]:
+def _pins(asked: Request) -> list[Reach]:
     """Return goals, before all others, that keep joints at places in the world."""
     pins = asked.get("pins", {})
     if not isinstance(pins, dict):
@@ -87,7 +100,7 @@ def _pins(asked: Request) -> list[Goal]:
     return [Reach(name, vector(pins, name), priority=-1) for name in pins]
 
 
-def _free(scene: Scene, asked: Request) -> list[str] | None:
+def _free(scene: Scene, asked: Request) -> Joints:
     """Return the joints that a request lets turn, but those that limits below keep still."""
     if asked["joints"] is None:
         return None
