@@ -9,9 +9,10 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Quats
+from ..ik.lines import line_to
 from ..limit import Limit
 from ..model import LimitModel
-from ..skeleton import Pose, Skeleton
+from ..skeleton import Pose
 
 BEND = np.radians(3.0)
 SAMPLES = 64
@@ -23,19 +24,11 @@ def bent(model: LimitModel, pose: Pose, ends: Iterable[str], joints: Collection[
     Joints that are measured from an ancestor stay as they are.
     """
     skeleton, rotations = model.skeleton, np.array(pose.rotations)
-    for joint in {above for end in ends for above in _line(skeleton, skeleton.index(end))}:
+    for joint in {above for end in ends for above in line_to(skeleton, skeleton.index(end))}:
         limit = model.limits.get(skeleton.names[joint])
         if skeleton.names[joint] in joints and limit is not None and limit.relative_to is None:
             rotations[joint] = _towards(rotations[joint], _middle(limit))
     return pose.turned(rotations)
-
-
-def _line(skeleton: Skeleton, joint: int) -> list[int]:
-    line = []
-    while joint >= 0:
-        line.append(joint)
-        joint = int(skeleton.parents[joint])
-    return line
 
 
 def _towards(start: Quats, end: Quats) -> Quats:
