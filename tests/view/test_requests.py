@@ -11,6 +11,7 @@ import pytest
 from websockets.sync.client import connect
 
 from clips import clip
+from joints import figure
 from synovia import Box, Limit, LimitModel, RotationVector
 from synovia.view.answers import ASKED, answer
 from synovia.view.bearing import look_axis, looker, up_axis
@@ -83,6 +84,17 @@ def test_a_look_must_have_an_axis_and_joints(session, changes):
     given = reach(session.scene, ask="look", joints=["LeftArm", "LeftForeArm"], axis=[1, 0, 0])
     assert "error" not in told(session, given)
     assert "error" in told(session, {**given, **changes})
+
+
+@pytest.mark.parametrize("value", ["abc", "1", None, True, [1], [[1]], {}, NAN, float("inf")])
+def test_controls_are_numbers(value):
+    body = figure()
+    posed = Session(scene_of(LimitModel({}, body.skeleton), figure=body))
+    name = next(iter(body.controls))
+    assert "error" not in told(posed, {"ask": "pose", "values": {name: 0.1}})
+    for values in ({name: value}, value):
+        if values != {}:
+            assert "values must be" in told(posed, {"ask": "pose", "values": values})["error"]
 
 
 @pytest.mark.parametrize("name", ["joint", "edit", "stroke", "as"])

@@ -43,6 +43,14 @@ def vector(asked: Request, name: str) -> Vectors:
     return np.array(value, dtype=np.float64)
 
 
+def numbers(asked: Request, name: str) -> dict[str, float]:
+    """Return what must be finite numbers by name."""
+    value = asked[name]
+    if not isinstance(value, dict) or not all(map(_is_number, value.values())):
+        raise ValueError(f"{name} must be finite numbers by name, got {value!r:.60}")
+    return {each: float(number) for each, number in value.items()}
+
+
 def rotations(asked: Request, count: int) -> Quats:
     """Return what must be as many rotations (count, 4), of any length above 0."""
     value = asked["rotations"]

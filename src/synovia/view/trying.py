@@ -13,7 +13,7 @@ from ..model import LimitModel
 from ..skeleton import Pose
 from .bearing import AXES
 from .bending import bent
-from .given import flag, rotations, vector, word, words
+from .given import flag, numbers, rotations, vector, word, words
 from .messages import Answer, Request
 from .scene import Scene
 from .session import Session
@@ -138,10 +138,7 @@ def posed(session: Session, asked: Request) -> Answer:
     scene = session.scene
     if scene.figure is None:
         raise ValueError("there is no figure here, so there are no controls")
-    values = asked["values"]
-    if not isinstance(values, dict):
-        raise ValueError(f"values must be controls by name, got {values!r:.60}")
-    pose = scene.figure.pose(values)
+    pose = scene.figure.pose(numbers(asked, "values"))
     header = {
         "clamped": {name: float(off) for name, off in pose.clamped.items()},
         "gaps": {name: float(off) for name, off in pose.gaps.items()},
