@@ -45,7 +45,7 @@ browser:
 test-opensim: $(OPENSIM)/.installed
 	$(OPENSIM)/bin/pytest --noconftest -o pythonpath=tests/opensim tests/opensim
 
-bench: $(INSTALLED)
+bench: $(INSTALLED) $(PAGE) browser
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/rotations.py
 	$(BIN)/python benchmarks/cones.py
@@ -53,6 +53,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/components.py
 	$(BIN)/python benchmarks/fitting.py
 	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/page_load.py
 	$(BIN)/synovia bench -o synovia-bench
 
 $(INSTALLED): pyproject.toml

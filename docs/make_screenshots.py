@@ -54,7 +54,7 @@ def outside(page: Page) -> None:
 
 def posed(page: Page) -> None:
     """The human with an arm raised by its controls, and what that shoulder allows."""
-    page.keyboard.press("3")
+    page.keyboard.press("4")
     for name, value in {
         "left_shoulder.abduction": 95,
         "left_elbow.flexion": 60,

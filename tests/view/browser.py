@@ -115,9 +115,9 @@ class Visit:
 
 
 @contextmanager
-def visit(browser, scene, **options):
+def visit(browser, scene, save_to=None, **options):
     """A page at a scene; at the end there was no fault and no request elsewhere."""
-    server = PageServer(scene)
+    server = PageServer(scene, save_to=save_to)
     context = browser.new_context(viewport={"width": 1200, "height": 600}, **options)
     context.set_default_timeout(PATIENCE)
     try:

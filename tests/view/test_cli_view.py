@@ -54,6 +54,9 @@ def test_what_is_wrong_is_said():
         "walk.bvh", "-l", "arm.limits.json", "--map", "LeftArm=Nobody"
     )
     assert "IP address" in failed("walk.bvh", "--allow-remote", "studio")
+    assert "IP address" in failed("nowhere.bvh", "-l", "nowhere.json", "--allow-remote", "studio")
+    assert ".limits.json" in failed("nowhere.bvh", "-o", "mine.json")
+    assert "no such directory" in failed("nowhere.bvh", "-o", "nowhere/mine.limits.json")
     assert "65535" in failed("walk.bvh", "--port", "99999")
 
 

@@ -220,6 +220,7 @@ def test_bones_ghost_and_theme(seen):
     pictures = {seen.picture()}
     for key, tool in (("b", "Bones or body (B)"), ("g", "Ghost of the clamped clip (G)")):
         seen.page.keyboard.press(key)
+        seen.until(lambda: len(seen.asked) == len(seen.heard))
         tool = seen.page.get_by_role("button", name=tool)
         assert tool.get_attribute("aria-pressed") == "true"
         pictures.add(seen.picture())
@@ -233,7 +234,9 @@ def test_bones_ghost_and_theme(seen):
 
 
 def test_the_ghost_is_the_clamped_clip(seen, scene):
-    header, arrays = seen.answer("check")
+    seen.page.keyboard.press("g")
+    seen.until(lambda: seen.asked[-1]["ask"] == "clamp" and len(seen.asked) == len(seen.heard))
+    header, arrays = seen.answer("clamp")
     clamped = scene.model.project(scene.clip)
     rotations = scene.clip.pose.rotations.copy()
     rotations[:, header["changed"]] = arrays["clamped"]

@@ -143,7 +143,7 @@ def test_the_socket_answers(server, scene):
         ('{"id": 1, "ask": "fly"}', "one of open"),
         ('{"id": 1, "ask": "region"}', "lacks 'joint'"),
         ('{"id": 1, "ask": "region", "joint": "nobody"}', "no joint"),
-        ('{"id": 1, "ask": "region", "joint": 3}', "no joint"),
+        ('{"id": 1, "ask": "region", "joint": 3}', "joint must be text"),
         ('{"id": 1, "ask": "pose", "values": {}}', "no figure"),
         ('{"id": 1, "ask": "reach", "frame": -1, "rotations": []}', "frame must be"),
         ('{"id": 1, "ask": "reach", "frame": 0, "rotations": [1, 2]}', "rotations must be"),

@@ -1,6 +1,6 @@
 // Turntable, as in Blender: middle (or left) drag turns, with Shift it pans, the wheel zooms.
 
-import { OrthographicCamera, PerspectiveCamera, Vector3 } from "three";
+import { OrthographicCamera, PerspectiveCamera, Quaternion, Vector3 } from "three";
 
 const FIELD_DEG = 32;
 const UPRIGHT = Math.PI / 2 - 1e-3;
@@ -22,10 +22,19 @@ export class Turntable {
   pitch = 0.18;
   flat = false;
   name = "";
+  /** Turns what is built with y up to how the world stands. */
+  readonly upright = new Quaternion();
   private aspect = 1;
 
   get camera(): PerspectiveCamera | OrthographicCamera {
     return this.flat ? this.parallel : this.perspective;
+  }
+
+  /** Let an axis of the world be up: with z, the front is towards -y, as in Blender. */
+  stand(up: "y" | "z"): void {
+    this.upright.setFromAxisAngle(new Vector3(1, 0, 0), up === "z" ? Math.PI / 2 : 0);
+    for (const camera of [this.perspective, this.parallel])
+      camera.up.set(0, 1, 0).applyQuaternion(this.upright);
   }
 
   resize(aspect: number): void {
@@ -78,7 +87,7 @@ export class Turntable {
       Math.sin(this.yaw) * Math.cos(this.pitch),
       Math.sin(this.pitch),
       Math.cos(this.yaw) * Math.cos(this.pitch),
-    );
+    ).applyQuaternion(this.upright);
     const half = this.distance * Math.tan((FIELD_DEG * Math.PI) / 360);
     Object.assign(this.parallel, {
       top: half,

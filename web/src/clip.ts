@@ -35,7 +35,14 @@ export interface Clip {
   notes: string[];
   limited: number[];
   controls: Control[];
+  /** The axis of the world that is up. */
+  up: "y" | "z";
+  /** The joint that looks, if one is called so, and along which of its axes. */
+  looker: string | null;
+  lookAxis: string;
   rotations: Float32Array;
+  /** What can be undone, and where the limits are saved, when the page was opened. */
+  state: Record<string, unknown>;
   pose(frame: number): Pose;
 }
 
@@ -64,7 +71,11 @@ export function clipOf({ header, arrays }: Answer): Clip {
     notes: header["notes"] as string[],
     limited: header["limited"] as number[],
     controls: header["controls"] as Control[],
+    up: header["up"] as "y" | "z",
+    looker: header["looker"] as string | null,
+    lookAxis: header["lookAxis"] as string,
     rotations,
+    state: header,
     pose(frame) {
       const positions = offsets.slice();
       moving.forEach((joint, place) => {
@@ -77,21 +88,19 @@ export function clipOf({ header, arrays }: Answer): Clip {
   };
 }
 
-/** How far joints are outside over time, and what clamping makes of the clip. */
-export interface Check {
-  /** Degrees by frame and limited joint. */
-  outsideDeg: Float32Array;
-  clampedPose(frame: number): Pose;
-  changes: boolean;
+/** Degrees by which joints are outside, by frame and limited joint. */
+export const outsideOf = ({ arrays }: Answer): Float32Array => arrays["outsideDeg"] as Float32Array;
+
+/** What clamping makes of the clip. */
+export interface Clamped {
+  pose(frame: number): Pose;
 }
 
-export function checkOf({ header, arrays }: Answer, clip: Clip): Check {
+export function clampedOf({ header, arrays }: Answer, clip: Clip): Clamped {
   const changed = header["changed"] as number[];
   const clamped = arrays["clamped"] as Float32Array;
   return {
-    outsideDeg: arrays["outsideDeg"] as Float32Array,
-    changes: changed.length > 0,
-    clampedPose(frame) {
+    pose(frame) {
       const pose = clip.pose(frame);
       changed.forEach((joint, place) => {
         const start = 4 * (frame * changed.length + place);

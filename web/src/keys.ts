@@ -34,7 +34,10 @@ export function listen(keys: Key[]): void {
     element("form", { method: "dialog" }, element("button", {}, "Close")),
   );
   document.addEventListener("keydown", (event) => {
-    if (typing(event.target) || event.altKey || event.metaKey || help.open) return;
+    const saves = event.ctrlKey && event.code === "KeyS"; // never the browser's own
+    if (saves) event.preventDefault();
+    if ((typing(event.target) && !saves) || event.altKey || event.metaKey) return;
+    if (document.querySelector("dialog[open]")) return;
     const { target, key: pressed } = event;
     if (target instanceof HTMLButtonElement && pressed === " ") return;
     if (target instanceof HTMLInputElement) {

@@ -2,17 +2,19 @@
 
 import { Quaternion } from "three";
 import type { Style } from "./body";
-import { type Check, checkOf, type Clip, clipOf, type Pose } from "./clip";
+import { type Clamped, clampedOf, type Clip, clipOf, outsideOf, type Pose } from "./clip";
 import { THEMES } from "./colours";
-import { button, element, found } from "./elements";
+import { button, element, found, remember, remembered } from "./elements";
+import { Curve } from "./curve";
 import { Editing } from "./editing";
+import { Files } from "./files";
 import { listen } from "./keys";
 import { Panel } from "./panel";
 import { seen } from "./quaternions";
 import { Fan, type Region, regionOf } from "./region";
 import { type Keyed, type Mode, shortcuts } from "./shortcuts";
 import { Sliders } from "./sliders";
-import { Line } from "./socket";
+import { type Answer, Line } from "./socket";
 import { Stage } from "./stage";
 import { Time } from "./time";
 import { Tree } from "./tree";
@@ -20,7 +22,7 @@ import { TryOut } from "./tryout";
 
 const HINTS: Record<Mode, string> = {
   look: "Click a joint to see its limit · drag to turn · ? for all keys",
-  try: "Drag a joint: the others follow within their limits · R starts again",
+  try: "Drag a joint: the others follow within their limits · K pins one · R starts again",
   edit: "Drag what stands out of the limit · Ctrl Z undoes",
   controls: "Each slider ends where the joint does",
 };
@@ -30,10 +32,14 @@ class Page implements Keyed {
   private panel: Panel;
   private tree: Tree;
   readonly time: Time;
+  private curve: Curve;
+  readonly files: Files;
   private tryOut: TryOut;
   private editing: Editing;
   private sliders: Sliders;
-  private check: Check | undefined;
+  private outside: Float32Array | undefined;
+  /** Asked for when a ghost is wanted: it takes longer than all else. */
+  private clamped: Clamped | undefined;
   private picked: number | undefined;
   private fan: Fan | undefined;
   private mode: Mode = "look";
@@ -54,14 +60,18 @@ class Page implements Keyed {
     this.panel = new Panel(clip);
     this.tree = new Tree(clip, (joint) => this.pick(joint));
     this.time = new Time(clip, () => this.look(), (joint) => this.pick(joint));
+    this.curve = new Curve(clip, line, (frame) => {
+      this.time.pause();
+      this.time.go(frame);
+    });
     this.tryOut = new TryOut(
       clip,
       line,
+      this.stage,
       ({ pose, outsideDeg, held }) => {
         this.held = new Set(held.map((name) => clip.skeleton.names.indexOf(name)));
         this.show(pose, outsideDeg);
       },
-      (target) => this.stage.aim(target),
       () => this.reset(),
     );
     this.sliders = new Sliders(clip, line, ({ pose, outsideDeg }) => {
@@ -76,6 +86,8 @@ class Page implements Keyed {
         void this.rejudge();
       },
     );
+    this.files = new Files(clip.name, line);
+    line.onState = (state) => this.files.tell(state);
     this.stage.onPick = (joint) => this.pick(joint);
     this.stage.onGrip = (grip) => this.mode === "try" && this.tryOut.take(grip);
     this.stage.onDrag = (target) => this.tryOut.drag(target);
@@ -87,7 +99,7 @@ class Page implements Keyed {
     };
     this.arrange();
     this.dress(
-      localStorage.getItem("theme") ??
+      remembered("theme") ??
         (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"),
     );
     this.look();
@@ -104,8 +116,8 @@ class Page implements Keyed {
   }
 
   /** Ask for violations and the clamped clip, and begin with the worst joint. */
-  async judge(): Promise<void> {
-    await this.rejudge();
+  async judge(check: Promise<Answer>): Promise<void> {
+    await this.rejudge(check);
     this.look();
     const worst = this.time.worstDeg;
     const most = Math.max(...worst, 0);
@@ -114,18 +126,30 @@ class Page implements Keyed {
   }
 
   /** Ask for violations and the clamped clip, of the limits as they are now. */
-  private async rejudge(): Promise<void> {
-    this.check = checkOf(await this.line.ask("check"), this.clip);
-    this.time.show(this.check);
+  private async rejudge(check = this.line.ask("check")): Promise<void> {
+    this.outside = outsideOf(await check);
+    this.clamped = undefined;
+    this.time.show(this.outside);
     this.tree.tell(this.time.worstDeg);
-    this.toggles.ghost.disabled = !this.check.changes;
+    this.toggles.ghost.disabled = !this.time.worstDeg.some((angle) => angle > 0);
+    if (this.ghost) await this.clamp();
     if (this.mode === "look" || this.mode === "edit") this.look();
+  }
+
+  private async clamp(): Promise<void> {
+    const { outside } = this;
+    const clamped = clampedOf(await this.line.ask("clamp"), this.clip);
+    if (outside !== this.outside) return; // of limits that were
+    this.clamped = clamped;
+    this.stage.haunt(this.ghost ? clamped.pose(this.time.frame) : undefined);
   }
 
   private arrange(): void {
     const { clip } = this;
     found("#clip").textContent = clip.name;
-    document.title = `${clip.name} – Synovia`;
+    found("#tools").before(this.files.tools);
+    found("#strip").before(this.curve.panel);
+    this.files.tell(clip.state);
     const modes: [Mode, string][] = [["look", "Look"]];
     if (clip.skeleton.names.length > 1) modes.push(["try", "Try"]);
     modes.push(["edit", "Edit"]);
@@ -164,7 +188,11 @@ class Page implements Keyed {
     this.held = new Set();
     if (mode === "controls") this.sliders.show();
     else this.look();
-    if (mode === "try") this.tryOut.start(this.time.frame);
+    this.tryOut.start(this.time.frame);
+  }
+
+  pin(): void {
+    if (this.mode === "try") this.tryOut.pins.toggle();
   }
 
   reset(): void {
@@ -176,12 +204,13 @@ class Page implements Keyed {
   private look(): void {
     if (this.mode === "controls") return this.enter("look");
     const { frame } = this.time;
+    this.curve.tell(frame);
     this.held = new Set();
     if (this.mode === "try") this.tryOut.start(frame);
     const start = frame * this.clip.limited.length;
-    const outside = this.check?.outsideDeg.subarray(start, start + this.clip.limited.length);
+    const outside = this.outside?.subarray(start, start + this.clip.limited.length);
     this.show(this.clip.pose(frame), [...(outside ?? [])]);
-    if (this.ghost) this.stage.haunt(this.check?.clampedPose(frame));
+    if (this.ghost) this.stage.haunt(this.clamped?.pose(frame));
   }
 
   private show(pose: Pose, outsideDeg: number[]): void {
@@ -206,6 +235,8 @@ class Page implements Keyed {
     this.panel.pick(joint);
     if (this.mode !== "look") this.panel.intro.hidden = true;
     this.editing.pick(joint);
+    this.tryOut.pins.pick(joint);
+    this.curve.pick(joint);
     this.leaveFan();
     this.stage.mark(this.marks());
     this.follow();
@@ -257,25 +288,27 @@ class Page implements Keyed {
   }
 
   haunt(): void {
-    if (!this.check?.changes) return;
+    if (this.toggles.ghost.disabled) return;
     this.ghost = !this.ghost;
     this.toggles.ghost.setAttribute("aria-pressed", String(this.ghost));
-    this.stage.haunt(this.ghost ? this.check.clampedPose(this.time.frame) : undefined);
+    this.stage.haunt(this.ghost ? this.clamped?.pose(this.time.frame) : undefined);
+    if (this.ghost && !this.clamped) void this.clamp();
   }
 
   restyle(): void {
     this.style = this.style === "body" ? "bones" : "body";
     this.toggles.bones.setAttribute("aria-pressed", String(this.style === "bones"));
     this.stage.shape(this.style, this.pose);
-    if (this.ghost) this.stage.haunt(this.check?.clampedPose(this.time.frame));
+    if (this.ghost) this.stage.haunt(this.clamped?.pose(this.time.frame));
   }
 
   dress(name?: string): void {
     const root = document.documentElement;
     const theme = name ?? (root.dataset["theme"] === "dark" ? "light" : "dark");
     root.dataset["theme"] = theme;
-    localStorage.setItem("theme", theme);
+    remember("theme", theme);
     this.stage.dress(theme === "dark" ? THEMES.dark : THEMES.light);
+    this.curve.dress();
     if (this.fan && this.picked !== undefined) void this.ask(this.picked);
   }
 
@@ -296,8 +329,9 @@ function note(text: string): void {
 
 async function begin(): Promise<void> {
   const line = await Line.open(() => note("The line to synovia is gone: start it again."));
-  const page = new Page(clipOf(await line.ask("open")), line);
-  await page.judge();
+  const opened = line.ask("open");
+  const check = line.ask("check"); // computed while the page is being built
+  await new Page(clipOf(await opened), line).judge(check);
 }
 
 begin().catch((error: unknown) => note(error instanceof Error ? error.message : String(error)));

@@ -1,6 +1,7 @@
 // All keys of the page, and what each does.
 
 import { found } from "./elements";
+import type { Files } from "./files";
 import type { Key } from "./keys";
 import type { Stage } from "./stage";
 import type { Time } from "./time";
@@ -21,6 +22,8 @@ export interface Keyed {
   dress(): void;
   reset(): void;
   help(): void;
+  pin(): void;
+  files: Files;
 }
 
 export function shortcuts(page: Keyed): Key[] {
@@ -74,6 +77,9 @@ export function shortcuts(page: Keyed): Key[] {
     key(["4"], "", "", () => page.enter("controls")),
     key(["Ctrl+KeyZ"], "Ctrl Z", "undo", () => page.step("undo")),
     key(["Ctrl+Shift+KeyZ", "Ctrl+KeyY"], "Ctrl Shift Z, Ctrl Y", "redo", () => page.step("redo")),
+    key(["k"], "K", "pin or unpin the picked joint, in Try", () => page.pin()),
+    key(["Ctrl+KeyS"], "Ctrl S", "save", () => void page.files.write()),
+    key(["Ctrl+Shift+KeyS"], "Ctrl Shift S", "save as", () => page.files.ask()),
     key(["?", "Shift+Slash"], "?", "this sheet", () => page.help()),
   ];
 }

@@ -37,6 +37,8 @@ interface Waiting {
 export class Line {
   /** Told when another page has changed the limits. */
   onNews: (news: Answer) => void = () => {};
+  /** Told with every answer that says whether the limits are saved. */
+  onState: (state: Record<string, unknown>) => void = () => {};
   private waiting = new Map<number, Waiting>();
   private next = 0;
 
@@ -62,6 +64,7 @@ export class Line {
   }
 
   private receive(answer: Answer): void {
+    if ("unsaved" in answer.header) this.onState(answer.header);
     if (answer.header["news"]) this.onNews(answer);
     const waiting = this.waiting.get(answer.header["id"] as number);
     if (!waiting) return;

@@ -11,6 +11,7 @@ import {
   LineBasicMaterial,
   Mesh,
   MeshStandardMaterial,
+  type Object3D,
   Plane,
   type Ray,
   Raycaster,
@@ -97,9 +98,17 @@ export class Stage {
     this.ball.visible = false;
     this.scene.add(this.ball);
     const lights = [key, back, sky, new AmbientLight("#ffffff", 0.25)];
+    this.table.stand(clip.up);
+    for (const each of [key, back, sky]) each.position.applyQuaternion(this.table.upright);
+    this.grid.quaternion.copy(this.table.upright);
     this.scene.add(...lights, this.grid, this.body.group, this.ghost.group, this.atJoint);
     new ResizeObserver(() => this.resize()).observe(this.canvas);
     this.listen();
+  }
+
+  /** Show a thing besides, until it is taken off. */
+  add(thing: Object3D): void {
+    this.scene.add(thing);
   }
 
   show(pose: Pose, outsideDeg: Map<number, number>, marks: Marks): void {
@@ -137,6 +146,7 @@ export class Stage {
     (this.grid.material as LineBasicMaterial).dispose();
     const fresh = new GridHelper(20 * this.cell(), 20, theme.line, theme.line);
     fresh.position.copy(this.grid.position);
+    fresh.quaternion.copy(this.grid.quaternion);
     this.scene.remove(this.grid);
     this.grid = fresh;
     this.scene.add(fresh);
@@ -158,7 +168,7 @@ export class Stage {
   /** Put the ground under the lowest joint, and all of the body into view. */
   frameAll(): void {
     const bounds = new Box3().setFromPoints([...this.body.where.positions, ...this.body.tips]);
-    this.grid.position.y = bounds.min.y - 0.02 * this.body.size;
+    this.grid.position.set(0, 0, 0)[this.clip.up] = bounds.min[this.clip.up] - 0.02 * this.body.size;
     const sphere = bounds.getBoundingSphere(new Sphere());
     this.table.frame(sphere.center, Math.max(sphere.radius, 0.2 * this.body.size));
     this.draw();

@@ -1,10 +1,16 @@
 // Time: play, scrub and step; and a strip that shows when each joint is outside.
 
-import type { Check, Clip } from "./clip";
+import type { Clip } from "./clip";
 import { outsideColour } from "./colours";
 import { button, degrees, element, found } from "./elements";
 
 const ROW_PX = 16;
+/** Pixels from just outside to farthest, as browsers have them in memory. */
+const SHADES = Uint32Array.from({ length: 256 }, (_, shade) => {
+  const { r, g, b } = outsideColour(shade / 255).convertLinearToSRGB();
+  const [red, green, blue] = [r, g, b].map((part) => Math.round(255 * part)) as [number, number, number];
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+});
 
 export class Time {
   frame = 0;
@@ -84,9 +90,8 @@ export class Time {
   }
 
   /** Draw a row for each joint that is ever outside, the worst first. */
-  show(check: Check): void {
+  show(outsideDeg: Float32Array): void {
     const { limited, frames } = this.clip;
-    const { outsideDeg } = check;
     this.worst = limited.map((_, place) => {
       let worst = { frame: 0, angle: 0 };
       for (let frame = 0; frame < frames; frame++) {
@@ -133,12 +138,13 @@ export class Time {
     label.append(element("span", {}, degrees(worst.angle)));
     const canvas = element("canvas", { width: String(frames), height: "1", "aria-hidden": "true" });
     const paper = canvas.getContext("2d");
-    for (let frame = 0; paper && frame < frames; frame++) {
+    const image = new ImageData(frames, 1);
+    const pixels = new Uint32Array(image.data.buffer);
+    for (let frame = 0; frame < frames; frame++) {
       const angle = outsideDeg[frame * limited.length + place] ?? 0;
-      if (angle <= 0) continue;
-      paper.fillStyle = `#${outsideColour(angle / most).getHexString()}`;
-      paper.fillRect(frame, 0, 1, 1);
+      if (angle > 0) pixels[frame] = SHADES[Math.round((angle / most) * (SHADES.length - 1))] ?? 0;
     }
+    paper?.putImageData(image, 0, 0);
     canvas.addEventListener("pointerdown", (event) => {
       const { left, width } = canvas.getBoundingClientRect();
       this.pause();

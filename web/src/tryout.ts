@@ -1,11 +1,13 @@
 // Try: drag a joint, and Python's inverse kinematics lets the others follow within their limits.
 
-import { type Quaternion, Vector3 } from "three";
+import type { Vector3 } from "three";
 import type { Clip, Pose } from "./clip";
 import { button, degrees, element } from "./elements";
+import { Looking } from "./looking";
+import { Pins } from "./pins";
 import { placed } from "./quaternions";
 import { type Line, Latest } from "./socket";
-import type { Grip } from "./stage";
+import type { Grip, Stage } from "./stage";
 
 export interface Tried {
   pose: Pose;
@@ -13,70 +15,69 @@ export interface Tried {
   held: string[];
 }
 
+const MOST_TOLD = 6;
+
 export class TryOut {
   readonly panel = element("div", { class: "tried" });
+  readonly pins: Pins;
   private limits = element("input", { type: "checkbox", checked: true });
   private alone = element("input", { type: "checkbox", checked: true });
-  private look = element("input", { type: "checkbox" });
+  private looking: Looking;
   private result = element("div", { id: "tried", role: "status" });
   private grip: Grip | undefined;
   private latest: Latest<Vector3>;
   private pose: Pose;
   private frame = 0;
   private names: string[];
-  /** The joint that looks, if one is called so. */
-  private head: number | undefined;
+  private root: number;
 
   constructor(
     private clip: Clip,
     private line: Line,
+    stage: Stage,
     private shown: (tried: Tried) => void,
-    private aim: (target: Vector3 | undefined) => void,
     reset: () => void,
   ) {
     this.pose = clip.pose(0);
     this.names = clip.skeleton.names;
-    const head = this.names.findIndex((name) => /head$/i.test(name));
-    this.head = clip.skeleton.parents[head] === undefined || head === 0 ? undefined : head;
-    this.look.addEventListener("change", () => this.aim(this.look.checked ? this.ahead() : undefined));
+    this.root = clip.skeleton.parents.indexOf(-1);
+    const where = () => placed(clip.skeleton, this.pose);
+    this.aim = (target) => stage.aim(target);
+    this.looking = new Looking(clip, () =>
+      this.aim(this.looking.wanted ? this.looking.ahead(where()) : undefined),
+    );
+    const place = (joint: number) => where().positions[joint] as Vector3;
+    this.pins = new Pins(this.names, stage.body.size, place, () => stage.draw());
+    stage.add(this.pins.marks);
     this.latest = new Latest((target) => this.solve(target));
     this.panel.append(
       element("h2", {}, "Try the limits"),
       element("p", {}, "Drag any joint, a hand or a foot say: the others follow."),
       element("label", { class: "check" }, this.limits, "Keep within the limits"),
       element("label", { class: "check" }, this.alone, "Move this limb alone"),
-      ...(this.head === undefined
-        ? []
-        : [element("label", { class: "check" }, this.look, `${this.names[this.head]} looks at a ball`)]),
+      this.looking.panel,
+      this.pins.panel,
       button("Reset the pose", "Reset the pose (R)", reset, { class: "wide" }),
       this.result,
     );
   }
+
+  private aim: (target: Vector3 | undefined) => void;
 
   /** Begin again from the pose of a frame. */
   start(frame: number): void {
     this.frame = frame;
     this.pose = this.clip.pose(frame);
     this.result.replaceChildren();
-    this.look.checked = false;
+    this.pins.clear();
+    this.looking.stop();
     this.aim(undefined);
   }
 
-  /** A place before the head, half a body away. */
-  private ahead(): Vector3 | undefined {
-    if (this.head === undefined) return undefined;
-    const { positions, rotations } = placed(this.clip.skeleton, this.pose);
-    const far = positions.reduce((most, each) => Math.max(most, each.distanceTo(positions[0] as Vector3)), 0);
-    const way = new Vector3(0, 0, 0.5 * far).applyQuaternion(rotations[this.head] as Quaternion);
-    return way.add(positions[this.head] as Vector3);
-  }
-
+  /** Hold what the mouse has taken; a root only where pins keep the rest in place. */
   take(grip: Grip): boolean {
-    if (grip.joint === undefined) {
-      this.grip = grip;
-      return true;
-    }
-    if ((this.clip.skeleton.parents[grip.joint] ?? -1) < 0) return false;
+    const fixed = grip.joint !== undefined && (this.clip.skeleton.parents[grip.joint] ?? -1) < 0;
+    if (fixed && !this.pins.size) return false;
     this.grip = grip;
     return true;
   }
@@ -103,40 +104,50 @@ export class TryOut {
   private async solve(target: Vector3): Promise<void> {
     if (!this.grip) return;
     const { joint, point } = this.grip;
+    const { root, looking } = this;
     const common = {
       frame: this.frame,
       rotations: [...this.pose.rotations],
+      root: [...this.pose.positions.subarray(3 * root, 3 * root + 3)],
+      pins: this.pins.given,
       target: target.toArray(),
       limits: this.limits.checked,
     };
-    const joints = this.limb(joint ?? this.head ?? 0);
+    const joints = this.limb(joint ?? looking.joint);
+    const few = this.alone.checked && joint !== root;
     try {
       const { header, arrays } =
         joint === undefined
-          ? await this.line.ask("look", { ...common, joints })
+          ? await this.line.ask("look", { ...common, joints, axis: looking.axis })
           : await this.line.ask("reach", {
               ...common,
               joint: this.names[joint],
               point: point.toArray(),
-              joints: this.alone.checked ? joints : null,
+              joints: few ? joints : null,
             });
-      this.pose = { rotations: arrays["rotations"] as Float32Array, positions: this.pose.positions };
-      const blocking = header["blockingDeg"] as Record<string, number>;
-      this.tell(header["met"] === true, header["ms"] as number, blocking);
+      const positions = this.pose.positions.slice();
+      positions.set(arrays["root"] as Float32Array, 3 * root);
+      this.pose = { rotations: arrays["rotations"] as Float32Array, positions };
+      this.tell(header);
       const outsideDeg = header["outsideDeg"] as number[];
-      this.shown({ pose: this.pose, outsideDeg, held: Object.keys(blocking) });
+      const held = Object.keys(header["blockingDeg"] as Record<string, number>);
+      this.shown({ pose: this.pose, outsideDeg, held });
     } catch (error) {
       this.result.replaceChildren(element("p", { class: "missed" }, (error as Error).message));
     }
   }
 
-  private tell(met: boolean, ms: number, blocking: Record<string, number>): void {
-    const held = Object.entries(blocking).slice(0, 6);
+  private tell(header: Record<string, unknown>): void {
+    const met = header["met"] === true;
+    const blocking = header["blockingDeg"] as Record<string, number>;
+    const held = Object.entries(blocking).slice(0, MOST_TOLD);
+    const at = (header["atLimit"] as string[]).filter((name) => !(name in blocking));
+    const more = at.length > MOST_TOLD ? ` and ${at.length - MOST_TOLD} more` : "";
     this.result.replaceChildren(
       element(
         "p",
         { class: met ? "met" : "missed" },
-        `${met ? "Reached" : "Out of reach"}, in ${ms.toFixed(1)} ms`,
+        `${met ? "Reached" : "Out of reach"}, in ${(header["ms"] as number).toFixed(1)} ms`,
       ),
       ...(held.length ? [element("p", {}, "Held back by the limit of")] : []),
       element(
@@ -147,6 +158,9 @@ export class TryOut {
           element("dd", {}, `${degrees(angle)} more would help`),
         ]),
       ),
+      ...(at.length
+        ? [element("p", { class: "at" }, `At the limit: ${at.slice(0, MOST_TOLD).join(", ")}${more}`)]
+        : []),
     );
   }
 }

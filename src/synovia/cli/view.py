@@ -22,14 +22,29 @@ EXAMPLES = (
     ("limits alone, joint by joint", "synovia view --limits human.limits.json"),
     ("a figure of your own", "synovia view --figure mine.xml"),
     (
+        "edit limits at the page, and save them as others",
+        "synovia view wild.bvh -l human.limits.json -o mine.limits.json",
+    ),
+    (
         "on a machine without a browser: forward the port, then open the link at home",
         "synovia view wild.bvh -l human.limits.json --no-browser --port 8123",
     ),
 )
 SECTIONS = {
     "What to show": ("limits_path", "which", "maps"),
+    "What to save": ("output",),
     "How to serve it": ("port", "no_browser", "allow_remote"),
 }
+
+
+def _address(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    """Return the address, before anything is loaded."""
+    from ..view.guard import checked_address
+
+    try:
+        return None if value is None else checked_address(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
@@ -52,12 +67,21 @@ SECTIONS = {
 )
 @inputs.map_option
 @click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Where the page saves edited limits: a name that ends in .limits.json.  [default: the "
+    "file of --limits, after a question]",
+)
+@click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="[default: any that is free]"
 )
 @click.option("--no-browser", is_flag=True, help="Print the link, and open no browser.")
 @click.option(
     "--allow-remote",
     metavar="ADDRESS",
+    callback=_address,
     help="Listen on this address of this machine instead of 127.0.0.1, so that others who have "
     "the link can come in. The connection is not encrypted.",
 )
@@ -67,6 +91,7 @@ def view(
     limits_path: Path | None,
     which: str | None,
     maps: tuple[str, ...],
+    output: Path | None,
     port: int,
     no_browser: bool,
     allow_remote: str | None,
@@ -74,13 +99,18 @@ def view(
     """Show CLIP within its limits, on a page in the browser.
 
     The page is served on this machine alone, until Ctrl-C, and the link that is printed is the key
-    to it. Nothing is loaded from elsewhere.
+    to it. Nothing is loaded from elsewhere, and files are written only where --output or --limits
+    says, or beside it.
     """
     from ..view.scene import scene_of
     from ..view.server import PageServer
+    from .fit import check_output
 
+    if output is not None:
+        check_output(output)
     scene = scene_of(*_loaded(clip, limits_path, which, maps))
-    server = PageServer(scene, port=port, allow_remote=allow_remote)
+    save_to = limits_path if output is None else output
+    server = PageServer(scene, port=port, allow_remote=allow_remote, save_to=save_to)
     click.echo(f"{click.style(server.url, bold=True)}\nCtrl-C ends it.")
     if not no_browser:
         webbrowser.open(server.url)
@@ -90,6 +120,8 @@ def view(
         click.echo("")
     finally:
         server.close()
+        if server.session.unsaved:
+            terminal.note("edits that were not saved are gone")
 
 
 def _loaded(

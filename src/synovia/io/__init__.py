@@ -15,6 +15,7 @@ from .figures import load_figure as load_figure
 from .figures import load_network as load_network
 from .figures import save_figure as save_figure
 from .figures import save_network as save_network
+from .limits import limits_bytes as limits_bytes
 from .limits import limits_schema as limits_schema
 from .limits import load_limits as load_limits
 from .limits import save_limits as save_limits

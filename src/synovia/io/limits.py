@@ -23,12 +23,11 @@ from ..shapes.product import SWINGS
 from ..skeleton import Skeleton
 from .atomic import atomic_write
 from .encoding import LEVELS, Entry, check, encoded, parsed, plain, shown
+from .json_text import json_text
 
 FORMAT = "synovia-limits"
 VERSION = 1
 SUFFIX = ".limits.json"
-WIDTH = 100
-"""Columns of a file, where text and base64 do not need more."""
 LARGEST = 1e100
 """Numbers of charts and shapes are within this, so that their products are finite."""
 
@@ -61,19 +60,24 @@ _SIZES: dict[str, dict[str, tuple[int | str, ...]]] = {
 
 def load_limits(path: str | PathLike[str]) -> LimitModel:
     """Return the model in the limits file at `path`."""
-    path = _suffixed(path)
+    path = limits_path(path)
     return _model_in(str(path), path.read_bytes())
 
 
 def save_limits(model: LimitModel, path: str | PathLike[str]) -> None:
     """Write `model` to the limits file at `path`, whole or not at all."""
-    path = _suffixed(path)
-    with _about(str(path)):
+    path = limits_path(path)
+    atomic_write(path, limits_bytes(model, str(path)))
+
+
+def limits_bytes(model: LimitModel, path: str) -> bytes:
+    """Return what a limits file of `model` holds; errors name it by `path`."""
+    with _about(path):
         document = _document(model)
         check(Entry(document))
-        content = f"{_json_text(document)}\n".encode()
-    _model_in(str(path), content)  # what could not be read is not written
-    atomic_write(path, content)
+        content = f"{json_text(document)}\n".encode()
+    _model_in(path, content)  # what could not be read is not written
+    return content
 
 
 def limits_schema() -> dict[str, Any]:
@@ -83,7 +87,8 @@ def limits_schema() -> dict[str, Any]:
     return schema
 
 
-def _suffixed(path: str | PathLike[str]) -> Path:
+def limits_path(path: str | PathLike[str]) -> Path:
+    """Return the path of a limits file; ValueError where it lacks the suffix."""
     path = Path(path)
     if not path.name.lower().endswith(SUFFIX):
         raise ValueError(f"{path}: the suffix of limits must be {SUFFIX}, got {path.suffix!r}")
@@ -261,35 +266,3 @@ def _sample(entry: Entry) -> Sample:
     with parts["rotations"].blamed():
         unit_quats("rotations", rotations)  # checked, but kept as they are, bit for bit
     return Sample(parts["clip"].text(), parts["performer"].text(), frames, rotations)
-
-
-def _json_text(value: Any, indent: int = 0) -> str:
-    """Return `value` as JSON, indented by 2, what is short in one line."""
-    outer, inner = " " * indent, " " * (indent + 2)
-    if isinstance(value, dict) and value:
-        members = [f"{inner}{_scalar(key)}: {_json_text(value[key], indent + 2)}" for key in value]
-        return "{\n" + ",\n".join(members) + f"\n{outer}}}"
-    if isinstance(value, list):
-        items = [_json_text(item, indent + 2) for item in value]
-        line = f"[{', '.join(items)}]"
-        if "\n" not in line and len(line) <= WIDTH - indent:
-            return line
-        nested = any(isinstance(item, (dict, list)) for item in value)
-        rows = items if nested else _filled(items, WIDTH - indent)
-        return "[\n" + ",\n".join(f"{inner}{row}" for row in rows) + f"\n{outer}]"
-    return _scalar(value)
-
-
-def _filled(items: list[str], width: int) -> list[str]:
-    """Return rows of as many items as fit."""
-    rows = [items[0]]
-    for item in items[1:]:
-        if len(rows[-1]) + len(item) + 2 <= width:
-            rows[-1] += f", {item}"
-        else:
-            rows.append(item)
-    return rows
-
-
-def _scalar(value: Any) -> str:
-    return json.dumps(value, allow_nan=False, ensure_ascii=False)

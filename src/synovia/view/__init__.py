@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING
 
 from ..clip import Clip
 from ..components import Figure
+from ..io.limits import limits_path, save_limits
 from ..model import LimitModel
+from .notebook import HERE, checked_origin, frame
 
 if TYPE_CHECKING:
     from .server import PageServer
@@ -19,6 +22,8 @@ class View:
     """A page that is being served, until it is closed."""
 
     server: PageServer
+    notebook: tuple[str, ...] = HERE
+    """The origins whose notebooks may show it."""
 
     @property
     def url(self) -> str:
@@ -27,8 +32,20 @@ class View:
 
     @property
     def model(self) -> LimitModel:
-        """The limits, by the names of the clip's joints."""
+        """The limits as they are now, by the names of the clip's joints."""
         return self.server.scene.model
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the limits to a file, as they were given to `view`, with what was edited since.
+
+        They keep their names, skeleton, samples and joints that the clip does not have.
+        """
+        save_limits(self.server.session.model, path)
+
+    def _repr_html_(self) -> str:
+        """Return a frame with the page, for a notebook, which may show it from now on."""
+        self.server.let_frame(self.notebook)
+        return frame(self.url)
 
     def close(self) -> None:
         """Stop serving the page."""
@@ -42,13 +59,21 @@ def view(
     figure: Figure | None = None,
     names: Mapping[str, str] | None = None,
     port: int = 0,
+    save_to: str | PathLike[str] | None = None,
+    notebook: str | None = None,
 ) -> View:
     """Return a page that shows `clip` within the limits of `model`, served on this machine alone.
 
     Joints are matched by name, `names` mapping the clip's to the model's. Without a clip the
     `figure`, if there is one, runs its controls through their ranges. Port 0 is any that is free.
+    The page saves what is edited to the limits file `save_to`, or not at all.
+    In a notebook it shows itself; `notebook` is the origin of that, such as
+    "https://lab.example:8888", where it is not one on this machine.
     """
     from .scene import scene_of
     from .server import PageServer
 
-    return View(PageServer(scene_of(model, clip, figure, names), port=port))
+    origins = HERE if notebook is None else (checked_origin(notebook),)
+    file = None if save_to is None else limits_path(save_to)
+    scene = scene_of(model, clip, figure, names)
+    return View(PageServer(scene, port=port, save_to=file), origins)

@@ -7,12 +7,15 @@ from collections.abc import Callable
 from . import messages
 from .editing import EDITED
 from .messages import Answer, Request
+from .saving import SAVED
 from .session import Session
 from .showing import SHOWN
 from .trying import TRIED
 
-ASKED: dict[str, Callable[[Session, Request], Answer]] = {**SHOWN, **TRIED, **EDITED}
+ASKED: dict[str, Callable[[Session, Request], Answer]] = {**SHOWN, **TRIED, **EDITED, **SAVED}
 """What may be asked for, by name."""
+TEXTS = ("joint", "edit", "stroke", "as")
+"""What is text or null, whatever is asked for."""
 
 
 def answer(session: Session, text: str | bytes) -> bytes:
@@ -23,6 +26,9 @@ def answer(session: Session, text: str | bytes) -> bytes:
         number = asked["id"]
         if asked["ask"] not in ASKED:
             raise ValueError(f"ask must be one of {', '.join(ASKED)}, got {asked['ask']!r:.60}")
+        for name in TEXTS:
+            if not isinstance(asked.get(name), str | None):
+                raise ValueError(f"{name} must be text or null, got {asked[name]!r:.60}")
         header, arrays = ASKED[asked["ask"]](session, asked)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         header, arrays = {"error": _sentence(error)}, {}

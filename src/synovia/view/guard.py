@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import ipaddress
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 LOCAL = "127.0.0.1"
 ANYWHERE = ("0.0.0.0", "::")
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data: blob:",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    )
+POLICY = (
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data: blob:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
 )
 HEADERS = {
-    "Content-Security-Policy": POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
-"""With every answer: nothing is loaded from elsewhere, and nobody frames the page."""
+"""With every answer, and the policy below."""
+
+
+def policy(framed_by: Sequence[str] = ()) -> str:
+    """Return the policy: nothing is loaded from elsewhere, and only these origins frame the page.
+
+    Nobody does, unless one is given.
+    """
+    frames = " ".join(framed_by or ["'none'"])
+    return "; ".join((*POLICY, f"frame-ancestors {frames}"))
 
 
 @dataclass(frozen=True)
@@ -67,3 +74,11 @@ class Guard:
 
 def _bracketed(address: str) -> str:
     return f"[{address}]" if ":" in address else address
+
+
+def checked_address(address: str) -> str:
+    """Return an IP address of this machine as it is written; ValueError for anything else."""
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        raise ValueError(f"the address must be an IP address, got {address!r}") from None

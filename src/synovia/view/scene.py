@@ -29,7 +29,7 @@ class Scene:
     source: LimitModel | None = None
     """The limits as they were given, by their own names for the joints."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """The source's names for joints that have limits there, by the clip's."""
+    """The source's names for joints that it has, by the clip's."""
 
     @property
     def limited(self) -> list[int]:
@@ -88,7 +88,23 @@ def scene_of(
         notes.append("The clip has another skeleton than the figure, so controls are left out.")
         figure = None
     kept = LimitModel(limits, clip.skeleton)
-    return Scene(clip, kept, figure, tuple(notes), source=model, names=theirs)
+    same = {**_others(model.skeleton, clip.skeleton, names, theirs), **theirs}
+    return Scene(clip, kept, figure, tuple(notes), source=model, names=same)
+
+
+def _others(
+    source: Skeleton,
+    skeleton: Skeleton,
+    names: Mapping[str, str] | None,
+    known: Mapping[str, str],
+) -> dict[str, str]:
+    """Return the source's names, by the clip's, of joints besides those that are known."""
+    found = match(source.names, source, skeleton, names).joints
+    ours = {skeleton.names[joint]: name for name, joint in found.items()}
+    taken = set(known.values())
+    return {
+        name: theirs for name, theirs in ours.items() if name not in known and theirs not in taken
+    }
 
 
 def _clip_of(skeleton: Skeleton, figure: Figure | None) -> Clip:

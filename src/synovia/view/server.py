@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import mimetypes
 import sys
 import threading
 import traceback
+from collections.abc import Sequence
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
@@ -19,7 +19,7 @@ from websockets.sync.server import Server, ServerConnection, serve
 
 from . import messages
 from .answers import answer
-from .guard import HEADERS, LOCAL, Guard
+from .guard import HEADERS, LOCAL, Guard, checked_address, policy
 from .scene import Scene
 from .session import Session
 
@@ -30,11 +30,19 @@ SOCKET = "socket"
 class PageServer:
     """Serves a scene to any number of pages, from a thread of its own, until it is closed."""
 
-    def __init__(self, scene: Scene, *, port: int = 0, allow_remote: str | None = None) -> None:
-        self.session = Session(scene)
+    def __init__(
+        self,
+        scene: Scene,
+        *,
+        port: int = 0,
+        allow_remote: str | None = None,
+        save_to: Path | None = None,
+    ) -> None:
+        self.session = Session(scene, save_to)
         self._files = page_files()
         self._connections: set[ServerConnection] = set()
-        address = LOCAL if allow_remote is None else _checked_address(allow_remote)
+        self._framed_by: tuple[str, ...] = ()
+        address = LOCAL if allow_remote is None else checked_address(allow_remote)
         self._server: Server = serve(
             self._talk,
             address,
@@ -58,6 +66,10 @@ class PageServer:
         """The link to the page, with its token."""
         return self.guard.url
 
+    def let_frame(self, origins: Sequence[str]) -> None:
+        """Let pages of these origins show this one in a frame, from now on."""
+        self._framed_by = tuple(origins)
+
     def close(self) -> None:
         """Stop listening and hang up; a second time does nothing."""
         self._server.shutdown()
@@ -74,18 +86,34 @@ class PageServer:
         """Return a page's file or a refusal; None lets a socket open."""
         host, origin = request.headers.get("Host"), request.headers.get("Origin")
         if not self.guard.knows_host(host):
-            return _response(HTTPStatus.MISDIRECTED_REQUEST, "this server has another name\n")
+            return self._response(HTTPStatus.MISDIRECTED_REQUEST, "this server has another name\n")
         wanted = self.guard.below(request.path)
         if wanted is None:
-            return _response(HTTPStatus.FORBIDDEN, "the link lacks the token: use it as printed\n")
+            return self._response(HTTPStatus.FORBIDDEN, "the link lacks its token: use all of it\n")
         if wanted == SOCKET:
             if self.guard.knows_origin(origin, host):
                 return None
-            return _response(HTTPStatus.FORBIDDEN, "only the page itself may open the socket\n")
+            return self._response(HTTPStatus.FORBIDDEN, "only the page may open the socket\n")
         if wanted not in self._files:
-            return _response(HTTPStatus.NOT_FOUND, "there is no such file\n")
+            return self._response(HTTPStatus.NOT_FOUND, "there is no such file\n")
         kind, content = self._files[wanted]
-        return _response(HTTPStatus.OK, content, kind)
+        return self._response(HTTPStatus.OK, content, kind)
+
+    def _response(
+        self, status: HTTPStatus, content: str | bytes, kind: str = "text/plain"
+    ) -> Response:
+        body = content.encode() if isinstance(content, str) else content
+        text = kind.startswith("text/") or kind.endswith("javascript")
+        headers = Headers(
+            {
+                **HEADERS,
+                "Content-Security-Policy": policy(self._framed_by),
+                "Content-Type": f"{kind}; charset=utf-8" if text else kind,
+                "Content-Length": str(len(body)),
+                "Connection": "close",
+            }
+        )
+        return Response(status.value, status.phrase, headers, body)
 
     def _talk(self, connection: ServerConnection) -> None:
         """Answer one page's requests, one by one, until it is gone."""
@@ -93,15 +121,15 @@ class PageServer:
         try:
             with contextlib.suppress(ConnectionClosed):
                 for text in connection:
-                    before = self.session.scene
+                    before = self.session.changes
                     connection.send(self._answered(text))
-                    if self.session.scene is not before:
-                        self._tell_others(connection)
+                    if self.session.changes != before:
+                        self.tell_pages(connection)
         finally:
             self._connections.discard(connection)
 
-    def _tell_others(self, editor: ServerConnection) -> None:
-        """Let the other pages know that limits have changed: they ask for what they show."""
+    def tell_pages(self, editor: ServerConnection | None = None) -> None:
+        """Let pages know that limits have changed, but not the one that did it: they ask anew."""
         news = messages.packed({"id": None, "news": True, **self.session.state()}, {})
         for other in self._connections - {editor}:
             with contextlib.suppress(ConnectionClosed):
@@ -133,24 +161,3 @@ def page_files() -> dict[str, tuple[str, bytes]]:
             files[path.relative_to(PAGE).as_posix()] = (kind, path.read_bytes())
     files[""] = files["index.html"]
     return files
-
-
-def _response(status: HTTPStatus, content: str | bytes, kind: str = "text/plain") -> Response:
-    body = content.encode() if isinstance(content, str) else content
-    text = kind.startswith("text/") or kind.endswith("javascript")
-    headers = Headers(
-        {
-            **HEADERS,
-            "Content-Type": f"{kind}; charset=utf-8" if text else kind,
-            "Content-Length": str(len(body)),
-            "Connection": "close",
-        }
-    )
-    return Response(status.value, status.phrase, headers, body)
-
-
-def _checked_address(address: str) -> str:
-    try:
-        return str(ipaddress.ip_address(address))
-    except ValueError:
-        raise ValueError(f"the address must be an IP address, got {address!r}") from None

@@ -11,6 +11,8 @@ from ..arrays import Vectors
 from ..components import Figure
 from ..limit import Limit
 from ..shapes import ReachCone
+from .bearing import look_axis, looker, up_axis
+from .curve import curve
 from .messages import Answer, Request
 from . import region as drawing
 from .region import DRAFT, FINE, Finish
@@ -38,6 +40,7 @@ def opened(session: Session, asked: Request) -> Answer:
         "notes": list(scene.notes),
         "moving": moving.tolist(),
         "controls": _controls(scene.figure),
+        **_bearing(scene),
         **session.state(),
     }
     return header, {
@@ -45,6 +48,17 @@ def opened(session: Session, asked: Request) -> Answer:
         "endOffsets": skeleton.end_offsets,
         "rotations": clip.pose.rotations,
         "positions": clip.pose.positions[:, moving],
+    }
+
+
+def _bearing(scene: Scene) -> dict[str, str | None]:
+    """Return which way is up, the joint that looks if one is called so, and along which axis."""
+    name = looker(scene.clip)
+    last = scene.clip.skeleton.names[-1]
+    return {
+        "up": up_axis(scene.clip),
+        "looker": name,
+        "lookAxis": look_axis(scene.clip, last if name is None else name),
     }
 
 
@@ -64,17 +78,17 @@ def _controls(figure: Figure | None) -> list[dict[str, Any]]:
 
 
 def checked(session: Session, asked: Request) -> Answer:
-    """Return how far each limited joint is outside in each frame (frames, L), in degrees.
+    """Return how far each limited joint is outside in each frame (frames, L), in degrees."""
+    report = session.scene.model.check(session.scene.clip)
+    return {}, {"outsideDeg": np.degrees(np.where(report.outside, report.violation, 0.0))}
 
-    And the clamped rotations of the joints that clamping changes.
-    """
+
+def clamped(session: Session, asked: Request) -> Answer:
+    """Return the clamped rotations of the joints that clamping changes."""
     scene = session.scene
-    report = scene.model.check(scene.clip)
-    clamped = scene.model.project(scene.clip).pose.rotations
-    changed = np.flatnonzero((clamped != scene.clip.pose.rotations).any(axis=(0, 2)))
-    outside_deg = np.degrees(np.where(report.outside, report.violation, 0.0))
-    header = {"changed": changed.tolist()}
-    return header, {"outsideDeg": outside_deg, "clamped": clamped[:, changed]}
+    rotations = scene.model.project(scene.clip).pose.rotations
+    changed = np.flatnonzero((rotations != scene.clip.pose.rotations).any(axis=(0, 2)))
+    return {"changed": changed.tolist()}, {"clamped": rotations[:, changed]}
 
 
 def region(session: Session, asked: Request) -> Answer:
@@ -114,5 +128,11 @@ def _pictures(limit: Limit, bone: tuple[float, ...], finish: Finish) -> Answer:
     }
 
 
-SHOWN = {"open": opened, "check": checked, "region": region}
+SHOWN = {
+    "open": opened,
+    "check": checked,
+    "clamp": clamped,
+    "curve": curve,
+    "region": region,
+}
 """What may be asked for, by name."""

@@ -3,71 +3,114 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
-from ..arrays import Floats
-from ..ik import Reach, Solution, look_at, solve
+from ..ik import Aim, Reach, Solution, look_at, solve
 from ..ik.held import between
 from ..model import LimitModel
 from ..skeleton import Pose
+from .bearing import AXES
+from .bending import bent
+from .given import flag, numbers, rotations, vector, word, words
 from .messages import Answer, Request
 from .scene import Scene
 from .session import Session
 
+Joints = list[str] | None
 STEPS, LARGEST_STEP = 20, 0.3
 """How a dragged hand is followed: few iterations, and no large step (radians a joint)."""
+BETTER = 0.9
+"""A second start must leave at most this share of the error."""
+NEAR_DEG = 0.5
+"""A joint is said to be at its limit where it is as near to it as this, in degrees."""
 
 
 def reached(session: Session, asked: Request) -> Answer:
     """Return the pose in which a joint, or a point on it, is at a target, or near it.
 
-    With `limits` false every joint is free; `joints` may turn, all if it is null. Beside the pose:
-    how long it took, whether the target is met, and by how many degrees the limits of joints would
-    have to give way.
+    With `limits` false every joint is free; `joints` may turn, all if it is null. `pins` keep
+    joints at places; where all may turn, so may the root then, and move. Beside the pose: how long
+    it took, whether the target is met, the joints that are at their limits, and by how many
+    degrees the limits of joints would have to give way.
     """
     scene = session.scene
-    pose = _pose(scene, asked)
-    goal = Reach(asked["joint"], np.array(asked["target"]), np.array(asked["point"]))
+    pose, pins = _pose(scene, asked), _pins(asked)
+    goal = Reach(word(asked, "joint"), vector(asked, "target"), vector(asked, "point"))
     started = time.perf_counter()
-    found = solve(
-        _limits(scene, asked),
-        scene.clip.skeleton,
-        pose,
-        [goal],
-        joints=_free(scene, asked),
-        restarts=0,
-        iterations=STEPS,
-        largest_step=LARGEST_STEP,
-        threads=1,
-    )
+    found = _solved(scene, asked, pose, [goal, *pins], _free(scene, asked))
     return _told(scene, found, started)
 
 
 def looked(session: Session, asked: Request) -> Answer:
-    """Return the pose in which the last of `joints` looks, along its z axis, at a target.
+    """Return the pose in which the last of `joints` looks at a target, along its `axis`.
 
-    Each of the joints takes its share of the turn. The rest is as in `reached`.
+    Each of the joints takes its share of the turn; with `pins` all joints may turn. The rest is as
+    in `reached`.
     """
     scene = session.scene
-    pose, target = _pose(scene, asked), np.array(asked["target"])
+    pose, target, pins = _pose(scene, asked), vector(asked, "target"), _pins(asked)
+    joints = _free(scene, asked)
+    if not joints:
+        raise ValueError("joints must be some that may turn to look, got none")
+    axis = vector(asked, "axis") if "axis" in asked else AXES["z"]
     started = time.perf_counter()
-    skeleton, joints = scene.clip.skeleton, _free(scene, asked) or []
-    found = look_at(_limits(scene, asked), skeleton, pose, target, joints, threads=1)
+    if pins:
+        found = _solved(scene, asked, pose, [Aim(joints[-1], target, axis), *pins], None)
+    else:
+        limits, skeleton = _limits(scene, asked), scene.clip.skeleton
+        found = look_at(limits, skeleton, pose, target, joints, axis=axis, threads=1)
     return _told(scene, found, started)
 
 
-def _free(scene: Scene, asked: Request) -> list[str] | None:
+def _solved(
+    scene: Scene, asked: Request, pose: Pose, goals: Sequence[Reach | Aim], joints: Joints
+) -> Solution:
+    """Return what is found from the pose; or from one a little bent, if that is clearly better."""
+    skeleton, limits = scene.clip.skeleton, _limits(scene, asked)
+
+    def found(start: Pose) -> Solution:
+        return solve(
+            limits,
+            skeleton,
+            start,
+            goals,
+            joints=joints,
+            free_root=joints is None and len(goals) > 1 and int((skeleton.parents < 0).sum()) == 1,
+            restarts=0,
+            iterations=STEPS,
+            largest_step=LARGEST_STEP,
+            threads=1,
+        )
+
+    first = found(pose)
+    if first.converged or first.beyond[0]:
+        return first
+    free = set(skeleton.names if joints is None else joints) - set(between(scene.model))
+    second = found(bent(scene.model, pose, [goal.joint for goal in goals], free))
+    return second if second.errors[0] < BETTER * first.errors[0] else first
+
+
+def _pins(asked: Request) -> list[Reach]:
+    """Return goals, before all others, that keep joints at places in the world."""
+    pins = asked.get("pins", {})
+    if not isinstance(pins, dict):
+        raise ValueError(f"pins must be places by the names of joints, got {pins!r:.60}")
+    return [Reach(name, vector(pins, name), priority=-1) for name in pins]
+
+
+def _free(scene: Scene, asked: Request) -> Joints:
     """Return the joints that a request lets turn, but those that limits below keep still."""
     if asked["joints"] is None:
         return None
-    still = between(scene.model) if asked["limits"] is True else []
-    return [name for name in asked["joints"] if name not in still]
+    still = between(scene.model) if flag(asked, "limits") else []
+    return [name for name in words(asked, "joints") if name not in still]
 
 
 def _limits(scene: Scene, asked: Request) -> LimitModel:
     """Return the limits that a request wants to be kept: all, or none."""
-    return scene.model if asked["limits"] is True else LimitModel({}, scene.clip.skeleton)
+    return scene.model if flag(asked, "limits") else LimitModel({}, scene.clip.skeleton)
 
 
 def _told(scene: Scene, found: Solution, started: float) -> Answer:
@@ -78,8 +121,16 @@ def _told(scene: Scene, found: Solution, started: float) -> Answer:
         "left": float(found.errors[0]),
         "blockingDeg": {name: float(np.degrees(angle)) for name, angle in found.blocking().items()},
         "outsideDeg": _outside_deg(scene, found.pose),
+        "atLimit": _at_limit(scene, found.pose),
     }
-    return header, {"rotations": found.pose.rotations}
+    root = found.pose.positions[scene.clip.skeleton.parents < 0]
+    return header, {"rotations": found.pose.rotations, "root": root[0]}
+
+
+def _at_limit(scene: Scene, pose: Pose) -> list[str]:
+    """Return the joints that are on the boundary of their limits, or nearly, or outside."""
+    near = scene.model.distance(pose) > -np.radians(NEAR_DEG)
+    return [name for name in scene.model.limits if near[scene.clip.skeleton.index(name)]]
 
 
 def posed(session: Session, asked: Request) -> Answer:
@@ -87,10 +138,7 @@ def posed(session: Session, asked: Request) -> Answer:
     scene = session.scene
     if scene.figure is None:
         raise ValueError("there is no figure here, so there are no controls")
-    values = asked["values"]
-    if not isinstance(values, dict):
-        raise ValueError(f"values must be controls by name, got {values!r:.60}")
-    pose = scene.figure.pose(values)
+    pose = scene.figure.pose(numbers(asked, "values"))
     header = {
         "clamped": {name: float(off) for name, off in pose.clamped.items()},
         "gaps": {name: float(off) for name, off in pose.gaps.items()},
@@ -105,15 +153,19 @@ def _outside_deg(scene: Scene, pose: Pose) -> list[float]:
 
 
 def _pose(scene: Scene, asked: Request) -> Pose:
-    """Return the pose that a request sends: rotations, at the positions of one of the frames."""
+    """Return the pose that a request sends: rotations, at the positions of one of the frames.
+
+    Its root, the first one, is elsewhere if the request says where.
+    """
     number = asked["frame"]
-    if not (isinstance(number, int) and 0 <= number < scene.clip.frames):
+    if type(number) is not int or not 0 <= number < scene.clip.frames:
         raise ValueError(f"frame must be from 0 to {scene.clip.frames - 1}, got {number!r:.60}")
-    count = len(scene.clip.skeleton)
-    flat: Floats = np.array(asked["rotations"], dtype=np.float64)
-    if flat.shape != (4 * count,):
-        raise ValueError(f"rotations must be 4 numbers for each of {count} joints")
-    return Pose(flat.reshape(count, 4), scene.frame(number).positions)
+    positions = scene.frame(number).positions
+    if asked.get("root") is not None:
+        first = int(np.flatnonzero(scene.clip.skeleton.parents < 0)[0])
+        positions = np.array(positions)
+        positions[first] = vector(asked, "root")
+    return Pose(rotations(asked, len(scene.clip.skeleton)), positions)
 
 
 TRIED = {"reach": reached, "look": looked, "pose": posed}

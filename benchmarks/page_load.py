@@ -1,0 +1,187 @@
+"""The page in a real browser: how soon it is there, how much it weighs, how smoothly it plays.
+
+Run: python benchmarks/page_load.py. It needs Chromium and the test extras. Chromium draws in
+software here, so that frame times are those of a machine without a graphics card.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import time
+from statistics import median
+
+import numpy as np
+from playwright.sync_api import Browser, Page, sync_playwright
+from websockets.sync.client import connect
+
+from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, View, quat, view
+from synovia.view import messages
+from synovia.view.server import page_files
+
+FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+FRAMES, JOINTS = 5000, 60
+WEIGHT_KB, OPENING_S = 300.0, 2.0
+REPEATS, PLAYED_S, REACHES = 5, 4.0, 60
+
+
+def main() -> None:
+    """Print one line for each figure, with what it should be under."""
+    print(f"page weight, gzip        {weight_kb():8.0f} kB   (under {WEIGHT_KB:.0f})")
+    shown = view(limits(), clip())
+    trips_ms, solved_ms = reached(shown)
+    print(
+        f"reach, there and back    {median(trips_ms):8.1f} ms   (of which solved in "
+        f"{median(solved_ms):.1f}; from {min(trips_ms):.1f} to {max(trips_ms):.1f})"
+    )
+    found = shutil.which("chromium") or shutil.which("google-chrome")
+    if found is None:
+        print("no Chromium, so the rest is left out: apt-get install chromium brings it")
+    else:
+        in_browser(found, shown)
+    shown.close()
+
+
+def in_browser(path: str, shown: View) -> None:
+    """Print how soon the page is there, and how smoothly it plays."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        opened(browser, shown)  # what is compiled once does not count
+        times = [opened(browser, shown) for _ in range(REPEATS)]
+        print(
+            f"{FRAMES} frames x {JOINTS} joints {median(times):8.2f} s    (under {OPENING_S:.0f}; "
+            f"from {min(times):.2f} to {max(times):.2f})"
+        )
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        corners, frames_ms, script_ms = played(page, shown)
+        p50, p95, p99 = np.percentile(frames_ms, [50, 95, 99])
+        print(
+            f"playing, {corners:6d} vertices{p50:8.1f} ms   (50th percentile; 95th {p95:.1f}, 99th "
+            f"{p99:.1f}; the page's own part {median(script_ms):.1f}; drawn in software)"
+        )
+        browser.close()
+
+
+def skeleton() -> Skeleton:
+    """A body of five chains on a root, which stands."""
+    parents, offsets = [-1], [[0.0, 1.0, 0.0]]
+    ways = ((0, 1, 0), (1, 0.2, 0), (-1, 0.2, 0), (0.2, -1, 0), (-0.2, -1, 0))
+    for joint in range(1, JOINTS):
+        parents.append(0 if joint <= len(ways) else joint - len(ways))
+        offsets.append(list(0.08 * np.array(ways[(joint - 1) % len(ways)])))
+    return Skeleton(tuple(f"Joint{k}" for k in range(JOINTS)), parents, offsets)
+
+
+def limits() -> LimitModel:
+    """A limit for each joint but the root, that the clip leaves now and then."""
+    box = Limit(RotationVector(), Box(np.full(3, -0.28), np.full(3, 0.28), np.eye(3)))
+    bones = skeleton()
+    return LimitModel(dict.fromkeys(bones.names[1:], box), bones)
+
+
+def clip() -> Clip:
+    """All joints turn to and fro, each at its own pace."""
+    rng, bones = np.random.default_rng(7), skeleton()
+    seconds = np.linspace(0.0, FRAMES / 60.0, FRAMES)[:, None, None]
+    pace, start = rng.uniform(0.5, 3.0, (JOINTS, 3)), rng.uniform(0.0, 6.0, (JOINTS, 3))
+    turns = 0.3 * np.sin(pace * seconds + start)
+    return Clip(
+        bones,
+        Pose(quat.exp(turns), np.tile(bones.offsets, (FRAMES, 1, 1))),
+        1.0 / 60.0,
+        f"{FRAMES} frames",
+    )
+
+
+def weight_kb() -> float:
+    """Return how much the built page weighs when it is compressed, in kB."""
+    files = {path: content for path, (_, content) in page_files().items() if path}
+    return sum(len(gzip.compress(content, 9)) for content in files.values()) / 1000.0
+
+
+def opened(browser: Browser, shown: View) -> float:
+    """Return the seconds from going to the link until all is shown, in a new browser profile."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    start = time.perf_counter()
+    page.goto(shown.url)
+    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    seconds = time.perf_counter() - start
+    context.close()
+    return seconds
+
+
+COUNTING = """
+  window.drawn = 0;
+  window.busy = 0;
+  const ask = window.requestAnimationFrame.bind(window);
+  window.requestAnimationFrame = (act) => ask((now) => {
+    const start = performance.now();
+    act(now);
+    window.busy += performance.now() - start;
+  });
+  for (const name of ["drawElements", "drawElementsInstanced"]) {
+    const draw = WebGL2RenderingContext.prototype[name];
+    WebGL2RenderingContext.prototype[name] = function (mode, count, ...rest) {
+      if (mode === this.TRIANGLES) window.drawn += count * (rest[2] ?? 1);
+      return draw.call(this, mode, count, ...rest);
+    };
+  }
+"""
+PLAYING = """(seconds) => new Promise((done) => {
+  const times = [];
+  const busy = [];
+  let last = performance.now();
+  const end = last + 1000 * seconds;
+  window.drawn = 0;
+  const tick = (now) => {
+    times.push(now - last);
+    busy.push(window.busy);
+    window.busy = 0;
+    last = now;
+    if (now < end) requestAnimationFrame(tick);
+    else done([window.drawn / times.length, times.slice(2), busy.slice(2)]);
+  };
+  requestAnimationFrame(tick);
+})"""
+
+
+def played(page: Page, shown: View) -> tuple[int, list[float], list[float]]:
+    """Return how many vertices are drawn, and the milliseconds of each frame while it plays.
+
+    Then those of the page's own work in each; the rest is the browser's, and its drawing. Of
+    closed surfaces, there are half as many vertices as triangles.
+    """
+    page.add_init_script(COUNTING)
+    page.goto(shown.url)
+    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Space")
+    indices, times, busy = page.evaluate(PLAYING, PLAYED_S)
+    return round(indices / 6), times, busy
+
+
+def reached(shown: View) -> tuple[list[float], list[float]]:
+    """Return the milliseconds of requests to reach a moving target, and of the solver in them."""
+    address = shown.url.replace("http", "ws") + "socket"
+    origin = shown.url.rsplit("/", 2)[0]
+    bones, pose = skeleton(), clip().pose
+    turns, last = pose.rotations[0], bones.names[-1]
+    trips, solved = [], []
+    with connect(address, origin=origin, max_size=None, proxy=None) as line:
+        for k in range(REACHES):
+            asked = {"id": k, "ask": "reach", "frame": 0, "rotations": turns.ravel().tolist()}
+            asked |= {"joint": last, "point": [0, 0, 0], "limits": True, "joints": None}
+            asked |= {"target": [-0.3 + 0.004 * k, 0.3, 0.1]}
+            start = time.perf_counter()
+            line.send(json.dumps(asked))
+            header, arrays = messages.unpacked(line.recv())
+            trips.append(1000.0 * (time.perf_counter() - start))
+            solved.append(header["ms"])
+            turns = arrays["rotations"]
+    return trips[5:], solved[5:]
+
+
+if __name__ == "__main__":
+    main()

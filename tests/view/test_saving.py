@@ -1,0 +1,286 @@
+"""What the page saves: the limits as they were given, with the edited ones, and only where told."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clips import clip, skeleton
+from synovia import (
+    Box,
+    Clip,
+    Limit,
+    LimitModel,
+    Pose,
+    RotationVector,
+    Skeleton,
+    load_limits,
+    save_limits,
+    view,
+)
+from synovia.view import saving
+from synovia.view.answers import answer
+from synovia.view.messages import unpacked
+from synovia.view.saving import beside
+from synovia.view.scene import Scene, scene_of
+from synovia.view.session import Session
+from view.browser import needed
+
+OURS = {"Hips": "pelvis", "Chest": "torso", "LeftArm": "arm.L", "LeftForeArm": "elbow.L"}
+"""The clip's names, and the limits' for the same joints; the hand is the clip's alone."""
+
+
+def box(size, relative_to=None):
+    return Limit(RotationVector(), Box(np.full(3, -size), np.full(3, size), np.eye(3)), relative_to)
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Limits of a skeleton with other names, one more joint, samples, and an ancestor."""
+    fitted = LimitModel.fit([clip(frames=30)], "box", keep_samples=True)
+    own = Skeleton(
+        (*OURS.values(), "tail"), [-1, 0, 1, 2, 0], [*skeleton().offsets[:4], [0.0, -0.2, 0.0]]
+    )
+    limits = {
+        "arm.L": box(0.3, "pelvis"),
+        "tail": box(0.9),
+        "elbow.L": fitted.limits["LeftForeArm"],
+    }
+    samples = {"elbow.L": fitted.samples["LeftForeArm"]}
+    return LimitModel(limits, own, {"clips": [{"name": "ann"}], "by": "hand"}, samples)
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "mine.limits.json"
+
+
+@pytest.fixture
+def session(model, file):
+    names = {ours: theirs for ours, theirs in OURS.items() if ours != "Hips"}
+    return Session(scene_of(model, clip(frames=3), names={**names, "Hips": "pelvis"}), file)
+
+
+def ask(session, what, **given):
+    return unpacked(answer(session, json.dumps({"id": 1, "ask": what, **given})))[0]
+
+
+def save(session, name=None, *, overwrite=False):
+    return ask(session, "save", **{"as": name, "overwrite": overwrite})
+
+
+def turned(session, name, limit):
+    session.edit(lambda limits: {**limits, name: limit}, f"new limit of {name}", None)
+
+
+def test_without_edits_the_bytes_are_those_of_the_model(session, model, file, tmp_path):
+    save_limits(model, tmp_path / "plain.limits.json")
+    assert save(session)["saved"] == "mine.limits.json"
+    assert file.read_bytes() == (tmp_path / "plain.limits.json").read_bytes()
+    told = ask(session, "download")
+    assert told["name"] == "mine.limits.json"
+    assert told["text"].encode() == file.read_bytes()
+
+
+def test_an_edited_joint_comes_back_by_its_own_name(session, model, file):
+    assert session.scene.model.ancestors == {"LeftArm": "Hips"}
+    edited = replace(session.scene.model.limits["LeftArm"], shape=box(0.1).shape)
+    turned(session, "LeftArm", edited)
+    assert save(session)["unsaved"] is False
+    found = load_limits(file)
+    assert list(found.limits) == list(model.limits)
+    np.testing.assert_array_equal(found.limits["arm.L"].shape.high, 0.1)
+    assert found.limits["arm.L"].relative_to == "pelvis"
+    assert found.provenance == {**model.provenance, "edited": ["arm.L"]}
+    assert found.skeleton.names == model.skeleton.names
+    for name in ("tail", "elbow.L"):
+        assert found.limits[name].to_dict().keys() == model.limits[name].to_dict().keys()
+        np.testing.assert_array_equal(found.limits[name].shape.low, model.limits[name].shape.low)
+    np.testing.assert_array_equal(
+        found.samples["elbow.L"][0].rotations, model.samples["elbow.L"][0].rotations
+    )
+
+
+def test_what_was_edited_is_remembered_from_file_to_file(session, file):
+    turned(session, "LeftForeArm", box(0.2))
+    save(session)
+    again = Session(scene_of(load_limits(file), clip(frames=3), names=OURS), file)
+    turned(again, "LeftArm", box(0.1, "Hips"))
+    save(again, overwrite=True)
+    assert load_limits(file).provenance["edited"] == ["arm.L", "elbow.L"]
+
+
+def test_an_ancestor_that_is_the_parent_in_the_clip_stays_the_ancestor(file):
+    """Where the clip lacks the joints between, what it is measured from is its parent there."""
+    bones = skeleton()
+    model = LimitModel({"LeftArm": box(0.3, "Hips")}, bones)
+    short = Skeleton(("Hips", "LeftArm"), [-1, 0], [[0, 1, 0], [0.2, 0.5, 0]])
+    rest = short.rest_pose()
+    still = Clip(short, Pose(rest.rotations[None], rest.positions[None]), 0.1, "short")
+    session = Session(scene_of(model, still), file)
+    assert session.scene.model.ancestors == {}
+    turned(session, "LeftArm", box(0.1))
+    save(session)
+    assert load_limits(file).limits["LeftArm"].relative_to == "Hips"
+
+
+def test_a_new_limit_goes_to_a_joint_that_the_limits_know(session, file):
+    turned(session, "Chest", box(0.4))
+    save(session)
+    assert list(load_limits(file).limits) == ["arm.L", "tail", "elbow.L", "torso"]
+
+
+def test_a_limit_that_is_taken_away_is_gone(session, file):
+    session.edit(lambda limits: {"LeftArm": limits["LeftArm"]}, "less", None)
+    save(session)
+    assert list(load_limits(file).limits) == ["arm.L", "tail"]
+    assert load_limits(file).provenance["edited"] == ["elbow.L"]
+
+
+def test_a_limit_of_a_joint_that_is_not_theirs_is_refused(session, file):
+    turned(session, "LeftHand", box(0.4))
+    for what in (save(session), ask(session, "download")):
+        assert "the skeleton of the limits has no such joint" in what["refused"]
+        assert "LeftHand" in what["refused"]
+        assert what["unsaved"]
+    assert not file.exists()
+    session.undo()
+    assert "saved" in save(session)
+
+
+def test_a_joint_whose_name_means_another_one_there_is_refused(file):
+    bones = skeleton()
+    model = LimitModel({"LeftForeArm": box(0.3)}, bones)
+    session = Session(scene_of(model, clip(frames=3), names={"LeftArm": "LeftForeArm"}), file)
+    assert list(session.scene.model.limits) == ["LeftArm"]
+    turned(session, "LeftForeArm", box(0.1))
+    assert "no such joint" in save(session)["refused"]
+
+
+def test_a_scene_without_a_source_saves_its_own_limits(file):
+    still = clip(frames=2)
+    session = Session(Scene(still, LimitModel({"LeftArm": box(0.3)}, still.skeleton)), file)
+    turned(session, "LeftHand", box(0.1))
+    save(session)
+    assert list(load_limits(file).limits) == ["LeftArm", "LeftHand"]
+
+
+def test_from_python_the_present_limits_are_saved_anywhere(model, tmp_path):
+    try:
+        page = view(model, clip(frames=3), names=OURS, save_to=tmp_path / "page.limits.json")
+    except FileNotFoundError as error:
+        needed(str(error))
+    turned(page.server.session, "LeftArm", box(0.1, "Hips"))
+    page.save(tmp_path / "copy.limits.json")
+    page.close()
+    np.testing.assert_array_equal(page.model.limits["LeftArm"].shape.high, 0.1)
+    found = load_limits(tmp_path / "copy.limits.json")
+    np.testing.assert_array_equal(found.limits["arm.L"].shape.high, 0.1)
+    assert page.server.session.file == tmp_path / "page.limits.json"
+    with pytest.raises(ValueError, match="suffix"):
+        view(model, save_to=tmp_path / "page.json")
+
+
+def test_unsaved_is_what_differs_from_the_file(session):
+    assert session.state()["unsaved"] is False
+    turned(session, "LeftArm", box(0.1, "Hips"))
+    assert session.state()["unsaved"] is True
+    session.undo()
+    assert session.state()["unsaved"] is False
+    session.redo()
+    save(session)
+    assert session.state()["unsaved"] is False
+    session.undo()
+    assert session.state()["unsaved"] is True
+
+
+def test_a_file_that_was_there_is_replaced_only_when_told_and_asked_about_once(session, file):
+    file.write_text("precious")
+    assert save(session)["exists"] == "mine.limits.json"
+    assert file.read_text() == "precious"
+    assert "saved" in save(session, overwrite=True)
+    assert "saved" in save(session)
+
+
+def test_save_as_goes_beside_the_file_and_on_from_there(session, file):
+    assert save(session, "Übung 2")["saved"] == "Übung 2.limits.json"
+    other = file.with_name("Übung 2.limits.json")
+    assert other.exists()
+    assert not file.exists()
+    assert session.state()["file"] == str(other)
+    assert save(session, "mine.LIMITS.json")["saved"] == "mine.limits.json"
+    file.with_name("theirs.limits.json").write_text("precious")
+    assert save(session, "theirs")["exists"] == "theirs.limits.json"
+    assert session.state()["file"] == str(file)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", "   ", ".limits.json", ".", "..", "../up", "a/b", "/etc/passwd", "a\\b", "C:x", "~"),
+        *(".hidden", "nul", "CON", "com1.txt", "aux.limits.json", "a\x00b", "a\nb", "-rf", "a."),
+        *("x" * 300, "\ud800", "a:stream", 'a"b', "a*"),
+        *(3, True, ["a"], {}),
+    ],
+)
+def test_a_name_is_a_name_and_leads_nowhere_else(session, file, name):
+    told = save(session, name)
+    assert "name" in told.get("refused", told.get("error", "")) or "must be text" in told["error"]
+    assert list(file.parent.iterdir()) == []
+
+
+def test_a_link_is_not_followed(session, file, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "theirs.limits.json"
+    link = file.with_name("link.limits.json")
+    try:
+        link.symlink_to(elsewhere)
+    except OSError:
+        pytest.skip("no symbolic links here")
+    assert "link" in save(session, "link", overwrite=True)["refused"]
+    assert not elsewhere.exists()
+
+
+def test_without_a_file_there_is_nothing_but_the_download(model):
+    session = Session(scene_of(model))
+    assert session.state()["file"] is None
+    for name in (None, "mine", "/tmp/mine"):
+        assert "-o FILE.limits.json" in save(session, name)["refused"]
+    assert ask(session, "download")["name"] == "limits.limits.json"
+
+
+@pytest.mark.parametrize("overwrite", [1, "yes", None])
+def test_overwriting_is_said_plainly(session, overwrite):
+    assert "overwrite must be true or false" in save(session, overwrite=overwrite)["error"]
+
+
+def test_a_failure_is_told_and_nothing_is_lost(session, file, monkeypatch):
+    save(session)
+    before = file.read_bytes()
+    turned(session, "LeftArm", box(0.1, "Hips"))
+
+    def full(model, path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(saving, "save_limits", full)
+        told = save(session)
+    assert "No space left" in told["refused"]
+    assert told["unsaved"] is True
+    assert file.read_bytes() == before
+    assert "saved" in save(session)
+    assert file.read_bytes() != before
+
+
+def test_a_directory_that_is_gone_is_told(model, tmp_path):
+    session = Session(scene_of(model), tmp_path / "gone" / "mine.limits.json")
+    assert "No such file or directory" in save(session)["refused"]
+    assert "saved" not in save(session, "other")
+
+
+def test_beside_keeps_the_directory(tmp_path):
+    assert beside(tmp_path / "a.limits.json", " b ") == tmp_path / "b.limits.json"

@@ -1,0 +1,134 @@
+// The picked joint's distance to its limit over time, before and after clamping.
+
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import type { Clip } from "./clip";
+import { degrees, element } from "./elements";
+import { Latest, type Line } from "./socket";
+
+const HEIGHT_PX = 64;
+
+const ink = (name: string) => () =>
+  getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+export class Curve {
+  readonly panel = element("div", { id: "curve", role: "group", hidden: true });
+  private told = element("div", { class: "told" });
+  private now = element("b");
+  private ends = element("span");
+  private paper = element("div", { class: "paper", "aria-hidden": "true" });
+  private head = element("div", { class: "head" });
+  private plot: uPlot | undefined;
+  private before: Float32Array | undefined;
+  private joint: number | undefined;
+  private frame = 0;
+  private latest = new Latest((joint: number) => this.ask(joint));
+
+  constructor(
+    private clip: Clip,
+    private line: Line,
+    go: (frame: number) => void,
+  ) {
+    this.told.append(element("span", {}, "Distance to the limit"), this.now, this.ends);
+    this.paper.append(this.head);
+    this.panel.append(this.told, this.paper);
+    const jump = (event: PointerEvent) => {
+      const { left, width } = this.paper.getBoundingClientRect();
+      go(((event.clientX - left) / width) * clip.frames - 0.5);
+    };
+    this.paper.addEventListener("pointerdown", (event) => {
+      this.paper.setPointerCapture(event.pointerId);
+      jump(event);
+    });
+    this.paper.addEventListener("pointermove", (event) => event.buttons === 1 && jump(event));
+    new ResizeObserver(() => this.resize()).observe(this.paper);
+  }
+
+  /** Show the curve of a joint, if it has a limit and there is time to speak of. */
+  pick(joint: number | undefined): void {
+    this.joint = joint;
+    const limited = joint !== undefined && this.clip.limited.includes(joint);
+    this.panel.hidden = !limited || this.clip.frames === 1;
+    if (limited && this.clip.frames > 1) void this.latest.ask(joint);
+  }
+
+  /** Let the mark follow the frame. */
+  tell(frame: number): void {
+    this.frame = frame;
+    this.head.style.setProperty("--share", String((frame + 0.5) / this.clip.frames));
+    const angle = this.before?.[frame];
+    if (angle === undefined) return;
+    this.now.textContent = angle > 0 ? `${degrees(angle)} outside` : `${degrees(-angle)} inside`;
+    this.now.className = angle > 0 ? "missed" : "met";
+  }
+
+  dress(): void {
+    this.plot?.redraw(false);
+  }
+
+  private async ask(joint: number): Promise<void> {
+    const name = this.clip.skeleton.names[joint] ?? "";
+    const { arrays } = await this.line.ask("curve", { joint: name });
+    if (joint !== this.joint) return;
+    this.before = arrays["before"] as Float32Array;
+    this.panel.setAttribute("aria-label", `How far ${name} is from its limit`);
+    this.draw(this.before, arrays["after"] as Float32Array);
+    this.tell(this.frame);
+  }
+
+  private draw(before: Float32Array, after: Float32Array): void {
+    const { frames } = this.clip;
+    const most = before.reduce((a, b) => Math.max(a, b), 0);
+    const least = Math.max(before.reduce((a, b) => Math.min(a, b), 0), -180);
+    this.ends.textContent = `${degrees(-least)} inside at most${most > 0 ? `, ${degrees(most)} outside` : ""}`;
+    const data: uPlot.AlignedData = [
+      Float64Array.from({ length: frames }, (_, frame) => frame),
+      Float64Array.from(before, (angle) => Math.max(angle, least)),
+      Float64Array.from(after, (angle) => Math.max(angle, least)),
+    ];
+    this.plot?.destroy();
+    this.plot = new uPlot(
+      {
+        width: Math.max(this.paper.clientWidth, 50),
+        height: HEIGHT_PX,
+        padding: [3, 0, 3, 0],
+        legend: { show: false },
+        cursor: { show: false },
+        select: { show: false, left: 0, top: 0, width: 0, height: 0 },
+        scales: {
+          x: { time: false, range: [-0.5, frames - 0.5] },
+          y: { range: [least - 1, Math.max(most, 1) + 1] },
+        },
+        axes: [{ show: false }, { show: false }],
+        series: [
+          {},
+          { stroke: ink("--red"), width: 1.5, points: { show: false } },
+          { stroke: ink("--accent"), width: 1.5, points: { show: false } },
+        ],
+        hooks: { drawAxes: [zero] },
+      },
+      data,
+      this.paper,
+    );
+    this.paper.append(this.head);
+  }
+
+  private resize(): void {
+    const width = this.paper.clientWidth;
+    if (this.plot && width > 0 && width !== this.plot.width) this.plot.setSize({ width, height: HEIGHT_PX });
+  }
+}
+
+/** The limit itself is a line at 0. */
+function zero(plot: uPlot): void {
+  const { ctx, bbox } = plot;
+  const y = Math.round(plot.valToPos(0, "y", true)) + 0.5;
+  ctx.save();
+  ctx.strokeStyle = ink("--muted")();
+  ctx.setLineDash([4, 4]);
+  ctx.beginPath();
+  ctx.moveTo(bbox.left, y);
+  ctx.lineTo(bbox.left + bbox.width, y);
+  ctx.stroke();
+  ctx.restore();
+}
