@@ -11,14 +11,14 @@ from ..arrays import Vectors
 from ..components import Figure
 from ..limit import Limit
 from ..shapes import ReachCone
+from . import region as drawing
 from .bearing import look_axis, looker, up_axis
 from .curve import curve
+from .mesh import Finish
 from .messages import Answer, Request
-from . import region as drawing
-from .region import DRAFT, FINE, Finish
+from .region import DRAFT, FINE
 from .scene import Scene
 from .session import Session
-
 
 SHARES = {FINE: 4000, DRAFT: 500}
 """Rotations to find a limit's share of all with, by finish."""
@@ -97,7 +97,7 @@ def region(session: Session, asked: Request) -> Answer:
 
 
 def pictures(scene: Scene, name: str, finish: Finish = FINE) -> Answer:
-    """Return the pictures of the limit of the joint of this name, in the middle of a drag drafts."""
+    """Return the pictures of the limit of the joint of this name; drafts while somebody drags."""
     joint = scene.clip.skeleton.index(name)
     if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit")
