@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Vectors
 from ..components import Figure
 from ..limit import Limit
-from ..shapes import ReachCone
+from .cone_edits import outline
 from .messages import Answer, Request
 from .region import boundary, sheet
 from .scene import Scene
@@ -82,14 +82,18 @@ def pictures(scene: Scene, name: str) -> Answer:
     joint = scene.clip.skeleton.index(name)
     if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit")
-    bone = scene.clip.skeleton.rest_directions[joint]
-    return _pictures(scene.model.limits[name], tuple(bone.tolist()))
+    return _pictures(scene.model.limits[name], tuple(bone_of(scene, joint).tolist()))
+
+
+def bone_of(scene: Scene, joint: int) -> Vectors:
+    """Return where a joint's bone points in its own frame (3,); z where it has none."""
+    bone: Vectors = scene.clip.skeleton.rest_directions[joint]
+    return bone if bone.any() else np.array([0.0, 0.0, 1.0])
 
 
 @lru_cache(maxsize=256)
 def _pictures(limit: Limit, bone: tuple[float, ...]) -> Answer:
-    along: Vectors = np.array(bone) if any(bone) else np.array([0.0, 0.0, 1.0])
-    directions, whole = sheet(limit, along), boundary(limit)
+    directions, whole = sheet(limit, np.array(bone)), boundary(limit)
     header = {
         "family": limit.shape.name,
         "chart": limit.chart.name,
@@ -97,13 +101,12 @@ def _pictures(limit: Limit, bone: tuple[float, ...]) -> Answer:
         "reference": limit.chart.reference.tolist(),
         "axis": directions.axis.tolist(),
     }
-    corners = limit.shape.points if isinstance(limit.shape, ReachCone) else np.zeros((0, 3))
     return header, {
         "directions": directions.mesh.vertices,
         "faces": directions.mesh.triangles,
         "rim": directions.rim,
         "twistDeg": np.degrees(directions.widths),
-        "corners": corners,
+        **outline(limit),
         "vectors": whole.vertices,
         "triangles": whole.triangles,
     }
