@@ -7,20 +7,23 @@ export interface Key {
   keys: string[];
   shown: string;
   does: string;
-  act: () => void;
+  /** Answers false where the key is not for it. */
+  act: () => unknown;
 }
 
 const MOUSE = [
   ["Drag, or middle drag", "turn the view"],
   ["Shift + drag, or right drag", "pan"],
   ["Wheel, or Ctrl + drag", "zoom"],
-  ["Click", "pick a joint"],
+  ["Click", "pick a joint, or a point of the cone that is edited"],
+  ["Double click", "add a point to the cone that is edited"],
 ] as const;
 
 /** Keys that move a slider where it has the focus. */
 const SLIDER = /^(Arrow|Home|End|Page)/;
 
 function typing(target: EventTarget | null): boolean {
+  if (target instanceof HTMLSelectElement) return true;
   return target instanceof HTMLInputElement && ["search", "text", "number"].includes(target.type);
 }
 
@@ -48,7 +51,6 @@ export function listen(keys: Key[]): void {
       names.push(event.key);
     const key = keys.find((each) => each.keys.some((name) => names.includes(name)));
     if (!key) return;
-    event.preventDefault();
-    key.act();
+    if (key.act() !== false) event.preventDefault();
   });
 }

@@ -21,7 +21,7 @@ import { TryOut } from "./tryout";
 const HINTS: Record<Mode, string> = {
   look: "Click a joint to see its limit · drag to turn · ? for all keys",
   try: "Drag a joint: the others follow within their limits · R starts again",
-  edit: "Drag what stands out of the limit · Ctrl Z undoes",
+  edit: "Drag a point or the end of a twist · double click adds a point · Ctrl Z undoes",
   controls: "Each slider ends where the joint does",
 };
 
@@ -31,12 +31,12 @@ class Page implements Keyed {
   private tree: Tree;
   readonly time: Time;
   private tryOut: TryOut;
-  private editing: Editing;
+  readonly editing: Editing;
   private sliders: Sliders;
   private check: Check | undefined;
   private picked: number | undefined;
   private fan: Fan | undefined;
-  private mode: Mode = "look";
+  mode: Mode = "look";
   private ghost = false;
   private style: Style = "body";
   private pose: Pose;
@@ -72,10 +72,15 @@ class Page implements Keyed {
       line,
       (region) => this.picked !== undefined && this.draw(region, this.picked),
       () => {
-        this.pick(this.picked);
+        this.relimit();
         void this.rejudge();
       },
+      () => this.stage.draw(),
     );
+    this.editing.camera = () => this.stage.table.camera.quaternion;
+    this.editing.turned = () => this.turned();
+    this.stage.onClick = (ray) => this.mode === "edit" && this.editing.takes(ray);
+    this.stage.onDouble = (ray) => this.mode === "edit" && void this.editing.add(ray);
     this.stage.onPick = (joint) => this.pick(joint);
     this.stage.onGrip = (grip) => this.mode === "try" && this.tryOut.take(grip);
     this.stage.onDrag = (target) => this.tryOut.drag(target);
@@ -156,6 +161,7 @@ class Page implements Keyed {
     for (const [name, tab] of this.tabs) tab.setAttribute("aria-selected", String(name === mode));
     this.tryOut.panel.hidden = mode !== "try";
     this.editing.panel.hidden = mode !== "edit";
+    this.editing.enter(mode === "edit");
     this.sliders.panel.hidden = mode !== "controls";
     document.body.dataset["mode"] = mode;
     found("#hint").textContent = HINTS[mode];
@@ -212,6 +218,13 @@ class Page implements Keyed {
     if (joint !== undefined && this.clip.limited.includes(joint)) void this.ask(joint);
   }
 
+  /** Show what the limits are now. */
+  private relimit(): void {
+    this.stage.limit();
+    if (this.picked !== undefined && this.clip.limited.includes(this.picked)) void this.ask(this.picked);
+    else this.pick(this.picked);
+  }
+
   private leaveFan(): void {
     if (this.fan) this.stage.atJoint.remove(this.fan.group);
     this.fan = undefined;
@@ -227,9 +240,12 @@ class Page implements Keyed {
     const bones = body.bones.filter(({ owner }) => owner === joint);
     const length = Math.max(...bones.map(({ tip }) => tip.length()), 0);
     const radius = Math.min(Math.max(0.8 * length, 0.1 * body.size), 0.25 * body.size);
-    this.leaveFan();
-    this.fan = new Fan(region, radius, theme);
-    this.stage.atJoint.add(this.fan.group);
+    if (this.fan?.radius === radius && this.fan.theme === theme) this.fan.show(region);
+    else {
+      this.leaveFan();
+      this.fan = new Fan(region, radius, theme);
+      this.stage.atJoint.add(this.fan.group);
+    }
     this.editing.show(region, this.fan);
     this.panel.show(region, joint, theme);
     this.follow();
@@ -243,13 +259,19 @@ class Page implements Keyed {
     const { positions, rotations } = this.stage.body.where;
     const place = positions[this.picked];
     if (!place) return;
-    const { skeleton } = this.clip;
-    const above = rotations[skeleton.measuredFrom[this.picked] ?? -1] ?? new Quaternion();
-    const turn = seen(skeleton, this.pose.rotations, this.picked);
+    const { measuredFrom } = this.clip.skeleton;
+    const above = rotations[measuredFrom[this.picked] ?? -1] ?? new Quaternion();
+    const turn = this.turned();
     const outside = this.outsideDeg.get(this.picked) ?? 0;
     this.fan.place(place, above, turn, outside > 0);
+    this.editing.follows();
     this.panel.mark(turn, outside > 0);
     this.stage.draw();
+  }
+
+  /** How the picked joint is turned, as the one sees it that its limit is measured from. */
+  private turned(): Quaternion {
+    return seen(this.clip.skeleton, this.pose.rotations, this.picked ?? 0);
   }
 
   private name(joint: number): string {

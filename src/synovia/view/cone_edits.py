@@ -80,8 +80,11 @@ def twisted(cone: ReachCone, asked: Request) -> ReachCone:
 
     If that is null, they are those at the visible point.
     """
-    low, high = (float(np.radians(_number(asked, name))) for name in ("lowDeg", "highDeg"))
-    return set_twist(cone, low, high, None if asked["index"] is None else _index(asked))
+    low, high = _number(asked, "lowDeg"), _number(asked, "highDeg")
+    if low > high:
+        raise ValueError(f"a twist must not end before it begins, got {low:.1f}° to {high:.1f}°")
+    index = None if asked["index"] is None else _index(asked)
+    return set_twist(cone, float(np.radians(low)), float(np.radians(high)), index)
 
 
 def smoothed(cone: ReachCone, asked: Request) -> ReachCone:
@@ -124,7 +127,7 @@ def refusal(error: ValueError) -> dict[str, Any]:
         return {"refused": str(error)}
     broken = error.broken
     edge = {"number": broken.edge, "ends": broken.ends.tolist()}
-    return {"refused": str(error), "edge": edge}
+    return {"refused": f"no longer a star: {broken.why}", "edge": edge}
 
 
 def _index(asked: Request) -> int:

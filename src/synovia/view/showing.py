@@ -10,6 +10,8 @@ import numpy as np
 from ..arrays import Vectors
 from ..components import Figure
 from ..limit import Limit
+from ..sides import partner
+from ..skeleton import Skeleton
 from .cone_edits import outline
 from .messages import Answer, Request
 from .region import boundary, sheet
@@ -33,6 +35,7 @@ def opened(session: Session, asked: Request) -> Answer:
         "notes": list(scene.notes),
         "moving": moving.tolist(),
         "controls": _controls(scene.figure),
+        "partners": _partners(skeleton),
         **session.state(),
     }
     return header, {
@@ -41,6 +44,12 @@ def opened(session: Session, asked: Request) -> Answer:
         "rotations": clip.pose.rotations,
         "positions": clip.pose.positions[:, moving],
     }
+
+
+def _partners(skeleton: Skeleton) -> list[int]:
+    """Return by joint the number of its partner on the other side; -1 for none."""
+    others = (partner(name, skeleton.names) for name in skeleton.names)
+    return [-1 if other is None else skeleton.index(other) for other in others]
 
 
 def _controls(figure: Figure | None) -> list[dict[str, Any]]:
