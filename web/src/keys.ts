@@ -22,8 +22,8 @@ const MOUSE = [
 /** Keys that move a slider where it has the focus. */
 const SLIDER = /^(Arrow|Home|End|Page)/;
 
-function typing(target: EventTarget | null): boolean {
-  if (target instanceof HTMLSelectElement) return true;
+function typing({ target, key, ctrlKey }: KeyboardEvent): boolean {
+  if (target instanceof HTMLSelectElement) return !ctrlKey && !["Delete", "[", "]"].includes(key);
   return target instanceof HTMLInputElement && ["search", "text", "number"].includes(target.type);
 }
 
@@ -37,7 +37,7 @@ export function listen(keys: Key[]): void {
     element("form", { method: "dialog" }, element("button", {}, "Close")),
   );
   document.addEventListener("keydown", (event) => {
-    if (typing(event.target) || event.altKey || event.metaKey || help.open) return;
+    if (typing(event) || event.altKey || event.metaKey || help.open) return;
     const { target, key: pressed } = event;
     if (target instanceof HTMLButtonElement && pressed === " ") return;
     if (target instanceof HTMLInputElement) {

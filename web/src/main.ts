@@ -12,7 +12,7 @@ import { seen } from "./quaternions";
 import { Fan, type Region, regionOf } from "./region";
 import { type Keyed, type Mode, shortcuts } from "./shortcuts";
 import { Sliders } from "./sliders";
-import { Line } from "./socket";
+import { Latest, Line } from "./socket";
 import { Stage } from "./stage";
 import { Time } from "./time";
 import { Tree } from "./tree";
@@ -42,6 +42,7 @@ class Page implements Keyed {
   private pose: Pose;
   private outsideDeg = new Map<number, number>();
   private held = new Set<number>();
+  private judging = new Latest(() => this.rejudge());
   private tabs = new Map<Mode, HTMLButtonElement>();
   private toggles: Record<"ghost" | "bones", HTMLButtonElement>;
 
@@ -73,7 +74,7 @@ class Page implements Keyed {
       (region) => this.picked !== undefined && this.draw(region, this.picked),
       () => {
         this.relimit();
-        void this.rejudge();
+        void this.judging.ask(undefined);
       },
       () => this.stage.draw(),
     );
@@ -221,6 +222,9 @@ class Page implements Keyed {
   /** Show what the limits are now. */
   private relimit(): void {
     this.stage.limit();
+    const { limited, frames } = this.clip;
+    // Until the limits are judged anew, angles are known only if they are of the same joints.
+    if (this.check?.outsideDeg.length !== frames * limited.length) this.check = undefined;
     if (this.picked !== undefined && this.clip.limited.includes(this.picked)) void this.ask(this.picked);
     else this.pick(this.picked);
   }
