@@ -27,6 +27,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         outside(opened(page, clip.url))
+        edited(page)
         page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="dark")
         posed(opened(page, figure.url))
         browser.close()
@@ -52,9 +53,21 @@ def outside(page: Page) -> None:
     page.screenshot(path=HERE / "view.png")
 
 
+def edited(page: Page) -> None:
+    """The reach cone of a shoulder, with a point chosen and the twists that are legal there."""
+    page.keyboard.press("g")
+    page.keyboard.press("3")
+    page.get_by_role("treeitem", name="LeftUpperArm", exact=True).click()
+    page.get_by_label("Point", exact=True).select_option("4")
+    for key in (".", "b", "Control+Numpad3", "Numpad4", "Numpad8"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(STILL)
+    page.screenshot(path=HERE / "view-edit.png")
+
+
 def posed(page: Page) -> None:
     """The human with an arm raised by its controls, and what that shoulder allows."""
-    page.keyboard.press("3")
+    page.keyboard.press("4")
     for name, value in {
         "left_shoulder.abduction": 95,
         "left_elbow.flexion": 60,

@@ -7,6 +7,7 @@ import pytest
 
 from cones import CONES
 from synovia import SHAPES, DirectionTwist, Limit, Union, quat
+from synovia.limit import mirror_limit
 from synovia.shapes import Directional
 from synovia.view.mesh import edges_of
 from synovia.view.region import boundary, sheet
@@ -42,8 +43,14 @@ def union():
     return Limit(DirectionTwist(REFERENCE, AXIS), Union((CONES["three"](), CONES["convex"]())))
 
 
+def mirrored():
+    """A table of the other side, whose frame is left-handed."""
+    return mirror_limit(table(), np.array([0.3, 0.9, 0.1]))
+
+
 LIMITS = {f"{family} in {chart}": (fitted, family, chart) for family, chart in FAMILIES}
 LIMITS |= {"theta-phi in direction-twist": (table,), "union in direction-twist": (union,)}
+LIMITS |= {"theta-phi of the other side": (mirrored,)}
 
 
 @pytest.fixture(scope="module", params=LIMITS)

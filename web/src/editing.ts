@@ -290,7 +290,7 @@ export class Editing {
     else if (typeof reason === "string") this.mark();
   }
 
-  /** Say why an edit is not allowed: the edge at fault is red, and a ghost is where a point was to go. */
+  /** Say why an edit is not allowed; the edge at fault turns red, a ghost is where a point was to go. */
   private refuse(reason: string, edge?: Broken, edit?: Edit): void {
     this.refused = true;
     this.said.textContent = reason;

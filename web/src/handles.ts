@@ -35,6 +35,12 @@ export interface Dragged {
   select(spot: Spot): void;
 }
 
+/** What is wrong with an edit: an edge of the cone, a point's place. */
+interface Wrong {
+  edge: [Vector3, Vector3] | undefined;
+  point: Vector3 | undefined;
+}
+
 export class ConeHandles {
   readonly group = new Group();
   private dots = new InstancedMesh(new SphereGeometry(DOT, 12, 8), new MeshBasicMaterial(), 0);
@@ -45,7 +51,7 @@ export class ConeHandles {
   private border = lines(PICKED);
   private ends = [0, 1].map(() => new Mesh(new SphereGeometry(1.3 * DOT, 12, 8), solid(PICKED)));
   private redEdge: Lines = lines(OUTSIDE);
-  private ghost = new Mesh(new SphereGeometry(1.8 * DOT, 16, 12), translucent(0.6, { color: OUTSIDE }));
+  private ghost = new Mesh(this.chosen.geometry, translucent(0.6, { color: OUTSIDE }));
 
   constructor(
     private fan: Fan,
@@ -95,7 +101,7 @@ export class ConeHandles {
   }
 
   /** Show which edge an edit would have broken, and where a point was to go. */
-  refuse(wrong: { edge: [Vector3, Vector3] | undefined; point: Vector3 | undefined } | undefined): void {
+  refuse(wrong: Wrong | undefined): void {
     this.redEdge.visible = wrong?.edge !== undefined;
     if (wrong?.edge) draw(this.redEdge, thick(arc(...wrong.edge)));
     this.ghost.visible = wrong?.point !== undefined;

@@ -13,6 +13,8 @@ const FIELDS = [
   ["high", "to", "The greatest twist here, in degrees"],
 ] as const;
 
+const ADD = "Add a point (I), in the middle of the edge after this one, or where the bone is";
+
 type Field = (typeof FIELDS)[number][0];
 
 export class Points {
@@ -20,7 +22,13 @@ export class Points {
   private which = element("select", { "aria-label": "Point" });
   private fields = new Map<Field, HTMLInputElement>();
   private slice = element("p", { id: "slice" });
-  private rounds = element("input", { type: "number", min: "1", max: "5", value: "1", "aria-label": "Rounds of smoothing" });
+  private rounds = element("input", {
+    type: "number",
+    min: "1",
+    max: "5",
+    value: "1",
+    "aria-label": "Rounds of smoothing",
+  });
   private ofPoint: HTMLElement[] = [];
   private region: Region | undefined;
   private selected: Spot | undefined;
@@ -36,7 +44,8 @@ export class Points {
       button(text, label, () => this.step(by));
     const grid = element("div", { class: "fields" });
     for (const [name, text, title] of FIELDS) {
-      const field = element("input", { type: "number", step: "1", title, "aria-label": `${text}, degrees` });
+      const field = element("input", { type: "number", step: "1", title });
+      field.setAttribute("aria-label", `${text}, degrees`);
       field.addEventListener("change", () => this.enter(name));
       this.fields.set(name, field);
       grid.append(element("label", { title }, text, element("span", {}, field, "°")));
@@ -58,7 +67,7 @@ export class Points {
       element(
         "div",
         { class: "line" },
-        button("Add", "Add a point (I), in the middle of the edge after this one, or at the bone", () => this.add()),
+        button("Add", ADD, () => this.add()),
         remove,
         earlier,
         later,
@@ -101,10 +110,8 @@ export class Points {
   /** Say which slice of the cone the bone is in. */
   tell(slice: number | undefined): void {
     const count = this.region?.outline?.corners.length ?? 0;
-    this.slice.textContent =
-      slice === undefined || !count
-        ? ""
-        : `The bone is in the slice between points ${slice} and ${(slice + 1) % count}.`;
+    const told = `The bone is in the slice between points ${slice} and ${((slice ?? 0) + 1) % count}.`;
+    this.slice.textContent = slice === undefined || !count ? "" : told;
   }
 
   step(by: number): void {

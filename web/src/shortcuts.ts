@@ -46,7 +46,9 @@ export function shortcuts(page: Keyed): Key[] {
     key(["ArrowRight"], "→", "one frame on", () => editing.nudge(1, 0) || time.step(1)),
     key(["ArrowLeft"], "←", "one frame back", () => editing.nudge(-1, 0) || time.step(-1)),
     key(["Shift+ArrowRight"], "Shift →", "ten frames on", () => editing.nudge(5, 0) || time.step(10)),
-    key(["Shift+ArrowLeft"], "Shift ←", "ten frames back", () => editing.nudge(-5, 0) || time.step(-10)),
+    key(["Shift+ArrowLeft"], "Shift ←", "ten frames back", () =>
+      editing.nudge(-5, 0) || time.step(-10),
+    ),
     key(["Home"], "Home", "first frame", () => time.go(0)),
     key(["End"], "End", "last frame", () => time.go(page.frames - 1)),
     key(["n"], "N", "next time that a joint goes outside", () => time.violation(1)),
@@ -79,7 +81,9 @@ export function shortcuts(page: Keyed): Key[] {
     key(["4"], "", "", () => page.enter("controls")),
     key(["["], "[ ]", "edit: the point before, the next one", edit(() => editing.walk(-1))),
     key(["]"], "", "", edit(() => editing.walk(1))),
-    key(["ArrowUp"], "← → ↑ ↓", "edit: move the point by 1°, with Shift by 5°", () => editing.nudge(0, 1)),
+    key(["ArrowUp"], "← → ↑ ↓", "edit: move the point by 1°, with Shift by 5°", () =>
+      editing.nudge(0, 1),
+    ),
     key(["ArrowDown"], "", "", () => editing.nudge(0, -1)),
     key(["Shift+ArrowUp"], "", "", () => editing.nudge(0, 5)),
     key(["Shift+ArrowDown"], "", "", () => editing.nudge(0, -5)),
