@@ -54,12 +54,13 @@ def outside(page: Page) -> None:
 
 
 def edited(page: Page) -> None:
-    """The reach cone of a shoulder, with a point chosen and the twists that are legal there."""
-    page.keyboard.press("g")
+    """The reach cone of a hip, with a point chosen and the twists that are legal there."""
     page.keyboard.press("3")
-    page.get_by_role("treeitem", name="LeftUpperArm", exact=True).click()
-    page.get_by_label("Point", exact=True).select_option("4")
-    for key in (".", "b", "Control+Numpad3", "Numpad4", "Numpad8"):
+    page.get_by_role("treeitem", name="LeftUpperLeg", exact=True).click()
+    page.wait_for_timeout(STILL)
+    page.get_by_label("Point", exact=True).select_option("7")
+    page.locator("#stage").focus()
+    for key in ("g", "Home", ".", "Numpad1", "Numpad6", "Numpad6", "Numpad8"):
         page.keyboard.press(key)
     page.wait_for_timeout(STILL)
     page.screenshot(path=HERE / "view-edit.png")

@@ -196,6 +196,13 @@ def test_twists_are_dragged_by_their_fans(seen):
     assert np.degrees(cone_of(seen).low[2]) == pytest.approx(-20.0, abs=3.0)
     assert len(history(seen)) == 2
     assert np.degrees(cone_of(seen).high[1]) == pytest.approx(45.0)
+    for label, value in [("Twist from, degrees", "-180"), ("to, degrees", "180")]:
+        field(seen, label).fill(value)
+        press(seen, "Enter")
+    drag(seen, place(seen, end(180.0)), place(seen, end(150.0)))  # free: either end narrows it
+    drop(seen)
+    found = np.degrees([cone_of(seen).low[2], cone_of(seen).high[2]])
+    np.testing.assert_allclose(found, [-180.0, 150.0], atol=3.0)
 
 
 def test_points_by_keyboard(seen):

@@ -175,7 +175,8 @@ export class ConeHandles {
 
   private end(side: 0 | 1): Handle {
     const spot = this.selected ?? "visible";
-    let twist = this.twist(spot)[side];
+    const [low, high] = this.twist(spot);
+    let twist = side === 0 ? low : high;
     const place = () => {
       const point = this.beside(this.where(spot), this.twist(spot)[side], SECTOR);
       return this.fan.group.localToWorld(point);
@@ -188,14 +189,21 @@ export class ConeHandles {
         const direction = this.where(spot);
         const way = across(ray, this.fan, direction);
         twist = twistDegOf(this.fan.region.compass, direction, way, twist);
-        const both = this.twist(spot);
-        const [lowDeg, highDeg] = side === 0 ? [twist, both[1]] : [both[0], twist];
-        this.dragged.follow({ edit: "twist", index: spot === "visible" ? null : spot, lowDeg, highDeg });
+        const index = spot === "visible" ? null : spot;
+        const [lowDeg, highDeg] = ended(low, high, side, twist);
+        this.dragged.follow({ edit: "twist", index, lowDeg, highDeg });
       },
       drop: () => this.dragged.drop(),
       click: () => {},
     };
   }
+}
+
+/** Twists from `low` to `high` with an end moved; of a whole turn, the end that makes it less. */
+function ended(low: number, high: number, side: 0 | 1, twist: number): Span {
+  const free = high - low >= 360;
+  if (side === 0) return free && twist < low ? [low, twist + 360] : [twist, high];
+  return free && twist > high ? [twist - 360, high] : [low, twist];
 }
 
 /** The edit that puts a point into a direction. */

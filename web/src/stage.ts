@@ -273,6 +273,10 @@ export class Stage {
       if (target) this.onDrag(target);
       if (!event.buttons) canvas.style.cursor = this.handleAt(place) ? "grab" : "";
     });
+    canvas.addEventListener("pointercancel", () => {
+      this.handle?.drop();
+      this.plane = this.pressed = this.handle = undefined;
+    });
     canvas.addEventListener("dblclick", (event) => {
       const place = this.at(event);
       if (!this.handleAt(place)) this.onDouble(this.ray(place));

@@ -143,17 +143,29 @@ def _whole(asked: Request, name: str) -> int:
 
 def _number(asked: Request, name: str) -> float:
     value = asked[name]
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if not _is_number(value):
         raise ValueError(f"{name} must be a number of degrees, got {value!r:.60}")
     return float(value)
 
 
 def _direction(asked: Request) -> Vectors:
-    point: Vectors = np.array(asked["point"], dtype=np.float64)
+    point = numbers(asked, "point", 3)
     length = float(np.linalg.norm(point))
-    if point.shape != (3,) or not 0.0 < length < np.inf:
-        raise ValueError(f"point must be a direction of 3 numbers, got {asked['point']!r:.60}")
+    if not 0.0 < length < np.inf:
+        raise ValueError(f"point must be a direction, got {asked['point']!r:.60}")
     return np.asarray(point / length)
+
+
+def numbers(asked: Request, name: str, count: int) -> Floats:
+    """Return so many numbers that a request gives under a name."""
+    given = asked[name]
+    if not isinstance(given, list) or len(given) != count or not all(map(_is_number, given)):
+        raise ValueError(f"{name} must be {count} numbers, got {given!r:.60}")
+    return np.array(given, dtype=np.float64)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 ConeEdit = Callable[[ReachCone, Request], ReachCone]

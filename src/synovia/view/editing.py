@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
-from ..arrays import Quats
 from ..limit import Limit
 from ..sides import copied_to, mirrored_over
-from .cone_edits import CONE_EDITS, drawn, refusal
+from .cone_edits import CONE_EDITS, drawn, numbers, refusal
 from .messages import Answer, Request
 from .scene import Scene
 from .session import Limits, Session
@@ -91,8 +88,7 @@ def copied(scene: Scene, limits: Limits, asked: Request) -> Limits:
 def with_cone(scene: Scene, limits: Limits, asked: Request) -> Limits:
     """Return the limits with a new cone for a joint, around where its bone is at `rotation`."""
     skeleton, name = scene.clip.skeleton, asked["joint"]
-    rotation: Quats = np.array(asked["rotation"], dtype=np.float64)
-    cone = drawn(rotation, bone_of(scene, skeleton.index(name)))
+    cone = drawn(numbers(asked, "rotation", 4), bone_of(scene, skeleton.index(name)))
     return {**limits, name: copied_to(skeleton, name, cone)}
 
 
