@@ -61,11 +61,11 @@ def drag(seen, start, end, steps=10):
 
 
 def settle(seen):
-    """Wait until everything that was asked for is answered, and the page has taken it in."""
-    seen.drawn()
-    seen.until(lambda: len(seen.asked) == len(seen.heard))
-    seen.drawn()
-    seen.until(lambda: len(seen.asked) == len(seen.heard))
+    """Wait until everything that was asked for is answered, and what that leads to."""
+    for _ in range(2):
+        seen.page.evaluate("() => new Promise((done) => setTimeout(done))")
+        seen.until(lambda: len(seen.asked) == len(seen.heard))
+    seen.page.evaluate("() => new Promise((done) => setTimeout(done))")
 
 
 def drop(seen):
