@@ -27,6 +27,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         outside(opened(page, clip.url))
+        edited(page)
         page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="dark")
         posed(opened(page, figure.url))
         browser.close()
@@ -50,6 +51,19 @@ def outside(page: Page) -> None:
     page.keyboard.press("Numpad4")
     page.wait_for_timeout(STILL)
     page.screenshot(path=HERE / "view.png")
+
+
+def edited(page: Page) -> None:
+    """The reach cone of a hip, with a point chosen and the twists that are legal there."""
+    page.keyboard.press("3")
+    page.get_by_role("treeitem", name="LeftUpperLeg", exact=True).click()
+    page.wait_for_timeout(STILL)
+    page.get_by_label("Point", exact=True).select_option("7")
+    page.locator("#stage").focus()
+    for key in ("g", "Home", ".", "Numpad1", "Numpad6", "Numpad6", "Numpad8"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(STILL)
+    page.screenshot(path=HERE / "view-edit.png")
 
 
 def posed(page: Page) -> None:

@@ -21,7 +21,7 @@ from .io import (
     save_network,
 )
 from .joint_kind import JointKind, joint_kind
-from .limit import Limit
+from .limit import Limit, mirror_limit
 from .model import LimitModel
 from .panel import Panel
 from .paths import first_exit, project_path
@@ -82,6 +82,7 @@ __all__ = [
     "load_figure",
     "load_limits",
     "load_network",
+    "mirror_limit",
     "project_path",
     "save_clip",
     "save_figure",

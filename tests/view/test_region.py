@@ -16,6 +16,7 @@ from synovia import (
     Union,
     quat,
 )
+from synovia.limit import mirror_limit
 from synovia.shapes import Directional
 from synovia.shapes.field_distance import triangle_distance
 from synovia.view.mesh import edges_of
@@ -68,6 +69,11 @@ def long_box():
     return Limit(SwingTwist(REFERENCE, AXIS), Box([-0.5, -0.4, -3.4], [0.6, 0.5, 3.3], np.eye(3)))
 
 
+def mirrored():
+    """A table of the other side, whose frame is left-handed."""
+    return mirror_limit(table(0.05), np.array([0.3, 0.9, 0.1]))
+
+
 LIMITS = {f"{family} in {chart}": (fitted, family, chart) for family, chart in FAMILIES}
 LIMITS |= {f"cone, {name}": (cone, name) for name in CONE_NAMES}
 LIMITS |= {
@@ -77,6 +83,7 @@ LIMITS |= {
     "box beyond half a turn": (far_box,),
     "box all around": (long_box,),
 }
+LIMITS |= {"table of the other side": (mirrored,)}
 
 
 @pytest.fixture(scope="module", params=LIMITS)

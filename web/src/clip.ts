@@ -15,6 +15,8 @@ export interface Skeleton {
   parents: number[];
   /** By joint, the one that its limit is measured from: the parent, or a joint above it. */
   measuredFrom: number[];
+  /** By joint, its partner on the other side; -1 where there is none. */
+  partners: number[];
   children: number[][];
   offsets: Float32Array;
   endParents: number[];
@@ -61,6 +63,7 @@ export function clipOf({ header, arrays }: Answer): Clip {
       names,
       parents,
       measuredFrom: header["measuredFrom"] as number[],
+      partners: header["partners"] as number[],
       children,
       offsets,
       endParents: header["endParents"] as number[],

@@ -5,6 +5,7 @@ import { Color } from "three";
 export const OUTSIDE = "#dc2f45";
 export const PICKED = "#f0a020";
 export const LEGAL = "#0b9488";
+export const SLICE = "#2f6fc1";
 
 const RAMP = ["#fad7a0", "#f4a259", "#ec6a4c", OUTSIDE, "#a11d36"];
 const TWIST = ["#1a9850", "#91cf60", "#fee08b", "#fc8d59", "#d73027"];

@@ -1,11 +1,14 @@
-// Edit: what can be dragged at the picked joint's limit, and a history of what was done.
+// Edit: what can be done to the picked joint's limit, and a history of what was done.
 
-import { Quaternion, type Ray, Sphere, Vector3 } from "three";
+import { Quaternion, type Ray, Vector3 } from "three";
 import type { Clip } from "./clip";
-import { button, element } from "./elements";
+import { button, element, found } from "./elements";
+import { ConeHandles, moveTo, onSphere, type Spot } from "./handles";
+import { Points } from "./points";
 import { type Fan, type Region, regionOf } from "./region";
 import { type Answer, Latest, type Line } from "./socket";
 import type { Handle } from "./stage";
+import { Whole } from "./whole";
 
 /** An edit as Python knows it: its name, and what it needs. */
 export interface Edit {
@@ -18,15 +21,35 @@ interface Stroked extends Edit {
   stroke: string;
 }
 
+const NUDGE_DEG = 1;
+
 export class Editing {
   readonly panel = element("div", { class: "editing" });
-  handles: Handle[] = [];
+  /** How the picked joint is turned, as the one sees it that its limit is measured from. */
+  turned: () => Quaternion = () => new Quaternion();
+  /** How the camera is turned in the world. */
+  camera: () => Quaternion = () => new Quaternion();
+  private title = element("h2");
   private said = element("p", { id: "said", role: "status" });
   private undo = button("↶ Undo", "Undo (Ctrl Z)", () => void this.step("undo"));
   private redo = button("↷ Redo", "Redo (Ctrl Shift Z)", () => void this.step("redo"));
+  private points = new Points(
+    (edit) => this.once(edit),
+    (spot) => this.select(spot),
+    () => void this.add(),
+  );
+  private whole: Whole;
   private joint: number | undefined;
   private strokes = 0;
   private latest = new Latest((edit: Stroked) => this.send(edit));
+  private steps: Promise<unknown> = Promise.resolve();
+  private on = false;
+  private region: Region | undefined;
+  private fan: Fan | undefined;
+  private marks: ConeHandles | undefined;
+  private selected: Spot | undefined;
+  private refused = false;
+  private nudged: Vector3 | undefined;
 
   constructor(
     private clip: Clip,
@@ -35,37 +58,153 @@ export class Editing {
     private drawn: (region: Region) => void,
     /** Told when limits have changed and the drag is over. */
     private changed: () => void,
+    /** Told when something is to be drawn again. */
+    private redraw: () => void,
   ) {
-    const history = element("div", { class: "history", role: "toolbar", "aria-label": "History" });
+    this.whole = new Whole(
+      clip,
+      (edit, done) => void this.once(edit, done),
+      () => {
+        const { w, x, y, z } = this.turned();
+        void this.once({ edit: "draw", rotation: [w, x, y, z] }, "Drawn: now drag its points.");
+      },
+    );
+    const history = element("div", { class: "line", role: "toolbar", "aria-label": "History" });
     history.append(this.undo, this.redo);
-    this.panel.append(element("h2", {}, "Edit the limit"), history, this.said);
+    this.panel.append(this.title, history, this.said);
+    this.panel.append(this.points.panel, this.whole.panel);
+    this.points.panel.hidden = true;
     this.tell({ undo: null, redo: null });
+    this.pick(undefined);
+    for (const end of ["keyup", "blur"]) addEventListener(end, () => this.rest());
+  }
+
+  /** Begin or end editing: what can be dragged is shown or not. */
+  enter(on: boolean): void {
+    this.on = on;
+    this.mark();
   }
 
   pick(joint: number | undefined): void {
+    if (joint !== this.joint) {
+      this.selected = undefined;
+      this.accept("");
+    }
     this.joint = joint;
-    this.handles = [];
-    this.said.textContent = "";
+    this.title.textContent = this.name === null ? "Pick a joint to edit" : `Edit ${this.name}`;
+    this.region = this.fan = this.marks = undefined;
+    this.points.panel.hidden = true;
+    this.whole.pick(joint);
   }
 
-  /** Put handles to the corners of a cone that is drawn. */
+  /** Show what can be done to a limit that is drawn. */
   show(region: Region, fan: Fan): void {
-    this.handles = [];
-    for (let i = 0; i < region.corners.length / 3; i++) this.handles.push(this.corner(i, region, fan));
+    const { outline } = region;
+    this.region = region;
+    if (typeof this.selected === "number" && this.selected >= (outline?.corners.length ?? 0))
+      this.selected = undefined;
+    if (this.fan !== fan) {
+      this.fan = fan;
+      this.marks = undefined;
+    }
+    if (!outline && this.marks) fan.group.remove(this.marks.group);
+    if (!outline) this.marks = undefined;
+    else if (!this.marks) {
+      this.marks = new ConeHandles(fan, outline, this.selected, this.on, {
+        follow: (edit) => this.follow(edit),
+        drop: () => void this.drop(),
+        select: (spot) => this.select(spot),
+      });
+      fan.group.add(this.marks.group);
+    } else this.marks.show(outline, this.selected, this.on);
+    this.points.show(region, this.selected);
+    this.whole.pick(this.joint);
   }
 
-  private corner(index: number, region: Region, fan: Fan): Handle {
-    return {
-      get place() {
-        return fan.group.localToWorld(new Vector3().fromArray(region.corners, 3 * index));
-      },
-      drag: (ray) => {
-        const point = onSphere(ray, fan).toArray();
-        this.follow({ edit: "move-point", index, point });
-      },
-      drop: () => void this.drop(),
-      click: () => {},
-    };
+  /** The bone has moved. */
+  follows(): void {
+    this.points.tell(this.fan?.slice);
+  }
+
+  get handles(): Handle[] {
+    return this.marks?.handles() ?? [];
+  }
+
+  select(spot: Spot | undefined): void {
+    if (spot === this.selected) return;
+    this.selected = spot;
+    this.mark();
+  }
+
+  /** Choose the next point or the one before, and let keys go to the view. */
+  walk(by: number): void {
+    this.points.step(by);
+    found("#stage").focus();
+  }
+
+  /** Leave the chosen point, if there is one. */
+  leave(): boolean {
+    const had = this.on && this.selected !== undefined;
+    if (had) this.select(undefined);
+    return had;
+  }
+
+  remove(): void {
+    this.points.remove();
+  }
+
+  smooth(): void {
+    if (this.marks) this.points.smooth();
+  }
+
+  mirror(): void {
+    this.whole.mirror();
+  }
+
+  /** Put a point where a ray meets the sphere, or else into the middle of an edge or at the bone. */
+  async add(ray?: Ray): Promise<void> {
+    const { fan, region, selected } = this;
+    if (!this.marks || !fan || !region) return;
+    let point = ray && onSphere(ray, fan, undefined);
+    if (ray && !point) return;
+    if (!ray && typeof selected === "number") {
+      if (await this.once({ edit: "add-point", after: selected })) this.select(selected + 1);
+      return;
+    }
+    const local = region.reference.clone().invert().multiply(this.turned());
+    point ??= region.axis.clone().applyQuaternion(local);
+    if (await this.once({ edit: "add-point", point: point.toArray() })) this.selectNearest(point);
+  }
+
+  /** Whether a click belongs to the limit's sphere, and to nothing else. */
+  takes(ray: Ray): boolean {
+    return this.marks !== undefined && this.fan !== undefined && !!onSphere(ray, this.fan, undefined);
+  }
+
+  /** Move the chosen point by degrees to the right and up on the screen, if the view has the focus. */
+  nudge(right: number, up: number): boolean {
+    const { marks, fan, selected } = this;
+    if (!this.on || !marks || !fan || selected === undefined) return false;
+    if (document.activeElement !== found("#stage")) return false;
+    const from = this.nudged ?? marks.where(selected);
+    const way = new Vector3(right, up, 0)
+      .applyQuaternion(this.camera())
+      .applyQuaternion(fan.group.quaternion.clone().invert())
+      .projectOnPlane(from);
+    if (way.length() > 1e-3) {
+      const angle = (NUDGE_DEG * Math.hypot(right, up) * Math.PI) / 180;
+      const along = way.normalize().multiplyScalar(Math.sin(angle));
+      this.nudged = along.addScaledVector(from, Math.cos(angle)).normalize();
+      this.follow(moveTo(selected, this.nudged));
+    }
+    return true;
+  }
+
+  /** The key that nudged is up again: what it did is one step. */
+  private rest(): void {
+    if (!this.nudged) return;
+    this.nudged = undefined;
+    void this.drop();
   }
 
   /** An edit in the middle of a drag: only the latest is sent, and all are one step. */
@@ -80,10 +219,18 @@ export class Editing {
     this.changed();
   }
 
-  /** One edit that is a step of its own. */
-  async once(edit: Edit): Promise<void> {
-    this.follow(edit);
-    await this.drop();
+  /** One edit that is a step of its own, after those before it; tell whether it was allowed. */
+  once(edit: Edit, done = ""): Promise<boolean> {
+    const stroked = { ...edit, stroke: `${SESSION}-${this.strokes++}` };
+    const made = this.steps.then(async () => {
+      await this.latest.idle();
+      await this.send(stroked);
+      if (!this.refused) this.said.textContent = done;
+      this.changed();
+      return !this.refused;
+    });
+    this.steps = made;
+    return made;
   }
 
   async step(which: "undo" | "redo"): Promise<void> {
@@ -92,7 +239,7 @@ export class Editing {
       this.receive(await this.line.ask(which, { joint }));
       this.changed();
     } catch (error) {
-      this.said.textContent = (error as Error).message;
+      this.refuse((error as Error).message);
     }
   }
 
@@ -110,20 +257,60 @@ export class Editing {
     return `${SESSION}-${this.strokes}`;
   }
 
+  private selectNearest(point: Vector3): void {
+    const corners = this.region?.outline?.corners ?? [];
+    const away = corners.map((corner) => corner.distanceTo(point));
+    this.select(away.indexOf(Math.min(...away)));
+  }
+
+  private mark(): void {
+    const { marks, region } = this;
+    if (!marks || !region) return;
+    marks.show(marks.outline, this.selected, this.on);
+    this.points.show(region, this.selected);
+    this.redraw();
+  }
+
   private async send(edit: Stroked): Promise<void> {
     if (this.name === null) return;
     try {
-      this.receive(await this.line.ask("edit", { ...edit, joint: this.name }));
+      this.receive(await this.line.ask("edit", { ...edit, joint: this.name }), edit);
     } catch (error) {
-      this.said.textContent = (error as Error).message;
+      this.refuse((error as Error).message);
     }
   }
 
-  private receive(answer: Answer): void {
+  private receive(answer: Answer, edit?: Edit): void {
     const { header } = answer;
-    this.said.textContent = (header["refused"] as string | undefined) ?? "";
     this.tell(header);
+    const reason = header["refused"];
+    if (typeof reason === "string") this.refuse(reason, header["edge"] as Broken | undefined, edit);
+    else this.accept("");
     if (header["family"]) this.drawn(regionOf(answer));
+    else if (typeof reason === "string") this.mark();
+  }
+
+  /** Say why an edit is not allowed; the edge at fault turns red, a ghost is where a point was to go. */
+  private refuse(reason: string, edge?: Broken, edit?: Edit): void {
+    this.refused = true;
+    this.said.textContent = reason;
+    this.said.className = "missed";
+    const place = (point: unknown) => new Vector3(...(point as [number, number, number]));
+    if (edge) this.said.dataset["edge"] = `${edge.number}`;
+    else delete this.said.dataset["edge"];
+    this.marks?.refuse({
+      edge: edge && [place(edge.ends[0]), place(edge.ends[1])],
+      point: edit?.["point"] ? place(edit["point"]).normalize() : undefined,
+    });
+    this.redraw();
+  }
+
+  private accept(done: string): void {
+    this.refused = false;
+    this.said.textContent = done;
+    this.said.className = "met";
+    delete this.said.dataset["edge"];
+    this.marks?.refuse(undefined);
   }
 
   private tell(state: Record<string, unknown>): void {
@@ -140,15 +327,11 @@ export class Editing {
   }
 }
 
+/** The edge for which a cone was refused. */
+interface Broken {
+  number: number;
+  ends: [number[], number[]];
+}
+
 /** Of this page, so that strokes of two pages are not taken for one. */
 const SESSION = crypto.getRandomValues(new Uint32Array(1))[0];
-
-/** Where a ray meets a fan's sphere, or comes nearest to it: a direction as the reference sees it. */
-function onSphere(ray: Ray, fan: Fan): Vector3 {
-  const middle = fan.group.position;
-  const sphere = new Sphere(middle, fan.group.scale.x);
-  const met = ray.intersectSphere(sphere, new Vector3());
-  const point = met ?? ray.closestPointToPoint(middle, new Vector3());
-  const turn = fan.group.quaternion.clone().invert() as Quaternion;
-  return point.sub(middle).applyQuaternion(turn).normalize();
-}

@@ -7,20 +7,23 @@ export interface Key {
   keys: string[];
   shown: string;
   does: string;
-  act: () => void;
+  /** Answers false where the key is not for it. */
+  act: () => unknown;
 }
 
 const MOUSE = [
   ["Drag, or middle drag", "turn the view"],
   ["Shift + drag, or right drag", "pan"],
   ["Wheel, or Ctrl + drag", "zoom"],
-  ["Click", "pick a joint"],
+  ["Click", "pick a joint, or a point of the cone that is edited"],
+  ["Double click", "add a point to the cone that is edited"],
 ] as const;
 
 /** Keys that move a slider where it has the focus. */
 const SLIDER = /^(Arrow|Home|End|Page)/;
 
-function typing(target: EventTarget | null): boolean {
+function typing({ target, key, ctrlKey }: KeyboardEvent): boolean {
+  if (target instanceof HTMLSelectElement) return !ctrlKey && !["Delete", "[", "]"].includes(key);
   return target instanceof HTMLInputElement && ["search", "text", "number"].includes(target.type);
 }
 
@@ -36,7 +39,7 @@ export function listen(keys: Key[]): void {
   document.addEventListener("keydown", (event) => {
     const saves = event.ctrlKey && event.code === "KeyS"; // never the browser's own
     if (saves) event.preventDefault();
-    if ((typing(event.target) && !saves) || event.altKey || event.metaKey) return;
+    if ((typing(event) && !saves) || event.altKey || event.metaKey) return;
     if (document.querySelector("dialog[open]")) return;
     const { target, key: pressed } = event;
     if (target instanceof HTMLButtonElement && pressed === " ") return;
@@ -51,7 +54,6 @@ export function listen(keys: Key[]): void {
       names.push(event.key);
     const key = keys.find((each) => each.keys.some((name) => names.includes(name)));
     if (!key) return;
-    event.preventDefault();
-    key.act();
+    if (key.act() !== false) event.preventDefault();
   });
 }

@@ -14,7 +14,7 @@ import { seen } from "./quaternions";
 import { Fan, type Region, regionOf } from "./region";
 import { type Keyed, type Mode, shortcuts } from "./shortcuts";
 import { Sliders } from "./sliders";
-import { type Answer, Line } from "./socket";
+import { type Answer, Latest, Line } from "./socket";
 import { Stage } from "./stage";
 import { Time } from "./time";
 import { Tree } from "./tree";
@@ -23,7 +23,7 @@ import { TryOut } from "./tryout";
 const HINTS: Record<Mode, string> = {
   look: "Click a joint to see its limit · drag to turn · ? for all keys",
   try: "Drag a joint: the others follow within their limits · K pins one · R starts again",
-  edit: "Drag what stands out of the limit · Ctrl Z undoes",
+  edit: "Drag a point or the end of a twist · double click adds a point · Ctrl Z undoes",
   controls: "Each slider ends where the joint does",
 };
 
@@ -35,19 +35,20 @@ class Page implements Keyed {
   private curve: Curve;
   readonly files: Files;
   private tryOut: TryOut;
-  private editing: Editing;
+  readonly editing: Editing;
   private sliders: Sliders;
   private outside: Float32Array | undefined;
   /** Asked for when a ghost is wanted: it takes longer than all else. */
   private clamped: Clamped | undefined;
   private picked: number | undefined;
   private fan: Fan | undefined;
-  private mode: Mode = "look";
+  mode: Mode = "look";
   private ghost = false;
   private style: Style = "body";
   private pose: Pose;
   private outsideDeg = new Map<number, number>();
   private held = new Set<number>();
+  private judging = new Latest(() => this.rejudge());
   private tabs = new Map<Mode, HTMLButtonElement>();
   private toggles: Record<"ghost" | "bones", HTMLButtonElement>;
 
@@ -82,12 +83,17 @@ class Page implements Keyed {
       line,
       (region) => this.picked !== undefined && this.draw(region, this.picked),
       () => {
-        this.pick(this.picked);
-        void this.rejudge();
+        this.relimit();
+        void this.judging.ask(undefined);
       },
+      () => this.stage.draw(),
     );
     this.files = new Files(clip.name, line);
     line.onState = (state) => this.files.tell(state);
+    this.editing.camera = () => this.stage.table.camera.quaternion;
+    this.editing.turned = () => this.turned();
+    this.stage.onClick = (ray) => this.mode === "edit" && this.editing.takes(ray);
+    this.stage.onDouble = (ray) => this.mode === "edit" && void this.editing.add(ray);
     this.stage.onPick = (joint) => this.pick(joint);
     this.stage.onGrip = (grip) => this.mode === "try" && this.tryOut.take(grip);
     this.stage.onDrag = (target) => this.tryOut.drag(target);
@@ -132,6 +138,7 @@ class Page implements Keyed {
     this.time.show(this.outside);
     this.tree.tell(this.time.worstDeg);
     this.toggles.ghost.disabled = !this.time.worstDeg.some((angle) => angle > 0);
+    this.curve.pick(this.picked);
     if (this.ghost) await this.clamp();
     if (this.mode === "look" || this.mode === "edit") this.look();
   }
@@ -180,6 +187,7 @@ class Page implements Keyed {
     for (const [name, tab] of this.tabs) tab.setAttribute("aria-selected", String(name === mode));
     this.tryOut.panel.hidden = mode !== "try";
     this.editing.panel.hidden = mode !== "edit";
+    this.editing.enter(mode === "edit");
     this.sliders.panel.hidden = mode !== "controls";
     document.body.dataset["mode"] = mode;
     found("#hint").textContent = HINTS[mode];
@@ -243,6 +251,16 @@ class Page implements Keyed {
     if (joint !== undefined && this.clip.limited.includes(joint)) void this.ask(joint);
   }
 
+  /** Show what the limits are now. */
+  private relimit(): void {
+    this.stage.limit();
+    const { limited, frames } = this.clip;
+    // Until the limits are judged anew, angles are known only if they are of the same joints.
+    if (this.outside?.length !== frames * limited.length) this.outside = undefined;
+    if (this.picked !== undefined && this.clip.limited.includes(this.picked)) void this.ask(this.picked);
+    else this.pick(this.picked);
+  }
+
   private leaveFan(): void {
     if (this.fan) this.stage.atJoint.remove(this.fan.group);
     this.fan = undefined;
@@ -258,9 +276,12 @@ class Page implements Keyed {
     const bones = body.bones.filter(({ owner }) => owner === joint);
     const length = Math.max(...bones.map(({ tip }) => tip.length()), 0);
     const radius = Math.min(Math.max(0.8 * length, 0.1 * body.size), 0.25 * body.size);
-    this.leaveFan();
-    this.fan = new Fan(region, radius, theme);
-    this.stage.atJoint.add(this.fan.group);
+    if (this.fan?.radius === radius && this.fan.theme === theme) this.fan.show(region);
+    else {
+      this.leaveFan();
+      this.fan = new Fan(region, radius, theme);
+      this.stage.atJoint.add(this.fan.group);
+    }
     this.editing.show(region, this.fan);
     this.panel.show(region, joint, theme);
     this.follow();
@@ -274,13 +295,19 @@ class Page implements Keyed {
     const { positions, rotations } = this.stage.body.where;
     const place = positions[this.picked];
     if (!place) return;
-    const { skeleton } = this.clip;
-    const above = rotations[skeleton.measuredFrom[this.picked] ?? -1] ?? new Quaternion();
-    const turn = seen(skeleton, this.pose.rotations, this.picked);
+    const { measuredFrom } = this.clip.skeleton;
+    const above = rotations[measuredFrom[this.picked] ?? -1] ?? new Quaternion();
+    const turn = this.turned();
     const outside = this.outsideDeg.get(this.picked) ?? 0;
     this.fan.place(place, above, turn, outside > 0);
+    this.editing.follows();
     this.panel.mark(turn, outside > 0);
     this.stage.draw();
+  }
+
+  /** How the picked joint is turned, as the one sees it that its limit is measured from. */
+  private turned(): Quaternion {
+    return seen(this.clip.skeleton, this.pose.rotations, this.picked ?? 0);
   }
 
   private name(joint: number): string {

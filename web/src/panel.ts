@@ -24,6 +24,7 @@ export class Panel {
   private scale = element("div", { class: "scale" });
   private inset: Inset;
   private picture: HTMLElement;
+  private kept: { joint: number; from: number; samples: Quaternion[] } | undefined;
 
   constructor(private clip: Clip) {
     this.intro.append(
@@ -63,7 +64,6 @@ export class Panel {
   }
 
   show(region: Region, joint: number, theme: Theme): void {
-    const { skeleton, rotations } = this.clip;
     const [least, most] = region.span;
     this.facts.replaceChildren(
       ...fact("Family", region.family),
@@ -78,11 +78,20 @@ export class Panel {
       element("i"),
       element("span", { class: "end" }, `${most.toFixed(0)}°`),
     );
-    const step = Math.ceil(this.clip.frames / MOST_SAMPLES);
+    this.inset.show(region, this.observed(joint), theme);
+  }
+
+  /** The rotations of a joint in frames of the clip; those of the last one asked for are kept. */
+  private observed(joint: number): Quaternion[] {
+    const { skeleton, rotations, frames } = this.clip;
+    const from = skeleton.measuredFrom[joint] ?? -1;
+    if (this.kept?.joint === joint && this.kept.from === from) return this.kept.samples;
+    const step = Math.ceil(frames / MOST_SAMPLES);
     const samples: Quaternion[] = [];
-    for (let frame = 0; frame < this.clip.frames; frame += step)
+    for (let frame = 0; frame < frames; frame += step)
       samples.push(seen(skeleton, rotations, joint, frame));
-    this.inset.show(region, samples, theme);
+    this.kept = { joint, from, samples };
+    return samples;
   }
 
   /** What a joint is measured from, where that is not its parent. */

@@ -5,7 +5,6 @@ import {
   BufferGeometry,
   DoubleSide,
   Group,
-  Line,
   LineBasicMaterial,
   LineSegments,
   Mesh,
@@ -14,9 +13,21 @@ import {
   SphereGeometry,
   Vector3,
 } from "three";
-import { LEGAL, OUTSIDE, type Theme, twistColour } from "./colours";
+import { LEGAL, OUTSIDE, SLICE, type Theme, twistColour } from "./colours";
+import { arc, chained, type Compass, compassOf, directionsOf, sliceOf } from "./cone";
 import { quaternionAt } from "./quaternions";
 import type { Answer } from "./socket";
+
+/** Least and greatest. */
+export type Span = [number, number];
+
+/** A reach cone's points, which can be edited. */
+export interface Outline {
+  corners: Vector3[];
+  twistDeg: Span[];
+  visible: Vector3;
+  visibleTwistDeg: Span;
+}
 
 export interface Region {
   family: string;
@@ -25,13 +36,14 @@ export interface Region {
   share: number;
   reference: Quaternion;
   axis: Vector3;
+  compass: Compass;
   directions: Float32Array;
   faces: Uint32Array;
   rim: Uint32Array;
   twistDeg: Float32Array;
-  /** Least and greatest. */
-  span: [number, number];
-  corners: Float32Array;
+  span: Span;
+  /** Of a reach cone. */
+  outline: Outline | undefined;
   vectors: Float32Array;
   triangles: Uint32Array;
 }
@@ -45,91 +57,155 @@ export function regionOf({ header, arrays }: Answer): Region {
     least = Math.min(least, width);
     most = Math.max(most, width);
   }
+  const axis = new Vector3(...(header["axis"] as [number, number, number]));
+  const reference = quaternionAt(header["reference"] as number[], 0);
   return {
     family: header["family"] as string,
     chart: header["chart"] as string,
     share: header["share"] as number,
-    reference: quaternionAt(header["reference"] as number[], 0),
-    axis: new Vector3(...(header["axis"] as [number, number, number])),
+    reference,
+    axis,
+    compass: compassOf(axis, reference),
     directions: floats("directions"),
     faces: whole("faces"),
     rim: whole("rim"),
     twistDeg,
     span: [Math.min(least, most), most],
-    corners: floats("corners"),
+    outline: arrays["visible"] && outlineOf(floats),
     vectors: floats("vectors"),
     triangles: whole("triangles"),
   };
 }
 
+function outlineOf(floats: (name: string) => Float32Array): Outline {
+  const corners = directionsOf(floats("corners"));
+  const twists = floats("cornersTwistDeg");
+  return {
+    corners,
+    twistDeg: corners.map((_, i) => [twists[2 * i] ?? 0, twists[2 * i + 1] ?? 0]),
+    visible: new Vector3().fromArray(floats("visible")),
+    visibleTwistDeg: [...floats("visibleTwistDeg")] as Span,
+  };
+}
+
+/** What is drawn over the region is so much farther out. */
+const OVER = 1.004;
+const RINGS = 10;
+
 /** The sphere at the joint: where the bone may point, coloured by how far it may twist. */
 export class Fan {
   readonly group = new Group();
-  private needle: Line;
-  private tip: Mesh;
-  private inks: LineBasicMaterial;
+  /** Of a reach cone: the number of the edge that the bone is before. */
+  slice: number | undefined;
+  private shape = new BufferGeometry();
+  private outline = new BufferGeometry();
+  private needle = lines(LEGAL);
+  private tip = new Mesh(new SphereGeometry(0.045, 16, 12), new MeshBasicMaterial({ color: LEGAL }));
+  private sides = lines(SLICE);
+  private bound = lines(SLICE);
+  private filling = new Mesh(new BufferGeometry(), translucent(0.45, { color: SLICE }));
 
   constructor(
-    readonly region: Region,
-    private radius: number,
-    theme: Theme,
+    public region: Region,
+    readonly radius: number,
+    readonly theme: Theme,
   ) {
-    const shape = new BufferGeometry();
+    const ball = new Mesh(new SphereGeometry(0.995, 48, 24), translucent(0.07, { color: theme.ink }));
+    const painted = new Mesh(this.shape, translucent(0.6, { vertexColors: true }));
+    const rim = new LineSegments(this.outline, new LineBasicMaterial({ color: theme.ink }));
+    this.group.add(ball, painted, rim, this.filling, this.sides, this.bound, this.needle, this.tip);
+    this.group.scale.setScalar(radius);
+    for (const part of [this.filling, this.sides, this.bound]) part.scale.setScalar(OVER);
+    this.show(region);
+  }
+
+  /** Show another region of the same joint. */
+  show(region: Region): void {
+    this.region = region;
+    this.slice = undefined;
+    const { shape, outline } = this;
+    shape.dispose();
+    outline.dispose();
     shape.setAttribute("position", new BufferAttribute(region.directions, 3));
     shape.setIndex(new BufferAttribute(region.faces, 1));
     shape.setAttribute("color", new BufferAttribute(colours(region), 3));
-    const painted = new MeshBasicMaterial({
-      vertexColors: true,
-      side: DoubleSide,
-      transparent: true,
-      opacity: 0.6,
-      depthWrite: false,
-    });
-    this.inks = new LineBasicMaterial({ color: theme.ink });
-    const outline = new BufferGeometry();
+    shape.boundingSphere = null;
     outline.setAttribute("position", shape.getAttribute("position"));
     outline.setIndex(new BufferAttribute(region.rim, 1));
-    const ball = new Mesh(
-      new SphereGeometry(0.995, 48, 24),
-      new MeshBasicMaterial({
-        color: theme.ink,
-        transparent: true,
-        opacity: 0.07,
-        depthWrite: false,
-      }),
-    );
-    const needle = new BufferGeometry().setFromPoints([new Vector3(), region.axis]);
-    this.needle = new Line(needle, new LineBasicMaterial({ color: LEGAL }));
-    this.tip = new Mesh(new SphereGeometry(0.045, 16, 12), new MeshBasicMaterial({ color: LEGAL }));
-    this.group.add(ball, new Mesh(shape, painted), new LineSegments(outline, this.inks));
-    if (region.corners.length) this.group.add(this.corners());
-    this.group.add(this.needle, this.tip);
-    this.group.scale.setScalar(this.radius);
-  }
-
-  private corners(): Group {
-    const dots = new Group();
-    const dot = new SphereGeometry(0.022, 10, 8);
-    for (let i = 0; i < this.region.corners.length; i += 3) {
-      const mesh = new Mesh(dot, new MeshBasicMaterial({ color: this.inks.color }));
-      mesh.position.fromArray(this.region.corners, i);
-      dots.add(mesh);
-    }
-    return dots;
+    outline.boundingSphere = null;
+    for (const part of [this.sides, this.bound, this.filling]) part.visible = false;
   }
 
   /** Put it at a joint that is turned by `turn` as seen from where it is measured, `above`. */
   place(position: Vector3, above: Quaternion, turn: Quaternion, outside: boolean): void {
+    const { reference, axis, compass, outline } = this.region;
     this.group.position.copy(position);
-    this.group.quaternion.copy(above).multiply(this.region.reference);
-    const local = this.region.reference.clone().invert().multiply(turn);
-    const direction = this.region.axis.clone().applyQuaternion(local);
-    this.needle.geometry.setFromPoints([new Vector3(), direction]);
+    this.group.quaternion.copy(above).multiply(reference);
+    const local = reference.clone().invert().multiply(turn);
+    const direction = axis.clone().applyQuaternion(local);
+    const mark = compass.up.clone().applyQuaternion(local).multiplyScalar(0.16).add(direction);
+    draw(this.needle, [new Vector3(), direction, direction, mark]);
     this.tip.position.copy(direction);
     const colour = outside ? OUTSIDE : LEGAL;
-    (this.needle.material as LineBasicMaterial).color.set(colour);
-    (this.tip.material as MeshBasicMaterial).color.set(colour);
+    this.needle.material.color.set(colour);
+    this.tip.material.color.set(colour);
+    if (!outline) return;
+    const { corners, visible } = outline;
+    const slice = sliceOf(corners, visible, direction);
+    const [start, end] = [corners[slice], corners[(slice + 1) % corners.length]];
+    if (!start || !end) return;
+    this.bound.material.color.set(outside ? OUTSIDE : SLICE);
+    if (slice !== this.slice) this.highlight(visible, start, end);
+    this.slice = slice;
   }
+
+  /** Draw the triangle between the visible point and an edge. */
+  private highlight(visible: Vector3, start: Vector3, end: Vector3): void {
+    draw(this.sides, [...chained(arc(start, visible)), ...chained(arc(visible, end))]);
+    draw(this.bound, chained(arc(start, end)));
+    this.filling.geometry.dispose();
+    this.filling.geometry = new BufferGeometry().setFromPoints(sector(visible, arc(start, end)));
+    for (const part of [this.sides, this.bound, this.filling]) part.visible = true;
+  }
+}
+
+export type Lines = LineSegments<BufferGeometry, LineBasicMaterial>;
+
+/** Triangles between a direction and an arc. */
+function sector(middle: Vector3, rim: Vector3[]): Vector3[] {
+  const at = (i: number, ring: number) =>
+    middle
+      .clone()
+      .lerp(rim[i] as Vector3, ring / RINGS)
+      .normalize();
+  const corners: Vector3[] = [];
+  for (let i = 0; i + 1 < rim.length; i++)
+    for (let ring = 0; ring < RINGS; ring++) {
+      const [a, b, c, d] = [at(i, ring), at(i, ring + 1), at(i + 1, ring + 1), at(i + 1, ring)];
+      corners.push(a, b, c, a, c, d);
+    }
+  return corners;
+}
+
+/** Lines between pairs of points, none yet. */
+export function lines(color: string): Lines {
+  return new LineSegments(new BufferGeometry(), new LineBasicMaterial({ color }));
+}
+
+/** Let lines run between pairs of points. */
+export function draw(segments: Lines, points: Vector3[]): void {
+  segments.geometry.dispose();
+  segments.geometry = new BufferGeometry().setFromPoints(points);
+}
+
+export function translucent(opacity: number, look: { color?: string; vertexColors?: boolean }) {
+  return new MeshBasicMaterial({
+    ...look,
+    side: DoubleSide,
+    transparent: true,
+    opacity,
+    depthWrite: false,
+  });
 }
 
 function colours({ twistDeg, span: [least, most] }: Region): Float32Array {

@@ -1,5 +1,6 @@
 // All keys of the page, and what each does.
 
+import type { Editing } from "./editing";
 import { found } from "./elements";
 import type { Files } from "./files";
 import type { Key } from "./keys";
@@ -12,6 +13,8 @@ export type Mode = "look" | "try" | "edit" | "controls";
 export interface Keyed {
   stage: Stage;
   time: Time;
+  editing: Editing;
+  mode: Mode;
   frames: number;
   enter(mode: Mode): void;
   step(which: "undo" | "redo"): void;
@@ -33,7 +36,9 @@ export function shortcuts(page: Keyed): Key[] {
     act();
     stage.draw();
   };
-  const key = (keys: string[], shown: string, does: string, act: () => void): Key => ({
+  const { editing } = page;
+  const edit = (act: () => unknown) => () => page.mode === "edit" && act();
+  const key = (keys: string[], shown: string, does: string, act: () => unknown): Key => ({
     keys,
     shown,
     does,
@@ -41,10 +46,12 @@ export function shortcuts(page: Keyed): Key[] {
   });
   return [
     key(["Space"], "Space", "play and pause", () => time.toggle()),
-    key(["ArrowRight"], "→", "one frame on", () => time.step(1)),
-    key(["ArrowLeft"], "←", "one frame back", () => time.step(-1)),
-    key(["Shift+ArrowRight"], "Shift →", "ten frames on", () => time.step(10)),
-    key(["Shift+ArrowLeft"], "Shift ←", "ten frames back", () => time.step(-10)),
+    key(["ArrowRight"], "→", "one frame on", () => editing.nudge(1, 0) || time.step(1)),
+    key(["ArrowLeft"], "←", "one frame back", () => editing.nudge(-1, 0) || time.step(-1)),
+    key(["Shift+ArrowRight"], "Shift →", "ten frames on", () => editing.nudge(5, 0) || time.step(10)),
+    key(["Shift+ArrowLeft"], "Shift ←", "ten frames back", () =>
+      editing.nudge(-5, 0) || time.step(-10),
+    ),
     key(["Home"], "Home", "first frame", () => time.go(0)),
     key(["End"], "End", "last frame", () => time.go(page.frames - 1)),
     key(["n"], "N", "next time that a joint goes outside", () => time.violation(1)),
@@ -66,7 +73,7 @@ export function shortcuts(page: Keyed): Key[] {
     key(["NumpadDecimal", "."], ".", "look at the picked joint", () => page.lookAtPicked()),
     key(["a", "NumpadMultiply"], "A", "all into view", () => stage.frameAll()),
     key(["/"], "/", "find a joint", () => found("#search").focus()),
-    key(["Escape"], "Esc", "pick nothing", () => page.pick(undefined)),
+    key(["Escape"], "Esc", "pick nothing", () => editing.leave() || page.pick(undefined)),
     key(["b"], "B", "bones or body", () => page.restyle()),
     key(["g"], "G", "ghost of the clamped clip", () => page.haunt()),
     key(["l"], "L", "light or dark", () => page.dress()),
@@ -75,6 +82,18 @@ export function shortcuts(page: Keyed): Key[] {
     key(["2"], "", "", () => page.enter("try")),
     key(["3"], "", "", () => page.enter("edit")),
     key(["4"], "", "", () => page.enter("controls")),
+    key(["["], "[ ]", "edit: the point before, the next one", edit(() => editing.walk(-1))),
+    key(["]"], "", "", edit(() => editing.walk(1))),
+    key(["ArrowUp"], "← → ↑ ↓", "edit: move the point by 1°, with Shift by 5°", () =>
+      editing.nudge(0, 1),
+    ),
+    key(["ArrowDown"], "", "", () => editing.nudge(0, -1)),
+    key(["Shift+ArrowUp"], "", "", () => editing.nudge(0, 5)),
+    key(["Shift+ArrowDown"], "", "", () => editing.nudge(0, -5)),
+    key(["i"], "I", "edit: add a point", edit(() => void editing.add())),
+    key(["Delete"], "Del", "edit: delete the point", edit(() => editing.remove())),
+    key(["s"], "S", "edit: smooth", edit(() => editing.smooth())),
+    key(["m"], "M", "edit: mirror to the other side", edit(() => editing.mirror())),
     key(["Ctrl+KeyZ"], "Ctrl Z", "undo", () => page.step("undo")),
     key(["Ctrl+Shift+KeyZ", "Ctrl+KeyY"], "Ctrl Shift Z, Ctrl Y", "redo", () => page.step("redo")),
     key(["k"], "K", "pin or unpin the picked joint, in Try", () => page.pin()),

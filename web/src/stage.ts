@@ -64,12 +64,16 @@ export class Stage {
   onGrip: (grip: Grip) => boolean = () => false;
   onDrag: (target: Vector3) => void = () => {};
   handles: () => Handle[] = () => [];
+  /** Told of clicks beside all joints; where it answers true, what is picked stays. */
+  onClick: (ray: Ray) => boolean = () => false;
+  onDouble: (ray: Ray) => void = () => {};
   private scene = new Scene();
   private renderer: WebGLRenderer;
   private canvas = found<HTMLCanvasElement>("#stage");
   private labels = found("#labels");
   private grid: GridHelper;
   private asked = false;
+  private limited = new Set<number>();
   private marks: Marks = { picked: undefined, outside: new Set(), held: new Set() };
   private outsideDeg = new Map<number, number>();
   private ball: Mesh;
@@ -78,9 +82,9 @@ export class Stage {
   private handle: Handle | undefined;
 
   constructor(private clip: Clip) {
-    const limited = new Set(clip.limited);
-    this.body = new Body(clip.skeleton, limited);
-    this.ghost = new Body(clip.skeleton, limited, true);
+    this.body = new Body(clip.skeleton, this.limited);
+    this.ghost = new Body(clip.skeleton, this.limited, true);
+    this.limit();
     this.ghost.group.visible = false;
     this.renderer = new WebGLRenderer({ canvas: this.canvas, antialias: true });
     this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
@@ -109,6 +113,12 @@ export class Stage {
   /** Show a thing besides, until it is taken off. */
   add(thing: Object3D): void {
     this.scene.add(thing);
+  }
+
+  /** Take over which joints have limits now. */
+  limit(): void {
+    this.limited.clear();
+    for (const joint of this.clip.limited) this.limited.add(joint);
   }
 
   show(pose: Pose, outsideDeg: Map<number, number>, marks: Marks): void {
@@ -220,7 +230,7 @@ export class Stage {
     );
   }
 
-  private at(event: PointerEvent): Vector2 {
+  private at(event: MouseEvent): Vector2 {
     const { left, top } = this.canvas.getBoundingClientRect();
     return new Vector2(event.clientX - left, event.clientY - top);
   }
@@ -250,7 +260,9 @@ export class Stage {
       const a = this.pixel(root);
       const b = this.pixel(tip);
       const way = b.clone().sub(a);
-      const share = Math.min(Math.max(place.clone().sub(a).dot(way) / way.lengthSq(), 0), 1);
+      // Seen from its end a bone is a point.
+      const along = place.clone().sub(a).dot(way) / (way.lengthSq() || 1);
+      const share = Math.min(Math.max(along, 0), 1);
       const px = a.addScaledVector(way, share).distanceTo(place);
       const spot = child === undefined && share > 0.7 ? tip : root;
       offer(px, owner, spot);
@@ -269,6 +281,15 @@ export class Stage {
       if (this.handle && this.moved(place)) this.handle.drag(this.ray(place));
       const target = this.plane && this.ray(place).intersectPlane(this.plane, new Vector3());
       if (target) this.onDrag(target);
+      if (!event.buttons) canvas.style.cursor = this.handleAt(place) ? "grab" : "";
+    });
+    canvas.addEventListener("pointercancel", () => {
+      this.handle?.drop();
+      this.plane = this.pressed = this.handle = undefined;
+    });
+    canvas.addEventListener("dblclick", (event) => {
+      const place = this.at(event);
+      if (!this.handleAt(place)) this.onDouble(this.ray(place));
     });
     canvas.addEventListener("pointerup", (event) => {
       this.plane = undefined;
@@ -276,7 +297,10 @@ export class Stage {
       if (this.handle) {
         if (this.moved(place)) this.handle.drop();
         else this.handle.click();
-      } else if (this.pressed && !this.moved(place)) this.onPick(this.near(place)?.joint);
+      } else if (this.pressed && !this.moved(place)) {
+        const grip = this.near(place);
+        if (grip || !this.onClick(this.ray(place))) this.onPick(grip?.joint);
+      }
       this.pressed = this.handle = undefined;
     });
   }

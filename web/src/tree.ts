@@ -25,16 +25,13 @@ export class Tree {
       children[joint]?.forEach(visit);
     };
     parents.forEach((parent, joint) => parent < 0 && visit(joint));
-    const limited = new Set(clip.limited);
     this.items = names.map((name, joint) => {
       const item = button(name, name, () => this.pick(joint), {
         role: "treeitem",
         "aria-level": String(levels[joint]),
         "aria-selected": "false",
         tabindex: "-1",
-        class: limited.has(joint) ? "limited" : "bare",
       });
-      if (!limited.has(joint)) item.title = `${name} has no limit`;
       item.style.paddingInlineStart = `${0.35 + 0.7 * Math.min(levels[joint] ?? 1, DEEPEST)}rem`;
       item.append(element("span", { class: "worst" }));
       return item;
@@ -61,9 +58,14 @@ export class Tree {
 
   /** Say how far each limited joint is outside at worst, in degrees. */
   tell(worstDeg: number[]): void {
-    this.clip.limited.forEach((joint, place) => {
-      const worst = this.items[joint]?.querySelector(".worst");
+    const { limited, skeleton } = this.clip;
+    this.items.forEach((item, joint) => {
+      const place = limited.indexOf(joint);
+      const name = skeleton.names[joint] ?? "";
+      item.className = place < 0 ? "bare" : "limited";
+      item.title = place < 0 ? `${name} has no limit` : name;
       const angle = worstDeg[place] ?? 0;
+      const worst = item.querySelector(".worst");
       if (worst) worst.textContent = angle > 0 ? degrees(angle) : "";
     });
   }

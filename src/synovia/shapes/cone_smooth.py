@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import Floats, Vectors
-from .cone_star import failing_edge
+from .cone_star import StarError, broken_edge
 from .reach_cone import ReachCone
 
 ALPHA = {3: 0.1667, 4: 0.1036, 5: 0.0850, 6: 0.0773, 7: 0.0700}
@@ -45,11 +45,12 @@ def smooth(cone: ReachCone, rounds: int = 1) -> ReachCone:
         points = np.empty((2 * n, 3))
         points[0::2] = cone.points
         points[1::2] = _between(cone.points, cone.visible)
-        failed = failing_edge(points, cone.visible)
-        if failed:
-            raise ValueError(
-                f"round {done + 1} of smoothing breaks the star: {failed}; "
-                f"{done} round{'' if done == 1 else 's'} can be done"
+        broken = broken_edge(points, cone.visible)
+        if broken:
+            raise StarError(
+                f"round {done + 1} of smoothing breaks the star: {broken.why}; "
+                f"{done} round{'' if done == 1 else 's'} can be done",
+                broken,
             )
         low, high = (
             np.stack([limits, 0.5 * (limits + np.roll(limits, -1))], axis=1).ravel()

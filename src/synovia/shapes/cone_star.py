@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -13,6 +14,23 @@ TURN = 2.0 * np.pi
 ORIGIN = 1e-13  # what is nearer to the origin is there
 MOST_ROUNDS = 200
 LEAST = 1e-13  # triple products below this, for their size, are rounding
+
+
+class StarError(ValueError):
+    """Raised where a polygon is no star about its visible point; `broken` is the edge at fault."""
+
+    def __init__(self, message: str, broken: Broken) -> None:
+        super().__init__(message)
+        self.broken = broken
+
+
+@dataclass(frozen=True, eq=False)
+class Broken:
+    """An edge that a star may not have: its number, its two ends (2, 3), and why, in words."""
+
+    edge: int
+    ends: Vectors
+    why: str
 
 
 def across(direction: Vectors) -> Floats:
@@ -62,8 +80,8 @@ def greatest(group: Ints, values: Scalars) -> Ints:
     return np.asarray(holders[np.unique(group[holders], return_index=True)[1]])
 
 
-def failing_edge(points: Vectors, visible: Vectors) -> str:
-    """Return why the polygon is no star about `visible`, naming the edge, or "" if it is one.
+def broken_edge(points: Vectors, visible: Vectors) -> Broken | None:
+    """Return the edge for which the polygon is no star about `visible`; None if it is one.
 
     That every triple product V × P · Q is positive is not enough: a pentagram passes. The steps
     of azimuth must also make one turn.
@@ -72,21 +90,21 @@ def failing_edge(points: Vectors, visible: Vectors) -> str:
     triple = np.cross(points, following - points) @ visible
     size = np.linalg.norm(points - visible, axis=1)
     if not (triple > LEAST * size * np.roll(size, -1)).all():
-        i = int(triple.argmin())
-        return (
-            f"edge {i} (from point {i} to point {(i + 1) % len(points)}) does not run "
-            "counter-clockwise as seen from the visible point"
-        )
+        fault = "does not run counter-clockwise as seen from the visible point"
+        return _broken(points, int(triple.argmin()), fault)
     azimuth = polar(points, visible)[0]
     steps = np.diff(azimuth, append=azimuth[:1]) % TURN
     turns = np.cumsum(steps)
     if round(float(turns[-1]) / TURN) != 1:
-        i = int(np.argmax(turns > TURN + 1e-9))
-        return (
-            f"edge {i} (from point {i} to point {(i + 1) % len(points)}) goes around the visible "
-            "point a second time"
-        )
-    return ""
+        fault = "goes around the visible point a second time"
+        return _broken(points, int(np.argmax(turns > TURN + 1e-9)), fault)
+    return None
+
+
+def _broken(points: Vectors, edge: int, fault: str) -> Broken:
+    end = (edge + 1) % len(points)
+    why = f"edge {edge} (from point {edge} to point {end}) {fault}"
+    return Broken(edge, points[[edge, end]], why)
 
 
 def visible_point(points: Vectors) -> Vectors:
@@ -97,7 +115,7 @@ def visible_point(points: Vectors) -> Vectors:
     around the origin, four at most, are edges that no direction sees at once.
     """
     total = points.sum(axis=0)
-    if np.linalg.norm(total) > 1e-9 and not failing_edge(points, normalized(total)):
+    if np.linalg.norm(total) > 1e-9 and broken_edge(points, normalized(total)) is None:
         return normalized(total)
     normals = np.cross(points, np.roll(points, -1, axis=0))
     length = np.linalg.norm(normals, axis=1, keepdims=True)
@@ -110,9 +128,9 @@ def visible_point(points: Vectors) -> Vectors:
         raise ValueError(
             f"ReachCone.points have no visible point: {why}; edge i goes from point i to the next"
         )
-    failed = failing_edge(points, normalized(best))
-    if failed:
-        raise ValueError(f"ReachCone.points have no visible point: {failed}")
+    broken = broken_edge(points, normalized(best))
+    if broken:
+        raise StarError(f"ReachCone.points have no visible point: {broken.why}", broken)
     return normalized(best)
 
 

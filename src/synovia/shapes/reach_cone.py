@@ -14,7 +14,7 @@ from .cone_area import cone_bounds, cone_measure, cone_scatter
 from .cone_facing import cone_facing
 from .cone_offset import grown, shrunk
 from .cone_paths import Exit, first_crossing, pulled
-from .cone_star import failing_edge, unit_directions, visible_point
+from .cone_star import StarError, broken_edge, unit_directions, visible_point
 from .cone_surface import cone_surface
 from .cone_tables import packed_cone, slice_rows
 from .directional import TURN, Directional
@@ -67,9 +67,10 @@ class ReachCone(Directional):
             middle = np.mean(around) if given is None else floats(f"ReachCone.{name}", given)
             object.__setattr__(self, name, float(middle))
         self._check_limits()
-        failed = failing_edge(self.points, self.visible)
-        if failed:
-            raise ValueError(f"ReachCone.points must make a star about the visible point: {failed}")
+        broken = broken_edge(self.points, self.visible)
+        if broken:
+            rule = "ReachCone.points must make a star about the visible point"
+            raise StarError(f"{rule}: {broken.why}", broken)
 
     def _check_limits(self) -> None:
         beyond = np.flatnonzero(self.low > self.high)

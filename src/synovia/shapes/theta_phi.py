@@ -262,7 +262,8 @@ class ThetaPhi(Directional):
         """Return triangles on the boundary: sheets at both ends of the twists, walls between."""
         local = surface_of(self._beyond, self._twists, self.counts.shape, detail)
         vertices = joined(local.vertices[:, :3] @ self.frame, local.vertices[:, 3:])
-        return Surface(vertices, local.triangles)
+        around = 1 if np.linalg.det(self.frame) > 0.0 else -1  # the frame may be left-handed
+        return Surface(vertices, local.triangles[:, ::around])
 
     @cached_property
     def measure(self) -> float:

@@ -3,41 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-
-import numpy as np
 
 from ..limit import Limit
-from ..shapes import ReachCone
-from ..shapes.cone_edit import move_point
+from ..sides import copied_to, mirrored_over
+from .cone_edits import CONE_EDITS, drawn, numbers, refusal
 from .messages import Answer, Request
+from .region import DRAFT
+from .scene import Scene
 from .session import Limits, Session
-from .showing import pictures
+from .showing import bone_of, pictures
 
 Edit = Callable[[Limit, Request], Limit]
+WholeEdit = Callable[[Scene, Limits, Request], Limits]
 
 
 def edited(session: Session, asked: Request) -> Answer:
     """Return the pictures of a joint's limit after an edit, and what can be undone.
 
-    `edit` names one of `EDITS`; edits of one `stroke` are undone together. Where an edit is not
-    allowed the limit stays as it is, and the answer is the reason, `refused`.
+    `edit` names one of `EDITS` or `WHOLE_EDITS`; edits of one `stroke` are undone together. Where
+    an edit is not allowed the limit stays as it is, and the answer is the reason, `refused`, with
+    the `edge` of a cone that is at fault.
     """
     name, kind, stroke = asked["joint"], asked["edit"], asked.get("stroke")
-    if kind not in EDITS:
-        raise ValueError(f"edit must be one of {', '.join(EDITS)}, got {kind!r:.60}")
+    if kind not in EDITS and kind not in WHOLE_EDITS:
+        known = ", ".join([*EDITS, *WHOLE_EDITS])
+        raise ValueError(f"edit must be one of {known}, got {kind!r:.60}")
     if stroke is not None and not isinstance(stroke, str):
         raise ValueError(f"stroke must be a word or null, got {stroke!r:.60}")
 
     def with_edit(limits: Limits) -> Limits:
-        if name not in limits:
-            raise ValueError(f"{name} has no limit to edit")
-        return {**limits, name: EDITS[kind](limits[name], asked)}
+        if kind in WHOLE_EDITS:
+            return WHOLE_EDITS[kind](session.scene, limits, asked)
+        return {**limits, name: EDITS[kind](_limit(limits, asked), asked)}
 
     try:
-        session.edit(with_edit, f"{kind} of {name}", stroke)
+        session.edit(with_edit, f"{kind.replace('-', ' ')}, {name}", stroke)
     except ValueError as error:
-        return {"refused": str(error), **session.state()}, {}
+        return {**refusal(error), **session.state()}, {}
     return _told(session, name)
 
 
@@ -52,31 +54,61 @@ def redone(session: Session, asked: Request) -> Answer:
 
 
 def _stepped(session: Session, what: str, asked: Request) -> Answer:
-    name = asked["joint"]
-    if name is None or name not in session.scene.model.limits:
-        return {"what": what, **session.state()}, {}
-    header, arrays = _told(session, name)
+    header, arrays = _told(session, asked["joint"])
     return {"what": what, **header}, arrays
 
 
-def _told(session: Session, name: str) -> Answer:
-    header, arrays = pictures(session.scene, name)
+def _told(session: Session, name: str | None) -> Answer:
+    if name is None or name not in session.scene.model.limits:
+        return session.state(), {}
+    header, arrays = pictures(session.scene, name, DRAFT)
     return {**header, **session.state()}, arrays
 
 
-def _cone(limit: Limit) -> ReachCone:
-    if not isinstance(limit.shape, ReachCone):
-        raise ValueError(f"only a reach cone has points, got {limit.shape.name}")
-    return limit.shape
+def _limit(limits: Limits, asked: Request) -> Limit:
+    name = asked["joint"]
+    if name not in limits:
+        raise ValueError(f"{name} has no limit to edit")
+    return limits[name]
 
 
-def moved_point(limit: Limit, asked: Request) -> Limit:
-    """Return the cone with point `index` in the direction `point`, as the reference sees it."""
-    return replace(limit, shape=move_point(_cone(limit), asked["index"], np.array(asked["point"])))
+def mirrored(scene: Scene, limits: Limits, asked: Request) -> Limits:
+    """Return the limits with that of a joint on the other side, too, as a mirror shows it."""
+    other, limit = mirrored_over(scene.clip.skeleton, asked["joint"], _limit(limits, asked))
+    return {**limits, other: limit}
 
 
-EDITS: dict[str, Edit] = {"move-point": moved_point}
+def copied(scene: Scene, limits: Limits, asked: Request) -> Limits:
+    """Return the limits with that of a joint for the joint `to`, too."""
+    if asked["to"] == asked["joint"]:
+        raise ValueError(f"{asked['joint']} has this limit already: choose another joint")
+    limit = copied_to(scene.clip.skeleton, asked["to"], _limit(limits, asked))
+    return {**limits, asked["to"]: limit}
+
+
+def with_cone(scene: Scene, limits: Limits, asked: Request) -> Limits:
+    """Return the limits with a new cone for a joint, around where its bone is at `rotation`."""
+    skeleton, name = scene.clip.skeleton, asked["joint"]
+    cone = drawn(numbers(asked, "rotation", 4), bone_of(scene, skeleton.index(name)))
+    return {**limits, name: copied_to(skeleton, name, cone)}
+
+
+def removed(scene: Scene, limits: Limits, asked: Request) -> Limits:
+    """Return the limits without that of a joint."""
+    _limit(limits, asked)
+    return {name: limit for name, limit in limits.items() if name != asked["joint"]}
+
+
+EDITS: dict[str, Edit] = {**CONE_EDITS}
 """What can be done to a limit, by name."""
+
+WHOLE_EDITS: dict[str, WholeEdit] = {
+    "mirror": mirrored,
+    "copy": copied,
+    "draw": with_cone,
+    "remove": removed,
+}
+"""What can be done to the limits of all joints, by name."""
 
 EDITED = {"edit": edited, "undo": undone, "redo": redone}
 """What may be asked for, by name."""

@@ -10,9 +10,11 @@ import numpy as np
 from ..arrays import Vectors
 from ..components import Figure
 from ..limit import Limit
-from ..shapes import ReachCone
+from ..sides import partner
+from ..skeleton import Skeleton
 from . import region as drawing
 from .bearing import look_axis, looker, up_axis
+from .cone_edits import outline
 from .curve import curve
 from .mesh import Finish
 from .messages import Answer, Request
@@ -41,6 +43,7 @@ def opened(session: Session, asked: Request) -> Answer:
         "moving": moving.tolist(),
         "controls": _controls(scene.figure),
         **_bearing(scene),
+        "partners": _partners(skeleton),
         **session.state(),
     }
     return header, {
@@ -60,6 +63,12 @@ def _bearing(scene: Scene) -> dict[str, str | None]:
         "looker": name,
         "lookAxis": look_axis(scene.clip, last if name is None else name),
     }
+
+
+def _partners(skeleton: Skeleton) -> list[int]:
+    """Return by joint the number of its partner on the other side; -1 for none."""
+    others = (partner(name, skeleton.names) for name in skeleton.names)
+    return [-1 if other is None else skeleton.index(other) for other in others]
 
 
 def _controls(figure: Figure | None) -> list[dict[str, Any]]:
@@ -101,14 +110,19 @@ def pictures(scene: Scene, name: str, finish: Finish = FINE) -> Answer:
     joint = scene.clip.skeleton.index(name)
     if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit")
-    bone = scene.clip.skeleton.rest_directions[joint]
-    return _pictures(scene.model.limits[name], tuple(bone.tolist()), finish)
+    bone = tuple(bone_of(scene, joint).tolist())
+    return _pictures(scene.model.limits[name], bone, finish)
 
 
-@lru_cache(maxsize=256)
+def bone_of(scene: Scene, joint: int) -> Vectors:
+    """Return where a joint's bone points in its own frame (3,); z where it has none."""
+    bone: Vectors = scene.clip.skeleton.rest_directions[joint]
+    return bone if bone.any() else np.array([0.0, 0.0, 1.0])
+
+
+@lru_cache(maxsize=64)
 def _pictures(limit: Limit, bone: tuple[float, ...], finish: Finish) -> Answer:
-    along: Vectors = np.array(bone) if any(bone) else np.array([0.0, 0.0, 1.0])
-    directions, whole = drawing.pictures(limit, along, finish)
+    directions, whole = drawing.pictures(limit, np.array(bone), finish)
     header = {
         "family": limit.shape.name,
         "chart": limit.chart.name,
@@ -116,13 +130,12 @@ def _pictures(limit: Limit, bone: tuple[float, ...], finish: Finish) -> Answer:
         "reference": limit.chart.reference.tolist(),
         "axis": directions.axis.tolist(),
     }
-    corners = limit.shape.points if isinstance(limit.shape, ReachCone) else np.zeros((0, 3))
     return header, {
         "directions": directions.mesh.vertices,
         "faces": directions.mesh.triangles,
         "rim": directions.rim,
         "twistDeg": np.degrees(directions.widths),
-        "corners": corners,
+        **outline(limit),
         "vectors": whole.vertices,
         "triangles": whole.triangles,
     }

@@ -1,0 +1,190 @@
+"""Edits of a reach cone at the page: a limit in, a new one out, or a reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats, Quats, Vectors, unit_quats
+from ..charts import DirectionTwist
+from ..limit import Limit
+from ..shapes import ReachCone
+from ..shapes.cone_edit import (
+    add_point,
+    delete_point,
+    move_point,
+    reorder,
+    set_twist,
+    set_visible,
+)
+from ..shapes.cone_smooth import smooth
+from ..shapes.cone_star import StarError, from_polar
+from .messages import Request
+
+MOST_POINTS = 1000
+DRAWN_POINTS = 8
+DRAWN_ANGLE, DRAWN_TWIST = np.radians(30.0), np.radians(45.0)
+"""A new cone: how far its points are from the bone, and how far it may twist to either side."""
+
+
+def cone_of(limit: Limit) -> ReachCone:
+    """Return the limit's cone; ValueError if it is of another family."""
+    if not isinstance(limit.shape, ReachCone):
+        raise ValueError(f"only a reach cone has points, this limit is a {limit.shape.name}")
+    return limit.shape
+
+
+def moved(cone: ReachCone, asked: Request) -> ReachCone:
+    """Return the cone with point `index` in the direction `point`, as the reference sees it."""
+    return move_point(cone, _index(asked), _direction(asked))
+
+
+def added(cone: ReachCone, asked: Request) -> ReachCone:
+    """Return the cone with a new point: at `point`, or in the middle of the edge `after` a point.
+
+    A point is put into the edge that is nearest to it.
+    """
+    if asked.get("point") is not None:
+        return add_point(cone, _direction(asked))
+    after = _whole(asked, "after")
+    if not 0 <= after < len(cone.points):
+        raise ValueError(f"after must be from 0 to {len(cone.points) - 1}, got {after}")
+    ends = cone.points[[after, (after + 1) % len(cone.points)]]
+    middle = ends.sum(axis=0)
+    return add_point(cone, middle / np.linalg.norm(middle), after + 1)
+
+
+def deleted(cone: ReachCone, asked: Request) -> ReachCone:
+    """Return the cone without point `index`."""
+    return delete_point(cone, _index(asked))
+
+
+def reordered(cone: ReachCone, asked: Request) -> ReachCone:
+    """Return the cone with point `index` `by` so many places later in the order, or earlier."""
+    index, by, n = _index(asked), _whole(asked, "by"), len(cone.points)
+    order = [each for each in range(n) if each != index]
+    order.insert((index + by) % n, index)
+    return reorder(cone, order)
+
+
+def with_visible(cone: ReachCone, asked: Request) -> ReachCone:
+    """Return the cone with its visible point in the direction `point`."""
+    return set_visible(cone, _direction(asked))
+
+
+def twisted(cone: ReachCone, asked: Request) -> ReachCone:
+    """Return the cone with `lowDeg` and `highDeg` as limits of the twist at point `index`.
+
+    If that is null, they are those at the visible point.
+    """
+    low, high = _number(asked, "lowDeg"), _number(asked, "highDeg")
+    if low > high:
+        raise ValueError(f"a twist must not end before it begins, got {low:.1f}° to {high:.1f}°")
+    index = None if asked["index"] is None else _index(asked)
+    return set_twist(cone, float(np.radians(low)), float(np.radians(high)), index)
+
+
+def smoothed(cone: ReachCone, asked: Request) -> ReachCone:
+    """Return the cone after so many `rounds` of smoothing."""
+    rounds = _whole(asked, "rounds")
+    if len(cone.points) * 2 ** min(max(rounds, 0), 20) > MOST_POINTS:
+        raise ValueError(
+            f"{rounds} rounds would make more than {MOST_POINTS} points of {len(cone.points)}"
+        )
+    return smooth(cone, rounds)
+
+
+def drawn(rotation: Quats, bone: Vectors) -> Limit:
+    """Return a new limit: a cone of eight points around where the bone points at a rotation."""
+    chart = DirectionTwist(unit_quats("rotation", rotation), bone)
+    azimuth = np.arange(DRAWN_POINTS) * 2.0 * np.pi / DRAWN_POINTS
+    points = from_polar(azimuth, np.full(DRAWN_POINTS, DRAWN_ANGLE), chart.axis)
+    return Limit(chart, ReachCone(points, -DRAWN_TWIST, DRAWN_TWIST, chart.axis))
+
+
+def outline(limit: Limit) -> dict[str, Floats]:
+    """Return what the page needs to edit a cone: points and visible point, with twists in degrees.
+
+    Other families have none of these.
+    """
+    if not isinstance(limit.shape, ReachCone):
+        return {"corners": np.zeros((0, 3)), "cornersTwistDeg": np.zeros((0, 2))}
+    cone = limit.shape
+    return {
+        "corners": cone.points,
+        "cornersTwistDeg": np.degrees(np.stack([cone.low, cone.high], axis=1)),
+        "visible": cone.visible,
+        "visibleTwistDeg": np.degrees([cone.visible_low, cone.visible_high]),
+    }
+
+
+def refusal(error: ValueError) -> dict[str, Any]:
+    """Return why an edit is refused, and the edge at fault where there is one."""
+    if not isinstance(error, StarError):
+        return {"refused": str(error)}
+    broken = error.broken
+    edge = {"number": broken.edge, "ends": broken.ends.tolist()}
+    return {"refused": f"no longer a star: {broken.why}", "edge": edge}
+
+
+def _index(asked: Request) -> int:
+    return _whole(asked, "index")
+
+
+def _whole(asked: Request, name: str) -> int:
+    value = asked[name]
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{name} must be a whole number, got {value!r:.60}")
+    return value
+
+
+def _number(asked: Request, name: str) -> float:
+    value = asked[name]
+    if not _is_number(value):
+        raise ValueError(f"{name} must be a number of degrees, got {value!r:.60}")
+    return float(value)
+
+
+def _direction(asked: Request) -> Vectors:
+    point = numbers(asked, "point", 3)
+    length = float(np.linalg.norm(point))
+    if not 0.0 < length < np.inf:
+        raise ValueError(f"point must be a direction, got {asked['point']!r:.60}")
+    return np.asarray(point / length)
+
+
+def numbers(asked: Request, name: str, count: int) -> Floats:
+    """Return so many numbers that a request gives under a name."""
+    given = asked[name]
+    if not isinstance(given, list) or len(given) != count or not all(map(_is_number, given)):
+        raise ValueError(f"{name} must be {count} numbers, got {given!r:.60}")
+    return np.array(given, dtype=np.float64)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+ConeEdit = Callable[[ReachCone, Request], ReachCone]
+
+
+def _on_limits(edit: ConeEdit) -> Callable[[Limit, Request], Limit]:
+    return lambda limit, asked: replace(limit, shape=edit(cone_of(limit), asked))
+
+
+CONE_EDITS: Mapping[str, Callable[[Limit, Request], Limit]] = {
+    name: _on_limits(edit)
+    for name, edit in {
+        "move-point": moved,
+        "add-point": added,
+        "delete-point": deleted,
+        "reorder-point": reordered,
+        "move-visible": with_visible,
+        "twist": twisted,
+        "smooth": smoothed,
+    }.items()
+}
+"""What can be done to a reach cone, by name."""

@@ -1,0 +1,152 @@
+"""The limit of the other side contains what a mirror shows, and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cones import CONES
+from fields import field
+from synovia import (
+    Box,
+    DirectionTwist,
+    DistanceField,
+    Ellipsoid,
+    EulerZYZ,
+    KDop,
+    Limit,
+    Product,
+    RotationVector,
+    SwingTwist,
+    Union,
+    quat,
+)
+from synovia.limit import mirror_limit, mirror_rotations
+from tables import table
+
+REFERENCE = quat.exp(np.array([0.4, -0.3, 0.2]))
+BONE = np.array([0.1, -0.9, 0.3])
+ASLANT = np.array([0.9, 0.3, -0.2])
+AXES = {"x": np.eye(3)[0], "y": np.eye(3)[1], "z": np.eye(3)[2]}
+
+
+def cloud(seed=2):
+    return np.random.default_rng(seed).normal(size=(60, 3)) * [0.5, 0.3, 0.2] + [0.2, 0.1, -0.1]
+
+
+def of_directions(shape):
+    """A limit about a bone that cannot point backwards."""
+    middle = shape.scatter(50, np.random.default_rng(0))[:, :3].sum(axis=0)
+    return Limit(DirectionTwist(REFERENCE, middle), shape)
+
+
+def limits():
+    vectors, swings = RotationVector(REFERENCE), SwingTwist(REFERENCE, BONE)
+    for chart in (vectors, swings):
+        yield f"box in {chart.name}", Limit(chart, Box.fit(cloud(), along="chart"))
+        yield f"oriented box in {chart.name}", Limit(chart, Box.fit(cloud()))
+        yield f"ellipsoid in {chart.name}", Limit(chart, Ellipsoid.fit(cloud(), by="volume"))
+        yield f"k-DOP in {chart.name}", Limit(chart, KDop.fit(cloud()))
+    for swing in ("box", "ellipsoid", "kdop"):
+        yield f"product of a {swing}", Limit(swings, Product.fit(cloud(), swing=swing))
+    for kind in ("concave", "past π", "free"):
+        yield f"{kind} cone", of_directions(CONES[kind]())
+    yield "union", of_directions(Union((CONES["convex"](), CONES["three"]())))
+    for kind in ("blob", "islands"):
+        yield f"table of {kind}", of_directions(table(kind, margin=0.1))
+
+
+def fields():
+    yield "rotation vectors", Limit(RotationVector(REFERENCE), field("random"))
+    yield "swing and twist", Limit(SwingTwist(REFERENCE, BONE), field("sculpted"))
+    yield "Euler angles", Limit(EulerZYZ(REFERENCE), field("random wrapped"))
+    yield "Euler angles over the seam", Limit(EulerZYZ(REFERENCE), field("seam"))
+
+
+LIMITS, FIELDS = dict(limits()), dict(fields())
+
+
+def agree(limit, normal):
+    """Whether the mirrored limit says of mirrored rotations what the limit says of them."""
+    rng = np.random.default_rng(5)
+    rotations = np.concatenate(
+        [quat.normalize(rng.normal(size=(2000, 4))), limit.sample(1000, rng)]
+    )
+    beside = quat.exp(0.2 * rng.normal(size=(1000, 3)))
+    rotations = np.concatenate([rotations, quat.mul(rotations[-1000:], beside)])
+    there = mirror_limit(limit, normal)
+    shown = mirror_rotations(rotations, normal)
+    distance = limit.distance(rotations)
+    if not isinstance(limit.shape, DistanceField):  # which measures to within a cell
+        np.testing.assert_allclose(there.distance(shown), distance, atol=1e-9)
+    clear = np.abs(distance) > 1e-8
+    legal = limit.contains(rotations)
+    assert np.array_equal(there.contains(shown)[clear], legal[clear])
+    assert 0 < legal.sum() < len(legal)
+
+
+def test_a_mirrored_rotation_turns_mirrored_things():
+    rng = np.random.default_rng(1)
+    rotations, points = quat.normalize(rng.normal(size=(50, 4))), rng.normal(size=(50, 3))
+    normal = ASLANT / np.linalg.norm(ASLANT)
+
+    def mirror(vectors):
+        return vectors - 2.0 * (vectors @ normal)[:, None] * normal
+
+    shown = quat.rotate(mirror_rotations(rotations, 3.0 * normal), mirror(points))
+    np.testing.assert_allclose(shown, mirror(quat.rotate(rotations, points)), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_every_family_is_mirrored_in_any_plane(name):
+    for normal in (AXES["x"], ASLANT):
+        agree(LIMITS[name], normal)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("axis", AXES)
+def test_fields_are_mirrored_across_each_axis(name, axis):
+    agree(FIELDS[name], AXES[axis])
+
+
+def test_fields_of_vectors_are_mirrored_where_axes_change_places():
+    agree(FIELDS["rotation vectors"], np.array([1.0, -1.0, 0.0]))
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_field_in_another_plane_is_refused(name):
+    with pytest.raises(ValueError, match="only in a plane across one of them, got the normal"):
+        mirror_limit(FIELDS[name], ASLANT)
+
+
+@pytest.mark.parametrize("name", [*LIMITS, *FIELDS])
+def test_the_mirror_of_the_mirror_is_the_limit(name):
+    limit = {**LIMITS, **FIELDS}[name]
+    again = mirror_limit(mirror_limit(limit, AXES["x"]), AXES["x"])
+    rotations = quat.normalize(np.random.default_rng(3).normal(size=(500, 4)))
+    off = np.abs(limit.distance(rotations)) > 1e-8
+    assert np.array_equal(again.contains(rotations)[off], limit.contains(rotations)[off])
+    assert type(again.shape) is type(limit.shape)
+
+
+def test_the_surface_of_a_mirrored_table_faces_outwards():
+    there = mirror_limit(LIMITS["table of blob"], ASLANT).shape
+    assert np.linalg.det(there.frame) < 0.0
+    surface = there.surface()
+    high = there.twist_range(surface.vertices[:, :3])[:, 1]
+    top = np.abs(surface.vertices[:, 3] - high)[surface.triangles].max(axis=1) < 1e-9
+    a, b, c = np.moveaxis(surface.vertices[surface.triangles[top]][..., :3], 1, 0)
+    facing = np.sum(a * np.cross(b, c), axis=-1)
+    assert top.sum() > 100
+    assert (facing >= -1e-12).all()
+
+
+def test_a_normal_must_point_somewhere():
+    with pytest.raises(ValueError, match="the mirror's normal must not be zero"):
+        mirror_limit(LIMITS["union"], np.zeros(3))
+
+
+def test_fields_keep_their_grid():
+    there = mirror_limit(FIELDS["Euler angles"], AXES["y"])
+    assert isinstance(there.shape, DistanceField)
+    np.testing.assert_allclose(there.shape.periods, EulerZYZ.periods)

@@ -1,0 +1,210 @@
+"""Edits of limits as the page asks for them: answered, refused, undone."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton
+from synovia.shapes.cone_edit import move_point
+from synovia.view import messages
+from synovia.view.answers import answer
+from synovia.view.scene import scene_of
+from synovia.view.session import Session
+
+NAMES = ("Hips", "LeftArm", "LeftHand", "RightArm")
+
+
+def two_arms(frames=1):
+    """A skeleton with an arm on either side, at rest."""
+    offsets = [[0.0, 1.0, 0.0], [0.2, 0.4, 0.0], [0.3, 0.0, 0.0], [-0.2, 0.4, 0.0]]
+    skeleton = Skeleton(
+        NAMES, [-1, 0, 1, 0], offsets, end_parents=[2, 3], end_offsets=[[0.1, 0, 0], [-0.3, 0, 0]]
+    )
+    rest = skeleton.rest_pose()
+    pose = Pose(np.tile(rest.rotations, (frames, 1, 1)), np.tile(rest.positions, (frames, 1, 1)))
+    return Clip(skeleton, pose, 0.1, "two arms")
+
+
+class Asking:
+    """A session, asked as the page asks it."""
+
+    def __init__(self):
+        still = two_arms()
+        self.session = Session(scene_of(LimitModel({}, still.skeleton), still))
+
+    def __call__(self, ask, **given):
+        text = json.dumps({"id": 1, "ask": ask, **given})
+        return messages.unpacked(answer(self.session, text))
+
+    def edit(self, edit, joint="LeftArm", **given):
+        return self("edit", joint=joint, edit=edit, **given)[0]
+
+    @property
+    def limits(self):
+        return self.session.scene.model.limits
+
+    @property
+    def cone(self):
+        return self.limits["LeftArm"].shape
+
+
+@pytest.fixture
+def asking():
+    made = Asking()
+    assert "refused" not in made.edit("draw", rotation=[1, 0, 0, 0])
+    return made
+
+
+def test_a_new_cone_is_around_the_bone(asking):
+    assert len(asking.cone.points) == 8
+    np.testing.assert_allclose(asking.cone.visible, [1.0, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(asking.cone.points[:, 0], np.cos(np.radians(30.0)))
+    np.testing.assert_allclose(np.degrees([asking.cone.low[0], asking.cone.high[0]]), [-45, 45])
+    turned = Asking()
+    half = np.sqrt(0.5)
+    turned.edit("draw", rotation=[half, 0, 0, half])
+    np.testing.assert_allclose(turned.limits["LeftArm"].chart.reference, [half, 0, 0, half])
+    refused = turned.edit("draw", "Hips", rotation=[1, 0, 0, 0])
+    assert "Hips is a root" in refused["refused"]
+
+
+def test_the_page_gets_points_and_twists(asking):
+    arrays = asking("region", joint="LeftArm")[1]
+    np.testing.assert_allclose(arrays["corners"], asking.cone.points, atol=1e-6)
+    np.testing.assert_allclose(arrays["cornersTwistDeg"], [[-45.0, 45.0]] * 8, atol=1e-4)
+    np.testing.assert_allclose(arrays["visible"], asking.cone.visible, atol=1e-6)
+    np.testing.assert_allclose(arrays["visibleTwistDeg"], [-45.0, 45.0], atol=1e-4)
+
+
+def test_points_are_moved_added_deleted(asking):
+    before = asking.cone
+    asking.edit("move-point", index=2, point=[0.8, *(0.6 * before.points[2, 1:] / 0.5)])
+    assert asking.cone.points[2, 0] == pytest.approx(0.8)
+    asking.edit("add-point", after=7)
+    assert len(asking.cone.points) == 9
+    middle = before.points[7] + before.points[0]
+    np.testing.assert_allclose(asking.cone.points[8], middle / np.linalg.norm(middle), atol=1e-12)
+    asking.edit("add-point", point=(2.0 * asking.cone.points[4]).tolist(), after=None)
+    assert len(asking.cone.points) == 9  # a second point in the same place makes no edge
+    beyond = asking.cone.points[4] + asking.cone.points[5] - [0.4, 0.0, 0.0]
+    assert "refused" not in asking.edit("add-point", point=beyond.tolist())
+    np.testing.assert_allclose(asking.cone.points[5], beyond / np.linalg.norm(beyond), atol=1e-12)
+    asking.edit("delete-point", index=5)
+    asking.edit("delete-point", index=8)
+    np.testing.assert_allclose(asking.cone.points[3:], before.points[3:], atol=1e-12)
+
+
+def test_twists_visible_point_and_smoothing(asking):
+    asking.edit("twist", index=3, lowDeg=-20, highDeg=75.5)
+    asking.edit("twist", index=None, lowDeg=-60, highDeg=30)
+    cone = asking.cone
+    np.testing.assert_allclose(np.degrees([cone.low[3], cone.high[3]]), [-20.0, 75.5])
+    np.testing.assert_allclose(np.degrees([cone.visible_low, cone.visible_high]), [-60.0, 30.0])
+    asking.edit("move-visible", point=[0.99, 0.1, 0.0])
+    assert asking.cone.visible[1] == pytest.approx(0.1 / np.hypot(0.99, 0.1))
+    asking.edit("smooth", rounds=2)
+    assert len(asking.cone.points) == 32
+
+
+def test_a_broken_star_is_refused_with_its_edge(asking):
+    before = asking.cone
+    inside = (before.points[4] + 0.2 * before.visible).tolist()
+    header = asking.edit("move-point", index=0, point=inside)
+    assert "no longer a star: edge " in header["refused"]
+    with pytest.raises(ValueError, match="must make a star") as caught:
+        move_point(before, 0, np.array(inside) / np.linalg.norm(inside))
+    broken = caught.value.broken
+    assert header["edge"]["number"] == broken.edge
+    np.testing.assert_allclose(header["edge"]["ends"], broken.ends)
+    assert asking.cone is before
+    assert header["undo"] == "draw, LeftArm"  # nothing was added to what can be undone
+    swapped = asking.edit("reorder-point", index=2, by=1)
+    assert swapped["edge"]["number"] in (1, 2, 3)
+    np.testing.assert_allclose(swapped["edge"]["ends"], before.points[[3, 2]])
+    crossed = asking.edit("smooth", rounds=99)
+    assert "more than 1000 points" in crossed["refused"]
+
+
+def test_all_the_way_round_is_the_same_cone(asking):
+    before = asking.cone
+    assert "refused" not in asking.edit("reorder-point", index=0, by=7)
+    np.testing.assert_allclose(asking.cone.points, np.roll(before.points, -1, axis=0))
+
+
+@pytest.mark.parametrize(
+    ("edit", "given", "reason"),
+    [
+        (
+            "twist",
+            {"index": 1, "lowDeg": 50, "highDeg": 10},
+            "got 50.0° to 10.0°",
+        ),
+        ("twist", {"index": None, "lowDeg": 50, "highDeg": 10}, "must not end before it begins"),
+        ("twist", {"index": 1, "lowDeg": "a", "highDeg": 10}, "lowDeg must be a number"),
+        ("twist", {"index": 1, "lowDeg": float("nan"), "highDeg": 10}, "finite"),
+        ("twist", {"index": 1, "lowDeg": 0, "highDeg": float("inf")}, "finite"),
+        ("draw", {"rotation": [1, 0, 0]}, "rotation must be 4 numbers"),
+        ("draw", {"rotation": "a"}, "rotation must be 4 numbers"),
+        ("move-point", {"index": 8, "point": [1, 0, 0]}, "no point 8"),
+        ("move-point", {"index": True, "point": [1, 0, 0]}, "index must be a whole number"),
+        ("move-point", {"index": 0, "point": [0, 0, 0]}, "point must be a direction"),
+        ("move-point", {"index": 0, "point": [1, 2]}, "point must be 3 numbers"),
+        ("add-point", {"after": 8}, "after must be from 0 to 7"),
+        ("move-visible", {"point": [-1, 0, 0]}, "no longer a star"),
+        ("smooth", {"rounds": -1}, "rounds must be at least 0"),
+        ("smooth", {"rounds": 1.5}, "rounds must be a whole number"),
+        ("copy", {"to": "Hips"}, "Hips is a root"),
+        ("copy", {"to": "Tail"}, "no joint 'Tail'"),
+        ("copy", {"to": "LeftArm"}, "has this limit already"),
+    ],
+)
+def test_what_is_not_allowed_changes_nothing(asking, edit, given, reason):
+    before = dict(asking.limits)
+    header = asking.edit(edit, **given)
+    assert reason in header["refused"]
+    assert dict(asking.limits) == before
+
+
+def test_three_points_must_stay(asking):
+    for index in (7, 5, 3, 1, 0):
+        header = asking.edit("delete-point", index=index)
+    assert len(asking.cone.points) == 4
+    assert "no longer a star: edge " in header["refused"]
+    asking.edit("move-point", index=0, point=[0.9, 0.1, -0.4])
+    for index in range(4):
+        if "refused" not in asking.edit("delete-point", index=index):
+            break
+    assert len(asking.cone.points) == 3
+    assert "at least 3 points" in asking.edit("delete-point", index=0)["refused"]
+
+
+def test_mirror_copy_and_remove_are_steps(asking):
+    asking.edit("twist", index=None, lowDeg=-10, highDeg=40)
+    header = asking.edit("mirror")
+    assert header["limited"] == [1, 3]
+    there = asking.limits["RightArm"].shape
+    np.testing.assert_allclose(there.visible, [-1.0, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(np.degrees([there.visible_low, there.visible_high]), [-40.0, 10.0])
+    asking.edit("copy", to="LeftHand")
+    assert asking.limits["LeftHand"] is asking.limits["LeftArm"]
+    assert asking.edit("remove")["limited"] == [3, 2]
+    assert asking.edit("remove")["refused"] == "LeftArm has no limit to edit"
+    assert "on the other side" in asking.edit("mirror", "LeftHand")["refused"]
+    whats = [asking("undo", joint="LeftArm")[0]["what"] for _ in range(4)]
+    assert whats == ["remove, LeftArm", "copy, LeftArm", "mirror, LeftArm", "twist, LeftArm"]
+    assert list(asking.limits) == ["LeftArm"]
+
+
+def test_points_are_for_cones_only(asking):
+    limit = Limit(RotationVector(), Box([-1.0] * 3, [1.0] * 3, np.eye(3)))
+    asking.session.edit(lambda limits: {**limits, "LeftArm": limit}, "box", None)
+    refused = asking.edit("move-point", index=0, point=[1, 0, 0])["refused"]
+    assert refused == "only a reach cone has points, this limit is a box"
+
+
+def test_an_edit_that_is_unknown_is_an_error(asking):
+    header = asking.edit("bend")
+    assert header["error"].startswith("edit must be one of move-point, ")
