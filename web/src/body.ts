@@ -8,7 +8,7 @@ import {
   InstancedMesh,
   Matrix4,
   Mesh,
-  MeshStandardMaterial,
+  MeshLambertMaterial,
   OctahedronGeometry,
   Quaternion,
   SphereGeometry,
@@ -56,8 +56,8 @@ export class Body {
   where: Placed = { positions: [], rotations: [] };
   /** Where the tip of each bone is in the world. */
   tips: Vector3[] = [];
-  private meshes: Mesh<BufferGeometry, MeshStandardMaterial>[] = [];
-  private materials: Record<"body" | "picked" | "outside" | "held", MeshStandardMaterial>;
+  private meshes: Mesh<BufferGeometry, MeshLambertMaterial>[] = [];
+  private materials: Record<"body" | "picked" | "outside" | "held", MeshLambertMaterial>;
   private dots: InstancedMesh | undefined;
   private style: Style = "body";
 
@@ -71,8 +71,7 @@ export class Body {
     const reach = placed(skeleton, restOf(skeleton)).positions;
     const longest = Math.max(...reach.map((point) => point.distanceTo(reach[0] as Vector3)), 0);
     this.size = longest || lengths.at(-1) || 1;
-    const look = { roughness: 0.62, metalness: 0.0 };
-    const material = (color: string) => new MeshStandardMaterial({ ...look, color });
+    const material = (color: string) => new MeshLambertMaterial({ color });
     this.materials = {
       body: material("#ffffff"),
       picked: material(PICKED),
@@ -82,7 +81,7 @@ export class Body {
     if (ghost)
       for (const each of Object.values(this.materials))
         Object.assign(each, { transparent: true, opacity: 0.35, depthWrite: false });
-    this.shape(this.style);
+    if (!ghost) this.shape(this.style); // a ghost takes shape when there is one to see
   }
 
   shape(style: Style): void {
@@ -97,7 +96,7 @@ export class Body {
     if (this.ghost) return;
     this.dots = new InstancedMesh(
       new SphereGeometry(1, 16, 10),
-      new MeshStandardMaterial({ roughness: 0.5 }),
+      new MeshLambertMaterial(),
       this.skeleton.names.length,
     );
     this.dots.frustumCulled = false;
@@ -133,6 +132,7 @@ export class Body {
   }
 
   pose(pose: Pose): void {
+    if (!this.meshes.length) this.shape(this.style);
     this.where = placed(this.skeleton, pose);
     const { positions, rotations } = this.where;
     this.tips = this.bones.map(({ owner, child, tip }, number) => {
@@ -158,6 +158,7 @@ export class Body {
   }
 
   paint(theme: Theme, marks: Marks): void {
+    if (!this.meshes.length) return;
     const { body, picked, outside, held } = this.materials;
     body.color.set(this.ghost ? theme.ghost : theme.body);
     this.bones.forEach(({ owner }, number) => {
