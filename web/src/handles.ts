@@ -23,13 +23,13 @@ import type { Handle } from "./stage";
 /** A point by its number, or the visible point. */
 export type Spot = number | "visible";
 
-export const SECTOR = 0.34;
+const SECTOR = 0.34;
 const SMALL_SECTOR = 0.09;
 const DOT = 0.022;
 const STEP_DEG = 10;
 
 /** What a drag or click does. */
-export interface Dragged {
+interface Dragged {
   follow(edit: Edit): void;
   drop(): void;
   select(spot: Spot): void;
@@ -55,7 +55,7 @@ export class ConeHandles {
 
   constructor(
     private fan: Fan,
-    readonly outline: Outline,
+    public outline: Outline,
     private selected: Spot | undefined,
     private editing: boolean,
     private dragged: Dragged,
@@ -76,7 +76,9 @@ export class ConeHandles {
 
   /** Draw a cone's points; those of the one before are gone. */
   show(outline: Outline, selected: Spot | undefined, editing: boolean): void {
-    Object.assign(this, { outline, selected, editing });
+    this.outline = outline;
+    this.selected = selected;
+    this.editing = editing;
     const { corners, visible, visibleTwistDeg, twistDeg } = outline;
     if (this.dots.count !== corners.length) {
       this.group.remove(this.dots);
