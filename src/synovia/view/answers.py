@@ -6,12 +6,20 @@ from collections.abc import Callable
 
 from . import messages
 from .editing import EDITED
+from .families import CHOSEN
+from .judging import JUDGED
 from .messages import Answer, Request
 from .session import Session
 from .showing import SHOWN
 from .trying import TRIED
 
-ASKED: dict[str, Callable[[Session, Request], Answer]] = {**SHOWN, **TRIED, **EDITED}
+ASKED: dict[str, Callable[[Session, Request], Answer]] = {
+    **SHOWN,
+    **TRIED,
+    **EDITED,
+    **CHOSEN,
+    **JUDGED,
+}
 """What may be asked for, by name."""
 
 

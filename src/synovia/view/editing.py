@@ -11,6 +11,8 @@ from ..limit import Limit
 from ..shapes import ReachCone
 from ..shapes.cone_edit import move_point
 from .messages import Answer, Request
+from .numbers import NUMBERED
+from .sculpting import SCULPTED
 from .session import Limits, Session
 from .showing import pictures
 
@@ -75,7 +77,7 @@ def moved_point(limit: Limit, asked: Request) -> Limit:
     return replace(limit, shape=move_point(_cone(limit), asked["index"], np.array(asked["point"])))
 
 
-EDITS: dict[str, Edit] = {"move-point": moved_point}
+EDITS: dict[str, Edit] = {"move-point": moved_point, **SCULPTED, **NUMBERED}
 """What can be done to a limit, by name."""
 
 EDITED = {"edit": edited, "undo": undone, "redo": redone}

@@ -11,7 +11,9 @@ from ..arrays import Vectors
 from ..components import Figure
 from ..limit import Limit
 from ..shapes import ReachCone
+from ..softening import softening_of
 from .messages import Answer, Request
+from .numbers import numbers_of
 from .region import boundary, sheet
 from .scene import Scene
 from .session import Session
@@ -61,14 +63,18 @@ def _controls(figure: Figure | None) -> list[dict[str, Any]]:
 def checked(session: Session, asked: Request) -> Answer:
     """Return how far each limited joint is outside in each frame (frames, L), in degrees.
 
-    And the clamped rotations of the joints that clamping changes.
+    And the clamped rotations of the joints that clamping changes, softly where `soften` says how,
+    as for `synovia clamp`, with the degrees that this leaves outside at most.
     """
     scene = session.scene
     report = scene.model.check(scene.clip)
-    clamped = scene.model.project(scene.clip).pose.rotations
+    softening = softening_of(asked.get("soften"))
+    made = scene.model.project(scene.clip, softening=softening)
+    left = scene.model.check(made).violation.max(initial=0.0) if softening is not None else 0.0
+    clamped = made.pose.rotations
     changed = np.flatnonzero((clamped != scene.clip.pose.rotations).any(axis=(0, 2)))
     outside_deg = np.degrees(np.where(report.outside, report.violation, 0.0))
-    header = {"changed": changed.tolist()}
+    header = {"changed": changed.tolist(), "leftDeg": float(np.degrees(left))}
     return header, {"outsideDeg": outside_deg, "clamped": clamped[:, changed]}
 
 
@@ -96,6 +102,7 @@ def _pictures(limit: Limit, bone: tuple[float, ...]) -> Answer:
         "share": limit.volume(4000),
         "reference": limit.chart.reference.tolist(),
         "axis": directions.axis.tolist(),
+        "numbers": numbers_of(limit),
     }
     corners = limit.shape.points if isinstance(limit.shape, ReachCone) else np.zeros((0, 3))
     return header, {
