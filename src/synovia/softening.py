@@ -85,6 +85,6 @@ def softening_of(text: str | None) -> Softening | None:
         radius_deg = math.nan
     if kind is None or not 0.0 < radius_deg < math.inf:
         raise ValueError(
-            f"softening is inside:DEG or beyond:DEG, above 0 degrees, got {text!r:.40}"
+            f"softening takes inside:DEG or beyond:DEG, with degrees above 0, got {text!r:.40}"
         )
     return kind(math.radians(radius_deg))

@@ -83,6 +83,8 @@ export interface Check {
   outsideDeg: Float32Array;
   clampedPose(frame: number): Pose;
   changes: boolean;
+  /** How far the clamped clip is outside at most. */
+  leftDeg: number;
 }
 
 export function checkOf({ header, arrays }: Answer, clip: Clip): Check {
@@ -91,6 +93,7 @@ export function checkOf({ header, arrays }: Answer, clip: Clip): Check {
   return {
     outsideDeg: arrays["outsideDeg"] as Float32Array,
     changes: changed.length > 0,
+    leftDeg: header["leftDeg"] as number,
     clampedPose(frame) {
       const pose = clip.pose(frame);
       changed.forEach((joint, place) => {

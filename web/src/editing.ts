@@ -10,6 +10,8 @@ import type { Handle } from "./stage";
 /** An edit as Python knows it: its name, and what it needs. */
 export interface Edit {
   edit: string;
+  /** The request it is made by, where it has one of its own. */
+  ask?: string;
   [given: string]: unknown;
 }
 
@@ -21,6 +23,8 @@ interface Stroked extends Edit {
 export class Editing {
   readonly panel = element("div", { class: "editing" });
   handles: Handle[] = [];
+  /** Told of every answer to an edit. */
+  heard: (header: Record<string, unknown>) => void = () => {};
   private said = element("p", { id: "said", role: "status" });
   private undo = button("↶ Undo", "Undo (Ctrl Z)", () => void this.step("undo"));
   private redo = button("↷ Redo", "Redo (Ctrl Shift Z)", () => void this.step("redo"));
@@ -80,6 +84,11 @@ export class Editing {
     this.changed();
   }
 
+  /** An edit of the present stroke that must not be left out for a later one. */
+  async now(edit: Edit): Promise<void> {
+    await this.send({ ...edit, stroke: this.stroke });
+  }
+
   /** One edit that is a step of its own. */
   async once(edit: Edit): Promise<void> {
     this.follow(edit);
@@ -113,7 +122,7 @@ export class Editing {
   private async send(edit: Stroked): Promise<void> {
     if (this.name === null) return;
     try {
-      this.receive(await this.line.ask("edit", { ...edit, joint: this.name }));
+      this.receive(await this.line.ask(edit.ask ?? "edit", { ...edit, joint: this.name }));
     } catch (error) {
       this.said.textContent = (error as Error).message;
     }
@@ -123,6 +132,7 @@ export class Editing {
     const { header } = answer;
     this.said.textContent = (header["refused"] as string | undefined) ?? "";
     this.tell(header);
+    this.heard(header);
     if (header["family"]) this.drawn(regionOf(answer));
   }
 

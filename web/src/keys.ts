@@ -21,6 +21,7 @@ const MOUSE = [
 const SLIDER = /^(Arrow|Home|End|Page)/;
 
 function typing(target: EventTarget | null): boolean {
+  if (target instanceof HTMLSelectElement) return true;
   return target instanceof HTMLInputElement && ["search", "text", "number"].includes(target.type);
 }
 

@@ -6,6 +6,7 @@ import { type Check, checkOf, type Clip, clipOf, type Pose } from "./clip";
 import { THEMES } from "./colours";
 import { button, element, found } from "./elements";
 import { Editing } from "./editing";
+import { Families } from "./families";
 import { listen } from "./keys";
 import { Panel } from "./panel";
 import { seen } from "./quaternions";
@@ -13,6 +14,7 @@ import { Fan, type Region, regionOf } from "./region";
 import { type Keyed, type Mode, shortcuts } from "./shortcuts";
 import { Sliders } from "./sliders";
 import { Line } from "./socket";
+import { Softening } from "./softening";
 import { Stage } from "./stage";
 import { Time } from "./time";
 import { Tree } from "./tree";
@@ -32,6 +34,8 @@ class Page implements Keyed {
   readonly time: Time;
   private tryOut: TryOut;
   private editing: Editing;
+  private families: Families;
+  private softening = new Softening(() => void this.rejudge());
   private sliders: Sliders;
   private check: Check | undefined;
   private picked: number | undefined;
@@ -51,7 +55,7 @@ class Page implements Keyed {
   ) {
     this.pose = clip.pose(0);
     this.stage = new Stage(clip);
-    this.panel = new Panel(clip);
+    this.panel = new Panel(clip, line);
     this.tree = new Tree(clip, (joint) => this.pick(joint));
     this.time = new Time(clip, () => this.look(), (joint) => this.pick(joint));
     this.tryOut = new TryOut(
@@ -76,6 +80,8 @@ class Page implements Keyed {
         void this.rejudge();
       },
     );
+    this.families = new Families(clip, line, this.editing);
+    this.families.panel.append(this.softening.panel);
     this.stage.onPick = (joint) => this.pick(joint);
     this.stage.onGrip = (grip) => this.mode === "try" && this.tryOut.take(grip);
     this.stage.onDrag = (target) => this.tryOut.drag(target);
@@ -115,9 +121,10 @@ class Page implements Keyed {
 
   /** Ask for violations and the clamped clip, of the limits as they are now. */
   private async rejudge(): Promise<void> {
-    this.check = checkOf(await this.line.ask("check"), this.clip);
+    this.check = checkOf(await this.line.ask("check", { soften: this.softening.value }), this.clip);
     this.time.show(this.check);
     this.tree.tell(this.time.worstDeg);
+    this.softening.tell(this.check.leftDeg);
     this.toggles.ghost.disabled = !this.check.changes;
     if (this.mode === "look" || this.mode === "edit") this.look();
   }
@@ -145,6 +152,7 @@ class Page implements Keyed {
     this.tryOut.panel.hidden = this.editing.panel.hidden = this.sliders.panel.hidden = true;
     const { intro, joint } = this.panel;
     found("aside").append(this.tryOut.panel, this.editing.panel, this.sliders.panel, intro, joint);
+    found("aside").append(this.families.panel);
     for (const text of clip.notes) note(text);
     this.enter("look");
   }
@@ -157,6 +165,8 @@ class Page implements Keyed {
     this.tryOut.panel.hidden = mode !== "try";
     this.editing.panel.hidden = mode !== "edit";
     this.sliders.panel.hidden = mode !== "controls";
+    this.families.panel.hidden = mode !== "edit";
+    this.panel.sculpt(mode === "edit" ? this.families.brush : undefined);
     document.body.dataset["mode"] = mode;
     found("#hint").textContent = HINTS[mode];
     this.panel.intro.hidden = mode !== "look" || this.picked !== undefined;
@@ -206,6 +216,7 @@ class Page implements Keyed {
     this.panel.pick(joint);
     if (this.mode !== "look") this.panel.intro.hidden = true;
     this.editing.pick(joint);
+    this.families.pick(joint);
     this.leaveFan();
     this.stage.mark(this.marks());
     this.follow();
@@ -231,6 +242,7 @@ class Page implements Keyed {
     this.fan = new Fan(region, radius, theme);
     this.stage.atJoint.add(this.fan.group);
     this.editing.show(region, this.fan);
+    this.families.show(region);
     this.panel.show(region, joint, theme);
     this.follow();
   }
@@ -249,6 +261,7 @@ class Page implements Keyed {
     const outside = this.outsideDeg.get(this.picked) ?? 0;
     this.fan.place(place, above, turn, outside > 0);
     this.panel.mark(turn, outside > 0);
+    this.families.mark(turn);
     this.stage.draw();
   }
 

@@ -15,6 +15,7 @@ import {
   Vector3,
 } from "three";
 import { LEGAL, OUTSIDE, type Theme, twistColour } from "./colours";
+import type { Typed } from "./numbers";
 import { quaternionAt } from "./quaternions";
 import type { Answer } from "./socket";
 
@@ -23,6 +24,8 @@ export interface Region {
   chart: string;
   /** Of all rotations. */
   share: number;
+  /** What can be typed. */
+  numbers: Typed[];
   reference: Quaternion;
   axis: Vector3;
   directions: Float32Array;
@@ -49,6 +52,7 @@ export function regionOf({ header, arrays }: Answer): Region {
     family: header["family"] as string,
     chart: header["chart"] as string,
     share: header["share"] as number,
+    numbers: header["numbers"] as Typed[],
     reference: quaternionAt(header["reference"] as number[], 0),
     axis: new Vector3(...(header["axis"] as [number, number, number])),
     directions: floats("directions"),

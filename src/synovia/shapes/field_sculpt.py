@@ -7,12 +7,16 @@ cells of the boundary itself a brush leaves a slope of 1 ± 1.5 amount/radius.
 from __future__ import annotations
 
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..arrays import Mask, Points, Scalars, rows
 from .distance_field import DistanceField
-from .field_distance import redistanced
+from .field_distance import Level, Nearest, nearest, nearest_after
+
+_KNOWN: WeakKeyDictionary[DistanceField, tuple[Level, Nearest]] = WeakKeyDictionary()
+"""How far nodes are from the boundary of fields that were sculpted, for the next stroke."""
 
 
 def add_sample(field: DistanceField, point: Points) -> DistanceField:
@@ -89,9 +93,15 @@ def _anew(field: DistanceField, values: Points) -> DistanceField:
         raise ValueError("sculpting would leave no member")
     if inside.all():
         return replace(field, values=values)
-    args = (field.low, field.spacing, field.wrapping)
-    distances = field.threshold + redistanced(values, field.threshold, *args)
-    return replace(field, values=np.where(_beside(inside, field.wrapping), values, distances))
+    level = Level(values, field.threshold, field.low, field.spacing, field.wrapping)
+    before = _KNOWN.get(field)
+    # A field that grew to make room has other nodes, and is not among those known.
+    found = nearest(level) if before is None else nearest_after(level, *before)
+    distances = field.threshold + found.signed(level)
+    anew = replace(field, values=np.where(_beside(inside, field.wrapping), values, distances))
+    # Where the boundary goes the values stayed, so that it is the same surface.
+    _KNOWN[anew] = replace(level, values=anew.values), found
+    return anew
 
 
 def _beside(inside: Mask, wraps: Mask) -> Mask:

@@ -222,6 +222,7 @@ def _told(scene: Scene, name: str) -> dict[str, Any]:
     """Return the choice that the limit is from; where nobody chose, what can be told of it."""
     limit = scene.model.limits[name]
     made = MADE.get(limit)
+    known = made is not None or _as_given(scene, name)
     if made is None:
         first = next(source for source, _, why in sources_of(scene, name) if why is None)
         made = Made(Choice(family_of(limit), limit.chart.name, _margin_given(scene, name), first))
@@ -240,10 +241,17 @@ def _told(scene: Scene, name: str) -> dict[str, Any]:
             "marginDeg": round(float(np.degrees(choice.margin)), 4),
             "from": choice.source,
         },
+        "known": known,
         "fitted": chosen,
         "remarks": list(made.notes),
         "cost": cost,
     }
+
+
+def _as_given(scene: Scene, name: str) -> bool:
+    """Tell whether a joint's limit is still the one that was given."""
+    given = scene.source.limits.get(scene.names.get(name, "")) if scene.source is not None else None
+    return given is not None and given.shape is scene.model.limits[name].shape
 
 
 def _margin_given(scene: Scene, name: str) -> float:
