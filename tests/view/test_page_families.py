@@ -75,9 +75,8 @@ def test_another_family_is_refitted_judged_and_undone(seen):
     choose(seen, "Chart", "rotation-vector")
     assert limit_of(seen).chart.name == "rotation-vector"
     seen.page.keyboard.press("Control+z")
-    seen.page.locator("#stage").click(position={"x": 5, "y": 200}, button="middle")
-    seen.page.get_by_role("button", name="Undo").click()
     settle(seen)
+    assert seen.page.get_by_label("Chart", exact=True).input_value() == "swing-twist"
     seen.page.get_by_role("button", name="Undo").click()
     settle(seen)
     assert limit_of(seen) is before

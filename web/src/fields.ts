@@ -22,7 +22,7 @@ export function fill(list: HTMLSelectElement, options: Option[], chosen: string)
 }
 
 export function chooser(label: string, changed: () => void): [HTMLElement, HTMLSelectElement] {
-  const list = element("select");
+  const list = element("select", { "aria-label": label });
   list.addEventListener("change", changed);
   return [element("label", { class: "field" }, label, list), list];
 }

@@ -21,7 +21,6 @@ const MOUSE = [
 const SLIDER = /^(Arrow|Home|End|Page)/;
 
 function typing(target: EventTarget | null): boolean {
-  if (target instanceof HTMLSelectElement) return true;
   return target instanceof HTMLInputElement && ["search", "text", "number"].includes(target.type);
 }
 
@@ -35,6 +34,8 @@ export function listen(keys: Key[]): void {
     element("form", { method: "dialog" }, element("button", {}, "Close")),
   );
   document.addEventListener("keydown", (event) => {
+    // Letters and arrows choose from a list that has the focus.
+    if (event.target instanceof HTMLSelectElement && !event.ctrlKey) return;
     if (typing(event.target) || event.altKey || event.metaKey || help.open) return;
     const { target, key: pressed } = event;
     if (target instanceof HTMLButtonElement && pressed === " ") return;
