@@ -15,6 +15,7 @@ const MOUSE = [
   ["Shift + drag, or right drag", "pan"],
   ["Wheel, or Ctrl + drag", "zoom"],
   ["Click", "pick a joint"],
+  ["Drag on a field's surface", "push it out; with Shift, pull it in"],
 ] as const;
 
 /** Keys that move a slider where it has the focus. */
