@@ -240,3 +240,27 @@ def followed(chart, rotations):
         covers = np.stack(chart.shifts(point, 2 + int(np.abs(path[-1]).max() / 6.0)))
         path.append(covers[np.linalg.norm(covers - path[-1], axis=-1).argmin()])
     return np.stack(path)
+
+
+def triangle_distance(points, corners):
+    """How far each of (n, 3) points is from its own triangle (n, 3 corners, 3)."""
+    a, b, c = np.moveaxis(corners, 1, 0)
+    distance = np.minimum(edge_distance(points, a, b), edge_distance(points, b, c))
+    distance = np.minimum(distance, edge_distance(points, c, a))
+    # Above the face, if the point is on the inner side of all three edges.
+    normal = np.cross(b - a, c - a)
+    size = np.linalg.norm(normal, axis=1)
+    unit = normal / np.maximum(size, 1e-300)[:, None]
+    above = size > 1e-30
+    for start, end in ((a, b), (b, c), (c, a)):
+        side = np.einsum("ni,ni->n", np.cross(unit, end - start), points - start)
+        above &= side >= 0.0
+    height = np.abs(np.einsum("ni,ni->n", points - a, unit))
+    return np.where(above, height, distance)
+
+
+def edge_distance(points, start, end):
+    way = end - start
+    square = np.maximum(np.einsum("ni,ni->n", way, way), 1e-300)
+    share = np.clip(np.einsum("ni,ni->n", points - start, way) / square, 0.0, 1.0)
+    return np.linalg.norm(points - start - share[:, None] * way, axis=1)

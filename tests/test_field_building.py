@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,8 @@ from synovia import DistanceField, EulerZYZ, Limit, RotationVector, field_from_p
 from synovia.field_paths import subdivided
 from synovia.shapes import field_build
 from synovia.shapes.field_build import filled, node_points, sample_distance
-from synovia.shapes.field_distance import redistanced
+from synovia.shapes.field_distance import Level, nearest, nearest_after, redistanced
+from synovia.shapes.field_surface import boundary
 from synovia.shapes.field_tables import nearest_sites
 
 LOW, SPACING, COUNT = np.array([-1.0, 0.2, -1.0]), np.array([0.2, 0.25, 0.3]), (9, 7, 8)
@@ -99,6 +101,73 @@ def test_distances_anew_are_distances_to_the_level():
     np.testing.assert_allclose(found, radius - 0.6, atol=0.15 * spacing[0])
     with pytest.raises(ValueError, match="must part the nodes"):
         redistanced(radius, 9.0, np.full(3, -1.0), spacing, np.zeros(3, bool))
+
+
+def to_triangles(points, surface, shifts):
+    """The plainest way: every point from every triangle, by feet on faces and on edges."""
+    corners = surface.vertices[surface.triangles]
+    best = np.full(len(points), np.inf)
+    for shift in shifts:
+        moved = points + shift
+        for a, b, c in corners:
+            for start, end in ((a, b), (b, c), (c, a)):
+                way = end - start
+                t = np.clip((moved - start) @ way / max(way @ way, 1e-300), 0.0, 1.0)
+                foot = start + t[:, None] * way
+                best = np.minimum(best, np.linalg.norm(moved - foot, axis=1))
+            normal = np.cross(b - a, c - a)
+            if normal @ normal < 1e-30:
+                continue
+            height = (moved - a) @ normal / (normal @ normal)
+            foot = moved - height[:, None] * normal
+            sides = [
+                np.cross(end - start, foot - start) @ normal
+                for start, end in ((a, b), (b, c), (c, a))
+            ]
+            above = np.min(sides, axis=0) >= 0.0
+            best = np.where(above, np.minimum(best, np.linalg.norm(foot - moved, axis=1)), best)
+    return best
+
+
+def rough_level(wraps, seed=0, count=(9, 7, 8)):
+    rng = np.random.default_rng(seed)
+    spacing = np.array([0.2, 0.25, 0.3])
+    return Level(rng.normal(size=count), 0.8, np.array([-1.0, 0.5, 0.0]), spacing, wraps)
+
+
+@pytest.mark.parametrize("wraps", [np.zeros(3, bool), np.array([True, False, True])])
+def test_distances_from_a_level_are_those_from_its_triangles(wraps):
+    level = rough_level(wraps, count=(5, 4, 5))
+    grid = (level.low, level.spacing, wraps)
+    surface = boundary(level.values, level.level, *grid, 2, capped=False)
+    nodes = node_points(level.low, level.spacing, level.values.shape).reshape(-1, 3)
+    expected = to_triangles(nodes, surface, level.shifts).reshape(level.values.shape)
+    np.testing.assert_allclose(np.sqrt(nearest(level).squares), expected, atol=1e-12)
+    signs = np.where(level.values <= level.level, -1.0, 1.0)
+    found = redistanced(level.values, level.level, *grid)
+    np.testing.assert_allclose(found, signs * expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("wraps", [np.zeros(3, bool), np.array([True, False, True])])
+def test_distances_after_a_change_are_those_found_anew(wraps):
+    before = rough_level(wraps, count=(12, 10, 11))
+    rng = np.random.default_rng(1)
+    known = nearest(before)
+    for _ in range(4):
+        values = before.values.copy()
+        i, j, k = (int(rng.integers(0, n - 3)) for n in values.shape)
+        values[i : i + 3, j : j + 3, k : k + 3] += rng.normal(size=(3, 3, 3))
+        after = replace(before, values=values)
+        known, anew = nearest_after(after, before, known), nearest(after)
+        np.testing.assert_allclose(known.squares, anew.squares, rtol=1e-12, atol=1e-15)
+        before = after
+
+
+def test_a_level_that_goes_nowhere_after_a_change():
+    before = rough_level(np.zeros(3, bool))
+    known = nearest(before)
+    same = nearest_after(replace(before, values=before.values.copy()), before, known)
+    np.testing.assert_array_equal(same.squares, known.squares)
 
 
 @pytest.mark.parametrize("chart", ["rotation-vector", "swing-twist", "euler"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,14 @@ def test_brushes_push_out_and_pull_in_where_they_are(ball):
         np.testing.assert_allclose(slopes(shape).mean(), 1.0, atol=0.1)
         inner, outer = (shape, ball) if sign < 0.0 else (ball, shape)
         assert outer.contains(members(inner)).all()
+
+
+def test_a_stroke_after_another_is_the_same_as_one_on_a_field_that_was_read(ball):
+    once = push(ball, [0.6, 0.0, 0.0], 0.4, 0.1)
+    read = replace(once, values=once.values.copy())  # nothing is known of how it came about
+    for center in ([0.6, 0.2, 0.0], [-0.6, 0.0, 0.1]):
+        twice, anew = pull(once, center, 0.3, 0.05), pull(read, center, 0.3, 0.05)
+        np.testing.assert_allclose(twice.values, anew.values, atol=1e-12)
 
 
 def test_growing_after_a_stroke_still_means_radians(ball):

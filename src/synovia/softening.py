@@ -7,6 +7,7 @@ concave and never above d; `Inside` takes means of projections, each of which ha
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,3 +71,20 @@ class Inside:
 
 
 Softening = Beyond | Inside
+
+
+def softening_of(text: str | None) -> Softening | None:
+    """Return what "inside:DEG" or "beyond:DEG" says, with a radius in degrees; None says hard."""
+    if text is None:
+        return None
+    where, _, number = str(text).partition(":")
+    kind: type[Inside] | type[Beyond] | None = {"inside": Inside, "beyond": Beyond}.get(where)
+    try:
+        radius_deg = float(number)
+    except ValueError:
+        radius_deg = math.nan
+    if kind is None or not 0.0 < radius_deg < math.inf:
+        raise ValueError(
+            f"softening takes inside:DEG or beyond:DEG, with degrees above 0, got {text!r:.40}"
+        )
+    return kind(math.radians(radius_deg))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cones import CONES
+from oracles import triangle_distance
 from synovia import (
     SHAPES,
     Box,
@@ -18,7 +19,6 @@ from synovia import (
 )
 from synovia.limit import mirror_limit
 from synovia.shapes import Directional
-from synovia.shapes.field_distance import triangle_distance
 from synovia.view.mesh import edges_of
 from synovia.view.region import DRAFT, boundary, pictures, sheet
 

@@ -97,12 +97,15 @@ export const outsideOf = ({ arrays }: Answer): Float32Array => arrays["outsideDe
 /** What clamping makes of the clip. */
 export interface Clamped {
   pose(frame: number): Pose;
+  /** How far the clamped clip is outside at most. */
+  leftDeg: number;
 }
 
 export function clampedOf({ header, arrays }: Answer, clip: Clip): Clamped {
   const changed = header["changed"] as number[];
   const clamped = arrays["clamped"] as Float32Array;
   return {
+    leftDeg: header["leftDeg"] as number,
     pose(frame) {
       const pose = clip.pose(frame);
       changed.forEach((joint, place) => {

@@ -27,6 +27,8 @@ export class Curve {
   constructor(
     private clip: Clip,
     private line: Line,
+    /** How the clip is clamped, as Python takes it. */
+    private soften: () => string | null,
     go: (frame: number) => void,
   ) {
     this.told.append(element("span", {}, "Distance to the limit"), this.now, this.ends);
@@ -68,7 +70,7 @@ export class Curve {
 
   private async ask(joint: number): Promise<void> {
     const name = this.clip.skeleton.names[joint] ?? "";
-    const { arrays } = await this.line.ask("curve", { joint: name });
+    const { arrays } = await this.line.ask("curve", { joint: name, soften: this.soften() });
     if (joint !== this.joint) return;
     this.before = arrays["before"] as Float32Array;
     this.panel.setAttribute("aria-label", `How far ${name} is from its limit`);

@@ -13,6 +13,8 @@ import { Whole } from "./whole";
 /** An edit as Python knows it: its name, and what it needs. */
 export interface Edit {
   edit: string;
+  /** The request it is made by, where it has one of its own. */
+  ask?: string;
   [given: string]: unknown;
 }
 
@@ -25,6 +27,8 @@ const NUDGE_DEG = 1;
 
 export class Editing {
   readonly panel = element("div", { class: "editing" });
+  /** Told of every answer to an edit. */
+  heard: (header: Record<string, unknown>) => void = () => {};
   /** How the picked joint is turned, as the one sees it that its limit is measured from. */
   turned: () => Quaternion = () => new Quaternion();
   /** How the camera is turned in the world. */
@@ -219,6 +223,11 @@ export class Editing {
     this.changed();
   }
 
+  /** An edit of the present stroke that must not be left out for a later one. */
+  async now(edit: Edit): Promise<void> {
+    await this.send({ ...edit, stroke: this.stroke });
+  }
+
   /** One edit that is a step of its own, after those before it; tell whether it was allowed. */
   once(edit: Edit, done = ""): Promise<boolean> {
     const stroked = { ...edit, stroke: `${SESSION}-${this.strokes++}` };
@@ -274,7 +283,7 @@ export class Editing {
   private async send(edit: Stroked): Promise<void> {
     if (this.name === null) return;
     try {
-      this.receive(await this.line.ask("edit", { ...edit, joint: this.name }), edit);
+      this.receive(await this.line.ask(edit.ask ?? "edit", { ...edit, joint: this.name }), edit);
     } catch (error) {
       this.refuse((error as Error).message);
     }
@@ -283,6 +292,7 @@ export class Editing {
   private receive(answer: Answer, edit?: Edit): void {
     const { header } = answer;
     this.tell(header);
+    this.heard(header);
     const reason = header["refused"];
     if (typeof reason === "string") this.refuse(reason, header["edge"] as Broken | undefined, edit);
     else this.accept("");

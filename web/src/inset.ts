@@ -18,12 +18,15 @@ import {
   Points,
   PointsMaterial,
   Quaternion,
+  Raycaster,
   Scene,
   Sphere,
   SphereGeometry,
+  Vector2,
   Vector3,
   WebGLRenderer,
 } from "three";
+import type { Brush } from "./brush";
 import { steer, Turntable } from "./camera";
 import { LEGAL, OUTSIDE, type Theme } from "./colours";
 import { rotationVector } from "./quaternions";
@@ -31,6 +34,7 @@ import type { Region } from "./region";
 
 const TURN = 2 * Math.PI;
 const BLUE = "#2f6fc1";
+const BRUSH = "#e8890c";
 
 export class Inset {
   private scene = new Scene();
@@ -42,21 +46,91 @@ export class Inset {
   private middle = new Vector3();
   private framed = new Sphere(new Vector3(), 1);
   private asked = false;
+  private surface: Mesh | undefined;
+  private joint: number | undefined;
+  private marked: { rotation: Quaternion; outside: boolean } | undefined;
+  private ball = new Mesh(
+    new SphereGeometry(1, 32, 20),
+    new MeshBasicMaterial({ color: BRUSH, transparent: true, opacity: 0.25, depthWrite: false }),
+  );
+  private ring = new Mesh(new SphereGeometry(0.02, 12, 8), new MeshBasicMaterial({ color: BRUSH }));
+  private held: Brush | undefined;
+  private brushing = false;
 
   constructor(readonly canvas: HTMLCanvasElement) {
     this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
     this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
     const light = new DirectionalLight("#ffffff", 2.4);
     light.position.set(2, 4, 3);
-    this.scene.add(this.things, this.now, light, new HemisphereLight("#ffffff", "#777777", 1.2));
+    this.ball.add(this.ring);
+    this.ball.visible = false;
+    this.scene.add(this.things, this.now, this.ball, light, new HemisphereLight("#ffffff", "#777777", 1.2));
     this.table.flat = true;
-    steer(canvas, this.table, () => this.draw());
+    steer(canvas, this.table, () => this.draw(), (event) => this.begin(event));
+    canvas.addEventListener("pointermove", (event) => this.hover(event));
+    canvas.addEventListener("pointerleave", () => this.brushing || this.point(undefined));
+    for (const end of ["pointerup", "pointercancel"])
+      canvas.addEventListener(end, () => this.end());
     new ResizeObserver(() => this.resize()).observe(canvas);
   }
 
-  /** Show a region, and the rotations of a joint in the frames of a clip. */
-  show(region: Region, rotations: Quaternion[], theme: Theme): void {
+  /** What sculpts, where the limit is a field. */
+  set brush(brush: Brush | undefined) {
+    this.held = brush;
+    if (!brush) this.point(undefined);
+  }
+
+  get brush(): Brush | undefined {
+    return this.region?.family === "distance-field" ? this.held : undefined;
+  }
+
+  private begin(event: PointerEvent): boolean {
+    const met = event.button === 0 && !event.ctrlKey && this.brush ? this.met(event) : undefined;
+    if (!met) return false;
+    this.canvas.setPointerCapture(event.pointerId);
+    this.brushing = true;
+    this.brush?.begin(met, event.shiftKey);
+    this.point(met);
+    return true;
+  }
+
+  private hover(event: PointerEvent): void {
+    if (!this.brush || (event.buttons && !this.brushing)) return;
+    const met = this.met(event);
+    this.point(met);
+    if (this.brushing && met) this.brush.touch(met);
+  }
+
+  private end(): void {
+    if (!this.brushing) return;
+    this.brushing = false;
+    void this.held?.lift();
+  }
+
+  /** Put the brush's ball to a point of the surface. */
+  private point(at: Vector3 | undefined): void {
+    if (!at && !this.ball.visible) return;
+    this.ball.visible = at !== undefined;
+    this.canvas.classList.toggle("brushing", this.ball.visible);
+    if (at) this.ball.position.copy(at);
+    this.ball.scale.setScalar(this.held?.radius ?? 1);
+    this.draw();
+  }
+
+  /** Where the mouse is on the surface. */
+  private met({ offsetX, offsetY }: PointerEvent): Vector3 | undefined {
+    if (!this.surface) return undefined;
+    const { clientWidth, clientHeight } = this.canvas;
+    const place = new Vector2((2 * offsetX) / clientWidth - 1, 1 - (2 * offsetY) / clientHeight);
+    const ray = new Raycaster();
+    ray.setFromCamera(place, this.table.camera);
+    return ray.intersectObject(this.surface, false)[0]?.point;
+  }
+
+  /** Show a region, and rotations that were observed; the same joint stays in the same view. */
+  show(region: Region, rotations: Quaternion[], theme: Theme, joint: number): void {
     this.region = region;
+    for (const thing of this.things.children) (thing as Mesh).geometry.dispose();
     this.things.clear();
     const shape = new BufferGeometry();
     shape.setAttribute("position", new BufferAttribute(region.vectors, 3));
@@ -65,19 +139,19 @@ export class Inset {
     for (const [side, opacity] of [
       [BackSide, 0.28],
       [FrontSide, 0.3],
-    ] as const)
-      this.things.add(
-        new Mesh(
-          shape,
-          new MeshLambertMaterial({
-            color: BLUE,
-            side,
-            transparent: true,
-            opacity,
-            depthWrite: false,
-          }),
-        ),
+    ] as const) {
+      this.surface = new Mesh(
+        shape,
+        new MeshLambertMaterial({
+          color: BLUE,
+          side,
+          transparent: true,
+          opacity,
+          depthWrite: false,
+        }),
       );
+      this.things.add(this.surface); // the last is the front, which the brush meets
+    }
     const bounds = new Box3().setFromBufferAttribute(
       shape.getAttribute("position") as BufferAttribute,
     );
@@ -91,13 +165,20 @@ export class Inset {
       transparent: true,
       opacity: 0.5,
     });
-    const { radius } = bounds.getBoundingSphere(this.framed);
+    const around = bounds.getBoundingSphere(new Sphere());
+    const { radius } = around;
     this.things.add(new Points(new BufferGeometry().setFromPoints(seen), dots), axes(radius, theme));
     this.now.scale.setScalar(0.035 * radius);
-    this.reframe();
+    if (this.marked) this.mark(this.marked.rotation, this.marked.outside);
+    if (this.joint !== joint) {
+      this.joint = joint;
+      this.framed = around;
+      this.reframe();
+    } else this.draw();
   }
 
   mark(rotation: Quaternion, outside: boolean): void {
+    this.marked = { rotation, outside };
     this.now.position.copy(this.vector(rotation));
     this.now.material.color.set(outside ? OUTSIDE : LEGAL);
     this.draw();

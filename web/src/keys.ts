@@ -17,6 +17,7 @@ const MOUSE = [
   ["Wheel, or Ctrl + drag", "zoom"],
   ["Click", "pick a joint, or a point of the cone that is edited"],
   ["Double click", "add a point to the cone that is edited"],
+  ["Drag on a field's surface", "push it out; with Shift, pull it in"],
 ] as const;
 
 /** Keys that move a slider where it has the focus. */
@@ -37,6 +38,8 @@ export function listen(keys: Key[]): void {
     element("form", { method: "dialog" }, element("button", {}, "Close")),
   );
   document.addEventListener("keydown", (event) => {
+    // Letters and arrows choose from a list that has the focus.
+    if (event.target instanceof HTMLSelectElement && !event.ctrlKey) return;
     const saves = event.ctrlKey && event.code === "KeyS"; // never the browser's own
     if (saves) event.preventDefault();
     if ((typing(event) && !saves) || event.altKey || event.metaKey) return;

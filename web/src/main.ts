@@ -7,6 +7,7 @@ import { THEMES } from "./colours";
 import { button, element, found, remember, remembered } from "./elements";
 import { Curve } from "./curve";
 import { Editing } from "./editing";
+import { Families } from "./families";
 import { Files } from "./files";
 import { listen } from "./keys";
 import { Panel } from "./panel";
@@ -15,6 +16,7 @@ import { Fan, type Region, regionOf } from "./region";
 import { type Keyed, type Mode, shortcuts } from "./shortcuts";
 import { Sliders } from "./sliders";
 import { type Answer, Latest, Line } from "./socket";
+import { Softening } from "./softening";
 import { Stage } from "./stage";
 import { Time } from "./time";
 import { Tree } from "./tree";
@@ -36,6 +38,8 @@ class Page implements Keyed {
   readonly files: Files;
   private tryOut: TryOut;
   readonly editing: Editing;
+  private families: Families;
+  private softening = new Softening(() => void this.rejudge());
   private sliders: Sliders;
   private outside: Float32Array | undefined;
   /** Asked for when a ghost is wanted: it takes longer than all else. */
@@ -58,10 +62,10 @@ class Page implements Keyed {
   ) {
     this.pose = clip.pose(0);
     this.stage = new Stage(clip);
-    this.panel = new Panel(clip);
+    this.panel = new Panel(clip, line);
     this.tree = new Tree(clip, (joint) => this.pick(joint));
     this.time = new Time(clip, () => this.look(), (joint) => this.pick(joint));
-    this.curve = new Curve(clip, line, (frame) => {
+    this.curve = new Curve(clip, line, () => this.softening.value, (frame) => {
       this.time.pause();
       this.time.go(frame);
     });
@@ -94,6 +98,8 @@ class Page implements Keyed {
     this.editing.turned = () => this.turned();
     this.stage.onClick = (ray) => this.mode === "edit" && this.editing.takes(ray);
     this.stage.onDouble = (ray) => this.mode === "edit" && void this.editing.add(ray);
+    this.families = new Families(clip, line, this.editing);
+    this.families.panel.append(this.softening.panel);
     this.stage.onPick = (joint) => this.pick(joint);
     this.stage.onGrip = (grip) => this.mode === "try" && this.tryOut.take(grip);
     this.stage.onDrag = (target) => this.tryOut.drag(target);
@@ -139,14 +145,17 @@ class Page implements Keyed {
     this.tree.tell(this.time.worstDeg);
     this.toggles.ghost.disabled = !this.time.worstDeg.some((angle) => angle > 0);
     this.curve.pick(this.picked);
-    if (this.ghost) await this.clamp();
+    if (this.ghost || this.softening.value !== null) await this.clamp();
+    else this.softening.tell(0);
     if (this.mode === "look" || this.mode === "edit") this.look();
   }
 
   private async clamp(): Promise<void> {
     const { outside } = this;
-    const clamped = clampedOf(await this.line.ask("clamp"), this.clip);
+    const soften = this.softening.value;
+    const clamped = clampedOf(await this.line.ask("clamp", { soften }), this.clip);
     if (outside !== this.outside) return; // of limits that were
+    this.softening.tell(clamped.leftDeg);
     this.clamped = clamped;
     this.stage.haunt(this.ghost ? clamped.pose(this.time.frame) : undefined);
   }
@@ -176,6 +185,7 @@ class Page implements Keyed {
     this.tryOut.panel.hidden = this.editing.panel.hidden = this.sliders.panel.hidden = true;
     const { intro, joint } = this.panel;
     found("aside").append(this.tryOut.panel, this.editing.panel, this.sliders.panel, intro, joint);
+    found("aside").append(this.families.panel);
     for (const text of clip.notes) note(text);
     this.enter("look");
   }
@@ -189,6 +199,8 @@ class Page implements Keyed {
     this.editing.panel.hidden = mode !== "edit";
     this.editing.enter(mode === "edit");
     this.sliders.panel.hidden = mode !== "controls";
+    this.families.panel.hidden = mode !== "edit";
+    this.panel.sculpt(mode === "edit" ? this.families.brush : undefined);
     document.body.dataset["mode"] = mode;
     found("#hint").textContent = HINTS[mode];
     this.panel.intro.hidden = mode !== "look" || this.picked !== undefined;
@@ -245,6 +257,7 @@ class Page implements Keyed {
     this.editing.pick(joint);
     this.tryOut.pins.pick(joint);
     this.curve.pick(joint);
+    this.families.pick(joint);
     this.leaveFan();
     this.stage.mark(this.marks());
     this.follow();
@@ -283,6 +296,7 @@ class Page implements Keyed {
       this.stage.atJoint.add(this.fan.group);
     }
     this.editing.show(region, this.fan);
+    this.families.show(region);
     this.panel.show(region, joint, theme);
     this.follow();
   }
@@ -302,6 +316,7 @@ class Page implements Keyed {
     this.fan.place(place, above, turn, outside > 0);
     this.editing.follows();
     this.panel.mark(turn, outside > 0);
+    this.families.mark(turn);
     this.stage.draw();
   }
 

@@ -1,12 +1,14 @@
 // What there is to know about the picked joint; without one, what to do first.
 
 import { Quaternion } from "three";
+import type { Brush } from "./brush";
 import type { Clip } from "./clip";
 import type { Theme } from "./colours";
-import { degrees, element } from "./elements";
+import { button, degrees, element, found } from "./elements";
 import { Inset } from "./inset";
-import { seen } from "./quaternions";
+import { quaternionAt, seen } from "./quaternions";
 import type { Region } from "./region";
+import type { Line } from "./socket";
 
 const MOST_SAMPLES = 3000;
 const FIRST = [
@@ -24,9 +26,15 @@ export class Panel {
   private scale = element("div", { class: "scale" });
   private inset: Inset;
   private picture: HTMLElement;
-  private kept: { joint: number; from: number; samples: Quaternion[] } | undefined;
+  private dots = element("span");
+  private enlarge = button("⤢", "Enlarge this picture", () => this.resize());
+  private picked: number | undefined;
+  private observed = new Map<string, Promise<Quaternion[]>>();
 
-  constructor(private clip: Clip) {
+  constructor(
+    private clip: Clip,
+    private line: Line,
+  ) {
     this.intro.append(
       element("h2", {}, "What to do first"),
       element(
@@ -39,24 +47,34 @@ export class Panel {
     this.inset = new Inset(canvas);
     this.picture = element(
       "figure",
-      {},
-      canvas,
+      { class: "inset" },
+      element("div", {}, canvas, this.enlarge),
       element(
         "figcaption",
         {},
-        "Rotations as vectors from the reference: the limit, dots for the clip, a ball for now. ",
-        "Axes about x, y, z with a mark every 30°.",
+        "Rotations as vectors from the reference: the limit, ",
+        this.dots,
+        ", a ball for now. Axes about x, y, z with a mark every 30°.",
       ),
     );
+    document.addEventListener("keydown", (event) => this.escape(event), { capture: true });
     this.joint.append(this.title, this.now, this.facts, this.scale, this.picture);
   }
 
   pick(joint: number | undefined): void {
     this.intro.hidden = joint !== undefined;
     this.joint.hidden = joint === undefined;
-    if (joint === undefined) return;
+    if (joint === undefined) {
+      this.picked = undefined;
+      if (this.large) this.resize();
+      return;
+    }
     this.title.textContent = this.clip.skeleton.names[joint] ?? "";
     const limited = this.clip.limited.includes(joint);
+    const same = this.picked === joint;
+    this.picked = joint;
+    if (limited && same) return; // what is shown stays until the new picture is there
+    if (!limited && this.large) this.resize();
     this.now.textContent = limited ? "" : "This joint has no limit.";
     this.now.className = "";
     this.facts.replaceChildren();
@@ -66,10 +84,10 @@ export class Panel {
   show(region: Region, joint: number, theme: Theme): void {
     const [least, most] = region.span;
     this.facts.replaceChildren(
-      ...fact("Family", region.family),
-      ...fact("Chart", region.chart),
+      ...fact("Family", region.family, "known"),
+      ...fact("Chart", region.chart, "known"),
       ...this.measured(joint),
-      ...fact("Allows", told(region.share)),
+      ...fact("Allows", told(region.share), "known"),
     );
     this.scale.hidden = this.picture.hidden = false;
     this.scale.replaceChildren(
@@ -78,20 +96,56 @@ export class Panel {
       element("i"),
       element("span", { class: "end" }, `${most.toFixed(0)}°`),
     );
-    this.inset.show(region, this.observed(joint), theme);
+    const key = `${joint} from ${this.clip.skeleton.measuredFrom[joint]}`;
+    const known = this.observed.get(key) ?? this.observe(joint);
+    this.observed.set(key, known);
+    void known.then((samples) => {
+      if (this.picked === joint) this.inset.show(region, samples, theme, joint);
+    });
   }
 
-  /** The rotations of a joint in frames of the clip; those of the last one asked for are kept. */
-  private observed(joint: number): Quaternion[] {
+  /** Give the inset a brush, or take it away. */
+  sculpt(brush: Brush | undefined): void {
+    this.inset.brush = brush;
+  }
+
+  /** What the limits kept of a joint; where they kept nothing, what it does in the clip. */
+  private async observe(joint: number): Promise<Quaternion[]> {
     const { skeleton, rotations, frames } = this.clip;
-    const from = skeleton.measuredFrom[joint] ?? -1;
-    if (this.kept?.joint === joint && this.kept.from === from) return this.kept.samples;
-    const step = Math.ceil(frames / MOST_SAMPLES);
+    const given = { joint: skeleton.names[joint], most: MOST_SAMPLES };
+    const { header, arrays } = await this.line.ask("observed", given);
+    const kept = arrays["rotations"] ?? new Float32Array();
+    this.dots.textContent = kept.length
+      ? `dots for ${String(header["count"])} samples that it kept`
+      : "dots for the clip";
     const samples: Quaternion[] = [];
-    for (let frame = 0; frame < frames; frame += step)
+    for (let i = 0; i < kept.length / 4; i++) samples.push(quaternionAt(kept, i));
+    const step = Math.ceil(frames / MOST_SAMPLES);
+    for (let frame = 0; !kept.length && frame < frames; frame += step)
       samples.push(seen(skeleton, rotations, joint, frame));
-    this.kept = { joint, from, samples };
     return samples;
+  }
+
+  private get large(): boolean {
+    return this.picture.classList.contains("large");
+  }
+
+  /** Let the picture fill the stage, or put it back. */
+  private resize(): void {
+    const large = !this.large;
+    this.picture.classList.toggle("large", large);
+    (large ? found("main") : this.joint).append(this.picture);
+    const label = large ? "Shrink this picture (Esc)" : "Enlarge this picture";
+    this.enlarge.title = label;
+    this.enlarge.setAttribute("aria-label", label);
+    this.enlarge.textContent = large ? "⤡" : "⤢";
+    this.enlarge.focus();
+  }
+
+  private escape(event: KeyboardEvent): void {
+    if (event.key !== "Escape" || !this.large) return;
+    event.stopPropagation();
+    this.resize();
   }
 
   /** What a joint is measured from, where that is not its parent. */
@@ -113,8 +167,8 @@ export class Panel {
   }
 }
 
-function fact(name: string, value: string): HTMLElement[] {
-  return [element("dt", {}, name), element("dd", {}, value)];
+function fact(name: string, value: string, kind = ""): HTMLElement[] {
+  return [element("dt", { class: kind }, name), element("dd", { class: kind }, value)];
 }
 
 function told(share: number): string {

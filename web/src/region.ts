@@ -15,6 +15,7 @@ import {
 } from "three";
 import { LEGAL, OUTSIDE, SLICE, type Theme, twistColour } from "./colours";
 import { arc, chained, type Compass, compassOf, directionsOf, sliceOf } from "./cone";
+import type { Typed } from "./numbers";
 import { quaternionAt } from "./quaternions";
 import type { Answer } from "./socket";
 
@@ -34,6 +35,8 @@ export interface Region {
   chart: string;
   /** Of all rotations. */
   share: number;
+  /** What can be typed. */
+  numbers: Typed[];
   reference: Quaternion;
   axis: Vector3;
   compass: Compass;
@@ -63,6 +66,7 @@ export function regionOf({ header, arrays }: Answer): Region {
     family: header["family"] as string,
     chart: header["chart"] as string,
     share: header["share"] as number,
+    numbers: header["numbers"] as Typed[],
     reference,
     axis,
     compass: compassOf(axis, reference),

@@ -73,7 +73,7 @@ export function shortcuts(page: Keyed): Key[] {
     key(["NumpadDecimal", "."], ".", "look at the picked joint", () => page.lookAtPicked()),
     key(["a", "NumpadMultiply"], "A", "all into view", () => stage.frameAll()),
     key(["/"], "/", "find a joint", () => found("#search").focus()),
-    key(["Escape"], "Esc", "pick nothing", () => editing.leave() || page.pick(undefined)),
+    key(["Escape"], "Esc", "pick nothing; shrink the picture of rotations", () => editing.leave() || page.pick(undefined)),
     key(["b"], "B", "bones or body", () => page.restyle()),
     key(["g"], "G", "ghost of the clamped clip", () => page.haunt()),
     key(["l"], "L", "light or dark", () => page.dress()),

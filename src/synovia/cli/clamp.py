@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -104,21 +103,14 @@ def clamp(
 
 def softening_of(text: str | None) -> Softening | None:
     """Return what --soften says."""
-    from ..softening import Beyond, Inside
+    from ..softening import softening_of as said
 
-    if text is None:
-        return None
-    where, _, number = text.partition(":")
-    kind: type[Inside] | type[Beyond] | None = {"inside": Inside, "beyond": Beyond}.get(where)
     try:
-        radius_deg = float(number)
+        return said(text)
     except ValueError:
-        radius_deg = math.nan
-    if kind is None or not 0.0 < radius_deg < math.inf:
         raise click.UsageError(
             f"--soften takes inside:DEG or beyond:DEG, with degrees above 0, got {text!r}"
-        )
-    return kind(math.radians(radius_deg))
+        ) from None
 
 
 def not_written_before(files: list[inputs.ClipFile], output: Path) -> list[inputs.ClipFile]:

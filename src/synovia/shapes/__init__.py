@@ -5,7 +5,7 @@ from .convex import Convex
 from .directional import Directional
 from .distance_field import DistanceField
 from .ellipsoid import Ellipsoid
-from .field_sculpt import add_sample, brushed, move_sample, pull, push
+from .field_sculpt import add_sample, brushed, move_sample, pull, push, settled
 from .kdop import KDop
 from .product import Product
 from .reach_cone import ReachCone
@@ -41,4 +41,5 @@ __all__ = [
     "move_sample",
     "pull",
     "push",
+    "settled",
 ]

@@ -7,12 +7,16 @@ cells of the boundary itself a brush leaves a slope of 1 ± 1.5 amount/radius.
 from __future__ import annotations
 
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..arrays import Mask, Points, Scalars, rows
 from .distance_field import DistanceField
-from .field_distance import redistanced
+from .field_distance import Level, Nearest, nearest, nearest_after
+
+_KNOWN: WeakKeyDictionary[DistanceField, tuple[Level, Nearest]] = WeakKeyDictionary()
+"""How far nodes are from the boundary of fields that were sculpted, for the next stroke."""
 
 
 def add_sample(field: DistanceField, point: Points) -> DistanceField:
@@ -24,7 +28,7 @@ def add_sample(field: DistanceField, point: Points) -> DistanceField:
     radius = max(field.threshold, float(field.spacing.max()))
     field = _with_room(field, point, radius)
     ball = field.threshold + _distance_from(field, point) - radius
-    return _anew(field, np.minimum(field.values, ball))
+    return settled(field, np.minimum(field.values, ball))
 
 
 def move_sample(field: DistanceField, start: Points, end: Points) -> DistanceField:
@@ -38,7 +42,7 @@ def move_sample(field: DistanceField, start: Points, end: Points) -> DistanceFie
     moved = add_sample(field, end)
     hole = moved.threshold + radius - _distance_from(moved, start)
     kept = moved.threshold + _distance_from(moved, _point("end", end)) - radius
-    return _anew(moved, np.minimum(np.maximum(moved.values, hole), kept))
+    return settled(moved, np.minimum(np.maximum(moved.values, hole), kept))
 
 
 def push(field: DistanceField, center: Points, radius: float, amount: float) -> DistanceField:
@@ -47,15 +51,24 @@ def push(field: DistanceField, center: Points, radius: float, amount: float) -> 
     The brush is smooth: full at the center, nothing from `radius` radians on. A negative amount
     pulls the boundary in, as `pull` does.
     """
-    pushed = brushed(field, center, radius, amount)
-    return _anew(pushed, pushed.values)
+    return settled(*_stroke(field, center, radius, amount))
 
 
 def brushed(field: DistanceField, center: Points, radius: float, amount: float) -> DistanceField:
     """Return a field of the same region as `push` gives, soon, but not of its distances.
 
-    It is to be shown while somebody drags; for more strokes, or to grow it, take `push`.
+    It is to be shown while somebody drags; `settled` makes distances of it again.
     """
+    field, values = _stroke(field, center, radius, amount)
+    if not (values <= field.threshold).any():
+        raise ValueError("sculpting would leave no member")
+    return replace(field, values=values)
+
+
+def _stroke(
+    field: DistanceField, center: Points, radius: float, amount: float
+) -> tuple[DistanceField, Points]:
+    """Return the field, with room for the brush, and its values after it."""
     center = _point("center", center)
     if not 0.0 < radius < np.inf:
         raise ValueError(f"radius of the brush must be above 0 radians, got {radius}")
@@ -64,10 +77,7 @@ def brushed(field: DistanceField, center: Points, radius: float, amount: float) 
     if amount > 0.0:
         field = _with_room(field, center, min(radius, amount) + float(field.spacing.max()))
     share = np.maximum(1.0 - (_distance_from(field, center) / radius) ** 2, 0.0)
-    values = field.values - amount * share**2
-    if not (values <= field.threshold).any():
-        raise ValueError("sculpting would leave no member")
-    return replace(field, values=values)
+    return field, field.values - amount * share**2
 
 
 def pull(field: DistanceField, center: Points, radius: float, amount: float) -> DistanceField:
@@ -94,16 +104,23 @@ def _with_room(field: DistanceField, point: Points, radius: float) -> DistanceFi
     return field.widened(short) if short.any() else field
 
 
-def _anew(field: DistanceField, values: Points) -> DistanceField:
-    """Return the field of these values, made distances again about the same threshold."""
+def settled(field: DistanceField, values: Points | None = None) -> DistanceField:
+    """Return the field with its values, or other ones, made distances about its threshold again."""
+    values = field.values if values is None else values
     inside = values <= field.threshold
     if not inside.any():
         raise ValueError("sculpting would leave no member")
     if inside.all():
         return replace(field, values=values)
-    args = (field.low, field.spacing, field.wrapping)
-    distances = field.threshold + redistanced(values, field.threshold, *args)
-    return replace(field, values=np.where(_beside(inside, field.wrapping), values, distances))
+    level = Level(values, field.threshold, field.low, field.spacing, field.wrapping)
+    before = _KNOWN.get(field)
+    # A field that grew to make room has other nodes, and is not among those known.
+    found = nearest(level) if before is None else nearest_after(level, *before)
+    distances = field.threshold + found.signed(level)
+    anew = replace(field, values=np.where(_beside(inside, field.wrapping), values, distances))
+    # Where the boundary goes the values stayed, so that it is the same surface.
+    _KNOWN[anew] = replace(level, values=anew.values), found
+    return anew
 
 
 def _beside(inside: Mask, wraps: Mask) -> Mask:

@@ -6,13 +6,22 @@ from collections.abc import Callable
 
 from . import messages
 from .editing import EDITED
+from .families import CHOSEN
+from .judging import JUDGED
 from .messages import Answer, Request
 from .saving import SAVED
 from .session import Session
 from .showing import SHOWN
 from .trying import TRIED
 
-ASKED: dict[str, Callable[[Session, Request], Answer]] = {**SHOWN, **TRIED, **EDITED, **SAVED}
+ASKED: dict[str, Callable[[Session, Request], Answer]] = {
+    **SHOWN,
+    **TRIED,
+    **EDITED,
+    **CHOSEN,
+    **JUDGED,
+    **SAVED,
+}
 """What may be asked for, by name."""
 TEXTS = ("joint", "edit", "stroke", "as")
 """What is text or null, whatever is asked for."""

@@ -8,6 +8,7 @@ from ..arrays import Quats, Scalars
 from ..limit import Limit
 from ..lineage import lineage
 from ..paths import project_path
+from ..softening import softening_of
 from .given import word
 from .messages import Answer, Request
 from .session import Session
@@ -16,7 +17,7 @@ from .session import Session
 def curve(session: Session, asked: Request) -> Answer:
     """Return the degrees (frames) that a joint is outside its limit, before and after clamping.
 
-    Inside they are negative, and those of the limit's chart.
+    Inside they are negative, and those of the limit's chart. `soften` says how to clamp.
     """
     scene, name = session.scene, word(asked, "joint")
     clip, model = scene.clip, scene.model
@@ -25,7 +26,8 @@ def curve(session: Session, asked: Request) -> Answer:
         raise ValueError(f"{name} has no limit")
     limit = model.limits[name]
     seen = lineage(clip.skeleton, name, limit.relative_to).seen(clip.pose.rotations)
-    kept = project_path(limit, seen, clip.frame_time)
+    softening = softening_of(asked.get("soften"))
+    kept = project_path(limit, seen, clip.frame_time, softening=softening)
     return {"joint": name}, {
         "before": _outside_deg(limit, seen),
         "after": _outside_deg(limit, kept),

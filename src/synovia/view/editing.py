@@ -8,8 +8,10 @@ from ..limit import Limit
 from ..sides import copied_to, mirrored_over
 from .cone_edits import CONE_EDITS, drawn, numbers, refusal
 from .messages import Answer, Request
+from .numbers import NUMBERED
 from .region import DRAFT
 from .scene import Scene
+from .sculpting import SCULPTED
 from .session import Limits, Session
 from .showing import bone_of, pictures
 
@@ -99,7 +101,7 @@ def removed(scene: Scene, limits: Limits, asked: Request) -> Limits:
     return {name: limit for name, limit in limits.items() if name != asked["joint"]}
 
 
-EDITS: dict[str, Edit] = {**CONE_EDITS}
+EDITS: dict[str, Edit] = {**CONE_EDITS, **SCULPTED, **NUMBERED}
 """What can be done to a limit, by name."""
 
 WHOLE_EDITS: dict[str, WholeEdit] = {

@@ -12,12 +12,14 @@ from ..components import Figure
 from ..limit import Limit
 from ..sides import partner
 from ..skeleton import Skeleton
+from ..softening import softening_of
 from . import region as drawing
 from .bearing import look_axis, looker, up_axis
 from .cone_edits import outline
 from .curve import curve
 from .mesh import Finish
 from .messages import Answer, Request
+from .numbers import numbers_of
 from .region import DRAFT, FINE
 from .scene import Scene
 from .session import Session
@@ -93,11 +95,18 @@ def checked(session: Session, asked: Request) -> Answer:
 
 
 def clamped(session: Session, asked: Request) -> Answer:
-    """Return the clamped rotations of the joints that clamping changes."""
-    scene = session.scene
-    rotations = scene.model.project(scene.clip).pose.rotations
+    """Return the clamped rotations of the joints that clamping changes.
+
+    Softly where `soften` says how, as for `synovia clamp`, with the degrees that this leaves
+    outside at most.
+    """
+    scene, softening = session.scene, softening_of(asked.get("soften"))
+    made = scene.model.project(scene.clip, softening=softening)
+    left = 0.0 if softening is None else scene.model.check(made).violation.max(initial=0.0)
+    rotations = made.pose.rotations
     changed = np.flatnonzero((rotations != scene.clip.pose.rotations).any(axis=(0, 2)))
-    return {"changed": changed.tolist()}, {"clamped": rotations[:, changed]}
+    header = {"changed": changed.tolist(), "leftDeg": float(np.degrees(left))}
+    return header, {"clamped": rotations[:, changed]}
 
 
 def region(session: Session, asked: Request) -> Answer:
@@ -129,6 +138,7 @@ def _pictures(limit: Limit, bone: tuple[float, ...], finish: Finish) -> Answer:
         "share": limit.volume(SHARES[finish]),
         "reference": limit.chart.reference.tolist(),
         "axis": directions.axis.tolist(),
+        "numbers": numbers_of(limit),
     }
     return header, {
         "directions": directions.mesh.vertices,

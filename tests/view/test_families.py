@@ -1,0 +1,403 @@
+"""Families at the page: refits, judgements, brush and numbers are what the library makes."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+from clips import clip, person
+from synovia import Box, Limit, LimitModel, RotationVector, quat
+from synovia.limit import chart_for
+from synovia.sampling import flips
+from synovia.shapes import SHAPES, push
+from synovia.softening import Beyond, Inside
+from synovia.view import answers, messages, showing
+from synovia.view.families import FAMILIES
+from synovia.view.numbers import numbers_of
+from synovia.view.scene import scene_of
+from synovia.view.session import Session
+
+ARM = "LeftArm"
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """A clip of an arm, and boxes for it that were fitted to another."""
+    model = LimitModel.fit([clip(size=0.4, frames=80)], "box", margin=0.02)
+    return scene_of(model, clip("wild", size=0.6, frames=150, seed=3))
+
+
+@pytest.fixture
+def session(shown):
+    return Session(shown)
+
+
+@pytest.fixture(scope="module")
+def populous():
+    """Limits that kept what three people did, shown with another clip."""
+    people = [person(f"{who}_1", seed, frames=60) for seed, who in enumerate(("ann", "bo", "cy"))]
+    model = LimitModel.fit(people, "kdop", keep_samples=True, joints=["Chest", ARM])
+    return scene_of(model, clip("wild", size=0.6, frames=50))
+
+
+@pytest.fixture(autouse=True)
+def unpainted(monkeypatch):
+    """Pictures have tests of their own, and take longer than all that is asked for here."""
+
+    def header(limit, bone):
+        told = {"family": limit.shape.name, "chart": limit.chart.name}
+        return {**told, "numbers": numbers_of(limit)}, {}
+
+    monkeypatch.setattr(showing, "_pictures", header)
+
+
+def ask(session, what, **given):
+    header, arrays = messages.unpacked(
+        answers.answer(session, json.dumps({"id": 1, "ask": what, **given}))
+    )
+    if "error" in header:
+        raise ValueError(header["error"])
+    return header, arrays
+
+
+def chosen(family, *, chart=None, margin_deg=3.0, source="clip", joint=ARM):
+    return {
+        "joint": joint,
+        "family": family,
+        "chart": chart,
+        "marginDeg": margin_deg,
+        "from": source,
+    }
+
+
+def assert_same(one, other):
+    assert json.dumps(one.to_dict(), default=np.ndarray.tolist) == json.dumps(
+        other.to_dict(), default=np.ndarray.tolist
+    )
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_refit_is_what_fit_makes_of_the_clip(session, family):
+    kind = FAMILIES[family]
+    for chart in SHAPES[kind.shape].charts[:2]:
+        header, _ = ask(session, "refit", **chosen(family, chart=chart))
+        assert header["chart"] == chart
+        fitted = LimitModel.fit(
+            [session.scene.clip],
+            kind.shape,
+            chart,
+            margin=np.radians(3.0),
+            joints=[ARM],
+            **dict(kind.options),
+        )
+        assert_same(session.scene.model.limits[ARM], fitted.limits[ARM])
+    assert header["choice"]["family"] == family
+    assert header["undo"] == f"{kind.label.lower()} for {ARM}"
+
+
+def test_a_slider_of_margins_is_one_step(session):
+    before = session.scene.model.limits[ARM]
+    for margin_deg in (1.0, 2.0, 4.0):
+        given = chosen("kdop", margin_deg=margin_deg)
+        ask(session, "refit", **given, stroke="drag")
+    header, _ = ask(session, "family", joint=ARM)
+    assert header["choice"] == {
+        "family": "kdop",
+        "chart": "swing-twist",
+        "marginDeg": 4.0,
+        "from": "clip",
+    }
+    ask(session, "undo", joint=ARM)
+    assert session.scene.model.limits[ARM] is before
+
+
+def test_choices_come_back_with_an_undo(session):
+    first, _ = ask(session, "family", joint=ARM)
+    assert first["choice"]["family"] == "oriented-box"
+    assert first["choice"]["marginDeg"] == pytest.approx(np.degrees(0.02), abs=1e-3)
+    ask(session, "refit", **chosen("box", margin_deg=5.0))
+    ask(session, "refit", **chosen("ellipsoid", margin_deg=1.0))
+    ask(session, "undo", joint=ARM)
+    header, _ = ask(session, "family", joint=ARM)
+    assert (header["choice"]["family"], header["choice"]["marginDeg"]) == ("box", 5.0)
+    ask(session, "undo", joint=ARM)
+    assert ask(session, "family", joint=ARM)[0]["choice"] == first["choice"]
+
+
+def test_a_refit_keeps_what_a_limit_is_measured_from():
+    rom, above = clip(size=0.5, frames=90), {ARM: "Hips"}
+    model = LimitModel.fit([rom], "box", joints=[ARM], relative_to=above)
+    session = Session(scene_of(model, rom))
+    ask(session, "refit", **chosen("kdop", margin_deg=2.0))
+    fitted = LimitModel.fit([rom], "kdop", joints=[ARM], relative_to=above, margin=np.radians(2.0))
+    assert_same(session.scene.model.limits[ARM], fitted.limits[ARM])
+
+
+def test_kept_samples_are_refitted_whole(populous):
+    session = Session(populous)
+    header, _ = ask(session, "family", joint=ARM)
+    assert header["choice"]["from"] == "samples"
+    assert [source["why"] for source in header["sources"]] == [None, None, None]
+    ask(session, "refit", **chosen("kdop", source="samples"))
+    samples = populous.source.samples[ARM]
+    fitted = Limit.fit(
+        [sample.rotations for sample in samples],
+        "kdop",
+        "swing-twist",
+        margin=np.radians(3.0),
+        axis=[1.0, 0.0, 0.0],
+    )
+    assert_same(session.scene.model.limits[ARM], fitted)
+    header, arrays = ask(session, "observed", joint=ARM, most=1000)
+    assert (header["people"], header["count"]) == (3, len(arrays["rotations"]))
+    assert np.allclose(
+        arrays["rotations"], np.concatenate([each.rotations for each in samples]), atol=1e-6
+    )
+    assert len(ask(session, "observed", joint=ARM, most=7)[1]["rotations"]) <= 7
+    assert ask(session, "observed", joint="LeftHand", most=7)[0]["count"] == 0
+
+
+def held_out(rest, left, family, chart, margin):
+    kind = FAMILIES[family]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        limit = Limit.fit(
+            rest,
+            kind.shape,
+            chart,
+            margin=margin,
+            axis=[1.0, 0.0, 0.0] if "twist" in chart else None,
+            **dict(kind.options),
+        )
+    return 1.0 - limit.contains(left).mean()
+
+
+@pytest.mark.parametrize("family", ["box", "ellipsoid", "reach-cone"])
+def test_a_family_is_judged_by_parts_of_the_clip_left_out(session, family):
+    given = chosen(family, margin_deg=1.0)
+    header, _ = ask(session, "judge", **given)
+    assert (header["parts"], header["basis"]) == (5, "5 parts of this clip")
+    moved = session.scene.clip.pose.rotations[:, 2]
+    assert not flips(moved, session.scene.clip.frame_time).any()
+    chart = chart_for(FAMILIES[family].shape, None)
+    shares = []
+    for part in range(5):
+        found = ask(session, "judge", **given, part=part)[0]["outside"]
+        rest = [moved[: 30 * part], moved[30 * (part + 1) :]]
+        left = moved[30 * part : 30 * (part + 1)]
+        shares.append(held_out(rest, left, family, chart, np.radians(1.0)))
+        assert found == pytest.approx(shares[-1])
+    assert max(shares) > 0.0
+    ask(session, "refit", **given)
+    volume = session.scene.model.limits[ARM].volume(4000)
+    assert header["share"] == pytest.approx(volume)
+
+
+def test_a_family_is_judged_by_people_left_out(populous):
+    session = Session(populous)
+    given = chosen("kdop", source="samples", margin_deg=2.0)
+    header, _ = ask(session, "judge", **given)
+    assert (header["parts"], header["basis"]) == (3, "3 people")
+    samples = populous.source.samples[ARM]
+    shares = []
+    for part, sample in enumerate(samples):
+        rest = [each.rotations for each in samples if each is not sample]
+        shares.append(held_out(rest, sample.rotations, "kdop", "swing-twist", np.radians(2.0)))
+        assert ask(session, "judge", **given, part=part)[0]["outside"] == pytest.approx(shares[-1])
+    assert max(shares) > 0.0
+
+
+def test_a_conversion_says_what_it_costs_and_starts_where_the_last_did(session):
+    before = session.scene.model.limits[ARM]
+    header, _ = ask(session, "refit", **chosen("ellipsoid", chart="swing-twist", source="limit"))
+    there = before.to("ellipsoid", "swing-twist")
+    assert_same(session.scene.model.limits[ARM], there.limit)
+    assert header["cost"] == {
+        "gained": pytest.approx(there.gained),
+        "lost": pytest.approx(there.lost),
+        "errorDeg": pytest.approx(np.degrees(there.error)),
+    }
+    assert not header["fitted"]
+    ask(session, "refit", **chosen("distance-field", chart="swing-twist", source="limit"))
+    field = before.to("distance-field", "swing-twist").limit
+    assert_same(session.scene.model.limits[ARM], field)
+
+
+def test_without_evidence_only_a_conversion_is_offered():
+    still = clip(size=0.5, frames=60)
+    model = LimitModel.fit([still], "box", joints=[ARM])
+    session = Session(scene_of(model, clip(frames=1)))
+    header, _ = ask(session, "family", joint=ARM)
+    assert [source["name"] for source in header["sources"] if not source["why"]] == ["limit"]
+    assert header["choice"]["from"] == "limit"
+    before = session.scene.model.limits[ARM]
+    for source in ("clip", "samples"):
+        header, _ = ask(session, "refit", **chosen("kdop", source=source))
+        assert "Only this limit itself" in header["refused"]
+    assert session.scene.model.limits[ARM] is before
+    with pytest.raises(ValueError, match="evidence"):
+        ask(session, "judge", **chosen("kdop", source="limit"))
+
+
+def test_a_short_clip_is_not_judged():
+    model = LimitModel.fit([clip(frames=60)], "box", joints=[ARM])
+    session = Session(scene_of(model, clip(frames=6)))
+    header, _ = ask(session, "judge", **chosen("box"))
+    assert (header["parts"], header["basis"]) == (0, "a clip too short to be cut in parts")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"family": "sponge"}, "family must be one of box"),
+        ({"chart": "direction-twist"}, "kdop works in rotation-vector or swing-twist"),
+        ({"from": "hearsay"}, "from must be"),
+        ({"marginDeg": -1}, "margin must be from 0 to 90 degrees"),
+        ({"marginDeg": "3"}, "margin must be"),
+        ({"stroke": 3}, "stroke must be a word"),
+    ],
+)
+def test_a_choice_that_makes_no_sense_is_refused(session, wrong, says):
+    with pytest.raises(ValueError, match=says):
+        ask(session, "refit", **{**chosen("kdop"), **wrong})
+
+
+def test_what_a_fit_warns_of_is_told():
+    model = LimitModel.fit([clip(frames=60)], "box", joints=[ARM])
+    session = Session(scene_of(model, clip(size=1.4, frames=60)))
+    header, _ = ask(session, "refit", **chosen("box", margin_deg=90.0))
+    assert any("opposite the bone" in said for said in header["remarks"])
+    assert ask(session, "family", joint=ARM)[0]["remarks"] == header["remarks"]
+    assert ask(session, "refit", **chosen("box", margin_deg=1.0))[0]["remarks"] == []
+
+
+def test_softening_is_that_of_clamp(session):
+    clip_, model = session.scene.clip, session.scene.model
+    for text, softening in (
+        ("inside:5", Inside(np.radians(5.0))),
+        ("beyond:4", Beyond(np.radians(4.0))),
+    ):
+        header, arrays = ask(session, "check", soften=text)
+        clamped = model.project(clip_, softening=softening)
+        assert np.allclose(
+            arrays["clamped"], clamped.pose.rotations[:, header["changed"]], atol=1e-6
+        )
+        left = np.degrees(model.check(clamped).violation.max())
+        assert header["leftDeg"] == pytest.approx(left)
+        assert (left > 0.0) == (text == "beyond:4")
+    assert ask(session, "check")[0]["leftDeg"] == 0.0
+    with pytest.raises(ValueError, match="softening takes inside:DEG or beyond:DEG"):
+        ask(session, "check", soften="sideways:3")
+
+
+@pytest.mark.parametrize("chart", ["rotation-vector", "swing-twist", "euler"])
+def test_the_brush_pushes_where_the_page_points(session, chart):
+    ask(session, "refit", **chosen("distance-field", chart=chart))
+    limit = session.scene.model.limits[ARM]
+    point = limit.shape.surface().vertices[40]
+    rotation = limit.chart.rotations(point)
+    vector = quat.log(quat.mul(quat.inverse(limit.chart.reference), rotation))
+    given = {"joint": ARM, "edit": "brush", "radiusDeg": 12.0, "amountDeg": 2.0, "stroke": "s"}
+    header, _ = ask(session, "edit", **given, centers=[vector.tolist()])
+    assert "refused" not in header
+    once = push(limit.shape, point, np.radians(12.0), np.radians(2.0))
+    brushed = session.scene.model.limits[ARM].shape
+    assert np.allclose(brushed.values, once.values, atol=1e-9)
+    assert brushed.value(point) < limit.shape.value(point) - 0.01
+    given["amountDeg"] = -1.0
+    ask(session, "edit", **given, centers=[vector.tolist()] * 2)
+    again = push(
+        push(once, point, np.radians(12.0), -np.radians(1.0)),
+        point,
+        np.radians(12.0),
+        -np.radians(1.0),
+    )
+    assert np.allclose(session.scene.model.limits[ARM].shape.values, again.values, atol=1e-9)
+    ask(session, "undo", joint=ARM)
+    assert session.scene.model.limits[ARM] is limit
+
+
+def test_only_fields_are_brushed(session):
+    given = {"joint": ARM, "edit": "brush", "radiusDeg": 12.0, "amountDeg": 2.0}
+    header, _ = ask(session, "edit", **given, centers=[[0, 0, 0]])
+    assert header["refused"] == "only a distance field can be sculpted, got box"
+    ask(session, "refit", **chosen("distance-field"))
+    for centers in ([], [[0, 0, 0]] * 33, [0, 0, 0]):
+        assert "centers" in ask(session, "edit", **given, centers=centers)[0]["refused"]
+
+
+@pytest.mark.parametrize(
+    "family", ["box", "ellipsoid", "kdop", "product", "theta-phi", "distance-field"]
+)
+def test_the_present_pose_becomes_a_sample(session, family):
+    ask(session, "refit", **chosen(family))
+    limit = session.scene.model.limits[ARM]
+    pose = quat.mul(limit.chart.reference, quat.exp(np.array([0.9, -0.5, 0.6])))
+    assert not limit.contains(pose)
+    ask(session, "edit", joint=ARM, edit="add-sample", rotation=pose.tolist())
+    grown = session.scene.model.limits[ARM]
+    assert grown.distance(pose) <= 1e-9
+    inside = limit.sample(500, np.random.default_rng(0))
+    assert grown.contains(inside).all()
+
+
+def test_a_cone_takes_no_sample(session):
+    ask(session, "refit", **chosen("reach-cone"))
+    header, _ = ask(session, "edit", joint=ARM, edit="add-sample", rotation=[1, 0, 0, 0])
+    assert "takes no samples" in header["refused"]
+
+
+@pytest.mark.parametrize("family", ["box", "oriented-box", "ellipsoid", "kdop", "product"])
+def test_numbers_are_those_of_the_shape(session, family):
+    ask(session, "refit", **chosen(family, chart="swing-twist"))
+    header, _ = ask(session, "region", joint=ARM)
+    numbers = header["numbers"]
+    for number in numbers[:: max(1, len(numbers) // 4)]:
+        shape = session.scene.model.limits[ARM].shape
+        owner, _, field = number["field"].rpartition(".")
+        value = np.atleast_1d(getattr(shape.swing if owner else shape, field))[number["index"]]
+        assert number["deg"] == pytest.approx(np.degrees(value), abs=1e-5)
+        wider = number["deg"] + (-1.0 if field == "low" else 1.0)
+        given = {"field": number["field"], "index": number["index"], "deg": wider}
+        header, _ = ask(session, "edit", joint=ARM, edit="number", **given)
+        assert "refused" not in header
+        shape = session.scene.model.limits[ARM].shape
+        value = np.atleast_1d(getattr(shape.swing if owner else shape, field))[number["index"]]
+        assert np.degrees(value) == pytest.approx(wider)
+
+
+def test_numbers_have_names_that_people_understand():
+    rows = {
+        family: {number["row"] for number in ask(_boxed(family), "region", joint=ARM)[0]["numbers"]}
+        for family in ("swing-twist", "rotation-vector")
+    }
+    assert rows == {
+        "swing-twist": {"swing about x", "swing about y", "twist"},
+        "rotation-vector": {"about x", "about y", "about z"},
+    }
+
+
+def _boxed(chart):
+    session = Session(scene_of(LimitModel.fit([clip(frames=60)], "box", joints=[ARM])))
+    ask(session, "refit", **chosen("box", chart=chart, source="limit"))
+    return session
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [
+        ({"field": "low", "index": 0, "deg": 90}, "a range must not end before it starts: 90 to"),
+        ({"field": "low", "index": 3, "deg": 0}, "a box has no number 'low'"),
+        ({"field": "axes", "index": 0, "deg": 0}, "a box has no number 'axes'"),
+        ({"field": "low", "index": 0, "deg": "far"}, "degrees"),
+    ],
+)
+def test_a_number_that_cannot_be_is_refused(number, says):
+    limit = Limit(RotationVector(), Box([-1, -1, -1], [1, 1, 1], np.eye(3)))
+    session = Session(scene_of(LimitModel({ARM: limit}, clip(frames=2).skeleton)))
+    header, _ = ask(session, "edit", joint=ARM, edit="number", **number)
+    assert says in header["refused"]
+    assert session.scene.model.limits[ARM] is limit

@@ -1,0 +1,267 @@
+"""Families of limits at the page, by mouse and keyboard: choose, judge, sculpt and type."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clips import clip, person
+from synovia import LimitModel, quat
+from synovia.softening import Beyond
+from synovia.view.scene import scene_of
+from view.browser import browser as running
+from view.browser import visit
+
+ARM = "LeftArm"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with running() as started:
+        yield started
+
+
+@pytest.fixture
+def seen(browser):
+    """An arm that moves twice as far as its box allows, picked to be edited."""
+    model = LimitModel.fit([clip(size=0.4, frames=40)], "box", margin=0.02, joints=[ARM])
+    with visit(browser, scene_of(model, clip("wild", size=0.8, frames=60))) as page:
+        page.page.keyboard.press("3")
+        page.page.get_by_text(f"Fit of {ARM}").wait_for()
+        settle(page)
+        yield page
+
+
+def settle(seen):
+    """Wait until all that was asked for is answered, and nothing more is."""
+
+    def answered():
+        return len({heard[0]["id"] for heard in seen.heard} - {None}) == len(seen.asked)
+
+    before = -1
+    while before != len(seen.asked):
+        before = len(seen.asked)
+        seen.until(answered)
+        seen.page.wait_for_timeout(60)
+
+
+def limit_of(seen, joint=ARM):
+    return seen.server.session.scene.model.limits[joint]
+
+
+def choose(seen, label, option):
+    seen.page.get_by_label(label, exact=True).select_option(option)
+    settle(seen)
+
+
+def fact(seen, name):
+    return seen.page.locator(f"#fit-facts dt:has-text('{name}') + dd").inner_text()
+
+
+def said(seen):
+    return seen.page.locator("#refit-said").inner_text()
+
+
+def test_another_family_is_refitted_judged_and_undone(seen):
+    before = limit_of(seen)
+    choose(seen, "Family", "kdop")
+    fitted = LimitModel.fit([seen.server.scene.clip], "kdop", joints=[ARM], margin=0.02)
+    np.testing.assert_allclose(limit_of(seen).shape.high, fitted.limits[ARM].shape.high, atol=1e-6)
+    parts = [h for h, _ in seen.heard if "outside" in h and "id" in h]
+    assert len(parts) == 5
+    share = 100.0 * np.mean([part["outside"] for part in parts])
+    assert fact(seen, "Held out") == f"{share:.0f}% outside, by 5 parts of this clip"
+    assert fact(seen, "Volume").endswith("% of all rotations")
+    choose(seen, "Chart", "rotation-vector")
+    assert limit_of(seen).chart.name == "rotation-vector"
+    seen.page.keyboard.press("Control+z")
+    settle(seen)
+    assert seen.page.get_by_label("Chart", exact=True).input_value() == "swing-twist"
+    seen.page.get_by_role("button", name="Undo").click()
+    settle(seen)
+    assert limit_of(seen) is before
+    assert seen.page.get_by_label("Family", exact=True).input_value() == "oriented-box"
+
+
+def test_dragging_the_margin_is_one_step(seen):
+    before = limit_of(seen)
+    slider = seen.page.get_by_label("Margin", exact=True)
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    y = box["y"] + 0.5 * box["height"]
+    seen.page.mouse.move(box["x"] + 0.1 * box["width"], y)
+    seen.page.mouse.down()
+    for share in np.linspace(0.2, 0.6, 5):
+        seen.page.mouse.move(box["x"] + share * box["width"], y)
+    seen.page.mouse.up()
+    settle(seen)
+    margin_deg = float(seen.page.get_by_label("Margin, in degrees").input_value())
+    assert 15.0 < margin_deg < 21.0
+    fitted = LimitModel.fit(
+        [seen.server.scene.clip], "box", joints=[ARM], margin=np.radians(margin_deg)
+    )
+    np.testing.assert_allclose(limit_of(seen).shape.high, fitted.limits[ARM].shape.high)
+    seen.page.get_by_role("button", name="Undo").click()
+    settle(seen)
+    assert limit_of(seen) is before
+    number = seen.page.get_by_label("Margin, in degrees")
+    number.fill("4.5")
+    number.press("Enter")
+    settle(seen)
+    wider = LimitModel.fit([seen.server.scene.clip], "box", joints=[ARM], margin=np.radians(4.5))
+    np.testing.assert_allclose(limit_of(seen).shape.high, wider.limits[ARM].shape.high)
+
+
+def test_a_conversion_says_what_it_costs(seen):
+    before = limit_of(seen)
+    choose(seen, "From", "limit")
+    assert seen.page.get_by_label("Margin", exact=True).is_disabled()
+    choose(seen, "Family", "ellipsoid")
+    there = before.to("ellipsoid", "swing-twist")
+    np.testing.assert_allclose(limit_of(seen).shape.radii, there.limit.shape.radii)
+    assert fact(seen, "Off by") == f"at most {np.degrees(there.error):.0f}°"
+    assert fact(seen, "Gained").startswith(f"{100 * there.gained:.2g}")
+
+
+def test_families_are_compared_and_a_row_chooses(seen):
+    seen.page.get_by_text("Compare all families").click()
+    rows = seen.page.locator(".comparison tbody tr")
+    seen.until(lambda: rows.count() == 9 and "…" not in "".join(rows.all_inner_texts()))
+    seen.page.get_by_role("button", name="Make it a Ellipsoid").click()
+    settle(seen)
+    assert limit_of(seen).shape.name == "ellipsoid"
+    chosen = seen.page.locator(".comparison button[aria-pressed=true]")
+    assert chosen.inner_text() == "Ellipsoid"
+    volume, held = rows.nth(2).locator("td").all_inner_texts()[1:]
+    assert fact(seen, "Volume").startswith(volume)
+    assert fact(seen, "Held out").startswith(held)
+
+
+def test_a_clip_of_one_frame_can_only_be_converted(browser):
+    model = LimitModel.fit([clip(frames=40)], "box", joints=[ARM])
+    with visit(browser, scene_of(model, clip(frames=1))) as seen:
+        seen.page.keyboard.press("3")
+        seen.pick(ARM)
+        settle(seen)
+        sources = seen.page.get_by_label("From", exact=True)
+        assert sources.input_value() == "limit"
+        assert sources.locator("option:disabled").count() == 2
+        assert "The clip has one frame." in seen.page.locator(".why").first.inner_text()
+
+
+def test_kept_samples_are_shown_and_refitted(browser):
+    people = [person(f"{who}_1", seed, frames=40) for seed, who in enumerate(("ann", "bo", "cy"))]
+    model = LimitModel.fit(people, "kdop", keep_samples=True, joints=[ARM])
+    count = sum(len(sample.frames) for sample in model.samples[ARM])
+    with visit(browser, scene_of(model, clip("wild", frames=30))) as seen:
+        seen.page.keyboard.press("3")
+        seen.pick(ARM)
+        settle(seen)
+        assert f"dots for {count} samples" in seen.page.locator("figcaption").inner_text()
+        assert seen.page.get_by_label("From", exact=True).input_value() == "samples"
+        choose(seen, "Family", "box")
+        assert fact(seen, "Held out").endswith("by 3 people")
+
+
+def test_a_field_is_sculpted_in_the_enlarged_picture(seen):
+    seen.page.get_by_role("button", name="Make it a distance field").click()
+    settle(seen)
+    before = limit_of(seen)
+    assert before.shape.name == "distance-field"
+    seen.page.get_by_role("button", name="Enlarge this picture").click()
+    seen.page.locator(".inset.large").wait_for()
+    seen.drawn()
+    box = seen.page.locator("#inset").bounding_box()
+    assert box["width"] > 500
+    x, y = box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"]
+    seen.page.mouse.move(x, y)
+    seen.page.locator("#inset.brushing").wait_for()
+    for key, sign in ((None, 1.0), ("Shift", -1.0)):
+        start = limit_of(seen)
+        if key:
+            seen.page.keyboard.down(key)
+        seen.page.mouse.down()
+        seen.page.mouse.move(x + 12, y, steps=2)
+        seen.page.mouse.up()
+        if key:
+            seen.page.keyboard.up(key)
+        settle(seen)
+        assert sign * (limit_of(seen).shape.measure - start.shape.measure) > 0.0
+    strokes = [each for each in seen.asked if each.get("edit") == "brush"]
+    assert sum(len(each["centers"]) for each in strokes) == 6
+    assert len({each["stroke"] for each in strokes}) == 2
+    for _ in range(2):
+        seen.page.get_by_role("button", name="Undo").click()
+        settle(seen)
+    assert limit_of(seen) is before
+    seen.page.keyboard.press("Escape")
+    assert seen.page.locator(".inset.large").count() == 0
+    assert seen.page.get_by_text(f"Fit of {ARM}").is_visible()
+
+
+def test_a_brush_by_keyboard_and_a_turned_picture(seen):
+    seen.page.get_by_role("button", name="Make it a distance field").click()
+    settle(seen)
+    before = limit_of(seen)
+    number = seen.page.get_by_label("Radius of the brush, in degrees")
+    number.fill("40")
+    number.press("Enter")
+    seen.page.get_by_role("button", name="Pull the boundary in").press("Enter")
+    seen.page.get_by_role("button", name="Brush where the joint is now").press("Enter")
+    settle(seen)
+    (brush,) = [each for each in seen.asked if each.get("edit") == "brush"]
+    assert (brush["radiusDeg"], brush["amountDeg"]) == (40, -1)
+    turn = quat.mul(quat.inverse(before.chart.reference), seen.server.scene.frame(0).rotations[2])
+    np.testing.assert_allclose(brush["centers"][0], quat.log(turn), atol=1e-5)
+
+
+def test_the_present_pose_is_added(seen):
+    pose = seen.server.scene.frame(0).rotations[2]
+    assert not limit_of(seen).contains(pose)
+    seen.page.get_by_role("button", name="Add the present pose as a sample").press("Enter")
+    settle(seen)
+    assert limit_of(seen).distance(pose) < 1e-6
+    choose(seen, "Family", "reach-cone")
+    seen.page.get_by_role("button", name="Add the present pose as a sample").press("Enter")
+    settle(seen)
+    assert "takes no samples" in said(seen)
+
+
+def test_numbers_are_typed(seen):
+    choose(seen, "Family", "box")
+    seen.page.get_by_text("Numbers", exact=True).click()
+    before = limit_of(seen)
+    number = seen.page.get_by_label("twist to, in degrees")
+    assert float(number.input_value()) == pytest.approx(np.degrees(before.shape.high[2]), abs=1e-3)
+    number.fill("75")
+    number.press("Enter")
+    settle(seen)
+    assert np.degrees(limit_of(seen).shape.high) == pytest.approx(
+        [*np.degrees(before.shape.high[:2]), 75.0]
+    )
+    number.fill("-170")
+    number.press("Enter")
+    settle(seen)
+    assert "a range must not end before it starts" in said(seen)
+    assert float(number.input_value()) == 75.0
+    seen.page.get_by_role("button", name="Undo").click()
+    settle(seen)
+    assert limit_of(seen) is before
+
+
+def test_the_ghost_is_clamped_softly(seen):
+    scene = seen.server.scene
+    choose(seen, "Clamping", "beyond")
+    number = seen.page.get_by_label("Softening radius, in degrees")
+    number.fill("8")
+    number.press("Enter")
+    settle(seen)
+    clamped = scene.model.project(scene.clip, softening=Beyond(np.radians(8.0)))
+    header, arrays = seen.answer("check")
+    np.testing.assert_allclose(
+        arrays["clamped"], clamped.pose.rotations[:, header["changed"]], atol=1e-6
+    )
+    left = np.degrees(scene.model.check(clamped).violation.max())
+    assert f"at most {left:.1f}° outside" in seen.page.locator(".softening").inner_text()
+    choose(seen, "Clamping", "hard")
+    assert "outside" not in seen.page.locator(".softening").inner_text()

@@ -1,0 +1,222 @@
+// The family of the picked joint's limit: chosen, refitted from evidence, and judged.
+
+import { type Quaternion, Vector3 } from "three";
+import { Brush } from "./brush";
+import type { Clip } from "./clip";
+import type { Editing } from "./editing";
+import { button, degrees, element } from "./elements";
+import { chooser, fill, type Option, sliderWithNumber } from "./fields";
+import { Comparison, percent, type Choice, Judge } from "./judging";
+import { Numbers } from "./numbers";
+import { rotationVector } from "./quaternions";
+import type { Region } from "./region";
+import type { Line } from "./socket";
+
+interface Family {
+  name: string;
+  label: string;
+  charts: string[];
+}
+
+interface Cost {
+  gained: number;
+  lost: number;
+  errorDeg: number;
+}
+
+export class Families {
+  readonly panel = element("div", { class: "families" });
+  readonly brush: Brush;
+  private title = element("h2");
+  private none = element("p", {}, "Pick a joint that has a limit.");
+  private form = element("div");
+  private said = element("p", { id: "refit-said", role: "status" });
+  private facts = element("dl", { id: "fit-facts" });
+  private from: HTMLSelectElement;
+  private family: HTMLSelectElement;
+  private chart: HTMLSelectElement;
+  private margin = sliderWithNumber("Margin", "Margin", [0, 30, 0.5], 3);
+  private why = element("p", { class: "why" });
+  private toField: HTMLButtonElement;
+  private numbers: Numbers;
+  private comparison: Comparison;
+  private judge: Judge;
+  private families: Family[] = [];
+  private joint: number | undefined;
+  private turn: Quaternion | undefined;
+  private region: Region | undefined;
+  private volume = "";
+  private heldOut = "";
+  private cost: Cost | null = null;
+  private described = "";
+  private refusal = "";
+  private remarks = "";
+
+  constructor(
+    private clip: Clip,
+    private line: Line,
+    private editing: Editing,
+  ) {
+    const rows: HTMLElement[] = [];
+    const list = (label: string, changed: () => void): HTMLSelectElement => {
+      const [row, made] = chooser(label, changed);
+      rows.push(row);
+      return made;
+    };
+    this.from = list("From", () => this.refit());
+    this.family = list("Family", () => this.refit(this.charts()));
+    this.chart = list("Chart", () => this.refit());
+    this.margin.onInput = () => this.editing.follow(this.edit());
+    this.margin.onChange = () => void this.editing.drop();
+    this.judge = new Judge(line);
+    this.comparison = new Comparison(this.judge, (family) => {
+      this.family.value = family;
+      this.refit(this.charts());
+    });
+    this.toField = button("Make it a field", "Make it a distance field, to sculpt it", () => {
+      this.from.value = "limit";
+      this.family.value = "distance-field";
+      this.refit(this.charts());
+    });
+    const add = button("Add this pose", "Add the present pose as a sample", () => {
+      if (this.turn)
+        void editing.once({ edit: "add-sample", rotation: wFirst(this.turn) });
+    });
+    this.brush = new Brush(editing, () => this.present());
+    this.numbers = new Numbers(editing);
+    this.form.append(
+      ...rows,
+      this.margin.row,
+      this.why,
+      this.said,
+      this.facts,
+      element("div", { class: "ways" }, add, this.toField),
+      this.brush.panel,
+      this.numbers.panel,
+      this.comparison.panel,
+    );
+    this.panel.append(this.title, this.none, this.form);
+    editing.heard = (header) => this.hear(header);
+  }
+
+  pick(joint: number | undefined): void {
+    const limited = joint !== undefined && this.clip.limited.includes(joint);
+    if (this.joint !== joint) {
+      this.refusal = this.remarks = "";
+      this.comparison.stop();
+    }
+    this.joint = limited ? joint : undefined;
+    this.none.hidden = limited;
+    this.form.hidden = !limited;
+    this.title.textContent = limited ? `Fit of ${this.name}` : "Fit";
+    if (limited) void this.ask(this.name);
+  }
+
+  /** The limit as it is drawn now. */
+  show(region: Region): void {
+    this.region = region;
+    const field = region.family === "distance-field";
+    this.brush.panel.hidden = !field;
+    this.toField.hidden = field;
+    this.numbers.show(region.numbers);
+    this.volume = percent(region.share);
+    this.tell();
+  }
+
+  /** Where the joint is now. */
+  mark(turn: Quaternion): void {
+    this.turn = turn;
+  }
+
+  private get name(): string {
+    return this.joint === undefined ? "" : (this.clip.skeleton.names[this.joint] ?? "");
+  }
+
+  private present(): Vector3 | undefined {
+    if (!this.turn || !this.region) return undefined;
+    return rotationVector(this.region.reference.clone().invert().multiply(this.turn));
+  }
+
+  private async ask(name: string): Promise<void> {
+    const { header } = await this.line.ask("family", { joint: name });
+    if (this.name !== name) return;
+    this.families = header["families"] as Family[];
+    const choice = { ...(header["choice"] as Choice) };
+    // Of what was made by hand no margin is known: that of the sliders stays.
+    if (!header["known"] && this.described === name) {
+      choice.marginDeg = this.margin.value;
+      choice.from = this.from.value;
+    }
+    this.described = name;
+    fill(this.from, header["sources"] as Option[], choice.from);
+    fill(this.family, this.families, choice.family);
+    const missing = (header["sources"] as Option[]).filter(({ why }) => why);
+    this.why.textContent = missing.map(({ why }) => why).join(" ");
+    fill(this.chart, this.charts().map((each) => ({ name: each, label: each })), choice.chart ?? "");
+    this.margin.value = choice.marginDeg;
+    this.margin.disabled = choice.from === "limit";
+    this.remember(header);
+    if (this.heldOut) this.judgeIt(choice);
+    this.tell();
+    this.comparison.follow(name, choice, this.families);
+  }
+
+  /** An answer to an edit, in the middle of a drag perhaps: the controls are left as they are. */
+  private hear(header: Record<string, unknown>): void {
+    this.refusal = (header["refused"] as string | undefined) ?? "";
+    if (header["choice"]) this.remember(header);
+    this.tell();
+  }
+
+  private remember(header: Record<string, unknown>): void {
+    this.remarks = (header["remarks"] as string[]).join(" ");
+    this.cost = header["cost"] as Cost | null;
+    this.heldOut = header["fitted"] ? "…" : "";
+    this.judge.stop();
+  }
+
+  private judgeIt(choice: Choice): void {
+    const { name } = this;
+    void this.judge.ask(name, choice, (judged) => {
+      if (this.name !== name) return;
+      this.heldOut = judged.told;
+      this.tell();
+    });
+  }
+
+  private tell(): void {
+    this.said.textContent = this.refusal || this.remarks;
+    this.said.className = this.refusal ? "missed" : "";
+    const facts = [["Volume", `${this.volume} of all rotations`]];
+    if (this.heldOut) facts.push(["Held out", this.heldOut]);
+    if (this.cost) {
+      const { gained, lost, errorDeg } = this.cost;
+      facts.push(["Gained", percent(gained)], ["Lost", percent(lost)]);
+      facts.push(["Off by", `at most ${degrees(errorDeg)}`]);
+    }
+    this.facts.replaceChildren(
+      ...facts.flatMap(([what, told]) => [element("dt", {}, what!), element("dd", {}, told!)]),
+    );
+  }
+
+  private charts(): string[] {
+    return this.families.find(({ name }) => name === this.family.value)?.charts ?? [];
+  }
+
+  /** What is chosen; a chart that the family does not work in is left to Python. */
+  private edit() {
+    const charts = this.charts();
+    const chart = charts.includes(this.chart.value) ? this.chart.value : null;
+    const [family, from, marginDeg] = [this.family.value, this.from.value, this.margin.value];
+    return { ask: "refit", edit: "refit", family, chart, marginDeg, from };
+  }
+
+  private refit(charts?: string[]): void {
+    if (charts && !charts.includes(this.chart.value)) fill(this.chart, [], "");
+    void this.editing.once(this.edit());
+  }
+}
+
+function wFirst({ w, x, y, z }: Quaternion): number[] {
+  return [w, x, y, z];
+}
