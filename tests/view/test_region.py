@@ -129,8 +129,8 @@ def test_a_tenth_of_a_degree_inside_is_legal_and_outside_is_not(limit, drawn, rn
 
     Two things excuse a point that ends on the wrong side. Either it has met the right one on its
     way: then the boundary is where it is drawn, and what it met is thinner than 0.1 degrees. Or it
-    is within 0.2 degrees of an edge as sharp as a right angle, where a step across one side may
-    leave by the other; no more than a twentieth of all points are.
+    is within 0.2 degrees of an edge sharper than 105 degrees, where a step across one side may
+    leave by the other. No more than a twentieth of all points end on the wrong side.
     """
     points, normals = sampled(drawn[1], rng)
     for sign in (-1.0, 1.0):
