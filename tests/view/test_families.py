@@ -14,9 +14,8 @@ from synovia.limit import chart_for
 from synovia.sampling import flips
 from synovia.shapes import SHAPES, push
 from synovia.softening import Beyond, Inside
-from synovia.view import answers, messages, showing
+from synovia.view import answers, messages
 from synovia.view.families import FAMILIES
-from synovia.view.numbers import numbers_of
 from synovia.view.scene import scene_of
 from synovia.view.session import Session
 
@@ -41,17 +40,6 @@ def populous():
     people = [person(f"{who}_1", seed, frames=60) for seed, who in enumerate(("ann", "bo", "cy"))]
     model = LimitModel.fit(people, "kdop", keep_samples=True, joints=["Chest", ARM])
     return scene_of(model, clip("wild", size=0.6, frames=50))
-
-
-@pytest.fixture(autouse=True)
-def unpainted(monkeypatch):
-    """Pictures have tests of their own, and take longer than all that is asked for here."""
-
-    def header(limit, bone):
-        told = {"family": limit.shape.name, "chart": limit.chart.name}
-        return {**told, "numbers": numbers_of(limit)}, {}
-
-    monkeypatch.setattr(showing, "_pictures", header)
 
 
 def ask(session, what, **given):
@@ -257,7 +245,7 @@ def test_a_short_clip_is_not_judged():
         ({"from": "hearsay"}, "from must be"),
         ({"marginDeg": -1}, "margin must be from 0 to 90 degrees"),
         ({"marginDeg": "3"}, "margin must be"),
-        ({"stroke": 3}, "stroke must be a word"),
+        ({"stroke": 3}, "stroke must be text"),
     ],
 )
 def test_a_choice_that_makes_no_sense_is_refused(session, wrong, says):
@@ -280,7 +268,7 @@ def test_softening_is_that_of_clamp(session):
         ("inside:5", Inside(np.radians(5.0))),
         ("beyond:4", Beyond(np.radians(4.0))),
     ):
-        header, arrays = ask(session, "check", soften=text)
+        header, arrays = ask(session, "clamp", soften=text)
         clamped = model.project(clip_, softening=softening)
         assert np.allclose(
             arrays["clamped"], clamped.pose.rotations[:, header["changed"]], atol=1e-6
@@ -288,9 +276,9 @@ def test_softening_is_that_of_clamp(session):
         left = np.degrees(model.check(clamped).violation.max())
         assert header["leftDeg"] == pytest.approx(left)
         assert (left > 0.0) == (text == "beyond:4")
-    assert ask(session, "check")[0]["leftDeg"] == 0.0
+    assert ask(session, "clamp")[0]["leftDeg"] == 0.0
     with pytest.raises(ValueError, match="softening takes inside:DEG or beyond:DEG"):
-        ask(session, "check", soften="sideways:3")
+        ask(session, "clamp", soften="sideways:3")
 
 
 @pytest.mark.parametrize("chart", ["rotation-vector", "swing-twist", "euler"])

@@ -257,7 +257,7 @@ def test_the_ghost_is_clamped_softly(seen):
     number.press("Enter")
     settle(seen)
     clamped = scene.model.project(scene.clip, softening=Beyond(np.radians(8.0)))
-    header, arrays = seen.answer("check")
+    header, arrays = seen.answer("clamp")
     np.testing.assert_allclose(
         arrays["clamped"], clamped.pose.rotations[:, header["changed"]], atol=1e-6
     )

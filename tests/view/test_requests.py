@@ -191,11 +191,11 @@ def test_two_pages_that_edit_at_once_see_both_and_share_one_history(scene):
     with served(scene) as server, line_to(server) as one, line_to(server) as two:
         session = server.session
         assert sent(one, ask="edit", stroke="a", **cone_point(session, 0.02))["unsaved"]
-        assert heard(two)["undo"] == "move-point of LeftArm"
+        assert heard(two)["undo"] == "move point, LeftArm"
         assert sent(two, ask="edit", stroke="b", **cone_point(session, 0.02))["unsaved"]
         assert heard(one)["news"]
-        assert sent(one, ask="undo", joint="LeftArm")["what"] == "move-point of LeftArm"
-        assert heard(two)["redo"] == "move-point of LeftArm"
+        assert sent(one, ask="undo", joint="LeftArm")["what"] == "move point, LeftArm"
+        assert heard(two)["redo"] == "move point, LeftArm"
         assert sent(two, ask="undo", joint="LeftArm")["unsaved"] is False
         assert heard(one)["undo"] is None
         assert "nothing to undo" in sent(one, ask="undo", joint=None)["error"]

@@ -270,8 +270,10 @@ class Page implements Keyed {
     const { limited, frames } = this.clip;
     // Until the limits are judged anew, angles are known only if they are of the same joints.
     if (this.outside?.length !== frames * limited.length) this.outside = undefined;
-    if (this.picked !== undefined && this.clip.limited.includes(this.picked)) void this.ask(this.picked);
-    else this.pick(this.picked);
+    if (this.picked === undefined || !this.clip.limited.includes(this.picked))
+      return this.pick(this.picked);
+    this.families.pick(this.picked);
+    void this.ask(this.picked);
   }
 
   private leaveFan(): void {

@@ -30,8 +30,6 @@ def edited(session: Session, asked: Request) -> Answer:
     if kind not in EDITS and kind not in WHOLE_EDITS:
         known = ", ".join([*EDITS, *WHOLE_EDITS])
         raise ValueError(f"edit must be one of {known}, got {kind!r:.60}")
-    if stroke is not None and not isinstance(stroke, str):
-        raise ValueError(f"stroke must be a word or null, got {stroke!r:.60}")
 
     def with_edit(limits: Limits) -> Limits:
         if kind in WHOLE_EDITS:

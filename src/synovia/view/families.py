@@ -112,8 +112,6 @@ def refitted(session: Session, asked: Request) -> Answer:
     """
     scene, name, stroke = session.scene, asked["joint"], asked.get("stroke")
     choice = choice_of(asked)
-    if stroke is not None and not isinstance(stroke, str):
-        raise ValueError(f"stroke must be a word or null, got {stroke!r:.60}")
 
     def with_fit(limits: Limits) -> Limits:
         return {**limits, name: made_anew(scene, _present(limits, name), name, choice)}
