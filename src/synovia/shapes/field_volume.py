@@ -47,7 +47,7 @@ def volume_of(nodes: Floats, threshold: float, spacing: Floats) -> float:
 
 def member_cells(nodes: Floats, threshold: float) -> Ints:
     """Return the cells that have members, by the numbers of their first corners: (m, 3)."""
-    return np.argwhere(cell_corners(nodes).min(axis=0) <= threshold)
+    return np.argwhere(least_at_corners(nodes) <= threshold)
 
 
 def bounds_of(nodes: Floats, threshold: float, low: Floats, spacing: Floats) -> Points:
@@ -56,12 +56,22 @@ def bounds_of(nodes: Floats, threshold: float, low: Floats, spacing: Floats) -> 
     return np.asarray(low + spacing * np.stack([cells.min(axis=0), cells.max(axis=0) + 1]))
 
 
+def least_at_corners(nodes: Floats) -> Floats:
+    """Return the least value at the corners of each cell."""
+    for axis in range(3):
+        along = np.moveaxis(nodes, axis, 0)
+        nodes = np.moveaxis(np.minimum(along[:-1], along[1:]), 0, axis)
+    return nodes
+
+
 def corners_of_members(nodes: Floats, threshold: float, low: Floats, spacing: Floats) -> Points:
     """Return all corners of the cells that have members: (n, 3)."""
-    cells = cell_corners(nodes).min(axis=0) <= threshold
+    cells = np.asarray(least_at_corners(nodes) <= threshold)
     corner = np.zeros(nodes.shape, dtype=bool)
-    for i, j, k in np.ndindex(2, 2, 2):
-        corner[i : i + cells.shape[0], j : j + cells.shape[1], k : k + cells.shape[2]] |= cells
+    corner[:-1, :-1, :-1] = cells
+    for axis in range(3):  # one after the other: a quarter of the work of all eight at once
+        along = np.moveaxis(corner, axis, 0)
+        along[1:] |= along[:-1].copy()
     return np.asarray(low + spacing * np.argwhere(corner))
 
 

@@ -108,10 +108,11 @@ def _edge_on(
     if len(flat) == 0:
         return hidden
     middle = quat.mul(limit.chart.reference, quat.exp(vectors[seen[flat]].mean(axis=1)))
-    ahead, behind = (
-        limit.distance(quat.mul(middle, quat.exp(sign * finish.flat * bone))) for sign in (1, -1)
-    )
-    hidden[flat] = ahead - behind < EDGE_ON * finish.flat
+    ahead, behind = (quat.mul(middle, quat.exp(sign * finish.flat * bone)) for sign in (1, -1))
+    if finish.careful:
+        hidden[flat] = limit.distance(ahead) - limit.distance(behind) < EDGE_ON * finish.flat
+    else:  # a field has no distances as soon as that
+        hidden[flat] = limit.contains(ahead) | ~limit.contains(behind)
     return hidden
 
 
@@ -161,11 +162,11 @@ def _legal(limit: Limit, directions: Vectors, bone: Vectors, finish: Finish) -> 
     corner hardly one is legal. For a draft the first look is enough.
     """
     swings = quat.mul(limit.chart.reference, quat.between(bone, directions))
-    turns = quat.exp((AROUND if finish.careful else AROUND[::6])[:, None] * bone)
-    distance = limit.distance(quat.mul(swings[:, None], turns))
-    found = distance.min(axis=1) <= TOLERANCE
     if not finish.careful:
-        return np.asarray(found)
+        turns = quat.exp(AROUND[::6, None] * bone)
+        return np.asarray(limit.contains(quat.mul(swings[:, None], turns)).any(axis=1))
+    distance = limit.distance(quat.mul(swings[:, None], quat.exp(AROUND[:, None] * bone)))
+    found = distance.min(axis=1) <= TOLERANCE
     open_ = np.flatnonzero(~found)
     ring = distance[open_]
     valley = (ring <= np.roll(ring, 1, axis=1)) & (ring <= np.roll(ring, -1, axis=1))
@@ -190,7 +191,7 @@ def _twist_widths(limit: Limit, rotations: Quats, bone: Vectors, finish: Finish)
     """
     start = quat.mul(limit.chart.reference, quat.mul(rotations, quat.exp(-NUDGE * bone)))
     stride = STRIDE if finish.careful else ROUGH
-    strides = np.arange(1, int(2.0 * np.pi / stride) + 1)
+    strides = np.arange(1, round(2.0 * np.pi / stride))  # the last would lead back to the start
     turns = quat.exp(-stride * strides[:, None] * bone)
     legal = limit.contains(quat.mul(start[:, None], turns))
     reached = stride * np.where(legal.all(axis=1), len(strides), legal.argmin(axis=1))
