@@ -2,13 +2,14 @@
 
 import { Quaternion } from "three";
 import type { Style } from "./body";
-import { type Clamped, clampedOf, type Clip, clipOf, outsideOf, type Pose } from "./clip";
+import { type Clip, clipOf, outsideOf, type Pose } from "./clip";
 import { THEMES } from "./colours";
 import { button, element, found, remember, remembered } from "./elements";
 import { Curve } from "./curve";
 import { Editing } from "./editing";
 import { Families } from "./families";
 import { Files } from "./files";
+import { Ghost } from "./ghost";
 import { listen } from "./keys";
 import { Panel } from "./panel";
 import { seen } from "./quaternions";
@@ -16,7 +17,6 @@ import { Fan, type Region, regionOf } from "./region";
 import { type Keyed, type Mode, shortcuts } from "./shortcuts";
 import { Sliders } from "./sliders";
 import { type Answer, Latest, Line } from "./socket";
-import { Softening } from "./softening";
 import { Stage } from "./stage";
 import { Time } from "./time";
 import { Tree } from "./tree";
@@ -39,22 +39,19 @@ class Page implements Keyed {
   private tryOut: TryOut;
   readonly editing: Editing;
   private families: Families;
-  private softening = new Softening(() => void this.rejudge());
   private sliders: Sliders;
   private outside: Float32Array | undefined;
-  /** Asked for when a ghost is wanted: it takes longer than all else. */
-  private clamped: Clamped | undefined;
   private picked: number | undefined;
   private fan: Fan | undefined;
   mode: Mode = "look";
-  private ghost = false;
+  private ghost: Ghost;
   private style: Style = "body";
   private pose: Pose;
   private outsideDeg = new Map<number, number>();
   private held = new Set<number>();
   private judging = new Latest(() => this.rejudge());
   private tabs = new Map<Mode, HTMLButtonElement>();
-  private toggles: Record<"ghost" | "bones", HTMLButtonElement>;
+  private bones = button("Bones", "Bones or body (B)", () => this.restyle());
 
   constructor(
     private clip: Clip,
@@ -65,7 +62,8 @@ class Page implements Keyed {
     this.panel = new Panel(clip, line);
     this.tree = new Tree(clip, (joint) => this.pick(joint));
     this.time = new Time(clip, () => this.look(), (joint) => this.pick(joint));
-    this.curve = new Curve(clip, line, () => this.softening.value, (frame) => {
+    this.ghost = new Ghost(clip, line, this.stage, () => this.time.frame, () => void this.rejudge());
+    this.curve = new Curve(clip, line, () => this.ghost.softening.value, (frame) => {
       this.time.pause();
       this.time.go(frame);
     });
@@ -99,16 +97,12 @@ class Page implements Keyed {
     this.stage.onClick = (ray) => this.mode === "edit" && this.editing.takes(ray);
     this.stage.onDouble = (ray) => this.mode === "edit" && void this.editing.add(ray);
     this.families = new Families(clip, line, this.editing);
-    this.families.panel.append(this.softening.panel);
+    this.families.panel.append(this.ghost.softening.panel);
     this.stage.onPick = (joint) => this.pick(joint);
     this.stage.onGrip = (grip) => this.mode === "try" && this.tryOut.take(grip);
     this.stage.onDrag = (target) => this.tryOut.drag(target);
     this.stage.handles = () => (this.mode === "edit" ? this.editing.handles : []);
     line.onNews = ({ header }) => this.editing.hear(header);
-    this.toggles = {
-      bones: button("Bones", "Bones or body (B)", () => this.restyle()),
-      ghost: button("Ghost", "Ghost of the clamped clip (G)", () => this.haunt()),
-    };
     this.arrange();
     this.dress(
       remembered("theme") ??
@@ -140,24 +134,11 @@ class Page implements Keyed {
   /** Ask for violations and the clamped clip, of the limits as they are now. */
   private async rejudge(check = this.line.ask("check")): Promise<void> {
     this.outside = outsideOf(await check);
-    this.clamped = undefined;
     this.time.show(this.outside);
     this.tree.tell(this.time.worstDeg);
-    this.toggles.ghost.disabled = !this.time.worstDeg.some((angle) => angle > 0);
     this.curve.pick(this.picked);
-    if (this.ghost || this.softening.value !== null) await this.clamp();
-    else this.softening.tell(0);
+    await this.ghost.renew(this.time.worstDeg.some((angle) => angle > 0));
     if (this.mode === "look" || this.mode === "edit") this.look();
-  }
-
-  private async clamp(): Promise<void> {
-    const { outside } = this;
-    const soften = this.softening.value;
-    const clamped = clampedOf(await this.line.ask("clamp", { soften }), this.clip);
-    if (outside !== this.outside) return; // of limits that were
-    this.softening.tell(clamped.leftDeg);
-    this.clamped = clamped;
-    this.stage.haunt(this.ghost ? clamped.pose(this.time.frame) : undefined);
   }
 
   private arrange(): void {
@@ -176,12 +157,11 @@ class Page implements Keyed {
       found("#modes").append(tab);
     }
     found("#tools").append(
-      this.toggles.bones,
-      this.toggles.ghost,
+      this.bones,
+      this.ghost.tool,
       button("◐", "Light or dark (L)", () => this.dress()),
       button("?", "Keys and mouse (?)", () => this.help()),
     );
-    this.toggles.ghost.disabled = true;
     this.tryOut.panel.hidden = this.editing.panel.hidden = this.sliders.panel.hidden = true;
     const { intro, joint } = this.panel;
     found("aside").append(this.tryOut.panel, this.editing.panel, this.sliders.panel, intro, joint);
@@ -230,7 +210,7 @@ class Page implements Keyed {
     const start = frame * this.clip.limited.length;
     const outside = this.outside?.subarray(start, start + this.clip.limited.length);
     this.show(this.clip.pose(frame), [...(outside ?? [])]);
-    if (this.ghost) this.stage.haunt(this.clamped?.pose(frame));
+    this.ghost.show();
   }
 
   private show(pose: Pose, outsideDeg: number[]): void {
@@ -332,18 +312,14 @@ class Page implements Keyed {
   }
 
   haunt(): void {
-    if (this.toggles.ghost.disabled) return;
-    this.ghost = !this.ghost;
-    this.toggles.ghost.setAttribute("aria-pressed", String(this.ghost));
-    this.stage.haunt(this.ghost ? this.clamped?.pose(this.time.frame) : undefined);
-    if (this.ghost && !this.clamped) void this.clamp();
+    this.ghost.toggle();
   }
 
   restyle(): void {
     this.style = this.style === "body" ? "bones" : "body";
-    this.toggles.bones.setAttribute("aria-pressed", String(this.style === "bones"));
+    this.bones.setAttribute("aria-pressed", String(this.style === "bones"));
     this.stage.shape(this.style, this.pose);
-    if (this.ghost) this.stage.haunt(this.clamped?.pose(this.time.frame));
+    this.ghost.show();
   }
 
   dress(name?: string): void {

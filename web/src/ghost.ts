@@ -1,0 +1,58 @@
+// The ghost: what clamping makes of the clip, hard or softly, asked for when it is wanted.
+
+import { type Clamped, clampedOf, type Clip } from "./clip";
+import { button } from "./elements";
+import type { Line } from "./socket";
+import { Softening } from "./softening";
+import type { Stage } from "./stage";
+
+export class Ghost {
+  readonly tool = button("Ghost", "Ghost of the clamped clip (G)", () => this.toggle());
+  readonly softening: Softening;
+  private on = false;
+  private clamped: Clamped | undefined;
+  private asking = 0;
+
+  constructor(
+    private clip: Clip,
+    private line: Line,
+    private stage: Stage,
+    private frame: () => number,
+    /** Told when clamping is to be done otherwise. */
+    softened: () => void,
+  ) {
+    this.softening = new Softening(softened);
+    this.tool.disabled = true;
+  }
+
+  /** Limits have changed; `possible` tells whether clamping changes anything. */
+  async renew(possible: boolean): Promise<void> {
+    this.asking++;
+    this.clamped = undefined;
+    this.tool.disabled = !possible;
+    if (this.on || this.softening.value !== null) await this.clamp();
+    else this.softening.tell(0);
+  }
+
+  toggle(): void {
+    if (this.tool.disabled) return;
+    this.on = !this.on;
+    this.tool.setAttribute("aria-pressed", String(this.on));
+    this.show();
+    if (this.on && !this.clamped) void this.clamp();
+  }
+
+  /** Show it at the present frame, or not at all. */
+  show(): void {
+    this.stage.haunt(this.on ? this.clamped?.pose(this.frame()) : undefined);
+  }
+
+  private async clamp(): Promise<void> {
+    const asking = ++this.asking;
+    const answer = await this.line.ask("clamp", { soften: this.softening.value });
+    if (asking !== this.asking) return; // of limits that were
+    this.clamped = clampedOf(answer, this.clip);
+    this.softening.tell(this.clamped.leftDeg);
+    this.show();
+  }
+}
