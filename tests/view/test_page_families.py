@@ -63,11 +63,12 @@ def said(seen):
 
 
 def test_another_family_is_refitted_judged_and_undone(seen):
-    before = limit_of(seen)
+    choose(seen, "From", "clip")
+    before, heard = limit_of(seen), len(seen.heard)
     choose(seen, "Family", "kdop")
     fitted = LimitModel.fit([seen.server.scene.clip], "kdop", joints=[ARM], margin=0.02)
     np.testing.assert_allclose(limit_of(seen).shape.high, fitted.limits[ARM].shape.high, atol=1e-6)
-    parts = [h for h, _ in seen.heard if "outside" in h and "id" in h]
+    parts = [h for h, _ in seen.heard[heard:] if "outside" in h and "id" in h]
     assert len(parts) == 5
     share = 100.0 * np.mean([part["outside"] for part in parts])
     assert fact(seen, "Held out") == f"{share:.0f}% outside, by 5 parts of this clip"
@@ -84,6 +85,7 @@ def test_another_family_is_refitted_judged_and_undone(seen):
 
 
 def test_dragging_the_margin_is_one_step(seen):
+    choose(seen, "From", "clip")
     before = limit_of(seen)
     slider = seen.page.get_by_label("Margin", exact=True)
     slider.scroll_into_view_if_needed()
@@ -265,3 +267,38 @@ def test_the_ghost_is_clamped_softly(seen):
     assert f"at most {left:.1f}° outside" in seen.page.locator(".softening").inner_text()
     choose(seen, "Clamping", "hard")
     assert "outside" not in seen.page.locator(".softening").inner_text()
+
+
+def test_a_family_is_that_of_the_limit_unless_somebody_says_otherwise(seen):
+    """The clip that happens to be shown is no evidence: what a limit allows is kept."""
+    before = limit_of(seen)
+    choose(seen, "Family", "ellipsoid")
+    np.testing.assert_allclose(
+        limit_of(seen).shape.radii, before.to("ellipsoid", "swing-twist").limit.shape.radii
+    )
+
+
+def test_an_edit_is_of_the_joint_that_was_picked_when_it_was_made(seen):
+    """Whatever is picked while the answer is on its way."""
+    names = {name: limit.shape.name for name, limit in seen.server.scene.model.limits.items()}
+    seen.page.get_by_label("Family", exact=True).select_option("kdop")
+    seen.page.get_by_label("Family", exact=True).select_option("distance-field")
+    seen.page.get_by_role("treeitem", name="LeftForeArm", exact=True).click()
+    settle(seen)
+    now = {name: limit.shape.name for name, limit in seen.server.scene.model.limits.items()}
+    assert now == {**names, ARM: "distance-field"}
+    seen.page.keyboard.press("Control+z")
+    settle(seen)
+    assert limit_of(seen).shape.name == "kdop"
+
+
+def test_what_can_be_undone_outlasts_the_page(seen):
+    choose(seen, "Family", "kdop")
+    seen.page.reload()  # its own questions go unanswered
+    seen.asked.clear()
+    seen.heard.clear()
+    seen.page.wait_for_selector("body[data-ready]")
+    seen.page.keyboard.press("3")
+    seen.page.get_by_role("button", name="Undo").click()
+    settle(seen)
+    assert limit_of(seen).shape.name == "box"

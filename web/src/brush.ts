@@ -1,21 +1,34 @@
 // The brush that sculpts distance fields: how large and how strong, and what it has touched.
 
 import type { Vector3 } from "three";
-import type { Editing } from "./editing";
+import type { Editing, Stroke } from "./editing";
 import { button, element } from "./elements";
 import { sliderWithNumber } from "./fields";
 
 /** Places that go over at once: the more, the later the surface follows. */
 const AT_ONCE = 8;
 
+/** A stroke of the brush as it was chosen when the stroke began. */
+interface Brushing {
+  stroke: Stroke;
+  radiusDeg: number;
+  amountDeg: number;
+}
+
+/** A place that was touched in a stroke; without one, the stroke's end. */
+interface Touch {
+  by: Brushing;
+  point: Vector3 | undefined;
+}
+
 export class Brush {
   readonly panel = element("section", { class: "brush" });
   private radiusDeg = 15;
   private strengthDeg = 1;
   private pulls = false;
-  private pulling = false;
-  private touched: Vector3[] = [];
-  private sending: Promise<void> | undefined;
+  private by: Brushing | undefined;
+  private touched: Touch[] = [];
+  private sending = false;
   private ways: Record<"push" | "pull", HTMLButtonElement>;
 
   constructor(
@@ -35,7 +48,7 @@ export class Brush {
       const at = present();
       if (!at) return;
       this.begin(at, false);
-      void this.lift();
+      this.lift();
     });
     this.panel.append(
       element("h3", {}, "Brush"),
@@ -55,31 +68,45 @@ export class Brush {
 
   /** Put the brush to the surface; `other` does the opposite of what is chosen. */
   begin(point: Vector3, other: boolean): void {
-    this.pulling = this.pulls !== other;
+    const stroke = this.editing.begin();
+    const { radiusDeg, strengthDeg } = this;
+    const amountDeg = this.pulls !== other ? -strengthDeg : strengthDeg;
+    this.by = stroke && { stroke, radiusDeg, amountDeg };
     this.touch(point);
   }
 
   touch(point: Vector3): void {
-    this.touched.push(point.clone());
-    this.sending ??= this.send().finally(() => (this.sending = undefined));
+    if (this.by) this.queue({ by: this.by, point: point.clone() });
   }
 
-  /** End the stroke, once all of it has been answered. */
-  async lift(): Promise<void> {
-    await this.sending;
-    await this.editing.now({ edit: "settle" });
-    await this.editing.drop();
+  /** End the stroke. */
+  lift(): void {
+    if (this.by) this.queue({ by: this.by, point: undefined });
+    this.by = undefined;
   }
 
+  private queue(touch: Touch): void {
+    this.touched.push(touch);
+    if (this.sending) return;
+    this.sending = true;
+    this.editing.after(this.send().finally(() => (this.sending = false)));
+  }
+
+  /** Send what was touched, in order; a stroke's end makes distances of the field's values again. */
   private async send(): Promise<void> {
-    while (this.touched.length)
-      await this.editing.now({
-        edit: "brush",
-        draft: true,
-        centers: this.touched.splice(0, AT_ONCE).map((point) => point.toArray()),
-        radiusDeg: this.radiusDeg,
-        amountDeg: this.pulling ? -this.strengthDeg : this.strengthDeg,
-      });
+    for (let first = this.touched[0]; first; first = this.touched[0]) {
+      const { by, point } = first;
+      const { stroke, radiusDeg, amountDeg } = by;
+      if (!point) {
+        this.touched.shift();
+        await this.editing.now({ edit: "settle" }, stroke);
+        continue;
+      }
+      const centers: number[][] = [];
+      while (centers.length < AT_ONCE && this.touched[0]?.by === by && this.touched[0].point)
+        centers.push((this.touched.shift() as Touch & { point: Vector3 }).point.toArray());
+      await this.editing.now({ edit: "brush", draft: true, centers, radiusDeg, amountDeg }, stroke);
+    }
   }
 
   private turn(pulls: boolean): void {

@@ -18,10 +18,13 @@ export interface Edit {
   [given: string]: unknown;
 }
 
-/** With the stroke it belongs to: what one drag does is undone at once. */
-interface Stroked extends Edit {
+/** What one drag does to a joint: it is undone at once. */
+export interface Stroke {
+  joint: string;
   stroke: string;
 }
+
+type Stroked = Edit & Stroke;
 
 const NUDGE_DEG = 1;
 
@@ -53,7 +56,9 @@ export class Editing {
   private marks: ConeHandles | undefined;
   private selected: Spot | undefined;
   private refused = false;
+  /** Where keys have moved the chosen point to, and where it was when the last was let go. */
   private nudged: Vector3 | undefined;
+  private rested: Vector3 | undefined;
 
   constructor(
     private clip: Clip,
@@ -95,6 +100,7 @@ export class Editing {
       this.accept("");
     }
     this.joint = joint;
+    this.nudged = undefined;
     this.title.textContent = this.name === null ? "Pick a joint to edit" : `Edit ${this.name}`;
     this.region = this.fan = this.marks = undefined;
     this.points.panel.hidden = true;
@@ -136,6 +142,7 @@ export class Editing {
 
   select(spot: Spot | undefined): void {
     if (spot === this.selected) return;
+    this.nudged = undefined;
     this.selected = spot;
     this.mark();
   }
@@ -206,14 +213,20 @@ export class Editing {
 
   /** The key that nudged is up again: what it did is one step. */
   private rest(): void {
-    if (!this.nudged) return;
-    this.nudged = undefined;
-    void this.drop();
+    const { nudged } = this;
+    if (!nudged || nudged === this.rested) return;
+    this.rested = nudged;
+    // Until it is answered, the next key goes on from there.
+    void this.drop().then(() => {
+      if (this.nudged === nudged) this.nudged = undefined;
+    });
   }
 
   /** An edit in the middle of a drag: only the latest is sent, and all are one step. */
   follow(edit: Edit): void {
-    void this.latest.ask({ ...edit, stroke: this.stroke });
+    const joint = this.name;
+    if (joint !== null)
+      void this.latest.ask({ ...edit, joint, stroke: `${SESSION}-${this.strokes}` });
   }
 
   /** End the drag, once its last edit is answered. */
@@ -223,17 +236,28 @@ export class Editing {
     this.changed();
   }
 
-  /** An edit of the present stroke that must not be left out for a later one. */
-  async now(edit: Edit): Promise<void> {
-    await this.send({ ...edit, stroke: this.stroke });
+  /** A stroke of its own, at the joint that is picked. */
+  begin(): Stroke | undefined {
+    const joint = this.name;
+    return joint === null ? undefined : { joint, stroke: `${SESSION}-${this.strokes++}` };
+  }
+
+  /** An edit of a stroke that must not be left out for a later one. */
+  async now(edit: Edit, stroke: Stroke): Promise<void> {
+    await this.send({ ...edit, ...stroke });
+  }
+
+  /** Let undo, and single edits, wait for strokes that are being made; then tell of them. */
+  after(strokes: Promise<void>): void {
+    this.steps = Promise.all([this.steps, strokes]).then(() => this.changed());
   }
 
   /** One edit that is a step of its own, after those before it; tell whether it was allowed. */
   once(edit: Edit, done = ""): Promise<boolean> {
-    const stroked = { ...edit, stroke: `${SESSION}-${this.strokes++}` };
+    const stroke = this.begin();
     const made = this.steps.then(async () => {
       await this.latest.idle();
-      await this.send(stroked);
+      if (stroke) await this.now(edit, stroke);
       if (!this.refused) this.said.textContent = done;
       this.changed();
       return !this.refused;
@@ -242,14 +266,19 @@ export class Editing {
     return made;
   }
 
-  async step(which: "undo" | "redo"): Promise<void> {
-    const joint = this.name;
-    try {
-      this.receive(await this.line.ask(which, { joint }));
-      this.changed();
-    } catch (error) {
-      this.refuse((error as Error).message);
-    }
+  /** Undo or redo, once all that was done before is answered. */
+  step(which: "undo" | "redo"): Promise<unknown> {
+    this.steps = this.steps.then(async () => {
+      await this.latest.idle();
+      try {
+        const joint = this.name;
+        this.receive(await this.line.ask(which, { joint }), joint);
+        this.changed();
+      } catch (error) {
+        this.refuse((error as Error).message);
+      }
+    });
+    return this.steps;
   }
 
   /** Another page has changed the limits. */
@@ -260,10 +289,6 @@ export class Editing {
 
   private get name(): string | null {
     return this.joint === undefined ? null : (this.clip.skeleton.names[this.joint] ?? null);
-  }
-
-  private get stroke(): string {
-    return `${SESSION}-${this.strokes}`;
   }
 
   private selectNearest(point: Vector3): void {
@@ -281,17 +306,17 @@ export class Editing {
   }
 
   private async send(edit: Stroked): Promise<void> {
-    if (this.name === null) return;
     try {
-      this.receive(await this.line.ask(edit.ask ?? "edit", { ...edit, joint: this.name }), edit);
+      this.receive(await this.line.ask(edit.ask ?? "edit", edit), edit.joint, edit);
     } catch (error) {
       this.refuse((error as Error).message);
     }
   }
 
-  private receive(answer: Answer, edit?: Edit): void {
+  private receive(answer: Answer, joint: string | null, edit?: Edit): void {
     const { header } = answer;
     this.tell(header);
+    if (joint !== this.name) return; // another joint has been picked meanwhile
     this.heard(header);
     const reason = header["refused"];
     if (typeof reason === "string") this.refuse(reason, header["edge"] as Broken | undefined, edit);
@@ -323,7 +348,8 @@ export class Editing {
     this.marks?.refuse(undefined);
   }
 
-  private tell(state: Record<string, unknown>): void {
+  /** Take over what can be undone, and which joints have limits. */
+  tell(state: Record<string, unknown>): void {
     for (const [which, tool] of [
       ["undo", this.undo],
       ["redo", this.redo],

@@ -45,6 +45,8 @@ export class Families {
   private joint: number | undefined;
   private turn: Quaternion | undefined;
   private region: Region | undefined;
+  /** What families are compared by: frames that were seen, where there are some. */
+  private evidence = "limit";
   private volume = "";
   private heldOut = "";
   private cost: Cost | null = null;
@@ -70,6 +72,7 @@ export class Families {
     this.margin.onChange = () => void this.editing.drop();
     this.judge = new Judge(line);
     this.comparison = new Comparison(this.judge, (family) => {
+      this.from.value = this.evidence;
       this.family.value = family;
       this.refit(this.charts());
     });
@@ -150,7 +153,10 @@ export class Families {
     this.described = name;
     fill(this.from, header["sources"] as Option[], choice.from);
     fill(this.family, this.families, choice.family);
-    const missing = (header["sources"] as Option[]).filter(({ why }) => why);
+    const sources = header["sources"] as Option[];
+    const missing = sources.filter(({ why }) => why);
+    this.evidence = choice.from;
+    if (choice.from === "limit") this.evidence = sources.find(({ why }) => !why)?.name ?? "limit";
     this.why.textContent = missing.map(({ why }) => why).join(" ");
     fill(this.chart, this.charts().map((each) => ({ name: each, label: each })), choice.chart ?? "");
     this.margin.value = choice.marginDeg;
@@ -158,7 +164,7 @@ export class Families {
     this.remember(header);
     if (this.heldOut) this.judgeIt(choice);
     this.tell();
-    this.comparison.follow(name, choice, this.families);
+    this.comparison.follow(name, { ...choice, from: this.evidence }, this.families);
   }
 
   /** An answer to an edit, in the middle of a drag perhaps: the controls are left as they are. */

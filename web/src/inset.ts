@@ -104,7 +104,7 @@ export class Inset {
   private end(): void {
     if (!this.brushing) return;
     this.brushing = false;
-    void this.held?.lift();
+    this.held?.lift();
   }
 
   /** Put the brush's ball to a point of the surface. */

@@ -47,6 +47,10 @@ class Page implements Keyed {
   private ghost: Ghost;
   private style: Style = "body";
   private pose: Pose;
+  /** Whether that is one that was tried, and not one of the clip. */
+  private posed = false;
+  /** By limited joint, as told last. */
+  private assessed: number[] = [];
   private outsideDeg = new Map<number, number>();
   private held = new Set<number>();
   private judging = new Latest(() => this.rejudge());
@@ -72,13 +76,17 @@ class Page implements Keyed {
       line,
       this.stage,
       ({ pose, outsideDeg, held }) => {
+        if (this.mode !== "try") return;
         this.held = new Set(held.map((name) => clip.skeleton.names.indexOf(name)));
+        this.posed = true;
         this.show(pose, outsideDeg);
       },
       () => this.reset(),
     );
     this.sliders = new Sliders(clip, line, ({ pose, outsideDeg }) => {
-      if (this.mode === "controls") this.show(pose, outsideDeg);
+      if (this.mode !== "controls") return;
+      this.posed = true;
+      this.show(pose, outsideDeg);
     });
     this.editing = new Editing(
       clip,
@@ -138,7 +146,8 @@ class Page implements Keyed {
     this.tree.tell(this.time.worstDeg);
     this.curve.pick(this.picked);
     await this.ghost.renew(this.time.worstDeg.some((angle) => angle > 0));
-    if (this.mode === "look" || this.mode === "edit") this.look();
+    if (this.mode === "edit" && this.posed) await this.assess();
+    else if (this.mode === "look" || this.mode === "edit") this.look();
   }
 
   private arrange(): void {
@@ -147,6 +156,7 @@ class Page implements Keyed {
     found("#tools").before(this.files.tools);
     found("#strip").before(this.curve.panel);
     this.files.tell(clip.state);
+    this.editing.tell(clip.state);
     const modes: [Mode, string][] = [["look", "Look"]];
     if (clip.skeleton.names.length > 1) modes.push(["try", "Try"]);
     modes.push(["edit", "Edit"]);
@@ -187,6 +197,7 @@ class Page implements Keyed {
     this.stage.aim(undefined);
     this.held = new Set();
     if (mode === "controls") this.sliders.show();
+    else if (mode === "edit" && this.posed) this.show(this.pose, this.assessed);
     else this.look();
     this.tryOut.start(this.time.frame);
   }
@@ -204,6 +215,7 @@ class Page implements Keyed {
   private look(): void {
     if (this.mode === "controls") return this.enter("look");
     const { frame } = this.time;
+    this.posed = false;
     this.curve.tell(frame);
     this.held = new Set();
     if (this.mode === "try") this.tryOut.start(frame);
@@ -213,8 +225,17 @@ class Page implements Keyed {
     this.ghost.show();
   }
 
+  /** Ask how far the pose that was tried is outside the limits as they are now. */
+  private async assess(): Promise<void> {
+    const { pose } = this;
+    const given = { frame: this.time.frame, rotations: [...pose.rotations] };
+    const { header } = await this.line.ask("outside", given);
+    if (this.posed && this.pose === pose) this.show(pose, header["outsideDeg"] as number[]);
+  }
+
   private show(pose: Pose, outsideDeg: number[]): void {
     this.pose = pose;
+    this.assessed = outsideDeg;
     this.outsideDeg = new Map();
     outsideDeg.forEach((angle, place) => {
       const joint = this.clip.limited[place];

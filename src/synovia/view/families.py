@@ -223,7 +223,8 @@ def _told(scene: Scene, name: str) -> dict[str, Any]:
     made = MADE.get(limit)
     known = made is not None or _as_given(scene, name)
     if made is None:
-        first = next(source for source, _, why in sources_of(scene, name) if why is None)
+        # Frames that happen to be shown are no evidence for a limit, unless a person says so.
+        first = KEPT if kept_of(scene, name) and _as_given(scene, name) else THIS
         made = Made(Choice(family_of(limit), limit.chart.name, _margin_given(scene, name), first))
         chosen = False
     else:

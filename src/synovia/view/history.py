@@ -30,9 +30,13 @@ class History:
     future: tuple[Version, ...] = ()
 
     def done(self, version: Version) -> Self:
-        """Return the history with a new version; one of the same stroke replaces the last."""
+        """Return the history with a new version; one of the same stroke replaces the last.
+
+        The stroke goes by the name of its first edit.
+        """
         if version.stroke is not None and version.stroke == self.present.stroke:
-            return replace(self, present=version, future=())
+            same = replace(version, what=self.present.what)
+            return replace(self, present=same, future=())
         return replace(self, present=version, past=(*self.past, self.present)[-MOST:], future=())
 
     def undone(self) -> Self:

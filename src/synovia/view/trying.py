@@ -168,5 +168,11 @@ def _pose(scene: Scene, asked: Request) -> Pose:
     return Pose(rotations(asked, len(scene.clip.skeleton)), positions)
 
 
-TRIED = {"reach": reached, "look": looked, "pose": posed}
+def assessed(session: Session, asked: Request) -> Answer:
+    """Return how far a pose is outside the limits, by limited joint, in degrees."""
+    scene = session.scene
+    return {"outsideDeg": _outside_deg(scene, _pose(scene, asked))}, {}
+
+
+TRIED = {"reach": reached, "look": looked, "pose": posed, "outside": assessed}
 """What may be asked for, by name."""
