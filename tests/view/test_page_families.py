@@ -294,9 +294,9 @@ def test_an_edit_is_of_the_joint_that_was_picked_when_it_was_made(seen):
 
 def test_what_can_be_undone_outlasts_the_page(seen):
     choose(seen, "Family", "kdop")
-    seen.page.reload()  # its own questions go unanswered
-    seen.asked.clear()
+    seen.asked.clear()  # the page counts its questions anew
     seen.heard.clear()
+    seen.page.reload()
     seen.page.wait_for_selector("body[data-ready]")
     seen.page.keyboard.press("3")
     seen.page.get_by_role("button", name="Undo").click()
