@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mimetypes
 import socket
 import sys
 import threading
@@ -79,7 +80,37 @@ def test_the_page_comes_with_the_token_and_a_strict_policy(server):
     assert "http" not in policy
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["Referrer-Policy"] == "no-referrer"
-    assert fetched(server, f"/{server.guard.token}/assets/index.js")[0] == 200
+    status, headers, _ = fetched(server, f"/{server.guard.token}/assets/index.js")
+    assert (status, headers["Content-Type"]) == (200, "text/javascript; charset=utf-8")
+
+
+def test_a_machine_that_calls_scripts_text_still_runs_the_page(server, monkeypatch):
+    monkeypatch.setitem(mimetypes.types_map, ".js", "text/plain")
+    server_module.page_files.cache_clear()
+    assert server_module.page_files()["assets/index.js"][0] == "text/javascript"
+
+
+def has_ipv6():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6 address")
+@pytest.mark.parametrize("address", ["::1", "::"])
+@pytest.mark.usefixtures("server")
+def test_addresses_of_both_kinds_are_listened_on(scene, address):
+    there = PageServer(scene, allow_remote=address)
+    try:
+        assert there.url.startswith(f"http://[::1]:{there.guard.port}/")
+        origin = f"http://[::1]:{there.guard.port}"
+        link = there.url.replace("http", "ws") + "socket"
+        with connect(link, origin=origin, max_size=None, proxy=None) as line:
+            assert "error" not in asked(line, "open")[0]
+    finally:
+        there.close()
 
 
 @pytest.mark.parametrize("path", ["/", "/wrong/", "/wrong/socket", "/{token}x/", "/{token}"])
@@ -275,6 +306,22 @@ def test_elsewhere_than_here_only_when_told():
     assert everywhere.url.startswith("http://127.0.0.1:80/")
     assert not everywhere.knows_origin("http://evil.example:80", "studio.lan:80")
     assert here.token != there.token
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [("127.0.0.1", "localhost"), ("10.0.0.5", "10.0.0.5"), ("::1", "[::1]"), ("::", "studio.lan")],
+)
+def test_browsers_leave_out_the_port_of_http(address, name):
+    guard = Guard(address, 80)
+    for host in (name, f"{name}:80"):
+        assert guard.knows_host(host)
+        assert guard.knows_origin(f"http://{name}", host)
+        assert not guard.knows_origin(f"https://{name}", host)
+        assert not guard.knows_origin(f"http://{name}:8123", host)
+        assert not Guard(address, 8123).knows_host(host)
+    assert not guard.knows_host("")
+    assert not guard.knows_host(f"{name}:8123")
 
 
 def test_an_address_must_be_one(scene):

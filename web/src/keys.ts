@@ -23,8 +23,13 @@ const MOUSE = [
 /** Keys that move a slider where it has the focus. */
 const SLIDER = /^(Arrow|Home|End|Page)/;
 
-function typing({ target, key, ctrlKey }: KeyboardEvent): boolean {
-  if (target instanceof HTMLSelectElement) return !ctrlKey && !["Delete", "[", "]"].includes(key);
+/** Whether Ctrl is held, or Cmd, which a Mac has in its place. */
+const control = ({ ctrlKey, metaKey }: KeyboardEvent): boolean => ctrlKey || metaKey;
+
+/** Whether a key is for what has the focus: letters and arrows choose from a list, too. */
+function typing(event: KeyboardEvent): boolean {
+  const { target, key } = event;
+  if (target instanceof HTMLSelectElement) return !control(event) && !["Delete", "[", "]"].includes(key);
   return target instanceof HTMLInputElement && ["search", "text", "number"].includes(target.type);
 }
 
@@ -33,16 +38,16 @@ export function listen(keys: Key[]): void {
   const rows = (pairs: readonly (readonly [string, string])[]) =>
     pairs.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)]);
   help.append(
-    element("h2", {}, "Keys and mouse"),
+    // With the focus, so that the sheet opens at its top, not at the button below.
+    element("h2", { tabindex: "-1", autofocus: true }, "Keys and mouse"),
     element("dl", {}, ...rows(MOUSE), ...rows(keys.filter(({ shown }) => shown).map(({ shown, does }) => [shown, does]))),
     element("form", { method: "dialog" }, element("button", {}, "Close")),
   );
   document.addEventListener("keydown", (event) => {
-    // Letters and arrows choose from a list that has the focus.
-    if (event.target instanceof HTMLSelectElement && !event.ctrlKey) return;
-    const saves = event.ctrlKey && event.code === "KeyS"; // never the browser's own
+    const controls = control(event);
+    const saves = controls && event.code === "KeyS"; // never the browser's own
     if (saves) event.preventDefault();
-    if ((typing(event) && !saves) || event.altKey || event.metaKey) return;
+    if ((typing(event) && !saves) || event.altKey) return;
     if (document.querySelector("dialog[open]")) return;
     const { target, key: pressed } = event;
     if (target instanceof HTMLButtonElement && pressed === " ") return;
@@ -50,10 +55,10 @@ export function listen(keys: Key[]): void {
       if (target.type === "range" && SLIDER.test(pressed) && !event.code.startsWith("Numpad")) return;
       if (target.type === "checkbox" && pressed === " ") return;
     }
-    const held = `${event.ctrlKey ? "Ctrl+" : ""}${event.shiftKey ? "Shift+" : ""}`;
+    const held = `${controls ? "Ctrl+" : ""}${event.shiftKey ? "Shift+" : ""}`;
     const names = [`${held}${event.code}`];
     // A letter or sign is what it says, whichever keys make it.
-    if (event.key.length === 1 && !event.ctrlKey && !event.code.startsWith("Numpad"))
+    if (event.key.length === 1 && !controls && !event.code.startsWith("Numpad"))
       names.push(event.key);
     const key = keys.find((each) => each.keys.some((name) => names.includes(name)));
     if (!key) return;

@@ -17,6 +17,12 @@ const FIRST = [
   ["Drag", "to turn the view, the wheel zooms, ? shows all keys."],
 ] as const;
 
+/** Rotations of a joint, and in words what they are. */
+interface Observed {
+  samples: Quaternion[];
+  told: string;
+}
+
 export class Panel {
   readonly intro = element("div", { class: "intro" });
   readonly joint = element("div", { class: "joint", hidden: true });
@@ -29,7 +35,7 @@ export class Panel {
   private dots = element("span");
   private enlarge = button("⤢", "Enlarge this picture", () => this.resize());
   private picked: number | undefined;
-  private observed = new Map<string, Promise<Quaternion[]>>();
+  private observed = new Map<string, Promise<Observed>>();
 
   constructor(
     private clip: Clip,
@@ -99,9 +105,14 @@ export class Panel {
     const key = `${joint} from ${this.clip.skeleton.measuredFrom[joint]}`;
     const known = this.observed.get(key) ?? this.observe(joint);
     this.observed.set(key, known);
-    void known.then((samples) => {
-      if (this.picked === joint) this.inset.show(region, samples, theme, joint);
-    });
+    known.then(
+      ({ samples, told }) => {
+        if (this.picked !== joint) return;
+        this.dots.textContent = told;
+        this.inset.show(region, samples, theme, joint);
+      },
+      () => this.observed.delete(key), // the next one asks again
+    );
   }
 
   /** Give the inset a brush, or take it away. */
@@ -110,12 +121,12 @@ export class Panel {
   }
 
   /** What the limits kept of a joint; where they kept nothing, what it does in the clip. */
-  private async observe(joint: number): Promise<Quaternion[]> {
+  private async observe(joint: number): Promise<Observed> {
     const { skeleton, rotations, frames } = this.clip;
     const given = { joint: skeleton.names[joint], most: MOST_SAMPLES };
     const { header, arrays } = await this.line.ask("observed", given);
     const kept = arrays["rotations"] ?? new Float32Array();
-    this.dots.textContent = kept.length
+    const told = kept.length
       ? `dots for ${String(header["count"])} samples that it kept`
       : "dots for the clip";
     const samples: Quaternion[] = [];
@@ -123,7 +134,7 @@ export class Panel {
     const step = Math.ceil(frames / MOST_SAMPLES);
     for (let frame = 0; !kept.length && frame < frames; frame += step)
       samples.push(seen(skeleton, rotations, joint, frame));
-    return samples;
+    return { samples, told };
   }
 
   private get large(): boolean {

@@ -41,9 +41,11 @@ export class Line {
   onState: (state: Record<string, unknown>) => void = () => {};
   private waiting = new Map<number, Waiting>();
   private next = 0;
+  private gone: Error | undefined;
 
   private constructor(private socket: WebSocket) {
     socket.onmessage = ({ data }) => this.receive(unpacked(data as ArrayBuffer));
+    socket.addEventListener("close", () => this.end());
   }
 
   static open(lost: () => void): Promise<Line> {
@@ -58,9 +60,24 @@ export class Line {
   }
 
   ask(what: string, given: Record<string, unknown> = {}): Promise<Answer> {
+    // A socket that is closing sends nothing any more, but has not said so yet.
+    if (this.socket.readyState !== WebSocket.OPEN) this.end();
+    if (this.gone) return Promise.reject(this.gone);
     const id = this.next++;
     this.socket.send(JSON.stringify({ ...given, id, ask: what }));
     return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+  }
+
+  /** Tell all who wait that no answer will come. */
+  private end(): void {
+    if (this.gone) return;
+    const gone = (this.gone = new Error("the line to synovia is gone"));
+    // Those who opened the line are told; who asks without a care for the answer need not be.
+    addEventListener("unhandledrejection", (event) => {
+      if (event.reason === gone) event.preventDefault();
+    });
+    for (const { reject } of this.waiting.values()) reject(gone);
+    this.waiting.clear();
   }
 
   private receive(answer: Answer): void {
@@ -98,6 +115,11 @@ export class Latest<Given> {
       if (pending) void this.ask(pending.given);
       else for (const tell of this.whenIdle.splice(0)) tell();
     }
+  }
+
+  /** Forget what waits to be sent. */
+  drop(): void {
+    this.pending = undefined;
   }
 
   /** When all that was asked for has been answered. */

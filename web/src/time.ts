@@ -5,6 +5,8 @@ import { outsideColour } from "./colours";
 import { button, degrees, element, found } from "./elements";
 
 const ROW_PX = 16;
+/** Wider pictures browsers may not show; no screen has as many pixels in a row. */
+const MOST_COLUMNS = 8192;
 /** Pixels from just outside to farthest, as browsers have them in memory. */
 const SHADES = Uint32Array.from({ length: 256 }, (_, shade) => {
   const { r, g, b } = outsideColour(shade / 255).convertLinearToSRGB();
@@ -136,14 +138,20 @@ export class Time {
       this.pick(joint);
     });
     label.append(element("span", {}, degrees(worst.angle)));
-    const canvas = element("canvas", { width: String(frames), height: "1", "aria-hidden": "true" });
+    const columns = Math.min(frames, MOST_COLUMNS);
+    const canvas = element("canvas", { width: String(columns), height: "1", "aria-hidden": "true" });
     const paper = canvas.getContext("2d");
-    const image = new ImageData(frames, 1);
+    const image = new ImageData(columns, 1);
     const pixels = new Uint32Array(image.data.buffer);
+    const farthest = new Float32Array(columns); // of the frames in each
     for (let frame = 0; frame < frames; frame++) {
+      const column = Math.floor((frame * columns) / frames);
       const angle = outsideDeg[frame * limited.length + place] ?? 0;
-      if (angle > 0) pixels[frame] = SHADES[Math.round((angle / most) * (SHADES.length - 1))] ?? 0;
+      farthest[column] = Math.max(farthest[column] ?? 0, angle);
     }
+    farthest.forEach((angle, column) => {
+      if (angle > 0) pixels[column] = SHADES[Math.round((angle / most) * (SHADES.length - 1))] ?? 0;
+    });
     paper?.putImageData(image, 0, 0);
     canvas.addEventListener("pointerdown", (event) => {
       const { left, width } = canvas.getBoundingClientRect();

@@ -37,7 +37,10 @@ export class Tree {
       return item;
     });
     this.tree.append(...order.map((joint) => this.items[joint] as HTMLElement));
-    this.items[order[0] ?? 0]?.setAttribute("tabindex", "0");
+    this.stop(this.items[order[0] ?? 0]);
+    this.tree.addEventListener("focusin", ({ target }) => {
+      if (target !== this.tree) this.stop(target as HTMLElement);
+    });
     this.tree.addEventListener("keydown", (event) => this.walk(event));
     this.search.addEventListener("input", () => this.filter());
     this.search.addEventListener("keydown", (event) => {
@@ -50,7 +53,7 @@ export class Tree {
     this.items.forEach((item, number) => {
       item.setAttribute("aria-selected", String(number === joint));
       if (number === joint) {
-        item.setAttribute("tabindex", "0");
+        this.stop(item);
         item.scrollIntoView({ block: "nearest" });
       }
     });
@@ -70,6 +73,11 @@ export class Tree {
     });
   }
 
+  /** Let the tab key stop at this item of the tree, and at no other. */
+  private stop(item: HTMLElement | undefined): void {
+    for (const each of this.items) each.setAttribute("tabindex", each === item ? "0" : "-1");
+  }
+
   private take(item: HTMLElement | undefined): void {
     item?.click();
     this.search.value = "";
@@ -86,6 +94,9 @@ export class Tree {
     this.items.forEach((item, joint) => {
       item.hidden = !this.clip.skeleton.names[joint]?.toLocaleLowerCase().includes(wanted);
     });
+    // What is hidden cannot have the focus.
+    const shown = this.shown();
+    if (!shown.some((item) => item.tabIndex === 0)) this.stop(shown[0]);
   }
 
   private walk(event: KeyboardEvent): void {

@@ -15,6 +15,12 @@ export interface Tried {
   held: string[];
 }
 
+/** What was taken, and where it should go. */
+interface Pull {
+  grip: Grip;
+  target: Vector3;
+}
+
 const MOST_TOLD = 6;
 
 export class TryOut {
@@ -25,7 +31,11 @@ export class TryOut {
   private looking: Looking;
   private result = element("div", { id: "tried", role: "status" });
   private grip: Grip | undefined;
-  private latest: Latest<Vector3>;
+  /** The last pull since the start. */
+  private pull: Pull | undefined;
+  /** Counts starts: an answer to what was asked before one comes too late. */
+  private starts = 0;
+  private latest: Latest<Pull>;
   private pose: Pose;
   private frame = 0;
   private names: string[];
@@ -49,7 +59,10 @@ export class TryOut {
     const place = (joint: number) => where().positions[joint] as Vector3;
     this.pins = new Pins(this.names, stage.body.size, place, () => stage.draw());
     stage.add(this.pins.marks);
-    this.latest = new Latest((target) => this.solve(target));
+    this.latest = new Latest((pull) => this.solve(pull));
+    this.limits.addEventListener("change", () => {
+      if (this.pull) void this.latest.ask(this.pull);
+    });
     this.panel.append(
       element("h2", {}, "Try the limits"),
       element("p", {}, "Drag any joint, a hand or a foot say: the others follow."),
@@ -66,6 +79,9 @@ export class TryOut {
 
   /** Begin again from the pose of a frame. */
   start(frame: number): void {
+    this.starts++;
+    this.latest.drop();
+    this.grip = this.pull = undefined;
     this.frame = frame;
     this.pose = this.clip.pose(frame);
     this.result.replaceChildren();
@@ -83,8 +99,10 @@ export class TryOut {
   }
 
   drag(target: Vector3): void {
-    if (this.grip?.joint === undefined) this.aim(target);
-    void this.latest.ask(target);
+    if (!this.grip) return; // a start took it out of the hand
+    if (this.grip.joint === undefined) this.aim(target);
+    this.pull = { grip: this.grip, target: target.clone() };
+    void this.latest.ask(this.pull);
   }
 
   /** The joints from a limb's root to one of its joints: as far up as nothing else of size hangs. */
@@ -101,10 +119,9 @@ export class TryOut {
     return chain;
   }
 
-  private async solve(target: Vector3): Promise<void> {
-    if (!this.grip) return;
-    const { joint, point } = this.grip;
-    const { root, looking } = this;
+  private async solve({ grip, target }: Pull): Promise<void> {
+    const { joint, point } = grip;
+    const { root, looking, starts } = this;
     const common = {
       frame: this.frame,
       rotations: [...this.pose.rotations],
@@ -125,6 +142,7 @@ export class TryOut {
               point: point.toArray(),
               joints: few ? joints : null,
             });
+      if (starts !== this.starts) return;
       const positions = this.pose.positions.slice();
       positions.set(arrays["root"] as Float32Array, 3 * root);
       this.pose = { rotations: arrays["rotations"] as Float32Array, positions };
@@ -133,6 +151,7 @@ export class TryOut {
       const held = Object.keys(header["blockingDeg"] as Record<string, number>);
       this.shown({ pose: this.pose, outsideDeg, held });
     } catch (error) {
+      if (starts !== this.starts) return;
       this.result.replaceChildren(element("p", { class: "missed" }, (error as Error).message));
     }
   }

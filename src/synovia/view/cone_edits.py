@@ -22,6 +22,7 @@ from ..shapes.cone_edit import (
 )
 from ..shapes.cone_smooth import smooth
 from ..shapes.cone_star import StarError, from_polar
+from .given import degrees, vector
 from .messages import Request
 
 MOST_POINTS = 1000
@@ -80,7 +81,7 @@ def twisted(cone: ReachCone, asked: Request) -> ReachCone:
 
     If that is null, they are those at the visible point.
     """
-    low, high = _number(asked, "lowDeg"), _number(asked, "highDeg")
+    low, high = degrees(asked, "lowDeg"), degrees(asked, "highDeg")
     if low > high:
         raise ValueError(f"a twist must not end before it begins, got {low:.1f}° to {high:.1f}°")
     index = None if asked["index"] is None else _index(asked)
@@ -141,31 +142,12 @@ def _whole(asked: Request, name: str) -> int:
     return value
 
 
-def _number(asked: Request, name: str) -> float:
-    value = asked[name]
-    if not _is_number(value):
-        raise ValueError(f"{name} must be a number of degrees, got {value!r:.60}")
-    return float(value)
-
-
 def _direction(asked: Request) -> Vectors:
-    point = numbers(asked, "point", 3)
+    point = vector(asked, "point")
     length = float(np.linalg.norm(point))
-    if not 0.0 < length < np.inf:
+    if length == 0.0:
         raise ValueError(f"point must be a direction, got {asked['point']!r:.60}")
     return np.asarray(point / length)
-
-
-def numbers(asked: Request, name: str, count: int) -> Floats:
-    """Return so many numbers that a request gives under a name."""
-    given = asked[name]
-    if not isinstance(given, list) or len(given) != count or not all(map(_is_number, given)):
-        raise ValueError(f"{name} must be {count} numbers, got {given!r:.60}")
-    return np.array(given, dtype=np.float64)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 ConeEdit = Callable[[ReachCone, Request], ReachCone]

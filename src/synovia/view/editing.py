@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from ..limit import Limit
 from ..sides import copied_to, mirrored_over
-from .cone_edits import CONE_EDITS, drawn, numbers, refusal
+from .cone_edits import CONE_EDITS, drawn, refusal
+from .given import row
 from .messages import Answer, Request
 from .numbers import NUMBERED
 from .region import DRAFT
@@ -89,7 +90,7 @@ def copied(scene: Scene, limits: Limits, asked: Request) -> Limits:
 def with_cone(scene: Scene, limits: Limits, asked: Request) -> Limits:
     """Return the limits with a new cone for a joint, around where its bone is at `rotation`."""
     skeleton, name = scene.clip.skeleton, asked["joint"]
-    cone = drawn(numbers(asked, "rotation", 4), bone_of(scene, skeleton.index(name)))
+    cone = drawn(row(asked, "rotation", 4), bone_of(scene, skeleton.index(name)))
     return {**limits, name: copied_to(skeleton, name, cone)}
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .. import quat
-from ..arrays import Quats, Vectors
+from ..arrays import Floats, Quats, Vectors
 from .messages import Request
 
 
@@ -35,11 +35,33 @@ def words(asked: Request, name: str) -> list[str]:
     return value
 
 
+def degrees(asked: Request, name: str) -> float:
+    """Return what must be a finite number of degrees."""
+    value = asked[name]
+    if not _is_number(value):
+        raise ValueError(f"{name} must be a finite number of degrees, got {value!r:.60}")
+    return float(value)
+
+
+def row(asked: Request, name: str, count: int) -> Floats:
+    """Return what must be so many finite numbers (count,)."""
+    value = asked[name]
+    if not _is_row(value, count):
+        raise ValueError(f"{name} must be {count} finite numbers, got {value!r:.60}")
+    return np.array(value, dtype=np.float64)
+
+
 def vector(asked: Request, name: str) -> Vectors:
     """Return what must be three finite numbers."""
+    return row(asked, name, 3)
+
+
+def vectors(asked: Request, name: str, most: int) -> Vectors:
+    """Return what must be one or more vectors, but not more than `most`: (n, 3)."""
     value = asked[name]
-    if not isinstance(value, list) or len(value) != 3 or not all(map(_is_number, value)):
-        raise ValueError(f"{name} must be 3 finite numbers, got {value!r:.60}")
+    fits = isinstance(value, list) and 1 <= len(value) <= most
+    if not fits or not all(_is_row(each, 3) for each in value):
+        raise ValueError(f"{name} must be 1 to {most} lists of 3 finite numbers, got {value!r:.60}")
     return np.array(value, dtype=np.float64)
 
 
@@ -54,12 +76,16 @@ def numbers(asked: Request, name: str) -> dict[str, float]:
 def rotations(asked: Request, count: int) -> Quats:
     """Return what must be as many rotations (count, 4), of any length above 0."""
     value = asked["rotations"]
-    if not isinstance(value, list) or len(value) != 4 * count or not all(map(_is_number, value)):
+    if not _is_row(value, 4 * count):
         raise ValueError(f"rotations must be 4 finite numbers for each of {count} joints")
     turns = np.array(value, dtype=np.float64).reshape(count, 4)
     if not (np.linalg.norm(turns, axis=1) > 1e-6).all():
         raise ValueError("rotations must be longer than 0")
     return quat.normalize(turns)
+
+
+def _is_row(value: object, count: int) -> bool:
+    return isinstance(value, list) and len(value) == count and all(map(_is_number, value))
 
 
 def _is_number(value: object) -> bool:

@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 LOCAL = "127.0.0.1"
-ANYWHERE = ("0.0.0.0", "::")
+ANYWHERE = {"0.0.0.0": LOCAL, "::": "::1"}
+"""Addresses that stand for all of this machine's, with the one that the link has."""
+DEFAULT_PORT = 80
+"""That of HTTP, which browsers leave out."""
 POLICY = (
     "default-src 'none'",
     "script-src 'self'",
@@ -48,7 +51,7 @@ class Guard:
     @property
     def url(self) -> str:
         """The link to the page."""
-        name = LOCAL if self.address in ANYWHERE else self.address
+        name = ANYWHERE.get(self.address, self.address)
         return f"http://{_bracketed(name)}:{self.port}/{self.token}/"
 
     def below(self, path: str) -> str | None:
@@ -60,16 +63,25 @@ class Guard:
 
     def knows_host(self, host: str | None) -> bool:
         """Tell whether a Host header names this server, so that no other name leads here."""
-        if host is None:
+        if not host:
             return False
+        named = _with_port(host.lower())
         if self.address in ANYWHERE:  # all names of this machine
-            return host.endswith(f":{self.port}")
+            return named.endswith(f":{self.port}")
         names = {self.address, "localhost"} if self.address == LOCAL else {self.address}
-        return host.lower() in {f"{_bracketed(name)}:{self.port}" for name in names}
+        return named in {f"{_bracketed(name)}:{self.port}" for name in names}
 
     def knows_origin(self, origin: str | None, host: str | None) -> bool:
         """Tell whether an Origin header is the page's own; only then is there a socket."""
-        return origin is not None and origin.lower() == f"http://{host}".lower()
+        if origin is None or host is None:
+            return False
+        return _with_port(origin.lower()) == _with_port(f"http://{host}".lower())
+
+
+def _with_port(name: str) -> str:
+    """Return a host, or an origin, with the port that it leaves out."""
+    last = name.rpartition("]")[2].removeprefix("http://")
+    return name if ":" in last else f"{name}:{DEFAULT_PORT}"
 
 
 def _bracketed(address: str) -> str:

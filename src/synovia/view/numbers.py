@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import Floats
 from ..limit import Limit
 from ..shapes import Box, Ellipsoid, KDop, Product, Shape
+from .given import degrees
 from .messages import Request
 
 COORDINATES = {
@@ -70,12 +71,12 @@ def _direction(axis: Floats, words: tuple[str, ...], index: int) -> str:
 
 def with_number(limit: Limit, asked: Request) -> Limit:
     """Return the limit with `deg` degrees at place `index` of the `field`, by its name."""
-    field, index, deg = asked["field"], asked["index"], asked["deg"]
+    field, index, deg = asked["field"], asked["index"], degrees(asked, "deg")
     known = {(each["field"], each["index"]) for each in numbers_of(limit)}
     if (field, index) not in known:
         raise ValueError(f"a {limit.shape.name} has no number {field!r:.40} [{index!r:.10}]")
-    if not (isinstance(deg, int | float) and abs(deg) <= WIDEST_DEG):
-        raise ValueError(f"a number must be from -1800 to 1800 degrees, got {deg!r:.40}")
+    if abs(deg) > WIDEST_DEG:
+        raise ValueError(f"a number must be from -1800 to 1800 degrees, got {deg:g}")
     angle, shape = float(np.radians(deg)), limit.shape
     if field.startswith("swing.") and isinstance(shape, Product):
         plane = _set(shape.swing, field.removeprefix("swing."), index, angle)

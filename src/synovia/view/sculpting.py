@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from .. import quat, shapes
-from ..arrays import Floats, Points, Quats, rows, unit_quats
+from ..arrays import Floats, Points, Quats, unit_quats
 from ..limit import Limit
 from ..shapes import Box, DistanceField, Ellipsoid, KDop, Product, Shape, ThetaPhi, add_sample
+from .given import degrees, row, vectors
 from .messages import Request
 
 Convexes = Box | KDop | Ellipsoid
@@ -26,12 +27,9 @@ def brushed(limit: Limit, asked: Request) -> Limit:
     """
     if not isinstance(limit.shape, DistanceField):
         raise ValueError(f"only a distance field can be sculpted, got {limit.shape.name}")
-    radius, amount = float(np.radians(asked["radiusDeg"])), float(np.radians(asked["amountDeg"]))
-    vectors = rows("centers", np.array(asked["centers"], dtype=np.float64), 3)
-    if vectors.ndim != 2 or not 1 <= len(vectors) <= MOST_TOUCHES:
-        raise ValueError(f"centers must be 1 to {MOST_TOUCHES} vectors, got {vectors.shape}")
+    radius, amount = (float(np.radians(degrees(asked, of))) for of in ("radiusDeg", "amountDeg"))
     field, stroke = limit.shape, shapes.brushed if asked.get("draft") is True else shapes.push
-    for vector in vectors:
+    for vector in vectors(asked, "centers", MOST_TOUCHES):
         rotation = quat.mul(limit.chart.reference, quat.exp(vector))
         field = stroke(field, near_boundary(limit, field, rotation), radius, amount)
     return replace(limit, shape=field)
@@ -56,10 +54,7 @@ def with_sample(limit: Limit, asked: Request) -> Limit:
     Fields and tables take it as evidence. Boxes, k-DOPs and products move the faces that are in its
     way, and an ellipsoid becomes larger in the same proportions.
     """
-    rotation = unit_quats("rotation", np.array(asked["rotation"], dtype=np.float64))
-    if rotation.shape != (4,):
-        raise ValueError(f"rotation must be 4 numbers, got shape {rotation.shape}")
-    point = limit.nearest_cover(rotation)
+    point = limit.nearest_cover(unit_quats("rotation", row(asked, "rotation", 4)))
     return replace(limit, shape=_holding(limit.shape, point))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import mimetypes
+import socket
 import sys
 import threading
 import traceback
@@ -25,6 +25,14 @@ from .session import Session
 
 PAGE = Path(__file__).parent / "page"
 SOCKET = "socket"
+KINDS = {
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+}
+"""What the page is built of. Machines have tables of their own, some of which call scripts text,
+and browsers do not run text."""
 
 
 class PageServer:
@@ -47,6 +55,7 @@ class PageServer:
             self._talk,
             address,
             port,
+            family=socket.AF_INET6 if ":" in address else socket.AF_INET,
             process_request=self._admit,
             max_size=messages.LONGEST,
             compression=None,
@@ -157,7 +166,7 @@ def page_files() -> dict[str, tuple[str, bytes]]:
     files = {}
     for path in sorted(PAGE.rglob("*")):
         if path.is_file():
-            kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+            kind = KINDS.get(path.suffix, "application/octet-stream")
             files[path.relative_to(PAGE).as_posix()] = (kind, path.read_bytes())
     files[""] = files["index.html"]
     return files
