@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+import time
+
 import numpy as np
 import pytest
 
 from clips import clip
 from joints import figure
 from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, forward
+from synovia.view.answers import answer
 from synovia.view.scene import scene_of
 from view.browser import browser as running
 from view.browser import visit
@@ -143,6 +147,8 @@ def test_a_joint_is_found_and_picked_from_the_tree(seen, scene):
     seen.page.keyboard.press("Enter")
     assert text_of(seen, "aside h2:visible") == "LeftHand"
     assert text_of(seen, "#now") == "This joint has no limit."
+    stops = seen.page.locator("#tree [tabindex='0']")
+    assert [text.split()[0] for text in stops.all_inner_texts()] == ["LeftHand"]
     seen.page.keyboard.press("Escape")
     assert seen.page.get_by_text("What to do first").is_visible()
 
@@ -247,6 +253,7 @@ def test_keys_are_shown(seen):
     seen.page.keyboard.press("?")
     sheet = seen.page.get_by_role("dialog")
     assert "play and pause" in sheet.inner_text()
+    assert sheet.evaluate("(each) => each.scrollTop") == 0  # and not at its end
     seen.page.keyboard.press("Escape")
     assert not sheet.is_visible()
     seen.page.get_by_role("button", name="Keys and mouse (?)").click()
@@ -284,6 +291,53 @@ def test_a_dragged_hand_takes_the_arm_with_it(seen, scene):
     assert text_of(seen, "#tried") == ""
 
 
+def test_a_pose_that_is_reset_in_mid_drag_stays_so(seen, monkeypatch):
+    seen.page.keyboard.press("2")
+    before = len(seen.heard)
+    dragged(seen, "LeftHand", 40, 30)
+    assert len(seen.heard) > before
+    seen.page.keyboard.press("r")
+    seen.drawn()
+    at_rest = seen.picture()
+
+    def slowly(session, text):
+        time.sleep(0.3 if '"reach"' in text else 0.0)
+        return answer(session, text)
+
+    monkeypatch.setattr(sys.modules["synovia.view.server"], "answer", slowly)
+    asked, (x, y) = len(seen.asked), seen.middle
+    seen.page.mouse.move(x, y)
+    seen.page.mouse.down()
+    seen.page.mouse.move(x + 60, y + 40, steps=4)
+    seen.until(lambda: len(seen.asked) > asked)
+    seen.page.keyboard.press("r")
+    seen.page.mouse.move(x, y, steps=2)
+    seen.until(lambda: len(seen.asked) == len(seen.heard))
+    seen.page.mouse.up()
+    seen.drawn()
+    assert text_of(seen, "#tried") == ""
+    assert len(seen.asked) == asked + 1  # what waited to be sent was dropped
+    assert seen.picture() == at_rest
+
+
+def test_limits_on_and_off_are_compared_at_once(seen):
+    seen.page.keyboard.press("2")
+    seen.page.get_by_label("Move this limb alone").uncheck()
+    kept, _ = dragged(seen, "LeftHand", -420, -200)
+    assert max(kept["outsideDeg"]) < 1e-3
+    target = seen.asked[-1]["target"]
+    seen.page.get_by_label("Keep within the limits").uncheck()
+    seen.until(lambda: seen.asked[-1].get("limits") is False)
+    seen.until(lambda: len(seen.asked) == len(seen.heard))
+    assert seen.asked[-1]["target"] == target
+    assert max(seen.answer("reach")[0]["outsideDeg"]) > 1.0
+    seen.page.keyboard.press("r")
+    asked = len(seen.asked)
+    seen.page.get_by_label("Keep within the limits").check()
+    seen.drawn()
+    assert len(seen.asked) == asked  # since the start nothing was dragged
+
+
 def test_out_of_reach_is_said_with_what_holds_back(seen):
     seen.page.get_by_role("tab", name="Try").click()
     header, _ = dragged(seen, "LeftHand", -420, -200)
@@ -310,6 +364,7 @@ def test_the_head_looks_at_a_ball(browser):
         seen.page.keyboard.press("2")
         before = seen.picture()
         seen.page.get_by_label("Head looks at a ball").check()
+        assert seen.page.get_by_label("The joint that looks").bounding_box()["width"] > 90
         seen.page.keyboard.press("Numpad3")
         assert seen.picture() != before
         # Seen from the right, the ball is half a body to the right of the head, on the same level.
@@ -375,6 +430,9 @@ def test_two_pages_at_once(browser, scene, seen):
 def test_a_server_that_goes_is_said(seen):
     seen.server.close()
     seen.page.get_by_text("The line to synovia is gone").wait_for()
+    seen.page.get_by_role("treeitem", name="Chest", exact=True).click()  # asks in vain
+    seen.page.get_by_role("button", name="Download").click()
+    seen.page.get_by_text("the line to synovia is gone", exact=True).wait_for()
 
 
 NAMES_IN_SCRIPTS = ("Hüfte", "胸", "ذراع", "предплечье", "<b>hand</b>")

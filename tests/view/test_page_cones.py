@@ -237,6 +237,19 @@ def test_points_by_keyboard(seen):
     assert "edit: delete the point" in seen.page.locator("#help").inner_text()
 
 
+def test_keys_of_points_pass_their_list_and_cmd_is_ctrl(seen):
+    before = cone_of(seen)
+    chosen = seen.page.get_by_label("Point", exact=True)
+    chosen.focus()
+    press(seen, "]", "]")
+    assert chosen.input_value() == "1"
+    chosen.focus()
+    press(seen, "Delete")
+    assert len(cone_of(seen).points) == 7
+    press(seen, "Meta+z")
+    assert cone_of(seen) is before
+
+
 def test_points_by_mouse(seen):
     before = cone_of(seen)
     beside = at(36.0, np.degrees(np.arctan2(*before.points[3, 1:][::-1])) + 20.0)
