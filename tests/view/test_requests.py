@@ -13,6 +13,7 @@ from websockets.sync.client import connect
 from clips import clip
 from joints import figure
 from synovia import Box, Limit, LimitModel, RotationVector
+from synovia.view import given
 from synovia.view.answers import ASKED, answer
 from synovia.view.bearing import look_axis, looker, up_axis
 from synovia.view.messages import unpacked
@@ -204,3 +205,15 @@ def test_two_pages_that_edit_at_once_see_both_and_share_one_history(scene):
 def test_an_arm_alone_has_no_head_and_looks_to_the_front(scene):
     assert (up_axis(scene.clip), looker(scene.clip)) == ("y", None)
     assert look_axis(scene.clip, "LeftHand") == "z"
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), True, "1", None])
+def test_what_a_brush_is_given_must_be_finite(bad):
+    with pytest.raises(ValueError, match="radiusDeg must be a finite number of degrees"):
+        given.degrees({"radiusDeg": bad}, "radiusDeg")
+    for centers in ([[0, 0, bad]], [[0, 0]], [], [[0, 0, 0]] * 3, bad):
+        with pytest.raises(ValueError, match="centers must be 1 to 2 lists of 3 finite numbers"):
+            given.vectors({"centers": centers}, "centers", 2)
+    np.testing.assert_array_equal(
+        given.vectors({"centers": [[1, 2, 3]]}, "centers", 2), [[1, 2, 3]]
+    )

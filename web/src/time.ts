@@ -5,8 +5,6 @@ import { outsideColour } from "./colours";
 import { button, degrees, element, found } from "./elements";
 
 const ROW_PX = 16;
-/** Wider pictures browsers may not show; no screen has as many pixels in a row. */
-const MOST_COLUMNS = 8192;
 /** Pixels from just outside to farthest, as browsers have them in memory. */
 const SHADES = Uint32Array.from({ length: 256 }, (_, shade) => {
   const { r, g, b } = outsideColour(shade / 255).convertLinearToSRGB();
@@ -138,21 +136,12 @@ export class Time {
       this.pick(joint);
     });
     label.append(element("span", {}, degrees(worst.angle)));
-    const columns = Math.min(frames, MOST_COLUMNS);
-    const canvas = element("canvas", { width: String(columns), height: "1", "aria-hidden": "true" });
-    const paper = canvas.getContext("2d");
-    const image = new ImageData(columns, 1);
-    const pixels = new Uint32Array(image.data.buffer);
-    const farthest = new Float32Array(columns); // of the frames in each
-    for (let frame = 0; frame < frames; frame++) {
-      const column = Math.floor((frame * columns) / frames);
-      const angle = outsideDeg[frame * limited.length + place] ?? 0;
-      farthest[column] = Math.max(farthest[column] ?? 0, angle);
-    }
-    farthest.forEach((angle, column) => {
-      if (angle > 0) pixels[column] = SHADES[Math.round((angle / most) * (SHADES.length - 1))] ?? 0;
-    });
-    paper?.putImageData(image, 0, 0);
+    const canvas = element("canvas", { height: "1", "aria-hidden": "true" });
+    const angles = Float32Array.from(
+      { length: frames },
+      (_, frame) => outsideDeg[frame * limited.length + place] ?? 0,
+    );
+    new ResizeObserver(() => paint(canvas, angles, most)).observe(canvas);
     canvas.addEventListener("pointerdown", (event) => {
       const { left, width } = canvas.getBoundingClientRect();
       this.pause();
@@ -182,6 +171,24 @@ export class Time {
     this.told.textContent = `${this.frame} / ${frames - 1}  ${(this.frame * frameTime).toFixed(2)} s`;
     this.head.style.setProperty("--share", String((this.frame + 0.5) / frames));
   }
+}
+
+/** Draw a row with a column for each frame; where pixels are fewer, each has its worst frame. */
+function paint(canvas: HTMLCanvasElement, angles: Float32Array, most: number): void {
+  const pixels = Math.round(canvas.clientWidth * devicePixelRatio);
+  const columns = Math.min(angles.length, Math.max(pixels, 1));
+  const farthest = new Float32Array(columns);
+  angles.forEach((angle, frame) => {
+    const column = Math.floor((frame * columns) / angles.length);
+    farthest[column] = Math.max(farthest[column] ?? 0, angle);
+  });
+  const image = new ImageData(columns, 1);
+  const colours = new Uint32Array(image.data.buffer);
+  farthest.forEach((angle, column) => {
+    if (angle > 0) colours[column] = SHADES[Math.round((angle / most) * (SHADES.length - 1))] ?? 0;
+  });
+  canvas.width = columns;
+  canvas.getContext("2d")?.putImageData(image, 0, 0);
 }
 
 function verdict(clip: Clip): string {
