@@ -244,7 +244,8 @@ def test_a_short_clip_is_not_judged():
         ({"chart": "direction-twist"}, "kdop works in rotation-vector or swing-twist"),
         ({"from": "hearsay"}, "from must be"),
         ({"marginDeg": -1}, "margin must be from 0 to 90 degrees"),
-        ({"marginDeg": "3"}, "margin must be"),
+        ({"marginDeg": "3"}, "marginDeg must be"),
+        ({"marginDeg": True}, "marginDeg must be"),
         ({"stroke": 3}, "stroke must be text"),
     ],
 )

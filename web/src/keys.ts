@@ -39,7 +39,7 @@ export function listen(keys: Key[]): void {
     pairs.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)]);
   help.append(
     // With the focus, so that the sheet opens at its top, not at the button below.
-    element("h2", { tabindex: "-1", autofocus: true }, "Keys and mouse"),
+    element("h2", { tabindex: "-1" }, "Keys and mouse"),
     element("dl", {}, ...rows(MOUSE), ...rows(keys.filter(({ shown }) => shown).map(({ shown, does }) => [shown, does]))),
     element("form", { method: "dialog" }, element("button", {}, "Close")),
   );

@@ -355,6 +355,7 @@ class Page implements Keyed {
 
   help(): void {
     found<HTMLDialogElement>("#help").showModal();
+    found("#help h2").focus(); // not its last button, which is below
   }
 
   lookAtPicked(): void {

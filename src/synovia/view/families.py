@@ -10,10 +10,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..arrays import whole_number
 from ..fitting import Recipe, fit_joint
 from ..limit import Limit, chart_for, has_axis
 from ..shapes import SHAPES, Box
 from .evidence import CLIP, KEPT, THIS, Evidence, evidence_of, kept_of, sources_of, trimmed
+from .given import degrees
 from .messages import Answer, Request
 from .region import DRAFT
 from .scene import Scene
@@ -100,7 +102,7 @@ def observed(session: Session, asked: Request) -> Answer:
     kept = kept_of(scene, name)
     rotations = np.concatenate([np.zeros((0, 4)), *(sample.rotations for sample in kept)])
     people = len({sample.performer for sample in kept})
-    step = -(-len(rotations) // int(asked["most"])) or 1
+    step = -(-len(rotations) // whole_number("most", asked["most"], 1)) or 1
     return {"people": people, "count": len(rotations)}, {"rotations": rotations[::step]}
 
 
@@ -135,8 +137,8 @@ def choice_of(asked: Request) -> Choice:
         raise ValueError(f"{family} works in {' or '.join(charts)}, got the chart {chart!r:.60}")
     if source not in (KEPT, CLIP, THIS):
         raise ValueError(f"from must be {KEPT}, {CLIP} or {THIS}, got {source!r:.60}")
-    margin_deg = asked["marginDeg"]
-    if not (isinstance(margin_deg, int | float) and 0.0 <= margin_deg <= WIDEST_DEG):
+    margin_deg = degrees(asked, "marginDeg")
+    if not 0.0 <= margin_deg <= WIDEST_DEG:
         raise ValueError(f"margin must be from 0 to {WIDEST_DEG:.0f} degrees, got {margin_deg!r}")
     where = chart_for(FAMILIES[family].shape, chart)
     return Choice(family, where, float(np.radians(margin_deg)), source)
