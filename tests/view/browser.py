@@ -16,7 +16,8 @@ from synovia.view.server import PageServer, page_files
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
     "--no-sandbox",
-    "--use-angle=swiftshader",
+    "--use-angle=swiftshader-webgl",  # for the canvases alone: all of a page would take long
+    "--disable-gpu-compositing",
     "--enable-unsafe-swiftshader",
     "--disable-quic",
     "--no-first-run",
