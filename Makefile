@@ -53,6 +53,7 @@ bench: $(INSTALLED) $(PAGE) browser
 	$(BIN)/python benchmarks/components.py
 	$(BIN)/python benchmarks/fitting.py
 	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/page.py
 	$(BIN)/python benchmarks/page_load.py
 	$(BIN)/synovia bench -o synovia-bench
 

@@ -172,11 +172,8 @@ def test_a_second_run_gives_the_same_files(run, tmp_path, monkeypatch):
     """Of the shapes only one: the files need no other, and each takes its time."""
     directory, _ = run
     monkeypatch.setattr("synovia.demo.CASES", (BEST,))
-    first, again = (
-        CliRunner().invoke(demo, [str(tmp_path)], catch_exceptions=False) for _ in range(2)
-    )
+    again = CliRunner().invoke(demo, [str(tmp_path)], catch_exceptions=False)
     assert again.exit_code == 0
-    assert again.output == first.output
     for name in FILES - {"human.limits.json"}:
         assert (tmp_path / name).read_bytes() == (directory / name).read_bytes()
 
