@@ -170,10 +170,13 @@ def test_the_commands_to_try_next_are_quoted_for_the_shell(run):
 
 def test_a_second_run_gives_the_same_files(run, tmp_path, monkeypatch):
     """Of the shapes only one: the files need no other, and each takes its time."""
-    directory, _ = run
+    directory, first = run
     monkeypatch.setattr("synovia.demo.CASES", (BEST,))
     again = CliRunner().invoke(demo, [str(tmp_path)], catch_exceptions=False)
     assert again.exit_code == 0
+    rows = table(again.output)
+    assert len(rows) == 2  # the shape, and a box of Euler angles
+    assert rows.items() <= table(first.output).items()
     for name in FILES - {"human.limits.json"}:
         assert (tmp_path / name).read_bytes() == (directory / name).read_bytes()
 

@@ -13,7 +13,7 @@ from .numbers import NUMBERED
 from .region import DRAFT
 from .scene import Scene
 from .sculpting import SCULPTED
-from .session import Limits, Session
+from .session import Limits, Session, limit_to_edit
 from .showing import bone_of, pictures
 
 Edit = Callable[[Limit, Request], Limit]
@@ -35,7 +35,7 @@ def edited(session: Session, asked: Request) -> Answer:
     def with_edit(limits: Limits) -> Limits:
         if kind in WHOLE_EDITS:
             return WHOLE_EDITS[kind](session.scene, limits, asked)
-        return {**limits, name: EDITS[kind](_limit(limits, asked), asked)}
+        return {**limits, name: EDITS[kind](limit_to_edit(limits, asked["joint"]), asked)}
 
     try:
         session.edit(with_edit, f"{kind.replace('-', ' ')}, {name}", stroke)
@@ -66,16 +66,11 @@ def _told(session: Session, name: str | None) -> Answer:
     return {**header, **session.state()}, arrays
 
 
-def _limit(limits: Limits, asked: Request) -> Limit:
-    name = asked["joint"]
-    if name not in limits:
-        raise ValueError(f"{name} has no limit to edit")
-    return limits[name]
-
-
 def mirrored(scene: Scene, limits: Limits, asked: Request) -> Limits:
     """Return the limits with that of a joint on the other side, too, as a mirror shows it."""
-    other, limit = mirrored_over(scene.clip.skeleton, asked["joint"], _limit(limits, asked))
+    other, limit = mirrored_over(
+        scene.clip.skeleton, asked["joint"], limit_to_edit(limits, asked["joint"])
+    )
     return {**limits, other: limit}
 
 
@@ -83,7 +78,7 @@ def copied(scene: Scene, limits: Limits, asked: Request) -> Limits:
     """Return the limits with that of a joint for the joint `to`, too."""
     if asked["to"] == asked["joint"]:
         raise ValueError(f"{asked['joint']} has this limit already: choose another joint")
-    limit = copied_to(scene.clip.skeleton, asked["to"], _limit(limits, asked))
+    limit = copied_to(scene.clip.skeleton, asked["to"], limit_to_edit(limits, asked["joint"]))
     return {**limits, asked["to"]: limit}
 
 
@@ -96,7 +91,7 @@ def with_cone(scene: Scene, limits: Limits, asked: Request) -> Limits:
 
 def removed(scene: Scene, limits: Limits, asked: Request) -> Limits:
     """Return the limits without that of a joint."""
-    _limit(limits, asked)
+    limit_to_edit(limits, asked["joint"])
     return {name: limit for name, limit in limits.items() if name != asked["joint"]}
 
 

@@ -19,7 +19,7 @@ from .given import degrees
 from .messages import Answer, Request
 from .region import DRAFT
 from .scene import Scene
-from .session import Limits, Session
+from .session import Limits, Session, limit_to_edit
 from .showing import pictures
 
 MARGIN = 0.05
@@ -81,7 +81,7 @@ MADE: WeakKeyDictionary[Limit, Made] = WeakKeyDictionary()
 def described(session: Session, asked: Request) -> Answer:
     """Return the families and charts there are, the present choice, and what limits can be from."""
     scene, name = session.scene, asked["joint"]
-    _present(scene.model.limits, name)
+    limit_to_edit(scene.model.limits, name)
     header = {
         "families": [
             {"name": key, "label": family.label, "charts": SHAPES[family.shape].charts}
@@ -116,7 +116,7 @@ def refitted(session: Session, asked: Request) -> Answer:
     choice = choice_of(asked)
 
     def with_fit(limits: Limits) -> Limits:
-        return {**limits, name: made_anew(scene, _present(limits, name), name, choice)}
+        return {**limits, name: made_anew(scene, limit_to_edit(limits, name), name, choice)}
 
     what = f"{FAMILIES[choice.family].label.lower()} for {name}"
     try:
@@ -211,12 +211,6 @@ def family_of(limit: Limit) -> str:
     if isinstance(shape, Box) and np.abs(shape.axes - np.eye(3)).max() > 1e-9:
         return "oriented-box"
     return str(shape.name)
-
-
-def _present(limits: Limits, name: str) -> Limit:
-    if name not in limits:
-        raise ValueError(f"{name} has no limit to edit")
-    return limits[name]
 
 
 def _told(scene: Scene, name: str) -> dict[str, Any]:

@@ -17,6 +17,13 @@ from .source import edited_source
 Limits = Mapping[str, Limit]
 
 
+def limit_to_edit(limits: Limits, name: str) -> Limit:
+    """Return the limit of a joint, which must have one."""
+    if name not in limits:
+        raise ValueError(f"{name} has no limit to edit")
+    return limits[name]
+
+
 class Session:
     """A scene, the history of its limits, and where they are saved.
 
