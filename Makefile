@@ -20,7 +20,7 @@ demo: $(INSTALLED) $(PAGE)
 
 # A file of tests runs in one process, which makes what its tests share once.
 test: lint $(PAGE) browser
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -58,3 +58,22 @@ def rotations(limit, rng):
     rotations = np.concatenate([random_quats(400, rng), signs * legal])
     rotations.flags.writeable = False
     return rotations
+
+
+LONGEST = (
+    "test_examples.py",
+    "test_page_families.py",
+    "test_ik_errors.py",
+    "test_page_cones.py",
+    "test_page.py",
+    "test_demo.py",
+    "test_page_files.py",
+    "test_bench.py",
+    "test_evidence.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """The files that take longest come first, so that no processor waits for another at the end."""
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))

@@ -6,6 +6,7 @@ import ast
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,7 @@ def functions_and_classes(body, inside=""):
                 yield from functions_and_classes(node.body, f"{inside}{node.name}.")
 
 
+@cache
 def promised(room):
     """Names of methods that one class of a room explains for all: a protocol's, or a base's."""
     return {

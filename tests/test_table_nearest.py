@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from oracles import EXHAUSTIVE
 from synovia.shapes.table_grid import vectors_at
 from tables import MASKS, angles, directions, hard_directions, nearest_cell_point, table
 
 MARGINS = (0.0, 0.13)
+ANYWHERE = 5000 if EXHAUSTIVE else 500  # directions, beside those at borders and corners
 
 
 def beyond(shape, vectors):
@@ -21,11 +23,12 @@ def kind(request):
     return request.param
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("margin", MARGINS)
 def test_no_cell_is_nearer_than_the_answer(kind, margin, rng):
     shape = table(kind, margin=margin)
     cells = shape.counts.shape
-    vectors = np.concatenate([directions(10_000 // 2, rng), hard_directions(cells, rng)])
+    vectors = np.concatenate([directions(ANYWHERE, rng), hard_directions(cells, rng)])
     foot, least = nearest_cell_point(vectors, shape.legal, cells)
     expected = np.maximum(least - margin, 0.0)
     distance = beyond(shape, vectors)
@@ -41,6 +44,7 @@ def test_no_cell_is_nearer_than_the_answer(kind, margin, rng):
         assert (away < 1e-6).mean() > 0.9
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("margin", MARGINS)
 def test_depth_is_never_overstated_and_exact_within_cells(kind, margin, rng):
     shape = table(kind, margin=margin)
@@ -48,7 +52,7 @@ def test_depth_is_never_overstated_and_exact_within_cells(kind, margin, rng):
         assert np.all(beyond(shape, directions(100, rng)) <= -np.pi)
         return
     cells = shape.counts.shape
-    vectors = np.concatenate([directions(3000, rng), hard_directions(cells, rng)])
+    vectors = np.concatenate([directions(ANYWHERE, rng), hard_directions(cells, rng)])
     depth = -beyond(shape, vectors)
     _, to_illegal = nearest_cell_point(vectors, ~shape.legal, cells)
     inside = depth > margin + 1e-9
