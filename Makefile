@@ -13,7 +13,7 @@ OPENSIM := .venv-opensim
 PAGE := src/synovia/view/page/index.html
 PAGE_SOURCES := $(filter-out web/node_modules/%,$(wildcard web/* web/src/* web/public/*))
 
-.PHONY: demo test lint page browser test-opensim bench clean
+.PHONY: demo test lint page browser kernels test-opensim bench clean
 
 demo: $(INSTALLED) $(PAGE)
 	$(BIN)/synovia demo synovia-demo
@@ -41,6 +41,10 @@ browser:
 	  (apt-get install -qq -y chromium || (apt-get update -qq && apt-get install -qq -y chromium)) >/dev/null 2>&1 || \
 	  echo "Chromium could not be installed: tests of the page in a browser will be skipped"; \
 	else echo "No Chromium: tests of the page in a browser will be skipped; apt-get install chromium brings it"; fi
+
+# What the first use of a solver does: machine code for all of them, kept for later.
+kernels: $(INSTALLED)
+	$(BIN)/pytest -q tests/test_ik_errors.py -k illegal_start
 
 test-opensim: $(OPENSIM)/.installed
 	$(OPENSIM)/bin/pytest --noconftest -o pythonpath=tests/opensim tests/opensim
