@@ -64,7 +64,7 @@ def test_a_person_alone_is_not_spared(crowd):
 
 
 def plain_sizes(panel, rotations, spread=40_000):
-    """The geometric mean of the shares of five views, counted over all rotations one by one."""
+    """The root mean square of the shares of five views, counted over all rotations one by one."""
     every = uniform_rotations(spread, seed=9)
 
     def views(asked):
@@ -76,10 +76,10 @@ def plain_sizes(panel, rotations, spread=40_000):
         [(everywhere < one).mean() for one in asked]
         for asked, everywhere in zip(views(rotations), views(every), strict=True)
     ]
-    return np.exp(np.log(np.maximum(shares, 0.5 / spread)).mean(axis=0))
+    return np.sqrt(np.square(shares).mean(axis=0))
 
 
-def test_sizes_are_geometric_means_over_the_views(panel):
+def test_sizes_are_root_mean_squares_over_the_views(panel):
     rotations = uniform_rotations(60, seed=4)
     expected = plain_sizes(panel, rotations)
     np.testing.assert_allclose(share_of(panel.far(rotations)), expected, rtol=0.05, atol=2e-4)

@@ -3,8 +3,9 @@
 A joint is looked at in five ways: how far a rotation is from several people; the same with how far
 it is beyond an enclosure of what they did; how far beyond the enclosure alone; beyond ranges of
 Euler angles; beyond a round cone and a range of twist. What few do counts in none. A view would
-have to accept a share of all rotations to accept this one; the geometric mean of the shares counts,
-as the angle of a ball of rotations that is as large. Where one view misleads, the others hold.
+have to accept a share of all rotations to accept this one; the root mean square of the
+shares counts, as the angle of a ball of rotations that is as large. Where one view misleads, the
+others hold.
 """
 
 from __future__ import annotations
@@ -85,10 +86,10 @@ class Panel:
         return _angle_of(self._shares(rotations, apart))
 
     def _shares(self, rotations: Quats, apart: Floats) -> Scalars:
-        """Return the geometric mean over the views of the shares that they would have to accept."""
+        """Return the root mean square of the shares that the views would have to accept."""
         views = zip(self._views(rotations, apart), self._seen, strict=True)
-        logs = [np.log(self.everywhere.shares(seen, asked)) for asked, seen in views]
-        return np.asarray(np.exp(np.mean(logs, axis=0)))
+        squares = [self.everywhere.shares(seen, asked) ** 2 for asked, seen in views]
+        return np.asarray(np.sqrt(np.mean(squares, axis=0)))
 
     def _views(self, rotations: Quats, apart: Floats) -> Floats:
         """Return how far rotations are in each view, in radians: (views, n)."""
