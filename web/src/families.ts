@@ -11,6 +11,7 @@ import { Numbers } from "./numbers";
 import { rotationVector } from "./quaternions";
 import type { Region } from "./region";
 import type { Line } from "./socket";
+import type { Strokes } from "./strokes";
 
 interface Family {
   name: string;
@@ -27,6 +28,7 @@ interface Cost {
 export class Families {
   readonly panel = element("div", { class: "families" });
   readonly brush: Brush;
+  private strokes: Strokes;
   private title = element("h2");
   private none = element("p", {}, "Pick a joint that has a limit.");
   private form = element("div");
@@ -57,8 +59,9 @@ export class Families {
   constructor(
     private clip: Clip,
     private line: Line,
-    private editing: Editing,
+    editing: Editing,
   ) {
+    this.strokes = editing.strokes;
     const rows: HTMLElement[] = [];
     const list = (label: string, changed: () => void): HTMLSelectElement => {
       const [row, made] = chooser(label, changed);
@@ -68,8 +71,8 @@ export class Families {
     this.from = list("From", () => this.refit());
     this.family = list("Family", () => this.refit(this.charts()));
     this.chart = list("Chart", () => this.refit());
-    this.margin.onInput = () => this.editing.follow(this.edit());
-    this.margin.onChange = () => void this.editing.drop();
+    this.margin.onInput = () => this.strokes.follow(this.edit());
+    this.margin.onChange = () => void this.strokes.drop();
     this.judge = new Judge(line);
     this.comparison = new Comparison(this.judge, (family) => {
       this.from.value = this.evidence;
@@ -83,10 +86,10 @@ export class Families {
     });
     const add = button("Add this pose", "Add the present pose as a sample", () => {
       if (this.turn)
-        void editing.once({ edit: "add-sample", rotation: wFirst(this.turn) });
+        void this.strokes.once({ edit: "add-sample", rotation: wFirst(this.turn) });
     });
-    this.brush = new Brush(editing, () => this.present());
-    this.numbers = new Numbers(editing);
+    this.brush = new Brush(this.strokes, () => this.present());
+    this.numbers = new Numbers(this.strokes);
     this.form.append(
       ...rows,
       this.margin.row,
@@ -219,7 +222,7 @@ export class Families {
 
   private refit(charts?: string[]): void {
     if (charts && !charts.includes(this.chart.value)) fill(this.chart, [], "");
-    void this.editing.once(this.edit());
+    void this.strokes.once(this.edit());
   }
 }
 

@@ -1,7 +1,7 @@
 // The points of a reach cone as numbers and buttons.
 
 import { anglesDeg, directionAt } from "./cone";
-import type { Edit } from "./editing";
+import type { Edit } from "./strokes";
 import { button, element } from "./elements";
 import { moveTo, type Spot } from "./handles";
 import type { Outline, Region } from "./region";

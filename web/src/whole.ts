@@ -1,7 +1,7 @@
 // A joint's limit as a whole: draw one by hand, mirror it, copy it, remove it.
 
 import type { Clip } from "./clip";
-import type { Edit } from "./editing";
+import type { Edit } from "./strokes";
 import { button, element } from "./elements";
 
 export class Whole {

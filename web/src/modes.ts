@@ -1,0 +1,36 @@
+// What one does at the page, of which there is one at a time: look, try, edit, controls.
+
+import { button, found } from "./elements";
+
+export type Mode = "look" | "try" | "edit" | "controls";
+
+const HINTS: Record<Mode, string> = {
+  look: "Click a joint to see its limit · drag to turn · ? for all keys",
+  try: "Drag a joint: the others follow within their limits · K pins one · R starts again",
+  edit: "Drag a point or the end of a twist · double click adds a point · Ctrl Z undoes",
+  controls: "Each slider ends where the joint does",
+};
+const NAMES: Record<Mode, string> = { look: "Look", try: "Try", edit: "Edit", controls: "Controls" };
+
+export class Modes {
+  private tabs = new Map<Mode, HTMLButtonElement>();
+
+  constructor(modes: Mode[], enter: (mode: Mode) => void) {
+    for (const mode of modes) {
+      const tab = button(NAMES[mode], NAMES[mode], () => enter(mode), { role: "tab" });
+      this.tabs.set(mode, tab);
+      found("#modes").append(tab);
+    }
+  }
+
+  has(mode: Mode): boolean {
+    return this.tabs.has(mode);
+  }
+
+  /** Say which one it is, and what to do in it. */
+  show(mode: Mode): void {
+    for (const [name, tab] of this.tabs) tab.setAttribute("aria-selected", String(name === mode));
+    document.body.dataset["mode"] = mode;
+    found("#hint").textContent = HINTS[mode];
+  }
+}
