@@ -8,6 +8,7 @@ import {
   InstancedMesh,
   Matrix4,
   Mesh,
+  MeshBasicMaterial,
   MeshLambertMaterial,
   OctahedronGeometry,
   Quaternion,
@@ -96,10 +97,12 @@ export class Body {
     if (this.ghost) return;
     this.dots = new InstancedMesh(
       new SphereGeometry(1, 16, 10),
-      new MeshLambertMaterial(),
+      // Over the body, so that one sees inside it what can be picked.
+      new MeshBasicMaterial({ depthTest: false, transparent: true }),
       this.skeleton.names.length,
     );
     this.dots.frustumCulled = false;
+    this.dots.renderOrder = 1;
     this.group.add(this.dots);
   }
 
@@ -169,8 +172,7 @@ export class Body {
       else mesh.material = owner === marks.picked ? picked : body;
     });
     this.where.positions.forEach((position, joint) => {
-      const stands = joint === marks.picked || marks.outside.has(joint) || marks.held.has(joint);
-      const radius = this.size * (stands ? 0.016 : this.limited.has(joint) ? 0.008 : 0.006);
+      const radius = this.size * this.dotSize(joint, marks);
       const place = new Matrix4().makeTranslation(position);
       this.dots?.setMatrixAt(joint, place.scale(new Vector3(radius, radius, radius)));
       this.dots?.setColorAt(joint, new Color(this.dotColour(joint, theme, marks)));
@@ -180,11 +182,18 @@ export class Body {
     if (this.dots.instanceColor) this.dots.instanceColor.needsUpdate = true;
   }
 
+  /** As a share of the body: what stands out is large, what has no limit is not marked at all. */
+  private dotSize(joint: number, marks: Marks): number {
+    if (marks.outside.has(joint) || marks.held.has(joint)) return 0.014;
+    if (joint === marks.picked) return 0.012;
+    return this.limited.has(joint) ? 0.009 : this.style === "bones" ? 0.005 : 0;
+  }
+
   private dotColour(joint: number, theme: Theme, marks: Marks): string {
     if (marks.outside.has(joint)) return OUTSIDE;
     if (marks.held.has(joint)) return HELD;
     if (joint === marks.picked) return PICKED;
-    return this.limited.has(joint) ? theme.ink : theme.bare;
+    return this.limited.has(joint) ? theme.limited : theme.bare;
   }
 }
 
