@@ -14,8 +14,16 @@ import { Whole } from "./whole";
 
 const NUDGE_DEG = 1;
 
+/** What would work instead of an edit that was refused. */
+const LESSONS: Record<string, string> = {
+  "reorder-point":
+    "The order is that in which points lie round the visible one: drag this point to its place, or " +
+    "delete it and double click there.",
+};
+
 export class Editing {
-  readonly panel = element("div", { class: "editing" });
+  /** What is edited, undo and redo, and what became of the last edit. */
+  readonly head = element("div", { class: "editing top" });
   readonly strokes: Strokes;
   /** Told of every answer to an edit. */
   heard: (header: Record<string, unknown>) => void = () => {};
@@ -26,12 +34,12 @@ export class Editing {
   private title = element("h2");
   private said = element("p", { id: "said", role: "status" });
   private history = new History((which) => void this.strokes.step(which));
-  private points = new Points(
+  readonly points = new Points(
     (edit) => this.strokes.once(edit),
     (spot) => this.select(spot),
     () => void this.add(),
   );
-  private whole: Whole;
+  readonly whole: Whole;
   private joint: number | undefined;
   private on = false;
   private region: Region | undefined;
@@ -67,8 +75,8 @@ export class Editing {
         void this.strokes.once(edit, "Drawn: now drag its points.");
       },
     );
-    this.panel.append(this.title, this.history.panel, this.said);
-    this.panel.append(this.points.panel, this.whole.panel);
+    this.head.append(this.title, this.history.panel, this.said);
+    for (const { panel } of [this.points, this.whole]) panel.classList.add("editing");
     this.points.panel.hidden = true;
     this.pick(undefined);
     for (const end of ["keyup", "blur"]) addEventListener(end, () => this.rest());
@@ -246,7 +254,8 @@ export class Editing {
 
   /** Say why an edit is not allowed; the edge at fault turns red, a ghost is where a point was to go. */
   private refuse(reason: string, edge?: Broken, edit?: Edit): void {
-    this.said.textContent = reason;
+    const lesson = edge && LESSONS[edit?.edit ?? ""];
+    this.said.replaceChildren(reason, ...(lesson ? [element("span", {}, lesson)] : []));
     this.said.className = "missed";
     const place = (point: unknown) => new Vector3(...(point as [number, number, number]));
     if (edge) this.said.dataset["edge"] = `${edge.number}`;

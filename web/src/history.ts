@@ -8,8 +8,8 @@ export class History {
   private redo: HTMLButtonElement;
 
   constructor(step: (which: "undo" | "redo") => void) {
-    this.undo = button("↶ Undo", "Undo (Ctrl Z)", () => step("undo"));
-    this.redo = button("↷ Redo", "Redo (Ctrl Shift Z)", () => step("redo"));
+    this.undo = button("↶", "Undo (Ctrl Z)", () => step("undo"));
+    this.redo = button("↷", "Redo (Ctrl Shift Z)", () => step("redo"));
     this.panel.append(this.undo, this.redo);
     this.tell({ undo: null, redo: null });
   }

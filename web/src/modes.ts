@@ -1,5 +1,6 @@
 // What one does at the page, of which there is one at a time: look, try, edit, controls.
 
+import type { Clip } from "./clip";
 import { button, found } from "./elements";
 
 export type Mode = "look" | "try" | "edit" | "controls";
@@ -15,8 +16,14 @@ const NAMES: Record<Mode, string> = { look: "Look", try: "Try", edit: "Edit", co
 export class Modes {
   private tabs = new Map<Mode, HTMLButtonElement>();
 
-  constructor(modes: Mode[], enter: (mode: Mode) => void) {
-    for (const mode of modes) {
+  constructor(clip: Clip, enter: (mode: Mode) => void) {
+    const can: Record<Mode, boolean> = {
+      look: true,
+      try: clip.skeleton.names.length > 1,
+      edit: true,
+      controls: clip.controls.length > 0,
+    };
+    for (const mode of (Object.keys(can) as Mode[]).filter((each) => can[each])) {
       const tab = button(NAMES[mode], NAMES[mode], () => enter(mode), { role: "tab" });
       this.tabs.set(mode, tab);
       found("#modes").append(tab);

@@ -56,7 +56,7 @@ export class Page implements Keyed {
   ) {
     this.pose = clip.pose(0);
     this.stage = new Stage(clip);
-    this.panel = new Panel(clip, line);
+    this.panel = new Panel(clip, line, () => this.enter("edit"));
     this.tree = new Tree(clip, (joint) => this.pick(joint));
     this.time = new Time(clip, () => this.look(), (joint) => this.pick(joint));
     this.ghost = new Ghost(clip, line, this.stage, () => this.time.frame, () => void this.rejudge());
@@ -98,17 +98,9 @@ export class Page implements Keyed {
     this.stage.pointer.onClick = (ray) => this.mode === "edit" && this.editing.takes(ray);
     this.stage.pointer.onDouble = (ray) => this.mode === "edit" && void this.editing.add(ray);
     this.families = new Families(clip, line, this.editing);
-    this.families.panel.append(this.ghost.softening.panel);
     const { stage, panel, editing, families } = this;
     this.limit = new ShownLimit(clip, line, stage, panel, editing, families, () => this.follow());
-    const modes: [Mode, boolean][] = [
-      ["look", true],
-      ["try", clip.skeleton.names.length > 1],
-      ["edit", true],
-      ["controls", clip.controls.length > 0],
-    ];
-    const possible = modes.filter(([, can]) => can).map(([mode]) => mode);
-    this.modes = new Modes(possible, (mode) => this.enter(mode));
+    this.modes = new Modes(clip, (mode) => this.enter(mode));
     this.stage.pointer.onPick = (joint) => this.pick(joint);
     this.stage.pointer.onGrip = (grip) => this.mode === "try" && this.tryOut.take(grip);
     this.stage.pointer.onDrag = (target) => this.tryOut.drag(target);
@@ -168,12 +160,28 @@ export class Page implements Keyed {
       this.looks.light,
       button("?", "Keys and mouse (?)", () => this.help()),
     );
-    this.tryOut.panel.hidden = this.editing.panel.hidden = this.sliders.panel.hidden = true;
-    const { intro, joint } = this.panel;
-    found("aside").append(this.tryOut.panel, this.editing.panel, this.sliders.panel, intro, joint);
-    found("aside").append(this.families.panel);
+    found("aside").append(...this.parts());
     for (const text of clip.notes) note(text);
     this.enter("look");
+  }
+
+  /** What is beside the view, what is needed first on top; some of it is for one mode. */
+  private parts(): HTMLElement[] {
+    const { panel, editing, families, ghost } = this;
+    const only = (mode: Mode, ...parts: HTMLElement[]) => {
+      for (const part of parts) part.dataset["in"] = mode;
+      return parts;
+    };
+    return [
+      ...only("try", this.tryOut.panel),
+      ...only("controls", this.sliders.panel),
+      ...only("edit", editing.head),
+      panel.intro,
+      panel.joint,
+      ...only("edit", families.fit, editing.points.panel, families.hand),
+      panel.place,
+      ...only("edit", editing.whole.panel, families.comparison.panel, ghost.softening.panel),
+    ];
   }
 
   enter(mode: Mode): void {
@@ -181,11 +189,7 @@ export class Page implements Keyed {
     this.mode = mode;
     this.time.pause();
     this.modes.show(mode);
-    this.tryOut.panel.hidden = mode !== "try";
-    this.editing.panel.hidden = mode !== "edit";
     this.editing.enter(mode === "edit");
-    this.sliders.panel.hidden = mode !== "controls";
-    this.families.panel.hidden = mode !== "edit";
     this.panel.sculpt(mode === "edit" ? this.families.brush : undefined);
     this.panel.intro.hidden = mode !== "look" || this.picked !== undefined;
     this.stage.aim(undefined);

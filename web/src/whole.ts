@@ -34,7 +34,7 @@ export class Whole {
     this.to.addEventListener("keydown", (event) => event.key === "Enter" && this.copy());
     this.copied.append(copy, this.to, this.names);
     const whole = element("div", { class: "line" }, this.over, this.gone);
-    this.panel.append(element("h3", {}, "Limit"), this.none, this.draw, whole, this.copied);
+    this.panel.append(element("h3", {}, "The whole limit"), this.none, this.draw, whole, this.copied);
     this.pick(undefined);
   }
 
