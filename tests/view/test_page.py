@@ -415,6 +415,15 @@ def test_controls_pose_a_figure(browser):
         assert seen.picture() != before
         seen.page.get_by_role("button", name="Reset the pose (R)").last.click()
         assert float(sliders.first.input_value()) == pytest.approx(control.neutral)
+        assert text_of(seen, ".controls [role=status]") == ""
+        narrow = Limit(RotationVector(), Box(np.full(3, -0.01), np.full(3, 0.01), np.eye(3)))
+        seen.server.session.edit(lambda limits: {**limits, "c7": narrow}, "narrow", None)
+        seen.server.tell_pages()
+        seen.until(lambda: seen.page.title().startswith("•"))
+        sliders.first.evaluate("(each) => (each.max = 9)")  # more than the figure takes
+        sliders.first.press("End")
+        seen.page.get_by_text("Outside: c7").wait_for()
+        assert seen.page.locator(".controls output.clamped").count() == 1
 
 
 def test_two_pages_at_once(browser, scene, seen):

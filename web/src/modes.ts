@@ -9,7 +9,7 @@ const HINTS: Record<Mode, string> = {
   look: "Click a joint to see its limit · drag to turn · ? for all keys",
   try: "Drag a joint: the others follow within their limits · K pins one · R starts again",
   edit: "Drag a point or the end of a twist · double click adds a point · Ctrl Z undoes",
-  controls: "Each slider ends where the joint does",
+  controls: "Move a slider: coupled bones move together · R resets the pose",
 };
 const NAMES: Record<Mode, string> = { look: "Look", try: "Try", edit: "Edit", controls: "Controls" };
 
