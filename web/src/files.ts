@@ -148,8 +148,7 @@ export class Files {
   private say(text: string, well = true): void {
     this.said.textContent = text;
     this.said.className = well ? "well" : "missed";
-    this.said.hidden = false;
     clearTimeout(this.fading);
-    this.fading = window.setTimeout(() => (this.said.hidden = true), well ? 4_000 : 15_000);
+    this.fading = window.setTimeout(() => (this.said.textContent = ""), well ? 4_000 : 15_000);
   }
 }

@@ -24,7 +24,8 @@ export class Modes {
       controls: clip.controls.length > 0,
     };
     for (const mode of (Object.keys(can) as Mode[]).filter((each) => can[each])) {
-      const tab = button(NAMES[mode], NAMES[mode], () => enter(mode), { role: "tab" });
+      const known = { role: "tab", "aria-controls": "details" };
+      const tab = button(NAMES[mode], NAMES[mode], () => enter(mode), known);
       this.tabs.set(mode, tab);
       found("#modes").append(tab);
     }

@@ -53,7 +53,11 @@ export class Panel {
         ...FIRST.map(([what, why]) => element("li", {}, element("b", {}, what), ` ${why}`)),
       ),
     );
-    const canvas = element("canvas", { id: "inset", "aria-label": "The limit among rotations" });
+    const canvas = element("canvas", {
+      id: "inset",
+      role: "img",
+      "aria-label": "The limit among rotations",
+    });
     this.inset = new Inset(canvas);
     this.picture = element(
       "figure",

@@ -72,7 +72,7 @@ export class Sliders {
   }
 
   private slider({ name, low, high, neutral, unit }: Control): HTMLElement {
-    const said = element("output");
+    const said = element("output", { "aria-live": "off" });
     const input = element("input", {
       type: "range",
       min: String(low),
@@ -85,6 +85,7 @@ export class Sliders {
     const digits = unit === "degrees" ? 0 : 2;
     const tell = () => {
       said.textContent = `${Number(input.value).toFixed(digits)}${UNITS[unit] ?? ""}`;
+      input.setAttribute("aria-valuetext", said.textContent);
     };
     tell();
     input.addEventListener("tell", tell);
