@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from io import BytesIO
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.image import imread
 
 from clips import clip
 from joints import figure
@@ -237,6 +240,17 @@ def test_bones_ghost_and_theme(seen):
     assert seen.page.locator("html").get_attribute("data-theme") == "dark"
     pictures.add(seen.picture())
     assert len(pictures) == 4
+
+
+def test_joints_with_limits_are_marked_in_either_style(seen):
+    """In the body, too: one sees what can be picked, and what is outside."""
+    seen.page.keyboard.press("Escape")
+    for style in ("body", "bones"):
+        picture = imread(BytesIO(seen.picture()), format="png")[..., :3]
+        for colour in ("#0b7a70", "#dc2f45"):
+            near = np.abs(picture - to_rgb(colour)).max(axis=-1) < 0.02
+            assert near.sum() > 20, (style, colour)
+        seen.page.keyboard.press("b")
 
 
 def test_the_ghost_is_the_clamped_clip(seen, scene):

@@ -96,7 +96,10 @@ export class Families {
   pick(joint: number | undefined): void {
     const limited = joint !== undefined && this.clip.limited.includes(joint);
     if (this.joint !== joint) {
-      this.remarks = "";
+      this.remarks = this.volume = this.heldOut = "";
+      this.cost = null;
+      for (const part of [this.brush.panel, this.numbers.panel, this.toField]) part.hidden = true;
+      this.tell();
       this.comparison.stop();
     }
     this.joint = limited ? joint : undefined;
@@ -180,7 +183,7 @@ export class Families {
 
   private tell(): void {
     this.said.textContent = this.remarks;
-    const facts = [["Volume", `${this.volume} of all rotations`]];
+    const facts = [["Volume", this.volume ? `${this.volume} of all rotations` : "…"]];
     if (this.heldOut) facts.push(["Held out", this.heldOut]);
     if (this.cost) {
       const { gained, lost, errorDeg } = this.cost;

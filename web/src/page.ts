@@ -99,8 +99,10 @@ export class Page implements Keyed {
     this.stage.pointer.onDouble = (ray) => this.mode === "edit" && void this.editing.add(ray);
     this.families = new Families(clip, line, this.editing);
     const { stage, panel, editing, families } = this;
-    this.limit = new ShownLimit(clip, line, stage, panel, editing, families, () => this.follow());
     this.modes = new Modes(clip, (mode) => this.enter(mode));
+    this.limit = new ShownLimit(clip, line, stage, panel, editing, families, this.modes, () =>
+      this.follow(),
+    );
     this.stage.pointer.onPick = (joint) => this.pick(joint);
     this.stage.pointer.onGrip = (grip) => this.mode === "try" && this.tryOut.take(grip);
     this.stage.pointer.onDrag = (target) => this.tryOut.drag(target);

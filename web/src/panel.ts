@@ -12,9 +12,10 @@ import type { Line } from "./socket";
 
 const MOST_SAMPLES = 3000;
 const FIRST = [
-  ["Click a joint", "in the view or in the list, to see what its limit allows."],
-  ["Press Space", "to play; the strip below shows when a joint is outside."],
+  ["Click a joint", "(a dot in the view, or its name in the list) to see what its limit allows."],
+  ["Press Space", "to play; the strip below shows when a joint is outside, and its dot turns red."],
   ["Drag", "to turn the view, the wheel zooms, ? shows all keys."],
+  ["Go on", "above: Try moves hands and feet within the limits, Edit changes them."],
 ] as const;
 
 /** Rotations of a joint, and in words what they are. */
@@ -99,7 +100,7 @@ export class Panel {
     if (!limited && this.large) this.resize();
     this.now.textContent = limited ? "" : "This joint has no limit.";
     this.now.className = "";
-    this.facts.replaceChildren();
+    this.facts.replaceChildren(...(limited ? fact("Limit", "is being drawn …") : []));
     this.scale.hidden = this.picture.hidden = true;
   }
 

@@ -4,6 +4,7 @@ import { Quaternion } from "three";
 import type { Clip } from "./clip";
 import type { Editing } from "./editing";
 import type { Families } from "./families";
+import type { Modes } from "./modes";
 import type { Panel } from "./panel";
 import { Fan, type Region, regionOf } from "./region";
 import type { Line } from "./socket";
@@ -20,6 +21,7 @@ export class ShownLimit {
     private panel: Panel,
     private editing: Editing,
     private families: Families,
+    private modes: Modes,
     /** Told of a new picture, which does not know yet how the joint is turned. */
     private drawn: () => void,
   ) {}
@@ -28,7 +30,10 @@ export class ShownLimit {
   pick(joint: number | undefined): void {
     this.joint = joint;
     this.leave();
-    if (this.limited) void this.renew();
+    if (this.limited) {
+      this.modes.tell("coming");
+      void this.renew();
+    } else this.modes.tell(joint === undefined ? "nothing" : "none");
   }
 
   /** Whether the picked joint has a limit. */
@@ -63,6 +68,8 @@ export class ShownLimit {
       this.fan = new Fan(region, radius, theme);
       this.stage.atJoint.add(this.fan.group);
     }
+    const field = region.family === "distance-field";
+    this.modes.tell(region.outline ? "cone" : field ? "field" : "other");
     this.editing.show(region, this.fan);
     this.families.show(region);
     this.panel.show(region, joint, theme);

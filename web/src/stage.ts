@@ -123,7 +123,8 @@ export class Stage {
     const bounds = new Box3().setFromPoints([...this.body.where.positions, ...this.body.tips]);
     this.scenery.lay(this.clip.up, bounds.min[this.clip.up] - 0.02 * this.body.size);
     const sphere = bounds.getBoundingSphere(new Sphere());
-    this.table.frame(sphere.center, Math.max(sphere.radius, 0.2 * this.body.size));
+    // With some room for the hint that is below.
+    this.table.frame(sphere.center, Math.max(1.06 * sphere.radius, 0.2 * this.body.size));
     this.draw();
   }
 
@@ -138,12 +139,21 @@ export class Stage {
     this.asked = true;
     requestAnimationFrame(() => {
       this.asked = false;
+      this.measure();
       this.renderer.render(this.scene, this.table.camera);
       this.label();
       found("#view").textContent = [this.table.name, this.table.flat ? "parallel" : ""]
         .filter(Boolean)
         .join(", ");
     });
+  }
+
+  /** Let dots be as large on the screen as they were, however near one is. */
+  private measure(): void {
+    const pixel = this.table.height / Math.max(this.canvas.clientHeight, 1);
+    if (pixel === this.body.pixel) return;
+    this.body.pixel = pixel;
+    this.body.paint(this.theme, this.marks);
   }
 
   private resize(): void {
