@@ -88,7 +88,7 @@ export class Files {
   /** Without a file that the command line names: what to do instead. */
   private explained(): HTMLDialogElement {
     const form = element("form", { method: "dialog" }, element("button", {}, "Close"));
-    const fetch = element("button", { class: "first" }, "Download");
+    const fetch = element("button", { class: "first", autofocus: true }, "Download");
     fetch.addEventListener("click", () => void this.download());
     form.append(fetch);
     return element(

@@ -180,9 +180,9 @@ export class Page implements Keyed {
       ...only("edit", editing.head),
       panel.intro,
       panel.joint,
-      ...only("edit", families.fit, editing.points.panel, families.hand),
+      ...only("edit", families.fit, families.comparison.panel, editing.points.panel, families.hand),
       panel.place,
-      ...only("edit", editing.whole.panel, families.comparison.panel, ghost.softening.panel),
+      ...only("edit", editing.whole.panel, ghost.softening.panel),
     ];
   }
 
