@@ -148,7 +148,7 @@ def test_a_clip_of_one_frame_can_only_be_converted(browser):
         sources = seen.page.get_by_label("From", exact=True)
         assert sources.input_value() == "limit"
         assert sources.locator("option:disabled").count() == 2
-        assert "The clip has one frame." in seen.page.locator(".why").first.inner_text()
+        assert "The clip has one frame." in seen.page.locator(".fit .why").inner_text()
 
 
 def test_kept_samples_are_shown_and_refitted(browser):
