@@ -227,7 +227,6 @@ def test_the_present_pose_is_added(seen):
     seen.page.get_by_role("button", name="Add the present pose as a sample").press("Enter")
     settle(seen)
     assert "takes no samples" in said(seen)
-    assert seen.page.get_by_text("takes no samples").count() == 1
 
 
 def test_numbers_are_typed(seen):
@@ -246,6 +245,7 @@ def test_numbers_are_typed(seen):
     number.press("Enter")
     settle(seen)
     assert "A range must not end before it starts" in said(seen)
+    assert seen.page.get_by_text("must not end before it starts").count() == 1
     assert float(number.input_value()) == 75.0
     seen.page.get_by_role("button", name="Undo").click()
     settle(seen)
