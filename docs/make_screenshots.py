@@ -46,9 +46,8 @@ def outside(page: Page) -> None:
     """A clip that leaves its limits, at its worst frame for a shoulder, with the ghost beside."""
     page.locator("#strip .row button", has_text="RightUpperArm").click()
     page.locator("#inset").wait_for(timeout=120_000)
-    page.keyboard.press("g")
-    page.keyboard.press("Numpad4")
-    page.keyboard.press("Numpad4")
+    for key in ("g", "a", "Numpad4", "Numpad4"):
+        page.keyboard.press(key)
     page.wait_for_timeout(STILL)
     page.screenshot(path=HERE / "view.png")
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from io import BytesIO
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.image import imread
 
 from clips import clip
 from joints import figure
@@ -239,6 +242,17 @@ def test_bones_ghost_and_theme(seen):
     assert len(pictures) == 4
 
 
+def test_joints_with_limits_are_marked_in_either_style(seen):
+    """In the body, too: one sees what can be picked, and what is outside."""
+    seen.page.keyboard.press("Escape")
+    for style in ("body", "bones"):
+        picture = imread(BytesIO(seen.picture()), format="png")[..., :3]
+        for colour in ("#0b7a70", "#dc2f45"):
+            near = np.abs(picture - to_rgb(colour)).max(axis=-1) < 0.02
+            assert near.sum() > 20, (style, colour)
+        seen.page.keyboard.press("b")
+
+
 def test_the_ghost_is_the_clamped_clip(seen, scene):
     seen.page.keyboard.press("g")
     seen.until(lambda: seen.asked[-1]["ask"] == "clamp" and len(seen.asked) == len(seen.heard))
@@ -415,6 +429,15 @@ def test_controls_pose_a_figure(browser):
         assert seen.picture() != before
         seen.page.get_by_role("button", name="Reset the pose (R)").last.click()
         assert float(sliders.first.input_value()) == pytest.approx(control.neutral)
+        assert text_of(seen, ".controls [role=status]") == ""
+        narrow = Limit(RotationVector(), Box(np.full(3, -0.01), np.full(3, 0.01), np.eye(3)))
+        seen.server.session.edit(lambda limits: {**limits, "c7": narrow}, "narrow", None)
+        seen.server.tell_pages()
+        seen.until(lambda: seen.page.title().startswith("•"))
+        sliders.first.evaluate("(each) => (each.max = 9)")  # more than the figure takes
+        sliders.first.press("End")
+        seen.page.get_by_text("Outside: c7").wait_for()
+        assert seen.page.locator(".controls output.clamped").count() == 1
 
 
 def test_two_pages_at_once(browser, scene, seen):

@@ -131,7 +131,7 @@ def test_a_broken_star_is_refused_and_its_edge_is_red(seen):
     before = cone_of(seen)
     drag(seen, place(seen, before.points[0]), place(seen, before.points[4] * [1.0, 0.6, 0.6]))
     line = seen.page.locator("#said")
-    assert "no longer a star" in said(seen)
+    assert "no longer a star" in said(seen).lower()
     edge = int(line.get_attribute("data-edge"))
     assert f"edge {edge} (from point {edge}" in said(seen)
     assert "missed" in line.get_attribute("class")
@@ -263,6 +263,7 @@ def test_points_by_mouse(seen):
     seen.page.mouse.click(*place(seen, before.points[5]))
     button(seen, "One place later")
     assert seen.page.locator("#said").get_attribute("data-edge") is not None
+    assert "delete it and double click there" in said(seen)
     np.testing.assert_array_equal(cone_of(seen).points, before.points)
     seen.page.get_by_label("Point", exact=True).select_option("0")
     button(seen, "One place earlier")  # from the first place to the last: the star stays

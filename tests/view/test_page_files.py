@@ -109,13 +109,13 @@ def test_save_as_takes_a_name_and_says_what_is_wrong_with_it(browser, model, tmp
 def test_without_a_file_it_downloads_the_same_bytes(browser, model, tmp_path):
     write(model, tmp_path / "plain.limits.json")
     with at(browser, model) as seen:
-        save = seen.page.get_by_role("button", name="Save (Ctrl S)")
-        assert save.is_disabled()
-        assert "-o FILE.limits.json" in save.get_attribute("title")
+        seen.page.get_by_role("button", name="Save (Ctrl S)").click()
+        told = seen.page.get_by_role("dialog", name="No file to save to")
+        assert "synovia view -o mine.limits.json" in told.inner_text()
+        told.get_by_role("button", name="Close").click()
         seen.page.keyboard.press("Control+s")
-        said(seen, "-o FILE.limits.json")
         with seen.page.expect_download() as coming:
-            seen.page.get_by_role("button", name="Download the limits as a file").click()
+            told.get_by_role("button", name="Download").click()
         coming.value.save_as(tmp_path / "got.limits.json")
         assert coming.value.suggested_filename == "limits.limits.json"
         got = (tmp_path / "got.limits.json").read_bytes()

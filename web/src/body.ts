@@ -8,6 +8,7 @@ import {
   InstancedMesh,
   Matrix4,
   Mesh,
+  MeshBasicMaterial,
   MeshLambertMaterial,
   OctahedronGeometry,
   Quaternion,
@@ -56,6 +57,10 @@ export class Body {
   where: Placed = { positions: [], rotations: [] };
   /** Where the tip of each bone is in the world. */
   tips: Vector3[] = [];
+  /** How long a pixel is in the world, which dots are measured by. */
+  pixel = 0;
+  /** How far each joint is from the nearest one that it is joined to. */
+  private spacing: number[];
   private meshes: Mesh<BufferGeometry, MeshLambertMaterial>[] = [];
   private materials: Record<"body" | "picked" | "outside" | "held", MeshLambertMaterial>;
   private dots: InstancedMesh | undefined;
@@ -70,6 +75,11 @@ export class Body {
     const lengths = this.bones.map(({ tip }) => tip.length()).sort((a, b) => a - b);
     const reach = placed(skeleton, restOf(skeleton)).positions;
     const longest = Math.max(...reach.map((point) => point.distanceTo(reach[0] as Vector3)), 0);
+    this.spacing = skeleton.parents.map((parent, joint) => {
+      const near = [...(parent < 0 ? [] : [joint]), ...(skeleton.children[joint] ?? [])];
+      const away = near.map((each) => vectorAt(skeleton.offsets, each).length());
+      return Math.min(...away.filter((length) => length > 0));
+    });
     this.size = longest || lengths.at(-1) || 1;
     const material = (color: string) => new MeshLambertMaterial({ color });
     this.materials = {
@@ -96,10 +106,12 @@ export class Body {
     if (this.ghost) return;
     this.dots = new InstancedMesh(
       new SphereGeometry(1, 16, 10),
-      new MeshLambertMaterial(),
+      // Over the body, so that one sees inside it what can be picked.
+      new MeshBasicMaterial({ depthTest: false, transparent: true }),
       this.skeleton.names.length,
     );
     this.dots.frustumCulled = false;
+    this.dots.renderOrder = 1;
     this.group.add(this.dots);
   }
 
@@ -169,8 +181,7 @@ export class Body {
       else mesh.material = owner === marks.picked ? picked : body;
     });
     this.where.positions.forEach((position, joint) => {
-      const stands = joint === marks.picked || marks.outside.has(joint) || marks.held.has(joint);
-      const radius = this.size * (stands ? 0.016 : this.limited.has(joint) ? 0.008 : 0.006);
+      const radius = this.pixel * this.dotPixels(joint, marks);
       const place = new Matrix4().makeTranslation(position);
       this.dots?.setMatrixAt(joint, place.scale(new Vector3(radius, radius, radius)));
       this.dots?.setColorAt(joint, new Color(this.dotColour(joint, theme, marks)));
@@ -180,11 +191,20 @@ export class Body {
     if (this.dots.instanceColor) this.dots.instanceColor.needsUpdate = true;
   }
 
+  /** A dot's radius: what stands out is large, what has no limit is not marked in a body. */
+  private dotPixels(joint: number, marks: Marks): number {
+    if (marks.outside.has(joint) || marks.held.has(joint)) return 5.5;
+    if (joint === marks.picked) return 5;
+    if (!this.limited.has(joint)) return this.style === "bones" ? 1.8 : 0;
+    const room = (0.35 * (this.spacing[joint] ?? 0)) / this.pixel;
+    return Math.min(Math.max(room, 1.8), 3.4);
+  }
+
   private dotColour(joint: number, theme: Theme, marks: Marks): string {
     if (marks.outside.has(joint)) return OUTSIDE;
     if (marks.held.has(joint)) return HELD;
     if (joint === marks.picked) return PICKED;
-    return this.limited.has(joint) ? theme.ink : theme.bare;
+    return this.limited.has(joint) ? theme.limited : theme.bare;
   }
 }
 

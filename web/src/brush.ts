@@ -1,9 +1,9 @@
 // The brush that sculpts distance fields: how large and how strong, and what it has touched.
 
 import type { Vector3 } from "three";
-import type { Editing, Stroke } from "./editing";
 import { button, element } from "./elements";
 import { sliderWithNumber } from "./fields";
+import type { Stroke, Strokes } from "./strokes";
 
 /** Places that go over at once: the more, the later the surface follows. */
 const AT_ONCE = 8;
@@ -32,7 +32,7 @@ export class Brush {
   private ways: Record<"push" | "pull", HTMLButtonElement>;
 
   constructor(
-    private editing: Editing,
+    private strokes: Strokes,
     /** Where the joint is now, as a rotation vector from the limit's reference. */
     present: () => Vector3 | undefined,
   ) {
@@ -68,7 +68,7 @@ export class Brush {
 
   /** Put the brush to the surface; `other` does the opposite of what is chosen. */
   begin(point: Vector3, other: boolean): void {
-    const stroke = this.editing.begin();
+    const stroke = this.strokes.begin();
     const { radiusDeg, strengthDeg } = this;
     const amountDeg = this.pulls !== other ? -strengthDeg : strengthDeg;
     this.by = stroke && { stroke, radiusDeg, amountDeg };
@@ -89,7 +89,7 @@ export class Brush {
     this.touched.push(touch);
     if (this.sending) return;
     this.sending = true;
-    this.editing.after(this.send().finally(() => (this.sending = false)));
+    this.strokes.after(this.send().finally(() => (this.sending = false)));
   }
 
   /** Send what was touched, in order; a stroke's end makes distances of the field's values again. */
@@ -99,13 +99,13 @@ export class Brush {
       const { stroke, radiusDeg, amountDeg } = by;
       if (!point) {
         this.touched.shift();
-        await this.editing.now({ edit: "settle" }, stroke);
+        await this.strokes.now({ edit: "settle" }, stroke);
         continue;
       }
       const centers: number[][] = [];
       while (centers.length < AT_ONCE && this.touched[0]?.by === by && this.touched[0].point)
         centers.push((this.touched.shift() as Touch & { point: Vector3 }).point.toArray());
-      await this.editing.now({ edit: "brush", draft: true, centers, radiusDeg, amountDeg }, stroke);
+      await this.strokes.now({ edit: "brush", draft: true, centers, radiusDeg, amountDeg }, stroke);
     }
   }
 

@@ -49,10 +49,14 @@ export class Turntable {
     this.place();
   }
 
+  /** How much of the world is seen from top to bottom, where the target is. */
+  get height(): number {
+    return 2 * this.distance * Math.tan((FIELD_DEG * Math.PI) / 360);
+  }
+
   /** Move by shares of the view's height. */
   pan(right: number, up: number): void {
-    const height = 2 * this.distance * Math.tan((FIELD_DEG * Math.PI) / 360);
-    const { camera } = this;
+    const { camera, height } = this;
     this.target.addScaledVector(new Vector3().setFromMatrixColumn(camera.matrix, 0), -right * height);
     this.target.addScaledVector(new Vector3().setFromMatrixColumn(camera.matrix, 1), up * height);
     this.place();
@@ -88,7 +92,7 @@ export class Turntable {
       Math.sin(this.pitch),
       Math.cos(this.yaw) * Math.cos(this.pitch),
     ).applyQuaternion(this.upright);
-    const half = this.distance * Math.tan((FIELD_DEG * Math.PI) / 360);
+    const half = 0.5 * this.height;
     Object.assign(this.parallel, {
       top: half,
       bottom: -half,

@@ -26,6 +26,8 @@ export interface Theme {
   background: string;
   body: string;
   bare: string;
+  /** The dot of a joint that has a limit. */
+  limited: string;
   ink: string;
   line: string;
   ghost: string;
@@ -36,6 +38,7 @@ export const THEMES: Record<"light" | "dark", Theme> = {
     background: "#f3f6f8",
     body: "#b9c5ce",
     bare: "#d5dde3",
+    limited: "#0b7a70",
     ink: "#22303c",
     line: "#d3dce2",
     ghost: "#0b9488",
@@ -44,6 +47,7 @@ export const THEMES: Record<"light" | "dark", Theme> = {
     background: "#12171c",
     body: "#8493a0",
     bare: "#4b5863",
+    limited: "#7ff0e1",
     ink: "#e8edf1",
     line: "#27313a",
     ghost: "#2dd4bf",

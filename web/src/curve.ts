@@ -6,8 +6,6 @@ import type { Clip } from "./clip";
 import { degrees, element } from "./elements";
 import { Latest, type Line } from "./socket";
 
-const HEIGHT_PX = 64;
-
 const ink = (name: string) => () =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -91,8 +89,7 @@ export class Curve {
     this.plot?.destroy();
     this.plot = new uPlot(
       {
-        width: Math.max(this.paper.clientWidth, 50),
-        height: HEIGHT_PX,
+        ...this.size,
         padding: [3, 0, 3, 0],
         legend: { show: false },
         cursor: { show: false },
@@ -116,8 +113,15 @@ export class Curve {
   }
 
   private resize(): void {
-    const width = this.paper.clientWidth;
-    if (this.plot && width > 0 && width !== this.plot.width) this.plot.setSize({ width, height: HEIGHT_PX });
+    const { plot, size } = this;
+    if (!plot || this.paper.clientWidth === 0) return;
+    if (size.width !== plot.width || size.height !== plot.height) plot.setSize(size);
+  }
+
+  /** As large as its paper, which styles give a height. */
+  private get size(): { width: number; height: number } {
+    const { clientWidth, clientHeight } = this.paper;
+    return { width: Math.max(clientWidth, 50), height: Math.max(clientHeight, 30) };
   }
 }
 

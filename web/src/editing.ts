@@ -2,34 +2,29 @@
 
 import { Quaternion, type Ray, Vector3 } from "three";
 import type { Clip } from "./clip";
-import { button, element, found } from "./elements";
+import { element, found } from "./elements";
 import { ConeHandles, moveTo, onSphere, type Spot } from "./handles";
+import { History } from "./history";
+import type { Handle } from "./pointer";
 import { Points } from "./points";
 import { type Fan, type Region, regionOf } from "./region";
-import { type Answer, Latest, type Line } from "./socket";
-import type { Handle } from "./stage";
+import type { Answer, Line } from "./socket";
+import { type Edit, Strokes } from "./strokes";
 import { Whole } from "./whole";
-
-/** An edit as Python knows it: its name, and what it needs. */
-export interface Edit {
-  edit: string;
-  /** The request it is made by, where it has one of its own. */
-  ask?: string;
-  [given: string]: unknown;
-}
-
-/** What one drag does to a joint: it is undone at once. */
-export interface Stroke {
-  joint: string;
-  stroke: string;
-}
-
-type Stroked = Edit & Stroke;
 
 const NUDGE_DEG = 1;
 
+/** What would work instead of an edit that was refused. */
+const LESSONS: Record<string, string> = {
+  "reorder-point":
+    "The order is that in which points lie round the visible one: drag this point to its place, or " +
+    "delete it and double click there.",
+};
+
 export class Editing {
-  readonly panel = element("div", { class: "editing" });
+  /** What is edited, undo and redo, and what became of the last edit. */
+  readonly head = element("div", { class: "editing top" });
+  readonly strokes: Strokes;
   /** Told of every answer to an edit. */
   heard: (header: Record<string, unknown>) => void = () => {};
   /** How the picked joint is turned, as the one sees it that its limit is measured from. */
@@ -38,31 +33,26 @@ export class Editing {
   camera: () => Quaternion = () => new Quaternion();
   private title = element("h2");
   private said = element("p", { id: "said", role: "status" });
-  private undo = button("↶ Undo", "Undo (Ctrl Z)", () => void this.step("undo"));
-  private redo = button("↷ Redo", "Redo (Ctrl Shift Z)", () => void this.step("redo"));
-  private points = new Points(
-    (edit) => this.once(edit),
+  private history = new History((which) => void this.strokes.step(which));
+  readonly points = new Points(
+    (edit) => this.strokes.once(edit),
     (spot) => this.select(spot),
     () => void this.add(),
   );
-  private whole: Whole;
+  readonly whole: Whole;
   private joint: number | undefined;
-  private strokes = 0;
-  private latest = new Latest((edit: Stroked) => this.send(edit));
-  private steps: Promise<unknown> = Promise.resolve();
   private on = false;
   private region: Region | undefined;
   private fan: Fan | undefined;
   private marks: ConeHandles | undefined;
   private selected: Spot | undefined;
-  private refused = false;
   /** Where keys have moved the chosen point to, and where it was when the last was let go. */
   private nudged: Vector3 | undefined;
   private rested: Vector3 | undefined;
 
   constructor(
     private clip: Clip,
-    private line: Line,
+    line: Line,
     /** Told of a new picture of the picked joint's limit, in the middle of a drag perhaps. */
     private drawn: (region: Region) => void,
     /** Told when limits have changed and the drag is over. */
@@ -70,20 +60,24 @@ export class Editing {
     /** Told when something is to be drawn again. */
     private redraw: () => void,
   ) {
+    this.strokes = new Strokes(line, () => this.name, {
+      answered: (answer, joint, edit) => this.receive(answer, joint, edit),
+      failed: (reason) => this.refuse(reason),
+      done: (what) => (this.said.textContent = what),
+      changed,
+    });
     this.whole = new Whole(
       clip,
-      (edit, done) => void this.once(edit, done),
+      (edit, done) => void this.strokes.once(edit, done),
       () => {
         const { w, x, y, z } = this.turned();
-        void this.once({ edit: "draw", rotation: [w, x, y, z] }, "Drawn: now drag its points.");
+        const edit = { edit: "draw", rotation: [w, x, y, z] };
+        void this.strokes.once(edit, "Drawn: now drag its points.");
       },
     );
-    const history = element("div", { class: "line", role: "toolbar", "aria-label": "History" });
-    history.append(this.undo, this.redo);
-    this.panel.append(this.title, history, this.said);
-    this.panel.append(this.points.panel, this.whole.panel);
+    this.head.append(this.title, this.history.panel, this.said);
+    for (const { panel } of [this.points, this.whole]) panel.classList.add("editing");
     this.points.panel.hidden = true;
-    this.tell({ undo: null, redo: null });
     this.pick(undefined);
     for (const end of ["keyup", "blur"]) addEventListener(end, () => this.rest());
   }
@@ -121,8 +115,8 @@ export class Editing {
     if (!outline) this.marks = undefined;
     else if (!this.marks) {
       this.marks = new ConeHandles(fan, outline, this.selected, this.on, {
-        follow: (edit) => this.follow(edit),
-        drop: () => void this.drop(),
+        follow: (edit) => this.strokes.follow(edit),
+        drop: () => void this.strokes.drop(),
         select: (spot) => this.select(spot),
       });
       fan.group.add(this.marks.group);
@@ -179,12 +173,12 @@ export class Editing {
     let point = ray && onSphere(ray, fan, undefined);
     if (ray && !point) return;
     if (!ray && typeof selected === "number") {
-      if (await this.once({ edit: "add-point", after: selected })) this.select(selected + 1);
+      if (await this.strokes.once({ edit: "add-point", after: selected })) this.select(selected + 1);
       return;
     }
     const local = region.reference.clone().invert().multiply(this.turned());
     point ??= region.axis.clone().applyQuaternion(local);
-    if (await this.once({ edit: "add-point", point: point.toArray() })) this.selectNearest(point);
+    if (await this.strokes.once({ edit: "add-point", point: point.toArray() })) this.selectNearest(point);
   }
 
   /** Whether a click belongs to the limit's sphere, and to nothing else. */
@@ -206,7 +200,7 @@ export class Editing {
       const angle = (NUDGE_DEG * Math.hypot(right, up) * Math.PI) / 180;
       const along = way.normalize().multiplyScalar(Math.sin(angle));
       this.nudged = along.addScaledVector(from, Math.cos(angle)).normalize();
-      this.follow(moveTo(selected, this.nudged));
+      this.strokes.follow(moveTo(selected, this.nudged));
     }
     return true;
   }
@@ -217,68 +211,9 @@ export class Editing {
     if (!nudged || nudged === this.rested) return;
     this.rested = nudged;
     // Until it is answered, the next key goes on from there.
-    void this.drop().then(() => {
+    void this.strokes.drop().then(() => {
       if (this.nudged === nudged) this.nudged = undefined;
     });
-  }
-
-  /** An edit in the middle of a drag: only the latest is sent, and all are one step. */
-  follow(edit: Edit): void {
-    const joint = this.name;
-    if (joint !== null)
-      void this.latest.ask({ ...edit, joint, stroke: `${SESSION}-${this.strokes}` });
-  }
-
-  /** End the drag, once its last edit is answered. */
-  async drop(): Promise<void> {
-    this.strokes++;
-    await this.latest.idle();
-    this.changed();
-  }
-
-  /** A stroke of its own, at the joint that is picked. */
-  begin(): Stroke | undefined {
-    const joint = this.name;
-    return joint === null ? undefined : { joint, stroke: `${SESSION}-${this.strokes++}` };
-  }
-
-  /** An edit of a stroke that must not be left out for a later one. */
-  async now(edit: Edit, stroke: Stroke): Promise<void> {
-    await this.send({ ...edit, ...stroke });
-  }
-
-  /** Let undo, and single edits, wait for strokes that are being made; then tell of them. */
-  after(strokes: Promise<void>): void {
-    this.steps = Promise.all([this.steps, strokes]).then(() => this.changed());
-  }
-
-  /** One edit that is a step of its own, after those before it; tell whether it was allowed. */
-  once(edit: Edit, done = ""): Promise<boolean> {
-    const stroke = this.begin();
-    const made = this.steps.then(async () => {
-      await this.latest.idle();
-      if (stroke) await this.now(edit, stroke);
-      if (!this.refused) this.said.textContent = done;
-      this.changed();
-      return !this.refused;
-    });
-    this.steps = made;
-    return made;
-  }
-
-  /** Undo or redo, once all that was done before is answered. */
-  step(which: "undo" | "redo"): Promise<unknown> {
-    this.steps = this.steps.then(async () => {
-      await this.latest.idle();
-      try {
-        const joint = this.name;
-        this.receive(await this.line.ask(which, { joint }), joint);
-        this.changed();
-      } catch (error) {
-        this.refuse((error as Error).message);
-      }
-    });
-    return this.steps;
   }
 
   /** Another page has changed the limits. */
@@ -305,14 +240,6 @@ export class Editing {
     this.redraw();
   }
 
-  private async send(edit: Stroked): Promise<void> {
-    try {
-      this.receive(await this.line.ask(edit.ask ?? "edit", edit), edit.joint, edit);
-    } catch (error) {
-      this.refuse((error as Error).message);
-    }
-  }
-
   private receive(answer: Answer, joint: string | null, edit?: Edit): void {
     const { header } = answer;
     this.tell(header);
@@ -327,8 +254,8 @@ export class Editing {
 
   /** Say why an edit is not allowed; the edge at fault turns red, a ghost is where a point was to go. */
   private refuse(reason: string, edge?: Broken, edit?: Edit): void {
-    this.refused = true;
-    this.said.textContent = reason;
+    const lesson = edge && LESSONS[edit?.edit ?? ""];
+    this.said.replaceChildren(reason, ...(lesson ? [element("span", {}, lesson)] : []));
     this.said.className = "missed";
     const place = (point: unknown) => new Vector3(...(point as [number, number, number]));
     if (edge) this.said.dataset["edge"] = `${edge.number}`;
@@ -341,7 +268,6 @@ export class Editing {
   }
 
   private accept(done: string): void {
-    this.refused = false;
     this.said.textContent = done;
     this.said.className = "met";
     delete this.said.dataset["edge"];
@@ -350,14 +276,7 @@ export class Editing {
 
   /** Take over what can be undone, and which joints have limits. */
   tell(state: Record<string, unknown>): void {
-    for (const [which, tool] of [
-      ["undo", this.undo],
-      ["redo", this.redo],
-    ] as const) {
-      const what = state[which];
-      tool.disabled = typeof what !== "string";
-      tool.title = typeof what === "string" ? `${which}: ${what}` : `nothing to ${which}`;
-    }
+    this.history.tell(state);
     if (state["limited"]) this.clip.limited.splice(0, Infinity, ...(state["limited"] as number[]));
     if (state["measuredFrom"]) this.clip.skeleton.measuredFrom = state["measuredFrom"] as number[];
   }
@@ -368,6 +287,3 @@ interface Broken {
   number: number;
   ends: [number[], number[]];
 }
-
-/** Of this page, so that strokes of two pages are not taken for one. */
-const SESSION = crypto.getRandomValues(new Uint32Array(1))[0];

@@ -11,6 +11,7 @@ import { Numbers } from "./numbers";
 import { rotationVector } from "./quaternions";
 import type { Region } from "./region";
 import type { Line } from "./socket";
+import type { Strokes } from "./strokes";
 
 interface Family {
   name: string;
@@ -25,11 +26,11 @@ interface Cost {
 }
 
 export class Families {
-  readonly panel = element("div", { class: "families" });
+  readonly fit = element("section", { class: "families fit", "aria-label": "Family and fit" });
+  readonly hand = element("section", { class: "families hand", "aria-label": "By hand" });
+  readonly comparison: Comparison;
   readonly brush: Brush;
-  private title = element("h2");
-  private none = element("p", {}, "Pick a joint that has a limit.");
-  private form = element("div");
+  private strokes: Strokes;
   private said = element("p", { id: "refit-said", role: "status" });
   private facts = element("dl", { id: "fit-facts" });
   private from: HTMLSelectElement;
@@ -39,7 +40,6 @@ export class Families {
   private why = element("p", { class: "why" });
   private toField: HTMLButtonElement;
   private numbers: Numbers;
-  private comparison: Comparison;
   private judge: Judge;
   private families: Family[] = [];
   private joint: number | undefined;
@@ -51,25 +51,25 @@ export class Families {
   private heldOut = "";
   private cost: Cost | null = null;
   private described = "";
-  private refusal = "";
   private remarks = "";
 
   constructor(
     private clip: Clip,
     private line: Line,
-    private editing: Editing,
+    editing: Editing,
   ) {
+    this.strokes = editing.strokes;
     const rows: HTMLElement[] = [];
     const list = (label: string, changed: () => void): HTMLSelectElement => {
       const [row, made] = chooser(label, changed);
       rows.push(row);
       return made;
     };
-    this.from = list("From", () => this.refit());
     this.family = list("Family", () => this.refit(this.charts()));
+    this.from = list("From", () => this.refit());
     this.chart = list("Chart", () => this.refit());
-    this.margin.onInput = () => this.editing.follow(this.edit());
-    this.margin.onChange = () => void this.editing.drop();
+    this.margin.onInput = () => this.strokes.follow(this.edit());
+    this.margin.onChange = () => void this.strokes.drop();
     this.judge = new Judge(line);
     this.comparison = new Comparison(this.judge, (family) => {
       this.from.value = this.evidence;
@@ -83,35 +83,27 @@ export class Families {
     });
     const add = button("Add this pose", "Add the present pose as a sample", () => {
       if (this.turn)
-        void editing.once({ edit: "add-sample", rotation: wFirst(this.turn) });
+        void this.strokes.once({ edit: "add-sample", rotation: wFirst(this.turn) });
     });
-    this.brush = new Brush(editing, () => this.present());
-    this.numbers = new Numbers(editing);
-    this.form.append(
-      ...rows,
-      this.margin.row,
-      this.why,
-      this.said,
-      this.facts,
-      element("div", { class: "ways" }, add, this.toField),
-      this.brush.panel,
-      this.numbers.panel,
-      this.comparison.panel,
-    );
-    this.panel.append(this.title, this.none, this.form);
+    this.brush = new Brush(this.strokes, () => this.present());
+    this.numbers = new Numbers(this.strokes);
+    this.fit.append(...rows, this.margin.row, this.why, this.said, this.facts);
+    const ways = element("div", { class: "ways" }, add, this.toField);
+    this.hand.append(element("h3", {}, "By hand"), ways, this.brush.panel, this.numbers.panel);
     editing.heard = (header) => this.hear(header);
   }
 
   pick(joint: number | undefined): void {
     const limited = joint !== undefined && this.clip.limited.includes(joint);
     if (this.joint !== joint) {
-      this.refusal = this.remarks = "";
+      this.remarks = this.volume = this.heldOut = "";
+      this.cost = null;
+      for (const part of [this.brush.panel, this.numbers.panel, this.toField]) part.hidden = true;
+      this.tell();
       this.comparison.stop();
     }
     this.joint = limited ? joint : undefined;
-    this.none.hidden = limited;
-    this.form.hidden = !limited;
-    this.title.textContent = limited ? `Fit of ${this.name}` : "Fit";
+    for (const part of [this.fit, this.hand, this.comparison.panel]) part.hidden = !limited;
     if (limited) void this.ask(this.name);
   }
 
@@ -169,7 +161,6 @@ export class Families {
 
   /** An answer to an edit, in the middle of a drag perhaps: the controls are left as they are. */
   private hear(header: Record<string, unknown>): void {
-    this.refusal = (header["refused"] as string | undefined) ?? "";
     if (header["choice"]) this.remember(header);
     this.tell();
   }
@@ -191,9 +182,8 @@ export class Families {
   }
 
   private tell(): void {
-    this.said.textContent = this.refusal || this.remarks;
-    this.said.className = this.refusal ? "missed" : "";
-    const facts = [["Volume", `${this.volume} of all rotations`]];
+    this.said.textContent = this.remarks;
+    const facts = [["Volume", this.volume ? `${this.volume} of all rotations` : "…"]];
     if (this.heldOut) facts.push(["Held out", this.heldOut]);
     if (this.cost) {
       const { gained, lost, errorDeg } = this.cost;
@@ -219,7 +209,7 @@ export class Families {
 
   private refit(charts?: string[]): void {
     if (charts && !charts.includes(this.chart.value)) fill(this.chart, [], "");
-    void this.editing.once(this.edit());
+    void this.strokes.once(this.edit());
   }
 }
 

@@ -14,6 +14,7 @@ export class Files {
   private where = element("p");
   private trouble = element("p", { class: "missed", role: "alert" });
   private naming: HTMLDialogElement;
+  private nowhere: HTMLDialogElement;
   private asking = element("dialog", { id: "overwrite", "aria-label": "Overwrite" });
   private file: string | null = null;
   private unsaved = false;
@@ -35,8 +36,9 @@ export class Files {
       event.preventDefault();
       void this.write(this.name.value);
     });
+    this.nowhere = this.explained();
     found("main").append(this.said);
-    document.body.append(this.naming, this.asking);
+    document.body.append(this.naming, this.asking, this.nowhere);
     addEventListener("beforeunload", (event) => this.unsaved && event.preventDefault());
   }
 
@@ -46,18 +48,16 @@ export class Files {
     this.file = state["file"] as string | null;
     this.unsaved = state["unsaved"] === true;
     const none = this.file === null;
-    this.save.disabled = this.saveAs.disabled = none;
-    this.save.title = none
-      ? `There is no file to save to: start with synovia view -o FILE${SUFFIX}, or download`
-      : `Save to ${this.file} (Ctrl S)`;
-    this.saveAs.title = none ? this.save.title : "Save as (Ctrl Shift S)";
+    this.save.textContent = none ? "Save…" : "Save";
+    this.save.title = none ? "Save (Ctrl S): how to" : `Save to ${this.file} (Ctrl S)`;
+    this.saveAs.hidden = none;
     this.save.toggleAttribute("data-unsaved", this.unsaved);
     document.title = `${this.unsaved ? "• " : ""}${this.title} – Synovia`;
   }
 
   /** Save to the file, or beside it under a name. */
   async write(name: string | null = null, overwrite = false): Promise<void> {
-    if (this.file === null) return this.say(this.save.title, false);
+    if (this.file === null) return this.nowhere.showModal();
     this.trouble.textContent = "";
     try {
       const { header } = await this.line.ask("save", { as: name, overwrite });
@@ -76,13 +76,37 @@ export class Files {
 
   /** Ask for a name, and save under it. */
   ask(): void {
-    if (this.file === null) return this.say(this.save.title, false);
+    if (this.file === null) return this.nowhere.showModal();
     const [, folder, name] = /^(.*[/\\])?([^/\\]*)$/.exec(this.file) ?? [];
     this.name.value = name ?? "";
     this.where.textContent = folder ? `In ${folder}` : "In the folder where synovia was started";
     this.trouble.textContent = "";
     this.naming.showModal();
     this.name.setSelectionRange(0, Math.max(this.name.value.length - SUFFIX.length, 0));
+  }
+
+  /** Without a file that the command line names: what to do instead. */
+  private explained(): HTMLDialogElement {
+    const form = element("form", { method: "dialog" }, element("button", {}, "Close"));
+    const fetch = element("button", { class: "first", autofocus: true }, "Download");
+    fetch.addEventListener("click", () => void this.download());
+    form.append(fetch);
+    return element(
+      "dialog",
+      { id: "nowhere", "aria-label": "No file to save to" },
+      element("h2", {}, "No file to save to"),
+      element("p", {}, "Files are written only where the command line says, and it names none."),
+      element("p", {}, element("b", {}, "Now: "), "download the limits, with all your edits."),
+      element(
+        "p",
+        {},
+        element("b", {}, "Next time: "),
+        "start with ",
+        element("code", {}, `synovia view -o mine${SUFFIX}`),
+        ", and Save writes there.",
+      ),
+      form,
+    );
   }
 
   private async download(): Promise<void> {
@@ -124,8 +148,7 @@ export class Files {
   private say(text: string, well = true): void {
     this.said.textContent = text;
     this.said.className = well ? "well" : "missed";
-    this.said.hidden = false;
     clearTimeout(this.fading);
-    this.fading = window.setTimeout(() => (this.said.hidden = true), well ? 4_000 : 15_000);
+    this.fading = window.setTimeout(() => (this.said.textContent = ""), well ? 4_000 : 15_000);
   }
 }

@@ -17,8 +17,8 @@ import {
 import { OUTSIDE, PICKED } from "./colours";
 import { arc, chained, twistDegOf, twistedUp } from "./cone";
 import { draw, type Fan, type Lines, lines, type Outline, type Span, translucent } from "./region";
-import type { Edit } from "./editing";
-import type { Handle } from "./stage";
+import type { Edit } from "./strokes";
+import type { Handle } from "./pointer";
 
 /** A point by its number, or the visible point. */
 export type Spot = number | "visible";

@@ -50,7 +50,7 @@ export function listen(keys: Key[]): void {
     if ((typing(event) && !saves) || event.altKey) return;
     if (document.querySelector("dialog[open]")) return;
     const { target, key: pressed } = event;
-    if (target instanceof HTMLButtonElement && pressed === " ") return;
+    if ((target as Element).matches("button, summary") && pressed === " ") return;
     if (target instanceof HTMLInputElement) {
       if (target.type === "range" && SLIDER.test(pressed) && !event.code.startsWith("Numpad")) return;
       if (target.type === "checkbox" && pressed === " ") return;

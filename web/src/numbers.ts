@@ -1,7 +1,7 @@
 // Numbers of the limit, to be typed: sides, centres and radii, in degrees.
 
-import type { Editing } from "./editing";
 import { element } from "./elements";
+import type { Strokes } from "./strokes";
 
 export interface Typed {
   row: string;
@@ -16,7 +16,7 @@ export class Numbers {
   private table = element("div");
   private inputs = new Map<string, HTMLInputElement>();
 
-  constructor(private editing: Editing) {
+  constructor(private strokes: Strokes) {
     this.panel.append(element("summary", {}, "Numbers"), this.table);
   }
 
@@ -51,6 +51,6 @@ export class Numbers {
 
   private async send(input: HTMLInputElement, { field, index }: Typed): Promise<void> {
     if (input.value === "") return;
-    await this.editing.once({ edit: "number", field, index, deg: Number(input.value) });
+    await this.strokes.once({ edit: "number", field, index, deg: Number(input.value) });
   }
 }

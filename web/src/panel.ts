@@ -12,9 +12,10 @@ import type { Line } from "./socket";
 
 const MOST_SAMPLES = 3000;
 const FIRST = [
-  ["Click a joint", "in the view or in the list, to see what its limit allows."],
-  ["Press Space", "to play; the strip below shows when a joint is outside."],
+  ["Click a joint", "(a dot in the view, or its name in the list) to see what its limit allows."],
+  ["Press Space", "to play; the strip below shows when a joint is outside, and its dot turns red."],
   ["Drag", "to turn the view, the wheel zooms, ? shows all keys."],
+  ["Go on", "above: Try moves hands and feet within the limits, Edit changes them."],
 ] as const;
 
 /** Rotations of a joint, and in words what they are. */
@@ -26,6 +27,8 @@ interface Observed {
 export class Panel {
   readonly intro = element("div", { class: "intro" });
   readonly joint = element("div", { class: "joint", hidden: true });
+  /** Where the picture of rotations is, unless it fills the stage. */
+  readonly place = element("div");
   private title = element("h2");
   private now = element("p", { id: "now", role: "status" });
   private facts = element("dl");
@@ -34,12 +37,14 @@ export class Panel {
   private picture: HTMLElement;
   private dots = element("span");
   private enlarge = button("⤢", "Enlarge this picture", () => this.resize());
+  private begin: HTMLButtonElement;
   private picked: number | undefined;
   private observed = new Map<string, Promise<Observed>>();
 
   constructor(
     private clip: Clip,
     private line: Line,
+    edit: () => void,
   ) {
     this.intro.append(
       element("h2", {}, "What to do first"),
@@ -49,7 +54,11 @@ export class Panel {
         ...FIRST.map(([what, why]) => element("li", {}, element("b", {}, what), ` ${why}`)),
       ),
     );
-    const canvas = element("canvas", { id: "inset", "aria-label": "The limit among rotations" });
+    const canvas = element("canvas", {
+      id: "inset",
+      role: "img",
+      "aria-label": "The limit among rotations",
+    });
     this.inset = new Inset(canvas);
     this.picture = element(
       "figure",
@@ -64,7 +73,10 @@ export class Panel {
       ),
     );
     document.addEventListener("keydown", (event) => this.escape(event), { capture: true });
-    this.joint.append(this.title, this.now, this.facts, this.scale, this.picture);
+    this.begin = button("", "", edit, { class: "wide", "data-in": "look" });
+    this.joint.append(this.title, this.now, this.facts, this.scale, this.begin);
+    this.place.append(this.picture);
+    this.picture.hidden = true;
   }
 
   pick(joint: number | undefined): void {
@@ -72,18 +84,23 @@ export class Panel {
     this.joint.hidden = joint === undefined;
     if (joint === undefined) {
       this.picked = undefined;
+      this.picture.hidden = true;
       if (this.large) this.resize();
       return;
     }
     this.title.textContent = this.clip.skeleton.names[joint] ?? "";
     const limited = this.clip.limited.includes(joint);
+    this.begin.textContent = limited ? "Edit this limit" : "Give it a limit";
+    this.begin.title = `${this.begin.textContent} (3)`;
+    this.begin.setAttribute("aria-label", this.begin.title);
+    this.begin.hidden = this.clip.skeleton.parents[joint] === -1;
     const same = this.picked === joint;
     this.picked = joint;
     if (limited && same) return; // what is shown stays until the new picture is there
     if (!limited && this.large) this.resize();
     this.now.textContent = limited ? "" : "This joint has no limit.";
     this.now.className = "";
-    this.facts.replaceChildren();
+    this.facts.replaceChildren(...(limited ? fact("Limit", "is being drawn …") : []));
     this.scale.hidden = this.picture.hidden = true;
   }
 
@@ -145,7 +162,7 @@ export class Panel {
   private resize(): void {
     const large = !this.large;
     this.picture.classList.toggle("large", large);
-    (large ? found("main") : this.joint).append(this.picture);
+    (large ? found("main") : this.place).append(this.picture);
     const label = large ? "Shrink this picture (Esc)" : "Enlarge this picture";
     this.enlarge.title = label;
     this.enlarge.setAttribute("aria-label", label);

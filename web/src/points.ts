@@ -1,7 +1,7 @@
 // The points of a reach cone as numbers and buttons.
 
 import { anglesDeg, directionAt } from "./cone";
-import type { Edit } from "./editing";
+import type { Edit } from "./strokes";
 import { button, element } from "./elements";
 import { moveTo, type Spot } from "./handles";
 import type { Outline, Region } from "./region";
@@ -29,6 +29,8 @@ export class Points {
     value: "1",
     "aria-label": "Rounds of smoothing",
   });
+  private earlier = button("Earlier", "One place earlier in the order", () => void this.reorder(-1));
+  private later = button("Later", "One place later in the order", () => void this.reorder(1));
   private ofPoint: HTMLElement[] = [];
   private region: Region | undefined;
   private selected: Spot | undefined;
@@ -51,8 +53,7 @@ export class Points {
       grid.append(element("label", { title }, text, element("span", {}, field, "°")));
     }
     const remove = button("Delete", "Delete the point (Del)", () => this.remove());
-    const earlier = button("Earlier", "One place earlier in the order", () => void this.reorder(-1));
-    const later = button("Later", "One place later in the order", () => void this.reorder(1));
+    const { earlier, later } = this;
     this.ofPoint = [grid, remove, earlier, later];
     this.panel.append(
       element("h3", {}, "Points"),
@@ -100,6 +101,9 @@ export class Points {
       if (part instanceof HTMLButtonElement) part.disabled = typeof selected !== "number";
       else part.hidden = selected === undefined;
     }
+    // Where the count begins is free; any other order breaks the star, as is said if one tries.
+    this.earlier.classList.toggle("dim", selected !== 0);
+    this.later.classList.toggle("dim", selected !== outline.corners.length - 1);
     if (selected === undefined) return;
     for (const [name, value] of Object.entries(this.values(outline, selected))) {
       const field = this.fields.get(name as Field);

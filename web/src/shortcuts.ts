@@ -3,26 +3,25 @@
 import type { Editing } from "./editing";
 import { found } from "./elements";
 import type { Files } from "./files";
+import type { Ghost } from "./ghost";
 import type { Key } from "./keys";
+import type { Looks } from "./looks";
+import type { Mode } from "./modes";
 import type { Stage } from "./stage";
 import type { Time } from "./time";
-
-export type Mode = "look" | "try" | "edit" | "controls";
 
 /** What keys can do to the page as a whole. */
 export interface Keyed {
   stage: Stage;
   time: Time;
   editing: Editing;
+  ghost: Ghost;
+  looks: Looks;
   mode: Mode;
   frames: number;
   enter(mode: Mode): void;
-  step(which: "undo" | "redo"): void;
   pick(joint: number | undefined): void;
   lookAtPicked(): void;
-  restyle(): void;
-  haunt(): void;
-  dress(): void;
   reset(): void;
   help(): void;
   pin(): void;
@@ -74,9 +73,9 @@ export function shortcuts(page: Keyed): Key[] {
     key(["a", "NumpadMultiply"], "A", "all into view", () => stage.frameAll()),
     key(["/"], "/", "find a joint", () => found("#search").focus()),
     key(["Escape"], "Esc", "pick nothing; shrink the picture of rotations", () => editing.leave() || page.pick(undefined)),
-    key(["b"], "B", "bones or body", () => page.restyle()),
-    key(["g"], "G", "ghost of the clamped clip", () => page.haunt()),
-    key(["l"], "L", "light or dark", () => page.dress()),
+    key(["b"], "B", "bones or body", () => page.looks.restyle()),
+    key(["g"], "G", "ghost of the clamped clip", () => page.ghost.toggle()),
+    key(["l"], "L", "light or dark", () => page.looks.dress()),
     key(["r"], "R", "reset the pose", () => page.reset()),
     key(["1"], "1 2 3 4", "look, try, edit, controls", () => page.enter("look")),
     key(["2"], "", "", () => page.enter("try")),
@@ -94,8 +93,8 @@ export function shortcuts(page: Keyed): Key[] {
     key(["Delete"], "Del", "edit: delete the point", edit(() => editing.remove())),
     key(["s"], "S", "edit: smooth", edit(() => editing.smooth())),
     key(["m"], "M", "edit: mirror to the other side", edit(() => editing.mirror())),
-    key(["Ctrl+KeyZ"], "Ctrl Z", "undo", () => page.step("undo")),
-    key(["Ctrl+Shift+KeyZ", "Ctrl+KeyY"], "Ctrl Shift Z, Ctrl Y", "redo", () => page.step("redo")),
+    key(["Ctrl+KeyZ"], "Ctrl Z", "undo", () => editing.strokes.step("undo")),
+    key(["Ctrl+Shift+KeyZ", "Ctrl+KeyY"], "Ctrl Shift Z, Ctrl Y", "redo", () => editing.strokes.step("redo")),
     key(["k"], "K", "pin or unpin the picked joint, in Try", () => page.pin()),
     key(["Ctrl+KeyS"], "Ctrl S", "save", () => void page.files.write()),
     key(["Ctrl+Shift+KeyS"], "Ctrl Shift S", "save as", () => page.files.ask()),

@@ -10,7 +10,7 @@ const KINDS = [
 ];
 
 export class Softening {
-  readonly panel = element("section", { class: "softening" });
+  readonly panel = element("details", { class: "softening" });
   private kind: HTMLSelectElement;
   private radius = sliderWithNumber("Softening radius", "Within", [0.5, 30, 0.5], 5);
   private said = element("p", { class: "why" });
@@ -22,7 +22,7 @@ export class Softening {
     kind.addEventListener("change", () => (this.radius.row.hidden = kind.value === "hard"));
     this.radius.onChange = changed;
     this.radius.row.hidden = true;
-    this.panel.append(element("h3", {}, "The clamped clip (ghost)"), row, this.radius.row, this.said);
+    this.panel.append(element("summary", {}, "How the ghost is clamped"), row, this.radius.row, this.said);
   }
 
   /** As `synovia clamp --soften` takes it; null is hard. */

@@ -18,7 +18,7 @@ export class Time {
   private started = { at: 0, frame: 0 };
   private slider: HTMLInputElement;
   private play: HTMLButtonElement;
-  private told = element("output", { id: "when" });
+  private told = element("output", { id: "when", "aria-live": "off" });
   private strip = found("#strip");
   private head = element("div", { class: "head" });
   /** Frames in which a joint goes outside. */
@@ -71,6 +71,7 @@ export class Time {
     this.playing = true;
     this.play.textContent = "❚❚";
     this.play.setAttribute("aria-label", "Pause (Space)");
+    this.hush("off");
     this.started = { at: performance.now(), frame: this.frame };
     requestAnimationFrame((now) => this.tick(now));
   }
@@ -79,6 +80,12 @@ export class Time {
     this.playing = false;
     this.play.textContent = "▶";
     this.play.setAttribute("aria-label", "Play (Space)");
+    this.hush("polite");
+  }
+
+  /** While it plays, a screen reader is not told of every frame. */
+  private hush(live: "off" | "polite"): void {
+    document.querySelector("#now")?.setAttribute("aria-live", live);
   }
 
   /** Go to the next frame in which a joint goes outside, or the one before. */
@@ -112,6 +119,7 @@ export class Time {
       ...rows.map((place) => this.row(place, outsideDeg, most)),
       ...(rows.length ? [this.head] : [element("p", {}, verdict(this.clip))]),
     );
+    this.strip.setAttribute("role", "group");
     this.strip.setAttribute("aria-label", "When each joint is outside");
     document.body.classList.toggle("quiet", rows.length === 0);
     this.tell();

@@ -68,6 +68,8 @@ export class Tree {
       item.className = place < 0 ? "bare" : "limited";
       item.title = place < 0 ? `${name} has no limit` : name;
       const angle = worstDeg[place] ?? 0;
+      const told = angle > 0 ? `${degrees(angle)} outside at worst` : "inside its limit";
+      item.setAttribute("aria-description", place < 0 ? "no limit" : told);
       const worst = item.querySelector(".worst");
       if (worst) worst.textContent = angle > 0 ? degrees(angle) : "";
     });

@@ -7,7 +7,8 @@ import { Looking } from "./looking";
 import { Pins } from "./pins";
 import { placed } from "./quaternions";
 import { type Line, Latest } from "./socket";
-import type { Grip, Stage } from "./stage";
+import type { Grip } from "./pointer";
+import type { Stage } from "./stage";
 
 export interface Tried {
   pose: Pose;
