@@ -17,7 +17,7 @@ from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors
 from .directional import OFF_UNIT
 
 TURN = 2.0 * np.pi
-GRIDS = 16  # shapes of tables whose cells are kept
+GRIDS = 8  # shapes of tables whose cells are kept
 
 Of = TypeVar("Of")
 
