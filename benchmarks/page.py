@@ -3,10 +3,11 @@
 python benchmarks/page.py
 
 Each edit is one that a person makes while dragging: a point of a cone is moved, a field brushed, a
-table or a convex shape given more margin. Counted are the edit with the new limit, and the draft of
-both pictures, directions and rotations, that the page asks for at every step. Nothing is cached:
-every limit is a new one, and makes the tables that its verbs need anew; they are counted, and shown
-for themselves. The fine pictures follow when the drag ends, and have no bar.
+table given a sample in a new cell, a table or a convex shape more margin. Counted are the edit with
+the new limit, and what the page is told at every step: the draft of both pictures, directions and
+rotations, and about what share of all rotations the limit allows. Nothing is cached: every limit is
+a new one, and makes the tables that its verbs need anew; they are counted, and shown for
+themselves. The fine pictures follow when the drag ends, and have no bar.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import numpy as np
 from synovia import DistanceField, Limit, ReachCone, ThetaPhi, Union, quat
 from synovia.shapes import brushed
 from synovia.shapes.cone_edit import move_point
+from synovia.view.mesh import Finish
 from synovia.view.region import DRAFT, FINE, pictures
+from synovia.view.shares import share_of
 
 BAR = 16.0  # ms, a frame at 60 Hz
 EDITS = 30
@@ -96,23 +99,29 @@ def stroked(limit: Limit, number: int) -> Limit:
     return replace(limit, shape=brushed(field, place, 0.3, 0.05 * (-1.0) ** number))
 
 
+def told(limit: Limit, finish: Finish) -> None:
+    """Make all that the page is told of a limit."""
+    directions, _ = pictures(limit, AXIS, finish)
+    share_of(limit, directions, finish)
+
+
 def line(limit: Limit, edit: Edit) -> str:
     """Return what the edits of a limit take, in ms: the median, the worst, and their parts.
 
     Drawn twice, the second time without the tables that `contains` has made by then.
     """
     times = np.zeros((EDITS, 4))
-    pictures(edit(limit, EDITS), AXIS, DRAFT)
+    told(edit(limit, EDITS), DRAFT)
     for number in range(EDITS):
         times[number, 0] = time.perf_counter()
         edited = edit(limit, number)
         for column in (1, 2, 3):
             times[number, column] = time.perf_counter()
             if column < 3:
-                pictures(edited, AXIS, DRAFT)
+                told(edited, DRAFT)
     edits, firsts, seconds = 1e3 * np.diff(times, axis=1).T
     start = time.perf_counter()
-    pictures(edit(limit, EDITS + 1), AXIS, FINE)
+    told(edit(limit, EDITS + 1), FINE)
     fine = 1e3 * (time.perf_counter() - start)
     total = edits + firsts
     tables = max(float(np.median(firsts - seconds)), 0.0)

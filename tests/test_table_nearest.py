@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from oracles import EXHAUSTIVE
+from synovia import kernels
 from synovia.shapes.table_grid import vectors_at
-from tables import MASKS, angles, directions, hard_directions, nearest_cell_point, table
+from synovia.shapes.table_pack import FREE, packed_with
+from synovia.shapes.table_walls import Lists, lists_for, quick_lists_for
+from tables import MASKS, TURN, angles, directions, hard_directions, nearest_cell_point, table
 
 MARGINS = (0.0, 0.13)
 ANYWHERE = 5000 if EXHAUSTIVE else 500  # directions, beside those at borders and corners
@@ -16,6 +21,11 @@ ANYWHERE = 5000 if EXHAUSTIVE else 500  # directions, beside those at borders an
 def beyond(shape, vectors):
     """Signed distances of directions alone, in the table's frame."""
     return shape._beyond(vectors)
+
+
+def free(shape):
+    """The same directions with any twist."""
+    return replace(shape, low=0.0 * shape.low, high=0.0 * shape.high + TURN)
 
 
 @pytest.fixture(params=MASKS)
@@ -34,7 +44,7 @@ def test_no_cell_is_nearer_than_the_answer(kind, margin, rng):
     distance = beyond(shape, vectors)
     assert np.abs(np.maximum(distance, 0.0) - expected).max() < 1e-9
     points = np.column_stack([vectors @ shape.frame, np.zeros(len(vectors))])
-    moved = shape._free.project(points)[:, :3] @ shape.frame.T
+    moved = free(shape).project(points)[:, :3] @ shape.frame.T
     assert np.abs(angles(vectors, moved) - expected).max() < 2e-9
     if margin == 0.0:
         # Where one foot is clearly the nearest, it is the answer.
@@ -114,3 +124,31 @@ def test_directions_a_little_off_unit_length_count_as_unit(kind, rng):
     unit = np.column_stack([directions(2_000, rng), rng.uniform(-3.0, 3.0, 2_000)])
     off = unit * np.column_stack([*[rng.uniform(0.9992, 1.0008, 2_000)] * 3, np.ones(2_000)])
     np.testing.assert_allclose(shape.distance(off), shape.distance(unit), rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("listed", [lists_for, quick_lists_for])
+def test_lists_of_walls_hold_the_nearest_of_all(kind, listed, rng):
+    legal = MASKS[kind]
+    vectors = np.concatenate([directions(5_000, rng), hard_directions(legal.shape, rng)])
+    lists = listed(legal)
+    walls, places = len(lists.walls), lists.legal.size
+    every = Lists(
+        legal,
+        lists.walls,
+        fine=1,
+        start=np.arange(places + 1) * walls,
+        number=np.tile(np.arange(walls), places),
+        clearance=np.full(places, 0.0 if walls else np.pi),
+    )
+    # Two walls may have one corner, and its distance from them different roundings.
+    assert np.abs(distances(lists, vectors) - distances(every, vectors)).max() < 2e-15
+
+
+def distances(lists, vectors):
+    """How far outside directions with any twist are, by lists of walls."""
+    middle, half, gentle = (np.full(lists.legal.shape, value) for value in (np.pi, FREE, 1.0))
+    packed = packed_with(lists, middle, half, gentle, np.eye(3), 0.0, np.pi)
+    points = np.column_stack([vectors, np.zeros(len(vectors))]).ravel()
+    found = np.empty(len(vectors))
+    kernels.shapes.project_directions(points, packed, np.empty_like(points), found)
+    return found

@@ -4,6 +4,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Clip } from "./clip";
 import { degrees, element } from "./elements";
+import { idle } from "./idle";
 import { Latest, type Line } from "./socket";
 
 const ink = (name: string) => () =>
@@ -69,6 +70,7 @@ export class Curve {
   private async ask(joint: number): Promise<void> {
     const name = this.clip.skeleton.names[joint] ?? "";
     const { arrays } = await this.line.ask("curve", { joint: name, soften: this.soften() });
+    if (!this.plot) await idle();
     if (joint !== this.joint) return;
     this.before = arrays["before"] as Float32Array;
     this.panel.setAttribute("aria-label", `How far ${name} is from its limit`);

@@ -29,6 +29,7 @@ import {
 import type { Brush } from "./brush";
 import { steer, Turntable } from "./camera";
 import { LEGAL, OUTSIDE, type Theme } from "./colours";
+import { idle } from "./idle";
 import { rotationVector } from "./quaternions";
 import type { Region } from "./region";
 
@@ -39,7 +40,8 @@ const BRUSH = "#e8890c";
 export class Inset {
   private scene = new Scene();
   private table = new Turntable();
-  private renderer: WebGLRenderer;
+  /** Made for the first region: a view of its own takes long to set up. */
+  private renderer: WebGLRenderer | undefined;
   private things = new Group();
   private now = new Mesh(new SphereGeometry(1, 16, 12), new MeshBasicMaterial());
   private region: Region | undefined;
@@ -58,8 +60,6 @@ export class Inset {
   private brushing = false;
 
   constructor(readonly canvas: HTMLCanvasElement) {
-    this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
-    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
     const light = new DirectionalLight("#ffffff", 2.4);
     light.position.set(2, 4, 3);
     this.ball.add(this.ring);
@@ -196,7 +196,7 @@ export class Inset {
 
   private resize(): void {
     const { clientWidth, clientHeight } = this.canvas;
-    this.renderer.setSize(clientWidth, clientHeight, false);
+    this.renderer?.setSize(clientWidth, clientHeight, false);
     this.table.resize(clientWidth / Math.max(clientHeight, 1) || 1);
     this.reframe();
   }
@@ -206,13 +206,24 @@ export class Inset {
     this.draw();
   }
 
+  private set(): WebGLRenderer {
+    const { canvas } = this;
+    const renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
+    renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    renderer.setSize(canvas.clientWidth, canvas.clientHeight, false);
+    return renderer;
+  }
+
   private draw(): void {
-    if (this.asked) return;
+    if (this.asked || !this.region) return;
     this.asked = true;
-    requestAnimationFrame(() => {
-      this.asked = false;
-      this.renderer.render(this.scene, this.table.camera);
-    });
+    void (this.renderer ? Promise.resolve() : idle()).then(() =>
+      requestAnimationFrame(() => {
+        this.asked = false;
+        this.renderer ??= this.set();
+        this.renderer.render(this.scene, this.table.camera);
+      }),
+    );
   }
 }
 

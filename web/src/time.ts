@@ -99,19 +99,16 @@ export class Time {
   /** Draw a row for each joint that is ever outside, the worst first. */
   show(outsideDeg: Float32Array): void {
     const { limited, frames } = this.clip;
-    this.worst = limited.map((_, place) => {
-      let worst = { frame: 0, angle: 0 };
-      for (let frame = 0; frame < frames; frame++) {
-        const angle = outsideDeg[frame * limited.length + place] ?? 0;
-        if (angle > worst.angle) worst = { frame, angle };
-      }
-      return worst;
-    });
-    const outside = (frame: number, place: number) =>
-      (outsideDeg[frame * limited.length + place] ?? 0) > 0;
-    this.begins = Array.from({ length: frames }, (_, frame) =>
-      limited.some((_, place) => outside(frame, place) && !(frame > 0 && outside(frame - 1, place))),
-    );
+    const count = limited.length;
+    this.worst = limited.map(() => ({ frame: 0, angle: 0 }));
+    this.begins = new Array<boolean>(frames).fill(false);
+    for (let at = 0; at < outsideDeg.length; at++) {
+      const angle = outsideDeg[at] ?? 0;
+      if (!(angle > 0)) continue;
+      const frame = Math.floor(at / count);
+      if (angle > this.angle(at % count)) this.worst[at % count] = { frame, angle };
+      if (!((outsideDeg[at - count] ?? 0) > 0)) this.begins[frame] = true;
+    }
     const rows = limited.map((_, place) => place).filter((place) => this.angle(place) > 0);
     rows.sort((a, b) => this.angle(b) - this.angle(a));
     const most = Math.max(...rows.map((place) => this.angle(place)), 1);
@@ -145,11 +142,12 @@ export class Time {
     });
     label.append(element("span", {}, degrees(worst.angle)));
     const canvas = element("canvas", { height: "1", "aria-hidden": "true" });
-    const angles = Float32Array.from(
-      { length: frames },
-      (_, frame) => outsideDeg[frame * limited.length + place] ?? 0,
+    const angle = (frame: number) => outsideDeg[frame * limited.length + place] ?? 0;
+    // The width comes with the news: to ask the canvas would lay out the page for every row.
+    const sized = new ResizeObserver(([seen]) =>
+      paint(canvas, seen?.contentRect.width ?? 0, frames, angle, most),
     );
-    new ResizeObserver(() => paint(canvas, angles, most)).observe(canvas);
+    whenSeen(canvas, () => sized.observe(canvas));
     canvas.addEventListener("pointerdown", (event) => {
       const { left, width } = canvas.getBoundingClientRect();
       this.pause();
@@ -181,15 +179,33 @@ export class Time {
   }
 }
 
+/** Do something once an element is in sight, or nearly so: of many rows most are not, at first. */
+function whenSeen(thing: HTMLElement, act: () => void): void {
+  const watch = new IntersectionObserver(
+    (seen) => {
+      if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
+      watch.disconnect();
+      act();
+    },
+    { rootMargin: "100px" },
+  );
+  watch.observe(thing);
+}
+
 /** Draw a row with a column for each frame; where pixels are fewer, each has its worst frame. */
-function paint(canvas: HTMLCanvasElement, angles: Float32Array, most: number): void {
-  const pixels = Math.round(canvas.clientWidth * devicePixelRatio);
-  const columns = Math.min(angles.length, Math.max(pixels, 1));
+function paint(
+  canvas: HTMLCanvasElement,
+  width: number,
+  frames: number,
+  angleAt: (frame: number) => number,
+  most: number,
+): void {
+  const columns = Math.min(frames, Math.max(Math.round(width * devicePixelRatio), 1));
   const farthest = new Float32Array(columns);
-  angles.forEach((angle, frame) => {
-    const column = Math.floor((frame * columns) / angles.length);
-    farthest[column] = Math.max(farthest[column] ?? 0, angle);
-  });
+  for (let frame = 0; frame < frames; frame++) {
+    const column = Math.floor((frame * columns) / frames);
+    farthest[column] = Math.max(farthest[column] ?? 0, angleAt(frame));
+  }
   const image = new ImageData(columns, 1);
   const colours = new Uint32Array(image.data.buffer);
   farthest.forEach((angle, column) => {

@@ -50,20 +50,33 @@ def cosine_to(walls, w, x, y, z, radius):
 
 
 @kernel
-def node(i, j, size, rows, columns):
-    """Return the centre of a node, its distance from the pole's axis, and the node's radius."""
+def band(i, size, width, rows):
+    """Return height, distance from the pole's axis and radius of the nodes of row `i`.
+
+    They are `size` places high, of `rows`, and `width` radians wide.
+    """
     south = i * size * math.pi / rows - 0.5 * math.pi
     north = min((i + 1) * size, rows) * math.pi / rows - 0.5 * math.pi
     z, radius = math.sin(0.5 * (south + north)), math.cos(0.5 * (south + north))
-    west = j * size * 2.0 * math.pi / columns
-    east = min((j + 1) * size, columns) * 2.0 * math.pi / columns
-    half = math.cos(0.5 * (east - west))
+    half = math.cos(0.5 * width)
     reach = max(
         math.acos(min(z * math.sin(south) + radius * math.cos(south) * half, 1.0)),
         math.acos(min(z * math.sin(north) + radius * math.cos(north) * half, 1.0)),
     )
-    longitude = 0.5 * (west + east) - math.pi
-    return radius * math.cos(longitude), radius * math.sin(longitude), z, radius, reach
+    return z, radius, reach
+
+
+@kernel
+def meridians(size, columns, across, out):
+    """Write cosine and sine of the longitudes amid the nodes of a row; return the last's width."""
+    width = 0.0
+    for j in range(across):
+        west = j * size * 2.0 * math.pi / columns
+        east = min((j + 1) * size, columns) * 2.0 * math.pi / columns
+        out[j, 0] = math.cos(0.5 * (west + east) - math.pi)
+        out[j, 1] = math.sin(0.5 * (west + east) - math.pi)
+        width = east - west
+    return width
 
 
 @kernel
@@ -80,11 +93,18 @@ def prune(walls, shape, size, coarse_start, coarse_number, start, number):
     cosines = np.empty(max(len(walls), 1))
     corners = np.empty((max(len(walls), 1), 3))
     corner = np.empty(3)
+    middle = np.empty((across, 2))
+    last_width = meridians(size, columns, across, middle)
     count = 0
     for i in range(down):
         for j in range(across):
+            if j == 0 or j == across - 1:  # the last node may be narrower
+                width = last_width if j == across - 1 else size * 2.0 * math.pi / columns
+                z, radius, reach = band(i, size, width, rows)
+                sine = math.sin(reach) + SLACK
+                twice, twice_sine = math.cos(2.0 * reach), math.sin(2.0 * reach)
             start[i * across + j] = count
-            x, y, z, radius, reach = node(i, j, size, rows, columns)
+            x, y = radius * middle[j, 0], radius * middle[j, 1]
             coarse = i // 2 * wide + j // 2
             first, last = coarse_start[coarse], coarse_start[coarse + 1]
             most = -1.0
@@ -92,14 +112,15 @@ def prune(walls, shape, size, coarse_start, coarse_number, start, number):
                 cosine = cosine_to(walls, coarse_number[k], x, y, z, radius)
                 cosines[k - first] = cosine
                 most = max(most, cosine)
-            farthest = math.acos(min(max(most, -1.0), 1.0)) + 2.0 * reach
-            bound = math.cos(farthest) - SLACK if farthest < math.pi else -2.0
+            # The cosine of two radii more than the angle to the nearest wall, if below half a turn.
+            bound = most * twice - math.sqrt(max(1.0 - most * most, 0.0)) * twice_sine - SLACK
+            bound = bound if most > -twice else -2.0
             named = 0
             for k in range(first, last):
                 if cosines[k - first] < bound:
                     continue
                 w = coarse_number[k]
-                if corner_of(walls, w, x, y, z, math.sin(reach) + SLACK, corner):
+                if corner_of(walls, w, x, y, z, sine, corner):
                     known = False
                     for m in range(named):
                         away = abs(corners[m, 0] - corner[0]) + abs(corners[m, 1] - corner[1])
@@ -117,16 +138,51 @@ def prune(walls, shape, size, coarse_start, coarse_number, start, number):
 
 
 @kernel
+def united(shape, half_start, half_number, start, number):
+    """Write the lists of places, each of what its four quarters have; return how long they are.
+
+    `shape` are rows and columns of places. Lists rise, before and after.
+    """
+    rows, columns = shape
+    count = 0
+    at, end = np.empty(4, np.int64), np.empty(4, np.int64)
+    for k in range(rows * columns):
+        start[k] = count
+        corner = k // columns * 4 * columns + k % columns * 2
+        for quarter in range(4):
+            node = corner + quarter // 2 * 2 * columns + quarter % 2
+            at[quarter], end[quarter] = half_start[node], half_start[node + 1]
+        while True:
+            least = np.int64(1 << 62)
+            for quarter in range(4):
+                if at[quarter] < end[quarter]:
+                    least = min(least, half_number[at[quarter]])
+            if least == 1 << 62:
+                break
+            for quarter in range(4):
+                if at[quarter] < end[quarter] and half_number[at[quarter]] == least:
+                    at[quarter] += 1
+            number[count] = least
+            count += 1
+    start[rows * columns] = count
+    return count
+
+
+@kernel
 def clearances(walls, shape, start, number, clearance):
     """Write how far all of each place is from the walls, at least; π without any wall.
 
     `shape` are rows and columns of places; place k has the walls number[start[k]:start[k + 1]].
     """
     rows, columns = shape
-    for k in range(rows * columns):
-        x, y, z, radius, reach = node(k // columns, k % columns, 1, rows, columns)
-        most = -1.0
-        for m in range(start[k], start[k + 1]):
-            most = max(most, cosine_to(walls, number[m], x, y, z, radius))
-        near = math.acos(min(most, 1.0)) - reach - SLACK
-        clearance[k] = near if start[k + 1] > start[k] else math.pi
+    middle = np.empty((columns, 2))
+    width = meridians(1, columns, columns, middle)
+    for i in range(rows):
+        z, radius, reach = band(i, 1, width, rows)
+        for j in range(columns):
+            k = i * columns + j
+            x, y, most = radius * middle[j, 0], radius * middle[j, 1], -1.0
+            for m in range(start[k], start[k + 1]):
+                most = max(most, cosine_to(walls, number[m], x, y, z, radius))
+            near = math.acos(min(most, 1.0)) - reach - SLACK
+            clearance[k] = near if start[k + 1] > start[k] else math.pi

@@ -211,6 +211,8 @@ class Limit:
     def nearest_cover(self, rotations: Quats) -> Points:
         """Return each rotation's point in the cover from which the shape is nearest."""
         covers = np.stack(self.covers(rotations))
+        if len(covers) == 1:
+            return np.asarray(covers[0])
         nearest = np.argmin([self.shape.distance(points) for points in covers], axis=0)
         return np.asarray(np.take_along_axis(covers, nearest[None, ..., None], axis=0)[0])
 
@@ -254,6 +256,8 @@ class Limit:
         if self.shape.reach(self.chart.winds) < np.pi and self.shape.reach((2,)) < np.pi:
             return np.ones(len(points))
         covers = self.covers(self.chart.rotations(points))
+        if len(covers) == 1:
+            return np.ones(len(points))
         legal = np.sum([self.shape.contains(cover) for cover in covers], axis=0)
         return np.asarray(np.maximum(legal, 1.0))
 

@@ -66,10 +66,10 @@ class Directional(Region):
             )
         return points
 
-    def _nearest(self, points: Points) -> tuple[Points, Scalars]:
+    def _found(self, points: Points, packed: Floats) -> tuple[Points, Scalars]:
         flat = np.ascontiguousarray(points, dtype=np.float64)
         out, distance = np.empty_like(flat), np.empty(points.shape[:-1])
-        kernels.shapes.project_directions(flat.ravel(), self.packed, out.ravel(), distance.ravel())
+        kernels.shapes.project_directions(flat.ravel(), packed, out.ravel(), distance.ravel())
         return out, distance
 
 

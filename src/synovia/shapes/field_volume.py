@@ -22,17 +22,19 @@ def cell_corners(nodes: Floats) -> Floats:
     )
 
 
-def volume_of(nodes: Floats, threshold: float, spacing: Floats) -> float:
+def volume_of(nodes: Floats, threshold: float, spacing: Floats, side: int | None = None) -> float:
     """Return the volume of {Φ <= threshold}, in the unit of the spacing; 0 for a speck.
 
     Along a line of the third axis Φ is linear in a cell, so the line's share inside is exact;
-    lines are spread evenly over the cells that the boundary goes through.
+    lines are spread evenly over the cells that the boundary goes through: `side` × `side` in each,
+    or as many as give the volume to about a thousandth.
     """
     corners = cell_corners(nodes)
     cell = float(spacing.prod())
     full = int((corners.max(axis=0) <= threshold).sum())
     cut = corners[:, (corners.min(axis=0) <= threshold) & (corners.max(axis=0) > threshold)]
-    side = int(np.clip(np.sqrt(LINES / max(cut.shape[1], 1)), 4, FINEST))
+    if side is None:
+        side = int(np.clip(np.sqrt(LINES / max(cut.shape[1], 1)), 4, FINEST))
     at = (np.arange(side) + 0.5) / side
     x, y = at[:, None, None], at[None, :, None]
     c = cut[:, None, None]

@@ -16,6 +16,7 @@ from .table_grid import (
     enough,
     filled,
     greatest_around,
+    nearest_cells,
     padded,
     places_of,
     sources,
@@ -96,7 +97,7 @@ def fitted(
     if holes == "filled":
         hole = enclosed(legal)
         counts, legal = np.where(hole, np.maximum(least, 1.0), counts), legal | hole
-    low, high = spread_out(seen, legal, np.where(seen, [-low, high], -np.inf), spread)
+    low, high = spread_out(legal, legal, np.where(seen, [-low, high], -np.inf), spread)
     low = -low
     inside = legal.ravel()[cells]
     if not inside.all():
@@ -105,34 +106,37 @@ def fitted(
     return counts, low, high, frame
 
 
-def spread_out(seen: Mask, legal: Mask, high: Floats, spread: float) -> Floats:
-    """Return ends (n, rows, columns) that vary smoothly, nowhere less than `high`; 0 where illegal.
+def spread_out(asked: Mask, legal: Mask, high: Floats, spread: float) -> Floats:
+    """Return ends (n, rows, columns) that vary smoothly, nowhere less than `high`; 0 if not asked.
 
     For each legal cell the greatest `high`, of the same shape, within `spread` radians, of cells
-    that are `seen`, and then a mean of these over the same cells: each of them counted this cell,
-    so each, and their mean, is at least its own. Far to spread, both are done in as many steps as
-    keep each to a few cells, so that fine tables take no longer for each of their cells.
+    that were seen: the others have −inf. Then a mean of these over the same cells: each of them
+    counted this cell, so each, and their mean, is at least its own. Far to spread, both are done in
+    as many steps as keep each to a few cells, so that fine tables take no longer for each cell.
+    What is `asked` for, legal cells, must hold all that was seen within `spread` of it.
     """
     shape, every = legal.shape, centres(legal.shape).reshape(-1, 3)
+    seen = np.isfinite(high[0])
     steps = int(np.ceil(spread * shape[0] / np.pi / FEW))
     if steps == 0:
-        return np.where(legal, filled(seen, *high), 0.0)
-    cells = np.flatnonzero(within(every, every[legal.ravel()], spread))
+        return np.where(asked, filled(seen, *high), 0.0)
+    cells = np.flatnonzero(within(every, every[asked.ravel()], spread))
     start, near = neighbours(every[cells], spread / steps)
     most = own = high.reshape(len(high), -1)[:, cells]
     for _ in range(steps):
         most = np.maximum.reduceat(most[:, near], start, axis=1)
-    ends = np.full((len(high), legal.size), -np.inf)
-    ends[:, cells] = most
     # What is farther than that from all that was seen takes what is nearest.
-    known = np.isfinite(ends[0]).reshape(shape)
-    most = np.stack(filled(known, *ends.reshape(high.shape))).reshape(len(high), -1)[:, cells]
+    known = np.isfinite(most[0])
+    source = np.arange(len(cells))
+    source[~known] = np.searchsorted(cells, nearest_cells(shape, cells[~known], cells[known]))
+    most = most[:, source]
     weight = legal.ravel()[cells].astype(np.float64)
     total = np.vstack([weight * most, weight])
     for _ in range(steps):
         total = np.add.reduceat(total[:, near], start, axis=1)
+    ends = np.zeros((len(high), legal.size))
     ends[:, cells] = np.maximum(total[:-1] / np.maximum(total[-1], 1.0), own)
-    return np.where(legal, ends.reshape(high.shape), 0.0)
+    return np.where(asked, ends.reshape(high.shape), 0.0)
 
 
 def within(directions: Vectors, others: Vectors, angle: float) -> Mask:
@@ -252,9 +256,9 @@ def added(
     new = now & (more > 0.0)
     if new.any():
         ends = np.where(new, [margin - least_seen, most_seen + margin], -np.inf)
-        every = centres(shape).reshape(-1, 3)
-        near = now & within(every, every[new.ravel()], spread).reshape(shape)
-        wide = spread_out(new, now, ends, spread)
+        near, every = now.copy(), centres(shape)
+        near[now] = within(every[now], every[new], spread)
+        wide = spread_out(near, now, ends, spread)
         low = np.where(near, np.minimum(low, -wide[0]), low)
         high = np.where(near, np.maximum(high, wide[1]), high)
     inside = now.ravel()[cells]

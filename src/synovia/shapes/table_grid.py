@@ -7,7 +7,9 @@ seam, and from the last row to one value at the pole, the mean of that row.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -15,6 +17,22 @@ from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors
 from .directional import OFF_UNIT
 
 TURN = 2.0 * np.pi
+GRIDS = 8  # shapes of tables whose cells are kept
+
+Of = TypeVar("Of")
+
+
+def kept(of_shape: Callable[[tuple[int, int]], Of]) -> Callable[[tuple[int, int]], Of]:
+    """Return the function, its arrays locked and kept for the last shapes, as edits ask again."""
+
+    @lru_cache(maxsize=GRIDS)
+    def locked(shape: tuple[int, int]) -> Of:
+        found = of_shape(shape)
+        for array in cast(tuple[Floats, ...], found if isinstance(found, tuple) else (found,)):
+            array.flags.writeable = False
+        return found
+
+    return wraps(of_shape)(locked)
 
 
 def angles_of(vectors: Vectors) -> tuple[Scalars, Scalars]:
@@ -48,6 +66,7 @@ def cells_at(row: Scalars, column: Scalars, shape: tuple[int, int]) -> Ints:
     return np.asarray(row * shape[1] + column)
 
 
+@kept
 def edges(shape: tuple[int, int]) -> tuple[Scalars, Scalars]:
     """Return the latitudes between rows (rows + 1) and the longitudes between columns."""
     rows, columns = shape
@@ -55,6 +74,7 @@ def edges(shape: tuple[int, int]) -> tuple[Scalars, Scalars]:
     return phi, np.linspace(-np.pi, np.pi, columns + 1)
 
 
+@kept
 def centres(shape: tuple[int, int]) -> Vectors:
     """Return the centres of the cells in the table's frame: (rows, columns, 3)."""
     phi, theta = edges(shape)
@@ -62,6 +82,7 @@ def centres(shape: tuple[int, int]) -> Vectors:
     return vectors_at(middle_theta, middle_phi[:, None])
 
 
+@kept
 def areas(shape: tuple[int, int]) -> Floats:
     """Return the area of each cell on the unit sphere, in steradians: (rows, columns)."""
     phi, _ = edges(shape)
@@ -69,6 +90,7 @@ def areas(shape: tuple[int, int]) -> Floats:
     return np.repeat(band[:, None], shape[1], axis=1)
 
 
+@kept
 def radii(shape: tuple[int, int]) -> Scalars:
     """Return for each row how far the corners of its cells are from their centres, in radians.
 
@@ -94,19 +116,24 @@ def sources(legal: Mask) -> Ints:
 def _sources(bits: bytes, rows: int, columns: int) -> Ints:
     flags = np.unpackbits(np.frombuffer(bits, np.uint8), count=rows * columns)
     legal = flags.astype(bool).reshape(rows, columns)
-    every = centres(legal.shape).reshape(-1, 3)
-    cells = np.flatnonzero(legal)
     number = np.arange(legal.size)
     lost = np.flatnonzero(~legal)
-    step = max(1, 4_000_000 // len(cells))
-    for first in range(0, len(lost), step):
-        part = lost[first : first + step]
-        cosines = every[part] @ every[cells].T
-        # Of centres equally near the first is taken.
-        nearest = cosines >= cosines.max(axis=1, keepdims=True) - 1e-12
-        number[part] = cells[nearest.argmax(axis=1)]
+    number[lost] = nearest_cells(legal.shape, lost, np.flatnonzero(legal))
     number.flags.writeable = False
     return number.reshape(legal.shape)
+
+
+def nearest_cells(shape: tuple[int, int], cells: Ints, others: Ints) -> Ints:
+    """Return for each of some cells which of the others has the nearest centre, by numbers."""
+    every = centres(shape).reshape(-1, 3)
+    found = np.empty_like(cells)
+    step = max(1, 4_000_000 // len(others))
+    for first in range(0, len(cells), step):
+        cosines = every[cells[first : first + step]] @ every[others].T
+        # Of centres equally near the first is taken.
+        nearest = cosines >= cosines.max(axis=1, keepdims=True) - 1e-12
+        found[first : first + step] = others[nearest.argmax(axis=1)]
+    return found
 
 
 def padded(values: Floats) -> Floats:
@@ -123,11 +150,14 @@ def padded(values: Floats) -> Floats:
 def between(values: Floats, row: Scalars, column: Scalars) -> Scalars:
     """Return padded values (…, rows + 2, columns + 2) at places, as real rows and columns."""
     rows, columns = values.shape[-2] - 2, values.shape[-1] - 2
+    flat = values.reshape(*values.shape[:-2], -1)
     below = np.clip((row + 0.5).astype(np.int64), 0, rows)
     left = np.clip((column + 0.5).astype(np.int64), 0, columns)
     a, b = column + 0.5 - left, row + 0.5 - below
-    south = (1.0 - a) * values[..., below, left] + a * values[..., below, left + 1]
-    north = (1.0 - a) * values[..., below + 1, left] + a * values[..., below + 1, left + 1]
+    at = below * (columns + 2) + left
+    above = at + columns + 2
+    south = (1.0 - a) * flat.take(at, axis=-1) + a * flat.take(at + 1, axis=-1)
+    north = (1.0 - a) * flat.take(above, axis=-1) + a * flat.take(above + 1, axis=-1)
     return np.asarray((1.0 - b) * south + b * north)
 
 
@@ -184,6 +214,7 @@ def slopes_around(slope: Floats) -> Floats:
     return np.asarray(np.max([tall[k : k + rows] for k in range(4)], axis=0))
 
 
+@kept
 def rooms_around(shape: tuple[int, int]) -> Scalars:
     """Return for each row how far, at least, the cells beyond the eight around a cell are."""
     phi, _ = edges(shape)
@@ -207,6 +238,11 @@ def filled(legal: Mask, *values: Floats) -> list[Floats]:
 def joined(directions: Vectors, rest: Floats) -> Points:
     """Return points of directions and what else belongs to them."""
     return np.concatenate([directions, rest], axis=-1)
+
+
+def untwisted(directions: Vectors) -> Points:
+    """Return points of directions and no twist."""
+    return joined(directions, np.zeros((*directions.shape[:-1], 1), directions.dtype))
 
 
 def unit_directions(points: Points) -> Points:

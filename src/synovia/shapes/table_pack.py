@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Floats, Mask, Vectors
 from .table_grid import TURN, centres, padded, radii, rooms_around, slopes, slopes_around, sources
-from .table_walls import Lists, lists_for
+from .table_walls import Lists, lists_for, quick_lists_for
 
 KIND = 5.0
 HEADER = 19  # numbers before the table of twists
@@ -20,29 +20,50 @@ def packed_table(legal: Mask, low: Floats, high: Floats, frame: Floats, margin: 
 
     `low` and `high` are the ends of the twists at the centres of all cells.
     """
-    lists = lists_for(legal)
     cells = reached(legal, margin)
     slope = np.maximum(slopes(low, cells), slopes(high, cells))
-    near = 1.0 / np.hypot(1.0, slopes_around(slope))
-    rooms = np.broadcast_to(rooms_around(legal.shape)[:, None], near.shape)
-    around = np.stack([near, rooms], axis=-1).ravel()
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     # A quarter of a cell from the walls the depth is exact; where the twist is free, anywhere.
     deep = 0.25 * np.pi / len(legal)
     if (half >= 0.5 * TURN).all():
         half, deep = np.full_like(half, FREE), np.pi
+    gentle = 1.0 / np.hypot(1.0, slopes_around(slope))
+    return packed_with(lists_for(legal), middle, half, gentle, frame, margin, deep)
+
+
+def packed_directions(legal: Mask, frame: Floats, margin: float) -> Floats:
+    """Return what `packed_table` does for free twists, soon made: for few questions."""
+    middle, half, gentle = (np.full(legal.shape, value) for value in (0.5 * TURN, FREE, 1.0))
+    return packed_with(quick_lists_for(legal), middle, half, gentle, frame, margin, np.pi)
+
+
+def packed_with(
+    lists: Lists,
+    middle: Floats,
+    half: Floats,
+    gentle: Floats,
+    frame: Floats,
+    margin: float,
+    deep: float,
+) -> Floats:
+    """Return the packed form with these lists of walls, and values at the centres of all cells.
+
+    Those are the middle and the half of the range of twists, and how gently its ends slope around.
+    """
+    rooms = np.broadcast_to(rooms_around(middle.shape)[:, None], gentle.shape)
+    around = np.stack([gentle, rooms], axis=-1).ravel()
     twists = np.stack([padded(middle), padded(half)], axis=-1).ravel()
     around_at = HEADER + len(twists)
     walls_at = around_at + len(around)
     places, entries = _entries(lists, walls_at, deep)
     header = [
         *frame.ravel(),
-        *legal.shape,
+        *middle.shape,
         lists.fine,
         margin,
         np.cos(margin),
         np.sin(margin),
-        1.0 / np.hypot(1.0, slope.max()),
+        gentle.min(),
         HEADER,
         around_at,
         walls_at + lists.walls.size,

@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Floats, Mask, Points, Scalars, Vectors
 from .table_grid import TURN, areas, centres, edges, greatest_around, vectors_at
 
-NODES = 250_000  # directions that an integral is taken over, at least
+NODES = 250_000  # directions that an integral is taken over, at least, unless told
 THIN = 1e-9
 
 
@@ -17,13 +17,15 @@ def volume(
     beyond: Callable[[Vectors], Scalars],
     twists: Callable[[Vectors], Floats],
     cells: Mask,
+    nodes: int = NODES,
 ) -> float:
     """Return the integral of the width of the twists, at most 2π, over the legal directions.
 
-    In the table's frame; `cells` are those that legal directions may lie in. Each node stands for
-    its little cell; one that the boundary cuts counts by how much of it is legal.
+    In the table's frame; `cells` are those that legal directions may lie in. Each of so many nodes
+    on the sphere stands for its little cell; one that the boundary cuts counts by how much of it
+    is legal.
     """
-    cut = int(np.ceil(np.sqrt(NODES / cells.size)))
+    cut = int(np.ceil(np.sqrt(nodes / cells.size)))
     fine = np.repeat(np.repeat(cells, cut, axis=0), cut, axis=1)
     directions, area = centres(fine.shape)[fine], areas(fine.shape)[fine]
     share = np.clip(0.5 - beyond(directions) / np.sqrt(area), 0.0, 1.0)

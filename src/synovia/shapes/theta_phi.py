@@ -23,9 +23,10 @@ from .table_grid import (
     padded,
     places_of,
     unit_directions,
+    untwisted,
 )
 from .table_moves import facing_of, walked_back
-from .table_pack import packed_table, reached
+from .table_pack import packed_directions, packed_table, reached
 from .table_rows import inside_outline, inside_rows
 from .table_scatter import scattered, volume
 from .table_surface import surface_of
@@ -141,8 +142,7 @@ class ThetaPhi(Directional):
         """
         axes = np.eye(3) if frame is None else np.asarray(frame, np.float64)
         around, point = rows("outline", outline, 3) @ axes.T, rows("inside", inside, 3) @ axes.T
-        legal = inside_outline(around, point, grid_for(cell))
-        return cls._of(legal, low, high, axes)
+        return cls._of(inside_outline(around, point, grid_for(cell)), low, high, axes)
 
     @classmethod
     def _of(cls, legal: Mask, low: Floats | float, high: Floats | float, frame: Floats) -> Self:
@@ -234,9 +234,8 @@ class ThetaPhi(Directional):
         return np.array([[*-most[:3], twists[0]], [*most[3:], twists[1]]])
 
     def contains_direction(self, directions: Vectors) -> Mask:
-        directions = rows("directions", directions, 3)
-        beyond = self._beyond(directions @ self.frame.T)
-        return np.asarray(beyond <= tolerance(directions.dtype))
+        points = self._checked(untwisted(rows("directions", directions, 3)))
+        return np.asarray(self._found(points, self._directions)[1] <= tolerance(points.dtype))
 
     def twist_range(self, directions: Vectors) -> Floats:
         return self._twists(rows("directions", directions, 3) @ self.frame.T)
@@ -283,18 +282,19 @@ class ThetaPhi(Directional):
         return low, high
 
     @cached_property
-    def _free(self) -> Self:
-        """The same directions with any twist."""
-        return replace(self, low=0.0 * self.low, high=0.0 * self.high + TURN)
+    def _directions(self) -> Floats:
+        """As `packed`, of the same directions with any twist."""
+        return packed_directions(self.legal, self.frame, self.margin)
 
     def _beyond(self, vectors: Vectors) -> Scalars:
-        """Return how far beyond the legal directions vectors of the table's frame are."""
-        points = np.zeros((*vectors.shape[:-1], 4))
-        points[..., :3] = vectors @ self.frame
-        return self._free.distance(points)
+        """Return how far beyond the legal directions unit vectors of the table's frame are."""
+        return self._found(untwisted(vectors @ self.frame), self._directions)[1]
+
+    @cached_property
+    def _padded(self) -> Floats:
+        return np.stack([padded(ends) for ends in self._ends])
 
     def _twists(self, vectors: Vectors) -> Floats:
         """Return the least and greatest twist (..., 2) at vectors of the table's frame."""
-        values = np.stack([padded(ends) for ends in self._ends])
-        low, high = between(values, *places_of(vectors, self.counts.shape))
+        low, high = between(self._padded, *places_of(vectors, self.counts.shape))
         return np.stack([low, np.maximum(low, high)], axis=-1)

@@ -23,8 +23,18 @@ ASKED: dict[str, Callable[[Session, Request], Answer]] = {
     **SAVED,
 }
 """What may be asked for, by name."""
+PATIENT = ("region", "check", "clamp", "curve")
+"""What is to stay, takes a while, and depends on nothing that is asked for before it."""
 TEXTS = ("joint", "edit", "stroke", "as")
 """What is text or null, whatever is asked for."""
+
+
+def may_wait(text: str | bytes) -> bool:
+    """Tell whether a request is for something that others may overtake."""
+    try:
+        return messages.request(text)["ask"] in PATIENT
+    except ValueError:
+        return False
 
 
 def answer(session: Session, text: str | bytes) -> bytes:

@@ -22,6 +22,7 @@ from .answers import answer
 from .guard import HEADERS, LOCAL, Guard, checked_address, policy
 from .scene import Scene
 from .session import Session
+from .talk import Talk
 
 PAGE = Path(__file__).parent / "page"
 SOCKET = "socket"
@@ -125,15 +126,11 @@ class PageServer:
         return Response(status.value, status.phrase, headers, body)
 
     def _talk(self, connection: ServerConnection) -> None:
-        """Answer one page's requests, one by one, until it is gone."""
+        """Answer one page's requests until it is gone."""
         self._connections.add(connection)
         try:
-            with contextlib.suppress(ConnectionClosed):
-                for text in connection:
-                    before = self.session.changes
-                    connection.send(self._answered(text))
-                    if self.session.changes != before:
-                        self.tell_pages(connection)
+            talk = Talk(connection, self.session, self._answered)
+            talk.go_on(lambda: self.tell_pages(connection))
         finally:
             self._connections.discard(connection)
 

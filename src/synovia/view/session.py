@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,8 @@ from .scene import Scene
 from .source import edited_source
 
 Limits = Mapping[str, Limit]
+REST = 0.1
+"""Seconds without a change after which nobody drags."""
 
 
 def limit_to_edit(limits: Limits, name: str) -> Limit:
@@ -36,6 +39,7 @@ class Session:
         self._lock = threading.Lock()
         self._opened = self._saved = scene.model.limits
         self._changes = 0
+        self._changed_at = -REST
         self._written: set[Path] = set()
         self._file = save_to
 
@@ -101,6 +105,11 @@ class Session:
         """Tell whether the file at a path is there because it was saved here."""
         return path in self._written
 
+    def rest(self) -> None:
+        """Return when the limits have not changed for a moment."""
+        while (left := self._changed_at + REST - time.monotonic()) > 0.0:
+            time.sleep(left)
+
     def state(self) -> dict[str, Any]:
         """Return what pages show of it: limited joints, what can be undone, where it is saved."""
         history = self._history
@@ -118,3 +127,4 @@ class Session:
         self._scene = replace(self._scene, model=LimitModel(history.present.limits, skeleton))
         self._history = history
         self._changes += 1
+        self._changed_at = time.monotonic()

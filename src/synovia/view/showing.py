@@ -20,12 +20,10 @@ from .curve import curve
 from .mesh import Finish
 from .messages import Answer, Request
 from .numbers import numbers_of
-from .region import DRAFT, FINE
+from .region import FINE
 from .scene import Scene
 from .session import Session
-
-SHARES = {FINE: 4000, DRAFT: 500}
-"""Rotations to find a limit's share of all with, by finish."""
+from .shares import share_of
 
 
 def opened(session: Session, asked: Request) -> Answer:
@@ -135,7 +133,7 @@ def _pictures(limit: Limit, bone: tuple[float, ...], finish: Finish) -> Answer:
     header = {
         "family": limit.shape.name,
         "chart": limit.chart.name,
-        "share": limit.volume(SHARES[finish]),
+        "share": share_of(limit, directions, finish),
         "reference": limit.chart.reference.tolist(),
         "axis": directions.axis.tolist(),
         "numbers": numbers_of(limit),

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints, Mask, Scalars, Vectors
 from ..shapes import ThetaPhi
-from ..shapes.table_grid import edges, vectors_at
+from ..shapes.table_grid import TURN, edges, vectors_at
 from ..shapes.table_walls import runs_around
 from .directions import raised
 from .mesh import Finish, used
@@ -151,7 +151,7 @@ def _rays(table: ThetaPhi, parts: int) -> Rays:
 def _sectors(legal: Mask, margin: float, parts: int) -> Rays:
     """Return the rays about corners that stick out: all that are nearest to the corner."""
     phi, theta = edges(legal.shape)
-    step = 2.0 * np.pi / legal.shape[1]
+    step = TURN / legal.shape[1]
     corner, first, width = [], [], []
     for north in (False, True):
         for east in (False, True):
@@ -168,13 +168,12 @@ def _sectors(legal: Mask, margin: float, parts: int) -> Rays:
             turn = (90.0 if north else 180.0) if not east else (0.0 if north else 270.0)
             first.append(np.full(len(row), np.radians(turn)))
             width.append(np.full(len(row), 0.5 * np.pi))
-    for south, cells in ((True, legal[0]), (False, legal[-1])):
-        for begin, end in runs_around(~cells) if cells.any() else []:
-            gap, at = (end - begin) * step, begin * step - np.pi
-            if gap > np.pi:  # at a pole: from across the first wall to across the last
-                corner.append(np.array([[0.0, -0.5 * np.pi if south else 0.5 * np.pi]]))
-                first.append(np.array([np.pi - at - gap if south else at]))
-                width.append(np.array([gap - np.pi]))
+    for end, begin, beyond in zip(*runs_around(~legal[[0, -1]]), strict=True):
+        gap, at = (beyond - begin) * step, begin * step - np.pi
+        if np.pi < gap < TURN - 0.5 * step:  # at a pole: from across the first wall to the last
+            corner.append(np.array([[0.0, -0.5 * np.pi if end == 0 else 0.5 * np.pi]]))
+            first.append(np.array([np.pi - at - gap if end == 0 else at]))
+            width.append(np.array([gap - np.pi]))
     share = np.linspace(0.0, 1.0, parts + 1)
     angle = np.concatenate(first)[:, None] + share * np.concatenate(width)[:, None]
     longitude, latitude = np.concatenate(corner).T
@@ -244,9 +243,7 @@ def _on_circle(points: Vectors, axis: Vectors, height: Floats) -> Vectors:
 
 def _own(table: ThetaPhi, directions: Vectors, length: Scalars | float) -> Mask:
     """Tell which ends of rays of this length have nothing legal that is nearer than their start."""
-    points = np.zeros((*directions.shape[:-1], 4))
-    points[..., :3] = directions @ table.frame
-    return np.asarray(table._free.distance(points) + table.margin >= length - CLEAR)
+    return np.asarray(table._beyond(directions) + table.margin >= length - CLEAR)
 
 
 def _lengths(table: ThetaPhi, rays: Rays, clear: Mask, halvings: int) -> Scalars:

@@ -1,0 +1,73 @@
+"""Talk with one page: edits are answered at once, fine pictures as soon as they are ready."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.server import ServerConnection
+
+from .answers import may_wait
+from .session import Session
+
+Text = str | bytes
+
+
+class Talk:
+    """The requests of one page, and the answers.
+
+    What may wait is made in a thread of its own, so that the next drag does not wait for it. It is
+    always of the limits as they are when it is sent: where they changed meanwhile, it is made anew.
+    """
+
+    def __init__(
+        self, connection: ServerConnection, session: Session, answered: Callable[[Text], bytes]
+    ) -> None:
+        self._connection = connection
+        self._session = session
+        self._answered = answered
+        self._sending = threading.Lock()
+        self._waiting: SimpleQueue[Text | None] = SimpleQueue()
+
+    def go_on(self, changed: Callable[[], None]) -> None:
+        """Answer the page until it is gone; tell when it has changed something."""
+        threading.Thread(target=self._answer_later, daemon=True).start()
+        try:
+            with contextlib.suppress(ConnectionClosed):
+                for text in self._connection:
+                    if may_wait(text):
+                        self._waiting.put(text)
+                    else:
+                        self._answer(text, changed)
+        finally:
+            self._waiting.put(None)
+
+    def _answer(self, text: Text, changed: Callable[[], None]) -> None:
+        before = self._session.changes
+        with self._sending:
+            self._connection.send(self._answered(text))
+        if self._session.changes != before:
+            changed()
+
+    def _answer_later(self) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            while (text := self._waiting.get()) is not None:
+                while not self._sent_in_time(text):
+                    self._session.rest()
+
+    def _sent_in_time(self, text: Text) -> bool:
+        """Answer, unless the limits change while the answer is made; tell whether it was sent.
+
+        Nothing is sent while an edit is made and answered, nor is there an edit of the page between
+        the look at the scene and this answer: so it never hears of older limits after newer ones.
+        """
+        scene = self._session.scene
+        message = self._answered(text)
+        with self._sending:
+            if self._session.scene is not scene:
+                return False
+            self._connection.send(message)
+            return True
