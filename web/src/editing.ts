@@ -3,7 +3,8 @@
 import { Quaternion, type Ray, Vector3 } from "three";
 import type { Clip } from "./clip";
 import { button, element, found } from "./elements";
-import { ConeHandles, moveTo, onSphere, type Spot } from "./handles";
+import { ConeHandles, onSphere } from "./handles";
+import { addAfter, hasSpot, moveTo, type Spot } from "./outline";
 import { Points } from "./points";
 import { type Fan, type Region, regionOf } from "./region";
 import { type Answer, Latest, type Line } from "./socket";
@@ -111,7 +112,7 @@ export class Editing {
   show(region: Region, fan: Fan): void {
     const { outline } = region;
     this.region = region;
-    if (typeof this.selected === "number" && this.selected >= (outline?.corners.length ?? 0))
+    if (this.selected !== undefined && !(outline && hasSpot(outline, this.selected)))
       this.selected = undefined;
     if (this.fan !== fan) {
       this.fan = fan;
@@ -161,7 +162,7 @@ export class Editing {
   }
 
   remove(): void {
-    this.points.remove();
+    void this.points.remove();
   }
 
   smooth(): void {
@@ -179,7 +180,7 @@ export class Editing {
     let point = ray && onSphere(ray, fan, undefined);
     if (ray && !point) return;
     if (!ray && typeof selected === "number") {
-      if (await this.once({ edit: "add-point", after: selected })) this.select(selected + 1);
+      if (await this.once(addAfter(this.marks.outline, selected))) this.select(selected + 1);
       return;
     }
     const local = region.reference.clone().invert().multiply(this.turned());
@@ -206,7 +207,7 @@ export class Editing {
       const angle = (NUDGE_DEG * Math.hypot(right, up) * Math.PI) / 180;
       const along = way.normalize().multiplyScalar(Math.sin(angle));
       this.nudged = along.addScaledVector(from, Math.cos(angle)).normalize();
-      this.follow(moveTo(selected, this.nudged));
+      this.follow(moveTo(marks.outline, selected, this.nudged));
     }
     return true;
   }
