@@ -144,6 +144,22 @@ def test_a_tenth_of_a_degree_inside_is_legal_and_outside_is_not(limit, drawn, rn
         assert at_an_edge(points[lost], normals[lost], drawn[1]).all()
 
 
+def test_corners_of_triangles_are_on_the_boundary_at_sharp_edges_too(limit, drawn, rng):
+    """A region begins within 0.005 degrees of each, and ends within 0.02 in some direction.
+
+    So what excuses a point above, near an edge, is the step: it is across one side of the edge, and
+    there is another. The triangles themselves end at the edge.
+    """
+    used = np.unique(drawn[1].triangles)
+    corners = drawn[1].vertices[rng.choice(used, min(1000, len(used)), replace=False)]
+    at = quat.mul(limit.chart.reference, quat.exp(corners))
+    assert np.degrees(limit.distance(at)).max() < 0.005
+    around = np.array([way for way in np.ndindex(3, 3, 3) if way != (1, 1, 1)]) - 1.0
+    around *= np.radians(0.02) / np.linalg.norm(around, axis=1, keepdims=True)
+    beside = quat.mul(limit.chart.reference, quat.exp(corners[:, None] + around))
+    assert (~limit.contains(beside)).any(axis=1).all()
+
+
 def test_no_legal_rotation_can_look_outside(limit, drawn, rng):
     """What is legal is within what is drawn, by the solid angle that the triangles take up."""
     if limit.shape.bounds[1, -1] - limit.shape.bounds[0, -1] > 2.0 * np.pi - 1e-6:
