@@ -7,10 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton
-from synovia.shapes.cone_edit import move_point
+from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, Union
+from synovia.shapes.cone_edit import delete_point, move_point
 from synovia.view import messages
 from synovia.view.answers import answer
+from synovia.view.cone_edits import drawn
 from synovia.view.scene import scene_of
 from synovia.view.session import Session
 
@@ -26,6 +27,13 @@ def two_arms(frames=1):
     rest = skeleton.rest_pose()
     pose = Pose(np.tile(rest.rotations, (frames, 1, 1)), np.tile(rest.positions, (frames, 1, 1)))
     return Clip(skeleton, pose, 0.1, "two arms")
+
+
+def two_cones():
+    """A limit of two cones that overlap: eight points about x, seven about halfway to z."""
+    about_x = drawn(np.array([1.0, 0.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]))
+    aside = drawn(np.array([1.0, 0.0, 0.0, 0.0]), np.sqrt([0.5, 0.0, 0.5]))
+    return Limit(about_x.chart, Union((about_x.shape, delete_point(aside.shape, 3))))
 
 
 class Asking:
@@ -75,8 +83,9 @@ def test_the_page_gets_points_and_twists(asking):
     arrays = asking("region", joint="LeftArm")[1]
     np.testing.assert_allclose(arrays["corners"], asking.cone.points, atol=1e-6)
     np.testing.assert_allclose(arrays["cornersTwistDeg"], [[-45.0, 45.0]] * 8, atol=1e-4)
-    np.testing.assert_allclose(arrays["visible"], asking.cone.visible, atol=1e-6)
-    np.testing.assert_allclose(arrays["visibleTwistDeg"], [-45.0, 45.0], atol=1e-4)
+    np.testing.assert_allclose(arrays["visible"], [asking.cone.visible], atol=1e-6)
+    np.testing.assert_allclose(arrays["visibleTwistDeg"], [[-45.0, 45.0]], atol=1e-4)
+    assert arrays["cornerCounts"].tolist() == [8]
 
 
 def test_points_are_moved_added_deleted(asking):
@@ -204,7 +213,92 @@ def test_points_are_for_cones_only(asking):
     limit = Limit(RotationVector(), Box([-1.0] * 3, [1.0] * 3, np.eye(3)))
     asking.session.edit(lambda limits: {**limits, "LeftArm": limit}, "box", None)
     refused = asking.edit("move-point", index=0, point=[1, 0, 0])["refused"]
-    assert refused == "only a reach cone has points, this limit is a box"
+    assert refused == "only reach cones have points, this limit is a box"
+    arrays = asking("region", joint="LeftArm")[1]
+    assert len(arrays["corners"]) == len(arrays["cornerCounts"]) == len(arrays["visible"]) == 0
+
+
+@pytest.fixture
+def union(asking):
+    limit = two_cones()
+    asking.session.edit(lambda limits: {**limits, "LeftArm": limit}, "union", None)
+    return asking
+
+
+def test_the_page_gets_the_points_of_all_cones(union):
+    arrays = union("region", joint="LeftArm")[1]
+    first, second = union.cone.parts
+    assert arrays["cornerCounts"].tolist() == [8, 7]
+    np.testing.assert_allclose(arrays["corners"][8:], second.points, atol=1e-6)
+    np.testing.assert_allclose(arrays["cornersTwistDeg"], [[-45.0, 45.0]] * 15, atol=1e-4)
+    np.testing.assert_allclose(arrays["visible"], [first.visible, second.visible], atol=1e-6)
+    np.testing.assert_allclose(arrays["visibleTwistDeg"], [[-45.0, 45.0]] * 2, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("edit", "given"),
+    [
+        ("move-point", {"index": 2, "point": [0.55, 0.3, 0.8]}),
+        ("add-point", {"after": 6}),
+        ("delete-point", {"index": 6}),
+        ("reorder-point", {"index": 0, "by": 6}),
+        ("move-visible", {"point": [0.7, 0.1, 0.75]}),
+        ("twist", {"index": 6, "lowDeg": -20, "highDeg": 75.5}),
+        ("twist", {"index": None, "lowDeg": -20, "highDeg": 75.5}),
+        ("smooth", {"rounds": 1}),
+    ],
+)
+def test_a_cone_of_a_union_is_edited_as_a_cone_is(union, edit, given):
+    before = union.limits["LeftArm"]
+    first, second = before.shape.parts
+    alone = Asking()
+    limit = Limit(before.chart, second)
+    alone.session.edit(lambda limits: {**limits, "LeftArm": limit}, "cone", None)
+    assert "refused" not in alone.edit(edit, **given)
+    assert "refused" not in union.edit(edit, part=1, **given)
+    assert union.cone.parts[0] is first
+    made = union.cone.parts[1]
+    assert made is not second
+    for name in ("points", "low", "high", "visible", "visible_low", "visible_high"):
+        np.testing.assert_array_equal(getattr(made, name), getattr(alone.cone, name))
+    union("undo", joint="LeftArm")
+    assert union.limits["LeftArm"] is before
+
+
+def test_a_new_point_goes_to_the_nearest_edge_of_all_cones(union):
+    assert "refused" not in union.edit("add-point", point=[0.8, 0.1, -0.6])
+    assert [len(part.points) for part in union.cone.parts] == [9, 7]
+    assert "refused" not in union.edit("add-point", point=[0.2, 0.1, 0.97])
+    assert [len(part.points) for part in union.cone.parts] == [9, 8]
+    union.edit("smooth", rounds=1)
+    assert [len(part.points) for part in union.cone.parts] == [18, 16]
+
+
+@pytest.mark.parametrize(
+    ("edit", "given", "reason"),
+    [
+        ("move-point", {"index": 0, "point": [1, 0, 0]}, "which of the 2 cones is meant"),
+        ("twist", {"index": None, "lowDeg": 0, "highDeg": 1}, "which of the 2 cones is meant"),
+        ("delete-point", {"part": 2, "index": 0}, "part must be from 0 to 1, got 2"),
+        ("delete-point", {"part": "a", "index": 0}, "part must be a whole number"),
+        ("delete-point", {"part": 1, "index": 7}, "no point 7; this cone has points 0 to 6"),
+        ("move-visible", {"part": 1, "point": [-1, 0, 0]}, "no longer a star: cone 1, edge "),
+    ],
+)
+def test_what_a_union_refuses(union, edit, given, reason):
+    before = union.cone
+    assert reason in union.edit(edit, **given)["refused"]
+    assert union.cone is before
+
+
+def test_a_broken_star_of_a_union_is_refused_with_its_edge(union):
+    second = union.cone.parts[1]
+    inside = second.points[4] + 0.2 * second.visible
+    header = union.edit("move-point", part=1, index=0, point=inside.tolist())
+    with pytest.raises(ValueError, match="must make a star") as caught:
+        move_point(second, 0, inside / np.linalg.norm(inside))
+    assert header["edge"]["number"] == caught.value.broken.edge
+    np.testing.assert_allclose(header["edge"]["ends"], caught.value.broken.ends)
 
 
 def test_an_edit_that_is_unknown_is_an_error(asking):

@@ -10,7 +10,7 @@ from synovia.view.cone_edits import drawn
 from synovia.view.scene import scene_of
 from view.browser import browser as running
 from view.browser import visit
-from view.test_cone_edits import two_arms
+from view.test_cone_edits import two_arms, two_cones
 
 SIZE = float(np.hypot(0.5, 0.4))
 RADIUS = 0.25 * SIZE  # of the sphere at the joint
@@ -26,9 +26,19 @@ def browser():
 @pytest.fixture
 def seen(browser):
     """An arm along x with a cone around it, seen from its end, without perspective."""
-    still = two_arms(frames=3)
     cone = drawn(np.array([1.0, 0.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]))
-    with visit(browser, scene_of(LimitModel({"LeftArm": cone}, still.skeleton), still)) as page:
+    yield from picked(browser, cone)
+
+
+@pytest.fixture
+def union(browser):
+    """The same arm, with a second cone to the left of the first."""
+    yield from picked(browser, two_cones())
+
+
+def picked(browser, limit):
+    still = two_arms(frames=3)
+    with visit(browser, scene_of(LimitModel({"LeftArm": limit}, still.skeleton), still)) as page:
         page.pick("LeftArm")
         for key in ("3", ".", "Ctrl+Numpad3", "Numpad5"):
             page.page.keyboard.press(key.replace("Ctrl", "Control"))
@@ -168,7 +178,7 @@ def test_numbers_can_be_entered(seen):
     assert "must not end before it begins" in said(seen)
     assert cone_of(seen) is after
     assert field(seen, "to, degrees").input_value() == "20"
-    seen.page.get_by_label("Point", exact=True).select_option("visible")
+    seen.page.get_by_label("Point", exact=True).select_option("visible0")
     field(seen, "Twist from, degrees").fill("-10")
     press(seen, "Enter")
     assert np.degrees(cone_of(seen).visible_low) == pytest.approx(-10.0)
@@ -280,8 +290,48 @@ def test_points_by_mouse(seen):
     drag(seen, place(seen, [1.0, 0.0, 0.0]), place(seen, aside))
     drop(seen)
     assert off_deg(cone_of(seen).visible, aside) < 1.5
-    assert seen.page.get_by_label("Point", exact=True).input_value() == "visible"
+    assert seen.page.get_by_label("Point", exact=True).input_value() == "visible0"
     assert seen.page.get_by_role("button", name="Delete the point").is_disabled()
+
+
+def test_the_cones_of_a_union_are_edited(union):
+    first, second = cone_of(union).parts
+    chosen = union.page.get_by_label("Point", exact=True)
+    corner = second.points[5]
+    target = corner * [1.0, 1.15, 1.15]
+    drag(union, place(union, corner), place(union, target))
+    drop(union)
+    assert cone_of(union).parts[0] is first
+    moved = cone_of(union).parts[1]
+    assert off_deg(moved.points[5], corner) > 1.0
+    np.testing.assert_array_equal(np.delete(moved.points, 5, 0), np.delete(second.points, 5, 0))
+    assert chosen.input_value() == "13"
+    assert chosen.locator("option:checked").inner_text() == "Cone 1, point 5"
+    field(union, "to, degrees").fill("60")
+    press(union, "Enter")
+    assert np.degrees(cone_of(union).parts[1].high[5]) == pytest.approx(60.0)
+    union.page.locator("#stage").focus()
+    press(union, "i")
+    assert len(cone_of(union).parts[1].points) == 8
+    assert chosen.locator("option:checked").inner_text() == "Cone 1, point 6"
+    press(union, "Delete")
+    np.testing.assert_array_equal(cone_of(union).parts[1].points, moved.points)
+    aside = second.visible + 0.1 * np.array([0.0, 1.0, 0.0])
+    drag(union, place(union, second.visible), place(union, aside))
+    drop(union)
+    assert chosen.input_value() == "visible1"
+    assert off_deg(cone_of(union).parts[1].visible, second.visible) > 3.0
+    valid = cone_of(union)
+    drag(union, place(union, first.points[4]), place(union, first.points[0] * [1.0, 0.6, 0.6]))
+    assert "no longer a star: cone 0, edge " in said(union)
+    assert union.page.locator("#said").get_attribute("data-edge") is not None
+    drop(union)
+    assert cone_of(union).parts[1] is valid.parts[1]
+    slice_of = int(cone_of(union).parts[0].slices(np.array([1.0, 0.0, 0.0])))
+    told = f"between points {slice_of} and {(slice_of + 1) % 8} of cone 0."
+    assert union.page.locator("#slice").inner_text().endswith(told)
+    press(union, "Control+z")
+    assert cone_of(union) is valid
 
 
 def test_limits_are_drawn_mirrored_copied_and_removed(seen):
@@ -303,7 +353,7 @@ def test_limits_are_drawn_mirrored_copied_and_removed(seen):
     assert seen.page.get_by_text("This joint has no limit.").is_visible()
     button(seen, "Draw a cone")
     assert len(cone_of(seen).points) == 8
-    seen.page.get_by_label("Point", exact=True).select_option("visible")
+    seen.page.get_by_label("Point", exact=True).select_option("visible0")
     seen.page.locator("#stage").focus()
     press(seen, "Shift+ArrowDown")
     bone = np.array([1.0, 0.0, 0.0])

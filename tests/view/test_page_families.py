@@ -54,6 +54,11 @@ def choose(seen, label, option):
     settle(seen)
 
 
+def press_undo(seen):
+    seen.page.get_by_role("button", name="Undo").click()
+    settle(seen)
+
+
 def fact(seen, name):
     return seen.page.locator(f"#fit-facts dt:has-text('{name}') + dd").inner_text()
 
@@ -78,8 +83,7 @@ def test_another_family_is_refitted_judged_and_undone(seen):
     seen.page.keyboard.press("Control+z")
     settle(seen)
     assert seen.page.get_by_label("Chart", exact=True).input_value() == "swing-twist"
-    seen.page.get_by_role("button", name="Undo").click()
-    settle(seen)
+    press_undo(seen)
     assert limit_of(seen) is before
     assert seen.page.get_by_label("Family", exact=True).input_value() == "oriented-box"
 
@@ -103,8 +107,7 @@ def test_dragging_the_margin_is_one_step(seen):
         [seen.server.scene.clip], "box", joints=[ARM], margin=np.radians(margin_deg)
     )
     np.testing.assert_allclose(limit_of(seen).shape.high, fitted.limits[ARM].shape.high)
-    seen.page.get_by_role("button", name="Undo").click()
-    settle(seen)
+    press_undo(seen)
     assert limit_of(seen) is before
     number = seen.page.get_by_label("Margin, in degrees")
     number.fill("4.5")
@@ -219,14 +222,23 @@ def test_a_brush_by_keyboard_and_a_turned_picture(seen):
 
 def test_the_present_pose_is_added(seen):
     pose = seen.server.scene.frame(0).rotations[2]
+    add = seen.page.get_by_role("button", name="Add the present pose as a sample")
     assert not limit_of(seen).contains(pose)
-    seen.page.get_by_role("button", name="Add the present pose as a sample").press("Enter")
+    add.press("Enter")
     settle(seen)
     assert limit_of(seen).distance(pose) < 1e-6
-    choose(seen, "Family", "reach-cone")
-    seen.page.get_by_role("button", name="Add the present pose as a sample").press("Enter")
-    settle(seen)
-    assert "takes no samples" in said(seen)
+    press_undo(seen)
+    choose(seen, "From", "limit")
+    for family in ("reach-cone", "union"):
+        choose(seen, "Family", family)
+        before = limit_of(seen)
+        assert not before.contains(pose)
+        add.click()
+        settle(seen)
+        assert limit_of(seen).shape.name == family
+        assert limit_of(seen).distance(pose) < 1e-6
+        press_undo(seen)
+        assert limit_of(seen) is before
 
 
 def test_numbers_are_typed(seen):
@@ -247,8 +259,7 @@ def test_numbers_are_typed(seen):
     assert "A range must not end before it starts" in said(seen)
     assert seen.page.get_by_text("must not end before it starts").count() == 1
     assert float(number.input_value()) == 75.0
-    seen.page.get_by_role("button", name="Undo").click()
-    settle(seen)
+    press_undo(seen)
     assert limit_of(seen) is before
 
 
@@ -301,6 +312,5 @@ def test_what_can_be_undone_outlasts_the_page(seen):
     seen.page.reload()
     seen.page.wait_for_selector("body[data-ready]")
     seen.page.keyboard.press("3")
-    seen.page.get_by_role("button", name="Undo").click()
-    settle(seen)
+    press_undo(seen)
     assert limit_of(seen).shape.name == "box"

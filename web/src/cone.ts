@@ -59,6 +59,11 @@ export function sliceOf(corners: Vector3[], visible: Vector3, direction: Vector3
   return Math.max(number, 0);
 }
 
+/** How high a direction is over the great circle of an edge, as a sine: negative outside. */
+export function heightOver([start, end]: [Vector3, Vector3], direction: Vector3): number {
+  return start.clone().cross(end).normalize().dot(direction);
+}
+
 /** Points along the great circle from one direction to another, both included. */
 export function arc(from: Vector3, to: Vector3): Vector3[] {
   const whole = from.angleTo(to);

@@ -3,8 +3,9 @@
 import { Quaternion, type Ray, Vector3 } from "three";
 import type { Clip } from "./clip";
 import { element, found } from "./elements";
-import { ConeHandles, moveTo, onSphere, type Spot } from "./handles";
+import { ConeHandles, onSphere } from "./handles";
 import { History } from "./history";
+import { addAfter, hasSpot, moveTo, type Spot } from "./outline";
 import type { Handle } from "./pointer";
 import { Points } from "./points";
 import { type Fan, type Region, regionOf } from "./region";
@@ -105,7 +106,7 @@ export class Editing {
   show(region: Region, fan: Fan): void {
     const { outline } = region;
     this.region = region;
-    if (typeof this.selected === "number" && this.selected >= (outline?.corners.length ?? 0))
+    if (this.selected !== undefined && !(outline && hasSpot(outline, this.selected)))
       this.selected = undefined;
     if (this.fan !== fan) {
       this.fan = fan;
@@ -155,7 +156,7 @@ export class Editing {
   }
 
   remove(): void {
-    this.points.remove();
+    void this.points.remove();
   }
 
   smooth(): void {
@@ -173,7 +174,7 @@ export class Editing {
     let point = ray && onSphere(ray, fan, undefined);
     if (ray && !point) return;
     if (!ray && typeof selected === "number") {
-      if (await this.strokes.once({ edit: "add-point", after: selected })) this.select(selected + 1);
+      if (await this.strokes.once(addAfter(this.marks.outline, selected))) this.select(selected + 1);
       return;
     }
     const local = region.reference.clone().invert().multiply(this.turned());
@@ -200,7 +201,7 @@ export class Editing {
       const angle = (NUDGE_DEG * Math.hypot(right, up) * Math.PI) / 180;
       const along = way.normalize().multiplyScalar(Math.sin(angle));
       this.nudged = along.addScaledVector(from, Math.cos(angle)).normalize();
-      this.strokes.follow(moveTo(selected, this.nudged));
+      this.strokes.follow(moveTo(marks.outline, selected, this.nudged));
     }
     return true;
   }

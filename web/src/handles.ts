@@ -1,4 +1,4 @@
-// A reach cone's points and twists on its sphere, as they are drawn and dragged.
+// Points and twists of reach cones on their sphere, as they are drawn and dragged.
 
 import {
   BufferGeometry,
@@ -16,12 +16,20 @@ import {
 } from "three";
 import { OUTSIDE, PICKED } from "./colours";
 import { arc, chained, twistDegOf, twistedUp } from "./cone";
-import { draw, type Fan, type Lines, lines, type Outline, type Span, translucent } from "./region";
+import {
+  edgesOf,
+  moveTo,
+  type Outline,
+  placeOf,
+  type Span,
+  type Spot,
+  spotsOf,
+  twistAt,
+  twistTo,
+} from "./outline";
+import { draw, type Fan, type Lines, lines, translucent } from "./region";
 import type { Edit } from "./strokes";
 import type { Handle } from "./pointer";
-
-/** A point by its number, or the visible point. */
-export type Spot = number | "visible";
 
 const SECTOR = 0.34;
 const SMALL_SECTOR = 0.09;
@@ -43,8 +51,9 @@ interface Wrong {
 
 export class ConeHandles {
   readonly group = new Group();
-  private dots = new InstancedMesh(new SphereGeometry(DOT, 12, 8), new MeshBasicMaterial(), 0);
-  private visible = new Mesh(new OctahedronGeometry(1.9 * DOT), new MeshBasicMaterial());
+  private dots = instances(new SphereGeometry(DOT, 12, 8), 0);
+  private visible = instances(new OctahedronGeometry(1.9 * DOT), 0);
+  private edges: Lines;
   private chosen = new Mesh(new SphereGeometry(1.8 * DOT, 16, 12), solid(PICKED));
   private sectors = new Mesh(new BufferGeometry(), translucent(0.45, {}));
   private sector = new Mesh(new BufferGeometry(), translucent(0.5, { color: PICKED }));
@@ -60,10 +69,12 @@ export class ConeHandles {
     private editing: boolean,
     private dragged: Dragged,
   ) {
-    this.group.add(this.sectors, this.dots, this.visible, this.redEdge, this.ghost);
+    this.edges = lines(fan.theme.ink);
+    this.group.add(this.edges, this.sectors, this.dots, this.visible, this.redEdge, this.ghost);
     this.group.add(this.sector, this.border, this.chosen, ...this.ends);
-    this.sectors.material.color.set(fan.theme.ink);
-    this.visible.material.color.set(fan.theme.ink);
+    for (const part of [this.sectors, this.dots, this.visible])
+      part.material.color.set(fan.theme.ink);
+    Object.assign(this.edges.material, { transparent: true, opacity: 0.5 });
     // What is worked on is never hidden by the body.
     const front = [this.visible, this.sector, this.border, this.chosen, ...this.ends, this.redEdge, this.ghost];
     for (const part of front) {
@@ -79,25 +90,21 @@ export class ConeHandles {
     this.outline = outline;
     this.selected = selected;
     this.editing = editing;
-    const { corners, visible, visibleTwistDeg, twistDeg } = outline;
-    if (this.dots.count !== corners.length) {
-      this.group.remove(this.dots);
-      this.dots.dispose();
-      this.dots = new InstancedMesh(this.dots.geometry, this.dots.material, corners.length);
-      this.dots.frustumCulled = false;
-      this.group.add(this.dots);
-    }
-    (this.dots.material as MeshBasicMaterial).color.set(this.fan.theme.ink);
-    const size = editing ? 1.25 : 1;
-    corners.forEach(({ x, y, z }, i) =>
-      this.dots.setMatrixAt(i, new Matrix4().makeScale(size, size, size).setPosition(x, y, z)),
-    );
-    this.dots.instanceMatrix.needsUpdate = true;
-    this.visible.position.copy(visible);
+    const { corners, cones } = outline;
+    this.dots = this.spread(this.dots, corners, editing ? 1.25 : 1);
+    this.visible = this.spread(this.visible, cones.map(({ visible }) => visible), 1);
     this.visible.visible = this.sectors.visible = editing;
+    // Of several cones only what no other covers is drawn as the limit's rim.
+    this.edges.visible = editing && cones.length > 1;
+    if (this.edges.visible) {
+      const edges = cones.flatMap((cone) => edgesOf(outline, cone));
+      draw(this.edges, edges.flatMap((ends) => chained(arc(...ends))));
+    }
     if (editing) {
-      const all = corners.map((corner, i) => this.fill(corner, twistDeg[i] as Span, SMALL_SECTOR));
-      reshape(this.sectors, [...all.flat(), ...this.fill(visible, visibleTwistDeg, SMALL_SECTOR)]);
+      const fans = spotsOf(outline).flatMap((spot) =>
+        this.fill(placeOf(outline, spot), twistAt(outline, spot), SMALL_SECTOR),
+      );
+      reshape(this.sectors, fans);
     }
     this.choose();
   }
@@ -112,20 +119,30 @@ export class ConeHandles {
 
   /** What can be taken with the mouse: the ends of the chosen twist first. */
   handles(): Handle[] {
-    const { corners } = this.outline;
-    const points = corners.map((_, i) => this.point(i));
-    const found = [...points, this.point("visible")];
-    return this.selected === undefined ? found : [this.end(0), this.end(1), ...found];
+    const found = spotsOf(this.outline).map((spot) => this.point(spot));
+    const { selected } = this;
+    return selected === undefined ? found : [this.end(selected, 0), this.end(selected, 1), ...found];
   }
 
   where(spot: Spot): Vector3 {
-    const { corners, visible } = this.outline;
-    return (spot === "visible" ? visible : corners[spot]) ?? visible;
+    return placeOf(this.outline, spot);
   }
 
-  twist(spot: Spot): Span {
-    const { twistDeg, visibleTwistDeg } = this.outline;
-    return (spot === "visible" ? visibleTwistDeg : twistDeg[spot]) ?? visibleTwistDeg;
+  /** The same thing at other places, of which there may be more or fewer. */
+  private spread(things: Instances, places: Vector3[], size: number): Instances {
+    let made = things;
+    if (made.count !== places.length) {
+      made = instances(things.geometry, places.length, things.material);
+      made.renderOrder = things.renderOrder;
+      this.group.remove(things);
+      this.group.add(made);
+      things.dispose();
+    }
+    places.forEach(({ x, y, z }, i) =>
+      made.setMatrixAt(i, new Matrix4().makeScale(size, size, size).setPosition(x, y, z)),
+    );
+    made.instanceMatrix.needsUpdate = true;
+    return made;
   }
 
   private choose(): void {
@@ -133,9 +150,10 @@ export class ConeHandles {
     for (const part of [this.chosen, this.sector, this.border, ...this.ends]) part.visible = shown;
     if (!shown || this.selected === undefined) return;
     const place = this.where(this.selected);
-    const rim = this.rim(place, this.twist(this.selected), SECTOR);
+    const twist = twistAt(this.outline, this.selected);
+    const rim = this.rim(place, twist, SECTOR);
     this.chosen.position.copy(place);
-    reshape(this.sector, this.fill(place, this.twist(this.selected), SECTOR));
+    reshape(this.sector, this.fill(place, twist, SECTOR));
     draw(this.border, chained([place, ...rim, place]));
     this.ends.forEach((end, i) => end.position.copy((i === 0 ? rim[0] : rim.at(-1)) ?? place));
   }
@@ -168,19 +186,18 @@ export class ConeHandles {
       drag: (ray) => {
         this.dragged.select(spot);
         last = onSphere(ray, this.fan, last) ?? last;
-        this.dragged.follow(moveTo(spot, last));
+        this.dragged.follow(moveTo(this.outline, spot, last));
       },
       drop: () => this.dragged.drop(),
       click: () => this.dragged.select(spot),
     };
   }
 
-  private end(side: 0 | 1): Handle {
-    const spot = this.selected ?? "visible";
-    const [low, high] = this.twist(spot);
+  private end(spot: Spot, side: 0 | 1): Handle {
+    const [low, high] = twistAt(this.outline, spot);
     let twist = side === 0 ? low : high;
     const place = () => {
-      const point = this.beside(this.where(spot), this.twist(spot)[side], SECTOR);
+      const point = this.beside(this.where(spot), twistAt(this.outline, spot)[side], SECTOR);
       return this.fan.group.localToWorld(point);
     };
     return {
@@ -191,9 +208,7 @@ export class ConeHandles {
         const direction = this.where(spot);
         const way = across(ray, this.fan, direction);
         twist = twistDegOf(this.fan.region.compass, direction, way, twist);
-        const index = spot === "visible" ? null : spot;
-        const [lowDeg, highDeg] = ended(low, high, side, twist);
-        this.dragged.follow({ edit: "twist", index, lowDeg, highDeg });
+        this.dragged.follow(twistTo(this.outline, spot, ended(low, high, side, twist)));
       },
       drop: () => this.dragged.drop(),
       click: () => {},
@@ -206,14 +221,6 @@ function ended(low: number, high: number, side: 0 | 1, twist: number): Span {
   const free = high - low >= 360;
   if (side === 0) return free && twist < low ? [low, twist + 360] : [twist, high];
   return free && twist > high ? [twist - 360, high] : [low, twist];
-}
-
-/** The edit that puts a point into a direction. */
-export function moveTo(spot: Spot, direction: Vector3): Edit {
-  const point = direction.toArray();
-  return spot === "visible"
-    ? { edit: "move-visible", point }
-    : { edit: "move-point", index: spot, point };
 }
 
 /**
@@ -249,6 +256,14 @@ function thick(points: Vector3[]): Vector3[] {
   return [0.997, 1, 1.003, 1.006, 1.009].flatMap((scale) =>
     chained(points.map((point) => point.clone().multiplyScalar(scale))),
   );
+}
+
+type Instances = InstancedMesh<BufferGeometry, MeshBasicMaterial>;
+
+function instances(shape: BufferGeometry, count: number, material = new MeshBasicMaterial()): Instances {
+  const made = new InstancedMesh(shape, material, count);
+  made.frustumCulled = false;
+  return made;
 }
 
 function reshape(mesh: Mesh, points: Vector3[]): void {

@@ -1,10 +1,22 @@
-// The points of a reach cone as numbers and buttons.
+// The points of reach cones as numbers and buttons.
 
 import { anglesDeg, directionAt } from "./cone";
 import type { Edit } from "./strokes";
 import { button, element } from "./elements";
-import { moveTo, type Spot } from "./handles";
-import type { Outline, Region } from "./region";
+import {
+  type Cone,
+  moveTo,
+  nameOf,
+  type Outline,
+  partOf,
+  placeOf,
+  type Slice,
+  type Spot,
+  spotsOf,
+  twistAt,
+  twistTo,
+} from "./outline";
+import type { Region } from "./region";
 
 const FIELDS = [
   ["away", "Away from the bone", "Degrees from where the bone points at the reference"],
@@ -52,7 +64,7 @@ export class Points {
       this.fields.set(name, field);
       grid.append(element("label", { title }, text, element("span", {}, field, "°")));
     }
-    const remove = button("Delete", "Delete the point (Del)", () => this.remove());
+    const remove = button("Delete", "Delete the point (Del)", () => void this.remove());
     const { earlier, later } = this;
     this.ofPoint = [grid, remove, earlier, later];
     this.panel.append(
@@ -90,11 +102,11 @@ export class Points {
     this.region = region;
     this.selected = selected;
     if (!outline) return;
-    if (this.which.options.length !== outline.corners.length + 2)
+    const spots = spotsOf(outline);
+    if ([...this.which.options].map(({ value }) => value).join() !== ["", ...spots].join())
       this.which.replaceChildren(
         element("option", { value: "" }, "No point chosen"),
-        ...outline.corners.map((_, i) => element("option", { value: `${i}` }, `Point ${i}`)),
-        element("option", { value: "visible" }, "Visible point"),
+        ...spots.map((spot) => element("option", { value: `${spot}` }, nameOf(outline, spot))),
       );
     this.which.value = selected === undefined ? "" : `${selected}`;
     for (const part of this.ofPoint) {
@@ -102,8 +114,9 @@ export class Points {
       else part.hidden = selected === undefined;
     }
     // Where the count begins is free; any other order breaks the star, as is said if one tries.
-    this.earlier.classList.toggle("dim", selected !== 0);
-    this.later.classList.toggle("dim", selected !== outline.corners.length - 1);
+    const index = this.chosen()?.index;
+    this.earlier.classList.toggle("dim", index !== 0);
+    this.later.classList.toggle("dim", index !== (this.cone()?.count ?? 0) - 1);
     if (selected === undefined) return;
     for (const [name, value] of Object.entries(this.values(outline, selected))) {
       const field = this.fields.get(name as Field);
@@ -111,42 +124,59 @@ export class Points {
     }
   }
 
-  /** Say which slice of the cone the bone is in. */
-  tell(slice: number | undefined): void {
-    const count = this.region?.outline?.corners.length ?? 0;
-    const told = `The bone is in the slice between points ${slice} and ${((slice ?? 0) + 1) % count}.`;
-    this.slice.textContent = slice === undefined || !count ? "" : told;
+  /** Say which slice of which cone the bone is in. */
+  tell(slice: Slice | undefined): void {
+    const cones = this.region?.outline?.cones ?? [];
+    const count = cones[slice?.part ?? 0]?.count;
+    this.slice.textContent = "";
+    if (!slice || !count) return;
+    const between = `between points ${slice.edge} and ${(slice.edge + 1) % count}`;
+    const of = cones.length > 1 ? ` of cone ${slice.part}` : "";
+    this.slice.textContent = `The bone is in the slice ${between}${of}.`;
   }
 
   step(by: number): void {
-    const count = this.region?.outline?.corners.length;
-    if (!count) return;
-    const order: Spot[] = [...Array(count).keys(), "visible"];
+    const outline = this.region?.outline;
+    if (!outline) return;
+    const order = spotsOf(outline);
     const now = this.selected === undefined ? (by > 0 ? -1 : 0) : order.indexOf(this.selected);
     this.select(order.at((now + by) % order.length));
   }
 
-  remove(): void {
-    if (typeof this.selected === "number") void this.once({ edit: "delete-point", index: this.selected });
+  async remove(): Promise<void> {
+    const [chosen, cone] = [this.chosen(), this.cone()];
+    if (!chosen || chosen.index === null || !cone) return;
+    const last = chosen.index === cone.count - 1; // after it come the points of another cone
+    if ((await this.once({ edit: "delete-point", ...chosen })) && last) this.select(undefined);
   }
 
+  /** The chosen point's cone, or all of them. */
   smooth(): void {
-    void this.once({ edit: "smooth", rounds: Number(this.rounds.value) });
+    const part = this.chosen()?.part;
+    void this.once({ edit: "smooth", part, rounds: Number(this.rounds.value) });
+  }
+
+  private chosen(): { part: number; index: number | null } | undefined {
+    const outline = this.region?.outline;
+    return outline && this.selected !== undefined ? partOf(outline, this.selected) : undefined;
+  }
+
+  private cone(): Cone | undefined {
+    return this.region?.outline?.cones[this.chosen()?.part ?? 0];
   }
 
   private async reorder(by: number): Promise<void> {
-    const count = this.region?.outline?.corners.length;
-    if (typeof this.selected !== "number" || !count) return;
-    const index = this.selected;
-    if (await this.once({ edit: "reorder-point", index, by }))
-      this.select((index + by + count) % count);
+    const [chosen, cone] = [this.chosen(), this.cone()];
+    if (!chosen || chosen.index === null || !cone) return;
+    const { index } = chosen;
+    if (await this.once({ edit: "reorder-point", ...chosen, by }))
+      this.select(cone.first + ((index + by + cone.count) % cone.count));
   }
 
   private values(outline: Outline, spot: Spot): Record<Field, number> {
-    const place = spot === "visible" ? outline.visible : outline.corners[spot];
-    const twist = spot === "visible" ? outline.visibleTwistDeg : outline.twistDeg[spot];
-    const [away, around] = this.region && place ? anglesDeg(this.region.compass, place) : [0, 0];
-    const [low, high] = twist ?? [0, 0];
+    const place = placeOf(outline, spot);
+    const [away, around] = this.region ? anglesDeg(this.region.compass, place) : [0, 0];
+    const [low, high] = twistAt(outline, spot);
     return { away, around, low, high };
   }
 
@@ -156,19 +186,17 @@ export class Points {
     const typed = this.fields.get(name)?.valueAsNumber ?? NaN;
     if (!region?.outline || selected === undefined) return;
     if (!Number.isFinite(typed)) return this.show(region, selected);
-    const values: Record<Field, number> = this.values(region.outline, selected);
+    const { outline } = region;
+    const values: Record<Field, number> = this.values(outline, selected);
     values[name] = typed;
     const { away, around, low, high } = values;
     if (name === "away" || name === "around")
-      void this.once(moveTo(selected, directionAt(region.compass, away, around)));
-    else {
-      const index = selected === "visible" ? null : selected;
-      void this.once({ edit: "twist", index, lowDeg: low, highDeg: high });
-    }
+      void this.once(moveTo(outline, selected, directionAt(region.compass, away, around)));
+    else void this.once(twistTo(outline, selected, [low, high]));
   }
 }
 
 function spotOf(value: string): Spot | undefined {
   if (value === "") return undefined;
-  return value === "visible" ? value : Number(value);
+  return value.startsWith("visible") ? (value as Spot) : Number(value);
 }

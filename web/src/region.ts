@@ -14,21 +14,11 @@ import {
   Vector3,
 } from "three";
 import { LEGAL, OUTSIDE, SLICE, type Theme, twistColour } from "./colours";
-import { arc, chained, type Compass, compassOf, directionsOf, sliceOf } from "./cone";
+import { arc, chained, type Compass, compassOf } from "./cone";
 import type { Typed } from "./numbers";
+import { type Outline, outlineOf, type Slice, sliceAt, type Span } from "./outline";
 import { quaternionAt } from "./quaternions";
 import type { Answer } from "./socket";
-
-/** Least and greatest. */
-export type Span = [number, number];
-
-/** A reach cone's points, which can be edited. */
-export interface Outline {
-  corners: Vector3[];
-  twistDeg: Span[];
-  visible: Vector3;
-  visibleTwistDeg: Span;
-}
 
 export interface Region {
   family: string;
@@ -45,7 +35,7 @@ export interface Region {
   rim: Uint32Array;
   twistDeg: Float32Array;
   span: Span;
-  /** Of a reach cone. */
+  /** Of a reach cone, or a union of them. */
   outline: Outline | undefined;
   vectors: Float32Array;
   triangles: Uint32Array;
@@ -75,20 +65,9 @@ export function regionOf({ header, arrays }: Answer): Region {
     rim: whole("rim"),
     twistDeg,
     span: [Math.min(least, most), most],
-    outline: arrays["visible"] && outlineOf(floats),
+    outline: outlineOf(arrays),
     vectors: floats("vectors"),
     triangles: whole("triangles"),
-  };
-}
-
-function outlineOf(floats: (name: string) => Float32Array): Outline {
-  const corners = directionsOf(floats("corners"));
-  const twists = floats("cornersTwistDeg");
-  return {
-    corners,
-    twistDeg: corners.map((_, i) => [twists[2 * i] ?? 0, twists[2 * i + 1] ?? 0]),
-    visible: new Vector3().fromArray(floats("visible")),
-    visibleTwistDeg: [...floats("visibleTwistDeg")] as Span,
   };
 }
 
@@ -99,8 +78,8 @@ const RINGS = 10;
 /** The sphere at the joint: where the bone may point, coloured by how far it may twist. */
 export class Fan {
   readonly group = new Group();
-  /** Of a reach cone: the number of the edge that the bone is before. */
-  slice: number | undefined;
+  /** Of reach cones: the slice that the bone is in. */
+  slice: Slice | undefined;
   private shape = new BufferGeometry();
   private outline = new BufferGeometry();
   private needle = lines(LEGAL);
@@ -154,12 +133,11 @@ export class Fan {
     this.needle.material.color.set(colour);
     this.tip.material.color.set(colour);
     if (!outline) return;
-    const { corners, visible } = outline;
-    const slice = sliceOf(corners, visible, direction);
-    const [start, end] = [corners[slice], corners[(slice + 1) % corners.length]];
-    if (!start || !end) return;
+    const slice = sliceAt(outline, direction);
     this.bound.material.color.set(outside ? OUTSIDE : SLICE);
-    if (slice !== this.slice) this.highlight(visible, start, end);
+    const visible = outline.cones[slice.part]?.visible;
+    const same = slice.part === this.slice?.part && slice.edge === this.slice.edge;
+    if (visible && !same) this.highlight(visible, ...slice.ends);
     this.slice = slice;
   }
 

@@ -14,6 +14,7 @@ from .cone_area import cone_bounds, cone_measure, cone_scatter
 from .cone_facing import cone_facing
 from .cone_offset import grown, shrunk
 from .cone_paths import Exit, first_crossing, pulled
+from .cone_sample import holding
 from .cone_star import StarError, broken_edge, unit_directions, visible_point
 from .cone_surface import cone_surface
 from .cone_tables import packed_cone, slice_rows
@@ -206,6 +207,19 @@ class ReachCone(Directional):
         Between the sheets of a universal joint it is that of the upper one.
         """
         return cone_facing(self, np.asarray(points, np.float64))
+
+    def add(self, points: Points) -> ReachCone:
+        """Return the cone, all it holds, with `points` (n, 4) in it too, the farthest first.
+
+        A direction outside becomes a vertex, or takes the vertex along that has nearly its azimuth
+        about the visible point; limits of the twist are widened by as little as will do. What is
+        opposite the visible point is refused.
+        """
+        cone: ReachCone = self
+        points = sample_points(points, (4,))
+        for point in points[np.argsort(-self.distance(points), kind="stable")]:
+            cone = cone if cone.contains(point) else holding(cone, point)
+        return cone
 
     def grow(self, r: float) -> Self:
         """Return the cone `r` radians larger in direction and in twist, containing this one.

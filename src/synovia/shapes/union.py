@@ -86,6 +86,27 @@ class Union(Directional):
         deepest = depths.argmin(axis=0)[None, ..., None]
         return np.asarray(np.take_along_axis(normals, deepest, axis=0)[0])
 
+    def add(self, points: Points) -> Self:
+        """Return the union with `points` (n, 4) in it too, each added to the part nearest to it.
+
+        The farthest goes first. Where a part refuses, the next nearest is asked.
+        """
+        points, union = sample_points(points, (4,)), self
+        for point in points[np.argsort(-self.distance(points), kind="stable")]:
+            union = union if union.contains(point) else union._with(point)
+        return union
+
+    def _with(self, point: Points) -> Self:
+        refusals = []
+        for number in np.argsort([part.distance(point) for part in self.parts], kind="stable"):
+            try:
+                part = self.parts[number].add(point[None])
+            except ValueError as error:
+                refusals.append(error)
+            else:
+                return type(self)((*self.parts[:number], part, *self.parts[number + 1 :]))
+        raise refusals[0]
+
     def grow(self, r: float) -> Self:
         """Return the union of the parts, each `r` radians larger."""
         return type(self)(tuple(part.grow(r) for part in self.parts))

@@ -1,4 +1,7 @@
-"""Edits of a reach cone at the page: a limit in, a new one out, or a reason why not."""
+"""Edits of reach cones at the page: a limit in, a new one out, or a reason why not.
+
+A union's cones are edited one by one: requests say which `part` they mean.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..arrays import Floats, Quats, Vectors, unit_quats
+from ..arrays import Quats, Vectors, unit_quats
 from ..charts import DirectionTwist
 from ..limit import Limit
-from ..shapes import ReachCone
+from ..shapes import ReachCone, Union
 from ..shapes.cone_edit import (
     add_point,
     delete_point,
@@ -20,6 +24,7 @@ from ..shapes.cone_edit import (
     set_twist,
     set_visible,
 )
+from ..shapes.cone_facing import nearest_on_edges
 from ..shapes.cone_smooth import smooth
 from ..shapes.cone_star import StarError, from_polar
 from .given import degrees, vector
@@ -31,11 +36,11 @@ DRAWN_ANGLE, DRAWN_TWIST = np.radians(30.0), np.radians(45.0)
 """A new cone: how far its points are from the bone, and how far it may twist to either side."""
 
 
-def cone_of(limit: Limit) -> ReachCone:
-    """Return the limit's cone; ValueError if it is of another family."""
-    if not isinstance(limit.shape, ReachCone):
-        raise ValueError(f"only a reach cone has points, this limit is a {limit.shape.name}")
-    return limit.shape
+def cones_of(limit: Limit) -> tuple[ReachCone, ...]:
+    """Return the limit's cone, or those of a union; none if it is of another family."""
+    if isinstance(limit.shape, Union):
+        return limit.shape.parts
+    return (limit.shape,) if isinstance(limit.shape, ReachCone) else ()
 
 
 def moved(cone: ReachCone, asked: Request) -> ReachCone:
@@ -106,19 +111,22 @@ def drawn(rotation: Quats, bone: Vectors) -> Limit:
     return Limit(chart, ReachCone(points, -DRAWN_TWIST, DRAWN_TWIST, chart.axis))
 
 
-def outline(limit: Limit) -> dict[str, Floats]:
-    """Return what the page needs to edit a cone: points and visible point, with twists in degrees.
+def outline(limit: Limit) -> dict[str, NDArray[Any]]:
+    """Return what the page needs to edit cones: points and visible points, twists in degrees.
 
-    Other families have none of these.
+    Points of one cone follow those of another; there are `cornerCounts` of each. Other families
+    have none.
     """
-    if not isinstance(limit.shape, ReachCone):
-        return {"corners": np.zeros((0, 3)), "cornersTwistDeg": np.zeros((0, 2))}
-    cone = limit.shape
+    cones = cones_of(limit)
+    limits = [np.stack([cone.low, cone.high], axis=1) for cone in cones]
     return {
-        "corners": cone.points,
-        "cornersTwistDeg": np.degrees(np.stack([cone.low, cone.high], axis=1)),
-        "visible": cone.visible,
-        "visibleTwistDeg": np.degrees([cone.visible_low, cone.visible_high]),
+        "corners": np.concatenate([np.zeros((0, 3)), *(cone.points for cone in cones)]),
+        "cornersTwistDeg": np.degrees(np.concatenate([np.zeros((0, 2)), *limits])),
+        "cornerCounts": np.array([len(cone.points) for cone in cones], dtype=np.int64),
+        "visible": np.reshape([cone.visible for cone in cones], (-1, 3)),
+        "visibleTwistDeg": np.degrees(
+            np.reshape([(cone.visible_low, cone.visible_high) for cone in cones], (-1, 2))
+        ),
     }
 
 
@@ -154,7 +162,41 @@ ConeEdit = Callable[[ReachCone, Request], ReachCone]
 
 
 def _on_limits(edit: ConeEdit) -> Callable[[Limit, Request], Limit]:
-    return lambda limit, asked: replace(limit, shape=edit(cone_of(limit), asked))
+    def edited(limit: Limit, asked: Request) -> Limit:
+        cones = cones_of(limit)
+        if not cones:
+            raise ValueError(f"only reach cones have points, this limit is a {limit.shape.name}")
+        if not isinstance(limit.shape, Union):
+            return replace(limit, shape=edit(cones[0], asked))
+        parts = list(cones)
+        for number in _parts(cones, asked):
+            try:
+                parts[number] = edit(cones[number], asked)
+            except StarError as error:
+                broken = replace(error.broken, why=f"cone {number}, {error.broken.why}")
+                raise StarError(str(error), broken) from error
+        return replace(limit, shape=Union(tuple(parts)))
+
+    return edited
+
+
+def _parts(cones: tuple[ReachCone, ...], asked: Request) -> list[int]:
+    """Return which cones a request means: its `part`, or that of the edge nearest to a new point.
+
+    Without either it is all of them for smoothing.
+    """
+    if asked.get("part") is not None:
+        part = _whole(asked, "part")
+        if not 0 <= part < len(cones):
+            raise ValueError(f"part must be from 0 to {len(cones) - 1}, got {part}")
+        return [part]
+    if asked["edit"] == "smooth":
+        return list(range(len(cones)))
+    if asked["edit"] == "add-point" and asked.get("point") is not None:
+        point = _direction(asked)
+        away = [np.linalg.norm(nearest_on_edges(cone.points, point)[0] - point) for cone in cones]
+        return [int(np.argmin(away))]
+    raise ValueError(f"part must say which of the {len(cones)} cones is meant, got none")
 
 
 CONE_EDITS: Mapping[str, Callable[[Limit, Request], Limit]] = {
@@ -169,4 +211,4 @@ CONE_EDITS: Mapping[str, Callable[[Limit, Request], Limit]] = {
         "smooth": smoothed,
     }.items()
 }
-"""What can be done to a reach cone, by name."""
+"""What can be done to reach cones, by name."""

@@ -9,7 +9,18 @@ import numpy as np
 from .. import quat, shapes
 from ..arrays import Floats, Points, Quats, unit_quats
 from ..limit import Limit
-from ..shapes import Box, DistanceField, Ellipsoid, KDop, Product, Shape, ThetaPhi, add_sample
+from ..shapes import (
+    Box,
+    DistanceField,
+    Ellipsoid,
+    KDop,
+    Product,
+    ReachCone,
+    Shape,
+    ThetaPhi,
+    Union,
+    add_sample,
+)
 from .given import degrees, row, vectors
 from .messages import Request
 
@@ -51,8 +62,9 @@ def near_boundary(limit: Limit, field: DistanceField, rotation: Quats) -> Points
 def with_sample(limit: Limit, asked: Request) -> Limit:
     """Return the limit with the rotation (4,) of the request in it, as its shape takes samples in.
 
-    Fields and tables take it as evidence. Boxes, k-DOPs and products move the faces that are in its
-    way, and an ellipsoid becomes larger in the same proportions.
+    Fields and tables take it as evidence. A cone (of a union the nearest one) gets a point there
+    and twists as wide as that. Boxes, k-DOPs and products move the faces that are in its way, and
+    an ellipsoid becomes larger in the same proportions.
     """
     point = limit.nearest_cover(unit_quats("rotation", row(asked, "rotation", 4)))
     return replace(limit, shape=_holding(limit.shape, point))
@@ -61,16 +73,12 @@ def with_sample(limit: Limit, asked: Request) -> Limit:
 def _holding(shape: Shape, point: Points) -> Shape:
     if isinstance(shape, DistanceField):
         return add_sample(shape, point)
-    if isinstance(shape, ThetaPhi):
+    if isinstance(shape, ThetaPhi | ReachCone | Union):
         return shape.add(point[None])
     if isinstance(shape, Product):
         low, high = min(shape.low, float(point[2])), max(shape.high, float(point[2]))
         return replace(shape, swing=_around(shape.swing, point[:2]), low=low, high=high)
-    if isinstance(shape, Box | KDop | Ellipsoid):
-        return _around(shape, point)
-    raise ValueError(
-        f"a {shape.name} takes no samples: drag or add a corner, or refit it from evidence"
-    )
+    return _around(shape, point)
 
 
 def _around(shape: Convexes, point: Points) -> Convexes:

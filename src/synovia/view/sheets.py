@@ -15,18 +15,16 @@ from .mesh import Finish, Mesh, Net, longest_sides, rim_of, used
 
 ASIDE = 1.6
 """How far beside an edge of the rim directions are asked about, in parts of what is flat."""
+ALONG = np.array([[0.02], [0.5], [0.98]])
+"""Where along an edge, or a part of it, as shares of the way."""
 EDGE_ON = 1e-3
 """The slope, along the twist, of a boundary that is seen from its edge."""
 AROUND = np.radians(np.arange(-180.0, 180.0, 5.0))
-VALLEYS = 2
-CLOSER = [np.radians(reach) * np.linspace(-1.0, 1.0, 25) for reach in (5.0, 0.5, 0.05)]
-"""Twists that are tried, in radians: all around, then about so many of the best."""
-LENGTH = 0.5
-"""How long edges of the rim may be that another one crosses, in parts of what is flat."""
-EDGE_ON = 1e-3
-"""The slope, along the twist, of a boundary that is seen from its edge."""
-SEARCH = [np.radians(reach) * np.linspace(-1.0, 1.0, 61) for reach in (180.0, 6.0, 0.2)]
-"""Twists that are tried there, in radians, each row about the best of the one before."""
+"""Twists that are tried, in radians: all around, then closer where one may be legal."""
+CLOSER, PARTS = (8, 4, 4), 10
+"""In how many places that is, time after time, and into how many parts each is cut."""
+STEEPEST = 2.0
+"""How fast the distance to a region changes with the twist, in radians a radian, at most."""
 NUDGE = 1e-6
 STRIDE, ROUGH, HALVINGS = float(np.radians(12.0)), float(np.radians(45.0)), 4
 """How twists are searched for their end: by strides, in radians, of which the last is halved.
@@ -122,16 +120,16 @@ def parting(
     """Return the parts of edges of `rim` that have no legal directions on their right.
 
     Where triangles fold over there are edges that part nothing, or only as far as another one
-    crosses them: such are halved. Parts are rows of `rim`, and the shares (e, 2) of the way where
-    each begins and ends.
+    crosses them: such are halved, and what is left in the end is too short to be seen. Parts are
+    rows of `rim`, and the shares (e, 2) of the way where each begins and ends.
     """
     edge, begin, end = np.arange(len(rim)), np.zeros(len(rim)), np.ones(len(rim))
     kept: list[Floats] = []
     first, way = directions[rim[:, 0]], directions[rim[:, 1]] - directions[rim[:, 0]]
     across = np.cross(way, 2.0 * first + way)
     across *= ASIDE * finish.flat / np.maximum(np.linalg.norm(across, axis=1), 1e-300)[:, None]
-    for last in (False,) * _rounds(way, finish) + (True,):
-        shares = np.array([[0.5]] if last else [[0.02], [0.5], [0.98]])
+    shares = ALONG if finish.careful else ALONG[1:2]
+    for _ in range(1 + _rounds(way, finish)):
         at = (begin + shares * (end - begin))[..., None]
         beside = _unit(first[edge] + at * way[edge] + across[edge])
         inside = legal(beside.reshape(-1, 3)).reshape(at.shape[:2])
@@ -158,29 +156,52 @@ def _unit(vectors: Vectors) -> Vectors:
 def _legal(limit: Limit, directions: Vectors, bone: Vectors, finish: Finish) -> Mask:
     """Tell whether the bone may point in each direction, seen from the reference.
 
-    Twists are searched for the least distance, ever more closely where it is least: at a sharp
-    corner hardly one is legal. For a draft the first look is enough.
+    At a sharp corner hardly a twist is legal, and a region may come close in several places. So
+    stretches of twists are looked at ever more closely, where they are so near to the region that
+    it may be in them. For a draft the first look is enough.
     """
     swings = quat.mul(limit.chart.reference, quat.between(bone, directions))
     if not finish.careful:
         turns = quat.exp(AROUND[::6, None] * bone)
         return np.asarray(limit.contains(quat.mul(swings[:, None], turns)).any(axis=1))
-    distance = limit.distance(quat.mul(swings[:, None], quat.exp(AROUND[:, None] * bone)))
-    found = distance.min(axis=1) <= TOLERANCE
-    open_ = np.flatnonzero(~found)
-    ring = distance[open_]
-    valley = (ring <= np.roll(ring, 1, axis=1)) & (ring <= np.roll(ring, -1, axis=1))
-    order = np.argsort(np.where(valley, ring, np.inf), axis=1)[:, :VALLEYS]
-    twists = AROUND[order][..., None]
-    for reach in CLOSER:
-        tried = twists + reach
-        distance = limit.distance(
-            quat.mul(swings[open_, None, None], quat.exp(tried[..., None] * bone))
-        )
-        best = distance.argmin(axis=2)[..., None]
-        twists = np.take_along_axis(tried, best, axis=2)
-        found[open_] |= distance.min(axis=(1, 2)) <= TOLERANCE
-    return np.asarray(found)
+    legal: Mask = np.asarray(
+        limit.contains(quat.mul(swings[:, None], _twisted(AROUND, bone))).any(axis=1)
+    )
+    rows = np.flatnonzero(~legal)
+    twists, half = np.tile(AROUND, (len(rows), 1, 1)), 0.5 * float(AROUND[1] - AROUND[0])
+    for places in (*CLOSER, 0):
+        distance = limit.distance(quat.mul(swings[rows, None, None], _twisted(twists, bone)))
+        least = distance.min(axis=(1, 2))
+        legal[rows[least <= TOLERANCE]] = True
+        near = (least > TOLERANCE) & (least <= STEEPEST * half)
+        if not places or not near.any():
+            break
+        rows, twists = rows[near], twists[near].reshape(near.sum(), -1)
+        best = np.argpartition(_lowest(distance[near]), places, axis=1)[:, :places]
+        half /= PARTS
+        parts = half * np.arange(1 - PARTS, PARTS, 2)
+        twists = np.take_along_axis(twists, best, axis=1)[..., None] + parts
+    return legal
+
+
+def _lowest(distance: Floats) -> Floats:
+    """Return how low distances may come half way to the next, by their slopes: (n, all).
+
+    They are (n, places, twists); a narrow valley may be deeper than a wide one that is sampled
+    well.
+    """
+    steps = np.abs(np.diff(distance, axis=2))
+    slopes = np.maximum(
+        np.concatenate([steps[..., :1], steps], axis=2),
+        np.concatenate([steps, steps[..., -1:]], axis=2),
+    )
+    return np.asarray((distance - 0.5 * slopes).reshape(len(distance), -1))
+
+
+def _twisted(angles: Scalars, bone: Vectors) -> Quats:
+    """Return the rotations (..., 4) about the bone by angles (...), in radians."""
+    half = 0.5 * np.asarray(angles)[..., None]
+    return np.concatenate([np.cos(half), np.sin(half) * bone], axis=-1)
 
 
 def _twist_widths(limit: Limit, rotations: Quats, bone: Vectors, finish: Finish) -> Scalars:
