@@ -323,7 +323,7 @@ def test_the_cones_of_a_union_are_edited(union):
     assert off_deg(cone_of(union).parts[1].visible, second.visible) > 3.0
     valid = cone_of(union)
     drag(union, place(union, first.points[4]), place(union, first.points[0] * [1.0, 0.6, 0.6]))
-    assert "no longer a star: cone 0, edge " in said(union)
+    assert "No longer a star: cone 0, edge " in said(union)
     assert union.page.locator("#said").get_attribute("data-edge") is not None
     drop(union)
     assert cone_of(union).parts[1] is valid.parts[1]

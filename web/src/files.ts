@@ -57,7 +57,11 @@ export class Files {
 
   /** Save to the file, or beside it under a name. */
   async write(name: string | null = null, overwrite = false): Promise<void> {
-    if (this.file === null) return this.nowhere.showModal();
+    if (this.file === null) {
+      this.nowhere.showModal();
+      // The attribute `autofocus` would be refused, and complained of, in the frame of a notebook.
+      return this.nowhere.querySelector<HTMLElement>(".first")?.focus();
+    }
     this.trouble.textContent = "";
     try {
       const { header } = await this.line.ask("save", { as: name, overwrite });
@@ -76,7 +80,11 @@ export class Files {
 
   /** Ask for a name, and save under it. */
   ask(): void {
-    if (this.file === null) return this.nowhere.showModal();
+    if (this.file === null) {
+      this.nowhere.showModal();
+      // The attribute `autofocus` would be refused, and complained of, in the frame of a notebook.
+      return this.nowhere.querySelector<HTMLElement>(".first")?.focus();
+    }
     const [, folder, name] = /^(.*[/\\])?([^/\\]*)$/.exec(this.file) ?? [];
     this.name.value = name ?? "";
     this.where.textContent = folder ? `In ${folder}` : "In the folder where synovia was started";
@@ -88,7 +96,7 @@ export class Files {
   /** Without a file that the command line names: what to do instead. */
   private explained(): HTMLDialogElement {
     const form = element("form", { method: "dialog" }, element("button", {}, "Close"));
-    const fetch = element("button", { class: "first", autofocus: true }, "Download");
+    const fetch = element("button", { class: "first" }, "Download");
     fetch.addEventListener("click", () => void this.download());
     form.append(fetch);
     return element(
