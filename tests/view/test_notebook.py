@@ -50,6 +50,14 @@ def test_nobody_frames_the_page_before_a_notebook_shows_it():
             assert ancestors(other) == ["frame-ancestors 'none'"]
 
 
+def test_a_page_that_is_closed_is_not_framed_and_says_so():
+    with shown() as page:
+        assert repr(page) == f"View({page.url})"
+        assert page.url in page._repr_html_()
+    assert repr(page) == "View(closed)"
+    assert page._repr_html_() is None
+
+
 def test_a_notebook_elsewhere_is_named():
     with shown(notebook="https://lab.example:8888") as page:
         assert ancestors(page) == ["frame-ancestors 'none'"]

@@ -112,6 +112,7 @@ def test_without_a_file_it_downloads_the_same_bytes(browser, model, tmp_path):
         seen.page.get_by_role("button", name="Save (Ctrl S)").click()
         told = seen.page.get_by_role("dialog", name="No file to save to")
         assert "synovia view -o mine.limits.json" in told.inner_text()
+        assert 'view(…, save_to="mine.limits.json")' in told.inner_text()
         told.get_by_role("button", name="Close").click()
         seen.page.keyboard.press("Control+s")
         with seen.page.expect_download() as coming:

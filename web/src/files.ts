@@ -1,4 +1,4 @@
-// Files: save where the command line says, save beside it, download; and what is not saved yet.
+// Files: save where the command line or Python says, save beside it, download; and what is not saved yet.
 
 import { button, element, found } from "./elements";
 import type { Line } from "./socket";
@@ -93,7 +93,7 @@ export class Files {
     this.name.setSelectionRange(0, Math.max(this.name.value.length - SUFFIX.length, 0));
   }
 
-  /** Without a file that the command line names: what to do instead. */
+  /** Without a file that was named at the start: what to do instead. */
   private explained(): HTMLDialogElement {
     const form = element("form", { method: "dialog" }, element("button", {}, "Close"));
     const fetch = element("button", { class: "first" }, "Download");
@@ -103,7 +103,7 @@ export class Files {
       "dialog",
       { id: "nowhere", "aria-label": "No file to save to" },
       element("h2", {}, "No file to save to"),
-      element("p", {}, "Files are written only where the command line says, and it names none."),
+      element("p", {}, "Files are written only where whoever started this said, and no file was named."),
       element("p", {}, element("b", {}, "Now: "), "download the limits, with all your edits."),
       element(
         "p",
@@ -111,6 +111,8 @@ export class Files {
         element("b", {}, "Next time: "),
         "start with ",
         element("code", {}, `synovia view -o mine${SUFFIX}`),
+        ", or in Python ",
+        element("code", {}, `view(…, save_to="mine${SUFFIX}")`),
         ", and Save writes there.",
       ),
       form,

@@ -42,8 +42,17 @@ class View:
         """
         save_limits(self.server.session.model, path)
 
-    def _repr_html_(self) -> str:
-        """Return a frame with the page, for a notebook, which may show it from now on."""
+    def __repr__(self) -> str:
+        """Return the link, which is what one needs where there is no frame."""
+        return f"View({'closed' if self.server.closed else self.url})"
+
+    def _repr_html_(self) -> str | None:
+        """Return a frame with the page, for a notebook, which may show it from now on.
+
+        None once it is closed, where a frame would show the browser's error.
+        """
+        if self.server.closed:
+            return None
         self.server.let_frame(self.notebook)
         return frame(self.url)
 

@@ -76,6 +76,11 @@ class PageServer:
         """The link to the page, with its token."""
         return self.guard.url
 
+    @property
+    def closed(self) -> bool:
+        """Whether it no longer serves."""
+        return not self._thread.is_alive()
+
     def let_frame(self, origins: Sequence[str]) -> None:
         """Let pages of these origins show this one in a frame, from now on."""
         self._framed_by = tuple(origins)
