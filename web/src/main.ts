@@ -6,7 +6,7 @@ import { Page } from "./page";
 import { Line } from "./socket";
 
 async function begin(): Promise<void> {
-  const line = await Line.open(() => note("The line to synovia is gone: start it again."));
+  const line = await Line.open(() => note("The line to synovia is gone: start it again, or run the notebook’s cell again."));
   const opened = line.ask("open");
   const check = line.ask("check"); // computed while the page is being built
   await new Page(clipOf(await opened), line).judge(check);
