@@ -488,6 +488,10 @@ def test_controls_pose_a_figure(browser):
         sliders.first.press("End")
         seen.page.get_by_text("Outside: c7").wait_for()
         assert seen.page.locator(".controls output.clamped").count() == 1
+        seen.page.keyboard.press("Space")  # plays the clip, which is to look
+        seen.until(lambda: frame_of(seen) > 3)
+        tab = seen.page.get_by_role("tab", name="Look")
+        assert tab.get_attribute("aria-selected") == "true"
 
 
 def test_two_pages_at_once(browser, scene, seen):

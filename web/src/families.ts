@@ -83,7 +83,10 @@ export class Families {
     });
     const add = button("Add this pose", "Add the present pose as a sample", () => {
       if (this.turn)
-        void this.strokes.once({ edit: "add-sample", rotation: wFirst(this.turn) });
+        void this.strokes.once(
+          { edit: "add-sample", rotation: wFirst(this.turn) },
+          "Added: this pose is inside.",
+        );
     });
     this.brush = new Brush(this.strokes, () => this.present());
     this.numbers = new Numbers(this.strokes);

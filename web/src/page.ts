@@ -187,10 +187,10 @@ export class Page implements Keyed {
     ];
   }
 
-  enter(mode: Mode): void {
+  enter(mode: Mode, playing = false): void {
     if (!this.modes.has(mode)) return;
     this.mode = mode;
-    this.time.pause();
+    if (!playing) this.time.pause();
     this.modes.show(mode);
     this.editing.enter(mode === "edit");
     this.panel.sculpt(mode === "edit" ? this.families.brush : undefined);
@@ -214,7 +214,7 @@ export class Page implements Keyed {
 
   /** Show the clip at the present frame; a pose that was tried is left. */
   private look(): void {
-    if (this.mode === "controls") return this.enter("look");
+    if (this.mode === "controls") return this.enter("look", this.time.playing);
     this.posed = false;
     this.held = new Set();
     if (this.mode === "try") this.tryOut.start(this.time.frame);
