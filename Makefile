@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 OPENSIM := .venv-opensim
 PAGE := src/synovia/view/page/index.html
-PAGE_SOURCES := $(filter-out web/node_modules/%,$(wildcard web/* web/src/* web/public/*))
+PAGE_SOURCES := $(filter-out web/node_modules/%,$(wildcard web/* web/src/* web/src/*/* web/public/*))
 
 .PHONY: demo test lint page browser kernels test-opensim bench clean
 

@@ -10,8 +10,13 @@ from urllib.parse import urlparse
 
 import pytest
 
+from clips import clip
+from synovia import LimitModel
 from synovia.view import messages
+from synovia.view.answers import answer
+from synovia.view.scene import scene_of
 from synovia.view.server import PageServer, page_files
+from synovia.view.session import Session
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
@@ -35,6 +40,23 @@ def needed(reason):
     pytest.skip(reason)
 
 
+def compile_answers():
+    """Ask once, and wait as long as it takes, for what is compiled when it is first asked for.
+
+    On a busy machine that may take longer than the tests wait for a page.
+    """
+    some = clip(frames=2)
+    session = Session(scene_of(LimitModel.fit([clip(frames=20)], "reach-cone"), some))
+    rotations = some.pose.rotations[0].ravel().tolist()
+    reach = {"frame": 0, "rotations": rotations, "joint": "LeftHand", "point": [0.0, 0.0, 0.0]}
+    reach |= {"target": [0.5, 0.5, 0.5], "limits": True, "joints": None}
+    for number, (ask, given) in enumerate(
+        [("check", {}), ("clamp", {"soften": None}), ("reach", reach)]
+    ):
+        text = json.dumps({"id": number, "ask": ask, **given})
+        assert "error" not in messages.unpacked(answer(session, text))[0]
+
+
 @contextmanager
 def browser():
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -46,6 +68,7 @@ def browser():
         needed(str(error))
     from playwright.sync_api import sync_playwright
 
+    compile_answers()
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=found, args=FLAGS)
         yield started

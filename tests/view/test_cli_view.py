@@ -48,6 +48,7 @@ def test_clip_limits_and_figure_come_from_the_command_line(here):
 
 def test_what_is_wrong_is_said():
     assert "no such file" in failed("nowhere.bvh").lower()
+    assert "no clip but limits: give it after --limits" in failed("arm.limits.json")
     assert "nowhere.json" in failed("walk.bvh", "-l", "nowhere.json")
     assert "human" in failed("--figure", "walk.bvh")
     assert "no joint 'Nobody'" in failed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from io import BytesIO
 
@@ -16,8 +17,8 @@ from joints import figure
 from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, forward
 from synovia.view.answers import answer
 from synovia.view.scene import scene_of
+from view.browser import PATIENCE, visit
 from view.browser import browser as running
-from view.browser import visit
 
 WILD = ("Chest", "LeftArm")
 """Joints whose limits the clip leaves."""
@@ -143,6 +144,9 @@ def test_a_joint_is_found_and_picked_from_the_tree(seen, scene):
     shown = seen.page.get_by_role("treeitem")
     assert shown.all_inner_texts()[0].startswith("LeftForeArm")
     assert shown.count() == 1
+    seen.page.keyboard.type("?")
+    assert (shown.count(), text_of(seen, "nav p")) == (0, "No joint has this in its name.")
+    seen.page.keyboard.press("Backspace")
     seen.page.keyboard.press("Enter")
     assert text_of(seen, "aside h2:visible") == "LeftForeArm"
     assert shown.count() == len(scene.clip.skeleton)
@@ -334,6 +338,52 @@ def test_a_pose_that_is_reset_in_mid_drag_stays_so(seen, monkeypatch):
     assert seen.picture() == at_rest
 
 
+def test_a_late_answer_is_told_until_it_is_there(seen, monkeypatch):
+    """As when a solver is compiled, which is done when it is used for the first time."""
+    go_on = threading.Event()
+
+    def waiting(session, text):
+        assert '"reach"' not in text or go_on.wait(PATIENCE / 1000)
+        return answer(session, text)
+
+    monkeypatch.setattr(sys.modules["synovia.view.server"], "answer", waiting)
+    seen.page.keyboard.press("2")
+    seen.pick("LeftHand")
+    seen.page.keyboard.press(".")
+    seen.drawn()
+    x, y = seen.middle
+    seen.page.mouse.move(x, y)
+    seen.page.mouse.down()
+    seen.page.mouse.move(x + 40, y + 30)
+    seen.until(lambda: "compiled" in text_of(seen, "#late"))
+    seen.page.mouse.up()
+    assert text_of(seen, "#tried") == ""
+    go_on.set()
+    seen.until(lambda: text_of(seen, "#late") == "")
+    seen.until(lambda: "ms" in text_of(seen, "#tried"))
+
+
+def test_what_was_tried_is_judged_by_limits_that_another_page_has_changed(seen, scene):
+    seen.page.keyboard.press("2")
+    seen.page.get_by_label("Keep within the limits").uncheck()
+    seen.page.get_by_label("Move this limb alone").uncheck()
+    before = max(dragged(seen, "LeftHand", -420, -200)[0]["outsideDeg"])
+    assert before > 1.0
+    limits = dict(scene.model.limits)
+    del limits["Chest"]  # the first: places in lists are others now
+    seen.server.session.edit(lambda _: limits, "remove, Chest", None)
+    seen.server.tell_pages()
+    seen.until(lambda: seen.asked[-1]["ask"] == "outside")
+    seen.until(lambda: len(seen.asked) + 1 == len(seen.heard))  # and the news
+    angles = seen.answer("outside")[0]["outsideDeg"]
+    names = [name for name in scene.clip.skeleton.names if name in limits]
+    worst = names[int(np.argmax(angles))]
+    seen.page.keyboard.press("3")
+    seen.drawn()
+    assert f"{worst} {max(angles):.0f}° outside" in text_of(seen, "#labels")
+    assert "Chest" not in text_of(seen, "#labels")
+
+
 def test_limits_on_and_off_are_compared_at_once(seen):
     seen.page.keyboard.press("2")
     seen.page.get_by_label("Move this limb alone").uncheck()
@@ -438,6 +488,10 @@ def test_controls_pose_a_figure(browser):
         sliders.first.press("End")
         seen.page.get_by_text("Outside: c7").wait_for()
         assert seen.page.locator(".controls output.clamped").count() == 1
+        seen.page.keyboard.press("Space")  # plays the clip, which is to look
+        seen.until(lambda: frame_of(seen) > 3)
+        tab = seen.page.get_by_role("tab", name="Look")
+        assert tab.get_attribute("aria-selected") == "true"
 
 
 def test_two_pages_at_once(browser, scene, seen):
@@ -475,6 +529,7 @@ def test_names_of_any_script_and_a_clip_of_one_frame(browser, scene):
         assert seen.page.get_by_role("treeitem").all_inner_texts() == list(NAMES_IN_SCRIPTS)
         assert seen.page.get_by_role("button", name="Play (Space)").is_disabled()
         assert "nothing to check" in text_of(seen, "#strip")
+        assert "nothing to play" in text_of(seen, "#when")
         seen.page.get_by_role("button", name="Put this note away").click()
         assert text_of(seen, "#notes") == ""
 

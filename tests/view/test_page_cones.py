@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
 from synovia import LimitModel, quat
+from synovia.view.answers import ASKED
 from synovia.view.cone_edits import drawn
 from synovia.view.scene import scene_of
+from view.browser import PATIENCE, visit
 from view.browser import browser as running
-from view.browser import visit
 from view.test_cone_edits import two_arms, two_cones
 
 SIZE = float(np.hypot(0.5, 0.4))
@@ -332,6 +335,31 @@ def test_the_cones_of_a_union_are_edited(union):
     assert union.page.locator("#slice").inner_text().endswith(told)
     press(union, "Control+z")
     assert cone_of(union) is valid
+
+
+def test_a_limit_can_be_removed_while_it_is_drawn(seen, monkeypatch):
+    """The picture that was asked for is of nothing then, which is no fault."""
+    begun, go_on, region = threading.Event(), threading.Event(), ASKED["region"]
+
+    def slowly(session, asked):
+        begun.set()
+        assert go_on.wait(PATIENCE / 1000)
+        return region(session, asked)
+
+    monkeypatch.setitem(ASKED, "region", slowly)
+    press = seen.page.keyboard.press
+    press("s")
+    seen.until(begun.is_set)
+    seen.page.get_by_role("button", name="Remove the limit").click()
+    seen.until(lambda: not seen.server.scene.model.limits)
+    go_on.set()
+    settle(seen)
+    assert "error" in seen.answer("region")[0]
+    assert said(seen) == "Removed."
+    press("Control+z")
+    settle(seen)
+    assert "error" not in seen.answer("region")[0]
+    assert seen.page.get_by_role("button", name="Remove the limit").is_visible()
 
 
 def test_limits_are_drawn_mirrored_copied_and_removed(seen):

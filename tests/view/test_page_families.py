@@ -237,6 +237,7 @@ def test_the_present_pose_is_added(seen):
         settle(seen)
         assert limit_of(seen).shape.name == family
         assert limit_of(seen).distance(pose) < 1e-6
+        assert seen.page.locator("#said").inner_text() == "Added: this pose is inside."
         press_undo(seen)
         assert limit_of(seen) is before
 

@@ -47,10 +47,18 @@ export class Curve {
 
   /** Show the curve of a joint, if it has a limit and there is time to speak of. */
   pick(joint: number | undefined): void {
+    if (joint !== this.joint) this.leave();
     this.joint = joint;
     const limited = joint !== undefined && this.clip.limited.includes(joint);
     this.panel.hidden = !limited || this.clip.frames === 1;
     if (limited && this.clip.frames > 1) void this.latest.ask(joint);
+  }
+
+  /** Until the curve of another joint is there, none is shown. */
+  private leave(): void {
+    this.before = undefined;
+    this.now.textContent = this.ends.textContent = "";
+    this.paper.style.visibility = "hidden";
   }
 
   /** Let the mark follow the frame. */
@@ -69,10 +77,14 @@ export class Curve {
 
   private async ask(joint: number): Promise<void> {
     const name = this.clip.skeleton.names[joint] ?? "";
-    const { arrays } = await this.line.ask("curve", { joint: name, soften: this.soften() });
+    const given = { joint: name, soften: this.soften() };
+    const matters = () => this.joint === joint && this.clip.limited.includes(joint);
+    const answer = await this.line.askWhile(matters, "curve", given);
     if (!this.plot) await idle();
-    if (joint !== this.joint) return;
+    if (!answer || joint !== this.joint) return;
+    const { arrays } = answer;
     this.before = arrays["before"] as Float32Array;
+    this.paper.style.visibility = "";
     this.panel.setAttribute("aria-label", `How far ${name} is from its limit`);
     this.draw(this.before, arrays["after"] as Float32Array);
     this.tell(this.frame);

@@ -83,7 +83,10 @@ export class Families {
     });
     const add = button("Add this pose", "Add the present pose as a sample", () => {
       if (this.turn)
-        void this.strokes.once({ edit: "add-sample", rotation: wFirst(this.turn) });
+        void this.strokes.once(
+          { edit: "add-sample", rotation: wFirst(this.turn) },
+          "Added: this pose is inside.",
+        );
     });
     this.brush = new Brush(this.strokes, () => this.present());
     this.numbers = new Numbers(this.strokes);
@@ -127,14 +130,20 @@ export class Families {
     return this.joint === undefined ? "" : (this.clip.skeleton.names[this.joint] ?? "");
   }
 
+  /** Whether a joint is still the picked one, and has a limit. */
+  private limits(name: string): boolean {
+    return this.name === name && this.clip.limited.includes(this.joint ?? -1);
+  }
+
   private present(): Vector3 | undefined {
     if (!this.turn || !this.region) return undefined;
     return rotationVector(this.region.reference.clone().invert().multiply(this.turn));
   }
 
   private async ask(name: string): Promise<void> {
-    const { header } = await this.line.ask("family", { joint: name });
-    if (this.name !== name) return;
+    const answer = await this.line.askWhile(() => this.limits(name), "family", { joint: name });
+    if (!answer || this.name !== name) return;
+    const { header } = answer;
     this.families = header["families"] as Family[];
     const choice = { ...(header["choice"] as Choice) };
     // Of what was made by hand no margin is known: that of the sliders stays.

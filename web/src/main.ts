@@ -1,12 +1,16 @@
 // Open the line to Python, and the page.
 
 import { clipOf } from "./clip";
-import { note } from "./notes";
+import { late, note } from "./notes";
 import { Page } from "./page";
 import { Line } from "./socket";
 
+const GONE =
+  "The line to synovia is gone: start it again, or run the notebook’s cell again.";
+
 async function begin(): Promise<void> {
-  const line = await Line.open(() => note("The line to synovia is gone: start it again, or run the notebook’s cell again."));
+  const line = await Line.open(() => note(GONE));
+  line.onLate = late;
   const opened = line.ask("open");
   const check = line.ask("check"); // computed while the page is being built
   await new Page(clipOf(await opened), line).judge(check);

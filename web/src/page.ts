@@ -145,8 +145,9 @@ export class Page implements Keyed {
     this.tree.tell(this.time.worstDeg);
     this.curve.pick(this.picked);
     await this.ghost.renew(this.time.worstDeg.some((angle) => angle > 0));
-    if (this.mode === "edit" && this.posed) await this.assess();
-    else if (this.mode === "look" || this.mode === "edit") this.look();
+    if (this.mode === "controls") this.sliders.show();
+    else if (this.posed) await this.assess();
+    else this.showFrame();
   }
 
   private arrange(): void {
@@ -186,10 +187,10 @@ export class Page implements Keyed {
     ];
   }
 
-  enter(mode: Mode): void {
+  enter(mode: Mode, playing = false): void {
     if (!this.modes.has(mode)) return;
     this.mode = mode;
-    this.time.pause();
+    if (!playing) this.time.pause();
     this.modes.show(mode);
     this.editing.enter(mode === "edit");
     this.panel.sculpt(mode === "edit" ? this.families.brush : undefined);
@@ -213,23 +214,27 @@ export class Page implements Keyed {
 
   /** Show the clip at the present frame; a pose that was tried is left. */
   private look(): void {
-    if (this.mode === "controls") return this.enter("look");
-    const { frame } = this.time;
+    if (this.mode === "controls") return this.enter("look", this.time.playing);
     this.posed = false;
-    this.curve.tell(frame);
     this.held = new Set();
-    if (this.mode === "try") this.tryOut.start(frame);
-    const start = frame * this.clip.limited.length;
-    const outside = this.outside?.subarray(start, start + this.clip.limited.length);
+    if (this.mode === "try") this.tryOut.start(this.time.frame);
+    this.showFrame();
+  }
+
+  private showFrame(): void {
+    const { frame } = this.time;
+    const { length } = this.clip.limited;
+    const outside = this.outside?.subarray(frame * length, (frame + 1) * length);
+    this.curve.tell(frame);
     this.show(this.clip.pose(frame), [...(outside ?? [])]);
     this.ghost.show();
   }
 
   /** Ask how far the pose that was tried is outside the limits as they are now. */
   private async assess(): Promise<void> {
-    const { pose } = this;
-    const given = { frame: this.time.frame, rotations: [...pose.rotations] };
-    const { header } = await this.line.ask("outside", given);
+    const { pose, time } = this;
+    const rotations = [...pose.rotations];
+    const { header } = await this.line.ask("outside", { frame: time.frame, rotations });
     if (this.posed && this.pose === pose) this.show(pose, header["outsideDeg"] as number[]);
   }
 
@@ -270,6 +275,7 @@ export class Page implements Keyed {
     const { limited, frames } = this.clip;
     // Until the limits are judged anew, angles are known only if they are of the same joints.
     if (this.outside?.length !== frames * limited.length) this.outside = undefined;
+    if (this.assessed.length !== limited.length) this.assessed = [];
     if (!this.limit.limited) return this.pick(this.picked);
     this.families.pick(this.picked);
     void this.limit.renew();

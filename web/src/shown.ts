@@ -46,8 +46,9 @@ export class ShownLimit {
     const { joint } = this;
     if (joint === undefined) return;
     const name = this.clip.skeleton.names[joint] ?? "";
-    const region = regionOf(await this.line.ask("region", { joint: name }));
-    if (this.joint === joint) this.draw(region);
+    const matters = () => this.joint === joint && this.limited;
+    const answer = await this.line.askWhile(matters, "region", { joint: name });
+    if (answer && this.joint === joint) this.draw(regionOf(answer));
   }
 
   /** The colours are others now. */

@@ -29,6 +29,9 @@ export function unpacked(message: ArrayBuffer): Answer {
   return { header, arrays };
 }
 
+/** Milliseconds after which an answer is late. */
+const LATE_MS = 2000;
+
 interface Waiting {
   resolve: (answer: Answer) => void;
   reject: (reason: Error) => void;
@@ -39,7 +42,10 @@ export class Line {
   onNews: (news: Answer) => void = () => {};
   /** Told with every answer that says whether the limits are saved. */
   onState: (state: Record<string, unknown>) => void = () => {};
+  /** Told when an answer is late, and when no answer is late any more. */
+  onLate: (late: boolean) => void = () => {};
   private waiting = new Map<number, Waiting>();
+  private late = new Set<number>();
   private next = 0;
   private gone: Error | undefined;
 
@@ -65,7 +71,32 @@ export class Line {
     if (this.gone) return Promise.reject(this.gone);
     const id = this.next++;
     this.socket.send(JSON.stringify({ ...given, id, ask: what }));
+    setTimeout(() => this.miss(id), LATE_MS);
     return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+  }
+
+  /** The answer; none where there was a fault, but what was asked for does not matter any more. */
+  async askWhile(
+    matters: () => boolean,
+    what: string,
+    given: Record<string, unknown>,
+  ): Promise<Answer | undefined> {
+    try {
+      return await this.ask(what, given);
+    } catch (error) {
+      if (matters()) throw error;
+      return undefined;
+    }
+  }
+
+  private miss(id: number): void {
+    if (!this.waiting.has(id)) return;
+    this.late.add(id);
+    this.onLate(true);
+  }
+
+  private come(id: number): void {
+    if (this.late.delete(id) && !this.late.size) this.onLate(false);
   }
 
   /** Tell all who wait that no answer will come. */
@@ -76,16 +107,21 @@ export class Line {
     addEventListener("unhandledrejection", (event) => {
       if (event.reason === gone) event.preventDefault();
     });
-    for (const { reject } of this.waiting.values()) reject(gone);
+    for (const [id, { reject }] of this.waiting) {
+      this.come(id);
+      reject(gone);
+    }
     this.waiting.clear();
   }
 
   private receive(answer: Answer): void {
     if ("unsaved" in answer.header) this.onState(answer.header);
     if (answer.header["news"]) this.onNews(answer);
-    const waiting = this.waiting.get(answer.header["id"] as number);
+    const id = answer.header["id"] as number;
+    const waiting = this.waiting.get(id);
     if (!waiting) return;
-    this.waiting.delete(answer.header["id"] as number);
+    this.waiting.delete(id);
+    this.come(id);
     const error = answer.header["error"];
     if (typeof error === "string") waiting.reject(new Error(error));
     else waiting.resolve(answer);

@@ -174,7 +174,10 @@ export class Time {
   private tell(): void {
     const { frames, frameTime } = this.clip;
     this.slider.value = String(this.frame);
-    this.told.textContent = `${this.frame} / ${frames - 1}  ${(this.frame * frameTime).toFixed(2)} s`;
+    this.told.textContent =
+      frames === 1
+        ? "One frame, nothing to play"
+        : `${this.frame} / ${frames - 1}  ${(this.frame * frameTime).toFixed(2)} s`;
     this.head.style.setProperty("--share", String((this.frame + 0.5) / frames));
   }
 }
@@ -218,6 +221,6 @@ function paint(
 function verdict(clip: Clip): string {
   if (clip.limited.length === 0) return "No joint has a limit: there is nothing to check.";
   return clip.frames === 1
-    ? "Every joint is inside its limit."
-    : "Every joint is inside its limit, in every frame.";
+    ? "Every joint that has a limit is inside it."
+    : "Every joint that has a limit is inside it, in every frame.";
 }

@@ -9,6 +9,7 @@ export class Tree {
   private items: HTMLElement[];
   private tree = found("#tree");
   private search = found<HTMLInputElement>("#search");
+  private none = element("p", { role: "status" });
 
   constructor(
     private clip: Clip,
@@ -36,6 +37,7 @@ export class Tree {
       item.append(element("span", { class: "worst" }));
       return item;
     });
+    this.tree.before(this.none);
     this.tree.append(...order.map((joint) => this.items[joint] as HTMLElement));
     this.stop(this.items[order[0] ?? 0]);
     this.tree.addEventListener("focusin", ({ target }) => {
@@ -46,6 +48,8 @@ export class Tree {
     this.search.addEventListener("keydown", (event) => {
       if (event.key === "Enter") this.take(this.shown()[0]);
       if (event.key === "ArrowDown") this.shown()[0]?.focus();
+      // Once there is nothing to clear, keys are for the view again.
+      if (event.key === "Escape" && !this.search.value) found("#stage").focus();
     });
   }
 
@@ -98,6 +102,7 @@ export class Tree {
     });
     // What is hidden cannot have the focus.
     const shown = this.shown();
+    this.none.textContent = shown.length ? "" : "No joint has this in its name.";
     if (!shown.some((item) => item.tabIndex === 0)) this.stop(shown[0]);
   }
 

@@ -169,18 +169,19 @@ export class TryOut {
         { class: met ? "met" : "missed" },
         `${met ? "Reached" : "Out of reach"}, in ${(header["ms"] as number).toFixed(1)} ms`,
       ),
-      ...(held.length ? [element("p", {}, "Held back by the limit of")] : []),
-      element(
-        "dl",
-        {},
-        ...held.flatMap(([name, angle]) => [
-          element("dt", {}, name),
-          element("dd", {}, `${degrees(angle)} more would help`),
-        ]),
-      ),
+      ...(held.length ? [element("p", {}, "Held back by the limit of"), listed(held)] : []),
       ...(at.length
         ? [element("p", { class: "at" }, `At the limit: ${at.slice(0, MOST_TOLD).join(", ")}${more}`)]
         : []),
     );
   }
+}
+
+/** Joints whose limits hold back, with the degrees that would help. */
+function listed(held: [string, number][]): HTMLElement {
+  const rows = held.flatMap(([name, angle]) => [
+    element("dt", {}, name),
+    element("dd", {}, `${degrees(angle)} more would help`),
+  ]);
+  return element("dl", {}, ...rows);
 }

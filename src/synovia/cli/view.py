@@ -130,11 +130,14 @@ def _loaded(
     """Return what the command line names: limits, clip, figure, and the map of joints."""
     from ..anatomy import limits_of
     from ..io import load_clip, load_limits
+    from ..io.limits import SUFFIX
     from ..model import LimitModel
     from .figure import HUMAN, figure_of
 
     if clip_path is None and limits_path is None and which is None:
         which = HUMAN
+    if clip_path is not None and clip_path.name.endswith(SUFFIX):
+        raise click.UsageError(f"{clip_path} is no clip but limits: give it after --limits")
     body = None if which is None else figure_of(which, None)
     clip = None if clip_path is None else load_clip(clip_path)
     if limits_path is not None:
