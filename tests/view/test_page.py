@@ -305,6 +305,8 @@ def test_a_dragged_hand_takes_the_arm_with_it(seen, scene):
     hand = forward(scene.clip.skeleton, pose)[0][4]
     assert np.linalg.norm(hand - last["target"]) == pytest.approx(header["left"], abs=1e-5)
     assert "ms" in text_of(seen, "#tried")
+    seen.page.keyboard.press("2")  # that is where we are: nothing is lost
+    assert "ms" in text_of(seen, "#tried")
     seen.page.keyboard.press("r")
     assert text_of(seen, "#tried") == ""
 

@@ -27,7 +27,10 @@ export class Modes {
   private mode: Mode = "look";
   private kind: keyof typeof EDITS = "nothing";
 
-  constructor(clip: Clip, enter: (mode: Mode) => void) {
+  constructor(
+    clip: Clip,
+    private enter: (mode: Mode) => void,
+  ) {
     const can: Record<Mode, boolean> = {
       look: true,
       try: clip.skeleton.names.length > 1,
@@ -36,10 +39,15 @@ export class Modes {
     };
     for (const mode of (Object.keys(can) as Mode[]).filter((each) => can[each])) {
       const known = { role: "tab", "aria-controls": "details" };
-      const tab = button(NAMES[mode], NAMES[mode], () => enter(mode), known);
+      const tab = button(NAMES[mode], NAMES[mode], () => this.choose(mode), known);
       this.tabs.set(mode, tab);
       found("#modes").append(tab);
     }
+  }
+
+  /** Enter a mode; in the one that it is already, what was tried stays. */
+  choose(mode: Mode): void {
+    if (mode !== this.mode) this.enter(mode);
   }
 
   has(mode: Mode): boolean {

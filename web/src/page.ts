@@ -47,7 +47,7 @@ export class Page implements Keyed {
   private outsideDeg = new Map<number, number>();
   private held = new Set<number>();
   private judging = new Latest(() => this.rejudge());
-  private modes: Modes;
+  readonly modes: Modes;
   readonly looks: Looks;
 
   constructor(

@@ -6,7 +6,7 @@ import type { Files } from "./files";
 import type { Ghost } from "./ghost";
 import type { Key } from "./keys";
 import type { Looks } from "./looks";
-import type { Mode } from "./modes";
+import type { Mode, Modes } from "./modes";
 import type { Stage } from "./stage";
 import type { Time } from "./time";
 
@@ -19,7 +19,7 @@ export interface Keyed {
   looks: Looks;
   mode: Mode;
   frames: number;
-  enter(mode: Mode): void;
+  readonly modes: Modes;
   pick(joint: number | undefined): void;
   lookAtPicked(): void;
   reset(): void;
@@ -77,10 +77,10 @@ export function shortcuts(page: Keyed): Key[] {
     key(["g"], "G", "ghost of the clamped clip", () => page.ghost.toggle()),
     key(["l"], "L", "light or dark", () => page.looks.dress()),
     key(["r"], "R", "reset the pose", () => page.reset()),
-    key(["1"], "1 2 3 4", "look, try, edit, controls", () => page.enter("look")),
-    key(["2"], "", "", () => page.enter("try")),
-    key(["3"], "", "", () => page.enter("edit")),
-    key(["4"], "", "", () => page.enter("controls")),
+    key(["1"], "1 2 3 4", "look, try, edit, controls", () => page.modes.choose("look")),
+    key(["2"], "", "", () => page.modes.choose("try")),
+    key(["3"], "", "", () => page.modes.choose("edit")),
+    key(["4"], "", "", () => page.modes.choose("controls")),
     key(["["], "[ ]", "edit: the point before, the next one", edit(() => editing.walk(-1))),
     key(["]"], "", "", edit(() => editing.walk(1))),
     key(["ArrowUp"], "← → ↑ ↓", "edit: move the point by 1°, with Shift by 5°", () =>

@@ -171,10 +171,15 @@ class DistanceField(Region):
 
     def reach(self, columns: tuple[int, ...]) -> float:
         """Return a bound on how far members are from the origin, in these coordinates alone."""
-        if not columns:
-            return 0.0
-        corners = self._member_corners[:, columns]
-        return float(np.linalg.norm(corners, axis=1).max())
+        if columns not in self._reaches:
+            lengths = np.linalg.norm(self._member_corners[:, columns], axis=1)
+            self._reaches[columns] = float(lengths.max())
+        return self._reaches[columns]
+
+    @cached_property
+    def _reaches(self) -> dict[tuple[int, ...], float]:
+        """What `reach` has found: limits and pictures ask for the same few again and again."""
+        return {(): 0.0}
 
     @cached_property
     def _member_corners(self) -> Points:

@@ -16,7 +16,7 @@ from .sheets import Sheet
 
 SAMPLES, FEW = 4000, 500
 """Rotations to find the share with, and for a draft."""
-NODES = 20_000
+NODES = 10_000
 """Directions that a table's volume is integrated over for a draft."""
 EVERY = 8.0 * np.pi**2
 """The volume of all directions with all twists."""

@@ -8,6 +8,7 @@ They fill the margin without overlap, and what is drawn as its rim are the circl
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from .skins import Skin
 PARTS, FEW = 4, 1
 """Into which strips along the edge of a cell, and sectors, are cut; for a draft fewer."""
 CLEAR = 1e-8
-HALVINGS, FEW_HALVINGS = 18, 7
+HALVINGS, FEW_HALVINGS = 18, 5
 """How often it is halved where they end; for a draft less often."""
 POLE = np.array([0.0, 0.0, 1.0])
 
@@ -93,10 +94,7 @@ def _cells(legal: Mask, parts: int) -> tuple[Vectors, Ints, Ints]:
     their left.
     """
     rows, columns = legal.shape
-    phi, theta = edges((2 * rows, 2 * columns))
-    directions = vectors_at(theta[:-1], phi[:, None]).reshape(-1, 3)
-    number = np.arange((2 * rows + 1) * 2 * columns).reshape(2 * rows + 1, -1)
-    number[0], number[-1] = number[0, 0], number[-1, 0]
+    directions, number = _corners(rows, columns)
     row, column = np.nonzero(legal)
     around = [(0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0)][:: 2 // parts]
     ring = np.stack(
@@ -115,6 +113,20 @@ def _cells(legal: Mask, parts: int) -> tuple[Vectors, Ints, Ints]:
     first, second, third = faces.T
     apart = (first != second) & (second != third) & (third != first)
     return directions, faces[apart], np.concatenate(walls)
+
+
+@lru_cache(maxsize=4)
+def _corners(rows: int, columns: int) -> tuple[Vectors, Ints]:
+    """Return corners, middles of sides and centres of all cells, and the number of each.
+
+    All of a pole have one number. Kept, as the pictures of one drag need the same.
+    """
+    phi, theta = edges((2 * rows, 2 * columns))
+    directions = vectors_at(theta[:-1], phi[:, None]).reshape(-1, 3)
+    number = np.arange((2 * rows + 1) * 2 * columns).reshape(2 * rows + 1, -1)
+    number[0], number[-1] = number[0, 0], number[-1, 0]
+    directions.flags.writeable = number.flags.writeable = False
+    return directions, number
 
 
 def _rays(table: ThetaPhi, parts: int) -> Rays:
