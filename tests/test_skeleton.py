@@ -79,6 +79,13 @@ def test_index_finds_names_and_suggests_others():
         skeleton().index("xyzzy")
 
 
+def test_of_many_joints_a_few_are_named():
+    names = [f"Joint{k}" for k in range(40)]
+    many = Skeleton(names, [-1, *range(39)], np.zeros((40, 3)))
+    with pytest.raises(ValueError, match=r"mean Joint7.* has Joint0, .*Joint11 and 28 more"):
+        many.index("joint7x")
+
+
 def test_children_and_length():
     assert len(skeleton()) == 4
     assert skeleton().children(0) == (1, 3)

@@ -16,6 +16,8 @@ POSITIONS = ("Xposition", "Yposition", "Zposition")
 ROTATIONS = ("Zrotation", "Xrotation", "Yrotation")
 CHANNELS = frozenset(POSITIONS + ROTATIONS)
 """The channels a joint may have, by the names that BVH gives them."""
+MOST_NAMED = 12
+"""How many joints are named where none of a skeleton was meant."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +70,14 @@ class Skeleton:
         try:
             return self.names.index(name)
         except ValueError:
-            close = get_close_matches(str(name), self.names)
+            by_small = {each.lower(): each for each in self.names}
+            close = [by_small[each] for each in get_close_matches(str(name).lower(), by_small)]
             hint = f"did you mean {' or '.join(close)}? " if close else ""
+            rest = len(self) - MOST_NAMED
+            others = f" and {rest} more" if rest > 0 else ""
             raise ValueError(
-                f"no joint {name!r}; {hint}this skeleton has {', '.join(self.names)}"
+                f"no joint {name!r:.60}; {hint}this skeleton has "
+                f"{', '.join(self.names[:MOST_NAMED])}{others}"
             ) from None
 
     def children(self, joint: int) -> tuple[int, ...]:

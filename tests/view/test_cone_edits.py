@@ -168,7 +168,7 @@ def test_all_the_way_round_is_the_same_cone(asking):
         ("smooth", {"rounds": -1}, "rounds must be at least 0"),
         ("smooth", {"rounds": 1.5}, "rounds must be a whole number"),
         ("copy", {"to": "Hips"}, "Hips is a root"),
-        ("copy", {"to": "lefthnd"}, "no joint 'lefthnd': the nearest of 4 are LeftHand, "),
+        ("copy", {"to": "lefthnd"}, "no joint 'lefthnd'; did you mean LeftHand"),
         ("copy", {"to": "LeftArm"}, "has this limit already"),
     ],
 )

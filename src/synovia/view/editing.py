@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 
 from ..limit import Limit
 from ..sides import copied_to, mirrored_over
-from ..skeleton import Skeleton
 from .cone_edits import CONE_EDITS, drawn, refusal
 from .given import row
 from .messages import Answer, Request
@@ -20,8 +18,6 @@ from .showing import bone_of, pictures
 
 Edit = Callable[[Limit, Request], Limit]
 WholeEdit = Callable[[Scene, Limits, Request], Limits]
-NEAREST = 3
-"""How many names are told where none of them was meant."""
 
 
 def edited(session: Session, asked: Request) -> Answer:
@@ -80,23 +76,11 @@ def mirrored(scene: Scene, limits: Limits, asked: Request) -> Limits:
 
 def copied(scene: Scene, limits: Limits, asked: Request) -> Limits:
     """Return the limits with that of a joint for the joint `to`, too."""
-    to = _known(asked["to"], scene.clip.skeleton)
+    to = scene.clip.skeleton.names[scene.clip.skeleton.index(asked["to"])]
     if to == asked["joint"]:
         raise ValueError(f"{to} has this limit already: choose another joint")
     limit = copied_to(scene.clip.skeleton, to, limit_to_edit(limits, asked["joint"]))
     return {**limits, to: limit}
-
-
-def _known(name: object, skeleton: Skeleton) -> str:
-    """Return the name of a joint; ValueError with the names that are nearest, if it is none."""
-    if name in skeleton.names:
-        return str(name)
-    by_small = {each.lower(): each for each in skeleton.names}
-    close = get_close_matches(str(name).lower(), by_small, n=NEAREST, cutoff=0.0)
-    raise ValueError(
-        f"no joint {name!r:.60}: the nearest of {len(skeleton)} are "
-        f"{', '.join(by_small[each] for each in close)}"
-    )
 
 
 def with_cone(scene: Scene, limits: Limits, asked: Request) -> Limits:
