@@ -101,8 +101,7 @@ def stroked(limit: Limit, number: int) -> Limit:
 
 def told(limit: Limit, finish: Finish) -> None:
     """Make all that the page is told of a limit."""
-    directions, _ = pictures(limit, AXIS, finish)
-    share_of(limit, directions, finish)
+    share_of(limit, *pictures(limit, AXIS, finish), finish)
 
 
 def line(limit: Limit, edit: Edit) -> str:

@@ -21,8 +21,8 @@ IDENTITY.flags.writeable = False
 def mul(a: Quats, b: Quats) -> Quats:
     """Return the rotation that turns by `b` first and by `a` after it."""
     a, b = _alike(a, b)
-    aw, ax, ay, az = np.moveaxis(a, -1, 0)
-    bw, bx, by, bz = np.moveaxis(b, -1, 0)
+    aw, ax, ay, az = (a[..., k] for k in range(4))  # sooner than np.moveaxis
+    bw, bx, by, bz = (b[..., k] for k in range(4))
     return np.stack(
         [
             aw * bw - ax * bx - ay * by - az * bz,
@@ -85,17 +85,18 @@ def between(a: Vectors, b: Vectors) -> Quats:
 
     Opposite directions give a half turn about some axis across `a`. Zero counts as pointing to x.
     """
-    a, b = np.broadcast_arrays(*_alike(a, b))
-    a, b = _polar(a)[1], _polar(b)[1]
+    a, b = np.broadcast_arrays(*(_polar(each)[1] for each in _alike(a, b)))
     behind = _dot(a, b) < 0
     # a × b, from the small difference of a and ±b: the cross product of near parallels cancels.
     across = np.cross(a, np.where(behind, b + a, b - a))
     chord = _polar(a + b)[0]
-    opposite = behind & (_polar(across)[0] <= 4 * np.finfo(a.dtype).eps)
-    least = np.eye(3, dtype=a.dtype)[np.abs(a).argmin(axis=-1)]
-    half_turn = np.concatenate([np.zeros_like(chord), np.cross(a, least)], axis=-1)
     turn = np.concatenate([chord * chord / 2, across], axis=-1)
-    return _polar(np.where(opposite, half_turn, turn))[1]
+    opposite = behind & (_polar(across)[0] <= 4 * np.finfo(a.dtype).eps)
+    if opposite.any():
+        least = np.eye(3, dtype=a.dtype)[np.abs(a).argmin(axis=-1)]
+        half_turn = np.concatenate([np.zeros_like(chord), np.cross(a, least)], axis=-1)
+        turn = np.where(opposite, half_turn, turn)
+    return _polar(turn)[1]
 
 
 def angle_between(a: Quats, b: Quats) -> Scalars:
@@ -276,7 +277,7 @@ def _polar(v: Floats) -> tuple[Floats, Floats]:
 
     Scaling by a power of two, which is exact, keeps the squares of denormals from vanishing.
     """
-    largest = reduce(np.maximum, np.moveaxis(np.abs(v), -1, 0))[..., None]
+    largest = reduce(np.maximum, (np.abs(v[..., k]) for k in range(v.shape[-1])))[..., None]
     exponent = np.maximum(np.frexp(largest)[1], np.finfo(v.dtype).minexp)
     scaled = v * np.ldexp(v.dtype.type(1), -exponent)
     scaled[..., :1] += largest == 0

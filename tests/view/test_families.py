@@ -337,6 +337,16 @@ def test_the_present_pose_becomes_a_sample(session, family):
     assert grown.contains(inside).all()
 
 
+@pytest.mark.parametrize("family", ["box", "ellipsoid", "kdop", "product", "reach-cone", "union"])
+def test_a_pose_that_is_inside_makes_no_step(session, family):
+    ask(session, "refit", **chosen(family))
+    limit = session.scene.model.limits[ARM]
+    pose = limit.sample(1, np.random.default_rng(0))[0]
+    header, _ = ask(session, "edit", joint=ARM, edit="add-sample", rotation=pose.tolist())
+    assert header["refused"] == "this pose is inside already"
+    assert session.scene.model.limits[ARM] is limit
+
+
 @pytest.mark.parametrize("family", ["box", "oriented-box", "ellipsoid", "kdop", "product"])
 def test_numbers_are_those_of_the_shape(session, family):
     ask(session, "refit", **chosen(family, chart="swing-twist"))

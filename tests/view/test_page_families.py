@@ -117,6 +117,22 @@ def test_dragging_the_margin_is_one_step(seen):
     np.testing.assert_allclose(limit_of(seen).shape.high, wider.limits[ARM].shape.high)
 
 
+def test_a_margin_that_is_not_allowed_is_pointed_at_and_changes_nothing(seen):
+    choose(seen, "From", "clip")
+    before = limit_of(seen)
+    number = seen.page.get_by_label("Margin, in degrees")
+    number.fill("-5")
+    number.press("Enter")
+    settle(seen)
+    assert limit_of(seen) is before
+    assert number.input_value() == "-5"  # as typed, to be mended, with the browser's own words
+    assert "0" in number.evaluate("field => field.matches(':invalid') && field.validationMessage")
+    number.fill("")
+    number.press("Enter")
+    settle(seen)
+    assert number.evaluate("field => field.validity.valid && Number(field.value) >= 0")
+
+
 def test_a_conversion_says_what_it_costs(seen):
     before = limit_of(seen)
     choose(seen, "From", "limit")

@@ -12,7 +12,11 @@ from synovia.view.shares import share_of
 AXIS = np.array([0.0, 0.6, 0.8])
 CASES = (
     ("box", "rotation-vector", {}),
+    ("box", "rotation-vector", {"margin": 1.2}),
+    ("box", "rotation-vector", {"reference": quat.exp([0.5, 0.5, 2.5])}),
     ("kdop", "swing-twist", {}),
+    ("kdop", "swing-twist", {"reference": quat.exp([0.5, 1.5, 0.5])}),
+    ("kdop", "rotation-vector", {"margin": 0.8}),
     ("reach-cone", "direction-twist", {}),
     ("union", "direction-twist", {}),
     ("theta-phi", "direction-twist", {}),
@@ -29,7 +33,7 @@ def test_a_draft_tells_nearly_the_share_of_the_limit(family, chart, options, rng
     axis = AXIS if chart in ("swing-twist", "direction-twist") else None
     rotations = quat.mul(quat.exp([0.3, -0.2, 0.5]), quat.exp(spread))
     limit = Limit.fit(rotations, family, chart, axis=axis, **options)
-    directions, _ = pictures(limit, AXIS, DRAFT)
+    drawn = pictures(limit, AXIS, DRAFT)
     share = limit.volume()
-    assert share_of(limit, directions, DRAFT) == pytest.approx(share, rel=0.03)
-    assert share_of(limit, directions, FINE) == pytest.approx(share, rel=0.03)
+    assert share_of(limit, *drawn, DRAFT) == pytest.approx(share, rel=0.03)
+    assert share_of(limit, *drawn, FINE) == pytest.approx(share, rel=0.03)

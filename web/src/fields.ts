@@ -78,7 +78,8 @@ export function sliderWithNumber(
   });
   slider.addEventListener("change", () => ranged.onChange());
   number.addEventListener("change", () => {
-    if (!number.checkValidity() || number.value === "") number.value = slider.value;
+    if (number.value === "") number.value = String(Number(exact.toFixed(2)));
+    if (!number.reportValidity()) return; // the browser says what is allowed; nothing is lost
     slider.value = number.value;
     exact = Number(number.value);
     ranged.onInput(exact);

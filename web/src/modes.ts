@@ -22,6 +22,12 @@ const EDITS = {
 };
 const NAMES: Record<Mode, string> = { look: "Look", try: "Try", edit: "Edit", controls: "Controls" };
 
+/** Have parts of the page be seen in one mode only. */
+export function only(mode: Mode, ...parts: HTMLElement[]): HTMLElement[] {
+  for (const part of parts) part.dataset["in"] = mode;
+  return parts;
+}
+
 export class Modes {
   private tabs = new Map<Mode, HTMLButtonElement>();
   private mode: Mode = "look";

@@ -10,7 +10,7 @@ import { Files } from "./files";
 import { Ghost } from "./ghost";
 import { listen } from "./keys";
 import { Looks } from "./looks";
-import { type Mode, Modes } from "./modes";
+import { type Mode, Modes, only } from "./modes";
 import { note } from "./notes";
 import { Panel } from "./panel";
 import { seen } from "./quaternions";
@@ -171,10 +171,6 @@ export class Page implements Keyed {
   /** What is beside the view, what is needed first on top; some of it is for one mode. */
   private parts(): HTMLElement[] {
     const { panel, editing, families, ghost } = this;
-    const only = (mode: Mode, ...parts: HTMLElement[]) => {
-      for (const part of parts) part.dataset["in"] = mode;
-      return parts;
-    };
     return [
       ...only("try", this.tryOut.panel),
       ...only("controls", this.sliders.panel),

@@ -96,3 +96,30 @@ def interpolate(p, o, block, n):
             (1.0 - a) * q[m + 1] + a * q[m + 3]
         )
         block[FV + i] = max(half, 0.0)
+
+
+@kernel
+def ranges(vectors, ends, out):
+    """Write the least and greatest twist (n, 2) at vectors (n, 3) of the table's frame.
+
+    `ends` (2, rows + 2, columns + 2) are low and high at all centres, and around them.
+    """
+    rows, columns = ends.shape[1] - 2, ends.shape[2] - 2
+    block = np.empty(8 * LANES)
+    for start in range(0, vectors.shape[0], LANES):
+        n = min(LANES, vectors.shape[0] - start)
+        for i in range(n):
+            x, y, z = vectors[start + i, 0], vectors[start + i, 1], vectors[start + i, 2]
+            scale = 1.0 / max(np.sqrt(x * x + y * y + z * z), 1e-100)
+            block[i], block[LANES + i], block[2 * LANES + i] = scale * x, scale * y, scale * z
+        place(block, n, float(rows), float(columns))
+        for i in range(n):
+            column, row = block[6 * LANES + i] + 0.5, block[7 * LANES + i] + 0.5
+            left = min(max(0.0, np.floor(column)), float(columns))
+            below = min(max(0.0, np.floor(row)), float(rows))
+            a, b, j, k = column - left, row - below, int(below), int(left)
+            for end in range(2):
+                south = (1.0 - a) * ends[end, j, k] + a * ends[end, j, k + 1]
+                north = (1.0 - a) * ends[end, j + 1, k] + a * ends[end, j + 1, k + 1]
+                out[start + i, end] = (1.0 - b) * south + b * north
+            out[start + i, 1] = max(out[start + i, 0], out[start + i, 1])

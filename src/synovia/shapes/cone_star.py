@@ -48,13 +48,15 @@ def normalized(vectors: Vectors) -> Vectors:
 def unit_directions(name: str, directions: Vectors) -> Vectors:
     """Return directions of length 1, float64; those off by more than rounding are normalised."""
     directions = rows(name, directions, 3).astype(np.float64)
-    length = np.linalg.norm(directions, axis=-1, keepdims=True)
+    length = np.sqrt(np.einsum("...i,...i->...", directions, directions))[..., None]
     off = np.abs(length - 1.0)
     if off.max(initial=0.0) > OFF_UNIT:
         raise ValueError(
             f"{name} must be unit directions to within {OFF_UNIT}, got length "
             f"{float(length.ravel()[int(off.argmax())]):.6g}"
         )
+    if off.max(initial=0.0) <= 1e-12:
+        return directions
     return np.where(off > 1e-12, directions / np.where(length > 0.0, length, 1.0), directions)
 
 

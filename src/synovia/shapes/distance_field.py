@@ -13,7 +13,7 @@ from .field_build import EDGE, filled, grid_around, node_points, sample_distance
 from .field_slopes import central_slopes, interpolated
 from .field_surface import boundary
 from .field_tables import closed, halved, packed_values, with_sites
-from .field_volume import bounds_of, corners_of_members, scattered, volume_of
+from .field_volume import bounds_of, reach_of, scattered, volume_of
 from .region import Region, Surface, check_margin, sample_points, within
 
 LARGEST, MOST = 256, 3_000_000
@@ -172,18 +172,16 @@ class DistanceField(Region):
     def reach(self, columns: tuple[int, ...]) -> float:
         """Return a bound on how far members are from the origin, in these coordinates alone."""
         if columns not in self._reaches:
-            lengths = np.linalg.norm(self._member_corners[:, columns], axis=1)
-            self._reaches[columns] = float(lengths.max())
+            nodes = closed(self.values, self.wrapping)
+            self._reaches[columns] = reach_of(
+                nodes, self.threshold, self.low, self.spacing, columns
+            )
         return self._reaches[columns]
 
     @cached_property
     def _reaches(self) -> dict[tuple[int, ...], float]:
         """What `reach` has found: limits and pictures ask for the same few again and again."""
         return {(): 0.0}
-
-    @cached_property
-    def _member_corners(self) -> Points:
-        return corners_of_members(self._fine, self.threshold, self.low, 0.5 * self.spacing)
 
     @property
     def _fine(self) -> Floats:

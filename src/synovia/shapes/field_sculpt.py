@@ -76,7 +76,7 @@ def _stroke(
         raise ValueError(f"amount of the brush must be finite, got {amount}")
     if amount > 0.0:
         field = _with_room(field, center, min(radius, amount) + float(field.spacing.max()))
-    share = np.maximum(1.0 - (_distance_from(field, center) / radius) ** 2, 0.0)
+    share = np.maximum(1.0 - _squares_from(field, center) / radius**2, 0.0)
     return field, field.values - amount * share**2
 
 
@@ -93,7 +93,16 @@ def _point(name: str, point: Points) -> Points:
 
 
 def _distance_from(field: DistanceField, point: Points) -> Scalars:
-    return np.asarray(np.linalg.norm(field.moves(point, field.nodes), axis=-1))
+    return np.asarray(np.sqrt(_squares_from(field, point)))
+
+
+def _squares_from(field: DistanceField, point: Points) -> Scalars:
+    """Return the squares of the distances of all nodes from a point, the short way round."""
+    shape = field.values.shape
+    along = field.low + field.spacing * np.arange(max(shape))[:, None]
+    squares = field.moves(point, along) ** 2
+    x, y, z = (squares[:n, axis] for axis, n in enumerate(shape))
+    return np.asarray(x[:, None, None] + (y[:, None] + z))
 
 
 def _with_room(field: DistanceField, point: Points, radius: float) -> DistanceField:

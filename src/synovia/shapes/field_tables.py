@@ -128,27 +128,11 @@ def _by_axes(
 
 
 def steepest(nodes: Floats, spacing: Floats, threshold: float) -> tuple[float, float]:
-    """Return Lipschitz constants of Φ: in the cells that meet the region, and in all others' rim.
-
-    A trilinear function is steepest at a corner of its cell, since the square of its slope is
-    convex along each axis.
-    """
-    steps = [np.diff(nodes, axis=axis) / h for axis, h in enumerate(spacing)]
-    steepness = np.zeros(tuple(n - 1 for n in nodes.shape))
-    lowest, highest = np.full(steepness.shape, np.inf), np.full(steepness.shape, -np.inf)
-    for corner in np.ndindex(2, 2, 2):
-        square = np.zeros(steepness.shape)
-        for axis, step in enumerate(steps):
-            at = [slice(c, c + n) for c, n in zip(corner, steepness.shape, strict=True)]
-            at[axis] = slice(None)
-            square += step[tuple(at)] ** 2
-        values = nodes[tuple(slice(c, c + n) for c, n in zip(corner, lowest.shape, strict=True))]
-        steepness = np.maximum(steepness, square)
-        lowest, highest = np.minimum(lowest, values), np.maximum(highest, values)
-    least = 1e-9  # a field that is flat has no depth, but must not divide by 0
-    inside = np.max(steepness, where=lowest <= threshold, initial=least)
-    outside = np.max(steepness, where=highest > threshold, initial=least)
-    return float(np.sqrt(inside)), float(np.sqrt(outside))
+    """Return Lipschitz constants of Φ: in cells that meet the region, and in all others' rim."""
+    squares = np.full(2, 1e-9)  # a field that is flat has no depth, but must not divide by 0
+    kernels.field_extent.steepest(nodes, spacing, threshold, squares)
+    inside, outside = np.sqrt(squares)
+    return float(inside), float(outside)
 
 
 def _knots(cells: int, h: float, wrap: bool) -> tuple[Floats, int]:

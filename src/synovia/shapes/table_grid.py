@@ -118,9 +118,22 @@ def _sources(bits: bytes, rows: int, columns: int) -> Ints:
     legal = flags.astype(bool).reshape(rows, columns)
     number = np.arange(legal.size)
     lost = np.flatnonzero(~legal)
-    number[lost] = nearest_cells(legal.shape, lost, np.flatnonzero(legal))
+    if len(lost):
+        rim = np.flatnonzero(legal & ~_surrounded(legal))
+        number[lost] = nearest_cells(legal.shape, lost, rim)
     number.flags.writeable = False
     return number.reshape(legal.shape)
+
+
+def _surrounded(legal: Mask) -> Mask:
+    """Return the cells whose four neighbours are legal: none is nearest to one that is not.
+
+    A centre comes nearer to that by a step along its parallel, the short way round, or along the
+    meridian that they share.
+    """
+    tall = np.pad(legal, ((1, 1), (0, 0)), constant_values=True)
+    beside = np.roll(legal, 1, axis=1) & np.roll(legal, -1, axis=1)
+    return np.asarray(beside & tall[2:] & tall[:-2])
 
 
 def nearest_cells(shape: tuple[int, int], cells: Ints, others: Ints) -> Ints:
@@ -229,10 +242,10 @@ def enough(counts: Floats, least: float) -> Mask:
     return np.asarray((counts > 0.0) & (counts * (area.max() / area) >= least))
 
 
-def filled(legal: Mask, *values: Floats) -> list[Floats]:
-    """Return the values of legal cells, and elsewhere those of the nearest legal cell."""
+def filled(legal: Mask, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of legal cells, and elsewhere those of the nearest legal cell."""
     source = sources(legal)
-    return [each.ravel()[source] for each in values]
+    return low.ravel()[source], high.ravel()[source]
 
 
 def joined(directions: Vectors, rest: Floats) -> Points:

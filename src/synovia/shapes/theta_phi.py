@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from .. import kernels
 from ..arrays import Floats, Mask, Points, Scalars, Vectors, own, rows, tolerance
 from .directional import TURN, Directional
 from .region import Surface, check_margin, sample_points
@@ -15,13 +16,11 @@ from .table_edit import check_alike, common, eroded, outgrown
 from .table_fit import added, fitted, grid_for
 from .table_grid import (
     areas,
-    between,
     centres,
     enough,
     filled,
     joined,
     padded,
-    places_of,
     unit_directions,
     untwisted,
 )
@@ -278,8 +277,7 @@ class ThetaPhi(Directional):
     @cached_property
     def _ends(self) -> tuple[Floats, Floats]:
         """Low and high at the centres of all cells."""
-        low, high = filled(self.legal, self.low, self.high)
-        return low, high
+        return filled(self.legal, self.low, self.high)
 
     @cached_property
     def _directions(self) -> Floats:
@@ -296,5 +294,7 @@ class ThetaPhi(Directional):
 
     def _twists(self, vectors: Vectors) -> Floats:
         """Return the least and greatest twist (..., 2) at vectors of the table's frame."""
-        low, high = between(self._padded, *places_of(vectors, self.counts.shape))
-        return np.stack([low, np.maximum(low, high)], axis=-1)
+        found = np.empty((*vectors.shape[:-1], 2))
+        flat = np.ascontiguousarray(vectors, np.float64).reshape(-1, 3)
+        kernels.table_place.ranges(flat, self._padded, found.reshape(-1, 2))
+        return found

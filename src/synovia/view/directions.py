@@ -44,7 +44,7 @@ def raised(
     `extra` are coordinates that directions have besides, for `middle`; 1 on the rim is the last.
     """
     on_rim = np.unique(rim)
-    low, high = np.moveaxis(shape.twist_range(directions[on_rim]), -1, 0)
+    low, high = shape.twist_range(directions[on_rim]).T
     widest = float(np.minimum(high - low, TURN).max(initial=0.0))
     rows = max(1, int(np.ceil(widest / (WIDEST if finish.careful else HIGHEST))))
     n = len(directions)
@@ -62,7 +62,7 @@ def raised(
         parts += [np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)]
 
     def placed(points: Floats) -> Floats:
-        low, high = np.moveaxis(shape.twist_range(points[:, :3]), -1, 0)
+        low, high = shape.twist_range(points[:, :3]).T
         twist = low + points[:, 3] * np.minimum(high - low, TURN)
         return np.column_stack([points[:, :3], twist])
 

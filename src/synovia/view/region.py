@@ -67,7 +67,7 @@ def pictures(limit: Limit, bone: Vectors, finish: Finish = FINE) -> tuple[Sheet,
     directions, faces, rim = _stacked(
         [(each.vertices, each.triangles, rim) for each, rim, _ in drawn]
     )
-    low, high = np.moveaxis(shape.twist_range(directions), -1, 0)
+    low, high = shape.twist_range(directions).T
     widths = np.minimum(high - low, TURN)
     whole = _stacked([(mesh.vertices, mesh.triangles, mesh.triangles) for *_, mesh in drawn])
     return Sheet(Mesh(directions, faces), rim, widths, limit.chart.axis), Mesh(*whole[:2])
@@ -85,7 +85,7 @@ def _of_vectors(limit: Limit, bone: Vectors, finish: Finish) -> tuple[Sheet, Mes
     if finish.careful:
         net = parted(net, skin.middle, drawn, lambda each: folded(each, finish.flat), finish, FOLDS)
     whole = net
-    if _overlaps_itself(limit):
+    if overlaps_itself(limit):
 
         def hidden(points: Floats) -> Mask:
             rotations = limit.chart.rotations(skin.placed(points))
@@ -141,7 +141,7 @@ def _of_part(
     rim = rim_of(top.triangles)
     rim = rim[(net.points[rim, -1] == 1.0).all(axis=1)]
     if (part.high - part.low).max() >= TURN - FREE:
-        low, high = np.moveaxis(part.twist_range(net.places[:, 3:]), -1, 0)
+        low, high = part.twist_range(net.places[:, 3:]).T
         free = (high - low >= TURN - FREE)[net.triangles].any(axis=1)
         net = net._replace(triangles=net.triangles[~(free & at_end[net.triangles].all(axis=1))])
     if others:
@@ -161,12 +161,12 @@ def _mesh(limit: Limit, net: Net, finish: Finish) -> Mesh:
     if isinstance(limit.chart, EulerZYZ):
         triangles = triangles[:, ::-1]  # these angles are a left-handed map
     vectors = net.places[:, :3]
-    if (isinstance(limit.shape, Union) and finish.careful) or _overlaps_itself(limit):
+    if (isinstance(limit.shape, Union) and finish.careful) or overlaps_itself(limit):
         triangles = _exposed(limit, vectors, triangles)
     return Mesh(vectors, triangles)
 
 
-def _overlaps_itself(limit: Limit) -> bool:
+def overlaps_itself(limit: Limit) -> bool:
     """Tell whether a region of vectors may reach round to where it is already."""
     if isinstance(limit.chart, EulerZYZ | DirectionTwist):
         return False
@@ -205,7 +205,7 @@ def _whole(limit: Limit, places: Floats, triangles: Ints) -> Ints:
 
 def _exposed(limit: Limit, vectors: Points, triangles: Ints) -> Ints:
     """Return the triangles beyond which the region does not go on."""
-    a, b, c = np.moveaxis(vectors[triangles], 1, 0)
+    a, b, c = vectors[triangles].swapaxes(0, 1)
     normal = np.cross(b - a, c - a)
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
     beyond = (a + b + c) / 3.0 + ASIDE * normal

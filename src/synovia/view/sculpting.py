@@ -64,9 +64,13 @@ def with_sample(limit: Limit, asked: Request) -> Limit:
 
     Fields and tables take it as evidence. A cone (of a union the nearest one) gets a point there
     and twists as wide as that. Boxes, k-DOPs and products move the faces that are in its way, and
-    an ellipsoid becomes larger in the same proportions.
+    an ellipsoid becomes larger in the same proportions. These have nothing to take in of a pose
+    that is inside, and refuse it, so that no step to undo does nothing.
     """
-    point = limit.nearest_cover(unit_quats("rotation", row(asked, "rotation", 4)))
+    rotation = unit_quats("rotation", row(asked, "rotation", 4))
+    if not isinstance(limit.shape, DistanceField | ThetaPhi) and limit.contains(rotation):
+        raise ValueError("this pose is inside already")
+    point = limit.nearest_cover(rotation)
     return replace(limit, shape=_holding(limit.shape, point))
 
 

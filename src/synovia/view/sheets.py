@@ -26,8 +26,8 @@ CLOSER, PARTS = (8, 4, 4), 10
 STEEPEST = 2.0
 """How fast the distance to a region changes with the twist, in radians a radian, at most."""
 NUDGE = 1e-6
-STRIDE, ROUGH, HALVINGS = float(np.radians(12.0)), float(np.radians(45.0)), 4
-"""How twists are searched for their end: by strides, in radians, of which the last is halved.
+STRIDES, ROUGH = (30, 4, 4), (8, 8)
+"""How twists are searched for their end: into so many parts a turn is cut, then the last of those.
 
 For a draft they are rough.
 """
@@ -65,7 +65,7 @@ def folded(net: Net, flat: float) -> Mask:
 
 def _facing(directions: Vectors, triangles: Ints) -> Scalars:
     """Return twice the area of triangles on the sphere, negative if seen from behind."""
-    a, b, c = np.moveaxis(directions[triangles], 1, 0)
+    a, b, c = directions[triangles].swapaxes(0, 1)
     return np.asarray(np.einsum("ij,ij->i", a, np.cross(b - a, c - a)))
 
 
@@ -106,7 +106,7 @@ def _edge_on(
     if len(flat) == 0:
         return hidden
     middle = quat.mul(limit.chart.reference, quat.exp(vectors[seen[flat]].mean(axis=1)))
-    ahead, behind = (quat.mul(middle, quat.exp(sign * finish.flat * bone)) for sign in (1, -1))
+    ahead, behind = _twisted(middle, bone, finish.flat * np.array([[1.0], [-1.0]]))
     if finish.careful:
         hidden[flat] = limit.distance(ahead) - limit.distance(behind) < EDGE_ON * finish.flat
     else:  # a field has no distances as soon as that
@@ -162,15 +162,12 @@ def _legal(limit: Limit, directions: Vectors, bone: Vectors, finish: Finish) -> 
     """
     swings = quat.mul(limit.chart.reference, quat.between(bone, directions))
     if not finish.careful:
-        turns = quat.exp(AROUND[::6, None] * bone)
-        return np.asarray(limit.contains(quat.mul(swings[:, None], turns)).any(axis=1))
-    legal: Mask = np.asarray(
-        limit.contains(quat.mul(swings[:, None], _twisted(AROUND, bone))).any(axis=1)
-    )
+        return np.asarray(limit.contains(_twisted(swings, bone, AROUND[::6, None])).any(axis=0))
+    legal: Mask = np.asarray(limit.contains(_twisted(swings, bone, AROUND[:, None])).any(axis=0))
     rows = np.flatnonzero(~legal)
     twists, half = np.tile(AROUND, (len(rows), 1, 1)), 0.5 * float(AROUND[1] - AROUND[0])
     for places in (*CLOSER, 0):
-        distance = limit.distance(quat.mul(swings[rows, None, None], _twisted(twists, bone)))
+        distance = limit.distance(_twisted(swings[rows, None, None], bone, twists))
         least = distance.min(axis=(1, 2))
         legal[rows[least <= TOLERANCE]] = True
         near = (least > TOLERANCE) & (least <= STEEPEST * half)
@@ -198,10 +195,14 @@ def _lowest(distance: Floats) -> Floats:
     return np.asarray((distance - 0.5 * slopes).reshape(len(distance), -1))
 
 
-def _twisted(angles: Scalars, bone: Vectors) -> Quats:
-    """Return the rotations (..., 4) about the bone by angles (...), in radians."""
-    half = 0.5 * np.asarray(angles)[..., None]
-    return np.concatenate([np.cos(half), np.sin(half) * bone], axis=-1)
+def _twisted(rotations: Quats, bone: Vectors, angles: Scalars) -> Quats:
+    """Return rotations (..., 4), twisted about the bone first, by angles (...) in radians.
+
+    One product serves all angles of a rotation: q · exp(αb) = cos(α/2) q + sin(α/2) q · b.
+    """
+    half = 0.5 * angles[..., None]
+    across = quat.mul(rotations, np.concatenate([[0.0], bone]))
+    return np.asarray(np.cos(half) * rotations + np.sin(half) * across)
 
 
 def _twist_widths(limit: Limit, rotations: Quats, bone: Vectors, finish: Finish) -> Scalars:
@@ -211,13 +212,11 @@ def _twist_widths(limit: Limit, rotations: Quats, bone: Vectors, finish: Finish)
     no colour can show.
     """
     start = quat.mul(limit.chart.reference, quat.mul(rotations, quat.exp(-NUDGE * bone)))
-    stride = STRIDE if finish.careful else ROUGH
-    strides = np.arange(1, round(2.0 * np.pi / stride))  # the last would lead back to the start
-    turns = quat.exp(-stride * strides[:, None] * bone)
-    legal = limit.contains(quat.mul(start[:, None], turns))
-    reached = stride * np.where(legal.all(axis=1), len(strides), legal.argmin(axis=1))
-    for halving in range(1, HALVINGS + finish.careful):
-        ahead = reached + stride * 0.5**halving
-        legal = limit.contains(quat.mul(start, quat.exp(-ahead[:, None] * bone)))
-        reached = np.where(legal, ahead, reached)
-    return np.asarray(np.minimum(reached, 2.0 * np.pi))
+    reached: Scalars = np.zeros(len(rotations))
+    step = 2.0 * np.pi
+    for parts in STRIDES if finish.careful else ROUGH:
+        step /= parts
+        tried = step * np.arange(1, parts)[:, None]  # the last would lead on, or all around
+        legal = limit.contains(_twisted(start, bone, -(reached + tried)))
+        reached += step * np.where(legal.all(axis=0), parts - 1, legal.argmin(axis=0))
+    return reached

@@ -133,7 +133,7 @@ def _pictures(limit: Limit, bone: tuple[float, ...], finish: Finish) -> Answer:
     header = {
         "family": limit.shape.name,
         "chart": limit.chart.name,
-        "share": share_of(limit, directions, finish),
+        "share": share_of(limit, directions, whole, finish),
         "reference": limit.chart.reference.tolist(),
         "axis": directions.axis.tolist(),
         "numbers": numbers_of(limit),

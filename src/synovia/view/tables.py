@@ -23,7 +23,7 @@ from .skins import Skin
 PARTS, FEW = 4, 1
 """Into which strips along the edge of a cell, and sectors, are cut; for a draft fewer."""
 CLEAR = 1e-8
-HALVINGS, FEW_HALVINGS = 18, 5
+HALVINGS, FEW_HALVINGS = 18, 4
 """How often it is halved where they end; for a draft less often."""
 POLE = np.array([0.0, 0.0, 1.0])
 
@@ -88,10 +88,10 @@ def _half_way(start: Floats, end: Floats) -> Floats:
 
 
 def _cells(legal: Mask, parts: int) -> tuple[Vectors, Ints, Ints]:
-    """Return directions in the table's frame, triangles about the centre of each cell, and walls.
+    """Return directions in the table's frame, triangles of each cell, and walls.
 
-    The sides of cells are cut into so many parts. Walls are edges (e, 2) with the legal cell on
-    their left.
+    The sides of cells are cut into so many parts; with more than one, triangles meet at the centre.
+    Walls are edges (e, 2) with the legal cell on their left.
     """
     rows, columns = legal.shape
     directions, number = _corners(rows, columns)
@@ -100,9 +100,12 @@ def _cells(legal: Mask, parts: int) -> tuple[Vectors, Ints, Ints]:
     ring = np.stack(
         [number[2 * row + r, (2 * column + c) % (2 * columns)] for r, c in around], axis=1
     )
-    centre = number[2 * row + 1, 2 * column + 1]
     following = np.roll(ring, -1, axis=1)
-    triangles = np.stack([np.broadcast_to(centre[:, None], ring.shape), ring, following], axis=-1)
+    if parts > 1:
+        centre = np.broadcast_to(number[2 * row + 1, 2 * column + 1, None], ring.shape)
+        triangles = np.stack([centre, ring, following], axis=-1)
+    else:
+        triangles = ring[:, [[0, 1, 2], [0, 2, 3]]]
     walls = []
     for side, (r, c) in enumerate([(-1, 0), (0, 1), (1, 0), (0, -1)]):
         over = np.clip(row + r, 0, rows - 1), (column + c) % columns
@@ -164,22 +167,13 @@ def _sectors(legal: Mask, margin: float, parts: int) -> Rays:
     """Return the rays about corners that stick out: all that are nearest to the corner."""
     phi, theta = edges(legal.shape)
     step = TURN / legal.shape[1]
-    corner, first, width = [], [], []
-    for north in (False, True):
-        for east in (False, True):
-            # The cell with this corner is the only legal one of the four around it.
-            cells = legal[::-1] if north else legal
-            cells = cells[:, ::-1] if east else cells
-            west = np.roll(cells, 1, axis=1)
-            alone = cells[1:] & ~cells[:-1] & ~west[1:] & ~west[:-1]
-            row, column = np.nonzero(alone)
-            row = len(legal) - 1 - row if north else row + 1
-            column = legal.shape[1] - column if east else column
-            corner.append(np.stack([theta[column], phi[row]], axis=1))
-            # Headings are angles from east over north; the south-western corner's are 180 … 270.
-            turn = (90.0 if north else 180.0) if not east else (0.0 if north else 270.0)
-            first.append(np.full(len(row), np.radians(turn)))
-            width.append(np.full(len(row), 0.5 * np.pi))
+    # About each node the cells to its north-east, north-west, south-west and south-east: of a
+    # corner that sticks out one alone is legal. Headings are angles from east over north.
+    west = np.roll(legal, 1, axis=1)
+    around = np.stack([legal[1:], west[1:], west[:-1], legal[:-1]])
+    which, row, column = np.nonzero(around & (around.sum(axis=0) == 1))
+    corner = [np.stack([theta[column], phi[row + 1]], axis=1)]
+    first, width = [0.5 * np.pi * ((which + 2) % 4)], [np.full(len(row), 0.5 * np.pi)]
     for end, begin, beyond in zip(*runs_around(~legal[[0, -1]]), strict=True):
         gap, at = (beyond - begin) * step, begin * step - np.pi
         if np.pi < gap < TURN - 0.5 * step:  # at a pole: from across the first wall to the last

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import quat
-from ..arrays import Points, Scalars, Vectors
+from ..arrays import Floats, Points, Scalars, Vectors
 from ..charts import AnyChart, DirectionTwist, RotationVector, SwingTwist
 
 
@@ -23,7 +23,8 @@ def vectors_of(chart: AnyChart, points: Points) -> Points:
         directions = points[:, :3]
         cosine = directions @ chart.axis[:, None]
         w = np.sqrt(np.maximum(0.5 * (1.0 + cosine), 1e-18))
-        return _twisted(w, np.cross(chart.axis, directions) / (2.0 * w), chart.axis, points[:, 3:])
+        v = directions @ _across(chart.axis) / (2.0 * w)
+        return _twisted(w, v, chart.axis, points[:, 3:])
     if isinstance(chart, SwingTwist):
         x, y = quat.rotate(chart.frame, np.eye(3)[:2])
         swing = points[:, :1] * x + points[:, 1:2] * y
@@ -36,8 +37,14 @@ def vectors_of(chart: AnyChart, points: Points) -> Points:
 def _twisted(w: Scalars, v: Vectors, axis: Vectors, twist: Scalars) -> Points:
     """Return the rotation vectors of swings (w, v), v across the axis, after twists about it."""
     c, s = np.cos(0.5 * twist), np.sin(0.5 * twist)
-    vector = c * v + s * (w * axis + np.cross(v, axis))
+    vector = c * v + s * (w * axis - v @ _across(axis))
     sine = np.sqrt(np.einsum("ij,ij->i", vector, vector))[:, None]
     angle = 2.0 * np.arctan2(sine, w * c)
     share = np.divide(angle, sine, out=np.full_like(sine, 2.0), where=sine > 0.0)
     return np.asarray(vector * share)
+
+
+def _across(axis: Vectors) -> Floats:
+    """Return the matrix (3, 3) from which rows v get axis × v; sooner than `np.cross` does."""
+    x, y, z = axis
+    return np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])
