@@ -3,9 +3,9 @@
 A joint is looked at in five ways: how far a rotation is from several people; the same with how far
 it is beyond an enclosure of what they did; how far beyond the enclosure alone; beyond ranges of
 Euler angles; beyond a round cone and a range of twist. What few do counts in none. A view would
-have to accept a share of all rotations to accept this one; the root mean square of the
-shares counts, as the angle of a ball of rotations that is as large. Where one view misleads, the
-others hold.
+have to accept a share of all rotations to accept this one; the root mean square of the shares
+counts, as the angle of a ball of rotations that is as large, ranges in it less than what people
+did. Where one view misleads, the others hold.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from .people import People, distances, field_of
 from .ranges import EulerBox, RoundCone
 from .takes import Take
 
+WEIGHTS = (2.0, 3.0, 2.0, 1.0, 1.0)
+"""Of the views, in that order."""
 REACH = np.radians(5.0)
 """A field has so many radians of room around those of the rotations everywhere that it holds."""
 ANGLES = np.linspace(0.0, np.pi, 4001)
@@ -89,7 +91,7 @@ class Panel:
         """Return the root mean square of the shares that the views would have to accept."""
         views = zip(self._views(rotations, apart), self._seen, strict=True)
         squares = [self.everywhere.shares(seen, asked) ** 2 for asked, seen in views]
-        return np.asarray(np.sqrt(np.mean(squares, axis=0)))
+        return np.asarray(np.sqrt(np.average(squares, axis=0, weights=WEIGHTS)))
 
     def _views(self, rotations: Quats, apart: Floats) -> Floats:
         """Return how far rotations are in each view, in radians: (views, n)."""
