@@ -26,7 +26,7 @@ from .ranges import EulerBox, RoundCone
 from .takes import Take
 
 WEIGHTS = (2.0, 3.0, 2.0, 1.0, 1.0)
-"""Of the views, in that order."""
+"""Of the views, in that order: on either side of the body, ranges tell less than people do."""
 REACH = np.radians(5.0)
 """A field has so many radians of room around those of the rotations everywhere that it holds."""
 ANGLES = np.linspace(0.0, np.pi, 4001)

@@ -43,10 +43,14 @@ def share_of(limit: Limit, directions: Sheet, boundary: Mesh, finish: Finish) ->
         return float(_areas(directions.mesh) @ widths) / EVERY
     if isinstance(shape, DistanceField) and shape.reach(limit.chart.winds) < np.pi:
         return _share_of_field(limit, shape)
-    closed_once = not overlaps_itself(limit) and len(rim_of(boundary.triangles)) == 0
-    if isinstance(shape, Polytope) and closed_once:
+    if isinstance(shape, Polytope) and not overlaps_itself(limit) and _is_closed(boundary):
         return _enclosed(boundary)
     return limit.volume(FEW)
+
+
+def _is_closed(mesh: Mesh) -> bool:
+    """Tell whether every edge has a triangle on either side: none was torn, and left out."""
+    return len(rim_of(mesh.triangles)) == 0
 
 
 def _enclosed(boundary: Mesh) -> float:
