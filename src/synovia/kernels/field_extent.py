@@ -1,4 +1,4 @@
-"""How steep a field is, and how far its members reach: what is asked of every new field first."""
+"""How steep a field is, how far its members reach, and how large they are together."""
 
 from __future__ import annotations
 
@@ -92,3 +92,55 @@ def least_of_part(cell, a, b, c):
                             value += 0.125 * share * cell[x, y, z]
                 least = min(least, value)
     return least
+
+
+@kernel
+def cut(nodes, level):
+    """Return how many cells have members and others."""
+    count = 0
+    for i in range(nodes.shape[0] - 1):
+        for j in range(nodes.shape[1] - 1):
+            for k in range(nodes.shape[2] - 1):
+                inside = 0
+                for corner in range(8):
+                    a, b, c = corner >> 2, (corner >> 1) & 1, corner & 1
+                    inside += nodes[i + a, j + b, k + c] <= level
+                count += 0 < inside < 8
+    return count
+
+
+@kernel
+def volume(nodes, level, side):
+    """Return the volume of what is at most `level`, in cells.
+
+    Along a line of the third axis the value is linear in a cell, so the line's share inside is
+    exact; there are `side` × `side` lines in each cell.
+    """
+    total = 0.0
+    for i in range(nodes.shape[0] - 1):
+        for j in range(nodes.shape[1] - 1):
+            for k in range(nodes.shape[2] - 1):
+                a, b = nodes[i, j, k] - level, nodes[i, j, k + 1] - level
+                c, d = nodes[i, j + 1, k] - level, nodes[i, j + 1, k + 1] - level
+                e, f = nodes[i + 1, j, k] - level, nodes[i + 1, j, k + 1] - level
+                g, h = nodes[i + 1, j + 1, k] - level, nodes[i + 1, j + 1, k + 1] - level
+                if min(a, b, c, d, e, f, g, h) > 0.0:
+                    continue
+                if max(a, b, c, d, e, f, g, h) <= 0.0:
+                    total += 1.0
+                    continue
+                inside = 0.0
+                for u in range(side):
+                    x = (u + 0.5) / side
+                    ae, bf = a + x * (e - a), b + x * (f - b)
+                    cg, dh = c + x * (g - c), d + x * (h - d)
+                    for v in range(side):
+                        y = (v + 0.5) / side
+                        near, far = ae + y * (cg - ae), bf + y * (dh - bf)
+                        least, most = min(near, far), max(near, far)
+                        if most <= 0.0:
+                            inside += 1.0
+                        elif least < 0.0:
+                            inside -= least / (most - least)
+                total += inside / (side * side)
+    return total

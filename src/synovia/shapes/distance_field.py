@@ -10,7 +10,8 @@ import numpy as np
 
 from ..arrays import Floats, Mask, Points, Scalars, own, tolerance
 from .field_build import EDGE, filled, grid_around, node_points, sample_distance
-from .field_slopes import central_slopes, interpolated
+from .field_net import values_at
+from .field_slopes import central_slopes, interpolated, places_in
 from .field_surface import boundary
 from .field_tables import closed, halved, packed_values, with_sites
 from .field_volume import bounds_of, reach_of, scattered, volume_of
@@ -106,7 +107,7 @@ class DistanceField(Region):
     def packed_values(self) -> Floats:
         """As `packed`, made sooner: enough to tell members, distances outside may be too short."""
         wraps = self.wrapping
-        packed = packed_values(self.low, self.spacing, self.values, self.threshold, wraps)
+        packed = packed_values(self.low, self.spacing, self.closed, self.threshold, wraps)
         return np.concatenate([[KIND], packed])
 
     def contains(self, points: Points) -> Mask:
@@ -118,6 +119,11 @@ class DistanceField(Region):
     def wrapping(self) -> Mask:
         """Which of the axes wrap: (3,)."""
         return np.asarray(self.wraps == 1.0)
+
+    @cached_property
+    def closed(self) -> Floats:
+        """The node values, with the first repeated at the end of each axis that wraps."""
+        return closed(self.values, self.wrapping)
 
     @property
     def periods(self) -> Floats:
@@ -136,7 +142,8 @@ class DistanceField(Region):
 
     def value(self, points: Points) -> Scalars:
         """Return Φ at the points, in radians; beyond the box, that of the nearest point of it."""
-        return interpolated(self._checked(points), self, self.values[..., None])[..., 0]
+        places = places_in(self, self._checked(points))
+        return values_at(self.closed, places.reshape(-1, 3)).reshape(places.shape[:-1])
 
     def gradient(self, points: Points) -> Points:
         """Return the slope of Φ: central differences at the nodes, trilinear between them."""
@@ -172,9 +179,8 @@ class DistanceField(Region):
     def reach(self, columns: tuple[int, ...]) -> float:
         """Return a bound on how far members are from the origin, in these coordinates alone."""
         if columns not in self._reaches:
-            nodes = closed(self.values, self.wrapping)
             self._reaches[columns] = reach_of(
-                nodes, self.threshold, self.low, self.spacing, columns
+                self.closed, self.threshold, self.low, self.spacing, columns
             )
         return self._reaches[columns]
 
@@ -187,7 +193,7 @@ class DistanceField(Region):
     def _fine(self) -> Floats:
         """Φ at nodes and midpoints, with the end of the axes that wrap."""
         wraps = self.wrapping
-        return closed(halved(closed(self.values, wraps), wraps), wraps)
+        return closed(halved(self.closed, wraps), wraps)
 
     def facing(self, points: Points) -> Points:
         """Return the direction in which Φ rises, or the normal of a nearer side of the box."""
@@ -276,14 +282,12 @@ class DistanceField(Region):
     @cached_property
     def measure(self) -> float:
         """The volume in the chart, to about a thousandth; 0 if hardly a node is inside."""
-        nodes = closed(self.values, self.wrapping)
-        return volume_of(nodes, self.threshold, self.spacing)
+        return volume_of(self.closed, self.threshold, self.spacing)
 
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
         """Return `n` members, uniform in the chart; of a thin region, nodes of it."""
-        nodes = closed(self.values, self.wrapping)
         thin = self.measure == 0.0
-        return scattered(n, rng, nodes, self.threshold, self.low, self.spacing, thin)
+        return scattered(n, rng, self.closed, self.threshold, self.low, self.spacing, thin)
 
     def moves(self, start: Points, end: Points) -> Points:
         """Return the shortest moves from `start` to `end`, across the ends of axes that wrap."""

@@ -25,14 +25,18 @@ def central_slopes(values: Floats, spacing: Floats, wraps: Mask) -> Any:
     return np.stack(slopes, axis=-1)
 
 
+def places_in(field: DistanceField, points: Points) -> Points:
+    """Return points (..., 3) of a chart counted in nodes, those beyond the box at its sides."""
+    places = (np.asarray(points, np.float64) - field.low) / field.spacing
+    count = np.array(field.values.shape, float)
+    turned = places - count * np.floor(places / count)
+    return np.where(field.wrapping, turned, np.clip(places, 0.0, count - 1.0))
+
+
 def interpolated(points: Points, field: DistanceField, table: Floats) -> Floats:
     """Return a table of node values (I, J, K, m) at the points, trilinear between the nodes."""
-    wraps = field.wrapping
-    nodes = closed(table, np.append(wraps, False))
-    cells = (np.asarray(points, np.float64) - field.low) / field.spacing
-    count = np.array(field.values.shape, float)
-    last = np.array(nodes.shape[:3]) - 1.0
-    cells = np.where(wraps, cells - count * np.floor(cells / count), np.clip(cells, 0.0, last))
+    nodes = closed(table, np.append(field.wrapping, False))
+    cells = places_in(field, points)
     below = np.minimum(cells.astype(int), nodes.shape[0:3] - np.array(2))
     share: Any = cells - below
     total = np.zeros((*points.shape[:-1], table.shape[-1]))

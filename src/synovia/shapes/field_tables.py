@@ -14,12 +14,14 @@ BEYOND = 2.0 * np.pi  # radians around the box in which sites are looked up
 
 
 def packed_values(
-    low: Floats, spacing: Floats, values: Floats, threshold: float, wraps: Mask
+    low: Floats, spacing: Floats, nodes: Floats, threshold: float, wraps: Mask
 ) -> Floats:
-    """Return the field, flat, as `kernels.field` reads it, without its kind and without sites."""
+    """Return the field, flat, as `kernels.field` reads it, without its kind and without sites.
+
+    `nodes` are closed.
+    """
     layout = kernels.field_lookup
-    nodes = closed(values, wraps)
-    period = np.where(wraps, spacing * values.shape, 0.0)
+    period = np.where(wraps, spacing * (np.array(nodes.shape) - 1), 0.0)
     header = np.zeros(layout.HEADER)
     inside, outside = steepest(nodes, spacing, threshold)
     header[: layout.LOW] = threshold, inside, outside, 0.5 * float(np.linalg.norm(spacing))

@@ -30,22 +30,11 @@ def volume_of(nodes: Floats, threshold: float, spacing: Floats, side: int | None
     lines are spread evenly over the cells that the boundary goes through: `side` × `side` in each,
     or as many as give the volume to about a thousandth.
     """
-    corners = cell_corners(nodes)
-    cell = float(spacing.prod())
-    full = int((corners.max(axis=0) <= threshold).sum())
-    cut = corners[:, (corners.min(axis=0) <= threshold) & (corners.max(axis=0) > threshold)]
     if side is None:
-        side = int(np.clip(np.sqrt(LINES / max(cut.shape[1], 1)), 4, FINEST))
-    at = (np.arange(side) + 0.5) / side
-    x, y = at[:, None, None], at[None, :, None]
-    c = cut[:, None, None]
-    near = (1 - x) * ((1 - y) * c[0] + y * c[2]) + x * ((1 - y) * c[4] + y * c[6]) - threshold
-    far = (1 - x) * ((1 - y) * c[1] + y * c[3]) + x * ((1 - y) * c[5] + y * c[7]) - threshold
-    ends = np.minimum(near, far), np.maximum(near, far)
-    rise = np.maximum(ends[1] - ends[0], 1e-300)
-    share = np.where(ends[1] <= 0.0, 1.0, np.clip(-ends[0] / rise, 0.0, 1.0))
-    volume = (full + float(share.mean(axis=(0, 1)).sum())) * cell
-    return volume if volume > SPECK * cell else 0.0
+        cut = kernels.field_extent.cut(nodes, threshold)
+        side = int(np.clip(np.sqrt(LINES / max(cut, 1)), 4, FINEST))
+    volume = float(kernels.field_extent.volume(nodes, threshold, side))
+    return volume * float(spacing.prod()) if volume > SPECK else 0.0
 
 
 def member_cells(nodes: Floats, threshold: float) -> Ints:

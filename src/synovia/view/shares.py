@@ -7,7 +7,6 @@ import numpy as np
 from ..arrays import Scalars
 from ..limit import Limit
 from ..shapes import Directional, DistanceField, ThetaPhi
-from ..shapes.field_tables import closed
 from ..shapes.field_volume import volume_of
 from ..shapes.polytope import Polytope
 from ..shapes.table_pack import reached
@@ -78,5 +77,6 @@ def _share_of_field(limit: Limit, field: DistanceField) -> float:
     """Return the share as the volume, by one line in each cell, times the density at its nodes."""
     legal = np.argwhere(field.values <= field.threshold)
     density = limit.chart.density(field.low + field.spacing * legal).mean()
-    nodes = closed(field.values, field.wrapping)
-    return float(min(volume_of(nodes, field.threshold, field.spacing, side=1) * density, 1.0))
+    return float(
+        min(volume_of(field.closed, field.threshold, field.spacing, side=1) * density, 1.0)
+    )

@@ -75,9 +75,11 @@ def seen_sheet(limit: Limit, bone: Vectors, net: Net, triangles: Ints, finish: F
     Its places are rotation vectors, and the directions of the bone there.
     """
     vectors, directions = net.places[:, :3], net.places[:, 3:]
-    seen = triangles[_facing(directions, triangles) > 0.0]
+    facing = _facing(directions, triangles)
+    seen = triangles[facing > 0.0]
     if isinstance(limit.chart, SwingTwist):
-        seen = seen[~_edge_on(limit, bone, vectors, directions, seen, finish)]
+        edge_on = facing[facing > 0.0] < finish.flat * longest_sides(directions, seen)
+        seen = seen[~_turned_aside(limit, bone, vectors, seen, edge_on, finish)]
     numbers, faces = used(seen, len(directions))
     rotations = quat.exp(vectors[numbers])
     mesh = Mesh(directions[numbers], faces)
@@ -97,12 +99,14 @@ def seen_sheet(limit: Limit, bone: Vectors, net: Net, triangles: Ints, finish: F
     return Sheet(mesh, rim, np.concatenate([widths, at_ends.ravel()]), bone)
 
 
-def _edge_on(
-    limit: Limit, bone: Vectors, vectors: Points, directions: Vectors, seen: Ints, finish: Finish
+def _turned_aside(
+    limit: Limit, bone: Vectors, vectors: Points, seen: Ints, edge_on: Mask, finish: Finish
 ) -> Mask:
-    """Tell which triangles are seen from their edge: a twist leads neither in nor out there."""
-    flat = np.flatnonzero(_facing(directions, seen) < finish.flat * longest_sides(directions, seen))
-    hidden = np.zeros(len(seen), dtype=bool)
+    """Tell which triangles are seen from their edge: a twist leads neither in nor out there.
+
+    Asked are those that look `edge_on`.
+    """
+    flat, hidden = np.flatnonzero(edge_on), np.zeros(len(seen), dtype=bool)
     if len(flat) == 0:
         return hidden
     middle = quat.mul(limit.chart.reference, quat.exp(vectors[seen[flat]].mean(axis=1)))
