@@ -9,6 +9,7 @@ import numpy as np
 from .jit import kernel
 
 SLACK = 1e-9  # for rounding
+ALIKE = 1e-12  # cosines that differ by less are the same
 
 
 @kernel
@@ -186,3 +187,24 @@ def clearances(walls, shape, start, number, clearance):
                 most = max(most, cosine_to(walls, number[m], x, y, z, radius))
             near = math.acos(min(most, 1.0)) - reach - SLACK
             clearance[k] = near if start[k + 1] > start[k] else math.pi
+
+
+@kernel
+def nearest_centres(centres, cells, others, out):
+    """Write for each of some cells which of the others has the nearest centre, by numbers.
+
+    Of centres equally near, but for rounding, the first is taken.
+    """
+    count = others.shape[0]
+    x, y, z = np.empty(count), np.empty(count), np.empty(count)
+    for k in range(count):
+        x[k], y[k], z[k] = centres[others[k], 0], centres[others[k], 1], centres[others[k], 2]
+    for i in range(cells.shape[0]):
+        a, b, c = centres[cells[i], 0], centres[cells[i], 1], centres[cells[i], 2]
+        best = -2.0
+        for k in range(count):
+            best = max(best, a * x[k] + b * y[k] + c * z[k])
+        k = 0
+        while a * x[k] + b * y[k] + c * z[k] < best - ALIKE:
+            k += 1
+        out[i] = others[k]

@@ -13,6 +13,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 
+from .. import kernels
 from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors
 from .directional import OFF_UNIT
 
@@ -138,14 +139,9 @@ def _surrounded(legal: Mask) -> Mask:
 
 def nearest_cells(shape: tuple[int, int], cells: Ints, others: Ints) -> Ints:
     """Return for each of some cells which of the others has the nearest centre, by numbers."""
-    every = centres(shape).reshape(-1, 3)
     found = np.empty_like(cells)
-    step = max(1, 4_000_000 // len(others))
-    for first in range(0, len(cells), step):
-        cosines = every[cells[first : first + step]] @ every[others].T
-        # Of centres equally near the first is taken.
-        nearest = cosines >= cosines.max(axis=1, keepdims=True) - 1e-12
-        found[first : first + step] = others[nearest.argmax(axis=1)]
+    every = centres(shape).reshape(-1, 3)
+    kernels.table_lists.nearest_centres(every, cells, others, found)
     return found
 
 
