@@ -1,10 +1,11 @@
 """The page's surfaces: from an edit to the new pictures of a limit, family by family.
 
-python benchmarks/page.py
+python benchmarks/page.py [CLIP JOINT]
 
-Each edit is one that a person makes while dragging: a point of a cone is moved, a field brushed, a
-table given a sample in a new cell, a table or a convex shape more margin. Counted are the edit with
-the new limit, and what the page is told at every step: the draft of both pictures, directions and
+Limits are fitted to 400 rotations at random, or to those of a joint in a clip. Each edit is one
+that a person makes while dragging: a point of a cone is moved, a field brushed, a table given a
+sample in a new cell, a table or a convex shape more margin. Counted are the edit with the new
+limit, and what the page is told at every step: the draft of both pictures, directions and
 rotations, and about what share of all rotations the limit allows. Nothing is cached: every limit is
 a new one, and makes the tables that its verbs need anew; they are counted, and shown for
 themselves. The fine pictures follow when the drag ends, and have no bar.
@@ -12,13 +13,16 @@ themselves. The fine pictures follow when the drag ends, and have no bar.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from synovia import DistanceField, Limit, ReachCone, ThetaPhi, Union, quat
+from synovia import DistanceField, Limit, ReachCone, ThetaPhi, Union, load_clip, quat
+from synovia.arrays import Quats
 from synovia.shapes import brushed
 from synovia.shapes.cone_edit import move_point
 from synovia.view.mesh import Finish
@@ -33,10 +37,14 @@ REFERENCE = quat.exp(np.array([0.3, -0.2, 0.5]))
 Edit = Callable[[Limit, int], Limit]
 
 
-def families() -> Iterator[tuple[str, Limit, Edit]]:
-    """Yield limits around 400 rotations that spread by 29, 17 and 11 degrees, and their edits."""
+def at_random() -> Quats:
+    """Return 400 rotations that spread by 29, 17 and 11 degrees."""
     spread = np.random.default_rng(0).normal(size=(400, 3)) * [0.5, 0.3, 0.2]
-    rotations = quat.mul(REFERENCE, quat.exp(spread))
+    return quat.mul(REFERENCE, quat.exp(spread))
+
+
+def families(rotations: Quats) -> Iterator[tuple[str, Limit, Edit]]:
+    """Yield limits of every family around the rotations, and their edits."""
 
     def fit(family: str, chart: str, **options: object) -> Limit:
         axis = AXIS if chart in ("swing-twist", "direction-twist") else None
@@ -53,8 +61,10 @@ def families() -> Iterator[tuple[str, Limit, Edit]]:
     yield "reach cone", cone, pointed
     yield "union of cones", fit("union", "direction-twist"), pointed
     table = fit("theta-phi", "direction-twist")
+    if not isinstance(table.shape, ThetaPhi):
+        raise ValueError(f"a table is needed, got {table.shape.name}")
     yield "theta-phi table, margin", table, grown
-    yield "theta-phi table, sample", table, sampled
+    yield "theta-phi table, sample", table, sampled(table.shape)
     for chart in ("rotation-vector", "swing-twist", "euler"):
         yield f"field 32³, {chart}", fit("distance-field", chart), stroked
 
@@ -77,16 +87,14 @@ def pointed(limit: Limit, number: int) -> Limit:
     return replace(limit, shape=edited)
 
 
-def sampled(limit: Limit, number: int) -> Limit:
-    """Return the limit with a sample more in its table, outside of it."""
-    if not isinstance(limit.shape, ThetaPhi):
-        raise ValueError(f"a table is needed, got {limit.shape.name}")
-    angle = 0.2 * number
-    across = np.cross(AXIS, [1.0, 0.0, 0.0])
-    direction = np.cos(0.9) * AXIS + np.sin(0.9) * (
-        np.cos(angle) * across + np.sin(angle) * np.array([1.0, 0.0, 0.0])
-    )
-    return replace(limit, shape=limit.shape.add(np.array([[*direction, 0.1]])))
+def sampled(table: ThetaPhi) -> Edit:
+    """Return the edits that give a limit of this table a sample more, beside what it has."""
+    directions = np.random.default_rng(0).normal(size=(EDITS + 2, 500, 3))
+    directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
+    points = np.concatenate([directions, np.full((*directions.shape[:2], 1), 0.1)], axis=-1)
+    away = np.where(table.contains_direction(directions), np.inf, table.distance(points))
+    beside = np.take_along_axis(points, away.argmin(axis=1)[:, None, None], axis=1)
+    return lambda limit, number: replace(limit, shape=table.add(beside[number]))
 
 
 def stroked(limit: Limit, number: int) -> Limit:
@@ -132,9 +140,13 @@ def line(limit: Limit, edit: Edit) -> str:
 
 def main() -> None:
     """Print the table."""
+    rotations = at_random()
+    if len(sys.argv) > 1:
+        clip = load_clip(Path(sys.argv[1]))
+        rotations = clip.pose.rotations[:, clip.skeleton.index(sys.argv[2])]
     titles = ("edit", "tables", "draft", "median", "worst", "of bar", "fine")
     print(f"{'ms, bar ' + f'{BAR:.0f}':<28}" + "".join(f"{title:>8}" for title in titles))
-    for name, limit, edit in families():
+    for name, limit, edit in families(rotations):
         print(f"{name:<28}{line(limit, edit)}", flush=True)
 
 
