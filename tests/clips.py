@@ -51,3 +51,12 @@ def person(
         tall * bones.end_offsets,
     )
     return Clip(own, Pose(pose.rotations, tall * pose.positions), acted.frame_time, name)
+
+
+def chain(count: int, names: tuple[str, ...] | None = None) -> Clip:
+    """As many joints as asked for, or named, one upon the other, at rest in one frame."""
+    names = tuple(f"Joint{k}" for k in range(count)) if names is None else names
+    offsets = np.tile([0.0, 0.1, 0.02], (len(names), 1))
+    skeleton = Skeleton(names, np.arange(len(names)) - 1, offsets)
+    rest = skeleton.rest_pose()
+    return Clip(skeleton, Pose(rest.rotations[None], rest.positions[None]), 0.1, "one frame")

@@ -8,6 +8,12 @@ from synovia import ReachCone
 from synovia.shapes.cone_star import from_polar, normalized
 
 TURN = 2.0 * np.pi
+NORTH = np.array([0.0, 0.0, 1.0])
+
+
+def ring(azimuth_deg, angle_deg):
+    """Directions at these angles from the north, for these azimuths."""
+    return from_polar(np.radians(azimuth_deg), np.radians(angle_deg), NORTH)
 
 
 def sphere(n, rng):

@@ -1,11 +1,15 @@
-"""Fixtures that every contract test shares: each shape, fitted to each cloud of data."""
+"""Fixtures that files of tests share, as each shape, fitted to each cloud of data."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from command_line import studio
+from cones import CONES
+from limits_files import small
 from oracles import CASES, CLOUDS, SEEN, THICK, VECTORS, fitted, placed, queries, random_quats
+from synovia.io import save_limits
 from synovia.limit import Limit
 
 
@@ -60,14 +64,40 @@ def rotations(limit, rng):
     return rotations
 
 
+@pytest.fixture(params=CONES)
+def cone(request):
+    return CONES[request.param]()
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory):
+    """The text of a limits file as it should be."""
+    path = tmp_path_factory.mktemp("limits") / "a.limits.json"
+    save_limits(small(), path)
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return studio(tmp_path_factory.mktemp("studio"))
+
+
+@pytest.fixture
+def here(made, monkeypatch):
+    """The studio, as the directory that the user is in; not to be written to."""
+    monkeypatch.chdir(made)
+    return made
+
+
 LONGEST = (
     "test_examples.py",
     "test_page_families.py",
     "test_ik_errors.py",
     "test_page_cones.py",
-    "test_page.py",
     "test_demo.py",
+    "test_page_look.py",
     "test_page_files.py",
+    "test_page_try.py",
     "test_bench.py",
     "test_evidence.py",
 )

@@ -35,6 +35,8 @@ SEEN = [(case, chart) for case, (name, _) in CASES.items() for chart in SHAPES[n
 THICK = ("round", "elongated", "tilted", "beyond")
 THIN = ("one", "line", "plane")
 CLOUDS = THICK + THIN
+# One answer, none, some, and some in rows.
+BATCHES = [(), (0,), (1,), (3, 1, 2)]
 
 
 def random_quats(n, rng):
@@ -46,6 +48,20 @@ def random_quats(n, rng):
 def random_frame(rng):
     """Orthonormal rows, right-handed."""
     return quat.to_matrix(random_quats(1, rng)[0])
+
+
+def lengths(vectors):
+    return np.linalg.norm(vectors, axis=-1)
+
+
+def directions(n, rng):
+    """Unit vectors, uniform."""
+    v = rng.normal(size=(n, 3))
+    return v / lengths(v)[:, None]
+
+
+def curved(shape):
+    return isinstance(shape, Ellipsoid) or (isinstance(shape, Product) and curved(shape.swing))
 
 
 @cache
@@ -71,6 +87,23 @@ def cloud(kind, n=60, seed=7):
 def fitted(case, kind, margin=0.0):
     name, options = CASES[case]
     return SHAPES[name].fit(cloud(kind), margin=margin, **options)
+
+
+REGIONS = {
+    "within pi": ([-0.5, -0.3, -1.0], [0.4, 0.6, 1.2]),
+    "beyond pi": ([-0.2, -0.3, -0.5], [0.3, 0.2, 3.8]),
+    "far beyond pi": ([-0.2, -0.3, 3.0], [0.3, 0.2, 5.9]),
+    "beyond 2 pi": ([-0.2, -0.3, 1.0], [0.3, 0.2, 8.0]),
+    "more than a whole turn": ([-0.6, -0.6, -2.0], [0.6, 0.6, 7.5]),
+    "far beyond 2 pi": ([-0.2, -0.3, 7.0], [0.3, 0.2, 11.0]),
+}
+
+
+def region(case, name, rng):
+    """A shape that fills the region, more or less."""
+    low, high = REGIONS[name]
+    kind, options = CASES[case]
+    return SHAPES[kind].fit(rng.uniform(low, high, size=(200, 3)), **options)
 
 
 def placed(chart):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracles import random_frame
+from oracles import directions, random_frame
 from synovia import ThetaPhi
 from synovia.shapes.table_grid import centres, edges, vectors_at
 
 TURN = 2.0 * np.pi
+ONE_TURN = np.array([0.0, 0.0, 0.0, TURN])
 
 
 def masks(shape=(18, 36)):
@@ -53,10 +54,18 @@ def table(kind, *, margin=0.0, seed=3, spread=0.3):
     return ThetaPhi(counts, middle - half, middle + half, frame, margin=margin)
 
 
-def directions(n, rng):
-    """Unit vectors, uniform."""
-    v = rng.normal(size=(n, 3))
-    return v / np.linalg.norm(v, axis=1, keepdims=True)
+def points_around(n, rng):
+    """All directions, with any twist."""
+    return np.column_stack([directions(n, rng), rng.uniform(-TURN, TURN, n)])
+
+
+def cloud(n, rng, spread=0.5):
+    """Directions about the x axis of some frame, with twists that depend on them."""
+    frame = random_frame(rng)
+    v = np.column_stack([np.ones(n), spread * rng.normal(size=(n, 2))])
+    v /= np.linalg.norm(v, axis=1, keepdims=True)
+    twist = 3.0 + 0.5 * v[:, 1] + 0.3 * rng.normal(size=n)
+    return np.column_stack([v @ frame, np.remainder(twist + np.pi, TURN) - np.pi])
 
 
 def hard_directions(shape, rng):

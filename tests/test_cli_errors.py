@@ -12,23 +12,12 @@ import warnings
 import pytest
 from click.testing import CliRunner
 
+from command_line import NAMES, acted, process, result_of, run
 from synovia import LimitModel, save_clip
 from synovia.cli import main
 from synovia.io import load_limits
-from test_cli import NAMES, acted, process, result_of, run, studio
 
 LIMITS = ("-l", "human.limits.json")
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return studio(tmp_path_factory.mktemp("studio"))
-
-
-@pytest.fixture
-def here(made, monkeypatch):
-    monkeypatch.chdir(made)
-    return made
 
 
 def complaint(*arguments):

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from command_line import process, result_of, run
 from synovia import Pose, forward, load_clip, load_limits, quat, save_clip
 from synovia.cli import targets
 from synovia.demo import range_of_motion, wild
-from test_cli import process, result_of, run
 
 FRAMES = 24
 LIMITS = ("-l", "human.limits.json")

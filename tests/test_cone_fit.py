@@ -9,7 +9,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from cones import CONES, TURN, angle_between, queries, sphere, star
+from cones import CONES, NORTH, TURN, angle_between, queries, sphere, star
 from synovia import (
     DirectionTwist,
     Limit,
@@ -23,8 +23,6 @@ from synovia import (
 )
 from synovia.io.limits import limits_schema
 from synovia.shapes.cone_star import from_polar, normalized
-
-NORTH = np.array([0.0, 0.0, 1.0])
 
 
 @pytest.mark.parametrize("case", ["three", "convex", "concave", "beyond a hemisphere", "past π"])

@@ -7,17 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cones import CONES, TURN, angle_between, inside_by_slices, queries, sphere
+from cones import CONES, NORTH, TURN, angle_between, inside_by_slices, queries, sphere
 from synovia import ReachCone, Union
 from synovia.shapes.cone_sample import THIN
 from synovia.shapes.cone_star import from_polar, normalized, polar
-
-NORTH = np.array([0.0, 0.0, 1.0])
-
-
-@pytest.fixture(params=CONES)
-def cone(request):
-    return CONES[request.param]()
 
 
 def samples(cone, rng, n):

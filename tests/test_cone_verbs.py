@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cones import CONES, TURN, angle_between, queries, sphere, star
+from cones import CONES, NORTH, TURN, angle_between, queries, sphere, star
 from synovia import DirectionTwist, ReachCone, quat
 from synovia.cone_euler import (
     from_source_cone,
@@ -24,8 +24,6 @@ from synovia.shapes.cone_edit import (
 )
 from synovia.shapes.cone_smooth import from_stereographic, smooth, stereographic
 from synovia.shapes.cone_star import from_polar, normalized
-
-NORTH = np.array([0.0, 0.0, 1.0])
 
 
 @pytest.fixture(params=["three", "convex", "concave", "beyond a hemisphere", "long edge", "free"])

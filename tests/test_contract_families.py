@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from oracles import CONVEX, placed, random_quats
+from oracles import BATCHES, CONVEX, placed, random_quats
 from synovia import Beyond, Inside, first_exit, project_path, quat
 from synovia.arrays import TOLERANCE
 from synovia.limit import Limit
@@ -21,7 +21,6 @@ FAMILIES = [
     for chart in shape.charts
 ]
 KINDS = ("round", "elongated", "wide", "islands", "hinge", "one")
-BATCHES = [(), (0,), (1,), (3, 1, 2)]
 
 
 @cache

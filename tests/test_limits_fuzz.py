@@ -6,11 +6,11 @@ import json
 import numpy as np
 import pytest
 
+from limits_files import SKELETON, assert_same, packed, sample, small
 from oracles import EXHAUSTIVE, fitted, placed
 from synovia.io import load_limits, save_limits
 from synovia.limit import Limit
 from synovia.model import LimitModel
-from test_limits_file import SKELETON, assert_same, packed, sample, small
 
 TRIES = 10_000 if EXHAUSTIVE else 500
 GARBAGE = [b"\0", b"{", b"}", b"[", b"]", b",", b"NaN", b"1e999", b"-", b"\xff", b'"', b"\\ud800"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import warnings
@@ -13,27 +12,18 @@ import pytest
 
 from cones import (
     CONES,
+    NORTH,
     TURN,
     angle_between,
     inside_by_slices,
     nearest_by_edges,
     queries,
+    ring,
     sphere,
     star,
 )
 from synovia import DirectionTwist, Inside, Limit, ReachCone, Union, quat
 from synovia.shapes.cone_star import from_polar, normalized
-
-NORTH = np.array([0.0, 0.0, 1.0])
-
-
-@pytest.fixture(params=CONES)
-def cone(request):
-    return CONES[request.param]()
-
-
-def ring(azimuth_deg, angle_deg):
-    return from_polar(np.radians(azimuth_deg), np.radians(angle_deg), NORTH)
 
 
 def test_inclusion_and_limits_are_those_of_the_slices(cone, rng):
@@ -129,98 +119,6 @@ def test_depth_is_never_overstated(cone, rng):
         assert cone.contains(moved).all()
 
 
-def test_grown_contains_and_shrunk_is_contained(cone, rng):
-    members = cone.scatter(1000, rng)
-    for r in (1e-3, 0.05, 0.3):
-        assert cone.grow(r).contains(members).all()
-        assert cone.contains(cone.shrink(r).scatter(500, rng)).all()
-    assert np.array_equal(cone.grow(0.0).points, cone.points)
-
-
-@pytest.mark.parametrize("r", [0.01, 0.1, 0.4])
-def test_a_grown_cone_holds_all_directions_within_r(cone, r, rng):
-    wide, near = (ReachCone(c.points, visible=c.visible) for c in (cone.grow(r), cone))
-    around = from_polar(
-        rng.uniform(-np.pi, np.pi, 4000), rng.uniform(0.0, np.pi - 0.01, 4000), cone.visible
-    )
-    around = np.column_stack([around, np.zeros(4000)])
-    distance = near.distance(around)
-    opposite = angle_between(around[:, :3], -cone.visible) < 0.1
-    assert wide.contains(around[(distance < r) & ~opposite]).all()
-
-
-@pytest.mark.parametrize("r", [0.01, 0.05, 0.3])
-def test_a_hinge_does_not_grow_far_beyond_its_ends(r, rng):
-    angles = np.linspace(-1.0, 1.0, 400)
-    line = np.stack([np.cos(angles), np.sin(angles), 0.003 * rng.normal(size=400)], axis=1)
-    cone = ReachCone.fit(np.column_stack([normalized(line), np.zeros(400)]))
-    assert angle_between(cone.points, cone.visible).max() < 1.02
-    assert angle_between(cone.grow(r).points, cone.visible).max() < 1.02 + r + 0.15
-
-
-def test_growing_takes_in_what_is_beside_where_limits_slope(cone, rng):
-    members, r = cone.scatter(1000, rng), 0.1
-    move = rng.normal(size=members.shape)
-    move[:, :3] -= np.sum(move[:, :3] * members[:, :3], axis=1, keepdims=True) * members[:, :3]
-    move *= 0.9 * r / np.linalg.norm(move, axis=1, keepdims=True)
-    angle = np.linalg.norm(move[:, :3], axis=1, keepdims=True)
-    direction = np.cos(angle) * members[:, :3] + np.sinc(angle / np.pi) * move[:, :3]
-    beside = np.column_stack([normalized(direction), members[:, 3] + move[:, 3]])
-    distance = cone.grow(r).distance(beside)
-    assert distance.max() < 0.2 * r
-    assert (distance > 1e-9).mean() < 0.005
-
-
-def test_thin_twists_shrink_to_their_middle_and_hold_the_vertices():
-    cone = star(10, 0.5, 1.2, 8, twist="none")
-    assert np.array_equal(cone.shrink(0.1).points, cone.points)
-    assert np.array_equal(cone.shrink(0.1).low, cone.low)
-    level = ReachCone(cone.points, 0.2, 0.3, cone.visible)
-    assert level.shrink(0.1).measure == 0.0
-    assert level.shrink(0.1).low == pytest.approx(0.25)
-    assert (level.shrink(0.1).points @ level.visible > level.points @ level.visible).all()
-
-
-def test_the_surface_is_on_the_boundary(cone):
-    for detail in (0, 2):
-        surface = cone.surface(detail)
-        assert np.abs(cone.distance(surface.vertices)).max() < 1e-9
-        assert surface.triangles.max() == len(surface.vertices) - 1
-
-
-def test_measure_and_scatter_agree_with_random_directions(cone, rng):
-    members = cone.scatter(4000, rng)
-    assert cone.contains(members).all()
-    if cone.name == "tiny" or cone.measure < 1e-4:
-        return
-    directions = sphere(200_000, rng)
-    directions = directions[cone.contains_direction(directions)]
-    width = np.minimum(np.diff(cone.twist_range(directions))[:, 0], TURN)
-    expected = 4.0 * np.pi * width.sum() / 200_000
-    assert cone.measure == pytest.approx(expected, rel=0.03)
-    mean = (directions * width[:, None]).sum(axis=0) / width.sum()
-    assert np.abs(members[:, :3].mean(axis=0) - mean).max() < 0.05
-
-
-def test_bounds_hold_all_members_and_no_more(cone, rng):
-    members = cone.scatter(20_000, rng)
-    low, high = cone.bounds
-    assert (members[:, :3] >= low[:3] - 1e-12).all()
-    assert (members[:, :3] <= high[:3] + 1e-12).all()
-    assert (low[:3] >= members[:, :3].min(axis=0) - 0.2).all()
-    assert (high[:3] <= members[:, :3].max(axis=0) + 0.2).all()
-    assert low[3] == min(cone.low.min(), cone.visible_low)
-
-
-def test_it_comes_back_from_its_fields(cone):
-    again = ReachCone.from_dict({k: v for k, v in cone.to_dict().items() if k != "type"})
-    lists = {k: np.asarray(v).tolist() for k, v in cone.to_dict().items() if k != "type"}
-    for other in (again, ReachCone.from_dict(lists)):
-        assert np.array_equal(other.packed, cone.packed)
-    with pytest.raises(ValueError, match="read-only"):
-        cone.points[0] = 0.0
-
-
 def test_normals_point_out(cone, rng):
     points = queries(cone, rng)
     normals = cone.normal(points)
@@ -273,87 +171,6 @@ def test_ties_go_to_the_lowest_edge():
     assert angle_between(moved[:3], cone.points[0]) < 1e-12
     assert cone.contains(np.array([*NORTH, 0.0]))
     assert not cone.contains_direction(-NORTH)
-
-
-def test_a_pentagram_is_refused():
-    with pytest.raises(ValueError, match=r"edge 2 .* goes around the visible point a second time"):
-        ReachCone(ring(144.0 * np.arange(5), np.full(5, 60.0)), visible=NORTH)
-
-
-def test_what_is_no_star_is_refused_by_its_edge():
-    with pytest.raises(ValueError, match=r"edge 1 \(from point 1 to point 2\)"):
-        ReachCone(ring([0, 120, 60, 240], np.full(4, 50.0)), visible=NORTH)
-    corners = [(0, 0), (3, 0), (3, 1), (1, 1), (1, 2), (3, 2), (3, 3), (0, 3)]
-    horseshoe = normalized(np.array([(0.2 * x, 0.2 * y, 1.0) for x, y in corners]))
-    with pytest.raises(ValueError, match="no visible point: no direction sees edges"):
-        ReachCone(horseshoe)
-
-
-def test_a_visible_point_is_searched_for_where_the_sum_is_none():
-    # An arrowhead: the sum of its points is outside.
-    points = normalized(np.array([[0.6, 0, 1], [-0.1, 0.9, 1], [0.3, 0, 1], [-0.1, -0.9, 1]]))
-    with pytest.raises(ValueError, match="must make a star"):
-        ReachCone(points, visible=normalized(points.sum(axis=0)))
-    assert ReachCone(points).contains_direction(normalized(np.array([0.45, 0.0, 1.0])))
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_a_visible_point_is_found_or_edges_that_conflict_are_named(seed):
-    rng = np.random.default_rng(seed)
-    count = int(rng.integers(4, 12))
-    azimuth = np.sort(rng.uniform(0.0, TURN, count))
-    points = from_polar(azimuth, rng.uniform(0.05, 2.6, count), NORTH)
-    if seed % 2:
-        points = points[rng.permutation(count)]
-    normals = normalized(np.cross(points, np.roll(points, -1, axis=0)))
-    if depth_seen(normals) < 1e-9:
-        with pytest.raises(ValueError, match="no direction sees edges") as refused:
-            ReachCone(points)
-        edges = [int(edge) for edge in re.findall(r"(\d+)(?=[, ].*at once)", str(refused.value))]
-        assert 2 <= len(edges) <= 4
-        assert depth_seen(normals[edges]) < 1e-9
-        for left_out in edges:  # and none of them is named in vain
-            assert depth_seen(normals[[edge for edge in edges if edge != left_out]]) > 1e-9
-    elif seed % 2 == 0:
-        assert (normals @ ReachCone(points).visible > 0.0).all()
-
-
-def depth_seen(normals):
-    """The least product with the normals that some direction has with all, by a linear program."""
-    from scipy.optimize import linprog
-
-    found = linprog(
-        [0.0, 0.0, 0.0, -1.0],
-        A_ub=np.column_stack([-normals, np.ones(len(normals))]),
-        b_ub=np.zeros(len(normals)),
-        bounds=[(-1.0, 1.0)] * 3 + [(None, 1.0)],
-    )
-    return -found.fun
-
-
-@pytest.mark.parametrize("edge", range(4))
-def test_equal_points_are_named_by_their_edge(edge):
-    points = np.roll(ring([0, 0, 120, 240], [50, 50, 50, 50]), edge, axis=0)
-    with pytest.raises(ValueError, match=f"edge {edge} has no length"):
-        ReachCone(points)
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"points": np.zeros((2, 3)) + NORTH}, r"shape \(n, 3\), n at least 3"),
-        ({"points": 2.0 * ring([0, 120, 240], [50, 50, 50])}, "unit directions"),
-        ({"low": 1.0, "high": 0.0}, "low must not exceed .* at point 0"),
-        ({"visible_low": 2.0, "visible_high": 1.0}, "visible_low must not exceed"),
-        ({"low": [0.0, 1.0]}, r"ReachCone.low must have shape \(3\)"),
-        ({"high": [np.nan, 1.0, 1.0]}, "finite"),
-        ({"visible": -NORTH}, "must make a star"),
-    ],
-)
-def test_what_makes_no_cone_is_refused(fields, message):
-    good = {"points": ring([0, 120, 240], [50, 50, 50]), "low": -1.0, "high": 1.0}
-    with pytest.raises(ValueError, match=message):
-        ReachCone(**{**good, **fields})
 
 
 def test_points_must_be_unit_and_finite():

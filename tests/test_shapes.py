@@ -1,4 +1,4 @@
-"""What is peculiar to one shape; what all share is in test_contract."""
+"""What is peculiar to one shape; what all share is in test_contract_*."""
 
 from __future__ import annotations
 

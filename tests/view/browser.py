@@ -151,3 +151,13 @@ def visit(browser, scene, save_to=None, **options):
     finally:
         context.close()
         server.close()
+
+
+def frame_of(seen):
+    """The number of the frame that the page shows."""
+    return int(seen.page.locator("#when").inner_text().split("/")[0])
+
+
+def text_of(seen, where):
+    """What is written at a place on the page."""
+    return seen.page.locator(where).inner_text()

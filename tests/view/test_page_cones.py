@@ -12,18 +12,11 @@ from synovia.view.answers import ASKED
 from synovia.view.cone_edits import drawn
 from synovia.view.scene import scene_of
 from view.browser import PATIENCE, visit
-from view.browser import browser as running
 from view.test_cone_edits import two_arms, two_cones
 
 SIZE = float(np.hypot(0.5, 0.4))
 RADIUS = 0.25 * SIZE  # of the sphere at the joint
 HALF = 1.04 * 0.3 * SIZE / np.cos(np.radians(16.0))  # what half of the view's height shows
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with running() as started:
-        yield started
 
 
 @pytest.fixture

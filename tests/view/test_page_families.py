@@ -9,16 +9,9 @@ from clips import clip, person
 from synovia import LimitModel, quat
 from synovia.softening import Beyond
 from synovia.view.scene import scene_of
-from view.browser import browser as running
 from view.browser import visit
 
 ARM = "LeftArm"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with running() as started:
-        yield started
 
 
 @pytest.fixture

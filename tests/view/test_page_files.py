@@ -12,14 +12,7 @@ from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton
 from synovia import load_limits as load
 from synovia import save_limits as write
 from synovia.view.scene import scene_of
-from view.browser import browser as running
 from view.browser import visit
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with running() as started:
-        yield started
 
 
 def box(size):

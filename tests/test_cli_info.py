@@ -1,0 +1,54 @@
+"""`synovia info`: what is in a clip, and what is in limits."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from command_line import acted, run
+from synovia import Clip, Pose, quat, save_clip
+from synovia.io import load_limits
+
+
+def test_info_of_a_clip(here):
+    said = run("info", "captures/ann_1.bvh")
+    assert "4 joints, 200 frames, 3.33 s at 60 frames a second" in said
+    assert "      Forearm" in said
+    assert "about z" in said
+    described = json.loads(run("info", "captures/ann_1.bvh", "--json"))
+    assert described["fps"] == pytest.approx(60.0)
+    assert described["joints"][3]["parent"] == "UpperArm"
+    assert described["joints"][3]["kind"] == "hinge"
+    low, high = described["joints"][3]["ranges_deg"][0]
+    assert high - low == pytest.approx(np.degrees(1.4), abs=1.0)
+    assert described["zero_length_bones"] == []
+
+
+def test_info_tells_zero_bones_and_invented_frames(tmp_path):
+    clip = acted(0)
+    rotations = clip.pose.rotations.copy()
+    rotations[0] = quat.IDENTITY
+    rotations[0, 1:] = quat.exp(np.array([1.5, 0.0, 0.0]))
+    offsets = clip.skeleton.offsets.copy()
+    offsets[2] = 0.0
+    positions = np.broadcast_to(offsets, clip.pose.positions.shape)
+    jumping = Clip(replace(clip.skeleton, offsets=offsets), Pose(rotations, positions), 1.0 / 60.0)
+    save_clip(jumping, tmp_path / "t.bvh")
+    said = run("info", tmp_path / "t.bvh")
+    assert "no length: UpperArm" in said
+    assert "first frame: nobody performed it" in said
+
+
+def test_info_of_limits(here):
+    said = run("info", "human.limits.json")
+    assert "limits for 3 of 4 joints, kdop in swing-twist" in said
+    assert "learned from 800 frames" in said
+    assert "margin 2.86 deg" in said
+    described = json.loads(run("info", "human.limits.json", "--json"))
+    limit = load_limits("human.limits.json").limits["Chest"]
+    assert described["joints"][0]["name"] == "Chest"
+    assert np.allclose(described["joints"][0]["bounds_deg"], np.degrees(limit.shape.bounds).T)
+    assert described["provenance"]["clips"][0]["name"] == "ann_1"

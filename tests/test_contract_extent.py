@@ -1,0 +1,187 @@
+"""What every shape promises of its size: margins, bounds, reach, surface, members and measure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from oracles import (
+    CONVEX,
+    THIN,
+    cloud,
+    curved,
+    directions,
+    fitted,
+    lengths,
+    queries,
+    spanned,
+    support,
+)
+from synovia.arrays import TOLERANCE
+from synovia.shapes import SHAPES, Ellipsoid
+
+COLUMNS = [(0,), (1,), (2,), (0, 1), (0, 1, 2)]
+
+
+def test_margin_widens(case, kind, rng):
+    narrow, wide = fitted(case, kind), fitted(case, kind, margin=0.1)
+    points = queries(narrow)
+    outside = narrow.distance(points) > TOLERANCE
+    assert (wide.distance(points) <= narrow.distance(points) + 1e-12)[outside].all()
+    assert (wide.distance(points) < narrow.distance(points) - 0.01)[
+        narrow.distance(points) > 0.2
+    ].all()
+    assert (wide.bounds[0] <= narrow.bounds[0] - 0.1 + 1e-9).all() or curved(narrow)
+    assert (wide.bounds[0] < narrow.bounds[0]).all()
+    assert (wide.bounds[1] > narrow.bounds[1]).all()
+    assert wide.contains(narrow.scatter(300, rng)).all()
+
+
+def test_grow_contains_the_shape(shape, rng):
+    assert shape.grow(0.1).contains(shape.scatter(500, rng)).all()
+    assert shape.grow(0.1).contains(shape.project(6.0 * directions(500, rng))).all()
+    assert (shape.grow(0.1).distance(shape.scatter(500, rng)) < 0.0).all()
+
+
+def test_shrink_is_contained(shape, rng):
+    for r in (1e-3, 0.1, 5.0):
+        less = shape.shrink(r)
+        assert shape.contains(less.scatter(300, rng)).all()
+        assert shape.contains(less.project(6.0 * directions(300, rng))).all()
+
+
+def test_shrink_moves_faces_in_by_r_and_shortens_radii_by_r(thick, rng):
+    outwards = directions(3000, rng)
+    r = 0.3 * float((support(thick, outwards) + support(thick, -outwards)).min()) / 2.0
+    less = thick.shrink(r)
+    round_part = getattr(thick, "swing", thick)
+    if isinstance(round_part, Ellipsoid):
+        shorter = getattr(less, "swing", less)
+        assert np.allclose(shorter.radii, round_part.radii - r, atol=1e-12)
+        return
+    edge = np.concatenate([less.project(20.0 * outwards), less.scatter(1000, rng)])
+    for _ in range(10):
+        assert thick.contains(edge + r * directions(len(edge), rng)).all()
+    assert thick.contains(edge[:3000] + r * less.normal(20.0 * outwards)).all()
+
+
+def test_shrinking_by_nothing_changes_nothing(shape, points):
+    same = shape.shrink(0.0).distance(points), shape.grow(0.0).distance(points)
+    assert np.allclose(same, shape.distance(points), rtol=0.0, atol=1e-12)
+
+
+def test_bounds_contain_all_members_and_no_more(shape, rng):
+    low, high = shape.bounds
+    assert low.shape == high.shape == (3,)
+    members = np.concatenate([shape.scatter(1000, rng), shape.project(6.0 * directions(1000, rng))])
+    assert (members >= low - 1e-8).all()
+    assert (members <= high + 1e-8).all()
+    assert np.allclose(high, support(shape, np.eye(3)), atol=1e-8)
+    assert np.allclose(low, -support(shape, -np.eye(3)), atol=1e-8)
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_no_member_is_beyond_reach(shape, columns, rng):
+    members = np.concatenate(
+        [shape.scatter(1000, rng), shape.project(20.0 * directions(1000, rng))]
+    )
+    reach = shape.reach(columns)
+    farthest = lengths(members[:, columns]).max()
+    assert farthest <= reach + 1e-8
+    assert reach <= 2.0 * farthest + 1e-8
+
+
+def test_the_surface_is_on_the_boundary(shape, rng):
+    surface = shape.surface()
+    distance = shape.distance(surface.vertices)
+    assert np.abs(distance).max() <= TOLERANCE
+    triangles = surface.vertices[surface.triangles]
+    assert triangles.shape[1:] == (3, 3)
+    inner = np.einsum("ntk,tki->nti", rng.dirichlet(np.ones(3), (5, len(triangles))), triangles)
+    assert shape.contains(inner).all()
+    if not curved(shape):
+        assert np.abs(shape.distance(inner)).max(initial=0.0) <= TOLERANCE
+
+
+def test_triangles_face_outwards(thick):
+    surface = thick.surface()
+    a, b, c = np.moveaxis(surface.vertices[surface.triangles], 1, 0)
+    normal = np.cross(b - a, c - a)
+    area = lengths(normal) / 2.0
+    middle = surface.vertices.mean(axis=0)
+    assert ((normal * (a - middle)).sum(axis=1) >= -1e-12).all()
+    normal = normal[area > 1e-9] / (2.0 * area[area > 1e-9, None])
+    gap = support(thick, normal) - (normal * a[area > 1e-9]).sum(axis=1)
+    assert gap.min() >= -1e-9
+    if not curved(thick):
+        assert gap.max() < 1e-7
+
+
+def test_the_surface_is_closed_and_encloses_the_measure(thick):
+    def volume(surface):
+        a, b, c = np.moveaxis(surface.vertices[surface.triangles], 1, 0)
+        return float((np.cross(a, b) * c).sum()) / 6.0
+
+    surface = thick.surface(detail=4)
+    edges = surface.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    forward = {tuple(edge) for edge in edges.tolist()}
+    assert len(forward) == len(edges)
+    assert {(b, a) for a, b in forward} == forward
+    assert volume(surface) == pytest.approx(thick.measure, rel=0.02 if curved(thick) else 1e-6)
+
+
+def test_more_detail_comes_nearer_to_a_curved_boundary(thick, rng):
+    if not curved(thick):
+        assert len(thick.surface(4).vertices) == len(thick.surface(2).vertices)
+        return
+
+    def sag(detail):
+        surface = thick.surface(detail)
+        return -thick.distance(surface.vertices[surface.triangles].mean(axis=1)).min()
+
+    if isinstance(thick, Ellipsoid):
+        assert sag(4) < sag(3) / 3 < sag(2) / 9
+    assert len(thick.surface(4).vertices) > 2 * len(thick.surface(2).vertices)
+
+
+def test_scattered_points_are_members(shape, rng):
+    points = shape.scatter(500, rng)
+    assert points.shape == (500, 3)
+    assert shape.contains(points).all()
+    assert shape.scatter(0, rng).shape == (0, 3)
+
+
+def test_scattered_points_span_what_the_shape_spans(shape, kind, rng):
+    rim = shape.project(20.0 * directions(400, rng))
+    assert spanned(shape.scatter(400, rng)) == spanned(rim)
+    if shape.measure > 0.0:
+        assert spanned(rim) == 3
+
+
+@pytest.mark.parametrize("name", [name for name in CONVEX if name != "product"])
+@pytest.mark.parametrize(("kind", "dimensions"), list(zip(THIN, (0, 1, 2), strict=True)))
+def test_thin_data_make_thin_shapes(name, kind, dimensions, rng):
+    shape = SHAPES[name].fit(cloud(kind))
+    assert spanned(shape.scatter(400, rng)) == dimensions
+    assert shape.measure == 0.0
+    assert SHAPES[name].fit(cloud(kind), margin=0.01).measure > 0.0
+
+
+def test_scattered_points_are_uniform(thick, rng):
+    low, high = thick.bounds
+    inside = rng.uniform(low, high, size=(60_000, 3))
+    inside = inside[thick.contains(inside)]
+    assert len(inside) > 100
+    scattered = thick.scatter(20_000, rng)
+    for power in (1, 2):
+        a, b = inside**power, scattered**power
+        error = np.sqrt(a.var(axis=0) / len(a) + b.var(axis=0) / len(b))
+        assert (np.abs(a.mean(axis=0) - b.mean(axis=0)) < 4.5 * error).all()
+
+
+def test_the_measure_is_the_volume(thick, rng):
+    low, high = thick.bounds
+    n = 60_000
+    share = thick.contains(rng.uniform(low, high, size=(n, 3))).mean()
+    error = np.sqrt(share * (1.0 - share) / n)
+    assert abs(thick.measure / np.prod(high - low) - share) < 4.0 * error + 1e-9

@@ -1,0 +1,95 @@
+"""What limits take for rotations: unit quaternions of any type, whoever holds them, in threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from oracles import SEEN, fitted, placed, random_quats
+from synovia import quat
+from synovia.limit import Limit
+from synovia.softening import Beyond
+
+
+@pytest.fixture
+def fit_limit():
+    return Limit(placed("rotation-vector"), fitted("ellipsoid", "tilted"))
+
+
+def test_scipy_rotations_are_accepted(fit_limit, rng):
+    from scipy.spatial.transform import Rotation
+
+    rotations = random_quats(100, rng)
+    scipy = Rotation.from_quat(np.roll(rotations, -1, axis=1))
+    assert np.allclose(fit_limit.distance(scipy), fit_limit.distance(rotations), atol=1e-12)
+    assert quat.angle_between(fit_limit.project(scipy), fit_limit.project(rotations)).max() < 1e-9
+    assert np.array_equal(fit_limit.contains(scipy), fit_limit.contains(rotations))
+    assert fit_limit.distance(scipy[0]).shape == ()
+    assert Limit.fit(scipy).contains(scipy).all()
+    assert np.allclose(fit_limit.violation(scipy), fit_limit.violation(rotations), atol=1e-9)
+    softened = fit_limit.soften(scipy, Beyond())
+    assert softened.shape == (100, 4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_lengths_off_by_a_little_are_normalised_and_by_more_refused(fit_limit, rng, dtype):
+    rotations = random_quats(300, rng).astype(dtype)
+    scaled = (rotations * rng.uniform(0.9992, 1.0008, size=(300, 1))).astype(dtype)
+    slack = 1e-9 if dtype == np.float64 else 2e-5
+    assert np.allclose(fit_limit.distance(scaled), fit_limit.distance(rotations), atol=slack)
+    assert np.abs(np.linalg.norm(fit_limit.project(scaled), axis=1) - 1.0).max() < 1e-6
+    assert fit_limit.project(scaled).dtype == dtype
+    scaled[17] *= 1.01
+    for verb in (fit_limit.distance, fit_limit.contains, fit_limit.project, fit_limit.violation):
+        with pytest.raises(ValueError, match=r"unit quaternions to within 0.001.*\[17\]"):
+            verb(scaled)
+
+
+def test_one_length_that_is_off_is_seen_among_many(fit_limit, rng):
+    rotations = random_quats(10_000, rng)
+    for bad in (0.0, 1.1, 2.0, np.nan):
+        for at in (0, 127, 128, 5000, 9999):
+            spoiled = rotations.copy()
+            spoiled[at] *= bad
+            with pytest.raises(ValueError, match="rotations must be"):
+                fit_limit.project(spoiled)
+            with pytest.raises(ValueError, match="rotations must be"):
+                fit_limit.distance(spoiled)
+            with pytest.raises(ValueError, match="rotations must be"):
+                fit_limit.project(spoiled, threads=2)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("case", "chart"), SEEN)
+def test_rotations_must_be_finite(case, chart, dtype, bad):
+    limit = Limit(placed(chart), fitted(case, "tilted"))
+    rotations = np.tile(quat.IDENTITY, (5, 1)).astype(dtype)
+    rotations[3, 2] = bad
+    for verb in (limit.distance, limit.contains, limit.project, limit.violation, limit.normal):
+        with pytest.raises(ValueError, match=r"rotations must be finite.*\[3, 2\]"):
+            verb(rotations)
+
+
+@pytest.mark.parametrize("wrong", [(), (3,), (4, 3), (0,)])
+def test_rotations_must_have_four_numbers(fit_limit, wrong):
+    for verb in (fit_limit.distance, fit_limit.contains, fit_limit.project, fit_limit.violation):
+        with pytest.raises(ValueError, match=r"rotations must have shape \(..., 4\)"):
+            verb(np.zeros(wrong))
+
+
+def test_lists_and_integers_are_rotations_too(fit_limit):
+    assert fit_limit.distance([1, 0, 0, 0]) == fit_limit.distance(quat.IDENTITY)
+    assert fit_limit.project([[0, 1, 0, 0]]).shape == (1, 4)
+    with pytest.raises(ValueError, match="rotations must be numbers"):
+        fit_limit.distance("north")
+
+
+@pytest.mark.parametrize(("case", "chart"), SEEN)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threads_give_the_same_bits(case, chart, dtype, rng):
+    limit = Limit(placed(chart), fitted(case, "tilted"))
+    rotations = random_quats(10_001, rng).astype(dtype)
+    alone = limit.project(rotations)
+    assert limit.project(rotations, threads=2).tobytes() == alone.tobytes()
+    assert limit.project(rotations, threads=3).tobytes() == alone.tobytes()

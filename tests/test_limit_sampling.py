@@ -1,0 +1,96 @@
+"""Samples of a limit are legal and uniform, and its volume is a share of all rotations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from oracles import CONVEX, SEEN, VECTORS, cloud, fitted, placed, random_quats, region
+from synovia import quat
+from synovia.charts import RotationVector
+from synovia.limit import Limit
+from synovia.shapes import SHAPES, Box, Ellipsoid
+
+EYE = np.eye(3)
+
+
+def angles_from(rotations, center):
+    return quat.angle_between(rotations, center)
+
+
+@pytest.mark.parametrize(("case", "chart"), SEEN)
+@pytest.mark.parametrize(
+    "name", ["within pi", "beyond pi", "more than a whole turn", "far beyond 2 pi"]
+)
+def test_samples_are_legal_and_uniform(case, chart, name, rng):
+    limit = Limit(placed(chart), region(case, name, rng))
+    everywhere = random_quats(200_000, rng)
+    legal = everywhere[limit.contains(everywhere)]
+    sample = limit.sample(4000, rng)
+    assert sample.shape == (4000, 4)
+    assert limit.contains(sample).all()
+    assert np.abs(np.linalg.norm(sample, axis=1) - 1.0).max() < 1e-12
+    assert len(legal) > 50
+    centers = [limit.chart.reference, *random_quats(3, rng)]
+    for center in centers:
+        a, b = angles_from(legal, center), angles_from(sample, center)
+        error = np.sqrt(a.var() / len(a) + b.var() / len(b))
+        assert abs(a.mean() - b.mean()) < 4.5 * error
+        middle = np.median(b)
+        share = (a < middle).mean()
+        assert abs(share - 0.5) < 4.5 * np.sqrt(0.25 / len(a) + 0.25 / len(b))
+
+
+@pytest.mark.parametrize(("case", "chart"), SEEN)
+@pytest.mark.parametrize(
+    "name", ["within pi", "beyond pi", "more than a whole turn", "far beyond 2 pi"]
+)
+def test_volume_is_the_share_of_all_rotations(case, chart, name, rng):
+    limit = Limit(placed(chart), region(case, name, rng))
+    n = 200_000
+    share = limit.contains(random_quats(n, rng)).mean()
+    # The rest is the error of the volume's own sampling.
+    error = np.hypot(np.sqrt(share * (1.0 - share) / n), 0.005 * share)
+    assert abs(limit.volume() - share) < 3.5 * error
+
+
+def test_everything_is_all_of_all_rotations():
+    everything = Limit(RotationVector(), Ellipsoid(np.zeros(3), np.full(3, 3.3), EYE))
+    assert everything.volume() == pytest.approx(1.0, abs=0.02)
+    many_times = Limit(RotationVector(), Box(np.full(3, -9.0), np.full(3, 9.0), EYE))
+    assert many_times.volume() == pytest.approx(1.0, abs=0.05)
+
+
+def test_more_room_is_more_volume(rng):
+    rotations = quat.exp(0.3 * rng.normal(size=(100, 3)))
+    volumes = [Limit.fit(rotations, margin=margin).volume() for margin in (0.0, 0.1, 0.5)]
+    assert 0.0 < volumes[0] < volumes[1] < volumes[2] < 1.0
+
+
+@pytest.mark.parametrize("name", [name for name in CONVEX if name != "product"])
+@pytest.mark.parametrize(("kind", "dimensions"), [("one", 0), ("line", 1), ("plane", 2)])
+@pytest.mark.parametrize("chart", VECTORS)
+def test_thin_limits_have_no_volume_and_sample_their_own_dimensions(
+    name, kind, dimensions, chart, rng
+):
+    limit = Limit(placed(chart), SHAPES[name].fit(cloud(kind)))
+    assert limit.volume() == 0.0
+    sample = limit.sample(300, rng)
+    assert limit.contains(sample).all()
+    points = limit.chart.points(sample)
+    sizes = np.linalg.svd(points - points.mean(axis=0))[1]
+    assert (sizes > 1e-6).sum() == dimensions
+
+
+def test_a_hinge_is_sampled_evenly_along_its_angle(rng):
+    hinge = Limit(RotationVector(), Box([-1.0, 0.0, 0.0], [2.0, 0.0, 0.0], EYE))
+    angles = hinge.chart.points(hinge.sample(20_000, rng))[:, 0]
+    counts, _ = np.histogram(angles, bins=6, range=(-1.0, 2.0))
+    assert counts.sum() == 20_000
+    assert np.abs(counts / 20_000 - 1.0 / 6.0).max() < 0.015
+
+
+@pytest.mark.parametrize("n", [0, 1, 7])
+def test_as_many_samples_as_asked_for(n, rng):
+    for kind in ("tilted", "line"):
+        assert Limit(placed("swing-twist"), fitted("box", kind)).sample(n, rng).shape == (n, 4)

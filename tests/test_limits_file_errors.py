@@ -1,0 +1,226 @@
+"""Limits files with a wrong value somewhere: the place is named, the rule, and what came."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from limits_files import SCHEMA, deep, packed, refusal
+
+# Broken files: the place to change, the value to put there (or REMOVED), and what is said; the
+# sign @ stands for that place, as errors write it.
+
+REMOVED = object()
+FOOT = "limits['left foot']"
+TOLD_BY_SCHEMA = [
+    ("skeleton", REMOVED, "the key 'skeleton' is missing; the keys here are format, "),
+    ("extra", 1, "unknown key 'extra'; the keys here are format, version, skeleton, limits, "),
+    ("samples", [], "@: expected an object, got []"),
+    ("provenance", None, "@: expected an object, got None"),
+    ("limits", 3, "@: expected an object, got 3"),
+    ("version", 0, "@: expected 1, got 0"),
+    ("version", "1", "@: expected 1, got '1'"),
+    ("version", True, "@: expected 1, got True"),
+    ("version", REMOVED, "the key 'version' is missing"),
+    (
+        "format",
+        REMOVED,
+        'expected a limits file, an object with "format": "synovia-limits", got no format',
+    ),
+    (
+        "format",
+        ["x"],
+        'expected a limits file, an object with "format": "synovia-limits", got [\'x\']',
+    ),
+    ("skeleton/names", "abc", "@: expected a list, got 'abc'"),
+    ("skeleton/names/1", 7, "@: expected text, got 7"),
+    ("skeleton/names/1", "hip", "skeleton: Skeleton.names must differ from each other, got 'hip'"),
+    ("skeleton/names/1", "", "skeleton: Skeleton.names must be non-empty strings, got"),
+    (
+        "skeleton/parents/1",
+        0.5,
+        "skeleton.parents: expected whole numbers of 64 bits, got [-1, 0.5, 1]",
+    ),
+    ("skeleton/parents/1", False, "@: expected a number, got False"),
+    ("skeleton/parents/1", -2, "skeleton: Skeleton.parents must name an earlier joint"),
+    ("skeleton/offsets/1", [1, 2], "skeleton.offsets: expected rows of one length, got"),
+    ("skeleton/offsets/1", "x", "@: expected a number, got 'x'"),
+    ("skeleton/channels/0/0", "W", "skeleton: Skeleton.channels must be some of Xposition"),
+    ("skeleton/channels/0", "Xposition", "@: expected a list, got 'Xposition'"),
+    ("skeleton/end_parents/0", -1, "skeleton: Skeleton.end_parents must be joints from 0 to 2"),
+    ("limits/knee", [], "@: expected an object, got []"),
+    (
+        "limits/knee/chart",
+        REMOVED,
+        "limits.knee: the key 'chart' is missing; the keys here are chart, shape",
+    ),
+    ("limits/knee/soft", 0.1, "limits.knee: unknown key 'soft'"),
+    ("limits/knee/chart", "swing-twist", "@: expected an object, got 'swing-twist'"),
+    (
+        "limits/knee/chart/type",
+        "polar",
+        "@: expected one of rotation-vector, swing-twist, direction-twist, euler, got 'polar'",
+    ),
+    ("limits/knee/chart/type", [], "@: expected text, got []"),
+    ("limits/knee/chart/axis", [0, 0, 1], "limits.knee.chart: unknown key 'axis'"),
+    ("limits/knee/chart/reference", [1, 0, 0], "@: expected 4 numbers, got [1, 0, 0]"),
+    (
+        "limits/left foot/chart/axis",
+        REMOVED,
+        "limits['left foot'].chart: the key 'axis' is missing",
+    ),
+    ("limits/knee/shape/type", "blob", "@: expected one of box, "),
+    ("limits/knee/shape/type", REMOVED, "limits.knee.shape: the key 'type' is missing"),
+    ("limits/knee/shape/type", "product", "limits.knee.shape: unknown key 'axes'"),
+    ("limits/knee/shape/low", [1, 2], "@: expected 3 numbers, got [1, 2]"),
+    ("limits/knee/shape/low", 1.0, "@: expected 3 numbers, got 1.0"),
+    ("limits/knee/shape/low", None, "@: expected 3 numbers, got None"),
+    ("limits/knee/shape/low", [1, "2", 3], "@[1]: expected a number, got '2'"),
+    ("limits/knee/shape/low", [[1, 2, 3]], "@: expected 3 numbers, got [[1, 2, 3]]"),
+    ("limits/knee/shape/low", packed([2], bytes(16)), "@: expected 3 numbers, got 2 numbers"),
+    (
+        "limits/knee/shape/low",
+        packed([3], bytes(24), "int64"),
+        "@.dtype: expected float64, got 'int64'",
+    ),
+    ("limits/knee/shape/low", packed([3], bytes(24), "O"), "@.dtype: expected float64, got 'O'"),
+    ("limits/knee/shape/low", packed([]), "@.shape: expected lengths of at least 0, got []"),
+    ("limits/knee/shape/low", packed([-3]), "@.shape: expected lengths of at least 0, got [-3]"),
+    ("limits/knee/shape/low", packed([2**70]), "@.shape: expected whole numbers of 64 bits"),
+    ("limits/knee/shape/low", {**packed([3]), "base64": 3}, "@.base64: expected text, got 3"),
+    ("limits/knee/shape/low", {**packed([3]), "base64": "ab!="}, "@.base64: expected base64 ("),
+    ("limits/knee/shape/low", {"base64": ""}, "@: the key 'dtype' is missing"),
+    ("limits/knee/shape/axes", packed([2**40, 2**40, 2**40]), "@.base64: expected "),
+    ("limits/left foot/shape/low", [1.0], "@: expected a number, got [1.0]"),
+    ("limits/left foot/shape/low", "1", "@: expected a number, got '1'"),
+    (
+        "limits/left foot/shape/swing/type",
+        "product",
+        "@: expected one of box, ellipsoid, kdop, got 'product'",
+    ),
+    ("limits/left foot/shape/swing/low", [1, 2, 3], "@: expected 2 numbers, got [1, 2, 3]"),
+    ("samples/knee/0", [], "@: expected an object, got []"),
+    ("samples/knee/0/clip", 3, "@: expected text, got 3"),
+    ("samples/knee/0/frames", REMOVED, "samples.knee[0]: the key 'frames' is missing"),
+    ("samples/knee/0/frames", [0, -1], "@: expected numbers of frames, at least 0, got [0, -1]"),
+    (
+        "samples/knee/0/rotations",
+        [[1, 0, 0]] * 2,
+        "@: expected 2 by 4 numbers, got [[1, 0, 0], [1, 0, 0]]",
+    ),
+]
+BEYOND_SCHEMA = [
+    ("limits/nee", {}, "@: no joint 'nee'; did you mean knee? this skeleton has hip"),
+    ("samples/elbow joint", [], "@: no joint 'elbow joint'; this skeleton"),
+    (
+        "skeleton/names",
+        ["hip", "knee"],
+        "skeleton.parents: expected 2 whole numbers, got [-1, 0, 1]",
+    ),
+    ("skeleton/offsets", [[1, 2, 3]], "@: expected 3 by 3 numbers, got [[1, 2, 3]]"),
+    (
+        "skeleton/offsets",
+        packed([2**61, 3]),
+        "@.base64: expected 55340232221128654848 bytes, got 0",
+    ),
+    ("skeleton/offsets", packed([0, 2**62]), "skeleton.offsets"),
+    ("skeleton/channels", [[]], "@: expected one list for each of 3 joints, got 1"),
+    ("skeleton/parents", [-1, 2, 1], "skeleton: Skeleton.parents must name an earlier joint"),
+    ("skeleton/parents/1", 2**63, "skeleton.parents: expected whole numbers of 64 bits, got"),
+    ("skeleton/end_offsets", [], "@: expected 2 by 3 numbers, got []"),
+    ("limits/knee/shape/low/1", 5, "limits.knee.shape: Box.low must not exceed Box.high, got"),
+    ("limits/knee/shape/low/1", float("nan"), "@: expected a finite number, got nan"),
+    ("limits/knee/shape/low/1", float("-inf"), "@: expected a finite number, got -inf"),
+    (
+        "limits/knee/shape/low/1",
+        -1e101,
+        "limits.knee.shape.low: expected numbers within 1e+100, got",
+    ),
+    (
+        "limits/knee/shape/low",
+        packed([3], np.array([-1, np.nan, 0])),
+        "@.base64: expected finite numbers, got nan as number 1",
+    ),
+    ("limits/knee/shape/low", packed([3], bytes(23)), "@.base64: expected 24 bytes, got 23"),
+    ("limits/knee/shape/low", {**packed([3]), "base64": "abcde"}, "@.base64: expected base64 ("),
+    ("limits/knee/shape/axes/1", [0, 1, 1], "limits.knee.shape: Box.axes must be orthonormal rows"),
+    (
+        "limits/knee/chart/reference",
+        [1, 0, 0, 1],
+        "limits.knee.chart: reference must be unit quaternions",
+    ),
+    (
+        "limits/left foot/chart/axis",
+        [0, 0, 0],
+        "limits['left foot'].chart: SwingTwist.axis must not be zero",
+    ),
+    (
+        "limits/left foot/shape/low",
+        99,
+        "limits['left foot'].shape: Product.low must not exceed Product.high",
+    ),
+    (
+        "provenance/x",
+        [1, {"a b": float("inf")}],
+        "provenance.x[1]['a b']: expected a finite number, got inf",
+    ),
+    ("provenance/x", "\ud800", "@: expected text of whole Unicode characters, got '\\ud800'"),
+    (
+        "provenance/\udfff",
+        1,
+        "provenance: expected text of whole Unicode characters, got '\\udfff'",
+    ),
+    ("provenance/x", deep(70), "provenance.x[0][0]"),
+    (
+        "samples/knee/0/rotations/1",
+        [1, 1, 0, 0],
+        "samples.knee[0].rotations: rotations must be unit",
+    ),
+    (
+        "samples/knee/0/frames",
+        [0],
+        "samples.knee[0].rotations: expected 1 by 4 numbers, got 2 by 4 numbers",
+    ),
+]
+
+
+def changed(text, place, value):
+    """Return the document with another value at the place, and the place as errors write it."""
+    root = holder = json.loads(text)
+    *way, last = [int(key) if key.isdigit() else key for key in place.split("/")]
+    written = ""
+    for key in (*way, last):
+        plain = (isinstance(key, str) and key.isalpha()) or "_" in str(key)
+        written += f".{key}" if plain else f"[{key!r}]"
+    for key in way:
+        holder = holder[key]
+    if value is REMOVED:
+        del holder[last]
+    else:
+        holder[last] = value
+    return root, written.removeprefix(".")
+
+
+@pytest.mark.parametrize(("place", "value", "message"), TOLD_BY_SCHEMA)
+def test_what_the_schema_refuses_is_named_by_its_place(document, tmp_path, place, value, message):
+    broken, written = changed(document, place, value)
+    assert not SCHEMA.is_valid(broken)
+    said = refusal(tmp_path, json.dumps(broken))
+    assert said.startswith(f": {message.replace('@', written)}")
+
+
+@pytest.mark.parametrize(("place", "value", "message"), BEYOND_SCHEMA)
+def test_what_no_schema_can_tell_is_named_by_its_place(document, tmp_path, place, value, message):
+    broken, written = changed(document, place, value)
+    said = refusal(tmp_path, json.dumps(broken))
+    assert said.startswith(f": {message.replace('@', written)}")
+
+
+def test_a_product_needs_its_chart(document, tmp_path):
+    broken = json.loads(document)
+    broken["limits"]["left foot"]["chart"] = broken["limits"]["knee"]["chart"]
+    assert not SCHEMA.is_valid(broken)
+    said = refusal(tmp_path, json.dumps(broken))
+    assert said.startswith(f": {FOOT}: a product works in swing-twist, got the chart rotation-vect")

@@ -1,0 +1,34 @@
+"""Fixtures that tests of the page share: a browser, a scene, and a page that shows it."""
+
+from __future__ import annotations
+
+import pytest
+
+from clips import clip
+from synovia import LimitModel
+from synovia.view.scene import scene_of
+from view.browser import browser as running
+from view.browser import visit
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with running() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def scene():
+    """A clip of an arm that moves twice as far as its limits allow."""
+    model = LimitModel.fit([clip(size=0.5, frames=120)], "box", margin=0.02)
+    limits = {name: model.limits[name] for name in ("Chest", "LeftArm", "LeftForeArm")}
+    cone = LimitModel.fit([clip(size=0.5, frames=120)], "reach-cone", margin=0.02)
+    limits["LeftArm"] = cone.limits["LeftArm"]
+    wild = clip("wild", size=0.9, frames=120)
+    return scene_of(LimitModel(limits, model.skeleton), wild)
+
+
+@pytest.fixture
+def seen(browser, scene):
+    with visit(browser, scene) as page:
+        yield page

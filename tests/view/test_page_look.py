@@ -1,0 +1,238 @@
+"""The page in a real browser, to look: at time, joints, limits and views, by mouse and keyboard."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import numpy as np
+from matplotlib.colors import to_rgb
+from matplotlib.image import imread
+
+from clips import clip
+from synovia import LimitModel
+from synovia.view.scene import scene_of
+from view.browser import frame_of, text_of, visit
+
+
+def test_it_opens_at_the_worst_joint(seen, scene):
+    worst = scene.model.check(scene.clip).joints[0]
+    assert seen.page.title() == "wild – Synovia"
+    assert text_of(seen, "aside h2:visible") == worst.name
+    row = seen.page.locator("#strip .row button").first
+    assert row.get_attribute("aria-label").startswith(
+        f"{worst.name}: {np.degrees(worst.worst):.0f}° outside"
+    )
+    assert seen.page.locator("#strip .row").count() == sum(
+        joint.frames > 0 for joint in scene.model.check(scene.clip).joints
+    )
+
+
+def test_a_limit_measured_from_an_ancestor_is_shown_so(browser):
+    seen_from = {"LeftArm": "Hips"}
+    rom = clip(size=0.5, frames=120)
+    model = LimitModel.fit([rom], "reach-cone", joints=["LeftArm"], relative_to=seen_from)
+    shown = scene_of(model, clip("wild", size=0.9, frames=60))
+    worst = model.check(shown.clip).joints[0]
+    with visit(browser, shown) as seen:
+        assert text_of(seen, "aside h2:visible") == "LeftArm"
+        seen.page.locator("#inset").wait_for()
+        assert "Hips" in seen.page.locator("aside dd").all_inner_texts()
+        seen.page.locator("#strip .row button").first.click()
+        assert text_of(seen, "#now") == f"{np.degrees(worst.worst):.0f}° outside"
+        header, _ = seen.answer("open")
+        names = header["names"]
+        assert names[header["measuredFrom"][names.index("LeftArm")]] == "Hips"
+
+
+def test_a_row_leads_to_its_worst_frame(seen, scene):
+    joint = scene.model.check(scene.clip).joints[1]
+    seen.page.locator("#strip .row button").nth(1).click()
+    assert frame_of(seen) == joint.worst_frame
+    assert text_of(seen, "aside h2:visible") == joint.name
+    said = text_of(seen, "#now")
+    assert said == f"{np.degrees(joint.worst):.0f}° outside"
+    seen.drawn()
+    assert f"{joint.name} {said}" in seen.page.locator(".label").all_inner_texts()
+
+
+def test_a_click_in_the_strip_jumps_there(seen, scene):
+    canvas = seen.page.locator("#strip canvas").first
+    box = canvas.bounding_box()
+    seen.page.mouse.click(box["x"] + 0.75 * box["width"], box["y"] + 0.5 * box["height"])
+    assert abs(frame_of(seen) - 0.75 * scene.clip.frames) <= 1
+
+
+def test_time_by_keyboard_and_mouse(seen, scene):
+    keys, last = seen.page.keyboard, scene.clip.frames - 1
+    for key, frame in [
+        ("ArrowRight", 1),
+        ("Shift+ArrowRight", 11),
+        ("ArrowLeft", 10),
+        ("End", last),
+        ("ArrowRight", last),
+        ("Home", 0),
+    ]:
+        keys.press(key)
+        assert frame_of(seen) == frame
+    begins = scene.model.check(scene.clip).outside
+    begins &= ~np.vstack([np.zeros_like(begins[:1]), begins[:-1]])
+    later = np.flatnonzero(begins.any(axis=1))
+    later = later[later > 0]
+    keys.press("n")
+    assert frame_of(seen) == later[0]
+    keys.press("n")
+    keys.press("p")
+    assert frame_of(seen) == later[0]
+    seen.page.get_by_role("button", name="First frame (Home)").click()
+    keys.press("Escape")
+    seen.page.locator("#stage").focus()
+    keys.press("Space")
+    seen.until(lambda: frame_of(seen) > 2)
+    keys.press("Space")
+    stopped = frame_of(seen)
+    seen.page.wait_for_timeout(200)
+    assert frame_of(seen) == stopped
+    slider = seen.page.get_by_role("slider", name="Frame")
+    slider.fill("40")
+    assert frame_of(seen) == 40
+
+
+def test_a_joint_is_found_and_picked_from_the_tree(seen, scene):
+    seen.page.keyboard.press("/")
+    seen.page.keyboard.type("forearm")
+    shown = seen.page.get_by_role("treeitem")
+    assert shown.all_inner_texts()[0].startswith("LeftForeArm")
+    assert shown.count() == 1
+    seen.page.keyboard.type("?")
+    assert (shown.count(), text_of(seen, "nav p")) == (0, "No joint has this in its name.")
+    seen.page.keyboard.press("Backspace")
+    seen.page.keyboard.press("Enter")
+    assert text_of(seen, "aside h2:visible") == "LeftForeArm"
+    assert shown.count() == len(scene.clip.skeleton)
+    seen.page.keyboard.press("ArrowDown")
+    seen.page.keyboard.press("Enter")
+    assert text_of(seen, "aside h2:visible") == "LeftHand"
+    assert text_of(seen, "#now") == "This joint has no limit."
+    stops = seen.page.locator("#tree [tabindex='0']")
+    assert [text.split()[0] for text in stops.all_inner_texts()] == ["LeftHand"]
+    seen.page.keyboard.press("Escape")
+    assert seen.page.get_by_text("What to do first").is_visible()
+
+
+def test_a_joint_is_picked_by_a_click(seen):
+    seen.pick("LeftForeArm")
+    seen.page.keyboard.press(".")
+    seen.page.keyboard.press("Escape")
+    seen.page.mouse.click(*seen.middle)
+    assert text_of(seen, "aside h2:visible") == "LeftForeArm"
+    x, y = seen.middle
+    seen.page.mouse.click(x - 300, y - 150)
+    assert seen.page.get_by_text("What to do first").is_visible()
+
+
+def test_the_panel_tells_of_the_limit(seen, scene):
+    seen.pick("LeftArm")
+    facts = text_of(seen, ".joint dl")
+    assert "reach-cone" in facts
+    assert "direction-twist" in facts
+    share = 100.0 * scene.model.limits["LeftArm"].volume(4000)
+    assert f"{share:.2g}% of all rotations" in facts
+    header, arrays = seen.answer("region")
+    assert header["family"] == "reach-cone"
+    widths = arrays["twistDeg"]
+    ends = seen.page.locator(".scale .end").all_inner_texts()
+    assert ends == [f"{widths.min():.0f}°", f"{widths.max():.0f}°"]
+
+
+def test_the_view_turns_pans_and_zooms(seen):
+    seen.page.keyboard.press("Escape")
+    x, y = seen.middle
+    pictures = [seen.picture()]
+    for button, modifier in (
+        ("middle", None),
+        ("middle", "Shift"),
+        ("left", None),
+        ("right", None),
+    ):
+        if modifier:
+            seen.page.keyboard.down(modifier)
+        seen.page.mouse.move(x - 200, y + 150)
+        seen.page.mouse.down(button=button)
+        seen.page.mouse.move(x - 150, y + 120, steps=3)
+        seen.page.mouse.up(button=button)
+        if modifier:
+            seen.page.keyboard.up(modifier)
+        pictures.append(seen.picture())
+    seen.page.mouse.wheel(0, 300)
+    pictures.append(seen.picture())
+    assert len(set(pictures)) == len(pictures)
+
+
+def test_numpad_views(seen):
+    seen.page.keyboard.press("Escape")
+    names = []
+    for key in ("1", "3", "7"):
+        for modifier in ("", "Control+"):
+            seen.page.keyboard.press(f"{modifier}Numpad{key}")
+            seen.drawn()
+            names.append(text_of(seen, "#view"))
+    assert names == ["Front", "Back", "Right", "Left", "Top", "Bottom"]
+    seen.page.keyboard.press("Numpad5")
+    seen.drawn()
+    assert text_of(seen, "#view") == "Bottom, parallel"
+    before = seen.picture()
+    seen.page.keyboard.press("Numpad4")
+    turned = seen.picture()
+    seen.page.keyboard.press("Numpad6")
+    seen.page.keyboard.press("a")
+    assert len({before, turned, seen.picture()}) == 3
+
+
+def test_bones_ghost_and_theme(seen):
+    pictures = {seen.picture()}
+    for key, tool in (("b", "Bones or body (B)"), ("g", "Ghost of the clamped clip (G)")):
+        seen.page.keyboard.press(key)
+        seen.until(lambda: len(seen.asked) == len(seen.heard))
+        tool = seen.page.get_by_role("button", name=tool)
+        assert tool.get_attribute("aria-pressed") == "true"
+        pictures.add(seen.picture())
+        tool.click()
+        assert tool.get_attribute("aria-pressed") == "false"
+        tool.click()
+    seen.page.keyboard.press("l")
+    assert seen.page.locator("html").get_attribute("data-theme") == "dark"
+    pictures.add(seen.picture())
+    assert len(pictures) == 4
+
+
+def test_joints_with_limits_are_marked_in_either_style(seen):
+    """In the body, too: one sees what can be picked, and what is outside."""
+    seen.page.keyboard.press("Escape")
+    for style in ("body", "bones"):
+        picture = imread(BytesIO(seen.picture()), format="png")[..., :3]
+        for colour in ("#0b7a70", "#dc2f45"):
+            near = np.abs(picture - to_rgb(colour)).max(axis=-1) < 0.02
+            assert near.sum() > 20, (style, colour)
+        seen.page.keyboard.press("b")
+
+
+def test_the_ghost_is_the_clamped_clip(seen, scene):
+    seen.page.keyboard.press("g")
+    seen.until(lambda: seen.asked[-1]["ask"] == "clamp" and len(seen.asked) == len(seen.heard))
+    header, arrays = seen.answer("clamp")
+    clamped = scene.model.project(scene.clip)
+    rotations = scene.clip.pose.rotations.copy()
+    rotations[:, header["changed"]] = arrays["clamped"]
+    np.testing.assert_allclose(rotations, clamped.pose.rotations, atol=1e-6)
+
+
+def test_keys_are_shown(seen):
+    seen.page.keyboard.press("?")
+    sheet = seen.page.get_by_role("dialog")
+    assert "play and pause" in sheet.inner_text()
+    assert sheet.evaluate("(each) => each.scrollTop") == 0  # and not at its end
+    seen.page.keyboard.press("Escape")
+    assert not sheet.is_visible()
+    seen.page.get_by_role("button", name="Keys and mouse (?)").click()
+    sheet.get_by_role("button", name="Close").click()
+    assert not sheet.is_visible()
