@@ -51,6 +51,22 @@ def test_the_exit_is_the_first_place_where_dense_chords_leave(cone, rng):
     assert np.abs(found.points[:, 3] - twist).max() < 1e-12
 
 
+@pytest.mark.parametrize("kind", ["concave", "beyond a hemisphere"])
+def test_ways_from_vertices_leave_only_where_dense_chords_do(kind, rng):
+    cone = CONES[kind]()
+    vertices = np.column_stack([cone.points, np.zeros(len(cone.points))])
+    ends = cone.scatter(60, rng)
+    t = np.linspace(0.0, 1.0, 1001)[1:, None, None, None]
+    chords = vertices[:, None, :3] + t * (ends[:, :3] - vertices[:, None, :3])
+    stays = cone.contains_direction(normalized(chords)).all(axis=0)
+    found = cone.exit(vertices[:, None], ends).t
+    assert stays.any()
+    assert not stays.all()
+    # A chord that cuts a corner for less than a step seems to stay: few do.
+    assert (found[stays] == 1.0).mean() > 0.98
+    assert (found[~stays] < 1.0).all()
+
+
 def test_exits_where_nothing_moves_or_everything_turns_round(cone, rng):
     inner = cone.scatter(50, rng)
     assert (cone.exit(inner, inner).t == 1.0).all()

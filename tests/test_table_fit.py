@@ -7,7 +7,7 @@ import pytest
 
 from synovia import ThetaPhi
 from synovia.shapes.table_grid import areas
-from tables import ONE_TURN, cloud
+from tables import ONE_TURN, cloud, directions, table
 
 # Fits.
 
@@ -104,6 +104,17 @@ def test_what_was_seen_already_changes_nothing_but_counts(rng, margin):
     assert np.allclose(again.low, table.low, atol=1e-12)
     assert np.allclose(again.high, table.high, atol=1e-12)
     assert again.counts.sum() == table.counts.sum() + 400
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.26])
+@pytest.mark.parametrize("kind", ["single", "blob", "islands", "polar", "seam", "ragged"])
+def test_with_more_evidence_the_margin_holds_what_it_held(kind, spread, rng):
+    for margin in (0.05, 0.3):
+        shape = table(kind, margin=margin)
+        members = shape.scatter(2000, rng)
+        outside = np.column_stack([directions(40, rng), rng.uniform(-3.0, 3.0, 40)])
+        for samples in (outside[:1], outside[1:4], outside):
+            assert shape.add(samples, spread=spread).contains(members).all()
 
 
 def test_twists_of_more_evidence_count_for_cells_around(rng):

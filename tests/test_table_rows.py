@@ -7,9 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from cones import CONES
 from oracles import random_frame
 from synovia import ThetaPhi
-from synovia.shapes.table_grid import vectors_at
+from synovia.shapes.table_grid import centres, vectors_at
 from tables import TURN, directions, points_around, table
 
 
@@ -55,6 +56,19 @@ def test_an_outline_on_the_sphere(rng):
     assert not legal[level > 1.15].any()
     other = ThetaPhi.from_outline(outline, -frame[0], -1.0, 1.0, cell=np.radians(3.0), frame=frame)
     assert other.share + shape.share == pytest.approx(1.0)
+
+
+def test_an_outline_leaves_out_what_is_opposite(rng):
+    turn = np.arange(24) * TURN / 24
+    for theta, phi in np.radians(rng.integers(0, 36, (40, 2)) * [10.0, 5.0] + [2.5, -87.5]):
+        inside = vectors_at(theta, phi)  # the centre of a cell, and the opposite is one, too
+        across = np.cross(inside, [0.0, 0.0, 1.0])
+        across /= np.linalg.norm(across)
+        around = np.cos(turn)[:, None] * across + np.sin(turn)[:, None] * np.cross(inside, across)
+        shape = ThetaPhi.from_outline(np.cos(0.4) * inside + np.sin(0.4) * around, inside, -1, 1)
+        away = np.arccos(np.clip(centres(shape.legal.shape) @ inside, -1.0, 1.0))
+        assert shape.legal[away < 0.39].all()
+        assert not shape.legal[away > 0.4].any()
 
 
 def test_free_twists_and_none(rng):
@@ -117,10 +131,24 @@ def test_what_two_tables_have_in_common(rng):
     assert inside.any()
 
 
+@pytest.mark.parametrize("kind", ["blob", "cap", "ring", "islands", "all but one"])
+def test_with_margins_too_what_two_tables_have_in_common_is_within_both(kind, rng):
+    a = table(kind, margin=0.2)
+    kept = np.where(rng.random(a.counts.shape) < 0.6, a.counts, 0.0)
+    for b in (table("whole", margin=0.3, seed=5), dataclasses.replace(a, counts=kept, margin=0.1)):
+        b = dataclasses.replace(b, frame=a.frame)
+        both = a & b
+        members = both.scatter(4000, rng)
+        assert a.contains(members).all()
+        assert b.contains(members).all()
+
+
 def test_only_tables_of_the_same_grid_have_something_in_common():
     a = table("blob")
     with pytest.raises(ValueError, match=r"the same cells to intersect, got \(18, 36\) and"):
         a.intersect(ThetaPhi.fit(np.array([[1.0, 0.0, 0.0, 0.0]])))
+    with pytest.raises(ValueError, match="only tables intersect a table, got ReachCone"):
+        a & CONES["convex"]()
     with pytest.raises(ValueError, match="the same frame to intersect"):
         a.intersect(dataclasses.replace(a, frame=np.eye(3)))
     with pytest.raises(ValueError, match="nothing in common"):

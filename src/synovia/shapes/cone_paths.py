@@ -10,6 +10,7 @@ from ..arrays import Floats, Mask, Points, Scalars, Vectors
 from .cone_tables import edge_rows
 
 SLACK = 1e-12  # how far past the end of an edge still counts as on it
+AT_CORNER = 1e-10  # how far from a vertex, in radians, a crossing counts as being there
 OPPOSITE = 1e-9  # chords that pass the centre closer than this have no direction there
 
 
@@ -29,7 +30,7 @@ def first_crossing(
     `inside` and `arrives` tell whether the starts and the ends are legal directions.
     """
     start, end = start.astype(np.float64), end.astype(np.float64)
-    t = _crossings(vertices, start[..., :3], end[..., :3], -1.0).min(axis=-1, initial=1.0)
+    t = _leaving(vertices, start[..., :3], end[..., :3]).min(axis=-1, initial=1.0)
     opposite = np.linalg.norm(start[..., :3] + end[..., :3], axis=-1) < OPPOSITE
     t = np.where(opposite, np.where(arrives, 1.0, 0.5), t)
     t = np.where(inside, t, 0.0)
@@ -57,6 +58,30 @@ def pulled(vertices: Vectors, points: Points, rest: Vectors, inside: Mask) -> Po
     chord = np.where(found[..., None], chord / np.where(found[..., None], length, 1.0), np.nan)
     moved = np.where(inside[..., None], directions, chord)
     return np.concatenate([moved, points[..., 3:]], axis=-1)
+
+
+def _leaving(vertices: Vectors, start: Vectors, end: Vectors) -> Floats:
+    """Return where chords leave the polygon over each edge (..., n); infinite if they do not.
+
+    At a vertex that points inwards, who crosses one edge leaves only if the other is left, too.
+    """
+    t = _crossings(vertices, start, end, -1.0)
+    before, after = np.roll(vertices, 1, axis=0), np.roll(vertices, -1, axis=0)
+    inward = np.einsum("ij,ij->i", np.cross(before, vertices), after) < 0.0
+    if not inward.any():
+        return t
+    left = (end - start) @ edge_rows(vertices)[:, 6:9].T < 0.0
+    crossing = np.isfinite(t)
+    place = (
+        start[..., None, :] + np.where(crossing, t, 0.0)[..., None] * (end - start)[..., None, :]
+    )
+    place /= np.maximum(np.linalg.norm(place, axis=-1, keepdims=True), OPPOSITE)
+    for corner, other in ((vertices, 1), (after, -1)):
+        turned = inward if other == 1 else np.roll(inward, -1)
+        at_corner = np.linalg.norm(place - corner, axis=-1) < AT_CORNER
+        stays = crossing & turned & at_corner & ~np.roll(left, other, axis=-1)
+        t = np.where(stays, np.inf, t)
+    return t
 
 
 def _crossings(vertices: Vectors, start: Vectors, end: Vectors, side: float) -> Floats:

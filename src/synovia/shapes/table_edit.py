@@ -2,51 +2,66 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..arrays import Floats, Mask, Scalars
 from .table_grid import TURN, between, centres, padded, places_of, radii, sources, touching
 from .table_moves import tangents
+from .table_pack import reached
+
+if TYPE_CHECKING:
+    from .theta_phi import ThetaPhi
 
 # Directions that are looked at around a centre: how far, as shares of the radius, and where.
 RINGS = np.sin(np.radians([22.5, 45.0, 67.5, 90.0]))
 AROUND = np.arange(12) * TURN / 12
 
 
-def check_alike(legal: Mask, frame: Floats, other: Mask, other_frame: Floats) -> None:
-    """Raise unless two tables have the same cells and axes."""
-    if legal.shape != other.shape:
-        raise ValueError(
-            f"tables must have the same cells to intersect, got {legal.shape} and {other.shape}"
-        )
-    if np.abs(frame - other_frame).max() > 1e-12:
+def check_alike(table: ThetaPhi, other: ThetaPhi) -> None:
+    """Raise ValueError unless both are tables, with the same cells and axes."""
+    if not isinstance(other, type(table)):
+        raise ValueError(f"only tables intersect a table, got {type(other).__name__}")
+    ours, theirs = table.counts.shape, other.counts.shape
+    if ours != theirs:
+        raise ValueError(f"tables must have the same cells to intersect, got {ours} and {theirs}")
+    if np.abs(table.frame - other.frame).max() > 1e-12:
         raise ValueError("tables must have the same frame to intersect")
 
 
 def common(
-    legal: Mask, ours: tuple[Floats, Floats], theirs: tuple[Floats, Floats]
-) -> tuple[Mask, Floats, Floats]:
-    """Return the cells of `legal` in which both have twists in common, and these ranges.
+    legal: Mask,
+    ours: tuple[Floats, Floats],
+    theirs: tuple[Floats, Floats],
+    margins: tuple[float, ...],
+) -> tuple[Mask, Floats, Floats, float]:
+    """Return the cells of `legal` in which both have twists in common, these ranges, and a margin.
 
     `ours` and `theirs` are low and high at all centres. Of two ranges on a circle that meet twice,
-    the part about the middles that are nearest is taken.
+    the part about the middles that are nearest is taken. The margin is the first around which
+    anything is in common; ValueError if none is.
     """
     middle, other = 0.5 * (ours[0] + ours[1]), 0.5 * (theirs[0] + theirs[1])
     turns = TURN * np.rint((middle - other) / TURN)
     low = np.maximum(ours[0], theirs[0] + turns)
     high = np.minimum(ours[1], theirs[1] + turns)
-    return within(legal, low, high)
+    for margin in margins:
+        kept, least, most = within(legal, low, high, margin)
+        if kept.any():
+            return kept, least, most, margin
+    raise ValueError("the tables have nothing in common")
 
 
-def within(legal: Mask, low: Floats, high: Floats) -> tuple[Mask, Floats, Floats]:
+def within(legal: Mask, low: Floats, high: Floats, margin: float) -> tuple[Mask, Floats, Floats]:
     """Return cells and ranges such that, interpolated, they stay within `low` and `high`.
 
     These are given at all centres. Where a cell is not legal, the range of the nearest legal one
-    stands, so that must be within the range given there, too. Cells that are left without any
-    twist are dropped, and all is done again.
+    stands, so that must be within the range given there, too, as far as `margin` goes. Cells that
+    are left without any twist are dropped, and all is done again.
     """
     while legal.any():
-        needed = touching(legal).ravel()
+        needed = touching(reached(legal, margin)).ravel()
         source = sources(legal).ravel()
         least, most = low.copy(), high.copy()
         np.maximum.at(least.reshape(-1), source[needed], low.ravel()[needed])
@@ -72,7 +87,7 @@ def eroded(
         deep.flat[np.where(legal, depth, -np.inf).argmax()] = True
     low, high = ends
     step = np.minimum(r, 0.5 * (high - low))
-    return within(deep, low + step, np.maximum(high - step, low + step))
+    return within(deep, low + step, np.maximum(high - step, low + step), 0.0)
 
 
 def outgrown(legal: Mask, ends: tuple[Floats, Floats], r: float) -> tuple[Floats, Floats]:

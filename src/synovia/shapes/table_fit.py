@@ -22,6 +22,7 @@ from .table_grid import (
     sources,
     touching,
 )
+from .table_pack import reached
 
 ROUNDS = 40  # of widening, before the rest is given to all cells alike
 FINEST = np.radians(0.25)
@@ -256,7 +257,7 @@ def added(
     # Where a cell becomes legal, its own range takes the place of the nearest one's, for itself
     # and for the cells that it is nearest to: it must hold what they held.
     now = enough(counts, least)
-    source, held = sources(now).ravel(), touching(legal).ravel()
+    source, held = sources(now).ravel(), touching(reached(legal, margin)).ravel()
     low, high = low.ravel(), high.ravel()
     np.minimum.at(low, source[held], bounds[0].ravel()[held])
     np.maximum.at(high, source[held], bounds[1].ravel()[held])

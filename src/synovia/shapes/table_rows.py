@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Floats, Mask, Vectors
+from ..arrays import Floats, Ints, Mask, Vectors
 from .table_grid import TURN, cells_of, centres, unit_directions
+
+OPPOSITE = 0.99
+"""The cosine of how nearly opposite a cell is for the way to it to go over a third place."""
 
 
 def inside_rows(boundary: Floats, shape: tuple[int, int]) -> Mask:
@@ -38,7 +41,7 @@ def inside_outline(outline: Vectors, inside: Vectors, shape: tuple[int, int]) ->
     """Return the cells whose centres the closed `outline` (n, 3) has on the side of `inside` (3,).
 
     All in the table's frame. A great circle from there to the centre crosses an even number of
-    the outline's arcs.
+    the outline's arcs; to what is opposite there are many, and the way goes over a third place.
     """
     if outline.ndim != 2 or len(outline) < 3 or inside.ndim != 1:
         raise ValueError(
@@ -46,17 +49,28 @@ def inside_outline(outline: Vectors, inside: Vectors, shape: tuple[int, int]) ->
             f"{outline.shape} and {inside.shape}"
         )
     outline, inside = unit_directions(outline), unit_directions(inside)
-    ends = np.roll(outline, -1, axis=0)
-    across = np.cross(outline, ends)
     points = centres(shape).reshape(-1, 3)
-    way = np.cross(inside, points)
-    apart = (across @ inside)[None] * (points @ across.T) < 0.0
-    ends_apart = (way @ outline.T) * (way @ ends.T) < 0.0
-    # Both great circles cross at two opposite points: on the arcs it must be the same one.
-    meet = np.cross(way[:, None], across[None])
-    towards = np.einsum("ijk,ijk->ij", meet, points[:, None] + inside)
-    same = towards * np.einsum("ijk,jk->ij", meet, outline + ends) > 0.0
-    crossings = (apart & ends_apart & same).sum(axis=1)
+    crossings = _crossings(outline, inside[None], points)
+    behind = points @ inside < -OPPOSITE
+    if behind.any():
+        # Somewhere across, where hardly an outline has a corner in the way.
+        third = np.cross(inside, [0.3, -0.8, 0.53])
+        third /= np.linalg.norm(third)
+        there = _crossings(outline, inside[None], third[None])
+        crossings[behind] = there + _crossings(outline, third[None], points[behind])
     mask = crossings % 2 == 0
     mask[cells_of(inside[None], shape)] = True
     return np.asarray(mask.reshape(shape))
+
+
+def _crossings(outline: Vectors, start: Vectors, end: Vectors) -> Ints:
+    """Return how many arcs of a closed outline the great arcs from `start` to `end` cross: (n,)."""
+    following = np.roll(outline, -1, axis=0)
+    across, way = np.cross(outline, following), np.cross(start, end)
+    apart = (start @ across.T) * (end @ across.T) < 0.0
+    ends_apart = (way @ outline.T) * (way @ following.T) < 0.0
+    # Both great circles cross at two opposite points: on the arcs it must be the same one.
+    meet = np.cross(way[:, None], across[None])
+    towards = np.einsum("ijk,ijk->ij", meet, (start + end)[:, None])
+    same = towards * np.einsum("ijk,jk->ij", meet, outline + following) > 0.0
+    return np.asarray((apart & ends_apart & same).sum(axis=1))

@@ -178,15 +178,15 @@ class ThetaPhi(Directional):
     def intersect(self, other: ThetaPhi) -> Self:
         """Return a table of what is legal in both: for a task, from the general one.
 
-        It is within both. They must have the same cells and axes; of two margins the less counts.
+        It is within both. They must have the same cells and axes; of two margins the less counts,
+        or none where the twists around the cells have nothing in common.
         """
-        check_alike(self.legal, self.frame, other.legal, other.frame)
-        legal, low, high = common(self.legal & other.legal, self._ends, other._ends)
-        if not legal.any():
-            raise ValueError("the tables have nothing in common")
+        check_alike(self, other)
+        margins = min(self.margin, other.margin), 0.0
+        both = self.legal & other.legal
+        legal, low, high, margin = common(both, self._ends, other._ends, margins)
         counts = np.where(legal, np.minimum(self.counts, other.counts), 0.0)
         counts[legal] = np.maximum(counts[legal], 1.0)
-        margin = min(self.margin, other.margin)
         return replace(self, counts=counts, low=low, high=high, least=1.0, margin=margin)
 
     __and__ = intersect
