@@ -21,7 +21,7 @@ ROOMS = [
     *("arrays", "quat", "kernels", "charts", "shapes", "cone_euler", "softening", "limit"),
     *("field_paths", "takes", "sampling", "density", "enclosure", "people", "everywhere"),
     *("ranges", "panel", "joint_kind", "skeleton", "clip", "components", "matching", "lineage"),
-    "sides",
+    *("leaks", "sides"),
     *("detours", "paths", "fitting", "population", "learning", "report", "model", "holding"),
     *("calibration", "ik"),
     *("io", "anatomy", "evidence", "draw", "demo", "view", "cli"),

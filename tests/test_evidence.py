@@ -25,8 +25,8 @@ from synovia.evidence import (
 from synovia.evidence.baselines import contains, volume
 from synovia.evidence.crossvalidation import nanoseconds, size_in_file
 from synovia.evidence.folds import Study, widened
-from synovia.evidence.leaks import joined, same_bones
 from synovia.evidence.tradeoff import family_name
+from synovia.leaks import joined, same_bones
 
 AXIS = np.array([1.0, 0.0, 0.0])
 
@@ -82,6 +82,21 @@ def test_bones_that_all_share_are_a_rig_and_merge_nobody():
     assert leaks.common_rig == ("a", "b")
     assert leaks.person == {"a": "a", "b": "b"}
     assert any("share one rig" in said for said in leaks.complaints())
+
+
+def test_a_fit_for_a_rejection_holds_nobody_out_against_themselves(people):
+    copies = [replace(clip, name=f"again{clip.name}") for clip in people]
+
+    def margin_of(clips):
+        model = LimitModel.fit(clips, "box", reject=0.1, joints=["LeftArm"])
+        return model.provenance["joints"]["LeftArm"]["margin"]
+
+    with pytest.warns(UserWarning) as caught:
+        margin = margin_of([*people, *copies])
+    assert margin == pytest.approx(margin_of(people), rel=1e-9)
+    said = " ".join(str(warning.message) for warning in caught)
+    assert "the same clip under several names" in said
+    assert "ann=againann" in said
 
 
 def test_groups_are_joined_through_others():

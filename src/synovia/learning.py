@@ -14,6 +14,7 @@ from .arrays import Floats, Quats
 from .clip import Clip
 from .fitting import Fitted, Recipe, Sample, fit_joint, invented_first_frame, observed
 from .joint_kind import JointKind, joint_kind
+from .leaks import find_leaks
 from .limit import Limit
 from .lineage import lineage, lineages
 from .matching import match
@@ -60,6 +61,8 @@ def learn(
         lineage(skeleton, name, ancestor)
         if name not in wanted:
             raise ValueError(f"relative_to names {name}, for which no limit is wanted")
+    if recipe.reject is not None:
+        performers = _people(clips, performers)
     first_frames = [recipe.trim > 0.0 and invented_first_frame(clip) for clip in clips]
     takes = takes_of(clips, wanted, names, performers, first_frames, relative_to)
     others = {} if blend is None else blend.join(takes, skeleton, names, relative_to)
@@ -88,6 +91,18 @@ def learn(
             **({} if blend is None else {"blend": blend.row(others)}),
         },
     )
+
+
+def _people(clips: Sequence[Clip], performers: str | Mapping[str, str] | None) -> dict[str, str]:
+    """Return each clip's person; doubles are merged, and warned of.
+
+    Whoever is held out must not be among the others under another name.
+    """
+    who = {clip.name: performer_in(clip.name, performers) for clip in clips}
+    leaks = find_leaks(clips, who)
+    for complaint in replace(leaks, common_rig=()).complaints():
+        warnings.warn(complaint, stacklevel=4)
+    return {clip: leaks.person[performer] for clip, performer in who.items()}
 
 
 def _fit_named(

@@ -1,10 +1,10 @@
 """Evidence: how well families of limits serve people never seen, beside simpler regions."""
 
 from ..everywhere import uniform_rotations
+from ..leaks import Leaks, find_leaks
 from .baselines import BASELINES, Baseline
 from .crossvalidation import compare
 from .curve import Curve, at_rejection, at_volume
-from .leaks import Leaks, find_leaks
 from .results import Comparison, Outcome, Trial
 from .tradeoff import MARGINS, curves, families
 

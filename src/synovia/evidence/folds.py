@@ -12,11 +12,11 @@ import numpy as np
 from ..arrays import Quats, Vectors
 from ..clip import Clip
 from ..fitting import Recipe, fit_joint, invented_first_frame
+from ..leaks import Leaks, find_leaks, joined
 from ..learning import bone_axes, performer_in, takes_of, wanted_joints
 from ..limit import Limit
 from ..sampling import SHARE, Trimmed, flips, trim
 from ..takes import Take
-from .leaks import Leaks, find_leaks, joined
 
 By = Literal["performer", "clip"]
 

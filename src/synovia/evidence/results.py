@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..leaks import Leaks
 from .curve import Curve
 from .folds import By
-from .leaks import Leaks
 from .tradeoff import family_name
 
 ALL = "all joints"

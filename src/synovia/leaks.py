@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..clip import Clip
-from ..matching import match
-from ..skeleton import Skeleton
+from .clip import Clip
+from .matching import match
+from .skeleton import Skeleton
 
 SAME = 1e-6
 """Bones whose offsets differ by less than this, as a share of the longest, are the same."""
