@@ -63,6 +63,8 @@ def test_files_that_are_not_what_they_should_be(here, arguments, said):
         (["--joints", "Chest,Uperarm"], "did you mean UpperArm? this skeleton has Hips, Chest,"),
         (["--exclude", "Tail"], "no joint 'Tail'; this skeleton has Hips, Chest,"),
         (["--with", "by=volume"], "--with by: kdop takes along=data|chart"),
+        (["-s", "theta-phi", "-w", "cell=x"], "--with cell must be DEGREES, got 'x'"),
+        (["-s", "theta-phi", "-w", "cell=95"], "(0.25 and 90 degrees), got 1.658 radians"),
         (["--with", "along=bone"], "--with along must be data|chart, got 'bone'"),
         (["--with", "along"], "--with takes NAME=VALUE, got 'along'"),
         (["-w", "along=data", "-w", "along=chart"], "--with gives along twice"),

@@ -77,6 +77,21 @@ def test_shapes_with_their_options(here, tmp_path, options, shape):
     assert typed.items() <= model.provenance["options"].items()
 
 
+def test_options_that_are_angles_are_degrees(here, tmp_path):
+    out = tmp_path / "a.limits.json"
+    run("fit", "captures", "-o", out, "-s", "theta-phi", "-w", "cell=10", "-w", "spread=20")
+    options = load_limits(out).provenance["options"]
+    assert np.degrees([options["cell"], options["spread"]]) == pytest.approx([10.0, 20.0])
+    assert "cell 10 deg, spread 20 deg" in run("info", out)
+
+
+def test_a_union_takes_the_options_of_its_cones(here, tmp_path):
+    out = tmp_path / "a.limits.json"
+    run("fit", "captures", "-o", out, "-s", "union", "-w", "vertices=9")
+    unions = [limit.shape for limit in load_limits(out).limits.values()]
+    assert {len(cone.points) for union in unions for cone in union.parts} == {9}
+
+
 @pytest.mark.parametrize("share", ["0.5%", "0.005", " .5 %"])
 def test_shares_are_percent_or_fractions(here, tmp_path, share):
     out = tmp_path / "a.limits.json"

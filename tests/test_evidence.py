@@ -91,12 +91,13 @@ def test_a_fit_for_a_rejection_holds_nobody_out_against_themselves(people):
         model = LimitModel.fit(clips, "box", reject=0.1, joints=["LeftArm"])
         return model.provenance["joints"]["LeftArm"]["margin"]
 
-    with pytest.warns(UserWarning) as caught:
+    with (
+        pytest.warns(UserWarning, match="the same clip under several names"),
+        pytest.warns(UserWarning, match="performers with the same bones"),
+        pytest.warns(UserWarning, match="merged, so that nobody is tested.*ann=againann"),
+    ):
         margin = margin_of([*people, *copies])
     assert margin == pytest.approx(margin_of(people), rel=1e-9)
-    said = " ".join(str(warning.message) for warning in caught)
-    assert "the same clip under several names" in said
-    assert "ann=againann" in said
 
 
 def test_groups_are_joined_through_others():

@@ -61,6 +61,12 @@ def test_everything_is_all_of_all_rotations():
     assert many_times.volume() == pytest.approx(1.0, abs=0.05)
 
 
+def test_a_volume_needs_a_sample(rng):
+    limit = Limit.fit(quat.exp(rng.normal(size=(50, 3))))
+    with pytest.raises(ValueError, match="samples must be an integer of at least 1, got 0"):
+        limit.volume(0)
+
+
 def test_more_room_is_more_volume(rng):
     rotations = quat.exp(0.3 * rng.normal(size=(100, 3)))
     volumes = [Limit.fit(rotations, margin=margin).volume() for margin in (0.0, 0.1, 0.5)]

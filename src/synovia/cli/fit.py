@@ -82,8 +82,8 @@ DROPPED = ("flips", "unconfirmed", "isolated")
     multiple=True,
     metavar="KEY=VALUE",
     help="An option of the shape, like along=chart for box and kdop, by=volume for ellipsoid, "
-    "swing=kdop for product, vertices=12 for reach-cone, resolution=48 or by=panel for "
-    "distance-field. Repeat it for more.",
+    "swing=kdop for product, vertices=12 for reach-cone and union, cell=3 (degrees) for theta-phi, "
+    "resolution=48 or by=panel for distance-field. Repeat it for more.",
 )
 @click.option(
     "-r",

@@ -235,7 +235,7 @@ def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _option(key: str, value: Any) -> str:
-    if key == "margin":
+    if key == "margin" or key in terminal.ANGLES:
         return f"{math.degrees(value):.3g} deg"
     if key in ("trim", "reject") and value is not None:
         return terminal.percent(value)

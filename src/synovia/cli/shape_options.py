@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
 from ..fitting import BY
-from ..shapes import SHAPES, DistanceField
+from ..shapes import SHAPES, DistanceField, ReachCone, Union
 from ..shapes.product import SWINGS
+from .terminal import ANGLES
 
 
 def shape_options(shape: str, typed: Mapping[str, str]) -> dict[str, Any]:
@@ -20,17 +22,21 @@ def shape_options(shape: str, typed: Mapping[str, str]) -> dict[str, Any]:
         swing = typed.get("swing", "ellipsoid")
         takes["swing"] = Literal[tuple(SWINGS)]
         takes.update(_taken(SWINGS[swing].fit) if swing in SWINGS else {})
+    if shape == Union.name:
+        takes.update(_taken(ReachCone.fit))
     if shape == DistanceField.name:
         takes.update(by=Literal[BY], level=float)
-    offered = ", ".join(f"{key}={_values(kind)}" for key, kind in takes.items())
+    offered = ", ".join(f"{key}={_values(key, kind)}" for key, kind in takes.items())
     chosen: dict[str, Any] = {}
     for key, value in typed.items():
         if key not in takes:
             raise click.UsageError(f"--with {key}: {shape} takes {offered or 'no options'}")
         try:
             chosen[key] = _converted(takes[key], value)
+            if key in ANGLES:
+                chosen[key] = math.radians(chosen[key])
         except ValueError:
-            wanted = _values(takes[key])
+            wanted = _values(key, takes[key])
             raise click.UsageError(f"--with {key} must be {wanted}, got {value!r}") from None
     return chosen
 
@@ -47,7 +53,9 @@ def _taken(fit_shape: Any) -> dict[str, Any]:
     }
 
 
-def _values(kind: Any) -> str:
+def _values(key: str, kind: Any) -> str:
+    if key in ANGLES:
+        return "DEGREES"
     return "|".join(get_args(kind)) if get_origin(kind) is Literal else kind.__name__.upper()
 
 

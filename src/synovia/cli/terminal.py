@@ -28,6 +28,8 @@ WHY_DROPPED = {
     "unconfirmed": "unconfirmed, no other performer comes near them",
     "isolated": "isolated, they stand apart from all others",
 }
+ANGLES = ("cell", "spread")
+"""Options of shapes that are angles: people type and read degrees."""
 DEBUG: ContextVar[bool] = ContextVar("DEBUG", default=False)
 """Whether the user wants tracebacks."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import quat
-from ..arrays import Points, Vectors
+from ..arrays import Points, Quats, Vectors
 from ..charts import AnyChart
 from ..shapes import DistanceField, Shape
 from ..shapes.distance_field import LARGEST
@@ -19,6 +19,8 @@ from .names import chart_for, chart_named, check_chart, has_axis, shape_named
 
 MEMBERS = 20_000  # to fit to, beside those on the boundary
 ASKED = 100_000  # rotations, uniform over all, of which the losses are shares
+CLIMBERS, TRIES, CLIMBS = 64, 16, 16  # that look for the worst: from where, how often, how long
+FIRST_STEP, SHORTER = 0.1, 0.7  # radians, and what each next one is of it
 DETAIL = 3  # of the boundary
 LEAST_NODES = 12  # of a field, along its longest side
 
@@ -33,7 +35,7 @@ class Conversion:
     lost: float
     """The share of all rotations that only the old limit accepts."""
     error: float
-    """The largest violation, in radians, of what one accepts by the other."""
+    """The largest violation that was found, in radians, of what one accepts by the other."""
 
 
 def convert(
@@ -107,13 +109,33 @@ def _compared(old: Limit, new: Limit) -> Conversion:
     rng = np.random.default_rng(1)
     rotations = quat.normalize(rng.normal(size=(ASKED, 4)))
     was, now = old.contains(rotations), new.contains(rotations)
-    # What is accepted and farthest from being so by the other lies on a boundary.
-    violations = [
-        one.violation(other.project(rotations)).max() for one, other in ((old, new), (new, old))
-    ]
+    violations = [_worst(*pair, rotations, rng) for pair in ((old, new), (new, old))]
     return Conversion(
         new,
         gained=float((now & ~was).mean()),
         lost=float((was & ~now).mean()),
-        error=float(max(violations)),
+        error=max(violations),
     )
+
+
+def _worst(judge: Limit, other: Limit, rotations: Quats, rng: np.random.Generator) -> float:
+    """Return how far outside by `judge` what `other` accepts is at most, in radians, as found.
+
+    That lies on a boundary. From the worst of many rotations the search goes uphill, by ever
+    smaller steps.
+    """
+    legal = other.project(rotations)
+    far = judge.violation(legal)
+    worst = np.argsort(far)[-CLIMBERS:]
+    legal, far, step = legal[worst], far[worst], FIRST_STEP
+    each = np.arange(len(worst))
+    for _ in range(CLIMBS):
+        turns = quat.exp(step * rng.normal(size=(len(worst), TRIES, 3)))
+        tried = other.project(quat.mul(legal[:, None], turns))
+        found = judge.violation(tried)
+        best = found.argmax(axis=1)
+        better = found[each, best] > far
+        legal = np.where(better[:, None], tried[each, best], legal)
+        far = np.where(better, found[each, best], far)
+        step *= SHORTER
+    return float(far.max())

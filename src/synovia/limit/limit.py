@@ -21,6 +21,7 @@ from ..arrays import (
     Vectors,
     tolerance,
     unit_quats,
+    whole_number,
 )
 from ..charts import TURN, AnyChart, Chart, DirectionTwist, SwingTwist
 from ..shapes import Box, Directional, DistanceField, Shape
@@ -107,11 +108,12 @@ class Limit:
         kind = shape_named(shape)
         framed = chart_named(kind.charts[0] if chart is None else chart, reference, axis)
         check_chart(kind, framed)
+        wanted: dict[str, Any] = {"margin": margin, **options}
         if issubclass(kind, DistanceField):
-            options = {"periods": framed.periods, **options}
+            wanted = {"periods": framed.periods, **wanted}
         points = [unrolled(framed, path) if in_time else framed.points(path) for path in paths]
         try:
-            return cls(framed, kind.fit(np.concatenate(points), margin=margin, **options))
+            return cls(framed, kind.fit(np.concatenate(points), **wanted))
         except TypeError as error:
             raise ValueError(
                 f"{kind.name} cannot be fitted with {', '.join(options)}: {error}"
@@ -245,6 +247,7 @@ class Limit:
 
         The mean over `samples` members is off by about a percent of the result.
         """
+        samples = whole_number("samples", samples, least=1)
         if self.shape.measure == 0.0:
             return 0.0
         points = self.shape.scatter(samples, np.random.default_rng(seed))

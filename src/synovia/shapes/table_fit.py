@@ -34,7 +34,10 @@ Places = tuple[Scalars, Scalars]  # rows and columns, as real numbers
 def grid_for(cell: float) -> tuple[int, int]:
     """Return how many rows and columns of cells, at most `cell` radians wide, there are."""
     if not FINEST <= cell <= 0.5 * np.pi:
-        raise ValueError(f"cell must be between {FINEST:.4g} and {0.5 * np.pi:.4g}, got {cell}")
+        raise ValueError(
+            f"cell must be between {FINEST:.4g} and {0.5 * np.pi:.4g} radians (0.25 and 90 "
+            f"degrees), got {cell:.4g} radians"
+        )
     count = int(np.ceil(np.pi / cell - 1e-9))
     return count, 2 * count
 
