@@ -27,14 +27,14 @@ export class Tree {
     };
     parents.forEach((parent, joint) => parent < 0 && visit(joint));
     this.items = names.map((name, joint) => {
-      const item = button(name, name, () => this.pick(joint), {
+      const item = button("", name, () => this.pick(joint), {
         role: "treeitem",
         "aria-level": String(levels[joint]),
         "aria-selected": "false",
         tabindex: "-1",
       });
       item.style.paddingInlineStart = `${0.35 + 0.7 * Math.min(levels[joint] ?? 1, DEEPEST)}rem`;
-      item.append(element("span", { class: "worst" }));
+      item.append(element("bdi", {}, name), element("span", { class: "worst" }));
       return item;
     });
     this.tree.before(this.none);
