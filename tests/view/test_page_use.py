@@ -96,6 +96,39 @@ def test_a_mode_begins_at_the_top_of_its_panel(seen):
     seen.page.keyboard.press("1")
 
 
+def test_a_joint_is_found_by_words_in_its_name(seen):
+    search = seen.page.get_by_label("Find a joint")
+    search.fill("arm fore")
+    found = seen.page.get_by_role("treeitem").locator("bdi").all_inner_texts()
+    search.fill("")
+    assert found == ["LeftForeArm"]
+
+
+def test_the_view_keeps_its_size_whatever_is_picked(seen):
+    heights = []
+    for pick in ("Chest", "Hips", None):  # with a limit, without one, nothing
+        if pick is None:
+            seen.page.keyboard.press("Escape")
+        else:
+            seen.pick(pick)
+        seen.drawn()
+        heights.append(seen.page.locator("#stage").bounding_box()["height"])
+    assert len(set(heights)) == 1
+    assert "Pick a joint" in seen.page.locator("#curve").inner_text()
+
+
+def test_all_keys_are_seen_at_once_on_a_laptop(browser):
+    scene = scene_of(LimitModel.fit([clip(frames=20)], "box"), clip(frames=2))
+    with visit(browser, scene) as page:
+        page.page.set_viewport_size({"width": 1366, "height": 768})
+        page.page.keyboard.press("?")
+        sheet = page.page.get_by_role("dialog")
+        assert sheet.evaluate("(each) => each.scrollHeight <= each.clientHeight")
+        assert sheet.get_by_role("heading").all_inner_texts() == [
+            *("Keys and mouse", "Mouse", "Time", "Pose", "View", "Page", "Edit")
+        ]
+
+
 def test_one_frame_says_so_beside_its_buttons(browser):
     some = clip(frames=20)
     one = replace(some, pose=Pose(some.pose.rotations[:1], some.pose.positions[:1]))
@@ -148,3 +181,27 @@ def test_a_number_that_was_typed_is_undone_from_its_field(cone):
     away.press("Control+z")
     settle(cone)
     assert len(history(cone)) == 1
+
+
+def test_what_is_undone_is_said_in_every_mode(cone):
+    said = cone.page.locator("#done")
+    away = field(cone, "Away from the bone, degrees")
+    away.fill("35")
+    away.press("Enter")
+    settle(cone)
+    cone.page.get_by_role("treeitem", name="RightArm").click()
+    away.page.keyboard.press("Control+z")
+    settle(cone)
+    assert said.inner_text() == "Undone: move point, LeftArm"
+    cone.page.keyboard.press("1")
+    cone.page.keyboard.press("Control+y")
+    settle(cone)
+    assert said.inner_text() == "Done again: move point, LeftArm"
+    cone.page.keyboard.press("Control+y")
+    settle(cone)
+    assert said.inner_text() == "there is nothing to redo"
+
+
+def test_one_range_of_twist_is_told_as_one(cone):
+    cone.page.keyboard.press("1")
+    assert cone.page.locator(".scale").inner_text().split("\n")[-2:] == ["90°", "everywhere"]

@@ -45,14 +45,27 @@ function clicks(target: Element): boolean {
   return target.matches("button, summary") && target.getAttribute("aria-selected") !== "true";
 }
 
-export function listen(keys: Key[]): void {
+export function listen(groups: Record<string, Key[]>): void {
+  const keys = Object.values(groups).flat();
   const help = found<HTMLDialogElement>("#help");
-  const rows = (pairs: readonly (readonly [string, string])[]) =>
-    pairs.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)]);
+  const section = (name: string, rows: readonly (readonly [string, string])[]) =>
+    element(
+      "section",
+      {},
+      element("h3", {}, name),
+      element("dl", {}, ...rows.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)])),
+    );
+  const told = (group: Key[]) =>
+    group.filter(({ shown }) => shown).map(({ shown, does }) => [shown, does] as const);
   help.append(
     // With the focus, so that the sheet opens at its top, not at the button below.
     element("h2", { tabindex: "-1" }, "Keys and mouse"),
-    element("dl", {}, ...rows(MOUSE), ...rows(keys.filter(({ shown }) => shown).map(({ shown, does }) => [shown, does]))),
+    element(
+      "div",
+      { class: "sheet" },
+      section("Mouse", MOUSE),
+      ...Object.entries(groups).map(([name, group]) => section(name, told(group))),
+    ),
     element("form", { method: "dialog" }, element("button", {}, "Close")),
   );
   document.addEventListener("input", ({ target }) => (unfinished = target));

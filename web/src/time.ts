@@ -115,7 +115,7 @@ export class Time {
     const most = Math.max(...rows.map((place) => this.angle(place)), 1);
     this.strip.replaceChildren(
       ...rows.map((place) => this.row(place, outsideDeg, most)),
-      ...(rows.length ? [this.head] : [element("p", {}, verdict(this.clip))]),
+      ...(rows.length ? [this.head] : [element("p", { class: limited.length ? "met" : "" }, verdict(this.clip))]),
     );
     this.strip.setAttribute("role", "group");
     this.strip.setAttribute("aria-label", "When each joint is outside");

@@ -96,9 +96,11 @@ export class Tree {
   }
 
   private filter(): void {
-    const wanted = this.search.value.trim().toLocaleLowerCase();
+    // Of "left arm" both words must be there, since most names have no spaces.
+    const wanted = this.search.value.toLocaleLowerCase().split(/\s+/);
     this.items.forEach((item, joint) => {
-      item.hidden = !this.clip.skeleton.names[joint]?.toLocaleLowerCase().includes(wanted);
+      const name = this.clip.skeleton.names[joint]?.toLocaleLowerCase() ?? "";
+      item.hidden = !wanted.every((word) => name.includes(word));
     });
     // What is hidden cannot have the focus.
     const shown = this.shown();
