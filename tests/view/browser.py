@@ -127,9 +127,12 @@ class Visit:
         return box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"]
 
     def picture(self):
-        """The stage as it looks, once it is still."""
+        """The stage as it looks, once it is still, without the hint.
+
+        Its round corners are not always drawn quite the same.
+        """
         self.drawn()
-        return self.page.locator("#stage").screenshot()
+        return self.page.locator("#stage").screenshot(mask=[self.page.locator("#hint")])
 
     def drawn(self):
         """Wait until what was asked for is on the screen."""

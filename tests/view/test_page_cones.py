@@ -240,7 +240,7 @@ def test_points_by_keyboard(seen):
     press(seen, "Escape")
     assert seen.page.get_by_role("heading", name="Pick a joint to edit").is_visible()
     press(seen, "?")
-    assert "edit: delete the point" in seen.page.locator("#help").inner_text()
+    assert "delete the point" in seen.page.locator("#help").inner_text()
 
 
 def test_keys_of_points_pass_their_list_and_cmd_is_ctrl(seen):

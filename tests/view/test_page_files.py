@@ -42,7 +42,7 @@ def edited(seen, size=0.7):
 
 
 def said(seen, text):
-    seen.page.locator("#saved", has_text=text).wait_for()
+    seen.page.locator("#done", has_text=text).wait_for()
 
 
 def test_saving_asks_before_it_replaces_the_loaded_file(browser, model, tmp_path):

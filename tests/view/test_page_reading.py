@@ -94,7 +94,7 @@ def test_tab_goes_through_the_page_in_order_and_one_sees_where(seen):
 
 def test_what_is_said_is_live_but_not_while_it_plays(seen):
     live = "(each) => each.getAttribute('role') + ' ' + each.getAttribute('aria-live')"
-    for name in ("#said", "#notes", "#saved", "#refit-said"):
+    for name in ("#said", "#notes", "#done", "#refit-said"):
         assert seen.page.locator(name).evaluate(live) == "status null"
     seen.page.locator("#stage").focus()
     seen.page.keyboard.press("Space")

@@ -32,6 +32,7 @@ NAMES_IN_SCRIPTS = ("Hüfte", "胸", "ذراع", "предплечье", "<b>han
 def test_names_of_any_script_and_a_clip_of_one_frame(browser, scene):
     with visit(browser, scene_of(scene.model, chain(0, NAMES_IN_SCRIPTS))) as seen:
         assert "No joint of this clip has a limit" in text_of(seen, "#notes")
+        assert "--map" in text_of(seen, "#notes")
         assert seen.page.get_by_role("treeitem").all_inner_texts() == list(NAMES_IN_SCRIPTS)
         assert seen.page.get_by_role("button", name="Play (Space)").is_disabled()
         assert "nothing to check" in text_of(seen, "#strip")

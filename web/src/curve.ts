@@ -45,13 +45,18 @@ export class Curve {
     new ResizeObserver(() => this.resize()).observe(this.paper);
   }
 
-  /** Show the curve of a joint, if it has a limit and there is time to speak of. */
+  /**
+   * Show the curve of a joint, if it has a limit and there is time to speak of. Its place is kept for
+   * it, or else the view would change its size with what is picked.
+   */
   pick(joint: number | undefined): void {
-    if (joint !== this.joint) this.leave();
+    const { limited, frames } = this.clip;
+    const shown = joint !== undefined && limited.includes(joint);
+    if (joint !== this.joint || !shown) this.leave();
     this.joint = joint;
-    const limited = joint !== undefined && this.clip.limited.includes(joint);
-    this.panel.hidden = !limited || this.clip.frames === 1;
-    if (limited && this.clip.frames > 1) void this.latest.ask(joint);
+    this.panel.hidden = !limited.length || frames === 1;
+    if (shown && frames > 1) void this.latest.ask(joint);
+    if (!shown) this.ends.textContent = joint === undefined ? "Pick a joint to see it" : "This joint has none";
   }
 
   /** Until the curve of another joint is there, none is shown. */

@@ -5,6 +5,7 @@ import type { Clip } from "./clip";
 import { element, found } from "./elements";
 import { ConeHandles, onSphere } from "./handles";
 import { History } from "./history";
+import { say } from "./notes";
 import { addAfter, hasSpot, moveTo, type Spot } from "./outline";
 import type { Handle } from "./pointer";
 import { Points } from "./points";
@@ -65,6 +66,7 @@ export class Editing {
       answered: (answer, joint, edit) => this.receive(answer, joint, edit),
       failed: (reason) => this.refuse(reason),
       done: (what) => (this.said.textContent = what),
+      stepped: say,
       changed,
     });
     this.whole = new Whole(

@@ -162,6 +162,9 @@ export class Families {
     fill(this.chart, this.charts().map((each) => ({ name: each, label: each })), choice.chart ?? "");
     this.margin.value = choice.marginDeg;
     this.margin.disabled = choice.from === "limit";
+    this.margin.row.title = this.margin.disabled
+      ? "A margin is for limits that are fitted: choose what from above"
+      : "Degrees beyond what was observed";
     this.remember(header);
     if (this.heldOut) this.judgeIt(choice);
     this.tell();

@@ -1,6 +1,7 @@
 // Files: save where the command line or Python says, save beside it, download; and what is not saved yet.
 
-import { button, element, found } from "./elements";
+import { button, element } from "./elements";
+import { say } from "./notes";
 import type { Line } from "./socket";
 
 const SUFFIX = ".limits.json";
@@ -9,7 +10,6 @@ export class Files {
   readonly tools = element("div", { id: "files", role: "toolbar", "aria-label": "Limits file" });
   private save = button("Save", "Save (Ctrl S)", () => void this.write());
   private saveAs = button("Save as…", "Save as (Ctrl Shift S)", () => void this.ask());
-  private said = element("p", { id: "saved", role: "status" });
   private name = element("input", { type: "text", "aria-label": "Name of the file", spellcheck: "false" });
   private where = element("p");
   private trouble = element("p", { class: "missed", role: "alert" });
@@ -18,7 +18,6 @@ export class Files {
   private asking = element("dialog", { id: "overwrite", "aria-label": "Overwrite" });
   private file: string | null = null;
   private unsaved = false;
-  private fading: number | undefined;
 
   constructor(
     private title: string,
@@ -37,7 +36,6 @@ export class Files {
       void this.write(this.name.value);
     });
     this.nowhere = this.explained();
-    found("main").append(this.said);
     document.body.append(this.naming, this.asking, this.nowhere);
     addEventListener("beforeunload", (event) => this.unsaved && event.preventDefault());
   }
@@ -71,7 +69,7 @@ export class Files {
       } else if (typeof header["refused"] === "string") this.fail(header["refused"]);
       else {
         this.naming.close();
-        this.say(`Saved ${header["saved"] as string}`);
+        say(`Saved ${header["saved"] as string}`);
       }
     } catch (error) {
       this.fail((error as Error).message);
@@ -122,12 +120,12 @@ export class Files {
   private async download(): Promise<void> {
     try {
       const { header } = await this.line.ask("download");
-      if (typeof header["refused"] === "string") return this.say(header["refused"], false);
+      if (typeof header["refused"] === "string") return say(header["refused"], false);
       const url = URL.createObjectURL(new Blob([header["text"] as string], { type: "application/json" }));
       element("a", { href: url, download: header["name"] as string }).click();
       setTimeout(() => URL.revokeObjectURL(url), 10_000);
     } catch (error) {
-      this.say((error as Error).message, false);
+      say((error as Error).message, false);
     }
   }
 
@@ -152,13 +150,6 @@ export class Files {
 
   private fail(reason: string): void {
     if (this.naming.open) this.trouble.textContent = reason;
-    else this.say(`Not saved: ${reason}`, false);
-  }
-
-  private say(text: string, well = true): void {
-    this.said.textContent = text;
-    this.said.className = well ? "well" : "missed";
-    clearTimeout(this.fading);
-    this.fading = window.setTimeout(() => (this.said.textContent = ""), well ? 4_000 : 15_000);
+    else say(`Not saved: ${reason}`, false);
   }
 }

@@ -26,23 +26,52 @@ const SLIDER = /^(Arrow|Home|End|Page)/;
 /** Whether Ctrl is held, or Cmd, which a Mac has in its place. */
 const control = ({ ctrlKey, metaKey }: KeyboardEvent): boolean => ctrlKey || metaKey;
 
+/** The field that is being typed in, until what was typed is taken over. */
+let unfinished: EventTarget | null = null;
+
 /** Whether a key is for what has the focus: letters and arrows choose from a list, too. */
 function typing(event: KeyboardEvent): boolean {
-  const { target, key } = event;
+  const { target, key, code } = event;
   if (target instanceof HTMLSelectElement) return !control(event) && !["Delete", "[", "]"].includes(key);
-  return target instanceof HTMLInputElement && ["search", "text", "number"].includes(target.type);
+  if (!(target instanceof HTMLInputElement)) return false;
+  // A number that was taken over is a step like any other, which the same keys undo.
+  const steps = control(event) && ["KeyZ", "KeyY"].includes(code) && target !== unfinished;
+  if (target.type === "number") return !steps;
+  return ["search", "text"].includes(target.type);
 }
 
-export function listen(keys: Key[]): void {
+/** Whether Space is for a button; what is chosen already, a joint or a mode, is not chosen again. */
+function clicks(target: Element): boolean {
+  return target.matches("button, summary") && target.getAttribute("aria-selected") !== "true";
+}
+
+export function listen(groups: Record<string, Key[]>): void {
+  const keys = Object.values(groups).flat();
   const help = found<HTMLDialogElement>("#help");
-  const rows = (pairs: readonly (readonly [string, string])[]) =>
-    pairs.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)]);
+  const section = (name: string, rows: readonly (readonly [string, string])[]) =>
+    element(
+      "section",
+      {},
+      element("h3", {}, name),
+      element("dl", {}, ...rows.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)])),
+    );
+  const told = (group: Key[]) =>
+    group.filter(({ shown }) => shown).map(({ shown, does }) => [shown, does] as const);
   help.append(
     // With the focus, so that the sheet opens at its top, not at the button below.
     element("h2", { tabindex: "-1" }, "Keys and mouse"),
-    element("dl", {}, ...rows(MOUSE), ...rows(keys.filter(({ shown }) => shown).map(({ shown, does }) => [shown, does]))),
+    element(
+      "div",
+      { class: "sheet" },
+      section("Mouse", MOUSE),
+      ...Object.entries(groups).map(([name, group]) => section(name, told(group))),
+    ),
     element("form", { method: "dialog" }, element("button", {}, "Close")),
   );
+  document.addEventListener("input", ({ target }) => (unfinished = target));
+  document.addEventListener("change", () => (unfinished = null));
+  // After a click with the mouse keys are for the view: Space plays, and does not click once more.
+  document.addEventListener("click", freed, { capture: true });
   document.addEventListener("keydown", (event) => {
     const controls = control(event);
     const saves = controls && event.code === "KeyS"; // never the browser's own
@@ -50,7 +79,7 @@ export function listen(keys: Key[]): void {
     if ((typing(event) && !saves) || event.altKey) return;
     if (document.querySelector("dialog[open]")) return;
     const { target, key: pressed } = event;
-    if ((target as Element).matches("button, summary") && pressed === " ") return;
+    if (clicks(target as Element) && pressed === " ") return;
     if (target instanceof HTMLInputElement) {
       if (target.type === "range" && SLIDER.test(pressed) && !event.code.startsWith("Numpad")) return;
       if (target.type === "checkbox" && pressed === " ") return;
@@ -64,4 +93,11 @@ export function listen(keys: Key[]): void {
     if (!key) return;
     if (key.act() !== false) event.preventDefault();
   });
+}
+
+/** Let the view have the focus instead of a button that was clicked with the mouse. */
+function freed({ detail, target }: MouseEvent): void {
+  const clicked = (target as Element).closest("button, summary");
+  if (detail === 0 || !clicked || clicked !== document.activeElement) return;
+  if (!clicked.closest("dialog") && !clicked.matches("[role=treeitem]")) found("#stage").focus();
 }

@@ -63,6 +63,7 @@ export class Modes {
   /** Say which one it is, and what to do in it. */
   show(mode: Mode): void {
     for (const [name, tab] of this.tabs) tab.setAttribute("aria-selected", String(name === mode));
+    if (mode !== this.mode) found("#details").scrollTop = 0; // what the mode is about is on top
     this.mode = mode;
     document.body.dataset["mode"] = mode;
     this.hint();

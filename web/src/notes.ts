@@ -1,4 +1,5 @@
-// Notes at the top of the view, which stay until they are put away, and a word while one waits.
+// What is said over the view: notes, which stay until they are put away; a word while one waits; and
+// what was done, for as long as it takes to read.
 
 import { button, element, found } from "./elements";
 
@@ -14,4 +15,15 @@ export function note(text: string): void {
   const line = element("p", {}, text);
   line.append(button("✕", "Put this note away", () => line.remove()));
   found("#notes").append(line);
+}
+
+let fading: number | undefined;
+
+/** Say what was done, or why it was not, in every mode. */
+export function say(text: string, well = true): void {
+  const line = found("#done");
+  line.textContent = text;
+  line.className = well ? "well" : "missed";
+  clearTimeout(fading);
+  fading = window.setTimeout(() => (line.textContent = ""), well ? 4_000 : 15_000);
 }

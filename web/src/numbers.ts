@@ -27,7 +27,7 @@ export class Numbers {
     if (keys.join() !== [...this.inputs.keys()].join()) this.arrange(numbers);
     for (const [place, number] of numbers.entries()) {
       const input = this.inputs.get(keys[place] ?? "");
-      if (input) input.value = String(Number(number.deg.toFixed(3)));
+      if (input) input.value = input.defaultValue = String(Number(number.deg.toFixed(3)));
     }
   }
 
@@ -50,7 +50,8 @@ export class Numbers {
   }
 
   private async send(input: HTMLInputElement, { field, index }: Typed): Promise<void> {
-    if (input.value === "") return;
-    await this.strokes.once({ edit: "number", field, index, deg: Number(input.value) });
+    // What is no number leaves the one that was there.
+    if (input.value === "") input.value = input.defaultValue;
+    else await this.strokes.once({ edit: "number", field, index, deg: Number(input.value) });
   }
 }

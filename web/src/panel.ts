@@ -113,11 +113,12 @@ export class Panel {
       ...fact("Allows", told(region.share), "known"),
     );
     this.scale.hidden = this.picture.hidden = false;
+    const ends = [least, most].map((angle) => element("span", { class: "end" }, `${angle.toFixed(0)}°`));
+    const same = ends[0]?.textContent === ends[1]?.textContent; // then there is but one colour
     this.scale.replaceChildren(
       element("span", {}, "Range of twist"),
-      element("span", { class: "end" }, `${least.toFixed(0)}°`),
-      element("i"),
-      element("span", { class: "end" }, `${most.toFixed(0)}°`),
+      ...ends.slice(0, 1),
+      ...(same ? ["everywhere"] : [element("i"), ...ends.slice(1)]),
     );
     const key = `${joint} from ${this.clip.skeleton.measuredFrom[joint]}`;
     const known = this.observed.get(key) ?? this.observe(joint);

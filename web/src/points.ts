@@ -18,11 +18,12 @@ import {
 } from "./outline";
 import type { Region } from "./region";
 
+/** Each with its label, what it is, and from where to where it goes. */
 const FIELDS = [
-  ["away", "Away from the bone", "Degrees from where the bone points at the reference"],
-  ["around", "Around it", "Degrees counter-clockwise from up, seen from outside"],
-  ["low", "Twist from", "The least twist here, in degrees"],
-  ["high", "to", "The greatest twist here, in degrees"],
+  ["away", "Away from the bone", "Degrees from where the bone points at the reference", 0, 180],
+  ["around", "Around it", "Degrees counter-clockwise from up, seen from outside", -360, 360],
+  ["low", "Twist from", "The least twist here, in degrees", -360, 360],
+  ["high", "to", "The greatest twist here, in degrees", -360, 360],
 ] as const;
 
 const ADD = "Add a point (I), in the middle of the edge after this one, or where the bone is";
@@ -39,6 +40,7 @@ export class Points {
     min: "1",
     max: "5",
     value: "1",
+    required: true,
     "aria-label": "Rounds of smoothing",
   });
   private earlier = button("Earlier", "One place earlier in the order", () => void this.reorder(-1));
@@ -57,8 +59,9 @@ export class Points {
     const step = (by: number, text: string, label: string) =>
       button(text, label, () => this.step(by));
     const grid = element("div", { class: "fields" });
-    for (const [name, text, title] of FIELDS) {
-      const field = element("input", { type: "number", step: "1", title });
+    for (const [name, text, title, min, max] of FIELDS) {
+      const ends = { min: String(min), max: String(max) };
+      const field = element("input", { type: "number", step: "any", title, ...ends });
       field.setAttribute("aria-label", `${text}, degrees`);
       field.addEventListener("change", () => this.enter(name));
       this.fields.set(name, field);
@@ -152,6 +155,7 @@ export class Points {
 
   /** The chosen point's cone, or all of them. */
   smooth(): void {
+    if (!this.rounds.reportValidity()) return; // the browser says what is allowed
     const part = this.chosen()?.part;
     void this.once({ edit: "smooth", part, rounds: Number(this.rounds.value) });
   }
@@ -183,9 +187,11 @@ export class Points {
   /** Take the number that was typed; the others stay as they are, to the last digit. */
   private enter(name: Field): void {
     const { region, selected } = this;
-    const typed = this.fields.get(name)?.valueAsNumber ?? NaN;
+    const field = this.fields.get(name);
+    const typed = field?.valueAsNumber ?? NaN;
     if (!region?.outline || selected === undefined) return;
     if (!Number.isFinite(typed)) return this.show(region, selected);
+    if (!field?.reportValidity()) return; // the browser says what is allowed
     const { outline } = region;
     const values: Record<Field, number> = this.values(outline, selected);
     values[name] = typed;

@@ -168,7 +168,8 @@ export class Stage {
     this.labels.replaceChildren(
       ...worst.map(([joint, angle]) => {
         const name = this.clip.skeleton.names[joint] ?? "";
-        const label = element("span", { class: "label" }, `${name} ${degrees(angle)} outside`);
+        const told = ` ${degrees(angle)} outside`;
+        const label = element("span", { class: "label" }, element("bdi", {}, name), told);
         const { x, y } = this.screen.pixel(this.body.where.positions[joint] ?? new Vector3());
         label.style.transform = `translate(${x + 12}px, ${y - 10}px)`;
         return label;

@@ -26,6 +26,8 @@ export interface Told {
   failed(reason: string): void;
   /** A step was made. */
   done(what: string): void;
+  /** A step was undone or done again, of another joint perhaps; or it was not, for a reason. */
+  stepped(said: string, well: boolean): void;
   /** Limits have changed, and the drag is over. */
   changed(): void;
 }
@@ -90,24 +92,22 @@ export class Strokes {
     this.steps = this.steps.then(async () => {
       await this.latest.idle();
       const joint = this.joint();
-      if (await this.asked(which, { joint }, joint)) this.told.changed();
+      try {
+        const answer = await this.line.ask(which, { joint });
+        this.told.answered(answer, joint);
+        this.told.stepped(`${STEPPED[which]}: ${answer.header["what"] as string}`, true);
+        this.told.changed();
+      } catch (error) {
+        this.told.stepped((error as Error).message, false);
+      }
     });
     return this.steps;
   }
 
-  private send(edit: Stroked): Promise<boolean> {
-    return this.asked(edit.ask ?? "edit", edit, edit.joint, edit);
-  }
-
-  private async asked(
-    ask: string,
-    given: Record<string, unknown>,
-    joint: string | null,
-    edit?: Edit,
-  ): Promise<boolean> {
+  private async send(edit: Stroked): Promise<boolean> {
     try {
-      const answer = await this.line.ask(ask, given);
-      this.told.answered(answer, joint, edit);
+      const answer = await this.line.ask(edit.ask ?? "edit", edit);
+      this.told.answered(answer, edit.joint, edit);
       return typeof answer.header["refused"] !== "string";
     } catch (error) {
       this.told.failed((error as Error).message);
@@ -115,6 +115,8 @@ export class Strokes {
     }
   }
 }
+
+const STEPPED = { undo: "Undone", redo: "Done again" };
 
 /** Of this page, so that strokes of two pages are not taken for one. */
 const SESSION = crypto.getRandomValues(new Uint32Array(1))[0];

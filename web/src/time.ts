@@ -47,7 +47,8 @@ export class Time {
       button("▸", "On one frame (→)", () => this.step(1)),
       button("▸|", "Last frame (End)", () => this.go(clip.frames - 1)),
     ];
-    for (const each of [...buttons, this.slider]) each.disabled = one;
+    for (const each of buttons) each.disabled = one;
+    this.slider.hidden = one;
     const bar = element("div", { class: "buttons" }, ...buttons, this.told);
     found("#transport").append(bar, this.slider);
     this.tell();
@@ -114,7 +115,7 @@ export class Time {
     const most = Math.max(...rows.map((place) => this.angle(place)), 1);
     this.strip.replaceChildren(
       ...rows.map((place) => this.row(place, outsideDeg, most)),
-      ...(rows.length ? [this.head] : [element("p", {}, verdict(this.clip))]),
+      ...(rows.length ? [this.head] : [element("p", { class: limited.length ? "met" : "" }, verdict(this.clip))]),
     );
     this.strip.setAttribute("role", "group");
     this.strip.setAttribute("aria-label", "When each joint is outside");
@@ -135,12 +136,12 @@ export class Time {
     const joint = limited[place] ?? 0;
     const name = skeleton.names[joint] ?? "";
     const worst = this.worst[place] ?? { frame: 0, angle: 0 };
-    const label = button(name, `${name}: ${degrees(worst.angle)} outside at worst`, () => {
+    const label = button("", `${name}: ${degrees(worst.angle)} outside at worst`, () => {
       this.pause();
       this.go(worst.frame);
       this.pick(joint);
     });
-    label.append(element("span", {}, degrees(worst.angle)));
+    label.append(element("bdi", {}, name), element("span", {}, degrees(worst.angle)));
     const canvas = element("canvas", { height: "1", "aria-hidden": "true" });
     const angle = (frame: number) => outsideDeg[frame * limited.length + place] ?? 0;
     // The width comes with the news: to ask the canvas would lay out the page for every row.

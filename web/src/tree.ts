@@ -27,14 +27,14 @@ export class Tree {
     };
     parents.forEach((parent, joint) => parent < 0 && visit(joint));
     this.items = names.map((name, joint) => {
-      const item = button(name, name, () => this.pick(joint), {
+      const item = button("", name, () => this.pick(joint), {
         role: "treeitem",
         "aria-level": String(levels[joint]),
         "aria-selected": "false",
         tabindex: "-1",
       });
       item.style.paddingInlineStart = `${0.35 + 0.7 * Math.min(levels[joint] ?? 1, DEEPEST)}rem`;
-      item.append(element("span", { class: "worst" }));
+      item.append(element("bdi", {}, name), element("span", { class: "worst" }));
       return item;
     });
     this.tree.before(this.none);
@@ -96,9 +96,11 @@ export class Tree {
   }
 
   private filter(): void {
-    const wanted = this.search.value.trim().toLocaleLowerCase();
+    // Of "left arm" both words must be there, since most names have no spaces.
+    const wanted = this.search.value.toLocaleLowerCase().split(/\s+/);
     this.items.forEach((item, joint) => {
-      item.hidden = !this.clip.skeleton.names[joint]?.toLocaleLowerCase().includes(wanted);
+      const name = this.clip.skeleton.names[joint]?.toLocaleLowerCase() ?? "";
+      item.hidden = !wanted.every((word) => name.includes(word));
     });
     // What is hidden cannot have the focus.
     const shown = this.shown();

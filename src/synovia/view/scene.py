@@ -76,11 +76,15 @@ def scene_of(
         for ours, name in theirs.items()
     }
     if not model.limits:
-        notes.append("There are no limits here, so nothing is checked: --limits FILE gives some.")
+        notes.append(
+            "There are no limits here, so nothing is checked: --limits FILE gives some, and Edit "
+            "draws them, joint by joint."
+        )
     elif not limits:
         notes.append(
             f"No joint of this clip has a limit. It has {_some(clip.skeleton.names)}; the limits "
-            f"are for {_some(tuple(model.limits))}."
+            f"are for {_some(tuple(model.limits))}. --map, or names= in Python, says which is "
+            "which."
         )
     else:
         notes += [f"{clip.name or 'The clip'}: {said}." for said in found.complaints()]
