@@ -65,6 +65,19 @@ def test_space_still_clicks_what_the_keyboard_went_to(seen):
     assert not playing(seen)
 
 
+def test_the_view_is_framed_for_the_keyboard_alone(seen):
+    frame = "stage => getComputedStyle(stage).outlineStyle"
+    stage = seen.page.locator("#stage")
+    seen.page.get_by_role("button", name="Bones").click()
+    seen.page.keyboard.press("Home")
+    assert stage.evaluate("stage => stage === document.activeElement")
+    assert stage.evaluate(frame) == "none"
+    seen.page.keyboard.press("Tab")
+    seen.page.keyboard.press("Shift+Tab")
+    assert stage.evaluate("stage => stage === document.activeElement")
+    assert stage.evaluate(frame) == "solid"
+
+
 def test_a_long_name_leaves_room_for_the_angle(seen):
     items = (
         seen.page.get_by_role("treeitem", name=LONG),

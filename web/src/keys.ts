@@ -72,6 +72,10 @@ export function listen(groups: Record<string, Key[]>): void {
   document.addEventListener("change", () => (unfinished = null));
   // After a click with the mouse keys are for the view: Space plays, and does not click once more.
   document.addEventListener("click", freed, { capture: true });
+  // The view is framed for who came to it by Tab: around a picture that the mouse is in it disturbs.
+  const tabbed = (by: boolean) => document.body.toggleAttribute("data-tabbed", by);
+  document.addEventListener("pointerdown", () => tabbed(false), { capture: true });
+  document.addEventListener("keydown", ({ key }) => key === "Tab" && tabbed(true));
   document.addEventListener("keydown", (event) => {
     const controls = control(event);
     const saves = controls && event.code === "KeyS"; // never the browser's own
