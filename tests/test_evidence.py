@@ -308,6 +308,23 @@ def test_outcomes_name_the_worst_and_add_up(compared):
         assert (np.diff(trial.curve.volume) >= -1e-3).all()
 
 
+def test_the_curve_over_all_joints_has_each_at_the_same_rejection(compared):
+    for overall in compared.overall:
+        own = [trial.curve for trial in compared.trials if trial.family == overall.family]
+        assert len(own) == len(compared.joints)
+        for k in (0, len(overall.curve.rejected) // 2, -1):
+            level, volume = overall.curve.rejected[k], overall.curve.volume[k]
+            assert volume == pytest.approx(np.mean([at_rejection(each, level) for each in own]))
+
+
+def test_curves_of_people_begin_where_hardly_anything_is_near(people):
+    margins = np.radians([0.0, 10.0, 20.0, 40.0])
+    found = compare(people, ["panel"], joints=["LeftForeArm"], margins=margins)
+    curve = found.trials[0].curve
+    assert np.degrees(curve.knobs[[0, -1]]) == pytest.approx([-20.0, 40.0], abs=1e-6)
+    assert curve.rejected.max() <= 0.3
+
+
 def test_overall_is_the_mean_over_joints(compared):
     for k, overall in enumerate(compared.overall):
         trials = [trials[k] for trials in compared.joints.values()]

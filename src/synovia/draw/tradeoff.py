@@ -9,6 +9,7 @@ import numpy as np
 
 from ..charts import CHARTS
 from ..evidence import Curve
+from ..evidence.tradeoff import FIELDS
 from ..shapes import SHAPES
 from .style import INK, LINE, MUTED, new_figure, quiet, spoken
 
@@ -101,7 +102,10 @@ def _legend(figure: Figure, looks: Mapping[str, dict[str, Any]], left: float) ->
 
 
 def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return colour and stroke by name: those of shape and chart, grey for all else."""
+    """Return colour and stroke by name: those of shape and chart, grey for baselines.
+
+    Fields of what many people do are black.
+    """
     shapes, charts = list(SHAPES), list(CHARTS)
     looks: dict[str, dict[str, Any]] = {}
     others = 0
@@ -111,6 +115,9 @@ def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
             color = COLORS[shapes.index(shape) % len(COLORS)]
             stroke = STROKES[charts.index(chart) % len(STROKES)]
             looks[name] = {"color": color, "ls": stroke, "lw": 1.8, "zorder": 3}
+        elif name in FIELDS:
+            stroke = STROKES[FIELDS[::-1].index(name) % len(STROKES)]
+            looks[name] = {"color": INK, "ls": stroke, "lw": 1.8, "zorder": 3}
         else:
             color = (MUTED, "#b3bec6")[others // len(STROKES) % 2]
             stroke = STROKES[others % len(STROKES)]

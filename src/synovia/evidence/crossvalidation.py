@@ -24,6 +24,8 @@ from .tradeoff import families, family_name, recipe_of
 
 FIRST_STEP, FINEST = np.radians(6.0), np.radians(0.1)
 """Steps that double, in radians, lead past the margin; they are halved down to the finest."""
+MOST_TOLD = 0.3
+"""Of a curve only what rejects at most this share of frames is told: nobody limits joints so."""
 TIMED = 8192
 """Rotations that are projected to measure the time of one."""
 
@@ -166,9 +168,12 @@ def _outcome(names: Sequence[str], held: Sequence[Growing], margin: float, seed:
 
 
 def _curve(held: Sequence[Growing], name: str, margins: Sequence[float], seed: int) -> Curve:
+    # Fields near people begin below 0, where others' margins do.
+    starts = np.array([held[0].least, 0.0])
+    knobs = np.unique(np.round(starts[:, None] + np.asarray(margins), 9))
     rows = [
-        [(each.outside(margin).mean(), each.volume(margin, seed)) for margin in margins]
-        for each in held
+        [(each.outside(knob).mean(), each.volume(knob, seed)) for knob in knobs] for each in held
     ]
     rejected, volume = np.mean(rows, axis=0).T
-    return Curve(name, np.array(margins), rejected, volume)
+    told = rejected <= max(MOST_TOLD, float(rejected.min()))
+    return Curve(name, knobs[told], rejected[told], volume[told])

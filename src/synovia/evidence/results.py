@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..leaks import Leaks
-from .curve import Curve
+from .curve import Curve, at_rejection
 from .folds import By
 from .tradeoff import family_name
 
@@ -161,12 +161,19 @@ def _over_joints(trials: Sequence[Trial]) -> Trial:
 
 
 def _mean_curve(found: Sequence[Curve]) -> Curve:
-    return Curve(
-        found[0].name,
-        found[0].knobs,
-        np.mean([curve.rejected for curve in found], axis=0),
-        np.mean([curve.volume for curve in found], axis=0),
-    )
+    """Return volumes, and margins, at equal rejection, as means over the joints.
+
+    As in the tables each joint has a margin of its own: of fields near people one and the same may
+    be narrow at a shoulder and wide at a head.
+    """
+    every = np.unique(np.concatenate([curve.rejected for curve in found]))[::-1]
+    levels = every[every >= max(curve.rejected.min() for curve in found)]
+    volumes = np.array([[at_rejection(curve, level) for level in levels] for curve in found])
+    knobs = [
+        np.interp(volume, curve.volume, curve.knobs)
+        for volume, curve in zip(volumes, found, strict=True)
+    ]
+    return Curve(found[0].name, np.mean(knobs, axis=0), levels, volumes.mean(axis=0))
 
 
 def _points(curve: Curve) -> list[dict[str, float]]:
