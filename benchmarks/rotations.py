@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from scipy.spatial.transform import Rotation
-from timing import best
+from timing import best, side_by_side
 
 from synovia import (
     Box,
@@ -154,17 +154,21 @@ def nanoseconds(seconds: float) -> float:
 
 def table(rotations: np.ndarray, regions: dict[str, Limit], suffix: str) -> float:
     out = np.empty_like(rotations)
-    copy = best(lambda: np.copyto(out, rotations))
+
+    def copied() -> None:
+        np.copyto(out, rotations)
+
+    copy = best(copied)
     kind = rotations.dtype.name
     print(f"\n{kind}: a copy takes {nanoseconds(copy):.1f} ns a rotation")
     print(f"{'':<24}{'outside':>8}{'ns':>8}{'copies':>8}{'bar':>6}{'2 threads':>11}{'NumPy':>8}")
     flat, into = rotations.reshape(-1), np.empty(rotations.size, rotations.dtype)
-    seconds = best(lambda: convert(flat, quat.IDENTITY, into))
+    seconds, copy = side_by_side(lambda: convert(flat, quat.IDENTITY, into), copied)
     bar = BARS.get(CONVERSION + suffix, "")
     print(f"{CONVERSION:<32}{nanoseconds(seconds):>8.1f}{seconds / copy:>8.1f}{bar:>6}")
     for name, limit in regions.items():
         outside = 1.0 - limit.contains(rotations).mean()
-        seconds = best(compiled(limit, rotations))
+        seconds, copy = side_by_side(compiled(limit, rotations), copied, repeats=40)
         double = best(in_two_threads(limit, rotations))
         bar, numpy = BARS.get(name + suffix, ""), float("nan")
         if isinstance(limit.shape, Convex):

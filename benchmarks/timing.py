@@ -8,10 +8,20 @@ from collections.abc import Callable
 
 def best(run: Callable[[], object], repeats: int = 15) -> float:
     """Return the shortest of several runs, in seconds; one run before them does not count."""
-    run()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
+    return side_by_side(run, repeats=repeats)[0]
+
+
+def side_by_side(*runs: Callable[[], object], repeats: int = 15) -> list[float]:
+    """Return the shortest run of each, in seconds, taken in turns; one of each before counts not.
+
+    A machine whose speed changes is the same for all of them, so that ratios are fair.
+    """
+    for run in runs:
         run()
-        times.append(time.perf_counter() - start)
-    return min(times)
+    times: list[list[float]] = [[] for _ in runs]
+    for _ in range(repeats):
+        for run, taken in zip(runs, times, strict=True):
+            start = time.perf_counter()
+            run()
+            taken.append(time.perf_counter() - start)
+    return [min(taken) for taken in times]
