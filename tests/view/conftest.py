@@ -11,8 +11,9 @@ from view.browser import browser as running
 from view.browser import visit
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser():
+    """One for all files, as it takes two seconds to start."""
     with running() as started:
         yield started
 

@@ -14,7 +14,6 @@ from clips import clip
 from synovia import LimitModel, view
 from synovia.view.notebook import frame
 from view.browser import PATIENCE, needed
-from view.browser import browser as running
 
 
 @contextmanager
@@ -114,10 +113,9 @@ def notebook(html):
         thread.join()
 
 
-def test_the_frame_works_where_it_is_allowed_and_only_there():
+def test_the_frame_works_where_it_is_allowed_and_only_there(browser):
     with (
         shown() as page,
-        running() as browser,
         notebook(frame(page.url)) as address,
         shown(notebook="http://127.0.0.1:9") as other,
     ):

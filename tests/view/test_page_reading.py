@@ -8,7 +8,6 @@ import pytest
 from joints import figure, round_cone
 from synovia import Box, DirectionTwist, Limit, LimitModel, RotationVector
 from synovia.view.scene import scene_of
-from view.browser import browser as running
 from view.browser import visit
 
 NAMED = {
@@ -20,15 +19,14 @@ NAMED = {
 
 
 @pytest.fixture(scope="module")
-def seen():
+def seen(browser):
     """A figure with a cone and a box, so that every mode of the page has something to show."""
     body = figure()
     box = Limit(RotationVector(), Box(np.full(3, -0.4), np.full(3, 0.4), np.eye(3)))
     cone = Limit(DirectionTwist(axis=[0.0, 0.0, 1.0]), round_cone())
-    with running() as browser:
-        scene = scene_of(LimitModel({"c7": box, "humerus": cone}, body.skeleton), figure=body)
-        with visit(browser, scene) as page:
-            yield page
+    scene = scene_of(LimitModel({"c7": box, "humerus": cone}, body.skeleton), figure=body)
+    with visit(browser, scene) as page:
+        yield page
 
 
 def told(seen):
