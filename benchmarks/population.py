@@ -74,7 +74,7 @@ def _known_first(pair: tuple[float, str]) -> tuple[bool, float]:
 
 def performers(joint: Joint, found: Sequence[Curve], volume: float) -> None:
     """Print who is outside of the fields near people, at the margin for this volume."""
-    for shape, chart in families(["people", "panel"]):
+    for shape, chart in families(["people"]):
         curve = next(curve for curve in found if curve.name == family_name(shape, chart))
         margin = float(np.interp(volume, curve.volume, curve.knobs) - NEAR)
         fitted = {

@@ -19,8 +19,8 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # A room may import only rooms before it. A new room is one more name here, where it belongs.
 ROOMS = [
     *("arrays", "quat", "kernels", "charts", "shapes", "cone_euler", "softening", "limit"),
-    *("field_paths", "takes", "sampling", "density", "enclosure", "people", "everywhere"),
-    *("ranges", "panel", "joint_kind", "skeleton", "clip", "components", "matching", "lineage"),
+    *("field_paths", "takes", "sampling", "density", "people"),
+    *("joint_kind", "skeleton", "clip", "components", "matching", "lineage"),
     *("leaks", "sides"),
     *("detours", "paths", "fitting", "population", "learning", "report", "model", "holding"),
     *("calibration", "ik"),

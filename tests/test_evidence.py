@@ -240,7 +240,7 @@ def test_every_family_and_baseline_has_a_curve(people):
     found = curves(people[2:], "LeftArm", margins=margins, samples=1000)
     names = [family_name(shape, chart) for shape, chart in families()]
     assert names[0] == "box in rotation-vector"
-    assert names[-3:] == ["density", "people", "panel"]
+    assert names[-2:] == ["density", "people"]
     assert [curve.name for curve in found] == names + [kind.name for kind in BASELINES]
     for curve in found:
         volumes, rejected = curve.frontier
@@ -251,7 +251,7 @@ def test_every_family_and_baseline_has_a_curve(people):
 
 # The comparison
 
-SOME = ["box", "kdop", "product", "reach-cone", "density", "panel"]
+SOME = ["box", "kdop", "product", "reach-cone", "density", "people"]
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +269,7 @@ def test_every_family_is_tried_at_every_joint(compared):
     tried = [(trial.joint, trial.shape, trial.chart) for trial in compared.trials]
     assert tried == [(j, *family) for j in ("LeftArm", "LeftForeArm") for family in families(SOME)]
     assert {trial.shape for trial in compared.trials} == set(SOME)
-    assert {shape for shape, _ in families()} == {*SHAPES, "density", "people", "panel"}
+    assert {shape for shape, _ in families()} == {*SHAPES, "density", "people"}
 
 
 def test_the_margin_is_the_least_for_the_rejection_asked_for(compared, people):
@@ -319,7 +319,7 @@ def test_the_curve_over_all_joints_has_each_at_the_same_rejection(compared):
 
 def test_curves_of_people_begin_where_hardly_anything_is_near(people):
     margins = np.radians([0.0, 10.0, 20.0, 40.0])
-    found = compare(people, ["panel"], joints=["LeftForeArm"], margins=margins)
+    found = compare(people, ["people"], joints=["LeftForeArm"], margins=margins)
     curve = found.trials[0].curve
     assert np.degrees(curve.knobs[[0, -1]]) == pytest.approx([-20.0, 40.0], abs=1e-6)
     assert curve.rejected.max() <= 0.3

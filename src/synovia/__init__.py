@@ -23,7 +23,6 @@ from .io import (
 from .joint_kind import JointKind, joint_kind
 from .limit import Limit, mirror_limit
 from .model import LimitModel
-from .panel import Panel
 from .paths import first_exit, project_path
 from .people import People, within_for
 from .report import Report
@@ -57,7 +56,6 @@ __all__ = [
     "Limit",
     "LimitModel",
     "Network",
-    "Panel",
     "People",
     "Pose",
     "Product",

@@ -15,7 +15,6 @@ from .charts import AnyChart, RotationVector
 from .clip import Clip
 from .density import density, level_for
 from .limit import Limit, has_axis
-from .panel import Panel
 from .people import People, within_for
 from .sampling import SHARE, Trimmed, flips, thin, trim
 from .shapes import DistanceField
@@ -25,8 +24,8 @@ LEVEL = 0.01
 """The score from which a density's region accepts, where no rejection is asked for."""
 NEAR = np.radians(30.0)
 """How near to people a field of them reaches, in radians, where no rejection is asked for."""
-BY = ("samples", "density", "people", "panel")
-"""What a distance field may hold: all that was seen, or in one of three ways what many do."""
+BY = ("samples", "density", "people")
+"""What a distance field may hold: all that was seen, or in one of two ways what many do."""
 WIDEST = np.radians(90.0)
 """The largest margin, in radians, that is tried for the rejection asked for."""
 GAP = np.radians(60.0)
@@ -50,11 +49,6 @@ class Recipe:
         """What the limit is to hold: of all shapes but distance fields the samples."""
         by = self.options.get("by") if self.shape == DistanceField.name else None
         return "samples" if by is None else str(by)
-
-    @property
-    def by_people(self) -> bool:
-        """Whether the limit is to hold what is near to several people, in one view or more."""
-        return self.by in ("people", "panel")
 
     def __post_init__(self) -> None:
         if self.by not in BY:
@@ -100,7 +94,7 @@ def fit_joint(
     trimmed = trim(takes, recipe.trim) if trimmed is None else trimmed
     if recipe.by == "density":
         return _fit_density(takes, recipe, reference, axis, trimmed)
-    if recipe.by_people:
+    if recipe.by == "people":
         return _fit_people(takes, recipe, reference, axis, trimmed)
     margin, rejected = recipe.margin, None
     if recipe.reject is not None:
@@ -146,25 +140,18 @@ def _fit_people(
     takes: Sequence[Take], recipe: Recipe, reference: Quats | None, axis: Vectors, trimmed: Trimmed
 ) -> Fitted:
     """Return the region near to several people, as near as it takes for what is rejected."""
-    people = people_of(takes, recipe, axis)
+    people = People.of(takes)
     within, rejected = NEAR + recipe.margin, None
-    if isinstance(people, Panel):
-        within = people.as_large_as(within)
     if recipe.reject is not None:
         within, rejected = within_for(recipe.reject, people)
     limit = people_field(people, within, recipe, reference, axis)
     return Fitted(limit, trimmed, within - NEAR, rejected)
 
 
-def people_of(takes: Sequence[Take], recipe: Recipe, axis: Vectors) -> People | Panel:
-    """Return the people of the takes, as the recipe looks at them, with a bone along `axis`."""
-    return Panel.of(takes, axis) if recipe.by == "panel" else People.of(takes)
-
-
 def people_field(
-    people: People | Panel, within: float, recipe: Recipe, reference: Quats | None, axis: Vectors
+    people: People, within: float, recipe: Recipe, reference: Quats | None, axis: Vectors
 ) -> Limit:
-    """Return what is `within` so many radians of people, or as large, in the recipe's chart."""
+    """Return what is `within` so many radians of people, in the recipe's chart."""
     return people.field(
         within,
         recipe.chart,

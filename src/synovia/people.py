@@ -8,10 +8,9 @@ person out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from . import kernels, quat
 from .arrays import Floats, Ints, Mask, Points, Quats, Scalars, Vectors
 from .charts import Chart
 from .density import field_below, steady
-from .enclosure import Enclosure
 from .limit import Limit, chart_named
 from .shapes.field_build import grid_around, node_points
 from .takes import Take
@@ -28,8 +26,6 @@ CELL = 0.02
 """Frames of a person within a cell of this size, in radians, are taken for one."""
 MOST = 10
 """So many of the nearest people are asked at most."""
-STRAY = np.radians(30.0)
-"""Frames count as no farther than this, in radians, from half as many others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +84,6 @@ class People:
         """How many of the nearest people are asked."""
         return min(max(round(int(self.counted.sum()) / 3), 1), MOST)
 
-    @property
-    def few(self) -> int:
-        """How many people are few: what fewer do may be a stray."""
-        return max(self.asked // 2, 1)
-
     @cached_property
     def own(self) -> list[Mask]:
         """Which rotations are each performer's."""
@@ -103,15 +94,6 @@ class People:
         """The rotations of each performer."""
         return [self.rotations[own] for own in self.own]
 
-    @cached_property
-    def enclosure(self) -> Enclosure:
-        """What people did and what lies between; what few others come near is pulled inwards."""
-        met = np.where(np.arange(len(self.performers)) == self.who[:, None], np.inf, self.apart)
-        others = np.repeat(met, self.counted, axis=1)
-        far = np.partition(others, self.few - 1, axis=1)[:, self.few - 1]
-        alone = ~np.isfinite(far) | (self.counted[self.who] > 1)
-        return Enclosure.around(self.rotations, np.where(alone, 0.0, np.maximum(far - STRAY, 0.0)))
-
     def far(self, rotations: Quats) -> Scalars:
         """Return how far each of the rotations (n, 4) is from what people do, in radians."""
         return self.nearness(distances(rotations, self.each))
@@ -121,18 +103,13 @@ class People:
         nearest = np.sort(np.repeat(apart, self.counted, axis=1), axis=1)
         return np.asarray(nearest[:, self.asked // 2 : self.asked].mean(axis=1))
 
-    def each_and_others(self) -> Iterator[tuple[Quats, Floats, Ints]]:
-        """Yield each performer's rotations, how far they are from all others, and their frames."""
-        if len(self.performers) < 2:
-            raise ValueError(f"leaving one out needs two performers, got {self.performers}")
-        for k, own in enumerate(self.own):
-            yield self.rotations[own], np.delete(self.apart[own], k, axis=1), self.frames[own]
-
     def held_out(self) -> list[tuple[Scalars, Ints]]:
         """Return, for each performer, how far they go from all others, and in how many frames."""
+        if len(self.performers) < 2:
+            raise ValueError(f"leaving one out needs two performers, got {self.performers}")
         return [
-            (self.without(k).nearness(apart), frames)
-            for k, (_, apart, frames) in enumerate(self.each_and_others())
+            (self.without(k).nearness(np.delete(self.apart[own], k, axis=1)), self.frames[own])
+            for k, own in enumerate(self.own)
         ]
 
     def field(
@@ -150,31 +127,21 @@ class People:
         """
         if not within > 0.0:
             raise ValueError(f"within must be above 0 radians, got {within}")
-        return field_of(
-            self.far,
-            within,
-            self.rotations,
-            chart,
-            reach=within,
-            steep=1.0,
-            reference=quat.mean(self.rotations) if reference is None else reference,
-            resolution=resolution,
-            axis=axis,
-        )
+        mean = quat.mean(self.rotations) if reference is None else reference
+        framed = chart_named(chart, mean, axis)
+        points = framed.points(self.rotations)
+        low, spacing, count = _grid(points, within, resolution, framed.periods)
+        nodes = framed.rotations(node_points(low, spacing, count).reshape(-1, 3))
+        values = self.far(nodes).reshape(count)
+        # Between nodes around a narrow region values may be too large by half a cell's diagonal.
+        narrowest = 0.5 * float(np.linalg.norm(spacing))
+        return field_below(values - max(within, narrowest, values.min()), framed, low, spacing)
 
 
-class Crowd(Protocol):
-    """People of whom each can be left out."""
-
-    def held_out(self) -> list[tuple[Scalars, Ints]]:
-        """Return, for each performer, how far they go from all others, and in how many frames."""
-
-
-def within_for(reject: float, people: Crowd) -> tuple[float, float]:
+def within_for(reject: float, people: People) -> tuple[float, float]:
     """Return how near to people, in radians, rejects at most `reject` of held-out frames.
 
-    Of a panel, that is how large a region. Also the share that it rejects, the mean over
-    performers, each held against all others.
+    Also the share that it rejects, the mean over performers, each held against all others.
     """
     if not 0.0 < reject < 1.0:
         raise ValueError(f"reject must be a share between 0 and 1, got {reject}")
@@ -198,33 +165,6 @@ def distances(rotations: Quats, people: Sequence[Quats]) -> Floats:
     for row, own in zip(cosines, people, strict=True):
         kernels.density.nearest_cosine(asked, np.ascontiguousarray(own, dtype=np.float64), row)
     return np.asarray(2.0 * np.arccos(np.minimum(cosines, 1.0)).T)
-
-
-def field_of(
-    far: Callable[[Quats], Scalars],
-    within: float,
-    rotations: Quats,
-    chart: str | type[Chart],
-    *,
-    reach: float,
-    steep: float,
-    reference: Quats,
-    resolution: int,
-    axis: Vectors | None,
-) -> Limit:
-    """Return what is `far` by at most `within` radians, as a field of distances.
-
-    It is `reach` radians around `rotations` at most, and `far` changes by at most `steep` times the
-    angle between rotations.
-    """
-    framed = chart_named(chart, reference, axis)
-    points = framed.points(rotations)
-    low, spacing, count = _grid(points, reach, resolution, framed.periods)
-    nodes = framed.rotations(node_points(low, spacing, count).reshape(-1, 3))
-    values = far(nodes).reshape(count)
-    # Between nodes around a narrow region values may be too large by half a cell's diagonal.
-    narrowest = 0.5 * steep * float(np.linalg.norm(spacing))
-    return field_below(values - max(within, narrowest, values.min()), framed, low, spacing)
 
 
 def _grid(

@@ -26,7 +26,7 @@ EXAMPLES = (
     ),
     (
         "what is near to several people, as far as it takes for newcomers",
-        "synovia fit captures/ -o human.limits.json -s distance-field -w by=panel --reject 0.5%",
+        "synovia fit captures/ -o human.limits.json -s distance-field -w by=people --reject 0.5%",
     ),
     (
         "performers by folder, swing and twist each by itself, a joint left out",
@@ -83,7 +83,7 @@ DROPPED = ("flips", "unconfirmed", "isolated")
     metavar="KEY=VALUE",
     help="An option of the shape, like along=chart for box and kdop, by=volume for ellipsoid, "
     "swing=kdop for product, vertices=12 for reach-cone and union, cell=3 (degrees) for theta-phi, "
-    "resolution=48 or by=panel for distance-field. Repeat it for more.",
+    "resolution=48 or by=people for distance-field. Repeat it for more.",
 )
 @click.option(
     "-r",

@@ -1,10 +1,9 @@
 """Evidence: how well families of limits serve people never seen, beside simpler regions."""
 
-from ..everywhere import uniform_rotations
 from ..leaks import Leaks, find_leaks
 from .baselines import BASELINES, Baseline
 from .crossvalidation import compare
-from .curve import Curve, at_rejection, at_volume
+from .curve import Curve, at_rejection, at_volume, uniform_rotations
 from .results import Comparison, Outcome, Trial
 from .tradeoff import MARGINS, curves, families
 

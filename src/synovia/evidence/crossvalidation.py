@@ -10,13 +10,12 @@ import numpy as np
 
 from ..arrays import Quats, Scalars
 from ..clip import Clip
-from ..everywhere import uniform_rotations
 from ..fitting import WIDEST, Recipe
 from ..io.encoding import plain
 from ..learning import Progress
 from ..limit import Limit
 from ..sampling import SHARE
-from .curve import Curve
+from .curve import Curve, uniform_rotations
 from .folds import By, Joint, Study
 from .growth import VOLUME_SAMPLES, Growing, growing
 from .results import Comparison, Outcome, Trial

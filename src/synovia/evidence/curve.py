@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats, own
+from .. import quat
+from ..arrays import Floats, Quats, own
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,11 @@ class Curve:
         """Volumes that grow and the rejections there, which never do: the best so far at each."""
         order = np.lexsort((self.rejected, self.volume))
         return self.volume[order], np.minimum.accumulate(self.rejected[order])
+
+
+def uniform_rotations(n: int, seed: int = 0) -> Quats:
+    """Return `n` rotations (n, 4) spread evenly over all of them: the same for the same seed."""
+    return quat.normalize(np.random.default_rng(seed).normal(size=(n, 4)))
 
 
 def at_volume(curve: Curve, volume: float) -> float:

@@ -9,11 +9,10 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from ..arrays import Mask, Quats, Scalars, Vectors
-from ..everywhere import uniform_rotations
-from ..fitting import NEAR, Recipe, people_field, people_of
+from ..fitting import NEAR, Recipe, people_field
 from ..limit import Limit
-from ..panel import Panel
 from ..people import People
+from .curve import uniform_rotations
 from .folds import Fold, Joint, widened
 
 VOLUME_SAMPLES = 4000
@@ -64,11 +63,10 @@ class Widened:
 class NearPeople:
     """What is near to people: the margin adds to how near that is where nothing is asked for.
 
-    Of a panel it adds to a ball of that angle, and the region is as large.
     Limits are fields on a grid; questions are answered before that, so no field is built for them.
     """
 
-    people: People | Panel
+    people: People
     recipe: Recipe
     axis: Vectors
     asked: Quats
@@ -100,7 +98,7 @@ class NearPeople:
 
 def growing(joint: Joint, recipe: Recipe, fold: Fold | None, asked: Quats) -> Growing:
     """Return what the others of `fold` give, or everybody, with what is `asked` of it (n, 4)."""
-    if recipe.by_people:
+    if recipe.by == "people":
         takes = joint.takes if fold is None else fold.rest
-        return NearPeople(people_of(takes, recipe, joint.axis), recipe, joint.axis, asked)
+        return NearPeople(People.of(takes), recipe, joint.axis, asked)
     return Widened(joint.limit(recipe, fold), asked)

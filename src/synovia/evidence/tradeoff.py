@@ -9,13 +9,13 @@ import numpy as np
 from ..arrays import Floats, Quats
 from ..charts import CHARTS
 from ..clip import Clip
-from ..everywhere import uniform_rotations
-from ..fitting import BY, Recipe, people_of
+from ..fitting import BY, Recipe
 from ..limit import shape_named
+from ..people import People
 from ..sampling import SHARE
 from ..shapes import SHAPES, DistanceField
 from .baselines import BASELINES, Baseline
-from .curve import Curve
+from .curve import Curve, uniform_rotations
 from .folds import By, Joint, Study, widened
 
 MARGINS = np.radians([*range(-40, -10, 3), *range(-10, 20), *range(20, 50, 2), 55.0, 65.0, 80.0])
@@ -77,8 +77,8 @@ def family_curve(joint: Joint, shape: str, chart: str, margins: Floats, everywhe
     Fields near people are not widened but asked how near, as the baselines are.
     """
     recipe, name = recipe_of(shape, chart), family_name(shape, chart)
-    if recipe.by_people:
-        people = [(fold.held_out, people_of(fold.rest, recipe, joint.axis)) for fold in joint.folds]
+    if recipe.by == "people":
+        people = [(fold.held_out, People.of(fold.rest)) for fold in joint.folds]
         return _swept(name, [(each.far(held), each.far(everywhere)) for held, each in people])
     rows = []
     for fold in joint.folds:
