@@ -38,6 +38,14 @@ def test_a_change_renames_the_kernels_that_use_it_and_no_others(copied):
     assert not {"jit", "text"} & changed
 
 
+def test_kernels_outside_count_those_they_import_from_here(tmp_path):
+    outside = tmp_path / "outside.py"
+    outside.write_text("from synovia.kernels.limits import enter\nfrom .beside import x\n")
+    (tmp_path / "beside.py").write_text("x = 1\n")
+    used = jit.used_by(outside)
+    assert {outside, tmp_path / "beside.py", HERE / "limits.py", HERE / "rotation.py"} <= used
+
+
 @pytest.mark.parametrize("path", sorted(HERE.glob("*.py")), ids=lambda path: path.stem)
 def test_every_import_of_a_kernel_counts(path):
     named = {

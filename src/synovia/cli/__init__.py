@@ -17,7 +17,7 @@ from . import terminal
 
 COMMANDS = (
     *("fit", "check", "clamp", "view", "solve", "look"),
-    *("info", "draw", "compare", "figure", "bench", "demo"),
+    *("info", "draw", "compare", "figure", "demo"),
 )
 """In the order in which people need them."""
 FAILED, INTERRUPTED, BROKEN_PIPE = 2, 130, 141

@@ -1,6 +1,5 @@
 """Pictures, with matplotlib, which is imported when something is drawn."""
 
-from .bench import pictures_of
 from .center import center_of_motion
 from .joint import draw_joint, draw_joints, samples_of
 from .limit import draw_limit, draw_region
@@ -24,7 +23,6 @@ __all__ = [
     "draw_skeleton",
     "draw_tradeoff",
     "draw_violation",
-    "pictures_of",
     "plates",
     "samples_of",
     "save_figure",

@@ -48,11 +48,17 @@ def cache_root() -> Path:
 CACHE = "" if numba is None else str(cache_root())
 
 
+ROOM = Path(__file__).parent
+IMPORTS = re.compile(r"^from (\.|synovia\.kernels\.)(\w+) import", re.MULTILINE)
+"""Of kernels by others: beside the file that imports them, or in this room."""
+
+
 @cache
 def used_by(path: Path) -> frozenset[Path]:
     """Return a file of kernels and those that it uses, directly or not."""
-    names = re.findall(r"^from \.(\w+) import", path.read_text(encoding="utf-8"), re.MULTILINE)
-    return frozenset({path}).union(*(used_by(path.with_name(f"{name}.py")) for name in names))
+    found = IMPORTS.findall(path.read_text(encoding="utf-8"))
+    files = [(path.parent if near == "." else ROOM) / f"{name}.py" for near, name in found]
+    return frozenset({path}).union(*map(used_by, files))
 
 
 @cache

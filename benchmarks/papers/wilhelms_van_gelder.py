@@ -1,4 +1,4 @@
-"""000, Table 1: a chain of three segments with reach cones, with and without its limits."""
+"""Wilhelms & Van Gelder (2001), Table 1: a chain of three segments with and without its limits."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ... import kernels
-from ...arrays import TOLERANCE, Ints, Mask, Quats, Scalars, Vectors
-from ...charts import DirectionTwist, SwingTwist
-from ...limit import Limit
-from ...shapes import Box, ReachCone
-from .arm_model import ring
-from .finding import Finding, Order, Table, stopped
+from synovia.arrays import TOLERANCE, Ints, Mask, Quats, Scalars, Vectors
+from synovia.charts import DirectionTwist, SwingTwist
+from synovia.limit import Limit
+from synovia.shapes import Box, ReachCone
+
+from .arm import ring
+from .finding import Finding, Order, Table, timed
+from .wilhelms_van_gelder_kernel import follow_goals
 
 BONES = np.array([0.30, 0.26, 0.18])
 LENGTH = float(BONES.sum())
 CLOSE, GAIN = 0.01, 0.01
 """A goal is met within 1 % of the chain, and given up where a sweep gains less than 1 %."""
 GOALS, QUICK_GOALS, REPEATS, STRETCH = 10_000, 20, 15, 50
-SOURCE = {"ratio": 1.26, "with_us": 173.0, "without_us": 163.0, "stopped": 0.25}
+PAPER = {"ratio": 1.26, "with_us": 173.0, "without_us": 163.0, "stopped": 0.25}
 BAR_NS = 150.0
 
 
@@ -41,7 +42,7 @@ class Pass:
 
 
 @dataclass(frozen=True, eq=False)
-class TableOne:
+class WilhelmsVanGelder:
     """The same goals with limits, without, and with limits that are looked at but not kept."""
 
     with_limits: Pass
@@ -52,7 +53,7 @@ class TableOne:
 
     @cached_property
     def finding(self) -> Finding:
-        """The four figures of the source, and the check by itself."""
+        """The four figures of the paper, and the check by itself."""
         ours, bare, watched = self.with_limits, self.without, self.watched
         both = ours.met & bare.met
         ratio = float(ours.executions.sum() / bare.executions.sum())
@@ -62,7 +63,7 @@ class TableOne:
         rows = (
             ("executions with limits", f"{ours.executions.sum():,}", "166,027"),
             ("executions without", f"{bare.executions.sum():,}", "131,417"),
-            ("ratio", f"{ratio:.2f}", f"{SOURCE['ratio']:.2f}"),
+            ("ratio", f"{ratio:.2f}", f"{PAPER['ratio']:.2f}"),
             ("ratio, goals met both ways", f"{reached:.2f}", "-"),
             ("stopped at a boundary", f"{100 * share:.0f}%", "about 25%"),
             ("an execution with limits", f"{ours.ns:.0f} ns", "173,000 ns"),
@@ -71,19 +72,19 @@ class TableOne:
             ("of that the check", f"{check:.0f} ns ({_more(watched, bare)})", "-"),
         )
         return Finding(
-            "table1",
+            "wilhelms-van-gelder",
             (
                 Table(
                     f"{len(both):,} goals for a chain of three segments, {100 * self.beyond:.0f}% "
                     "of them beyond its reach",
-                    ("", "here", "source"),
+                    ("", "here", "paper"),
                     rows,
                 ),
             ),
             (
                 "cones of 25 and 8 points on the first and the last segment, ranges of angles on "
                 "the middle one; each goal is followed from where the last one left the chain",
-                "the source does not say how wide its limits are, nor in which order segments "
+                "the paper does not say how wide its limits are, nor in which order segments "
                 "move or when it stops: the ratio of executions hangs on these",
                 "the check is timed by following the same way with limits looked at but not kept, "
                 f"so that executions are the same; it should take at most {BAR_NS:.0f} ns. The "
@@ -102,7 +103,7 @@ class TableOne:
                 "check_ns": check,
                 "met_with": float(ours.met.mean()),
                 "met_without": float(bare.met.mean()),
-                "source": SOURCE,
+                "paper": PAPER,
             },
         )
 
@@ -125,7 +126,7 @@ def random_goals(count: int, rng: np.random.Generator) -> Vectors:
     return np.asarray(far[:, None] * ways / np.linalg.norm(ways, axis=-1, keepdims=True))
 
 
-def run_table1(order: Order) -> TableOne:
+def run(order: Order) -> WilhelmsVanGelder:
     """Return the executions, and their times: the quickest of some passes, stretch by stretch."""
     goals = random_goals(QUICK_GOALS if order.quick else GOALS, np.random.default_rng(0))
     limits = chain_limits()
@@ -135,30 +136,30 @@ def run_table1(order: Order) -> TableOne:
     passes: list[list[Pass]] = [[], [], []]
     for _ in order.step(range(1 if order.quick else REPEATS)):
         for number, (offsets, obey) in enumerate(ways):  # by turns: the same load for all
-            passes[number].append(followed(offsets, packed, obey, goals))
+            passes[number].append(follow_all(offsets, packed, obey, goals))
     best = [
         replace(runs[0], seconds=np.min([run.seconds for run in runs], axis=0)) for runs in passes
     ]
     beyond = float((np.linalg.norm(goals, axis=-1) > LENGTH).mean())
-    return TableOne(best[0], best[1], best[2], beyond)
+    return WilhelmsVanGelder(best[0], best[1], best[2], beyond)
 
 
-def followed(offsets: Ints, packed: Scalars, obey: bool, goals: Vectors) -> Pass:
+def follow_all(offsets: Ints, packed: Scalars, obey: bool, goals: Vectors) -> Pass:
     """Return a pass over all goals, after a short one, so that no compiling is timed."""
     moves, stops = np.zeros((2, len(goals)), np.int64)
     left, close = np.zeros(len(goals)), CLOSE * LENGTH
     start = np.tile([1.0, 0.0, 0.0, 0.0], (len(BONES), 1))
     start[1] = [np.cos(0.25), 0.0, np.sin(0.25), 0.0]  # not stretched out, where all is stuck
 
-    def run(some: slice, turns: Quats) -> None:
-        kernels.source_chain.follow_goals(
+    def follow(some: slice, turns: Quats) -> None:
+        follow_goals(
             *(BONES, offsets, packed, 0.5 * TOLERANCE, obey, goals[some], close, GAIN),
             *(turns, moves[some], stops[some], left[some]),
         )
 
-    run(slice(2), start.copy())
+    follow(slice(2), start.copy())
     stretches = [slice(first, first + STRETCH) for first in range(0, len(goals), STRETCH)]
-    seconds = [stopped(partial(run, some, start))[1] for some in stretches]
+    seconds = [timed(partial(follow, some, start))[1] for some in stretches]
     return Pass(moves, stops, left <= close, np.array(seconds))
 
 

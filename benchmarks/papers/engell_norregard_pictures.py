@@ -1,4 +1,4 @@
-"""Draw what benchmarks found: time a frame, deviation from a capture, and bodies side by side."""
+"""Pictures of Engell-Nørregård et al.: time a frame, deviation from a capture, and bodies."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Scalars
-from ..evidence.bench import Capture, Result, Run
-from ..evidence.bench.capture import LESSONS
-from ..skeleton import Pose
-from .skeleton import THICKNESS, draw_skeleton, paint, strokes
-from .style import BODY, INK, LEGAL, LINE, MUTED, REGION, new_figure, quiet
+from synovia.arrays import Scalars
+from synovia.draw.skeleton import THICKNESS, draw_skeleton, paint, strokes
+from synovia.draw.style import BODY, INK, LEGAL, LINE, MUTED, REGION, new_figure, quiet
+from synovia.skeleton import Pose
+
+from .engell_norregard import LESSONS, Capture, Run
+from .finding import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +41,7 @@ def pictures_of(result: Result) -> dict[str, Figure]:
 
 
 def draw_times(capture: Capture) -> Figure:
-    """Return the times of all frames by family, in order of their size (003, Fig. 1a)."""
+    """Return the times of all frames by family, in order of their size (Fig. 1a)."""
     figure, axes = _panel("Time a frame, in order of size", 760, 480)
     for family in capture.families:
         seconds = [run.seconds for run in capture.runs if run.family == family]
@@ -56,7 +57,7 @@ def draw_times(capture: Capture) -> Figure:
 
 
 def draw_deviations(capture: Capture) -> Figure:
-    """Return how far the elbows of one clip are from the capture, frame by frame (003, Fig. 1b).
+    """Return how far the elbows of one clip are from the capture, frame by frame (Fig. 1b).
 
     A panel for each lesson that the limits were learned from.
     """
@@ -83,7 +84,7 @@ def draw_deviations(capture: Capture) -> Figure:
 
 
 def draw_bodies(capture: Capture) -> Figure:
-    """Return field, capture and box side by side, in the frame where they differ (003, Fig. 2).
+    """Return field, capture and box side by side, in the frame where they differ (Fig. 2).
 
     Behind field and box stands the capture, in pale.
     """

@@ -1,4 +1,4 @@
-"""Findings: what a benchmark was asked, and what it says, as tables for people and as numbers."""
+"""Findings: what a reproduction is asked for, and what it says, as tables and as numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-from ...clip import Clip
+from synovia import Clip
 
 Step = Callable[[Sequence[Any]], Iterable[Any]]
 """Gives back the parts of a job one by one, and may show how far that has come."""
@@ -15,7 +15,7 @@ Step = Callable[[Sequence[Any]], Iterable[Any]]
 
 @dataclass(frozen=True)
 class Order:
-    """What a benchmark is asked for."""
+    """What a reproduction is asked for."""
 
     quick: bool = False
     """Only so much that it is seen to work; its figures mean little."""
@@ -37,7 +37,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a benchmark found: `tables` and `notes` to read, `figures` to reckon with."""
+    """What was found: `tables` and `notes` to read, `figures` to reckon with."""
 
     item: str
     tables: tuple[Table, ...]
@@ -51,7 +51,7 @@ class Finding:
 
 
 class Result(Protocol):
-    """What every benchmark returns: a finding, and whatever pictures of it need."""
+    """What every reproduction returns: a finding, and whatever pictures of it need."""
 
     @property
     def finding(self) -> Finding:
@@ -60,12 +60,12 @@ class Result(Protocol):
 
 
 def shortest(run: Callable[[], Any], repeats: int = 3) -> float:
-    """Return the seconds of the quickest of several runs; one before them does not count."""
+    """Return the seconds of the quickest of several runs, after one warm-up run."""
     run()
-    return min(stopped(run)[1] for _ in range(repeats))
+    return min(timed(run)[1] for _ in range(repeats))
 
 
-def stopped(run: Callable[[], Any]) -> tuple[Any, float]:
+def timed(run: Callable[[], Any]) -> tuple[Any, float]:
     """Return the result of `run`, and the seconds that it took."""
     start = time.perf_counter()
     result = run()

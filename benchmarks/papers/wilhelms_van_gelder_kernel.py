@@ -1,4 +1,4 @@
-"""A chain that follows goals as the first paper on reach cones has it: one segment at a time.
+"""A chain that follows goals as Wilhelms & Van Gelder (2001) have it: one segment at a time.
 
 Every execution turns one segment so that the chain's end lies in the direction of the goal. Where
 that leaves the segment's limit, the move ends before the boundary.
@@ -10,14 +10,14 @@ import math
 
 import numpy as np
 
-from .cone import look, place, twist
-from .cone_layout import HEIGHT, MARGIN
-from .covers import HEADER, REACH, REACH_TWIST, nearest
-from .ik_turns import product, turned
-from .jit import kernel
-from .limits import enter
-from .rotation import BLOCK, DISTANCE, LANES, W0, X0, Y0, Z0
-from .shapes import CONE, shape
+from synovia.kernels.cone import look, place, twist
+from synovia.kernels.cone_layout import HEIGHT, MARGIN
+from synovia.kernels.covers import HEADER, REACH, REACH_TWIST, nearest
+from synovia.kernels.ik_turns import product, turned
+from synovia.kernels.jit import kernel
+from synovia.kernels.limits import enter
+from synovia.kernels.rotation import BLOCK, DISTANCE, LANES, W0, X0, Y0, Z0
+from synovia.kernels.shapes import CONE, shape
 
 ONE = np.int64(1)
 PARTS = 128  # of a move that has to end before a boundary
