@@ -20,7 +20,7 @@ def copied(tmp_path):
 
 
 def versions(folder):
-    jit.used_by.cache_clear()
+    jit.dependencies.cache_clear()
     jit.version_of.cache_clear()
     return {path.stem: jit.version_of(path) for path in folder.glob("*.py")}
 
@@ -42,7 +42,7 @@ def test_kernels_outside_count_those_they_import_from_here(tmp_path):
     outside = tmp_path / "outside.py"
     outside.write_text("from synovia.kernels.limits import enter\nfrom .beside import x\n")
     (tmp_path / "beside.py").write_text("x = 1\n")
-    used = jit.used_by(outside)
+    used = jit.dependencies(outside)
     assert {outside, tmp_path / "beside.py", HERE / "limits.py", HERE / "rotation.py"} <= used
 
 
@@ -54,4 +54,4 @@ def test_every_import_of_a_kernel_counts(path):
         if isinstance(node, ast.ImportFrom) and node.level == 1
     }
     assert None not in named, "write `from .name import thing`: its version is found by that"
-    assert {HERE / f"{name}.py" for name in named} <= jit.used_by(path)
+    assert {HERE / f"{name}.py" for name in named} <= jit.dependencies(path)

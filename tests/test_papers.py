@@ -23,15 +23,7 @@ from benchmarks.papers.arm import (
     starts,
     sure_goals,
 )
-from benchmarks.papers.driving import (
-    ARM,
-    FAMILIES,
-    TALL_CM,
-    Lesson,
-    at_30,
-    body_of,
-    deviation,
-)
+from benchmarks.papers.driving import ARM, FAMILIES, TALL_CM, Lesson, at_30, body_of, deviation
 from benchmarks.papers.engell_norregard import driven_clips
 from benchmarks.papers.wilhelms_van_gelder import (
     BONES,

@@ -12,9 +12,7 @@ from clips import person
 from synovia import LimitModel, People, load_limits, quat, save_clip, save_limits, within_for
 from synovia.cli import main
 from synovia.evidence import uniform_rotations
-from synovia.fitting import NEAR, Recipe, fit_joint
-from synovia.people import CELL, MOST
-from synovia.takes import Take
+from synovia.learn import CELL, DEFAULT_WITHIN, MAX_PEOPLE, Recipe, Take, fit_joint
 
 AXIS = np.array([1.0, 0.0, 0.0])
 CORNER = CELL * np.sqrt(3.0)
@@ -44,7 +42,7 @@ def angle(rotations, others):
 
 def plainly_far(rotations, takes):
     """The mean over the farther half of the third of people who are nearest."""
-    asked = min(max(round(sum(each.people for each in takes) / 3), 1), MOST)
+    asked = min(max(round(sum(each.people for each in takes) / 3), 1), MAX_PEOPLE)
     columns = [angle(rotations, each.rotations) for each in takes for _ in range(each.people)]
     return np.sort(np.stack(columns, axis=1), axis=1)[:, asked // 2 : asked].mean(axis=1)
 
@@ -140,7 +138,7 @@ def test_without_a_rejection_the_margin_is_added(crowd):
     recipe = Recipe("distance-field", "rotation-vector", 0.1, options={"by": "people"})
     fitted = fit_joint(crowd, recipe, reference=None, axis=AXIS)
     assert fitted.margin == pytest.approx(0.1)
-    expected = People.of(crowd).field(NEAR + 0.1)
+    expected = People.of(crowd).field(DEFAULT_WITHIN + 0.1)
     np.testing.assert_allclose(fitted.limit.shape.values, expected.shape.values)
 
 

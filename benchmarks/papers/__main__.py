@@ -92,18 +92,18 @@ def main(
 def lines_of(finding: Finding) -> Iterator[str]:
     """Yield the tables and notes of a finding."""
     for table in finding.tables:
-        yield from terminal.wrapped(table.title)
+        yield from terminal.wrap(table.title)
         yield from terminal.heading(terminal.table(table.columns, table.rows))
         yield ""
     for note in finding.notes:
-        yield from terminal.wrapped(note)
+        yield from terminal.wrap(note)
 
 
 def _clips(folders: tuple[str, ...]) -> tuple[tuple[Clip, ...], str]:
     """Return the captures asked for, or some made like those of the demo, and where from."""
     if folders:
         files = inputs.clip_files(folders)
-        return tuple(inputs.load_all(files)), terminal.counted(len(files), "clip")
+        return tuple(inputs.load_all(files)), terminal.pluralize(len(files), "clip")
     made = [replace(range_of_motion(frames, k), name=f"{who}_{k}") for who, frames, k in MADE]
     return tuple(made), "made in code, as in the demo"
 
@@ -123,7 +123,7 @@ def _write(result: Result, quick: bool, output: Path) -> Iterator[str]:
     atomic_write(path, (text + "\n").encode())
     yield f"wrote {path}"
     try:
-        from synovia.draw import save_figure
+        from synovia.draw import save_picture as save_figure
 
         from .engell_norregard_pictures import pictures_of
 

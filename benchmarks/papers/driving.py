@@ -12,16 +12,21 @@ from typing import Any
 import numpy as np
 
 from synovia.arrays import Floats, Scalars, Vectors
-from synovia.clip import Clip
-from synovia.fitting import Recipe, fit_joint, invented_first_frame
 from synovia.ik import Reach, solve
-from synovia.learning import bone_axes, takes_of
+from synovia.learn import (
+    Recipe,
+    Take,
+    TrimResult,
+    bone_axes,
+    fit_joint,
+    invented_first_frame,
+    takes_of,
+    trim,
+)
 from synovia.limit import Limit
 from synovia.model import LimitModel
-from synovia.sampling import Trimmed, trim
 from synovia.shapes import DistanceField, push
-from synovia.skeleton import Pose, Skeleton, forward
-from synovia.takes import Take
+from synovia.skeleton import Clip, Pose, Skeleton, forward
 
 from .finding import timed
 
@@ -152,7 +157,7 @@ class Lesson:
     """What was seen of each joint, and what of it is believed."""
 
     skeleton: Skeleton
-    joints: Mapping[str, tuple[Sequence[Take], Trimmed, Vectors]]
+    joints: Mapping[str, tuple[Sequence[Take], TrimResult, Vectors]]
 
     @classmethod
     def of(cls, clips: Sequence[Clip], joints: Sequence[str]) -> Lesson:

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from synovia.arrays import Points, Scalars
-from synovia.clip import Clip
+from synovia.learn import performer_of
 from synovia.limit import chart_named
 from synovia.model import LimitModel
 from synovia.quat import mean
-from synovia.shapes.field_build import sample_distance
-from synovia.skeleton import Pose
-from synovia.takes import performer_of
+from synovia.shapes.distance_field.build import sample_distance
+from synovia.skeleton import Clip, Pose
 
 from .driving import BOX, FAMILIES, SAMPLED, Body, Family, Lesson, at_30, body_of, deviation, drive
 from .finding import Finding, Order, Table, shortest

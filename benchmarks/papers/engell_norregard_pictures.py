@@ -8,7 +8,7 @@ import numpy as np
 
 from synovia.arrays import Scalars
 from synovia.draw.skeleton import THICKNESS, draw_skeleton, paint, strokes
-from synovia.draw.style import BODY, INK, LEGAL, LINE, MUTED, REGION, new_figure, quiet
+from synovia.draw.style import BODY, INK, LEGAL, LINE, MUTED, REGION, hide_frame, new_figure
 from synovia.skeleton import Pose
 
 from .engell_norregard import LESSONS, Capture, Run
@@ -17,6 +17,7 @@ from .finding import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 BOX_COLOR, GHOST = "#e08a1e", "#dfe6ea"
 COLORS = {
@@ -127,7 +128,7 @@ def _panel(title: str, width: int, height: int) -> tuple[Figure, Axes]:
 
 
 def _plain(axes: Axes) -> None:
-    quiet(axes)
+    hide_frame(axes)
     axes.grid(color=LINE, lw=0.6)
 
 

@@ -10,12 +10,10 @@ import math
 
 import numpy as np
 
-from synovia.kernels.cone import look, place, twist
-from synovia.kernels.cone_layout import HEIGHT, MARGIN
-from synovia.kernels.covers import HEADER, REACH, REACH_TWIST, nearest
-from synovia.kernels.ik_turns import product, turned
+from synovia.kernels.ik_chain import product, rotate
 from synovia.kernels.jit import kernel
-from synovia.kernels.limits import enter
+from synovia.kernels.limit import HEADER, REACH, REACH_TWIST, enter, nearest
+from synovia.kernels.reach_cone import HEIGHT, MARGIN, look_up_limits, place, twist
 from synovia.kernels.rotation import BLOCK, DISTANCE, LANES, W0, X0, Y0, Z0
 from synovia.kernels.shapes import CONE, shape
 
@@ -37,7 +35,7 @@ def inside(p, o, edge, w, x, y, z, block, other, lanes):
     first = o + HEADER
     if int(p[first]) == CONE:
         place(p, first + 1, block, ONE)
-        look(p, first + 1, block, ONE)
+        look_up_limits(p, first + 1, block, ONE)
         if block[HEIGHT] < 0.0:
             return block[HEIGHT]
         twist(p, first + 1, block, ONE)
@@ -105,7 +103,7 @@ def set_out(bones, q, j, world, places):
         *(q[j, 0], q[j, 1], q[j, 2], q[j, 3]),
     )
     world[j + 1, 0], world[j + 1, 1], world[j + 1, 2], world[j + 1, 3] = w, x, y, z
-    x, y, z = turned(w, x, y, z, bones[j], 0.0, 0.0)
+    x, y, z = rotate(w, x, y, z, bones[j], 0.0, 0.0)
     places[j + 1, 0] = places[j, 0] + x
     places[j + 1, 1] = places[j, 1] + y
     places[j + 1, 2] = places[j, 2] + z
@@ -139,8 +137,8 @@ def follow_goals(bones, offsets, p, edge, obey, goals, close, gain, q, moves, st
             for j in range(count):
                 px, py, pz = places[j, 0], places[j, 1], places[j, 2]
                 w, x, y, z = world[j, 0], world[j, 1], world[j, 2], world[j, 3]
-                ux, uy, uz = turned(w, -x, -y, -z, ex - px, ey - py, ez - pz)
-                vx, vy, vz = turned(w, -x, -y, -z, gx - px, gy - py, gz - pz)
+                ux, uy, uz = rotate(w, -x, -y, -z, ex - px, ey - py, ez - pz)
+                vx, vy, vz = rotate(w, -x, -y, -z, gx - px, gy - py, gz - pz)
                 a, b, c, d = shortest_turn(ux, uy, uz, vx, vy, vz)
                 a, b, c, d = product(a, b, c, d, q[j, 0], q[j, 1], q[j, 2], q[j, 3])
                 executions += 1
@@ -156,8 +154,8 @@ def follow_goals(bones, offsets, p, edge, obey, goals, close, gain, q, moves, st
                 scale = 1.5 - 0.5 * (a * a + b * b + c * c + d * d)  # back to length 1
                 a, b, c, d = scale * a, scale * b, scale * c, scale * d
                 tw, tx, ty, tz = product(a, b, c, d, q[j, 0], -q[j, 1], -q[j, 2], -q[j, 3])
-                ux, uy, uz = turned(tw, tx, ty, tz, ux, uy, uz)
-                ux, uy, uz = turned(w, x, y, z, ux, uy, uz)
+                ux, uy, uz = rotate(tw, tx, ty, tz, ux, uy, uz)
+                ux, uy, uz = rotate(w, x, y, z, ux, uy, uz)
                 ex, ey, ez = px + ux, py + uy, pz + uz
                 q[j, 0], q[j, 1], q[j, 2], q[j, 3] = a, b, c, d
                 set_out(bones, q, j, world, places)

@@ -16,11 +16,11 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Mask, Quats, Scalars, Vectors, own
 from ..charts import DirectionTwist
-from ..sampling import thin
-from ..shapes.cone_star import across
+from ..learn import thin
+from ..shapes.reach_cone.star import tangent_basis
 from .curve import uniform_rotations
 
-FLAT = 1e-6
+MIN_SPREAD = 1e-6
 """The least spread, in radians, that a region is scaled by."""
 TAILS = (0.005, 0.995)
 """The quantiles that ranges of angles are taken from."""
@@ -118,7 +118,9 @@ class Gaussian:
         reference = quat.mean(rotations)
         vectors = _vectors(reference, rotations)
         spread, axes = np.linalg.eigh(np.cov(vectors.T, bias=True))
-        return cls(reference, vectors.mean(axis=0), axes / np.sqrt(np.maximum(spread, FLAT**2)))
+        return cls(
+            reference, vectors.mean(axis=0), axes / np.sqrt(np.maximum(spread, MIN_SPREAD**2))
+        )
 
     def needed(self, rotations: Quats) -> Scalars:
         vectors = _vectors(self.reference, rotations) - self.center
@@ -143,7 +145,7 @@ class Hull:
 
         reference = quat.mean(rotations)
         # Thin data, as a hinge's, has no hull: a little cube about each sample gives it one.
-        corners = np.stack(np.meshgrid(*[[-FLAT, FLAT]] * 3), axis=-1).reshape(-1, 3)
+        corners = np.stack(np.meshgrid(*[[-MIN_SPREAD, MIN_SPREAD]] * 3), axis=-1).reshape(-1, 3)
         vectors = _vectors(reference, rotations)
         vectors = vectors[thin(vectors, cell=1e-3)]
         hull = ConvexHull((vectors[:, None] + corners).reshape(-1, 3))
@@ -231,7 +233,7 @@ def _polar(chart: DirectionTwist, rotations: Quats) -> tuple[Scalars, Scalars, S
     """Return how far the bone swings, which way (0 to 2π about its axis), and its twist."""
     points = chart.points(rotations)
     swing = quat.log(quat.between(chart.axis, points[..., :3]))
-    first, second = across(chart.axis)
+    first, second = tangent_basis(chart.axis)
     azimuth = np.arctan2(swing @ second, swing @ first)
     return np.linalg.norm(swing, axis=-1), np.mod(azimuth, 2.0 * np.pi), points[..., 3]
 

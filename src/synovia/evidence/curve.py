@@ -11,7 +11,7 @@ from ..arrays import Floats, Quats, own
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class TradeoffCurve:
     """How often newcomers are rejected, for how many rotations accepted, while a knob is turned."""
 
     name: str
@@ -41,7 +41,7 @@ def uniform_rotations(n: int, seed: int = 0) -> Quats:
     return quat.normalize(np.random.default_rng(seed).normal(size=(n, 4)))
 
 
-def at_volume(curve: Curve, volume: float) -> float:
+def at_volume(curve: TradeoffCurve, volume: float) -> float:
     """Return the share rejected where `volume` is accepted; nan below the least volume tried."""
     volumes, rejected = curve.frontier
     if volume < volumes[0]:
@@ -49,7 +49,7 @@ def at_volume(curve: Curve, volume: float) -> float:
     return float(np.interp(volume, volumes, rejected))
 
 
-def at_rejection(curve: Curve, rejected: float) -> float:
+def at_rejection(curve: TradeoffCurve, rejected: float) -> float:
     """Return the least volume where at most `rejected` is; nan where the curve stays above."""
     volumes, shares = curve.frontier
     reached = np.flatnonzero(shares <= rejected)

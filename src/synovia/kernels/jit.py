@@ -54,11 +54,11 @@ IMPORTS = re.compile(r"^from (\.|synovia\.kernels\.)(\w+) import", re.MULTILINE)
 
 
 @cache
-def used_by(path: Path) -> frozenset[Path]:
+def dependencies(path: Path) -> frozenset[Path]:
     """Return a file of kernels and those that it uses, directly or not."""
     found = IMPORTS.findall(path.read_text(encoding="utf-8"))
     files = [(path.parent if near == "." else ROOM) / f"{name}.py" for near, name in found]
-    return frozenset({path}).union(*map(used_by, files))
+    return frozenset({path}).union(*map(dependencies, files))
 
 
 @cache
@@ -68,7 +68,7 @@ def version_of(path: Path) -> str:
     Numba looks only at the file of the kernel itself, and would go on using the old code of
     another kernel that it calls; so the name depends on all that it uses.
     """
-    sources = b"".join(source.read_bytes() for source in sorted(used_by(path)))
+    sources = b"".join(source.read_bytes() for source in sorted(dependencies(path)))
     return f"{path.stem}-{hashlib.sha256(sources).hexdigest()[:12]}"
 
 
