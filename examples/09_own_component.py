@@ -5,8 +5,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from synovia import COMPONENTS, Control, Figure, JointSet, Network, Skeleton, save_figure
-from synovia.components import ArrayComponent, Rotation, Translation
+from synovia import Figure, Skeleton, save_figure
+from synovia.components import (
+    COMPONENTS,
+    ArrayComponent,
+    Control,
+    JointSet,
+    Network,
+    Rotation,
+    Translation,
+)
 
 
 @dataclass(frozen=True, eq=False)

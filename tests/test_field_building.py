@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fields import EULER
-from synovia import DistanceField, EulerZYZ, Limit, RotationVector, field_from_paths, quat
-from synovia.learn import subdivide
+from synovia import DistanceField, EulerZYZ, Limit, RotationVector, quat
+from synovia.learn import field_from_paths, subdivide
 from synovia.shapes.distance_field import build
 from synovia.shapes.distance_field.build import (
     LevelSet,
