@@ -1,7 +1,7 @@
 // The skeleton as one sees it: bones, or a body of capsules, and a dot at each joint.
 
 import {
-  BufferGeometry,
+  type BufferGeometry,
   CapsuleGeometry,
   Color,
   Group,
@@ -11,7 +11,7 @@ import {
   MeshBasicMaterial,
   MeshLambertMaterial,
   OctahedronGeometry,
-  Quaternion,
+  type Quaternion,
   SphereGeometry,
   Vector3,
 } from "three";

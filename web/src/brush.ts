@@ -53,8 +53,13 @@ export class Brush {
     this.panel.append(
       element("h3", {}, "Brush"),
       element("p", {}, "Drag on the surface in the picture; Shift turns push and pull around."),
-      element("div", { class: "ways", role: "group", "aria-label": "What the brush does" },
-        this.ways.push, this.ways.pull, here),
+      element(
+        "div",
+        { class: "ways", role: "group", "aria-label": "What the brush does" },
+        this.ways.push,
+        this.ways.pull,
+        here,
+      ),
       size.row,
       strength.row,
     );

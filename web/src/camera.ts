@@ -57,7 +57,10 @@ export class Turntable {
   /** Move by shares of the view's height. */
   pan(right: number, up: number): void {
     const { camera, height } = this;
-    this.target.addScaledVector(new Vector3().setFromMatrixColumn(camera.matrix, 0), -right * height);
+    this.target.addScaledVector(
+      new Vector3().setFromMatrixColumn(camera.matrix, 0),
+      -right * height,
+    );
     this.target.addScaledVector(new Vector3().setFromMatrixColumn(camera.matrix, 1), up * height);
     this.place();
   }

@@ -49,34 +49,34 @@ export interface Clip {
 }
 
 export function clipOf({ header, arrays }: Answer): Clip {
-  const names = header["names"] as string[];
-  const parents = header["parents"] as number[];
-  const moving = header["moving"] as number[];
-  const offsets = arrays["offsets"] as Float32Array;
-  const rotations = arrays["rotations"] as Float32Array;
-  const places = arrays["positions"] as Float32Array;
+  const names = header.names as string[];
+  const parents = header.parents as number[];
+  const moving = header.moving as number[];
+  const offsets = arrays.offsets as Float32Array;
+  const rotations = arrays.rotations as Float32Array;
+  const places = arrays.positions as Float32Array;
   const children: number[][] = names.map(() => []);
-  parents.forEach((parent, joint) => children[parent]?.push(joint));
+  for (const [joint, parent] of parents.entries()) children[parent]?.push(joint);
   return {
-    name: header["clip"] as string,
+    name: header.clip as string,
     skeleton: {
       names,
       parents,
-      measuredFrom: header["measuredFrom"] as number[],
-      partners: header["partners"] as number[],
+      measuredFrom: header.measuredFrom as number[],
+      partners: header.partners as number[],
       children,
       offsets,
-      endParents: header["endParents"] as number[],
-      endOffsets: arrays["endOffsets"] as Float32Array,
+      endParents: header.endParents as number[],
+      endOffsets: arrays.endOffsets as Float32Array,
     },
-    frames: header["frames"] as number,
-    frameTime: header["frameTime"] as number,
-    notes: header["notes"] as string[],
-    limited: header["limited"] as number[],
-    controls: header["controls"] as Control[],
-    up: header["up"] as "y" | "z",
-    looker: header["looker"] as string | null,
-    lookAxis: header["lookAxis"] as string,
+    frames: header.frames as number,
+    frameTime: header.frameTime as number,
+    notes: header.notes as string[],
+    limited: header.limited as number[],
+    controls: header.controls as Control[],
+    up: header.up as "y" | "z",
+    looker: header.looker as string | null,
+    lookAxis: header.lookAxis as string,
     rotations,
     state: header,
     pose(frame) {
@@ -92,7 +92,7 @@ export function clipOf({ header, arrays }: Answer): Clip {
 }
 
 /** Degrees by which joints are outside, by frame and limited joint. */
-export const outsideOf = ({ arrays }: Answer): Float32Array => arrays["outsideDeg"] as Float32Array;
+export const outsideOf = ({ arrays }: Answer): Float32Array => arrays.outsideDeg as Float32Array;
 
 /** What clamping makes of the clip. */
 export interface Clamped {
@@ -102,10 +102,10 @@ export interface Clamped {
 }
 
 export function clampedOf({ header, arrays }: Answer, clip: Clip): Clamped {
-  const changed = header["changed"] as number[];
-  const clamped = arrays["clamped"] as Float32Array;
+  const changed = header.changed as number[];
+  const clamped = arrays.clamped as Float32Array;
   return {
-    leftDeg: header["leftDeg"] as number,
+    leftDeg: header.leftDeg as number,
     pose(frame) {
       const pose = clip.pose(frame);
       changed.forEach((joint, place) => {

@@ -29,7 +29,11 @@ export function anglesDeg({ axis, up, side }: Compass, direction: Vector3): [num
   return [away, Math.atan2(direction.dot(side), direction.dot(up)) / DEGREE];
 }
 
-export function directionAt({ axis, up, side }: Compass, awayDeg: number, aroundDeg: number): Vector3 {
+export function directionAt(
+  { axis, up, side }: Compass,
+  awayDeg: number,
+  aroundDeg: number,
+): Vector3 {
   const [away, around] = [awayDeg * DEGREE, aroundDeg * DEGREE];
   return axis
     .clone()
@@ -46,7 +50,12 @@ export function twistedUp({ axis, up }: Compass, direction: Vector3, twistDeg: n
 }
 
 /** The twist, of those that differ by whole turns the one nearest to `near`, that looks `way`. */
-export function twistDegOf(compass: Compass, direction: Vector3, way: Vector3, near: number): number {
+export function twistDegOf(
+  compass: Compass,
+  direction: Vector3,
+  way: Vector3,
+  near: number,
+): number {
   const zero = twistedUp(compass, direction, 0);
   const angle = Math.atan2(way.dot(direction.clone().cross(zero)), way.dot(zero)) / DEGREE;
   return angle + 360 * Math.round((near - angle) / 360);
@@ -55,7 +64,9 @@ export function twistDegOf(compass: Compass, direction: Vector3, way: Vector3, n
 /** Which of the triangles between the visible point and an edge a direction is in, by its number. */
 export function sliceOf(corners: Vector3[], visible: Vector3, direction: Vector3): number {
   const aside = corners.map((corner) => visible.clone().cross(corner).dot(direction));
-  const number = aside.findIndex((here, i) => here >= 0 && (aside[(i + 1) % aside.length] ?? 0) < 0);
+  const number = aside.findIndex(
+    (here, i) => here >= 0 && (aside[(i + 1) % aside.length] ?? 0) < 0,
+  );
   return Math.max(number, 0);
 }
 

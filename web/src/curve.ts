@@ -56,7 +56,9 @@ export class Curve {
     this.joint = joint;
     this.panel.hidden = !limited.length || frames === 1;
     if (shown && frames > 1) void this.latest.ask(joint);
-    if (!shown) this.ends.textContent = joint === undefined ? "Pick a joint to see it" : "This joint has none";
+    if (!shown)
+      this.ends.textContent =
+        joint === undefined ? "Pick a joint to see it" : "This joint has none";
   }
 
   /** Until the curve of another joint is there, none is shown. */
@@ -88,17 +90,20 @@ export class Curve {
     if (!this.plot) await idle();
     if (!answer || joint !== this.joint) return;
     const { arrays } = answer;
-    this.before = arrays["before"] as Float32Array;
+    this.before = arrays.before as Float32Array;
     this.paper.style.visibility = "";
     this.panel.setAttribute("aria-label", `How far ${name} is from its limit`);
-    this.draw(this.before, arrays["after"] as Float32Array);
+    this.draw(this.before, arrays.after as Float32Array);
     this.tell(this.frame);
   }
 
   private draw(before: Float32Array, after: Float32Array): void {
     const { frames } = this.clip;
     const most = before.reduce((a, b) => Math.max(a, b), 0);
-    const least = Math.max(before.reduce((a, b) => Math.min(a, b), 0), -180);
+    const least = Math.max(
+      before.reduce((a, b) => Math.min(a, b), 0),
+      -180,
+    );
     this.ends.textContent = `${degrees(-least)} inside at most${most > 0 ? `, ${degrees(most)} outside` : ""}`;
     const data: uPlot.AlignedData = [
       Float64Array.from({ length: frames }, (_, frame) => frame),

@@ -176,17 +176,21 @@ export class Editing {
     let point = ray && onSphere(ray, fan, undefined);
     if (ray && !point) return;
     if (!ray && typeof selected === "number") {
-      if (await this.strokes.once(addAfter(this.marks.outline, selected))) this.select(selected + 1);
+      if (await this.strokes.once(addAfter(this.marks.outline, selected)))
+        this.select(selected + 1);
       return;
     }
     const local = region.reference.clone().invert().multiply(this.turned());
     point ??= region.axis.clone().applyQuaternion(local);
-    if (await this.strokes.once({ edit: "add-point", point: point.toArray() })) this.selectNearest(point);
+    if (await this.strokes.once({ edit: "add-point", point: point.toArray() }))
+      this.selectNearest(point);
   }
 
   /** Whether a click belongs to the limit's sphere, and to nothing else. */
   takes(ray: Ray): boolean {
-    return this.marks !== undefined && this.fan !== undefined && !!onSphere(ray, this.fan, undefined);
+    return (
+      this.marks !== undefined && this.fan !== undefined && !!onSphere(ray, this.fan, undefined)
+    );
   }
 
   /** Move the chosen point by degrees to the right and up on the screen, if the view has the focus. */
@@ -248,10 +252,10 @@ export class Editing {
     this.tell(header);
     if (joint !== this.name) return; // another joint has been picked meanwhile
     this.heard(header);
-    const reason = header["refused"];
-    if (typeof reason === "string") this.refuse(reason, header["edge"] as Broken | undefined, edit);
+    const reason = header.refused;
+    if (typeof reason === "string") this.refuse(reason, header.edge as Broken | undefined, edit);
     else this.accept("");
-    if (header["family"]) this.drawn(regionOf(answer));
+    if (header.family) this.drawn(regionOf(answer));
     else if (typeof reason === "string") this.mark();
   }
 
@@ -261,11 +265,11 @@ export class Editing {
     this.said.replaceChildren(reason, ...(lesson ? [element("span", {}, lesson)] : []));
     this.said.className = "missed";
     const place = (point: unknown) => new Vector3(...(point as [number, number, number]));
-    if (edge) this.said.dataset["edge"] = `${edge.number}`;
-    else delete this.said.dataset["edge"];
+    if (edge) this.said.dataset.edge = `${edge.number}`;
+    else delete this.said.dataset.edge;
     this.marks?.refuse({
       edge: edge && [place(edge.ends[0]), place(edge.ends[1])],
-      point: edit?.["point"] ? place(edit["point"]).normalize() : undefined,
+      point: edit?.point ? place(edit.point).normalize() : undefined,
     });
     this.redraw();
   }
@@ -273,15 +277,15 @@ export class Editing {
   private accept(done: string): void {
     this.said.textContent = done;
     this.said.className = "met";
-    delete this.said.dataset["edge"];
+    delete this.said.dataset.edge;
     this.marks?.refuse(undefined);
   }
 
   /** Take over what can be undone, and which joints have limits. */
   tell(state: Record<string, unknown>): void {
     this.history.tell(state);
-    if (state["limited"]) this.clip.limited.splice(0, Infinity, ...(state["limited"] as number[]));
-    if (state["measuredFrom"]) this.clip.skeleton.measuredFrom = state["measuredFrom"] as number[];
+    if (state.limited) this.clip.limited.splice(0, Infinity, ...(state.limited as number[]));
+    if (state.measuredFrom) this.clip.skeleton.measuredFrom = state.measuredFrom as number[];
   }
 }
 

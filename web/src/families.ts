@@ -1,12 +1,12 @@
 // The family of the picked joint's limit: chosen, refitted from evidence, and judged.
 
-import { type Quaternion, Vector3 } from "three";
+import type { Quaternion, Vector3 } from "three";
 import { Brush } from "./brush";
 import type { Clip } from "./clip";
 import type { Editing } from "./editing";
 import { button, degrees, element } from "./elements";
 import { chooser, fill, type Option, sliderWithNumber } from "./fields";
-import { Comparison, percent, type Choice, Judge } from "./judging";
+import { type Choice, Comparison, Judge, percent } from "./judging";
 import { Numbers } from "./numbers";
 import { rotationVector } from "./quaternions";
 import type { Region } from "./region";
@@ -144,22 +144,26 @@ export class Families {
     const answer = await this.line.askWhile(() => this.limits(name), "family", { joint: name });
     if (!answer || this.name !== name) return;
     const { header } = answer;
-    this.families = header["families"] as Family[];
-    const choice = { ...(header["choice"] as Choice) };
+    this.families = header.families as Family[];
+    const choice = { ...(header.choice as Choice) };
     // Of what was made by hand no margin is known: that of the sliders stays.
-    if (!header["known"] && this.described === name) {
+    if (!header.known && this.described === name) {
       choice.marginDeg = this.margin.value;
       choice.from = this.from.value;
     }
     this.described = name;
-    fill(this.from, header["sources"] as Option[], choice.from);
+    fill(this.from, header.sources as Option[], choice.from);
     fill(this.family, this.families, choice.family);
-    const sources = header["sources"] as Option[];
+    const sources = header.sources as Option[];
     const missing = sources.filter(({ why }) => why);
     this.evidence = choice.from;
     if (choice.from === "limit") this.evidence = sources.find(({ why }) => !why)?.name ?? "limit";
     this.why.textContent = missing.map(({ why }) => why).join(" ");
-    fill(this.chart, this.charts().map((each) => ({ name: each, label: each })), choice.chart ?? "");
+    fill(
+      this.chart,
+      this.charts().map((each) => ({ name: each, label: each })),
+      choice.chart ?? "",
+    );
     this.margin.value = choice.marginDeg;
     this.margin.disabled = choice.from === "limit";
     this.margin.row.title = this.margin.disabled
@@ -173,14 +177,14 @@ export class Families {
 
   /** An answer to an edit, in the middle of a drag perhaps: the controls are left as they are. */
   private hear(header: Record<string, unknown>): void {
-    if (header["choice"]) this.remember(header);
+    if (header.choice) this.remember(header);
     this.tell();
   }
 
   private remember(header: Record<string, unknown>): void {
-    this.remarks = (header["remarks"] as string[]).join(" ");
-    this.cost = header["cost"] as Cost | null;
-    this.heldOut = header["fitted"] ? "…" : "";
+    this.remarks = (header.remarks as string[]).join(" ");
+    this.cost = header.cost as Cost | null;
+    this.heldOut = header.fitted ? "…" : "";
     this.judge.stop();
   }
 
@@ -195,7 +199,9 @@ export class Families {
 
   private tell(): void {
     this.said.textContent = this.remarks;
-    const facts = [["Volume", this.volume ? `${this.volume} of all rotations` : "…"]];
+    const facts: [string, string][] = [
+      ["Volume", this.volume ? `${this.volume} of all rotations` : "…"],
+    ];
     if (this.heldOut) facts.push(["Held out", this.heldOut]);
     if (this.cost) {
       const { gained, lost, errorDeg } = this.cost;
@@ -203,7 +209,7 @@ export class Families {
       facts.push(["Off by", `at most ${degrees(errorDeg)}`]);
     }
     this.facts.replaceChildren(
-      ...facts.flatMap(([what, told]) => [element("dt", {}, what!), element("dd", {}, told!)]),
+      ...facts.flatMap(([what, told]) => [element("dt", {}, what), element("dd", {}, told)]),
     );
   }
 

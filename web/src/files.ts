@@ -10,7 +10,11 @@ export class Files {
   readonly tools = element("div", { id: "files", role: "toolbar", "aria-label": "Limits file" });
   private save = button("Save", "Save (Ctrl S)", () => void this.write());
   private saveAs = button("Save as…", "Save as (Ctrl Shift S)", () => void this.ask());
-  private name = element("input", { type: "text", "aria-label": "Name of the file", spellcheck: "false" });
+  private name = element("input", {
+    type: "text",
+    "aria-label": "Name of the file",
+    spellcheck: "false",
+  });
   private where = element("p");
   private trouble = element("p", { class: "missed", role: "alert" });
   private naming: HTMLDialogElement;
@@ -30,7 +34,12 @@ export class Files {
       button("Cancel", "Cancel", () => this.naming.close()),
       element("button", { class: "first" }, "Save"),
     );
-    this.naming = element("dialog", { id: "naming", "aria-label": "Save as" }, element("h2", {}, "Save as"), form);
+    this.naming = element(
+      "dialog",
+      { id: "naming", "aria-label": "Save as" },
+      element("h2", {}, "Save as"),
+      form,
+    );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       void this.write(this.name.value);
@@ -43,8 +52,8 @@ export class Files {
   /** Show where limits are saved, and whether they are. */
   tell(state: Record<string, unknown>): void {
     if (!("unsaved" in state)) return;
-    this.file = state["file"] as string | null;
-    this.unsaved = state["unsaved"] === true;
+    this.file = state.file as string | null;
+    this.unsaved = state.unsaved === true;
     const none = this.file === null;
     this.save.textContent = none ? "Save…" : "Save";
     this.save.title = none ? "Save (Ctrl S): how to" : `Save to ${this.file} (Ctrl S)`;
@@ -56,32 +65,36 @@ export class Files {
   /** Save to the file, or beside it under a name. */
   async write(name: string | null = null, overwrite = false): Promise<void> {
     if (this.file === null) {
-      this.nowhere.showModal();
-      // The attribute `autofocus` would be refused, and complained of, in the frame of a notebook.
-      return this.nowhere.querySelector<HTMLElement>(".first")?.focus();
+      this.explain();
+      return;
     }
     this.trouble.textContent = "";
     try {
       const { header } = await this.line.ask("save", { as: name, overwrite });
       this.tell(header);
-      if (typeof header["exists"] === "string") {
-        if (await this.mayReplace(header["exists"])) await this.write(name, true);
-      } else if (typeof header["refused"] === "string") this.fail(header["refused"]);
+      if (typeof header.exists === "string") {
+        if (await this.mayReplace(header.exists)) await this.write(name, true);
+      } else if (typeof header.refused === "string") this.fail(header.refused);
       else {
         this.naming.close();
-        say(`Saved ${header["saved"] as string}`);
+        say(`Saved ${header.saved as string}`);
       }
     } catch (error) {
       this.fail((error as Error).message);
     }
   }
 
+  private explain(): void {
+    this.nowhere.showModal();
+    // The attribute `autofocus` would be refused, and complained of, in the frame of a notebook.
+    this.nowhere.querySelector<HTMLElement>(".first")?.focus();
+  }
+
   /** Ask for a name, and save under it. */
   ask(): void {
     if (this.file === null) {
-      this.nowhere.showModal();
-      // The attribute `autofocus` would be refused, and complained of, in the frame of a notebook.
-      return this.nowhere.querySelector<HTMLElement>(".first")?.focus();
+      this.explain();
+      return;
     }
     const [, folder, name] = /^(.*[/\\])?([^/\\]*)$/.exec(this.file) ?? [];
     this.name.value = name ?? "";
@@ -101,7 +114,11 @@ export class Files {
       "dialog",
       { id: "nowhere", "aria-label": "No file to save to" },
       element("h2", {}, "No file to save to"),
-      element("p", {}, "Files are written only where whoever started this said, and no file was named."),
+      element(
+        "p",
+        {},
+        "Files are written only where whoever started this said, and no file was named.",
+      ),
       element("p", {}, element("b", {}, "Now: "), "download the limits, with all your edits."),
       element(
         "p",
@@ -120,9 +137,11 @@ export class Files {
   private async download(): Promise<void> {
     try {
       const { header } = await this.line.ask("download");
-      if (typeof header["refused"] === "string") return say(header["refused"], false);
-      const url = URL.createObjectURL(new Blob([header["text"] as string], { type: "application/json" }));
-      element("a", { href: url, download: header["name"] as string }).click();
+      if (typeof header.refused === "string") return say(header.refused, false);
+      const url = URL.createObjectURL(
+        new Blob([header.text as string], { type: "application/json" }),
+      );
+      element("a", { href: url, download: header.name as string }).click();
       setTimeout(() => URL.revokeObjectURL(url), 10_000);
     } catch (error) {
       say((error as Error).message, false);
@@ -139,11 +158,18 @@ export class Files {
       );
       this.asking.replaceChildren(
         element("h2", {}, "Overwrite?"),
-        element("p", {}, element("b", {}, name), " is there already, and what is in it would be gone."),
+        element(
+          "p",
+          {},
+          element("b", {}, name),
+          " is there already, and what is in it would be gone.",
+        ),
         form,
       );
       this.asking.returnValue = "no";
-      this.asking.addEventListener("close", () => resolve(this.asking.returnValue === "yes"), { once: true });
+      this.asking.addEventListener("close", () => resolve(this.asking.returnValue === "yes"), {
+        once: true,
+      });
       this.asking.showModal();
     });
   }

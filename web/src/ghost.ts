@@ -1,6 +1,6 @@
 // The ghost: what clamping makes of the clip, hard or softly, asked for when it is wanted.
 
-import { type Clamped, clampedOf, type Clip } from "./clip";
+import { type Clamped, type Clip, clampedOf } from "./clip";
 import { button } from "./elements";
 import type { Line } from "./socket";
 import { Softening } from "./softening";

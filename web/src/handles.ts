@@ -27,9 +27,9 @@ import {
   twistAt,
   twistTo,
 } from "./outline";
+import type { Handle } from "./pointer";
 import { draw, type Fan, type Lines, lines, translucent } from "./region";
 import type { Edit } from "./strokes";
-import type { Handle } from "./pointer";
 
 const SECTOR = 0.34;
 const SMALL_SECTOR = 0.09;
@@ -76,7 +76,15 @@ export class ConeHandles {
       part.material.color.set(fan.theme.ink);
     Object.assign(this.edges.material, { transparent: true, opacity: 0.5 });
     // What is worked on is never hidden by the body.
-    const front = [this.visible, this.sector, this.border, this.chosen, ...this.ends, this.redEdge, this.ghost];
+    const front = [
+      this.visible,
+      this.sector,
+      this.border,
+      this.chosen,
+      ...this.ends,
+      this.redEdge,
+      this.ghost,
+    ];
     for (const part of front) {
       Object.assign(part.material, { depthTest: false, transparent: true });
       part.renderOrder = 1;
@@ -92,13 +100,20 @@ export class ConeHandles {
     this.editing = editing;
     const { corners, cones } = outline;
     this.dots = this.spread(this.dots, corners, editing ? 1.25 : 1);
-    this.visible = this.spread(this.visible, cones.map(({ visible }) => visible), 1);
+    this.visible = this.spread(
+      this.visible,
+      cones.map(({ visible }) => visible),
+      1,
+    );
     this.visible.visible = this.sectors.visible = editing;
     // Of several cones only what no other covers is drawn as the limit's rim.
     this.edges.visible = editing && cones.length > 1;
     if (this.edges.visible) {
       const edges = cones.flatMap((cone) => edgesOf(outline, cone));
-      draw(this.edges, edges.flatMap((ends) => chained(arc(...ends))));
+      draw(
+        this.edges,
+        edges.flatMap((ends) => chained(arc(...ends))),
+      );
     }
     if (editing) {
       const fans = spotsOf(outline).flatMap((spot) =>
@@ -121,7 +136,9 @@ export class ConeHandles {
   handles(): Handle[] {
     const found = spotsOf(this.outline).map((spot) => this.point(spot));
     const { selected } = this;
-    return selected === undefined ? found : [this.end(selected, 0), this.end(selected, 1), ...found];
+    return selected === undefined
+      ? found
+      : [this.end(selected, 0), this.end(selected, 1), ...found];
   }
 
   where(spot: Spot): Vector3 {
@@ -138,9 +155,8 @@ export class ConeHandles {
       this.group.add(made);
       things.dispose();
     }
-    places.forEach(({ x, y, z }, i) =>
-      made.setMatrixAt(i, new Matrix4().makeScale(size, size, size).setPosition(x, y, z)),
-    );
+    for (const [i, { x, y, z }] of places.entries())
+      made.setMatrixAt(i, new Matrix4().makeScale(size, size, size).setPosition(x, y, z));
     made.instanceMatrix.needsUpdate = true;
     return made;
   }
@@ -155,7 +171,8 @@ export class ConeHandles {
     this.chosen.position.copy(place);
     reshape(this.sector, this.fill(place, twist, SECTOR));
     draw(this.border, chained([place, ...rim, place]));
-    this.ends.forEach((end, i) => end.position.copy((i === 0 ? rim[0] : rim.at(-1)) ?? place));
+    for (const [i, end] of this.ends.entries())
+      end.position.copy((i === 0 ? rim[0] : rim.at(-1)) ?? place);
   }
 
   /** Where the bone's upper side looks from a point, from one end of its twist to the other. */
@@ -260,7 +277,11 @@ function thick(points: Vector3[]): Vector3[] {
 
 type Instances = InstancedMesh<BufferGeometry, MeshBasicMaterial>;
 
-function instances(shape: BufferGeometry, count: number, material = new MeshBasicMaterial()): Instances {
+function instances(
+  shape: BufferGeometry,
+  count: number,
+  material = new MeshBasicMaterial(),
+): Instances {
   const made = new InstancedMesh(shape, material, count);
   made.frustumCulled = false;
   return made;

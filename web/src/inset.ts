@@ -6,8 +6,8 @@ import {
   BufferAttribute,
   BufferGeometry,
   Color,
-  FrontSide,
   DirectionalLight,
+  FrontSide,
   Group,
   HemisphereLight,
   LineBasicMaterial,
@@ -64,9 +64,20 @@ export class Inset {
     light.position.set(2, 4, 3);
     this.ball.add(this.ring);
     this.ball.visible = false;
-    this.scene.add(this.things, this.now, this.ball, light, new HemisphereLight("#ffffff", "#777777", 1.2));
+    this.scene.add(
+      this.things,
+      this.now,
+      this.ball,
+      light,
+      new HemisphereLight("#ffffff", "#777777", 1.2),
+    );
     this.table.flat = true;
-    steer(canvas, this.table, () => this.draw(), (event) => this.begin(event));
+    steer(
+      canvas,
+      this.table,
+      () => this.draw(),
+      (event) => this.begin(event),
+    );
     canvas.addEventListener("pointermove", (event) => this.hover(event));
     canvas.addEventListener("pointerleave", () => this.brushing || this.point(undefined));
     for (const end of ["pointerup", "pointercancel"])
@@ -167,7 +178,10 @@ export class Inset {
     });
     const around = bounds.getBoundingSphere(new Sphere());
     const { radius } = around;
-    this.things.add(new Points(new BufferGeometry().setFromPoints(seen), dots), axes(radius, theme));
+    this.things.add(
+      new Points(new BufferGeometry().setFromPoints(seen), dots),
+      axes(radius, theme),
+    );
     this.now.scale.setScalar(0.035 * radius);
     if (this.marked) this.mark(this.marked.rotation, this.marked.outside);
     if (this.joint !== joint) {
@@ -241,7 +255,10 @@ function axes(radius: number, theme: Theme): LineSegments {
     for (let angle = -far; angle <= far + 1e-6; angle += step)
       for (const side of [-1, 1])
         points.push(
-          along.clone().multiplyScalar(angle).addScaledVector(across, side * 0.02 * radius),
+          along
+            .clone()
+            .multiplyScalar(angle)
+            .addScaledVector(across, side * 0.02 * radius),
         );
   }
   const color = new Color(theme.ink);

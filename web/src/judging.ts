@@ -48,15 +48,16 @@ export class Judge {
     if (before) return done(before);
     const given = { ...choice, joint };
     const { header } = await this.line.ask("judge", given);
-    const [parts, basis] = [header["parts"] as number, header["basis"] as string];
+    const [parts, basis] = [header.parts as number, header.basis as string];
     let sum = 0;
     for (let part = 0; part < parts; part++) {
       if (asking !== this.asking) return;
-      sum += (await this.line.ask("judge", { ...given, part })).header["outside"] as number;
+      sum += (await this.line.ask("judge", { ...given, part })).header.outside as number;
     }
     const outside = parts ? sum / parts : undefined;
-    const told = outside === undefined ? `– (${basis})` : `${percent(outside)} outside, by ${basis}`;
-    const judged = { share: header["share"] as number, told, outside };
+    const told =
+      outside === undefined ? `– (${basis})` : `${percent(outside)} outside, by ${basis}`;
+    const judged = { share: header.share as number, told, outside };
     this.known.set(key, judged);
     if (asking === this.asking) done(judged);
   }
@@ -94,7 +95,7 @@ export class Comparison {
   follow(joint: string, choice: Choice, families: Named[]): void {
     this.given = { joint, choice, families };
     for (const row of this.rows.querySelectorAll("button"))
-      row.setAttribute("aria-pressed", String(row.dataset["family"] === choice.family));
+      row.setAttribute("aria-pressed", String(row.dataset.family === choice.family));
     void this.run();
   }
 
@@ -130,7 +131,7 @@ export class Comparison {
 
   private row({ name, label }: Named, chosen: string): [HTMLElement, HTMLElement] {
     const choose = button(label, `Make it a ${label}`, () => this.choose(name));
-    choose.dataset["family"] = name;
+    choose.dataset.family = name;
     choose.setAttribute("aria-pressed", String(name === chosen));
     const [volume, held] = [element("td", {}, "…"), element("td", {}, "…")];
     this.rows.append(element("tr", {}, element("td", {}, choose), volume, held));

@@ -32,7 +32,8 @@ let unfinished: EventTarget | null = null;
 /** Whether a key is for what has the focus: letters and arrows choose from a list, too. */
 function typing(event: KeyboardEvent): boolean {
   const { target, key, code } = event;
-  if (target instanceof HTMLSelectElement) return !control(event) && !["Delete", "[", "]"].includes(key);
+  if (target instanceof HTMLSelectElement)
+    return !control(event) && !["Delete", "[", "]"].includes(key);
   if (!(target instanceof HTMLInputElement)) return false;
   // A number that was taken over is a step like any other, which the same keys undo.
   const steps = control(event) && ["KeyZ", "KeyY"].includes(code) && target !== unfinished;
@@ -53,7 +54,11 @@ export function listen(groups: Record<string, Key[]>): void {
       "section",
       {},
       element("h3", {}, name),
-      element("dl", {}, ...rows.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)])),
+      element(
+        "dl",
+        {},
+        ...rows.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)]),
+      ),
     );
   const told = (group: Key[]) =>
     group.filter(({ shown }) => shown).map(({ shown, does }) => [shown, does] as const);
@@ -85,7 +90,8 @@ export function listen(groups: Record<string, Key[]>): void {
     const { target, key: pressed } = event;
     if (clicks(target as Element) && pressed === " ") return;
     if (target instanceof HTMLInputElement) {
-      if (target.type === "range" && SLIDER.test(pressed) && !event.code.startsWith("Numpad")) return;
+      if (target.type === "range" && SLIDER.test(pressed) && !event.code.startsWith("Numpad"))
+        return;
       if (target.type === "checkbox" && pressed === " ") return;
     }
     const held = `${controls ? "Ctrl+" : ""}${event.shiftKey ? "Shift+" : ""}`;

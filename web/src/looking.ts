@@ -3,7 +3,7 @@
 import { Vector3 } from "three";
 import type { Clip } from "./clip";
 import { element } from "./elements";
-import { type Placed } from "./quaternions";
+import type { Placed } from "./quaternions";
 
 const AXES: Record<string, [number, number, number]> = {
   x: [1, 0, 0],
@@ -27,12 +27,19 @@ export class Looking {
   ) {
     const { names, parents } = clip.skeleton;
     names.forEach((name, joint) => {
-      if ((parents[joint] ?? -1) >= 0) this.who.append(element("option", { value: String(joint) }, name));
+      if ((parents[joint] ?? -1) >= 0)
+        this.who.append(element("option", { value: String(joint) }, name));
     });
     for (const axis of Object.keys(AXES)) this.along.append(element("option", {}, axis));
     this.who.value = String(names.indexOf(clip.looker ?? names.at(-1) ?? ""));
     this.along.value = clip.lookAxis;
-    const choice = element("div", { class: "choice" }, this.who, element("span", {}, "along"), this.along);
+    const choice = element(
+      "div",
+      { class: "choice" },
+      this.who,
+      element("span", {}, "along"),
+      this.along,
+    );
     this.panel.append(element("label", { class: "check" }, this.on, this.told), choice);
     for (const each of [this.on, this.who, this.along])
       each.addEventListener("change", () => {

@@ -35,8 +35,8 @@ export class Looks {
 
   dress(name?: string): void {
     const root = document.documentElement;
-    const theme = name ?? (root.dataset["theme"] === "dark" ? "light" : "dark");
-    root.dataset["theme"] = theme;
+    const theme = name ?? (root.dataset.theme === "dark" ? "light" : "dark");
+    root.dataset.theme = theme;
     remember("theme", theme);
     this.stage.dress(theme === "dark" ? THEMES.dark : THEMES.light);
     this.dressed();

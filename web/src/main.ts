@@ -5,8 +5,7 @@ import { late, note } from "./notes";
 import { Page } from "./page";
 import { Line } from "./socket";
 
-const GONE =
-  "The line to synovia is gone: start it again, or run the notebook’s cell again.";
+const GONE = "The line to synovia is gone: start it again, or run the notebook’s cell again.";
 
 async function begin(): Promise<void> {
   const line = await Line.open(() => note(GONE));

@@ -20,11 +20,16 @@ const EDITS = {
   field: "Drag on the surface in the small picture to push it out, with Shift to pull it in",
   other: "Choose a family or type numbers beside; as a field it can be sculpted · Ctrl Z undoes",
 };
-const NAMES: Record<Mode, string> = { look: "Look", try: "Try", edit: "Edit", controls: "Controls" };
+const NAMES: Record<Mode, string> = {
+  look: "Look",
+  try: "Try",
+  edit: "Edit",
+  controls: "Controls",
+};
 
 /** Have parts of the page be seen in one mode only. */
 export function only(mode: Mode, ...parts: HTMLElement[]): HTMLElement[] {
-  for (const part of parts) part.dataset["in"] = mode;
+  for (const part of parts) part.dataset.in = mode;
   return parts;
 }
 
@@ -65,7 +70,7 @@ export class Modes {
     for (const [name, tab] of this.tabs) tab.setAttribute("aria-selected", String(name === mode));
     if (mode !== this.mode) found("#details").scrollTop = 0; // what the mode is about is on top
     this.mode = mode;
-    document.body.dataset["mode"] = mode;
+    document.body.dataset.mode = mode;
     this.hint();
   }
 

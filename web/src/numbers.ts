@@ -36,8 +36,7 @@ export class Numbers {
     const rows = new Map<string, HTMLElement>();
     for (const number of numbers) {
       const { row, column } = number;
-      const line =
-        rows.get(row) ?? element("div", { class: "typed" }, element("span", {}, row));
+      const line = rows.get(row) ?? element("div", { class: "typed" }, element("span", {}, row));
       rows.set(row, line);
       const input = element("input", { type: "number", step: "any" });
       input.setAttribute("aria-label", `${row} ${column}, in degrees`);

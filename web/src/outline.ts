@@ -1,6 +1,6 @@
 // The points of a reach cone, or of the cones of a union, which can be edited.
 
-import { Vector3 } from "three";
+import type { Vector3 } from "three";
 import { directionsOf, heightOver, sliceOf } from "./cone";
 import type { Edit } from "./strokes";
 
@@ -29,7 +29,7 @@ export function outlineOf(arrays: Record<string, Float32Array | Uint32Array>): O
   const floats = (name: string) => arrays[name] as Float32Array;
   const spans = (name: string, count: number) =>
     Array.from({ length: count }, (_, i) => [...floats(name).subarray(2 * i, 2 * i + 2)] as Span);
-  const counts = [...(arrays["cornerCounts"] ?? [])];
+  const counts = [...(arrays.cornerCounts ?? [])];
   if (!counts.length) return undefined;
   const corners = directionsOf(floats("corners"));
   const twists = spans("visibleTwistDeg", counts.length);
@@ -51,7 +51,9 @@ export function partOf({ cones }: Outline, spot: Spot): { part: number; index: n
 
 export function hasSpot(outline: Outline, spot: Spot): boolean {
   const { corners, cones } = outline;
-  return typeof spot === "number" ? spot < corners.length : partOf(outline, spot).part < cones.length;
+  return typeof spot === "number"
+    ? spot < corners.length
+    : partOf(outline, spot).part < cones.length;
 }
 
 /** Corners and visible point of one cone after the other. */
@@ -64,7 +66,8 @@ export function spotsOf({ cones }: Outline): Spot[] {
 
 export function placeOf(outline: Outline, spot: Spot): Vector3 {
   const { corners, cones } = outline;
-  const found = typeof spot === "number" ? corners[spot] : cones[partOf(outline, spot).part]?.visible;
+  const found =
+    typeof spot === "number" ? corners[spot] : cones[partOf(outline, spot).part]?.visible;
   return found ?? (cones[0] as Cone).visible;
 }
 
@@ -87,7 +90,9 @@ export function edgesOf({ corners }: Outline, { first, count }: Cone): [Vector3,
 export function nameOf(outline: Outline, spot: Spot): string {
   const { part, index } = partOf(outline, spot);
   const name = index === null ? "visible point" : `point ${index}`;
-  return outline.cones.length > 1 ? `Cone ${part}, ${name}` : name[0]?.toUpperCase() + name.slice(1);
+  return outline.cones.length > 1
+    ? `Cone ${part}, ${name}`
+    : name[0]?.toUpperCase() + name.slice(1);
 }
 
 /** The slice that a direction is in, of the cone that holds it or comes nearest to it. */
@@ -101,7 +106,11 @@ export interface Slice {
 export function sliceAt(outline: Outline, direction: Vector3): Slice {
   const slices = outline.cones.map((cone, part) => {
     const edges = edgesOf(outline, cone);
-    const edge = sliceOf(edges.map(([start]) => start), cone.visible, direction);
+    const edge = sliceOf(
+      edges.map(([start]) => start),
+      cone.visible,
+      direction,
+    );
     const ends = edges[edge] as [Vector3, Vector3];
     return { part, edge, ends, height: heightOver(ends, direction) };
   });

@@ -58,12 +58,27 @@ export class Page implements Keyed {
     this.stage = new Stage(clip);
     this.panel = new Panel(clip, line, () => this.enter("edit"));
     this.tree = new Tree(clip, (joint) => this.pick(joint));
-    this.time = new Time(clip, () => this.look(), (joint) => this.pick(joint));
-    this.ghost = new Ghost(clip, line, this.stage, () => this.time.frame, () => void this.rejudge());
-    this.curve = new Curve(clip, line, () => this.ghost.softening.value, (frame) => {
-      this.time.pause();
-      this.time.go(frame);
-    });
+    this.time = new Time(
+      clip,
+      () => this.look(),
+      (joint) => this.pick(joint),
+    );
+    this.ghost = new Ghost(
+      clip,
+      line,
+      this.stage,
+      () => this.time.frame,
+      () => void this.rejudge(),
+    );
+    this.curve = new Curve(
+      clip,
+      line,
+      () => this.ghost.softening.value,
+      (frame) => {
+        this.time.pause();
+        this.time.go(frame);
+      },
+    );
     this.tryOut = new TryOut(
       clip,
       line,
@@ -135,7 +150,7 @@ export class Page implements Keyed {
     const worst = this.time.worstDeg;
     const most = Math.max(...worst, 0);
     if (most > 0) this.pick(this.clip.limited[worst.indexOf(most)]);
-    document.body.dataset["ready"] = "true";
+    document.body.dataset.ready = "true";
   }
 
   /** Ask for violations and the clamped clip, of the limits as they are now. */
@@ -210,7 +225,10 @@ export class Page implements Keyed {
 
   /** Show the clip at the present frame; a pose that was tried is left. */
   private look(): void {
-    if (this.mode === "controls") return this.enter("look", this.time.playing);
+    if (this.mode === "controls") {
+      this.enter("look", this.time.playing);
+      return;
+    }
     this.posed = false;
     this.held = new Set();
     if (this.mode === "try") this.tryOut.start(this.time.frame);
@@ -231,7 +249,7 @@ export class Page implements Keyed {
     const { pose, time } = this;
     const rotations = [...pose.rotations];
     const { header } = await this.line.ask("outside", { frame: time.frame, rotations });
-    if (this.posed && this.pose === pose) this.show(pose, header["outsideDeg"] as number[]);
+    if (this.posed && this.pose === pose) this.show(pose, header.outsideDeg as number[]);
   }
 
   private show(pose: Pose, outsideDeg: number[]): void {
@@ -272,9 +290,10 @@ export class Page implements Keyed {
     // Until the limits are judged anew, angles are known only if they are of the same joints.
     if (this.outside?.length !== frames * limited.length) this.outside = undefined;
     if (this.assessed.length !== limited.length) this.assessed = [];
-    if (!this.limit.limited) return this.pick(this.picked);
-    this.families.pick(this.picked);
-    void this.limit.renew();
+    if (this.limit.limited) {
+      this.families.pick(this.picked);
+      void this.limit.renew();
+    } else this.pick(this.picked);
   }
 
   /** Let what belongs to the picked joint follow its pose. */

@@ -1,6 +1,6 @@
 // What there is to know about the picked joint; without one, what to do first.
 
-import { Quaternion } from "three";
+import type { Quaternion } from "three";
 import type { Brush } from "./brush";
 import type { Clip } from "./clip";
 import type { Theme } from "./colours";
@@ -113,7 +113,9 @@ export class Panel {
       ...fact("Allows", told(region.share), "known"),
     );
     this.scale.hidden = this.picture.hidden = false;
-    const ends = [least, most].map((angle) => element("span", { class: "end" }, `${angle.toFixed(0)}°`));
+    const ends = [least, most].map((angle) =>
+      element("span", { class: "end" }, `${angle.toFixed(0)}°`),
+    );
     const same = ends[0]?.textContent === ends[1]?.textContent; // then there is but one colour
     this.scale.replaceChildren(
       element("span", {}, "Range of twist"),
@@ -143,9 +145,9 @@ export class Panel {
     const { skeleton, rotations, frames } = this.clip;
     const given = { joint: skeleton.names[joint], most: MOST_SAMPLES };
     const { header, arrays } = await this.line.ask("observed", given);
-    const kept = arrays["rotations"] ?? new Float32Array();
+    const kept = arrays.rotations ?? new Float32Array();
     const told = kept.length
-      ? `dots for ${String(header["count"])} samples that it kept`
+      ? `dots for ${String(header.count)} samples that it kept`
       : "dots for the clip";
     const samples: Quaternion[] = [];
     for (let i = 0; i < kept.length / 4; i++) samples.push(quaternionAt(kept, i));

@@ -33,7 +33,9 @@ export class Pins {
 
   /** Places by the names of joints, as Python takes them. */
   get given(): Record<string, number[]> {
-    return Object.fromEntries([...this.places].map(([joint, at]) => [this.names[joint], at.toArray()]));
+    return Object.fromEntries(
+      [...this.places].map(([joint, at]) => [this.names[joint], at.toArray()]),
+    );
   }
 
   pick(joint: number | undefined): void {
@@ -58,7 +60,8 @@ export class Pins {
     const { picked } = this;
     const name = picked === undefined ? undefined : this.names[picked];
     const held = picked !== undefined && this.places.has(picked);
-    const label = name === undefined ? "Pick a joint to pin it" : `${held ? "Unpin" : "Pin"} ${name}`;
+    const label =
+      name === undefined ? "Pick a joint to pin it" : `${held ? "Unpin" : "Pin"} ${name}`;
     this.toggler.textContent = label;
     this.toggler.title = `${label} (K)`;
     this.toggler.setAttribute("aria-label", this.toggler.title);
@@ -66,7 +69,12 @@ export class Pins {
     this.list.replaceChildren(
       ...[...this.places.keys()].map((joint) => {
         const one = this.names[joint] ?? "";
-        return element("li", {}, one, button("✕", `Let go of ${one}`, () => this.toggle(joint)));
+        return element(
+          "li",
+          {},
+          one,
+          button("✕", `Let go of ${one}`, () => this.toggle(joint)),
+        );
       }),
     );
     this.list.hidden = this.places.size === 0;

@@ -1,6 +1,6 @@
 // The mouse over the view: which joint or handle it is at, what it takes, drags, clicks.
 
-import { type Mesh, Plane, type Ray, Vector2, Vector3 } from "three";
+import { type Mesh, Plane, type Ray, type Vector2, Vector3 } from "three";
 import type { Body } from "./body";
 import { steer, type Turntable } from "./camera";
 import type { Screen } from "./screen";
@@ -123,7 +123,9 @@ export class Pointer {
       if (turn) point.applyQuaternion(turn);
       best = { px, grip: { joint, point, place: spot } };
     };
-    positions.forEach((spot, joint) => offer(screen.pixel(spot).distanceTo(place) - 4, joint, spot));
+    positions.forEach((spot, joint) => {
+      offer(screen.pixel(spot).distanceTo(place) - 4, joint, spot);
+    });
     this.body.bones.forEach(({ owner, child }, number) => {
       const tip = this.body.tips[number] as Vector3;
       const root = positions[owner] as Vector3;

@@ -1,7 +1,6 @@
 // The points of reach cones as numbers and buttons.
 
 import { anglesDeg, directionAt } from "./cone";
-import type { Edit } from "./strokes";
 import { button, element } from "./elements";
 import {
   type Cone,
@@ -17,6 +16,7 @@ import {
   twistTo,
 } from "./outline";
 import type { Region } from "./region";
+import type { Edit } from "./strokes";
 
 /** Each with its label, what it is, and from where to where it goes. */
 const FIELDS = [
@@ -43,7 +43,11 @@ export class Points {
     required: true,
     "aria-label": "Rounds of smoothing",
   });
-  private earlier = button("Earlier", "One place earlier in the order", () => void this.reorder(-1));
+  private earlier = button(
+    "Earlier",
+    "One place earlier in the order",
+    () => void this.reorder(-1),
+  );
   private later = button("Later", "One place later in the order", () => void this.reorder(1));
   private ofPoint: HTMLElement[] = [];
   private region: Region | undefined;
@@ -190,7 +194,10 @@ export class Points {
     const field = this.fields.get(name);
     const typed = field?.valueAsNumber ?? NaN;
     if (!region?.outline || selected === undefined) return;
-    if (!Number.isFinite(typed)) return this.show(region, selected);
+    if (!Number.isFinite(typed)) {
+      this.show(region, selected);
+      return;
+    }
     if (!field?.reportValidity()) return; // the browser says what is allowed
     const { outline } = region;
     const values: Record<Field, number> = this.values(outline, selected);

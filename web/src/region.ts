@@ -9,14 +9,14 @@ import {
   LineSegments,
   Mesh,
   MeshBasicMaterial,
-  Quaternion,
+  type Quaternion,
   SphereGeometry,
   Vector3,
 } from "three";
 import { LEGAL, OUTSIDE, SLICE, type Theme, twistColour } from "./colours";
-import { arc, chained, type Compass, compassOf } from "./cone";
+import { arc, type Compass, chained, compassOf } from "./cone";
 import type { Typed } from "./numbers";
-import { type Outline, outlineOf, type Slice, sliceAt, type Span } from "./outline";
+import { type Outline, outlineOf, type Slice, type Span, sliceAt } from "./outline";
 import { quaternionAt } from "./quaternions";
 import type { Answer } from "./socket";
 
@@ -50,13 +50,13 @@ export function regionOf({ header, arrays }: Answer): Region {
     least = Math.min(least, width);
     most = Math.max(most, width);
   }
-  const axis = new Vector3(...(header["axis"] as [number, number, number]));
-  const reference = quaternionAt(header["reference"] as number[], 0);
+  const axis = new Vector3(...(header.axis as [number, number, number]));
+  const reference = quaternionAt(header.reference as number[], 0);
   return {
-    family: header["family"] as string,
-    chart: header["chart"] as string,
-    share: header["share"] as number,
-    numbers: header["numbers"] as Typed[],
+    family: header.family as string,
+    chart: header.chart as string,
+    share: header.share as number,
+    numbers: header.numbers as Typed[],
     reference,
     axis,
     compass: compassOf(axis, reference),
@@ -83,7 +83,10 @@ export class Fan {
   private shape = new BufferGeometry();
   private outline = new BufferGeometry();
   private needle = lines(LEGAL);
-  private tip = new Mesh(new SphereGeometry(0.045, 16, 12), new MeshBasicMaterial({ color: LEGAL }));
+  private tip = new Mesh(
+    new SphereGeometry(0.045, 16, 12),
+    new MeshBasicMaterial({ color: LEGAL }),
+  );
   private sides = lines(SLICE);
   private bound = lines(SLICE);
   private filling = new Mesh(new BufferGeometry(), translucent(0.45, { color: SLICE }));
@@ -93,7 +96,10 @@ export class Fan {
     readonly radius: number,
     readonly theme: Theme,
   ) {
-    const ball = new Mesh(new SphereGeometry(0.995, 48, 24), translucent(0.07, { color: theme.ink }));
+    const ball = new Mesh(
+      new SphereGeometry(0.995, 48, 24),
+      translucent(0.07, { color: theme.ink }),
+    );
     const painted = new Mesh(this.shape, translucent(0.6, { vertexColors: true }));
     const rim = new LineSegments(this.outline, new LineBasicMaterial({ color: theme.ink }));
     this.group.add(ball, painted, rim, this.filling, this.sides, this.bound, this.needle, this.tip);

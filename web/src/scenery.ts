@@ -6,7 +6,7 @@ import {
   GridHelper,
   Group,
   HemisphereLight,
-  LineBasicMaterial,
+  type LineBasicMaterial,
   type Quaternion,
 } from "three";
 import type { Theme } from "./colours";

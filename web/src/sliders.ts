@@ -2,7 +2,7 @@
 
 import type { Clip, Control, Pose } from "./clip";
 import { button, degrees, element } from "./elements";
-import { type Line, Latest } from "./socket";
+import { Latest, type Line } from "./socket";
 
 const UNITS: Record<string, string> = { degrees: "°", radians: " rad", length: "", share: "" };
 
@@ -56,7 +56,7 @@ export class Sliders {
 
   reset(): void {
     this.values = {};
-    for (const input of this.inputs.values()) input.value = input.dataset["neutral"] ?? "0";
+    for (const input of this.inputs.values()) input.value = input.dataset.neutral ?? "0";
     for (const input of this.inputs.values()) input.dispatchEvent(new Event("tell"));
     this.show();
   }
@@ -104,25 +104,25 @@ export class Sliders {
     this.tell(header);
     this.shown({
       pose: {
-        rotations: arrays["rotations"] as Float32Array,
-        positions: arrays["positions"] as Float32Array,
+        rotations: arrays.rotations as Float32Array,
+        positions: arrays.positions as Float32Array,
       },
-      outsideDeg: header["outsideDeg"] as number[],
+      outsideDeg: header.outsideDeg as number[],
     });
   }
 
   /** Say beside each slider whether it was clamped, by set what cannot comply, and what is outside. */
   private tell(header: Record<string, unknown>): void {
-    const clamped = header["clamped"] as Record<string, number>;
+    const clamped = header.clamped as Record<string, number>;
     for (const [name, output] of this.outputs) {
       output.classList.toggle("clamped", name in clamped);
       output.title = name in clamped ? "As far as it goes: more was asked for" : "";
     }
-    const gaps = Object.keys(header["gaps"] as Record<string, number>);
+    const gaps = Object.keys(header.gaps as Record<string, number>);
     for (const [set, mark] of this.marks)
       mark.textContent = gaps.some((gap) => gap.startsWith(`${set}.`)) ? "cannot comply" : "";
     const { limited, skeleton } = this.clip;
-    const outside = (header["outsideDeg"] as number[])
+    const outside = (header.outsideDeg as number[])
       .map((angle, place) => ({ angle, name: skeleton.names[limited[place] ?? -1] ?? "" }))
       .filter(({ angle }) => angle > LEAST_DEG)
       .sort((a, b) => b.angle - a.angle);

@@ -102,7 +102,8 @@ export class Line {
   /** Tell all who wait that no answer will come. */
   private end(): void {
     if (this.gone) return;
-    const gone = (this.gone = new Error("the line to synovia is gone"));
+    const gone = new Error("the line to synovia is gone");
+    this.gone = gone;
     // Those who opened the line are told; who asks without a care for the answer need not be.
     addEventListener("unhandledrejection", (event) => {
       if (event.reason === gone) event.preventDefault();
@@ -116,13 +117,13 @@ export class Line {
 
   private receive(answer: Answer): void {
     if ("unsaved" in answer.header) this.onState(answer.header);
-    if (answer.header["news"]) this.onNews(answer);
-    const id = answer.header["id"] as number;
+    if (answer.header.news) this.onNews(answer);
+    const id = answer.header.id as number;
     const waiting = this.waiting.get(id);
     if (!waiting) return;
     this.waiting.delete(id);
     this.come(id);
-    const error = answer.header["error"];
+    const error = answer.header.error;
     if (typeof error === "string") waiting.reject(new Error(error));
     else waiting.resolve(answer);
   }

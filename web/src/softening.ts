@@ -22,7 +22,12 @@ export class Softening {
     kind.addEventListener("change", () => (this.radius.row.hidden = kind.value === "hard"));
     this.radius.onChange = changed;
     this.radius.row.hidden = true;
-    this.panel.append(element("summary", {}, "How the ghost is clamped"), row, this.radius.row, this.said);
+    this.panel.append(
+      element("summary", {}, "How the ghost is clamped"),
+      row,
+      this.radius.row,
+      this.said,
+    );
   }
 
   /** As `synovia clamp --soften` takes it; null is hard. */

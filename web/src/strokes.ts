@@ -47,7 +47,8 @@ export class Strokes {
   /** An edit in the middle of a drag: only the latest is sent, and all are one step. */
   follow(edit: Edit): void {
     const joint = this.joint();
-    if (joint !== null) void this.latest.ask({ ...edit, joint, stroke: `${SESSION}-${this.count}` });
+    if (joint !== null)
+      void this.latest.ask({ ...edit, joint, stroke: `${SESSION}-${this.count}` });
   }
 
   /** End the drag, once its last edit is answered. */
@@ -95,7 +96,7 @@ export class Strokes {
       try {
         const answer = await this.line.ask(which, { joint });
         this.told.answered(answer, joint);
-        this.told.stepped(`${STEPPED[which]}: ${answer.header["what"] as string}`, true);
+        this.told.stepped(`${STEPPED[which]}: ${answer.header.what as string}`, true);
         this.told.changed();
       } catch (error) {
         this.told.stepped((error as Error).message, false);
@@ -108,7 +109,7 @@ export class Strokes {
     try {
       const answer = await this.line.ask(edit.ask ?? "edit", edit);
       this.told.answered(answer, edit.joint, edit);
-      return typeof answer.header["refused"] !== "string";
+      return typeof answer.header.refused !== "string";
     } catch (error) {
       this.told.failed((error as Error).message);
       return false;

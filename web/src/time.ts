@@ -8,7 +8,11 @@ const ROW_PX = 16;
 /** Pixels from just outside to farthest, as browsers have them in memory. */
 const SHADES = Uint32Array.from({ length: 256 }, (_, shade) => {
   const { r, g, b } = outsideColour(shade / 255).convertLinearToSRGB();
-  const [red, green, blue] = [r, g, b].map((part) => Math.round(255 * part)) as [number, number, number];
+  const [red, green, blue] = [r, g, b].map((part) => Math.round(255 * part)) as [
+    number,
+    number,
+    number,
+  ];
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 });
 
@@ -67,8 +71,11 @@ export class Time {
   }
 
   toggle(): void {
-    if (this.playing) return this.pause();
-    if (this.clip.frames < 2) return;
+    if (this.playing) this.pause();
+    else if (this.clip.frames > 1) this.start();
+  }
+
+  private start(): void {
     this.playing = true;
     this.play.textContent = "❚❚";
     this.play.setAttribute("aria-label", "Pause (Space)");
@@ -115,7 +122,9 @@ export class Time {
     const most = Math.max(...rows.map((place) => this.angle(place)), 1);
     this.strip.replaceChildren(
       ...rows.map((place) => this.row(place, outsideDeg, most)),
-      ...(rows.length ? [this.head] : [element("p", { class: limited.length ? "met" : "" }, verdict(this.clip))]),
+      ...(rows.length
+        ? [this.head]
+        : [element("p", { class: limited.length ? "met" : "" }, verdict(this.clip))]),
     );
     this.strip.setAttribute("role", "group");
     this.strip.setAttribute("aria-label", "When each joint is outside");

@@ -25,7 +25,7 @@ export class Tree {
       order.push(joint);
       children[joint]?.forEach(visit);
     };
-    parents.forEach((parent, joint) => parent < 0 && visit(joint));
+    for (const [joint, parent] of parents.entries()) if (parent < 0) visit(joint);
     this.items = names.map((name, joint) => {
       const item = button("", name, () => this.pick(joint), {
         role: "treeitem",

@@ -5,9 +5,9 @@ import type { Clip, Pose } from "./clip";
 import { button, degrees, element } from "./elements";
 import { Looking } from "./looking";
 import { Pins } from "./pins";
-import { placed } from "./quaternions";
-import { type Line, Latest } from "./socket";
 import type { Grip } from "./pointer";
+import { placed } from "./quaternions";
+import { Latest, type Line } from "./socket";
 import type { Stage } from "./stage";
 
 export interface Tried {
@@ -145,11 +145,11 @@ export class TryOut {
             });
       if (starts !== this.starts) return;
       const positions = this.pose.positions.slice();
-      positions.set(arrays["root"] as Float32Array, 3 * root);
-      this.pose = { rotations: arrays["rotations"] as Float32Array, positions };
+      positions.set(arrays.root as Float32Array, 3 * root);
+      this.pose = { rotations: arrays.rotations as Float32Array, positions };
       this.tell(header);
-      const outsideDeg = header["outsideDeg"] as number[];
-      const held = Object.keys(header["blockingDeg"] as Record<string, number>);
+      const outsideDeg = header.outsideDeg as number[];
+      const held = Object.keys(header.blockingDeg as Record<string, number>);
       this.shown({ pose: this.pose, outsideDeg, held });
     } catch (error) {
       if (starts !== this.starts) return;
@@ -158,20 +158,26 @@ export class TryOut {
   }
 
   private tell(header: Record<string, unknown>): void {
-    const met = header["met"] === true;
-    const blocking = header["blockingDeg"] as Record<string, number>;
+    const met = header.met === true;
+    const blocking = header.blockingDeg as Record<string, number>;
     const held = Object.entries(blocking).slice(0, MOST_TOLD);
-    const at = (header["atLimit"] as string[]).filter((name) => !(name in blocking));
+    const at = (header.atLimit as string[]).filter((name) => !(name in blocking));
     const more = at.length > MOST_TOLD ? ` and ${at.length - MOST_TOLD} more` : "";
     this.result.replaceChildren(
       element(
         "p",
         { class: met ? "met" : "missed" },
-        `${met ? "Reached" : "Out of reach"}, in ${(header["ms"] as number).toFixed(1)} ms`,
+        `${met ? "Reached" : "Out of reach"}, in ${(header.ms as number).toFixed(1)} ms`,
       ),
       ...(held.length ? [element("p", {}, "Held back by the limit of"), listed(held)] : []),
       ...(at.length
-        ? [element("p", { class: "at" }, `At the limit: ${at.slice(0, MOST_TOLD).join(", ")}${more}`)]
+        ? [
+            element(
+              "p",
+              { class: "at" },
+              `At the limit: ${at.slice(0, MOST_TOLD).join(", ")}${more}`,
+            ),
+          ]
         : []),
     );
   }

@@ -1,8 +1,8 @@
 // A joint's limit as a whole: draw one by hand, mirror it, copy it, remove it.
 
 import type { Clip } from "./clip";
-import type { Edit } from "./strokes";
 import { button, element } from "./elements";
+import type { Edit } from "./strokes";
 
 export class Whole {
   readonly panel = element("section", { class: "whole", "aria-label": "The limit as a whole" });
@@ -34,7 +34,13 @@ export class Whole {
     this.to.addEventListener("keydown", (event) => event.key === "Enter" && this.copy());
     this.copied.append(copy, this.to, this.names);
     const whole = element("div", { class: "line" }, this.over, this.gone);
-    this.panel.append(element("h3", {}, "The whole limit"), this.none, this.draw, whole, this.copied);
+    this.panel.append(
+      element("h3", {}, "The whole limit"),
+      this.none,
+      this.draw,
+      whole,
+      this.copied,
+    );
     this.pick(undefined);
   }
 
