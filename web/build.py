@@ -70,7 +70,7 @@ def _packaged() -> Path | None:
 
 
 def main(words: list[str]) -> None:
-    """Do what the command line says: one task, or `install`; a failed task fails without a trace."""
+    """Do what the command line says: one task, or `install`."""
     task = words[0] if words else "build"
     if len(words) > 1 or task not in (*TASKS, "install"):
         raise SystemExit(f"expected one of {', '.join((*TASKS, 'install'))}, got {' '.join(words)}")

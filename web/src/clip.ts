@@ -1,6 +1,6 @@
 // What Python opens the page with: a skeleton in motion, and which of its joints have limits.
 
-import type { Answer } from "./socket";
+import type { Answer } from "./connection";
 
 export interface Control {
   name: string;

@@ -36,20 +36,3 @@ export function button(
 
 export const degrees = (angle: number): string =>
   angle > 0 && angle < 0.05 ? "<0.1°" : `${angle.toFixed(angle < 10 ? 1 : 0)}°`;
-
-/** What was remembered from page to page; in a frame, browsers may forbid it. */
-export function remembered(name: string): string | null {
-  try {
-    return localStorage.getItem(name);
-  } catch {
-    return null;
-  }
-}
-
-export function remember(name: string, value: string): void {
-  try {
-    localStorage.setItem(name, value);
-  } catch {
-    // Then it is not.
-  }
-}

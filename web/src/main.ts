@@ -1,9 +1,9 @@
 // Open the line to Python, and the page.
 
 import { clipOf } from "./clip";
+import { Line } from "./connection";
 import { late, note } from "./notes";
 import { Page } from "./page";
-import { Line } from "./socket";
 
 const GONE = "The line to synovia is gone: start it again, or run the notebook’s cell again.";
 

@@ -2,26 +2,26 @@
 
 import type { Quaternion } from "three";
 import { type Clip, outsideOf, type Pose } from "./clip";
-import { Curve } from "./curve";
-import { Editing } from "./editing";
+import { type Answer, Latest, type Line } from "./connection";
+import { Editing } from "./edit/editing";
+import { Families } from "./edit/families";
 import { button, found } from "./elements";
-import { Families } from "./families";
-import { Files } from "./files";
-import { Ghost } from "./ghost";
 import { listen } from "./keys";
-import { Looks } from "./looks";
+import { ShownLimit } from "./limit";
 import { type Mode, Modes, only } from "./modes";
 import { note } from "./notes";
-import { Panel } from "./panel";
-import { seen } from "./quaternions";
+import { Files } from "./panel/files";
+import { Panel } from "./panel/joint";
+import { Tree } from "./panel/tree";
+import { seen } from "./pose/kinematics";
+import { Sliders } from "./pose/sliders";
+import { TryOut } from "./pose/tryout";
 import { type Keyed, shortcuts } from "./shortcuts";
-import { ShownLimit } from "./shown";
-import { Sliders } from "./sliders";
-import { type Answer, Latest, type Line } from "./socket";
-import { Stage } from "./stage";
-import { Time } from "./time";
-import { Tree } from "./tree";
-import { TryOut } from "./tryout";
+import { Looks } from "./stage/appearance";
+import { Ghost } from "./stage/ghost";
+import { Stage } from "./stage/stage";
+import { Curve } from "./time/curve";
+import { Time } from "./time/timeline";
 
 export class Page implements Keyed {
   readonly stage: Stage;

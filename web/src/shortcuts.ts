@@ -1,14 +1,14 @@
 // All keys of the page, and what each does.
 
-import type { Editing } from "./editing";
+import type { Editing } from "./edit/editing";
 import { found } from "./elements";
-import type { Files } from "./files";
-import type { Ghost } from "./ghost";
 import type { Key } from "./keys";
-import type { Looks } from "./looks";
 import type { Mode, Modes } from "./modes";
-import type { Stage } from "./stage";
-import type { Time } from "./time";
+import type { Files } from "./panel/files";
+import type { Looks } from "./stage/appearance";
+import type { Ghost } from "./stage/ghost";
+import type { Stage } from "./stage/stage";
+import type { Time } from "./time/timeline";
 
 /** What keys can do to the page as a whole. */
 export interface Keyed {

@@ -1,0 +1,122 @@
+// The brush that sculpts distance fields: how large and how strong, and what it has touched.
+
+import type { Vector3 } from "three";
+import { button, element } from "../elements";
+import { sliderWithNumber } from "../panel/fields";
+import type { Stroke, Strokes } from "./strokes";
+
+/** Places that go over at once: the more, the later the surface follows. */
+const AT_ONCE = 8;
+
+/** A stroke of the brush as it was chosen when the stroke began. */
+interface Brushing {
+  stroke: Stroke;
+  radiusDeg: number;
+  amountDeg: number;
+}
+
+/** A place that was touched in a stroke; without one, the stroke's end. */
+interface Touch {
+  by: Brushing;
+  point: Vector3 | undefined;
+}
+
+export class Brush {
+  readonly panel = element("section", { class: "brush" });
+  private radiusDeg = 15;
+  private strengthDeg = 1;
+  private pulls = false;
+  private by: Brushing | undefined;
+  private touched: Touch[] = [];
+  private sending = false;
+  private ways: Record<"push" | "pull", HTMLButtonElement>;
+
+  constructor(
+    private strokes: Strokes,
+    /** Where the joint is now, as a rotation vector from the limit's reference. */
+    present: () => Vector3 | undefined,
+  ) {
+    this.ways = {
+      push: button("Push", "Push the boundary out", () => this.turn(false)),
+      pull: button("Pull", "Pull the boundary in", () => this.turn(true)),
+    };
+    const size = sliderWithNumber("Radius of the brush", "Radius", [1, 90, 1], this.radiusDeg);
+    const strength = sliderWithNumber("Strength of the brush", "Strength", [0.1, 10, 0.1], 1);
+    size.onInput = (value) => (this.radiusDeg = value);
+    strength.onInput = (value) => (this.strengthDeg = value);
+    const here = button("Brush at this pose", "Brush where the joint is now", () => {
+      const at = present();
+      if (!at) return;
+      this.begin(at, false);
+      this.lift();
+    });
+    this.panel.append(
+      element("h3", {}, "Brush"),
+      element("p", {}, "Drag on the surface in the picture; Shift turns push and pull around."),
+      element(
+        "div",
+        { class: "ways", role: "group", "aria-label": "What the brush does" },
+        this.ways.push,
+        this.ways.pull,
+        here,
+      ),
+      size.row,
+      strength.row,
+    );
+    this.turn(false);
+  }
+
+  /** In radians. */
+  get radius(): number {
+    return (this.radiusDeg * Math.PI) / 180;
+  }
+
+  /** Put the brush to the surface; `other` does the opposite of what is chosen. */
+  begin(point: Vector3, other: boolean): void {
+    const stroke = this.strokes.begin();
+    const { radiusDeg, strengthDeg } = this;
+    const amountDeg = this.pulls !== other ? -strengthDeg : strengthDeg;
+    this.by = stroke && { stroke, radiusDeg, amountDeg };
+    this.touch(point);
+  }
+
+  touch(point: Vector3): void {
+    if (this.by) this.queue({ by: this.by, point: point.clone() });
+  }
+
+  /** End the stroke. */
+  lift(): void {
+    if (this.by) this.queue({ by: this.by, point: undefined });
+    this.by = undefined;
+  }
+
+  private queue(touch: Touch): void {
+    this.touched.push(touch);
+    if (this.sending) return;
+    this.sending = true;
+    this.strokes.after(this.send().finally(() => (this.sending = false)));
+  }
+
+  /** Send what was touched, in order; a stroke's end makes distances of the field's values again. */
+  private async send(): Promise<void> {
+    for (let first = this.touched[0]; first; first = this.touched[0]) {
+      const { by, point } = first;
+      const { stroke, radiusDeg, amountDeg } = by;
+      if (!point) {
+        this.touched.shift();
+        await this.strokes.now({ edit: "settle" }, stroke);
+        continue;
+      }
+      const centers: number[][] = [];
+      while (centers.length < AT_ONCE && this.touched[0]?.by === by && this.touched[0].point)
+        centers.push((this.touched.shift() as Touch & { point: Vector3 }).point.toArray());
+      await this.strokes.now({ edit: "brush", draft: true, centers, radiusDeg, amountDeg }, stroke);
+    }
+  }
+
+  private turn(pulls: boolean): void {
+    this.pulls = pulls;
+    this.ways.push.setAttribute("aria-pressed", String(!pulls));
+    this.ways.pull.setAttribute("aria-pressed", String(pulls));
+  }
+}

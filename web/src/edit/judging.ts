@@ -1,0 +1,146 @@
+// How good families are: their volume, and what each rejects of frames that it never saw.
+
+import type { Line } from "../connection";
+import { button, element } from "../elements";
+
+export interface Choice {
+  family: string;
+  chart: string | null;
+  marginDeg: number;
+  from: string;
+}
+
+export interface Judged {
+  share: number;
+  /** The share of held-out frames outside, and what was held out; a dash where nothing can be. */
+  told: string;
+  outside: number | undefined;
+}
+
+export function percent(share: number): string {
+  const value = 100 * share;
+  if (value >= 10) return `${value.toFixed(0)}%`;
+  return value > 0 && value < 0.01 ? "<0.01%" : `${Number(value.toPrecision(2))}%`;
+}
+
+/** Asks Python part by part, so that another question need not wait, and can end this one. */
+export class Judge {
+  private known = new Map<string, Judged>();
+  private asking = 0;
+
+  constructor(private line: Line) {}
+
+  /** Another that knows the same answers, and is stopped by itself. */
+  beside(): Judge {
+    const other = new Judge(this.line);
+    other.known = this.known;
+    return other;
+  }
+
+  stop(): void {
+    this.asking++;
+  }
+
+  async ask(joint: string, choice: Choice, done: (judged: Judged) => void): Promise<void> {
+    const asking = ++this.asking;
+    const key = JSON.stringify([joint, choice.family, choice.chart, choice.marginDeg, choice.from]);
+    const before = this.known.get(key);
+    if (before) return done(before);
+    const given = { ...choice, joint };
+    const { header } = await this.line.ask("judge", given);
+    const [parts, basis] = [header.parts as number, header.basis as string];
+    let sum = 0;
+    for (let part = 0; part < parts; part++) {
+      if (asking !== this.asking) return;
+      sum += (await this.line.ask("judge", { ...given, part })).header.outside as number;
+    }
+    const outside = parts ? sum / parts : undefined;
+    const told =
+      outside === undefined ? `– (${basis})` : `${percent(outside)} outside, by ${basis}`;
+    const judged = { share: header.share as number, told, outside };
+    this.known.set(key, judged);
+    if (asking === this.asking) done(judged);
+  }
+}
+
+/** All families beside each other, judged one by one while it is open. */
+export class Comparison {
+  readonly panel = element("details", { class: "comparison" });
+  private rows = element("tbody");
+  private basis = element("caption");
+  private shown = "";
+  private running = 0;
+  private own: Judge;
+  private given: { joint: string; choice: Choice; families: Named[] } | undefined;
+
+  constructor(
+    judge: Judge,
+    private choose: (family: string) => void,
+  ) {
+    this.own = judge.beside();
+    const head = ["Family", "Volume", "Held out"].map((what) => element("th", {}, what));
+    this.panel.append(
+      element("summary", {}, "Compare all families"),
+      element("table", {}, this.basis, element("thead", {}, element("tr", {}, ...head)), this.rows),
+    );
+    this.panel.addEventListener("toggle", () => void this.run());
+  }
+
+  stop(): void {
+    this.running++;
+    this.own.stop();
+    this.shown = "";
+  }
+
+  follow(joint: string, choice: Choice, families: Named[]): void {
+    this.given = { joint, choice, families };
+    for (const row of this.rows.querySelectorAll("button"))
+      row.setAttribute("aria-pressed", String(row.dataset.family === choice.family));
+    void this.run();
+  }
+
+  private async run(): Promise<void> {
+    if (!this.panel.open || !this.given) return;
+    const { joint, choice, families } = this.given;
+    const key = JSON.stringify([joint, choice.marginDeg, choice.from, choice.chart]);
+    if (key === this.shown) return;
+    this.stop();
+    this.shown = key;
+    const running = this.running;
+    this.basis.textContent =
+      choice.from === "limit" ? "Families are compared by evidence: choose some under From." : "";
+    this.rows.replaceChildren();
+    if (choice.from === "limit") return;
+    const cells = families.map((family) => this.row(family, choice.family));
+    for (const [place, { name, charts }] of families.entries()) {
+      if (running !== this.running) return;
+      const chart = choice.chart && charts.includes(choice.chart) ? choice.chart : null;
+      const [volume, held] = cells[place] ?? [];
+      try {
+        await this.own.ask(joint, { ...choice, family: name, chart }, (judged) => {
+          if (volume) volume.textContent = percent(judged.share);
+          if (held) held.textContent = judged.outside === undefined ? "–" : percent(judged.outside);
+          this.basis.textContent = judged.told.replace(/^.*outside, by /, "Held out: ");
+        });
+      } catch (error) {
+        if (held) held.textContent = "fails";
+        if (held) held.title = (error as Error).message;
+      }
+    }
+  }
+
+  private row({ name, label }: Named, chosen: string): [HTMLElement, HTMLElement] {
+    const choose = button(label, `Make it a ${label}`, () => this.choose(name));
+    choose.dataset.family = name;
+    choose.setAttribute("aria-pressed", String(name === chosen));
+    const [volume, held] = [element("td", {}, "…"), element("td", {}, "…")];
+    this.rows.append(element("tr", {}, element("td", {}, choose), volume, held));
+    return [volume, held];
+  }
+}
+
+interface Named {
+  name: string;
+  label: string;
+  charts: string[];
+}
