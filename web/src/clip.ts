@@ -48,7 +48,7 @@ export interface Clip {
   pose(frame: number): Pose;
 }
 
-export function clipOf({ header, arrays }: Answer): Clip {
+export function clipFrom({ header, arrays }: Answer): Clip {
   const names = header.names as string[];
   const parents = header.parents as number[];
   const moving = header.moving as number[];
@@ -101,7 +101,7 @@ export interface Clamped {
   leftDeg: number;
 }
 
-export function clampedOf({ header, arrays }: Answer, clip: Clip): Clamped {
+export function clampedFrom({ header, arrays }: Answer, clip: Clip): Clamped {
   const changed = header.changed as number[];
   const clamped = arrays.clamped as Float32Array;
   return {

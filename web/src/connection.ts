@@ -13,7 +13,7 @@ interface Listed {
   shape: number[];
 }
 
-export function unpacked(message: ArrayBuffer): Answer {
+export function decode(message: ArrayBuffer): Answer {
   const length = new DataView(message).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(message, 4, length)));
   const arrays: Record<string, Values> = {};
@@ -37,42 +37,42 @@ interface Waiting {
   reject: (reason: Error) => void;
 }
 
-export class Line {
+export class Connection {
   /** Told when another page has changed the limits. */
   onNews: (news: Answer) => void = () => {};
   /** Told with every answer that says whether the limits are saved. */
   onState: (state: Record<string, unknown>) => void = () => {};
   /** Told when an answer is late, and when no answer is late any more. */
   onLate: (late: boolean) => void = () => {};
-  private waiting = new Map<number, Waiting>();
+  private pending = new Map<number, Waiting>();
   private late = new Set<number>();
-  private next = 0;
-  private gone: Error | undefined;
+  private nextId = 0;
+  private closed: Error | undefined;
 
   private constructor(private socket: WebSocket) {
-    socket.onmessage = ({ data }) => this.receive(unpacked(data as ArrayBuffer));
-    socket.addEventListener("close", () => this.end());
+    socket.onmessage = ({ data }) => this.receive(decode(data as ArrayBuffer));
+    socket.addEventListener("close", () => this.close());
   }
 
-  static open(lost: () => void): Promise<Line> {
+  static open(lost: () => void): Promise<Connection> {
     const address = new URL("socket", location.href);
     address.protocol = address.protocol.replace("http", "ws");
     const socket = new WebSocket(address);
     socket.binaryType = "arraybuffer";
     return new Promise((resolve) => {
-      socket.onopen = () => resolve(new Line(socket));
+      socket.onopen = () => resolve(new Connection(socket));
       socket.onclose = lost;
     });
   }
 
   ask(what: string, given: Record<string, unknown> = {}): Promise<Answer> {
     // A socket that is closing sends nothing any more, but has not said so yet.
-    if (this.socket.readyState !== WebSocket.OPEN) this.end();
-    if (this.gone) return Promise.reject(this.gone);
-    const id = this.next++;
+    if (this.socket.readyState !== WebSocket.OPEN) this.close();
+    if (this.closed) return Promise.reject(this.closed);
+    const id = this.nextId++;
     this.socket.send(JSON.stringify({ ...given, id, ask: what }));
-    setTimeout(() => this.miss(id), LATE_MS);
-    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+    setTimeout(() => this.markLate(id), LATE_MS);
+    return new Promise((resolve, reject) => this.pending.set(id, { resolve, reject }));
   }
 
   /** The answer; none where there was a fault, but what was asked for does not matter any more. */
@@ -89,40 +89,40 @@ export class Line {
     }
   }
 
-  private miss(id: number): void {
-    if (!this.waiting.has(id)) return;
+  private markLate(id: number): void {
+    if (!this.pending.has(id)) return;
     this.late.add(id);
     this.onLate(true);
   }
 
-  private come(id: number): void {
+  private clearLate(id: number): void {
     if (this.late.delete(id) && !this.late.size) this.onLate(false);
   }
 
   /** Tell all who wait that no answer will come. */
-  private end(): void {
-    if (this.gone) return;
+  private close(): void {
+    if (this.closed) return;
     const gone = new Error("the line to synovia is gone");
-    this.gone = gone;
+    this.closed = gone;
     // Those who opened the line are told; who asks without a care for the answer need not be.
     addEventListener("unhandledrejection", (event) => {
       if (event.reason === gone) event.preventDefault();
     });
-    for (const [id, { reject }] of this.waiting) {
-      this.come(id);
+    for (const [id, { reject }] of this.pending) {
+      this.clearLate(id);
       reject(gone);
     }
-    this.waiting.clear();
+    this.pending.clear();
   }
 
   private receive(answer: Answer): void {
     if ("unsaved" in answer.header) this.onState(answer.header);
     if (answer.header.news) this.onNews(answer);
     const id = answer.header.id as number;
-    const waiting = this.waiting.get(id);
+    const waiting = this.pending.get(id);
     if (!waiting) return;
-    this.waiting.delete(id);
-    this.come(id);
+    this.pending.delete(id);
+    this.clearLate(id);
     const error = answer.header.error;
     if (typeof error === "string") waiting.reject(new Error(error));
     else waiting.resolve(answer);
@@ -133,34 +133,34 @@ export class Line {
 export class Latest<Given> {
   private busy = false;
   private pending: { given: Given } | undefined;
-  private whenIdle: (() => void)[] = [];
+  private idleListeners: (() => void)[] = [];
 
-  constructor(private send: (given: Given) => Promise<void>) {}
+  constructor(private transmit: (given: Given) => Promise<void>) {}
 
-  async ask(given: Given): Promise<void> {
+  async send(given: Given): Promise<void> {
     if (this.busy) {
       this.pending = { given };
       return;
     }
     this.busy = true;
     try {
-      await this.send(given);
+      await this.transmit(given);
     } finally {
       this.busy = false;
       const { pending } = this;
       this.pending = undefined;
-      if (pending) void this.ask(pending.given);
-      else for (const tell of this.whenIdle.splice(0)) tell();
+      if (pending) void this.send(pending.given);
+      else for (const tell of this.idleListeners.splice(0)) tell();
     }
   }
 
   /** Forget what waits to be sent. */
-  drop(): void {
+  cancel(): void {
     this.pending = undefined;
   }
 
   /** When all that was asked for has been answered. */
-  idle(): Promise<void> {
-    return this.busy ? new Promise((done) => this.whenIdle.push(done)) : Promise.resolve();
+  whenIdle(): Promise<void> {
+    return this.busy ? new Promise((done) => this.idleListeners.push(done)) : Promise.resolve();
   }
 }

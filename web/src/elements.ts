@@ -16,7 +16,7 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-export function found<Kind extends HTMLElement = HTMLElement>(selector: string): Kind {
+export function find<Kind extends HTMLElement = HTMLElement>(selector: string): Kind {
   const one = document.querySelector<Kind>(selector);
   if (!one) throw new Error(`the page has no ${selector}`);
   return one;
@@ -34,5 +34,5 @@ export function button(
   return made;
 }
 
-export const degrees = (angle: number): string =>
+export const formatDegrees = (angle: number): string =>
   angle > 0 && angle < 0.05 ? "<0.1°" : `${angle.toFixed(angle < 10 ? 1 : 0)}°`;

@@ -9,7 +9,7 @@ import type { Stroke, Strokes } from "./strokes";
 const AT_ONCE = 8;
 
 /** A stroke of the brush as it was chosen when the stroke began. */
-interface Brushing {
+interface BrushStroke {
   stroke: Stroke;
   radiusDeg: number;
   amountDeg: number;
@@ -17,7 +17,7 @@ interface Brushing {
 
 /** A place that was touched in a stroke; without one, the stroke's end. */
 interface Touch {
-  by: Brushing;
+  by: BrushStroke;
   point: Vector3 | undefined;
 }
 
@@ -25,20 +25,20 @@ export class Brush {
   readonly panel = element("section", { class: "brush" });
   private radiusDeg = 15;
   private strengthDeg = 1;
-  private pulls = false;
-  private by: Brushing | undefined;
-  private touched: Touch[] = [];
-  private sending = false;
-  private ways: Record<"push" | "pull", HTMLButtonElement>;
+  private isPulling = false;
+  private current: BrushStroke | undefined;
+  private touches: Touch[] = [];
+  private isSending = false;
+  private directionButtons: Record<"push" | "pull", HTMLButtonElement>;
 
   constructor(
     private strokes: Strokes,
     /** Where the joint is now, as a rotation vector from the limit's reference. */
     present: () => Vector3 | undefined,
   ) {
-    this.ways = {
-      push: button("Push", "Push the boundary out", () => this.turn(false)),
-      pull: button("Pull", "Pull the boundary in", () => this.turn(true)),
+    this.directionButtons = {
+      push: button("Push", "Push the boundary out", () => this.setPulling(false)),
+      pull: button("Pull", "Pull the boundary in", () => this.setPulling(true)),
     };
     const size = sliderWithNumber("Radius of the brush", "Radius", [1, 90, 1], this.radiusDeg);
     const strength = sliderWithNumber("Strength of the brush", "Strength", [0.1, 10, 0.1], 1);
@@ -47,7 +47,7 @@ export class Brush {
     const here = button("Brush at this pose", "Brush where the joint is now", () => {
       const at = present();
       if (!at) return;
-      this.begin(at, false);
+      this.press(at, false);
       this.lift();
     });
     this.panel.append(
@@ -56,14 +56,14 @@ export class Brush {
       element(
         "div",
         { class: "ways", role: "group", "aria-label": "What the brush does" },
-        this.ways.push,
-        this.ways.pull,
+        this.directionButtons.push,
+        this.directionButtons.pull,
         here,
       ),
       size.row,
       strength.row,
     );
-    this.turn(false);
+    this.setPulling(false);
   }
 
   /** In radians. */
@@ -72,51 +72,54 @@ export class Brush {
   }
 
   /** Put the brush to the surface; `other` does the opposite of what is chosen. */
-  begin(point: Vector3, other: boolean): void {
-    const stroke = this.strokes.begin();
+  press(point: Vector3, other: boolean): void {
+    const stroke = this.strokes.newStroke();
     const { radiusDeg, strengthDeg } = this;
-    const amountDeg = this.pulls !== other ? -strengthDeg : strengthDeg;
-    this.by = stroke && { stroke, radiusDeg, amountDeg };
+    const amountDeg = this.isPulling !== other ? -strengthDeg : strengthDeg;
+    this.current = stroke && { stroke, radiusDeg, amountDeg };
     this.touch(point);
   }
 
   touch(point: Vector3): void {
-    if (this.by) this.queue({ by: this.by, point: point.clone() });
+    if (this.current) this.enqueue({ by: this.current, point: point.clone() });
   }
 
   /** End the stroke. */
   lift(): void {
-    if (this.by) this.queue({ by: this.by, point: undefined });
-    this.by = undefined;
+    if (this.current) this.enqueue({ by: this.current, point: undefined });
+    this.current = undefined;
   }
 
-  private queue(touch: Touch): void {
-    this.touched.push(touch);
-    if (this.sending) return;
-    this.sending = true;
-    this.strokes.after(this.send().finally(() => (this.sending = false)));
+  private enqueue(touch: Touch): void {
+    this.touches.push(touch);
+    if (this.isSending) return;
+    this.isSending = true;
+    this.strokes.waitFor(this.send().finally(() => (this.isSending = false)));
   }
 
   /** Send what was touched, in order; a stroke's end makes distances of the field's values again. */
   private async send(): Promise<void> {
-    for (let first = this.touched[0]; first; first = this.touched[0]) {
+    for (let first = this.touches[0]; first; first = this.touches[0]) {
       const { by, point } = first;
       const { stroke, radiusDeg, amountDeg } = by;
       if (!point) {
-        this.touched.shift();
-        await this.strokes.now({ edit: "settle" }, stroke);
+        this.touches.shift();
+        await this.strokes.sendInStroke({ edit: "settle" }, stroke);
         continue;
       }
       const centers: number[][] = [];
-      while (centers.length < AT_ONCE && this.touched[0]?.by === by && this.touched[0].point)
-        centers.push((this.touched.shift() as Touch & { point: Vector3 }).point.toArray());
-      await this.strokes.now({ edit: "brush", draft: true, centers, radiusDeg, amountDeg }, stroke);
+      while (centers.length < AT_ONCE && this.touches[0]?.by === by && this.touches[0].point)
+        centers.push((this.touches.shift() as Touch & { point: Vector3 }).point.toArray());
+      await this.strokes.sendInStroke(
+        { edit: "brush", draft: true, centers, radiusDeg, amountDeg },
+        stroke,
+      );
     }
   }
 
-  private turn(pulls: boolean): void {
-    this.pulls = pulls;
-    this.ways.push.setAttribute("aria-pressed", String(!pulls));
-    this.ways.pull.setAttribute("aria-pressed", String(pulls));
+  private setPulling(pulls: boolean): void {
+    this.isPulling = pulls;
+    this.directionButtons.push.setAttribute("aria-pressed", String(!pulls));
+    this.directionButtons.pull.setAttribute("aria-pressed", String(pulls));
   }
 }

@@ -2,24 +2,24 @@
 
 import { Quaternion, type Ray, Vector3 } from "three";
 import type { Clip } from "../clip";
-import type { Answer, Line } from "../connection";
-import { element, found } from "../elements";
-import { say } from "../notes";
-import { hasSpot, type Spot } from "../stage/cone";
+import type { Answer, Connection } from "../connection";
+import { element, find } from "../elements";
+import { showMessage } from "../notes";
+import { hasPoint, type PointKey } from "../stage/cone";
 import type { Handle } from "../stage/pointer";
-import { type Region, regionOf } from "../stage/region";
-import type { Fan } from "../stage/sphere";
-import { addAfter, moveTo } from "./edits";
-import { ConeHandles, onSphere } from "./handles";
+import { type Region, regionFrom } from "../stage/region";
+import type { JointSphere } from "../stage/sphere";
+import { addEdit, moveEdit } from "./edits";
+import { ConeHandles, intersectSphere } from "./handles";
 import { History } from "./history";
-import { Points } from "./points";
+import { PointsPanel } from "./points";
 import { type Edit, Strokes } from "./strokes";
-import { Whole } from "./whole";
+import { WholeLimit } from "./whole";
 
 const NUDGE_DEG = 1;
 
 /** What would work instead of an edit that was refused. */
-const LESSONS: Record<string, string> = {
+const ADVICE: Record<string, string> = {
   "reorder-point":
     "The order is that in which points lie round the visible one: drag this point to its place, or " +
     "delete it and double click there.",
@@ -30,131 +30,131 @@ export class Editing {
   readonly head = element("div", { class: "editing top" });
   readonly strokes: Strokes;
   /** Told of every answer to an edit. */
-  heard: (header: Record<string, unknown>) => void = () => {};
+  onAnswer: (header: Record<string, unknown>) => void = () => {};
   /** How the picked joint is turned, as the one sees it that its limit is measured from. */
-  turned: () => Quaternion = () => new Quaternion();
+  jointRotation: () => Quaternion = () => new Quaternion();
   /** How the camera is turned in the world. */
-  camera: () => Quaternion = () => new Quaternion();
+  cameraRotation: () => Quaternion = () => new Quaternion();
   private title = element("h2");
-  private said = element("p", { id: "said", role: "status" });
+  private status = element("p", { id: "said", role: "status" });
   private history = new History((which) => void this.strokes.step(which));
-  readonly points = new Points(
-    (edit) => this.strokes.once(edit),
-    (spot) => this.select(spot),
+  readonly points = new PointsPanel(
+    (edit) => this.strokes.apply(edit),
+    (key) => this.select(key),
     () => void this.add(),
   );
-  readonly whole: Whole;
+  readonly whole: WholeLimit;
   private joint: number | undefined;
-  private on = false;
+  private isActive = false;
   private region: Region | undefined;
-  private fan: Fan | undefined;
-  private marks: ConeHandles | undefined;
-  private selected: Spot | undefined;
+  private sphere: JointSphere | undefined;
+  private coneHandles: ConeHandles | undefined;
+  private selected: PointKey | undefined;
   /** Where keys have moved the chosen point to, and where it was when the last was let go. */
   private nudged: Vector3 | undefined;
-  private rested: Vector3 | undefined;
+  private releasedAt: Vector3 | undefined;
 
   constructor(
     private clip: Clip,
-    line: Line,
+    connection: Connection,
     /** Told of a new picture of the picked joint's limit, in the middle of a drag perhaps. */
-    private drawn: (region: Region) => void,
+    private onRegion: (region: Region) => void,
     /** Told when limits have changed and the drag is over. */
-    private changed: () => void,
+    private onChange: () => void,
     /** Told when something is to be drawn again. */
-    private redraw: () => void,
+    private onRedraw: () => void,
   ) {
-    this.strokes = new Strokes(line, () => this.name, {
-      answered: (answer, joint, edit) => this.receive(answer, joint, edit),
-      failed: (reason) => this.refuse(reason),
-      done: (what) => (this.said.textContent = what),
-      stepped: say,
-      changed,
+    this.strokes = new Strokes(connection, () => this.name, {
+      onAnswer: (answer, joint, edit) => this.receive(answer, joint, edit),
+      onFailure: (reason) => this.showRefusal(reason),
+      onDone: (what) => (this.status.textContent = what),
+      onStep: showMessage,
+      onChange,
     });
-    this.whole = new Whole(
+    this.whole = new WholeLimit(
       clip,
-      (edit, done) => void this.strokes.once(edit, done),
+      (edit, done) => void this.strokes.apply(edit, done),
       () => {
-        const { w, x, y, z } = this.turned();
+        const { w, x, y, z } = this.jointRotation();
         const edit = { edit: "draw", rotation: [w, x, y, z] };
-        void this.strokes.once(edit, "Drawn: now drag its points.");
+        void this.strokes.apply(edit, "Drawn: now drag its points.");
       },
     );
-    this.head.append(this.title, this.history.panel, this.said);
+    this.head.append(this.title, this.history.panel, this.status);
     for (const { panel } of [this.points, this.whole]) panel.classList.add("editing");
     this.points.panel.hidden = true;
     this.pick(undefined);
-    for (const end of ["keyup", "blur"]) addEventListener(end, () => this.rest());
+    for (const end of ["keyup", "blur"]) addEventListener(end, () => this.endNudge());
   }
 
   /** Begin or end editing: what can be dragged is shown or not. */
-  enter(on: boolean): void {
-    this.on = on;
-    this.mark();
+  setActive(on: boolean): void {
+    this.isActive = on;
+    this.updateHandles();
   }
 
   pick(joint: number | undefined): void {
     if (joint !== this.joint) {
       this.selected = undefined;
-      this.accept("");
+      this.clearRefusal("");
     }
     this.joint = joint;
     this.nudged = undefined;
     this.title.textContent = this.name === null ? "Pick a joint to edit" : `Edit ${this.name}`;
-    this.region = this.fan = this.marks = undefined;
+    this.region = this.sphere = this.coneHandles = undefined;
     this.points.panel.hidden = true;
     this.whole.pick(joint);
   }
 
   /** Show what can be done to a limit that is drawn. */
-  show(region: Region, fan: Fan): void {
+  show(region: Region, sphere: JointSphere): void {
     const { outline } = region;
     this.region = region;
-    if (this.selected !== undefined && !(outline && hasSpot(outline, this.selected)))
+    if (this.selected !== undefined && !(outline && hasPoint(outline, this.selected)))
       this.selected = undefined;
-    if (this.fan !== fan) {
-      this.fan = fan;
-      this.marks = undefined;
+    if (this.sphere !== sphere) {
+      this.sphere = sphere;
+      this.coneHandles = undefined;
     }
-    if (!outline && this.marks) fan.group.remove(this.marks.group);
-    if (!outline) this.marks = undefined;
-    else if (!this.marks) {
-      this.marks = new ConeHandles(fan, outline, this.selected, this.on, {
-        follow: (edit) => this.strokes.follow(edit),
-        drop: () => void this.strokes.drop(),
-        select: (spot) => this.select(spot),
+    if (!outline && this.coneHandles) sphere.group.remove(this.coneHandles.group);
+    if (!outline) this.coneHandles = undefined;
+    else if (!this.coneHandles) {
+      this.coneHandles = new ConeHandles(sphere, outline, this.selected, this.isActive, {
+        onDrag: (edit) => this.strokes.drag(edit),
+        onDrop: () => void this.strokes.endDrag(),
+        onSelect: (key) => this.select(key),
       });
-      fan.group.add(this.marks.group);
-    } else this.marks.show(outline, this.selected, this.on);
+      sphere.group.add(this.coneHandles.group);
+    } else this.coneHandles.show(outline, this.selected, this.isActive);
     this.points.show(region, this.selected);
     this.whole.pick(this.joint);
   }
 
   /** The bone has moved. */
-  follows(): void {
-    this.points.tell(this.fan?.slice);
+  updateSlice(): void {
+    this.points.showSlice(this.sphere?.slice);
   }
 
   get handles(): Handle[] {
-    return this.marks?.handles() ?? [];
+    return this.coneHandles?.listHandles() ?? [];
   }
 
-  select(spot: Spot | undefined): void {
-    if (spot === this.selected) return;
+  select(key: PointKey | undefined): void {
+    if (key === this.selected) return;
     this.nudged = undefined;
-    this.selected = spot;
-    this.mark();
+    this.selected = key;
+    this.updateHandles();
   }
 
   /** Choose the next point or the one before, and let keys go to the view. */
-  walk(by: number): void {
-    this.points.step(by);
-    found("#stage").focus();
+  selectNext(by: number): void {
+    this.points.selectBy(by);
+    find("#stage").focus();
   }
 
   /** Leave the chosen point, if there is one. */
-  leave(): boolean {
-    const had = this.on && this.selected !== undefined;
+  deselect(): boolean {
+    const had = this.isActive && this.selected !== undefined;
     if (had) this.select(undefined);
     return had;
   }
@@ -164,7 +164,7 @@ export class Editing {
   }
 
   smooth(): void {
-    if (this.marks) this.points.smooth();
+    if (this.coneHandles) this.points.smooth();
   }
 
   mirror(): void {
@@ -173,62 +173,64 @@ export class Editing {
 
   /** Put a point where a ray meets the sphere, or else into the middle of an edge or at the bone. */
   async add(ray?: Ray): Promise<void> {
-    const { fan, region, selected } = this;
-    if (!this.marks || !fan || !region) return;
-    let point = ray && onSphere(ray, fan, undefined);
+    const { sphere, region, selected } = this;
+    if (!this.coneHandles || !sphere || !region) return;
+    let point = ray && intersectSphere(ray, sphere, undefined);
     if (ray && !point) return;
     if (!ray && typeof selected === "number") {
-      if (await this.strokes.once(addAfter(this.marks.outline, selected)))
+      if (await this.strokes.apply(addEdit(this.coneHandles.outline, selected)))
         this.select(selected + 1);
       return;
     }
-    const local = region.reference.clone().invert().multiply(this.turned());
+    const local = region.reference.clone().invert().multiply(this.jointRotation());
     point ??= region.axis.clone().applyQuaternion(local);
-    if (await this.strokes.once({ edit: "add-point", point: point.toArray() }))
+    if (await this.strokes.apply({ edit: "add-point", point: point.toArray() }))
       this.selectNearest(point);
   }
 
   /** Whether a click belongs to the limit's sphere, and to nothing else. */
-  takes(ray: Ray): boolean {
+  claimsClick(ray: Ray): boolean {
     return (
-      this.marks !== undefined && this.fan !== undefined && !!onSphere(ray, this.fan, undefined)
+      this.coneHandles !== undefined &&
+      this.sphere !== undefined &&
+      !!intersectSphere(ray, this.sphere, undefined)
     );
   }
 
   /** Move the chosen point by degrees to the right and up on the screen, if the view has the focus. */
   nudge(right: number, up: number): boolean {
-    const { marks, fan, selected } = this;
-    if (!this.on || !marks || !fan || selected === undefined) return false;
-    if (document.activeElement !== found("#stage")) return false;
-    const from = this.nudged ?? marks.where(selected);
+    const { coneHandles, sphere, selected } = this;
+    if (!this.isActive || !coneHandles || !sphere || selected === undefined) return false;
+    if (document.activeElement !== find("#stage")) return false;
+    const from = this.nudged ?? coneHandles.directionAt(selected);
     const way = new Vector3(right, up, 0)
-      .applyQuaternion(this.camera())
-      .applyQuaternion(fan.group.quaternion.clone().invert())
+      .applyQuaternion(this.cameraRotation())
+      .applyQuaternion(sphere.group.quaternion.clone().invert())
       .projectOnPlane(from);
     if (way.length() > 1e-3) {
       const angle = (NUDGE_DEG * Math.hypot(right, up) * Math.PI) / 180;
       const along = way.normalize().multiplyScalar(Math.sin(angle));
       this.nudged = along.addScaledVector(from, Math.cos(angle)).normalize();
-      this.strokes.follow(moveTo(marks.outline, selected, this.nudged));
+      this.strokes.drag(moveEdit(coneHandles.outline, selected, this.nudged));
     }
     return true;
   }
 
   /** The key that nudged is up again: what it did is one step. */
-  private rest(): void {
+  private endNudge(): void {
     const { nudged } = this;
-    if (!nudged || nudged === this.rested) return;
-    this.rested = nudged;
+    if (!nudged || nudged === this.releasedAt) return;
+    this.releasedAt = nudged;
     // Until it is answered, the next key goes on from there.
-    void this.strokes.drop().then(() => {
+    void this.strokes.endDrag().then(() => {
       if (this.nudged === nudged) this.nudged = undefined;
     });
   }
 
   /** Another page has changed the limits. */
-  hear(news: Record<string, unknown>): void {
-    this.tell(news);
-    this.changed();
+  receiveNews(news: Record<string, unknown>): void {
+    this.updateState(news);
+    this.onChange();
   }
 
   private get name(): string | null {
@@ -241,51 +243,52 @@ export class Editing {
     this.select(away.indexOf(Math.min(...away)));
   }
 
-  private mark(): void {
-    const { marks, region } = this;
-    if (!marks || !region) return;
-    marks.show(marks.outline, this.selected, this.on);
+  private updateHandles(): void {
+    const { coneHandles, region } = this;
+    if (!coneHandles || !region) return;
+    coneHandles.show(coneHandles.outline, this.selected, this.isActive);
     this.points.show(region, this.selected);
-    this.redraw();
+    this.onRedraw();
   }
 
   private receive(answer: Answer, joint: string | null, edit?: Edit): void {
     const { header } = answer;
-    this.tell(header);
+    this.updateState(header);
     if (joint !== this.name) return; // another joint has been picked meanwhile
-    this.heard(header);
+    this.onAnswer(header);
     const reason = header.refused;
-    if (typeof reason === "string") this.refuse(reason, header.edge as Broken | undefined, edit);
-    else this.accept("");
-    if (header.family) this.drawn(regionOf(answer));
-    else if (typeof reason === "string") this.mark();
+    if (typeof reason === "string")
+      this.showRefusal(reason, header.edge as Broken | undefined, edit);
+    else this.clearRefusal("");
+    if (header.family) this.onRegion(regionFrom(answer));
+    else if (typeof reason === "string") this.updateHandles();
   }
 
   /** Say why an edit is not allowed; the edge at fault turns red, a ghost is where a point was to go. */
-  private refuse(reason: string, edge?: Broken, edit?: Edit): void {
-    const lesson = edge && LESSONS[edit?.edit ?? ""];
-    this.said.replaceChildren(reason, ...(lesson ? [element("span", {}, lesson)] : []));
-    this.said.className = "missed";
+  private showRefusal(reason: string, edge?: Broken, edit?: Edit): void {
+    const advice = edge && ADVICE[edit?.edit ?? ""];
+    this.status.replaceChildren(reason, ...(advice ? [element("span", {}, advice)] : []));
+    this.status.className = "missed";
     const place = (point: unknown) => new Vector3(...(point as [number, number, number]));
-    if (edge) this.said.dataset.edge = `${edge.number}`;
-    else delete this.said.dataset.edge;
-    this.marks?.refuse({
+    if (edge) this.status.dataset.edge = `${edge.number}`;
+    else delete this.status.dataset.edge;
+    this.coneHandles?.showRefusal({
       edge: edge && [place(edge.ends[0]), place(edge.ends[1])],
       point: edit?.point ? place(edit.point).normalize() : undefined,
     });
-    this.redraw();
+    this.onRedraw();
   }
 
-  private accept(done: string): void {
-    this.said.textContent = done;
-    this.said.className = "met";
-    delete this.said.dataset.edge;
-    this.marks?.refuse(undefined);
+  private clearRefusal(done: string): void {
+    this.status.textContent = done;
+    this.status.className = "met";
+    delete this.status.dataset.edge;
+    this.coneHandles?.showRefusal(undefined);
   }
 
   /** Take over what can be undone, and which joints have limits. */
-  tell(state: Record<string, unknown>): void {
-    this.history.tell(state);
+  updateState(state: Record<string, unknown>): void {
+    this.history.update(state);
     if (state.limited) this.clip.limited.splice(0, Infinity, ...(state.limited as number[]));
     if (state.measuredFrom) this.clip.skeleton.measuredFrom = state.measuredFrom as number[];
   }

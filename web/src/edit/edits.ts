@@ -1,26 +1,26 @@
 // Edits of the points of reach cones, as Python takes them.
 
 import type { Vector3 } from "three";
-import type { Outline, Span, Spot } from "../stage/cone";
-import { partOf } from "../stage/cone";
+import type { Outline, PointKey, Span } from "../stage/cone";
+import { locate } from "../stage/cone";
 import type { Edit } from "./strokes";
 
-/** The edit that puts a spot into a direction. */
-export function moveTo(outline: Outline, spot: Spot, direction: Vector3): Edit {
-  const { part, index } = partOf(outline, spot);
+/** The edit that puts a key into a direction. */
+export function moveEdit(outline: Outline, key: PointKey, direction: Vector3): Edit {
+  const { part, index } = locate(outline, key);
   const point = direction.toArray();
   return index === null
     ? { edit: "move-visible", part, point }
     : { edit: "move-point", part, index, point };
 }
 
-/** The edit that sets the twists at a spot. */
-export function twistTo(outline: Outline, spot: Spot, [lowDeg, highDeg]: Span): Edit {
-  return { edit: "twist", ...partOf(outline, spot), lowDeg, highDeg };
+/** The edit that sets the twists at a key. */
+export function twistEdit(outline: Outline, key: PointKey, [lowDeg, highDeg]: Span): Edit {
+  return { edit: "twist", ...locate(outline, key), lowDeg, highDeg };
 }
 
 /** The edit that adds a point in the middle of the edge after a corner. */
-export function addAfter(outline: Outline, corner: number): Edit {
-  const { part, index } = partOf(outline, corner);
+export function addEdit(outline: Outline, corner: number): Edit {
+  const { part, index } = locate(outline, corner);
   return { edit: "add-point", part, after: index };
 }

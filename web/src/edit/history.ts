@@ -11,11 +11,11 @@ export class History {
     this.undo = button("↶", "Undo (Ctrl Z)", () => step("undo"));
     this.redo = button("↷", "Redo (Ctrl Shift Z)", () => step("redo"));
     this.panel.append(this.undo, this.redo);
-    this.tell({ undo: null, redo: null });
+    this.update({ undo: null, redo: null });
   }
 
   /** Take over what can be undone and done again. */
-  tell(state: Record<string, unknown>): void {
+  update(state: Record<string, unknown>): void {
     for (const [which, tool] of [
       ["undo", this.undo],
       ["redo", this.redo],

@@ -1,6 +1,6 @@
 // How good families are: their volume, and what each rejects of frames that it never saw.
 
-import type { Line } from "../connection";
+import type { Connection } from "../connection";
 import { button, element } from "../elements";
 
 export interface Choice {
@@ -13,11 +13,11 @@ export interface Choice {
 export interface Judged {
   share: number;
   /** The share of held-out frames outside, and what was held out; a dash where nothing can be. */
-  told: string;
+  text: string;
   outside: number | undefined;
 }
 
-export function percent(share: number): string {
+export function formatPercent(share: number): string {
   const value = 100 * share;
   if (value >= 10) return `${value.toFixed(0)}%`;
   return value > 0 && value < 0.01 ? "<0.01%" : `${Number(value.toPrecision(2))}%`;
@@ -26,40 +26,40 @@ export function percent(share: number): string {
 /** Asks Python part by part, so that another question need not wait, and can end this one. */
 export class Judge {
   private known = new Map<string, Judged>();
-  private asking = 0;
+  private requests = 0;
 
-  constructor(private line: Line) {}
+  constructor(private connection: Connection) {}
 
   /** Another that knows the same answers, and is stopped by itself. */
-  beside(): Judge {
-    const other = new Judge(this.line);
+  fork(): Judge {
+    const other = new Judge(this.connection);
     other.known = this.known;
     return other;
   }
 
   stop(): void {
-    this.asking++;
+    this.requests++;
   }
 
   async ask(joint: string, choice: Choice, done: (judged: Judged) => void): Promise<void> {
-    const asking = ++this.asking;
+    const asking = ++this.requests;
     const key = JSON.stringify([joint, choice.family, choice.chart, choice.marginDeg, choice.from]);
     const before = this.known.get(key);
     if (before) return done(before);
     const given = { ...choice, joint };
-    const { header } = await this.line.ask("judge", given);
+    const { header } = await this.connection.ask("judge", given);
     const [parts, basis] = [header.parts as number, header.basis as string];
     let sum = 0;
     for (let part = 0; part < parts; part++) {
-      if (asking !== this.asking) return;
-      sum += (await this.line.ask("judge", { ...given, part })).header.outside as number;
+      if (asking !== this.requests) return;
+      sum += (await this.connection.ask("judge", { ...given, part })).header.outside as number;
     }
     const outside = parts ? sum / parts : undefined;
-    const told =
-      outside === undefined ? `– (${basis})` : `${percent(outside)} outside, by ${basis}`;
-    const judged = { share: header.share as number, told, outside };
+    const text =
+      outside === undefined ? `– (${basis})` : `${formatPercent(outside)} outside, by ${basis}`;
+    const judged = { share: header.share as number, text, outside };
     this.known.set(key, judged);
-    if (asking === this.asking) done(judged);
+    if (asking === this.requests) done(judged);
   }
 }
 
@@ -68,59 +68,60 @@ export class Comparison {
   readonly panel = element("details", { class: "comparison" });
   private rows = element("tbody");
   private basis = element("caption");
-  private shown = "";
+  private judgedKey = "";
   private running = 0;
-  private own: Judge;
-  private given: { joint: string; choice: Choice; families: Named[] } | undefined;
+  private judge: Judge;
+  private subject: { joint: string; choice: Choice; families: Named[] } | undefined;
 
   constructor(
     judge: Judge,
     private choose: (family: string) => void,
   ) {
-    this.own = judge.beside();
+    this.judge = judge.fork();
     const head = ["Family", "Volume", "Held out"].map((what) => element("th", {}, what));
     this.panel.append(
       element("summary", {}, "Compare all families"),
       element("table", {}, this.basis, element("thead", {}, element("tr", {}, ...head)), this.rows),
     );
-    this.panel.addEventListener("toggle", () => void this.run());
+    this.panel.addEventListener("toggle", () => void this.judgeAll());
   }
 
   stop(): void {
     this.running++;
-    this.own.stop();
-    this.shown = "";
+    this.judge.stop();
+    this.judgedKey = "";
   }
 
-  follow(joint: string, choice: Choice, families: Named[]): void {
-    this.given = { joint, choice, families };
+  update(joint: string, choice: Choice, families: Named[]): void {
+    this.subject = { joint, choice, families };
     for (const row of this.rows.querySelectorAll("button"))
       row.setAttribute("aria-pressed", String(row.dataset.family === choice.family));
-    void this.run();
+    void this.judgeAll();
   }
 
-  private async run(): Promise<void> {
-    if (!this.panel.open || !this.given) return;
-    const { joint, choice, families } = this.given;
+  private async judgeAll(): Promise<void> {
+    if (!this.panel.open || !this.subject) return;
+    const { joint, choice, families } = this.subject;
     const key = JSON.stringify([joint, choice.marginDeg, choice.from, choice.chart]);
-    if (key === this.shown) return;
+    if (key === this.judgedKey) return;
     this.stop();
-    this.shown = key;
+    this.judgedKey = key;
     const running = this.running;
     this.basis.textContent =
       choice.from === "limit" ? "Families are compared by evidence: choose some under From." : "";
     this.rows.replaceChildren();
     if (choice.from === "limit") return;
-    const cells = families.map((family) => this.row(family, choice.family));
+    const cells = families.map((family) => this.addRow(family, choice.family));
     for (const [place, { name, charts }] of families.entries()) {
       if (running !== this.running) return;
       const chart = choice.chart && charts.includes(choice.chart) ? choice.chart : null;
       const [volume, held] = cells[place] ?? [];
       try {
-        await this.own.ask(joint, { ...choice, family: name, chart }, (judged) => {
-          if (volume) volume.textContent = percent(judged.share);
-          if (held) held.textContent = judged.outside === undefined ? "–" : percent(judged.outside);
-          this.basis.textContent = judged.told.replace(/^.*outside, by /, "Held out: ");
+        await this.judge.ask(joint, { ...choice, family: name, chart }, (judged) => {
+          if (volume) volume.textContent = formatPercent(judged.share);
+          if (held)
+            held.textContent = judged.outside === undefined ? "–" : formatPercent(judged.outside);
+          this.basis.textContent = judged.text.replace(/^.*outside, by /, "Held out: ");
         });
       } catch (error) {
         if (held) held.textContent = "fails";
@@ -129,7 +130,7 @@ export class Comparison {
     }
   }
 
-  private row({ name, label }: Named, chosen: string): [HTMLElement, HTMLElement] {
+  private addRow({ name, label }: Named, chosen: string): [HTMLElement, HTMLElement] {
     const choose = button(label, `Make it a ${label}`, () => this.choose(name));
     choose.dataset.family = name;
     choose.setAttribute("aria-pressed", String(name === chosen));

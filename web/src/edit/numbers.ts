@@ -11,7 +11,7 @@ export interface Typed {
   deg: number;
 }
 
-export class Numbers {
+export class NumbersPanel {
   readonly panel = element("details", { class: "numbers" });
   private table = element("div");
   private inputs = new Map<string, HTMLInputElement>();
@@ -24,14 +24,14 @@ export class Numbers {
     this.panel.hidden = numbers.length === 0;
     const keys = numbers.map((each) => `${each.row}/${each.column}`);
     // The same fields stay, so that typing and Tab go on where they were.
-    if (keys.join() !== [...this.inputs.keys()].join()) this.arrange(numbers);
+    if (keys.join() !== [...this.inputs.keys()].join()) this.layOut(numbers);
     for (const [place, number] of numbers.entries()) {
       const input = this.inputs.get(keys[place] ?? "");
       if (input) input.value = input.defaultValue = String(Number(number.deg.toFixed(3)));
     }
   }
 
-  private arrange(numbers: Typed[]): void {
+  private layOut(numbers: Typed[]): void {
     this.inputs.clear();
     const rows = new Map<string, HTMLElement>();
     for (const number of numbers) {
@@ -41,16 +41,16 @@ export class Numbers {
       const input = element("input", { type: "number", step: "any" });
       input.setAttribute("aria-label", `${row} ${column}, in degrees`);
       input.title = column;
-      input.addEventListener("change", () => void this.send(input, number));
+      input.addEventListener("change", () => void this.apply(input, number));
       this.inputs.set(`${row}/${column}`, input);
       line.append(element("label", {}, column, input));
     }
     this.table.replaceChildren(...rows.values());
   }
 
-  private async send(input: HTMLInputElement, { field, index }: Typed): Promise<void> {
+  private async apply(input: HTMLInputElement, { field, index }: Typed): Promise<void> {
     // What is no number leaves the one that was there.
     if (input.value === "") input.value = input.defaultValue;
-    else await this.strokes.once({ edit: "number", field, index, deg: Number(input.value) });
+    else await this.strokes.apply({ edit: "number", field, index, deg: Number(input.value) });
   }
 }

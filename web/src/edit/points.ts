@@ -5,17 +5,17 @@ import {
   anglesDeg,
   type Cone,
   directionAt,
-  nameOf,
+  directionOf,
+  labelOf,
+  listPoints,
+  locate,
   type Outline,
-  partOf,
-  placeOf,
+  type PointKey,
   type Slice,
-  type Spot,
-  spotsOf,
-  twistAt,
+  twistSpanAt,
 } from "../stage/cone";
 import type { Region } from "../stage/region";
-import { moveTo, twistTo } from "./edits";
+import { moveEdit, twistEdit } from "./edits";
 import type { Edit } from "./strokes";
 
 /** Each with its label, what it is, and from where to where it goes. */
@@ -30,11 +30,11 @@ const ADD = "Add a point (I), in the middle of the edge after this one, or where
 
 type Field = (typeof FIELDS)[number][0];
 
-export class Points {
+export class PointsPanel {
   readonly panel = element("section", { class: "points", "aria-label": "Points of the cone" });
-  private which = element("select", { "aria-label": "Point" });
+  private pointList = element("select", { "aria-label": "Point" });
   private fields = new Map<Field, HTMLInputElement>();
-  private slice = element("p", { id: "slice" });
+  private sliceText = element("p", { id: "slice" });
   private rounds = element("input", {
     type: "number",
     min: "1",
@@ -49,38 +49,40 @@ export class Points {
     () => void this.reorder(-1),
   );
   private later = button("Later", "One place later in the order", () => void this.reorder(1));
-  private ofPoint: HTMLElement[] = [];
+  private pointControls: HTMLElement[] = [];
   private region: Region | undefined;
-  private selected: Spot | undefined;
+  private selected: PointKey | undefined;
 
   constructor(
-    private once: (edit: Edit) => Promise<boolean>,
-    private select: (spot: Spot | undefined) => void,
+    private apply: (edit: Edit) => Promise<boolean>,
+    private select: (key: PointKey | undefined) => void,
     /** Put a point into the middle of an edge, or where the bone is. */
     private add: () => void,
   ) {
-    this.which.addEventListener("change", () => this.select(spotOf(this.which.value)));
+    this.pointList.addEventListener("change", () =>
+      this.select(parsePointKey(this.pointList.value)),
+    );
     const step = (by: number, text: string, label: string) =>
-      button(text, label, () => this.step(by));
+      button(text, label, () => this.selectBy(by));
     const grid = element("div", { class: "fields" });
     for (const [name, text, title, min, max] of FIELDS) {
       const ends = { min: String(min), max: String(max) };
       const field = element("input", { type: "number", step: "any", title, ...ends });
       field.setAttribute("aria-label", `${text}, degrees`);
-      field.addEventListener("change", () => this.enter(name));
+      field.addEventListener("change", () => this.applyField(name));
       this.fields.set(name, field);
       grid.append(element("label", { title }, text, element("span", {}, field, "°")));
     }
     const remove = button("Delete", "Delete the point (Del)", () => void this.remove());
     const { earlier, later } = this;
-    this.ofPoint = [grid, remove, earlier, later];
+    this.pointControls = [grid, remove, earlier, later];
     this.panel.append(
       element("h3", {}, "Points"),
       element(
         "div",
         { class: "line" },
         step(-1, "‹", "Previous point ([)"),
-        this.which,
+        this.pointList,
         step(1, "›", "Next point (])"),
       ),
       grid,
@@ -99,31 +101,31 @@ export class Points {
         this.rounds,
         element("span", {}, "rounds"),
       ),
-      this.slice,
+      this.sliceText,
     );
   }
 
-  show(region: Region, selected: Spot | undefined): void {
+  show(region: Region, selected: PointKey | undefined): void {
     const { outline } = region;
     this.panel.hidden = !outline;
     this.region = region;
     this.selected = selected;
     if (!outline) return;
-    const spots = spotsOf(outline);
-    if ([...this.which.options].map(({ value }) => value).join() !== ["", ...spots].join())
-      this.which.replaceChildren(
+    const keys = listPoints(outline);
+    if ([...this.pointList.options].map(({ value }) => value).join() !== ["", ...keys].join())
+      this.pointList.replaceChildren(
         element("option", { value: "" }, "No point chosen"),
-        ...spots.map((spot) => element("option", { value: `${spot}` }, nameOf(outline, spot))),
+        ...keys.map((key) => element("option", { value: `${key}` }, labelOf(outline, key))),
       );
-    this.which.value = selected === undefined ? "" : `${selected}`;
-    for (const part of this.ofPoint) {
+    this.pointList.value = selected === undefined ? "" : `${selected}`;
+    for (const part of this.pointControls) {
       if (part instanceof HTMLButtonElement) part.disabled = typeof selected !== "number";
       else part.hidden = selected === undefined;
     }
     // Where the count begins is free; any other order breaks the star, as is said if one tries.
-    const index = this.chosen()?.index;
+    const index = this.selectedPart()?.index;
     this.earlier.classList.toggle("dim", index !== 0);
-    this.later.classList.toggle("dim", index !== (this.cone()?.count ?? 0) - 1);
+    this.later.classList.toggle("dim", index !== (this.selectedCone()?.count ?? 0) - 1);
     if (selected === undefined) return;
     for (const [name, value] of Object.entries(this.values(outline, selected))) {
       const field = this.fields.get(name as Field);
@@ -132,64 +134,64 @@ export class Points {
   }
 
   /** Say which slice of which cone the bone is in. */
-  tell(slice: Slice | undefined): void {
+  showSlice(slice: Slice | undefined): void {
     const cones = this.region?.outline?.cones ?? [];
     const count = cones[slice?.part ?? 0]?.count;
-    this.slice.textContent = "";
+    this.sliceText.textContent = "";
     if (!slice || !count) return;
     const between = `between points ${slice.edge} and ${(slice.edge + 1) % count}`;
     const of = cones.length > 1 ? ` of cone ${slice.part}` : "";
-    this.slice.textContent = `The bone is in the slice ${between}${of}.`;
+    this.sliceText.textContent = `The bone is in the slice ${between}${of}.`;
   }
 
-  step(by: number): void {
+  selectBy(by: number): void {
     const outline = this.region?.outline;
     if (!outline) return;
-    const order = spotsOf(outline);
+    const order = listPoints(outline);
     const now = this.selected === undefined ? (by > 0 ? -1 : 0) : order.indexOf(this.selected);
     this.select(order.at((now + by) % order.length));
   }
 
   async remove(): Promise<void> {
-    const [chosen, cone] = [this.chosen(), this.cone()];
+    const [chosen, cone] = [this.selectedPart(), this.selectedCone()];
     if (!chosen || chosen.index === null || !cone) return;
     const last = chosen.index === cone.count - 1; // after it come the points of another cone
-    if ((await this.once({ edit: "delete-point", ...chosen })) && last) this.select(undefined);
+    if ((await this.apply({ edit: "delete-point", ...chosen })) && last) this.select(undefined);
   }
 
   /** The chosen point's cone, or all of them. */
   smooth(): void {
     if (!this.rounds.reportValidity()) return; // the browser says what is allowed
-    const part = this.chosen()?.part;
-    void this.once({ edit: "smooth", part, rounds: Number(this.rounds.value) });
+    const part = this.selectedPart()?.part;
+    void this.apply({ edit: "smooth", part, rounds: Number(this.rounds.value) });
   }
 
-  private chosen(): { part: number; index: number | null } | undefined {
+  private selectedPart(): { part: number; index: number | null } | undefined {
     const outline = this.region?.outline;
-    return outline && this.selected !== undefined ? partOf(outline, this.selected) : undefined;
+    return outline && this.selected !== undefined ? locate(outline, this.selected) : undefined;
   }
 
-  private cone(): Cone | undefined {
-    return this.region?.outline?.cones[this.chosen()?.part ?? 0];
+  private selectedCone(): Cone | undefined {
+    return this.region?.outline?.cones[this.selectedPart()?.part ?? 0];
   }
 
   private async reorder(by: number): Promise<void> {
-    const [chosen, cone] = [this.chosen(), this.cone()];
+    const [chosen, cone] = [this.selectedPart(), this.selectedCone()];
     if (!chosen || chosen.index === null || !cone) return;
     const { index } = chosen;
-    if (await this.once({ edit: "reorder-point", ...chosen, by }))
+    if (await this.apply({ edit: "reorder-point", ...chosen, by }))
       this.select(cone.first + ((index + by + cone.count) % cone.count));
   }
 
-  private values(outline: Outline, spot: Spot): Record<Field, number> {
-    const place = placeOf(outline, spot);
+  private values(outline: Outline, key: PointKey): Record<Field, number> {
+    const place = directionOf(outline, key);
     const [away, around] = this.region ? anglesDeg(this.region.compass, place) : [0, 0];
-    const [low, high] = twistAt(outline, spot);
+    const [low, high] = twistSpanAt(outline, key);
     return { away, around, low, high };
   }
 
   /** Take the number that was typed; the others stay as they are, to the last digit. */
-  private enter(name: Field): void {
+  private applyField(name: Field): void {
     const { region, selected } = this;
     const field = this.fields.get(name);
     const typed = field?.valueAsNumber ?? NaN;
@@ -204,12 +206,12 @@ export class Points {
     values[name] = typed;
     const { away, around, low, high } = values;
     if (name === "away" || name === "around")
-      void this.once(moveTo(outline, selected, directionAt(region.compass, away, around)));
-    else void this.once(twistTo(outline, selected, [low, high]));
+      void this.apply(moveEdit(outline, selected, directionAt(region.compass, away, around)));
+    else void this.apply(twistEdit(outline, selected, [low, high]));
   }
 }
 
-function spotOf(value: string): Spot | undefined {
+function parsePointKey(value: string): PointKey | undefined {
   if (value === "") return undefined;
-  return value.startsWith("visible") ? (value as Spot) : Number(value);
+  return value.startsWith("visible") ? (value as PointKey) : Number(value);
 }

@@ -4,42 +4,46 @@ import type { Clip } from "../clip";
 import { button, element } from "../elements";
 import type { Edit } from "./strokes";
 
-export class Whole {
+export class WholeLimit {
   readonly panel = element("section", { class: "whole", "aria-label": "The limit as a whole" });
-  private none = element("p", {}, "It has none yet. Draw a cone around where the bone points now.");
-  private draw = button("Draw a cone", "Draw a cone around where the bone points now", () =>
-    this.drawn(),
+  private emptyNote = element(
+    "p",
+    {},
+    "It has none yet. Draw a cone around where the bone points now.",
   );
-  private over = button("Mirror", "Mirror to the other side (M)", () => this.mirror());
-  private to = element("input", {
+  private drawButton = button("Draw a cone", "Draw a cone around where the bone points now", () =>
+    this.onDraw(),
+  );
+  private mirrorButton = button("Mirror", "Mirror to the other side (M)", () => this.mirror());
+  private copyTarget = element("input", {
     type: "text",
     list: "joints",
     placeholder: "another joint",
     "aria-label": "Joint to copy to",
   });
-  private names = element("datalist", { id: "joints" });
-  private copied = element("div", { class: "line" });
-  private gone = button("Remove", "Remove the limit", () =>
-    this.once({ edit: "remove" }, "Removed."),
+  private jointList = element("datalist", { id: "joints" });
+  private copyRow = element("div", { class: "line" });
+  private removeButton = button("Remove", "Remove the limit", () =>
+    this.apply({ edit: "remove" }, "Removed."),
   );
   private joint: number | undefined;
   private limited = false;
 
   constructor(
     private clip: Clip,
-    private once: (edit: Edit, done: string) => void,
-    private drawn: () => void,
+    private apply: (edit: Edit, done: string) => void,
+    private onDraw: () => void,
   ) {
     const copy = button("Copy to", "Copy to another joint", () => this.copy());
-    this.to.addEventListener("keydown", (event) => event.key === "Enter" && this.copy());
-    this.copied.append(copy, this.to, this.names);
-    const whole = element("div", { class: "line" }, this.over, this.gone);
+    this.copyTarget.addEventListener("keydown", (event) => event.key === "Enter" && this.copy());
+    this.copyRow.append(copy, this.copyTarget, this.jointList);
+    const whole = element("div", { class: "line" }, this.mirrorButton, this.removeButton);
     this.panel.append(
       element("h3", {}, "The whole limit"),
-      this.none,
-      this.draw,
+      this.emptyNote,
+      this.drawButton,
       whole,
-      this.copied,
+      this.copyRow,
     );
     this.pick(undefined);
   }
@@ -51,13 +55,16 @@ export class Whole {
     this.panel.hidden = joint === undefined || parents[joint] === -1;
     if (joint === undefined) return;
     this.limited = limited.includes(joint);
-    this.none.hidden = this.draw.hidden = this.limited;
-    for (const part of [this.over, this.gone, this.copied]) part.hidden = !this.limited;
+    this.emptyNote.hidden = this.drawButton.hidden = this.limited;
+    for (const part of [this.mirrorButton, this.removeButton, this.copyRow])
+      part.hidden = !this.limited;
     const other = names[partners[joint] ?? -1];
-    this.over.textContent = other ? `Mirror to ${other}` : "Mirror";
-    this.over.disabled = other === undefined;
-    this.over.title = other ? "Mirror to the other side (M)" : "No joint is its partner by name";
-    this.names.replaceChildren(
+    this.mirrorButton.textContent = other ? `Mirror to ${other}` : "Mirror";
+    this.mirrorButton.disabled = other === undefined;
+    this.mirrorButton.title = other
+      ? "Mirror to the other side (M)"
+      : "No joint is its partner by name";
+    this.jointList.replaceChildren(
       ...names
         .filter((_, each) => each !== joint && parents[each] !== -1)
         .map((value) => element("option", { value })),
@@ -65,14 +72,14 @@ export class Whole {
   }
 
   mirror(): void {
-    if (this.over.disabled || !this.limited || this.joint === undefined) return;
+    if (this.mirrorButton.disabled || !this.limited || this.joint === undefined) return;
     const { names, partners } = this.clip.skeleton;
-    this.once({ edit: "mirror" }, `Mirrored to ${names[partners[this.joint] ?? -1]}.`);
+    this.apply({ edit: "mirror" }, `Mirrored to ${names[partners[this.joint] ?? -1]}.`);
   }
 
   private copy(): void {
-    const to = this.to.value.trim();
-    if (to) this.once({ edit: "copy", to }, `Copied to ${to}.`);
-    else this.to.focus();
+    const to = this.copyTarget.value.trim();
+    if (to) this.apply({ edit: "copy", to }, `Copied to ${to}.`);
+    else this.copyTarget.focus();
   }
 }

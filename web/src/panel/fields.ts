@@ -10,7 +10,7 @@ export interface Option {
 }
 
 /** Fill a list, and choose one of it. */
-export function fill(list: HTMLSelectElement, options: Option[], chosen: string): void {
+export function fillSelect(list: HTMLSelectElement, options: Option[], chosen: string): void {
   list.replaceChildren(
     ...options.map(({ name, label, why }) => {
       const option = element("option", { value: name, disabled: !!why }, label);
@@ -21,13 +21,13 @@ export function fill(list: HTMLSelectElement, options: Option[], chosen: string)
   list.value = chosen;
 }
 
-export function chooser(label: string, changed: () => void): [HTMLElement, HTMLSelectElement] {
+export function selectRow(label: string, changed: () => void): [HTMLElement, HTMLSelectElement] {
   const list = element("select", { "aria-label": label });
   list.addEventListener("change", changed);
   return [element("label", { class: "field" }, label, list), list];
 }
 
-export interface Ranged {
+export interface SliderWithNumber {
   row: HTMLElement;
   value: number;
   disabled: boolean;
@@ -43,7 +43,7 @@ export function sliderWithNumber(
   label: string,
   [low, high, step]: [number, number, number],
   value: number,
-): Ranged {
+): SliderWithNumber {
   const [min, max] = [String(low), String(high)];
   const slider = element("input", { type: "range", min, max, step: String(step) });
   const number = element("input", { type: "number", min, max: "90", step: "any" });
@@ -52,7 +52,7 @@ export function sliderWithNumber(
   slider.value = number.value = String(value);
   let exact = value;
   const row = element("div", { class: "field ranged" }, element("span", {}, label), slider, number);
-  const ranged: Ranged = {
+  const ranged: SliderWithNumber = {
     row,
     get value() {
       return exact;

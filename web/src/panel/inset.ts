@@ -26,7 +26,7 @@ import {
   Vector3,
   WebGLRenderer,
 } from "three";
-import { idle } from "../browser";
+import { whenIdle } from "../browser";
 import type { Brush } from "../edit/brush";
 import { rotationVector } from "../pose/kinematics";
 import { steer, Turntable } from "../stage/camera";
@@ -39,110 +39,114 @@ const BRUSH = "#e8890c";
 
 export class Inset {
   private scene = new Scene();
-  private table = new Turntable();
+  private turntable = new Turntable();
   /** Made for the first region: a view of its own takes long to set up. */
   private renderer: WebGLRenderer | undefined;
-  private things = new Group();
-  private now = new Mesh(new SphereGeometry(1, 16, 12), new MeshBasicMaterial());
+  private contents = new Group();
+  private marker = new Mesh(new SphereGeometry(1, 16, 12), new MeshBasicMaterial());
   private region: Region | undefined;
   private middle = new Vector3();
   private framed = new Sphere(new Vector3(), 1);
-  private asked = false;
+  private isDrawRequested = false;
   private surface: Mesh | undefined;
   private joint: number | undefined;
   private marked: { rotation: Quaternion; outside: boolean } | undefined;
-  private ball = new Mesh(
+  private brushBall = new Mesh(
     new SphereGeometry(1, 32, 20),
     new MeshBasicMaterial({ color: BRUSH, transparent: true, opacity: 0.25, depthWrite: false }),
   );
-  private ring = new Mesh(new SphereGeometry(0.02, 12, 8), new MeshBasicMaterial({ color: BRUSH }));
-  private held: Brush | undefined;
-  private brushing = false;
+  private brushCenter = new Mesh(
+    new SphereGeometry(0.02, 12, 8),
+    new MeshBasicMaterial({ color: BRUSH }),
+  );
+  private activeBrush: Brush | undefined;
+  private isBrushing = false;
 
   constructor(readonly canvas: HTMLCanvasElement) {
     const light = new DirectionalLight("#ffffff", 2.4);
     light.position.set(2, 4, 3);
-    this.ball.add(this.ring);
-    this.ball.visible = false;
+    this.brushBall.add(this.brushCenter);
+    this.brushBall.visible = false;
     this.scene.add(
-      this.things,
-      this.now,
-      this.ball,
+      this.contents,
+      this.marker,
+      this.brushBall,
       light,
       new HemisphereLight("#ffffff", "#777777", 1.2),
     );
-    this.table.flat = true;
+    this.turntable.isParallel = true;
     steer(
       canvas,
-      this.table,
+      this.turntable,
       () => this.draw(),
-      (event) => this.begin(event),
+      (event) => this.beginStroke(event),
     );
     canvas.addEventListener("pointermove", (event) => this.hover(event));
-    canvas.addEventListener("pointerleave", () => this.brushing || this.point(undefined));
+    canvas.addEventListener("pointerleave", () => this.isBrushing || this.showBrush(undefined));
     for (const end of ["pointerup", "pointercancel"])
-      canvas.addEventListener(end, () => this.end());
+      canvas.addEventListener(end, () => this.endStroke());
     new ResizeObserver(() => this.resize()).observe(canvas);
   }
 
   /** What sculpts, where the limit is a field. */
   set brush(brush: Brush | undefined) {
-    this.held = brush;
-    if (!brush) this.point(undefined);
+    this.activeBrush = brush;
+    if (!brush) this.showBrush(undefined);
   }
 
   get brush(): Brush | undefined {
-    return this.region?.family === "distance-field" ? this.held : undefined;
+    return this.region?.family === "distance-field" ? this.activeBrush : undefined;
   }
 
-  private begin(event: PointerEvent): boolean {
-    const met = event.button === 0 && !event.ctrlKey && this.brush ? this.met(event) : undefined;
+  private beginStroke(event: PointerEvent): boolean {
+    const met =
+      event.button === 0 && !event.ctrlKey && this.brush ? this.hitSurface(event) : undefined;
     if (!met) return false;
     this.canvas.setPointerCapture(event.pointerId);
-    this.brushing = true;
-    this.brush?.begin(met, event.shiftKey);
-    this.point(met);
+    this.isBrushing = true;
+    this.brush?.press(met, event.shiftKey);
+    this.showBrush(met);
     return true;
   }
 
   private hover(event: PointerEvent): void {
-    if (!this.brush || (event.buttons && !this.brushing)) return;
-    const met = this.met(event);
-    this.point(met);
-    if (this.brushing && met) this.brush.touch(met);
+    if (!this.brush || (event.buttons && !this.isBrushing)) return;
+    const met = this.hitSurface(event);
+    this.showBrush(met);
+    if (this.isBrushing && met) this.brush.touch(met);
   }
 
-  private end(): void {
-    if (!this.brushing) return;
-    this.brushing = false;
-    this.held?.lift();
+  private endStroke(): void {
+    if (!this.isBrushing) return;
+    this.isBrushing = false;
+    this.activeBrush?.lift();
   }
 
   /** Put the brush's ball to a point of the surface. */
-  private point(at: Vector3 | undefined): void {
-    if (!at && !this.ball.visible) return;
-    this.ball.visible = at !== undefined;
-    this.canvas.classList.toggle("brushing", this.ball.visible);
-    if (at) this.ball.position.copy(at);
-    this.ball.scale.setScalar(this.held?.radius ?? 1);
+  private showBrush(at: Vector3 | undefined): void {
+    if (!at && !this.brushBall.visible) return;
+    this.brushBall.visible = at !== undefined;
+    this.canvas.classList.toggle("brushing", this.brushBall.visible);
+    if (at) this.brushBall.position.copy(at);
+    this.brushBall.scale.setScalar(this.activeBrush?.radius ?? 1);
     this.draw();
   }
 
   /** Where the mouse is on the surface. */
-  private met({ offsetX, offsetY }: PointerEvent): Vector3 | undefined {
+  private hitSurface({ offsetX, offsetY }: PointerEvent): Vector3 | undefined {
     if (!this.surface) return undefined;
     const { clientWidth, clientHeight } = this.canvas;
     const place = new Vector2((2 * offsetX) / clientWidth - 1, 1 - (2 * offsetY) / clientHeight);
     const ray = new Raycaster();
-    ray.setFromCamera(place, this.table.camera);
+    ray.setFromCamera(place, this.turntable.camera);
     return ray.intersectObject(this.surface, false)[0]?.point;
   }
 
   /** Show a region, and rotations that were observed; the same joint stays in the same view. */
   show(region: Region, rotations: Quaternion[], theme: Theme, joint: number): void {
     this.region = region;
-    for (const thing of this.things.children) (thing as Mesh).geometry.dispose();
-    this.things.clear();
+    for (const thing of this.contents.children) (thing as Mesh).geometry.dispose();
+    this.contents.clear();
     const shape = new BufferGeometry();
     shape.setAttribute("position", new BufferAttribute(region.vectors, 3));
     shape.setIndex(new BufferAttribute(region.triangles, 1));
@@ -161,14 +165,14 @@ export class Inset {
           depthWrite: false,
         }),
       );
-      this.things.add(this.surface); // the last is the front, which the brush meets
+      this.contents.add(this.surface); // the last is the front, which the brush meets
     }
     const bounds = new Box3().setFromBufferAttribute(
       shape.getAttribute("position") as BufferAttribute,
     );
     bounds.getCenter(this.middle);
-    const seen = rotations.map((rotation) => this.vector(rotation));
-    for (const point of seen) bounds.expandByPoint(point);
+    const vectors = rotations.map((rotation) => this.nearestVector(rotation));
+    for (const point of vectors) bounds.expandByPoint(point);
     const dots = new PointsMaterial({
       color: new Color(theme.ink),
       size: 2.5,
@@ -178,12 +182,12 @@ export class Inset {
     });
     const around = bounds.getBoundingSphere(new Sphere());
     const { radius } = around;
-    this.things.add(
-      new Points(new BufferGeometry().setFromPoints(seen), dots),
-      axes(radius, theme),
+    this.contents.add(
+      new Points(new BufferGeometry().setFromPoints(vectors), dots),
+      createAxes(radius, theme),
     );
-    this.now.scale.setScalar(0.035 * radius);
-    if (this.marked) this.mark(this.marked.rotation, this.marked.outside);
+    this.marker.scale.setScalar(0.035 * radius);
+    if (this.marked) this.setRotation(this.marked.rotation, this.marked.outside);
     if (this.joint !== joint) {
       this.joint = joint;
       this.framed = around;
@@ -191,15 +195,15 @@ export class Inset {
     } else this.draw();
   }
 
-  mark(rotation: Quaternion, outside: boolean): void {
+  setRotation(rotation: Quaternion, outside: boolean): void {
     this.marked = { rotation, outside };
-    this.now.position.copy(this.vector(rotation));
-    this.now.material.color.set(outside ? OUTSIDE : LEGAL);
+    this.marker.position.copy(this.nearestVector(rotation));
+    this.marker.material.color.set(outside ? OUTSIDE : LEGAL);
     this.draw();
   }
 
   /** The rotation vector from the reference, in the cover that is nearer to the region. */
-  private vector(rotation: Quaternion): Vector3 {
+  private nearestVector(rotation: Quaternion): Vector3 {
     const reference = this.region?.reference.clone().invert() ?? new Quaternion();
     const folded = rotationVector(reference.multiply(rotation));
     const angle = folded.length();
@@ -211,16 +215,16 @@ export class Inset {
   private resize(): void {
     const { clientWidth, clientHeight } = this.canvas;
     this.renderer?.setSize(clientWidth, clientHeight, false);
-    this.table.resize(clientWidth / Math.max(clientHeight, 1) || 1);
+    this.turntable.resize(clientWidth / Math.max(clientHeight, 1) || 1);
     this.reframe();
   }
 
   private reframe(): void {
-    this.table.frame(this.framed.center, this.framed.radius);
+    this.turntable.frame(this.framed.center, this.framed.radius);
     this.draw();
   }
 
-  private set(): WebGLRenderer {
+  private createRenderer(): WebGLRenderer {
     const { canvas } = this;
     const renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
     renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
@@ -229,20 +233,20 @@ export class Inset {
   }
 
   private draw(): void {
-    if (this.asked || !this.region) return;
-    this.asked = true;
-    void (this.renderer ? Promise.resolve() : idle()).then(() =>
+    if (this.isDrawRequested || !this.region) return;
+    this.isDrawRequested = true;
+    void (this.renderer ? Promise.resolve() : whenIdle()).then(() =>
       requestAnimationFrame(() => {
-        this.asked = false;
-        this.renderer ??= this.set();
-        this.renderer.render(this.scene, this.table.camera);
+        this.isDrawRequested = false;
+        this.renderer ??= this.createRenderer();
+        this.renderer.render(this.scene, this.turntable.camera);
       }),
     );
   }
 }
 
 /** Lines about x, y and z through the reference, with a mark every 30 degrees. */
-function axes(radius: number, theme: Theme): LineSegments {
+function createAxes(radius: number, theme: Theme): LineSegments {
   const points: Vector3[] = [];
   const step = Math.PI / 6;
   const far = Math.max(step, Math.ceil(radius / step) * step);

@@ -2,10 +2,10 @@
 
 import type { Quaternion } from "three";
 import type { Clip } from "../clip";
-import type { Line } from "../connection";
+import type { Connection } from "../connection";
 import type { Brush } from "../edit/brush";
-import { button, degrees, element, found } from "../elements";
-import { quaternionAt, seen } from "../pose/kinematics";
+import { button, element, find, formatDegrees } from "../elements";
+import { measuredRotation, quaternionAt } from "../pose/kinematics";
 import type { Theme } from "../stage/colours";
 import type { Region } from "../stage/region";
 import { Inset } from "./inset";
@@ -21,29 +21,29 @@ const FIRST = [
 /** Rotations of a joint, and in words what they are. */
 interface Observed {
   samples: Quaternion[];
-  told: string;
+  caption: string;
 }
 
-export class Panel {
+export class JointPanel {
   readonly intro = element("div", { class: "intro" });
-  readonly joint = element("div", { class: "joint", hidden: true });
+  readonly details = element("div", { class: "joint", hidden: true });
   /** Where the picture of rotations is, unless it fills the stage. */
-  readonly place = element("div");
+  readonly insetPlace = element("div");
   private title = element("h2");
-  private now = element("p", { id: "now", role: "status" });
+  private status = element("p", { id: "now", role: "status" });
   private facts = element("dl");
   private scale = element("div", { class: "scale" });
   private inset: Inset;
   private picture: HTMLElement;
-  private dots = element("span");
-  private enlarge = button("⤢", "Enlarge this picture", () => this.resize());
-  private begin: HTMLButtonElement;
+  private dotsText = element("span");
+  private enlargeButton = button("⤢", "Enlarge this picture", () => this.toggleLarge());
+  private editButton: HTMLButtonElement;
   private picked: number | undefined;
   private observed = new Map<string, Promise<Observed>>();
 
   constructor(
     private clip: Clip,
-    private line: Line,
+    private connection: Connection,
     edit: () => void,
   ) {
     this.intro.append(
@@ -63,54 +63,54 @@ export class Panel {
     this.picture = element(
       "figure",
       { class: "inset" },
-      element("div", {}, canvas, this.enlarge),
+      element("div", {}, canvas, this.enlargeButton),
       element(
         "figcaption",
         {},
         "Rotations as vectors from the reference: the limit, ",
-        this.dots,
+        this.dotsText,
         ", a ball for now. Axes about x, y, z with a mark every 30°.",
       ),
     );
-    document.addEventListener("keydown", (event) => this.escape(event), { capture: true });
-    this.begin = button("", "", edit, { class: "wide", "data-in": "look" });
-    this.joint.append(this.title, this.now, this.facts, this.scale, this.begin);
-    this.place.append(this.picture);
+    document.addEventListener("keydown", (event) => this.shrinkOnEscape(event), { capture: true });
+    this.editButton = button("", "", edit, { class: "wide", "data-in": "look" });
+    this.details.append(this.title, this.status, this.facts, this.scale, this.editButton);
+    this.insetPlace.append(this.picture);
     this.picture.hidden = true;
   }
 
   pick(joint: number | undefined): void {
     this.intro.hidden = joint !== undefined;
-    this.joint.hidden = joint === undefined;
+    this.details.hidden = joint === undefined;
     if (joint === undefined) {
       this.picked = undefined;
       this.picture.hidden = true;
-      if (this.large) this.resize();
+      if (this.isLarge) this.toggleLarge();
       return;
     }
     this.title.textContent = this.clip.skeleton.names[joint] ?? "";
     const limited = this.clip.limited.includes(joint);
-    this.begin.textContent = limited ? "Edit this limit" : "Give it a limit";
-    this.begin.title = `${this.begin.textContent} (3)`;
-    this.begin.setAttribute("aria-label", this.begin.title);
-    this.begin.hidden = this.clip.skeleton.parents[joint] === -1;
+    this.editButton.textContent = limited ? "Edit this limit" : "Give it a limit";
+    this.editButton.title = `${this.editButton.textContent} (3)`;
+    this.editButton.setAttribute("aria-label", this.editButton.title);
+    this.editButton.hidden = this.clip.skeleton.parents[joint] === -1;
     const same = this.picked === joint;
     this.picked = joint;
     if (limited && same) return; // what is shown stays until the new picture is there
-    if (!limited && this.large) this.resize();
-    this.now.textContent = limited ? "" : "This joint has no limit.";
-    this.now.className = "";
+    if (!limited && this.isLarge) this.toggleLarge();
+    this.status.textContent = limited ? "" : "This joint has no limit.";
+    this.status.className = "";
     this.facts.replaceChildren(...(limited ? fact("Limit", "is being drawn …") : []));
     this.scale.hidden = this.picture.hidden = true;
   }
 
   show(region: Region, joint: number, theme: Theme): void {
-    const [least, most] = region.span;
+    const [least, most] = region.twistSpan;
     this.facts.replaceChildren(
       ...fact("Family", region.family, "known"),
       ...fact("Chart", region.chart, "known"),
-      ...this.measured(joint),
-      ...fact("Allows", told(region.share), "known"),
+      ...this.measuredFromFact(joint),
+      ...fact("Allows", formatShare(region.share), "known"),
     );
     this.scale.hidden = this.picture.hidden = false;
     const ends = [least, most].map((angle) =>
@@ -126,9 +126,9 @@ export class Panel {
     const known = this.observed.get(key) ?? this.observe(joint);
     this.observed.set(key, known);
     known.then(
-      ({ samples, told }) => {
+      ({ samples, caption }) => {
         if (this.picked !== joint) return;
-        this.dots.textContent = told;
+        this.dotsText.textContent = caption;
         this.inset.show(region, samples, theme, joint);
       },
       () => this.observed.delete(key), // the next one asks again
@@ -136,7 +136,7 @@ export class Panel {
   }
 
   /** Give the inset a brush, or take it away. */
-  sculpt(brush: Brush | undefined): void {
+  setBrush(brush: Brush | undefined): void {
     this.inset.brush = brush;
   }
 
@@ -144,57 +144,57 @@ export class Panel {
   private async observe(joint: number): Promise<Observed> {
     const { skeleton, rotations, frames } = this.clip;
     const given = { joint: skeleton.names[joint], most: MOST_SAMPLES };
-    const { header, arrays } = await this.line.ask("observed", given);
+    const { header, arrays } = await this.connection.ask("observed", given);
     const kept = arrays.rotations ?? new Float32Array();
-    const told = kept.length
+    const caption = kept.length
       ? `dots for ${String(header.count)} samples that it kept`
       : "dots for the clip";
     const samples: Quaternion[] = [];
     for (let i = 0; i < kept.length / 4; i++) samples.push(quaternionAt(kept, i));
     const step = Math.ceil(frames / MOST_SAMPLES);
     for (let frame = 0; !kept.length && frame < frames; frame += step)
-      samples.push(seen(skeleton, rotations, joint, frame));
-    return { samples, told };
+      samples.push(measuredRotation(skeleton, rotations, joint, frame));
+    return { samples, caption };
   }
 
-  private get large(): boolean {
+  private get isLarge(): boolean {
     return this.picture.classList.contains("large");
   }
 
   /** Let the picture fill the stage, or put it back. */
-  private resize(): void {
-    const large = !this.large;
+  private toggleLarge(): void {
+    const large = !this.isLarge;
     this.picture.classList.toggle("large", large);
-    (large ? found("main") : this.place).append(this.picture);
+    (large ? find("main") : this.insetPlace).append(this.picture);
     const label = large ? "Shrink this picture (Esc)" : "Enlarge this picture";
-    this.enlarge.title = label;
-    this.enlarge.setAttribute("aria-label", label);
-    this.enlarge.textContent = large ? "⤡" : "⤢";
-    this.enlarge.focus();
+    this.enlargeButton.title = label;
+    this.enlargeButton.setAttribute("aria-label", label);
+    this.enlargeButton.textContent = large ? "⤡" : "⤢";
+    this.enlargeButton.focus();
   }
 
-  private escape(event: KeyboardEvent): void {
-    if (event.key !== "Escape" || !this.large) return;
+  private shrinkOnEscape(event: KeyboardEvent): void {
+    if (event.key !== "Escape" || !this.isLarge) return;
     event.stopPropagation();
-    this.resize();
+    this.toggleLarge();
   }
 
   /** What a joint is measured from, where that is not its parent. */
-  private measured(joint: number): HTMLElement[] {
+  private measuredFromFact(joint: number): HTMLElement[] {
     const { names, parents, measuredFrom } = this.clip.skeleton;
     const above = measuredFrom[joint] ?? -1;
     return above === parents[joint] ? [] : fact("Seen from", names[above] ?? "");
   }
 
   /** Say how far outside the picked joint is, in degrees. */
-  tell(outsideDeg: number): void {
+  showViolation(outsideDeg: number): void {
     const outside = outsideDeg > 0;
-    this.now.textContent = outside ? `${degrees(outsideDeg)} outside` : "Inside its limit";
-    this.now.className = outside ? "missed" : "met";
+    this.status.textContent = outside ? `${formatDegrees(outsideDeg)} outside` : "Inside its limit";
+    this.status.className = outside ? "missed" : "met";
   }
 
-  mark(rotation: Quaternion, outside: boolean): void {
-    this.inset.mark(rotation, outside);
+  setRotation(rotation: Quaternion, outside: boolean): void {
+    this.inset.setRotation(rotation, outside);
   }
 }
 
@@ -202,7 +202,7 @@ function fact(name: string, value: string, kind = ""): HTMLElement[] {
   return [element("dt", { class: kind }, name), element("dd", { class: kind }, value)];
 }
 
-function told(share: number): string {
+function formatShare(share: number): string {
   if (share === 0) return "a thin region";
   const percent = 100 * share;
   const digits = percent >= 10 ? percent.toFixed(0) : Number(percent.toPrecision(2)).toString();

@@ -1,15 +1,15 @@
 // The joints as a tree that can be searched; a step in only where the skeleton branches.
 
 import type { Clip } from "../clip";
-import { button, degrees, element, found } from "../elements";
+import { button, element, find, formatDegrees } from "../elements";
 
 const DEEPEST = 6;
 
-export class Tree {
+export class JointTree {
   private items: HTMLElement[];
-  private tree = found("#tree");
-  private search = found<HTMLInputElement>("#search");
-  private none = element("p", { role: "status" });
+  private tree = find("#tree");
+  private search = find<HTMLInputElement>("#search");
+  private emptyNote = element("p", { role: "status" });
 
   constructor(
     private clip: Clip,
@@ -37,19 +37,19 @@ export class Tree {
       item.append(element("bdi", {}, name), element("span", { class: "worst" }));
       return item;
     });
-    this.tree.before(this.none);
+    this.tree.before(this.emptyNote);
     this.tree.append(...order.map((joint) => this.items[joint] as HTMLElement));
-    this.stop(this.items[order[0] ?? 0]);
+    this.setTabStop(this.items[order[0] ?? 0]);
     this.tree.addEventListener("focusin", ({ target }) => {
-      if (target !== this.tree) this.stop(target as HTMLElement);
+      if (target !== this.tree) this.setTabStop(target as HTMLElement);
     });
-    this.tree.addEventListener("keydown", (event) => this.walk(event));
+    this.tree.addEventListener("keydown", (event) => this.moveFocus(event));
     this.search.addEventListener("input", () => this.filter());
     this.search.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") this.take(this.shown()[0]);
-      if (event.key === "ArrowDown") this.shown()[0]?.focus();
+      if (event.key === "Enter") this.choose(this.visibleItems()[0]);
+      if (event.key === "ArrowDown") this.visibleItems()[0]?.focus();
       // Once there is nothing to clear, keys are for the view again.
-      if (event.key === "Escape" && !this.search.value) found("#stage").focus();
+      if (event.key === "Escape" && !this.search.value) find("#stage").focus();
     });
   }
 
@@ -57,14 +57,14 @@ export class Tree {
     this.items.forEach((item, number) => {
       item.setAttribute("aria-selected", String(number === joint));
       if (number === joint) {
-        this.stop(item);
+        this.setTabStop(item);
         item.scrollIntoView({ block: "nearest" });
       }
     });
   }
 
   /** Say how far each limited joint is outside at worst, in degrees. */
-  tell(worstDeg: number[]): void {
+  showWorst(worstDeg: number[]): void {
     const { limited, skeleton } = this.clip;
     this.items.forEach((item, joint) => {
       const place = limited.indexOf(joint);
@@ -72,26 +72,27 @@ export class Tree {
       item.className = place < 0 ? "bare" : "limited";
       item.title = place < 0 ? `${name} has no limit` : name;
       const angle = worstDeg[place] ?? 0;
-      const told = angle > 0 ? `${degrees(angle)} outside at worst` : "inside its limit";
-      item.setAttribute("aria-description", place < 0 ? "no limit" : told);
+      const description =
+        angle > 0 ? `${formatDegrees(angle)} outside at worst` : "inside its limit";
+      item.setAttribute("aria-description", place < 0 ? "no limit" : description);
       const worst = item.querySelector(".worst");
-      if (worst) worst.textContent = angle > 0 ? degrees(angle) : "";
+      if (worst) worst.textContent = angle > 0 ? formatDegrees(angle) : "";
     });
   }
 
   /** Let the tab key stop at this item of the tree, and at no other. */
-  private stop(item: HTMLElement | undefined): void {
+  private setTabStop(item: HTMLElement | undefined): void {
     for (const each of this.items) each.setAttribute("tabindex", each === item ? "0" : "-1");
   }
 
-  private take(item: HTMLElement | undefined): void {
+  private choose(item: HTMLElement | undefined): void {
     item?.click();
     this.search.value = "";
     this.filter();
     item?.focus();
   }
 
-  private shown(): HTMLElement[] {
+  private visibleItems(): HTMLElement[] {
     return [...this.tree.children].filter((item) => !(item as HTMLElement).hidden) as HTMLElement[];
   }
 
@@ -103,15 +104,15 @@ export class Tree {
       item.hidden = !wanted.every((word) => name.includes(word));
     });
     // What is hidden cannot have the focus.
-    const shown = this.shown();
-    this.none.textContent = shown.length ? "" : "No joint has this in its name.";
-    if (!shown.some((item) => item.tabIndex === 0)) this.stop(shown[0]);
+    const shown = this.visibleItems();
+    this.emptyNote.textContent = shown.length ? "" : "No joint has this in its name.";
+    if (!shown.some((item) => item.tabIndex === 0)) this.setTabStop(shown[0]);
   }
 
-  private walk(event: KeyboardEvent): void {
+  private moveFocus(event: KeyboardEvent): void {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step === undefined) return;
-    const shown = this.shown();
+    const shown = this.visibleItems();
     const next = shown[shown.indexOf(document.activeElement as HTMLElement) + step];
     next?.focus();
     event.preventDefault();

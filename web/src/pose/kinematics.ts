@@ -21,7 +21,7 @@ export function rotationVector(turn: Quaternion): Vector3 {
 }
 
 /** A joint's rotation as the one sees it that its limit is measured from, in frame `frame`. */
-export function seen(
+export function measuredRotation(
   { names, parents, measuredFrom }: Skeleton,
   rotations: ArrayLike<number>,
   joint: number,
@@ -38,12 +38,12 @@ export function seen(
 }
 
 /** Where the joints are in the world. */
-export interface Placed {
+export interface WorldPose {
   positions: Vector3[];
   rotations: Quaternion[];
 }
 
-export function placed(skeleton: Skeleton, pose: Pose): Placed {
+export function forwardKinematics(skeleton: Skeleton, pose: Pose): WorldPose {
   const positions: Vector3[] = [];
   const rotations: Quaternion[] = [];
   skeleton.parents.forEach((parent, joint) => {

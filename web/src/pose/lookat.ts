@@ -3,7 +3,7 @@
 import { Vector3 } from "three";
 import type { Clip } from "../clip";
 import { element } from "../elements";
-import type { Placed } from "./kinematics";
+import type { WorldPose } from "./kinematics";
 
 const AXES: Record<string, [number, number, number]> = {
   x: [1, 0, 0],
@@ -14,60 +14,60 @@ const AXES: Record<string, [number, number, number]> = {
   "-z": [0, 0, -1],
 };
 
-export class Looking {
+export class LookAt {
   readonly panel = element("div", { class: "looking" });
-  private on = element("input", { type: "checkbox" });
-  private told = element("span");
-  private who = element("select", { "aria-label": "The joint that looks" });
-  private along = element("select", { "aria-label": "The axis that it looks along" });
+  private checkbox = element("input", { type: "checkbox" });
+  private label = element("span");
+  private jointList = element("select", { "aria-label": "The joint that looks" });
+  private axisList = element("select", { "aria-label": "The axis that it looks along" });
 
   constructor(
     private clip: Clip,
-    private changed: () => void,
+    private onChange: () => void,
   ) {
     const { names, parents } = clip.skeleton;
     names.forEach((name, joint) => {
       if ((parents[joint] ?? -1) >= 0)
-        this.who.append(element("option", { value: String(joint) }, name));
+        this.jointList.append(element("option", { value: String(joint) }, name));
     });
-    for (const axis of Object.keys(AXES)) this.along.append(element("option", {}, axis));
-    this.who.value = String(names.indexOf(clip.looker ?? names.at(-1) ?? ""));
-    this.along.value = clip.lookAxis;
+    for (const axis of Object.keys(AXES)) this.axisList.append(element("option", {}, axis));
+    this.jointList.value = String(names.indexOf(clip.looker ?? names.at(-1) ?? ""));
+    this.axisList.value = clip.lookAxis;
     const choice = element(
       "div",
       { class: "choice" },
-      this.who,
+      this.jointList,
       element("span", {}, "along"),
-      this.along,
+      this.axisList,
     );
-    this.panel.append(element("label", { class: "check" }, this.on, this.told), choice);
-    for (const each of [this.on, this.who, this.along])
+    this.panel.append(element("label", { class: "check" }, this.checkbox, this.label), choice);
+    for (const each of [this.checkbox, this.jointList, this.axisList])
       each.addEventListener("change", () => {
-        this.tell();
-        this.changed();
+        this.update();
+        this.onChange();
       });
-    this.tell();
+    this.update();
   }
 
-  get wanted(): boolean {
-    return this.on.checked;
+  get isActive(): boolean {
+    return this.checkbox.checked;
   }
 
   get joint(): number {
-    return Number(this.who.value);
+    return Number(this.jointList.value);
   }
 
   get axis(): [number, number, number] {
-    return AXES[this.along.value] ?? [0, 0, 1];
+    return AXES[this.axisList.value] ?? [0, 0, 1];
   }
 
-  stop(): void {
-    this.on.checked = false;
-    this.tell();
+  reset(): void {
+    this.checkbox.checked = false;
+    this.update();
   }
 
   /** A place before the joint that looks, half a body away. */
-  ahead({ positions, rotations }: Placed): Vector3 {
+  pointAhead({ positions, rotations }: WorldPose): Vector3 {
     const root = positions[0] ?? new Vector3();
     const far = positions.reduce((most, each) => Math.max(most, each.distanceTo(root)), 0);
     const way = new Vector3(...this.axis).multiplyScalar(0.5 * far);
@@ -76,8 +76,8 @@ export class Looking {
     return way.add(positions[this.joint] ?? root);
   }
 
-  private tell(): void {
-    this.told.textContent = `${this.clip.skeleton.names[this.joint] ?? ""} looks at a ball`;
-    (this.panel.lastElementChild as HTMLElement).hidden = !this.on.checked;
+  private update(): void {
+    this.label.textContent = `${this.clip.skeleton.names[this.joint] ?? ""} looks at a ball`;
+    (this.panel.lastElementChild as HTMLElement).hidden = !this.checkbox.checked;
   }
 }

@@ -10,7 +10,7 @@ export class Pins {
   readonly marks = new Group();
   private places = new Map<number, Vector3>();
   private picked: number | undefined;
-  private toggler = button("", "", () => this.toggle(), { class: "wide" });
+  private toggleButton = button("", "", () => this.toggle(), { class: "wide" });
   private list = element("ul", { "aria-label": "Pinned joints" });
   private shape: OctahedronGeometry;
   private material = new MeshBasicMaterial({ color: PIN, depthTest: false, transparent: true });
@@ -19,12 +19,12 @@ export class Pins {
     private names: string[],
     size: number,
     /** Where a joint is now. */
-    private place: (joint: number) => Vector3,
-    private drawn: () => void,
+    private jointPosition: (joint: number) => Vector3,
+    private onChange: () => void,
   ) {
     this.shape = new OctahedronGeometry(0.022 * size).scale(0.9, 1.6, 0.9) as OctahedronGeometry;
-    this.panel.append(this.toggler, this.list);
-    this.show();
+    this.panel.append(this.toggleButton, this.list);
+    this.update();
   }
 
   get size(): number {
@@ -32,7 +32,7 @@ export class Pins {
   }
 
   /** Places by the names of joints, as Python takes them. */
-  get given(): Record<string, number[]> {
+  get positionsByName(): Record<string, number[]> {
     return Object.fromEntries(
       [...this.places].map(([joint, at]) => [this.names[joint], at.toArray()]),
     );
@@ -40,32 +40,32 @@ export class Pins {
 
   pick(joint: number | undefined): void {
     this.picked = joint;
-    this.show();
+    this.update();
   }
 
   /** Pin the picked joint where it is, or let it go. */
   toggle(joint = this.picked): void {
     if (joint === undefined) return;
-    if (!this.places.delete(joint)) this.places.set(joint, this.place(joint).clone());
-    this.show();
+    if (!this.places.delete(joint)) this.places.set(joint, this.jointPosition(joint).clone());
+    this.update();
   }
 
   clear(): void {
     if (!this.places.size) return;
     this.places.clear();
-    this.show();
+    this.update();
   }
 
-  private show(): void {
+  private update(): void {
     const { picked } = this;
     const name = picked === undefined ? undefined : this.names[picked];
     const held = picked !== undefined && this.places.has(picked);
     const label =
       name === undefined ? "Pick a joint to pin it" : `${held ? "Unpin" : "Pin"} ${name}`;
-    this.toggler.textContent = label;
-    this.toggler.title = `${label} (K)`;
-    this.toggler.setAttribute("aria-label", this.toggler.title);
-    this.toggler.disabled = name === undefined;
+    this.toggleButton.textContent = label;
+    this.toggleButton.title = `${label} (K)`;
+    this.toggleButton.setAttribute("aria-label", this.toggleButton.title);
+    this.toggleButton.disabled = name === undefined;
     this.list.replaceChildren(
       ...[...this.places.keys()].map((joint) => {
         const one = this.names[joint] ?? "";
@@ -85,6 +85,6 @@ export class Pins {
       mark.renderOrder = 5;
       this.marks.add(mark);
     }
-    this.drawn();
+    this.onChange();
   }
 }

@@ -1,15 +1,15 @@
 // Controls of a figure: a slider each, which ends where the control does; Python poses the bones.
 
 import type { Clip, Control, Pose } from "../clip";
-import { Latest, type Line } from "../connection";
-import { button, degrees, element } from "../elements";
+import { type Connection, Latest } from "../connection";
+import { button, element, formatDegrees } from "../elements";
 
 const UNITS: Record<string, string> = { degrees: "°", radians: " rad", length: "", share: "" };
 
 const ENDS =
   "Sliders end where the figure's controls do, also after an edit of its limits: what is outside " +
   "these turns red.";
-const MOST_TOLD = 3;
+const MOST_NAMED = 3;
 /** Less than this is rounding. */
 const LEAST_DEG = 0.05;
 
@@ -25,13 +25,13 @@ export class Sliders {
   private outputs = new Map<string, HTMLOutputElement>();
   /** By set: what became of it. */
   private marks = new Map<string, HTMLElement>();
-  private said = element("p", { class: "clamped", role: "status" });
-  private latest = new Latest<Record<string, number>>((values) => this.pose(values));
+  private status = element("p", { class: "clamped", role: "status" });
+  private latest = new Latest<Record<string, number>>((values) => this.askPose(values));
 
   constructor(
     private clip: Clip,
-    private line: Line,
-    private shown: (posed: Posed) => void,
+    private connection: Connection,
+    private onPose: (posed: Posed) => void,
   ) {
     const sets = new Map<string, Control[]>();
     for (const control of clip.controls) {
@@ -42,13 +42,13 @@ export class Sliders {
       element("h2", {}, "Controls"),
       element("p", { class: "why" }, ENDS),
       button("Reset the pose", "Reset the pose (R)", () => this.reset(), { class: "wide" }),
-      this.said,
+      this.status,
       ...[...sets].map(([set, controls]) =>
         element(
           "section",
           {},
-          element("h3", {}, `${set.replaceAll("_", " ")} `, this.mark(set)),
-          ...controls.map((control) => this.slider(control)),
+          element("h3", {}, `${set.replaceAll("_", " ")} `, this.createMark(set)),
+          ...controls.map((control) => this.createSlider(control)),
         ),
       ),
     );
@@ -57,22 +57,22 @@ export class Sliders {
   reset(): void {
     this.values = {};
     for (const input of this.inputs.values()) input.value = input.dataset.neutral ?? "0";
-    for (const input of this.inputs.values()) input.dispatchEvent(new Event("tell"));
-    this.show();
+    for (const input of this.inputs.values()) input.dispatchEvent(new Event("refresh"));
+    this.requestPose();
   }
 
-  show(): void {
-    void this.latest.ask({ ...this.values });
+  requestPose(): void {
+    void this.latest.send({ ...this.values });
   }
 
-  private mark(set: string): HTMLElement {
+  private createMark(set: string): HTMLElement {
     const mark = element("span", { class: "clamped" });
     this.marks.set(set, mark);
     return mark;
   }
 
-  private slider({ name, low, high, neutral, unit }: Control): HTMLElement {
-    const said = element("output", { "aria-live": "off" });
+  private createSlider({ name, low, high, neutral, unit }: Control): HTMLElement {
+    const output = element("output", { "aria-live": "off" });
     const input = element("input", {
       type: "range",
       min: String(low),
@@ -83,26 +83,26 @@ export class Sliders {
       "data-neutral": String(neutral),
     });
     const digits = unit === "degrees" ? 0 : 2;
-    const tell = () => {
-      said.textContent = `${Number(input.value).toFixed(digits)}${UNITS[unit] ?? ""}`;
-      input.setAttribute("aria-valuetext", said.textContent);
+    const refresh = () => {
+      output.textContent = `${Number(input.value).toFixed(digits)}${UNITS[unit] ?? ""}`;
+      input.setAttribute("aria-valuetext", output.textContent);
     };
-    tell();
-    input.addEventListener("tell", tell);
+    refresh();
+    input.addEventListener("refresh", refresh);
     input.addEventListener("input", () => {
-      tell();
+      refresh();
       this.values[name] = Number(input.value);
-      this.show();
+      this.requestPose();
     });
     this.inputs.set(name, input);
-    this.outputs.set(name, said);
-    return element("label", {}, name.split(".").slice(1).join("."), input, said);
+    this.outputs.set(name, output);
+    return element("label", {}, name.split(".").slice(1).join("."), input, output);
   }
 
-  private async pose(values: Record<string, number>): Promise<void> {
-    const { header, arrays } = await this.line.ask("pose", { values });
-    this.tell(header);
-    this.shown({
+  private async askPose(values: Record<string, number>): Promise<void> {
+    const { header, arrays } = await this.connection.ask("pose", { values });
+    this.showOutcome(header);
+    this.onPose({
       pose: {
         rotations: arrays.rotations as Float32Array,
         positions: arrays.positions as Float32Array,
@@ -112,7 +112,7 @@ export class Sliders {
   }
 
   /** Say beside each slider whether it was clamped, by set what cannot comply, and what is outside. */
-  private tell(header: Record<string, unknown>): void {
+  private showOutcome(header: Record<string, unknown>): void {
     const clamped = header.clamped as Record<string, number>;
     for (const [name, output] of this.outputs) {
       output.classList.toggle("clamped", name in clamped);
@@ -126,11 +126,13 @@ export class Sliders {
       .map((angle, place) => ({ angle, name: skeleton.names[limited[place] ?? -1] ?? "" }))
       .filter(({ angle }) => angle > LEAST_DEG)
       .sort((a, b) => b.angle - a.angle);
-    const told = outside.slice(0, MOST_TOLD).map(({ angle, name }) => `${name} ${degrees(angle)}`);
-    if (outside.length > MOST_TOLD) told.push(`${outside.length - MOST_TOLD} more`);
-    this.said.textContent = [
+    const names = outside
+      .slice(0, MOST_NAMED)
+      .map(({ angle, name }) => `${name} ${formatDegrees(angle)}`);
+    if (outside.length > MOST_NAMED) names.push(`${outside.length - MOST_NAMED} more`);
+    this.status.textContent = [
       gaps.length ? `Out of reach: ${gaps.join(", ")} cannot comply.` : "",
-      told.length ? `Outside: ${told.join(", ")}.` : "",
+      names.length ? `Outside: ${names.join(", ")}.` : "",
     ]
       .filter(Boolean)
       .join(" ");

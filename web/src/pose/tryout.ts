@@ -2,18 +2,18 @@
 
 import type { Vector3 } from "three";
 import type { Clip, Pose } from "../clip";
-import { Latest, type Line } from "../connection";
-import { button, degrees, element } from "../elements";
+import { type Connection, Latest } from "../connection";
+import { button, element, formatDegrees } from "../elements";
 import type { Grip } from "../stage/pointer";
 import type { Stage } from "../stage/stage";
-import { placed } from "./kinematics";
-import { Looking } from "./lookat";
+import { forwardKinematics } from "./kinematics";
+import { LookAt } from "./lookat";
 import { Pins } from "./pins";
 
-export interface Tried {
+export interface TriedPose {
   pose: Pose;
   outsideDeg: number[];
-  held: string[];
+  blocking: string[];
 }
 
 /** What was taken, and where it should go. */
@@ -22,14 +22,14 @@ interface Pull {
   target: Vector3;
 }
 
-const MOST_TOLD = 6;
+const MOST_NAMED = 6;
 
 export class TryOut {
   readonly panel = element("div", { class: "tried" });
   readonly pins: Pins;
-  private limits = element("input", { type: "checkbox", checked: true });
-  private alone = element("input", { type: "checkbox", checked: true });
-  private looking: Looking;
+  private keepLimits = element("input", { type: "checkbox", checked: true });
+  private limbOnly = element("input", { type: "checkbox", checked: true });
+  private lookAt: LookAt;
   private result = element("div", { id: "tried", role: "status" });
   private grip: Grip | undefined;
   /** The last pull since the start. */
@@ -44,55 +44,55 @@ export class TryOut {
 
   constructor(
     private clip: Clip,
-    private line: Line,
+    private connection: Connection,
     stage: Stage,
-    private shown: (tried: Tried) => void,
+    private onPose: (tried: TriedPose) => void,
     reset: () => void,
   ) {
     this.pose = clip.pose(0);
     this.names = clip.skeleton.names;
     this.root = clip.skeleton.parents.indexOf(-1);
-    const where = () => placed(clip.skeleton, this.pose);
-    this.aim = (target) => stage.aim(target);
-    this.looking = new Looking(clip, () =>
-      this.aim(this.looking.wanted ? this.looking.ahead(where()) : undefined),
+    const where = () => forwardKinematics(clip.skeleton, this.pose);
+    this.showTarget = (target) => stage.showTarget(target);
+    this.lookAt = new LookAt(clip, () =>
+      this.showTarget(this.lookAt.isActive ? this.lookAt.pointAhead(where()) : undefined),
     );
     const place = (joint: number) => where().positions[joint] as Vector3;
     this.pins = new Pins(this.names, stage.body.size, place, () => stage.draw());
     stage.add(this.pins.marks);
     this.latest = new Latest((pull) => this.solve(pull));
-    this.limits.addEventListener("change", () => {
-      if (this.pull) void this.latest.ask(this.pull);
+    this.keepLimits.addEventListener("change", () => {
+      if (this.pull) void this.latest.send(this.pull);
     });
     this.panel.append(
       element("h2", {}, "Try the limits"),
       element("p", {}, "Drag any joint, a hand or a foot say: the others follow."),
-      element("label", { class: "check" }, this.limits, "Keep within the limits"),
-      element("label", { class: "check" }, this.alone, "Move this limb alone"),
-      this.looking.panel,
+      element("label", { class: "check" }, this.keepLimits, "Keep within the limits"),
+      element("label", { class: "check" }, this.limbOnly, "Move this limb alone"),
+      this.lookAt.panel,
       this.pins.panel,
       button("Reset the pose", "Reset the pose (R)", reset, { class: "wide" }),
       this.result,
     );
   }
 
-  private aim: (target: Vector3 | undefined) => void;
+  private showTarget: (target: Vector3 | undefined) => void;
 
   /** Begin again from the pose of a frame. */
-  start(frame: number): void {
+  restart(frame: number): void {
     this.starts++;
-    this.latest.drop();
+    this.latest.cancel();
     this.grip = this.pull = undefined;
     this.frame = frame;
     this.pose = this.clip.pose(frame);
     this.result.replaceChildren();
     this.pins.clear();
-    this.looking.stop();
-    this.aim(undefined);
+    this.lookAt.reset();
+    this.showTarget(undefined);
   }
 
   /** Hold what the mouse has taken; a root only where pins keep the rest in place. */
-  take(grip: Grip): boolean {
+  grab(grip: Grip): boolean {
     const fixed = grip.joint !== undefined && (this.clip.skeleton.parents[grip.joint] ?? -1) < 0;
     if (fixed && !this.pins.size) return false;
     this.grip = grip;
@@ -101,13 +101,13 @@ export class TryOut {
 
   drag(target: Vector3): void {
     if (!this.grip) return; // a start took it out of the hand
-    if (this.grip.joint === undefined) this.aim(target);
+    if (this.grip.joint === undefined) this.showTarget(target);
     this.pull = { grip: this.grip, target: target.clone() };
-    void this.latest.ask(this.pull);
+    void this.latest.send(this.pull);
   }
 
   /** The joints from a limb's root to one of its joints: as far up as nothing else of size hangs. */
-  private limb(joint: number): string[] {
+  private limbJoints(joint: number): string[] {
     const { names, parents, children } = this.clip.skeleton;
     const count = (root: number): number =>
       1 + (children[root] ?? []).reduce((sum, child) => sum + count(child), 0);
@@ -122,22 +122,22 @@ export class TryOut {
 
   private async solve({ grip, target }: Pull): Promise<void> {
     const { joint, point } = grip;
-    const { root, looking, starts } = this;
+    const { root, lookAt, starts } = this;
     const common = {
       frame: this.frame,
       rotations: [...this.pose.rotations],
       root: [...this.pose.positions.subarray(3 * root, 3 * root + 3)],
-      pins: this.pins.given,
+      pins: this.pins.positionsByName,
       target: target.toArray(),
-      limits: this.limits.checked,
+      limits: this.keepLimits.checked,
     };
-    const joints = this.limb(joint ?? looking.joint);
-    const few = this.alone.checked && joint !== root;
+    const joints = this.limbJoints(joint ?? lookAt.joint);
+    const few = this.limbOnly.checked && joint !== root;
     try {
       const { header, arrays } =
         joint === undefined
-          ? await this.line.ask("look", { ...common, joints, axis: looking.axis })
-          : await this.line.ask("reach", {
+          ? await this.connection.ask("look", { ...common, joints, axis: lookAt.axis })
+          : await this.connection.ask("reach", {
               ...common,
               joint: this.names[joint],
               point: point.toArray(),
@@ -147,35 +147,35 @@ export class TryOut {
       const positions = this.pose.positions.slice();
       positions.set(arrays.root as Float32Array, 3 * root);
       this.pose = { rotations: arrays.rotations as Float32Array, positions };
-      this.tell(header);
+      this.showResult(header);
       const outsideDeg = header.outsideDeg as number[];
-      const held = Object.keys(header.blockingDeg as Record<string, number>);
-      this.shown({ pose: this.pose, outsideDeg, held });
+      const blocking = Object.keys(header.blockingDeg as Record<string, number>);
+      this.onPose({ pose: this.pose, outsideDeg, blocking });
     } catch (error) {
       if (starts !== this.starts) return;
       this.result.replaceChildren(element("p", { class: "missed" }, (error as Error).message));
     }
   }
 
-  private tell(header: Record<string, unknown>): void {
+  private showResult(header: Record<string, unknown>): void {
     const met = header.met === true;
     const blocking = header.blockingDeg as Record<string, number>;
-    const held = Object.entries(blocking).slice(0, MOST_TOLD);
+    const held = Object.entries(blocking).slice(0, MOST_NAMED);
     const at = (header.atLimit as string[]).filter((name) => !(name in blocking));
-    const more = at.length > MOST_TOLD ? ` and ${at.length - MOST_TOLD} more` : "";
+    const more = at.length > MOST_NAMED ? ` and ${at.length - MOST_NAMED} more` : "";
     this.result.replaceChildren(
       element(
         "p",
         { class: met ? "met" : "missed" },
         `${met ? "Reached" : "Out of reach"}, in ${(header.ms as number).toFixed(1)} ms`,
       ),
-      ...(held.length ? [element("p", {}, "Held back by the limit of"), listed(held)] : []),
+      ...(held.length ? [element("p", {}, "Held back by the limit of"), createList(held)] : []),
       ...(at.length
         ? [
             element(
               "p",
               { class: "at" },
-              `At the limit: ${at.slice(0, MOST_TOLD).join(", ")}${more}`,
+              `At the limit: ${at.slice(0, MOST_NAMED).join(", ")}${more}`,
             ),
           ]
         : []),
@@ -184,10 +184,10 @@ export class TryOut {
 }
 
 /** Joints whose limits hold back, with the degrees that would help. */
-function listed(held: [string, number][]): HTMLElement {
+function createList(held: [string, number][]): HTMLElement {
   const rows = held.flatMap(([name, angle]) => [
     element("dt", {}, name),
-    element("dd", {}, `${degrees(angle)} more would help`),
+    element("dd", {}, `${formatDegrees(angle)} more would help`),
   ]);
   return element("dl", {}, ...rows);
 }

@@ -1,45 +1,45 @@
 // How the page looks: bones or a body, light or dark, remembered from page to page.
 
-import { remember, remembered } from "../browser";
+import { recall, remember } from "../browser";
 import type { Pose } from "../clip";
 import { button } from "../elements";
 import type { Style } from "./body";
 import { THEMES } from "./colours";
 import type { Stage } from "./stage";
 
-export class Looks {
-  readonly bones = button("Bones", "Bones or body (B)", () => this.restyle());
-  readonly light = button("◐", "Light or dark (L)", () => this.dress());
+export class Appearance {
+  readonly styleButton = button("Bones", "Bones or body (B)", () => this.toggleStyle());
+  readonly themeButton = button("◐", "Light or dark (L)", () => this.setTheme());
   private style: Style = "body";
 
   constructor(
     private stage: Stage,
     private pose: () => Pose,
     /** Told of another style. */
-    private restyled: () => void,
+    private onStyle: () => void,
     /** Told of other colours. */
-    private dressed: () => void,
+    private onTheme: () => void,
   ) {}
 
-  restyle(): void {
+  toggleStyle(): void {
     this.style = this.style === "body" ? "bones" : "body";
-    this.bones.setAttribute("aria-pressed", String(this.style === "bones"));
-    this.stage.shape(this.style, this.pose());
-    this.restyled();
+    this.styleButton.setAttribute("aria-pressed", String(this.style === "bones"));
+    this.stage.setStyle(this.style, this.pose());
+    this.onStyle();
   }
 
   /** Dress as before, or as the system does. */
-  begin(): void {
+  restore(): void {
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    this.dress(remembered("theme") ?? (dark ? "dark" : "light"));
+    this.setTheme(recall("theme") ?? (dark ? "dark" : "light"));
   }
 
-  dress(name?: string): void {
+  setTheme(name?: string): void {
     const root = document.documentElement;
     const theme = name ?? (root.dataset.theme === "dark" ? "light" : "dark");
     root.dataset.theme = theme;
     remember("theme", theme);
-    this.stage.dress(theme === "dark" ? THEMES.dark : THEMES.light);
-    this.dressed();
+    this.stage.setTheme(theme === "dark" ? THEMES.dark : THEMES.light);
+    this.onTheme();
   }
 }

@@ -16,11 +16,11 @@ import {
   Vector3,
 } from "three";
 import type { Pose, Skeleton } from "../clip";
-import { type Placed, placed, vectorAt } from "../pose/kinematics";
+import { forwardKinematics, vectorAt, type WorldPose } from "../pose/kinematics";
 import { OUTSIDE, PICKED, type Theme } from "./colours";
 
 const UP = new Vector3(0, 1, 0);
-const HELD = "#7c5cd6";
+const BLOCKING = "#7c5cd6";
 
 /** From a joint to the one it carries, or to the tip of its bone. */
 export interface Bone {
@@ -29,7 +29,7 @@ export interface Bone {
   tip: Vector3;
 }
 
-export function bonesOf(skeleton: Skeleton): Bone[] {
+export function listBones(skeleton: Skeleton): Bone[] {
   const limbs = skeleton.parents.flatMap((owner, child) =>
     owner < 0 ? [] : [{ owner, child, tip: vectorAt(skeleton.offsets, child) }],
   );
@@ -47,14 +47,14 @@ export type Style = "bones" | "body";
 export interface Marks {
   picked: number | undefined;
   outside: Set<number>;
-  held: Set<number>;
+  blocking: Set<number>;
 }
 
 export class Body {
   readonly group = new Group();
   readonly bones: Bone[];
   readonly size: number;
-  where: Placed = { positions: [], rotations: [] };
+  world: WorldPose = { positions: [], rotations: [] };
   /** Where the tip of each bone is in the world. */
   tips: Vector3[] = [];
   /** How long a pixel is in the world, which dots are measured by. */
@@ -69,11 +69,11 @@ export class Body {
   constructor(
     private skeleton: Skeleton,
     private limited: Set<number>,
-    private ghost = false,
+    private isGhost = false,
   ) {
-    this.bones = bonesOf(skeleton);
+    this.bones = listBones(skeleton);
     const lengths = this.bones.map(({ tip }) => tip.length()).sort((a, b) => a - b);
-    const reach = placed(skeleton, restOf(skeleton)).positions;
+    const reach = forwardKinematics(skeleton, restPose(skeleton)).positions;
     const longest = Math.max(...reach.map((point) => point.distanceTo(reach[0] as Vector3)), 0);
     this.spacing = skeleton.parents.map((parent, joint) => {
       const near = [...(parent < 0 ? [] : [joint]), ...(skeleton.children[joint] ?? [])];
@@ -86,24 +86,24 @@ export class Body {
       body: material("#ffffff"),
       picked: material(PICKED),
       outside: material(OUTSIDE),
-      held: material(HELD),
+      held: material(BLOCKING),
     };
-    if (ghost)
+    if (isGhost)
       for (const each of Object.values(this.materials))
         Object.assign(each, { transparent: true, opacity: 0.35, depthWrite: false });
-    if (!ghost) this.shape(this.style); // a ghost takes shape when there is one to see
+    if (!isGhost) this.setStyle(this.style); // a ghost takes shape when there is one to see
   }
 
-  shape(style: Style): void {
+  setStyle(style: Style): void {
     this.style = style;
     for (const mesh of this.meshes) mesh.geometry.dispose();
     this.group.clear();
     this.meshes = this.bones.map((bone) => {
-      const mesh = new Mesh(this.geometry(bone), this.materials.body);
+      const mesh = new Mesh(this.boneGeometry(bone), this.materials.body);
       this.group.add(mesh);
       return mesh;
     });
-    if (this.ghost) return;
+    if (this.isGhost) return;
     this.dots = new InstancedMesh(
       new SphereGeometry(1, 16, 10),
       // Over the body, so that one sees inside it what can be picked.
@@ -121,7 +121,7 @@ export class Body {
     return this.skeleton.children[child]?.length === 0;
   }
 
-  private geometry(bone: Bone): BufferGeometry {
+  private boneGeometry(bone: Bone): BufferGeometry {
     const length = bone.tip.length();
     const share = this.isTwig(bone) ? 0.5 : 1;
     if (this.style === "bones") {
@@ -143,10 +143,10 @@ export class Body {
     return shape;
   }
 
-  pose(pose: Pose): void {
-    if (!this.meshes.length) this.shape(this.style);
-    this.where = placed(this.skeleton, pose);
-    const { positions, rotations } = this.where;
+  setPose(pose: Pose): void {
+    if (!this.meshes.length) this.setStyle(this.style);
+    this.world = forwardKinematics(this.skeleton, pose);
+    const { positions, rotations } = this.world;
     this.tips = this.bones.map(({ owner, child, tip }, number) => {
       const root = positions[owner] as Vector3;
       const turn = rotations[owner] as Quaternion;
@@ -159,7 +159,7 @@ export class Body {
   }
 
   /** Show only the bones that are elsewhere than another body's, so that a ghost stands out. */
-  differFrom(other: Body): void {
+  showDifferencesFrom(other: Body): void {
     const near = 1e-4 * this.size;
     this.meshes.forEach((mesh, number) => {
       const root = other.meshes[number]?.position ?? mesh.position;
@@ -172,15 +172,15 @@ export class Body {
   paint(theme: Theme, marks: Marks): void {
     if (!this.meshes.length) return;
     const { body, picked, outside, held } = this.materials;
-    body.color.set(this.ghost ? theme.ghost : theme.body);
+    body.color.set(this.isGhost ? theme.ghost : theme.body);
     this.bones.forEach(({ owner }, number) => {
       const mesh = this.meshes[number] as Mesh;
-      if (this.ghost) mesh.material = body;
+      if (this.isGhost) mesh.material = body;
       else if (marks.outside.has(owner)) mesh.material = outside;
-      else if (marks.held.has(owner)) mesh.material = held;
+      else if (marks.blocking.has(owner)) mesh.material = held;
       else mesh.material = owner === marks.picked ? picked : body;
     });
-    this.where.positions.forEach((position, joint) => {
+    this.world.positions.forEach((position, joint) => {
       const radius = this.pixel * this.dotPixels(joint, marks);
       const place = new Matrix4().makeTranslation(position);
       this.dots?.setMatrixAt(joint, place.scale(new Vector3(radius, radius, radius)));
@@ -193,7 +193,7 @@ export class Body {
 
   /** A dot's radius: what stands out is large, what has no limit is not marked in a body. */
   private dotPixels(joint: number, marks: Marks): number {
-    if (marks.outside.has(joint) || marks.held.has(joint)) return 5.5;
+    if (marks.outside.has(joint) || marks.blocking.has(joint)) return 5.5;
     if (joint === marks.picked) return 5;
     if (!this.limited.has(joint)) return this.style === "bones" ? 1.8 : 0;
     const room = (0.35 * (this.spacing[joint] ?? 0)) / this.pixel;
@@ -202,13 +202,13 @@ export class Body {
 
   private dotColour(joint: number, theme: Theme, marks: Marks): string {
     if (marks.outside.has(joint)) return OUTSIDE;
-    if (marks.held.has(joint)) return HELD;
+    if (marks.blocking.has(joint)) return BLOCKING;
     if (joint === marks.picked) return PICKED;
     return this.limited.has(joint) ? theme.limited : theme.bare;
   }
 }
 
-export function restOf(skeleton: Skeleton): Pose {
+export function restPose(skeleton: Skeleton): Pose {
   const rotations = new Float32Array(4 * skeleton.names.length);
   for (let i = 0; i < rotations.length; i += 4) rotations[i] = 1;
   return { rotations, positions: skeleton.offsets };

@@ -12,7 +12,7 @@ import {
 
 const FIELD_DEG = 32;
 const UPRIGHT = Math.PI / 2 - 1e-3;
-const NAMED: Record<string, [yaw: number, pitch: number]> = {
+const VIEWS: Record<string, [yaw: number, pitch: number]> = {
   Front: [0, 0],
   Back: [Math.PI, 0],
   Right: [-Math.PI / 2, 0],
@@ -28,18 +28,18 @@ export class Turntable {
   distance = 5;
   yaw = 0.55;
   pitch = 0.18;
-  flat = false;
-  name = "";
+  isParallel = false;
+  viewName = "";
   /** Turns what is built with y up to how the world stands. */
   readonly upright = new Quaternion();
   private aspect = 1;
 
   get camera(): PerspectiveCamera | OrthographicCamera {
-    return this.flat ? this.parallel : this.perspective;
+    return this.isParallel ? this.parallel : this.perspective;
   }
 
   /** Let an axis of the world be up: with z, the front is towards -y, as in Blender. */
-  stand(up: "y" | "z"): void {
+  setUp(up: "y" | "z"): void {
     this.upright.setFromAxisAngle(new Vector3(1, 0, 0), up === "z" ? Math.PI / 2 : 0);
     for (const camera of [this.perspective, this.parallel])
       camera.up.set(0, 1, 0).applyQuaternion(this.upright);
@@ -47,14 +47,14 @@ export class Turntable {
 
   resize(aspect: number): void {
     this.aspect = aspect;
-    this.place();
+    this.updateCameras();
   }
 
   turn(yaw: number, pitch: number): void {
     this.yaw += yaw;
     this.pitch = Math.min(Math.max(this.pitch + pitch, -UPRIGHT), UPRIGHT);
-    this.name = "";
-    this.place();
+    this.viewName = "";
+    this.updateCameras();
   }
 
   /** How much of the world is seen from top to bottom, where the target is. */
@@ -70,23 +70,23 @@ export class Turntable {
       -right * height,
     );
     this.target.addScaledVector(new Vector3().setFromMatrixColumn(camera.matrix, 1), up * height);
-    this.place();
+    this.updateCameras();
   }
 
   zoom(factor: number): void {
     this.distance = Math.min(Math.max(this.distance * factor, 1e-3), 1e6);
-    this.place();
+    this.updateCameras();
   }
 
-  see(name: string): void {
-    const [yaw, pitch] = NAMED[name] ?? [this.yaw, this.pitch];
+  setView(name: string): void {
+    const [yaw, pitch] = VIEWS[name] ?? [this.yaw, this.pitch];
     this.yaw = yaw;
     this.pitch = pitch;
-    this.name = name;
-    this.place();
+    this.viewName = name;
+    this.updateCameras();
   }
 
-  opposite(): void {
+  turnAround(): void {
     this.turn(Math.PI, -2 * this.pitch);
   }
 
@@ -94,10 +94,10 @@ export class Turntable {
     this.target.copy(center);
     const narrow = Math.min(this.aspect, 1);
     this.distance = (1.04 * radius) / Math.sin((FIELD_DEG * Math.PI) / 360) / narrow;
-    this.place();
+    this.updateCameras();
   }
 
-  private place(): void {
+  private updateCameras(): void {
     const away = new Vector3(
       Math.sin(this.yaw) * Math.cos(this.pitch),
       Math.sin(this.pitch),
@@ -168,28 +168,28 @@ export function steer(
 export class Screen {
   constructor(
     readonly canvas: HTMLCanvasElement,
-    private table: Turntable,
+    private turntable: Turntable,
   ) {}
 
   /** Where a point of the world is on the canvas. */
-  pixel(point: Vector3): Vector2 {
-    const { x, y } = point.clone().project(this.table.camera);
+  toPixels(point: Vector3): Vector2 {
+    const { x, y } = point.clone().project(this.turntable.camera);
     const { clientWidth, clientHeight } = this.canvas;
     return new Vector2(0.5 * (1 + x) * clientWidth, 0.5 * (1 - y) * clientHeight);
   }
 
   /** Where the mouse is on the canvas. */
-  at(event: MouseEvent): Vector2 {
+  mousePosition(event: MouseEvent): Vector2 {
     const { left, top } = this.canvas.getBoundingClientRect();
     return new Vector2(event.clientX - left, event.clientY - top);
   }
 
   /** The ray into the scene under a place on the canvas. */
-  ray(place: Vector2): Ray {
+  rayAt(place: Vector2): Ray {
     const { clientWidth, clientHeight } = this.canvas;
     const caster = new Raycaster();
     const screen = new Vector2((2 * place.x) / clientWidth - 1, 1 - (2 * place.y) / clientHeight);
-    caster.setFromCamera(screen, this.table.camera);
+    caster.setFromCamera(screen, this.turntable.camera);
     return caster.ray;
   }
 }

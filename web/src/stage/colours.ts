@@ -10,17 +10,17 @@ export const SLICE = "#2f6fc1";
 const RAMP = ["#fad7a0", "#f4a259", "#ec6a4c", OUTSIDE, "#a11d36"];
 const TWIST = ["#1a9850", "#91cf60", "#fee08b", "#fc8d59", "#d73027"];
 
-function along(colours: string[], share: number): Color {
+function interpolate(colours: string[], share: number): Color {
   const place = Math.min(Math.max(share, 0), 1) * (colours.length - 1);
   const first = Math.min(Math.floor(place), colours.length - 2);
   return new Color(colours[first]).lerp(new Color(colours[first + 1]), place - first);
 }
 
 /** From just outside to far outside. */
-export const outsideColour = (share: number): Color => along(RAMP, share);
+export const outsideColour = (share: number): Color => interpolate(RAMP, share);
 
 /** From a narrow range of twist to a wide one. */
-export const twistColour = (share: number): Color => along(TWIST, share);
+export const twistColour = (share: number): Color => interpolate(TWIST, share);
 
 export interface Theme {
   background: string;

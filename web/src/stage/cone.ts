@@ -14,7 +14,7 @@ export interface Compass {
 }
 
 /** Of a limit whose bone is `axis` and whose reference turns its frame into the parent's. */
-export function compassOf(axis: Vector3, reference: Quaternion): Compass {
+export function createCompass(axis: Vector3, reference: Quaternion): Compass {
   const back = reference.clone().invert();
   const across = (way: Vector3) => way.applyQuaternion(back).projectOnPlane(axis);
   let up = across(new Vector3(0, 1, 0));
@@ -43,26 +43,26 @@ export function directionAt(
 }
 
 /** Where the bone's upper side looks when it points in a direction and is twisted by an angle. */
-export function twistedUp({ axis, up }: Compass, direction: Vector3, twistDeg: number): Vector3 {
+export function upAtTwist({ axis, up }: Compass, direction: Vector3, twistDeg: number): Vector3 {
   const swing = new Quaternion().setFromUnitVectors(axis, direction);
   const twist = new Quaternion().setFromAxisAngle(axis, twistDeg * DEGREE);
   return up.clone().applyQuaternion(swing.multiply(twist));
 }
 
 /** The twist, of those that differ by whole turns the one nearest to `near`, that looks `way`. */
-export function twistDegOf(
+export function twistDegTowards(
   compass: Compass,
   direction: Vector3,
   way: Vector3,
   near: number,
 ): number {
-  const zero = twistedUp(compass, direction, 0);
+  const zero = upAtTwist(compass, direction, 0);
   const angle = Math.atan2(way.dot(direction.clone().cross(zero)), way.dot(zero)) / DEGREE;
   return angle + 360 * Math.round((near - angle) / 360);
 }
 
 /** Which of the triangles between the visible point and an edge a direction is in, by its number. */
-export function sliceOf(corners: Vector3[], visible: Vector3, direction: Vector3): number {
+export function sliceIndex(corners: Vector3[], visible: Vector3, direction: Vector3): number {
   const aside = corners.map((corner) => visible.clone().cross(corner).dot(direction));
   const number = aside.findIndex(
     (here, i) => here >= 0 && (aside[(i + 1) % aside.length] ?? 0) < 0,
@@ -71,7 +71,7 @@ export function sliceOf(corners: Vector3[], visible: Vector3, direction: Vector3
 }
 
 /** How high a direction is over the great circle of an edge, as a sine: negative outside. */
-export function heightOver([start, end]: [Vector3, Vector3], direction: Vector3): number {
+export function heightAboveEdge([start, end]: [Vector3, Vector3], direction: Vector3): number {
   return start.clone().cross(end).normalize().dot(direction);
 }
 
@@ -89,19 +89,19 @@ export function arc(from: Vector3, to: Vector3): Vector3[] {
 }
 
 /** Directions kept in a flat array. */
-export function directionsOf(flat: Float32Array): Vector3[] {
+export function unflatten(flat: Float32Array): Vector3[] {
   return Array.from({ length: flat.length / 3 }, (_, i) => new Vector3().fromArray(flat, 3 * i));
 }
 
 /** Pairs of points for lines that run through `points`. */
-export const chained = (points: Vector3[]): Vector3[] =>
+export const segments = (points: Vector3[]): Vector3[] =>
   points.slice(1).flatMap((point, i) => [points[i] as Vector3, point]);
 
 /** Least and greatest. */
 export type Span = [number, number];
 
 /** A corner by its number among those of all cones, or the visible point of a cone. */
-export type Spot = number | `visible${number}`;
+export type PointKey = number | `visible${number}`;
 
 /** One cone: which corners are its own, from `first` on, and its visible point. */
 export interface Cone {
@@ -118,16 +118,18 @@ export interface Outline {
 }
 
 /** Of the arrays that Python sends. */
-export function outlineOf(arrays: Record<string, Float32Array | Uint32Array>): Outline | undefined {
+export function outlineFrom(
+  arrays: Record<string, Float32Array | Uint32Array>,
+): Outline | undefined {
   const floats = (name: string) => arrays[name] as Float32Array;
   const spans = (name: string, count: number) =>
     Array.from({ length: count }, (_, i) => [...floats(name).subarray(2 * i, 2 * i + 2)] as Span);
   const counts = [...(arrays.cornerCounts ?? [])];
   if (!counts.length) return undefined;
-  const corners = directionsOf(floats("corners"));
+  const corners = unflatten(floats("corners"));
   const twists = spans("visibleTwistDeg", counts.length);
   let end = 0;
-  const cones = directionsOf(floats("visible")).map((visible, part) => {
+  const cones = unflatten(floats("visible")).map((visible, part) => {
     const count = counts[part] as number;
     end += count;
     return { first: end - count, count, visible, visibleTwistDeg: twists[part] as Span };
@@ -135,53 +137,50 @@ export function outlineOf(arrays: Record<string, Float32Array | Uint32Array>): O
   return { corners, twistDeg: spans("cornersTwistDeg", corners.length), cones };
 }
 
-/** Which cone a spot is of, and the number of a corner there; a visible point has none. */
-export function partOf({ cones }: Outline, spot: Spot): { part: number; index: number | null } {
-  if (typeof spot === "string") return { part: Number(spot.slice("visible".length)), index: null };
-  const part = cones.findIndex(({ first, count }) => spot < first + count);
-  return { part, index: spot - (cones[part]?.first ?? 0) };
+/** Which cone a key is of, and the number of a corner there; a visible point has none. */
+export function locate({ cones }: Outline, key: PointKey): { part: number; index: number | null } {
+  if (typeof key === "string") return { part: Number(key.slice("visible".length)), index: null };
+  const part = cones.findIndex(({ first, count }) => key < first + count);
+  return { part, index: key - (cones[part]?.first ?? 0) };
 }
 
-export function hasSpot(outline: Outline, spot: Spot): boolean {
+export function hasPoint(outline: Outline, key: PointKey): boolean {
   const { corners, cones } = outline;
-  return typeof spot === "number"
-    ? spot < corners.length
-    : partOf(outline, spot).part < cones.length;
+  return typeof key === "number" ? key < corners.length : locate(outline, key).part < cones.length;
 }
 
 /** Corners and visible point of one cone after the other. */
-export function spotsOf({ cones }: Outline): Spot[] {
-  return cones.flatMap(({ first, count }, part): Spot[] => [
+export function listPoints({ cones }: Outline): PointKey[] {
+  return cones.flatMap(({ first, count }, part): PointKey[] => [
     ...Array.from({ length: count }, (_, i) => first + i),
     `visible${part}`,
   ]);
 }
 
-export function placeOf(outline: Outline, spot: Spot): Vector3 {
+export function directionOf(outline: Outline, key: PointKey): Vector3 {
   const { corners, cones } = outline;
-  const found =
-    typeof spot === "number" ? corners[spot] : cones[partOf(outline, spot).part]?.visible;
+  const found = typeof key === "number" ? corners[key] : cones[locate(outline, key).part]?.visible;
   return found ?? (cones[0] as Cone).visible;
 }
 
-export function twistAt(outline: Outline, spot: Spot): Span {
+export function twistSpanAt(outline: Outline, key: PointKey): Span {
   const { twistDeg, cones } = outline;
   const found =
-    typeof spot === "number" ? twistDeg[spot] : cones[partOf(outline, spot).part]?.visibleTwistDeg;
+    typeof key === "number" ? twistDeg[key] : cones[locate(outline, key).part]?.visibleTwistDeg;
   return found ?? (cones[0] as Cone).visibleTwistDeg;
 }
 
 /** The edges around a cone, as pairs of corners. */
-export function edgesOf({ corners }: Outline, { first, count }: Cone): [Vector3, Vector3][] {
+export function listEdges({ corners }: Outline, { first, count }: Cone): [Vector3, Vector3][] {
   return Array.from({ length: count }, (_, i) => [
     corners[first + i] as Vector3,
     corners[first + ((i + 1) % count)] as Vector3,
   ]);
 }
 
-/** What a spot is called, to be read. */
-export function nameOf(outline: Outline, spot: Spot): string {
-  const { part, index } = partOf(outline, spot);
+/** What a key is called, to be read. */
+export function labelOf(outline: Outline, key: PointKey): string {
+  const { part, index } = locate(outline, key);
   const name = index === null ? "visible point" : `point ${index}`;
   return outline.cones.length > 1
     ? `Cone ${part}, ${name}`
@@ -198,14 +197,14 @@ export interface Slice {
 
 export function sliceAt(outline: Outline, direction: Vector3): Slice {
   const slices = outline.cones.map((cone, part) => {
-    const edges = edgesOf(outline, cone);
-    const edge = sliceOf(
+    const edges = listEdges(outline, cone);
+    const edge = sliceIndex(
       edges.map(([start]) => start),
       cone.visible,
       direction,
     );
     const ends = edges[edge] as [Vector3, Vector3];
-    return { part, edge, ends, height: heightOver(ends, direction) };
+    return { part, edge, ends, height: heightAboveEdge(ends, direction) };
   });
   return slices.reduce((best, each) => (each.height > best.height ? each : best));
 }

@@ -1,58 +1,58 @@
 // The ghost: what clamping makes of the clip, hard or softly, asked for when it is wanted.
 
-import { type Clamped, type Clip, clampedOf } from "../clip";
-import type { Line } from "../connection";
-import { button, degrees, element } from "../elements";
-import { chooser, fill, sliderWithNumber } from "../panel/fields";
+import { type Clamped, type Clip, clampedFrom } from "../clip";
+import type { Connection } from "../connection";
+import { button, element, formatDegrees } from "../elements";
+import { fillSelect, selectRow, sliderWithNumber } from "../panel/fields";
 import type { Stage } from "./stage";
 
 export class Ghost {
-  readonly tool = button("Ghost", "Ghost of the clamped clip (G)", () => this.toggle());
+  readonly button = button("Ghost", "Ghost of the clamped clip (G)", () => this.toggle());
   readonly softening: Softening;
-  private on = false;
+  private isShown = false;
   private clamped: Clamped | undefined;
-  private asking = 0;
+  private requests = 0;
 
   constructor(
     private clip: Clip,
-    private line: Line,
+    private connection: Connection,
     private stage: Stage,
     private frame: () => number,
     /** Told when clamping is to be done otherwise. */
     softened: () => void,
   ) {
     this.softening = new Softening(softened);
-    this.tool.disabled = true;
+    this.button.disabled = true;
   }
 
   /** Limits have changed; `possible` tells whether clamping changes anything. */
-  async renew(possible: boolean): Promise<void> {
-    this.asking++;
+  async refresh(possible: boolean): Promise<void> {
+    this.requests++;
     this.clamped = undefined;
-    this.tool.disabled = !possible;
-    if (this.on || this.softening.value !== null) await this.clamp();
-    else this.softening.tell(0);
+    this.button.disabled = !possible;
+    if (this.isShown || this.softening.value !== null) await this.clamp();
+    else this.softening.showRemainder(0);
   }
 
   toggle(): void {
-    if (this.tool.disabled) return;
-    this.on = !this.on;
-    this.tool.setAttribute("aria-pressed", String(this.on));
+    if (this.button.disabled) return;
+    this.isShown = !this.isShown;
+    this.button.setAttribute("aria-pressed", String(this.isShown));
     this.show();
-    if (this.on && !this.clamped) void this.clamp();
+    if (this.isShown && !this.clamped) void this.clamp();
   }
 
   /** Show it at the present frame, or not at all. */
   show(): void {
-    this.stage.haunt(this.on ? this.clamped?.pose(this.frame()) : undefined);
+    this.stage.showGhost(this.isShown ? this.clamped?.pose(this.frame()) : undefined);
   }
 
   private async clamp(): Promise<void> {
-    const asking = ++this.asking;
-    const answer = await this.line.ask("clamp", { soften: this.softening.value });
-    if (asking !== this.asking) return; // of limits that were
-    this.clamped = clampedOf(answer, this.clip);
-    this.softening.tell(this.clamped.leftDeg);
+    const asking = ++this.requests;
+    const answer = await this.connection.ask("clamp", { soften: this.softening.value });
+    if (asking !== this.requests) return; // of limits that were
+    this.clamped = clampedFrom(answer, this.clip);
+    this.softening.showRemainder(this.clamped.leftDeg);
     this.show();
   }
 }
@@ -68,12 +68,12 @@ class Softening {
   readonly panel = element("details", { class: "softening" });
   private kind: HTMLSelectElement;
   private radius = sliderWithNumber("Softening radius", "Within", [0.5, 30, 0.5], 5);
-  private said = element("p", { class: "why" });
+  private status = element("p", { class: "why" });
 
   constructor(changed: () => void) {
-    const [row, kind] = chooser("Clamping", changed);
+    const [row, kind] = selectRow("Clamping", changed);
     this.kind = kind;
-    fill(kind, KINDS, "hard");
+    fillSelect(kind, KINDS, "hard");
     kind.addEventListener("change", () => (this.radius.row.hidden = kind.value === "hard"));
     this.radius.onChange = changed;
     this.radius.row.hidden = true;
@@ -81,7 +81,7 @@ class Softening {
       element("summary", {}, "How the ghost is clamped"),
       row,
       this.radius.row,
-      this.said,
+      this.status,
     );
   }
 
@@ -90,8 +90,10 @@ class Softening {
     return this.kind.value === "hard" ? null : `${this.kind.value}:${this.radius.value}`;
   }
 
-  tell(leftDeg: number): void {
-    this.said.textContent =
-      this.value === null ? "" : `Clamped so, the clip is at most ${degrees(leftDeg)} outside.`;
+  showRemainder(leftDeg: number): void {
+    this.status.textContent =
+      this.value === null
+        ? ""
+        : `Clamped so, the clip is at most ${formatDegrees(leftDeg)} outside.`;
   }
 }

@@ -4,7 +4,7 @@ import { type Quaternion, Vector3 } from "three";
 import type { Answer } from "../connection";
 import type { Typed } from "../edit/numbers";
 import { quaternionAt } from "../pose/kinematics";
-import { type Compass, compassOf, type Outline, outlineOf, type Span } from "./cone";
+import { type Compass, createCompass, type Outline, outlineFrom, type Span } from "./cone";
 
 export interface Region {
   family: string;
@@ -20,14 +20,14 @@ export interface Region {
   faces: Uint32Array;
   rim: Uint32Array;
   twistDeg: Float32Array;
-  span: Span;
+  twistSpan: Span;
   /** Of a reach cone, or a union of them. */
   outline: Outline | undefined;
   vectors: Float32Array;
   triangles: Uint32Array;
 }
 
-export function regionOf({ header, arrays }: Answer): Region {
+export function regionFrom({ header, arrays }: Answer): Region {
   const floats = (name: string) => arrays[name] as Float32Array;
   const whole = (name: string) => arrays[name] as Uint32Array;
   const twistDeg = floats("twistDeg");
@@ -45,13 +45,13 @@ export function regionOf({ header, arrays }: Answer): Region {
     numbers: header.numbers as Typed[],
     reference,
     axis,
-    compass: compassOf(axis, reference),
+    compass: createCompass(axis, reference),
     directions: floats("directions"),
     faces: whole("faces"),
     rim: whole("rim"),
     twistDeg,
-    span: [Math.min(least, most), most],
-    outline: outlineOf(arrays),
+    twistSpan: [Math.min(least, most), most],
+    outline: outlineFrom(arrays),
     vectors: floats("vectors"),
     triangles: whole("triangles"),
   };

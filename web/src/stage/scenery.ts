@@ -26,19 +26,19 @@ export class Scenery {
     back.position.set(-4, 2, -5);
     const sky = new HemisphereLight("#ffffff", "#8a97a3", 1.1);
     for (const each of [key, back, sky]) each.position.applyQuaternion(upright);
-    this.ground = this.grid();
+    this.ground = this.createGrid();
     this.ground.quaternion.copy(upright);
     this.group.add(key, back, sky, new AmbientLight("#ffffff", 0.25), this.ground);
   }
 
   /** Put the ground at this height along the axis that is up. */
-  lay(up: "y" | "z", height: number): void {
+  setGroundHeight(up: "y" | "z", height: number): void {
     this.ground.position.set(0, 0, 0)[up] = height;
   }
 
-  dress(theme: Theme): void {
+  setTheme(theme: Theme): void {
     (this.ground.material as LineBasicMaterial).dispose();
-    const fresh = this.grid(theme.line);
+    const fresh = this.createGrid(theme.line);
     fresh.position.copy(this.ground.position);
     fresh.quaternion.copy(this.ground.quaternion);
     this.group.remove(this.ground);
@@ -46,7 +46,7 @@ export class Scenery {
     this.group.add(fresh);
   }
 
-  private grid(colour?: string): GridHelper {
+  private createGrid(colour?: string): GridHelper {
     const cell = 10 ** Math.round(Math.log10(this.size / 4));
     return new GridHelper(20 * cell, 20, colour, colour);
   }

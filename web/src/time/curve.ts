@@ -2,47 +2,51 @@
 
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { idle } from "../browser";
+import { whenIdle } from "../browser";
 import type { Clip } from "../clip";
-import { Latest, type Line } from "../connection";
-import { degrees, element } from "../elements";
+import { type Connection, Latest } from "../connection";
+import { element, formatDegrees } from "../elements";
 
-const ink = (name: string) => () =>
+const cssColour = (name: string) => () =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 export class Curve {
   readonly panel = element("div", { id: "curve", role: "group", hidden: true });
-  private told = element("div", { class: "told" });
-  private now = element("b");
-  private ends = element("span");
-  private paper = element("div", { class: "paper", "aria-hidden": "true" });
-  private head = element("div", { class: "head" });
+  private heading = element("div", { class: "told" });
+  private valueText = element("b");
+  private rangeText = element("span");
+  private plotArea = element("div", { class: "paper", "aria-hidden": "true" });
+  private playhead = element("div", { class: "head" });
   private plot: uPlot | undefined;
   private before: Float32Array | undefined;
   private joint: number | undefined;
   private frame = 0;
-  private latest = new Latest((joint: number) => this.ask(joint));
+  private latest = new Latest((joint: number) => this.request(joint));
 
   constructor(
     private clip: Clip,
-    private line: Line,
+    private connection: Connection,
     /** How the clip is clamped, as Python takes it. */
     private soften: () => string | null,
     go: (frame: number) => void,
   ) {
-    this.told.append(element("span", {}, "Distance to the limit"), this.now, this.ends);
-    this.paper.append(this.head);
-    this.panel.append(this.told, this.paper);
+    this.heading.append(
+      element("span", {}, "Distance to the limit"),
+      this.valueText,
+      this.rangeText,
+    );
+    this.plotArea.append(this.playhead);
+    this.panel.append(this.heading, this.plotArea);
     const jump = (event: PointerEvent) => {
-      const { left, width } = this.paper.getBoundingClientRect();
+      const { left, width } = this.plotArea.getBoundingClientRect();
       go(((event.clientX - left) / width) * clip.frames - 0.5);
     };
-    this.paper.addEventListener("pointerdown", (event) => {
-      this.paper.setPointerCapture(event.pointerId);
+    this.plotArea.addEventListener("pointerdown", (event) => {
+      this.plotArea.setPointerCapture(event.pointerId);
       jump(event);
     });
-    this.paper.addEventListener("pointermove", (event) => event.buttons === 1 && jump(event));
-    new ResizeObserver(() => this.resize()).observe(this.paper);
+    this.plotArea.addEventListener("pointermove", (event) => event.buttons === 1 && jump(event));
+    new ResizeObserver(() => this.resize()).observe(this.plotArea);
   }
 
   /**
@@ -52,49 +56,50 @@ export class Curve {
   pick(joint: number | undefined): void {
     const { limited, frames } = this.clip;
     const shown = joint !== undefined && limited.includes(joint);
-    if (joint !== this.joint || !shown) this.leave();
+    if (joint !== this.joint || !shown) this.clear();
     this.joint = joint;
     this.panel.hidden = !limited.length || frames === 1;
-    if (shown && frames > 1) void this.latest.ask(joint);
+    if (shown && frames > 1) void this.latest.send(joint);
     if (!shown)
-      this.ends.textContent =
+      this.rangeText.textContent =
         joint === undefined ? "Pick a joint to see it" : "This joint has none";
   }
 
   /** Until the curve of another joint is there, none is shown. */
-  private leave(): void {
+  private clear(): void {
     this.before = undefined;
-    this.now.textContent = this.ends.textContent = "";
-    this.paper.style.visibility = "hidden";
+    this.valueText.textContent = this.rangeText.textContent = "";
+    this.plotArea.style.visibility = "hidden";
   }
 
   /** Let the mark follow the frame. */
-  tell(frame: number): void {
+  setFrame(frame: number): void {
     this.frame = frame;
-    this.head.style.setProperty("--share", String((frame + 0.5) / this.clip.frames));
+    this.playhead.style.setProperty("--share", String((frame + 0.5) / this.clip.frames));
     const angle = this.before?.[frame];
     if (angle === undefined) return;
-    this.now.textContent = angle > 0 ? `${degrees(angle)} outside` : `${degrees(-angle)} inside`;
-    this.now.className = angle > 0 ? "missed" : "met";
+    this.valueText.textContent =
+      angle > 0 ? `${formatDegrees(angle)} outside` : `${formatDegrees(-angle)} inside`;
+    this.valueText.className = angle > 0 ? "missed" : "met";
   }
 
-  dress(): void {
+  redraw(): void {
     this.plot?.redraw(false);
   }
 
-  private async ask(joint: number): Promise<void> {
+  private async request(joint: number): Promise<void> {
     const name = this.clip.skeleton.names[joint] ?? "";
     const given = { joint: name, soften: this.soften() };
     const matters = () => this.joint === joint && this.clip.limited.includes(joint);
-    const answer = await this.line.askWhile(matters, "curve", given);
-    if (!this.plot) await idle();
+    const answer = await this.connection.askWhile(matters, "curve", given);
+    if (!this.plot) await whenIdle();
     if (!answer || joint !== this.joint) return;
     const { arrays } = answer;
     this.before = arrays.before as Float32Array;
-    this.paper.style.visibility = "";
+    this.plotArea.style.visibility = "";
     this.panel.setAttribute("aria-label", `How far ${name} is from its limit`);
     this.draw(this.before, arrays.after as Float32Array);
-    this.tell(this.frame);
+    this.setFrame(this.frame);
   }
 
   private draw(before: Float32Array, after: Float32Array): void {
@@ -104,7 +109,7 @@ export class Curve {
       before.reduce((a, b) => Math.min(a, b), 0),
       -180,
     );
-    this.ends.textContent = `${degrees(-least)} inside at most${most > 0 ? `, ${degrees(most)} outside` : ""}`;
+    this.rangeText.textContent = `${formatDegrees(-least)} inside at most${most > 0 ? `, ${formatDegrees(most)} outside` : ""}`;
     const data: uPlot.AlignedData = [
       Float64Array.from({ length: frames }, (_, frame) => frame),
       Float64Array.from(before, (angle) => Math.max(angle, least)),
@@ -125,36 +130,36 @@ export class Curve {
         axes: [{ show: false }, { show: false }],
         series: [
           {},
-          { stroke: ink("--red"), width: 1.5, points: { show: false } },
-          { stroke: ink("--accent"), width: 1.5, points: { show: false } },
+          { stroke: cssColour("--red"), width: 1.5, points: { show: false } },
+          { stroke: cssColour("--accent"), width: 1.5, points: { show: false } },
         ],
-        hooks: { drawAxes: [zero] },
+        hooks: { drawAxes: [drawZeroLine] },
       },
       data,
-      this.paper,
+      this.plotArea,
     );
-    this.paper.append(this.head);
+    this.plotArea.append(this.playhead);
   }
 
   private resize(): void {
     const { plot, size } = this;
-    if (!plot || this.paper.clientWidth === 0) return;
+    if (!plot || this.plotArea.clientWidth === 0) return;
     if (size.width !== plot.width || size.height !== plot.height) plot.setSize(size);
   }
 
   /** As large as its paper, which styles give a height. */
   private get size(): { width: number; height: number } {
-    const { clientWidth, clientHeight } = this.paper;
+    const { clientWidth, clientHeight } = this.plotArea;
     return { width: Math.max(clientWidth, 50), height: Math.max(clientHeight, 30) };
   }
 }
 
 /** The limit itself is a line at 0. */
-function zero(plot: uPlot): void {
+function drawZeroLine(plot: uPlot): void {
   const { ctx, bbox } = plot;
   const y = Math.round(plot.valToPos(0, "y", true)) + 0.5;
   ctx.save();
-  ctx.strokeStyle = ink("--muted")();
+  ctx.strokeStyle = cssColour("--muted")();
   ctx.setLineDash([4, 4]);
   ctx.beginPath();
   ctx.moveTo(bbox.left, y);

@@ -1,7 +1,7 @@
 // Time: play, scrub and step; and a strip that shows when each joint is outside.
 
 import type { Clip } from "../clip";
-import { button, degrees, element, found } from "../elements";
+import { button, element, find, formatDegrees } from "../elements";
 import { outsideColour } from "../stage/colours";
 
 const ROW_PX = 16;
@@ -16,25 +16,25 @@ const SHADES = Uint32Array.from({ length: 256 }, (_, shade) => {
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 });
 
-export class Time {
+export class Timeline {
   frame = 0;
-  playing = false;
+  isPlaying = false;
   private started = { at: 0, frame: 0 };
   private slider: HTMLInputElement;
-  private play: HTMLButtonElement;
-  private told = element("output", { id: "when", "aria-live": "off" });
-  private strip = found("#strip");
-  private head = element("div", { class: "head" });
+  private playButton: HTMLButtonElement;
+  private readout = element("output", { id: "when", "aria-live": "off" });
+  private strip = find("#strip");
+  private playhead = element("div", { class: "head" });
   /** Frames in which a joint goes outside. */
-  private begins: boolean[] = [];
+  private violationStarts: boolean[] = [];
   private worst: { frame: number; angle: number }[] = [];
 
   constructor(
     private clip: Clip,
-    private moved: (frame: number) => void,
-    private pick: (joint: number) => void,
+    private onFrame: (frame: number) => void,
+    private onPick: (joint: number) => void,
   ) {
-    this.play = button("▶", "Play (Space)", () => this.toggle());
+    this.playButton = button("▶", "Play (Space)", () => this.toggle());
     this.slider = element("input", {
       type: "range",
       min: "0",
@@ -42,66 +42,66 @@ export class Time {
       value: "0",
       "aria-label": "Frame",
     });
-    this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
+    this.slider.addEventListener("input", () => this.goTo(Number(this.slider.value)));
     const one = clip.frames === 1;
     const buttons = [
-      button("|◂", "First frame (Home)", () => this.go(0)),
+      button("|◂", "First frame (Home)", () => this.goTo(0)),
       button("◂", "Back one frame (←)", () => this.step(-1)),
-      this.play,
+      this.playButton,
       button("▸", "On one frame (→)", () => this.step(1)),
-      button("▸|", "Last frame (End)", () => this.go(clip.frames - 1)),
+      button("▸|", "Last frame (End)", () => this.goTo(clip.frames - 1)),
     ];
     for (const each of buttons) each.disabled = one;
     this.slider.hidden = one;
-    const bar = element("div", { class: "buttons" }, ...buttons, this.told);
-    found("#transport").append(bar, this.slider);
-    this.tell();
+    const bar = element("div", { class: "buttons" }, ...buttons, this.readout);
+    find("#transport").append(bar, this.slider);
+    this.update();
   }
 
-  go(frame: number): void {
+  goTo(frame: number): void {
     this.frame = Math.min(Math.max(Math.round(frame), 0), this.clip.frames - 1);
     this.started = { at: performance.now(), frame: this.frame };
-    this.tell();
-    this.moved(this.frame);
+    this.update();
+    this.onFrame(this.frame);
   }
 
   step(frames: number): void {
     this.pause();
-    this.go(this.frame + frames);
+    this.goTo(this.frame + frames);
   }
 
   toggle(): void {
-    if (this.playing) this.pause();
+    if (this.isPlaying) this.pause();
     else if (this.clip.frames > 1) this.start();
   }
 
   private start(): void {
-    this.playing = true;
-    this.play.textContent = "❚❚";
-    this.play.setAttribute("aria-label", "Pause (Space)");
-    this.hush("off");
+    this.isPlaying = true;
+    this.playButton.textContent = "❚❚";
+    this.playButton.setAttribute("aria-label", "Pause (Space)");
+    this.setLive("off");
     this.started = { at: performance.now(), frame: this.frame };
     requestAnimationFrame((now) => this.tick(now));
   }
 
   pause(): void {
-    this.playing = false;
-    this.play.textContent = "▶";
-    this.play.setAttribute("aria-label", "Play (Space)");
-    this.hush("polite");
+    this.isPlaying = false;
+    this.playButton.textContent = "▶";
+    this.playButton.setAttribute("aria-label", "Play (Space)");
+    this.setLive("polite");
   }
 
   /** While it plays, a screen reader is not told of every frame. */
-  private hush(live: "off" | "polite"): void {
+  private setLive(live: "off" | "polite"): void {
     document.querySelector("#now")?.setAttribute("aria-live", live);
   }
 
   /** Go to the next frame in which a joint goes outside, or the one before. */
-  violation(way: 1 | -1): void {
+  goToViolation(way: 1 | -1): void {
     let frame = this.frame;
     do frame += way;
-    while (frame >= 0 && frame < this.clip.frames && !this.begins[frame]);
-    if (this.begins[frame]) this.step(frame - this.frame);
+    while (frame >= 0 && frame < this.clip.frames && !this.violationStarts[frame]);
+    if (this.violationStarts[frame]) this.step(frame - this.frame);
   }
 
   /** Draw a row for each joint that is ever outside, the worst first. */
@@ -109,60 +109,60 @@ export class Time {
     const { limited, frames } = this.clip;
     const count = limited.length;
     this.worst = limited.map(() => ({ frame: 0, angle: 0 }));
-    this.begins = new Array<boolean>(frames).fill(false);
+    this.violationStarts = new Array<boolean>(frames).fill(false);
     for (let at = 0; at < outsideDeg.length; at++) {
       const angle = outsideDeg[at] ?? 0;
       if (!(angle > 0)) continue;
       const frame = Math.floor(at / count);
-      if (angle > this.angle(at % count)) this.worst[at % count] = { frame, angle };
-      if (!((outsideDeg[at - count] ?? 0) > 0)) this.begins[frame] = true;
+      if (angle > this.worstAngle(at % count)) this.worst[at % count] = { frame, angle };
+      if (!((outsideDeg[at - count] ?? 0) > 0)) this.violationStarts[frame] = true;
     }
-    const rows = limited.map((_, place) => place).filter((place) => this.angle(place) > 0);
-    rows.sort((a, b) => this.angle(b) - this.angle(a));
-    const most = Math.max(...rows.map((place) => this.angle(place)), 1);
+    const rows = limited.map((_, place) => place).filter((place) => this.worstAngle(place) > 0);
+    rows.sort((a, b) => this.worstAngle(b) - this.worstAngle(a));
+    const most = Math.max(...rows.map((place) => this.worstAngle(place)), 1);
     this.strip.replaceChildren(
-      ...rows.map((place) => this.row(place, outsideDeg, most)),
+      ...rows.map((place) => this.createRow(place, outsideDeg, most)),
       ...(rows.length
-        ? [this.head]
-        : [element("p", { class: limited.length ? "met" : "" }, verdict(this.clip))]),
+        ? [this.playhead]
+        : [element("p", { class: limited.length ? "met" : "" }, summary(this.clip))]),
     );
     this.strip.setAttribute("role", "group");
     this.strip.setAttribute("aria-label", "When each joint is outside");
     document.body.classList.toggle("quiet", rows.length === 0);
-    this.tell();
+    this.update();
   }
 
   get worstDeg(): number[] {
     return this.worst.map(({ angle }) => angle);
   }
 
-  private angle(place: number): number {
+  private worstAngle(place: number): number {
     return this.worst[place]?.angle ?? 0;
   }
 
-  private row(place: number, outsideDeg: Float32Array, most: number): HTMLElement {
+  private createRow(place: number, outsideDeg: Float32Array, most: number): HTMLElement {
     const { limited, frames, skeleton } = this.clip;
     const joint = limited[place] ?? 0;
     const name = skeleton.names[joint] ?? "";
     const worst = this.worst[place] ?? { frame: 0, angle: 0 };
-    const label = button("", `${name}: ${degrees(worst.angle)} outside at worst`, () => {
+    const label = button("", `${name}: ${formatDegrees(worst.angle)} outside at worst`, () => {
       this.pause();
-      this.go(worst.frame);
-      this.pick(joint);
+      this.goTo(worst.frame);
+      this.onPick(joint);
     });
-    label.append(element("bdi", {}, name), element("span", {}, degrees(worst.angle)));
+    label.append(element("bdi", {}, name), element("span", {}, formatDegrees(worst.angle)));
     const canvas = element("canvas", { height: "1", "aria-hidden": "true" });
     const angle = (frame: number) => outsideDeg[frame * limited.length + place] ?? 0;
     // The width comes with the news: to ask the canvas would lay out the page for every row.
-    const sized = new ResizeObserver(([seen]) =>
-      paint(canvas, seen?.contentRect.width ?? 0, frames, angle, most),
+    const sized = new ResizeObserver(([entry]) =>
+      paintRow(canvas, entry?.contentRect.width ?? 0, frames, angle, most),
     );
-    whenSeen(canvas, () => sized.observe(canvas));
+    onceVisible(canvas, () => sized.observe(canvas));
     canvas.addEventListener("pointerdown", (event) => {
       const { left, width } = canvas.getBoundingClientRect();
       this.pause();
-      this.go(((event.clientX - left) / width) * frames - 0.5);
-      this.pick(joint);
+      this.goTo(((event.clientX - left) / width) * frames - 0.5);
+      this.onPick(joint);
     });
     const row = element("div", { class: "row" }, label, canvas);
     row.style.height = `${ROW_PX}px`;
@@ -170,33 +170,33 @@ export class Time {
   }
 
   private tick(now: number): void {
-    if (!this.playing) return;
+    if (!this.isPlaying) return;
     const gone = (now - this.started.at) / 1000 / this.clip.frameTime;
     const frame = Math.floor(this.started.frame + Math.max(gone, 0)) % this.clip.frames;
     if (frame !== this.frame) {
       this.frame = frame;
-      this.tell();
-      this.moved(frame);
+      this.update();
+      this.onFrame(frame);
     }
     requestAnimationFrame((next) => this.tick(next));
   }
 
-  private tell(): void {
+  private update(): void {
     const { frames, frameTime } = this.clip;
     this.slider.value = String(this.frame);
-    this.told.textContent =
+    this.readout.textContent =
       frames === 1
         ? "One frame, nothing to play"
         : `${this.frame} / ${frames - 1}  ${(this.frame * frameTime).toFixed(2)} s`;
-    this.head.style.setProperty("--share", String((this.frame + 0.5) / frames));
+    this.playhead.style.setProperty("--share", String((this.frame + 0.5) / frames));
   }
 }
 
 /** Do something once an element is in sight, or nearly so: of many rows most are not, at first. */
-function whenSeen(thing: HTMLElement, act: () => void): void {
+function onceVisible(thing: HTMLElement, act: () => void): void {
   const watch = new IntersectionObserver(
-    (seen) => {
-      if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
+    (entries) => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
       watch.disconnect();
       act();
     },
@@ -206,7 +206,7 @@ function whenSeen(thing: HTMLElement, act: () => void): void {
 }
 
 /** Draw a row with a column for each frame; where pixels are fewer, each has its worst frame. */
-function paint(
+function paintRow(
   canvas: HTMLCanvasElement,
   width: number,
   frames: number,
@@ -228,7 +228,7 @@ function paint(
   canvas.getContext("2d")?.putImageData(image, 0, 0);
 }
 
-function verdict(clip: Clip): string {
+function summary(clip: Clip): string {
   if (clip.limited.length === 0) return "No joint has a limit: there is nothing to check.";
   return clip.frames === 1
     ? "Every joint that has a limit is inside it."
