@@ -1,88 +1,85 @@
-// The line to Python: requests are JSON, answers are a JSON header with arrays behind it.
+// The connection to Python: requests are JSON, answers are a JSON header with arrays behind it.
 
-export type Values = Float32Array | Uint32Array;
+import type { Answers, Failure, Header, News, Requests, State } from "./protocol";
 
-export interface Answer {
-  header: Record<string, unknown>;
-  arrays: Record<string, Values>;
-}
+/** What can be asked for. */
+export type Ask = keyof Requests;
 
-interface Listed {
-  name: string;
-  type: "f4" | "u4";
-  shape: number[];
-}
+export type Message = Header & (Answers[Ask] | News | Failure);
 
-export function decode(message: ArrayBuffer): Answer {
-  const length = new DataView(message).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(message, 4, length)));
-  const arrays: Record<string, Values> = {};
+/** Read a message, whose arrays become fields like the others. */
+export function decode(buffer: ArrayBuffer): Message {
+  const length = new DataView(buffer).getUint32(0, true);
+  const text = new TextDecoder().decode(new Uint8Array(buffer, 4, length));
+  const message: Message = JSON.parse(text);
+  const arrays: Record<string, Float32Array | Uint32Array> = {};
   let start = 4 + length;
-  for (const { name, type, shape } of header.arrays as Listed[]) {
+  for (const { name, type, shape } of message.arrays) {
     const count = shape.reduce((product, side) => product * side, 1);
-    arrays[name] =
-      type === "u4"
-        ? new Uint32Array(message, start, count)
-        : new Float32Array(message, start, count);
+    const Kind = type === "u4" ? Uint32Array : Float32Array;
+    arrays[name] = new Kind(buffer, start, count);
     start += 4 * count;
   }
-  return { header, arrays };
+  return Object.assign(message, arrays);
 }
 
 /** Milliseconds after which an answer is late. */
 const LATE_MS = 2000;
 
-interface Waiting {
-  resolve: (answer: Answer) => void;
-  reject: (reason: Error) => void;
+interface Pending {
+  resolve(answer: Answers[Ask]): void;
+  reject(reason: Error): void;
 }
 
 export class Connection {
   /** Told when another page has changed the limits. */
-  onNews: (news: Answer) => void = () => {};
+  onNews: (news: News) => void = () => {};
   /** Told with every answer that says whether the limits are saved. */
-  onState: (state: Record<string, unknown>) => void = () => {};
+  onState: (state: State) => void = () => {};
   /** Told when an answer is late, and when no answer is late any more. */
   onLate: (late: boolean) => void = () => {};
-  private pending = new Map<number, Waiting>();
+  private pending = new Map<number, Pending>();
   private late = new Set<number>();
   private nextId = 0;
   private closed: Error | undefined;
 
   private constructor(private socket: WebSocket) {
-    socket.onmessage = ({ data }) => this.receive(decode(data as ArrayBuffer));
+    socket.onmessage = ({ data }) => this.receive(decode(data));
     socket.addEventListener("close", () => this.close());
   }
 
-  static open(lost: () => void): Promise<Connection> {
+  static open(onClose: () => void): Promise<Connection> {
     const address = new URL("socket", location.href);
     address.protocol = address.protocol.replace("http", "ws");
     const socket = new WebSocket(address);
     socket.binaryType = "arraybuffer";
     return new Promise((resolve) => {
       socket.onopen = () => resolve(new Connection(socket));
-      socket.onclose = lost;
+      socket.onclose = onClose;
     });
   }
 
-  ask(what: string, given: Record<string, unknown> = {}): Promise<Answer> {
+  ask<Name extends Ask>(name: Name, request: Requests[Name]): Promise<Answers[Name]> {
     // A socket that is closing sends nothing any more, but has not said so yet.
     if (this.socket.readyState !== WebSocket.OPEN) this.close();
     if (this.closed) return Promise.reject(this.closed);
     const id = this.nextId++;
-    this.socket.send(JSON.stringify({ ...given, id, ask: what }));
+    this.socket.send(JSON.stringify({ ...request, id, ask: name }));
     setTimeout(() => this.markLate(id), LATE_MS);
-    return new Promise((resolve, reject) => this.pending.set(id, { resolve, reject }));
+    return new Promise((resolve, reject) => {
+      // Python answers a request as the protocol says: mypy sees to it.
+      this.pending.set(id, { resolve: (answer) => resolve(answer as Answers[Name]), reject });
+    });
   }
 
   /** The answer; none where there was a fault, but what was asked for does not matter any more. */
-  async askWhile(
+  async askWhile<Name extends Ask>(
     matters: () => boolean,
-    what: string,
-    given: Record<string, unknown>,
-  ): Promise<Answer | undefined> {
+    name: Name,
+    request: Requests[Name],
+  ): Promise<Answers[Name] | undefined> {
     try {
-      return await this.ask(what, given);
+      return await this.ask(name, request);
     } catch (error) {
       if (matters()) throw error;
       return undefined;
@@ -102,61 +99,63 @@ export class Connection {
   /** Tell all who wait that no answer will come. */
   private close(): void {
     if (this.closed) return;
-    const gone = new Error("the line to synovia is gone");
-    this.closed = gone;
-    // Those who opened the line are told; who asks without a care for the answer need not be.
+    const closed = new Error("the line to synovia is gone");
+    this.closed = closed;
+    // Those who opened the connection are told; who asks without a care for the answer need not be.
     addEventListener("unhandledrejection", (event) => {
-      if (event.reason === gone) event.preventDefault();
+      if (event.reason === closed) event.preventDefault();
     });
     for (const [id, { reject }] of this.pending) {
       this.clearLate(id);
-      reject(gone);
+      reject(closed);
     }
     this.pending.clear();
   }
 
-  private receive(answer: Answer): void {
-    if ("unsaved" in answer.header) this.onState(answer.header);
-    if (answer.header.news) this.onNews(answer);
-    const id = answer.header.id as number;
-    const waiting = this.pending.get(id);
-    if (!waiting) return;
+  private receive(message: Message): void {
+    if ("unsaved" in message) this.onState(message);
+    if ("news" in message) {
+      this.onNews(message);
+      return;
+    }
+    const { id } = message;
+    const pending = id === null ? undefined : this.pending.get(id);
+    if (id === null || !pending) return;
     this.pending.delete(id);
     this.clearLate(id);
-    const error = answer.header.error;
-    if (typeof error === "string") waiting.reject(new Error(error));
-    else waiting.resolve(answer);
+    if ("error" in message) pending.reject(new Error(message.error));
+    else pending.resolve(message);
   }
 }
 
 /** One request in flight; of those that come meanwhile, only the latest is sent. */
-export class Latest<Given> {
+export class Latest<Request> {
   private busy = false;
-  private pending: { given: Given } | undefined;
+  private next: { request: Request } | undefined;
   private idleListeners: (() => void)[] = [];
 
-  constructor(private transmit: (given: Given) => Promise<void>) {}
+  constructor(private transmit: (request: Request) => Promise<void>) {}
 
-  async send(given: Given): Promise<void> {
+  async send(request: Request): Promise<void> {
     if (this.busy) {
-      this.pending = { given };
+      this.next = { request };
       return;
     }
     this.busy = true;
     try {
-      await this.transmit(given);
+      await this.transmit(request);
     } finally {
       this.busy = false;
-      const { pending } = this;
-      this.pending = undefined;
-      if (pending) void this.send(pending.given);
+      const { next } = this;
+      this.next = undefined;
+      if (next) void this.send(next.request);
       else for (const tell of this.idleListeners.splice(0)) tell();
     }
   }
 
   /** Forget what waits to be sent. */
   cancel(): void {
-    this.pending = undefined;
+    this.next = undefined;
   }
 
   /** When all that was asked for has been answered. */

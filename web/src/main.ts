@@ -10,8 +10,8 @@ const GONE = "The line to synovia is gone: start it again, or run the notebookâ€
 async function start(): Promise<void> {
   const connection = await Connection.open(() => showNote(GONE));
   connection.onLate = showLate;
-  const opened = connection.ask("open");
-  const check = connection.ask("check"); // computed while the page is being built
+  const opened = connection.ask("open", {});
+  const check = connection.ask("check", {}); // computed while the page is being built
   await new Page(clipFrom(await opened), connection).begin(check);
 }
 

@@ -1,8 +1,8 @@
 // The page: what is shown, what is picked, and how the parts talk to each other.
 
 import type { Quaternion } from "three";
-import { type Clip, outsideOf, type Pose } from "./clip";
-import { type Answer, type Connection, Latest } from "./connection";
+import type { Clip, Pose } from "./clip";
+import { type Connection, Latest } from "./connection";
 import { Editing } from "./edit/editing";
 import { Families } from "./edit/families";
 import { button, find } from "./elements";
@@ -16,6 +16,7 @@ import { JointTree } from "./panel/tree";
 import { measuredRotation } from "./pose/kinematics";
 import { Sliders } from "./pose/sliders";
 import { TryOut } from "./pose/tryout";
+import type { Check } from "./protocol";
 import { type PageActions, shortcuts } from "./shortcuts";
 import { Appearance } from "./stage/appearance";
 import { Ghost } from "./stage/ghost";
@@ -129,7 +130,7 @@ export class Page implements PageActions {
     this.stage.pointer.onGrip = (grip) => this.mode === "try" && this.tryOut.grab(grip);
     this.stage.pointer.onDrag = (target) => this.tryOut.drag(target);
     this.stage.pointer.listHandles = () => (this.mode === "edit" ? this.editing.handles : []);
-    connection.onNews = ({ header }) => this.editing.receiveNews(header);
+    connection.onNews = (news) => this.editing.receiveNews(news);
     this.appearance = new Appearance(
       stage,
       () => this.pose,
@@ -151,7 +152,7 @@ export class Page implements PageActions {
   }
 
   /** Ask for violations and the clamped clip, and begin with the worst joint. */
-  async begin(check: Promise<Answer>): Promise<void> {
+  async begin(check: Promise<Check>): Promise<void> {
     await this.checkClip(check);
     this.showClip();
     const worst = this.timeline.worstDeg;
@@ -161,8 +162,8 @@ export class Page implements PageActions {
   }
 
   /** Ask for violations and the clamped clip, of the limits as they are now. */
-  private async checkClip(check = this.connection.ask("check")): Promise<void> {
-    this.outside = outsideOf(await check);
+  private async checkClip(check = this.connection.ask("check", {})): Promise<void> {
+    this.outside = (await check).outsideDeg;
     this.timeline.show(this.outside);
     this.tree.showWorst(this.timeline.worstDeg);
     this.curve.pick(this.picked);
@@ -259,10 +260,10 @@ export class Page implements PageActions {
 
   /** Ask how far the pose that was tried is outside the limits as they are now. */
   private async assessPose(): Promise<void> {
-    const { pose, timeline } = this;
-    const rotations = [...pose.rotations];
-    const { header } = await this.connection.ask("outside", { frame: timeline.frame, rotations });
-    if (this.isTried && this.pose === pose) this.showPose(pose, header.outsideDeg as number[]);
+    const { pose } = this;
+    const request = { frame: this.timeline.frame, rotations: [...pose.rotations] };
+    const { outsideDeg } = await this.connection.ask("outside", request);
+    if (this.isTried && this.pose === pose) this.showPose(pose, outsideDeg);
   }
 
   private showPose(pose: Pose, outsideDeg: number[]): void {

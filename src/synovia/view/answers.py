@@ -9,6 +9,7 @@ from .editing import EDITED
 from .families import CHOSEN
 from .judging import JUDGED
 from .messages import Answer, Request
+from .protocol import Failure
 from .saving import SAVED
 from .session import Session
 from .showing import SHOWN
@@ -48,10 +49,10 @@ def answer(session: Session, text: str | bytes) -> bytes:
         for name in TEXTS:
             if not isinstance(asked.get(name), str | None):
                 raise ValueError(f"{name} must be text or null, got {asked[name]!r:.60}")
-        header, arrays = ASKED[asked["ask"]](session, asked)
+        reply = ASKED[asked["ask"]](session, asked)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
-        header, arrays = {"error": _sentence(error)}, {}
-    return messages.packed({"id": number, **header}, arrays)
+        reply = Failure(error=_sentence(error))
+    return messages.packed({"id": number, **reply})
 
 
 def _sentence(error: Exception) -> str:

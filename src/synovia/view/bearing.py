@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 import numpy as np
 
@@ -26,7 +27,7 @@ _LEFT = re.compile(r"[Ll]eft|LEFT|(?:^|[._ :-])[Ll](?=[A-Z._ -]|$)")
 _RIGHT = re.compile(r"[Rr]ight|RIGHT|(?:^|[._ :-])[Rr](?=[A-Z._ -]|$)")
 
 
-def up_axis(clip: Clip) -> str:
+def up_axis(clip: Clip) -> Literal["y", "z"]:
     """Return the axis of the world, "y" or "z", along which the clip stands.
 
     From feet to head, where joints are called so; otherwise the one that joints extend along.

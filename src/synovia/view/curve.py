@@ -10,11 +10,12 @@ from ..lineage import lineage
 from ..paths import project_path
 from ..softening import softening_of
 from .given import word
-from .messages import Answer, Request
+from .messages import Request
+from .protocol import Curve
 from .session import Session
 
 
-def curve(session: Session, asked: Request) -> Answer:
+def curve(session: Session, asked: Request) -> Curve:
     """Return the degrees (frames) that a joint is outside its limit, before and after clamping.
 
     Inside they are negative, and those of the limit's chart. `soften` says how to clamp.
@@ -28,7 +29,8 @@ def curve(session: Session, asked: Request) -> Answer:
     seen = lineage(clip.skeleton, name, limit.relative_to).seen(clip.pose.rotations)
     softening = softening_of(asked.get("soften"))
     kept = project_path(limit, seen, clip.frame_time, softening=softening)
-    return {"joint": name}, {
+    return {
+        "joint": name,
         "before": _outside_deg(limit, seen),
         "after": _outside_deg(limit, kept),
     }

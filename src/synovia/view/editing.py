@@ -8,8 +8,9 @@ from ..limit import Limit
 from ..sides import copied_to, mirrored_over
 from .cone_edits import CONE_EDITS, drawn, refusal
 from .given import row
-from .messages import Answer, Request
+from .messages import Request
 from .numbers import NUMBERED
+from .protocol import Drawn, DrawnStep, EdgeRefusal, Refusal, State, Step
 from .region import DRAFT
 from .scene import Scene
 from .sculpting import SCULPTED
@@ -20,7 +21,7 @@ Edit = Callable[[Limit, Request], Limit]
 WholeEdit = Callable[[Scene, Limits, Request], Limits]
 
 
-def edited(session: Session, asked: Request) -> Answer:
+def edited(session: Session, asked: Request) -> Drawn | State | Refusal | EdgeRefusal:
     """Return the pictures of a joint's limit after an edit, and what can be undone.
 
     `edit` names one of `EDITS` or `WHOLE_EDITS`; edits of one `stroke` are undone together. Where
@@ -40,30 +41,28 @@ def edited(session: Session, asked: Request) -> Answer:
     try:
         session.edit(with_edit, f"{kind.replace('-', ' ')}, {name}", stroke)
     except ValueError as error:
-        return {**refusal(error), **session.state()}, {}
+        return {**refusal(error), **session.state()}
     return _told(session, name)
 
 
-def undone(session: Session, asked: Request) -> Answer:
+def undone(session: Session, asked: Request) -> DrawnStep | Step:
     """Return what was undone, and the pictures of the joint that the page has picked."""
     return _stepped(session, session.undo(), asked)
 
 
-def redone(session: Session, asked: Request) -> Answer:
+def redone(session: Session, asked: Request) -> DrawnStep | Step:
     """Return what was done again, and the pictures of the joint that the page has picked."""
     return _stepped(session, session.redo(), asked)
 
 
-def _stepped(session: Session, what: str, asked: Request) -> Answer:
-    header, arrays = _told(session, asked["joint"])
-    return {"what": what, **header}, arrays
+def _stepped(session: Session, what: str, asked: Request) -> DrawnStep | Step:
+    return {"what": what, **_told(session, asked["joint"])}
 
 
-def _told(session: Session, name: str | None) -> Answer:
+def _told(session: Session, name: str | None) -> Drawn | State:
     if name is None or name not in session.scene.model.limits:
-        return session.state(), {}
-    header, arrays = pictures(session.scene, name, DRAFT)
-    return {**header, **session.state()}, arrays
+        return session.state()
+    return {**pictures(session.scene, name, DRAFT), **session.state()}
 
 
 def mirrored(scene: Scene, limits: Limits, asked: Request) -> Limits:

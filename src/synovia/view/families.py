@@ -16,7 +16,8 @@ from ..limit import Limit, chart_for, has_axis
 from ..shapes import SHAPES, Box
 from .evidence import CLIP, KEPT, THIS, Evidence, evidence_of, kept_of, sources_of, trimmed
 from .given import degrees
-from .messages import Answer, Request
+from .messages import Request
+from .protocol import Cost, Families, Making, Observed, Refitted, Refusal
 from .region import DRAFT
 from .scene import Scene
 from .session import Limits, Session, limit_to_edit
@@ -78,13 +79,13 @@ MADE: WeakKeyDictionary[Limit, Made] = WeakKeyDictionary()
 """How limits were made, so that after an undo the page shows the choices that led there."""
 
 
-def described(session: Session, asked: Request) -> Answer:
+def described(session: Session, asked: Request) -> Families:
     """Return the families and charts there are, the present choice, and what limits can be from."""
     scene, name = session.scene, asked["joint"]
     limit_to_edit(scene.model.limits, name)
-    header = {
+    return {
         "families": [
-            {"name": key, "label": family.label, "charts": SHAPES[family.shape].charts}
+            {"name": key, "label": family.label, "charts": list(SHAPES[family.shape].charts)}
             for key, family in FAMILIES.items()
         ],
         "sources": [
@@ -93,20 +94,19 @@ def described(session: Session, asked: Request) -> Answer:
         ],
         **_told(scene, name),
     }
-    return header, {}
 
 
-def observed(session: Session, asked: Request) -> Answer:
+def observed(session: Session, asked: Request) -> Observed:
     """Return what was kept of a joint's rotations, at most `most` (n, 4); none if nothing was."""
     scene, name = session.scene, asked["joint"]
     kept = kept_of(scene, name)
     rotations = np.concatenate([np.zeros((0, 4)), *(sample.rotations for sample in kept)])
     people = len({sample.performer for sample in kept})
     step = -(-len(rotations) // whole_number("most", asked["most"], 1)) or 1
-    return {"people": people, "count": len(rotations)}, {"rotations": rotations[::step]}
+    return {"people": people, "count": len(rotations), "rotations": rotations[::step]}
 
 
-def refitted(session: Session, asked: Request) -> Answer:
+def refitted(session: Session, asked: Request) -> Refitted | Refusal:
     """Return the pictures of a joint's limit made anew, in a family and a chart, from evidence.
 
     An edit: requests of one `stroke` are undone together, and where the fit fails the limit stays
@@ -122,9 +122,9 @@ def refitted(session: Session, asked: Request) -> Answer:
     try:
         session.edit(with_fit, what, stroke)
     except ValueError as error:
-        return {"refused": str(error), **session.state()}, {}
-    header, arrays = pictures(session.scene, name, DRAFT)
-    return {**header, **_told(session.scene, name), **session.state()}, arrays
+        return {"refused": str(error), **session.state()}
+    picture = pictures(session.scene, name, DRAFT)
+    return {**picture, **_told(session.scene, name), **session.state()}
 
 
 def choice_of(asked: Request) -> Choice:
@@ -213,7 +213,7 @@ def family_of(limit: Limit) -> str:
     return str(shape.name)
 
 
-def _told(scene: Scene, name: str) -> dict[str, Any]:
+def _told(scene: Scene, name: str) -> Making:
     """Return the choice that the limit is from; where nobody chose, what can be told of it."""
     limit = scene.model.limits[name]
     made = MADE.get(limit)
@@ -226,7 +226,7 @@ def _told(scene: Scene, name: str) -> dict[str, Any]:
     else:
         chosen = made.choice.source != THIS
     choice = made.choice
-    cost = None
+    cost: Cost | None = None
     if made.cost is not None:
         gained, lost, error = made.cost
         cost = {"gained": gained, "lost": lost, "errorDeg": float(np.degrees(error))}

@@ -15,7 +15,8 @@ from ..sampling import flips
 from ..takes import Take
 from .evidence import THIS, Evidence, evidence_of
 from .families import choice_of, fitted
-from .messages import Answer, Request
+from .messages import Request
+from .protocol import Judgement, PartJudgement
 from .session import Session
 
 PARTS = 5
@@ -32,7 +33,7 @@ class Fold:
     left: Quats
 
 
-def judged(session: Session, asked: Request) -> Answer:
+def judged(session: Session, asked: Request) -> Judgement | PartJudgement:
     """Return the volume of a joint's limit in a family, and in how many parts it can be judged.
 
     With a `part`, return instead the share of that part's frames that is outside the limit of the
@@ -51,12 +52,12 @@ def judged(session: Session, asked: Request) -> Answer:
         part = asked.get("part")
         if part is None:
             share = fitted(found, choice).volume(4000)
-            return {"share": share, "parts": len(folds), "basis": basis}, {}
+            return {"share": share, "parts": len(folds), "basis": basis}
         if not (isinstance(part, int) and 0 <= part < len(folds)):
             raise ValueError(f"part must be from 0 to {len(folds) - 1}, got {part!r:.60}")
         limit = fitted(folds[part].rest, choice)
         outside = 1.0 - float(limit.contains(folds[part].left).mean())
-    return {"outside": outside}, {}
+    return {"outside": outside}
 
 
 @lru_cache(maxsize=32)

@@ -8,7 +8,8 @@ from pathlib import Path
 from ..io import limits_bytes, save_limits
 from ..io.limits import SUFFIX
 from .given import flag
-from .messages import Answer, Request
+from .messages import Request
+from .protocol import Download, Exists, Refusal, Saved
 from .session import Session
 
 LONGEST_NAME = 120
@@ -17,7 +18,7 @@ _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*\ud800-\udfff]')
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
-def saved(session: Session, asked: Request) -> Answer:
+def saved(session: Session, asked: Request) -> Saved | Exists | Refusal:
     """Return that the limits are saved, or `exists` or `refused`: what is in the way.
 
     `as` is a name beside the present file, or null for that file itself. A file that was there
@@ -27,21 +28,21 @@ def saved(session: Session, asked: Request) -> Answer:
     try:
         path = _path(session.file, asked["as"])
         if path.exists() and not (session.wrote(path) or overwrite):
-            return {"exists": path.name, **session.state()}, {}
+            return {"exists": path.name, **session.state()}
         session.save(save_limits, path)
     except (OSError, ValueError) as error:
-        return {"refused": _reason(error), **session.state()}, {}
-    return {"saved": path.name, **session.state()}, {}
+        return {"refused": _reason(error), **session.state()}
+    return {"saved": path.name, **session.state()}
 
 
-def downloaded(session: Session, asked: Request) -> Answer:
+def downloaded(session: Session, asked: Request) -> Download | Refusal:
     """Return the text of the limits file that would be saved, and a name for it."""
     name = f"limits{SUFFIX}" if session.file is None else session.file.name
     try:
         text = limits_bytes(session.model, name).decode()
     except ValueError as error:
-        return {"refused": str(error), **session.state()}, {}
-    return {"name": name, "text": text, **session.state()}, {}
+        return {"refused": str(error), **session.state()}
+    return {"name": name, "text": text, **session.state()}
 
 
 def _path(file: Path | None, name: object) -> Path:

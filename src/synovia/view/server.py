@@ -20,6 +20,7 @@ from websockets.sync.server import Server, ServerConnection, serve
 from . import messages
 from .answers import answer
 from .guard import HEADERS, LOCAL, Guard, checked_address, policy
+from .protocol import Failure, News
 from .scene import Scene
 from .session import Session
 from .talk import Talk
@@ -141,7 +142,7 @@ class PageServer:
 
     def tell_pages(self, editor: ServerConnection | None = None) -> None:
         """Let pages know that limits have changed, but not the one that did it: they ask anew."""
-        news = messages.packed({"id": None, "news": True, **self.session.state()}, {})
+        news = messages.packed({"id": None, **News(news=True, **self.session.state())})
         for other in self._connections - {editor}:
             with contextlib.suppress(ConnectionClosed):
                 other.send(news)
@@ -152,7 +153,7 @@ class PageServer:
         except Exception as error:  # one request must not end the page
             traceback.print_exc(file=sys.stderr)
             said = f"{type(error).__name__}: {error} (a fault in synovia)"
-            return messages.packed({"id": messages.request(text)["id"], "error": said}, {})
+            return messages.packed({"id": messages.request(text)["id"], **Failure(error=said)})
 
 
 @cache

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ..limit import Limit
 from ..model import LimitModel
 from .history import History, Version
+from .protocol import State
 from .scene import Scene
 from .source import edited_source
 
@@ -110,7 +110,7 @@ class Session:
         while (left := self._changed_at + REST - time.monotonic()) > 0.0:
             time.sleep(left)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """Return what pages show of it: limited joints, what can be undone, where it is saved."""
         history = self._history
         return {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -18,21 +17,22 @@ from .bearing import look_axis, looker, up_axis
 from .cone_edits import outline
 from .curve import curve
 from .mesh import Finish
-from .messages import Answer, Request
+from .messages import Request
 from .numbers import numbers_of
+from .protocol import Bearing, Check, Clamping, Control, Opening, Picture
 from .region import FINE
 from .scene import Scene
 from .session import Session
 from .shares import share_of
 
 
-def opened(session: Session, asked: Request) -> Answer:
+def opened(session: Session, asked: Request) -> Opening:
     """Return the skeleton, the clip, which joints have limits, and the figure's controls."""
     scene = session.scene
     clip, skeleton = scene.clip, scene.clip.skeleton
     slides = (np.abs(clip.pose.positions - skeleton.offsets) > 0.0).any(axis=(0, 2))
     moving = np.flatnonzero(slides)
-    header = {
+    return {
         "names": list(skeleton.names),
         "parents": skeleton.parents.tolist(),
         "endParents": skeleton.end_parents.tolist(),
@@ -45,8 +45,6 @@ def opened(session: Session, asked: Request) -> Answer:
         **_bearing(scene),
         "partners": _partners(skeleton),
         **session.state(),
-    }
-    return header, {
         "offsets": skeleton.offsets,
         "endOffsets": skeleton.end_offsets,
         "rotations": clip.pose.rotations,
@@ -54,7 +52,7 @@ def opened(session: Session, asked: Request) -> Answer:
     }
 
 
-def _bearing(scene: Scene) -> dict[str, str | None]:
+def _bearing(scene: Scene) -> Bearing:
     """Return which way is up, the joint that looks if one is called so, and along which axis."""
     name = looker(scene.clip)
     last = scene.clip.skeleton.names[-1]
@@ -71,7 +69,7 @@ def _partners(skeleton: Skeleton) -> list[int]:
     return [-1 if other is None else skeleton.index(other) for other in others]
 
 
-def _controls(figure: Figure | None) -> list[dict[str, Any]]:
+def _controls(figure: Figure | None) -> list[Control]:
     if figure is None:
         return []
     return [
@@ -86,13 +84,13 @@ def _controls(figure: Figure | None) -> list[dict[str, Any]]:
     ]
 
 
-def checked(session: Session, asked: Request) -> Answer:
+def checked(session: Session, asked: Request) -> Check:
     """Return how far each limited joint is outside in each frame (frames, L), in degrees."""
     report = session.scene.model.check(session.scene.clip)
-    return {}, {"outsideDeg": np.degrees(np.where(report.outside, report.violation, 0.0))}
+    return {"outsideDeg": np.degrees(np.where(report.outside, report.violation, 0.0))}
 
 
-def clamped(session: Session, asked: Request) -> Answer:
+def clamped(session: Session, asked: Request) -> Clamping:
     """Return the clamped rotations of the joints that clamping changes.
 
     Softly where `soften` says how, as for `synovia clamp`, with the degrees that this leaves
@@ -103,16 +101,19 @@ def clamped(session: Session, asked: Request) -> Answer:
     left = 0.0 if softening is None else scene.model.check(made).violation.max(initial=0.0)
     rotations = made.pose.rotations
     changed = np.flatnonzero((rotations != scene.clip.pose.rotations).any(axis=(0, 2)))
-    header = {"changed": changed.tolist(), "leftDeg": float(np.degrees(left))}
-    return header, {"clamped": rotations[:, changed]}
+    return {
+        "changed": changed.tolist(),
+        "leftDeg": float(np.degrees(left)),
+        "clamped": rotations[:, changed],
+    }
 
 
-def region(session: Session, asked: Request) -> Answer:
+def region(session: Session, asked: Request) -> Picture:
     """Return the pictures of a joint's limit: of directions with twists, and of rotations."""
     return pictures(session.scene, asked["joint"])
 
 
-def pictures(scene: Scene, name: str, finish: Finish = FINE) -> Answer:
+def pictures(scene: Scene, name: str, finish: Finish = FINE) -> Picture:
     """Return the pictures of the limit of the joint of this name; drafts while somebody drags."""
     joint = scene.clip.skeleton.index(name)
     if name not in scene.model.limits:
@@ -128,17 +129,15 @@ def bone_of(scene: Scene, joint: int) -> Vectors:
 
 
 @lru_cache(maxsize=64)
-def _pictures(limit: Limit, bone: tuple[float, ...], finish: Finish) -> Answer:
+def _pictures(limit: Limit, bone: tuple[float, ...], finish: Finish) -> Picture:
     directions, whole = drawing.pictures(limit, np.array(bone), finish)
-    header = {
+    return {
         "family": limit.shape.name,
         "chart": limit.chart.name,
         "share": share_of(limit, directions, whole, finish),
         "reference": limit.chart.reference.tolist(),
         "axis": directions.axis.tolist(),
         "numbers": numbers_of(limit),
-    }
-    return header, {
         "directions": directions.mesh.vertices,
         "faces": directions.mesh.triangles,
         "rim": directions.rim,

@@ -3,7 +3,8 @@
 import type { Vector3 } from "three";
 import { button, element } from "../elements";
 import { sliderWithNumber } from "../panel/fields";
-import type { Stroke, Strokes } from "./strokes";
+import type { Stroke } from "../protocol";
+import type { Strokes } from "./strokes";
 
 /** Places that go over at once: the more, the later the surface follows. */
 const AT_ONCE = 8;

@@ -2,9 +2,10 @@
 
 import { Quaternion, type Ray, Vector3 } from "three";
 import type { Clip } from "../clip";
-import type { Answer, Connection } from "../connection";
+import type { Connection } from "../connection";
 import { element, find } from "../elements";
 import { showMessage } from "../notes";
+import type { Edge, News, State } from "../protocol";
 import { hasPoint, type PointKey } from "../stage/cone";
 import type { Handle } from "../stage/pointer";
 import { type Region, regionFrom } from "../stage/region";
@@ -13,7 +14,7 @@ import { addEdit, moveEdit } from "./edits";
 import { ConeHandles, intersectSphere } from "./handles";
 import { History } from "./history";
 import { PointsPanel } from "./points";
-import { type Edit, Strokes } from "./strokes";
+import { type AnyEdit, type EditAnswer, Strokes } from "./strokes";
 import { WholeLimit } from "./whole";
 
 const NUDGE_DEG = 1;
@@ -30,7 +31,7 @@ export class Editing {
   readonly head = element("div", { class: "editing top" });
   readonly strokes: Strokes;
   /** Told of every answer to an edit. */
-  onAnswer: (header: Record<string, unknown>) => void = () => {};
+  onAnswer: (answer: EditAnswer) => void = () => {};
   /** How the picked joint is turned, as the one sees it that its limit is measured from. */
   jointRotation: () => Quaternion = () => new Quaternion();
   /** How the camera is turned in the world. */
@@ -76,8 +77,8 @@ export class Editing {
       (edit, done) => void this.strokes.apply(edit, done),
       () => {
         const { w, x, y, z } = this.jointRotation();
-        const edit = { edit: "draw", rotation: [w, x, y, z] };
-        void this.strokes.apply(edit, "Drawn: now drag its points.");
+        const done = "Drawn: now drag its points.";
+        void this.strokes.apply({ edit: "draw", rotation: [w, x, y, z] }, done);
       },
     );
     this.head.append(this.title, this.history.panel, this.status);
@@ -96,7 +97,7 @@ export class Editing {
   pick(joint: number | undefined): void {
     if (joint !== this.joint) {
       this.selected = undefined;
-      this.clearRefusal("");
+      this.clearRefusal();
     }
     this.joint = joint;
     this.nudged = undefined;
@@ -228,7 +229,7 @@ export class Editing {
   }
 
   /** Another page has changed the limits. */
-  receiveNews(news: Record<string, unknown>): void {
+  receiveNews(news: News): void {
     this.updateState(news);
     this.onChange();
   }
@@ -251,51 +252,45 @@ export class Editing {
     this.onRedraw();
   }
 
-  private receive(answer: Answer, joint: string | null, edit?: Edit): void {
-    const { header } = answer;
-    this.updateState(header);
+  private receive(answer: EditAnswer, joint: string | null, edit?: AnyEdit): void {
+    this.updateState(answer);
     if (joint !== this.name) return; // another joint has been picked meanwhile
-    this.onAnswer(header);
-    const reason = header.refused;
-    if (typeof reason === "string")
-      this.showRefusal(reason, header.edge as Broken | undefined, edit);
-    else this.clearRefusal("");
-    if (header.family) this.onRegion(regionFrom(answer));
-    else if (typeof reason === "string") this.updateHandles();
+    this.onAnswer(answer);
+    if ("refused" in answer) {
+      this.showRefusal(answer.refused, "edge" in answer ? answer.edge : undefined, edit);
+      this.updateHandles();
+      return;
+    }
+    this.clearRefusal();
+    if ("family" in answer) this.onRegion(regionFrom(answer));
   }
 
   /** Say why an edit is not allowed; the edge at fault turns red, a ghost is where a point was to go. */
-  private showRefusal(reason: string, edge?: Broken, edit?: Edit): void {
+  private showRefusal(reason: string, edge?: Edge, edit?: AnyEdit): void {
     const advice = edge && ADVICE[edit?.edit ?? ""];
     this.status.replaceChildren(reason, ...(advice ? [element("span", {}, advice)] : []));
     this.status.className = "missed";
-    const place = (point: unknown) => new Vector3(...(point as [number, number, number]));
+    const place = (point: number[] = []) => new Vector3().fromArray(point);
     if (edge) this.status.dataset.edge = `${edge.number}`;
     else delete this.status.dataset.edge;
     this.coneHandles?.showRefusal({
       edge: edge && [place(edge.ends[0]), place(edge.ends[1])],
-      point: edit?.point ? place(edit.point).normalize() : undefined,
+      point: edit && "point" in edit ? place(edit.point).normalize() : undefined,
     });
     this.onRedraw();
   }
 
-  private clearRefusal(done: string): void {
-    this.status.textContent = done;
+  private clearRefusal(): void {
+    this.status.textContent = "";
     this.status.className = "met";
     delete this.status.dataset.edge;
     this.coneHandles?.showRefusal(undefined);
   }
 
   /** Take over what can be undone, and which joints have limits. */
-  updateState(state: Record<string, unknown>): void {
+  updateState(state: State): void {
     this.history.update(state);
-    if (state.limited) this.clip.limited.splice(0, Infinity, ...(state.limited as number[]));
-    if (state.measuredFrom) this.clip.skeleton.measuredFrom = state.measuredFrom as number[];
+    this.clip.limited.splice(0, Infinity, ...state.limited);
+    this.clip.skeleton.measuredFrom = state.measuredFrom;
   }
-}
-
-/** The edge for which a cone was refused. */
-interface Broken {
-  number: number;
-  ends: [number[], number[]];
 }

@@ -1,11 +1,11 @@
 // Edits of the points of reach cones, as Python takes them.
 
 import type { Vector3 } from "three";
+import type { Edit } from "../protocol";
 import type { Outline, PointKey, Span } from "../stage/cone";
 import { locate } from "../stage/cone";
-import type { Edit } from "./strokes";
 
-/** The edit that puts a key into a direction. */
+/** The edit that puts a point into a direction. */
 export function moveEdit(outline: Outline, key: PointKey, direction: Vector3): Edit {
   const { part, index } = locate(outline, key);
   const point = direction.toArray();
@@ -14,7 +14,7 @@ export function moveEdit(outline: Outline, key: PointKey, direction: Vector3): E
     : { edit: "move-point", part, index, point };
 }
 
-/** The edit that sets the twists at a key. */
+/** The edit that sets the twists at a point. */
 export function twistEdit(outline: Outline, key: PointKey, [lowDeg, highDeg]: Span): Edit {
   return { edit: "twist", ...locate(outline, key), lowDeg, highDeg };
 }

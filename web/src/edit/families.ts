@@ -4,26 +4,15 @@ import type { Quaternion, Vector3 } from "three";
 import type { Clip } from "../clip";
 import type { Connection } from "../connection";
 import { button, element, formatDegrees } from "../elements";
-import { fillSelect, type Option, selectRow, sliderWithNumber } from "../panel/fields";
+import { fillSelect, selectRow, sliderWithNumber } from "../panel/fields";
 import { rotationVector } from "../pose/kinematics";
+import type { Choice, Cost, Family, Making, Refit } from "../protocol";
 import type { Region } from "../stage/region";
 import { Brush } from "./brush";
 import type { Editing } from "./editing";
-import { type Choice, Comparison, formatPercent, Judge } from "./judging";
+import { Comparison, formatPercent, Judge } from "./judging";
 import { NumbersPanel } from "./numbers";
-import type { Strokes } from "./strokes";
-
-interface Family {
-  name: string;
-  label: string;
-  charts: string[];
-}
-
-interface Cost {
-  gained: number;
-  lost: number;
-  errorDeg: number;
-}
+import type { EditAnswer, Strokes } from "./strokes";
 
 export class Families {
   readonly fit = element("section", { class: "families fit", "aria-label": "Family and fit" });
@@ -93,7 +82,7 @@ export class Families {
     this.fit.append(...rows, this.margin.row, this.sourceNote, this.remarksText, this.facts);
     const ways = element("div", { class: "ways" }, add, this.fieldButton);
     this.byHand.append(element("h3", {}, "By hand"), ways, this.brush.panel, this.numbers.panel);
-    editing.onAnswer = (header) => this.receiveEdit(header);
+    editing.onAnswer = (answer) => this.receiveEdit(answer);
   }
 
   pick(joint: number | undefined): void {
@@ -146,18 +135,17 @@ export class Families {
       joint: name,
     });
     if (!answer || this.name !== name) return;
-    const { header } = answer;
-    this.families = header.families as Family[];
-    const choice = { ...(header.choice as Choice) };
+    const { families, sources } = answer;
+    this.families = families;
+    const choice = { ...answer.choice };
     // Of what was made by hand no margin is known: that of the sliders stays.
-    if (!header.known && this.described === name) {
+    if (!answer.known && this.described === name) {
       choice.marginDeg = this.margin.value;
       choice.from = this.sourceList.value;
     }
     this.described = name;
-    fillSelect(this.sourceList, header.sources as Option[], choice.from);
+    fillSelect(this.sourceList, sources, choice.from);
     fillSelect(this.familyList, this.families, choice.family);
-    const sources = header.sources as Option[];
     const missing = sources.filter(({ why }) => why);
     this.evidence = choice.from;
     if (choice.from === "limit") this.evidence = sources.find(({ why }) => !why)?.name ?? "limit";
@@ -172,22 +160,22 @@ export class Families {
     this.margin.row.title = this.margin.disabled
       ? "A margin is for limits that are fitted: choose what from above"
       : "Degrees beyond what was observed";
-    this.keepChoice(header);
+    this.keepChoice(answer);
     if (this.heldOut) this.judgeChoice(choice);
     this.showFacts();
     this.comparison.update(name, { ...choice, from: this.evidence }, this.families);
   }
 
   /** An answer to an edit, in the middle of a drag perhaps: the controls are left as they are. */
-  private receiveEdit(header: Record<string, unknown>): void {
-    if (header.choice) this.keepChoice(header);
+  private receiveEdit(answer: EditAnswer): void {
+    if ("choice" in answer) this.keepChoice(answer);
     this.showFacts();
   }
 
-  private keepChoice(header: Record<string, unknown>): void {
-    this.remarks = (header.remarks as string[]).join(" ");
-    this.cost = header.cost as Cost | null;
-    this.heldOut = header.fitted ? "…" : "";
+  private keepChoice({ remarks, cost, fitted }: Making): void {
+    this.remarks = remarks.join(" ");
+    this.cost = cost;
+    this.heldOut = fitted ? "…" : "";
     this.judge.stop();
   }
 
@@ -221,7 +209,7 @@ export class Families {
   }
 
   /** What is chosen; a chart that the family does not work in is left to Python. */
-  private refitEdit() {
+  private refitEdit(): Refit {
     const charts = this.charts();
     const chart = charts.includes(this.chartList.value) ? this.chartList.value : null;
     const [family, from, marginDeg] = [
@@ -229,7 +217,7 @@ export class Families {
       this.sourceList.value,
       this.margin.value,
     ];
-    return { ask: "refit", edit: "refit", family, chart, marginDeg, from };
+    return { edit: "refit", family, chart, marginDeg, from };
   }
 
   private refit(charts?: string[]): void {

@@ -14,6 +14,7 @@ import {
   SphereGeometry,
   Vector3,
 } from "three";
+import type { Edit } from "../protocol";
 import { OUTSIDE, PICKED } from "../stage/colours";
 import {
   arc,
@@ -37,7 +38,6 @@ import {
   translucentMaterial,
 } from "../stage/sphere";
 import { moveEdit, twistEdit } from "./edits";
-import type { Edit } from "./strokes";
 
 const SECTOR = 0.34;
 const SMALL_SECTOR = 0.09;

@@ -1,6 +1,7 @@
 // Undo and redo: two buttons that say what they would undo and redo.
 
 import { button, element } from "../elements";
+import type { State } from "../protocol";
 
 export class History {
   readonly panel = element("div", { class: "line", role: "toolbar", "aria-label": "History" });
@@ -15,14 +16,14 @@ export class History {
   }
 
   /** Take over what can be undone and done again. */
-  update(state: Record<string, unknown>): void {
+  update(state: Pick<State, "undo" | "redo">): void {
     for (const [which, tool] of [
       ["undo", this.undo],
       ["redo", this.redo],
     ] as const) {
       const what = state[which];
-      tool.disabled = typeof what !== "string";
-      tool.title = typeof what === "string" ? `${which}: ${what}` : `nothing to ${which}`;
+      tool.disabled = what === null;
+      tool.title = what === null ? `nothing to ${which}` : `${which}: ${what}`;
     }
   }
 }

@@ -2,13 +2,7 @@
 
 import type { Connection } from "../connection";
 import { button, element } from "../elements";
-
-export interface Choice {
-  family: string;
-  chart: string | null;
-  marginDeg: number;
-  from: string;
-}
+import type { Choice, Family } from "../protocol";
 
 export interface Judged {
   share: number;
@@ -46,18 +40,20 @@ export class Judge {
     const key = JSON.stringify([joint, choice.family, choice.chart, choice.marginDeg, choice.from]);
     const before = this.known.get(key);
     if (before) return done(before);
-    const given = { ...choice, joint };
-    const { header } = await this.connection.ask("judge", given);
-    const [parts, basis] = [header.parts as number, header.basis as string];
+    const request = { ...choice, joint };
+    const whole = await this.connection.ask("judge", request);
+    if (!("parts" in whole)) return; // then it is of one part
+    const { share, parts, basis } = whole;
     let sum = 0;
     for (let part = 0; part < parts; part++) {
       if (asking !== this.requests) return;
-      sum += (await this.connection.ask("judge", { ...given, part })).header.outside as number;
+      const judgement = await this.connection.ask("judge", { ...request, part });
+      if ("outside" in judgement) sum += judgement.outside;
     }
     const outside = parts ? sum / parts : undefined;
     const text =
       outside === undefined ? `– (${basis})` : `${formatPercent(outside)} outside, by ${basis}`;
-    const judged = { share: header.share as number, text, outside };
+    const judged = { share, text, outside };
     this.known.set(key, judged);
     if (asking === this.requests) done(judged);
   }
@@ -71,7 +67,7 @@ export class Comparison {
   private judgedKey = "";
   private running = 0;
   private judge: Judge;
-  private subject: { joint: string; choice: Choice; families: Named[] } | undefined;
+  private subject: { joint: string; choice: Choice; families: Family[] } | undefined;
 
   constructor(
     judge: Judge,
@@ -92,7 +88,7 @@ export class Comparison {
     this.judgedKey = "";
   }
 
-  update(joint: string, choice: Choice, families: Named[]): void {
+  update(joint: string, choice: Choice, families: Family[]): void {
     this.subject = { joint, choice, families };
     for (const row of this.rows.querySelectorAll("button"))
       row.setAttribute("aria-pressed", String(row.dataset.family === choice.family));
@@ -130,7 +126,7 @@ export class Comparison {
     }
   }
 
-  private addRow({ name, label }: Named, chosen: string): [HTMLElement, HTMLElement] {
+  private addRow({ name, label }: Family, chosen: string): [HTMLElement, HTMLElement] {
     const choose = button(label, `Make it a ${label}`, () => this.choose(name));
     choose.dataset.family = name;
     choose.setAttribute("aria-pressed", String(name === chosen));
@@ -138,10 +134,4 @@ export class Comparison {
     this.rows.append(element("tr", {}, element("td", {}, choose), volume, held));
     return [volume, held];
   }
-}
-
-interface Named {
-  name: string;
-  label: string;
-  charts: string[];
 }

@@ -1,15 +1,8 @@
 // Numbers of the limit, to be typed: sides, centres and radii, in degrees.
 
 import { element } from "../elements";
+import type { ShapeNumber } from "../protocol";
 import type { Strokes } from "./strokes";
-
-export interface Typed {
-  row: string;
-  column: string;
-  field: string;
-  index: number;
-  deg: number;
-}
 
 export class NumbersPanel {
   readonly panel = element("details", { class: "numbers" });
@@ -20,7 +13,7 @@ export class NumbersPanel {
     this.panel.append(element("summary", {}, "Numbers"), this.table);
   }
 
-  show(numbers: Typed[]): void {
+  show(numbers: ShapeNumber[]): void {
     this.panel.hidden = numbers.length === 0;
     const keys = numbers.map((each) => `${each.row}/${each.column}`);
     // The same fields stay, so that typing and Tab go on where they were.
@@ -31,7 +24,7 @@ export class NumbersPanel {
     }
   }
 
-  private layOut(numbers: Typed[]): void {
+  private layOut(numbers: ShapeNumber[]): void {
     this.inputs.clear();
     const rows = new Map<string, HTMLElement>();
     for (const number of numbers) {
@@ -48,7 +41,7 @@ export class NumbersPanel {
     this.table.replaceChildren(...rows.values());
   }
 
-  private async apply(input: HTMLInputElement, { field, index }: Typed): Promise<void> {
+  private async apply(input: HTMLInputElement, { field, index }: ShapeNumber): Promise<void> {
     // What is no number leaves the one that was there.
     if (input.value === "") input.value = input.defaultValue;
     else await this.strokes.apply({ edit: "number", field, index, deg: Number(input.value) });

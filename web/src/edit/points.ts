@@ -1,6 +1,7 @@
 // The points of reach cones as numbers and buttons.
 
 import { button, element } from "../elements";
+import type { Edit } from "../protocol";
 import {
   anglesDeg,
   type Cone,
@@ -16,7 +17,6 @@ import {
 } from "../stage/cone";
 import type { Region } from "../stage/region";
 import { moveEdit, twistEdit } from "./edits";
-import type { Edit } from "./strokes";
 
 /** Each with its label, what it is, and from where to where it goes. */
 const FIELDS = [
@@ -155,15 +155,17 @@ export class PointsPanel {
   async remove(): Promise<void> {
     const [chosen, cone] = [this.selectedPart(), this.selectedCone()];
     if (!chosen || chosen.index === null || !cone) return;
-    const last = chosen.index === cone.count - 1; // after it come the points of another cone
-    if ((await this.apply({ edit: "delete-point", ...chosen })) && last) this.select(undefined);
+    const { part, index } = chosen;
+    const last = index === cone.count - 1; // after it come the points of another cone
+    if ((await this.apply({ edit: "delete-point", part, index })) && last) this.select(undefined);
   }
 
   /** The chosen point's cone, or all of them. */
   smooth(): void {
     if (!this.rounds.reportValidity()) return; // the browser says what is allowed
-    const part = this.selectedPart()?.part;
-    void this.apply({ edit: "smooth", part, rounds: Number(this.rounds.value) });
+    const selected = this.selectedPart();
+    const part = selected ? { part: selected.part } : {};
+    void this.apply({ edit: "smooth", ...part, rounds: Number(this.rounds.value) });
   }
 
   private selectedPart(): { part: number; index: number | null } | undefined {
@@ -178,8 +180,8 @@ export class PointsPanel {
   private async reorder(by: number): Promise<void> {
     const [chosen, cone] = [this.selectedPart(), this.selectedCone()];
     if (!chosen || chosen.index === null || !cone) return;
-    const { index } = chosen;
-    if (await this.apply({ edit: "reorder-point", ...chosen, by }))
+    const { part, index } = chosen;
+    if (await this.apply({ edit: "reorder-point", part, index, by }))
       this.select(cone.first + ((index + by + cone.count) % cone.count));
   }
 

@@ -1,40 +1,32 @@
 // Edits on their way to Python: drags whose latest edit wins, single steps one after the other.
 
-import { type Answer, type Connection, Latest } from "../connection";
+import { type Connection, Latest } from "../connection";
+import type { Answers, Edit, Refit, Stroke } from "../protocol";
 
-/** An edit as Python knows it: its name, and what it needs. */
-export interface Edit {
-  edit: string;
-  /** The request it is made by, where it has one of its own. */
-  ask?: string;
-  [given: string]: unknown;
-}
+/** An edit of any kind. */
+export type AnyEdit = Edit | Refit;
 
-/** What one drag does to a joint: it is undone at once. */
-export interface Stroke {
-  joint: string;
-  stroke: string;
-}
+export type EditAnswer = Answers["edit" | "refit" | "undo" | "redo"];
 
-type Stroked = Edit & Stroke;
+type StrokeEdit = AnyEdit & Stroke;
 
 /** Who is told what became of edits. */
 export interface EditListener {
   /** An answer; where it says `refused`, the edit was not allowed. */
-  onAnswer(answer: Answer, joint: string | null, edit?: Edit): void;
+  onAnswer(answer: EditAnswer, joint: string | null, edit?: AnyEdit): void;
   /** There is no answer, for a reason. */
   onFailure(reason: string): void;
   /** A step was made. */
   onDone(what: string): void;
   /** A step was undone or done again, of another joint perhaps; or it was not, for a reason. */
-  onStep(said: string, well: boolean): void;
+  onStep(message: string, well: boolean): void;
   /** Limits have changed, and the drag is over. */
   onChange(): void;
 }
 
 export class Strokes {
   private count = 0;
-  private latest = new Latest(async (edit: Stroked) => void (await this.send(edit)));
+  private latest = new Latest(async (edit: StrokeEdit) => void (await this.send(edit)));
   private steps: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -45,7 +37,7 @@ export class Strokes {
   ) {}
 
   /** An edit in the middle of a drag: only the latest is sent, and all are one step. */
-  drag(edit: Edit): void {
+  drag(edit: AnyEdit): void {
     const joint = this.joint();
     if (joint !== null)
       void this.latest.send({ ...edit, joint, stroke: `${SESSION}-${this.count}` });
@@ -65,7 +57,7 @@ export class Strokes {
   }
 
   /** An edit of a stroke that must not be left out for a later one; tell whether it was allowed. */
-  sendInStroke(edit: Edit, stroke: Stroke): Promise<boolean> {
+  sendInStroke(edit: AnyEdit, stroke: Stroke): Promise<boolean> {
     return this.send({ ...edit, ...stroke });
   }
 
@@ -75,7 +67,7 @@ export class Strokes {
   }
 
   /** One edit that is a step of its own, after those before it; tell whether it was allowed. */
-  apply(edit: Edit, done = ""): Promise<boolean> {
+  apply(edit: AnyEdit, done = ""): Promise<boolean> {
     const stroke = this.newStroke();
     const made = this.steps.then(async () => {
       await this.latest.whenIdle();
@@ -96,7 +88,7 @@ export class Strokes {
       try {
         const answer = await this.connection.ask(which, { joint });
         this.listener.onAnswer(answer, joint);
-        this.listener.onStep(`${STEP_LABELS[which]}: ${answer.header.what as string}`, true);
+        this.listener.onStep(`${STEP_LABELS[which]}: ${answer.what}`, true);
         this.listener.onChange();
       } catch (error) {
         this.listener.onStep((error as Error).message, false);
@@ -105,11 +97,13 @@ export class Strokes {
     return this.steps;
   }
 
-  private async send(edit: Stroked): Promise<boolean> {
+  private async send(edit: StrokeEdit): Promise<boolean> {
     try {
-      const answer = await this.connection.ask(edit.ask ?? "edit", edit);
+      const answer = await (edit.edit === "refit"
+        ? this.connection.ask("refit", edit)
+        : this.connection.ask("edit", edit));
       this.listener.onAnswer(answer, edit.joint, edit);
-      return typeof answer.header.refused !== "string";
+      return !("refused" in answer);
     } catch (error) {
       this.listener.onFailure((error as Error).message);
       return false;

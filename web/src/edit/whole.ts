@@ -2,7 +2,7 @@
 
 import type { Clip } from "../clip";
 import { button, element } from "../elements";
-import type { Edit } from "./strokes";
+import type { Edit } from "../protocol";
 
 export class WholeLimit {
   readonly panel = element("section", { class: "whole", "aria-label": "The limit as a whole" });

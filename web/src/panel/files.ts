@@ -3,6 +3,7 @@
 import type { Connection } from "../connection";
 import { button, element } from "../elements";
 import { showMessage } from "../notes";
+import type { State } from "../protocol";
 
 const SUFFIX = ".limits.json";
 
@@ -56,10 +57,9 @@ export class Files {
   }
 
   /** Show where limits are saved, and whether they are. */
-  update(state: Record<string, unknown>): void {
-    if (!("unsaved" in state)) return;
-    this.file = state.file as string | null;
-    this.isUnsaved = state.unsaved === true;
+  update(state: State): void {
+    this.file = state.file;
+    this.isUnsaved = state.unsaved;
     const none = this.file === null;
     this.saveButton.textContent = none ? "Save…" : "Save";
     this.saveButton.title = none ? "Save (Ctrl S): how to" : `Save to ${this.file} (Ctrl S)`;
@@ -76,14 +76,14 @@ export class Files {
     }
     this.errorText.textContent = "";
     try {
-      const { header } = await this.connection.ask("save", { as: name, overwrite });
-      this.update(header);
-      if (typeof header.exists === "string") {
-        if (await this.confirmOverwrite(header.exists)) await this.save(name, true);
-      } else if (typeof header.refused === "string") this.showFailure(header.refused);
+      const answer = await this.connection.ask("save", { as: name, overwrite });
+      this.update(answer);
+      if ("exists" in answer) {
+        if (await this.confirmOverwrite(answer.exists)) await this.save(name, true);
+      } else if ("refused" in answer) this.showFailure(answer.refused);
       else {
         this.nameDialog.close();
-        showMessage(`Saved ${header.saved as string}`);
+        showMessage(`Saved ${answer.saved}`);
       }
     } catch (error) {
       this.showFailure((error as Error).message);
@@ -144,12 +144,11 @@ export class Files {
 
   private async download(): Promise<void> {
     try {
-      const { header } = await this.connection.ask("download");
-      if (typeof header.refused === "string") return showMessage(header.refused, false);
-      const url = URL.createObjectURL(
-        new Blob([header.text as string], { type: "application/json" }),
-      );
-      element("a", { href: url, download: header.name as string }).click();
+      const answer = await this.connection.ask("download", {});
+      if ("refused" in answer) return showMessage(answer.refused, false);
+      const { name, text } = answer;
+      const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+      element("a", { href: url, download: name }).click();
       setTimeout(() => URL.revokeObjectURL(url), 10_000);
     } catch (error) {
       showMessage((error as Error).message, false);

@@ -143,12 +143,9 @@ export class JointPanel {
   /** What the limits kept of a joint; where they kept nothing, what it does in the clip. */
   private async observe(joint: number): Promise<Observed> {
     const { skeleton, rotations, frames } = this.clip;
-    const given = { joint: skeleton.names[joint], most: MOST_SAMPLES };
-    const { header, arrays } = await this.connection.ask("observed", given);
-    const kept = arrays.rotations ?? new Float32Array();
-    const caption = kept.length
-      ? `dots for ${String(header.count)} samples that it kept`
-      : "dots for the clip";
+    const request = { joint: skeleton.names[joint] ?? "", most: MOST_SAMPLES };
+    const { count, rotations: kept } = await this.connection.ask("observed", request);
+    const caption = kept.length ? `dots for ${count} samples that it kept` : "dots for the clip";
     const samples: Quaternion[] = [];
     for (let i = 0; i < kept.length / 4; i++) samples.push(quaternionAt(kept, i));
     const step = Math.ceil(frames / MOST_SAMPLES);

@@ -1,8 +1,9 @@
 // Controls of a figure: a slider each, which ends where the control does; Python poses the bones.
 
-import type { Clip, Control, Pose } from "../clip";
+import type { Clip, Pose } from "../clip";
 import { type Connection, Latest } from "../connection";
 import { button, element, formatDegrees } from "../elements";
+import type { Control, Posed } from "../protocol";
 
 const UNITS: Record<string, string> = { degrees: "°", radians: " rad", length: "", share: "" };
 
@@ -13,7 +14,7 @@ const MOST_NAMED = 3;
 /** Less than this is rounding. */
 const LEAST_DEG = 0.05;
 
-export interface Posed {
+export interface ShownPose {
   pose: Pose;
   outsideDeg: number[];
 }
@@ -31,7 +32,7 @@ export class Sliders {
   constructor(
     private clip: Clip,
     private connection: Connection,
-    private onPose: (posed: Posed) => void,
+    private onPose: (shown: ShownPose) => void,
   ) {
     const sets = new Map<string, Control[]>();
     for (const control of clip.controls) {
@@ -100,29 +101,24 @@ export class Sliders {
   }
 
   private async askPose(values: Record<string, number>): Promise<void> {
-    const { header, arrays } = await this.connection.ask("pose", { values });
-    this.showOutcome(header);
-    this.onPose({
-      pose: {
-        rotations: arrays.rotations as Float32Array,
-        positions: arrays.positions as Float32Array,
-      },
-      outsideDeg: header.outsideDeg as number[],
-    });
+    const posed = await this.connection.ask("pose", { values });
+    const { rotations, positions, outsideDeg } = posed;
+    this.showOutcome(posed);
+    this.onPose({ pose: { rotations, positions }, outsideDeg });
   }
 
   /** Say beside each slider whether it was clamped, by set what cannot comply, and what is outside. */
-  private showOutcome(header: Record<string, unknown>): void {
-    const clamped = header.clamped as Record<string, number>;
+  private showOutcome(posed: Posed): void {
+    const { clamped } = posed;
     for (const [name, output] of this.outputs) {
       output.classList.toggle("clamped", name in clamped);
       output.title = name in clamped ? "As far as it goes: more was asked for" : "";
     }
-    const gaps = Object.keys(header.gaps as Record<string, number>);
+    const gaps = Object.keys(posed.gaps);
     for (const [set, mark] of this.marks)
       mark.textContent = gaps.some((gap) => gap.startsWith(`${set}.`)) ? "cannot comply" : "";
     const { limited, skeleton } = this.clip;
-    const outside = (header.outsideDeg as number[])
+    const outside = posed.outsideDeg
       .map((angle, place) => ({ angle, name: skeleton.names[limited[place] ?? -1] ?? "" }))
       .filter(({ angle }) => angle > LEAST_DEG)
       .sort((a, b) => b.angle - a.angle);

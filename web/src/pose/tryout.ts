@@ -4,6 +4,7 @@ import type { Vector3 } from "three";
 import type { Clip, Pose } from "../clip";
 import { type Connection, Latest } from "../connection";
 import { button, element, formatDegrees } from "../elements";
+import type { Solved } from "../protocol";
 import type { Grip } from "../stage/pointer";
 import type { Stage } from "../stage/stage";
 import { forwardKinematics } from "./kinematics";
@@ -134,42 +135,41 @@ export class TryOut {
     const joints = this.limbJoints(joint ?? lookAt.joint);
     const few = this.limbOnly.checked && joint !== root;
     try {
-      const { header, arrays } =
+      const solved =
         joint === undefined
           ? await this.connection.ask("look", { ...common, joints, axis: lookAt.axis })
           : await this.connection.ask("reach", {
               ...common,
-              joint: this.names[joint],
+              joint: this.names[joint] ?? "",
               point: point.toArray(),
               joints: few ? joints : null,
             });
       if (starts !== this.starts) return;
       const positions = this.pose.positions.slice();
-      positions.set(arrays.root as Float32Array, 3 * root);
-      this.pose = { rotations: arrays.rotations as Float32Array, positions };
-      this.showResult(header);
-      const outsideDeg = header.outsideDeg as number[];
-      const blocking = Object.keys(header.blockingDeg as Record<string, number>);
-      this.onPose({ pose: this.pose, outsideDeg, blocking });
+      positions.set(solved.root, 3 * root);
+      this.pose = { rotations: solved.rotations, positions };
+      this.showResult(solved);
+      const blocking = Object.keys(solved.blockingDeg);
+      this.onPose({ pose: this.pose, outsideDeg: solved.outsideDeg, blocking });
     } catch (error) {
       if (starts !== this.starts) return;
       this.result.replaceChildren(element("p", { class: "missed" }, (error as Error).message));
     }
   }
 
-  private showResult(header: Record<string, unknown>): void {
-    const met = header.met === true;
-    const blocking = header.blockingDeg as Record<string, number>;
-    const held = Object.entries(blocking).slice(0, MOST_NAMED);
-    const at = (header.atLimit as string[]).filter((name) => !(name in blocking));
+  private showResult({ met, ms, blockingDeg, atLimit }: Solved): void {
+    const blocking = Object.entries(blockingDeg).slice(0, MOST_NAMED);
+    const at = atLimit.filter((name) => !(name in blockingDeg));
     const more = at.length > MOST_NAMED ? ` and ${at.length - MOST_NAMED} more` : "";
     this.result.replaceChildren(
       element(
         "p",
         { class: met ? "met" : "missed" },
-        `${met ? "Reached" : "Out of reach"}, in ${(header.ms as number).toFixed(1)} ms`,
+        `${met ? "Reached" : "Out of reach"}, in ${ms.toFixed(1)} ms`,
       ),
-      ...(held.length ? [element("p", {}, "Held back by the limit of"), createList(held)] : []),
+      ...(blocking.length
+        ? [element("p", {}, "Held back by the limit of"), createList(blocking)]
+        : []),
       ...(at.length
         ? [
             element(
@@ -184,8 +184,8 @@ export class TryOut {
 }
 
 /** Joints whose limits hold back, with the degrees that would help. */
-function createList(held: [string, number][]): HTMLElement {
-  const rows = held.flatMap(([name, angle]) => [
+function createList(blocking: [string, number][]): HTMLElement {
+  const rows = blocking.flatMap(([name, angle]) => [
     element("dt", {}, name),
     element("dd", {}, `${formatDegrees(angle)} more would help`),
   ]);

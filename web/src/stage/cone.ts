@@ -1,6 +1,7 @@
 // Reach cones on their sphere: their points, and the geometry of angles, twists, slices and arcs.
 
 import { Quaternion, Vector3 } from "three";
+import type { ConePoints } from "../protocol";
 
 const DEGREE = Math.PI / 180;
 const STEP = 4 * DEGREE;
@@ -117,27 +118,30 @@ export interface Outline {
   cones: Cone[];
 }
 
-/** Of the arrays that Python sends. */
-export function outlineFrom(
-  arrays: Record<string, Float32Array | Uint32Array>,
-): Outline | undefined {
-  const floats = (name: string) => arrays[name] as Float32Array;
-  const spans = (name: string, count: number) =>
-    Array.from({ length: count }, (_, i) => [...floats(name).subarray(2 * i, 2 * i + 2)] as Span);
-  const counts = [...(arrays.cornerCounts ?? [])];
+/** None where the limit is no cone. */
+export function outlineFrom(points: ConePoints): Outline | undefined {
+  const counts = points.cornerCounts;
   if (!counts.length) return undefined;
-  const corners = unflatten(floats("corners"));
-  const twists = spans("visibleTwistDeg", counts.length);
+  const twists = spansFrom(points.visibleTwistDeg);
   let end = 0;
-  const cones = unflatten(floats("visible")).map((visible, part) => {
+  const cones = unflatten(points.visible).map((visible, part) => {
     const count = counts[part] as number;
     end += count;
     return { first: end - count, count, visible, visibleTwistDeg: twists[part] as Span };
   });
-  return { corners, twistDeg: spans("cornersTwistDeg", corners.length), cones };
+  return { corners: unflatten(points.corners), twistDeg: spansFrom(points.cornersTwistDeg), cones };
 }
 
-/** Which cone a key is of, and the number of a corner there; a visible point has none. */
+function spansFrom(flat: Float32Array): Span[] {
+  return Array.from({ length: flat.length / 2 }, (_, i) => [
+    flat[2 * i] as number,
+    flat[2 * i + 1] as number,
+  ]);
+}
+
+/** Which cone a point is of, and the number of a corner there; a visible point has none. */
+export function locate(outline: Outline, key: number): { part: number; index: number };
+export function locate(outline: Outline, key: PointKey): { part: number; index: number | null };
 export function locate({ cones }: Outline, key: PointKey): { part: number; index: number | null } {
   if (typeof key === "string") return { part: Number(key.slice("visible".length)), index: null };
   const part = cones.findIndex(({ first, count }) => key < first + count);
@@ -178,7 +182,7 @@ export function listEdges({ corners }: Outline, { first, count }: Cone): [Vector
   ]);
 }
 
-/** What a key is called, to be read. */
+/** What a point is called, to be read. */
 export function labelOf(outline: Outline, key: PointKey): string {
   const { part, index } = locate(outline, key);
   const name = index === null ? "visible point" : `point ${index}`;

@@ -1,9 +1,8 @@
 // A limit as Python draws it: the directions of the bone, and the boundary among rotations.
 
 import { type Quaternion, Vector3 } from "three";
-import type { Answer } from "../connection";
-import type { Typed } from "../edit/numbers";
 import { quaternionAt } from "../pose/kinematics";
+import type { Picture, ShapeNumber } from "../protocol";
 import { type Compass, createCompass, type Outline, outlineFrom, type Span } from "./cone";
 
 export interface Region {
@@ -12,7 +11,7 @@ export interface Region {
   /** Of all rotations. */
   share: number;
   /** What can be typed. */
-  numbers: Typed[];
+  numbers: ShapeNumber[];
   reference: Quaternion;
   axis: Vector3;
   compass: Compass;
@@ -27,32 +26,31 @@ export interface Region {
   triangles: Uint32Array;
 }
 
-export function regionFrom({ header, arrays }: Answer): Region {
-  const floats = (name: string) => arrays[name] as Float32Array;
-  const whole = (name: string) => arrays[name] as Uint32Array;
-  const twistDeg = floats("twistDeg");
+export function regionFrom(picture: Picture): Region {
+  const { family, chart, share, numbers, twistDeg } = picture;
+  const { directions, faces, rim, vectors, triangles } = picture;
   let [least, most] = [Infinity, 0];
   for (const width of twistDeg) {
     least = Math.min(least, width);
     most = Math.max(most, width);
   }
-  const axis = new Vector3(...(header.axis as [number, number, number]));
-  const reference = quaternionAt(header.reference as number[], 0);
+  const axis = new Vector3().fromArray(picture.axis);
+  const reference = quaternionAt(picture.reference, 0);
   return {
-    family: header.family as string,
-    chart: header.chart as string,
-    share: header.share as number,
-    numbers: header.numbers as Typed[],
+    family,
+    chart,
+    share,
+    numbers,
     reference,
     axis,
     compass: createCompass(axis, reference),
-    directions: floats("directions"),
-    faces: whole("faces"),
-    rim: whole("rim"),
+    directions,
+    faces,
+    rim,
     twistDeg,
     twistSpan: [Math.min(least, most), most],
-    outline: outlineFrom(arrays),
-    vectors: floats("vectors"),
-    triangles: whole("triangles"),
+    outline: outlineFrom(picture),
+    vectors,
+    triangles,
   };
 }

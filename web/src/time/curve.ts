@@ -89,16 +89,15 @@ export class Curve {
 
   private async request(joint: number): Promise<void> {
     const name = this.clip.skeleton.names[joint] ?? "";
-    const given = { joint: name, soften: this.soften() };
+    const request = { joint: name, soften: this.soften() };
     const matters = () => this.joint === joint && this.clip.limited.includes(joint);
-    const answer = await this.connection.askWhile(matters, "curve", given);
+    const answer = await this.connection.askWhile(matters, "curve", request);
     if (!this.plot) await whenIdle();
     if (!answer || joint !== this.joint) return;
-    const { arrays } = answer;
-    this.before = arrays.before as Float32Array;
+    this.before = answer.before;
     this.plotArea.style.visibility = "";
     this.panel.setAttribute("aria-label", `How far ${name} is from its limit`);
-    this.draw(this.before, arrays.after as Float32Array);
+    this.draw(answer.before, answer.after);
     this.setFrame(this.frame);
   }
 
