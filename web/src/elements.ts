@@ -33,6 +33,3 @@ export function button(
   made.addEventListener("click", act);
   return made;
 }
-
-export const formatDegrees = (angle: number): string =>
-  angle > 0 && angle < 0.05 ? "<0.1°" : `${angle.toFixed(angle < 10 ? 1 : 0)}°`;

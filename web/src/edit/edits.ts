@@ -24,3 +24,10 @@ export function addEdit(outline: Outline, corner: number): Edit {
   const { part, index } = locate(outline, corner);
   return { edit: "add-point", part, after: index };
 }
+
+/** Twists from `low` to `high` with an end moved; of a whole turn, the end that makes it less. */
+export function moveTwistEnd(low: number, high: number, side: 0 | 1, twist: number): Span {
+  const free = high - low >= 360;
+  if (side === 0) return free && twist < low ? [low, twist + 360] : [twist, high];
+  return free && twist > high ? [twist - 360, high] : [low, twist];
+}

@@ -3,14 +3,15 @@
 import type { Quaternion, Vector3 } from "three";
 import type { Clip } from "../clip";
 import type { Connection } from "../connection";
-import { button, element, formatDegrees } from "../elements";
+import { button, element } from "../elements";
+import { formatDegrees, formatPercent } from "../format";
 import { fillSelect, selectRow, sliderWithNumber } from "../panel/fields";
 import { rotationVector } from "../pose/kinematics";
 import type { Choice, Cost, Family, Making, Refit } from "../protocol";
 import type { Region } from "../stage/region";
 import { Brush } from "./brush";
 import type { Editing } from "./editing";
-import { Comparison, formatPercent, Judge } from "./judging";
+import { Comparison, Judge } from "./judging";
 import { NumbersPanel } from "./numbers";
 import type { EditAnswer, Strokes } from "./strokes";
 

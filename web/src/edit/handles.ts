@@ -37,7 +37,7 @@ import {
   setLines,
   translucentMaterial,
 } from "../stage/sphere";
-import { moveEdit, twistEdit } from "./edits";
+import { moveEdit, moveTwistEnd, twistEdit } from "./edits";
 
 const SECTOR = 0.34;
 const SMALL_SECTOR = 0.09;
@@ -253,13 +253,6 @@ export class ConeHandles {
       click: () => {},
     };
   }
-}
-
-/** Twists from `low` to `high` with an end moved; of a whole turn, the end that makes it less. */
-function moveTwistEnd(low: number, high: number, side: 0 | 1, twist: number): Span {
-  const free = high - low >= 360;
-  if (side === 0) return free && twist < low ? [low, twist + 360] : [twist, high];
-  return free && twist > high ? [twist - 360, high] : [low, twist];
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import type { Connection } from "../connection";
 import { button, element } from "../elements";
+import { formatPercent } from "../format";
 import type { Choice, Family } from "../protocol";
 
 export interface Judged {
@@ -9,12 +10,6 @@ export interface Judged {
   /** The share of held-out frames outside, and what was held out; a dash where nothing can be. */
   text: string;
   outside: number | undefined;
-}
-
-export function formatPercent(share: number): string {
-  const value = 100 * share;
-  if (value >= 10) return `${value.toFixed(0)}%`;
-  return value > 0 && value < 0.01 ? "<0.01%" : `${Number(value.toPrecision(2))}%`;
 }
 
 /** Asks Python part by part, so that another question need not wait, and can end this one. */

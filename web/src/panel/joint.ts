@@ -4,7 +4,8 @@ import type { Quaternion } from "three";
 import type { Clip } from "../clip";
 import type { Connection } from "../connection";
 import type { Brush } from "../edit/brush";
-import { button, element, find, formatDegrees } from "../elements";
+import { button, element, find } from "../elements";
+import { formatDegrees, formatShare } from "../format";
 import { measuredRotation, quaternionAt } from "../pose/kinematics";
 import type { Theme } from "../stage/colours";
 import type { Region } from "../stage/region";
@@ -197,11 +198,4 @@ export class JointPanel {
 
 function fact(name: string, value: string, kind = ""): HTMLElement[] {
   return [element("dt", { class: kind }, name), element("dd", { class: kind }, value)];
-}
-
-function formatShare(share: number): string {
-  if (share === 0) return "a thin region";
-  const percent = 100 * share;
-  const digits = percent >= 10 ? percent.toFixed(0) : Number(percent.toPrecision(2)).toString();
-  return `${digits}% of all rotations`;
 }

@@ -1,7 +1,8 @@
 // The joints as a tree that can be searched; a step in only where the skeleton branches.
 
 import type { Clip } from "../clip";
-import { button, element, find, formatDegrees } from "../elements";
+import { button, element, find } from "../elements";
+import { formatDegrees } from "../format";
 
 const DEEPEST = 6;
 

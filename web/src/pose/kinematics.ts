@@ -60,3 +60,16 @@ export function forwardKinematics(skeleton: Skeleton, pose: Pose): WorldPose {
   });
   return { positions, rotations };
 }
+
+/** The joints from a limb's root to one of its joints: as far up as nothing else of size hangs. */
+export function limbJoints({ names, parents, children }: Skeleton, joint: number): string[] {
+  const count = (root: number): number =>
+    1 + (children[root] ?? []).reduce((sum, child) => sum + count(child), 0);
+  const chain: string[] = [];
+  for (let at = joint; (parents[at] ?? -1) >= 0; at = parents[at] as number) {
+    chain.unshift(names[at] as string);
+    const beside = (children[parents[at] as number] ?? []).filter((child) => child !== at);
+    if (beside.some((child) => count(child) > 1)) break;
+  }
+  return chain;
+}

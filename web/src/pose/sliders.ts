@@ -2,7 +2,8 @@
 
 import type { Clip, Pose } from "../clip";
 import { type Connection, Latest } from "../connection";
-import { button, element, formatDegrees } from "../elements";
+import { button, element } from "../elements";
+import { formatDegrees } from "../format";
 import type { Control, Posed } from "../protocol";
 
 const UNITS: Record<string, string> = { degrees: "°", radians: " rad", length: "", share: "" };

@@ -3,11 +3,12 @@
 import type { Vector3 } from "three";
 import type { Clip, Pose } from "../clip";
 import { type Connection, Latest } from "../connection";
-import { button, element, formatDegrees } from "../elements";
+import { button, element } from "../elements";
+import { formatDegrees } from "../format";
 import type { Solved } from "../protocol";
 import type { Grip } from "../stage/pointer";
 import type { Stage } from "../stage/stage";
-import { forwardKinematics } from "./kinematics";
+import { forwardKinematics, limbJoints } from "./kinematics";
 import { LookAt } from "./lookat";
 import { Pins } from "./pins";
 
@@ -107,20 +108,6 @@ export class TryOut {
     void this.latest.send(this.pull);
   }
 
-  /** The joints from a limb's root to one of its joints: as far up as nothing else of size hangs. */
-  private limbJoints(joint: number): string[] {
-    const { names, parents, children } = this.clip.skeleton;
-    const count = (root: number): number =>
-      1 + (children[root] ?? []).reduce((sum, child) => sum + count(child), 0);
-    const chain: string[] = [];
-    for (let at = joint; (parents[at] ?? -1) >= 0; at = parents[at] as number) {
-      chain.unshift(names[at] as string);
-      const beside = (children[parents[at] as number] ?? []).filter((child) => child !== at);
-      if (beside.some((child) => count(child) > 1)) break;
-    }
-    return chain;
-  }
-
   private async solve({ grip, target }: Pull): Promise<void> {
     const { joint, point } = grip;
     const { root, lookAt, starts } = this;
@@ -132,7 +119,7 @@ export class TryOut {
       target: target.toArray(),
       limits: this.keepLimits.checked,
     };
-    const joints = this.limbJoints(joint ?? lookAt.joint);
+    const joints = limbJoints(this.clip.skeleton, joint ?? lookAt.joint);
     const few = this.limbOnly.checked && joint !== root;
     try {
       const solved =

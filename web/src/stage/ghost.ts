@@ -2,7 +2,8 @@
 
 import { type Clamped, type Clip, clampedFrom } from "../clip";
 import type { Connection } from "../connection";
-import { button, element, formatDegrees } from "../elements";
+import { button, element } from "../elements";
+import { formatDegrees } from "../format";
 import { fillSelect, selectRow, sliderWithNumber } from "../panel/fields";
 import type { Stage } from "./stage";
 

@@ -14,7 +14,8 @@ import {
   WebGLRenderer,
 } from "three";
 import type { Clip, Pose } from "../clip";
-import { element, find, formatDegrees } from "../elements";
+import { element, find } from "../elements";
+import { formatDegrees } from "../format";
 import { Body, type Marks, type Style } from "./body";
 import { Screen, Turntable } from "./camera";
 import { LEGAL, THEMES, type Theme } from "./colours";

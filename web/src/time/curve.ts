@@ -1,11 +1,12 @@
 // The picked joint's distance to its limit over time, before and after clamping.
 
 import uPlot from "uplot";
+import { formatDegrees } from "../format";
 import "uplot/dist/uPlot.min.css";
 import { whenIdle } from "../browser";
 import type { Clip } from "../clip";
 import { type Connection, Latest } from "../connection";
-import { element, formatDegrees } from "../elements";
+import { element } from "../elements";
 
 const cssColour = (name: string) => () =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();

@@ -1,7 +1,8 @@
 // Time: play, scrub and step; and a strip that shows when each joint is outside.
 
 import type { Clip } from "../clip";
-import { button, element, find, formatDegrees } from "../elements";
+import { button, element, find } from "../elements";
+import { formatDegrees } from "../format";
 import { outsideColour } from "../stage/colours";
 
 const ROW_PX = 16;
@@ -27,7 +28,7 @@ export class Timeline {
   private playhead = element("div", { class: "head" });
   /** Frames in which a joint goes outside. */
   private violationStarts: boolean[] = [];
-  private worst: { frame: number; angle: number }[] = [];
+  private worst: Worst[] = [];
 
   constructor(
     private clip: Clip,
@@ -107,16 +108,9 @@ export class Timeline {
   /** Draw a row for each joint that is ever outside, the worst first. */
   show(outsideDeg: Float32Array): void {
     const { limited, frames } = this.clip;
-    const count = limited.length;
-    this.worst = limited.map(() => ({ frame: 0, angle: 0 }));
-    this.violationStarts = new Array<boolean>(frames).fill(false);
-    for (let at = 0; at < outsideDeg.length; at++) {
-      const angle = outsideDeg[at] ?? 0;
-      if (!(angle > 0)) continue;
-      const frame = Math.floor(at / count);
-      if (angle > this.worstAngle(at % count)) this.worst[at % count] = { frame, angle };
-      if (!((outsideDeg[at - count] ?? 0) > 0)) this.violationStarts[frame] = true;
-    }
+    const { worst, starts } = findViolations(outsideDeg, limited.length, frames);
+    this.worst = worst;
+    this.violationStarts = starts;
     const rows = limited.map((_, place) => place).filter((place) => this.worstAngle(place) > 0);
     rows.sort((a, b) => this.worstAngle(b) - this.worstAngle(a));
     const most = Math.max(...rows.map((place) => this.worstAngle(place)), 1);
@@ -190,6 +184,29 @@ export class Timeline {
         : `${this.frame} / ${frames - 1}  ${(this.frame * frameTime).toFixed(2)} s`;
     this.playhead.style.setProperty("--share", String((this.frame + 0.5) / frames));
   }
+}
+
+/** When a joint is farthest outside, and by how many degrees. */
+interface Worst {
+  frame: number;
+  angle: number;
+}
+
+/** By limited joint, its worst frame; by frame, whether a joint goes outside in it. */
+export function findViolations(
+  outsideDeg: Float32Array,
+  count: number,
+  frames: number,
+): { worst: Worst[]; starts: boolean[] } {
+  const worst: Worst[] = Array.from({ length: count }, () => ({ frame: 0, angle: 0 }));
+  const starts = new Array<boolean>(frames).fill(false);
+  outsideDeg.forEach((angle, at) => {
+    if (!(angle > 0)) return;
+    const frame = Math.floor(at / count);
+    if (angle > (worst[at % count]?.angle ?? 0)) worst[at % count] = { frame, angle };
+    if (!((outsideDeg[at - count] ?? 0) > 0)) starts[frame] = true;
+  });
+  return { worst, starts };
 }
 
 /** Do something once an element is in sight, or nearly so: of many rows most are not, at first. */
