@@ -3,7 +3,8 @@
 # make lint   format, lint and types alone
 # make page   build the page of `synovia view`, which both do themselves
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
-# make bench  speed, as ratios in one run, and what the sources measured
+# make bench  speed, as ratios in one run
+# make papers what the papers measured, measured again: tables, JSON and pictures
 
 PYTHON ?= python3
 VENV := .venv
@@ -14,7 +15,7 @@ PAGE := src/synovia/view/page/index.html
 PAGE_SOURCES := $(shell find web -mindepth 1 -name node_modules -prune -o -name tests -prune -o -print)
 NODE_MODULES := web/node_modules/.package-lock.json
 
-.PHONY: demo test lint page browser kernels test-opensim bench clean
+.PHONY: demo test lint page browser kernels test-opensim bench papers clean
 
 demo: $(INSTALLED) $(PAGE)
 	$(BIN)/synovia demo synovia-demo
@@ -66,7 +67,10 @@ bench: $(INSTALLED) $(PAGE) browser
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/page.py
 	$(BIN)/python benchmarks/page_load.py
-	$(BIN)/synovia bench -o synovia-bench
+
+papers: $(INSTALLED)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[papers]'
+	$(BIN)/python -m benchmarks.papers -o synovia-papers
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Synovia needs Python 3.11 or newer; run make PYTHON=/path/to/python3.11")'
@@ -80,4 +84,4 @@ $(OPENSIM)/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OPENSIM) build dist synovia-demo synovia-bench web/node_modules src/synovia/view/page
+	rm -rf $(VENV) $(OPENSIM) build dist synovia-demo synovia-papers web/node_modules src/synovia/view/page

@@ -23,7 +23,14 @@ from synovia import (
     load_figure,
     save_figure,
 )
-from synovia.components import Compensation, Dependency, JointCone, OneToMany, Product, Rotation
+from synovia.components import (
+    Compensation,
+    Dependency,
+    JointCone,
+    MatrixProduct,
+    OneToMany,
+    Rotation,
+)
 
 MOVES = ("flexion", "bend", "twist")
 BATCH = 10_000
@@ -42,7 +49,7 @@ def spine(levels, rng):
             parts[f"{move}-{bone}"] = Rotation(axis, [-1.0, 1.0], center)
             wires[f"{move}-{bone}.angle"] = f"{move}.{bone}"
             wires[f"{bone}.{move}"] = f"{move}-{bone}.matrix"
-    parts |= {bone: Product(MOVES) for bone in bones}
+    parts |= {bone: MatrixProduct(MOVES) for bone in bones}
     return Network(parts, wires, {bone: f"{bone}.matrix" for bone in bones})
 
 
@@ -56,10 +63,10 @@ def arm(number):
         "clavicle": Rotation([0, 0, 1], [-0.5, 1.0]),
         "abduct": Rotation([0, 1, 0], [0.0, 1.0, 3.0], [[0, 0, 0], [0, 0.1, 0]]),
         "flex": Rotation([1, 0, 0], [-1.0, 2.5]),
-        "ball": Product(("flex", "abduct")),
+        "ball": MatrixProduct(("flex", "abduct")),
         "cone": JointCone(cone, [0, 0, 1]),
         "level": Compensation(),
-        "humerus": Product(("level", "cone")),
+        "humerus": MatrixProduct(("level", "cone")),
     }
     wires = {
         "bound.driver": "abduction",

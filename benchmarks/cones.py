@@ -12,7 +12,7 @@ import numpy as np
 from timing import best
 
 from synovia import DirectionTwist, Limit, ReachCone, kernels
-from synovia.shapes.cone_tables import slice_rows
+from synovia.shapes.reach_cone.packing import slice_rows
 
 ROTATIONS = 200_000
 
@@ -63,7 +63,7 @@ def line(vertices):
     runs = [
         lambda: np.copyto(out, rotations),
         lambda: limit.project(rotations),
-        lambda: kernels.cone.locate(flat, cone.packed, slices, heights, ranges.ravel()),
+        lambda: kernels.reach_cone.locate(flat, cone.packed, slices, heights, ranges.ravel()),
         lambda: scan(directions, planes, *ends, heights, ranges),
     ]
     took = [1e9 * best(run) / ROTATIONS for run in runs]

@@ -15,7 +15,7 @@ from timing import best
 
 from synovia import DistanceField, EulerZYZ, Limit, RotationVector, kernels, quat
 from synovia.arrays import tolerance
-from synovia.shapes.field_build import sample_distance
+from synovia.shapes.distance_field.build import sample_distance
 
 COUNT = 1_000_000
 BAR = 25  # copies, at 32³
@@ -48,7 +48,7 @@ def speed(rng: np.random.Generator) -> None:
             packed = limit.packed
             pack = time.perf_counter() - start
             slack = tolerance(rotations.dtype)
-            seconds = best(lambda p=packed, s=slack: kernels.limits.project(flat, p, s, out))
+            seconds = best(lambda p=packed, s=slack: kernels.limit.project(flat, p, s, out))
             outside = 1.0 - limit.contains(rotations[:100_000]).mean()
             bar = BAR if resolution == 32 else 2 * BAR
             print(

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from synovia import SHAPES, Limit, quat
-from synovia.sampling import thin
+from synovia.learn import thin
 
 BAR = 3.0  # seconds for a million samples
 

@@ -23,11 +23,9 @@ import numpy as np
 
 from synovia import DistanceField, Limit, ReachCone, ThetaPhi, Union, load_clip, quat
 from synovia.arrays import Quats
-from synovia.shapes import brushed
-from synovia.shapes.cone_edit import move_point
-from synovia.view.mesh import Finish
-from synovia.view.region import DRAFT, FINE, pictures
-from synovia.view.shares import share_of
+from synovia.mesh import DRAFT, FINE, Finish, share_of, sheet_and_boundary
+from synovia.shapes import brush
+from synovia.shapes.reach_cone.edit import move_point
 
 BAR = 16.0  # ms, a frame at 60 Hz
 EDITS = 30
@@ -104,12 +102,12 @@ def stroked(limit: Limit, number: int) -> Limit:
         raise ValueError(f"a field is needed, got {field.name}")
     middle = field.bounds.mean(axis=0)
     place = middle + 0.6 * (field.bounds[1] - middle) * np.cos(0.7 * number + np.arange(3))
-    return replace(limit, shape=brushed(field, place, 0.3, 0.05 * (-1.0) ** number))
+    return replace(limit, shape=brush(field, place, 0.3, 0.05 * (-1.0) ** number))
 
 
 def told(limit: Limit, finish: Finish) -> None:
     """Make all that the page is told of a limit."""
-    share_of(limit, *pictures(limit, AXIS, finish), finish)
+    share_of(limit, *sheet_and_boundary(limit, AXIS, finish), finish)
 
 
 def line(limit: Limit, edit: Edit) -> str:

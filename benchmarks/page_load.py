@@ -176,7 +176,7 @@ def reached(shown: View) -> tuple[list[float], list[float]]:
             asked |= {"target": [-0.3 + 0.004 * k, 0.3, 0.1]}
             start = time.perf_counter()
             line.send(json.dumps(asked))
-            header, arrays = messages.unpacked(line.recv())
+            header, arrays = messages.unpack(line.recv())
             trips.append(1000.0 * (time.perf_counter() - start))
             solved.append(header["ms"])
             turns = arrays["rotations"]

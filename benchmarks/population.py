@@ -15,13 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from synovia import load_clip, quat
-from synovia.calibration import offset_of, turned
-from synovia.evidence import BASELINES, Curve, at_rejection, at_volume, curves, families
-from synovia.evidence.folds import Fold, Joint, Study
-from synovia.evidence.growth import growing
+from synovia.evidence import BASELINES, TradeoffCurve, at_rejection, at_volume, curves, families
+from synovia.evidence.folds import Fold, Joint, Study, growing_limit
 from synovia.evidence.tradeoff import family_name, recipe_of
-from synovia.fitting import NEAR, Sample
-from synovia.sampling import flips, thin
+from synovia.learn import DEFAULT_WITHIN, Sample, flips, offset_of, thin, turn_bones
 
 CAPTURES = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh"
 VOLUMES = {"LeftArm": (0.12, 0.21, 0.25, 0.31), "LeftUpLeg": (0.04, 0.08, 0.12, 0.16)}
@@ -35,7 +32,7 @@ MARGINS = np.radians([*range(-30, 0, 5), *range(0, 40, 2), 45.0, 50.0])
 """Margins, in radians, that families are widened by: as many as it takes between these volumes."""
 
 
-def table(found: Sequence[Curve], volumes: Sequence[float]) -> None:
+def table(found: Sequence[TradeoffCurve], volumes: Sequence[float]) -> None:
     titles = [f"{100 * v:.0f} %" for v in volumes] + [f"{100 * r:g} %" for r in REJECTIONS]
     print(f"{'':<32}{'rejected (%) at volume':<{8 * len(volumes)}}   volume (%) at rejection")
     print(f"{'':<32}" + "".join(f"{title:>8}" for title in titles))
@@ -45,7 +42,7 @@ def table(found: Sequence[Curve], volumes: Sequence[float]) -> None:
         print(f"{curve.name:<32}" + "".join(f"{100 * share:>8.2f}" for share in shares))
 
 
-def verdict(found: Sequence[Curve], volumes: Sequence[float]) -> None:
+def verdict(found: Sequence[TradeoffCurve], volumes: Sequence[float]) -> None:
     """Print, at each volume, the best family beside the best baseline, and who is below all."""
     baselines = {kind.name for kind in BASELINES}
     ours = [curve for curve in found if curve.name not in baselines]
@@ -72,13 +69,15 @@ def _known_first(pair: tuple[float, str]) -> tuple[bool, float]:
     return bool(np.isnan(pair[0])), pair[0]
 
 
-def performers(joint: Joint, found: Sequence[Curve], volume: float) -> None:
+def performers(joint: Joint, found: Sequence[TradeoffCurve], volume: float) -> None:
     """Print who is outside of the fields near people, at the margin for this volume."""
-    for shape, chart in families(["people", "panel"]):
+    for shape, chart in families(["people"]):
         curve = next(curve for curve in found if curve.name == family_name(shape, chart))
-        margin = float(np.interp(volume, curve.volume, curve.knobs) - NEAR)
+        margin = float(np.interp(volume, curve.volume, curve.knobs) - DEFAULT_WITHIN)
         fitted = {
-            fold.name: growing(joint, recipe_of(shape, chart), fold, fold.held_out).limit(margin)
+            fold.name: growing_limit(joint, recipe_of(shape, chart), fold, fold.held_out).limit(
+                margin
+            )
             for fold in joint.folds
         }
         volumes = [limit.volume() for limit in fitted.values()]
@@ -118,7 +117,7 @@ def calibrated(joint: Joint, fold: Fold) -> np.ndarray:
     for k, rotations in enumerate(own):
         others = [path for j, path in enumerate(own) if j != k]
         if others:
-            rotations = turned(rotations, offset_of(np.concatenate(others), samples).vector)
+            rotations = turn_bones(rotations, offset_of(np.concatenate(others), samples).vector)
         found.append(rotations)
     return np.concatenate(found)
 

@@ -11,9 +11,8 @@ import numpy as np
 import pybvh
 
 from synovia import quat
-from synovia.clip import Clip
 from synovia.io import load_clip, save_clip
-from synovia.skeleton import Pose, Skeleton
+from synovia.skeleton import Clip, Pose, Skeleton
 
 FRAMES, JOINTS, ROUNDS = 10_000, 60, 5
 

@@ -140,7 +140,7 @@ def compiled(limit: Limit, rotations: np.ndarray) -> Callable[[], object]:
     """Return the compiled loop alone, into an array that is there already."""
     flat, out = rotations.reshape(-1), np.empty(rotations.size, rotations.dtype)
     slack = tolerance(rotations.dtype)
-    return lambda: kernels.limits.project(flat, limit.packed, slack, out)
+    return lambda: kernels.limit.project(flat, limit.packed, slack, out)
 
 
 def in_two_threads(limit: Limit, rotations: np.ndarray) -> Callable[[], object]:

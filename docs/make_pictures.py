@@ -18,12 +18,12 @@ from synovia import (
     quat,
 )
 from synovia.anatomy.shoulder import shoulders
-from synovia.cli.demo import BEST, save_picture
-from synovia.demo import learned, range_of_motion, wild
-from synovia.draw import draw_plate, plates, save_figure
+from synovia.cli.demo import BEST, save_overview
+from synovia.demo import learn_limits, range_of_motion, wild
+from synovia.draw import draw_plate, plates, save_picture
+from synovia.draw.limit import draw_map
 from synovia.draw.skeleton import VIEW, draw_skeleton
 from synovia.draw.style import INK, LEGAL, MUTED, OUTSIDE, new_figure
-from synovia.draw.table import draw_map
 from synovia.ik import arm
 
 HERE = Path(__file__).parent / "img"
@@ -32,10 +32,10 @@ HERE = Path(__file__).parent / "img"
 def main() -> None:
     """Write the pictures in docs/img."""
     rom, broken = range_of_motion(), wild()
-    model = learned(rom, *BEST)
-    save_picture(model, rom, broken, model.project(broken), HERE / "overview.png")
+    model = learn_limits(rom, *BEST)
+    save_overview(model, rom, broken, model.project(broken), HERE / "overview.png")
     people(HERE / "human.png")
-    save_figure(draw_plate(shoulders(), plates()["scapula"]), HERE / "shoulder.png")
+    save_picture(draw_plate(shoulders(), plates()["scapula"]), HERE / "shoulder.png")
     led_arm(HERE / "arm.png")
 
 
@@ -74,7 +74,7 @@ def led_arm(path: Path) -> None:
     right.set(xlim=(-120, 120), ylim=(-90, 90))
     right.set_title("the upper arm in its table", color=MUTED, size=11)
     figure.tight_layout()
-    save_figure(figure, path)
+    save_picture(figure, path)
 
 
 def people(path: Path) -> None:
@@ -97,7 +97,7 @@ def people(path: Path) -> None:
         draw_skeleton(axes, body.skeleton, body.pose(controls), thickness=0.005)
         axes.set(xlim=(-0.85, 0.85), ylim=(-0.1, 2.2))
     figure.tight_layout()
-    save_figure(figure, path)
+    save_picture(figure, path)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from synovia import human, view
 from synovia.anatomy import limits_of
-from synovia.demo import learned, range_of_motion, wild
+from synovia.demo import learn_limits, range_of_motion, wild
 
 HERE = Path(__file__).parent / "img"
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
@@ -20,7 +20,7 @@ STILL = 1500  # milliseconds until all is drawn
 def main() -> None:
     """Write the pictures of the page in docs/img."""
     body = human()
-    clip = view(learned(range_of_motion(), "reach-cone", "direction-twist"), wild())
+    clip = view(learn_limits(range_of_motion(), "reach-cone", "direction-twist"), wild())
     figure = view(limits_of(body), figure=body)
     with sync_playwright() as playwright:
         found = shutil.which("chromium") or shutil.which("google-chrome")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from synovia import ReachCone
-from synovia.shapes.cone_star import from_polar, normalized
+from synovia.shapes.reach_cone.star import from_polar, normalize
 
 TURN = 2.0 * np.pi
 NORTH = np.array([0.0, 0.0, 1.0])
@@ -18,7 +18,7 @@ def ring(azimuth_deg, angle_deg):
 
 def sphere(n, rng):
     """Directions, uniform over all."""
-    return normalized(rng.normal(size=(n, 3)))
+    return normalize(rng.normal(size=(n, 3)))
 
 
 def star(n, nearest, farthest, seed=0, *, twist="varying"):
@@ -70,11 +70,11 @@ def queries(cone, rng, n=1500):
     directions = sphere(n, rng)
     following = np.roll(cone.points, -1, axis=0)
     special = [
-        *(cone.visible, -cone.visible, *cone.points, *normalized(cone.points + following)),
-        *normalized(cone.points + cone.visible),  # on slice planes
+        *(cone.visible, -cone.visible, *cone.points, *normalize(cone.points + following)),
+        *normalize(cone.points + cone.visible),  # on slice planes
         *-cone.points,
     ]
-    rim = normalized(
+    rim = normalize(
         cone.points[rng.integers(0, len(cone.points), n // 3)]
         + 10.0 ** rng.uniform(-9.0, -1.0, (n // 3, 1)) * sphere(n // 3, rng)
     )

@@ -98,7 +98,7 @@ LONGEST = (
     "test_page_look.py",
     "test_page_files.py",
     "test_page_try.py",
-    "test_bench.py",
+    "test_papers.py",
     "test_evidence.py",
 )
 

@@ -14,9 +14,9 @@ from synovia.components import (
     Figure,
     JointCone,
     JointSet,
+    MatrixProduct,
     Network,
     OneToMany,
-    Product,
     Rotation,
     Scapula,
     Scapulothoracic,
@@ -65,7 +65,7 @@ def scapula(**changes):
 
 
 EXAMPLES = {
-    "product": Product(("first", "second", "third")),
+    "product": MatrixProduct(("first", "second", "third")),
     "mapping": OneToMany(
         {
             "line": Curve.linear((-1.0, -13.2), (1.0, 5.5), y_scale=DEGREE),
@@ -135,7 +135,7 @@ def neck():
             center = rng.normal(scale=0.01, size=(1, 3))
             components[f"{name}-{move}"] = Rotation(skew, [-1.0, 1.0], center)
             wires[f"{name}-{move}.angle"] = f"{move}.{name}"
-        components[name] = Product(tuple(axes))
+        components[name] = MatrixProduct(tuple(axes))
         wires |= {f"{name}.{move}": f"{name}-{move}.matrix" for move in axes}
         outputs[name] = f"{name}.matrix"
     return Network(components, wires, outputs)
@@ -154,10 +154,10 @@ def shoulder():
             [[-0.373, -0.247, -0.181], [-0.373, 0.449, -0.181]],
         ),
         "flex": Rotation([1.0, 0.0, 0.0], [-1.0, 2.5]),
-        "ball": Product(("flex", "abduct")),
+        "ball": MatrixProduct(("flex", "abduct")),
         "cone": JointCone(round_cone(1.2, -1.0, 1.0), [0.0, 0.0, 1.0]),
         "level": Compensation(),
-        "humerus": Product(("level", "cone")),
+        "humerus": MatrixProduct(("level", "cone")),
     }
     wires = {
         "clavicle-bound.driver": "abduction",

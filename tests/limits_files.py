@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from oracles import fitted, placed, random_quats
-from synovia.fitting import Sample
 from synovia.io import limits_schema, load_limits, save_limits
+from synovia.learn import Sample
 from synovia.limit import Limit
 from synovia.model import LimitModel
 from synovia.shapes import Box

@@ -6,7 +6,7 @@ import numpy as np
 
 from oracles import directions, random_frame
 from synovia import ThetaPhi
-from synovia.shapes.table_grid import centres, edges, vectors_at
+from synovia.shapes.theta_phi.grid import centres, edges, vectors_at
 
 TURN = 2.0 * np.pi
 ONE_TURN = np.array([0.0, 0.0, 0.0, TURN])

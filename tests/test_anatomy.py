@@ -10,11 +10,10 @@ import pytest
 
 import synovia
 from synovia import Control, JointSet, Network, Pose, quat
-from synovia.anatomy import Part, cervical_of_source, join
-from synovia.anatomy.cage import cage, rib
+from synovia.anatomy import Part, cervical_shao_2003, join
 from synovia.anatomy.human import human
 from synovia.anatomy.knee import knee
-from synovia.anatomy.spine import MOVES, REGIONS, levels, span, spine
+from synovia.anatomy.spine import MOVES, REGIONS, levels, rib, span, spine, thorax
 from synovia.components import Rotation
 from synovia.skeleton import end_positions, forward
 
@@ -108,7 +107,7 @@ def test_a_mirrored_part_is_the_other_side(body):
 
 
 def test_the_neck_of_the_source_has_its_ranges():
-    neck = cervical_of_source()
+    neck = cervical_shao_2003()
     for value, end in ((-1.0, 0), (1.0, 1)):
         found = neck({"flexion": value, "bend": 0.0, "twist": 0.0})
         for name, limits in SOURCE.items():
@@ -204,7 +203,7 @@ def rib_gaps(figure, pose):
     ],
 )
 def test_the_cage_keeps_its_shape_better_than_a_rigid_one(controls, body):
-    rigid = join(PELVIS, spine(1.75, ["lumbar"]), cage(1.75, share=0.0))
+    rigid = join(PELVIS, spine(1.75, ["lumbar"]), thorax(1.75, share=0.0))
     stiff = rib_gaps(rigid, rigid.pose(controls))
     assert rib_gaps(body, body.pose(controls)) < 0.6 * stiff
     # A share of the vertebra's own turn against the next, as the source reads, is of no use: what

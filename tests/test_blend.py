@@ -9,9 +9,7 @@ from click.testing import CliRunner
 import clips as made
 from synovia import LimitModel, load_limits, quat, save_clip, save_limits
 from synovia.cli import main
-from synovia.population import OWN_PEOPLE
-from synovia.sampling import distance_to_others, trim
-from synovia.takes import Take
+from synovia.learn import OWN_PEOPLE, Take, distance_to_others, trim
 
 
 def turned(*angles):

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from synovia import quat
-from synovia.clip import Clip
 from synovia.io import load_clip, save_clip
 from synovia.io.atomic import atomic_write
-from synovia.skeleton import POSITIONS, ROTATIONS, Pose, Skeleton
+from synovia.skeleton import POSITIONS, ROTATIONS, Clip, Pose, Skeleton
 
 OFFSETS = [[0.0, 0.0, 0.0], [0.1, 2.0, 0.0]]
 ROWS = "1 2 3 10 20 30 40 50 60\n4 5 6 70 80 90 15 25 35\n"

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from synovia import kernels
-from synovia.clip import Clip
 from synovia.io import load_clip, save_clip
+from synovia.skeleton import Clip
 from test_bvh import DEEP, ROWS, SMALL, assert_same, read, small
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -180,7 +180,7 @@ def test_numbers_are_rounded_as_python_rounds_them():
     cursor, counts = np.zeros(3, np.int64), np.zeros(1, np.int64)
     values, hard = np.empty(len(words)), np.empty((100, 3), np.int64)
     while cursor[0] < len(text):
-        bad = kernels.text.scan(np.frombuffer(text, np.uint8), cursor, values, counts, hard)
+        bad = kernels.bvh.scan(np.frombuffer(text, np.uint8), cursor, values, counts, hard)
         assert bad == -1
         for number, start, stop in hard.tolist():
             if number < 0:

@@ -10,9 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from synovia import Clip, LimitModel, Pose, Skeleton, quat, save_clip, save_limits
-from synovia.calibration import FARTHEST, Density, calibrate, turned
 from synovia.cli import main
-from synovia.fitting import Sample
+from synovia.learn import MAX_OFFSET, OffsetObjective, Sample, calibrate, turn_bones
 
 JOINT = "LeftUpperLeg"
 OFF = np.radians([6.0, -5.0, 3.0])
@@ -35,7 +34,7 @@ def performed(name, seed, off=None):
         return clip
     rotations = clip.pose.rotations.copy()
     joint = clip.skeleton.index(JOINT)
-    rotations[:, joint] = turned(rotations[:, joint], off)
+    rotations[:, joint] = turn_bones(rotations[:, joint], off)
     return replace(clip, pose=clip.pose.turned(rotations))
 
 
@@ -51,7 +50,7 @@ def test_an_offset_is_found_from_other_clips(model):
     back = quat.mul(quat.exp(OFF), quat.exp(found.vector))
     assert quat.angle_between(back, quat.IDENTITY) < np.radians(4.0)
     assert found.gain > 0.0
-    assert found.angle <= FARTHEST
+    assert found.angle <= MAX_OFFSET
 
 
 def test_who_is_not_off_is_hardly_turned(model):
@@ -77,7 +76,7 @@ def test_the_score_is_the_share_of_people_nearby():
         Sample("a", "a", np.arange(9), quat.mul(spread, here)),
         Sample("b", "b", np.arange(9), quat.mul(quat.exp(np.array([0.0, 0, 3.0])), spread)),
     ]
-    density = Density.of(quat.exp(np.array([[0.5, 0, 0], [0, 1.5, 0]])), samples)
+    density = OffsetObjective.of(quat.exp(np.array([[0.5, 0, 0], [0, 1.5, 0]])), samples)
     near, far = density.score(np.zeros(3))
     assert 0.0 < near <= 0.5
     assert far == 0.0

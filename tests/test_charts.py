@@ -7,7 +7,8 @@ import pytest
 
 from oracles import followed, random_quats
 from synovia import quat
-from synovia.charts import CHARTS, TURN, RotationVector, SwingTwist, wind
+from synovia.arrays import TURN
+from synovia.charts import CHARTS, RotationVector, SwingTwist, wind
 
 
 @pytest.fixture

@@ -135,8 +135,8 @@ def test_compiling_is_said_once_where_no_machine_code_was_kept(tmp_path, monkeyp
     from synovia.kernels import jit
 
     monkeypatch.setattr(jit, "CACHE", str(tmp_path))
-    assert terminal._compiling(since=0.0)
+    assert terminal._is_compiling(since=0.0)
     (tmp_path / "old.nbi").touch()
     os.utime(tmp_path / "old.nbi", (100.0, 100.0))
-    assert not terminal._compiling(since=200.0)
-    assert terminal._compiling(since=50.0)
+    assert not terminal._is_compiling(since=200.0)
+    assert terminal._is_compiling(since=50.0)

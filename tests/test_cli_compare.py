@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from clips import person
 from synovia import save_clip
 from synovia.cli import main
-from synovia.cli.compare import family_lines, short_name, size
+from synovia.cli.compare import family_lines, format_bytes, short_name
 from synovia.evidence import Outcome, Trial, families
 
 PEOPLE = (("ann_1", 1.0), ("ann_2", 1.0), ("bob_1", 1.1), ("cat_1", 0.9))
@@ -91,7 +91,7 @@ def test_lines_with_every_family_have_room_for_their_names():
     ("n", "said"), [(840, "840"), (4453, "4.45k"), (345_678, "346k"), (1_234_567, "1.23M")]
 )
 def test_sizes_are_short(n, said):
-    assert size(n) == said
+    assert format_bytes(n) == said
 
 
 def test_json_is_all_that_is_printed(studio):

@@ -10,7 +10,7 @@ import pytest
 
 from command_line import process, result_of, run
 from synovia import Pose, forward, load_clip, load_limits, quat, save_clip
-from synovia.cli import targets
+from synovia.cli import inputs
 from synovia.demo import range_of_motion, wild
 
 FRAMES = 24
@@ -158,7 +158,7 @@ def test_pins_joints_and_a_free_root(here, tmp_path):
 def test_paths_as_people_have_them(here, tmp_path, change):
     rows = (here / "path.csv").read_text()
     (tmp_path / "other.csv").write_bytes(change(rows).encode())
-    points = targets.path(tmp_path / "other.csv", FRAMES)
+    points = inputs.load_points(tmp_path / "other.csv", FRAMES)
     np.testing.assert_array_equal(points, np.loadtxt("path.csv", delimiter=","))
     solve("-g", f"{HAND}={tmp_path / 'other.csv'}", "-o", tmp_path / "out.bvh")
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joints import EXAMPLES, random_matrices, turn
-from synovia.components import Compensation, Product, Rotation, Translation
+from synovia.components import Compensation, MatrixProduct, Rotation, Translation
 
 Z = np.array([0.0, 0.0, 1.0])
 ANGLES = st.floats(-20.0, 20.0)
@@ -18,7 +18,7 @@ def test_a_product_multiplies_in_order(rng):
     a, b, c, d = random_matrices((4,), rng)
     for factors, expected in (("a", a), ("ab", a @ b), ("abc", a @ b @ c), ("abcd", a @ b @ c @ d)):
         given = {name: {"a": a, "b": b, "c": c, "d": d}[name] for name in factors}
-        found = Product(tuple(factors))(**given)["matrix"]
+        found = MatrixProduct(tuple(factors))(**given)["matrix"]
         np.testing.assert_allclose(found, expected, atol=1e-14)
 
 
@@ -28,7 +28,7 @@ def test_a_product_multiplies_in_order(rng):
 )
 def test_names_of_factors_are_checked(names, words):
     with pytest.raises(ValueError, match=words):
-        Product(names)
+        MatrixProduct(names)
 
 
 def test_the_rotation_of_figure_4():

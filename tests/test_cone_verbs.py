@@ -7,23 +7,25 @@ import pytest
 
 from cones import CONES, NORTH, TURN, angle_between, queries, sphere, star
 from synovia import DirectionTwist, ReachCone, quat
-from synovia.cone_euler import (
-    from_source_cone,
-    from_source_euler,
-    matrix_to_source_euler,
-    to_source_euler,
+from synovia.limit.euler_cone import (
+    from_euler_cone,
+    from_xyz_euler,
+    matrix_to_xyz_euler,
+    to_xyz_euler,
 )
-from synovia.shapes.cone_edit import (
+from synovia.shapes.reach_cone.edit import (
     add_point,
     delete_point,
+    from_stereographic,
     mirror,
     move_point,
     reorder,
     set_twist,
     set_visible,
+    smooth,
+    stereographic,
 )
-from synovia.shapes.cone_smooth import from_stereographic, smooth, stereographic
-from synovia.shapes.cone_star import from_polar, normalized
+from synovia.shapes.reach_cone.star import from_polar, normalize
 
 
 @pytest.fixture(params=["three", "convex", "concave", "beyond a hemisphere", "long edge", "free"])
@@ -36,7 +38,7 @@ def test_the_exit_is_the_first_place_where_dense_chords_leave(cone, rng):
     found = cone.exit(start, end)
     t = np.linspace(0.0, 1.0, 2001)[:, None, None]
     chords = start[:, :3] + t * (end[:, :3] - start[:, :3])
-    legal = cone.contains_direction(normalized(chords))
+    legal = cone.contains_direction(normalize(chords))
     first = np.where(legal.all(axis=0), 1.0, (~legal).argmax(axis=0) / 2000.0)
     # Dense samples may step over a corner that is cut off, so no earlier leaving is allowed.
     assert (found.t <= first + 1e-9).all()
@@ -46,7 +48,7 @@ def test_the_exit_is_the_first_place_where_dense_chords_leave(cone, rng):
     at_boundary = np.abs(cone.left(found.points)[:, 0]) < 1e-9
     assert (at_boundary | (found.t == 1.0)).all()
     just_after = start[late, :3] + (found.t[late] + 1e-6)[:, None] * (end - start)[late, :3]
-    assert not cone.contains_direction(normalized(just_after)).any()
+    assert not cone.contains_direction(normalize(just_after)).any()
     twist = start[:, 3] + found.t * (end[:, 3] - start[:, 3])
     assert np.abs(found.points[:, 3] - twist).max() < 1e-12
 
@@ -58,7 +60,7 @@ def test_ways_from_vertices_leave_only_where_dense_chords_do(kind, rng):
     ends = cone.scatter(60, rng)
     t = np.linspace(0.0, 1.0, 1001)[1:, None, None, None]
     chords = vertices[:, None, :3] + t * (ends[:, :3] - vertices[:, None, :3])
-    stays = cone.contains_direction(normalized(chords)).all(axis=0)
+    stays = cone.contains_direction(normalize(chords)).all(axis=0)
     found = cone.exit(vertices[:, None], ends).t
     assert stays.any()
     assert not stays.all()
@@ -92,7 +94,7 @@ def test_pulled_points_stop_at_the_boundary_on_the_way_to_rest(cone, rng):
         out = ~cone.contains_direction(points[:, :3])
         out &= angle_between(points[:, :3], -aim) > 1e-6
         assert np.abs(cone.left(pulled)[out, 0]).max() < 1e-9
-        plane = normalized(np.cross(points[out, :3], aim))
+        plane = normalize(np.cross(points[out, :3], aim))
         assert np.abs(np.sum(plane * pulled[out, :3], axis=1)).max() < 1e-6
     with pytest.raises(ValueError, match="rest must be a legal direction"):
         cone.pull(points, -cone.visible)
@@ -103,7 +105,7 @@ def test_left_tells_both_ways_to_the_boundary():
         from_polar(np.radians([45, 135, 225, 315]), np.full(4, 1.0), NORTH), -0.5, 0.75
     )
     angle, twist = cone.left(np.array([*NORTH, 0.25]))
-    edge = normalized(cone.points[0] + cone.points[1])
+    edge = normalize(cone.points[0] + cone.points[1])
     assert angle == pytest.approx(angle_between(NORTH, edge))
     assert twist == pytest.approx(0.5)
     assert cone.left(np.array([*NORTH, 1.0]))[1] == pytest.approx(-0.25)
@@ -142,15 +144,15 @@ def test_smoothing_that_breaks_the_star_is_refused():
 
 def test_edits_give_new_cones_or_say_why_not():
     cone = CONES["convex"]()
-    middle = normalized(cone.points[2] + cone.points[3] - 0.1 * cone.visible)
+    middle = normalize(cone.points[2] + cone.points[3] - 0.1 * cone.visible)
     added = add_point(cone, middle)
     assert np.array_equal(added.points[3], middle)
     assert len(add_point(cone, middle, 3).points) == 9
     assert np.array_equal(delete_point(added, 3).points, cone.points)
-    moved = move_point(cone, 0, normalized(cone.points[0] + 0.2 * cone.visible))
+    moved = move_point(cone, 0, normalize(cone.points[0] + 0.2 * cone.visible))
     assert angle_between(moved.points[0], cone.visible) < 0.7
     assert np.array_equal(reorder(cone, [*range(1, 8), 0]).points, np.roll(cone.points, -1, axis=0))
-    aside = normalized(cone.visible + 0.1 * cone.points[0])
+    aside = normalize(cone.visible + 0.1 * cone.points[0])
     assert np.abs(set_visible(cone, aside).visible - aside).max() < 1e-15
     assert set_twist(cone, -2.0, 2.0, 4).low[4] == -2.0
     assert set_twist(cone, -2.0, 2.0).visible_high == 2.0
@@ -173,7 +175,7 @@ def test_edits_give_new_cones_or_say_why_not():
 def test_the_mirrored_cone_holds_mirrored_rotations(rng):
     """Mirrored in the plane across x, a rotation vector (x, y, z) becomes (x, −y, −z)."""
     cone, chart = star(9, 0.4, 1.2, 30), DirectionTwist()
-    rotations = normalized(rng.normal(size=(500, 4)))
+    rotations = normalize(rng.normal(size=(500, 4)))
     other = rotations * [1.0, 1.0, -1.0, -1.0]
     flipped = mirror(cone, np.array([1.0, 0.0, 0.0]))
     assert (
@@ -184,14 +186,14 @@ def test_the_mirrored_cone_holds_mirrored_rotations(rng):
 
 def test_euler_angles_of_the_source_come_back(rng):
     angles = rng.uniform(-3.0, 3.0, size=(300, 3))
-    rotations = from_source_euler(angles)
-    assert np.abs(to_source_euler(rotations, angles) - angles).max() < 1e-9
-    found = to_source_euler(rotations, rng.normal(size=(300, 3)))
-    assert quat.angle_between(from_source_euler(found), rotations).max() < 1e-9
+    rotations = from_xyz_euler(angles)
+    assert np.abs(to_xyz_euler(rotations, angles) - angles).max() < 1e-9
+    found = to_xyz_euler(rotations, rng.normal(size=(300, 3)))
+    assert quat.angle_between(from_xyz_euler(found), rotations).max() < 1e-9
     other = np.stack([angles[:, 0] + np.pi, np.pi - angles[:, 1], angles[:, 2] + np.pi], axis=1)
     both = [((each - 0.3 + np.pi) % TURN - np.pi) for each in (angles, other)]
     least = np.minimum(*[np.square(each).sum(axis=1) for each in both])
-    chosen = to_source_euler(rotations, np.full(3, 0.3)) - 0.3
+    chosen = to_xyz_euler(rotations, np.full(3, 0.3)) - 0.3
     assert np.abs(np.square(chosen).sum(axis=1) - least).max() < 1e-9
 
 
@@ -205,38 +207,38 @@ def test_matrix_five_is_the_transpose_for_row_vectors():
             [sy, -sx * cy, cx * cy],
         ]
     )
-    assert np.abs(quat.to_matrix(from_source_euler([x, y, z])) - five.T).max() < 1e-12
-    assert np.abs(matrix_to_source_euler(five.T, [0.3, -0.4, 0.7]) - [x, y, z]).max() < 1e-12
+    assert np.abs(quat.to_matrix(from_xyz_euler([x, y, z])) - five.T).max() < 1e-12
+    assert np.abs(matrix_to_xyz_euler(five.T, [0.3, -0.4, 0.7]) - [x, y, z]).max() < 1e-12
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_euler_angles_where_the_middle_one_locks_keep_the_first(side):
     angles = np.array([0.4, side * 0.5 * np.pi, -0.9])
-    found = to_source_euler(from_source_euler(angles), [0.4, 0.0, 0.0])
+    found = to_xyz_euler(from_xyz_euler(angles), [0.4, 0.0, 0.0])
     assert np.abs(found - angles).max() < 1e-7
     with pytest.raises(ValueError, match=r"\(\.\.\., 3, 3\)"):
-        matrix_to_source_euler(np.eye(4))
+        matrix_to_xyz_euler(np.eye(4))
 
 
 def test_cones_of_the_source_convert_vertex_by_vertex(rng):
     points = from_polar(np.arange(8) * TURN / 8, np.full(8, 0.6), NORTH)
     source = ReachCone(points, -0.5, 0.8)
-    converted = from_source_cone(source)
+    converted = from_euler_cone(source)
     angles = np.column_stack([rng.uniform(-0.4, 0.4, (2000, 2)), rng.uniform(-1.5, 1.5, 2000)])
-    at = DirectionTwist().points(from_source_euler(angles))
+    at = DirectionTwist().points(from_xyz_euler(angles))
     legal_direction = source.contains_direction(at[:, :3])
     expected = (angles[:, 2] >= -0.5) & (angles[:, 2] <= 0.8)
     clear = np.minimum(abs(angles[:, 2] + 0.5), abs(angles[:, 2] - 0.8)) > converted.error + 1e-9
     found = converted.cone.contains(at)
     assert 0.0 < converted.error < 0.2
     assert np.array_equal(found[legal_direction & clear], expected[legal_direction & clear])
-    at_points = from_source_cone(ReachCone(points, 0.0, 0.0)).cone
+    at_points = from_euler_cone(ReachCone(points, 0.0, 0.0)).cone
     x, y = np.arctan2(-points[:, 1], points[:, 2]), np.arcsin(points[:, 0])
-    exact = DirectionTwist().points(from_source_euler(np.stack([x, y, 0 * x], axis=1)))
+    exact = DirectionTwist().points(from_xyz_euler(np.stack([x, y, 0 * x], axis=1)))
     assert np.abs(at_points.low - exact[:, 3]).max() < 1e-12
 
 
 def test_a_cone_around_the_source_s_axis_is_not_converted():
     wide = ReachCone(from_polar(np.arange(8) * TURN / 8, np.full(8, 1.8), NORTH))
     with pytest.raises(ValueError, match="contains the direction x"):
-        from_source_cone(wide)
+        from_euler_cone(wide)

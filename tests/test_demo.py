@@ -17,17 +17,17 @@ from synovia.demo import (
     ANCESTORS,
     JOINTS,
     WILD_JOINTS,
-    EulerBox,
+    EulerRanges,
     largest_step,
     near_misses,
     range_of_motion,
     true_limits,
     wild,
 )
-from synovia.demo.truth import done, drawn_controls
+from synovia.demo.clips import joint_rotations, random_controls
 from synovia.io import load_clip, load_limits
-from synovia.lineage import lineage
 from synovia.shapes import SHAPES
+from synovia.skeleton import lineage
 
 TRUTH = true_limits()
 FILES = {"rom.bvh", "wild.bvh", "clamped.bvh", "human.limits.json", "limits.png"}
@@ -51,7 +51,7 @@ def run(tmp_path_factory):
 @pytest.mark.parametrize("name", JOINTS)
 def test_what_controls_do_is_legal_and_near_misses_are_not(name, rng):
     limit = TRUTH.limits[name]
-    assert limit.contains(done(name, drawn_controls(300, rng, beyond=0.5))).all()
+    assert limit.contains(joint_rotations(name, random_controls(300, rng, beyond=0.5))).all()
     assert not limit.contains(near_misses(limit, 300, rng)).any()
 
 
@@ -77,7 +77,7 @@ def test_the_range_of_motion_is_legal_in_every_frame(rom):
 def test_the_range_of_motion_goes_to_the_ends(rom):
     for name, limit in TRUTH.limits.items():
         seen = lineage(rom.skeleton, name, limit.relative_to).seen(rom.pose.rotations)
-        asked = done(name, drawn_controls(500, np.random.default_rng(0)))
+        asked = joint_rotations(name, random_controls(500, np.random.default_rng(0)))
         middle = quat.mean(asked)
         spread = quat.angle_between(seen, middle).max()
         assert spread > 0.9 * quat.angle_between(asked, middle).max(), name
@@ -109,7 +109,7 @@ def test_a_box_of_euler_angles_contains_what_it_was_fitted_to(rom, rng):
     everywhere = rng.normal(size=(100_000, 4))
     everywhere /= np.linalg.norm(everywhere, axis=-1, keepdims=True)
     for joint in map(rom.skeleton.index, ("LeftHand", "LeftUpperLeg")):
-        box = EulerBox.fit(rom.pose.rotations[:, joint])
+        box = EulerRanges.fit(rom.pose.rotations[:, joint])
         assert box.contains(rom.pose.rotations[:, joint]).all()
         assert box.contains(everywhere).mean() == pytest.approx(box.volume(), rel=0.1)
 

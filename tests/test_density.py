@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from synovia import density, level_for, quat
-from synovia.density import CUT, SATURATED, WIDTH
-from synovia.takes import Take
+from synovia.learn import CUTOFF, SATURATION_TIME, WIDTH, Take
 
 
 def takes(people=4, frames=400, seed=0, frame_time=0.05):
@@ -33,8 +32,8 @@ def test_scores_are_capped_gaussian_seconds_averaged(scores):
         expected = []
         for take in takes():
             angle = quat.angle_between(take.rotations, rotation)
-            weight = np.exp(-0.5 * (angle / WIDTH) ** 2) * (angle <= CUT)
-            expected.append(min(weight.sum() * take.frame_time / SATURATED, 1.0))
+            weight = np.exp(-0.5 * (angle / WIDTH) ** 2) * (angle <= CUTOFF)
+            expected.append(min(weight.sum() * take.frame_time / SATURATION_TIME, 1.0))
         # Frames are thinned to cells of two degrees, which moves them a little.
         np.testing.assert_allclose(scores.score[tuple(node)], np.mean(expected), atol=0.06)
 

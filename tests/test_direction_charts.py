@@ -29,13 +29,13 @@ def through_kernels(chart, rotations):
     for part in np.split(rotations, len(rotations) // LANES):
         block = np.zeros(BLOCK, rotations.dtype)
         kernels.rotation.load(part.ravel(), 0, block, LANES)
-        kernels.limits.enter(packed, np.int64(0), block, LANES)
+        kernels.limit.enter(packed, np.int64(0), block, LANES)
         block[PX : PX + 3 * LANES] = block[X : X + 3 * LANES]
         block[PT : PT + LANES] = block[T : T + LANES]
         rows = block[X : X + 3 * LANES].reshape(3, LANES), block[T : T + LANES][None]
         points.append(np.concatenate(rows[: chart.dimension - 2]).T)
         block[X : X + 3 * LANES] += 1.0  # so that directions count as moved
-        kernels.limits.leave(packed, np.int64(0), -np.inf, block, LANES)
+        kernels.limit.leave(packed, np.int64(0), -np.inf, block, LANES)
         back.append(block[QW : QW + 4 * LANES].reshape(4, LANES).T.copy())
     return np.concatenate(points), np.concatenate(back)
 
@@ -76,10 +76,10 @@ def test_where_only_the_twist_is_new_the_rotation_is_twisted_in_place(rng):
     packed = np.array([*chart.packed, 0.0, 0.0])
     block = np.zeros(BLOCK)
     kernels.rotation.load(rotations.ravel(), 0, block, LANES)
-    kernels.limits.enter(packed, np.int64(0), block, LANES)
+    kernels.limit.enter(packed, np.int64(0), block, LANES)
     block[PX : PX + 3 * LANES] = block[X : X + 3 * LANES]
     block[PT : PT + LANES] = block[T : T + LANES] + turn
-    kernels.limits.leave(packed, np.int64(0), -np.inf, block, LANES)
+    kernels.limit.leave(packed, np.int64(0), -np.inf, block, LANES)
     out = block[QW : QW + 4 * LANES].reshape(4, LANES).T
     expected = quat.mul(rotations, quat.exp(np.array([0.0, 0.0, turn])))
     assert quat.angle_between(out, expected).max() < 1e-12

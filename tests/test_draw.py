@@ -17,14 +17,14 @@ from synovia.draw import (
     draw_overview,
     draw_skeleton,
     draw_violation,
-    save_figure,
+    save_picture,
 )
-from synovia.draw.skeleton import below
-from synovia.draw.style import new_figure, spoken
+from synovia.draw.skeleton import with_descendants
+from synovia.draw.style import new_figure, readable_name
 from synovia.limit import chart_for
-from synovia.lineage import lineage
-from synovia.report import Report
+from synovia.model import Report
 from synovia.shapes import SHAPES
+from synovia.skeleton import lineage
 
 pytest.importorskip("matplotlib")
 
@@ -121,9 +121,9 @@ def test_a_skeleton_of_one_joint_can_be_drawn():
 def test_what_hangs_on_a_joint_is_below_it():
     skeleton = wild().skeleton
     arm = {"LeftLowerArm", "LeftForearm", "LeftHand"}
-    assert below(skeleton, ["LeftLowerArm"]) == arm
-    assert below(skeleton, ["Pelvis"]) == set(skeleton.names)
-    assert below(skeleton, []) == set()
+    assert with_descendants(skeleton, ["LeftLowerArm"]) == arm
+    assert with_descendants(skeleton, ["Pelvis"]) == set(skeleton.names)
+    assert with_descendants(skeleton, []) == set()
 
 
 @pytest.mark.parametrize(
@@ -137,20 +137,20 @@ def test_what_hangs_on_a_joint_is_below_it():
     ],
 )
 def test_joints_are_named_as_people_say_them(name, said):
-    assert spoken(name) == said
+    assert readable_name(name) == said
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_pictures_are_saved_whole_in_the_format_of_their_suffix(tmp_path, suffix):
     path = tmp_path / f"picture.{suffix}"
-    save_figure(new_figure(50, 50), path)
+    save_picture(new_figure(50, 50), path)
     assert path.stat().st_size > 0
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_suffix_that_is_no_pictures_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"picture\.xyz: a picture's suffix must be one of"):
-        save_figure(new_figure(50, 50), tmp_path / "picture.xyz")
+        save_picture(new_figure(50, 50), tmp_path / "picture.xyz")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -175,7 +175,7 @@ def test_importing_the_room_does_not_import_matplotlib():
 
 def test_curves_are_drawn_with_a_name_each():
     from synovia.draw import draw_tradeoff
-    from synovia.evidence import Curve
+    from synovia.evidence import TradeoffCurve as Curve
 
     margins = [0.0, 0.1, 0.2]
     found = [

@@ -13,20 +13,19 @@ from clips import person
 from synovia import SHAPES, Limit, LimitModel, quat
 from synovia.evidence import (
     BASELINES,
-    Curve,
+    TradeoffCurve,
     at_rejection,
     at_volume,
     compare,
     curves,
     families,
-    find_leaks,
     uniform_rotations,
 )
 from synovia.evidence.baselines import contains, volume
 from synovia.evidence.crossvalidation import nanoseconds, size_in_file
-from synovia.evidence.folds import Study, widened
+from synovia.evidence.folds import Study, widen
 from synovia.evidence.tradeoff import family_name
-from synovia.leaks import joined, same_bones
+from synovia.learn import find_duplicates, join_groups, same_bones
 
 AXIS = np.array([1.0, 0.0, 0.0])
 
@@ -56,14 +55,14 @@ def performers(clips):
 
 
 def test_people_with_bones_of_their_own_are_left_alone(people):
-    leaks = find_leaks(people, performers(people))
+    leaks = find_duplicates(people, performers(people))
     assert leaks.complaints() == []
     assert set(leaks.person.values()) == {"ann", "bob", "cat", "dan"}
 
 
 def test_one_person_under_two_names_is_found_by_bones(people):
     twin = person("eve_1", 9, tall=1.1)
-    leaks = find_leaks([*people, twin], performers([*people, twin]))
+    leaks = find_duplicates([*people, twin], performers([*people, twin]))
     assert leaks.same_bones == (("bob", "eve"),)
     assert leaks.person["bob"] == leaks.person["eve"] == "bob=eve"
     assert any("same bones" in said for said in leaks.complaints())
@@ -71,14 +70,14 @@ def test_one_person_under_two_names_is_found_by_bones(people):
 
 def test_the_same_clip_under_two_names_is_found_by_its_rotations(people):
     copy = replace(people[3], name="fay_1", skeleton=person("fay_1", tall=1.3).skeleton)
-    leaks = find_leaks([*people, copy], performers([*people, copy]))
+    leaks = find_duplicates([*people, copy], performers([*people, copy]))
     assert leaks.identical == (("cat_1", "fay_1"),)
     assert leaks.person["fay"] == "cat=fay"
 
 
 def test_bones_that_all_share_are_a_rig_and_merge_nobody():
     clips = [made.clip(name, frames=40, seed=k) for k, name in enumerate(("a_1", "b_1"))]
-    leaks = find_leaks(clips, performers(clips))
+    leaks = find_duplicates(clips, performers(clips))
     assert leaks.common_rig == ("a", "b")
     assert leaks.person == {"a": "a", "b": "b"}
     assert any("share one rig" in said for said in leaks.complaints())
@@ -101,7 +100,7 @@ def test_a_fit_for_a_rejection_holds_nobody_out_against_themselves(people):
 
 
 def test_groups_are_joined_through_others():
-    found = joined(["a", "b", "c", "d"], [("a", "b"), ("c", "b")])
+    found = join_groups(["a", "b", "c", "d"], [("a", "b"), ("c", "b")])
     assert found == {"a": "a=b=c", "b": "a=b=c", "c": "a=b=c", "d": "d"}
 
 
@@ -140,7 +139,7 @@ def test_merged_people_are_left_out_together(people):
 
 
 def test_a_fold_is_fitted_as_the_model_is(people):
-    from synovia.fitting import Recipe
+    from synovia.learn import Recipe
 
     study = Study.of(people, joints=["LeftArm"])
     joint = study.joint("LeftArm")
@@ -211,7 +210,7 @@ def test_the_hull_holds_what_lies_between(shoulder):
 
 
 def test_a_curve_is_read_between_its_points():
-    curve = Curve("x", [0, 1, 2, 3], [0.5, 0.1, 0.2, 0.0], [0.1, 0.2, 0.3, 0.4])
+    curve = TradeoffCurve("x", [0, 1, 2, 3], [0.5, 0.1, 0.2, 0.0], [0.1, 0.2, 0.3, 0.4])
     assert at_volume(curve, 0.15) == pytest.approx(0.3)
     assert at_volume(curve, 0.3) == pytest.approx(0.1)  # never worse than with less volume
     assert np.isnan(at_volume(curve, 0.05))
@@ -219,13 +218,13 @@ def test_a_curve_is_read_between_its_points():
     assert at_rejection(curve, 0.3) == pytest.approx(0.15)
     assert at_rejection(curve, 0.05) == pytest.approx(0.35)
     assert at_rejection(curve, 0.9) == pytest.approx(0.1)
-    worse = Curve("y", [0], [0.5], [0.1])
+    worse = TradeoffCurve("y", [0], [0.5], [0.1])
     assert np.isnan(at_rejection(worse, 0.1))
 
 
 def test_a_curve_needs_points():
     with pytest.raises(ValueError, match="as many rejections and volumes"):
-        Curve("x", [], [], [])
+        TradeoffCurve("x", [], [], [])
 
 
 def test_all_rotations_are_spread_evenly():
@@ -240,7 +239,7 @@ def test_every_family_and_baseline_has_a_curve(people):
     found = curves(people[2:], "LeftArm", margins=margins, samples=1000)
     names = [family_name(shape, chart) for shape, chart in families()]
     assert names[0] == "box in rotation-vector"
-    assert names[-3:] == ["density", "people", "panel"]
+    assert names[-2:] == ["density", "people"]
     assert [curve.name for curve in found] == names + [kind.name for kind in BASELINES]
     for curve in found:
         volumes, rejected = curve.frontier
@@ -251,7 +250,7 @@ def test_every_family_and_baseline_has_a_curve(people):
 
 # The comparison
 
-SOME = ["box", "kdop", "product", "reach-cone", "density", "panel"]
+SOME = ["box", "kdop", "product", "reach-cone", "density", "people"]
 
 
 @pytest.fixture(scope="module")
@@ -269,12 +268,12 @@ def test_every_family_is_tried_at_every_joint(compared):
     tried = [(trial.joint, trial.shape, trial.chart) for trial in compared.trials]
     assert tried == [(j, *family) for j in ("LeftArm", "LeftForeArm") for family in families(SOME)]
     assert {trial.shape for trial in compared.trials} == set(SOME)
-    assert {shape for shape, _ in families()} == {*SHAPES, "density", "people", "panel"}
+    assert {shape for shape, _ in families()} == {*SHAPES, "density", "people"}
 
 
 def test_the_margin_is_the_least_for_the_rejection_asked_for(compared, people):
     study = Study.of(people, joints=["LeftArm"])
-    from synovia.fitting import Recipe
+    from synovia.learn import Recipe
 
     trial = next(t for t in compared.trials if t.shape == "box")
     assert trial.reached
@@ -285,7 +284,7 @@ def test_the_margin_is_the_least_for_the_rejection_asked_for(compared, people):
         shares = []
         for fold in joint.folds:
             limit = joint.limit(Recipe(trial.shape, trial.chart, margin=0.0), fold)
-            shares.append(1.0 - widened(limit, margin).contains(fold.held_out).mean())
+            shares.append(1.0 - widen(limit, margin).contains(fold.held_out).mean())
         return np.mean(shares)
 
     margin = trial.outcome.margin
@@ -319,7 +318,7 @@ def test_the_curve_over_all_joints_has_each_at_the_same_rejection(compared):
 
 def test_curves_of_people_begin_where_hardly_anything_is_near(people):
     margins = np.radians([0.0, 10.0, 20.0, 40.0])
-    found = compare(people, ["panel"], joints=["LeftForeArm"], margins=margins)
+    found = compare(people, ["people"], joints=["LeftForeArm"], margins=margins)
     curve = found.trials[0].curve
     assert np.degrees(curve.knobs[[0, -1]]) == pytest.approx([-20.0, 40.0], abs=1e-6)
     assert curve.rejected.max() <= 0.3

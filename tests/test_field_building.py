@@ -10,12 +10,19 @@ import pytest
 
 from fields import EULER
 from synovia import DistanceField, EulerZYZ, Limit, RotationVector, field_from_paths, quat
-from synovia.field_paths import subdivided
-from synovia.shapes import field_build
-from synovia.shapes.field_build import filled, node_points, sample_distance
-from synovia.shapes.field_distance import Level, nearest, nearest_after, redistanced
-from synovia.shapes.field_surface import boundary
-from synovia.shapes.field_tables import nearest_sites
+from synovia.learn import subdivide
+from synovia.shapes.distance_field import build
+from synovia.shapes.distance_field.build import (
+    LevelSet,
+    fill_holes,
+    nearest,
+    node_points,
+    redistance,
+    sample_distance,
+    update_nearest,
+)
+from synovia.shapes.distance_field.extent import boundary
+from synovia.shapes.distance_field.packing import nearest_sites
 
 LOW, SPACING, COUNT = np.array([-1.0, 0.2, -1.0]), np.array([0.2, 0.25, 0.3]), (9, 7, 8)
 WRAPS = np.array([True, False, True])
@@ -33,7 +40,7 @@ def brute(points, nodes, period):
 @pytest.mark.parametrize("period", [np.zeros(3), PERIOD], ids=["open", "wrapped"])
 @pytest.mark.parametrize("few", [0, 10**6], ids=["tree", "one by one"])
 def test_distances_to_samples_are_exact(period, few, monkeypatch):
-    monkeypatch.setattr(field_build, "FEW", few)
+    monkeypatch.setattr(build, "FEW", few)
     points = np.random.default_rng(0).normal(size=(80, 3))
     nodes = node_points(LOW, SPACING, COUNT)
     expected = brute(points, nodes.reshape(-1, 3), period).reshape(COUNT)
@@ -89,7 +96,7 @@ def test_filling_raises_nothing_and_works_without_sides():
     values = np.random.default_rng(3).uniform(0.0, 1.0, COUNT)
     for wraps in (np.zeros(3, bool), WRAPS, np.ones(3, bool)):
         for r in (0.2, 0.6, 2.0):
-            assert (filled(values, r, SPACING, wraps) <= values).all()
+            assert (fill_holes(values, r, SPACING, wraps) <= values).all()
 
 
 def test_distances_anew_are_distances_to_the_level():
@@ -97,10 +104,10 @@ def test_distances_anew_are_distances_to_the_level():
     nodes = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1)
     radius = np.linalg.norm(nodes, axis=-1)
     spacing = np.full(3, axis[1] - axis[0])
-    found = redistanced(radius**3, 0.6**3, np.full(3, -1.0), spacing, np.zeros(3, bool))
+    found = redistance(radius**3, 0.6**3, np.full(3, -1.0), spacing, np.zeros(3, bool))
     np.testing.assert_allclose(found, radius - 0.6, atol=0.15 * spacing[0])
     with pytest.raises(ValueError, match="must part the nodes"):
-        redistanced(radius, 9.0, np.full(3, -1.0), spacing, np.zeros(3, bool))
+        redistance(radius, 9.0, np.full(3, -1.0), spacing, np.zeros(3, bool))
 
 
 def to_triangles(points, surface, shifts):
@@ -132,7 +139,7 @@ def to_triangles(points, surface, shifts):
 def rough_level(wraps, seed=0, count=(9, 7, 8)):
     rng = np.random.default_rng(seed)
     spacing = np.array([0.2, 0.25, 0.3])
-    return Level(rng.normal(size=count), 0.8, np.array([-1.0, 0.5, 0.0]), spacing, wraps)
+    return LevelSet(rng.normal(size=count), 0.8, np.array([-1.0, 0.5, 0.0]), spacing, wraps)
 
 
 @pytest.mark.parametrize("wraps", [np.zeros(3, bool), np.array([True, False, True])])
@@ -144,7 +151,7 @@ def test_distances_from_a_level_are_those_from_its_triangles(wraps):
     expected = to_triangles(nodes, surface, level.shifts).reshape(level.values.shape)
     np.testing.assert_allclose(np.sqrt(nearest(level).squares), expected, atol=1e-12)
     signs = np.where(level.values <= level.level, -1.0, 1.0)
-    found = redistanced(level.values, level.level, *grid)
+    found = redistance(level.values, level.level, *grid)
     np.testing.assert_allclose(found, signs * expected, atol=1e-12)
 
 
@@ -158,7 +165,7 @@ def test_distances_after_a_change_are_those_found_anew(wraps):
         i, j, k = (int(rng.integers(0, n - 3)) for n in values.shape)
         values[i : i + 3, j : j + 3, k : k + 3] += rng.normal(size=(3, 3, 3))
         after = replace(before, values=values)
-        known, anew = nearest_after(after, before, known), nearest(after)
+        known, anew = update_nearest(after, before, known), nearest(after)
         np.testing.assert_allclose(known.squares, anew.squares, rtol=1e-12, atol=1e-15)
         before = after
 
@@ -166,7 +173,7 @@ def test_distances_after_a_change_are_those_found_anew(wraps):
 def test_a_level_that_goes_nowhere_after_a_change():
     before = rough_level(np.zeros(3, bool))
     known = nearest(before)
-    same = nearest_after(replace(before, values=before.values.copy()), before, known)
+    same = update_nearest(replace(before, values=before.values.copy()), before, known)
     np.testing.assert_array_equal(same.squares, known.squares)
 
 
@@ -177,7 +184,7 @@ def test_paths_have_no_gaps(chart):
     limit = field_from_paths([path], chart, resolution=40)
     between = np.concatenate([quat.slerp(a, b, np.linspace(0, 1, 9)) for a, b in pairwise(path)])
     assert limit.contains(between).all()
-    dense = subdivided(path, limit.chart, 0.02)
+    dense = subdivide(path, limit.chart, 0.02)
     steps = np.linalg.norm(np.diff(limit.chart.unroll(dense), axis=0), axis=1)
     assert steps.max() <= 0.02
 

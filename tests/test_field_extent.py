@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fields import ALL, field
-from synovia.shapes.field_tables import closed, steepest
+from synovia.shapes.distance_field.packing import close_axes, steepest
 
 
 def corner_values(nodes):
@@ -28,7 +28,7 @@ def finer(nodes):
 @pytest.mark.parametrize("kind", ALL)
 def test_the_steepest_slope_is_that_of_a_corner(kind):
     shape = field(kind)
-    nodes = closed(shape.values, shape.wrapping)
+    nodes = close_axes(shape.values, shape.wrapping)
     cells = corner_values(nodes)
     inside = cells.min(axis=(1, 2, 3)) <= shape.threshold
     outside = cells.max(axis=(1, 2, 3)) > shape.threshold
@@ -43,7 +43,7 @@ def test_the_steepest_slope_is_that_of_a_corner(kind):
 @pytest.mark.parametrize("kind", ALL)
 def test_the_reach_is_that_of_half_cells_that_have_members(kind, columns):
     shape = field(kind)
-    nodes = finer(closed(shape.values, shape.wrapping))
+    nodes = finer(close_axes(shape.values, shape.wrapping))
     count = np.array(nodes.shape) - 1
     cells = corner_values(nodes).reshape(*count, 8)
     first = np.argwhere(cells.min(axis=-1) <= shape.threshold)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fields import EULER
-from synovia.shapes import DistanceField, add_sample, brushed, move_sample, pull, push
+from synovia.shapes import DistanceField, add_sample, brush, move_sample, pull, push
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_strokes_that_make_no_sense_are_refused(ball):
 @pytest.mark.parametrize("amount", [0.2, -0.2])
 def test_a_brush_shows_the_region_that_a_push_makes(ball, amount):
     stroke = [0.6, 0.1, 0.0], 0.4, amount
-    shown, made = brushed(ball, *stroke), push(ball, *stroke)
+    shown, made = brush(ball, *stroke), push(ball, *stroke)
     np.testing.assert_allclose(shown.surface().vertices, made.surface().vertices, atol=1e-12)
     points = np.random.default_rng(2).uniform(-1.2, 1.2, size=(2000, 3))
     np.testing.assert_array_equal(shown.contains(points), made.contains(points))

@@ -14,7 +14,7 @@ from oracles import random_quats
 from synovia import Clip, LimitModel, Pose, Skeleton, quat
 from synovia.charts import SwingTwist
 from synovia.ik import Aim, Orient, Reach, Stay, follow, look_at, solve, watch
-from synovia.ik.gaps import errors_of
+from synovia.ik.goals import errors_of
 from synovia.limit import Limit
 from synovia.shapes import Box
 from synovia.skeleton import forward

@@ -54,7 +54,7 @@ def test_slopes_are_those_of_finite_differences(model, seed):
 
     basis, goals = work.basis, (chain.kinds, chain.owners)
     wq, wp, places, left = work.world_q, work.world_p, work.places, work.gaps
-    kernels.ik_swing.refresh_basis(chain.movers, chain.swings, chain.basis, q, basis)
+    kernels.ik_chain.refresh_basis(chain.movers, chain.swings, chain.basis, q, basis)
 
     def gaps(x):
         turned, moved, first = q.copy(), p.copy(), 0
@@ -96,7 +96,7 @@ def test_a_joint_without_twist_is_stepped_along_its_limit(model):
         problem = pack(model, model.skeleton, model.skeleton.rest_pose(), [Reach("Hand", X)])
         chain = problem.chain
         basis = kernels.ik_chain.new_work(chain).basis
-        kernels.ik_swing.refresh_basis(chain.movers, chain.swings, chain.basis, pose, basis)
+        kernels.ik_chain.refresh_basis(chain.movers, chain.swings, chain.basis, pose, basis)
         axes = basis[2, :2]
         np.testing.assert_allclose(axes @ axes.T, np.eye(2), atol=1e-12)
         _, twist = quat.swing_twist(quat.mul(q, quat.exp(1e-4 * axes)), X)

@@ -11,8 +11,7 @@ from synovia import kernels, quat
 from synovia.charts import DirectionTwist
 from synovia.ik import Aim, Orient, Reach, Stay, solve
 from synovia.limit import Limit
-from synovia.model import LimitModel
-from synovia.paths import EDGE, first_exit
+from synovia.model import EDGE, LimitModel, first_exit
 from synovia.shapes import ReachCone, Union
 from synovia.skeleton import Pose, Skeleton, forward
 
@@ -28,7 +27,7 @@ def exit_of_one(limit, start, end, finest, packed=None, at=0, clear=None, beyond
     if clear is None:
         clear = np.array([[1.0, 0.0, 0.0, 0.0, 1.0]])  # nothing is known
     beyond = np.zeros(4) if beyond is None else beyond
-    return kernels.ik_exits.exit_of_one(
+    return kernels.ik_limits.exit_of_one(
         *(0, start, end, angle, packed, at, 2.0 * EDGE, finest, 1e-9),
         *(clear, block, other, lanes, beyond),
     )

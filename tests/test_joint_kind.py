@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from synovia import quat
-from synovia.joint_kind import ENOUGH, JointKind, joint_kind
-from synovia.sampling import trim
-from synovia.takes import Take, performer_of
+from synovia.learn import MAX_ROTATIONS, JointKind, Take, joint_kind, performer_of, trim
 
 CMU = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh"
 X, Y, Z = np.eye(3)
@@ -157,7 +155,7 @@ def test_a_ball_has_ranges_along_its_principal_axes(rng):
 
 
 def test_many_rotations_are_judged_by_some(rng):
-    rotations = about(TILTED, angles_deg(rng, -30, 30, count=50 * ENOUGH))
+    rotations = about(TILTED, angles_deg(rng, -30, 30, count=50 * MAX_ROTATIONS))
     rotations[1:9] = about(Y, 2.0)
     assert joint_kind(rotations).kind == "hinge"
 

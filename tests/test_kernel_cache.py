@@ -20,7 +20,7 @@ def copied(tmp_path):
 
 
 def versions(folder):
-    jit.used_by.cache_clear()
+    jit.dependencies.cache_clear()
     jit.version_of.cache_clear()
     return {path.stem: jit.version_of(path) for path in folder.glob("*.py")}
 
@@ -38,6 +38,14 @@ def test_a_change_renames_the_kernels_that_use_it_and_no_others(copied):
     assert not {"jit", "text"} & changed
 
 
+def test_kernels_outside_count_those_they_import_from_here(tmp_path):
+    outside = tmp_path / "outside.py"
+    outside.write_text("from synovia.kernels.limits import enter\nfrom .beside import x\n")
+    (tmp_path / "beside.py").write_text("x = 1\n")
+    used = jit.dependencies(outside)
+    assert {outside, tmp_path / "beside.py", HERE / "limits.py", HERE / "rotation.py"} <= used
+
+
 @pytest.mark.parametrize("path", sorted(HERE.glob("*.py")), ids=lambda path: path.stem)
 def test_every_import_of_a_kernel_counts(path):
     named = {
@@ -46,4 +54,4 @@ def test_every_import_of_a_kernel_counts(path):
         if isinstance(node, ast.ImportFrom) and node.level == 1
     }
     assert None not in named, "write `from .name import thing`: its version is found by that"
-    assert {HERE / f"{name}.py" for name in named} <= jit.used_by(path)
+    assert {HERE / f"{name}.py" for name in named} <= jit.dependencies(path)

@@ -17,7 +17,8 @@ from oracles import (
     region,
 )
 from synovia import quat
-from synovia.charts import TURN, RotationVector
+from synovia.arrays import TURN
+from synovia.charts import RotationVector
 from synovia.limit import Limit
 from synovia.shapes import Box
 

@@ -8,7 +8,7 @@ import pytest
 from oracles import SEEN, fitted, placed, random_quats
 from synovia import quat
 from synovia.limit import Limit
-from synovia.softening import Beyond
+from synovia.limit.softening import Beyond
 
 
 @pytest.fixture

@@ -17,13 +17,12 @@ from limits_files import SCHEMA, SKELETON, again, assert_same, bits, sample, sma
 from oracles import CASES, SEEN, fitted, placed, random_quats
 from synovia import quat
 from synovia.charts import CHARTS, SwingTwist
-from synovia.clip import Clip
-from synovia.fitting import Sample
 from synovia.io import limits_schema, load_limits, save_limits
+from synovia.learn import Sample
 from synovia.limit import Limit
 from synovia.model import LimitModel
 from synovia.shapes import SHAPES, Box
-from synovia.skeleton import Pose, Skeleton
+from synovia.skeleton import Clip, Pose, Skeleton
 
 
 def spinning():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from limits_files import SKELETON, deep, small
-from synovia.fitting import Sample
 from synovia.io import load_limits, save_limits
+from synovia.learn import Sample
 from synovia.model import LimitModel
 
 

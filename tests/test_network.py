@@ -12,9 +12,9 @@ from synovia.components import (
     Compensation,
     Curve,
     JointCone,
+    MatrixProduct,
     Network,
     OneToMany,
-    Product,
     Rotation,
     Translation,
 )
@@ -102,7 +102,7 @@ def test_the_jacobian_by_a_vector_has_its_axis():
 
 
 def test_a_cycle_is_refused_by_its_path():
-    components = {name: Product(("a", "b")) for name in ("one", "two", "three")}
+    components = {name: MatrixProduct(("a", "b")) for name in ("one", "two", "three")}
     components["turn"] = Rotation(Z)
     wires = {
         "turn.angle": "bend",
@@ -135,7 +135,7 @@ def test_wires_that_do_not_fit_are_refused(change, words):
     components = {
         "map": OneToMany({"x": Curve([0.0, 1.0], [0.0, 1.0])}),
         "turn": Rotation(Z),
-        "p": Product(("a", "b")),
+        "p": MatrixProduct(("a", "b")),
     }
     wires = {
         "map.value": "bend",

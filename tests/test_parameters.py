@@ -8,9 +8,9 @@ import pytest
 from joints import shoulder
 from synovia.components import (
     Curve,
+    MatrixProduct,
     Network,
     OneToMany,
-    Product,
     Rotation,
     Translation,
     fit_network,
@@ -27,7 +27,7 @@ def knee(axis, center, turns, slides):
             ),
             "turn": Rotation(axis, [-1.0, 3.0], [center]),
             "slide": Translation(),
-            "tibia": Product(("slide", "turn")),
+            "tibia": MatrixProduct(("slide", "turn")),
         },
         {
             "map.value": "flexion",

@@ -1,19 +1,18 @@
-"""Near to several people: distances to persons, an enclosure, and how near for a rejection."""
+"""Near to several people: distances to persons, and how near for a rejection."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from clips import person
-from synovia import LimitModel, People, load_limits, quat, save_clip, within_for
+from synovia import LimitModel, People, load_limits, quat, save_clip, save_limits, within_for
 from synovia.cli import main
-from synovia.enclosure import Enclosure
-from synovia.everywhere import uniform_rotations
-from synovia.fitting import NEAR, Recipe, fit_joint
-from synovia.people import CELL, MOST, STRAY
-from synovia.takes import Take
+from synovia.evidence import uniform_rotations
+from synovia.learn import CELL, DEFAULT_WITHIN, MAX_PEOPLE, Recipe, Take, fit_joint
 
 AXIS = np.array([1.0, 0.0, 0.0])
 CORNER = CELL * np.sqrt(3.0)
@@ -43,7 +42,7 @@ def angle(rotations, others):
 
 def plainly_far(rotations, takes):
     """The mean over the farther half of the third of people who are nearest."""
-    asked = min(max(round(sum(each.people for each in takes) / 3), 1), MOST)
+    asked = min(max(round(sum(each.people for each in takes) / 3), 1), MAX_PEOPLE)
     columns = [angle(rotations, each.rotations) for each in takes for _ in range(each.people)]
     return np.sort(np.stack(columns, axis=1), axis=1)[:, asked // 2 : asked].mean(axis=1)
 
@@ -77,42 +76,6 @@ def test_one_stray_does_not_move_the_region(crowd):
     alone = with_stray.far(stray.rotations)
     assert alone.min() > np.radians(40.0)
     assert People.of([stray]).far(stray.rotations).max() <= CORNER
-
-
-def test_an_enclosure_holds_the_ways_between():
-    rng = np.random.default_rng(0)
-    about = quat.exp(np.array([0.3, 1.0, -0.4]))
-    corners = quat.mul(about, quat.exp(rng.normal(size=(30, 3)) * 0.5))
-    enclosure = Enclosure.around(corners, np.zeros(30))
-    pairs = rng.integers(0, 30, size=(400, 2))
-    between = quat.slerp(corners[pairs[:, 0]], corners[pairs[:, 1]], rng.uniform(size=400))
-    assert enclosure.beyond(np.concatenate([corners, between])).max() <= 1e-9
-    np.testing.assert_allclose(enclosure.beyond(-corners), enclosure.beyond(corners), atol=1e-9)
-    outside = uniform_rotations(300, seed=2)
-    assert (enclosure.beyond(outside) <= angle(outside, corners) + 1e-9).all()
-    assert enclosure.beyond(outside).max() > 1.0
-    assert enclosure.beyond(about[None])[0] < -0.3
-
-
-def test_an_enclosure_ends_where_angles_say():
-    turns = quat.exp(np.linspace(-0.6, 0.6, 21)[:, None] * AXIS)
-    beyond = Enclosure.around(turns, np.zeros(21)).beyond(quat.exp(1.4 * AXIS)[None])
-    assert beyond[0] == pytest.approx(0.8, abs=0.02)
-    pulled = Enclosure.around(turns, np.full(21, 0.2)).beyond(quat.exp(1.4 * AXIS)[None])
-    assert pulled[0] == pytest.approx(1.0, abs=0.02)
-
-
-def test_the_enclosure_pulls_strays_towards_others(crowd):
-    stray = take("stray", seed=30, offset=(0.0, 1.5, 0.0))
-    people = People.of([*crowd, stray])
-    own = people.rotations[people.who == 8]
-    assert people.enclosure.beyond(people.rotations[people.who < 8]).max() < np.radians(2.0)
-    nearest = angle(own, np.concatenate([each.rotations for each in crowd]))
-    farthest = own[nearest.argmax()][None]
-    assert nearest.max() > STRAY + 0.2
-    assert people.enclosure.beyond(farthest)[0] > 0.1
-    believed = People.of([*crowd, take("stray", seed=30, people=4, offset=(0.0, 1.5, 0.0))])
-    assert believed.enclosure.beyond(farthest)[0] < 1e-9
 
 
 @pytest.mark.parametrize("chart", ["rotation-vector", "swing-twist", "euler"])
@@ -163,28 +126,27 @@ def test_the_rejection_asked_for_is_kept_by_those_left_out(crowd):
 def test_newcomers_are_rejected_about_as_often_as_asked_for():
     newcomers = [take(f"n{k}", seed=100 + k) for k in range(12)]
     known = [take(f"p{k}", seed=k) for k in range(12)]
-    for by in ("people", "panel"):
-        recipe = Recipe("distance-field", "rotation-vector", reject=0.05, options={"by": by})
-        fitted = fit_joint(known, recipe, reference=None, axis=AXIS)
-        outside = [1.0 - fitted.limit.contains(each.rotations).mean() for each in newcomers]
-        assert fitted.rejected <= 0.05
-        assert np.mean(outside) < 0.1
-        assert fitted.limit.volume() < 0.2
+    recipe = Recipe("distance-field", "rotation-vector", reject=0.05, options={"by": "people"})
+    fitted = fit_joint(known, recipe, reference=None, axis=AXIS)
+    outside = [1.0 - fitted.limit.contains(each.rotations).mean() for each in newcomers]
+    assert fitted.rejected <= 0.05
+    assert np.mean(outside) < 0.1
+    assert fitted.limit.volume() < 0.2
 
 
 def test_without_a_rejection_the_margin_is_added(crowd):
     recipe = Recipe("distance-field", "rotation-vector", 0.1, options={"by": "people"})
     fitted = fit_joint(crowd, recipe, reference=None, axis=AXIS)
     assert fitted.margin == pytest.approx(0.1)
-    expected = People.of(crowd).field(NEAR + 0.1)
+    expected = People.of(crowd).field(DEFAULT_WITHIN + 0.1)
     np.testing.assert_allclose(fitted.limit.shape.values, expected.shape.values)
 
 
 def test_it_is_an_option_of_models_and_of_the_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     clips = [person(f"{name}_1", k, tall=1.0 + 0.1 * k) for k, name in enumerate("abcde")]
-    model = LimitModel.fit(clips, "distance-field", joints=["LeftArm"], by="panel", reject=0.2)
-    assert model.provenance["options"]["by"] == "panel"
+    model = LimitModel.fit(clips, "distance-field", joints=["LeftArm"], by="people", reject=0.2)
+    assert model.provenance["options"]["by"] == "people"
     assert model.provenance["joints"]["LeftArm"]["rejected"] <= 0.2
     for clip in clips:
         save_clip(clip, f"{clip.name}.bvh")
@@ -192,6 +154,21 @@ def test_it_is_an_option_of_models_and_of_the_command(tmp_path, monkeypatch):
     done = CliRunner().invoke(main, ["fit", ".", "-o", "near.limits.json", *options])
     assert done.exit_code == 0, done.output
     assert load_limits("near.limits.json").provenance["options"]["by"] == "people"
+
+
+def test_files_that_name_a_way_that_is_gone_still_load(tmp_path):
+    clips = [person(f"{name}_1", k) for k, name in enumerate("ab")]
+    model = LimitModel.fit(clips, "distance-field", joints=["LeftArm"], resolution=16)
+    options = {**model.provenance["options"], "by": "panel"}
+    save_limits(
+        replace(model, provenance={**model.provenance, "options": options}),
+        tmp_path / "old.limits.json",
+    )
+    loaded = load_limits(tmp_path / "old.limits.json")
+    assert loaded.provenance["options"]["by"] == "panel"
+    assert loaded.project(clips[0]).frames == clips[0].frames
+    shown = CliRunner().invoke(main, ["info", str(tmp_path / "old.limits.json")])
+    assert shown.exit_code == 0, shown.output
 
 
 def test_what_cannot_be_is_refused(crowd):

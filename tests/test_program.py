@@ -10,7 +10,7 @@ import pytest
 from synovia import Control, Figure, JointSet, Network, Skeleton, human, kernels
 from synovia.anatomy.shoulder import shoulders
 from synovia.components import ArrayComponent, Rotation
-from synovia.components.program import AT_ONCE, MANY
+from synovia.components.figure import BLOCK_POSES, MIN_POSES
 
 BODY = human()
 LANES = kernels.transforms.LANES
@@ -23,9 +23,9 @@ def anywhere(body, n):
 
 @pytest.mark.parametrize("threads", [None, 1, 2, 50])
 def test_a_large_batch_is_what_its_poses_are_by_themselves(threads):
-    table = anywhere(BODY, MANY + AT_ONCE + 7)
+    table = anywhere(BODY, MIN_POSES + BLOCK_POSES + 7)
     posed = BODY.pose(table, threads=threads)
-    for k in (0, 1, AT_ONCE, MANY, len(table) - 1):
+    for k in (0, 1, BLOCK_POSES, MIN_POSES, len(table) - 1):
         alone = BODY.pose(table[k])
         assert np.abs(alone.rotations - posed.rotations[k]).max() < 1e-15
         assert np.abs(alone.positions - posed.positions[k]).max() < 1e-15
@@ -41,7 +41,7 @@ def test_gaps_of_a_large_batch_are_told():
     network = set_of.network.with_components({"onto_thorax": small})
     sets = {**body.joint_sets, "right_shoulder": JointSet(network, set_of.controls)}
     torn = Figure(body.skeleton, sets)
-    table = anywhere(torn, MANY)
+    table = anywhere(torn, MIN_POSES)
     posed = torn.pose(table)
     (name,) = posed.gaps
     assert name == "right_shoulder.onto_thorax.gap"
@@ -68,7 +68,7 @@ def test_a_figure_with_a_component_of_ones_own_takes_large_batches_too():
     )
     skeleton = Skeleton(("body", "arm"), [-1, 0], np.eye(3)[:2])
     body = Figure(skeleton, {"arm": JointSet(network, {"bend": Control(-1.0, 1.0)})})
-    bends = np.linspace(-1.0, 1.0, 2 * MANY)
+    bends = np.linspace(-1.0, 1.0, 2 * MIN_POSES)
     found = body.pose({"arm.bend": bends}).rotations[:, 1]
     wanted = np.stack([np.cos(bends), 0 * bends, 0 * bends, np.sin(bends)], axis=-1)
     assert np.abs(found - wanted).max() < 1e-15
@@ -107,9 +107,9 @@ def test_circles_meet_the_ball_where_a_search_all_over_finds_them():
     for seed in range(6):
         n = LANES if seed else 5
         k = waves(n, seed)
-        s = np.zeros(kernels.waves.ROWS * LANES)
+        s = np.zeros(kernels.circle_quartic.ROWS * LANES)
         s.reshape(-1, LANES)[:5, :n] = k
-        kernels.waves.search_lanes(s, n)
+        kernels.circle_quartic.search_lanes(s, n)
         found, off = s.reshape(-1, LANES)[5:7, :n]
         ahead, behind = height(k, t), height(k, -t)
         start = np.sign(ahead[0])

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from oracles import random_quats
 from synovia import Clip, Limit, LimitModel, Pose, Skeleton, load_limits, quat, save_limits
-from synovia.calibration import calibrate
 from synovia.charts import DirectionTwist, RotationVector, SwingTwist
 from synovia.cli import main
-from synovia.draw.joint import told
-from synovia.holding import held_at
+from synovia.draw.limit import describe_limit
 from synovia.io import limits_schema, save_clip
+from synovia.learn import calibrate
+from synovia.limit.softening import Inside
+from synovia.model import hold_fixed
 from synovia.shapes import Box, Ellipsoid, ReachCone
-from synovia.softening import Inside
 
 NAMES = ("chest", "collar", "blade", "arm", "hand")
 CHAIN = Skeleton(NAMES, [-1, 0, 1, 2, 3], np.array([[0.0, 0, 0]] + 4 * [[0.3, 0, 0]]))
@@ -292,7 +292,7 @@ def test_first_exit_needs_joints_that_keep_still():
 def test_held_at_a_pose_the_parents_see_the_same(arm):
     model, pose = model_of(arm), poses(1, seed=7, size=0.3)
     one = Pose(pose.rotations[0], pose.positions[0])
-    held = held_at(model, one, ["arm", "hand"])
+    held = hold_fixed(model, one, ["arm", "hand"])
     assert not held.ancestors
     held.packed  # noqa: B018 - it can be
     wild = poses(100, seed=8).rotations.copy()
@@ -300,9 +300,9 @@ def test_held_at_a_pose_the_parents_see_the_same(arm):
     there = Pose(wild, np.broadcast_to(CHAIN.offsets, (100, 5, 3)))
     assert np.allclose(held.distance(there), model.distance(there), atol=1e-9)
     with pytest.raises(ValueError, match="arm is measured from chest: blade between"):
-        held_at(model, one, ["blade"])
+        hold_fixed(model, one, ["blade"])
     with pytest.raises(ValueError, match="held at one pose"):
-        held_at(model, pose)
+        hold_fixed(model, pose)
     with pytest.raises(ValueError, match="must be measured from parents to be packed, got arm"):
         model.packed  # noqa: B018
 
@@ -321,7 +321,7 @@ def test_what_is_wrong_is_said():
 def test_another_family_is_measured_from_the_same_joint():
     limit = replace(ARM["box"], relative_to="chest")
     assert limit.to("ellipsoid").limit.relative_to == "chest"
-    assert told(limit).endswith("measured from chest")
+    assert describe_limit(limit).endswith("measured from chest")
 
 
 def test_the_command_line_learns_checks_and_tells(tmp_path):

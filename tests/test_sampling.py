@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 from synovia import quat
-from synovia.kernels import cells
-from synovia.sampling import (
+from synovia.kernels import learn
+from synovia.learn import (
     RADIUS,
+    Take,
     confirmations,
     distance_to_others,
     flips,
-    isolated,
+    isolated_frames,
+    performer_of,
     thin,
     trim,
 )
-from synovia.takes import Take, performer_of
 
 CMU = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh"
 FRAME = 1.0 / 120.0
@@ -62,8 +63,8 @@ def test_thin_keeps_the_first_point_of_each_cell(rng, size, cell):
 def test_thin_answers_the_same_uncompiled(rng, monkeypatch):
     points = rng.normal(size=(500, 3))
     compiled = thin(points)
-    plain = getattr(cells.first_in_cell, "py_func", cells.first_in_cell)
-    monkeypatch.setattr(cells, "first_in_cell", plain)
+    plain = getattr(learn.first_in_cell, "py_func", learn.first_in_cell)
+    monkeypatch.setattr(learn, "first_in_cell", plain)
     assert thin(points).tolist() == compiled.tolist()
 
 
@@ -185,21 +186,21 @@ def test_a_third_of_the_performers_confirms():
 
 def test_a_small_group_apart_is_isolated_and_a_large_one_is_not(rng):
     far = cloud(rng, 10, center=(0.0, 1.5, 0.0), spread=0.01)
-    (mask,) = isolated([take(np.concatenate([wave(590), far]))])
+    (mask,) = isolated_frames([take(np.concatenate([wave(590), far]))])
     assert np.flatnonzero(mask).tolist() == list(range(590, 600))
-    assert not isolated([take(np.concatenate([wave(90), far]))])[0].any()
+    assert not isolated_frames([take(np.concatenate([wave(90), far]))])[0].any()
 
 
 def test_groups_meet_across_the_half_turn():
     angles = np.linspace(-1.0, 0.05, 600) + np.pi
     rotations = quat.exp(quat.log(quat.exp(angles[:, None] * np.array([1.0, 0.0, 0.0]))))
     assert np.ptp(rotations[:, 1]) > 1.9
-    assert not isolated([take(rotations)])[0].any()
+    assert not isolated_frames([take(rotations)])[0].any()
 
 
 def test_the_smallest_groups_go_first_and_at_most_a_share(rng):
     small = [cloud(rng, n, center=(0.0, 1.0 + i, 0.0), spread=0.01) for i, n in enumerate((20, 15))]
-    (mask,) = isolated([take(np.concatenate([wave(565), *small]))])
+    (mask,) = isolated_frames([take(np.concatenate([wave(565), *small]))])
     assert np.flatnonzero(mask).tolist() == list(range(585, 600))
 
 

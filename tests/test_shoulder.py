@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synovia import load_figure, quat, save_figure
-from synovia.anatomy.numbers import numbers
-from synovia.anatomy.part import Part, join
-from synovia.anatomy.shoulder import CONTROLS, shoulder, shoulder_of_source
+from synovia.anatomy.part import Part, join, load_tables
+from synovia.anatomy.shoulder import CONTROLS, shoulder, shoulder_shao_2003
 from synovia.charts import DirectionTwist
 from synovia.skeleton import forward
 
@@ -25,7 +24,7 @@ def body(*sides, height=1.75):
     return join(root, *(shoulder(side, height) for side in sides))
 
 
-RIGHT, BOTH, SOURCE = body("Right"), body("Right", "Left"), shoulder_of_source()
+RIGHT, BOTH, SOURCE = body("Right"), body("Right", "Left"), shoulder_shao_2003()
 FIGURES = {"human": RIGHT, "source": SOURCE}
 
 
@@ -77,7 +76,7 @@ def used(posed):
 
 def degrees(figure, posed):
     """The controls used, as angles."""
-    data = numbers("shoulder")["human" if figure is not SOURCE else "source"]["controls"]
+    data = load_tables("shoulder")["human" if figure is not SOURCE else "source"]["controls"]
     return {
         name: np.interp(value, data[name]["range"], data[name].get("degrees", data[name]["range"]))
         for name, value in used(posed).items()
@@ -171,7 +170,7 @@ def test_no_control_leaves_ranges_cones_and_bounds(name):
     protraction = np.degrees(inside(figure, "clavicle_cone.second")(**used(posed)))
     rebuilt = about([0, 0, -1], elevation) @ about([0, 1, 0], protraction)
     assert np.abs((rebuilt - turn) @ limits.rest).max() < 1e-9
-    data = numbers("shoulder")[name]
+    data = load_tables("shoulder")[name]
     for driver in data["clavicle_elevation"]["follows"]:
         table = data["clavicle_elevation"]
         least = np.interp(angles[driver], table["driver"], table["lower"])
@@ -244,7 +243,7 @@ def test_the_scapula_and_the_clavicle_follow_a_raised_arm():
 
 
 def test_the_centre_of_abduction_is_lower_first_and_higher_then():
-    centers = numbers("shoulder")["source"]["abduction_centers"]
+    centers = load_tables("shoulder")["source"]["abduction_centers"]
     turn = SOURCE.joint_sets["right_shoulder"].network.components["abduct"]
     for angle in (30.0, 90.0):
         want = np.eye(4)
@@ -287,7 +286,7 @@ def test_a_taller_person_has_longer_bones_and_the_same_angles():
 
 def test_every_table_says_where_it_comes_from():
     for name in ("human", "source"):
-        data = numbers("shoulder")[name]
+        data = load_tables("shoulder")[name]
         tables = [data[key] for key in data if isinstance(data[key], dict) and key != "axes"]
         tables = [each for each in tables if each is not data["controls"]]
         tables += list(data["controls"].values()) if name == "human" else [data["controls"]]

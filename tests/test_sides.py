@@ -7,7 +7,7 @@ import pytest
 
 from synovia import Box, DistanceField, Limit, LimitModel, RotationVector, Skeleton, human, quat
 from synovia.limit import mirror_rotations
-from synovia.sides import copied_to, mirror_normal, mirrored_over, partner
+from synovia.skeleton import copy_limit, mirror_normal, partner, partner_limit
 
 PAIRS = [
     ("LeftArm", "RightArm"),
@@ -64,7 +64,7 @@ def test_a_skeleton_without_sides_has_no_plane():
 def test_a_limit_goes_to_the_partner_as_a_mirror_shows_it():
     rng = np.random.default_rng(0)
     limit = Limit(RotationVector(quat.exp(np.array([0.1, 0.5, -0.2]))), BOX)
-    other, there = mirrored_over(body(), "LeftArm", limit)
+    other, there = partner_limit(body(), "LeftArm", limit)
     assert other == "RightArm"
     rotations = quat.normalize(rng.normal(size=(500, 4)) * [3.0, 1.0, 1.0, 1.0])
     shown = mirror_rotations(rotations, np.array([1.0, 0.0, 0.0]))
@@ -77,32 +77,32 @@ def test_a_limit_goes_to_the_partner_as_a_mirror_shows_it():
 )
 def test_what_is_measured_from_an_ancestor_stays_so(ancestor, there):
     hand = Limit(RotationVector(), BOX, relative_to=ancestor)
-    assert mirrored_over(body(), "LeftHand", hand)[1].relative_to == there
+    assert partner_limit(body(), "LeftHand", hand)[1].relative_to == there
 
 
 def test_an_ancestor_of_one_side_becomes_that_of_the_other():
     names = (*body().names[:4], "LeftTip", *body().names[4:], "RightTip")
     longer = Skeleton(names, [-1, 0, 1, 2, 3, 1, 5, 6], np.eye(8, 3) - np.eye(8, 3, -5))
     tip = Limit(RotationVector(), BOX, relative_to="LeftArm")
-    assert mirrored_over(longer, "LeftTip", tip)[1].relative_to == "RightArm"
+    assert partner_limit(longer, "LeftTip", tip)[1].relative_to == "RightArm"
 
 
 def test_what_cannot_be_is_said():
     limit = Limit(RotationVector(), BOX)
     with pytest.raises(ValueError, match="is called like Chest on the other side"):
-        mirrored_over(body(), "Chest", limit)
+        partner_limit(body(), "Chest", limit)
     with pytest.raises(ValueError, match="Hips is a root"):
-        copied_to(body(), "Hips", limit)
+        copy_limit(body(), "Hips", limit)
     with pytest.raises(ValueError, match="no joint 'Tail'"):
-        copied_to(body(), "Tail", limit)
+        copy_limit(body(), "Tail", limit)
     with pytest.raises(ValueError, match="RightHand must be measured from a joint above it"):
-        copied_to(body(), "RightHand", Limit(RotationVector(), BOX, relative_to="LeftArm"))
+        copy_limit(body(), "RightHand", Limit(RotationVector(), BOX, relative_to="LeftArm"))
     field = Limit(RotationVector(), DistanceField.fit(np.zeros((1, 3)), margin=0.3, resolution=12))
     with pytest.raises(ValueError, match="only in a plane across one of them"):
-        mirrored_over(body(0.5), "LeftArm", field)
+        partner_limit(body(0.5), "LeftArm", field)
 
 
 def test_a_copy_has_the_same_rotations():
     limit = Limit(RotationVector(), BOX, relative_to="Hips")
-    assert copied_to(body(), "LeftHand", limit) is limit
-    assert copied_to(body(), "Chest", limit).relative_to is None
+    assert copy_limit(body(), "LeftHand", limit) is limit
+    assert copy_limit(body(), "Chest", limit).relative_to is None

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from synovia import quat
-from synovia.clip import Clip
-from synovia.skeleton import POSITIONS, ROTATIONS, Pose, Skeleton, end_positions, forward
+from synovia.skeleton import POSITIONS, ROTATIONS, Clip, Pose, Skeleton, end_positions, forward
 
 NAMES = ("hip", "spine", "arm", "leg")
 

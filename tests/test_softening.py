@@ -9,8 +9,8 @@ from oracles import CASES, THICK, THIN, fitted, placed, queries, random_quats
 from synovia import quat
 from synovia.arrays import TOLERANCE
 from synovia.limit import Limit
+from synovia.limit.softening import Beyond, Inside
 from synovia.shapes import Box, Ellipsoid
-from synovia.softening import Beyond, Inside
 
 KINDS = [Beyond(), Beyond(0.3, 10.0), Beyond(0.02, 0.5), Inside(), Inside(0.4), Inside(0.01)]
 SLACK = 5 * TOLERANCE

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from synovia import ThetaPhi
-from synovia.shapes.table_grid import areas
+from synovia.shapes.theta_phi.grid import areas
 from tables import ONE_TURN, cloud, directions, table
 
 # Fits.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synovia.shapes.table_grid import centres, nearest_cells, sources
+from synovia.shapes.theta_phi.grid import centres, nearest_cells, nearest_legal
 from tables import MASKS, directions, table
 
 
 @pytest.mark.parametrize("kind", MASKS)
 def test_only_cells_at_the_rim_are_nearest_to_others(kind):
     legal = MASKS[kind]
-    found, lost = sources(legal).ravel(), np.flatnonzero(~legal)
+    found, lost = nearest_legal(legal).ravel(), np.flatnonzero(~legal)
     assert (found[legal.ravel()] == np.flatnonzero(legal)).all()
     every = nearest_cells(legal.shape, lost, np.flatnonzero(legal))
     np.testing.assert_array_equal(found[lost], every)
@@ -26,7 +26,7 @@ def test_of_any_cells_only_those_at_the_rim_are_nearest_to_others(rng):
             lost = np.flatnonzero(~legal)
             if len(lost) and legal.any():
                 every = nearest_cells(shape, lost, np.flatnonzero(legal))
-                np.testing.assert_array_equal(sources(legal).ravel()[lost], every)
+                np.testing.assert_array_equal(nearest_legal(legal).ravel()[lost], every)
 
 
 def interpolated(shape, direction):
@@ -35,7 +35,7 @@ def interpolated(shape, direction):
     rows, columns = shape.counts.shape
     row = (np.arcsin(np.clip(z, -1.0, 1.0)) / np.pi + 0.5) * rows - 0.5
     column = (np.arctan2(y, x) / (2.0 * np.pi) + 0.5) * columns - 0.5
-    source = sources(shape.legal)
+    source = nearest_legal(shape.legal)
     ends = []
     for values in (shape.low.ravel()[source], shape.high.ravel()[source]):
 

@@ -9,9 +9,8 @@ import pytest
 
 from oracles import EXHAUSTIVE
 from synovia import kernels
-from synovia.shapes.table_grid import vectors_at
-from synovia.shapes.table_pack import FREE, packed_with
-from synovia.shapes.table_walls import Lists, lists_for, quick_lists_for
+from synovia.shapes.theta_phi.grid import vectors_at
+from synovia.shapes.theta_phi.packing import FREE, WallLists, lists_for, pack_lists, quick_lists_for
 from tables import MASKS, TURN, angles, directions, hard_directions, nearest_cell_point, table
 
 MARGINS = (0.0, 0.13)
@@ -105,7 +104,7 @@ def test_over_a_pole_twists_are_one_value_from_all_sides(side):
 
 def test_twists_at_the_centres_are_those_of_the_cells(kind):
     shape = table(kind)
-    from synovia.shapes.table_grid import centres
+    from synovia.shapes.theta_phi.grid import centres
 
     at = shape._twists(centres(shape.counts.shape)[shape.legal])
     assert np.abs(at[:, 0] - shape.low[shape.legal]).max() < 1e-12
@@ -132,7 +131,7 @@ def test_lists_of_walls_hold_the_nearest_of_all(kind, listed, rng):
     vectors = np.concatenate([directions(5_000, rng), hard_directions(legal.shape, rng)])
     lists = listed(legal)
     walls, places = len(lists.walls), lists.legal.size
-    every = Lists(
+    every = WallLists(
         legal,
         lists.walls,
         fine=1,
@@ -147,7 +146,7 @@ def test_lists_of_walls_hold_the_nearest_of_all(kind, listed, rng):
 def distances(lists, vectors):
     """How far outside directions with any twist are, by lists of walls."""
     middle, half, gentle = (np.full(lists.legal.shape, value) for value in (np.pi, FREE, 1.0))
-    packed = packed_with(lists, middle, half, gentle, np.eye(3), 0.0, np.pi)
+    packed = pack_lists(lists, middle, half, gentle, np.eye(3), 0.0, np.pi)
     points = np.column_stack([vectors, np.zeros(len(vectors))]).ravel()
     found = np.empty(len(vectors))
     kernels.shapes.project_directions(points, packed, np.empty_like(points), found)

@@ -10,7 +10,7 @@ import pytest
 from cones import CONES
 from oracles import random_frame
 from synovia import ThetaPhi
-from synovia.shapes.table_grid import centres, vectors_at
+from synovia.shapes.theta_phi.grid import centres, vectors_at
 from tables import TURN, directions, points_around, table
 
 

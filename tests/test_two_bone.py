@@ -13,7 +13,7 @@ from oracles import random_quats
 from synovia import quat
 from synovia.anatomy import limits_of
 from synovia.ik import Orient, Reach, solve
-from synovia.ik.held import between
+from synovia.ik.problem import joints_between
 from synovia.model import LimitModel
 from synovia.skeleton import Pose, forward
 
@@ -120,5 +120,5 @@ def test_a_forearm_that_turns_about_itself_is_no_elbow():
     assert found.converged, found.reason()
     turned = np.flatnonzero(np.abs(found.pose.rotations - start.rotations).max(axis=-1) > 1e-6)
     names = {body.skeleton.names[joint] for joint in turned}
-    assert names <= {"LeftUpperArm", "LeftLowerArm"} | set(between(model))
+    assert names <= {"LeftUpperArm", "LeftLowerArm"} | set(joints_between(model))
     assert {"LeftUpperArm", "LeftLowerArm"} <= names

@@ -6,10 +6,7 @@
 
 from .anatomy import human, human_limits, isb_angles
 from .charts import CHARTS, DirectionTwist, EulerZYZ, RotationVector, SwingTwist
-from .clip import Clip
 from .components import COMPONENTS, Component, Control, Curve, Figure, JointSet, Network
-from .density import Density, density, level_for
-from .field_paths import field_from_paths
 from .io import (
     load_clip,
     load_figure,
@@ -20,16 +17,21 @@ from .io import (
     save_limits,
     save_network,
 )
-from .joint_kind import JointKind, joint_kind
+from .learn import (
+    Density,
+    JointKind,
+    People,
+    density,
+    field_from_paths,
+    joint_kind,
+    level_for,
+    within_for,
+)
 from .limit import Limit, mirror_limit
-from .model import LimitModel
-from .panel import Panel
-from .paths import first_exit, project_path
-from .people import People, within_for
-from .report import Report
+from .limit.softening import Beyond, Inside
+from .model import LimitModel, Report, first_exit, project_path
 from .shapes import SHAPES, Box, DistanceField, Ellipsoid, KDop, Product, ReachCone, ThetaPhi, Union
-from .skeleton import Pose, Skeleton, forward
-from .softening import Beyond, Inside
+from .skeleton import Clip, Pose, Skeleton, forward
 from .view import View, view
 
 __version__ = "0.1.0"
@@ -57,7 +59,6 @@ __all__ = [
     "Limit",
     "LimitModel",
     "Network",
-    "Panel",
     "People",
     "Pose",
     "Product",

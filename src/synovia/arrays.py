@@ -26,6 +26,8 @@ _TOLERANCES = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
 TOLERANCE = _TOLERANCES[np.dtype(np.float64)]
 """A point is a member when its distance is at most this, in radians, for float64."""
 
+TURN = 2.0 * np.pi
+"""A whole turn, in radians."""
 UNIT_SLACK = 1e-3
 """Quaternions whose length is off by at most this are normalised; others are refused."""
 _UNIT_ROUNDING = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}

@@ -20,7 +20,7 @@ IDENTITY.flags.writeable = False
 
 def mul(a: Quats, b: Quats) -> Quats:
     """Return the rotation that turns by `b` first and by `a` after it."""
-    a, b = _alike(a, b)
+    a, b = _same_dtype(a, b)
     aw, ax, ay, az = (a[..., k] for k in range(4))  # sooner than np.moveaxis
     bw, bx, by, bz = (b[..., k] for k in range(4))
     return np.stack(
@@ -36,19 +36,19 @@ def mul(a: Quats, b: Quats) -> Quats:
 
 def inverse(q: Quats) -> Quats:
     """Return the conjugate: the rotation that undoes `q`."""
-    (q,) = _alike(q)
+    (q,) = _same_dtype(q)
     return np.concatenate([q[..., :1], -q[..., 1:]], axis=-1)
 
 
 def normalize(q: Quats) -> Quats:
     """Return `q` scaled to length 1; a quaternion of zeros becomes the identity."""
-    (q,) = _alike(q)
+    (q,) = _same_dtype(q)
     return _polar(q)[1]
 
 
 def rotate(q: Quats, vectors: Vectors) -> Vectors:
     """Return `vectors` (..., 3) turned by `q`, in the unit in which they came."""
-    q, vectors = _alike(q, vectors)
+    q, vectors = _same_dtype(q, vectors)
     w, v = q[..., :1], q[..., 1:]
     turned = 2 * np.cross(v, vectors)
     return vectors + w * turned + np.cross(v, turned)
@@ -59,8 +59,8 @@ def log(q: Quats) -> Points:
 
     A half turn (w = 0) has two such vectors: the one along its x, y, z as they stand is returned.
     """
-    (q,) = _alike(q)
-    return log_unrolled(_front(q))
+    (q,) = _same_dtype(q)
+    return log_unrolled(_positive_w(q))
 
 
 def log_unrolled(q: Quats) -> Points:
@@ -68,14 +68,14 @@ def log_unrolled(q: Quats) -> Points:
 
     The quaternion (-1, 0, 0, 0) is a full turn about no axis in particular: x is chosen.
     """
-    (q,) = _alike(q)
+    (q,) = _same_dtype(q)
     sine, axis = _polar(q[..., 1:])
     return 2 * np.arctan2(sine, q[..., :1]) * axis
 
 
 def exp(v: Points) -> Quats:
     """Return the rotation about each `v` (..., 3) by its length in radians, of any size."""
-    (v,) = _alike(v)
+    (v,) = _same_dtype(v)
     angle, axis = _polar(v)
     return np.concatenate([np.cos(angle / 2), np.sin(angle / 2) * axis], axis=-1)
 
@@ -85,7 +85,7 @@ def between(a: Vectors, b: Vectors) -> Quats:
 
     Opposite directions give a half turn about some axis across `a`. Zero counts as pointing to x.
     """
-    a, b = np.broadcast_arrays(*(_polar(each)[1] for each in _alike(a, b)))
+    a, b = np.broadcast_arrays(*(_polar(each)[1] for each in _same_dtype(a, b)))
     behind = _dot(a, b) < 0
     # a × b, from the small difference of a and ±b: the cross product of near parallels cancels.
     across = np.cross(a, np.where(behind, b + a, b - a))
@@ -101,7 +101,7 @@ def between(a: Vectors, b: Vectors) -> Quats:
 
 def angle_between(a: Quats, b: Quats) -> Scalars:
     """Return the angle, in radians from 0 to pi, of the rotation that takes `a` to `b`."""
-    turn = _turn(*_alike(a, b))
+    turn = _turn(*_same_dtype(a, b))
     angle = 2 * np.arctan2(_polar(turn[..., 1:])[0], turn[..., :1])
     return angle[..., 0]
 
@@ -113,7 +113,7 @@ def swing_twist(q: Quats, axis: Vectors) -> tuple[Quats, Quats]:
     Where the swing is a half turn the twist is undefined: it is the identity, and the swing is `q`,
     which is the limit from the side of pure swings.
     """
-    (q,) = _alike(q)
+    (q,) = _same_dtype(q)
     axis = np.asarray(axis, dtype=q.dtype)
     w, v = q[..., :1], q[..., 1:]
     along = _dot(v, axis)
@@ -126,7 +126,7 @@ def swing_twist(q: Quats, axis: Vectors) -> tuple[Quats, Quats]:
 
 def from_matrix(m: Floats) -> Quats:
     """Return the rotations, with w >= 0, of the rotation matrices `m` (..., 3, 3)."""
-    (m,) = _alike(m)
+    (m,) = _same_dtype(m)
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = np.moveaxis(m, (-2, -1), (0, 1))
     # Four times the outer product of q with itself: its longest row is q, without cancellation.
     outer = [
@@ -137,12 +137,12 @@ def from_matrix(m: Floats) -> Quats:
     ]
     candidates = np.stack([np.stack(row, axis=-1) for row in outer], axis=-2).astype(m.dtype)
     longest = np.diagonal(candidates, axis1=-2, axis2=-1).argmax(axis=-1)[..., None, None]
-    return _front(_polar(np.take_along_axis(candidates, longest, axis=-2)[..., 0, :])[1])
+    return _positive_w(_polar(np.take_along_axis(candidates, longest, axis=-2)[..., 0, :])[1])
 
 
 def to_matrix(q: Quats) -> Floats:
     """Return the matrices (..., 3, 3) that turn column vectors as `q` does."""
-    (q,) = _alike(q)
+    (q,) = _same_dtype(q)
     columns = rotate(q[..., None, :], np.eye(3, dtype=q.dtype))
     return np.ascontiguousarray(np.swapaxes(columns, -1, -2))
 
@@ -153,7 +153,7 @@ def from_euler(angles: Floats, order: str) -> Quats:
     'ZXY' is Rz Rx Ry for column vectors, as the channels of BVH are; case makes no difference.
     """
     letters = _letters(order)
-    (angles,) = _alike(angles)
+    (angles,) = _same_dtype(angles)
     if angles.ndim == 0 or angles.shape[-1] != len(letters):
         raise ValueError(
             f"angles must have shape (..., {len(letters)}) for the order {order!r}, "
@@ -188,7 +188,7 @@ def to_euler(q: Quats, order: str) -> Floats:
     letters = _letters(order)
     if len(letters) != 3 or letters[1] in (letters[0], letters[2]):
         raise ValueError(f"order must be three letters without equal neighbours, got {order!r}")
-    (q,) = _alike(q)
+    (q,) = _same_dtype(q)
     # Bernardes and Viollet 2022, "Quaternion to Euler angles conversion": one formula for all.
     k, j, i = letters
     proper = i == k
@@ -218,7 +218,7 @@ def slerp(a: Quats, b: Quats, t: Scalars | float) -> Quats:
 
     They keep the sign of `a`, so at t = 1 they may end in -b, which is the same rotation.
     """
-    a, b = _alike(a, b)
+    a, b = _same_dtype(a, b)
     fraction = np.asarray(t, dtype=a.dtype)[..., None]
     return mul(a, exp(fraction * log(_turn(a, b))))
 
@@ -228,13 +228,13 @@ def mean(q: Quats, weights: Scalars | None = None) -> Quats:
 
     Every axis but the last is averaged over; the sign of each quaternion makes no difference.
     """
-    (q,) = _alike(q)
+    (q,) = _same_dtype(q)
     shares = np.broadcast_to(np.asarray(1.0 if weights is None else weights), q.shape[:-1])
     if not ((shares >= 0).all() and shares.any()):
         raise ValueError(f"mean needs weights of at least 0 and one above, got {shares!r:.80}")
     each = q.reshape(-1, 4).astype(np.float64)
     scatter = (each * shares.reshape(-1, 1)).T @ each
-    return _front(np.linalg.eigh(scatter)[1][:, -1]).astype(q.dtype)
+    return _positive_w(np.linalg.eigh(scatter)[1][:, -1]).astype(q.dtype)
 
 
 def unroll(q: Quats, axis: int = 0) -> Quats:
@@ -242,7 +242,7 @@ def unroll(q: Quats, axis: int = 0) -> Quats:
 
     So neighbours on the 3-sphere are never more than a half turn apart. The first has w >= 0.
     """
-    (q,) = _alike(q)
+    (q,) = _same_dtype(q)
     if not -q.ndim <= axis < q.ndim - 1 or axis == -1:
         raise ValueError(f"axis must be one of the axes before the last of {q.shape}, got {axis}")
     frames = np.moveaxis(q, axis, 0)
@@ -251,7 +251,7 @@ def unroll(q: Quats, axis: int = 0) -> Quats:
     return np.moveaxis(signs * frames, 0, axis)
 
 
-def _alike(*values: Floats) -> list[Floats]:
+def _same_dtype(*values: Floats) -> list[Floats]:
     """Return `values` in one float type: float32 if every array among them is, else float64."""
     types = {value.dtype for value in values if hasattr(value, "dtype")}
     dtype = np.float32 if types == {np.dtype(np.float32)} else np.float64
@@ -285,7 +285,7 @@ def _polar(v: Floats) -> tuple[Floats, Floats]:
     return np.where(largest == 0, largest, np.ldexp(length, exponent)), scaled / length
 
 
-def _front(q: Quats) -> Quats:
+def _positive_w(q: Quats) -> Quats:
     """Return `q` or -q, whichever has w >= 0; `q` as it stands where w is 0."""
     return np.where(q[..., :1] < 0, -q, q)
 

@@ -7,7 +7,7 @@ import pytest
 from bodies import ground_transforms, opensim
 
 from synovia import Curve, Network
-from synovia.components import OneToMany, Product, Rotation, Translation
+from synovia.components import MatrixProduct, OneToMany, Rotation, Translation
 
 ANGLES = 10_000
 KNOTS = np.radians(np.arange(0.0, 121.0, 10.0))
@@ -44,7 +44,7 @@ def ours(splines):
     turns = [name for name in AXES if name in curves]
     parts = {"map": OneToMany(curves), "slide": Translation()}
     parts |= {name: Rotation(AXES[name]) for name in turns}
-    parts["knee"] = Product(("slide", *turns))
+    parts["knee"] = MatrixProduct(("slide", *turns))
     wires = {"map.value": "angle", "knee.slide": "slide.matrix"}
     wires |= {f"{name}.angle": f"map.{name}" for name in turns}
     wires |= {f"knee.{name}": f"{name}.matrix" for name in turns}

@@ -14,9 +14,8 @@ from clips import clip
 from synovia import LimitModel
 from synovia.view import messages
 from synovia.view.answers import answer
-from synovia.view.scene import scene_of
 from synovia.view.server import PageServer, page_files
-from synovia.view.session import Session
+from synovia.view.session import Session, scene_of
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
@@ -54,7 +53,7 @@ def compile_answers():
         [("check", {}), ("clamp", {"soften": None}), ("reach", reach)]
     ):
         text = json.dumps({"id": number, "ask": ask, **given})
-        assert "error" not in messages.unpacked(answer(session, text))[0]
+        assert "error" not in messages.unpack(answer(session, text))[0]
 
 
 @contextmanager
@@ -94,7 +93,7 @@ class Visit:
         if urlparse(line.url).hostname != "127.0.0.1":
             self.faults.append(f"a socket to {line.url}")
         line.on("framesent", lambda text: self.asked.append(json.loads(text)))
-        line.on("framereceived", lambda text: self.heard.append(messages.unpacked(text)))
+        line.on("framereceived", lambda text: self.heard.append(messages.unpack(text)))
 
     def open(self):
         self.page.goto(self.server.url)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from synovia import Clip, Pose, Skeleton, load_clip, quat
-from synovia.view.bearing import AXES, look_axis, looker, up_axis
+from synovia.view.show import AXES, head_joint, look_axis, up_axis
 
 CAPTURES = Path(__file__).parents[3] / "shared" / "data"
 NAMES = ("Hips", "Spine", "Head", "LeftUpLeg", "LeftFoot", "RightUpLeg", "RightFoot")
@@ -31,7 +31,7 @@ def body(offsets, names=NAMES, root=None):
 
 
 def bearing(clip):
-    return up_axis(clip), look_axis(clip, looker(clip))
+    return up_axis(clip), look_axis(clip, head_joint(clip))
 
 
 def test_it_stands_along_y_or_z():
@@ -55,12 +55,12 @@ def test_names_say_nothing_then_places_do():
     lying = quat.rotate(LYING, PLACES)
     for offsets, up, axis in ((PLACES, "y", "z"), (lying, "z", "-y")):
         clip = body(offsets, names)
-        assert (up_axis(clip), looker(clip), look_axis(clip, "c")) == (up, None, axis)
+        assert (up_axis(clip), head_joint(clip), look_axis(clip, "c")) == (up, None, axis)
 
 
 def test_a_root_is_no_looker_and_a_bare_head_comes_first():
-    assert looker(body(PLACES, ("Head", "a", "b", "c", "d", "e", "f"))) is None
-    assert looker(body(PLACES, ("a", "HeadTop", "mixamorig:Head", "c", "d", "e", "f"))) == (
+    assert head_joint(body(PLACES, ("Head", "a", "b", "c", "d", "e", "f"))) is None
+    assert head_joint(body(PLACES, ("a", "HeadTop", "mixamorig:Head", "c", "d", "e", "f"))) == (
         "mixamorig:Head"
     )
 

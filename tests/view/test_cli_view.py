@@ -16,7 +16,7 @@ from clips import clip
 from joints import figure
 from synovia import LimitModel, save_clip, save_figure, save_limits
 from synovia.cli import main
-from synovia.cli.view import _loaded
+from synovia.cli.view import _load_inputs
 
 
 @pytest.fixture(autouse=True)
@@ -36,12 +36,12 @@ def failed(*arguments):
 
 
 def test_clip_limits_and_figure_come_from_the_command_line(here):
-    model, shown, body, names = _loaded(here / "walk.bvh", here / "arm.limits.json", None, ())
+    model, shown, body, names = _load_inputs(here / "walk.bvh", here / "arm.limits.json", None, ())
     assert set(model.limits) == {"Chest", "LeftArm", "LeftForeArm", "LeftHand"}
     assert (shown.frames, body, names) == (30, None, {})
-    model, shown, body, _ = _loaded(here / "walk.bvh", None, None, ("LeftHand=Chest",))
+    model, shown, body, _ = _load_inputs(here / "walk.bvh", None, None, ("LeftHand=Chest",))
     assert not model.limits
-    model, shown, body, _ = _loaded(None, here / "arm.limits.json", "half.xml", ())
+    model, shown, body, _ = _load_inputs(None, here / "arm.limits.json", "half.xml", ())
     assert shown is None
     assert body.name == "half a body"
 

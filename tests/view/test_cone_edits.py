@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, Union
-from synovia.shapes.cone_edit import delete_point, move_point
+from synovia.shapes.reach_cone.edit import delete_point, move_point
 from synovia.view import messages
 from synovia.view.answers import answer
-from synovia.view.cone_edits import drawn
-from synovia.view.scene import scene_of
-from synovia.view.session import Session
+from synovia.view.cone_edits import new_cone_limit
+from synovia.view.session import Session, scene_of
 
 NAMES = ("Hips", "LeftArm", "LeftHand", "RightArm")
 
@@ -31,8 +30,8 @@ def two_arms(frames=1):
 
 def two_cones():
     """A limit of two cones that overlap: eight points about x, seven about halfway to z."""
-    about_x = drawn(np.array([1.0, 0.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]))
-    aside = drawn(np.array([1.0, 0.0, 0.0, 0.0]), np.sqrt([0.5, 0.0, 0.5]))
+    about_x = new_cone_limit(np.array([1.0, 0.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]))
+    aside = new_cone_limit(np.array([1.0, 0.0, 0.0, 0.0]), np.sqrt([0.5, 0.0, 0.5]))
     return Limit(about_x.chart, Union((about_x.shape, delete_point(aside.shape, 3))))
 
 
@@ -45,7 +44,7 @@ class Asking:
 
     def __call__(self, ask, **given):
         text = json.dumps({"id": 1, "ask": ask, **given})
-        return messages.unpacked(answer(self.session, text))
+        return messages.unpack(answer(self.session, text))
 
     def edit(self, edit, joint="LeftArm", **given):
         return self("edit", joint=joint, edit=edit, **given)[0]

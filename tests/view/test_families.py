@@ -10,14 +10,13 @@ import pytest
 
 from clips import clip, person
 from synovia import Box, Limit, LimitModel, RotationVector, quat
+from synovia.learn import flips
 from synovia.limit import chart_for
-from synovia.sampling import flips
+from synovia.limit.softening import Beyond, Inside
 from synovia.shapes import SHAPES, push
-from synovia.softening import Beyond, Inside
 from synovia.view import answers, messages
 from synovia.view.families import FAMILIES
-from synovia.view.scene import scene_of
-from synovia.view.session import Session
+from synovia.view.session import Session, scene_of
 
 ARM = "LeftArm"
 
@@ -43,7 +42,7 @@ def populous():
 
 
 def ask(session, what, **given):
-    header, arrays = messages.unpacked(
+    header, arrays = messages.unpack(
         answers.answer(session, json.dumps({"id": 1, "ask": what, **given}))
     )
     if "error" in header:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from synovia.view.history import MOST, History, Version
+from synovia.view.session import MOST_VERSIONS, History, Version
 
 
 def test_a_stroke_is_one_step():
@@ -38,8 +38,8 @@ def test_an_edit_after_an_undo_is_not_taken_for_the_stroke_before_it():
 
 def test_only_so_many_steps_are_kept():
     history = History(Version({}))
-    for number in range(MOST + 10):
+    for number in range(MOST_VERSIONS + 10):
         history = history.done(Version({}, str(number)))
-    assert len(history.past) == MOST
+    assert len(history.past) == MOST_VERSIONS
     with pytest.raises(ValueError, match="nothing to undo"):
         History(Version({})).undone()

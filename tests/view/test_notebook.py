@@ -12,7 +12,7 @@ import pytest
 
 from clips import clip
 from synovia import LimitModel, view
-from synovia.view.notebook import frame
+from synovia.view.notebook import frame_html
 from view.browser import PATIENCE, needed
 
 
@@ -81,7 +81,7 @@ def test_the_frame_has_the_link_and_nothing_else():
             found.append((tag, dict(attributes)))
 
     link = 'http://127.0.0.1:1/a"><script>alert(1)</script>&b=<c>/'
-    Reader().feed(frame(link))
+    Reader().feed(frame_html(link))
     assert [tag for tag, _ in found] == ["iframe"]
     assert found[0][1]["src"] == link
 
@@ -116,7 +116,7 @@ def notebook(html):
 def test_the_frame_works_where_it_is_allowed_and_only_there(browser):
     with (
         shown() as page,
-        notebook(frame(page.url)) as address,
+        notebook(frame_html(page.url)) as address,
         shown(notebook="http://127.0.0.1:9") as other,
     ):
         tab = browser.new_page(viewport={"width": 900, "height": 700})

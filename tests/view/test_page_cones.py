@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from synovia import LimitModel, quat
-from synovia.view.answers import ASKED
-from synovia.view.cone_edits import drawn
-from synovia.view.scene import scene_of
+from synovia.view.answers import HANDLERS
+from synovia.view.cone_edits import new_cone_limit
+from synovia.view.session import scene_of
 from view.browser import PATIENCE, visit
 from view.test_cone_edits import two_arms, two_cones
 
@@ -22,7 +22,7 @@ HALF = 1.04 * 0.3 * SIZE / np.cos(np.radians(16.0))  # what half of the view's h
 @pytest.fixture
 def seen(browser):
     """An arm along x with a cone around it, seen from its end, without perspective."""
-    cone = drawn(np.array([1.0, 0.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]))
+    cone = new_cone_limit(np.array([1.0, 0.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]))
     yield from picked(browser, cone)
 
 
@@ -332,14 +332,14 @@ def test_the_cones_of_a_union_are_edited(union):
 
 def test_a_limit_can_be_removed_while_it_is_drawn(seen, monkeypatch):
     """The picture that was asked for is of nothing then, which is no fault."""
-    begun, go_on, region = threading.Event(), threading.Event(), ASKED["region"]
+    begun, go_on, region = threading.Event(), threading.Event(), HANDLERS["region"]
 
     def slowly(session, asked):
         begun.set()
         assert go_on.wait(PATIENCE / 1000)
         return region(session, asked)
 
-    monkeypatch.setitem(ASKED, "region", slowly)
+    monkeypatch.setitem(HANDLERS, "region", slowly)
     press = seen.page.keyboard.press
     press("s")
     seen.until(begun.is_set)

@@ -7,8 +7,8 @@ import pytest
 
 from clips import clip, person
 from synovia import LimitModel, quat
-from synovia.softening import Beyond
-from synovia.view.scene import scene_of
+from synovia.limit.softening import Beyond
+from synovia.view.session import scene_of
 from view.browser import visit
 
 ARM = "LeftArm"

@@ -10,7 +10,7 @@ from matplotlib.image import imread
 
 from clips import clip
 from synovia import LimitModel
-from synovia.view.scene import scene_of
+from synovia.view.session import scene_of
 from view.browser import frame_of, text_of, visit
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from joints import figure, round_cone
 from synovia import Box, DirectionTwist, Limit, LimitModel, RotationVector
-from synovia.view.scene import scene_of
+from synovia.view.session import scene_of
 from view.browser import visit
 
 NAMED = {

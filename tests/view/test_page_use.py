@@ -9,8 +9,8 @@ import pytest
 
 from clips import clip
 from synovia import Clip, LimitModel, Pose
-from synovia.view.cone_edits import drawn
-from synovia.view.scene import scene_of
+from synovia.view.cone_edits import new_cone_limit
+from synovia.view.session import scene_of
 from view.browser import visit
 from view.test_page_cones import cone_of, field, history, picked, settle
 
@@ -28,7 +28,9 @@ def seen(browser):
 @pytest.fixture
 def cone(browser):
     """An arm with a cone that is edited, one of whose points is chosen."""
-    for page in picked(browser, drawn(np.array([1.0, 0.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]))):
+    for page in picked(
+        browser, new_cone_limit(np.array([1.0, 0.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]))
+    ):
         field(page, "Point").select_option("0")
         yield page
 

@@ -9,7 +9,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from synovia.view import protocol
-from synovia.view.answers import ASKED
+from synovia.view.answers import HANDLERS
 from synovia.view.editing import EDITS, WHOLE_EDITS
 
 WEB = Path(__file__).parents[2] / "web"
@@ -23,13 +23,13 @@ def test_the_page_has_the_types_that_python_has():
 
 
 def test_everything_that_may_be_asked_for_has_types():
-    assert set(get_type_hints(protocol.Requests)) == set(ASKED)
-    assert set(get_type_hints(protocol.Answers)) == set(ASKED)
+    assert set(get_type_hints(protocol.Requests)) == set(HANDLERS)
+    assert set(get_type_hints(protocol.Answers)) == set(HANDLERS)
 
 
-@pytest.mark.parametrize("ask", ASKED)
+@pytest.mark.parametrize("ask", HANDLERS)
 def test_answers_are_made_as_the_protocol_says(ask):
-    assert get_type_hints(ASKED[ask])["return"] == get_type_hints(protocol.Answers)[ask]
+    assert get_type_hints(HANDLERS[ask])["return"] == get_type_hints(protocol.Answers)[ask]
 
 
 def test_every_edit_has_a_request():

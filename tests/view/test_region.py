@@ -7,20 +7,10 @@ import pytest
 
 from cones import CONES
 from oracles import triangle_distance
-from synovia import (
-    SHAPES,
-    Box,
-    DirectionTwist,
-    Limit,
-    RotationVector,
-    SwingTwist,
-    Union,
-    quat,
-)
+from synovia import SHAPES, Box, DirectionTwist, Limit, RotationVector, SwingTwist, Union, quat
 from synovia.limit import mirror_limit
+from synovia.mesh import DRAFT, boundary, edges_of, sheet, sheet_and_boundary
 from synovia.shapes import Directional
-from synovia.view.mesh import edges_of
-from synovia.view.region import DRAFT, boundary, pictures, sheet
 
 REFERENCE = quat.exp(np.array([0.3, -0.2, 0.5]))
 AXIS = np.array([0.0, 0.6, 0.8])
@@ -94,7 +84,7 @@ def limit(request):
 
 @pytest.fixture(scope="module")
 def drawn(limit):
-    return pictures(limit, AXIS)
+    return sheet_and_boundary(limit, AXIS)
 
 
 def sampled(mesh, rng):
@@ -234,7 +224,7 @@ def test_the_rim_on_the_sphere_parts_legal_directions_from_others(limit, drawn, 
 
 
 def test_a_draft_has_few_triangles_with_corners_on_the_boundary(limit):
-    sheet, mesh = pictures(limit, AXIS, DRAFT)
+    sheet, mesh = sheet_and_boundary(limit, AXIS, DRAFT)
     assert 20 < len(mesh.triangles) < 5000
     corners = mesh.vertices[np.unique(mesh.triangles)]
     rotations = quat.mul(limit.chart.reference, quat.exp(corners))

@@ -13,13 +13,12 @@ from websockets.sync.client import connect
 from clips import clip
 from joints import figure
 from synovia import Box, Limit, LimitModel, RotationVector
-from synovia.view import given
-from synovia.view.answers import ASKED, answer
-from synovia.view.bearing import look_axis, looker, up_axis
-from synovia.view.messages import unpacked
-from synovia.view.scene import scene_of
+from synovia.view import messages
+from synovia.view.answers import HANDLERS, answer
+from synovia.view.messages import unpack
 from synovia.view.server import PageServer
-from synovia.view.session import Session
+from synovia.view.session import Session, scene_of
+from synovia.view.show import head_joint, look_axis, up_axis
 from view.browser import needed
 
 
@@ -35,7 +34,7 @@ def session(scene):
 
 
 def told(session, asked):
-    return unpacked(answer(session, json.dumps({"id": 1, **asked})))[0]
+    return unpack(answer(session, json.dumps({"id": 1, **asked})))[0]
 
 
 def reach(scene, **changes):
@@ -101,7 +100,7 @@ def test_controls_are_numbers(value):
 @pytest.mark.parametrize("name", ["joint", "edit", "stroke", "as"])
 @pytest.mark.parametrize("value", [[], {}, 1, True, ["LeftArm"]])
 def test_words_are_words_whatever_is_asked_for(session, name, value):
-    for ask in ASKED:
+    for ask in HANDLERS:
         assert f"{name} must be text" in told(session, {"ask": ask, name: value})["error"]
     assert not session.unsaved
 
@@ -110,7 +109,7 @@ def test_a_whole_body_with_a_pin_moves_its_root(session):
     scene = session.scene
     where = [0.75, 1.5, 0.0]
     given = reach(scene, joint="Hips", target=[0.05, 1.0, 0.02], pins={"LeftHand": where})
-    header, arrays = unpacked(answer(session, json.dumps({"id": 1, **given})))
+    header, arrays = unpack(answer(session, json.dumps({"id": 1, **given})))
     assert "error" not in header
     assert not np.array_equal(arrays["root"], scene.clip.skeleton.offsets[0])
 
@@ -125,7 +124,7 @@ def test_a_stretched_arm_can_be_pushed_along_itself(session):
     arm = Session(replace(scene, model=LimitModel(limits, scene.clip.skeleton)))
     given = reach(scene, rotations=straight.ravel().tolist(), target=[0.6, 1.5, 0.0])
     given |= {"joints": ["LeftArm", "LeftForeArm"]}
-    header, arrays = unpacked(answer(arm, json.dumps({"id": 1, **given})))
+    header, arrays = unpack(answer(arm, json.dumps({"id": 1, **given})))
     assert header["met"]
     np.testing.assert_array_equal(arrays["rotations"][[0, 1, 4]], straight[:3])
 
@@ -157,7 +156,7 @@ def line_to(server):
 
 
 def heard(line):
-    return unpacked(line.recv(timeout=200))[0]
+    return unpack(line.recv(timeout=200))[0]
 
 
 def sent(line, **given):
@@ -203,17 +202,17 @@ def test_two_pages_that_edit_at_once_see_both_and_share_one_history(scene):
 
 
 def test_an_arm_alone_has_no_head_and_looks_to_the_front(scene):
-    assert (up_axis(scene.clip), looker(scene.clip)) == ("y", None)
+    assert (up_axis(scene.clip), head_joint(scene.clip)) == ("y", None)
     assert look_axis(scene.clip, "LeftHand") == "z"
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), True, "1", None])
 def test_what_a_brush_is_given_must_be_finite(bad):
     with pytest.raises(ValueError, match="radiusDeg must be a finite number of degrees"):
-        given.degrees({"radiusDeg": bad}, "radiusDeg")
+        messages.degrees({"radiusDeg": bad}, "radiusDeg")
     for centers in ([[0, 0, bad]], [[0, 0]], [], [[0, 0, 0]] * 3, bad):
         with pytest.raises(ValueError, match="centers must be 1 to 2 lists of 3 finite numbers"):
-            given.vectors({"centers": centers}, "centers", 2)
+            messages.vectors({"centers": centers}, "centers", 2)
     np.testing.assert_array_equal(
-        given.vectors({"centers": [[1, 2, 3]]}, "centers", 2), [[1, 2, 3]]
+        messages.vectors({"centers": [[1, 2, 3]]}, "centers", 2), [[1, 2, 3]]
     )

@@ -23,12 +23,11 @@ from synovia import (
     save_limits,
     view,
 )
-from synovia.view import saving
+from synovia.view import editing
 from synovia.view.answers import answer
-from synovia.view.messages import unpacked
-from synovia.view.saving import beside
-from synovia.view.scene import Scene, scene_of
-from synovia.view.session import Session
+from synovia.view.editing import sibling_path
+from synovia.view.messages import unpack
+from synovia.view.session import Scene, Session, scene_of
 from view.browser import needed
 
 OURS = {"Hips": "pelvis", "Chest": "torso", "LeftArm": "arm.L", "LeftForeArm": "elbow.L"}
@@ -67,7 +66,7 @@ def session(model, file):
 
 
 def ask(session, what, **given):
-    return unpacked(answer(session, json.dumps({"id": 1, "ask": what, **given})))[0]
+    return unpack(answer(session, json.dumps({"id": 1, "ask": what, **given})))[0]
 
 
 def save(session, name=None, *, overwrite=False):
@@ -267,7 +266,7 @@ def test_a_failure_is_told_and_nothing_is_lost(session, file, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
     with monkeypatch.context() as patched:
-        patched.setattr(saving, "save_limits", full)
+        patched.setattr(editing, "save_limits", full)
         told = save(session)
     assert "No space left" in told["refused"]
     assert told["unsaved"] is True
@@ -283,4 +282,4 @@ def test_a_directory_that_is_gone_is_told(model, tmp_path):
 
 
 def test_beside_keeps_the_directory(tmp_path):
-    assert beside(tmp_path / "a.limits.json", " b ") == tmp_path / "b.limits.json"
+    assert sibling_path(tmp_path / "a.limits.json", " b ") == tmp_path / "b.limits.json"

@@ -16,9 +16,8 @@ from websockets.sync.client import connect
 from clips import clip
 from synovia import LimitModel, view
 from synovia.view import messages
-from synovia.view.guard import Guard
-from synovia.view.scene import scene_of
-from synovia.view.server import PageServer
+from synovia.view.server import Guard, PageServer
+from synovia.view.session import scene_of
 
 server_module = sys.modules["synovia.view.server"]
 
@@ -66,7 +65,7 @@ def page(server):
 
 def asked(line, ask, **given):
     line.send(json.dumps({"id": 7, "ask": ask, **given}))
-    header, arrays = messages.unpacked(line.recv(timeout=200))
+    header, arrays = messages.unpack(line.recv(timeout=200))
     return header, arrays
 
 
@@ -185,7 +184,7 @@ def test_the_socket_answers(server, scene):
 def test_a_bad_request_is_answered_with_the_reason(server, text, said):
     with page(server) as line:
         line.send(text)
-        header, _ = messages.unpacked(line.recv(timeout=200))
+        header, _ = messages.unpack(line.recv(timeout=200))
         assert said in header["error"]
         assert "id" in asked(line, "open")[0]  # and the line is still there
 
@@ -228,7 +227,7 @@ def test_looking_turns_what_it_is_told_to_within_limits(server, scene):
 
 def test_a_message_too_long_ends_the_line_and_nothing_else(server):
     with page(server) as line:
-        line.send("x" * (messages.LONGEST + 1))
+        line.send("x" * (messages.MAX_REQUEST_BYTES + 1))
         with pytest.raises(ConnectionClosed, match="1009"):
             line.recv(timeout=200)
     with page(server) as line:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from synovia import Limit, quat
-from synovia.view.region import DRAFT, FINE, pictures
-from synovia.view.shares import share_of
+from synovia.mesh import DRAFT, FINE, share_of, sheet_and_boundary
 
 AXIS = np.array([0.0, 0.6, 0.8])
 CASES = (
@@ -33,7 +32,7 @@ def test_a_draft_tells_nearly_the_share_of_the_limit(family, chart, options, rng
     axis = AXIS if chart in ("swing-twist", "direction-twist") else None
     rotations = quat.mul(quat.exp([0.3, -0.2, 0.5]), quat.exp(spread))
     limit = Limit.fit(rotations, family, chart, axis=axis, **options)
-    drawn = pictures(limit, AXIS, DRAFT)
+    drawn = sheet_and_boundary(limit, AXIS, DRAFT)
     share = limit.volume()
     assert share_of(limit, *drawn, DRAFT) == pytest.approx(share, rel=0.03)
     assert share_of(limit, *drawn, FINE) == pytest.approx(share, rel=0.03)

@@ -13,9 +13,9 @@ from websockets.sync.client import connect
 from clips import clip
 from synovia import LimitModel, quat
 from synovia.view import messages
-from synovia.view.answers import ASKED, PATIENT, may_wait
-from synovia.view.scene import scene_of
+from synovia.view.answers import HANDLERS, SLOW_REQUESTS, may_wait
 from synovia.view.server import PageServer
+from synovia.view.session import scene_of
 
 WAIT = 60.0
 FAR = quat.exp([0.0, 0.0, 2.0]).tolist()
@@ -47,14 +47,14 @@ def send(line, number, ask, **given):
 
 
 def received(line):
-    return messages.unpacked(line.recv(timeout=WAIT))
+    return messages.unpack(line.recv(timeout=WAIT))
 
 
 @pytest.fixture
 def slow(monkeypatch):
     """Pictures that are begun, and wait for a word to go on: events for both, and how many."""
     begun, go_on, made = threading.Event(), threading.Event(), []
-    region = ASKED["region"]
+    region = HANDLERS["region"]
 
     def slowly(session, asked):
         found = region(session, asked)
@@ -63,7 +63,7 @@ def slow(monkeypatch):
         made.append(asked["id"])
         return found
 
-    monkeypatch.setitem(ASKED, "region", slowly)
+    monkeypatch.setitem(HANDLERS, "region", slowly)
     return begun, go_on, made
 
 
@@ -118,9 +118,9 @@ def test_a_page_that_is_gone_is_not_answered(server, line, slow):
 
 
 def test_only_what_changes_nothing_may_wait():
-    assert set(PATIENT) <= set(ASKED)
-    for ask in ASKED:
-        assert may_wait(json.dumps({"id": 1, "ask": ask})) == (ask in PATIENT)
-    assert not set(PATIENT) & {"edit", "undo", "redo", "refit", "save", "download"}
+    assert set(SLOW_REQUESTS) <= set(HANDLERS)
+    for ask in HANDLERS:
+        assert may_wait(json.dumps({"id": 1, "ask": ask})) == (ask in SLOW_REQUESTS)
+    assert not set(SLOW_REQUESTS) & {"edit", "undo", "redo", "refit", "save", "download"}
     assert not may_wait("no request")
     assert not may_wait(b"region")

@@ -56,7 +56,7 @@ export interface Control {
 }
 
 /** How the clip stands. */
-export interface Bearing {
+export interface Orientation {
   up: "y" | "z";
   /** The joint that looks, if one is called so. */
   looker: string | null;
@@ -65,7 +65,7 @@ export interface Bearing {
 }
 
 /** The skeleton, the clip, and which joints have limits. */
-export interface Opening extends Bearing, State {
+export interface Opening extends Orientation, State {
   clip: string;
   names: string[];
   parents: number[];

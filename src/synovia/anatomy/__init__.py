@@ -6,6 +6,6 @@ from .human import human
 from .isb import isb_angles
 from .limits import human_limits, limits_of
 from .part import Part, join
-from .spine import cervical_of_source
+from .spine import cervical_shao_2003
 
-__all__ = ["Part", "cervical_of_source", "human", "human_limits", "isb_angles", "join", "limits_of"]
+__all__ = ["Part", "cervical_shao_2003", "human", "human_limits", "isb_angles", "join", "limits_of"]

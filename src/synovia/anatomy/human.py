@@ -1,17 +1,76 @@
-"""The default human: a figure with all joints, in metres, standing with the arms hanging."""
+"""The arm below the shoulder: elbow with forearm, and wrist.
+
+At rest it hangs with the palm to the thigh, the forearm half way between its extremes.
+"""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ..components import Figure
-from .arm import arm
-from .cage import cage
-from .leg import leg
-from .numbers import REFERENCE_HEIGHT, numbers
-from .part import Part, join
+from .knee import knee
+from .part import REFERENCE_HEIGHT, Part, ball, hinges, join, load_tables, millimetres
 from .shoulder import shoulder
-from .spine import spine
+from .spine import spine, thorax
+
+HEADS = ("radial", "ulnar")
+
+
+def arm(side: str, height: float) -> Part:
+    """Return ulna, radius and hand of the side "Left" or "Right"."""
+    data, unit = load_tables("limbs"), millimetres(height)
+    upper, fore, hand = (
+        np.array([0.0, -data["lengths"][name] * height, 0.0])
+        for name in ("upper_arm", "forearm", "hand")
+    )
+    radial, ulnar = (unit * np.array(data["places"][f"{bone}_head"]) for bone in HEADS)
+    pronation = {**data["elbow"]["pronation"], "axis": ulnar - radial}
+    moves = {
+        "flexion": ("LeftLowerArm", data["elbow"]["flexion"]),
+        "pronation": ("LeftForearm", pronation),
+    }
+    left = Part(
+        {
+            "LeftLowerArm": "LeftUpperArm",
+            "LeftForearm": "LeftLowerArm",
+            "LeftHand": "LeftForearm",
+        },
+        {"LeftLowerArm": upper, "LeftForearm": radial, "LeftHand": fore - radial},
+        {
+            "left_elbow": hinges(moves),
+            "left_wrist": ball("LeftHand", data["wrist"], ("flexion", "deviation")),
+        },
+        {"LeftLowerArm": [ulnar], "LeftHand": [hand]},
+    )
+    return left if side == "Left" else left.mirrored()
+
+
+# The leg: hip, knee, ankle and toes.
+
+
+def leg(side: str, height: float) -> tuple[Part, Part]:
+    """Return the hip and foot, and the knee, of the side "Left" or "Right"."""
+    data, unit = load_tables("limbs"), millimetres(height)
+    places = {name: unit * np.array(data["places"][name]) for name in ("hip", "heel", "toes")}
+    tips = unit * np.array(data["places"]["toe_tips"])
+    shank = np.array([0.0, -data["lengths"]["shank"] * height, 0.0])
+    left = Part(
+        {"LeftUpperLeg": "Pelvis", "LeftFoot": "LeftLowerLeg", "LeftToes": "LeftFoot"},
+        {"LeftUpperLeg": places["hip"], "LeftFoot": shank, "LeftToes": places["toes"]},
+        {
+            "left_hip": ball("LeftUpperLeg", data["hip"], ("flexion", "abduction")),
+            "left_ankle": ball("LeftFoot", data["ankle"], ("dorsiflexion", "inversion")),
+            "left_toes": hinges({"flexion": ("LeftToes", data["toes"]["flexion"])}),
+        },
+        {"LeftFoot": [places["heel"]], "LeftToes": [tips]},
+    )
+    return (left if side == "Left" else left.mirrored()), knee(side, height)
+
+
+# The default human: a figure with all joints, in metres, standing with the arms hanging.
+
 
 SIDES = ("Left", "Right")
 
@@ -24,12 +83,12 @@ def human(height: float = REFERENCE_HEIGHT) -> Figure:
     """
     if not (height > 0.0 and math.isfinite(height)):
         raise ValueError(f"height must be above 0 metres and finite, got {height}")
-    lengths = numbers("limbs")["lengths"]
+    lengths = load_tables("limbs")["lengths"]
     hips = sum(lengths[name] for name in ("thigh", "shank", "ankle_height")) * height
     parts = [
         Part({"Pelvis": None}, {"Pelvis": [0.0, hips, 0.0]}, {}),
         spine(height, ("lumbar",)),
-        cage(height),
+        thorax(height),
         spine(height, ("cervical", "head")),
     ]
     for side in SIDES:

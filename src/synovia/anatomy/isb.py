@@ -26,10 +26,10 @@ LIMBS = {
     "knee": ("UpperLeg", "LowerLeg"),
     "ankle": ("LowerLeg", "Foot"),
 }
-MIDDLE = ("Pelvis", "Sternum")
+TRUNK = ("Pelvis", "Sternum")
 JOINTS = SPINE | {
     f"{side}_{name}": tuple(
-        bone if bone in MIDDLE else f"{side.capitalize()}{bone}" for bone in bones
+        bone if bone in TRUNK else f"{side.capitalize()}{bone}" for bone in bones
     )
     for side in ("left", "right")
     for name, bones in LIMBS.items()
@@ -50,7 +50,7 @@ def isb_angles(skeleton: Skeleton, pose: Pose, joint: str) -> Floats:
     near, far = (skeleton.index(name) for name in JOINTS[joint])
     _, rotations = forward(skeleton, pose)
     turn = quat.mul(quat.inverse(rotations[..., near, :]), rotations[..., far, :])
-    seen = _in_their_axes(turn, mirrored=joint.startswith("left"))
+    seen = _to_isb_axes(turn, mirrored=joint.startswith("left"))
     if not joint.endswith("shoulder"):
         return quat.to_euler(seen, "zxy")
     plane, elevation, axial = np.moveaxis(quat.to_euler(seen, "yxy"), -1, 0)
@@ -58,16 +58,16 @@ def isb_angles(skeleton: Skeleton, pose: Pose, joint: str) -> Floats:
     # plane, and only the sum of the other two is known.
     hangs = np.abs(np.sin(elevation)) < 1e-9
     plane, axial = plane + np.where(hangs, -plane, np.pi), axial + np.where(hangs, plane, -np.pi)
-    return np.stack([_within(plane), -elevation, _within(axial)], axis=-1)
+    return np.stack([_wrap_angles(plane), -elevation, _wrap_angles(axial)], axis=-1)
 
 
-def _in_their_axes(rotations: Quats, mirrored: bool) -> Quats:
+def _to_isb_axes(rotations: Quats, mirrored: bool) -> Quats:
     """Return rotations seen in X forward, Y up, Z right, as those of a right side if mirrored."""
     w, left, up, ahead = np.moveaxis(rotations, -1, 0)
     seen = np.stack([w, ahead, up, -left], axis=-1)
     return np.asarray(seen * [1.0, -1.0, -1.0, 1.0]) if mirrored else seen
 
 
-def _within(angles: Floats) -> Floats:
+def _wrap_angles(angles: Floats) -> Floats:
     """Return angles between -π and π."""
     return np.asarray(angles - 2.0 * np.pi * np.round(angles / (2.0 * np.pi)))

@@ -15,23 +15,21 @@ from ..components import (
     Component,
     Curve,
     JointSet,
+    MatrixProduct,
     Network,
     OneToMany,
-    Product,
     Rotation,
     Translation,
 )
-from .numbers import millimetres, numbers
-from .part import Part
-from .turns import degrees
+from .part import Part, degree_control, load_tables, millimetres
 
-LEFT, UP, AHEAD = np.eye(3)
+LEFT, UP, FORWARD = np.eye(3)
 
 
 def knee(side: str, height: float) -> Part:
     """Return tibia, patella and fibula of the side "Left" or "Right"."""
-    data, unit = numbers("knee"), millimetres(height)
-    lengths = numbers("limbs")["lengths"]
+    data, unit = load_tables("knee"), millimetres(height)
+    lengths = load_tables("limbs")["lengths"]
     bottom = np.array([0.0, -lengths["thigh"] * height, 0.0])
     right = Part(
         {
@@ -65,16 +63,16 @@ def _joint_set(data: Mapping[str, Any], unit: float) -> JointSet:
     parts: dict[str, Component] = {
         "map": OneToMany(curves),
         "flexion": Rotation(LEFT, np.radians([low, high])),
-        "adduction": Rotation(AHEAD),
+        "adduction": Rotation(FORWARD),
         "rotation": Rotation(UP),
-        "slide": Translation(directions=np.stack([UP, -LEFT, AHEAD])),
-        "tibia": Product(("slide", "flexion", "adduction", "rotation")),
+        "slide": Translation(directions=np.stack([UP, -LEFT, FORWARD])),
+        "tibia": MatrixProduct(("slide", "flexion", "adduction", "rotation")),
         "tip": Rotation(LEFT),
-        "glide": Translation(directions=np.stack([UP, AHEAD, LEFT])),
-        "patella": Product(("glide", "tip")),
+        "glide": Translation(directions=np.stack([UP, FORWARD, LEFT])),
+        "patella": MatrixProduct(("glide", "tip")),
         "fibula-turn": Rotation(UP),
-        "fibula-slide": Translation(directions=np.stack([AHEAD, UP, LEFT])),
-        "fibula": Product(("slide", "turn")),
+        "fibula-slide": Translation(directions=np.stack([FORWARD, UP, LEFT])),
+        "fibula": MatrixProduct(("slide", "turn")),
     }
     wires = {
         "map.value": "flexion",
@@ -100,7 +98,7 @@ def _joint_set(data: Mapping[str, Any], unit: float) -> JointSet:
         "RightPatella": "patella.matrix",
         "RightFibula": "fibula.matrix",
     }
-    return JointSet(Network(parts, wires, outputs), {"flexion": degrees(low, high)})
+    return JointSet(Network(parts, wires, outputs), {"flexion": degree_control(low, high)})
 
 
 def _spline(table: Mapping[str, Any], way: str, scale: float) -> Curve:

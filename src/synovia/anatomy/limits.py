@@ -7,16 +7,16 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
 from ..charts import DirectionTwist
-from ..components import Compensation, Figure, JointCone, JointSet, Network, Product
+from ..components import Compensation, Figure, JointCone, JointSet, MatrixProduct, Network
 from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Skeleton
 from .human import human
-from .numbers import REFERENCE_HEIGHT
+from .part import REFERENCE_HEIGHT
 
-SWINGING = ("UpperArm", "UpperLeg", "Hand", "Foot")
+CONE_BONES = ("UpperArm", "UpperLeg", "Hand", "Foot")
 """Segments whose bone swings: they have a reach cone."""
-HINGED = ("LowerArm", "Forearm", "LowerLeg", "Toes")
+HINGE_BONES = ("LowerArm", "Forearm", "LowerLeg", "Toes")
 DOWN = np.array([0.0, -1.0, 0.0])
 SLACK = np.radians(0.5)
 """How much wider limits are than what the controls give, where they are fitted to that."""
@@ -24,7 +24,7 @@ CONE_SLACK = np.radians(2.0)
 """The same for cones, whose corners few samples come near."""
 STEPS = 9
 """Values of each control from which limits are fitted, three controls at most together."""
-TRIES = 20_000
+RANDOM_POSES = 20_000
 """Values of many controls at once, drawn at random, from which limits are fitted."""
 
 
@@ -44,7 +44,7 @@ def limits_of(figure: Figure) -> LimitModel:
     """
     limits: dict[str, Limit] = {}
     for name, joint_set in figure.joint_sets.items():
-        rotations = _reached(figure, name)
+        rotations = _reachable_rotations(figure, name)
         for segment in joint_set.network.outputs:
             seen = rotations[:, figure.skeleton.index(segment)]
             limits[segment] = _limit(segment, joint_set, figure.skeleton, seen)
@@ -54,19 +54,21 @@ def limits_of(figure: Figure) -> LimitModel:
 
 def _limit(segment: str, joint_set: JointSet, skeleton: Skeleton, seen: Quats) -> Limit:
     bone = segment.removeprefix("Left").removeprefix("Right")
-    if bone in SWINGING and bone != segment:
-        cone, undone = _kept_cone(joint_set.network, segment)
+    if bone in CONE_BONES and bone != segment:
+        cone, undone = _segment_cone(joint_set.network, segment)
         if cone is not None:
             tops = {int(skeleton.parents[skeleton.index(each)]) for each in undone}
             above = skeleton.names[min(tops)] if tops else None
             return Limit(DirectionTwist(axis=cone.rest), cone.cone, above)
         return Limit.fit(seen, "reach-cone", margin=CONE_SLACK, reference=quat.IDENTITY, axis=DOWN)
-    if bone in HINGED and bone != segment:
-        return Limit.fit(seen, "box", "swing-twist", margin=SLACK, axis=_hinge(seen), along="chart")
+    if bone in HINGE_BONES and bone != segment:
+        return Limit.fit(
+            seen, "box", "swing-twist", margin=SLACK, axis=_hinge_axis(seen), along="chart"
+        )
     return Limit.fit(seen, "kdop", "rotation-vector", margin=SLACK)
 
 
-def _kept_cone(network: Network, segment: str) -> tuple[JointCone | None, list[str]]:
+def _segment_cone(network: Network, segment: str) -> tuple[JointCone | None, list[str]]:
     """Return the cone that a segment is kept in, if any, and the segments whose turns are undone.
 
     The segment's transform is the cone's own, or that after compensations: then the cone stands
@@ -74,7 +76,7 @@ def _kept_cone(network: Network, segment: str) -> tuple[JointCone | None, list[s
     """
     last = network.outputs[segment].split(".")[0]
     factors = [last]
-    if isinstance(product := network.components[last], Product):
+    if isinstance(product := network.components[last], MatrixProduct):
         factors = [network.wires[f"{last}.{name}"].split(".")[0] for name in product.factors]
     *first, cone = (network.components[name] for name in factors)
     if not isinstance(cone, JointCone) or not all(isinstance(c, Compensation) for c in first):
@@ -83,27 +85,27 @@ def _kept_cone(network: Network, segment: str) -> tuple[JointCone | None, list[s
     return cone, [name for name, source in network.outputs.items() if source in sources]
 
 
-def _hinge(seen: Quats) -> Vectors:
+def _hinge_axis(seen: Quats) -> Vectors:
     """Return the axis, in the segment's frame, about which it turns farthest."""
     farthest = seen[np.abs(seen[:, 0]).argmin()]
     return np.asarray(farthest[1:] / np.linalg.norm(farthest[1:]))
 
 
-def _reached(figure: Figure, name: str) -> Quats:
+def _reachable_rotations(figure: Figure, name: str) -> Quats:
     """Return rotations (n, J, 4) of the figure for controls of one set, all over their ranges."""
     ranges = np.array([(each.low, each.high) for each in figure.joint_sets[name].controls.values()])
-    values = _grid(ranges) if len(ranges) <= 3 else _drawn(ranges)
+    values = _grid_controls(ranges) if len(ranges) <= 3 else _random_controls(ranges)
     names = [f"{name}.{control}" for control in figure.joint_sets[name].controls]
     return figure.pose(dict(zip(names, values.T, strict=True))).rotations
 
 
-def _grid(ranges: Floats) -> Floats:
+def _grid_controls(ranges: Floats) -> Floats:
     values = [np.linspace(low, high, STEPS) for low, high in ranges]
     return np.stack(np.meshgrid(*values, indexing="ij"), axis=-1).reshape(-1, len(ranges))
 
 
-def _drawn(ranges: Floats) -> Floats:
+def _random_controls(ranges: Floats) -> Floats:
     """Return controls at random, half of them at ends of ranges, where the borders are."""
     rng = np.random.default_rng(0)
-    shares = np.clip(rng.uniform(-0.5, 1.5, size=(TRIES, len(ranges))), 0.0, 1.0)
+    shares = np.clip(rng.uniform(-0.5, 1.5, size=(RANDOM_POSES, len(ranges))), 0.0, 1.0)
     return np.asarray(ranges[:, 0] + shares * (ranges[:, 1] - ranges[:, 0]))

@@ -1,18 +1,56 @@
-"""Parts of a figure, built one by one, and how they are joined."""
+"""The numbers of the human, from the data files, each of which says where they come from."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Vectors
-from ..components import Figure, JointSet
+from .. import quat
+from ..arrays import Floats, Vectors
+from ..charts import DirectionTwist
+from ..components import (
+    DEGREE,
+    Component,
+    Control,
+    Curve,
+    Figure,
+    JointCone,
+    JointSet,
+    MatrixProduct,
+    Network,
+    OneToMany,
+    Rotation,
+)
+from ..shapes import ReachCone
 from ..skeleton import Skeleton
 
-ACROSS = np.array([1.0, 0.0, 0.0])
+REFERENCE_HEIGHT = 1.75
+"""Metres: lengths in millimetres in the data files are those of a person so tall."""
+
+
+@cache
+def load_tables(name: str) -> dict[str, Any]:
+    """Return the tables of the data file `name`.toml; not to be changed."""
+    text = files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def millimetres(height: float) -> float:
+    """Return what a millimetre of the data files is, in metres, for a person of this height."""
+    return 1e-3 * height / REFERENCE_HEIGHT
+
+
+# Parts of a figure, built one by one, and how they are joined.
+
+
+MIRROR_NORMAL = np.array([1.0, 0.0, 0.0])
 """To the person's left: the normal of the plane between the sides."""
 
 
@@ -48,9 +86,12 @@ class Part:
                 other_side(name): None if parent is None else other_side(parent)
                 for name, parent in self.parents.items()
             },
-            {other_side(name): mirrored(offset) for name, offset in self.offsets.items()},
-            {other_side(name): _mirrored_set(each) for name, each in self.joint_sets.items()},
-            {other_side(name): [mirrored(end) for end in ends] for name, ends in self.ends.items()},
+            {other_side(name): mirror_point(offset) for name, offset in self.offsets.items()},
+            {other_side(name): _mirror_joint_set(each) for name, each in self.joint_sets.items()},
+            {
+                other_side(name): [mirror_point(end) for end in ends]
+                for name, ends in self.ends.items()
+            },
         )
 
 
@@ -93,15 +134,15 @@ def other_side(name: str) -> str:
     return name
 
 
-def mirrored(point: ArrayLike) -> Vectors:
+def mirror_point(point: ArrayLike) -> Vectors:
     """Return a point or a direction (..., 3) of the other side."""
-    return np.asarray(np.asarray(point, dtype=float) * (1.0 - 2.0 * ACROSS))
+    return np.asarray(np.asarray(point, dtype=float) * (1.0 - 2.0 * MIRROR_NORMAL))
 
 
-def _mirrored_set(joint_set: JointSet) -> JointSet:
+def _mirror_joint_set(joint_set: JointSet) -> JointSet:
     network = joint_set.network
     names = {name: other_side(name) for name in network.outputs}
-    return JointSet(network.mirrored(ACROSS, names), joint_set.controls)
+    return JointSet(network.mirrored(MIRROR_NORMAL, names), joint_set.controls)
 
 
 def _depth_first(parents: Mapping[str, str | None]) -> tuple[str, ...]:
@@ -118,3 +159,106 @@ def _depth_first(parents: Mapping[str, str | None]) -> tuple[str, ...]:
         lost = next(segment for segment in parents if segment not in names)
         raise ValueError(f"every segment must hang on a root, got {lost!r} on a ring of parents")
     return tuple(names)
+
+
+# What simple joints are made of: controls in degrees, hinges, and balls in a reach cone.
+
+
+VERTICES = 24
+"""Of a reach cone made of ellipses; a multiple of four, so that the ends of ranges are vertices."""
+
+
+def degrees_to_radians(low: float, high: float) -> OneToMany:
+    """Return the mapping from a control in degrees to its `angle`, within a range in degrees."""
+    return OneToMany({"angle": Curve.linear((low, low), (high, high), y_scale=DEGREE)})
+
+
+def degree_control(low: float, high: float) -> Control:
+    """Return a control in degrees, neutral at 0."""
+    return Control(low, high, 0.0, "degrees")
+
+
+def hinges(moves: Mapping[str, tuple[str, Mapping[str, Any]]]) -> JointSet:
+    """Return a set of hinges: to each control the segment that it turns, its axis and range."""
+    parts: dict[str, Component] = {}
+    wires, outputs, controls = {}, {}, {}
+    for move, (segment, data) in moves.items():
+        parts[move] = degrees_to_radians(*data["range"])
+        parts[f"{move}-turn"] = Rotation(data["axis"], np.radians(data["range"]))
+        wires[f"{move}.value"] = move
+        wires[f"{move}-turn.angle"] = f"{move}.angle"
+        outputs[segment] = f"{move}-turn.matrix"
+        controls[move] = degree_control(*data["range"])
+    return JointSet(Network(parts, wires, outputs), controls)
+
+
+def ball(segment: str, data: Mapping[str, Any], moves: tuple[str, str]) -> JointSet:
+    """Return a left ball joint from its table: two turns and a twist, kept in its reach cone.
+
+    A joint whose table has a range `coupled` instead of `twist` has no control for it.
+    """
+    first, second = moves
+    parts: dict[str, Component] = {"turns": MatrixProduct(moves)}
+    wires = {"cone.matrix": "turns.matrix"}
+    for move in moves:
+        parts[move] = degrees_to_radians(*data[move]["range"])
+        parts[f"{move}-turn"] = Rotation(data[move]["axis"], np.radians(data[move]["range"]))
+        wires[f"{move}.value"] = move
+        wires[f"{move}-turn.angle"] = f"{move}.angle"
+        wires[f"turns.{move}"] = f"{move}-turn.matrix"
+    controls = {move: degree_control(*data[move]["range"]) for move in moves}
+    if "twist" in data:
+        parts["twist"] = degrees_to_radians(*data["twist"]["range"])
+        wires |= {"twist.value": "twist", "cone.twist": "twist.angle"}
+        controls["twist"] = degree_control(*data["twist"]["range"])
+    parts["cone"] = JointCone(
+        ball_cone(data, moves),
+        data["rest"],
+        axes=np.array([data[first]["axis"], data[second]["axis"]]),
+        sense=-1.0,  # outwards is positive: on the left, against the turn about the bone
+    )
+    return JointSet(Network(parts, wires, {segment: "cone.matrix"}, tuple(controls)), controls)
+
+
+def ball_cone(data: Mapping[str, Any], moves: tuple[str, str]) -> ReachCone:
+    """Return the reach cone of a left ball joint's table: quarters of ellipses about the rest."""
+    first, second = (np.radians(data[move]["range"]) for move in moves)
+    around = 2.0 * np.pi * np.arange(VERTICES) / VERTICES
+    across, along = np.cos(around), np.sin(around)
+    corners = np.stack(
+        [
+            np.abs(first)[(across > 0.0).astype(int)] * across,
+            np.abs(second)[(along > 0.0).astype(int)] * along,
+        ],
+        axis=1,
+    )
+    outwards = np.radians(data["twist" if "twist" in data else "coupled"]["range"])
+    axes = [data[move]["axis"] for move in moves]
+    return cone_through(corners, axes, data["rest"], -outwards[::-1])
+
+
+def cone_through(
+    corners: Floats, axes: Sequence[ArrayLike], rest: ArrayLike, twist: ArrayLike
+) -> ReachCone:
+    """Return the cone whose corners (n, 2) are angles about two axes, the first outermost.
+
+    `twist` is its lowest and highest value, alike for all or (n, 2), added to the twist that the
+    two turns bring with them. All angles are in radians, and the rest is the visible point.
+    """
+    bone = np.asarray(rest, dtype=float)
+    first, second = (np.asarray(axis, dtype=float) for axis in axes)
+    a, b = (_turn(axis, angles) for axis, angles in zip((first, second), corners.T, strict=True))
+    points = DirectionTwist(axis=bone).points(quat.mul(a, b))
+    directions, carried = points[:, :3], points[:, 3:]
+    limits = carried + np.broadcast_to(np.asarray(twist, dtype=float), (len(points), 2))
+    ahead = np.roll(directions, -1, axis=0)
+    if np.sum(np.cross(directions, ahead) @ bone) < 0.0:  # clockwise: the other way round
+        directions, limits = directions[::-1], limits[::-1]
+    middle = np.asarray(twist, dtype=float).reshape(-1, 2).mean(axis=0)
+    return ReachCone(
+        directions, limits[:, 0], limits[:, 1], bone, float(middle[0]), float(middle[1])
+    )
+
+
+def _turn(axis: Vectors, angles: Floats) -> Floats:
+    return quat.exp(angles[:, None] * axis / np.linalg.norm(axis))

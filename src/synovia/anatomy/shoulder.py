@@ -21,17 +21,16 @@ from ..components import (
     Figure,
     JointCone,
     JointSet,
+    MatrixProduct,
     Network,
     OneToMany,
-    Product,
     Rotation,
     Scapula,
     Translation,
 )
 from ..shapes import ReachCone
 from ..skeleton import Skeleton
-from .numbers import numbers
-from .part import Part, join, mirrored
+from .part import Part, join, load_tables, mirror_point
 
 SIDES = ("Left", "Right")
 BONES = {"Clavicle": "clavicle", "Scapula": "scapula", "UpperArm": "arm"}
@@ -53,7 +52,7 @@ def shoulder(side: str, height: float = 1.75) -> Part:
         raise ValueError(f"side must be one of {', '.join(SIDES)}, got {side!r}")
     if not 0.0 < height < np.inf:
         raise ValueError(f"height must be above 0 metres, got {height}")
-    data = numbers("shoulder")["human"]
+    data = load_tables("shoulder")["human"]
     scale = height / data["height"]
     chain = [data["parent"], *(f"Right{bone}" for bone in BONES)]
     right = Part(
@@ -66,7 +65,7 @@ def shoulder(side: str, height: float = 1.75) -> Part:
 
 def shoulders(height: float = 1.75) -> Figure:
     """Return both shoulders alone, on a sternum, in metres: the figure that plates of them show."""
-    data = numbers("shoulder")["human"]
+    data = load_tables("shoulder")["human"]
     scale = height / data["height"]
     notch, tip, elbow = np.zeros(3), np.array([0.0, -0.2, 0.03]), np.array(data["places"]["elbow"])
     sternum = Part({"Sternum": None}, {"Sternum": notch}, {}, {"Sternum": [scale * tip]})
@@ -77,18 +76,18 @@ def shoulders(height: float = 1.75) -> Figure:
 
 def scapula_outline(side: str, height: float = 1.75) -> Vectors:
     """Return the corners (n, 3) of a scapula in its own frame, in metres, for pictures."""
-    data = numbers("shoulder")["human"]
+    data = load_tables("shoulder")["human"]
     corners = np.array(data["outline"]["scapula"]) * (height / data["height"])
-    return corners if side == "Right" else mirrored(corners)
+    return corners if side == "Right" else mirror_point(corners)
 
 
-def shoulder_of_source() -> Figure:
+def shoulder_shao_2003() -> Figure:
     """Return the source's right shoulder, in its units and its scapula's frame.
 
     The controls go from -1 to 1, which stand for -180 to 180 degrees. What the source does not
     publish is ours, and marked so in shoulder.toml.
     """
-    data = numbers("shoulder")["source"]
+    data = load_tables("shoulder")["source"]
     places = data["places"]
     names = (data["parent"], *(f"Right{bone}" for bone in BONES))
     offsets = np.array([[0.0, 0.0, 0.0], *(places[place] for place in BONES.values())], dtype=float)
@@ -142,11 +141,11 @@ def _arm(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
     parts: Parts = {
         "flex": Rotation(turn_axes[0]),
         "abduct": Rotation(turn_axes[1], bounds, middles),
-        "arm_turn": Product(("flexion", "abduction")),
+        "arm_turn": MatrixProduct(("flexion", "abduction")),
         "arm_cone": JointCone(_arm_cone(data), DOWN, axes=turn_axes, towards=data["towards"]),
         "without_scapula": Compensation(),
         "without_clavicle": Compensation(),
-        "arm": Product(("scapula", "clavicle", "cone")),
+        "arm": MatrixProduct(("scapula", "clavicle", "cone")),
     }
     wires = {
         "flex.angle": "flexion.angle",
@@ -172,7 +171,7 @@ def _clavicle(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
     for name in ("elevation", "protraction"):
         bounds = data[f"clavicle_{name}"]
         curves = {
-            side: _degrees(bounds["driver"], bounds[side])
+            side: _degree_curve(bounds["driver"], bounds[side])
             for side in ("lower", "upper")
             if side in bounds
         }
@@ -187,7 +186,7 @@ def _clavicle(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
     parts |= {
         "elevate": Rotation(axes[0]),
         "protract": Rotation(axes[1]),
-        "clavicle_turn": Product(("elevation", "protraction")),
+        "clavicle_turn": MatrixProduct(("elevation", "protraction")),
         "clavicle_cone": JointCone(_clavicle_cone(data, rest), rest, axes=axes),
     }
     wires |= {
@@ -207,7 +206,7 @@ def _scapula(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
     ellipsoid, which stands in the sternum's frame, moved to the sterno-clavicular joint.
     """
     rule, plate = data["scapula_rotation"], data["scapula"]
-    curve = _degrees(rule["driver"], rule["exact"])
+    curve = _degree_curve(rule["driver"], rule["exact"])
     first, *others = rule["follows"]
     acromion = scale * np.array(data["places"]["scapula"], dtype=float)
     parts: Parts = {f"scapula_by_{first}": Dependency(exact=curve)}
@@ -222,11 +221,11 @@ def _scapula(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
         "swivel": Rotation(data["axes"]["scapula"]),
         "upright": Compensation(),
         "acromion": Translation(acromion),
-        "scapula_place": Product(("clavicle", "acromion", "upright", "swivel")),
-        "lift": OneToMany({"share": _share(plate["lift"])}),
-        "rotated": OneToMany({"share": _share(plate["rotation"])}),
+        "scapula_place": MatrixProduct(("clavicle", "acromion", "upright", "swivel")),
+        "lift": OneToMany({"share": _share_curve(plate["lift"])}),
+        "rotated": OneToMany({"share": _share_curve(plate["rotation"])}),
         "onto_thorax": _ellipsoid(plate, acromion, scale),
-        "scapula": Product(("upright", "swivel", "onto")),
+        "scapula": MatrixProduct(("upright", "swivel", "onto")),
     }
     wires |= {
         "swivel.angle": angle,
@@ -277,12 +276,12 @@ def _clavicle_cone(data: dict[str, Any], rest: Vectors) -> ReachCone:
     return ReachCone(points)
 
 
-def _degrees(x: list[float], y: list[float]) -> Curve:
+def _degree_curve(x: list[float], y: list[float]) -> Curve:
     """Return a piecewise linear curve of radians, written in degrees."""
     return Curve(np.array(x, float), np.array(y, float), x_scale=1.0 / DEGREE, y_scale=DEGREE)
 
 
-def _share(ends: list[float]) -> Curve:
+def _share_curve(ends: list[float]) -> Curve:
     """Return the curve from 0 to 1 between two angles, written in degrees."""
     low, high = ends
     return Curve.linear((low, 0.0), (high, 1.0), x_scale=1.0 / DEGREE)

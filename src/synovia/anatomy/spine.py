@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arrays import Vectors
 from ..components import (
@@ -21,20 +22,19 @@ from ..components import (
     Control,
     Curve,
     JointSet,
+    MatrixProduct,
     Network,
     OneToMany,
-    Product,
     Rotation,
 )
-from .numbers import millimetres, numbers
-from .part import Part
+from .part import Part, load_tables, millimetres, mirror_point
 
 MOVES = ("flexion", "bend", "twist")
 REGIONS = ("lumbar", "thoracic", "cervical", "head")
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class Vertebra:
     """A vertebra: where it is, and its three turns against the one below.
 
     `place` is from the middle between the hips, `offset` from the vertebra below, in metres.
@@ -50,11 +50,11 @@ class Level:
     ranges: Mapping[str, tuple[float, float]]
 
 
-def levels(height: float) -> dict[str, list[Level]]:
+def levels(height: float) -> dict[str, list[Vertebra]]:
     """Return the vertebrae of each region, from bottom to top, for a person of this height."""
-    data, unit = numbers("spine"), millimetres(height)
+    data, unit = load_tables("spine"), millimetres(height)
     place, below = np.array(data["posture"]["sacrum"]), "Pelvis"
-    found: dict[str, list[Level]] = {}
+    found: dict[str, list[Vertebra]] = {}
     for region in REGIONS:
         posture, table = data["posture"], data[region]
         ranges = {move: _ranges(table[move]) for move in MOVES}
@@ -64,7 +64,7 @@ def levels(height: float) -> dict[str, list[Level]]:
             next_place = np.array([0.0, place[1] + up, forward])
             start = place if below != "Pelvis" else np.zeros(3)
             axes, centers = _joint(next_place - place, data["joints"][region])
-            level = Level(
+            level = Vertebra(
                 name,
                 below,
                 unit * next_place,
@@ -82,7 +82,7 @@ def spine(height: float, regions: Sequence[str]) -> Part:
     """Return some of the lumbar and cervical sets and the head; `cage` has the thoracic one."""
     found = levels(height)
     bones = [level for region in regions for level in found[region]]
-    vertex = millimetres(height) * np.array(numbers("spine")["posture"]["vertex"])
+    vertex = millimetres(height) * np.array(load_tables("spine")["posture"]["vertex"])
     return Part(
         {level.name: level.below for level in bones},
         {level.name: level.offset for level in bones},
@@ -91,7 +91,7 @@ def spine(height: float, regions: Sequence[str]) -> Part:
     )
 
 
-def cervical_of_source() -> Network:
+def cervical_shao_2003() -> Network:
     """Return the source's example: the controls of the neck go from -1 to 1.
 
     Its ranges of flexion are linear over them, so that the neck is bent back by 9.9 degrees in
@@ -110,31 +110,31 @@ def cervical_of_source() -> Network:
     return vertebrae(bones, curves)
 
 
-def vertebral_set(bones: Sequence[Level], **extra: Any) -> JointSet:
+def vertebral_set(bones: Sequence[Vertebra], **extra: Any) -> JointSet:
     """Return the joint set of some vertebrae, with controls in degrees; see `vertebrae`."""
     spans = {move: span(bones, move) for move in MOVES}
     curves = {
-        move: {level.name: through_zero(spans[move], level.ranges[move]) for level in bones}
+        move: {level.name: curve_through_zero(spans[move], level.ranges[move]) for level in bones}
         for move in MOVES
     }
     controls = {move: Control(*spans[move], 0.0, "degrees") for move in MOVES}
     return JointSet(vertebrae(bones, curves, **extra), controls)
 
 
-def span(bones: Sequence[Level], move: str) -> tuple[float, float]:
+def span(bones: Sequence[Vertebra], move: str) -> tuple[float, float]:
     """Return the range, in degrees, of all these vertebrae together."""
     low, high = np.sum([level.ranges[move] for level in bones], axis=0).round(9).tolist()
     return low, high
 
 
-def through_zero(control: tuple[float, float], turn: tuple[float, float]) -> Curve:
+def curve_through_zero(control: tuple[float, float], turn: tuple[float, float]) -> Curve:
     """Return the curve from a control to an angle, both in degrees, out in radians."""
     x, y = np.array([control[0], 0.0, control[1]]), np.array([turn[0], 0.0, turn[1]])
     return Curve(x, y, y_scale=DEGREE)
 
 
 def vertebrae(
-    bones: Sequence[Level],
+    bones: Sequence[Vertebra],
     curves: Mapping[str, Mapping[str, Curve]],
     more: Mapping[str, Mapping[str, Rotation]] | None = None,
     outputs: Mapping[str, str] | None = None,
@@ -156,7 +156,7 @@ def vertebrae(
     parts: dict[str, Component] = {move: OneToMany(curves[move]) for move in MOVES}
     wires = {f"{move}.value": move for move in MOVES}
     for bone, three in turns.items():
-        parts[bone] = Product(MOVES)
+        parts[bone] = MatrixProduct(MOVES)
         for move in MOVES:
             parts[f"{bone}-{move}"] = three[move]
             wires[f"{bone}-{move}.angle"] = f"{move}.{bone}"
@@ -188,3 +188,93 @@ def _joint(
         move: np.array([0.0, joint[move][0] * rise[1], joint[move][1] * rise[1]]) for move in MOVES
     }
     return axes, centers
+
+
+# The thorax: twelve vertebrae, their ribs and the sternum, one joint set.
+#
+# Rigid ribs on a bent spine would run into each other on one side and gape on the other. So a rib
+# turns back: its vertebra has turned against the middle of the cage, and the rib undoes a share of
+# that, less than all. Were the share one of the vertebra's own turn against its neighbour, as the
+# source reads, ribs of a spine that bends evenly would come as close as rigid ones.
+
+
+SIDES = ("Left", "Right")
+
+
+def thorax(height: float, share: float | None = None) -> Part:
+    """Return the thorax; `share` is how much of its vertebra's turn a rib takes back.
+
+    At a share of 0 ribs and sternum are rigid with the vertebrae that they hang on.
+    """
+    data, unit = load_tables("spine"), millimetres(height)
+    bones = levels(height)["thoracic"]
+    parents: dict[str, str | None] = {level.name: level.below for level in bones}
+    offsets: dict[str, ArrayLike] = {level.name: level.offset for level in bones}
+    ends: dict[str, list[Vectors]] = {}
+    ribs = data["ribs"]
+    for number, level in enumerate(reversed(bones), start=1):
+        head = unit * np.array(ribs["head"])
+        tips = [unit * np.array(ribs[where][number - 1]) for where in ("side", "front")]
+        for side in SIDES:
+            facing = (lambda point: point) if side == "Left" else mirror_point
+            name = rib(number, side)
+            parents[name], offsets[name] = level.name, facing(head)
+            ends[name] = [facing(tip - level.place - head) for tip in tips]
+    about = next(level for level in bones if level.name == ribs["about"])
+    notch, tip = (unit * np.array(data["sternum"][where]) for where in ("notch", "tip"))
+    parents["Sternum"], offsets["Sternum"] = about.name, notch - about.place
+    ends["Sternum"] = [tip - notch]
+    taken = ribs["share"] if share is None else share
+    follows = data["sternum"]["share"] if taken else dict.fromkeys(MOVES, 0.0)
+    joint_set = _joint_set(bones, about, taken, follows, about.place - notch)
+    return Part(parents, offsets, {"thoracic": joint_set}, ends)
+
+
+def rib(number: int, side: str) -> str:
+    """Return the name of a rib, from 1 to 12, of the side "Left" or "Right"."""
+    return f"Rib{number}{side}"
+
+
+def _joint_set(
+    bones: list[Vertebra],
+    about: Vertebra,
+    share: float,
+    follows: Mapping[str, float],
+    center: Vectors,
+) -> JointSet:
+    """Return the thoracic set; the sternum turns about `center`, in its own frame."""
+    spans = {move: span(bones, move) for move in MOVES}
+    back: Mapping[str, float] = dict.fromkeys(MOVES, -share)
+    shares = {f"rib{12 - k}": (level, back) for k, level in enumerate(bones) if level is not about}
+    shares["sternum"] = (bones[-1], follows)
+    if not share:
+        shares = {}
+    curves: dict[str, dict[str, Curve]] = {}
+    more: dict[str, dict[str, Rotation]] = {name: {} for name in shares}
+    for move in MOVES:
+        curves[move] = {
+            level.name: curve_through_zero(spans[move], level.ranges[move]) for level in bones
+        }
+        for name, (level, factors) in shares.items():
+            low, high = (factors[move] * turn for turn in _turn_against(bones, about, level, move))
+            curves[move][name] = curve_through_zero(spans[move], (low, high))
+            where = center[None] if name == "sternum" else np.zeros((1, 3))
+            more[name][move] = Rotation(about.axes[move], np.radians(sorted((low, high))), where)
+    outputs: dict[str, str] = {}
+    for name in shares:
+        if name == "sternum":
+            outputs["Sternum"] = name
+        else:
+            outputs |= {rib(int(name[3:]), side): name for side in SIDES}
+    controls = {move: Control(*spans[move], 0.0, "degrees") for move in MOVES}
+    return JointSet(vertebrae(bones, curves, more, outputs), controls)
+
+
+def _turn_against(
+    bones: list[Vertebra], about: Vertebra, level: Vertebra, move: str
+) -> tuple[float, float]:
+    """Return how far a vertebra turns against `about` at both ends of a move, degrees."""
+    here, there = bones.index(level), bones.index(about)
+    between = bones[there + 1 : here + 1] if here > there else bones[here + 1 : there + 1]
+    low, high = span(between, move)
+    return (low, high) if here > there else (-low, -high)

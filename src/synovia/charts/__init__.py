@@ -3,8 +3,9 @@
 `CHARTS` is the one registry.
 """
 
-from .chart import TURN, Chart
-from .directions import DirectionTwist
+from ..arrays import TURN
+from .chart import Chart
+from .direction_twist import DirectionTwist
 from .euler import EulerZYZ
 from .vectors import RotationVector, SwingTwist, wind
 

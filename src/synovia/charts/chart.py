@@ -8,8 +8,6 @@ import numpy as np
 
 from ..arrays import Points, Quats, Scalars, Vectors
 
-TURN = 2.0 * np.pi
-
 
 class Chart(Protocol):
     """What every chart can do; points are (..., dimension), angles in radians."""

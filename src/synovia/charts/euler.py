@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .. import quat
-from ..arrays import Points, Quats, Scalars, own, rows, unit_quats
-from .chart import TURN
+from ..arrays import TURN, Points, Quats, Scalars, own, rows, unit_quats
 
 SIDEWAYS = quat.exp(np.array([0.0, 0.5 * np.pi, 0.0]))
 
@@ -51,7 +50,7 @@ class EulerZYZ:
         psi = 2.0 * np.arctan2(np.hypot(x, y), np.hypot(w, z))
         plus = np.where(np.hypot(w, z) > 0.0, plus, 0.0)
         minus = np.where(np.hypot(x, y) > 0.0, minus, 0.0)
-        return np.stack([_wrapped(plus + minus), psi, _wrapped(plus - minus)], axis=-1)
+        return np.stack([_wrap(plus + minus), psi, _wrap(plus - minus)], axis=-1)
 
     def rotations(self, points: Points) -> Quats:
         half = 0.5 * points
@@ -87,5 +86,5 @@ class EulerZYZ:
         return cls(**fields)
 
 
-def _wrapped(angles: Scalars) -> Scalars:
+def _wrap(angles: Scalars) -> Scalars:
     return np.asarray(angles - TURN * np.rint(angles / TURN))

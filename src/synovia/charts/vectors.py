@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .. import kernels, quat
-from ..arrays import Points, Quats, Scalars, Vectors, own, rows, unit_quats
-from .chart import TURN, unit_axis
+from ..arrays import TURN, Points, Quats, Scalars, Vectors, own, rows, unit_quats
+from .chart import unit_axis
 
 
 def wind(vectors: Points, turns: int) -> Points:
@@ -63,7 +63,7 @@ class RotationVector:
         return [wind(points, k) for k in _whole_turns(turns)]
 
     def unroll(self, rotations: Quats) -> Points:
-        return _followed(self.points(rotations), 0)
+        return _follow_covers(self.points(rotations), 0)
 
     def density(self, points: Points) -> Scalars:
         # Haar measure is (2 sin(r/2) / r)² dv, and 8π² in all.
@@ -136,7 +136,7 @@ class SwingTwist:
         ]
 
     def unroll(self, rotations: Quats) -> Points:
-        return _followed(self.points(rotations), 1)
+        return _follow_covers(self.points(rotations), 1)
 
     def density(self, points: Points) -> Scalars:
         # Directions by area, sin(s)/s ds², times twist, and 8π² in all.
@@ -159,9 +159,9 @@ class SwingTwist:
         return cls(**fields)
 
 
-def _followed(points: Points, kind: int) -> Points:
+def _follow_covers(points: Points, kind: int) -> Points:
     path = np.ascontiguousarray(rows("rotations", points, 3), dtype=np.float64)
     out = np.empty_like(path)
     if len(path):
-        kernels.covers.follow(path, kind, out)
+        kernels.limit.follow(path, kind, out)
     return out

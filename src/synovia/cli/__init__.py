@@ -17,7 +17,7 @@ from . import terminal
 
 COMMANDS = (
     *("fit", "check", "clamp", "view", "solve", "look"),
-    *("info", "draw", "compare", "figure", "bench", "demo"),
+    *("info", "draw", "compare", "figure", "demo"),
 )
 """In the order in which people need them."""
 FAILED, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
@@ -42,7 +42,7 @@ class Commands(click.Group):
         if terminal.colourless():
             ctx.color = False
         try:
-            with terminal.warnings_shown(), terminal.compiling_said():
+            with terminal.show_warnings(), terminal.report_compiling():
                 outcome = super().invoke(ctx)
                 sys.stdout.flush()
                 return outcome
@@ -69,23 +69,23 @@ class Commands(click.Group):
         except click.Abort:
             code = INTERRUPTED
         except Exception as error:
-            _complain(error)
+            _print_error(error)
             code = FAILED
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _complain(error: Exception) -> None:
+def _print_error(error: Exception) -> None:
     """Print what went wrong, in one line; before it the traceback, for those who asked."""
     if terminal.DEBUG.get():
         terminal.note("".join(traceback.format_exception(error)))
     colour = False if terminal.colourless() else None
     prefix = click.style("synovia: error:", fg="red", bold=True)
-    click.echo(f"{prefix} {_sentence(error)}", err=True, color=colour)
+    click.echo(f"{prefix} {_error_message(error)}", err=True, color=colour)
     if isinstance(error, click.UsageError) and error.ctx is not None:
         click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
 
 
-def _sentence(error: Exception) -> str:
+def _error_message(error: Exception) -> str:
     """Return what went wrong: the file first, where the system names one."""
     if isinstance(error, click.ClickException):
         return error.format_message()

@@ -15,9 +15,9 @@ import click
 from . import inputs, terminal
 
 if TYPE_CHECKING:
-    from ..calibration import Calibration
-    from ..model import LimitModel
-    from ..report import JointReport, Report
+    from ..learn import Calibration
+    from ..model import JointReport, LimitModel, Report
+
 
 EXAMPLES = (
     ("a table of the joints outside, worst first", "synovia check wild.bvh -l human.limits.json"),
@@ -81,18 +81,18 @@ def check(
     rotation angles to the nearest legal rotation. The exit code is 0 when all joints stay inside,
     1 when one does not, and 2 for an error.
     """
-    from ..fitting import invented_first_frame
     from ..io import load_limits
     from ..io.atomic import atomic_write
+    from ..learn import invented_first_frame
 
     if as_json and csv_path == "-":
         raise click.UsageError("--json and --csv - would both print to stdout: choose one")
     if csv_path not in (None, "-"):
-        inputs.check_place(Path(csv_path))
+        inputs.check_writable(Path(csv_path))
     names = inputs.joint_names(maps)
     files = inputs.clip_files(clips)
     model = load_limits(limits_path)
-    calibration = calibrated(model, limits_path, others, files, names) if others else None
+    calibration = calibrate_performer(model, limits_path, others, files, names) if others else None
     reports, invented = [], set()
     for _, clip, known in inputs.clips_for(model, files, names, "checking"):
         aligned = clip if calibration is None else calibration.apply(clip, names=known)
@@ -116,7 +116,7 @@ def check(
     ctx.exit(0 if all(report.ok for report in reports) else 1)
 
 
-def calibrated(
+def calibrate_performer(
     model: LimitModel,
     limits_path: Path,
     others: Sequence[str],
@@ -124,7 +124,7 @@ def calibrated(
     names: Mapping[str, str],
 ) -> Calibration:
     """Return the offsets of the performer of `others`, from those clips that are not checked."""
-    from ..calibration import calibrate
+    from ..learn import calibrate
 
     if not any(model.samples.values()):
         raise ValueError(
@@ -176,7 +176,7 @@ def summary(reports: Sequence[Report], *, every: bool, invented: set[str]) -> It
         yield from clip_summary(report, every=every, invented=report.clip in invented)
     if len(reports) > 1:
         outside = sum(not report.ok for report in reports)
-        yield f"{outside} of {terminal.counted(len(reports), 'clip')} outside"
+        yield f"{outside} of {terminal.pluralize(len(reports), 'clip')} outside"
 
 
 def clip_summary(report: Report, *, every: bool, invented: bool) -> Iterator[str]:
@@ -186,17 +186,17 @@ def clip_summary(report: Report, *, every: bool, invented: bool) -> Iterator[str
     name = click.style(terminal.printable(report.clip), bold=True)
     if report.ok:
         inside = click.style("inside", fg="green")
-        of = f"{terminal.counted(joints, 'joint')} in {terminal.counted(frames, 'frame')}"
+        of = f"{terminal.pluralize(joints, 'joint')} in {terminal.pluralize(frames, 'frame')}"
         yield f"{name}: {inside}, all of {of}" if frames else f"{name}: {inside}, it has no frames"
     else:
         outside = int(report.outside.any(axis=1).sum())
         worst = rows[0]
         yield (
             f"{name}: {click.style('outside', fg='red')}, {sum(row.frames > 0 for row in rows)} of "
-            f"{terminal.counted(joints, 'joint')} in {outside} of "
-            f"{terminal.counted(frames, 'frame')} ({terminal.percent(outside / frames)})"
+            f"{terminal.pluralize(joints, 'joint')} in {outside} of "
+            f"{terminal.pluralize(frames, 'frame')} ({terminal.percent(outside / frames)})"
         )
-        yield from terminal.wrapped(
+        yield from terminal.wrap(
             f"worst at frame {worst.worst_frame} ({_time(report, worst.worst_frame)} s): "
             f"{worst.name}, {_deg(worst.worst)} degrees outside"
         )

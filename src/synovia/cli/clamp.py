@@ -12,9 +12,10 @@ import click
 from . import inputs, terminal
 
 if TYPE_CHECKING:
-    from ..clip import Clip
-    from ..learning import Progress
-    from ..softening import Softening
+    from ..learn import Progress
+    from ..limit.softening import Softening
+    from ..skeleton import Clip
+
 
 EXAMPLES = (
     ("one clip", "synovia clamp wild.bvh -l human.limits.json -o clamped.bvh"),
@@ -25,7 +26,7 @@ EXAMPLES = (
     ("many clips, into a directory", "synovia clamp takes/ -l human.limits.json -o clamped/"),
 )
 STEP_DEG = 1.0  # smaller steps may grow without anybody seeing it
-GROWN = 1.5  # times; a step that grew less is not worth a line
+NOTABLE_GROWTH = 1.5  # times; a step that grew less is not worth a line
 SECTIONS = {
     "Limits": ("limits_path", "maps"),
     "How": ("soften", "transition"),
@@ -80,10 +81,10 @@ def clamp(
     """
     from ..io import load_limits, save_clip
 
-    softening = softening_of(soften)
+    softening = softening_option(soften)
     names = inputs.joint_names(maps)
-    files = not_written_before(inputs.clip_files(clips), output)
-    targets = dict(zip(files, outputs(clips, files, output), strict=True))
+    files = exclude_outputs(inputs.clip_files(clips), output)
+    targets = dict(zip(files, output_paths(clips, files, output), strict=True))
     check_targets(files, list(targets.values()), force=force)
     model = load_limits(limits_path)
     show: Progress = terminal.progress("clamping") if len(files) == 1 else iter
@@ -94,33 +95,35 @@ def clamp(
         )
         targets[file].parent.mkdir(parents=True, exist_ok=True)
         save_clip(clamped, targets[file])
-        lines.append(f"{change(clip, clamped)}; wrote {targets[file]}")
-        if grown := growth(clip, clamped):
+        lines.append(f"{describe_change(clip, clamped)}; wrote {targets[file]}")
+        if grown := describe_growth(clip, clamped):
             lines.append(grown)
     for line in lines:
         click.echo(line)
 
 
-def softening_of(text: str | None) -> Softening | None:
+def softening_option(text: str | None) -> Softening | None:
     """Return what --soften says."""
-    from ..softening import softening_of as said
+    from ..limit.softening import parse_softening
 
     try:
-        return said(text)
+        return parse_softening(text)
     except ValueError:
         raise click.UsageError(
             f"--soften takes inside:DEG or beyond:DEG, with degrees above 0, got {text!r}"
         ) from None
 
 
-def not_written_before(files: list[inputs.ClipFile], output: Path) -> list[inputs.ClipFile]:
+def exclude_outputs(files: list[inputs.ClipFile], output: Path) -> list[inputs.ClipFile]:
     """Return the clips but for those in `output`, where that is a directory below theirs."""
     place = Path(os.path.realpath(output))
     others = [file for file in files if place not in Path(os.path.realpath(file.path)).parents]
     return others or files
 
 
-def outputs(clips: Sequence[str], files: Sequence[inputs.ClipFile], output: Path) -> list[Path]:
+def output_paths(
+    clips: Sequence[str], files: Sequence[inputs.ClipFile], output: Path
+) -> list[Path]:
     """Return where each clip is to be written."""
     from ..io import CLIP_FORMATS
 
@@ -155,10 +158,10 @@ def check_targets(
         if real in sources and not force:
             raise ValueError(f"{target} is one of the clips to clamp; --force overwrites it")
         if len(files) == 1 or target.parent.exists():
-            inputs.check_place(target)
+            inputs.check_writable(target)
 
 
-def change(before: Clip, after: Clip) -> str:
+def describe_change(before: Clip, after: Clip) -> str:
     """Return in one line what was changed, and by how much at most."""
     import numpy as np
 
@@ -172,21 +175,21 @@ def change(before: Clip, after: Clip) -> str:
     angles_deg = np.degrees(np.where(changed, quat.angle_between(old, new), 0.0))
     frame, joint = np.unravel_index(int(angles_deg.argmax()), angles_deg.shape)
     frames = int(changed.any(axis=1).sum())
-    joints = terminal.counted(int(changed.any(axis=0).sum()), "joint")
+    joints = terminal.pluralize(int(changed.any(axis=0).sum()), "joint")
     return (
-        f"{name}: changed {joints} in {frames} of {terminal.counted(before.frames, 'frame')}, "
+        f"{name}: changed {joints} in {frames} of {terminal.pluralize(before.frames, 'frame')}, "
         f"by at most {terminal.degrees(float(angles_deg[frame, joint]))} degrees "
         f"({before.skeleton.names[int(joint)]}, frame {int(frame)})"
     )
 
 
-def growth(before: Clip, after: Clip) -> str:
+def describe_growth(before: Clip, after: Clip) -> str:
     """Return in one line which step from frame to frame grew most; nothing where none did."""
     import numpy as np
 
     old_deg, new_deg = np.degrees(before.steps), np.degrees(after.steps)
     grown = np.where(new_deg > STEP_DEG, new_deg / np.maximum(old_deg, STEP_DEG), 0.0)
-    if not grown.max(initial=0.0) > GROWN:
+    if not grown.max(initial=0.0) > NOTABLE_GROWTH:
         return ""
     frame, joint = np.unravel_index(int(grown.argmax()), grown.shape)
     return (

@@ -15,6 +15,7 @@ from . import inputs, terminal
 if TYPE_CHECKING:
     from ..evidence import Comparison, Trial
 
+
 EXAMPLES = (
     ("which family fits these clips?", "synovia compare captures/"),
     (
@@ -39,11 +40,11 @@ SWEEP_DEG = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 13.0, 17.0, 22.0, 28.0, 35.0, 4
 """The margins, in degrees, that curves are drawn through."""
 MOST_PANELS = 6
 TITLES = ("margin", "rejected", "95th", "worst", "volume", "moved", "outside", "bytes", "ns")
-SHORT = {"rotation-vector": "vector", "swing-twist": "swing"}
+SHORT_CHARTS = {"rotation-vector": "vector", "swing-twist": "swing"}
 """Charts as the tables name them, so that a line has room for all of its numbers."""
 MEANING = (
     "families by shape, and chart where there are several (vector: rotation-vector, swing: "
-    "swing-twist), or by what a distance field holds (density, people, panel); "
+    "swing-twist), or by what a distance field holds (density, people); "
     "margin, moved and outside in degrees: how much wider than observed, and how far frames were "
     "moved, over all of them and over those outside; rejected as a mean over those left out, with "
     "the 95th percentile and the worst; bytes in a file, ns to project a rotation"
@@ -127,19 +128,19 @@ def compare(
     inputs.check_map(names, loaded[0].skeleton, loaded)
     compared = evidence.compare(
         loaded,
-        inputs.listed(shapes) or None,
+        inputs.split_names(shapes) or None,
         by="clip" if by == "clip" else "performer",
         margin=None if margin_deg is None else math.radians(margin_deg),
         reject=asked,
         margins=[math.radians(deg) for deg in SWEEP_DEG] if output or as_json else (),
         performers=who,
-        joints=inputs.listed(joints) or None,
+        joints=inputs.split_names(joints) or None,
         names=names or None,
         progress=terminal.progress("comparing"),
     )
     rejection = asked if margin_deg is None else None
     if output is not None:
-        save_picture(compared, rejection, output)
+        save_tradeoff(compared, rejection, output)
     if as_json:
         click.echo(
             json.dumps({"reject": rejection, **compared.to_dict()}, indent=2, allow_nan=False)
@@ -153,15 +154,15 @@ def compare(
 
 def check_picture(output: Path) -> None:
     """Raise before the work, not after it, where the picture cannot be drawn or written."""
-    from ..draw.saving import check_picture_name
+    from ..draw.style import picture_format
 
     try:
-        check_picture_name(output)
+        picture_format(output)
     except ImportError:
         raise click.ClickException(
             "no picture without matplotlib; pip install 'synovia[draw]' brings it"
         ) from None
-    inputs.check_place(output)
+    inputs.check_writable(output)
 
 
 def summary(compared: Comparison, reject: float | None, *, every: bool) -> Iterator[str]:
@@ -169,8 +170,8 @@ def summary(compared: Comparison, reject: float | None, *, every: bool) -> Itera
     groups, joints = compared.groups, compared.joints
     named = ", ".join(groups[:8]) + ", …" * (len(groups) > 8)
     thing = "performer" if compared.by == "performer" else "clip"
-    yield from terminal.wrapped(
-        f"left out in turn: {terminal.counted(len(groups), thing)} ({named})"
+    yield from terminal.wrap(
+        f"left out in turn: {terminal.pluralize(len(groups), thing)} ({named})"
     )
     yield ""
     overall = compared.overall if len(joints) > 1 else next(iter(joints.values()))
@@ -178,7 +179,7 @@ def summary(compared: Comparison, reject: float | None, *, every: bool) -> Itera
     at = "" if reject is None else f" at the least margin for {terminal.percent(reject)} rejected"
     yield from family_lines(f"families {over}{at}", overall)
     yield ""
-    yield from terminal.wrapped(MEANING)
+    yield from terminal.wrap(MEANING)
     yield ""
     if every and len(joints) > 1:
         for name, trials in joints.items():
@@ -186,7 +187,7 @@ def summary(compared: Comparison, reject: float | None, *, every: bool) -> Itera
             yield ""
     elif len(joints) > 1:
         titles = ("joint", "closest family", *TITLES[:5])
-        rows = [(name, *_cells(ranked(trials)[0])[:6]) for name, trials in joints.items()]
+        rows = [(name, *_cells(rank_trials(trials)[0])[:6]) for name, trials in joints.items()]
         yield from terminal.heading(terminal.table(titles, rows, left=2))
         yield ""
     yield from verdict(overall, reject)
@@ -194,31 +195,31 @@ def summary(compared: Comparison, reject: float | None, *, every: bool) -> Itera
 
 def family_lines(title: str, trials: Sequence[Trial]) -> Iterator[str]:
     """Yield a table of families, the closest first."""
-    rows = [_cells(trial) for trial in ranked(trials)]
+    rows = [_cells(trial) for trial in rank_trials(trials)]
     yield click.style(terminal.printable(title), bold=True)
     yield from terminal.heading(terminal.table(("family", *TITLES), rows))
 
 
-def ranked(trials: Sequence[Trial]) -> list[Trial]:
+def rank_trials(trials: Sequence[Trial]) -> list[Trial]:
     """Return the families, those with the least volume first, of those that could do as asked."""
     return sorted(trials, key=lambda trial: (not trial.reached, trial.outcome.volume))
 
 
 def verdict(trials: Sequence[Trial], reject: float | None) -> Iterator[str]:
     """Yield what to make of it."""
-    best = ranked(trials)[0]
+    best = rank_trials(trials)[0]
     if reject is None:
-        yield from terminal.wrapped(
+        yield from terminal.wrap(
             "at one margin some families reject less and others are smaller: compare them with "
             "--reject, or in a picture with -o"
         )
         return
-    yield from terminal.wrapped(
+    yield from terminal.wrap(
         f"closest: {best.family}, {terminal.percent(best.outcome.volume)} of all rotations for "
         f"{terminal.percent(best.outcome.mean)} rejected"
     )
     if late := [trial.family for trial in trials if not trial.reached]:
-        yield from terminal.wrapped(
+        yield from terminal.wrap(
             f"not at every joint down to {terminal.percent(reject)}, even 90 degrees wider: "
             f"{', '.join(late)}"
         )
@@ -230,10 +231,10 @@ def short_name(trial: Trial) -> str:
 
     if trial.shape not in SHAPES or len(SHAPES[trial.shape].charts) == 1:
         return trial.shape
-    return f"{trial.shape} {SHORT.get(trial.chart, trial.chart)}"
+    return f"{trial.shape} {SHORT_CHARTS.get(trial.chart, trial.chart)}"
 
 
-def size(n: int) -> str:
+def format_bytes(n: int) -> str:
     """Return a number of bytes with three digits or so, as in 840, 4.5k and 1.2M."""
     if n < 1000:
         return str(n)
@@ -252,14 +253,15 @@ def _cells(trial: Trial) -> tuple[str, ...]:
         terminal.percent(outcome.volume),
         f"{math.degrees(outcome.correction):.2f}",
         _deg(outcome.correction_outside),
-        size(trial.bytes),
+        format_bytes(trial.bytes),
         f"{trial.ns:.0f}",
     )
 
 
-def save_picture(compared: Comparison, reject: float | None, path: Path) -> None:
+def save_tradeoff(compared: Comparison, reject: float | None, path: Path) -> None:
     """Draw the curves of all joints together and of the largest, and write them to `path`."""
-    from ..draw import draw_tradeoff, save_figure
+    from ..draw import draw_tradeoff
+    from ..draw import save_picture as write_picture
 
     joints = compared.joints
     largest = sorted(joints, key=lambda name: -min(t.outcome.volume for t in joints[name]))
@@ -270,7 +272,7 @@ def save_picture(compared: Comparison, reject: float | None, path: Path) -> None
         title: [trial.curve for trial in trials if trial.curve is not None]
         for title, trials in list(panels.items())[:MOST_PANELS]
     }
-    save_figure(draw_tradeoff(drawn, reject=reject), path)
+    write_picture(draw_tradeoff(drawn, reject=reject), path)
 
 
 def _deg(angle: float) -> str:

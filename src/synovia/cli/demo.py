@@ -13,10 +13,10 @@ import click
 from . import terminal
 
 if TYPE_CHECKING:
-    from ..clip import Clip
     from ..demo import Score
-    from ..model import LimitModel
-    from ..report import Report
+    from ..model import LimitModel, Report
+    from ..skeleton import Clip
+
 
 EXAMPLES = (
     ("learn, check and clamp, and leave the files in synovia-demo", "synovia demo"),
@@ -24,9 +24,9 @@ EXAMPLES = (
 )
 BEST = ("kdop", "swing-twist")
 SHOWN_JOINT = "RightUpperArm"
-SHOWN_MISDEEDS = ("LeftLowerArm", "RightUpperArm", "LeftLowerLeg", "Head")
+SHOWN_VIOLATIONS = ("LeftLowerArm", "RightUpperArm", "LeftLowerLeg", "Head")
 """Whose worst frames the picture shows."""
-SPELLED = {"euler box": "Euler box", "kdop": "k-DOP"}
+SHAPE_NAMES = {"euler box": "Euler box", "kdop": "k-DOP"}
 
 
 @click.command(cls=terminal.TeachingCommand, examples=EXAMPLES)
@@ -46,19 +46,19 @@ def demo(directory: Path) -> None:
     """
     try:
         _make_directory(directory)
-        for line in story(directory):
+        for line in run_demo(directory):
             click.echo(line)
     except OSError as error:
         raise click.ClickException(f"{error.filename or directory}: {error.strerror}") from error
 
 
-def story(directory: Path) -> Iterator[str]:
+def run_demo(directory: Path) -> Iterator[str]:
     """Do the whole job, and yield what there is to say about it, line by line."""
     from .. import demo as made
     from ..io import save_clip, save_limits
 
     rom, wild, truth = made.range_of_motion(), made.wild(), made.true_limits()
-    yield from _said("A human whose true limits are known")
+    yield from _section("A human whose true limits are known")
     count = len(truth.limits)
     yield f"{len(rom.skeleton)} joints, the limits of {count} to be learned, and two clips:"
     yield f"  rom.bvh   {rom.frames} frames, a performer exploring every joint"
@@ -66,44 +66,44 @@ def story(directory: Path) -> Iterator[str]:
     save_clip(rom, directory / "rom.bvh")
     save_clip(wild, directory / "wild.bvh")
 
-    yield from _said("How close the limits learned from rom.bvh come to the truth")
+    yield from _section("How close the limits learned from rom.bvh come to the truth")
     exam = made.Exam(truth)
     models, scores = {}, []
     for shape, chart in terminal.progress("learning")(made.CASES):
-        models[shape, chart] = model = made.learned(rom, shape, chart)
+        models[shape, chart] = model = made.learn_limits(rom, shape, chart)
         scores.append(exam.score(shape, chart, model.limits))
-    scores.append(exam.score("euler box", "min and max of each angle", made.euler_boxes(rom)))
+    scores.append(exam.score("euler box", "min and max of each angle", made.euler_ranges(rom)))
     yield from score_lines(scores)
 
-    yield from _said(f"Checking wild.bvh with the {_named(BEST)}")
+    yield from _section(f"Checking wild.bvh with the {_family_name(BEST)}")
     model = models[BEST]
     save_limits(model, directory / "human.limits.json")
     report = model.check(wild)
     yield from report_lines(report)
 
-    yield from _said("Clamping it")
+    yield from _section("Clamping it")
     clamped = replace(model.project(wild), name="clamped")
     save_clip(clamped, directory / "clamped.bvh")
     yield from clamp_lines(model, wild, clamped)
 
     try:
-        save_picture(model, rom, wild, clamped, directory / "limits.png")
+        save_overview(model, rom, wild, clamped, directory / "limits.png")
         drawn = "limits.png         all of this in one picture"
     except ImportError:
         drawn = "(no picture: matplotlib is missing; pip install 'synovia[draw]' brings it)"
-    yield from _said(f"Written to {terminal.printable(str(directory))}")
+    yield from _section(f"Written to {terminal.printable(str(directory))}")
     yield "  rom.bvh            the performer, to learn from"
     yield "  wild.bvh           what breaks the limits"
     yield "  clamped.bvh        the same, brought back inside"
     yield "  human.limits.json  the limits"
     yield f"  {drawn}"
-    yield from _said("Try next")
+    yield from _section("Try next")
     wild_path, limits_path = (
-        _typed(directory / name) for name in ("wild.bvh", "human.limits.json")
+        _quote(directory / name) for name in ("wild.bvh", "human.limits.json")
     )
     yield f"  synovia view {wild_path} --limits {limits_path}"
     yield f"  synovia check {wild_path} --limits {limits_path}"
-    out = _typed(directory / "soft.bvh")
+    out = _quote(directory / "soft.bvh")
     yield f"  synovia clamp {wild_path} --limits {limits_path} --soften inside:5 -o {out}"
     yield f"  synovia info {limits_path}"
 
@@ -112,7 +112,7 @@ def score_lines(scores: Sequence[Score]) -> Iterator[str]:
     """Yield the table of shapes, and what its columns mean."""
     rows = [
         (
-            SPELLED.get(score.shape, score.shape),
+            SHAPE_NAMES.get(score.shape, score.shape),
             score.chart,
             terminal.percent(score.legal),
             terminal.percent(score.near),
@@ -176,10 +176,11 @@ def clamp_lines(model: LimitModel, wild: Clip, clamped: Clip) -> Iterator[str]:
     yield "changes; a path goes over to the other side in a quarter of a second."
 
 
-def save_picture(model: LimitModel, rom: Clip, wild: Clip, clamped: Clip, path: Path) -> None:
+def save_overview(model: LimitModel, rom: Clip, wild: Clip, clamped: Clip, path: Path) -> None:
     """Draw the demo in one picture, and write it to the file at `path`."""
-    from ..draw import draw_overview, save_figure
-    from ..lineage import lineage
+    from ..draw import draw_overview
+    from ..draw import save_picture as write_picture
+    from ..skeleton import lineage
 
     way = lineage(rom.skeleton, SHOWN_JOINT, model.limits[SHOWN_JOINT].relative_to)
     worst = {row.name: row.worst_frame for row in model.check(wild).joints}
@@ -189,9 +190,9 @@ def save_picture(model: LimitModel, rom: Clip, wild: Clip, clamped: Clip, path: 
         clamped,
         joint=SHOWN_JOINT,
         samples=way.seen(rom.pose.rotations),
-        frames=sorted(worst[name] for name in SHOWN_MISDEEDS),
+        frames=sorted(worst[name] for name in SHOWN_VIOLATIONS),
     )
-    save_figure(figure, path)
+    write_picture(figure, path)
 
 
 def _make_directory(directory: Path) -> None:
@@ -203,15 +204,15 @@ def _make_directory(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
 
 
-def _said(title: str) -> Iterator[str]:
+def _section(title: str) -> Iterator[str]:
     yield ""
     yield click.style(title, bold=True)
 
 
-def _named(best: tuple[str, str]) -> str:
+def _family_name(best: tuple[str, str]) -> str:
     shape, chart = best
-    return f"{SPELLED.get(shape, shape)} in {chart}"
+    return f"{SHAPE_NAMES.get(shape, shape)} in {chart}"
 
 
-def _typed(path: Path) -> str:
+def _quote(path: Path) -> str:
     return shlex.quote(str(path))

@@ -13,6 +13,7 @@ from . import inputs, terminal
 if TYPE_CHECKING:
     from ..model import LimitModel
 
+
 EXAMPLES = (
     ("every joint on one sheet", "synovia draw human.limits.json -o joints.png"),
     (
@@ -53,7 +54,7 @@ def draw(file: Path | None, joint: str | None, plate: str | None, output: Path) 
         raise click.ClickException(
             "pictures need matplotlib: pip install 'synovia[draw]' brings it"
         )
-    inputs.check_place(output)
+    inputs.check_writable(output)
     if plate is not None:
         if joint is not None:
             raise click.UsageError("--plate and --joint draw different things: give one of them")
@@ -71,22 +72,24 @@ def draw(file: Path | None, joint: str | None, plate: str | None, output: Path) 
 
 
 def _save(model: LimitModel, joint: str | None, output: Path) -> None:
-    from ..draw import draw_joint, draw_joints, samples_of, save_figure
+    from ..draw import draw_joint, draw_joints, samples_of
+    from ..draw import save_picture as write_picture
 
     if joint is None:
         figure = draw_joints(model, progress=terminal.progress("drawing"))
     else:
         figure = draw_joint(model.limits[joint], samples_of(model, joint), title=joint)
-    save_figure(figure, output)
+    write_picture(figure, output)
 
 
 def _save_plate(name: str, file: Path | None, output: Path) -> None:
     from ..anatomy import human
-    from ..draw import draw_plate, plates, save_figure
+    from ..draw import draw_plate, plates
+    from ..draw import save_picture as write_picture
     from ..io import load_figure
 
     known = plates()
     if name not in known:
         raise click.UsageError(f"--plate must be one of {', '.join(known)}, got {name}")
     figure = human() if file is None else load_figure(file)
-    save_figure(draw_plate(figure, known[name]), output)
+    write_picture(draw_plate(figure, known[name]), output)

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from . import inputs, targets, terminal
+from . import inputs, terminal
 
 if TYPE_CHECKING:
-    from ..components import Control, Figure, Posed
+    from ..components import Control, Figure, FigurePose
+
 
 HUMAN = "human"
 SIDES = ("left", "right")
 UNITS = {"degrees": "°", "radians": " rad", "length": "", "share": ""}
 FRAMES_A_SECOND = 30
-WHOLE = (".xml", ".limits.json")
+FIGURE_SUFFIXES = (".xml", ".limits.json")
 """How files of a whole figure end: the figure itself, and the limits of its joints."""
 EXAMPLES = (
     ("which controls there are, and how far they go", "synovia figure human --list"),
@@ -121,12 +122,12 @@ def figure(
     if reaches:
         for line in clamped_lines(body, body.pose(controls, strict=strict), controls):
             click.echo(line)
-        found = reached(body, controls, inputs.pairs(reaches, "--reach"))
+        found = find_controls(body, controls, inputs.pairs(reaches, "--reach"))
         controls, met = found.values, found.met
         for line in found.lines:
             click.echo(line)
     if output is not None:
-        for line in written(body, controls, output, sweep_all=sweep_all, strict=strict):
+        for line in write_output(body, controls, output, sweep_all=sweep_all, strict=strict):
             click.echo(line)
     ctx.exit(0 if met else 1)
 
@@ -136,15 +137,15 @@ def check_output(output: Path, posed: bool) -> None:
     from ..io import CLIP_FORMATS
 
     clips = output.suffix.lower() in CLIP_FORMATS
-    if not clips and not output.name.lower().endswith(WHOLE):
-        known = " or ".join((*CLIP_FORMATS, *WHOLE))
+    if not clips and not output.name.lower().endswith(FIGURE_SUFFIXES):
+        known = " or ".join((*CLIP_FORMATS, *FIGURE_SUFFIXES))
         raise click.UsageError(f"--output must end in {known}, got {output}")
     if posed and not clips:
         raise click.UsageError(
-            f"{' and '.join(WHOLE)} files are of the figure, not of a pose: leave out --set, "
-            f"--reach and --sweep, or write a {next(iter(CLIP_FORMATS))} file, got {output}"
+            f"{' and '.join(FIGURE_SUFFIXES)} files are of the figure, not of a pose: leave out "
+            f"--set, --reach and --sweep, or write a {next(iter(CLIP_FORMATS))} file, got {output}"
         )
-    inputs.check_place(output)
+    inputs.check_writable(output)
 
 
 def figure_of(which: str, height: float | None) -> Figure:
@@ -181,7 +182,7 @@ def controls_of(body: Figure, pairs: Mapping[str, str]) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Reached:
+class ReachResult:
     """Controls that were found for --reach, whether that is met, and what there is to say."""
 
     values: dict[str, float]
@@ -189,12 +190,14 @@ class Reached:
     lines: list[str]
 
 
-def reached(body: Figure, controls: Mapping[str, float], places: Mapping[str, str]) -> Reached:
+def find_controls(
+    body: Figure, controls: Mapping[str, float], places: Mapping[str, str]
+) -> ReachResult:
     """Return controls, those given within their ranges, that bring segments to their places."""
     from ..ik import Reach, solve_controls
 
     goals = [
-        Reach(segment_of(body, name), targets.vector("--reach", text))
+        Reach(segment_of(body, name), inputs.parse_vector("--reach", text))
         for name, text in places.items()
     ]
     start = body.pose(controls)
@@ -209,7 +212,7 @@ def reached(body: Figure, controls: Mapping[str, float], places: Mapping[str, st
     lines = [f"found {' '.join(changed)}"] if changed else []
     if not changed or not found.converged:
         lines.append(found.reason())
-    return Reached(values, bool(found.converged), lines)
+    return ReachResult(values, bool(found.converged), lines)
 
 
 def segment_of(body: Figure, name: str) -> str:
@@ -222,23 +225,23 @@ def segment_of(body: Figure, name: str) -> str:
 def control_lines(body: Figure) -> Iterator[str]:
     """Yield the table of controls."""
     rows = [
-        (name, *(_spelled(value, limits) for value in (limits.low, limits.neutral, limits.high)))
+        (name, *(_with_unit(value, limits) for value in (limits.low, limits.neutral, limits.high)))
         for name, limits in body.controls.items()
     ]
     yield from terminal.heading(terminal.table(("control", "from", "neutral", "to"), rows))
     yield ""
-    segments = terminal.counted(len(body.skeleton), "segment")
-    yield f"{terminal.counted(len(rows), 'control')} for {segments}"
+    segments = terminal.pluralize(len(body.skeleton), "segment")
+    yield f"{terminal.pluralize(len(rows), 'control')} for {segments}"
 
 
-def written(
+def write_output(
     body: Figure, controls: Mapping[str, float], output: Path, *, sweep_all: bool, strict: bool
 ) -> Iterator[str]:
     """Write the figure, its pose or its sweep, and yield what there is to say."""
     from ..components import clip_of, sweep
     from ..io import save_clip, save_figure, save_limits
 
-    if output.name.lower().endswith(WHOLE):
+    if output.name.lower().endswith(FIGURE_SUFFIXES):
         if output.suffix.lower() == ".xml":
             save_figure(body, output)
         else:
@@ -254,20 +257,21 @@ def written(
         yield f"{name} could not comply everywhere: it is off by {float(np.max(off)):.2g}"
     clip = clip_of(body, pose, 1.0 / FRAMES_A_SECOND)
     save_clip(clip, output)
-    yield f"wrote {output}, {terminal.counted(clip.frames, 'frame')}"
+    yield f"wrote {output}, {terminal.pluralize(clip.frames, 'frame')}"
 
 
-def clamped_lines(body: Figure, posed: Posed, controls: Mapping[str, float]) -> Iterator[str]:
+def clamped_lines(body: Figure, posed: FigurePose, controls: Mapping[str, float]) -> Iterator[str]:
     """Yield what became of controls out of their range."""
     for name, beyond in posed.clamped.items():
         limits, asked = body.controls[name], controls[name]
         used = asked - float(beyond)
         yield (
-            f"{name} goes from {_spelled(limits.low, limits)} to {_spelled(limits.high, limits)}: "
-            f"{_spelled(asked, limits)} became {_spelled(used, limits)}"
+            f"{name} goes from {_with_unit(limits.low, limits)} to "
+            f"{_with_unit(limits.high, limits)}: {_with_unit(asked, limits)} became "
+            f"{_with_unit(used, limits)}"
         )
 
 
-def _spelled(value: float, limits: Control) -> str:
+def _with_unit(value: float, limits: Control) -> str:
     """Return a value of a control with its unit."""
     return f"{value:.6g}{UNITS[limits.unit]}"

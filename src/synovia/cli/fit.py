@@ -12,11 +12,12 @@ import click
 from ..charts import CHARTS
 from ..shapes import SHAPES
 from . import inputs, terminal
-from .shape_options import shape_options
+from .inputs import shape_options
 
 if TYPE_CHECKING:
-    from ..clip import Clip
     from ..model import LimitModel
+    from ..skeleton import Clip
+
 
 EXAMPLES = (
     ("learn from every clip in a directory", "synovia fit captures/ -o human.limits.json"),
@@ -26,7 +27,7 @@ EXAMPLES = (
     ),
     (
         "what is near to several people, as far as it takes for newcomers",
-        "synovia fit captures/ -o human.limits.json -s distance-field -w by=panel --reject 0.5%",
+        "synovia fit captures/ -o human.limits.json -s distance-field -w by=people --reject 0.5%",
     ),
     (
         "performers by folder, swing and twist each by itself, a joint left out",
@@ -83,7 +84,7 @@ DROPPED = ("flips", "unconfirmed", "isolated")
     metavar="KEY=VALUE",
     help="An option of the shape, like along=chart for box and kdop, by=volume for ellipsoid, "
     "swing=kdop for product, vertices=12 for reach-cone and union, cell=3 (degrees) for theta-phi, "
-    "resolution=48 or by=panel for distance-field. Repeat it for more.",
+    "resolution=48 or by=people for distance-field. Repeat it for more.",
 )
 @click.option(
     "-r",
@@ -194,8 +195,8 @@ def fit(
         trim=trim,
         reference=start,
         performers=who,
-        joints=inputs.listed(joints) or None,
-        exclude=inputs.listed(exclude),
+        joints=inputs.split_names(joints) or None,
+        exclude=inputs.split_names(exclude),
         names=names or None,
         keep_samples=keep_samples,
         blend=population,
@@ -215,7 +216,7 @@ def check_output(output: Path) -> None:
 
     if not output.name.lower().endswith(SUFFIX):
         raise click.UsageError(f"--output must end in {SUFFIX}, got {str(output)!r}")
-    inputs.check_place(output)
+    inputs.check_writable(output)
 
 
 def reference_of(text: str) -> str | int | Clip:
@@ -250,4 +251,4 @@ def summary(model: LimitModel) -> Iterator[str]:
     rows.append(["all joints", "", *map(str, totals), *[""] * (2 + rejected)])
     yield from terminal.heading(terminal.table(titles, rows, left=2))
     yield ""
-    yield from terminal.learned_from(model.provenance)
+    yield from terminal.provenance_lines(model.provenance)

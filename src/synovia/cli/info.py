@@ -13,10 +13,11 @@ import click
 from . import inputs, terminal
 
 if TYPE_CHECKING:
-    from ..clip import Clip
-    from ..joint_kind import JointKind
+    from ..learn import JointKind
     from ..limit import Limit
     from ..model import LimitModel
+    from ..skeleton import Clip
+
 
 EXAMPLES = (
     ("the joints of a clip, and how each of them moves", "synovia info walk.bvh"),
@@ -49,10 +50,10 @@ def info(file: Path, as_json: bool) -> None:
     inputs.check_file(file)
     title = terminal.printable(file.name)
     if file.suffix.lower() in CLIP_FORMATS:
-        described = described_clip(load_clip(file))
+        described = describe_clip(load_clip(file))
         lines = clip_lines(title, described)
     elif file.name.lower().endswith(SUFFIX):
-        described = described_limits(load_limits(file))
+        described = describe_limits(load_limits(file))
         lines = limits_lines(title, described)
     else:
         raise ValueError(
@@ -65,12 +66,11 @@ def info(file: Path, as_json: bool) -> None:
         click.echo(line)
 
 
-def described_clip(clip: Clip) -> dict[str, Any]:
+def describe_clip(clip: Clip) -> dict[str, Any]:
     """Return what is in a clip as plain values, angles in degrees."""
     import numpy as np
 
-    from ..fitting import invented_first_frame
-    from ..learning import kinds_of
+    from ..learn import invented_first_frame, kinds_of
 
     skeleton = clip.skeleton
     kinds = kinds_of([clip]) if clip.frames else {}
@@ -90,7 +90,7 @@ def described_clip(clip: Clip) -> dict[str, Any]:
                 "name": name,
                 "parent": skeleton.names[parent] if parent >= 0 else None,
                 "channels": list(channels),
-                **_described_kind(kinds.get(name)),
+                **_describe_kind(kinds.get(name)),
             }
             for name, parent, channels in zip(
                 skeleton.names, skeleton.parents.tolist(), skeleton.channels, strict=True
@@ -99,7 +99,7 @@ def described_clip(clip: Clip) -> dict[str, Any]:
     }
 
 
-def _described_kind(kind: JointKind | None) -> dict[str, Any]:
+def _describe_kind(kind: JointKind | None) -> dict[str, Any]:
     import numpy as np
 
     if kind is None:
@@ -112,14 +112,14 @@ def clip_lines(title: str, clip: Mapping[str, Any]) -> Iterator[str]:
     """Yield what people want to know of a clip."""
     joints = clip["joints"]
     yield (
-        f"{click.style(title, bold=True)}: {terminal.counted(len(joints), 'joint')}, "
-        f"{terminal.counted(clip['frames'], 'frame')}, "
+        f"{click.style(title, bold=True)}: {terminal.pluralize(len(joints), 'joint')}, "
+        f"{terminal.pluralize(clip['frames'], 'frame')}, "
         f"{clip['duration']:.2f} s at {clip['fps']:.4g} frames a second"
     )
     for channels, names in _by_channels(joints).items():
-        yield from terminal.wrapped(f"channels: {channels} ({names})")
+        yield from terminal.wrap(f"channels: {channels} ({names})")
     if clip["zero_length_bones"]:
-        yield from terminal.wrapped(f"no length: {', '.join(clip['zero_length_bones'])}")
+        yield from terminal.wrap(f"no length: {', '.join(clip['zero_length_bones'])}")
     if clip["invented_first_frame"]:
         yield "first frame: nobody performed it, the motion jumps from it; a fit leaves it out"
     depth: dict[str | None, int] = {None: -1}
@@ -145,7 +145,7 @@ def _by_channels(joints: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         said = [f"position {places}"] * bool(places) + [f"rotation {turns}"] * bool(turns)
         owners.setdefault(", ".join(said) or "none", []).append(terminal.printable(joint["name"]))
     return {
-        channels: ", ".join(names) if len(names) <= 3 else terminal.counted(len(names), "joint")
+        channels: ", ".join(names) if len(names) <= 3 else terminal.pluralize(len(names), "joint")
         for channels, names in owners.items()
     }
 
@@ -166,7 +166,7 @@ def _axis(axis: Sequence[float]) -> str:
     return "({:.2f} {:.2f} {:.2f})".format(*(round(along, 2) + 0.0 for along in axis))
 
 
-def described_limits(model: LimitModel) -> dict[str, Any]:
+def describe_limits(model: LimitModel) -> dict[str, Any]:
     """Return what is in a file of limits as plain values, angles in degrees."""
     volumes = model.volume()
     return {
@@ -205,14 +205,14 @@ def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
     kinds = {f"{joint['shape']} in {joint['chart']}" for joint in joints}
     yield (
         f"{click.style(title, bold=True)}: limits for {len(joints)} of "
-        f"{terminal.counted(len(limits['skeleton']), 'joint')}, {' and '.join(sorted(kinds))}"
+        f"{terminal.pluralize(len(limits['skeleton']), 'joint')}, {' and '.join(sorted(kinds))}"
     )
-    yield from terminal.learned_from(limits["provenance"])
+    yield from terminal.provenance_lines(limits["provenance"])
     if options := limits["provenance"].get("options"):
         said = ", ".join(f"{key} {_option(key, options[key])}" for key in options)
-        yield from terminal.wrapped(f"options: {said}")
+        yield from terminal.wrap(f"options: {said}")
     if kept := sum(joint["samples"] for joint in joints):
-        yield f"with {terminal.counted(kept, 'sample')} of what was observed"
+        yield f"with {terminal.pluralize(kept, 'sample')} of what was observed"
     charts = {joint["chart"] for joint in joints}
     widest = max((len(joint["bounds_deg"]) for joint in joints), default=3)
     numbered = ("1st", "2nd", "3rd", "4th")[:widest]
@@ -231,7 +231,7 @@ def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
     yield from terminal.heading(terminal.table(titles, rows))
     if names := terminal.clip_names(limits["provenance"]):
         yield ""
-        yield from terminal.wrapped(f"clips: {', '.join(names)}")
+        yield from terminal.wrap(f"clips: {', '.join(names)}")
 
 
 def _option(key: str, value: Any) -> str:

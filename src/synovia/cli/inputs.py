@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import errno
 import glob
+import inspect
+import io
 import math
 import os
 import warnings
@@ -12,16 +14,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from .terminal import progress
+from ..learn import FIELD_SOURCES
+from ..shapes import SHAPES, DistanceField, ReachCone, Union
+from ..shapes.product import SWINGS
+from .terminal import ANGLES, progress
 
 if TYPE_CHECKING:
-    from ..clip import Clip
+    from ..arrays import Vectors
     from ..model import LimitModel
-    from ..skeleton import Skeleton
+    from ..skeleton import Clip, Skeleton
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ def clip_files(arguments: Sequence[str]) -> list[ClipFile]:
         for argument in reversed(arguments)
         for file in reversed(list(_files_of(argument)))
     }
-    return _named(list(reversed(found.values())))
+    return _name_files(list(reversed(found.values())))
 
 
 def _files_of(argument: str) -> Iterator[ClipFile]:
@@ -95,7 +100,7 @@ def _suffixes() -> str:
     return " or ".join(CLIP_FORMATS)
 
 
-def _named(files: list[ClipFile]) -> list[ClipFile]:
+def _name_files(files: list[ClipFile]) -> list[ClipFile]:
     """Name each file by its stem, and by ever more of its folders while others have that name."""
     parts = [Path(os.path.abspath(file.path)).with_suffix("").parts for file in files]
     length = [1] * len(files)
@@ -145,7 +150,7 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     return found
 
 
-def listed(texts: Sequence[str]) -> list[str]:
+def split_names(texts: Sequence[str]) -> list[str]:
     """Return the names in texts like "A,B"."""
     return [name.strip() for text in texts for name in text.split(",") if name.strip()]
 
@@ -193,7 +198,7 @@ def csv_rows(path: str, columns: Sequence[str]) -> list[dict[str, str]]:
 
 def performers(who: str | None, files: Sequence[ClipFile]) -> dict[str, str]:
     """Return the performer of each clip, by the clip's name."""
-    from ..takes import performer_of
+    from ..learn import performer_of
 
     if who is None or not who.lower().endswith(".csv"):
         return {file.name: performer_of(file.path.as_posix(), who) for file in files}
@@ -244,17 +249,18 @@ def clips_for(
 
 def check_match(model: LimitModel, clip: Clip, names: Mapping[str, str]) -> None:
     """Raise ValueError, telling what to do, where no joint of the clip has a limit."""
-    from ..matching import match
+    from ..skeleton import match
 
     found = match(model.limits, model.skeleton, clip.skeleton, names)
     if not found.joints:
         raise ValueError(
-            f"{clip.name}: no joint of this clip has a limit. It has {_some(clip.skeleton.names)}; "
-            f"limits are for {_some(list(model.limits))}. --map THEIRS=OURS says which is which"
+            f"{clip.name}: no joint of this clip has a limit. It has "
+            f"{_join_names(clip.skeleton.names)}; limits are for "
+            f"{_join_names(list(model.limits))}. --map THEIRS=OURS says which is which"
         )
 
 
-def _some(names: Sequence[str], most: int = 5) -> str:
+def _join_names(names: Sequence[str], most: int = 5) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
@@ -267,7 +273,7 @@ def check_file(path: Path) -> None:
         raise IsADirectoryError(f"{path}: expected a file, got a directory")
 
 
-def check_place(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Raise OSError where no file can be written at `path`."""
     if path.is_dir():
         raise OSError(errno.EISDIR, "a directory is where the file belongs", str(path))
@@ -297,3 +303,173 @@ limits_option = click.option(
 clips_argument = click.argument(
     "clips", nargs=-1, required=True, metavar="CLIP...", type=click.Path()
 )
+
+
+# Options of shapes as people type them, KEY=VALUE, by what the shapes' fits take.
+
+
+def shape_options(shape: str, typed: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options of the shape's fit, as it takes them; an unknown one is an error."""
+    takes = _fit_options(SHAPES[shape].fit)
+    if "swing" in takes:
+        swing = typed.get("swing", "ellipsoid")
+        takes["swing"] = Literal[tuple(SWINGS)]
+        takes.update(_fit_options(SWINGS[swing].fit) if swing in SWINGS else {})
+    if shape == Union.name:
+        takes.update(_fit_options(ReachCone.fit))
+    if shape == DistanceField.name:
+        takes.update(by=Literal[FIELD_SOURCES], level=float)
+    offered = ", ".join(f"{key}={_values(key, kind)}" for key, kind in takes.items())
+    chosen: dict[str, Any] = {}
+    for key, value in typed.items():
+        if key not in takes:
+            raise click.UsageError(f"--with {key}: {shape} takes {offered or 'no options'}")
+        try:
+            chosen[key] = _convert(takes[key], value)
+            if key in ANGLES:
+                chosen[key] = math.radians(chosen[key])
+        except ValueError:
+            wanted = _values(key, takes[key])
+            raise click.UsageError(f"--with {key} must be {wanted}, got {value!r}") from None
+    return chosen
+
+
+def _fit_options(fit_shape: Any) -> dict[str, Any]:
+    """Return the options that can be typed, with their types; arrays cannot be."""
+    hints = get_type_hints(fit_shape)
+    names = [name for name in inspect.signature(fit_shape).parameters if name in hints]
+    return {
+        name: hints[name]
+        for name in names
+        if name != "margin"
+        and (hints[name] in (str, int, float) or get_origin(hints[name]) is Literal)
+    }
+
+
+def _values(key: str, kind: Any) -> str:
+    if key in ANGLES:
+        return "DEGREES"
+    return "|".join(get_args(kind)) if get_origin(kind) is Literal else kind.__name__.upper()
+
+
+def _convert(kind: Any, text: str) -> Any:
+    if get_origin(kind) is not Literal:
+        return kind(text)
+    if text not in get_args(kind):
+        raise ValueError(text)
+    return text
+
+
+# Targets as people give them: a point, or a file with a point for each frame.
+
+
+AXES = ("x", "y", "z")
+FRAME = "frame"
+Row = tuple[str, list[str]]
+"""Where it stands, FILE:LINE, and its cells."""
+
+
+def parse_target(option: str, text: str, frames: int) -> Vectors:
+    """Return what X,Y,Z or FILE.csv stands for: (3,), or (frames, 3)."""
+    if text.lower().endswith(".csv"):
+        return load_points(Path(text), frames)
+    return parse_vector(option, text, "three numbers X,Y,Z, or a .csv file")
+
+
+def parse_direction(option: str, text: str) -> Vectors:
+    """Return a direction that was typed as X,Y,Z, of any length above 0."""
+    typed = parse_vector(option, text)
+    if not typed.any():
+        raise click.UsageError(f"{option} takes a direction X,Y,Z, got {text!r}, which has none")
+    return typed
+
+
+def parse_vector(option: str, text: str, takes: str = "three numbers X,Y,Z") -> Vectors:
+    """Return three numbers that were typed as X,Y,Z."""
+    import numpy as np
+
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != 3 or not all(map(math.isfinite, numbers)):
+        raise click.UsageError(f"{option} takes {takes}, got {text!r}")
+    return np.array(numbers)
+
+
+def load_points(file: Path, frames: int) -> Vectors:
+    """Return the points (frames, 3) in a CSV file, with or without a line of titles.
+
+    Titles say which columns are x, y and z; one called frame must count from 0, and others do not
+    matter. Without titles there are three columns.
+    """
+    import numpy as np
+
+    rows = _read_rows(file)
+    columns = list(AXES)
+    if rows and not any(map(_is_number, rows[0][1])):
+        where, cells = rows.pop(0)
+        columns = [cell.lower() for cell in cells]
+        if any(columns.count(axis) != 1 for axis in AXES):
+            raise ValueError(
+                f"{where}: expected three numbers, or titles with x, y and z once each, "
+                f"got {','.join(cells)!r:.80}"
+            )
+    points = [_parse_point(row, columns, number) for number, row in enumerate(rows)]
+    if len(points) != frames:
+        raise ValueError(
+            f"{file}: expected {frames} rows, one for each frame of the clip, got {len(points)}"
+        )
+    return np.array(points).reshape(-1, 3)
+
+
+def _read_rows(file: Path) -> list[Row]:
+    """Return all rows of a file that are not blank."""
+    check_file(file)
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = file.read_bytes()[: error.start].count(b"\n") + 1
+        raise ValueError(f"{file}:{line}: expected text in UTF-8, got other bytes") from None
+    reader = csv.reader(io.StringIO(text, newline=""))
+    found: list[Row] = []
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if len(cells) == 1 and (";" in row[0] or "\t" in row[0]):
+                raise ValueError(
+                    f"{file}:{reader.line_num}: columns must be separated by commas, "
+                    f"got {row[0]!r:.80}"
+                )
+            if any(cells):
+                found.append((f"{file}:{reader.line_num}", cells))
+    except csv.Error as error:
+        raise ValueError(f"{file}:{reader.line_num}: {error}") from None
+    return found
+
+
+def _parse_point(row: Row, columns: Sequence[str], frame: int) -> list[float]:
+    """Return x, y and z of a row."""
+    where, cells = row
+    if len(cells) != len(columns):
+        raise ValueError(
+            f"{where}: expected {len(columns)} columns, {','.join(columns)}, got {len(cells)}"
+        )
+    named = dict(zip(columns, cells, strict=True))
+    for name in (*AXES, *({FRAME} & named.keys())):
+        if not _is_number(named[name]) or not math.isfinite(float(named[name])):
+            raise ValueError(f"{where}: {name} must be a finite number, got {named[name]!r:.80}")
+    if FRAME in named and float(named[FRAME]) != frame:
+        raise ValueError(
+            f"{where}: frames must be all there and count from 0: expected {frame}, "
+            f"got {named[FRAME]!r:.80}"
+        )
+    return [float(named[axis]) for axis in AXES]
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

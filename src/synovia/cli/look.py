@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import driven, inputs, targets, terminal
+from . import inputs, solve, terminal
 
 if TYPE_CHECKING:
     from ..skeleton import Skeleton
+
 
 HEAD = "head"
 EXAMPLES = (
@@ -42,7 +43,7 @@ SECTIONS = {
 
 
 @click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
-@driven.clip_argument
+@solve.clip_argument
 @inputs.limits_option
 @click.option(
     "--at",
@@ -73,11 +74,11 @@ SECTIONS = {
     metavar="X,Y,Z",
     help="Where the eyes are, in the frame of the head.",
 )
-@driven.speed_option
+@solve.speed_option
 @inputs.map_option
-@driven.output_option
-@driven.force_option
-@driven.json_option
+@solve.output_option
+@solve.force_option
+@solve.json_option
 @terminal.debug_option
 @click.pass_context
 def look(
@@ -102,23 +103,25 @@ def look(
     error.
     """
     from ..ik import watch
-    from ..ik.frames import within_limits
-    from ..ik.held import between
+    from ..ik.follow import clamp_to_limits
+    from ..ik.problem import joints_between
 
-    face, place = targets.direction("--axis", axis), targets.vector("--eyes", eyes)
-    model, clip, names = driven.loaded(clip_path, limits_path, maps, output, force=force)
-    weights = weighted(inputs.listed(joints))
+    face, place = inputs.parse_direction("--axis", axis), inputs.parse_vector("--eyes", eyes)
+    model, clip, names = solve.load_inputs(clip_path, limits_path, maps, output, force=force)
+    weights = parse_weights(inputs.split_names(joints))
     if not weights:
         with warnings.catch_warnings(action="ignore"):  # what they say `watch` will say
-            still = between(within_limits(model, clip, names)[0]) if model.ancestors else []
-        free = [name for name in to_the_head(clip.skeleton) if name not in still]
+            still = (
+                joints_between(clamp_to_limits(model, clip, names)[0]) if model.ancestors else []
+            )
+        free = [name for name in joints_to_head(clip.skeleton) if name not in still]
         weights = dict.fromkeys(free, 1.0)
     for joint in weights:
         clip.skeleton.index(joint)
     found = watch(
         model,
         clip,
-        targets.target("--at", at, clip.frames),
+        inputs.parse_target("--at", at, clip.frames),
         list(weights),
         weights=list(weights.values()),
         axis=face,
@@ -127,10 +130,10 @@ def look(
         names=names,
         progress=terminal.progress("looking"),
     )
-    driven.finish(clip, found, output, as_json=as_json, exit=ctx.exit)
+    solve.finish(clip, found, output, as_json=as_json, exit=ctx.exit)
 
 
-def weighted(texts: Sequence[str]) -> dict[str, float]:
+def parse_weights(texts: Sequence[str]) -> dict[str, float]:
     """Return the weights of joints in texts like "Neck" or "Neck=2"."""
     found: dict[str, float] = {}
     for text in texts:
@@ -148,7 +151,7 @@ def weighted(texts: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def to_the_head(skeleton: Skeleton) -> list[str]:
+def joints_to_head(skeleton: Skeleton) -> list[str]:
     """Return the joints from below the root to the one called Head."""
     bare = [re.split(r"[:|]", name)[-1].lower() for name in skeleton.names]
     if HEAD not in bare:

@@ -90,18 +90,18 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1
     The first `left` columns begin together, the others end together.
     """
     rows = [[printable(cell) for cell in row] for row in [titles, *rows]]
-    widths = [max(map(_columns_of, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(_display_width, column)) for column in zip(*rows, strict=True)]
     widths[0] = max(min(widths[0], WIDEST - sum(widths[1:]) - 2 * (len(widths) - 1)), 12)
     for row in rows:
-        cells = [_shortened(row[0], widths[0]), *row[1:]]
+        cells = [_shorten(row[0], widths[0]), *row[1:]]
         padded = []
         for place, (cell, width) in enumerate(zip(cells, widths, strict=True)):
-            gap = " " * (width - _columns_of(cell))
+            gap = " " * (width - _display_width(cell))
             padded.append(cell + gap if place < left else gap + cell)
         yield "  ".join(padded).rstrip()
 
 
-def wrapped(text: str) -> Iterator[str]:
+def wrap(text: str) -> Iterator[str]:
     """Yield `text` in lines that are no wider than a table, those after the first indented."""
     text = printable(text)
     yield from textwrap.wrap(text, WIDEST, subsequent_indent="  ", break_on_hyphens=False)
@@ -112,20 +112,20 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
-def _columns_of(text: str) -> int:
+def _display_width(text: str) -> int:
     """Return how many columns of a terminal `text` takes: letters of East Asia take two."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
 
 
-def _shortened(text: str, width: int) -> str:
+def _shorten(text: str, width: int) -> str:
     """Return `text`, its middle left out where it is wider than `width`: ends tell names apart."""
-    if _columns_of(text) <= width:
+    if _display_width(text) <= width:
         return text
     keep = width - 1
     while keep > 1:
         short = f"{text[: keep - keep // 2]}…{text[len(text) - keep // 2 :]}"
-        if _columns_of(short) <= width:
+        if _display_width(short) <= width:
             return short
         keep -= 1
     return "…"
@@ -154,33 +154,33 @@ def percent(share: float) -> str:
     return f"{100.0 * share:.1f}%" if share >= 0.01 else f"{100.0 * share:.2g}%"
 
 
-def counted(number: int, thing: str) -> str:
+def pluralize(number: int, thing: str) -> str:
     """Return the number and the thing, in the plural where there is not one."""
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-def learned_from(provenance: Mapping[str, Any]) -> Iterator[str]:
+def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
     """Yield lines that say from whom and what limits were learned; none where that is not known."""
-    clips = _complete(provenance.get("clips"), "performer", "frames", "frame_time")
-    joints = _complete(provenance.get("joints"), "frames", *WHY_DROPPED)
+    clips = _complete_rows(provenance.get("clips"), "performer", "frames", "frame_time")
+    joints = _complete_rows(provenance.get("joints"), "frames", *WHY_DROPPED)
     if clips:
         people = list(dict.fromkeys(str(clip["performer"]) for clip in clips))
         named = ", ".join(people[:8]) + ", …" * (len(people) > 8)
         frames = sum(clip["frames"] for clip in clips)
         seconds = sum(clip["frames"] * clip["frame_time"] for clip in clips)
         yield (
-            f"learned from {counted(frames, 'frame')} ({seconds:.0f} s) "
-            f"in {counted(len(clips), 'clip')} of {counted(len(people), 'performer')} "
+            f"learned from {pluralize(frames, 'frame')} ({seconds:.0f} s) "
+            f"in {pluralize(len(clips), 'clip')} of {pluralize(len(people), 'performer')} "
             f"({printable(named)})"
         )
         if first := sum(bool(clip.get("first_frame_dropped")) for clip in clips):
-            yield f"left out the first frame of {counted(first, 'clip')}: nobody performed it"
-    for row in _complete([provenance.get("blend")], "performers", "samples", "counted_as"):
+            yield f"left out the first frame of {pluralize(first, 'clip')}: nobody performed it"
+    for row in _complete_rows([provenance.get("blend")], "performers", "samples", "counted_as"):
         people = [str(name) for name in row["performers"]]
         named = ", ".join(people[:8]) + ", …" * (len(people) > 8)
         yield (
-            f"blended with {counted(row['samples'], 'sample')} of "
-            f"{counted(len(people), 'performer')} ({printable(named)}), "
+            f"blended with {pluralize(row['samples'], 'sample')} of "
+            f"{pluralize(len(people), 'performer')} ({printable(named)}), "
             f"and counted as {row['counted_as']} people"
         )
     for key, why in WHY_DROPPED.items():
@@ -191,10 +191,10 @@ def learned_from(provenance: Mapping[str, Any]) -> Iterator[str]:
 
 def clip_names(provenance: Mapping[str, Any]) -> list[str]:
     """Return the names of the clips that limits were learned from."""
-    return [str(clip["name"]) for clip in _complete(provenance.get("clips"), "name")]
+    return [str(clip["name"]) for clip in _complete_rows(provenance.get("clips"), "name")]
 
 
-def _complete(rows: Any, *keys: str) -> list[Mapping[str, Any]]:
+def _complete_rows(rows: Any, *keys: str) -> list[Mapping[str, Any]]:
     """Return the rows that have these keys: limits need not come from a fit, nor be ours."""
     rows = list(rows.values()) if isinstance(rows, Mapping) else rows
     rows = rows if isinstance(rows, list) else []
@@ -222,7 +222,7 @@ def progress(label: str) -> Callable[[Sequence[Item]], Iterator[Item]]:
 
 
 @contextlib.contextmanager
-def warnings_shown() -> Iterator[None]:
+def show_warnings() -> Iterator[None]:
     """Print the library's warnings as lines on stderr, each once."""
     said: set[str] = set()
 
@@ -239,14 +239,14 @@ def warnings_shown() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def compiling_said() -> Iterator[None]:
+def report_compiling() -> Iterator[None]:
     """Say once, on a terminal, that kernels are being compiled, where that takes its time."""
     done = threading.Event()
 
     def watch() -> None:
         started = time.time()
         while not done.wait(0.25):
-            if time.time() - started > SLOW and _compiling(started):
+            if time.time() - started > SLOW and _is_compiling(started):
                 note("compiling kernels, once …")
                 return
 
@@ -259,7 +259,7 @@ def compiling_said() -> Iterator[None]:
         done.set()
 
 
-def _compiling(since: float) -> bool:
+def _is_compiling(since: float) -> bool:
     """Tell whether kernels are in use of which no machine code was kept before `since`."""
     folder = getattr(sys.modules.get("synovia.kernels.jit"), "CACHE", "")
     if not folder:

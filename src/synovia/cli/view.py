@@ -12,9 +12,10 @@ import click
 from . import inputs, terminal
 
 if TYPE_CHECKING:
-    from ..clip import Clip
     from ..components import Figure
     from ..model import LimitModel
+    from ..skeleton import Clip
+
 
 EXAMPLES = (
     ("the default human, every control through its range", "synovia view"),
@@ -37,12 +38,12 @@ SECTIONS = {
 }
 
 
-def _address(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+def _parse_address(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
     """Return the address, before anything is loaded."""
-    from ..view.guard import checked_address
+    from ..view.server import parse_address
 
     try:
-        return None if value is None else checked_address(value)
+        return None if value is None else parse_address(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -81,7 +82,7 @@ def _address(_ctx: click.Context, _param: click.Parameter, value: str | None) ->
 @click.option(
     "--allow-remote",
     metavar="ADDRESS",
-    callback=_address,
+    callback=_parse_address,
     help="Listen on this address of this machine instead of 127.0.0.1, so that others who have "
     "the link can come in. The connection is not encrypted.",
 )
@@ -102,13 +103,13 @@ def view(
     to it. Nothing is loaded from elsewhere, and files are written only where --output or --limits
     says, or beside it.
     """
-    from ..view.scene import scene_of
     from ..view.server import PageServer
+    from ..view.session import scene_of
     from .fit import check_output
 
     if output is not None:
         check_output(output)
-    scene = scene_of(*_loaded(clip, limits_path, which, maps))
+    scene = scene_of(*_load_inputs(clip, limits_path, which, maps))
     save_to = limits_path if output is None else output
     server = PageServer(scene, port=port, allow_remote=allow_remote, save_to=save_to)
     click.echo(f"{click.style(server.url, bold=True)}\nCtrl-C ends it.")
@@ -124,7 +125,7 @@ def view(
             terminal.note("edits that were not saved are gone")
 
 
-def _loaded(
+def _load_inputs(
     clip_path: Path | None, limits_path: Path | None, which: str | None, maps: Sequence[str]
 ) -> tuple[LimitModel, Clip | None, Figure | None, dict[str, str]]:
     """Return what the command line names: limits, clip, figure, and the map of joints."""

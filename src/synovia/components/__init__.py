@@ -5,20 +5,16 @@ One file a component; COMPONENTS is the one registry. A new one is a file and a 
 
 from __future__ import annotations
 
-from .block import Kind
 from .compensation import Compensation
-from .component import ArrayComponent, Component
-from .control import Control, JointSet
+from .component import ArrayComponent, Component, Kind
 from .curve import DEGREE, Curve
 from .dependency import Dependency
-from .figure import Figure
+from .figure import Control, Figure, FigurePose, JointSet, clip_of, sweep
+from .fit import FittedNetwork, fit_network
 from .joint_cone import JointCone
 from .mapping import OneToMany
-from .motion import clip_of, sweep
 from .network import Network
-from .parameters import FittedNetwork, fit_network
-from .posed import Posed
-from .product import Product
+from .product import MatrixProduct
 from .rotation import Rotation
 from .scapula import Scapula
 from .scapulothoracic import Scapulothoracic
@@ -27,7 +23,7 @@ from .translation import Translation
 COMPONENTS: dict[str, type[Component]] = {
     kind.kind: kind
     for kind in (
-        Product,
+        MatrixProduct,
         OneToMany,
         Compensation,
         Rotation,
@@ -50,14 +46,14 @@ __all__ = [
     "Curve",
     "Dependency",
     "Figure",
+    "FigurePose",
     "FittedNetwork",
     "JointCone",
     "JointSet",
     "Kind",
+    "MatrixProduct",
     "Network",
     "OneToMany",
-    "Posed",
-    "Product",
     "Rotation",
     "Scapula",
     "Scapulothoracic",

@@ -11,8 +11,7 @@ import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Vectors, own
-from .block import Kind, Step
-from .component import Component, check_names, seen
+from .component import Component, Kind, Step, check_names, reflect
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ class Compensation(Component):
         return partial(run, self.joint, between, inputs[0], outputs[0])
 
     def mirrored(self, normal: Vectors) -> Self:
-        return replace(self, joint=seen(self.joint, normal))
+        return replace(self, joint=reflect(self.joint, normal))
 
     def partials(self, table: Floats) -> Floats:
         if self.between:

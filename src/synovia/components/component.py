@@ -1,30 +1,173 @@
-"""What a component is: typed inputs to typed outputs, configured by parameters."""
+"""The work space that components run in, and how arrays get in and out of it.
+
+Rows of LANES numbers, as `kernels.transforms` explains: a scalar is 1 row, a vector 3, a matrix
+12, its upper three rows. A network runs through it block after block, so that a large batch needs
+no more memory than the caches have.
+"""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from itertools import accumulate
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ..arrays import Floats, Vectors
+from .. import kernels
+from ..arrays import Floats, Ints, Vectors, floats
 from ..charts.chart import unit_axis
-from .block import (
-    LANES,
-    SHAPE,
-    WIDTH,
-    Kind,
-    Step,
-    evaluated,
-    matrices_of,
-    rows_of,
-    unpacked,
-)
-from .values import batched
 
-NUDGE = 1e-6  # the step of central differences; their error is some 1e-10
+Kind = Literal["scalar", "vector", "matrix"]
+SHAPE: dict[Kind, tuple[int, ...]] = {"scalar": (), "vector": (3,), "matrix": (4, 4)}
+WIDTH: dict[Kind, int] = {"scalar": 1, "vector": 3, "matrix": 12}
+"""How many numbers, and so rows, a value of each type has."""
+
+LANES = 64
+BLOCKS = 16  # at once: fewer calls a pose, against what the caches hold
+
+Step = Callable[[int, int, Floats], object]
+"""Reads and writes values of the first n lanes: (n, stride of a block, work space)."""
+Finish = Callable[[int, int, int, Floats], object]
+"""Collects results: (number of the first lane, and then as a step)."""
+
+
+def rows_of(kinds: Iterable[Kind]) -> list[int]:
+    """Return the first row of each value, one after the other, and last how many there are."""
+    return list(accumulate((WIDTH[kind] for kind in kinds), initial=0))
+
+
+def columns(place: int, kind: Kind) -> Ints:
+    """Return the places of a value's rows, which starts at `place`."""
+    return place + LANES * np.arange(WIDTH[kind])
+
+
+def run(
+    stages: Sequence[tuple[Sequence[Step], Finish]],
+    rows: int,
+    table: Floats,
+    takes: Ints,
+    threads: int = 1,
+) -> None:
+    """Take the rows of `table` (n, columns) through all stages, some blocks at a time.
+
+    `takes` are the places of the columns. A stage is some steps and what collects their results.
+    """
+    stride, most = rows * LANES, BLOCKS * LANES
+
+    def part(starts: range) -> None:
+        work = np.empty(-(-min(most, len(table)) // LANES) * stride)
+        for start in starts:
+            n = min(most, len(table) - start)
+            kernels.transforms.load(table[start : start + n], takes, n, stride, work)
+            for steps, finish in stages:
+                for step in steps:
+                    step(n, stride, work)
+                finish(start, n, stride, work)
+
+    starts = range(0, len(table), most)
+    if threads <= 1 or len(starts) < 2:
+        part(starts)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(part, (starts[k::threads] for k in range(threads))))
+
+
+def evaluate_steps(
+    steps: Sequence[Step], rows: int, table: Floats, takes: Ints, gives: Ints
+) -> Floats:
+    """Return what stands at the places `gives` (n, columns) when all steps are done."""
+    out = np.empty((len(table), len(gives)))
+
+    def finish(start: int, n: int, stride: int, work: Floats) -> None:
+        kernels.transforms.store(gives, n, stride, work, out[start : start + n])
+
+    run([(steps, finish)], rows, table, takes)
+    return out
+
+
+def matrices_of(rows: Floats) -> Floats:
+    """Return matrices (..., 4, 4) of their upper rows (..., 12)."""
+    matrices = np.zeros((*rows.shape[:-1], 4, 4))
+    matrices[..., :3, :] = rows.reshape(*rows.shape[:-1], 3, 4)
+    matrices[..., 3, 3] = 1.0
+    return matrices
+
+
+def unpack_values(table: Floats, kinds: Mapping[str, Kind]) -> dict[str, Floats]:
+    """Return the values (..., shape) whose numbers stand side by side in `table` (..., width)."""
+    values, first = {}, 0
+    for name, kind in kinds.items():
+        part = table[..., first : first + WIDTH[kind]]
+        first += WIDTH[kind]
+        shape = (*table.shape[:-1], *SHAPE[kind])
+        values[name] = matrices_of(part) if kind == "matrix" else part.reshape(shape).copy()
+    return values
+
+
+# The door for values: what a scalar, a vector and a matrix must be.
+
+
+RIGID_TOLERANCE = 1e-6  # how far a matrix may be off a rigid transform
+
+
+def check_value(name: str, value: Any, kind: Kind) -> Floats:
+    """Return a value as float64 (..., shape of its type)."""
+    array = np.asarray(floats(name, value), dtype=np.float64)
+    shape = SHAPE[kind]
+    if array.shape[array.ndim - len(shape) :] != shape or array.ndim < len(shape):
+        wanted = ", ".join(["...", *map(str, shape)])
+        raise ValueError(f"{name} is a {kind} and must have shape ({wanted}), got {array.shape}")
+    if kind == "matrix":
+        _check_rigid(name, array)
+    return array
+
+
+def stack_values(
+    values: Mapping[str, Any], kinds: Mapping[str, Kind]
+) -> tuple[Floats, tuple[int, ...]]:
+    """Return values side by side, (n, width) with matrices as 12 numbers, and the batch's shape."""
+    arrays = {name: check_value(name, values[name], kind) for name, kind in kinds.items()}
+    batches = {
+        name: array.shape[: array.ndim - len(SHAPE[kinds[name]])] for name, array in arrays.items()
+    }
+    try:
+        batch = np.broadcast_shapes(*batches.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in batches.items())
+        raise ValueError(f"the batches of the values must agree, got {listed}") from None
+    table = np.empty((*batch, sum(WIDTH[kind] for kind in kinds.values())))
+    first = 0
+    for name, kind in kinds.items():
+        array = arrays[name]
+        if kind == "matrix":
+            array = array[..., :3, :].reshape(*array.shape[:-2], 12)
+        elif kind == "scalar":
+            array = array[..., None]
+        table[..., first : first + WIDTH[kind]] = array
+        first += WIDTH[kind]
+    return table.reshape(math.prod(batch), table.shape[-1]), batch
+
+
+def _check_rigid(name: str, matrices: Floats) -> None:
+    turns = matrices[..., :3, :3]
+    off = np.abs(turns @ np.swapaxes(turns, -1, -2) - np.eye(3)).max(initial=0.0)
+    last = np.abs(matrices[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(initial=0.0)
+    if max(off, last) > RIGID_TOLERANCE or (np.linalg.det(turns) < 0.0).any():
+        raise ValueError(
+            f"{name} must be rigid transforms (a rotation, a translation, last row 0 0 0 1), "
+            f"got one that is off by {max(off, last):.3g}"
+            + (" or mirrors" if max(off, last) <= RIGID_TOLERANCE else "")
+        )
+
+
+# What a component is: typed inputs to typed outputs, configured by parameters.
+
+
+DIFFERENCE_STEP = 1e-6  # the step of central differences; their error is some 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +219,9 @@ class Component(ABC):
         if missing:
             raise ValueError(f"{self.kind} needs the input {missing[0]!r}, got none")
         given = {name: {**self.defaults, **inputs}[name] for name in self.inputs}
-        table, batch = batched(given, self.inputs)
+        table, batch = stack_values(given, self.inputs)
         out = self.rows(table)
-        return unpacked(out.reshape(*batch, out.shape[-1]), self.outputs)
+        return unpack_values(out.reshape(*batch, out.shape[-1]), self.outputs)
 
     def rows(self, table: Floats) -> Floats:
         """Return the outputs (n, width) for rows of inputs (n, width), matrices as 12 numbers."""
@@ -88,12 +231,12 @@ class Component(ABC):
         width = sum(WIDTH[kind] for kind in self.inputs.values())
         total = places[-1] // LANES
         takes, gives = LANES * np.arange(width), LANES * np.arange(width, total)
-        return evaluated([step], total, table, takes, gives)
+        return evaluate_steps([step], total, table, takes, gives)
 
     def partials(self, table: Floats) -> Floats:
         """Return the derivatives (n, outputs, inputs) at rows of inputs, by central differences."""
         n, width = table.shape
-        nudges = NUDGE * np.diag(np.maximum(1.0, np.abs(table).max(axis=0, initial=0.0)))
+        nudges = DIFFERENCE_STEP * np.diag(np.maximum(1.0, np.abs(table).max(axis=0, initial=0.0)))
         ahead = self.rows((table[:, None] + nudges).reshape(-1, width)).reshape(n, width, -1)
         behind = self.rows((table[:, None] - nudges).reshape(-1, width)).reshape(n, width, -1)
         return np.swapaxes((ahead - behind) / (2.0 * np.diagonal(nudges)[:, None]), 1, 2)
@@ -177,7 +320,7 @@ def check_names(owner: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def seen(points: Floats, normal: Vectors) -> Floats:
+def reflect(points: Floats, normal: Vectors) -> Floats:
     """Return points or directions (..., 3) as a mirror in the plane across `normal` shows them."""
     across = unit_axis(np.asarray(normal, dtype=np.float64), "the mirror's normal")
     return np.asarray(points - 2.0 * (points @ across)[..., None] * across)

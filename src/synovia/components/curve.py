@@ -12,7 +12,7 @@ from .. import kernels
 from ..arrays import Floats, Scalars, own
 
 CurveKind = Literal["linear", "piecewise", "spline"]
-Beyond = Literal["hold", "extend"]
+Extrapolation = Literal["hold", "extend"]
 
 DEGREE = np.pi / 180.0
 """Radians in a degree: a factor for curves written in degrees."""
@@ -33,14 +33,14 @@ class Curve:
     x: Floats
     y: Floats
     kind: CurveKind = "piecewise"
-    beyond: Beyond = "hold"
+    beyond: Extrapolation = "hold"
     x_scale: float = 1.0
     y_scale: float = 1.0
     low: float = -np.inf
     high: float = np.inf
 
     def __post_init__(self) -> None:
-        for name, choices in (("kind", get_args(CurveKind)), ("beyond", get_args(Beyond))):
+        for name, choices in (("kind", get_args(CurveKind)), ("beyond", get_args(Extrapolation))):
             if getattr(self, name) not in choices:
                 raise ValueError(
                     f"Curve.{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}"
@@ -78,7 +78,7 @@ class Curve:
         h, rise = np.diff(self.x), np.diff(self.y) / np.diff(self.x)
         if self.kind != "spline" or len(h) == 1:
             return np.stack([self.y[:-1], rise, 0.0 * h, 0.0 * h], axis=1)
-        bend = _bends(self.x, self.y)
+        bend = _second_derivatives(self.x, self.y)
         slope = rise - h * (bend[1:] + 2.0 * bend[:-1])
         return np.stack([self.y[:-1], slope, 3.0 * bend[:-1], np.diff(bend) / h], axis=1)
 
@@ -100,7 +100,7 @@ class Curve:
         """Return y at each `x`, scales and bounds included."""
         given = np.asarray(x, dtype=np.float64)
         out = np.empty(given.shape)
-        kernels.curves.values(self.packed, np.ascontiguousarray(given).ravel(), out.reshape(-1))
+        kernels.curve.values(self.packed, np.ascontiguousarray(given).ravel(), out.reshape(-1))
         return out
 
     def slope(self, x: Scalars | float) -> Scalars:
@@ -121,7 +121,7 @@ class Curve:
         return replace(self, y=y)
 
 
-def _bends(x: Floats, y: Floats) -> Floats:
+def _second_derivatives(x: Floats, y: Floats) -> Floats:
     """Return a sixth of the second derivatives at the knots of a spline."""
     n, h = len(x), np.diff(x)
     rise = np.diff(y) / h

@@ -11,12 +11,11 @@ import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Vectors
-from .block import Kind, Step
-from .component import Component
+from .component import Component, Kind, Step
 from .curve import Curve
 from .mapping import check_curves
 
-FINE = 32  # places in each piece of a curve where bounds are compared
+CHECKS_PER_PIECE = 32  # places in each piece of a curve where bounds are compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +59,11 @@ class Dependency(Component):
 
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         if self.exact is not None:
-            return partial(kernels.curves.exact, self.exact.packed, *inputs, *outputs)
+            return partial(kernels.curve.exact, self.exact.packed, *inputs, *outputs)
         lower, upper = (
             np.empty(0) if curve is None else curve.packed for curve in (self.lower, self.upper)
         )
-        return partial(kernels.curves.bounded, lower, upper, *inputs, *outputs)
+        return partial(kernels.curve.bounded, lower, upper, *inputs, *outputs)
 
     def mirrored(self, normal: Vectors) -> Self:
         return self
@@ -92,7 +91,7 @@ class Dependency(Component):
 def _check_order(lower: Curve, upper: Curve) -> None:
     """Raise ValueError where the lower bound passes the upper, at knots or between them."""
     knots = np.unique(np.concatenate([curve.x / curve.x_scale for curve in (lower, upper)]))
-    share = np.arange(FINE) / FINE
+    share = np.arange(CHECKS_PER_PIECE) / CHECKS_PER_PIECE
     between = (knots[:-1, None] + np.diff(knots)[:, None] * share).ravel()
     drivers = np.append(between, knots[-1])
     crossed = np.flatnonzero(lower(drivers) > upper(drivers) + 1e-12)

@@ -1,35 +1,268 @@
-"""Figure: segments, posed by a few named controls."""
+"""Controls: the few numbers that pose a figure."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import kernels
 from ..arrays import Floats, Ints, Mask, Scalars, floats
-from ..skeleton import Pose, Skeleton
-from .block import LANES, WIDTH, Finish, Step, run
-from .component import check_names
-from .control import Control, JointSet
-from .planning import planned
-from .posed import Posed, Stage, resting, unchecked
-from .program import MANY, Program, programmed
-from .wiring import unknown
+from ..skeleton import POSITIONS, ROTATIONS, Clip, Pose, Skeleton
+from .component import LANES, WIDTH, Finish, Step, check_names, columns, run
+from .network import Network, plan_network, unknown_name
 
 if TYPE_CHECKING:
-    from .solving import Found
+    from .controls import FittedControls
+
+
+Unit = Literal["radians", "degrees", "length", "share"]
+
+
+@dataclass(frozen=True)
+class Control:
+    """The range of a control, its neutral value and its unit.
+
+    A "length" is in the figure's own unit, a "share" is a bare number, such as -1 to 1.
+    """
+
+    low: float
+    high: float
+    neutral: float = 0.0
+    unit: Unit = "radians"
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high", "neutral"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        if not -np.inf < self.low <= self.neutral <= self.high < np.inf:
+            raise ValueError(
+                "a control must have low <= neutral <= high, all finite, got "
+                f"{self.low}, {self.neutral}, {self.high}"
+            )
+        if self.unit not in get_args(Unit):
+            raise ValueError(
+                f"Control.unit must be one of {', '.join(get_args(Unit))}, got {self.unit!r}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class JointSet:
+    """A network whose outputs are the transforms of segments, by the segments' names.
+
+    `controls` are the ranges of the network's controls, which are all scalars.
+    """
+
+    network: Network
+    controls: Mapping[str, Control] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.controls:
+            if name not in self.network.controls:
+                raise ValueError(unknown_name("control", name, self.network.controls))
+        for name, kind in self.network.kinds.items():
+            if name not in self.controls:
+                raise ValueError(f"the control {name!r} must have a range, got none")
+            if kind != "scalar":
+                raise ValueError(
+                    f"the control {name!r} of a joint set must be a scalar, got a {kind}"
+                )
+        for name, kind in self.network.results.items():
+            if kind != "matrix":
+                raise ValueError(
+                    f"the output {name!r} of a joint set must be a matrix, got a {kind}"
+                )
+        in_order = {name: self.controls[name] for name in self.network.controls}
+        object.__setattr__(self, "controls", in_order)
+
+
+# What a figure gives: a pose, with what became of its controls.
+
+
+@dataclass(frozen=True, eq=False)
+class FigurePose(Pose):
+    """The pose of a figure, and what became of the controls.
+
+    `controls` (..., C) are those used, in the figure's order and units. `clamped` has, for each
+    that was out of range somewhere, how far (...) it was beyond, with its sign. `gaps` has, for
+    each component that could not do what it is for somewhere ("set.component.output"), how far
+    (...) it is off.
+    """
+
+    controls: Floats
+    clamped: Mapping[str, Scalars]
+    gaps: Mapping[str, Scalars]
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """The steps of one joint set, then its segments and where their transforms and gaps stand."""
+
+    steps: Sequence[Step]
+    segments: Ints
+    transforms: Ints
+    gaps: Ints
+
+    def finish(self, offsets: Floats, rotations: Floats, positions: Floats, gaps: Floats) -> Finish:
+        """Return what writes the segments of poses (n, J, …), and the gaps."""
+
+        def finish(start: int, n: int, stride: int, work: Floats) -> None:
+            kernels.transforms.pose(
+                self.segments,
+                self.transforms,
+                offsets,
+                start,
+                n,
+                stride,
+                work,
+                rotations,
+                positions,
+            )
+            if len(self.gaps):
+                kernels.transforms.store(self.gaps, n, stride, work, gaps[start : start + n])
+
+        return finish
+
+
+def rest_stage(segments: Ints, place: int) -> Stage:
+    """Return the stage of segments that nothing moves: the identity, at `place`, for each."""
+    identity = np.eye(4)[:3].ravel()
+    steps = (partial(kernels.transforms.fill, identity, columns(place, "matrix")),)
+    return Stage(steps, segments, np.full(len(segments), place), np.zeros(0, np.int64))
+
+
+def unchecked_pose(
+    rotations: Floats,
+    positions: Floats,
+    controls: Floats,
+    clamped: Mapping[str, Scalars],
+    gaps: Mapping[str, Scalars],
+) -> FigurePose:
+    """Return a pose known to be good: the checks of `Pose` take longer than posing does."""
+    posed = object.__new__(FigurePose)
+    fields: dict[str, Any] = {
+        "rotations": rotations,
+        "positions": positions,
+        "controls": controls,
+        "clamped": clamped,
+        "gaps": gaps,
+    }
+    for array in (rotations, positions):
+        array.flags.writeable = False
+    for name, value in fields.items():
+        object.__setattr__(posed, name, value)
+    return posed
+
+
+# The steps of a figure as one compiled program, for batches.
+
+
+MIN_POSES = 1024
+"""Poses from which on a program pays: it takes seconds to compile, once, on top of its steps."""
+BLOCK_POSES = 2 * LANES
+"""Poses that go through all steps together: so many that their work space stays in the caches."""
+PARTS_PER_THREAD = 4
+"""Parts of a batch for each thread: one that is held up leaves some of its own to the others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """What `kernels.program` reads: a row for each step, lists of places, and numbers."""
+
+    code: Ints
+    lists: Ints
+    numbers: Floats
+
+    def run(
+        self,
+        table: Floats,
+        rows: int,
+        offsets: Floats,
+        rotations: Floats,
+        positions: Floats,
+        off: Floats,
+        threads: int,
+    ) -> None:
+        """Write the poses (n, J, …) of rows of controls (n, C), and how far components are off."""
+        takes, stride = LANES * np.arange(table.shape[1]), rows * LANES
+
+        def part(first: int, last: int) -> None:
+            kernels.figure.run(
+                *(
+                    self.code,
+                    self.lists,
+                    self.numbers,
+                    table,
+                    takes,
+                    first,
+                    last,
+                    BLOCK_POSES,
+                    stride,
+                ),
+                *(offsets, rotations, positions, off),
+            )
+
+        n = len(table)
+        if threads <= 1:
+            part(0, n)
+            return
+        parts = min(PARTS_PER_THREAD * threads, -(-n // BLOCK_POSES))
+        cuts = [n * k // parts // BLOCK_POSES * BLOCK_POSES for k in range(parts)] + [n]
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(part, cuts[:-1], cuts[1:]))
+
+
+def build_program(stages: Sequence[Stage]) -> Program | None:
+    """Return the steps of all stages as one program; none where a step is not a kernel's."""
+    steps = kernels.figure.STEPS
+    store, pose = steps.index(kernels.transforms.store), steps.index(kernels.transforms.pose)
+    code: list[list[int]] = []
+    lists: list[int] = []
+    numbers: list[Floats] = []
+    gaps = 0
+
+    def listed(places: Ints) -> list[int]:
+        lists.extend(places.tolist())
+        return [len(lists) - len(places), len(lists)]
+
+    def counted(array: Floats) -> list[int]:
+        numbers.append(array.ravel())
+        end = sum(map(len, numbers))
+        return [end - array.size, end]
+
+    for stage in stages:
+        for step in stage.steps:
+            if not isinstance(step, partial) or step.func not in steps:
+                return None
+            arrays = [each for each in step.args if isinstance(each, np.ndarray)]
+            stretches = [counted(each) for each in arrays if each.dtype == np.float64]
+            places = [listed(each) for each in arrays if each.dtype != np.float64]
+            one, other = [*stretches, [0, 0], [0, 0]][:2]
+            single = [int(each) for each in step.args if not isinstance(each, np.ndarray)]
+            code.append([steps.index(step.func), *one, *other, *[*places, [0, 0]][0], *single])
+        code.append([pose, 0, 0, 0, 0, *listed(stage.segments), *listed(stage.transforms)])
+        code.append([store, 0, 0, 0, 0, *listed(stage.gaps), gaps, gaps + len(stage.gaps)])
+        gaps += len(stage.gaps)
+    table = np.zeros((len(code), kernels.figure.COLUMNS), np.int64)
+    for row, found in zip(table, code, strict=True):
+        row[: len(found)] = found
+    return Program(table, np.array(lists, np.int64), np.ascontiguousarray(np.concatenate(numbers)))
+
+
+# Figure: segments, posed by a few named controls.
+
 
 Controls = Mapping[str, ArrayLike] | ArrayLike
 """By name, or all in order (..., C)."""
 
-REACHED = 1e-9  # gaps up to this count as none
-TOLERANCE = 1e-6  # of `contains`: radians, and lengths as a share of the longest offset
+GAP_TOLERANCE = 1e-9  # gaps up to this count as none
+POSE_TOLERANCE = 1e-6  # of `contains`: radians, and lengths as a share of the longest offset
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +286,7 @@ class Figure:
         for name, joint_set in self.joint_sets.items():
             for segment in joint_set.network.outputs:
                 if segment not in self.skeleton.names:
-                    words = unknown("segment", segment, self.skeleton.names)
+                    words = unknown_name("segment", segment, self.skeleton.names)
                     raise ValueError(f"the joint set {name!r}: {words}")
                 if segment in drivers:
                     raise ValueError(
@@ -89,7 +322,7 @@ class Figure:
                 given[name] = place * LANES
                 place += 1
             sources = network.outputs.values()
-            plan = planned(network, (*sources, *network.gaps), len(self.controls), given)
+            plan = plan_network(network, (*sources, *network.gaps), len(self.controls), given)
             segments = [self.skeleton.index(name) for name in network.outputs]
             stage = Stage(
                 plan.steps,
@@ -100,7 +333,7 @@ class Figure:
             stages.append(stage)
             rows = max(rows, plan.rows)
         if len(self._still):
-            stages.append(resting(self._still, len(self.controls) * LANES))
+            stages.append(rest_stage(self._still, len(self.controls) * LANES))
             rows = max(rows, len(self.controls) + WIDTH["matrix"])
         return tuple(stages), max(rows, 1)
 
@@ -120,7 +353,7 @@ class Figure:
 
     def pose(
         self, controls: Controls = (), *, strict: bool = False, threads: int | None = None
-    ) -> Posed:
+    ) -> FigurePose:
         """Return the pose (...) that controls give, with what became of them.
 
         By name, "set.control", controls broadcast against each other, and those not named are
@@ -145,7 +378,7 @@ class Figure:
             place = self._place
             for name in controls:
                 if name not in place:
-                    raise ValueError(unknown("control", name, tuple(place)))
+                    raise ValueError(unknown_name("control", name, tuple(place)))
             given = {name: floats(f"control {name}", each) for name, each in controls.items()}
             try:
                 batch = np.broadcast_shapes(*(each.shape for each in given.values()))
@@ -164,16 +397,16 @@ class Figure:
             raise ValueError(f"controls must have shape (..., {len(neutral)}), got {array.shape}")
         return array
 
-    def controls_for(self, pose: Pose) -> Found:
+    def controls_for(self, pose: Pose) -> FittedControls:
         """Return the controls, within their ranges, whose pose is nearest to `pose` (...).
 
         Joint sets are solved one by one, by least squares from several starts.
         """
-        from .solving import controls_for
+        from .controls import controls_for
 
         return controls_for(self, pose)
 
-    def contains(self, pose: Pose, tolerance: float = TOLERANCE) -> Mask:
+    def contains(self, pose: Pose, tolerance: float = POSE_TOLERANCE) -> Mask:
         """Tell which poses (...) some controls within their ranges give, to a tolerance.
 
         The tolerance is in radians for rotations, and a share of the longest offset for positions.
@@ -207,28 +440,30 @@ class Figure:
             )
         return found
 
-    def _posed(self, used: Floats, clamped: Mapping[str, Scalars], threads: int | None) -> Posed:
+    def _posed(
+        self, used: Floats, clamped: Mapping[str, Scalars], threads: int | None
+    ) -> FigurePose:
         rows = self._plan[1]
         batch, joints = used.shape[:-1], len(self.skeleton)
         n = math.prod(batch)
         table = np.ascontiguousarray(used).reshape(n, used.shape[-1])
         rotations, positions = np.empty((n, joints, 4)), np.empty((n, joints, 3))
         off = np.empty((n, len(self.gaps)))
-        if n >= MANY and self._program is not None:
+        if n >= MIN_POSES and self._program is not None:
             offsets = self.skeleton.offsets
             workers = threads or os.cpu_count() or 1
             self._program.run(table, rows, offsets, rotations, positions, off, workers)
         else:
             self._run_steps(table, rotations, positions, off, threads or 1)
         gaps: dict[str, Scalars] = {}
-        if off.size and off.max() > REACHED:
+        if off.size and off.max() > GAP_TOLERANCE:
             shaped = off.reshape(*batch, off.shape[-1])
             gaps = {
                 name: shaped[..., k]
                 for k, name in enumerate(self.gaps)
-                if shaped[..., k].max() > REACHED
+                if shaped[..., k].max() > GAP_TOLERANCE
             }
-        return unchecked(
+        return unchecked_pose(
             rotations.reshape(*batch, joints, 4),
             positions.reshape(*batch, joints, 3),
             used,
@@ -253,10 +488,53 @@ class Figure:
     @cached_property
     def _program(self) -> Program | None:
         """The same steps for batches; none where a component is not compiled."""
-        return programmed(self._plan[0])
+        return build_program(self._plan[0])
 
     @cached_property
     def _still(self) -> Ints:
         """The segments that no joint set moves."""
         names = self.skeleton.names
         return np.array([j for j, name in enumerate(names) if name not in self.moved], np.int64)
+
+
+# Figures in motion: clips of poses, and one that shows what every control does.
+
+
+SLIDE_TOLERANCE = 1e-9
+"""Segments that move by more than this share of the figure's longest offset need positions."""
+
+
+def clip_of(figure: Figure, pose: Pose, frame_time: float = 1.0 / 30.0) -> Clip:
+    """Return poses (..., J) of a figure as a clip, frames `frame_time` seconds apart.
+
+    Segments that slide as they turn have channels for their positions.
+    """
+    skeleton = figure.skeleton
+    rotations = pose.rotations.reshape(-1, len(skeleton), 4)
+    positions = pose.positions.reshape(-1, len(skeleton), 3)
+    off = np.abs(positions - skeleton.offsets).max(axis=(0, 2), initial=0.0)
+    slides = (off > SLIDE_TOLERANCE * figure.size) | (skeleton.parents < 0)
+    channels = tuple(POSITIONS + ROTATIONS if each else ROTATIONS for each in slides)
+    clip_pose = Pose(rotations, positions)
+    return Clip(replace(skeleton, channels=channels), clip_pose, frame_time, figure.name)
+
+
+def sweep(figure: Figure, frames: int = 60, start: Floats | None = None) -> Floats:
+    """Return controls (C · frames, C) that run one control after the other through its range.
+
+    Each goes from where it starts, its neutral value unless `start` (C,) says, to its low end, to
+    its high end and back, at one speed; the others stay where they start.
+    """
+    if frames < 2:
+        raise ValueError(f"a sweep needs two frames a control at least, got {frames}")
+    base = figure.values(() if start is None else start)
+    table = np.tile(base, (len(base) * frames, 1))
+    for place, limits in enumerate(figure.controls.values()):
+        way = np.array([base[place], limits.low, limits.high, base[place]])
+        far = np.concatenate([[0.0], np.abs(np.diff(way)).cumsum()])
+        along = np.linspace(0.0, far[-1], frames)
+        rises = np.concatenate([[True], np.diff(far) > 0.0])  # an end where it starts is no way
+        table[place * frames : (place + 1) * frames, place] = np.interp(
+            along, far[rises], way[rises]
+        )
+    return table

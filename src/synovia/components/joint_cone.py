@@ -13,11 +13,10 @@ from .. import kernels
 from ..arrays import TOLERANCE, Floats, Vectors, own
 from ..charts.chart import unit_axis
 from ..shapes import ReachCone
-from ..shapes.cone_edit import mirror
-from ..shapes.cone_star import across
-from ..shapes.cone_tables import slice_rows
-from .block import Kind, Step
-from .component import Component, seen
+from ..shapes.reach_cone.edit import mirror
+from ..shapes.reach_cone.packing import slice_rows
+from ..shapes.reach_cone.star import tangent_basis
+from .component import Component, Kind, Step, reflect
 
 Towards = Literal["rest", "nearest"]
 
@@ -55,7 +54,7 @@ class JointCone(Component):
         own(self, rest=(3,), center=(3,))
         object.__setattr__(self, "rest", unit_axis(self.rest, "JointCone.rest"))
         if self.axes is None:
-            object.__setattr__(self, "axes", -across(self.rest))
+            object.__setattr__(self, "axes", -tangent_basis(self.rest))
         own(self, axes=(2, 3))
         units = np.stack([unit_axis(axis.copy(), "JointCone.axes") for axis in self.axes])
         units.flags.writeable = False
@@ -67,7 +66,7 @@ class JointCone(Component):
             )
         if self.sense not in (1.0, -1.0):
             raise ValueError(f"JointCone.sense must be 1 or -1, got {self.sense}")
-        if not _holds(self.cone, self.rest):
+        if not _cone_contains(self.cone, self.rest):
             raise ValueError(
                 f"JointCone.rest must be a legal direction of the cone, got {self.rest.tolist()}"
             )
@@ -88,9 +87,9 @@ class JointCone(Component):
         return replace(
             self,
             cone=mirror(self.cone, normal),
-            rest=seen(self.rest, normal),
-            center=seen(self.center, normal),
-            axes=-seen(self.axes, normal),
+            rest=reflect(self.rest, normal),
+            center=reflect(self.center, normal),
+            axes=-reflect(self.axes, normal),
             sense=-self.sense,
         )
 
@@ -104,7 +103,7 @@ class JointCone(Component):
         return partial(run, packed, self.cone.packed, *inputs, *outputs)
 
 
-def _holds(cone: ReachCone, direction: Vectors) -> bool:
+def _cone_contains(cone: ReachCone, direction: Vectors) -> bool:
     """Tell whether a direction is legal, slice by slice: a cone's tables take longer to make."""
     planes = slice_rows(cone.points, cone.visible, cone.low, cone.high)
     into, past, height = (planes[:, k : k + 3] @ direction for k in (0, 3, 6))

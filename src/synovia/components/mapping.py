@@ -11,8 +11,7 @@ import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Vectors
-from .block import Kind, Step
-from .component import Component, check_names
+from .component import Component, Kind, Step, check_names
 from .curve import Curve
 
 
@@ -46,7 +45,7 @@ class OneToMany(Component):
 
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         outs = np.array(outputs, np.int64)
-        return partial(kernels.curves.mapping, self._packed, inputs[0], outs)
+        return partial(kernels.curve.mapping, self._packed, inputs[0], outs)
 
     def mirrored(self, normal: Vectors) -> Self:
         return self

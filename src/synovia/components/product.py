@@ -11,12 +11,11 @@ import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Vectors
-from .block import Kind, Step, matrices_of
-from .component import Component, check_names
+from .component import Component, Kind, Step, check_names, matrices_of
 
 
 @dataclass(frozen=True, eq=False)
-class Product(Component):
+class MatrixProduct(Component):
     """The product of the matrices on the inputs named `factors`, in that order.
 
     For column vectors the last factor acts first.

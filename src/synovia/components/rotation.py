@@ -12,8 +12,7 @@ import numpy as np
 from .. import kernels
 from ..arrays import Floats, Vectors, own
 from ..charts.chart import unit_axis
-from .block import Kind, Step, matrices_of
-from .component import Component, seen
+from .component import Component, Kind, Step, matrices_of, reflect
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +94,7 @@ class Rotation(Component):
 
     def mirrored(self, normal: Vectors) -> Self:
         # A mirror turns an axis' sense round, and the mirrored axis' opposite turns as before.
-        axis, centers = -seen(self.axis, normal), seen(self.centers, normal)
+        axis, centers = -reflect(self.axis, normal), reflect(self.centers, normal)
         return replace(self, axis=axis, centers=centers)
 
     def partials(self, table: Floats) -> Floats:

@@ -12,8 +12,7 @@ import numpy as np
 from .. import kernels
 from ..arrays import Floats, Vectors, own
 from ..charts.chart import unit_axis
-from .block import Kind, Step
-from .component import Component, seen
+from .component import Component, Kind, Step, reflect
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +61,10 @@ class Scapula(Component):
     def mirrored(self, normal: Vectors) -> Self:
         return replace(
             self,
-            center=seen(self.center, normal),
-            axis=-seen(self.axis, normal),
-            pairs=seen(self.pairs, normal),
-            axes=seen(self.axes, normal),
+            center=reflect(self.center, normal),
+            axis=-reflect(self.axis, normal),
+            pairs=reflect(self.pairs, normal),
+            axes=reflect(self.axes, normal),
         )
 
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:

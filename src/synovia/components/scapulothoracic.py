@@ -10,8 +10,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Vectors, own
-from .block import Kind
-from .component import ArrayComponent, seen
+from .component import ArrayComponent, Kind, reflect
 
 COORDINATES = ("abduction", "elevation", "upward", "winging")
 X, Y, Z = np.eye(3)
@@ -76,7 +75,7 @@ class Scapulothoracic(ArrayComponent):
         return (out,)
 
     def mirrored(self, normal: Vectors) -> Self:
-        return replace(self, axes=seen(self.axes, normal))
+        return replace(self, axes=reflect(self.axes, normal))
 
 
 def _turns(axis: Vectors, angle: Floats) -> Floats:

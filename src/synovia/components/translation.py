@@ -11,10 +11,9 @@ import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Vectors, own
-from .block import Kind, Step
-from .component import Component, seen
+from .component import Component, Kind, Step, reflect
 
-WAYS = ("x", "y", "z")
+AXIS_NAMES = ("x", "y", "z")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +33,7 @@ class Translation(Component):
 
     @property
     def inputs(self) -> Mapping[str, Kind]:
-        return dict.fromkeys(WAYS, "scalar")
+        return dict.fromkeys(AXIS_NAMES, "scalar")
 
     @property
     def outputs(self) -> Mapping[str, Kind]:
@@ -42,7 +41,7 @@ class Translation(Component):
 
     @property
     def defaults(self) -> Mapping[str, Floats]:
-        return dict.fromkeys(WAYS, np.zeros(()))
+        return dict.fromkeys(AXIS_NAMES, np.zeros(()))
 
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         packed = np.concatenate([self.offset, self.directions.ravel()])
@@ -50,7 +49,7 @@ class Translation(Component):
         return partial(kernels.transforms.translation, packed, along, outputs[0])
 
     def mirrored(self, normal: Vectors) -> Self:
-        offset, directions = seen(self.offset, normal), seen(self.directions, normal)
+        offset, directions = reflect(self.offset, normal), reflect(self.directions, normal)
         return replace(self, offset=offset, directions=directions)
 
     def partials(self, table: Floats) -> Floats:

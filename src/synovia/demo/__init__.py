@@ -1,20 +1,19 @@
 """The default human, clips made of its controls, and how close learned limits come to its own."""
 
-from .clips import WILD_JOINTS, range_of_motion, wild
-from .compare import CASES, EulerBox, Exam, Score, euler_boxes, largest_step, learned
-from .truth import ANCESTORS, JOINTS, near_misses, true_limits
+from .clips import ANCESTORS, JOINTS, WILD_JOINTS, near_misses, range_of_motion, true_limits, wild
+from .compare import CASES, EulerRanges, Exam, Score, euler_ranges, largest_step, learn_limits
 
 __all__ = [
     "ANCESTORS",
     "CASES",
     "JOINTS",
     "WILD_JOINTS",
-    "EulerBox",
+    "EulerRanges",
     "Exam",
     "Score",
-    "euler_boxes",
+    "euler_ranges",
     "largest_step",
-    "learned",
+    "learn_limits",
     "near_misses",
     "range_of_motion",
     "true_limits",

@@ -1,23 +1,112 @@
-"""The clips of the demo, made by the human's controls: a performer who explores every joint, and
-one gone wild.
-"""
+"""What the joints of the demo's human can really do, and what they only just cannot."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
 from .. import quat
+from ..anatomy import human, limits_of
 from ..arrays import Floats, Ints, Quats, Scalars, Vectors
-from ..clip import Clip
-from ..components.motion import clip_of
-from ..skeleton import Pose
-from .truth import body, drawn_controls
+from ..components import Figure
+from ..components.figure import clip_of
+from ..limit import Limit
+from ..model import LimitModel
+from ..skeleton import Clip, Pose, lineage
+
+LIMBS = ("Clavicle", "UpperArm", "LowerArm", "Forearm", "Hand", "UpperLeg", "LowerLeg", "Foot")
+JOINTS = ("Head", *(f"{side}{limb}" for side in ("Left", "Right") for limb in LIMBS))
+"""The joints that the demo learns about; vertebrae and ribs move too little each."""
+ANCESTORS = {"Head": "T1", "LeftUpperArm": "Sternum", "RightUpperArm": "Sternum"}
+"""Those that are measured from a joint above their parent: the head from below the neck."""
+TRUNK = ("lumbar", "thoracic", "cervical", "head")
+NECK_POSES = 4000
+"""Poses of the neck that its limit is made of."""
+SLACK = np.radians(0.5)
+NEAR_MISS = (math.radians(5.0), math.radians(45.0))
+"""How far a near miss is from a legal rotation, in radians."""
+FREE_VOLUME = 0.01
+"""The share of all rotations from which on a joint turns freely about three axes."""
+
+
+@cache
+def body() -> Figure:
+    """Return the default human."""
+    return human()
+
+
+def random_controls(n: int, rng: np.random.Generator, beyond: float = 0.0) -> Floats:
+    """Return controls (n, C) at random, those `beyond` their ends, as a share, at the ends.
+
+    Flexion and abduction of a shoulder are within an ellipse of their ranges, because an arm that
+    does both to the end could as well be on the other side of the body. Head and neck go together.
+    """
+    controls = body().controls
+    place = {name: k for k, name in enumerate(controls)}
+    low, neutral, high = np.array([(c.low, c.neutral, c.high) for c in controls.values()]).T
+    shares = rng.uniform(-beyond, 1.0 + beyond, (n, len(low)))
+    table = low + np.clip(shares, 0.0, 1.0) * (high - low)
+    for side in ("left", "right"):
+        pair = [place[f"{side}_shoulder.{move}"] for move in ("flexion", "abduction")]
+        around = rng.uniform(0.0, 2.0 * np.pi, n)
+        size = np.minimum(np.sqrt(rng.uniform(0.0, 1.0 + 2.0 * beyond, n)), 1.0)
+        for k, part in zip(pair, (np.cos(around), np.sin(around)), strict=True):
+            ends = np.where(part > 0.0, high[k] - neutral[k], neutral[k] - low[k])
+            table[:, k] = neutral[k] + size * part * ends
+    for move in ("flexion", "bend", "twist"):
+        neck, head = place[f"cervical.{move}"], place[f"head.{move}"]
+        share = (table[:, neck] - low[neck]) / (high[neck] - low[neck])
+        table[:, head] = low[head] + share * (high[head] - low[head])
+    return np.asarray(table)
+
+
+@cache
+def true_limits() -> LimitModel:
+    """Return the truth: limits of `JOINTS`, around all that the human's controls can do."""
+    figure = body()
+    sets = {name: each for name, each in figure.joint_sets.items() if name not in TRUNK}
+    limbs = Figure(figure.skeleton, sets)
+    limits = {**limits_of(limbs).limits, "Head": _neck()}
+    return LimitModel({name: limits[name] for name in JOINTS}, figure.skeleton)
+
+
+def _neck() -> Limit:
+    """Return the limit of the head as the first rib's vertebra sees it."""
+    seen = joint_rotations(
+        "Head", random_controls(NECK_POSES, np.random.default_rng(0), beyond=0.5)
+    )
+    fitted = Limit.fit(seen, "kdop", "rotation-vector", margin=SLACK)
+    return Limit(fitted.chart, fitted.shape, ANCESTORS["Head"])
+
+
+def joint_rotations(name: str, controls: Floats) -> Quats:
+    """Return what a joint does by these controls (n, C), as it is measured: (n, 4)."""
+    figure = body()
+    return lineage(figure.skeleton, name, ANCESTORS.get(name)).seen(figure.pose(controls).rotations)
+
+
+def near_misses(limit: Limit, n: int, rng: np.random.Generator) -> Quats:
+    """Return `n` illegal rotations, 5 to 45 degrees from a legal one."""
+    illegal = np.empty((0, 4))
+    while len(illegal) < n:
+        axes = rng.normal(size=(2 * n, 3))
+        axes /= np.linalg.norm(axes, axis=-1, keepdims=True)
+        turns = quat.exp(rng.uniform(*NEAR_MISS, size=(2 * n, 1)) * axes)
+        drawn = quat.mul(limit.sample(2 * n, rng), turns)
+        illegal = np.concatenate([illegal, drawn[~limit.contains(drawn)]])
+    return illegal[:n]
+
+
+# The clips of the demo, made by the human's controls: a performer who explores every joint, and
+# one gone wild.
+
 
 FRAME_TIME = 1.0 / 60.0
 ROM_FRAMES, WILD_FRAMES = 2400, 480
-MOVE = 30
+MOVE_FRAMES = 30
 """Frames from one pose to the next."""
 BALLS = ("LeftUpperArm", "RightUpperArm", "LeftUpperLeg", "RightUpperLeg")
 LEAP = np.radians(20.0)
@@ -39,7 +128,7 @@ STANDING = {
     "ankle.dorsiflexion": 4.0,
 }
 """The controls of both sides about which the wild clip moves, in degrees; the others are 0."""
-MISDEEDS: dict[str, tuple[tuple[float, float, float], float, float, float]] = {
+VIOLATIONS: dict[str, tuple[tuple[float, float, float], float, float, float]] = {
     # The elbow bends backwards,
     "LeftLowerArm": ((1.0, 0.0, 0.0), 100.0, 0.03, 0.33),
     # the arm goes all the way round, out by one side and in by another,
@@ -52,19 +141,19 @@ MISDEEDS: dict[str, tuple[tuple[float, float, float], float, float, float]] = {
     "Head": ((0.0, 1.0, 0.0), 150.0, 0.65, 0.97),
 }
 """By joint: axis in the parent's frame, angle in degrees, and when it starts and ends (0 to 1)."""
-WILD_JOINTS = tuple(MISDEEDS)
+WILD_JOINTS = tuple(VIOLATIONS)
 
 
 def range_of_motion(frames: int = ROM_FRAMES, seed: int = 0) -> Clip:
     """Return a clip in which every control goes to the ends of its range, legal in every frame."""
-    rng, count = np.random.default_rng(seed), frames // MOVE + 2
-    stops = drawn_controls(count, rng, BEYOND)
+    rng, count = np.random.default_rng(seed), frames // MOVE_FRAMES + 2
+    stops = random_controls(count, rng, BEYOND)
     for _ in range(ROUNDS):
-        legs = _leaps(_travel(stops, frames, MOVE))
+        legs = _leaps(_travel(stops, frames, MOVE_FRAMES))
         if len(legs) == 0:
             break
-        stops[legs + 1] = drawn_controls(count, rng, BEYOND)[legs + 1]
-    return _clip("rom", _travel(stops, frames, MOVE), {})
+        stops[legs + 1] = random_controls(count, rng, BEYOND)[legs + 1]
+    return _clip("rom", _travel(stops, frames, MOVE_FRAMES), {})
 
 
 def wild(frames: int = WILD_FRAMES, seed: int = 1) -> Clip:
@@ -72,15 +161,17 @@ def wild(frames: int = WILD_FRAMES, seed: int = 1) -> Clip:
     low, high = np.array([(each.low, each.high) for each in body().controls.values()]).T
     names = [name.removeprefix("left_").removeprefix("right_") for name in body().controls]
     standing = np.array([STANDING.get(name, 0.0) for name in names])
-    shares = np.random.default_rng(seed).uniform(-1.0, 1.0, (frames // (2 * MOVE) + 2, len(low)))
+    shares = np.random.default_rng(seed).uniform(
+        -1.0, 1.0, (frames // (2 * MOVE_FRAMES) + 2, len(low))
+    )
     stops = standing + CALM * shares * (high - low)
     time, turns = np.linspace(0.0, 1.0, frames), {}
-    for name, (axis, degrees, start, end) in MISDEEDS.items():
+    for name, (axis, degrees, start, end) in VIOLATIONS.items():
         share = np.clip((time - start) / (end - start), 0.0, 1.0)
         # There and back, but for whole turns, which end where they began.
         course = _ease(share) if degrees == 360.0 else _ease(1.0 - np.abs(2.0 * share - 1.0))
         turns[name] = quat.exp(np.radians(degrees) * course[:, None] * _unit(axis))
-    return _clip("wild", _travel(stops, frames, 2 * MOVE), turns)
+    return _clip("wild", _travel(stops, frames, 2 * MOVE_FRAMES), turns)
 
 
 def _travel(stops: Floats, frames: int, move: int) -> Floats:
@@ -95,7 +186,7 @@ def _leaps(controls: Floats) -> Ints:
     balls = [body().skeleton.index(name) for name in BALLS]
     rotations = body().pose(controls).rotations[:, balls]
     steps = quat.angle_between(rotations[:-1], rotations[1:]).max(axis=-1)
-    return np.unique(np.flatnonzero(steps > LEAP) // MOVE)
+    return np.unique(np.flatnonzero(steps > LEAP) // MOVE_FRAMES)
 
 
 def _ease(t: Scalars) -> Scalars:

@@ -12,11 +12,10 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Mask, Quats, own
 from ..charts import CHARTS
-from ..clip import Clip
-from ..lineage import lineage
 from ..model import LimitModel
 from ..shapes import SHAPES
-from .truth import ANCESTORS, FREE, JOINTS, done, drawn_controls, near_misses
+from ..skeleton import Clip, lineage
+from .clips import ANCESTORS, FREE_VOLUME, JOINTS, joint_rotations, near_misses, random_controls
 
 MARGIN = 0.05
 """How much wider than what was observed every region is, in radians."""
@@ -28,7 +27,7 @@ CASES = tuple(
 """Every shape in every chart that it works in."""
 
 
-class Region(Protocol):
+class RotationSet(Protocol):
     """A set of legal rotations of which some say that it is the truth's."""
 
     def contains(self, rotations: Quats) -> Mask:
@@ -39,7 +38,7 @@ class Region(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class EulerBox:
+class EulerRanges:
     """All rotations whose Euler angles (Z, X, Y, radians) are each from `low` to `high`."""
 
     low: Floats
@@ -84,15 +83,15 @@ class Exam:
 
     def __init__(self, truth: LimitModel, n: int = 2000, seed: int = 2) -> None:
         rng = np.random.default_rng(seed)
-        self.volumes = {name: size for name, size in truth.volume().items() if size > FREE}
-        controls = drawn_controls(n, rng)
+        self.volumes = {name: size for name, size in truth.volume().items() if size > FREE_VOLUME}
+        controls = random_controls(n, rng)
         self.legal = {
-            name: limit.sample(n, rng) if name in self.volumes else done(name, controls)
+            name: limit.sample(n, rng) if name in self.volumes else joint_rotations(name, controls)
             for name, limit in truth.limits.items()
         }
         self.near = {name: near_misses(limit, n, rng) for name, limit in truth.limits.items()}
 
-    def score(self, shape: str, chart: str, regions: Mapping[str, Region]) -> Score:
+    def score(self, shape: str, chart: str, regions: Mapping[str, RotationSet]) -> Score:
         """Return how `regions`, by joint, did."""
         return Score(
             shape,
@@ -103,7 +102,7 @@ class Exam:
         )
 
 
-def learned(clip: Clip, shape: str, chart: str) -> LimitModel:
+def learn_limits(clip: Clip, shape: str, chart: str) -> LimitModel:
     """Return limits of this shape in this chart, learned from `clip`."""
     with warnings.catch_warnings():
         # An arm overhead is opposite to one that hangs, where the twist is not defined.
@@ -113,10 +112,10 @@ def learned(clip: Clip, shape: str, chart: str) -> LimitModel:
         )
 
 
-def euler_boxes(clip: Clip) -> dict[str, EulerBox]:
+def euler_ranges(clip: Clip) -> dict[str, EulerRanges]:
     """Return the ranges of Euler angles in `clip`, by joint."""
     return {
-        name: EulerBox.fit(
+        name: EulerRanges.fit(
             lineage(clip.skeleton, name, ANCESTORS.get(name)).seen(clip.pose.rotations)
         )
         for name in JOINTS
@@ -130,5 +129,5 @@ def largest_step(clip: Clip) -> tuple[float, str]:
     return float(steps[joint]), clip.skeleton.names[joint]
 
 
-def _mean_accepted(regions: Mapping[str, Region], asked: Mapping[str, Quats]) -> float:
+def _mean_accepted(regions: Mapping[str, RotationSet], asked: Mapping[str, Quats]) -> float:
     return float(np.mean([regions[name].contains(rows).mean() for name, rows in asked.items()]))

@@ -1,14 +1,10 @@
 """Pictures, with matplotlib, which is imported when something is drawn."""
 
-from .bench import pictures_of
-from .center import center_of_motion
-from .joint import draw_joint, draw_joints, samples_of
-from .limit import draw_limit, draw_region
+from .limit import draw_joint, draw_joints, draw_limit, draw_region, samples_of
 from .overview import draw_overview
-from .plate import Plate, draw_plate
-from .plates import plates
-from .saving import save_figure
+from .plate import Plate, center_of_motion, draw_plate, plates
 from .skeleton import draw_skeleton
+from .style import save_picture
 from .tradeoff import draw_tradeoff
 from .violation import draw_violation
 
@@ -24,8 +20,7 @@ __all__ = [
     "draw_skeleton",
     "draw_tradeoff",
     "draw_violation",
-    "pictures_of",
     "plates",
     "samples_of",
-    "save_figure",
+    "save_picture",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,17 @@ import numpy as np
 
 from ..arrays import Floats, Mask, Points, Quats, Scalars
 from ..charts import RotationVector, SwingTwist
+from ..learn import Progress
 from ..limit import Limit
-from ..shapes import Convex, Surface
-from .style import INK, LINE, MUTED, REGION, new_figure
+from ..model import LimitModel
+from ..shapes import Convex, DistanceField, Surface, ThetaPhi
+from .sphere import draw_front, draw_spheres, draw_twist_scale, twist_colours
+from .style import INK, LINE, MUTED, REGION, hide_frame, new_figure, readable_name
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 ELEVATION_DEG, AZIMUTH_DEG = 17.0, -52.0
 JUMP_DEG = 60.0
@@ -55,15 +61,15 @@ def draw_region(
 
     axes.computed_zorder = False
     axes.view_init(elev=ELEVATION_DEG, azim=AZIMUTH_DEG)
-    surface = _in_space(limit, limit.shape.surface(3))
+    surface = _plot_surface(limit, limit.shape.surface(3))
     degrees = np.degrees(surface.vertices)
     triangles = surface.triangles.astype(int)
-    facing = _normals(surface) @ _toward_watcher()
+    facing = _normals(surface) @ _view_direction()
     near = facing > 0.0
     rounded = not isinstance(limit.shape, Convex)  # many small faces: shade, not edges, shows them
     for side, alpha, zorder in ((~near, 0.16, 1), (near, 0.3 if rounded else 0.13, 3)):
         if side.any():
-            colours = _shaded(facing[side]) if rounded else REGION
+            colours = _shade(facing[side]) if rounded else REGION
             faces = Poly3DCollection(
                 degrees[triangles[side]], facecolors=colours, edgecolor="none", alpha=alpha
             )
@@ -78,40 +84,40 @@ def draw_region(
             lines.set_zorder(zorder)
             axes.add_collection3d(lines)
     if samples is not None and len(samples):
-        points = np.degrees(_placed(limit, samples))
+        points = np.degrees(_plot_points(limit, samples))
         axes.scatter(*points.T, s=5.0, color=INK, alpha=0.45, lw=0, depthshade=False, zorder=2)
     shown = [degrees]
     for color, path in (paths or {}).items():
-        points = _broken(np.degrees(_placed(limit, path)))
+        points = _split_at_jumps(np.degrees(_plot_points(limit, path)))
         axes.plot(*points.T, color=color, lw=2.6, zorder=5, solid_capstyle="round")
         shown.append(points[~np.isnan(points[:, 0])])
-    _dress(axes, limit, np.concatenate(shown))
+    _style_axes(axes, limit, np.concatenate(shown))
 
 
-def _in_space(limit: Limit, surface: Surface) -> Surface:
+def _plot_surface(limit: Limit, surface: Surface) -> Surface:
     """Return the boundary as it is drawn, without triangles torn apart at half a turn."""
     if limit.chart.winds:
         return surface
-    vectors = _placed(limit, limit.chart.rotations(surface.vertices))
+    vectors = _plot_points(limit, limit.chart.rotations(surface.vertices))
     corners = vectors[surface.triangles.astype(int)]
     torn = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1) > np.pi
     return Surface(vectors, surface.triangles[~torn])
 
 
-def _placed(limit: Limit, rotations: Quats) -> Points:
+def _plot_points(limit: Limit, rotations: Quats) -> Points:
     """Return where rotations are drawn: in the limit's chart, or as rotation vectors."""
     if limit.chart.winds:
         return limit.nearest_cover(rotations)
     return RotationVector(limit.chart.reference).points(rotations)
 
 
-def _broken(points: Points) -> Points:
+def _split_at_jumps(points: Points) -> Points:
     """Return a line (n, 3) with a gap wherever it goes over to another cover."""
     jumps = np.flatnonzero(np.linalg.norm(np.diff(points, axis=0), axis=1) > JUMP_DEG) + 1
     return np.insert(points, jumps, np.nan, axis=0)
 
 
-def _dress(axes: Any, limit: Limit, degrees: Points) -> None:
+def _style_axes(axes: Any, limit: Limit, degrees: Points) -> None:
     """Give the axes names, equal scales and light panes."""
     from matplotlib.ticker import MultipleLocator
 
@@ -134,7 +140,7 @@ def _dress(axes: Any, limit: Limit, degrees: Points) -> None:
     axes.patch.set_visible(False)
 
 
-def _toward_watcher() -> Points:
+def _view_direction() -> Points:
     up, around = np.radians([ELEVATION_DEG, AZIMUTH_DEG])
     return np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
 
@@ -147,7 +153,7 @@ def _normals(surface: Surface) -> Points:
     return normals / np.where(length > 0.0, length, 1.0)
 
 
-def _shaded(facing: Scalars) -> Floats:
+def _shade(facing: Scalars) -> Floats:
     """Return the region's colour, darker where a face turns away from the watcher: (t, 3)."""
     from matplotlib.colors import to_rgb
 
@@ -170,3 +176,164 @@ def _creases(surface: Surface, near: Mask, bend: float) -> tuple[np.ndarray, Mas
     }
     edges = np.array(list(bent), dtype=int).reshape(-1, 2)
     return edges, np.array([bool(near[owners].any()) for owners in bent.values()], dtype=bool)
+
+
+# Draw a distance field in slices.
+
+
+FIELD_COLOURS = ("#08519c", "#6baed6", "#f7fbff", "#fcae91", "#a50f15")
+"""From deep inside to far outside."""
+COORDINATE_NAMES = {
+    "rotation-vector": ("about x", "about y", "about z"),
+    "swing-twist": ("swing x", "swing y", "twist"),
+    "euler": ("φ", "ψ", "θ"),
+}
+
+
+def draw_slices(figure: Figure, box: tuple[float, float, float, float], limit: Limit) -> None:
+    """Draw three slices through the deepest node into `box` of the figure, the boundary in ink."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    field = limit.shape
+    if not isinstance(field, DistanceField):
+        raise ValueError(f"only a distance field has slices, got a {field.name}")
+    values = np.degrees(field.values - field.threshold)
+    deepest = np.unravel_index(int(values.argmin()), values.shape)
+    far = float(np.abs(values).max())
+    nodes = [
+        np.degrees(low + step * np.arange(count))
+        for low, step, count in zip(field.low, field.spacing, values.shape, strict=True)
+    ]
+    names = COORDINATE_NAMES[limit.chart.name]
+    left, bottom, width, height = box
+    for across in range(3):
+        along, up = (axis for axis in range(3) if axis != across)
+        axes = figure.add_axes((left + across * width / 3.0, bottom, 0.27 * width, height))
+        part = np.take(values, int(deepest[across]), axis=across).T
+        axes.pcolormesh(
+            nodes[along],
+            nodes[up],
+            part,
+            cmap=LinearSegmentedColormap.from_list("distance", FIELD_COLOURS),
+            vmin=-far,
+            vmax=far,
+            shading="gouraud",
+        )
+        if part.min() < 0.0 < part.max():
+            axes.contour(nodes[along], nodes[up], part, levels=[0.0], colors=[INK], linewidths=1.4)
+        where = f"{names[across]} = {nodes[across][int(deepest[across])]:.0f}°"
+        axes.set_title(f"slice at {where}, boundary in black", color=MUTED, size=11, pad=5)
+        axes.set_xlabel(f"{names[along]} (°)", color=MUTED, size=11)
+        axes.set_ylabel(f"{names[up]} (°)", color=MUTED, size=11)
+        axes.set_aspect("equal")
+        hide_frame(axes)
+
+
+# Draw a theta-phi table as a map of its cells.
+
+
+def draw_map(
+    axes: Axes, limit: Limit, span_deg: tuple[float, float], samples: Quats | None = None
+) -> None:
+    """Draw every cell by longitude and latitude, with `samples`.
+
+    Cells are coloured by their range of twist, over the given span.
+    """
+    table = limit.shape
+    if not isinstance(table, ThetaPhi):
+        raise ValueError(f"only a theta-phi table is a map, got a {table.name}")
+    widths = np.degrees(np.minimum(table.high - table.low, 2.0 * np.pi))
+    axes.imshow(
+        np.where(table.legal, widths, np.nan),
+        extent=(-180.0, 180.0, -90.0, 90.0),
+        origin="lower",
+        cmap=twist_colours(),
+        clim=span_deg,
+        interpolation="nearest",
+    )
+    if samples is not None and len(samples):
+        x, y, z = table.frame @ limit.chart.points(samples)[:, :3].T
+        theta, phi = np.degrees(np.arctan2(y, x)), np.degrees(np.arcsin(np.clip(z, -1.0, 1.0)))
+        axes.scatter(theta, phi, s=3.0, color=INK, alpha=0.4, lw=0)
+    axes.set(xticks=np.arange(-180, 181, 60), yticks=np.arange(-90, 91, 30))
+    axes.set_xlabel("theta (°)", color=MUTED, size=11)
+    axes.set_ylabel("phi (°)", color=MUTED, size=11)
+    axes.grid(color=MUTED, lw=0.4, alpha=0.4)
+    hide_frame(axes)
+
+
+# Draw a joint's limit on one sheet, or all joints of a model on another.
+
+
+SHEET_PX = (1600, 780)
+EXTRA_PX = 560  # below, for a table's map or a field's slices
+TILE_PX, COLUMNS = 230, 6
+SCALE_PX = 66  # below, for what the colours mean
+TWIST_SPAN_DEG = (0.0, 180.0)  # of twist, on a sheet of many joints
+MOST_SAMPLES = 3000
+
+
+def draw_joint(limit: Limit, samples: Quats | None = None, *, title: str = "") -> Figure:
+    """Return a sheet: where the bone may point and how far it may twist, and the region in space.
+
+    `samples` (n, 4) are what was observed; of very many, some are shown.
+    """
+    width, height = SHEET_PX
+    below = EXTRA_PX if isinstance(limit.shape, (ThetaPhi, DistanceField)) else 0
+    figure = new_figure(width, height + below)
+    share = height / (height + below)  # of the figure, for what every family has
+    if samples is not None and len(samples) > MOST_SAMPLES:
+        samples = samples[:: math.ceil(len(samples) / MOST_SAMPLES)]
+    figure.text(0.025, 1.0 - 0.075 * share, title, size=19, color=INK, weight="bold")
+    figure.text(0.025, 1.0 - 0.12 * share, describe_limit(limit), size=12, color=MUTED)
+    span = draw_spheres(figure, (0.02, 1.0 - 0.97 * share, 0.56, 0.8 * share), limit, samples)
+    box = (0.585, 1.0 - 0.95 * share, 0.38, 0.83 * share)
+    space: Any = figure.add_axes(box, projection="3d")
+    draw_region(space, limit, samples)
+    if isinstance(limit.shape, ThetaPhi):
+        draw_map(figure.add_axes((0.08, 0.06, 0.84, 0.94 - share)), limit, span, samples)
+    elif isinstance(limit.shape, DistanceField):
+        draw_slices(figure, (0.06, 0.06, 0.94, 0.9 - share), limit)
+    return figure
+
+
+def draw_joints(model: LimitModel, *, progress: Progress = iter) -> Figure:
+    """Return a sheet with a sphere for every joint that has a limit."""
+    rows = math.ceil(len(model.limits) / COLUMNS) or 1
+    columns = min(COLUMNS, max(len(model.limits), 1))
+    height = rows * (TILE_PX + 46) + 20 + SCALE_PX
+    figure = new_figure(columns * TILE_PX, height)
+    for number, name in enumerate(progress(list(model.limits))):
+        limit = model.limits[name]
+        axes = figure.add_subplot(rows, columns, number + 1)
+        draw_front(axes, limit, TWIST_SPAN_DEG)
+        axes.set_title(readable_name(name), size=12, color=INK, pad=4)
+        axes.set_xlabel(_volume_text(limit), size=9, color=MUTED)
+    figure.tight_layout(pad=0.8, rect=(0.0, SCALE_PX / height, 1.0, 1.0))
+    wide = min(0.8, 440 / (columns * TILE_PX))
+    box = (0.5 - 0.5 * wide, 0.42 * SCALE_PX / height, wide, 14 / height)
+    draw_twist_scale(figure, box, TWIST_SPAN_DEG)
+    return figure
+
+
+def describe_limit(limit: Limit) -> str:
+    """Return the family, the chart, the share of all rotations and the ancestor, in words."""
+    above = (
+        "" if limit.relative_to is None else f", measured from {readable_name(limit.relative_to)}"
+    )
+    return f"{limit.shape.name} in {limit.chart.name}, {_volume_text(limit)}{above}"
+
+
+def _volume_text(limit: Limit) -> str:
+    percent = 100.0 * limit.volume()
+    if percent == 0.0:
+        return "a thin region"
+    return (
+        f"{percent:.0f}% of all rotations" if percent > 10.0 else f"{percent:.2g}% of all rotations"
+    )
+
+
+def samples_of(model: LimitModel, joint: str) -> Quats | None:
+    """Return what the model keeps of the rotations observed of a joint, if anything."""
+    kept = [sample.rotations for sample in model.samples.get(joint, ())]
+    return np.concatenate(kept) if kept else None

@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Ints, Quats
-from ..clip import Clip
-from ..lineage import lineage
-from ..model import LimitModel
-from ..report import Report
-from ..skeleton import Pose
+from ..model import LimitModel, Report
+from ..skeleton import Clip, Pose, lineage
 from .limit import draw_region
-from .skeleton import below, body_size, mark, paint, strokes
-from .style import INK, LEGAL, MUTED, OUTSIDE, REGION, new_figure, spoken
+from .skeleton import body_size, mark_joints, paint, strokes, with_descendants
+from .style import INK, LEGAL, MUTED, OUTSIDE, REGION, new_figure, readable_name
 from .violation import draw_scale, draw_strip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+
 WIDTH_PX, HEIGHT_PX = 1600, 900
-SPELLED = {"kdop": "k-DOP"}
+SHAPE_NAMES = {"kdop": "k-DOP"}
 MOST_JOINTS, MOST_FRAMES = 6, 4
 
 
@@ -44,33 +42,33 @@ def draw_overview(
     before, after = model.check(wild), model.check(clamped)
     worst = [row.name for row in before.joints if row.worst_frame >= 0][:MOST_JOINTS]
     joints = worst or list(before.names[:MOST_JOINTS])
-    shown = _telling_frames(before) if frames is None else np.asarray(frames, dtype=int)
+    shown = _worst_frames(before) if frames is None else np.asarray(frames, dtype=int)
     figure = new_figure(WIDTH_PX, HEIGHT_PX)
-    _headings(figure, joint, samples, model)
-    _figures(figure.add_axes((0.015, 0.315, 0.61, 0.575)), wild, clamped, before, shown)
+    _draw_headings(figure, joint, samples, model)
+    _draw_poses(figure.add_axes((0.015, 0.315, 0.61, 0.575)), wild, clamped, before, shown)
     region: Any = figure.add_axes((0.625, 0.32, 0.37, 0.555), projection="3d")
     way = lineage(model.skeleton, joint, model.limits[joint].relative_to)
     paths = {OUTSIDE: way.seen(wild.pose.rotations), LEGAL: way.seen(clamped.pose.rotations)}
     draw_region(region, model.limits[joint], samples, paths)
-    _strips(figure, before, after, joints)
+    _draw_strips(figure, before, after, joints)
     return figure
 
 
-def _headings(figure: Figure, joint: str, samples: Quats, model: LimitModel) -> None:
+def _draw_headings(figure: Figure, joint: str, samples: Quats, model: LimitModel) -> None:
     limit = model.limits[joint]
     title: dict[str, Any] = {"color": INK, "size": 17, "weight": "bold"}
     figure.text(0.03, 0.935, "Clamped to what the joints can do", **title)
-    figure.text(0.645, 0.935, f"What the {spoken(joint)} can do", **title)
+    figure.text(0.645, 0.935, f"What the {readable_name(joint)} can do", **title)
     figure.text(0.03, 0.903, "as it came, outside", color=OUTSIDE, size=12)
     figure.text(0.150, 0.903, "clamped, inside", color=LEGAL, size=12)
-    kind = f"{SPELLED.get(limit.shape.name, limit.shape.name)} in the {limit.chart.name} chart"
+    kind = f"{SHAPE_NAMES.get(limit.shape.name, limit.shape.name)} in the {limit.chart.name} chart"
     figure.text(0.645, 0.903, f"learned region, a {kind}", color=REGION, size=12)
     figure.text(0.645, 0.876, f"{len(samples):,} rotations observed", color=INK, size=12)
     figure.text(0.795, 0.876, "as it came", color=OUTSIDE, size=12)
     figure.text(0.870, 0.876, "clamped", color=LEGAL, size=12)
 
 
-def _figures(axes: Axes, wild: Clip, clamped: Clip, before: Report, frames: Ints) -> None:
+def _draw_poses(axes: Axes, wild: Clip, clamped: Clip, before: Report, frames: Ints) -> None:
     """Draw the frames side by side: limbs as they came beside the body as it was clamped."""
     skeleton = wild.skeleton
     size = body_size(skeleton)
@@ -79,16 +77,16 @@ def _figures(axes: Axes, wild: Clip, clamped: Clip, before: Report, frames: Ints
         outside = [
             name for name, out in zip(before.names, before.outside[frame], strict=True) if out
         ]
-        limbs = below(skeleton, outside)
+        limbs = with_descendants(skeleton, outside)
         legal, illegal = (_at_origin(clip.pose, frame) for clip in (clamped, wild))
         place = (column * step, 0.0)
         body = strokes(skeleton, legal, colors=dict.fromkeys(limbs, LEGAL))
         paint(axes, body + strokes(skeleton, illegal, color=OUTSIDE, only=limbs), place=place)
-        mark(axes, skeleton, illegal, outside, place=place)
+        mark_joints(axes, skeleton, illegal, outside, place=place)
         worst = int(before.violation[frame].argmax())
         worst_deg = np.degrees(before.violation[frame, worst])
         told = f"{worst_deg:.0f}° outside, at {frame * wild.frame_time:.1f} s"
-        name = spoken(before.names[worst])
+        name = readable_name(before.names[worst])
         centered: dict[str, Any] = {"ha": "center", "va": "baseline"}
         axes.text(place[0], -0.135 * size, name, color=INK, size=14, weight="bold", **centered)
         axes.text(place[0], -0.20 * size, told, color=MUTED, size=12, **centered)
@@ -97,7 +95,7 @@ def _figures(axes: Axes, wild: Clip, clamped: Clip, before: Report, frames: Ints
     axes.axis("off")
 
 
-def _strips(figure: Figure, before: Report, after: Report, joints: Sequence[str]) -> None:
+def _draw_strips(figure: Figure, before: Report, after: Report, joints: Sequence[str]) -> None:
     worst_deg = max(float(np.degrees(before.violation.max(initial=0.0))), 1.0)
     bottom, height = 0.075, 0.155
     for left, report, told, color, room in (
@@ -127,7 +125,7 @@ def _strips(figure: Figure, before: Report, after: Report, joints: Sequence[str]
     draw_scale(figure.add_axes((0.94, bottom, 0.008, height)), image)
 
 
-def _telling_frames(report: Report) -> Ints:
+def _worst_frames(report: Report) -> Ints:
     """Return the worst frames of the joints that are worst, in order of time."""
     frames = [row.worst_frame for row in report.joints if row.worst_frame >= 0]
     return np.sort(np.array(frames[:MOST_FRAMES], dtype=int))

@@ -1,4 +1,4 @@
-"""Plates: a figure in several poses, side by side, as the source shows its joints."""
+"""The centre that a joint turns about: where it is, and the way it goes over a control's range."""
 
 from __future__ import annotations
 
@@ -6,24 +6,127 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .. import quat
+from ..anatomy.shoulder import scapula_outline
 from ..arrays import Floats, Quats, Vectors
-from ..components import Figure, Posed, Scapula
+from ..components import Figure, FigurePose, Scapula
 from ..skeleton import Pose, forward
-from .center import Trail, draw_trail, mark_center, trail_of
 from .skeleton import Stroke, paint, strokes
-from .style import BODY, INK, LEGAL, MUTED, REGION, new_figure, spoken
+from .style import BODY, INK, LEGAL, MUTED, OUTSIDE, PAPER, REGION, new_figure, readable_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
+
+STEP = 0.5  # of a control's unit: how far it goes to and fro to find the centre of a motion
+TRAIL_POINTS = 121  # places on the way over a range
+ROOM = 0.75  # around the middle of a way, as a share of its extent
+
+
+class Trail(NamedTuple):
+    """Where a centre is seen, (..., 2), over the whole range of a control and in some poses.
+
+    `values` (n,) of the control have the centre along `way`, those of the poses (k,) at `marks`.
+    """
+
+    values: Floats
+    way: Vectors
+    angles: Floats
+    marks: Vectors
+
+    @property
+    def middle(self) -> Vectors:
+        """The middle (2,) of all that there is to see."""
+        points = np.concatenate([self.way, self.marks])
+        return np.asarray(0.5 * (points.min(axis=0) + points.max(axis=0)))
+
+    @property
+    def reach(self) -> float:
+        """How far around the middle is to be shown; 1 for a centre that does not move."""
+        points = np.concatenate([self.way, self.marks])
+        return ROOM * float(np.ptp(points, axis=0).max()) or 1.0
+
+
+def center_of_motion(figure: Figure, controls: Mapping[str, float], name: str, by: str) -> Vectors:
+    """Return the point (3,), in the frame of a segment's parent, about which a control turns it.
+
+    It is the point of the motion's axis that is nearest to the segment's joint.
+    """
+    joint = figure.skeleton.index(name)
+    here = figure.pose(controls).controls[list(figure.controls).index(by)]
+    pose = figure.pose({**controls, by: here + np.array([-STEP, STEP])})
+    turns, places = quat.to_matrix(pose.rotations[:, joint]), pose.positions[:, joint]
+    across = turns[1] @ turns[0].T
+    middle = places.mean(axis=0)
+    # Of all points that the turn leaves in place, x - R x = t, the pseudo-inverse takes the
+    # nearest to the joint.
+    moved = places[1] - middle - across @ (places[0] - middle)
+    return np.asarray(middle + np.linalg.pinv(np.eye(3) - across, rcond=1e-6) @ moved)
+
+
+def trail_of(
+    figure: Figure, poses: tuple[Mapping[str, float], ...], name: str, by: str, view: Quats
+) -> Trail:
+    """Return the way of the centre of a segment's motion, and where it is in each of the poses."""
+    posed = figure.pose(poses[0])
+    places, turns = forward(figure.skeleton, Pose(posed.rotations, posed.positions))
+    parent = int(figure.skeleton.parents[figure.skeleton.index(name)])
+
+    def seen(controls: Mapping[str, float]) -> Vectors:
+        center = center_of_motion(figure, controls, name, by)
+        there = places[parent] + quat.rotate(turns[parent], center)
+        return np.asarray(quat.rotate(view, there)[:2])
+
+    limits = figure.controls[by]
+    values = np.linspace(limits.low + STEP, limits.high - STEP, TRAIL_POINTS)
+    angles = np.array([each.get(by, limits.neutral) for each in poses])
+    # A pose at an end of what is shown has its centre on this side of it.
+    inner = np.clip(angles, angles.min() + STEP, angles.max() - STEP)
+    way, marks = (np.array([seen({**poses[0], by: x}) for x in each]) for each in (values, inner))
+    return Trail(values, way, angles, marks)
+
+
+def mark_center(axes: Axes, trail: Trail, number: int) -> None:
+    """Draw the way of a centre, and a disk where it is in the pose of this number."""
+    axes.plot(*trail.way.T, lw=1.0, color=OUTSIDE, alpha=0.6, zorder=7)
+    x, y = trail.marks[number]
+    axes.plot([x], [y], "o", ms=11, mfc=OUTSIDE, mec=PAPER, mew=1.8, zorder=8)
+    axes.plot([x], [y], "o", ms=3, color=PAPER, zorder=9)
+
+
+def draw_trail(axes: Axes, trail: Trail) -> None:
+    """Draw the way of a centre by itself, as large as fits, with a labelled dot for each pose.
+
+    It is dotted where the control is beyond the poses.
+    """
+    within = (trail.values > trail.angles.min()) & (trail.values < trail.angles.max())
+    axes.plot(*trail.way.T, ":", lw=1.2, color=OUTSIDE, alpha=0.6)
+    axes.plot(*trail.way[within].T, lw=3.0, color=OUTSIDE, alpha=0.5, solid_capstyle="round")
+    for place, angle in zip(trail.marks, trail.angles, strict=True):
+        axes.plot(*place, "o", ms=11, mfc=OUTSIDE, mec=PAPER, mew=1.8, zorder=8)
+        outwards = place - trail.marks.mean(axis=0)
+        away = 20.0 * outwards / (np.linalg.norm(outwards) or 1.0)
+        label = axes.annotate(f"{angle:g}°", tuple(place), tuple(away), textcoords="offset points")
+        label.set(color=INK, size=12, ha="center", va="center")
+    low, high = trail.middle - trail.reach, trail.middle + trail.reach
+    bar = 10.0 ** np.floor(np.log10(trail.reach))
+    x, y = low + 0.06 * (high - low)
+    axes.plot([x, x + bar], [y, y], color=MUTED, lw=2.0)
+    axes.annotate(f"{1e3 * bar:g} mm", (x, y), (0, 6), textcoords="offset points", color=MUTED)
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[], aspect="equal")
+    axes.spines[:].set_color(BODY)
+
+
+# Plates: a figure in several poses, side by side, as the source shows its joints.
+
+
 PANEL_PX, HEIGHT_PX = 430, 560
-MESH = 9  # circles each way on an ellipsoid
+CIRCLES = 9  # circles each way on an ellipsoid
 TRAIL_EDGE = 0.06  # of a panel, left free on both sides of a moving centre's
 
 
@@ -71,7 +174,7 @@ def draw_plate(figure: Figure, plate: Plate) -> Picture:
         picture.text((number + 0.5) / count, 0.04, caption, color=MUTED, ha="center")
         return picture.add_axes(((number + edge) / count, 0.08, (1.0 - 2.0 * edge) / count, 0.82))
 
-    panels = [panel(number, _said(controls)) for number, controls in enumerate(plate.poses)]
+    panels = [panel(number, _caption(controls)) for number, controls in enumerate(plate.poses)]
     for number, (axes, controls) in enumerate(zip(panels, plate.poses, strict=True)):
         _draw_panel(axes, figure, figure.pose(controls), plate, width)
         if trail is not None:
@@ -91,13 +194,13 @@ def draw_plate(figure: Figure, plate: Plate) -> Picture:
 
 def _trail(figure: Figure, plate: Plate) -> Trail:
     """Return the way of the centre of the moving segment's motion."""
-    return trail_of(figure, plate.poses, plate.moving, _changing(plate.poses), plate.view)
+    return trail_of(figure, plate.poses, plate.moving, _varying_control(plate.poses), plate.view)
 
 
 def _corners(figure: Figure, plate: Plate, panels: Sequence[Axes]) -> tuple[Vectors, Vectors]:
     """Return the lowest and highest coordinates (2,) that all panels show."""
     if plate.close > 0.0:
-        middle = _joint(figure, plate)
+        middle = _joint_position(figure, plate)
         return middle - plate.close, middle + plate.close
     corners = np.array([axes.dataLim.get_points() for axes in panels])
     low, high = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
@@ -105,7 +208,7 @@ def _corners(figure: Figure, plate: Plate, panels: Sequence[Axes]) -> tuple[Vect
     return low - edge, high + edge
 
 
-def _bones(figure: Figure, posed: Posed, plate: Plate) -> list[Stroke]:
+def _bones(figure: Figure, posed: FigurePose, plate: Plate) -> list[Stroke]:
     """Return the bones that a plate shows."""
     names = figure.skeleton.names
     shown = {name for name in names if _matches(name, plate.shown)}
@@ -123,7 +226,7 @@ def _extent(figure: Figure, plate: Plate) -> float:
     return float(np.ptp(points[:, :2], axis=0).max()) or 1.0
 
 
-def _joint(figure: Figure, plate: Plate) -> Vectors:
+def _joint_position(figure: Figure, plate: Plate) -> Vectors:
     """Return where the moving segment's joint is seen (2,), in the first pose."""
     posed = figure.pose(plate.poses[0])
     places, _ = forward(figure.skeleton, Pose(posed.rotations, posed.positions))
@@ -131,14 +234,14 @@ def _joint(figure: Figure, plate: Plate) -> Vectors:
     return np.asarray(seen[:2])
 
 
-def _draw_panel(axes: Axes, figure: Figure, posed: Posed, plate: Plate, width: float) -> None:
+def _draw_panel(axes: Axes, figure: Figure, posed: FigurePose, plate: Plate, width: float) -> None:
     """Draw one pose, what is far from the watcher first, and the marks."""
     skeleton, pose = figure.skeleton, Pose(posed.rotations, posed.positions)
     bones = _bones(figure, posed, plate)
     places, turns = forward(skeleton, pose)
     layers: list[tuple[float, Callable[[], None]]] = []
     for bone in bones:
-        thin = _thin(bone, width)
+        thin = _with_width(bone, width)
         depth = 0.5 * float(bone.start[2] + bone.end[2])
         layers.append((depth, partial(paint, axes, [thin])))
     for center, halves in _ellipsoids(figure, places, turns) if plate.ellipsoids else []:
@@ -155,7 +258,7 @@ def _draw_panel(axes: Axes, figure: Figure, posed: Posed, plate: Plate, width: f
     axes.update_datalim(points)
 
 
-def _thin(stroke: Stroke, width: float) -> Stroke:
+def _with_width(stroke: Stroke, width: float) -> Stroke:
     """Return a bone's stroke with another width; round parts, such as a head, stay."""
     if np.array_equal(stroke.start, stroke.end):
         return stroke
@@ -188,9 +291,9 @@ def _draw_ellipsoid(axes: Axes, center: Vectors, halves: Floats) -> None:
     outline = center[:2] + np.stack([np.cos(around), np.sin(around)], axis=-1) @ edge.T
     axes.add_patch(Polygon(outline, fc=REGION, alpha=0.12, lw=0, zorder=4))
     axes.add_patch(Polygon(outline, fill=False, ec=REGION, lw=1.0, zorder=4))
-    slices = np.linspace(0.0, np.pi, MESH + 2)[1:-1]
-    circles = [_ball(np.full_like(around, each), around) for each in slices]
-    circles += [_ball(around, np.full_like(around, each)) for each in slices]
+    slices = np.linspace(0.0, np.pi, CIRCLES + 2)[1:-1]
+    circles = [_sphere_points(np.full_like(around, each), around) for each in slices]
+    circles += [_sphere_points(around, np.full_like(around, each)) for each in slices]
     normals = np.linalg.inv(halves).T  # rows: of the unit ball's axes
     for ball in circles:
         line = center + ball @ halves
@@ -198,7 +301,7 @@ def _draw_ellipsoid(axes: Axes, center: Vectors, halves: Floats) -> None:
         axes.plot(line[:, 0], line[:, 1], color=REGION, lw=0.6, alpha=0.55, zorder=4)
 
 
-def _ball(polar: Floats, azimuth: Floats) -> Vectors:
+def _sphere_points(polar: Floats, azimuth: Floats) -> Vectors:
     """Return points of the unit ball, the pole along y."""
     return np.stack(
         [np.sin(polar) * np.cos(azimuth), np.cos(polar), np.sin(polar) * np.sin(azimuth)], axis=-1
@@ -212,7 +315,7 @@ def _draw_outline(axes: Axes, corners: Vectors) -> None:
     axes.update_datalim(corners[:, :2])
 
 
-def _changing(poses: Sequence[Mapping[str, float]]) -> str:
+def _varying_control(poses: Sequence[Mapping[str, float]]) -> str:
     """Return the first control that differs between poses, or the first at all."""
     names = list(dict.fromkeys(name for pose in poses for name in pose))
     for name in names:
@@ -225,7 +328,7 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch(name, pattern) for pattern in patterns)
 
 
-def _said(controls: Mapping[str, float]) -> str:
+def _caption(controls: Mapping[str, float]) -> str:
     """Return controls as people say them; what both sides do is said once."""
     said: dict[str, float] = {}
     for name, value in controls.items():
@@ -234,5 +337,94 @@ def _said(controls: Mapping[str, float]) -> str:
         )
         both = other != name and controls.get(other) == value
         short = name.replace("left_", "").replace("right_", "") if both else name
-        said[spoken(short.replace(".", " "))] = value
+        said[readable_name(short.replace(".", " "))] = value
     return ", ".join(f"{name} {value:g}°" for name, value in said.items()) or "at rest"
+
+
+# The source's plates, as data: which controls of a human, which bones, from where.
+
+
+SHOULDER = ("Sternum", "*Clavicle", "*Scapula", "*UpperArm")
+TRUNK = ("Pelvis", "L[1-5]", "T[0-9]*", "C[1-7]", "Head", "Sternum", "Rib*")
+
+
+def both_sides(**controls: float) -> dict[str, float]:
+    """Return controls of a shoulder, for both sides."""
+    return {
+        f"{side}_shoulder.{name}": value
+        for side in ("left", "right")
+        for name, value in controls.items()
+    }
+
+
+def plates(height: float = 1.75) -> Mapping[str, Plate]:
+    """Return every plate by its name, for a human of this height in metres."""
+    outlines = {f"{side}Scapula": scapula_outline(side, height) for side in ("Left", "Right")}
+    return {
+        "knee": Plate(
+            "One control moves tibia, patella and fibula, about a moving centre",
+            tuple({"left_knee.flexion": angle} for angle in (0.0, 40.0, 80.0, 120.0)),
+            shown=("LeftUpperLeg", "LeftLowerLeg", "LeftPatella", "LeftFibula", "LeftFoot"),
+            strong=("LeftLowerLeg", "LeftPatella", "LeftFibula"),
+            pitch=0.0,
+            yaw=-90.0,
+            moving="LeftLowerLeg",
+            close=0.11,
+            width=0.004,
+        ),
+        "bend": Plate(
+            "Side bend: the cage keeps its shape",
+            tuple(
+                {"thoracic.bend": share * 28.0, "lumbar.bend": share * 18.0}
+                for share in (-1.0, 0.0, 1.0)
+            ),
+            shown=TRUNK,
+            strong=("L[1-5]", "T[0-9]*"),
+            pitch=4.0,
+            yaw=0.0,
+            width=0.005,
+        ),
+        "neck": Plate(
+            "Neck: extended, at rest, flexed",
+            tuple({"cervical.flexion": angle} for angle in (-50.0, 0.0, 45.0)),
+            shown=("T[1-4]", "C[1-7]", "Head"),
+            strong=("C[1-7]",),
+            pitch=0.0,
+            yaw=-90.0,
+            width=0.014,
+        ),
+        "lumbar": Plate(
+            "Lumbar spine: extended, at rest, flexed",
+            tuple({"lumbar.flexion": angle} for angle in (-20.0, 0.0, 45.0)),
+            shown=TRUNK,
+            strong=("L[1-5]",),
+            pitch=0.0,
+            yaw=-90.0,
+            width=0.006,
+        ),
+        "abduction": Plate(
+            "Abduction: clavicle and scapula follow the arm",
+            tuple({"right_shoulder.abduction": angle} for angle in (0.0, 60.0, 120.0, 170.0)),
+            shown=SHOULDER,
+            strong=("RightClavicle", "RightUpperArm"),
+            pitch=6.0,
+            yaw=180.0,
+            outlines={"RightScapula": outlines["RightScapula"]},
+            ellipsoids=True,
+        ),
+        "scapula": Plate(
+            "Scapulae glide on two ellipsoids: at rest, shrugged, drawn forward, arms raised",
+            (
+                {},
+                both_sides(elevation=35.0),
+                both_sides(protraction=25.0),
+                both_sides(abduction=150.0),
+            ),
+            shown=SHOULDER,
+            strong=("*Clavicle",),
+            pitch=10.0,
+            yaw=180.0,
+            outlines=outlines,
+            ellipsoids=True,
+        ),
+    }

@@ -15,6 +15,7 @@ from .style import BODY, OUTSIDE, PAPER
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+
 VIEW: Quats = quat.from_euler(np.radians([8.0, -33.0]), "xy")
 """Turns the world so that the watcher looks along -z, with y up."""
 THICKNESS = 0.021
@@ -47,10 +48,10 @@ def draw_skeleton(
 
     `thickness` is half the width of a bone, as a share of the skeleton's size.
     """
-    colors = dict.fromkeys(below(skeleton, outside), OUTSIDE)
+    colors = dict.fromkeys(with_descendants(skeleton, outside), OUTSIDE)
     drawn = strokes(skeleton, pose, colors=colors, color=color, view=view, thickness=thickness)
     paint(axes, drawn)
-    mark(axes, skeleton, pose, outside, view=view)
+    mark_joints(axes, skeleton, pose, outside, view=view)
     axes.set_aspect("equal")
     axes.autoscale_view()
     axes.axis("off")
@@ -102,7 +103,7 @@ def paint(axes: Axes, drawn: Sequence[Stroke], *, place: tuple[float, float] = (
             axes.add_patch(Polygon(outline, fc=color, lw=0, zorder=4))
 
 
-def mark(
+def mark_joints(
     axes: Axes,
     skeleton: Skeleton,
     pose: Pose,
@@ -121,7 +122,7 @@ def mark(
         axes.add_patch(Circle(where.tolist(), radius, fc=OUTSIDE, ec=PAPER, lw=1.8, zorder=6))
 
 
-def below(skeleton: Skeleton, joints: Collection[str]) -> set[str]:
+def with_descendants(skeleton: Skeleton, joints: Collection[str]) -> set[str]:
     """Return the names of `joints` and of all that hangs on them."""
     moved: set[int] = {skeleton.index(name) for name in joints}
     for joint, parent in enumerate(skeleton.parents.tolist()):

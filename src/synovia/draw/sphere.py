@@ -11,18 +11,19 @@ from ..arrays import Quats, Scalars, Vectors
 from ..charts import DirectionTwist
 from ..limit import Limit
 from ..shapes import Directional
-from .style import INK, LINE, MUTED, quiet
+from .style import INK, LINE, MUTED, hide_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
+
 ILLEGAL = "#eef1f3"
-TWIST = ("#1a9850", "#91cf60", "#fee08b", "#fc8d59", "#d73027")
+TWIST_COLOURS = ("#1a9850", "#91cf60", "#fee08b", "#fc8d59", "#d73027")
 """From a narrow range of twist to a wide one."""
 TWISTS = 90  # twists that are tried at a direction, where the shape does not tell its range
-AT_ONCE = 2000  # directions, which with their twists stay in cache
+BATCH = 2000  # directions, which with their twists stay in cache
 PIXELS, TILE_PIXELS = 420, 210  # across the sphere, and across one of many
 COARSER = 0.55  # as many, where twists have to be tried
 
@@ -39,7 +40,7 @@ def draw_spheres(
     height) in shares of the figure. `samples` (n, 4) are dots where the bone pointed. Returns the
     span of twist that the colours stand for, in degrees.
     """
-    front = _middle(limit)
+    front = _mean_direction(limit)
     left, bottom, width, height = box
     views = {"from the front": front, "from behind": -front}
     images = [_image(limit, view, PIXELS) for view in views.values()]
@@ -55,7 +56,9 @@ def draw_spheres(
         if samples is not None and len(samples):
             _draw_samples(axes, limit, samples, view)
         axes.set_title(name, color=MUTED, size=11, pad=6)
-    draw_scale(figure, (left + 0.25 * width, bottom + 0.07 * height, 0.5 * width, 0.022), span)
+    draw_twist_scale(
+        figure, (left + 0.25 * width, bottom + 0.07 * height, 0.5 * width, 0.022), span
+    )
     dots = ", dots: observed" if samples is not None and len(samples) else ""
     told = f"+ the reference, rings every 30° around it{dots}; the front is the mean direction"
     middle = left + 0.5 * width
@@ -63,7 +66,7 @@ def draw_spheres(
     return span
 
 
-def draw_scale(
+def draw_twist_scale(
     figure: Figure, box: tuple[float, float, float, float], span_deg: tuple[float, float]
 ) -> None:
     """Draw which colours stand for which range of twist into `box` of the figure."""
@@ -71,12 +74,12 @@ def draw_scale(
     scale.imshow(np.linspace(0.0, 1.0, 256)[None], cmap=twist_colours(), aspect="auto")
     scale.set(yticks=[], xticks=[0, 255], xticklabels=[f"{edge:.0f}°" for edge in span_deg])
     scale.set_title("range of twist", size=11, color=MUTED, pad=5)
-    quiet(scale)
+    hide_frame(scale)
 
 
 def draw_front(axes: Axes, limit: Limit, span_deg: tuple[float, float]) -> None:
     """Draw the sphere once, from the front, coloured over the given span of twist."""
-    view = _middle(limit)
+    view = _mean_direction(limit)
     _draw_view(axes, _image(limit, view, TILE_PIXELS), span_deg)
     _draw_marks(axes, limit, view)
 
@@ -85,10 +88,10 @@ def twist_colours() -> Colormap:
     """Return the colours of narrow to wide ranges of twist; what is illegal is pale."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("twist", TWIST).with_extremes(bad=ILLEGAL)
+    return LinearSegmentedColormap.from_list("twist", TWIST_COLOURS).with_extremes(bad=ILLEGAL)
 
 
-def directions_of(limit: Limit) -> DirectionTwist:
+def direction_chart(limit: Limit) -> DirectionTwist:
     """Return the chart of directions with the limit's reference, and its axis or else z."""
     axis = getattr(limit.chart, "axis", np.array([0.0, 0.0, 1.0]))
     return DirectionTwist(limit.chart.reference, axis)
@@ -102,20 +105,20 @@ def twist_widths_deg(limit: Limit, directions: Vectors) -> Scalars:
         low, high = np.moveaxis(limit.shape.twist_range(directions[legal]), -1, 0)
         widths[legal] = np.minimum(np.degrees(high - low), 360.0)
         return widths
-    chart = directions_of(limit)
+    chart = direction_chart(limit)
     twists = np.arange(TWISTS) * 2.0 * np.pi / TWISTS
     turns = quat.exp(twists[:, None] * chart.axis)
     shares = np.zeros(len(directions))
-    for first in range(0, len(directions), AT_ONCE):
-        some = slice(first, first + AT_ONCE)
+    for first in range(0, len(directions), BATCH):
+        some = slice(first, first + BATCH)
         swings = quat.mul(chart.reference, quat.between(chart.axis, directions[some]))
         shares[some] = limit.contains(quat.mul(swings[:, None], turns)).mean(axis=1)
     return np.where(shares > 0.0, 360.0 * shares, np.nan)
 
 
-def _middle(limit: Limit) -> Vectors:
+def _mean_direction(limit: Limit) -> Vectors:
     """Return the mean direction of legal rotations."""
-    chart = directions_of(limit)
+    chart = direction_chart(limit)
     samples = limit.sample(500, np.random.default_rng(0))
     mean = chart.points(samples)[:, :3].mean(axis=0)
     length = float(np.linalg.norm(mean))
@@ -134,7 +137,7 @@ def _image(limit: Limit, view: Vectors, pixels: int) -> Any:
     """Return the range of twist at each pixel of the hemisphere, in degrees; NaN where illegal."""
     if not isinstance(limit.shape, Directional):
         pixels = round(COARSER * pixels)
-    along = _along(pixels)
+    along = _pixel_centers(pixels)
     x, y = np.meshgrid(along, along)
     square = x * x + y * y
     seen = square < 1.0
@@ -145,7 +148,7 @@ def _image(limit: Limit, view: Vectors, pixels: int) -> Any:
     return image
 
 
-def _along(pixels: int) -> Scalars:
+def _pixel_centers(pixels: int) -> Scalars:
     """Return where the centres of so many pixels are, from -1 to 1."""
     return np.asarray((np.arange(pixels) + 0.5) / pixels * 2.0 - 1.0)
 
@@ -166,7 +169,7 @@ def _draw_view(axes: Axes, image: Any, span: tuple[float, float]) -> None:
     )
     picture.set_clip_path(ball)
     axes.contour(
-        *[_along(len(image))] * 2,
+        *[_pixel_centers(len(image))] * 2,
         np.isfinite(image).astype(float),
         levels=[0.5],
         colors=[INK],
@@ -174,12 +177,12 @@ def _draw_view(axes: Axes, image: Any, span: tuple[float, float]) -> None:
         zorder=2,
     )
     axes.set(xlim=(-1.03, 1.03), ylim=(-1.03, 1.03), aspect="equal", xticks=[], yticks=[])
-    quiet(axes)
+    hide_frame(axes)
 
 
 def _draw_marks(axes: Axes, limit: Limit, view: Vectors) -> None:
     """Mark the reference's direction, and lines every 30° around it."""
-    frame, chart = _view_frame(view), directions_of(limit)
+    frame, chart = _view_frame(view), direction_chart(limit)
     around = np.linspace(0.0, 2.0 * np.pi, 361)
     basis = _view_frame(chart.axis)
     for polar in np.radians(np.arange(30.0, 180.0, 30.0)):
@@ -195,6 +198,6 @@ def _draw_marks(axes: Axes, limit: Limit, view: Vectors) -> None:
 
 def _draw_samples(axes: Axes, limit: Limit, samples: Quats, view: Vectors) -> None:
     """Draw where the bone pointed in `samples`, on the side that is seen."""
-    x, y, depth = _view_frame(view) @ directions_of(limit).points(samples)[:, :3].T
+    x, y, depth = _view_frame(view) @ direction_chart(limit).points(samples)[:, :3].T
     seen = depth > 0.0
     axes.scatter(x[seen], y[seen], s=4.0, color=INK, alpha=0.4, lw=0, zorder=3)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ..io.atomic import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
+
 
 PAPER = "#ffffff"
 INK = "#22303c"
@@ -29,20 +35,46 @@ def new_figure(width_px: int, height_px: int, dpi: int = 100) -> Figure:
     return Figure(figsize=(width_px / dpi, height_px / dpi), dpi=dpi, facecolor=PAPER)
 
 
-def ramp() -> Colormap:
+def violation_colours() -> Colormap:
     """Return the colours for degrees outside."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("outside", RAMP)
 
 
-def spoken(name: str) -> str:
+def readable_name(name: str) -> str:
     """Return a joint's name as people say it: "right shoulder" for RightShoulder."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_ ]+", " ", name).strip()
     return apart if apart.isupper() else apart.lower()
 
 
-def quiet(axes: Axes) -> None:
+def hide_frame(axes: Axes) -> None:
     """Take the frame and the marks away from `axes`, leaving small muted labels."""
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0, labelsize=10, labelcolor=MUTED)
+
+
+# Pictures to files, whole or not at all.
+
+
+def picture_format(path: str | PathLike[str]) -> str:
+    """Return the format that the suffix of `path` tells, if pictures can be drawn in it."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    kind = Path(path).suffix.lower().lstrip(".")
+    known = FigureCanvasBase.get_supported_filetypes()
+    if kind not in known:
+        raise ValueError(
+            f"{path}: a picture's suffix must be one of {', '.join(sorted(known))}, got {kind!r}"
+        )
+    return kind
+
+
+def save_picture(figure: Figure, path: str | PathLike[str]) -> None:
+    """Write `figure` to the file at `path`; the suffix tells the format."""
+    kind = picture_format(path)
+    content = BytesIO()
+    # Neither the date nor the version, so that equal figures give equal files.
+    metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    figure.savefig(content, format=kind, dpi=figure.dpi, metadata=metadata.get(kind))
+    atomic_write(path, content.getvalue())

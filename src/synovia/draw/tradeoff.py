@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..charts import CHARTS
-from ..evidence import Curve
-from ..evidence.tradeoff import FIELDS
+from ..evidence import TradeoffCurve
+from ..evidence.tradeoff import FIELD_FAMILIES
 from ..shapes import SHAPES
-from .style import INK, LINE, MUTED, new_figure, quiet, spoken
+from .style import INK, LINE, MUTED, hide_frame, new_figure, readable_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 COLORS = ("#2f6fc1", "#0b9488", "#dc2f45", "#e08a1e", "#7a4fb5", "#3d9b35", "#c2478f", "#8a6d3b")
 """One for each shape, in the order of `SHAPES`."""
@@ -24,17 +25,19 @@ STROKES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 LEAST_PERCENT = 0.02
 """Rejections below this, in percent, lie on the floor of the picture."""
 TITLE = "Newcomers' frames rejected, against the share of all rotations accepted"
-ACROSS, PANEL_PX, SIDE_PX = 3, 400, 330
+COLUMNS, PANEL_PX, SIDE_PX = 3, 400, 330
 
 
-def draw_tradeoff(panels: Mapping[str, Sequence[Curve]], *, reject: float | None = None) -> Figure:
+def draw_tradeoff(
+    panels: Mapping[str, Sequence[TradeoffCurve]], *, reject: float | None = None
+) -> Figure:
     """Return a picture with a panel for each title and its curves, on logarithmic scales.
 
     A line marks the rejection that was asked for, where there was one.
     """
     if not panels:
         raise ValueError("a picture of curves needs at least one panel, got none")
-    across = min(len(panels), ACROSS)
+    across = min(len(panels), COLUMNS)
     down = -(-len(panels) // across)
     width, height = across * PANEL_PX + SIDE_PX, down * (PANEL_PX - 20) + 90
     figure = new_figure(width, height)
@@ -42,22 +45,22 @@ def draw_tradeoff(panels: Mapping[str, Sequence[Curve]], *, reject: float | None
         24 / width, 1.0 - 36 / height, TITLE, size=15, color=INK, weight="bold", va="center"
     )
     names = list(dict.fromkeys(curve.name for curves in panels.values() for curve in curves))
-    looks = _looks(names)
+    looks = _line_styles(names)
     top = _most_rejected([curve for curves in panels.values() for curve in curves])
     for k, (title, curves) in enumerate(panels.items()):
         row, column = divmod(k, across)
         left = (column * PANEL_PX + 70) / width
         bottom = (height - 100 - (row + 1) * (PANEL_PX - 20) + 75) / height
         axes = figure.add_axes((left, bottom, (PANEL_PX - 95) / width, (PANEL_PX - 95) / height))
-        _panel(axes, spoken(title), curves, looks, top, reject)
-    _legend(figure, looks, 1.0 - (SIDE_PX - 10) / width)
+        _draw_panel(axes, readable_name(title), curves, looks, top, reject)
+    _draw_legend(figure, looks, 1.0 - (SIDE_PX - 10) / width)
     return figure
 
 
-def _panel(
+def _draw_panel(
     axes: Axes,
     title: str,
-    curves: Sequence[Curve],
+    curves: Sequence[TradeoffCurve],
     looks: Mapping[str, dict[str, Any]],
     top: float,
     reject: float | None,
@@ -68,9 +71,9 @@ def _panel(
         volumes, rejected = curve.frontier
         percent = np.maximum(100.0 * rejected, LEAST_PERCENT)
         axes.plot(100.0 * np.maximum(volumes, 1e-9), percent, **looks[curve.name])
-    quiet(axes)
+    hide_frame(axes)
     axes.set(xscale="log", yscale="log", ylim=(LEAST_PERCENT, top))
-    axes.set_xlim(_volumes(curves))
+    axes.set_xlim(_volume_range(curves))
     for axis in (axes.xaxis, axes.yaxis):
         low, high = axis.get_view_interval()
         marks = (1.0, 2.0, 5.0) if high < 2000.0 * low else (1.0,)
@@ -85,7 +88,7 @@ def _panel(
     axes.set_ylabel("rejected (% of frames)", color=MUTED, size=10)
 
 
-def _legend(figure: Figure, looks: Mapping[str, dict[str, Any]], left: float) -> None:
+def _draw_legend(figure: Figure, looks: Mapping[str, dict[str, Any]], left: float) -> None:
     from matplotlib.lines import Line2D
 
     figure.legend(
@@ -101,7 +104,7 @@ def _legend(figure: Figure, looks: Mapping[str, dict[str, Any]], left: float) ->
     )
 
 
-def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _line_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return colour and stroke by name: those of shape and chart, grey for baselines.
 
     Fields of what many people do are black.
@@ -115,8 +118,8 @@ def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
             color = COLORS[shapes.index(shape) % len(COLORS)]
             stroke = STROKES[charts.index(chart) % len(STROKES)]
             looks[name] = {"color": color, "ls": stroke, "lw": 1.8, "zorder": 3}
-        elif name in FIELDS:
-            stroke = STROKES[FIELDS[::-1].index(name) % len(STROKES)]
+        elif name in FIELD_FAMILIES:
+            stroke = STROKES[FIELD_FAMILIES[::-1].index(name) % len(STROKES)]
             looks[name] = {"color": INK, "ls": stroke, "lw": 1.8, "zorder": 3}
         else:
             color = (MUTED, "#b3bec6")[others // len(STROKES) % 2]
@@ -126,7 +129,7 @@ def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     return looks
 
 
-def _volumes(curves: Sequence[Curve]) -> tuple[float, float]:
+def _volume_range(curves: Sequence[TradeoffCurve]) -> tuple[float, float]:
     """Return the range of volumes, in percent, in which the curves are above the floor."""
     shown = [curve.volume[100.0 * curve.rejected > LEAST_PERCENT] for curve in curves]
     volumes = np.concatenate([[], *shown])
@@ -135,7 +138,7 @@ def _volumes(curves: Sequence[Curve]) -> tuple[float, float]:
     return float(100.0 * low / 1.3), float(min(100.0 * high * 1.3, 105.0))
 
 
-def _most_rejected(curves: Sequence[Curve]) -> float:
+def _most_rejected(curves: Sequence[TradeoffCurve]) -> float:
     """Return the top of the picture, in percent."""
     most = max(float(curve.rejected.max()) for curve in curves)
     return float(np.clip(150.0 * most, 50.0 * LEAST_PERCENT, 105.0))

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..report import Report
-from .style import INK, MUTED, new_figure, quiet, ramp, spoken
+from ..model import Report
+from .style import INK, MUTED, hide_frame, new_figure, readable_name, violation_colours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 ROW_PX = 24
 
@@ -39,15 +40,15 @@ def draw_strip(axes: Axes, report: Report, joints: Sequence[str], worst_deg: flo
     extent = (0.0, end, len(rows) - 0.5, -0.5)
     image = axes.imshow(
         strip_deg,
-        cmap=ramp(),
+        cmap=violation_colours(),
         vmin=0.0,
         vmax=worst_deg,
         aspect="auto",
         extent=extent,
         interpolation="nearest",
     )
-    quiet(axes)
-    axes.set_yticks(range(len(rows)), [spoken(name) for name in joints])
+    hide_frame(axes)
+    axes.set_yticks(range(len(rows)), [readable_name(name) for name in joints])
     axes.tick_params(axis="y", labelcolor=INK, pad=6)
     axes.hlines(np.arange(1, len(rows)) - 0.5, 0.0, end, color="white", lw=2.0)
     axes.set_xlabel("time (s)", color=MUTED, size=10)
@@ -58,7 +59,7 @@ def draw_scale(axes: Axes, image: Any) -> None:
     """Draw the colours of `image` into `axes`, with degrees."""
     bar = axes.figure.colorbar(image, cax=axes)
     bar.outline.set_visible(False)
-    quiet(axes)
+    hide_frame(axes)
     axes.set_ylabel("outside (°)", color=MUTED, size=10)
 
 

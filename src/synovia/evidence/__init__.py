@@ -1,10 +1,9 @@
 """Evidence: how well families of limits serve people never seen, beside simpler regions."""
 
-from ..everywhere import uniform_rotations
-from ..leaks import Leaks, find_leaks
+from ..learn import Duplicates, find_duplicates
 from .baselines import BASELINES, Baseline
 from .crossvalidation import compare
-from .curve import Curve, at_rejection, at_volume
+from .curve import TradeoffCurve, at_rejection, at_volume, uniform_rotations
 from .results import Comparison, Outcome, Trial
 from .tradeoff import MARGINS, curves, families
 
@@ -13,15 +12,15 @@ __all__ = [
     "MARGINS",
     "Baseline",
     "Comparison",
-    "Curve",
-    "Leaks",
+    "Duplicates",
     "Outcome",
+    "TradeoffCurve",
     "Trial",
     "at_rejection",
     "at_volume",
     "compare",
     "curves",
     "families",
-    "find_leaks",
+    "find_duplicates",
     "uniform_rotations",
 ]

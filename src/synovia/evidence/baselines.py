@@ -16,12 +16,14 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Mask, Quats, Scalars, Vectors, own
 from ..charts import DirectionTwist
-from ..everywhere import uniform_rotations
-from ..ranges import TAILS, EulerBox, RoundCone, beyond, polar
-from ..sampling import thin
+from ..learn import thin
+from ..shapes.reach_cone.star import tangent_basis
+from .curve import uniform_rotations
 
-FLAT = 1e-6
+MIN_SPREAD = 1e-6
 """The least spread, in radians, that a region is scaled by."""
+TAILS = (0.005, 0.995)
+"""The quantiles that ranges of angles are taken from."""
 SECTORS = 36
 """Corners of a star polygon."""
 
@@ -50,6 +52,56 @@ def volume(baseline: Baseline, knob: float, *, samples: int = 20_000, seed: int 
 
 
 @dataclass(frozen=True, eq=False)
+class EulerBox:
+    """A range for each Euler angle from the mean; the knob is a margin in radians."""
+
+    reference: Quats
+    low: Floats
+    high: Floats
+    name: ClassVar[str] = "Euler box"
+    order: ClassVar[str] = "ZYX"
+
+    def __post_init__(self) -> None:
+        own(self, reference=(4,), low=(3,), high=(3,))
+
+    @classmethod
+    def fit(cls, rotations: Quats, axis: Vectors) -> Self:
+        reference = quat.mean(rotations)
+        return cls(reference, *np.quantile(cls._angles(reference, rotations), TAILS, axis=0))
+
+    @classmethod
+    def _angles(cls, reference: Quats, rotations: Quats) -> Floats:
+        return quat.to_euler(quat.mul(quat.inverse(reference), rotations), cls.order)
+
+    def needed(self, rotations: Quats) -> Scalars:
+        angles = self._angles(self.reference, rotations)
+        return np.asarray(_beyond(angles, self.low, self.high).max(axis=-1))
+
+
+@dataclass(frozen=True, eq=False)
+class RoundCone:
+    """A cone about the mean direction, and a range of twist; the knob is a margin in radians."""
+
+    chart: DirectionTwist
+    angle: float
+    twist: Floats
+    name: ClassVar[str] = "round cone + twist"
+
+    def __post_init__(self) -> None:
+        own(self, twist=(2,))
+
+    @classmethod
+    def fit(cls, rotations: Quats, axis: Vectors) -> Self:
+        chart = DirectionTwist(quat.mean(rotations), axis)
+        angle, _, twist = _polar(chart, rotations)
+        return cls(chart, float(np.quantile(angle, TAILS[1])), np.quantile(twist, TAILS))
+
+    def needed(self, rotations: Quats) -> Scalars:
+        angle, _, twist = _polar(self.chart, rotations)
+        return np.asarray(np.maximum(angle - self.angle, _beyond(twist, *self.twist)))
+
+
+@dataclass(frozen=True, eq=False)
 class Gaussian:
     """An ellipsoid of rotation vectors from the mean, as their spread is; the knob scales it."""
 
@@ -66,7 +118,9 @@ class Gaussian:
         reference = quat.mean(rotations)
         vectors = _vectors(reference, rotations)
         spread, axes = np.linalg.eigh(np.cov(vectors.T, bias=True))
-        return cls(reference, vectors.mean(axis=0), axes / np.sqrt(np.maximum(spread, FLAT**2)))
+        return cls(
+            reference, vectors.mean(axis=0), axes / np.sqrt(np.maximum(spread, MIN_SPREAD**2))
+        )
 
     def needed(self, rotations: Quats) -> Scalars:
         vectors = _vectors(self.reference, rotations) - self.center
@@ -91,7 +145,7 @@ class Hull:
 
         reference = quat.mean(rotations)
         # Thin data, as a hinge's, has no hull: a little cube about each sample gives it one.
-        corners = np.stack(np.meshgrid(*[[-FLAT, FLAT]] * 3), axis=-1).reshape(-1, 3)
+        corners = np.stack(np.meshgrid(*[[-MIN_SPREAD, MIN_SPREAD]] * 3), axis=-1).reshape(-1, 3)
         vectors = _vectors(reference, rotations)
         vectors = vectors[thin(vectors, cell=1e-3)]
         hull = ConvexHull((vectors[:, None] + corners).reshape(-1, 3))
@@ -146,7 +200,7 @@ class StarPolygon:
     @classmethod
     def fit(cls, rotations: Quats, axis: Vectors) -> Self:
         chart = DirectionTwist(quat.mean(rotations), axis)
-        angle, azimuth, twist = polar(chart, rotations)
+        angle, azimuth, twist = _polar(chart, rotations)
         sector = np.minimum((azimuth * SECTORS / (2.0 * np.pi)).astype(int), SECTORS - 1)
         reach = np.array(
             [np.quantile(np.append(angle[sector == k], 0.0), TAILS[1]) for k in range(SECTORS)]
@@ -154,10 +208,10 @@ class StarPolygon:
         return cls(chart, reach, np.quantile(twist, TAILS))
 
     def needed(self, rotations: Quats) -> Scalars:
-        angle, azimuth, twist = polar(self.chart, rotations)
+        angle, azimuth, twist = _polar(self.chart, rotations)
         middles = (np.arange(SECTORS) + 0.5) * (2.0 * np.pi / SECTORS)
         reach = np.interp(azimuth, middles, self.reach, period=2.0 * np.pi)
-        return np.asarray(np.maximum(angle - reach, beyond(twist, *self.twist)))
+        return np.asarray(np.maximum(angle - reach, _beyond(twist, *self.twist)))
 
 
 BASELINES: tuple[type[Baseline], ...] = (
@@ -173,3 +227,17 @@ BASELINES: tuple[type[Baseline], ...] = (
 
 def _vectors(reference: Quats, rotations: Quats) -> Floats:
     return quat.log(quat.mul(quat.inverse(reference), rotations))
+
+
+def _polar(chart: DirectionTwist, rotations: Quats) -> tuple[Scalars, Scalars, Scalars]:
+    """Return how far the bone swings, which way (0 to 2π about its axis), and its twist."""
+    points = chart.points(rotations)
+    swing = quat.log(quat.between(chart.axis, points[..., :3]))
+    first, second = tangent_basis(chart.axis)
+    azimuth = np.arctan2(swing @ second, swing @ first)
+    return np.linalg.norm(swing, axis=-1), np.mod(azimuth, 2.0 * np.pi), points[..., 3]
+
+
+def _beyond(values: Floats, low: Any, high: Any) -> Floats:
+    """Return by how much values are outside a range; below 0 inside."""
+    return np.asarray(np.maximum(low - values, values - high))

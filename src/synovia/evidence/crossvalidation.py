@@ -9,24 +9,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..arrays import Quats, Scalars
-from ..clip import Clip
-from ..everywhere import uniform_rotations
-from ..fitting import WIDEST, Recipe
-from ..io.encoding import plain
-from ..learning import Progress
+from ..io.encoding import to_json
+from ..learn import MAX_DROPPED, MAX_MARGIN, Progress, Recipe
 from ..limit import Limit
-from ..sampling import SHARE
-from .curve import Curve
-from .folds import By, Joint, Study
-from .growth import VOLUME_SAMPLES, Growing, growing
+from ..skeleton import Clip
+from .curve import TradeoffCurve, uniform_rotations
+from .folds import VOLUME_SAMPLES, GroupBy, GrowingLimit, Joint, Study, growing_limit
 from .results import Comparison, Outcome, Trial
 from .tradeoff import families, family_name, recipe_of
 
-FIRST_STEP, FINEST = np.radians(6.0), np.radians(0.1)
+FIRST_STEP, LAST_STEP = np.radians(6.0), np.radians(0.1)
 """Steps that double, in radians, lead past the margin; they are halved down to the finest."""
-MOST_TOLD = 0.3
+MAX_REJECTION = 0.3
 """Of a curve only what rejects at most this share of frames is told: nobody limits joints so."""
-TIMED = 8192
+TIMED_ROTATIONS = 8192
 """Rotations that are projected to measure the time of one."""
 
 
@@ -34,11 +30,11 @@ def compare(
     clips: Sequence[Clip],
     shapes: Sequence[str] | None = None,
     *,
-    by: By = "performer",
+    by: GroupBy = "performer",
     margin: float | None = None,
     reject: float = 0.01,
     margins: Sequence[float] = (),
-    trim: float = SHARE,
+    trim: float = MAX_DROPPED,
     performers: str | Mapping[str, str] | None = None,
     joints: Sequence[str] | None = None,
     names: Mapping[str, str] | None = None,
@@ -75,14 +71,14 @@ def compare(
 
 def size_in_file(limit: Limit) -> int:
     """Return how many bytes the limit takes in a file, but for white space."""
-    return len(json.dumps(plain(limit.to_dict(), "limit"), separators=(",", ":")).encode())
+    return len(json.dumps(to_json(limit.to_dict(), "limit"), separators=(",", ":")).encode())
 
 
 def nanoseconds(limit: Limit, observed: Quats, seed: int = 0) -> float:
     """Return the time to project a rotation, of which half are observed and half are anywhere."""
     rng = np.random.default_rng(seed)
     rotations = np.concatenate(
-        [rng.choice(observed, TIMED // 2), uniform_rotations(TIMED // 2, seed)]
+        [rng.choice(observed, TIMED_ROTATIONS // 2), uniform_rotations(TIMED_ROTATIONS // 2, seed)]
     )
     limit.project(rotations)
     best = np.inf
@@ -90,7 +86,7 @@ def nanoseconds(limit: Limit, observed: Quats, seed: int = 0) -> float:
         start = time.perf_counter()
         limit.project(rotations)
         best = min(best, time.perf_counter() - start)
-    return 1e9 * best / TIMED
+    return 1e9 * best / TIMED_ROTATIONS
 
 
 def _trial(
@@ -103,36 +99,36 @@ def _trial(
     seed: int,
 ) -> Trial:
     names, name = [fold.name for fold in joint.folds], family_name(family, recipe.chart)
-    held = [growing(joint, recipe, fold, fold.held_out) for fold in joint.folds]
+    held = [growing_limit(joint, recipe, fold, fold.held_out) for fold in joint.folds]
     asked = margin is None
     if margin is None:
         margin = _margin_for(reject, held)
     outcome = _outcome(names, held, margin, seed)
-    everybody = growing(joint, recipe, None, joint.folds[0].held_out).limit(margin)
+    everybody = growing_limit(joint, recipe, None, joint.folds[0].held_out).limit(margin)
     return Trial(
         joint=joint.name,
         shape=family,
         chart=recipe.chart,
         outcome=outcome,
-        reached=not asked or float(_rejected(held, margin).mean()) <= reject,
+        reached=not asked or float(_rejection_shares(held, margin).mean()) <= reject,
         bytes=size_in_file(everybody),
         ns=nanoseconds(everybody, joint.folds[0].held_out, seed),
         curve=_curve(held, name, margins, seed) if len(margins) else None,
     )
 
 
-def _margin_for(reject: float, held: Sequence[Growing]) -> float:
+def _margin_for(reject: float, held: Sequence[GrowingLimit]) -> float:
     """Return the least margin, to a tenth of a degree, that leaves at most `reject` outside."""
     low, high = held[0].least, held[0].least
-    below = above = _rejected(held, low)
+    below = above = _rejection_shares(held, low)
     step = FIRST_STEP
-    while above.mean() > reject and high < WIDEST:
+    while above.mean() > reject and high < MAX_MARGIN:
         low, below = high, above
-        high, step = min(high + step, float(WIDEST)), 2.0 * step
-        above = _rejected(held, high, below, np.zeros(len(held)))
-    while high - low > FINEST:
+        high, step = min(high + step, float(MAX_MARGIN)), 2.0 * step
+        above = _rejection_shares(held, high, below, np.zeros(len(held)))
+    while high - low > LAST_STEP:
         middle = 0.5 * (low + high)
-        shares = _rejected(held, middle, below, above)
+        shares = _rejection_shares(held, middle, below, above)
         if shares.mean() <= reject:
             high, above = middle, shares
         else:
@@ -140,8 +136,8 @@ def _margin_for(reject: float, held: Sequence[Growing]) -> float:
     return high
 
 
-def _rejected(
-    held: Sequence[Growing],
+def _rejection_shares(
+    held: Sequence[GrowingLimit],
     margin: float,
     most: Scalars | None = None,
     least: Scalars | None = None,
@@ -153,7 +149,9 @@ def _rejected(
     return np.array([a if a == b else each.outside(margin).mean() for each, a, b in known])
 
 
-def _outcome(names: Sequence[str], held: Sequence[Growing], margin: float, seed: int) -> Outcome:
+def _outcome(
+    names: Sequence[str], held: Sequence[GrowingLimit], margin: float, seed: int
+) -> Outcome:
     wider = [each.limit(margin) for each in held]
     outside = [~wide.contains(each.asked) for wide, each in zip(wider, held, strict=True)]
     moved = [wide.violation(each.asked) for wide, each in zip(wider, held, strict=True)]
@@ -167,7 +165,9 @@ def _outcome(names: Sequence[str], held: Sequence[Growing], margin: float, seed:
     )
 
 
-def _curve(held: Sequence[Growing], name: str, margins: Sequence[float], seed: int) -> Curve:
+def _curve(
+    held: Sequence[GrowingLimit], name: str, margins: Sequence[float], seed: int
+) -> TradeoffCurve:
     # Fields near people begin below 0, where others' margins do.
     starts = np.array([held[0].least, 0.0])
     knobs = np.unique(np.round(starts[:, None] + np.asarray(margins), 9))
@@ -175,5 +175,5 @@ def _curve(held: Sequence[Growing], name: str, margins: Sequence[float], seed: i
         [(each.outside(knob).mean(), each.volume(knob, seed)) for knob in knobs] for each in held
     ]
     rejected, volume = np.mean(rows, axis=0).T
-    told = rejected <= max(MOST_TOLD, float(rejected.min()))
-    return Curve(name, knobs[told], rejected[told], volume[told])
+    told = rejected <= max(MAX_REJECTION, float(rejected.min()))
+    return TradeoffCurve(name, knobs[told], rejected[told], volume[told])

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats, own
+from .. import quat
+from ..arrays import Floats, Quats, own
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class TradeoffCurve:
     """How often newcomers are rejected, for how many rotations accepted, while a knob is turned."""
 
     name: str
@@ -35,7 +36,12 @@ class Curve:
         return self.volume[order], np.minimum.accumulate(self.rejected[order])
 
 
-def at_volume(curve: Curve, volume: float) -> float:
+def uniform_rotations(n: int, seed: int = 0) -> Quats:
+    """Return `n` rotations (n, 4) spread evenly over all of them: the same for the same seed."""
+    return quat.normalize(np.random.default_rng(seed).normal(size=(n, 4)))
+
+
+def at_volume(curve: TradeoffCurve, volume: float) -> float:
     """Return the share rejected where `volume` is accepted; nan below the least volume tried."""
     volumes, rejected = curve.frontier
     if volume < volumes[0]:
@@ -43,7 +49,7 @@ def at_volume(curve: Curve, volume: float) -> float:
     return float(np.interp(volume, volumes, rejected))
 
 
-def at_rejection(curve: Curve, rejected: float) -> float:
+def at_rejection(curve: TradeoffCurve, rejected: float) -> float:
     """Return the least volume where at most `rejected` is; nan where the curve stays above."""
     volumes, shares = curve.frontier
     reached = np.flatnonzero(shares <= rejected)

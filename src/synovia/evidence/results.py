@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..leaks import Leaks
-from .curve import Curve, at_rejection
-from .folds import By
+from ..learn import Duplicates
+from .curve import TradeoffCurve, at_rejection
+from .folds import GroupBy
 from .tradeoff import family_name
 
 ALL = "all joints"
@@ -62,7 +62,7 @@ class Trial:
     """The size of the limit in a file."""
     ns: float
     """The time, in nanoseconds, to project a rotation: as measured here and now."""
-    curve: Curve | None
+    curve: TradeoffCurve | None
     """Rejection against volume, where margins were swept."""
 
     @property
@@ -96,9 +96,9 @@ class Trial:
 class Comparison:
     """Every family beside the others, on the same people."""
 
-    by: By
+    by: GroupBy
     groups: tuple[str, ...]
-    leaks: Leaks
+    leaks: Duplicates
     trials: tuple[Trial, ...]
     """Joint by joint, families in the order of `families`."""
 
@@ -160,7 +160,7 @@ def _over_joints(trials: Sequence[Trial]) -> Trial:
     )
 
 
-def _mean_curve(found: Sequence[Curve]) -> Curve:
+def _mean_curve(found: Sequence[TradeoffCurve]) -> TradeoffCurve:
     """Return volumes, and margins, at equal rejection, as means over the joints.
 
     As in the tables each joint has a margin of its own: of fields near people one and the same may
@@ -173,10 +173,10 @@ def _mean_curve(found: Sequence[Curve]) -> Curve:
         np.interp(volume, curve.volume, curve.knobs)
         for volume, curve in zip(volumes, found, strict=True)
     ]
-    return Curve(found[0].name, np.mean(knobs, axis=0), levels, volumes.mean(axis=0))
+    return TradeoffCurve(found[0].name, np.mean(knobs, axis=0), levels, volumes.mean(axis=0))
 
 
-def _points(curve: Curve) -> list[dict[str, float]]:
+def _points(curve: TradeoffCurve) -> list[dict[str, float]]:
     columns = np.degrees(curve.knobs).tolist(), curve.rejected.tolist(), curve.volume.tolist()
     names = ("margin_deg", "rejected", "volume")
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -15,14 +15,12 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Quats, Vectors, rows
 from ..limit import Limit
-from ..model import LimitModel
-from ..paths import first_exit
+from ..model import LimitModel, first_exit
 from ..shapes import ThetaPhi
 from ..skeleton import Pose, Skeleton, check_joints, forward
-from .descent import Batch, begun, ended
+from .descent import Batch, finish_batch, start_batch
 from .goals import Reach
-from .problem import Problem, pack
-from .settings import TOLERANCE, Settings, check_above_0
+from .problem import GOAL_TOLERANCE, Problem, Settings, check_above_0, pack
 from .solution import Solution
 from .two_bone import bend, limit_of, swivel
 
@@ -49,7 +47,7 @@ def arm(
     path: Vectors,
     *,
     largest_step: float = STEP,
-    tolerance: float = TOLERANCE,
+    tolerance: float = GOAL_TOLERANCE,
 ) -> Solution:
     """Return legal poses, one for each row of `path` (frames, 3), with the wrist led along it.
 
@@ -70,12 +68,12 @@ def arm(
         raise ValueError(f"pose must be one, or {len(targets)} like the path, got shape {frames}")
     turning = [shoulder, skeleton.names[joints.elbow]]
     problem = pack(model, skeleton, pose, [Reach(wrist, targets)], turning)
-    batch = begun(problem)
-    _lead(problem, batch, joints, largest_step)
+    batch = start_batch(problem)
+    _follow_path(problem, batch, joints, largest_step)
     batch.steps[:] = 1
     error = np.linalg.norm(_wrists(problem, batch, joints) - targets, axis=-1) / batch.lengths
     batch.left, batch.met = error**2, np.asarray(error <= tolerance)
-    return ended(problem, batch, settings, pose.rotations.dtype)
+    return finish_batch(problem, batch, settings, pose.rotations.dtype)
 
 
 def _joints(skeleton: Skeleton, shoulder: str, wrist: str) -> _Joints:
@@ -97,7 +95,7 @@ def _wrists(problem: Problem, batch: Batch, joints: _Joints) -> Vectors:
     return where[:, joints.wrist]
 
 
-def _lead(problem: Problem, batch: Batch, joints: _Joints, step: float) -> None:
+def _follow_path(problem: Problem, batch: Batch, joints: _Joints, step: float) -> None:
     """Write the rotations of shoulder and elbow, frame after frame."""
     shoulder, elbow, between, _ = joints
     where, how = forward(problem.model.skeleton, Pose(batch.rotations, batch.positions))
@@ -108,33 +106,35 @@ def _lead(problem: Problem, batch: Batch, joints: _Joints, step: float) -> None:
         lower = batch.positions[:, joint] + quat.rotate(batch.rotations[:, joint], lower)
     far = np.linalg.norm(way, axis=-1)
     bend(batch, elbow, limit_of(problem, elbow), upper, lower, far)
-    _short_steps(batch.rotations[:, elbow], limit_of(problem, elbow), step)
+    _shorten_steps(batch.rotations[:, elbow], limit_of(problem, elbow), step)
     end = upper + quat.rotate(batch.rotations[:, elbow], lower)
     limit, first = limit_of(problem, shoulder), batch.take(np.arange(1))
     swivel(first, shoulder, limit, upper[:1], elbow, lower[:1], way[:1], None)
     last = batch.rotations[0, shoulder] = first.rotations[0, shoulder]
     for frame in range(1, len(way)):
-        last = _next(limit, last, end[frame], way[frame], step)
+        last = _next_rotation(limit, last, end[frame], way[frame], step)
         batch.rotations[frame, shoulder] = last
 
 
-def _short_steps(rotations: Quats, limit: Limit | None, step: float) -> None:
+def _shorten_steps(rotations: Quats, limit: Limit | None, step: float) -> None:
     """Shorten the steps of a path of legal rotations, which lags from there on."""
     for frame in range(1, len(rotations)):
         before, wanted = rotations[frame - 1], rotations[frame]
         angle = float(quat.angle_between(before, wanted))
         if angle > step:
-            nearer = _part(before, wanted, step / angle)
+            nearer = _partial_turn(before, wanted, step / angle)
             rotations[frame] = nearer if limit is None else limit.project(nearer)
 
 
-def _part(start: Quats, end: Quats, share: float) -> Quats:
+def _partial_turn(start: Quats, end: Quats, share: float) -> Quats:
     """Return the rotation a share of the way from start to end."""
     turn = quat.log(quat.mul(quat.inverse(start), end))
     return quat.normalize(quat.mul(start, quat.exp(share * turn)))
 
 
-def _next(limit: Limit | None, last: Quats, end: Vectors, way: Vectors, step: float) -> Quats:
+def _next_rotation(
+    limit: Limit | None, last: Quats, end: Vectors, way: Vectors, step: float
+) -> Quats:
     """Return the shoulder's rotation that brings the arm's `end` to `way`, or as near as it may.
 
     `end` is the wrist as the shoulder sees it, `way` that to its target as the parent does.
@@ -142,7 +142,7 @@ def _next(limit: Limit | None, last: Quats, end: Vectors, way: Vectors, step: fl
     straight = quat.normalize(quat.mul(quat.between(quat.rotate(last, end), way), last))
     angle = float(quat.angle_between(last, straight))
     if angle > step:
-        straight = _part(last, straight, step / angle)
+        straight = _partial_turn(last, straight, step / angle)
     if limit is None or limit.contains(straight):
         return straight
     axis = quat.rotate(straight, end)
@@ -152,10 +152,10 @@ def _next(limit: Limit | None, last: Quats, end: Vectors, way: Vectors, step: fl
     legal = limit.contains(swivels) & (quat.angle_between(last, swivels) <= step)
     if legal.any():
         return np.asarray(swivels[np.where(legal, np.abs(angles), np.inf).argmin()])
-    return _held(limit, last, straight, end, way, step)
+    return _stop_at_boundary(limit, last, straight, end, way, step)
 
 
-def _held(
+def _stop_at_boundary(
     limit: Limit, last: Quats, straight: Quats, end: Vectors, way: Vectors, step: float
 ) -> Quats:
     """Return where the boundary stops the shoulder: walked back to, or slid along if nearer."""
@@ -163,7 +163,7 @@ def _held(
         points = limit.chart.points(np.stack([last, straight]))
         back = limit.chart.rotations(limit.shape.walk_back(points[0], points[1]))
     else:
-        back = _part(last, straight, float(first_exit(limit, last, straight)))
+        back = _partial_turn(last, straight, float(first_exit(limit, last, straight)))
     choices = limit.project(np.stack([last, back, limit.project(straight)]))
     off: Floats = np.linalg.norm(quat.rotate(choices, end) - way, axis=-1)
     off = np.where(quat.angle_between(last, choices) <= step, off, np.inf)

@@ -10,21 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from .. import kernels
-from ..arrays import Floats, Ints, Mask, Quats, Scalars, Vectors
-from ..skeleton import Pose
+from .. import kernels, quat
+from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors
+from ..skeleton import Pose, forward
 from .goals import Goal, Reach, Stay
-from .lines import line_to
-from .problem import Problem
-from .settings import Settings
+from .problem import Problem, Settings, path_to_root
 from .solution import Solution
 
-FEW = 16  # problems that are not worth a second thread
-RACE = 4  # steps of each restart, before the best goes on
-AHEAD = 2  # restarts that are tried before all others
-LIFTED = 20  # steps to see how far a joint would have turned without its limit
-EASED = 0.99  # a limit blocks if without it at most this share of the gap is left
-LIGHT = 1e-3  # of the weight of wishes, where goals are not met beside them
+MIN_THREADED = 16  # problems that are not worth a second thread
+RACE_STEPS = 4  # steps of each restart, before the best goes on
+FIRST_RESTARTS = 2  # restarts that are tried before all others
+UNLIMITED_STEPS = 20  # steps to see how far a joint would have turned without its limit
+BLOCKING_RATIO = 0.99  # a limit blocks if without it at most this share of the gap is left
+WISH_FACTOR = 1e-3  # of the weight of wishes, where goals are not met beside them
 
 
 @dataclass(eq=False)
@@ -57,26 +55,26 @@ def descend_fully(problem: Problem, batch: Batch, settings: Settings) -> None:
     """Go down from where they are; then without wishes, then from stored poses, what is not met."""
     start = batch.positions.copy()
     descend(problem.chain, batch, settings, settings.iterations)
-    problem, wishes = lightened(problem)
+    problem, wishes = weaken_wishes(problem)
     if wishes:
-        press_on(problem, batch, settings)
-    first = min(AHEAD, settings.restarts)
+        descend_unmet(problem, batch, settings)
+    first = min(FIRST_RESTARTS, settings.restarts)
     for some in (slice(0, first), slice(first, settings.restarts)):
         unmet = np.flatnonzero(~batch.met)
         if len(unmet) and some.start < some.stop:
             _restart(problem, batch, unmet, start, some, settings)
 
 
-def lightened(problem: Problem) -> tuple[Problem, bool]:
+def weaken_wishes(problem: Problem) -> tuple[Problem, bool]:
     """Return the problem with wishes that weigh next to nothing, and whether it has some."""
     wishes = problem.chain.kinds == kernels.ik_chain.STAY
     if not wishes.any():
         return problem, False
-    weights = np.where(wishes, LIGHT, 1.0) * problem.chain.weights
+    weights = np.where(wishes, WISH_FACTOR, 1.0) * problem.chain.weights
     return replace(problem, chain=problem.chain._replace(weights=weights)), True
 
 
-def begun(problem: Problem) -> Batch:
+def start_batch(problem: Problem) -> Batch:
     """Return the problems at their legal start."""
     count, n = len(problem.model.skeleton), len(problem.targets)
     batch = Batch(
@@ -89,20 +87,20 @@ def begun(problem: Problem) -> Batch:
         np.zeros((n, len(problem.chain.kinds))),
         np.zeros((n, len(problem.chain.movers)), np.bool_),
     )
-    _reach(problem.chain, batch)
+    _out_of_reach(problem.chain, batch)
     return batch
 
 
-def _reach(chain: Any, batch: Batch) -> Mask:
+def _out_of_reach(chain: Any, batch: Batch) -> Mask:
     """Write the lengths of chains, and return which targets are farther (n, goals)."""
     beyond = np.zeros((len(batch.targets), len(chain.kinds)), np.bool_)
-    kernels.ik_descend.chain_lengths(
+    kernels.ik_descent.chain_lengths(
         chain, batch.targets, batch.rotations, batch.positions, batch.lengths, beyond
     )
     return beyond
 
 
-def press_on(problem: Problem, batch: Batch, settings: Settings) -> None:
+def descend_unmet(problem: Problem, batch: Batch, settings: Settings) -> None:
     """Go on from where they are with the problems whose goals are not met."""
     unmet = np.flatnonzero(~batch.met)
     pressed = batch.take(unmet)
@@ -110,13 +108,13 @@ def press_on(problem: Problem, batch: Batch, settings: Settings) -> None:
     batch.put(unmet, pressed)
 
 
-def ended(problem: Problem, batch: Batch, settings: Settings, dtype: Any) -> Solution:
+def finish_batch(problem: Problem, batch: Batch, settings: Settings, dtype: Any) -> Solution:
     """Return the solution: the poses that were found, and why not better ones."""
     descend(problem.chain, batch, settings, 0)  # where they are: errors, and what hinders
     further = _blocking(problem, batch, settings)
     beyond = np.zeros(batch.errors.shape, np.bool_)
     if not batch.met.all():
-        beyond = _reach(problem.chain, batch) & ~batch.met[:, None]
+        beyond = _out_of_reach(problem.chain, batch) & ~batch.met[:, None]
     return _solution(problem, batch, beyond, further, dtype)
 
 
@@ -151,14 +149,14 @@ def _can_move(problem: Problem, goal: Goal) -> bool:
     if isinstance(goal, Stay):
         return True
     skeleton = problem.model.skeleton
-    line = line_to(skeleton, skeleton.index(goal.joint))
+    line = path_to_root(skeleton, skeleton.index(goal.joint))
     fixed = isinstance(goal, Reach) and not goal.point.any()  # where it is, its own turn changes
     return not set(problem.chain.movers.tolist()).isdisjoint(line[fixed:])
 
 
-def shared(n: int, threads: int | None, part: Callable[[slice], None]) -> None:
+def run_in_threads(n: int, threads: int | None, part: Callable[[slice], None]) -> None:
     """Call `part` for stretches of n rows, in threads; rows do not depend on each other."""
-    workers = 1 if n < FEW else max(threads or os.cpu_count() or 1, 1)
+    workers = 1 if n < MIN_THREADED else max(threads or os.cpu_count() or 1, 1)
     cuts = [slice(n * k // workers, n * (k + 1) // workers) for k in range(workers)]
     if workers == 1:
         part(cuts[0])
@@ -171,7 +169,7 @@ def descend(chain: Any, batch: Batch, settings: Settings, most: int) -> None:
     """Bring all problems of a batch nearer to their goals, in at most so many steps each."""
 
     def part(here: slice) -> None:
-        kernels.ik_descend.descend_each(
+        kernels.ik_descent.descend_each(
             *(chain, batch.targets[here], batch.lengths[here], batch.lifted[here]),
             *(most, settings.largest_step, settings.tolerance),
             *(batch.rotations[here], batch.positions[here]),
@@ -179,7 +177,7 @@ def descend(chain: Any, batch: Batch, settings: Settings, most: int) -> None:
             *(batch.errors[here], batch.hindered[here]),
         )
 
-    shared(len(batch.targets), settings.threads, part)
+    run_in_threads(len(batch.targets), settings.threads, part)
 
 
 def _restart(
@@ -199,17 +197,17 @@ def _restart(
     ranks, scores = np.zeros((len(unmet), last), np.int64), np.empty((len(unmet), last))
 
     def rank(here: slice) -> None:
-        kernels.ik_descend.rank_each(
+        kernels.ik_descent.rank_each(
             *(chain, racing.targets[here], racing.lengths[here], library),
             *(racing.rotations[here], racing.positions[here], scores[here], ranks[here]),
         )
 
-    shared(len(unmet), settings.threads, rank)
+    run_in_threads(len(unmet), settings.threads, rank)
     chosen = ranks[:, some]
     wanted = chosen.shape[1]
     runners = racing.take(np.repeat(np.arange(len(unmet)), wanted))
     runners.rotations[:, chain.movers] = library[chosen.ravel()]
-    descend(chain, runners, settings, RACE)
+    descend(chain, runners, settings, RACE_STEPS)
     best = runners.left.reshape(-1, wanted).argmin(axis=1) + wanted * np.arange(len(unmet))
     winners = runners.take(best)
     taken = batch.steps[unmet] + runners.steps.reshape(-1, wanted).sum(axis=1) - winners.steps
@@ -231,8 +229,8 @@ def _blocking(problem: Problem, batch: Batch, settings: Settings) -> Floats:
     if len(rows) == 0:
         return further
     lifted = replace(batch.take(rows), lifted=np.ascontiguousarray(movers))
-    descend(problem.chain, lifted, settings, LIFTED)
-    helps = lifted.left <= EASED**2 * batch.left[rows]
+    descend(problem.chain, lifted, settings, UNLIMITED_STEPS)
+    helps = lifted.left <= BLOCKING_RATIO**2 * batch.left[rows]
     joints = problem.chain.movers[movers]
     for name, limit in problem.model.limits.items():
         joint = problem.model.skeleton.index(name)
@@ -240,3 +238,75 @@ def _blocking(problem: Problem, batch: Batch, settings: Settings) -> Floats:
         if len(mine):
             further[rows[mine], joint] = limit.violation(lifted.rotations[mine, joint])
     return further
+
+
+# Goals by priority: each level as well as it can be met, and none at the cost of an earlier one.
+#
+# A level is solved with those before it weighed ever more heavily, so that it moves along what they
+# leave open. Then they are brought back to the last digits; a pose that would take more than the
+# tolerance from one of them is not taken at all.
+
+
+LEVEL_WEIGHTS = (30.0, 1e3)
+"""How much more earlier levels weigh, one after the other."""
+
+
+def descend_levels(problem: Problem, settings: Settings, dtype: Any) -> Solution:
+    """Return where the batch ends by least squares, as numbers of `dtype`."""
+    batch, levels = start_batch(problem), problem.plan.levels
+    if levels.max() == 0:
+        descend_fully(problem, batch, settings)
+    else:
+        descend_fully(_reweight(problem, levels == 0, levels < 0), batch, settings)
+        for level in range(1, levels.max() + 1):
+            _add_level(problem, batch, level, settings)
+    return finish_batch(weaken_wishes(problem)[0], batch, settings, dtype)
+
+
+def _reweight(problem: Problem, some: Mask, heavy: Mask, factor: float = 1.0) -> Problem:
+    """Return the problem with `some` of its targets alone, and `heavy` ones by a factor."""
+    weights = problem.plan.chain.weights * np.where(heavy, factor, np.where(some, 1.0, 0.0))
+    return replace(problem, chain=problem.chain._replace(weights=weights))
+
+
+def _add_level(problem: Problem, batch: Batch, level: int, settings: Settings) -> None:
+    """Bring goals of a level nearer, where those of earlier levels can be kept as they are."""
+    every = np.arange(len(batch.targets))
+    earlier, now = problem.plan.levels < level, problem.plan.levels == level
+    before, after = _residuals(problem, batch, settings), batch.take(every)
+    after.targets = _reached_targets(problem, batch, earlier & (before > settings.tolerance))
+    descend_fully(_reweight(problem, now, earlier, LEVEL_WEIGHTS[0]), after, settings)
+    for factor in LEVEL_WEIGHTS[1:]:
+        descend(
+            _reweight(problem, now, earlier, factor).chain, after, settings, settings.iterations
+        )
+    kept = _reweight(problem, earlier, now & False)
+    descend(kept.chain, after, replace(settings, tolerance=TOLERANCE), settings.iterations)
+    after.targets = batch.targets
+    worse = _residuals(problem, after, settings) > before + settings.tolerance
+    good = np.flatnonzero(~(worse & earlier).any(axis=1))
+    batch.put(good, after.take(good))
+
+
+def _residuals(problem: Problem, batch: Batch, settings: Settings) -> Floats:
+    """Return what is left of each target (n, targets), as the tolerance counts it."""
+    descend(problem.plan.chain, batch, settings, 0)
+    points = problem.plan.chain.kinds == kernels.ik_chain.REACH
+    share = np.where(points, 1.0 / batch.lengths[:, None], kernels.ik_goals.TURN_SHARE)
+    return np.asarray(share * batch.errors)
+
+
+def _reached_targets(problem: Problem, batch: Batch, where: Mask) -> Floats:
+    """Return the targets, some (n, targets) as far as they have been met: there they are kept."""
+    targets, chain = batch.targets.copy(), problem.plan.chain
+    places, turns = forward(problem.model.skeleton, Pose(batch.rotations, batch.positions))
+    for row in np.flatnonzero(where.any(axis=0)):
+        kind, owner, some = chain.kinds[row], chain.owners[row], where[:, row]
+        turn = turns[some, owner]
+        if kind == kernels.ik_chain.ORIENT:
+            targets[some, row] = turn
+            continue
+        targets[some, row, :3] = places[some, owner] + quat.rotate(turn, chain.points[row])
+        if kind == kernels.ik_chain.AIM:
+            targets[some, row, :3] += quat.rotate(turn, chain.axes[row])
+    return targets

@@ -1,7 +1,8 @@
-"""follow: joints of a clip go along paths, frame after frame, within limits and without pops."""
+"""Goals over the frames of a clip: their targets are one for all, or one for each."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -9,24 +10,139 @@ from typing import Any
 import numpy as np
 
 from .. import quat
-from ..arrays import TOLERANCE, Mask
-from ..clip import Clip
+from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats
 from ..model import LimitModel
-from ..skeleton import Pose
-from .followed import Followed
-from .frames import at_frame, check_frames, pose_at, within_limits
-from .gaps import errors_of
-from .goals import Aim, Goal, Orient, Reach, Stay
-from .held import between
-from .pace import FASTEST, drawn_back, held_back, largest_turn, moved_on
-from .problem import pins_of
-from .solution import Solution
+from ..skeleton import Clip, Pose, Skeleton, lineages, match, measure_from_ancestor
+from .goals import Aim, Goal, Orient, Reach, Stay, errors_of
+from .problem import GOAL_TOLERANCE, joints_between, pins_of
+from .solution import ClipSolution, Solution
 from .solve import solve
+
+
+def check_frames(goal: Goal, clip: Clip) -> None:
+    """Raise ValueError unless a goal has one target, or one for each frame of the clip."""
+    wanted, axes = _target_of(goal)
+    if wanted.ndim == axes or (wanted.ndim == axes + 1 and len(wanted) == clip.frames):
+        return
+    name = "Stay" if isinstance(goal, Stay) else goal.joint
+    got = f"{len(wanted)}" if wanted.ndim == axes + 1 else f"an array of shape {wanted.shape}"
+    raise ValueError(
+        f"{name}: there must be one target, or one for each of the clip's {clip.frames} frames, "
+        f"got {got}"
+    )
+
+
+def at_frame(goal: Goal, frame: int | Ints) -> Goal:
+    """Return a goal as it is at one frame, or at several."""
+    wanted, axes = _target_of(goal)
+    if wanted.ndim == axes:
+        return goal
+    if isinstance(goal, Stay):
+        return replace(goal, pose=pose_at(goal.pose, frame))
+    if isinstance(goal, Orient):
+        return replace(goal, rotation=wanted[frame])
+    return replace(goal, target=wanted[frame])
+
+
+def pose_at(pose: Pose, frame: int | Ints) -> Pose:
+    """Return one frame of poses (frames, J), or several."""
+    return Pose(pose.rotations[frame], pose.positions[frame])
+
+
+def _target_of(goal: Goal) -> tuple[Floats, int]:
+    """Return what a goal wants, and how many axes that has at one frame."""
+    if isinstance(goal, Stay):
+        return goal.pose.rotations, 2
+    return (goal.rotation if isinstance(goal, Orient) else goal.target), 1
+
+
+def clamp_to_limits(
+    model: LimitModel, clip: Clip, names: Mapping[str, str] | None
+) -> tuple[LimitModel, Clip]:
+    """Return the limits by the names of the clip's joints, and the clip clamped to them.
+
+    `names` maps names of the clip to names of the model. A clip without frames is an error.
+    """
+    if clip.frames == 0:
+        raise ValueError(f"{clip.name or 'clip'}: a clip to drive must have frames, got none")
+    found = match(model.limits, model.skeleton, clip.skeleton, names)
+    found.warn(clip.name)
+    skeleton = clip.skeleton
+    ways = lineages(found.joints, model.ancestors, model.skeleton, skeleton, names, clip.name)
+    limits = {
+        skeleton.names[way.joint]: measure_from_ancestor(model.limits[name], way, skeleton)
+        for name, way in ways.items()
+    }
+    fitted = LimitModel(limits, skeleton)
+    exact = Pose(clip.pose.rotations.astype(np.float64), clip.pose.positions.astype(np.float64))
+    return fitted, fitted.project(replace(clip, pose=exact))
+
+
+# Pace: from frame to frame joints turn as the clip does, and beyond that only so fast.
+
+
+MAX_SPEED = math.radians(600.0)
+"""Radians a second by which a joint may turn away from what the clip does, unless given."""
+RETURN_TIME = 0.1
+"""Seconds in which a joint that nothing keeps away comes back to the clip, but for a third."""
+
+SHRINKS = 4  # times that a turn is made smaller where projection makes it larger
+
+
+def largest_turn(fastest: float, clip: Clip) -> float:
+    """Return the angle, in radians, that a speed in radians a second allows in a frame."""
+    if not 0.0 < fastest < math.inf:
+        raise ValueError(f"fastest must be above 0 radians a second and finite, got {fastest!r}")
+    return fastest * clip.frame_time
+
+
+def advance_pose(model: LimitModel, last: Pose, clip: Clip, frame: int) -> Pose:
+    """Return the pose of the frame before, moved on as the clip moves, and made legal."""
+    before, now = pose_at(clip.pose, frame - 1), pose_at(clip.pose, frame)
+    turn = quat.mul(quat.inverse(before.rotations), now.rotations)
+    turned = quat.normalize(quat.mul(last.rotations, turn))
+    same = (last.rotations == before.rotations).all(axis=-1, keepdims=True)
+    away = last.positions - before.positions
+    pose = Pose(np.where(same, now.rotations, turned), now.positions + away * _decay(clip))
+    return model.project(pose)
+
+
+def turn_back(start: Pose, clip: Clip, frame: int) -> Pose:
+    """Return `start` with its joints turned back to the clip's by what one frame brings."""
+    there = clip.pose.rotations[frame]
+    back = quat.slerp(start.rotations, there, 1.0 - _decay(clip))
+    return Pose(quat.normalize(back), start.positions)
+
+
+def _decay(clip: Clip) -> float:
+    """Return the share of a deviation that is left after a frame."""
+    return math.exp(-clip.frame_time / RETURN_TIME)
+
+
+def limit_turns(model: LimitModel, start: Quats, wanted: Quats, most: float) -> Quats | None:
+    """Return `wanted` with no joint farther than `most` radians from `start`; None if none is."""
+    angles = quat.angle_between(start, wanted)
+    if angles.max() <= most * (1.0 + 1e-9):
+        return None
+    share = np.minimum(1.0, most / np.maximum(angles, most))
+    for _ in range(SHRINKS):
+        halted = quat.normalize(quat.slerp(start, wanted, share))
+        pose = Pose(np.where((share < 1.0)[:, None], halted, wanted), np.zeros((len(start), 3)))
+        legal = model.project(pose).rotations
+        angles = quat.angle_between(start, legal)
+        if angles.max() <= most * (1.0 + 1e-9):
+            break
+        share = share * np.minimum(1.0, most / np.maximum(angles, most))
+    return legal
+
+
+# follow: joints of a clip go along paths, frame after frame, within limits and without pops.
+
 
 Progress = Callable[[Sequence[int]], Iterable[int]]
 """Gives back the frames one by one, as a progress bar does."""
-STEPS = 20  # at each frame, where the solution is near
-SMALL = 4  # steps, each a share of what a frame allows, where it is not
+FOLLOW_STEPS = 20  # at each frame, where the solution is near
+SLOW_STEPS = 4  # steps, each a share of what a frame allows, where it is not
 
 
 def follow(
@@ -37,10 +153,10 @@ def follow(
     joints: Sequence[str] | None = None,
     pinned: Sequence[str] = (),
     free_root: bool = False,
-    fastest: float = FASTEST,
+    fastest: float = MAX_SPEED,
     names: Mapping[str, str] | None = None,
     progress: Progress = iter,
-) -> Followed:
+) -> ClipSolution:
     """Return `clip` driven by `goals`, legal in every frame, and near to its own motion.
 
     Targets are one for all frames, or one for each: (frames, 3). The clip is clamped first. Each
@@ -52,9 +168,14 @@ def follow(
     names of the clip's joints to those of the model.
     """
     most = largest_turn(fastest, clip)
-    fitted, legal = within_limits(model, clip, names)
-    asked, wishes = _asked(goals, legal, pinned), any(isinstance(goal, Stay) for goal in goals)
-    way = _Way(fitted, most, _turning(fitted, asked, joints, free_root), free_root, bool(pinned))
+    fitted, legal = clamp_to_limits(model, clip, names)
+    asked, wishes = (
+        _goals_and_pins(goals, legal, pinned),
+        any(isinstance(goal, Stay) for goal in goals),
+    )
+    way = _FrameSolver(
+        fitted, most, _turning_joints(fitted, asked, joints, free_root), free_root, bool(pinned)
+    )
     found: list[Solution] = []
     late = np.zeros(clip.frames, np.bool_)
     for frame in progress(range(clip.frames)):
@@ -63,19 +184,19 @@ def follow(
             start = pose_at(legal.pose, 0)
             found.append(way.first(start, here if wishes else [*here, Stay(start)]))
             continue
-        start, home = moved_on(fitted, found[-1].pose, legal, frame), pose_at(legal.pose, frame)
-        near = [] if wishes else [Stay(drawn_back(start, legal, frame))]
+        start, home = advance_pose(fitted, found[-1].pose, legal, frame), pose_at(legal.pose, frame)
+        near = [] if wishes else [Stay(turn_back(start, legal, frame))]
         solution, late[frame] = way.next(start, [*here, *near])
         if not (solution.converged or late[frame]):
             own = [] if wishes else [Stay(home)]
             solution, late[frame] = way.back(start, home, [*here, *own], solution)
         found.append(solution)
-    whole = stacked(found, asked if wishes else [*asked, Stay(legal.pose, way.joints)])
-    whole = _pins_last(whole, len(goals), len(pinned))
-    return Followed(replace(clip, pose=whole.pose), whole, late, way.elsewhere(whole, ~late))
+    whole = stack_solutions(found, asked if wishes else [*asked, Stay(legal.pose, way.joints)])
+    whole = _move_pins_last(whole, len(goals), len(pinned))
+    return ClipSolution(replace(clip, pose=whole.pose), whole, late, way.elsewhere(whole, ~late))
 
 
-def _asked(goals: Sequence[Goal], clip: Clip, pinned: Sequence[str]) -> list[Goal]:
+def _goals_and_pins(goals: Sequence[Goal], clip: Clip, pinned: Sequence[str]) -> list[Goal]:
     """Return the goals, then the pins."""
     if isinstance(goals, Reach | Aim | Orient | Stay) or isinstance(pinned, str):
         raise ValueError(f"goals and pinned must be lists, got {goals!r:.80} and {pinned!r:.80}")
@@ -86,7 +207,7 @@ def _asked(goals: Sequence[Goal], clip: Clip, pinned: Sequence[str]) -> list[Goa
     return [*goals, *pins_of(clip.skeleton, clip.pose, pinned, goals)]
 
 
-def _turning(
+def _turning_joints(
     model: LimitModel, goals: Sequence[Goal], joints: Sequence[str] | None, free_root: bool
 ) -> Sequence[str]:
     """Return the joints that may turn: unless given, those on the way to what goals are about.
@@ -95,7 +216,7 @@ def _turning(
     """
     if joints is not None:
         return joints
-    skeleton, still = model.skeleton, between(model)
+    skeleton, still = model.skeleton, joints_between(model)
     parents, found = skeleton.parents.tolist(), set[int]()
     for goal in goals:
         if isinstance(goal, Stay):
@@ -112,7 +233,7 @@ def _turning(
 
 
 @dataclass(frozen=True)
-class _Way:
+class _FrameSolver:
     """How to get from a frame to the next."""
 
     model: LimitModel
@@ -139,11 +260,11 @@ class _Way:
     def next(self, start: Pose, goals: Sequence[Goal]) -> tuple[Solution, bool]:
         """Return the solution near `start`, and whether it is late: farther off than a frame."""
         step = min(self.most, 0.7)
-        found = self.solve(start, goals, restarts=0, iterations=STEPS, largest_step=step)
+        found = self.solve(start, goals, restarts=0, iterations=FOLLOW_STEPS, largest_step=step)
         if self._held(start, found) is None:
             return found, False
-        step = min(self.most / (2 * SMALL), 0.7)
-        slow = self.solve(start, goals, restarts=0, iterations=SMALL, largest_step=step)
+        step = min(self.most / (2 * SLOW_STEPS), 0.7)
+        slow = self.solve(start, goals, restarts=0, iterations=SLOW_STEPS, largest_step=step)
         slow, _ = self._kept(start, slow)
         return slow, not slow.converged
 
@@ -174,7 +295,7 @@ class _Way:
         return replace(found, pose=pose, errors=errors, converged=np.array(False)), True
 
     def _held(self, start: Pose, found: Solution) -> Any:
-        return held_back(self.model, start.rotations, found.pose.rotations, self.most)
+        return limit_turns(self.model, start.rotations, found.pose.rotations, self.most)
 
     def elsewhere(self, whole: Solution, asked: Mask) -> Mask:
         """Tell at which of the frames `asked` a pose would meet goals that were not met."""
@@ -186,7 +307,7 @@ class _Way:
         return found
 
 
-def _pins_last(whole: Solution, goals: int, pins: int) -> Solution:
+def _move_pins_last(whole: Solution, goals: int, pins: int) -> Solution:
     """Return the solution with its pins after all else, where it looks for them."""
     order = [*range(goals), *range(goals + pins, len(whole.goals)), *range(goals, goals + pins)]
     return replace(
@@ -198,7 +319,7 @@ def _pins_last(whole: Solution, goals: int, pins: int) -> Solution:
     )
 
 
-def stacked(found: Sequence[Solution], goals: Sequence[Goal]) -> Solution:
+def stack_solutions(found: Sequence[Solution], goals: Sequence[Goal]) -> Solution:
     """Return the solutions of all frames as one, frames first, with the errors of `goals`."""
     whole: dict[str, Any] = {}
     for field in fields(Solution):
@@ -214,3 +335,41 @@ def stacked(found: Sequence[Solution], goals: Sequence[Goal]) -> Solution:
     if stay:
         whole["errors"][:, stay] = errors_of([goals[k] for k in stay], skeleton, pose)
     return replace(found[0], pose=pose, goals=tuple(goals), **whole)
+
+
+# track: follow moving targets from frame to frame, without jumps.
+
+
+TRACK_STEPS = 4
+"""Steps a frame."""
+
+
+def track(
+    model: LimitModel,
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    joints: Sequence[str] | None = None,
+    pinned: Sequence[str] = (),
+    free_root: bool = False,
+    largest_turn: float = 0.14,
+    tolerance: float = GOAL_TOLERANCE,
+) -> Solution:
+    """Return the pose of the next frame: from that of the last, nearer to where the goals are now.
+
+    As `solve`, but in four small steps from where the pose is, and from nowhere else: no joint is
+    turned by more than `largest_turn` (radians), but for what its limit may add. So the pose lags
+    behind a target that jumps, or that has to be met in quite another way, rather than to jump
+    with it.
+    """
+    return solve(
+        *(model, skeleton, pose, goals),
+        joints=joints,
+        pinned=pinned,
+        free_root=free_root,
+        restarts=0,
+        iterations=TRACK_STEPS,
+        largest_step=largest_turn / TRACK_STEPS,
+        tolerance=tolerance,
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -11,17 +13,34 @@ from numpy.typing import ArrayLike
 from .. import kernels, quat
 from ..arrays import Floats, Quats, Vectors, floats
 from ..model import LimitModel
-from ..skeleton import Pose, Skeleton, forward
-from .descent import Batch, begun, ended, press_on
-from .goals import Aim
-from .lines import line_to, part_of
-from .problem import Problem, pack
-from .settings import TOLERANCE, Settings
-from .solution import Solution
+from ..skeleton import Clip, Pose, Skeleton, forward
+from .descent import Batch, descend_unmet, finish_batch, start_batch
+from .follow import (
+    MAX_SPEED,
+    Progress,
+    advance_pose,
+    check_frames,
+    clamp_to_limits,
+    largest_turn,
+    limit_turns,
+    pose_at,
+    stack_solutions,
+)
+from .goals import Aim, errors_of
+from .problem import (
+    GOAL_TOLERANCE,
+    Problem,
+    Settings,
+    joints_between,
+    pack,
+    path_to_root,
+    sub_skeleton,
+)
+from .solution import ClipSolution, Solution
 
 ROUNDS = 8
 """How often all joints are asked; after the first, only for what limits have kept back."""
-MOST = 60  # steps that share out what is left after that
+MAX_STEPS = 60  # steps that share out what is left after that
 
 
 def look_at(
@@ -34,7 +53,7 @@ def look_at(
     weights: ArrayLike | None = None,
     axis: Vectors | None = None,
     point: Vectors | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = GOAL_TOLERANCE,
     threads: int | None = None,
 ) -> Solution:
     """Return a legal pose in which `axis` of the last of `joints` points at `target` (..., 3).
@@ -46,7 +65,7 @@ def look_at(
     """
     if isinstance(joints, str) or len(joints) == 0:
         raise ValueError(f"joints must be a list of names, at least one, got {joints!r}")
-    settings = Settings(0, MOST, 0.7, tolerance, threads)
+    settings = Settings(0, MAX_STEPS, 0.7, tolerance, threads)
     shares = _shares(weights, len(joints))
     goal = Aim(
         joints[-1],
@@ -62,18 +81,18 @@ def look_at(
     if missing:
         aside = ", ".join(skeleton.names[j] for j in sorted(missing))
         raise ValueError(f"joints must be on the way to {joints[-1]}, got {aside} beside it")
-    batch = begun(problem)
+    batch = start_batch(problem)
     for _ in range(ROUNDS):
         for joint, share in zip(numbers, shares, strict=True):
-            _turn(problem, batch, goal, joint, share)
+            _turn_joint(problem, batch, goal, joint, share)
         batch.steps += 1
-        angle = np.linalg.norm(_way_to_turn(problem, batch, goal)[0], axis=-1)
+        angle = np.linalg.norm(_remaining_turn(problem, batch, goal)[0], axis=-1)
         batch.met = np.asarray(kernels.ik_goals.TURN_SHARE * angle <= tolerance)
         if batch.met.all():
             break
     batch.left = (kernels.ik_goals.TURN_SHARE * angle) ** 2
-    press_on(problem, batch, settings)
-    return ended(problem, batch, settings, pose.rotations.dtype)
+    descend_unmet(problem, batch, settings)
+    return finish_batch(problem, batch, settings, pose.rotations.dtype)
 
 
 def _shares(weights: ArrayLike | None, count: int) -> Floats:
@@ -87,15 +106,15 @@ def _shares(weights: ArrayLike | None, count: int) -> Floats:
     return np.asarray(given / np.cumsum(given[::-1])[::-1])
 
 
-def _way_to_turn(problem: Problem, batch: Batch, goal: Aim) -> tuple[Vectors, Quats]:
+def _remaining_turn(problem: Problem, batch: Batch, goal: Aim) -> tuple[Vectors, Quats]:
     """Return the turns (n, 3) in the world, as vectors, that bring the axis to the target.
 
     Beside them, the rotations in the world of the joints on the way to the head, (n, joints, 4).
     """
     skeleton = problem.model.skeleton
-    line = line_to(skeleton, skeleton.index(goal.joint))[::-1]
+    line = path_to_root(skeleton, skeleton.index(goal.joint))[::-1]
     pose = Pose(batch.rotations[:, line], batch.positions[:, line])
-    where, how = forward(part_of(skeleton, line), pose)
+    where, how = forward(sub_skeleton(skeleton, line), pose)
     along = quat.rotate(how[:, -1], goal.axis)
     way = batch.targets[:, 0, :3] - where[:, -1] - quat.rotate(how[:, -1], goal.point)
     far = np.linalg.norm(way, axis=-1, keepdims=True)
@@ -103,12 +122,79 @@ def _way_to_turn(problem: Problem, batch: Batch, goal: Aim) -> tuple[Vectors, Qu
     return quat.log(quat.between(along, way)), how
 
 
-def _turn(problem: Problem, batch: Batch, goal: Aim, joint: int, share: float) -> None:
+def _turn_joint(problem: Problem, batch: Batch, goal: Aim, joint: int, share: float) -> None:
     """Turn one joint by a share of what is left, as far as its limit lets it."""
     model = problem.model
-    way, how = _way_to_turn(problem, batch, goal)
-    place = len(line_to(model.skeleton, joint)) - 1
+    way, how = _remaining_turn(problem, batch, goal)
+    place = len(path_to_root(model.skeleton, joint)) - 1
     own = quat.rotate(quat.inverse(how[:, place]), share * way)  # as the joint itself sees it
     turned = quat.normalize(quat.mul(batch.rotations[:, joint], quat.exp(own)))
     limit = model.limits.get(model.skeleton.names[joint])
     batch.rotations[:, joint] = turned if limit is None else limit.project(turned)
+
+
+# watch: through a whole clip, spine, neck and head turn towards a target, without pops.
+
+
+def watch(
+    model: LimitModel,
+    clip: Clip,
+    target: Vectors,
+    joints: Sequence[str],
+    *,
+    weights: ArrayLike | None = None,
+    axis: Vectors | None = None,
+    point: Vectors | None = None,
+    fastest: float = MAX_SPEED,
+    names: Mapping[str, str] | None = None,
+    progress: Progress = iter,
+) -> ClipSolution:
+    """Return `clip` with `axis` of the last of `joints` pointed at `target` in every frame.
+
+    The target is one for all frames, or one for each: (frames, 3). The clip is clamped first; each
+    frame is then that of `look_at`, with the same joints, weights, axis and point. Where this
+    would turn a joint away from what the clip does by more than `fastest` radians a second, as
+    when a target passes behind the back, it takes some frames. `names` maps names of the clip's
+    joints to those of the model.
+    """
+    joints = list(joints)
+    most = largest_turn(fastest, clip)
+    fitted, legal = clamp_to_limits(model, clip, names)
+    check_frames(Aim(joints[-1] if joints else "?", target), clip)
+    look = partial(look_at, weights=weights, axis=axis, point=point, tolerance=GOAL_TOLERANCE)
+    if joints_between(fitted):  # which differ from frame to frame
+        found = _one_by_one(look, fitted, legal, target, joints)
+    else:
+        found = look(fitted, clip.skeleton, legal.pose, target, joints)
+    rotations = found.pose.rotations.copy()
+    slow = np.zeros(clip.frames, np.bool_)
+    for frame in progress(range(1, clip.frames)):
+        last = Pose(rotations[frame - 1], legal.pose.positions[frame - 1])
+        start = advance_pose(fitted, last, legal, frame)
+        held = limit_turns(fitted, start.rotations, rotations[frame], most)
+        if held is not None:
+            rotations[frame], slow[frame] = held, True
+    pose = Pose(rotations, legal.pose.positions)
+    errors = np.where(slow[:, None], errors_of(found.goals, clip.skeleton, pose), found.errors)
+    near = kernels.ik_goals.TURN_SHARE * errors[:, 0] <= GOAL_TOLERANCE
+    met = np.where(slow, near, found.converged)
+    whole = replace(found, pose=pose, errors=errors, converged=met)
+    return ClipSolution(replace(clip, pose=pose), whole, slow & ~met, np.zeros_like(slow))
+
+
+def _one_by_one(
+    look: Callable[..., Solution],
+    model: LimitModel,
+    clip: Clip,
+    target: Vectors,
+    joints: Sequence[str],
+) -> Solution:
+    """Return what `look` finds for each frame by itself, frames first."""
+    places = np.broadcast_to(np.asarray(target, dtype=np.float64), (clip.frames, 3))
+    found = [
+        look(model, clip.skeleton, pose_at(clip.pose, frame), places[frame], joints)
+        for frame in range(clip.frames)
+    ]
+    (aim,) = found[0].goals
+    whole = [replace(aim, target=places)] if isinstance(aim, Aim) else [aim]
+    return stack_solutions(found, whole)

@@ -1,19 +1,383 @@
-"""Problem: pose, goals and limits as the kernels read them."""
+"""Lines of joints: those above a joint, and a skeleton of nothing else."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Real
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..arrays import Floats, Scalars
-from ..model import LimitModel
-from ..skeleton import Pose, Skeleton, check_joints, forward
+from .. import kernels, quat
+from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors, whole_number
+from ..learn import joint_kind
+from ..limit import Limit
+from ..model import LimitModel, hold_fixed
+from ..skeleton import (
+    Pose,
+    Skeleton,
+    check_joints,
+    forward,
+    lineage,
+    lineages,
+    match,
+    measure_from_ancestor,
+)
 from .goals import Aim, Goal, Orient, Reach, Stay
-from .held import for_skeleton, held
-from .plan import Plan, plan_of
+
+
+def path_to_root(skeleton: Skeleton, joint: int) -> list[int]:
+    """Return the numbers of a joint and of all above it, the root last."""
+    line = []
+    while joint >= 0:
+        line.append(joint)
+        joint = int(skeleton.parents[joint])
+    return line
+
+
+def sub_skeleton(skeleton: Skeleton, order: Sequence[int]) -> Skeleton:
+    """Return the skeleton of the joints `order`, rising, all above them among these."""
+    numbers = list(order)
+    parents = skeleton.parents[numbers].tolist()
+    return Skeleton(
+        tuple(skeleton.names[joint] for joint in numbers),
+        np.array([numbers.index(up) if up >= 0 else -1 for up in parents]),
+        skeleton.offsets[numbers],
+    )
+
+
+# Settings: how to go down to goals, how far, and in how many threads.
+
+
+GOAL_TOLERANCE = 2e-4
+"""A goal is met when less is left of it, as a share of the chain's length."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Checked: numbers of steps, radians a step, what counts as met, threads or None for all."""
+
+    restarts: int
+    iterations: int
+    largest_step: float
+    tolerance: float
+    threads: int | None
+
+    def __post_init__(self) -> None:
+        for name, least in (("restarts", 0), ("iterations", 1)):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
+        if self.threads is not None:
+            object.__setattr__(self, "threads", whole_number("threads", self.threads, 1))
+        for name in ("largest_step", "tolerance"):
+            check_above_0(name, getattr(self, name))
+
+
+def check_above_0(name: str, number: float) -> None:
+    """Refuse what is not a finite number above 0."""
+    if not (isinstance(number, Real) and 0.0 < float(number) < math.inf):
+        raise ValueError(f"{name} must be above 0 and finite, got {number!r}")
+
+
+# Limits that are measured from an ancestor: the joints between keep still while others move.
+
+
+_FOR_SKELETON: WeakKeyDictionary[LimitModel, LimitModel] = WeakKeyDictionary()
+_FIXED: WeakKeyDictionary[LimitModel, tuple[bytes, LimitModel]] = WeakKeyDictionary()
+
+
+def for_skeleton(model: LimitModel, skeleton: Skeleton) -> LimitModel:
+    """Return the limits of `model` for the joints that `skeleton` has, by its names."""
+    if skeleton is model.skeleton:
+        return model
+    found = match(model.limits, model.skeleton, skeleton).joints
+    limits = {
+        skeleton.names[way.joint]: measure_from_ancestor(model.limits[name], way, skeleton)
+        for name, way in lineages(found, model.ancestors, model.skeleton, skeleton).items()
+    }
+    known = _FOR_SKELETON.get(model)
+    if known is not None and known.skeleton is skeleton and dict(known.limits) == limits:
+        return known  # frame after frame
+    _FOR_SKELETON[model] = fitted = LimitModel(limits, skeleton)
+    return fitted
+
+
+def joints_between(model: LimitModel) -> list[str]:
+    """Return the joints between others and what their limits are measured from."""
+    skeleton = model.skeleton
+    ways = [lineage(skeleton, name, above) for name, above in model.ancestors.items()]
+    return [skeleton.names[joint] for joint in sorted({j for way in ways for j in way.between})]
+
+
+def limits_from_parents(
+    model: LimitModel, pose: Pose, joints: Sequence[str] | None, free_root: bool
+) -> tuple[LimitModel, Sequence[str] | None]:
+    """Return the limits as parents see them, and the joints that may turn but those between.
+
+    A solver turns many joints at once and knows parents only; with the joints between as in `pose`,
+    made legal, an ancestor's limit is one about another reference. They must be alike in all poses.
+    """
+    if not model.ancestors:
+        return model, joints
+    skeleton, names = model.skeleton, joints_between(model)
+    numbers = [skeleton.index(name) for name in names]
+    legal = model.project(pose)
+    one = Pose(
+        legal.rotations.reshape(-1, len(skeleton), 4)[0],
+        legal.positions.reshape(-1, len(skeleton), 3)[0],
+    )
+    if not np.array_equal(
+        legal.rotations[..., numbers, :],
+        np.broadcast_to(one.rotations[numbers], (*pose.rotations.shape[:-2], len(numbers), 4)),
+    ):
+        raise ValueError(
+            f"poses must be alike in {', '.join(names)}, which are between joints and what their "
+            "limits are measured from; solve them one by one"
+        )
+    if joints is None:
+        movers = [name for name in skeleton.names if name not in names]
+        joints = [n for n in movers if free_root or skeleton.parents[skeleton.index(n)] >= 0]
+    key = one.rotations[numbers].tobytes()
+    known = _FIXED.get(model)
+    if known is None or known[0] != key:
+        _FIXED[model] = known = (key, hold_fixed(model, one))
+    held_at_pose = known[1]
+    if turning := [name for name in joints if name in names]:
+        raise ValueError(
+            f"{', '.join(turning)} must not move: limits of joints below are measured from above "
+            f"({', '.join(f'{name} from {above}' for name, above in model.ancestors.items())})"
+        )
+    return held_at_pose, joints
+
+
+# In which directions a limit lets its joint turn at all, and legal rotations to start from.
+
+
+STORED_POSES = 256
+"""Legal poses that restarts choose from."""
+HINGE_TOLERANCE = 1e-6  # radians; rotations this near to a hinge are on it
+
+
+@dataclass(frozen=True, eq=False)
+class Freedom:
+    """Axes (n, 3) in the joint's frame about which it turns, and legal rotations (STORED, 4).
+
+    `swing` (8,) is all 0, but for a joint that does not twist, whose axes depend on where it is:
+    1, the inverse of its reference, the bone's axis.
+    """
+
+    axes: Vectors
+    swing: Floats
+    legal: Quats
+
+
+_FREEDOMS: WeakKeyDictionary[Limit, Freedom] = WeakKeyDictionary()
+
+
+def freedom_of(limit: Limit) -> Freedom:
+    """Return the freedom of a limit: one axis for a hinge, two for one that does not twist."""
+    found = _FREEDOMS.get(limit)
+    if found is None:
+        legal = limit.sample(STORED_POSES, np.random.default_rng(0))
+        found = _FREEDOMS[limit] = Freedom(*_axes(limit, legal), legal)
+    return found
+
+
+def _axes(limit: Limit, legal: Quats) -> tuple[Vectors, Floats]:
+    still = np.zeros(8)
+    if limit.shape.measure > 0.0:
+        return np.eye(3), still
+    seen = joint_kind(legal, HINGE_TOLERANCE)
+    if seen.kind == "fixed":
+        return np.empty((0, 3)), still
+    if seen.kind == "hinge":
+        return quat.rotate(quat.inverse(seen.mean), seen.axes), still
+    axis = getattr(limit.chart, "axis", None)
+    if axis is not None and np.ptp(limit.chart.points(legal)[:, -1]) <= HINGE_TOLERANCE:
+        return orthonormal_pair(axis), np.array([1.0, *quat.inverse(limit.chart.reference), *axis])
+    return np.eye(3), still
+
+
+def orthonormal_pair(axis: Vectors) -> Floats:
+    """Return two unit vectors (2, 3) at right angles to `axis` and to each other."""
+    first = np.cross(axis, np.eye(3)[np.abs(axis).argmin()])
+    first /= np.linalg.norm(first)
+    return np.stack([first, np.cross(axis, first)])
+
+
+# Plan: what problems of one kind have in common, as the kernels read it.
+
+
+UNLIMITED_TURN = 0.7  # radians; how far joints without a limit are turned for a stored pose
+MAX_PLANS = 64  # that are kept of a model
+
+
+@dataclass(frozen=True, eq=False)
+class ProblemPlan:
+    """What a problem is without its pose and its targets: the same, frame after frame."""
+
+    joints: tuple[tuple[int, ...], ...]
+    """Those of each goal."""
+    rows: tuple[slice, ...]
+    """The targets of each goal among all."""
+    levels: Ints
+    """The level of each target, from 0: goals of later levels give way to those of earlier ones."""
+    chain: Any
+    library: Quats
+    """Legal rotations (STORED, movers, 4) to start again from."""
+
+
+_PLANS: WeakKeyDictionary[LimitModel, dict[Any, ProblemPlan]] = WeakKeyDictionary()
+
+
+def plan_of(
+    model: LimitModel, goals: Sequence[Goal], joints: Sequence[str] | None, free_root: bool
+) -> ProblemPlan:
+    """Return what the problem is without pose and targets, once for each kind of problem."""
+    known = _PLANS.setdefault(model, {})
+    joints = joints if joints is None or isinstance(joints, str) else [*joints]
+    key = (tuple(_goal_key(goal) for goal in goals), repr(joints), free_root)
+    found = known.get(key)
+    if found is None:
+        movers = _movers(model.skeleton, joints, free_root)
+        expanded = [_goal_joints(goal, model.skeleton, movers) for goal in goals]
+        ends = np.cumsum([0, *(len(part) for part in expanded)]).tolist()
+        if ends[-1] == 0:
+            raise ValueError("goals must be about a joint that may move, got Stay for none")
+        if len(known) >= MAX_PLANS:
+            known.clear()
+        chain = _chain(model, goals, expanded, movers, free_root)
+        found = known[key] = ProblemPlan(
+            tuple(tuple(part) for part in expanded),
+            tuple(slice(a, b) for a, b in pairwise(ends)),
+            _levels(goals, expanded),
+            chain,
+            _library(model, chain.movers.tolist()),
+        )
+    return found
+
+
+def _library(model: LimitModel, movers: list[int]) -> Quats:
+    """Return the stored legal rotations (STORED, movers, 4), the same at every call."""
+    stored = np.empty((STORED_POSES, len(movers), 4))
+    limits = {model.skeleton.index(name): limit for name, limit in model.limits.items()}
+    for m, joint in enumerate(movers):
+        rng = np.random.default_rng(joint)
+        if joint in limits:
+            stored[:, m] = rng.permutation(freedom_of(limits[joint]).legal)
+        else:
+            stored[:, m] = quat.exp(UNLIMITED_TURN * rng.normal(size=(STORED_POSES, 3)))
+    return stored
+
+
+def _goal_key(goal: Goal) -> tuple[Any, ...]:
+    """Return all of a goal but its target, as a key."""
+    if isinstance(goal, Stay):
+        return Stay, goal.joints, goal.weight
+    shape = [_vector_of(goal, name).tobytes() for name in ("point", "axis")]
+    return type(goal), goal.joint, goal.weight, goal.priority, *shape
+
+
+def _levels(goals: Sequence[Goal], expanded: Sequence[Sequence[int]]) -> Ints:
+    """Return the level of each target; those of a wish are of the last."""
+    given = sorted({goal.priority for goal in goals if not isinstance(goal, Stay)})
+    levels = [
+        max(len(given) - 1, 0) if isinstance(goal, Stay) else given.index(goal.priority)
+        for goal, part in zip(goals, expanded, strict=True)
+        for _ in part
+    ]
+    return np.array(levels, dtype=np.int64)
+
+
+def _movers(skeleton: Skeleton, joints: Sequence[str] | None, free_root: bool) -> list[int]:
+    """Return the numbers of the joints that may turn, parents first."""
+    if isinstance(joints, str):
+        raise ValueError(f"joints must be a list of names, got {joints!r}")
+    if joints is None:
+        return [j for j, up in enumerate(skeleton.parents.tolist()) if up >= 0 or free_root]
+    return sorted({skeleton.index(name) for name in joints})
+
+
+def _goal_joints(goal: Goal, skeleton: Skeleton, movers: list[int]) -> list[int]:
+    """Return the joints of a goal: one, or for `Stay` each that may move."""
+    if not isinstance(goal, Stay):
+        return [skeleton.index(goal.joint)]
+    if goal.joints is None:
+        return movers
+    return [j for j in (skeleton.index(name) for name in goal.joints) if j in movers]
+
+
+def _chain(
+    model: LimitModel,
+    goals: Sequence[Goal],
+    expanded: Sequence[Sequence[int]],
+    movers: list[int],
+    free_root: bool,
+) -> Any:
+    """Return the bundle that `kernels.ik_chain` explains, with the joints that goals hang on."""
+    parents = model.skeleton.parents
+    each = [(goal, joint) for goal, part in zip(goals, expanded, strict=True) for joint in part]
+    above = [_with_ancestors(parents.tolist(), joint) for _, joint in each]
+    order = sorted(set().union(*above))
+    used = [j for j in movers if j in order]
+    slides = [j for j in order if free_root and parents[j] < 0]
+    moves: Mask = np.array(
+        [
+            [(j == joint) if isinstance(goal, Stay) else (j in line) for j in used]
+            + [j in line and not isinstance(goal, Stay) for j in slides]
+            for (goal, joint), line in zip(each, above, strict=True)
+        ],
+        dtype=np.bool_,
+    ).reshape(len(each), len(used) + len(slides))
+    limited, offsets, packed = model.packed
+    at = dict(zip(limited.tolist(), offsets.tolist(), strict=True))
+    limits = {model.skeleton.index(name): limit for name, limit in model.limits.items()}
+    freedoms, basis = np.full(len(used), 3), np.tile(np.eye(3), (len(used), 1, 1))
+    swings = np.zeros((len(used), 8))
+    for m, joint in enumerate(used):
+        if joint in limits:
+            freedom = freedom_of(limits[joint])
+            freedoms[m] = len(freedom.axes)
+            basis[m, : freedoms[m]] = freedom.axes
+            swings[m] = freedom.swing
+    kinds = {Reach: 0, Aim: 1, Orient: 2, Stay: 3}
+    return kernels.ik_chain.Chain(
+        parents=np.ascontiguousarray(parents, dtype=np.int64),
+        order=np.array(order, dtype=np.int64),
+        movers=np.array(used, dtype=np.int64),
+        freedoms=freedoms.astype(np.int64),
+        basis=basis,
+        swings=swings,
+        limits=np.array([at.get(joint, -1) for joint in used], dtype=np.int64),
+        packed=packed,
+        slides=np.array(slides, dtype=np.int64),
+        kinds=np.array([kinds[type(goal)] for goal, _ in each], dtype=np.int64),
+        owners=np.array([joint for _, joint in each], dtype=np.int64),
+        weights=np.array([goal.weight for goal, _ in each], dtype=np.float64),
+        points=np.array([_vector_of(goal, "point") for goal, _ in each]).reshape(-1, 3),
+        axes=np.array([_vector_of(goal, "axis") for goal, _ in each]).reshape(-1, 3),
+        moves=moves,
+        tolerance=TOLERANCE,
+    )
+
+
+def _vector_of(goal: Goal, name: str) -> Vectors:
+    return np.asarray(getattr(goal, name, np.zeros(3)))
+
+
+def _with_ancestors(parents: list[int], joint: int) -> set[int]:
+    """Return a joint and all above it."""
+    line = set()
+    while joint >= 0:
+        line.add(joint)
+        joint = parents[joint]
+    return line
+
+
+# Problem: pose, goals and limits as the kernels read them.
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +393,7 @@ class Problem:
     goals: tuple[Goal, ...]
     pins: int
     """How many of them, the last ones, are pins."""
-    plan: Plan
+    plan: ProblemPlan
     chain: Any
     """That of the plan, or one with other weights."""
     targets: Floats
@@ -57,7 +421,7 @@ def pack(
     goals = list(goals)
     if not goals or not all(isinstance(goal, (Reach, Aim, Orient, Stay)) for goal in goals):
         raise ValueError(f"goals must be some of Reach, Aim, Orient and Stay, got {goals!r:.80}")
-    fitted, joints = held(for_skeleton(model, skeleton), pose, joints, free_root)
+    fitted, joints = limits_from_parents(for_skeleton(model, skeleton), pose, joints, free_root)
     pins = pins_of(skeleton, pose, pinned, goals)
     asked = (*goals, *pins)
     start, mended = _legal_start(fitted, pose, asked)

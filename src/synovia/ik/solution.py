@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Ints, Mask, Scalars
-from ..skeleton import Pose, Skeleton
+from ..skeleton import Clip, Pose, Skeleton
 from .goals import Goal, Reach, Stay
 
-KEPT = 1e-6
+PIN_TOLERANCE = 1e-6
 """A pinned joint that is farther from its place, in the skeleton's unit, has slipped."""
 
 
@@ -66,7 +66,7 @@ class Solution:
         return {
             _name(self.goals[k]): float(errors[k])
             for k in range(first, len(self.goals))
-            if errors[k] > KEPT
+            if errors[k] > PIN_TOLERANCE
         }
 
     def reason(self, item: int | tuple[int, ...] = ()) -> str:
@@ -80,7 +80,7 @@ class Solution:
             return f"pins could not be kept: {off}"
         demands = [k for k, goal in enumerate(self.goals) if not isinstance(goal, Stay)]
         worst = max(demands, key=lambda k: self.errors[item][k] * self.goals[k].weight)
-        said = _missed(self.goals[worst], float(self.errors[item][worst]))
+        said = _describe_miss(self.goals[worst], float(self.errors[item][worst]))
         if worst in self.still:
             return f"{said}: no joint that may turn moves it"
         far = [_name(self.goals[k]) for k in demands if self.beyond[item][k]]
@@ -98,7 +98,34 @@ def _name(goal: Goal) -> str:
     return "" if isinstance(goal, Stay) else goal.joint
 
 
-def _missed(goal: Goal, error: float) -> str:
+def _describe_miss(goal: Goal, error: float) -> str:
     if isinstance(goal, Reach):
         return f"{goal.joint} is {error:.4g} from its target"
     return f"{_name(goal)} is {np.degrees(error):.1f} degrees off its target"
+
+
+# Followed: a clip that was driven by goals, and what it says of each frame.
+
+
+@dataclass(frozen=True, eq=False)
+class ClipSolution:
+    """A clip that was driven by goals, and how near it came."""
+
+    clip: Clip
+    """Legal in every frame."""
+    solution: Solution
+    """Frames first: poses, errors, and what is in the way."""
+    late: Mask
+    """(frames,): still on the way to the goals, as fast as joints may turn."""
+    elsewhere: Mask
+    """(frames,): not met, though another pose would do, which is too far away to go to at once."""
+
+    def reason(self, frame: int) -> str:
+        """Return one sentence on a frame: what is not met, and why not."""
+        said = self.solution.reason(frame)
+        if self.late[frame]:
+            missed, target, _ = said.partition(" its target: ")
+            return f"{missed}{target}still on the way, as fast as joints may turn"
+        if self.elsewhere[frame]:
+            return f"{said}; another pose would do, too far away to go to at once"
+        return said

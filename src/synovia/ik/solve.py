@@ -1,21 +1,118 @@
-"""solve: a legal pose that meets goals, or comes near and says what is in the way."""
+"""Cyclic coordinate descent of a batch: one joint at a time, from the start alone."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+
+from .. import kernels
 from ..arrays import Vectors
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton
-from .ccd import MOVES, ccd
-from .fabrik import PASSES, fabrik
-from .goals import Goal
-from .levels import descended
-from .problem import pack
-from .settings import TOLERANCE, Settings
+from .descent import Batch, descend_levels, finish_batch, run_in_threads, start_batch, weaken_wishes
+from .goals import Goal, Orient, Reach
+from .problem import GOAL_TOLERANCE, Problem, Settings, pack
 from .solution import Solution
 from .two_bone import bones_above, two_bone
+
+MOVES = 2000
+"""Moves of one joint, unless given."""
+
+
+def ccd(problem: Problem, settings: Settings, dtype: Any) -> Solution:
+    """Return where the batch ends, as numbers of `dtype`."""
+    batch = start_batch(problem)
+    _sweep(problem.chain, batch, settings)
+    problem, wishes = weaken_wishes(problem)
+    if wishes:
+        unmet = np.flatnonzero(~batch.met)
+        pressed = batch.take(unmet)
+        _sweep(problem.chain, pressed, settings)
+        batch.put(unmet, pressed)
+    return finish_batch(problem, batch, settings, dtype)
+
+
+def _sweep(chain: Any, batch: Batch, settings: Settings) -> None:
+    """Bring all problems nearer to their goals, in at most `settings.iterations` moves each."""
+
+    def part(here: slice) -> None:
+        kernels.ik_ccd.ccd_each(
+            *(chain, batch.targets[here], batch.lengths[here], settings.iterations),
+            *(settings.largest_step, settings.tolerance),
+            *(batch.rotations[here], batch.positions[here]),
+            *(batch.steps[here], batch.left[here], batch.met[here]),
+        )
+
+    run_in_threads(len(batch.targets), settings.threads, part)
+
+
+# FABRIK of a batch: chains and trees of positions, pulled back and forth within limits.
+
+
+PASSES = 300
+"""Passes back and forth, unless given."""
+
+
+def fabrik(problem: Problem, settings: Settings, dtype: Any) -> Solution:
+    """Return where the batch ends, as numbers of `dtype`."""
+    _check(problem.goals)
+    tree, batch = _tree(problem.model.skeleton, problem.chain), start_batch(problem)
+
+    def part(here: slice) -> None:
+        kernels.ik_fabrik.fabrik_each(
+            *(problem.chain, tree, batch.targets[here], batch.lengths[here], settings.iterations),
+            *(settings.largest_step, settings.tolerance),
+            *(batch.rotations[here], batch.positions[here]),
+            *(batch.steps[here], batch.left[here], batch.met[here]),
+        )
+
+    run_in_threads(len(batch.targets), settings.threads, part)
+    return finish_batch(problem, batch, settings, dtype)
+
+
+def _check(goals: tuple[Goal, ...]) -> None:
+    """Raise an error unless these are goals that positions can say."""
+    reaching = {goal.joint for goal in goals if isinstance(goal, Reach)}
+    for goal in goals:
+        if isinstance(goal, Reach) or (isinstance(goal, Orient) and goal.joint in reaching):
+            continue
+        said = type(goal).__name__ + (f" of {goal.joint}" if isinstance(goal, Orient) else "")
+        raise ValueError(
+            f"fabrik takes Reach, and Orient of a joint that has a Reach as well, got {said}"
+        )
+
+
+def _tree(skeleton: Skeleton, chain: Any) -> Any:
+    """Return which mover each mover and each goal hangs on, as the kernel reads it."""
+    number = {joint: m for m, joint in enumerate(chain.movers.tolist())}
+    parents = skeleton.parents.tolist()
+
+    def holder(joint: int) -> int:
+        while joint >= 0 and joint not in number:
+            joint = parents[joint]
+        return number.get(joint, -1)
+
+    above = [holder(parents[joint]) for joint in chain.movers.tolist()]
+    above += [holder(joint) for joint in chain.owners.tolist()]
+    kids = np.argsort(above, kind="stable")
+    turns = np.full(len(chain.movers), -1, dtype=np.int64)
+    for g, kind in enumerate(chain.kinds.tolist()):
+        held_by = above[len(chain.movers) + g]
+        if kind == kernels.ik_chain.ORIENT and held_by >= 0:
+            turns[held_by] = g
+    return kernels.ik_fabrik.Tree(
+        above=np.array(above, dtype=np.int64),
+        kids=kids.astype(np.int64),
+        first=np.searchsorted(np.sort(above), np.arange(len(chain.movers) + 1)).astype(np.int64),
+        turns=turns,
+    )
+
+
+# solve: a legal pose that meets goals, or comes near and says what is in the way.
+
 
 METHODS = ("least-squares", "ccd", "two-bone", "fabrik")
 """The solvers by name."""
@@ -35,7 +132,7 @@ def solve(
     restarts: int | None = None,
     iterations: int | None = None,
     largest_step: float | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = GOAL_TOLERANCE,
     threads: int | None = None,
 ) -> Solution:
     """Return a pose, legal at every joint, that starts from `pose` and meets `goals`.
@@ -81,4 +178,4 @@ def solve(
         return fabrik(problem, settings, pose.rotations.dtype)
     if method == "ccd":
         return ccd(problem, settings, pose.rotations.dtype)
-    return descended(problem, settings, pose.rotations.dtype)
+    return descend_levels(problem, settings, pose.rotations.dtype)

@@ -14,18 +14,16 @@ from .. import quat
 from ..arrays import Floats, Quats, Scalars, Vectors, rows
 from ..limit import Limit
 from ..skeleton import Pose, Skeleton, forward
-from .descent import Batch, begun, ended, press_on
-from .freedom import across, freedom_of
+from .descent import Batch, descend_unmet, finish_batch, start_batch
 from .goals import Goal, Reach
-from .problem import Problem
-from .settings import Settings
+from .problem import Problem, Settings, freedom_of, orthonormal_pair
 from .solution import Solution
 
 SWEEPS = ((np.pi, 73), (np.radians(5.0), 41), (np.radians(0.25), 41))
 """Swivels that are looked at: so far to both sides of the best so far, and how many, with 0."""
-SHORT = 0.2
+SHORT_BONE = 0.2
 """Of the bone below: a joint whose own bone is shorter is passed over, as in a forearm's two."""
-FORBIDDEN = 1e3  # what a swivel costs that is not legal: more than any angle
+ILLEGAL_COST = 1e3  # what a swivel costs that is not legal: more than any angle
 
 
 def bones_above(skeleton: Skeleton, goals: Any) -> tuple[str, str]:
@@ -49,7 +47,7 @@ def _bones(skeleton: Skeleton, goal: Reach) -> tuple[int, int] | None:
     middle, below = int(skeleton.parents[end]), skeleton.offsets[end] + goal.point
     while middle >= 0 and skeleton.parents[middle] >= 0:
         first, own = int(skeleton.parents[middle]), skeleton.offsets[middle]
-        if np.linalg.norm(own) >= SHORT * np.linalg.norm(below) or skeleton.parents[first] < 0:
+        if np.linalg.norm(own) >= SHORT_BONE * np.linalg.norm(below) or skeleton.parents[first] < 0:
             return first, middle
         middle, below = first, below + own
     return None
@@ -61,7 +59,7 @@ def two_bone(problem: Problem, pole: Vectors | None, settings: Settings, dtype: 
     `pole` (..., 3) is the direction in the world, from the first joint, that the middle one
     should be in.
     """
-    batch, skeleton = begun(problem), problem.model.skeleton
+    batch, skeleton = start_batch(problem), problem.model.skeleton
     goal = cast(Reach, problem.goals[0])
     last = skeleton.index(goal.joint)
     first, middle = cast(tuple[int, int], _bones(skeleton, goal))
@@ -74,8 +72,8 @@ def two_bone(problem: Problem, pole: Vectors | None, settings: Settings, dtype: 
     bend(batch, middle, limit_of(problem, middle), upper, lower, np.linalg.norm(way, axis=-1))
     wanted = _pole(problem, pole, above)
     swivel(batch, first, limit_of(problem, first), upper, middle, lower, way, wanted)
-    press_on(problem, batch, settings)
-    return ended(problem, batch, settings, dtype)
+    descend_unmet(problem, batch, settings)
+    return finish_batch(problem, batch, settings, dtype)
 
 
 def limit_of(problem: Problem, joint: int) -> Limit | None:
@@ -124,7 +122,7 @@ def bend(
         turned = quat.normalize(quat.mul(now, quat.exp(angle[:, None] * axis)))
         turned = turned if limit is None else limit.project(turned)
         off = np.linalg.norm(upper + quat.rotate(turned, lower), axis=-1) - far
-        price = FORBIDDEN * np.abs(off) + np.abs(angle)
+        price = ILLEGAL_COST * np.abs(off) + np.abs(angle)
         better = price < cost
         best[better], cost[better] = turned[better], price[better]
     batch.rotations[:, joint] = best
@@ -137,7 +135,9 @@ def _bend_axis(limit: Limit | None, back: Vectors, lower: Vectors) -> Vectors:
         return np.broadcast_to(own[0], back.shape)
     plane = np.cross(back, lower)
     length = np.linalg.norm(plane, axis=-1, keepdims=True)
-    straight = np.array([across(bone)[0] if bone.any() else np.eye(3)[2] for bone in lower])
+    straight = np.array(
+        [orthonormal_pair(bone)[0] if bone.any() else np.eye(3)[2] for bone in lower]
+    )
     return np.where(length > 1e-9, plane / np.maximum(length, 1e-9), straight.reshape(-1, 3))
 
 
@@ -162,15 +162,15 @@ def swivel(
         turned = quat.normalize(
             quat.mul(quat.exp(angles[..., None] * axis[:, None]), straight[:, None])
         )
-        cost = np.abs(angles) if pole is None else _off_pole(turned, upper, axis, pole)
+        cost = np.abs(angles) if pole is None else _pole_angles(turned, upper, axis, pole)
         if limit is not None:
-            cost = cost + FORBIDDEN * (~limit.contains(turned) + limit.violation(turned))
+            cost = cost + ILLEGAL_COST * (~limit.contains(turned) + limit.violation(turned))
         best = np.take_along_axis(angles, cost.argmin(axis=1)[:, None], axis=1)[:, 0]
     turned = quat.normalize(quat.mul(quat.exp(best[:, None] * axis), straight))
     batch.rotations[:, joint] = turned if limit is None else limit.project(turned)
 
 
-def _off_pole(turned: Quats, upper: Vectors, axis: Vectors, pole: Vectors) -> Floats:
+def _pole_angles(turned: Quats, upper: Vectors, axis: Vectors, pole: Vectors) -> Floats:
     """Return the angles, about `axis`, between where the middle joint is and the pole."""
     bone = quat.rotate(turned, upper[:, None])
     bone = bone - axis[:, None] * np.sum(bone * axis[:, None], axis=-1, keepdims=True)

@@ -7,18 +7,11 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
-from ..clip import Clip
+from ..skeleton import Clip
 from .bvh import read_bvh
 from .bvh_write import write_bvh
-from .figures import figure_schema as figure_schema
-from .figures import load_figure as load_figure
-from .figures import load_network as load_network
-from .figures import save_figure as save_figure
-from .figures import save_network as save_network
-from .limits import limits_bytes as limits_bytes
-from .limits import limits_schema as limits_schema
-from .limits import load_limits as load_limits
-from .limits import save_limits as save_limits
+from .figure import figure_schema, load_figure, load_network, save_figure, save_network
+from .limits import limits_bytes, limits_schema, load_limits, save_limits
 
 
 class ClipFormat(NamedTuple):
@@ -49,3 +42,18 @@ def _clip_format(path: Path) -> ClipFormat:
         raise ValueError(
             f"{path}: a clip's suffix must be one of {', '.join(CLIP_FORMATS)}, got {path.suffix!r}"
         ) from None
+
+
+__all__ = [
+    "figure_schema",
+    "limits_bytes",
+    "limits_schema",
+    "load_clip",
+    "load_figure",
+    "load_limits",
+    "load_network",
+    "save_clip",
+    "save_figure",
+    "save_limits",
+    "save_network",
+]

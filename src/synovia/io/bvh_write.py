@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from ..arrays import Floats, Quats, Vectors, tolerance
-from ..clip import Clip
 from ..quat import IDENTITY, angle_between, from_euler, to_euler
-from ..skeleton import POSITIONS, ROTATIONS, Skeleton
+from ..skeleton import POSITIONS, ROTATIONS, Clip, Skeleton
 from .atomic import atomic_write
 
-_DEEPEST_INDENT = 40
+_MAX_INDENT = 40
 
 
 def write_bvh(clip: Clip, path: Path) -> None:
@@ -107,7 +106,7 @@ def _hierarchy_lines(
 
 
 def _indent(depth: int) -> str:
-    return "\t" * min(depth, _DEEPEST_INDENT)
+    return "\t" * min(depth, _MAX_INDENT)
 
 
 def _triple(values: list[float]) -> str:
@@ -173,7 +172,7 @@ def _partial_angles_deg(rotations: Quats, order: str, slack: float) -> Floats | 
     if error.min(axis=0).max(initial=0.0) > slack:
         return None
     best = np.take_along_axis(each, error.argmin(axis=0)[None, :, None], axis=0)[0]
-    return _unwrapped_deg(best)
+    return _unwrap_deg(best)
 
 
 def _angles_deg(rotations: Quats, order: str) -> Floats:
@@ -181,14 +180,14 @@ def _angles_deg(rotations: Quats, order: str) -> Floats:
     angles = to_euler(rotations, order)
     other = _other_triple(angles)
     # Changing to the other triple costs the same whichever of the two the frame before used.
-    stay = np.abs(_wrapped(np.diff(angles, axis=0))).sum(axis=-1)
-    change = np.abs(_wrapped(other[1:] - angles[:-1])).sum(axis=-1)
+    stay = np.abs(_wrap_angles(np.diff(angles, axis=0))).sum(axis=-1)
+    change = np.abs(_wrap_angles(other[1:] - angles[:-1])).sum(axis=-1)
     changed = np.cumsum(np.concatenate([np.zeros(len(angles[:1])), change < stay])) % 2 == 1
     chosen = np.where(changed[:, None], other, angles)
-    return _unwrapped_deg(chosen)
+    return _unwrap_deg(chosen)
 
 
-def _unwrapped_deg(angles: Floats) -> Floats:
+def _unwrap_deg(angles: Floats) -> Floats:
     """Return `angles` (radians) in degrees, whole turns added so that no step is above 180."""
     angles_deg: Floats = np.unwrap(np.degrees(angles), axis=0, period=360.0)
     return angles_deg
@@ -200,6 +199,6 @@ def _other_triple(angles: Floats) -> Floats:
     return other
 
 
-def _wrapped(angles: Floats) -> Floats:
+def _wrap_angles(angles: Floats) -> Floats:
     """Return `angles` (radians) less whole turns, within ±pi."""
     return angles - 2 * np.pi * np.round(angles / (2 * np.pi))

@@ -1,4 +1,4 @@
-"""JSON with arrays in it, bit for bit: values that know their place, so that errors can name it."""
+"""JSON as people read it: indented, and what is short in one line."""
 
 from __future__ import annotations
 
@@ -16,19 +16,58 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 
-MOST_PLAIN = 256
+WIDTH = 100
+"""Columns of a file, where text and base64 do not need more."""
+
+
+def json_text(value: Any, indent: int = 0) -> str:
+    """Return `value` as JSON, indented by 2, what is short in one line."""
+    outer, inner = " " * indent, " " * (indent + 2)
+    if isinstance(value, dict) and value:
+        members = [f"{inner}{_scalar(key)}: {json_text(value[key], indent + 2)}" for key in value]
+        return "{\n" + ",\n".join(members) + f"\n{outer}}}"
+    if isinstance(value, list):
+        items = [json_text(item, indent + 2) for item in value]
+        line = f"[{', '.join(items)}]"
+        if "\n" not in line and len(line) <= WIDTH - indent:
+            return line
+        nested = any(isinstance(item, (dict, list)) for item in value)
+        rows = items if nested else _fill_rows(items, WIDTH - indent)
+        return "[\n" + ",\n".join(f"{inner}{row}" for row in rows) + f"\n{outer}]"
+    return _scalar(value)
+
+
+def _fill_rows(items: list[str], width: int) -> list[str]:
+    """Return rows of as many items as fit."""
+    rows = [items[0]]
+    for item in items[1:]:
+        if len(rows[-1]) + len(item) + 2 <= width:
+            rows[-1] += f", {item}"
+        else:
+            rows.append(item)
+    return rows
+
+
+def _scalar(value: Any) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
+
+
+# JSON with arrays in it, bit for bit: values that know their place, so that errors can name it.
+
+
+MAX_LIST_NUMBERS = 256
 """Arrays of more numbers than this are written as base64, others as lists."""
-DEEPEST = 64
-LEVELS = f"at most {DEEPEST} lists and objects inside each other"
-LONGEST_SHOWN = 60
+MAX_DEPTH = 64
+DEPTH_RULE = f"at most {MAX_DEPTH} lists and objects inside each other"
+MAX_QUOTE = 60
 
 _DTYPES = {"float64": "<f8", "int64": "<i8"}
-_LONGEST_INT = 300  # digits; longer ones are no finite float, and slow to read
-_EASY_KEY = re.compile(r"[\w:-]{1,60}")
+_MAX_DIGITS = 300  # digits; longer ones are no finite float, and slow to read
+_PLAIN_KEY = re.compile(r"[\w:-]{1,60}")
 
 
 @dataclass(frozen=True)
-class _Doubled:
+class _DuplicateKey:
     """Stands for an object that has a key twice, until the place is known."""
 
     key: str
@@ -43,7 +82,7 @@ class Entry:
 
     def fail(self, wanted: str, got: str | None = None) -> NoReturn:
         """Raise ValueError: at this place `wanted` was expected."""
-        self.refuse(f"expected {wanted}, got {shown(self.value) if got is None else got}")
+        self.refuse(f"expected {wanted}, got {quote_value(self.value) if got is None else got}")
 
     def refuse(self, message: str) -> NoReturn:
         """Raise ValueError about this place."""
@@ -59,9 +98,9 @@ class Entry:
 
     def child(self, key: str | int) -> Entry:
         """Return what an object or a list has under `key`."""
-        if isinstance(key, str) and _EASY_KEY.fullmatch(key):
+        if isinstance(key, str) and _PLAIN_KEY.fullmatch(key):
             return Entry(self.value[key], f"{self.place}.{key}" if self.place else key)
-        return Entry(self.value[key], f"{self.place}[{shown(key)}]")
+        return Entry(self.value[key], f"{self.place}[{quote_value(key)}]")
 
     def members(self) -> dict[str, Entry]:
         """Return the members of an object, whatever their keys."""
@@ -75,7 +114,7 @@ class Entry:
         for key in members:
             if key not in (*names, *maybe):
                 known = ", ".join((*names, *maybe))
-                self.refuse(f"unknown key {shown(key)}; the keys here are {known}")
+                self.refuse(f"unknown key {quote_value(key)}; the keys here are {known}")
         for name in names:
             if name not in members:
                 self.refuse(f"the key {name!r} is missing; the keys here are {', '.join(names)}")
@@ -112,7 +151,7 @@ class Entry:
     ) -> NDArray[Any]:
         packed = isinstance(self.value, dict)
         if wanted and not isinstance(self.value, (dict, list)):
-            self.fail(_sized(wanted, what))
+            self.fail(_describe_shape(wanted, what))
         array = self._unpacked(dtypes) if packed else self._listed(dtypes)
         if wanted and array.shape == (0,):
             array = array.reshape(0, *(n or 0 for n in wanted[1:]))
@@ -121,8 +160,11 @@ class Entry:
             and all(n is None or n == m for n, m in zip(wanted, array.shape, strict=True))
         )
         if not fits:
-            brief = not packed and len(repr(self.value)) <= LONGEST_SHOWN
-            self.fail(_sized(wanted or (), what), None if brief else _sized(array.shape, what))
+            brief = not packed and len(repr(self.value)) <= MAX_QUOTE
+            self.fail(
+                _describe_shape(wanted or (), what),
+                None if brief else _describe_shape(array.shape, what),
+            )
         array.flags.writeable = False
         return array
 
@@ -174,36 +216,36 @@ class Entry:
             return numbers.reshape(shape)
 
 
-def encoded(array: NDArray[Any]) -> Any:
+def encode_array(array: NDArray[Any]) -> Any:
     """Return `array` as lists of numbers, or as base64 with its shape where it is large."""
     dtype = "int64" if np.issubdtype(array.dtype, np.integer) else "float64"
     array = array.astype(dtype)
-    if array.size <= MOST_PLAIN:
+    if array.size <= MAX_LIST_NUMBERS:
         return array.tolist()
     content = np.ascontiguousarray(array, dtype=_DTYPES[dtype]).tobytes()
     text = base64.b64encode(content).decode("ascii")
     return {"dtype": dtype, "shape": list(array.shape), "base64": text}
 
 
-def plain(value: Any, place: str, of_array: Callable[[NDArray[Any]], Any] = encoded) -> Any:
+def to_json(value: Any, place: str, of_array: Callable[[NDArray[Any]], Any] = encode_array) -> Any:
     """Return `value` made of what JSON has; `of_array` turns the arrays in it."""
     if isinstance(value, np.ndarray):
         return of_array(value)
     if isinstance(value, np.generic):
-        return plain(value.item(), place)
+        return to_json(value.item(), place)
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
                 Entry(key, place).fail("text for a key")
-        return {str(key): plain(each, f"{place}.{key}", of_array) for key, each in value.items()}
+        return {str(key): to_json(each, f"{place}.{key}", of_array) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(each, f"{place}[{k}]", of_array) for k, each in enumerate(value)]
+        return [to_json(each, f"{place}[{k}]", of_array) for k, each in enumerate(value)]
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     return Entry(value, place).fail("what JSON can hold")
 
 
-def parsed(path: str, content: bytes) -> Any:
+def parse_json(path: str, content: bytes) -> Any:
     """Return the JSON in the file at `path`; errors of syntax name the line."""
     content = content.removeprefix(b"\xef\xbb\xbf")
     try:
@@ -216,58 +258,58 @@ def parsed(path: str, content: bytes) -> Any:
         return json.loads(text, object_pairs_hook=_members, parse_int=_integer)
     except json.JSONDecodeError as error:
         rest = text[error.pos : error.pos + 60].strip()
-        got = shown(rest.splitlines()[0]) if rest else "the end of the file"
+        got = quote_value(rest.splitlines()[0]) if rest else "the end of the file"
         message = f"{path}:{error.lineno}: expected JSON ({error.msg}), got {got}"
         raise ValueError(message) from None
     except RecursionError:
-        raise ValueError(f"{path}: expected {LEVELS}, got more") from None
+        raise ValueError(f"{path}: expected {DEPTH_RULE}, got more") from None
 
 
-def check(entry: Entry, depth: int = 0) -> None:
+def check_json(entry: Entry, depth: int = 0) -> None:
     """Raise ValueError where there is what only some JSON files have, or too deep nesting."""
     value = entry.value
-    if isinstance(value, _Doubled):
-        entry.fail("each key once", f"{shown(value.key)} twice")
+    if isinstance(value, _DuplicateKey):
+        entry.fail("each key once", f"{quote_value(value.key)} twice")
     if isinstance(value, float) and not math.isfinite(value):
         entry.fail("a finite number")
-    if isinstance(value, int) and value.bit_length() > 3 * _LONGEST_INT:
+    if isinstance(value, int) and value.bit_length() > 3 * _MAX_DIGITS:
         entry.fail("a finite number", "one of too many digits")
     if isinstance(value, str):
         _check_text(entry, value)
     if isinstance(value, (dict, list)):
-        if depth >= DEEPEST:
-            Entry(value, entry.place[:60]).fail(LEVELS, "more")
+        if depth >= MAX_DEPTH:
+            Entry(value, entry.place[:60]).fail(DEPTH_RULE, "more")
         for key in value if isinstance(value, dict) else range(len(value)):
             if isinstance(key, str):
                 _check_text(entry, key)
-            check(entry.child(key), depth + 1)
+            check_json(entry.child(key), depth + 1)
 
 
-def shown(value: Any) -> str:
+def quote_value(value: Any) -> str:
     """Return `value` as an error shows it, cut where it is long."""
     text = repr(value)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
+    return text if len(text) <= MAX_QUOTE else f"{text[: MAX_QUOTE - 3]}..."
 
 
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Doubled:
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _DuplicateKey:
     members: dict[str, Any] = {}
     for key, value in pairs:
         if key in members:
-            return _Doubled(key)
+            return _DuplicateKey(key)
         members[key] = value
     return members
 
 
 def _integer(digits: str) -> int | float:
-    return int(digits) if len(digits) <= _LONGEST_INT else math.inf
+    return int(digits) if len(digits) <= _MAX_DIGITS else math.inf
 
 
 def _check_text(entry: Entry, text: str) -> None:
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-        entry.fail("text of whole Unicode characters", shown(text))
+        entry.fail("text of whole Unicode characters", quote_value(text))
 
 
-def _sized(shape: tuple[int | None, ...], what: str) -> str:
+def _describe_shape(shape: tuple[int | None, ...], what: str) -> str:
     if not shape:
         return "a number"
     return " by ".join("any" if n is None else str(n) for n in shape) + f" {what}"

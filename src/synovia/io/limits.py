@@ -15,20 +15,28 @@ import numpy as np
 
 from ..arrays import unit_quats
 from ..charts import CHARTS
-from ..fitting import Sample
+from ..learn import Sample
 from ..limit import Limit
 from ..model import LimitModel
 from ..shapes import SHAPES
 from ..shapes.product import SWINGS
 from ..skeleton import Skeleton
 from .atomic import atomic_write
-from .encoding import LEVELS, Entry, check, encoded, parsed, plain, shown
-from .json_text import json_text
+from .encoding import (
+    DEPTH_RULE,
+    Entry,
+    check_json,
+    encode_array,
+    json_text,
+    parse_json,
+    quote_value,
+    to_json,
+)
 
 FORMAT = "synovia-limits"
 VERSION = 1
 SUFFIX = ".limits.json"
-LARGEST = 1e100
+MAX_NUMBER = 1e100
 """Numbers of charts and shapes are within this, so that their products are finite."""
 
 # The arrays of charts and shapes, by their sizes: d is the dimension of the space, k any number.
@@ -61,7 +69,7 @@ _SIZES: dict[str, dict[str, tuple[int | str, ...]]] = {
 def load_limits(path: str | PathLike[str]) -> LimitModel:
     """Return the model in the limits file at `path`."""
     path = limits_path(path)
-    return _model_in(str(path), path.read_bytes())
+    return _parse_model(str(path), path.read_bytes())
 
 
 def save_limits(model: LimitModel, path: str | PathLike[str]) -> None:
@@ -72,11 +80,11 @@ def save_limits(model: LimitModel, path: str | PathLike[str]) -> None:
 
 def limits_bytes(model: LimitModel, path: str) -> bytes:
     """Return what a limits file of `model` holds; errors name it by `path`."""
-    with _about(path):
+    with _errors_name(path):
         document = _document(model)
-        check(Entry(document))
+        check_json(Entry(document))
         content = f"{json_text(document)}\n".encode()
-    _model_in(path, content)  # what could not be read is not written
+    _parse_model(path, content)  # what could not be read is not written
     return content
 
 
@@ -96,11 +104,11 @@ def limits_path(path: str | PathLike[str]) -> Path:
 
 
 @contextmanager
-def _about(path: str) -> Iterator[None]:
+def _errors_name(path: str) -> Iterator[None]:
     try:
         yield
     except RecursionError:
-        raise ValueError(f"{path}: expected {LEVELS}, got more") from None
+        raise ValueError(f"{path}: expected {DEPTH_RULE}, got more") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
@@ -112,23 +120,23 @@ def _document(model: LimitModel) -> dict[str, Any]:
         "version": VERSION,
         "skeleton": {
             "names": list(skeleton.names),
-            "parents": encoded(skeleton.parents),
-            "offsets": encoded(skeleton.offsets),
+            "parents": encode_array(skeleton.parents),
+            "offsets": encode_array(skeleton.offsets),
             "channels": [list(channels) for channels in skeleton.channels],
-            "end_parents": encoded(skeleton.end_parents),
-            "end_offsets": encoded(skeleton.end_offsets),
+            "end_parents": encode_array(skeleton.end_parents),
+            "end_offsets": encode_array(skeleton.end_offsets),
         },
         "limits": {
-            name: plain(limit.to_dict(), f"limits.{name}") for name, limit in model.limits.items()
+            name: to_json(limit.to_dict(), f"limits.{name}") for name, limit in model.limits.items()
         },
-        "provenance": plain(model.provenance, "provenance", np.ndarray.tolist),
+        "provenance": to_json(model.provenance, "provenance", np.ndarray.tolist),
         "samples": {
             name: [
                 {
                     "clip": sample.clip,
                     "performer": sample.performer,
-                    "frames": encoded(np.asarray(sample.frames)),
-                    "rotations": encoded(np.asarray(sample.rotations)),
+                    "frames": encode_array(np.asarray(sample.frames)),
+                    "rotations": encode_array(np.asarray(sample.rotations)),
                 }
                 for sample in samples
             ]
@@ -137,12 +145,12 @@ def _document(model: LimitModel) -> dict[str, Any]:
     }
 
 
-def _model_in(path: str, content: bytes) -> LimitModel:
+def _parse_model(path: str, content: bytes) -> LimitModel:
     """Return the model in the bytes of the file at `path`."""
-    document = Entry(parsed(path, content))
-    with _about(path):
+    document = Entry(parse_json(path, content))
+    with _errors_name(path):
         _check_version(document)
-        check(document)
+        check_json(document)
         return _model(document)
 
 
@@ -150,15 +158,15 @@ def _check_version(document: Entry) -> None:
     """Raise ValueError unless this is a limits file of a version that is read here."""
     wanted = f'a limits file, an object with "format": "{FORMAT}"'
     if not isinstance(document.value, dict):
-        check(document)
+        check_json(document)
         document.fail(wanted)
     if document.value.get("format") != FORMAT:
         has_format = "format" in document.value
-        document.fail(wanted, shown(document.value["format"]) if has_format else "no format")
+        document.fail(wanted, quote_value(document.value["format"]) if has_format else "no format")
     version = document.value.get("version")
     if type(version) is int and version > VERSION:
         document.refuse(
-            f"this is version {shown(version)} of the format, and this Synovia reads version "
+            f"this is version {quote_value(version)} of the format, and this Synovia reads version "
             f"{VERSION}; upgrade Synovia to read it"
         )
     if "version" in document.value and (type(version) is not int or version != VERSION):
@@ -201,8 +209,8 @@ def _skeleton(entry: Entry) -> Skeleton:
 
 def _limit(entry: Entry) -> Limit:
     parts = entry.fields("chart", "shape", maybe=("relative_to",))
-    chart = _made(parts["chart"], CHARTS)
-    shape = _made(parts["shape"], SHAPES)
+    chart = _build(parts["chart"], CHARTS)
+    shape = _build(parts["shape"], SHAPES)
     with entry.blamed(), warnings.catch_warnings(), np.errstate(all="ignore"):
         # That was said when the limit was made.
         warnings.filterwarnings("ignore", "the region contains the direction opposite", UserWarning)
@@ -212,7 +220,7 @@ def _limit(entry: Entry) -> Limit:
     return limit
 
 
-def _made(entry: Entry, registry: Mapping[str, Any]) -> Any:
+def _build(entry: Entry, registry: Mapping[str, Any]) -> Any:
     """Return the chart or shape that stands here."""
     fields = _fields(entry, registry, 3)
     kind = fields.pop("type")
@@ -229,7 +237,7 @@ def _fields(entry: Entry, registry: Mapping[str, Any], dimension: int) -> dict[s
     if kind not in registry:
         members["type"].fail(f"one of {', '.join(registry)}")
     if kind not in _SIZES:
-        return {name: _as_it_stands(member) for name, member in members.items()}
+        return {name: _raw_value(member) for name, member in members.items()}
     entry.fields("type", *_SIZES[kind])
     fields: dict[str, Any] = {"type": kind}
     known = {"d": dimension}
@@ -240,18 +248,18 @@ def _fields(entry: Entry, registry: Mapping[str, Any], dimension: int) -> dict[s
         wanted = (known.get(size) if isinstance(size, str) else size for size in sizes)
         array = members[name].floats(*wanted)
         known |= {str(size): n for size, n in zip(sizes, array.shape, strict=True)}
-        if np.abs(array).max(initial=0.0) > LARGEST:
-            members[name].fail(f"numbers within {LARGEST:g}")
+        if np.abs(array).max(initial=0.0) > MAX_NUMBER:
+            members[name].fail(f"numbers within {MAX_NUMBER:g}")
         fields[name] = array if sizes else float(array)
     return fields
 
 
-def _as_it_stands(entry: Entry) -> Any:
+def _raw_value(entry: Entry) -> Any:
     """Return what stands here, objects with base64 and lists of numbers as arrays."""
     if isinstance(entry.value, dict) and "base64" not in entry.value:
-        return {name: _as_it_stands(member) for name, member in entry.members().items()}
+        return {name: _raw_value(member) for name, member in entry.members().items()}
     if isinstance(entry.value, list) and any(isinstance(v, (dict, str)) for v in entry.value):
-        return [_as_it_stands(item) for item in entry.items()]
+        return [_raw_value(item) for item in entry.items()]
     if isinstance(entry.value, (dict, list)):
         return entry.array()
     return entry.value

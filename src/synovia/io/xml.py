@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays import Floats
 
-DEEPEST = 8  # elements within elements; ours have five
+MAX_DEPTH = 8  # elements within elements; ours have five
 _NUMBER = re.compile(r"-?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|-?inf", re.ASCII)
 
 
@@ -83,7 +83,7 @@ class Element:
             next(guilty, self).fail(str(error))
 
 
-def parsed(path: str, content: bytes) -> Element:
+def parse_xml(path: str, content: bytes) -> Element:
     """Return the root element of the XML in `content`; entities and DOCTYPE are refused."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -95,8 +95,8 @@ def parsed(path: str, content: bytes) -> Element:
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         element = Element(path, parser.CurrentLineNumber, tag, attributes)
-        if len(stack) >= DEEPEST:
-            element.fail(f"expected at most {DEEPEST} elements within each other, got more")
+        if len(stack) >= MAX_DEPTH:
+            element.fail(f"expected at most {MAX_DEPTH} elements within each other, got more")
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
 
@@ -120,23 +120,23 @@ def parsed(path: str, content: bytes) -> Element:
     return roots[0]
 
 
-def written(element: Element, indent: int = 0) -> str:
+def format_element(element: Element, indent: int = 0) -> str:
     """Return the text of an element, two spaces for each level."""
     space = " " * indent
     attributes = "".join(f" {name}={quoteattr(v)}" for name, v in element.attributes.items())
     if element.children:
-        inner = "".join(written(child, indent + 2) for child in element.children)
+        inner = "".join(format_element(child, indent + 2) for child in element.children)
         return f"{space}<{element.tag}{attributes}>\n{inner}{space}</{element.tag}>\n"
     if element.text:
         return f"{space}<{element.tag}{attributes}>{escape(element.text)}</{element.tag}>\n"
     return f"{space}<{element.tag}{attributes}/>\n"
 
 
-def made(tag: str, text: str = "", **attributes: str) -> Element:
+def make_element(tag: str, text: str = "", **attributes: str) -> Element:
     """Return an element to be written."""
     return Element("", 0, tag, attributes, [], text)
 
 
-def row(numbers: Floats) -> str:
+def format_numbers(numbers: Floats) -> str:
     """Return numbers as text that gives the same numbers again."""
     return " ".join(repr(float(number)) for number in np.ravel(numbers))

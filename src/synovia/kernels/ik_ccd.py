@@ -6,13 +6,30 @@ import math
 
 import numpy as np
 
-from .ik_arms import best_turn, gain, gather_aim, gather_arm, gather_turn, turned_on
-from .ik_chain import AIM, REACH, STAY, copy_rows, new_work
-from .ik_exits import exit_of_one, place_at
-from .ik_goals import TURN_SHARE, find_gaps, place, weigh
-from .ik_project import is_clear
-from .ik_swing import refresh_basis, with_twist_of
-from .ik_turns import product, turned
+from .ik_chain import (
+    AIM,
+    REACH,
+    STAY,
+    copy_rows,
+    new_work,
+    product,
+    refresh_basis,
+    rotate,
+    with_twist_of,
+)
+from .ik_goals import (
+    TURN_SHARE,
+    best_turn,
+    find_gaps,
+    gain,
+    gather_aim,
+    gather_arm,
+    gather_turn,
+    place,
+    turn_by,
+    weigh,
+)
+from .ik_limits import exit_of_one, is_clear, place_at
 from .jit import kernel
 
 APART = 0.05  # radians between looks along a move: narrower gaps of a limit are not seen
@@ -37,7 +54,7 @@ def gather(kinds, weights, axes, moves, targets, scale, m, j, up, wq, wp, points
             gather_arm(sums, scale * weights[g], x, y, z, tx - cx, ty - cy, tz - cz)
         elif kind == AIM:
             w, u, v, t = turns[g, 0], turns[g, 1], turns[g, 2], turns[g, 3]
-            dx, dy, dz = turned(w, u, v, t, axes[g, 0], axes[g, 1], axes[g, 2])
+            dx, dy, dz = rotate(w, u, v, t, axes[g, 0], axes[g, 1], axes[g, 2])
             gather_aim(sums, weight, x, y, z, dx, dy, dz, tx - cx, ty - cy, tz - cz)
         else:
             w, x, y, z = targets[g, 0], targets[g, 1], targets[g, 2], targets[g, 3]
@@ -48,18 +65,18 @@ def gather(kinds, weights, axes, moves, targets, scale, m, j, up, wq, wp, points
 
 
 @kernel
-def in_world(up, wq, start, end):
+def world_turn(up, wq, start, end):
     """Return the turn in the world that takes a joint, with the parent `up`, from start to end."""
     w, x, y, z = product(end[0], end[1], end[2], end[3], start[0], -start[1], -start[2], -start[3])
     if up >= 0:
-        x, y, z = turned(wq[up, 0], wq[up, 1], wq[up, 2], wq[up, 3], x, y, z)
+        x, y, z = rotate(wq[up, 0], wq[up, 1], wq[up, 2], wq[up, 3], x, y, z)
     return w, x, y, z
 
 
 @kernel
 def gain_of(up, wq, sums, start, end):
     """Return what it would bring to turn a joint, with the parent `up`, from start to end."""
-    w, x, y, z = in_world(up, wq, start, end)
+    w, x, y, z = world_turn(up, wq, start, end)
     return gain(sums, w, x, y, z)
 
 
@@ -72,7 +89,7 @@ def turn_goals(kinds, moves, m, j, w, x, y, z, wp, points, turns):
             continue
         if kinds[g] <= AIM:
             px, py, pz = points[g, 0] - cx, points[g, 1] - cy, points[g, 2] - cz
-            px, py, pz = turned(w, x, y, z, px, py, pz)
+            px, py, pz = rotate(w, x, y, z, px, py, pz)
             points[g, 0], points[g, 1], points[g, 2] = cx + px, cy + py, cz + pz
         if kinds[g] != REACH:
             a, b, c, d = product(w, x, y, z, turns[g, 0], turns[g, 1], turns[g, 2], turns[g, 3])
@@ -101,7 +118,7 @@ def slide_roots(chain, targets, p, points):
 
 
 @kernel
-def way_to(start, end):
+def angle_to(start, end):
     """Return the angle from start to end."""
     cosine = abs(start[0] * end[0] + start[1] * end[1] + start[2] * end[2] + start[3] * end[3])
     return max(2.0 * math.acos(min(cosine, 1.0)), 1e-12)
@@ -181,11 +198,11 @@ def ccd_each(chain, targets, lengths, most, longest, enough, q, p, steps, left, 
                 # Straight back, a limit may bar the one way round and not the other.
                 for side in range(2 if steep == 0.0 and at >= 0 else 1):
                     sign, t = 1.0 - 2.0 * side, 1.0
-                    turned_on(start, sign * vx, sign * vy, sign * vz, end)
+                    turn_by(start, sign * vx, sign * vy, sign * vz, end)
                     if at >= 0 and swings[m, 0] != 0.0:
                         with_twist_of(swings, m, start, end)
                     if at >= 0 and not both_clear(m, start, end, clear):
-                        angle = way_to(start, end)
+                        angle = angle_to(start, end)
                         t = exit_of_one(
                             *(m, start, end, angle, packed, at, tolerance, APART, WITHIN),
                             *(clear, block, other, lanes, slid),
@@ -201,7 +218,7 @@ def ccd_each(chain, targets, lengths, most, longest, enough, q, p, steps, left, 
                             continue
                         gained = gains
                     copy(end, best)
-                w, x, y, z = in_world(up, wq, start, best)
+                w, x, y, z = world_turn(up, wq, start, best)
                 turn_goals(kinds, moves, m, j, w, x, y, z, wp, points, turns)
                 for c in range(4):
                     trial_q[j, c] = best[c]

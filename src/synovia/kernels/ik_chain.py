@@ -1,18 +1,109 @@
-"""What a solver is given, and the room it works in: two bundles of arrays.
-
-The variables are a few numbers for each joint that may move: how far it turns about each axis of
-its `basis`, in its own frame, from where it is; then three for each root that may slide. Every
-goal is three numbers that should become zero.
-"""
+"""One rotation at a time, as numbers: what inverse kinematics needs of quaternions."""
 
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 
 import numpy as np
 
 from .jit import kernel
 from .rotation import BLOCK, LANES
+
+TINY = 1e-12
+
+
+@kernel
+def product(aw, ax, ay, az, bw, bx, by, bz):
+    """Return the quaternion a · b."""
+    return (
+        aw * bw - ax * bx - ay * by - az * bz,
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+    )
+
+
+@kernel
+def rotate(w, x, y, z, vx, vy, vz):
+    """Return the vector v, turned by a quaternion."""
+    tx, ty, tz = 2.0 * (y * vz - z * vy), 2.0 * (z * vx - x * vz), 2.0 * (x * vy - y * vx)
+    return (
+        vx + w * tx + y * tz - z * ty,
+        vy + w * ty + z * tx - x * tz,
+        vz + w * tz + x * ty - y * tx,
+    )
+
+
+@kernel
+def cross(ax, ay, az, bx, by, bz):
+    """Return a × b."""
+    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+
+
+@kernel
+def length(x, y, z):
+    """Return the length of a vector."""
+    return math.sqrt(x * x + y * y + z * z)
+
+
+@kernel
+def to_vector(w, x, y, z):
+    """Return the rotation vector, at most π long, of a quaternion."""
+    if w < 0.0:
+        w, x, y, z = -w, -x, -y, -z
+    sine = length(x, y, z)
+    factor = 2.0 * math.atan2(sine, w) / sine if sine > TINY else 2.0
+    return factor * x, factor * y, factor * z
+
+
+@kernel
+def from_vector(x, y, z):
+    """Return the quaternion of a rotation vector."""
+    angle = length(x, y, z)
+    factor = math.sin(0.5 * angle) / angle if angle > TINY else 0.5
+    return math.cos(0.5 * angle), factor * x, factor * y, factor * z
+
+
+@kernel
+def jacobian_factor(angle):
+    """Return c of J⁻¹ = 1 ± [e]/2 + c [e]², by which log changes as its rotation turns on."""
+    if angle < 1e-3:
+        return 1.0 / 12.0 + angle * angle / 720.0
+    half = 0.5 * angle
+    return (1.0 - half / math.tan(half)) / (angle * angle)
+
+
+@kernel
+def apply_log_jacobian(ex, ey, ez, side, x, y, z):
+    """Return (1 + side [e]/2 + c [e]²) v: how log moves at e, as its rotation turns on by v.
+
+    `side` is 1 for a turn from the right, −1 for one from the left.
+    """
+    c = jacobian_factor(length(ex, ey, ez))
+    ax, ay, az = cross(ex, ey, ez, x, y, z)
+    bx, by, bz = cross(ex, ey, ez, ax, ay, az)
+    half = 0.5 * side
+    return x + half * ax + c * bx, y + half * ay + c * by, z + half * az + c * bz
+
+
+@kernel
+def perpendicular(x, y, z):
+    """Return a unit vector across a unit vector."""
+    if abs(x) < 0.6:
+        ax, ay, az = 0.0, -z, y
+    else:
+        ax, ay, az = z, 0.0, -x
+    size = length(ax, ay, az)
+    return ax / size, ay / size, az / size
+
+
+# What a solver is given, and the room it works in: two bundles of arrays.
+#
+# The variables are a few numbers for each joint that may move: how far it turns about each axis of
+# its `basis`, in its own frame, from where it is; then three for each root that may slide. Every
+# goal is three numbers that should become zero.
+
 
 REACH, AIM, ORIENT, STAY = 0, 1, 2, 3
 
@@ -113,3 +204,76 @@ def copy_rows(given, out):
     for i in range(given.shape[0]):
         for k in range(given.shape[1]):
             out[i, k] = given[i, k]
+
+
+# The axes about which joints can turn, from where they are.
+#
+# Those of a hinge or a ball are the same everywhere. A joint that swings without twisting rolls as
+# it goes round: with its swing φ about a, across the bone's axis u, it turns about a, and about
+# cos(φ/2) u × a − sin(φ/2) u, as seen before its constant twist.
+
+
+@kernel
+def twist_of(swings, m, w, x, y, z):
+    """Return cosine and sine of half the twist of a rotation of mover m."""
+    w, x, y, z = product(swings[m, 1], swings[m, 2], swings[m, 3], swings[m, 4], w, x, y, z)
+    sine = x * swings[m, 5] + y * swings[m, 6] + z * swings[m, 7]
+    size = math.sqrt(w * w + sine * sine)
+    if size < 1e-9:  # straight back, where every twist is as good
+        return 1.0, 0.0
+    return w / size, sine / size
+
+
+@kernel
+def with_twist_of(swings, m, start, end):
+    """Give the rotation `end` the twist of `start`, for a joint that swings without twisting.
+
+    The shortest turn between two such rotations has that twist all the way.
+    """
+    a, b = twist_of(swings, m, start[0], start[1], start[2], start[3])
+    c, s = twist_of(swings, m, end[0], end[1], end[2], end[3])
+    c, s = a * c + b * s, b * c - a * s
+    w, x, y, z = product(
+        end[0], end[1], end[2], end[3], c, s * swings[m, 5], s * swings[m, 6], s * swings[m, 7]
+    )
+    end[0], end[1], end[2], end[3] = w, x, y, z
+
+
+@kernel
+def refresh_basis(movers, swings, fixed, q, basis):
+    """Write the axes of all movers, in their own frames, at the rotations q."""
+    for m in range(movers.shape[0]):
+        for f in range(3):
+            for i in range(3):
+                basis[m, f, i] = fixed[m, f, i]
+        if swings[m, 0] == 0.0:
+            continue
+        j = movers[m]
+        ux, uy, uz = swings[m, 5], swings[m, 6], swings[m, 7]
+        w, x, y, z = product(
+            swings[m, 1],
+            swings[m, 2],
+            swings[m, 3],
+            swings[m, 4],
+            q[j, 0],
+            q[j, 1],
+            q[j, 2],
+            q[j, 3],
+        )
+        sine = x * ux + y * uy + z * uz
+        cosine = math.sqrt(w * w + sine * sine)  # of half the swing
+        if cosine < 1e-9:  # straight back, where the twist is not defined
+            continue
+        c, s = w / cosine, sine / cosine
+        _, ax, ay, az = product(w, x, y, z, c, -s * ux, -s * uy, -s * uz)
+        half = length(ax, ay, az)
+        if half > 1e-9:
+            ax, ay, az = ax / half, ay / half, az / half
+        else:
+            ax, ay, az = perpendicular(ux, uy, uz)
+        bx, by, bz = cross(ux, uy, uz, ax, ay, az)
+        bx, by, bz = cosine * bx - half * ux, cosine * by - half * uy, cosine * bz - half * uz
+        ax, ay, az = rotate(c, -s * ux, -s * uy, -s * uz, ax, ay, az)
+        bx, by, bz = rotate(c, -s * ux, -s * uy, -s * uz, bx, by, bz)
+        basis[m, 0, 0], basis[m, 0, 1], basis[m, 0, 2] = ax, ay, az
+        basis[m, 1, 0], basis[m, 1, 1], basis[m, 1, 2] = bx, by, bz

@@ -15,13 +15,19 @@ from collections import namedtuple
 
 import numpy as np
 
-from .ik_arms import best_turn, gather_arm, gather_turn, turned_on
 from .ik_ccd import slide_roots
-from .ik_chain import REACH, new_work
-from .ik_goals import TURN_SHARE, left_over, place, point_of
-from .ik_project import is_clear, note_clear, project_one
-from .ik_swing import refresh_basis
-from .ik_turns import product, turned
+from .ik_chain import REACH, new_work, product, refresh_basis, rotate
+from .ik_goals import (
+    TURN_SHARE,
+    best_turn,
+    gather_arm,
+    gather_turn,
+    place,
+    point_of,
+    residuals,
+    turn_by,
+)
+from .ik_limits import is_clear, note_clear, project_one
 from .jit import kernel
 from .rotation import QW, QX, QY, QZ, W0, X0, Y0, Z0
 
@@ -74,7 +80,7 @@ def new_room(chain, tree):
 
 
 @kernel
-def relative(chain, tree, work, room):
+def relative_frames(chain, tree, work, room):
     """Write bones and frames of all nodes: what stays the same however movers turn."""
     movers, wq, wp = chain.movers.shape[0], work.world_q, work.world_p
     for k in range(tree.above.shape[0]):
@@ -92,7 +98,7 @@ def relative(chain, tree, work, room):
         if up >= 0:
             u = chain.movers[up]
             w, i, m, n = wq[u, 0], -wq[u, 1], -wq[u, 2], -wq[u, 3]
-            x, y, z = turned(w, i, m, n, x - wp[u, 0], y - wp[u, 1], z - wp[u, 2])
+            x, y, z = rotate(w, i, m, n, x - wp[u, 0], y - wp[u, 1], z - wp[u, 2])
             a, b, c, d = product(w, i, m, n, a, b, c, d)
         room.bones[k, 0], room.bones[k, 1], room.bones[k, 2] = x, y, z
         room.frames[k, 0], room.frames[k, 1], room.frames[k, 2], room.frames[k, 3] = a, b, c, d
@@ -101,7 +107,7 @@ def relative(chain, tree, work, room):
 @kernel
 def gather_node(room, k, weight, cx, cy, cz, qw, qx, qy, qz):
     """Add node k, whose mover is at c with the rotation q in the world, to the sums."""
-    x, y, z = turned(qw, qx, qy, qz, room.bones[k, 0], room.bones[k, 1], room.bones[k, 2])
+    x, y, z = rotate(qw, qx, qy, qz, room.bones[k, 0], room.bones[k, 1], room.bones[k, 2])
     asked = room.asked[k]
     gather_arm(room.sums, weight, x, y, z, asked[0] - cx, asked[1] - cy, asked[2] - cz)
 
@@ -116,7 +122,7 @@ def wanted_turn(chain, tree, targets, m, room):
 
 
 @kernel
-def pull(chain, tree, targets, scale, work, room):
+def reach_backward(chain, tree, targets, scale, work, room):
     """Go back from the ends to the root: write where each node should be."""
     movers, all_axes = chain.movers.shape[0], np.eye(3).reshape(1, 3, 3)
     for g in range(chain.kinds.shape[0]):
@@ -134,20 +140,20 @@ def pull(chain, tree, targets, scale, work, room):
                 k = tree.kids[at]
                 gather_node(room, k, room.weights[k], wp[j, 0], wp[j, 1], wp[j, 2], w, x, y, z)
             vx, vy, vz, _ = best_turn(all_axes, 0, 3, 9.0, room.sums, w, x, y, z)
-            turned_on(wq[j], vx, vy, vz, room.end)
+            turn_by(wq[j], vx, vy, vz, room.end)
             w, x, y, z = room.end[0], room.end[1], room.end[2], room.end[3]
         room.back[m, 0], room.back[m, 1], room.back[m, 2], room.back[m, 3] = w, x, y, z
-        ask(tree, m, room)
+        place_mover(tree, m, room)
 
 
 @kernel
-def ask(tree, m, room):
+def place_mover(tree, m, room):
     """Write where mover m should be for its nodes to be where they should: the weighted mean."""
     b, asked, bones = room.back[m], room.asked, room.bones
     total, x, y, z = 0.0, 0.0, 0.0, 0.0
     for at in range(tree.first[m], tree.first[m + 1]):
         k = tree.kids[at]
-        px, py, pz = turned(b[0], b[1], b[2], b[3], bones[k, 0], bones[k, 1], bones[k, 2])
+        px, py, pz = rotate(b[0], b[1], b[2], b[3], bones[k, 0], bones[k, 1], bones[k, 2])
         square = room.weights[k] ** 2
         total += square
         x += square * (asked[k, 0] - px)
@@ -173,7 +179,7 @@ def gather_ends(chain, tree, targets, scale, m, work, room, w, x, y, z):
         t = targets[g]
         if chain.kinds[g] == REACH:
             e = room.points[g]
-            px, py, pz = turned(w, x, y, z, e[0] - at[0], e[1] - at[1], e[2] - at[2])
+            px, py, pz = rotate(w, x, y, z, e[0] - at[0], e[1] - at[1], e[2] - at[2])
             bx, by, bz = t[0] - here[0], t[1] - here[1], t[2] - here[2]
             gather_arm(room.sums, scale * chain.weights[g], px, py, pz, bx, by, bz)
         else:
@@ -184,7 +190,7 @@ def gather_ends(chain, tree, targets, scale, m, work, room, w, x, y, z):
 
 
 @kernel
-def turn_after(chain, tree, targets, scale, longest, m, ends, r, work, room):
+def turn_mover(chain, tree, targets, scale, longest, m, ends, r, work, room):
     """Turn the rotation r of mover m after what was asked of its nodes, and of the `ends` below."""
     here, o = room.forth_p[m], room.forth_q[m]
     w, x, y, z = product(o[0], o[1], o[2], o[3], r[0], r[1], r[2], r[3])
@@ -200,11 +206,11 @@ def turn_after(chain, tree, targets, scale, longest, m, ends, r, work, room):
     if ends:
         gather_ends(chain, tree, targets, scale, m, work, room, w, x, y, z)
     vx, vy, vz, _ = best_turn(work.basis, m, chain.freedoms[m], longest, room.sums, w, x, y, z)
-    turned_on(r, vx, vy, vz, r)
+    turn_by(r, vx, vy, vz, r)
 
 
 @kernel
-def begin_following(chain, q, work, room):
+def start_forward(chain, q, work, room):
     """Write the axes of movers, and where the points of goals are."""
     refresh_basis(chain.movers, chain.swings, chain.basis, q, work.basis)
     for g in range(chain.kinds.shape[0]):
@@ -212,7 +218,7 @@ def begin_following(chain, q, work, room):
 
 
 @kernel
-def carry(tree, m, room):
+def move_with_parent(tree, m, room):
     """Write where mover m has come to, and as its rotation that of its parent."""
     up, f, bone = tree.above[m], room.frames[m], room.bones[m]
     a, b, c, d = f[0], f[1], f[2], f[3]
@@ -220,7 +226,7 @@ def carry(tree, m, room):
     if up >= 0:
         u, v = room.forth_q[up], room.forth_p[up]
         a, b, c, d = product(u[0], u[1], u[2], u[3], a, b, c, d)
-        x, y, z = turned(u[0], u[1], u[2], u[3], x, y, z)
+        x, y, z = rotate(u[0], u[1], u[2], u[3], x, y, z)
         x, y, z = v[0] + x, v[1] + y, v[2] + z
     o, here = room.forth_q[m], room.forth_p[m]
     o[0], o[1], o[2], o[3] = a, b, c, d
@@ -248,20 +254,20 @@ def fabrik_each(chain, tree, targets, lengths, most, longest, enough, q, p, step
     clear, block, other, lanes = work.clear, work.block, work.other, work.lanes
     for i in range(q.shape[0]):
         scale, stalled, count, target = 1.0 / lengths[i], 0, 0, targets[i]
-        square, worst = left_over(chain, target, scale, q[i], p[i], work, work.r)
-        relative(chain, tree, work, room)
+        square, worst = residuals(chain, target, scale, q[i], p[i], work, work.r)
+        relative_frames(chain, tree, work, room)
         work.trial_q[:] = q[i]
         work.trial_p[:] = p[i]
         trial_q, trial_p = work.trial_q, work.trial_p
         while count < most and stalled < STALLED and worst > enough:
             count += 1
-            pull(chain, tree, target, scale, work, room)
-            begin_following(chain, trial_q, work, room)
+            reach_backward(chain, tree, target, scale, work, room)
+            start_forward(chain, trial_q, work, room)
             for m in range(chain.movers.shape[0]):
-                carry(tree, m, room)
+                move_with_parent(tree, m, room)
                 r, at = trial_q[chain.movers[m]], chain.limits[m]
                 for ends in range(2):
-                    turn_after(chain, tree, target, scale, longest, m, ends == 1, r, work, room)
+                    turn_mover(chain, tree, target, scale, longest, m, ends == 1, r, work, room)
                     if at >= 0 and not is_clear(m, r[0], r[1], r[2], r[3], clear):
                         block[W0], block[X0], block[Y0], block[Z0] = r[0], r[1], r[2], r[3]
                         if project_one(packed, at, tolerance, block, other, lanes):
@@ -273,9 +279,9 @@ def fabrik_each(chain, tree, targets, lengths, most, longest, enough, q, p, step
                 o[0], o[1], o[2], o[3] = w, x, y, z
             if slides:
                 slide(chain, target, trial_q, trial_p, work, room)
-            now, worst_now = left_over(chain, target, scale, trial_q, trial_p, work, work.r)
+            now, worst_now = residuals(chain, target, scale, trial_q, trial_p, work, work.r)
             if slides:
-                relative(chain, tree, work, room)
+                relative_frames(chain, tree, work, room)
             stalled = stalled + 1 if now > PROGRESS * square else 0
             if now < square:
                 square, worst = now, worst_now

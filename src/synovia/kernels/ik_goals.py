@@ -4,8 +4,21 @@ from __future__ import annotations
 
 import math
 
-from .ik_chain import AIM, ALL, ORIENT, REACH, STAY
-from .ik_turns import aside, crossed, length, onward, product, to_vector, turned
+from .ik_chain import (
+    AIM,
+    ALL,
+    ORIENT,
+    REACH,
+    STAY,
+    apply_log_jacobian,
+    cross,
+    from_vector,
+    length,
+    perpendicular,
+    product,
+    rotate,
+    to_vector,
+)
 from .jit import kernel
 
 TURN_SHARE = 0.3  # a radian of direction counts as much as this share of the chain's length
@@ -25,14 +38,14 @@ def place(parents, order, q, p, wq, wp):
                 wp[j, i] = p[j, i]
             continue
         w, x, y, z = wq[up, 0], wq[up, 1], wq[up, 2], wq[up, 3]
-        px, py, pz = turned(w, x, y, z, p[j, 0], p[j, 1], p[j, 2])
+        px, py, pz = rotate(w, x, y, z, p[j, 0], p[j, 1], p[j, 2])
         wp[j, 0], wp[j, 1], wp[j, 2] = wp[up, 0] + px, wp[up, 1] + py, wp[up, 2] + pz
         w, x, y, z = product(w, x, y, z, q[j, 0], q[j, 1], q[j, 2], q[j, 3])
         wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3] = w, x, y, z
 
 
 @kernel
-def sight(cx, cy, cz, dx, dy, dz):
+def aim_directions(cx, cy, cz, dx, dy, dz):
     """Return the axis c that aims, the unit direction of d, and how far that is.
 
     Where the axis points straight back it is turned a hair, for the way round to be defined.
@@ -41,9 +54,9 @@ def sight(cx, cy, cz, dx, dy, dz):
     if far < 1e-12:  # at the very point every direction is right
         return cx, cy, cz, cx, cy, cz, 1.0
     dx, dy, dz = dx / far, dy / far, dz / far
-    x, y, z = crossed(cx, cy, cz, dx, dy, dz)
+    x, y, z = cross(cx, cy, cz, dx, dy, dz)
     if length(x, y, z) < OPPOSITE and cx * dx + cy * dy + cz * dz < 0.0:
-        x, y, z = aside(dx, dy, dz)
+        x, y, z = perpendicular(dx, dy, dz)
         cx, cy, cz = cx + OPPOSITE * x, cy + OPPOSITE * y, cz + OPPOSITE * z
     return cx, cy, cz, dx, dy, dz, far
 
@@ -51,8 +64,8 @@ def sight(cx, cy, cz, dx, dy, dz):
 @kernel
 def aim_gap(cx, cy, cz, dx, dy, dz):
     """Return the rotation vector that turns the axis c towards the direction d."""
-    cx, cy, cz, dx, dy, dz, _ = sight(cx, cy, cz, dx, dy, dz)
-    x, y, z = crossed(cx, cy, cz, dx, dy, dz)
+    cx, cy, cz, dx, dy, dz, _ = aim_directions(cx, cy, cz, dx, dy, dz)
+    x, y, z = cross(cx, cy, cz, dx, dy, dz)
     sine = length(x, y, z)
     angle = math.atan2(sine, cx * dx + cy * dy + cz * dz)
     factor = angle / sine if sine > 1e-12 else 1.0
@@ -73,12 +86,12 @@ def find_gaps(kinds, owners, points, axes, targets, q, wq, wp, places, gaps):
                 w, x, y, z = product(q[j, 0], -q[j, 1], -q[j, 2], -q[j, 3], tw, tx, ty, tz)
             gaps[g, 0], gaps[g, 1], gaps[g, 2] = to_vector(w, x, y, z)
             continue
-        px, py, pz = turned(w, x, y, z, points[g, 0], points[g, 1], points[g, 2])
+        px, py, pz = rotate(w, x, y, z, points[g, 0], points[g, 1], points[g, 2])
         px, py, pz = wp[j, 0] + px, wp[j, 1] + py, wp[j, 2] + pz
         places[g, 0], places[g, 1], places[g, 2] = px, py, pz
         px, py, pz = targets[g, 0] - px, targets[g, 1] - py, targets[g, 2] - pz
         if kind == AIM:
-            x, y, z = turned(w, x, y, z, axes[g, 0], axes[g, 1], axes[g, 2])
+            x, y, z = rotate(w, x, y, z, axes[g, 0], axes[g, 1], axes[g, 2])
             px, py, pz = aim_gap(x, y, z, px, py, pz)
         gaps[g, 0], gaps[g, 1], gaps[g, 2] = px, py, pz
 
@@ -103,7 +116,7 @@ def weigh(kinds, weights, scale, gaps, r):
 
 
 @kernel
-def left_over(chain, targets, scale, q, p, work, r):
+def residuals(chain, targets, scale, q, p, work, r):
     """Place a pose, and write what is left of its goals; return as `weigh` does."""
     wq, wp, places, gaps = work.world_q, work.world_p, work.places, work.gaps
     place(chain.parents, chain.order, q, p, wq, wp)
@@ -116,7 +129,7 @@ def point_of(chain, g, work):
     """Return where the point of goal g is in the world."""
     j, wq, wp = chain.owners[g], work.world_q, work.world_p
     x, y, z = chain.points[g, 0], chain.points[g, 1], chain.points[g, 2]
-    x, y, z = turned(wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3], x, y, z)
+    x, y, z = rotate(wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3], x, y, z)
     return wp[j, 0] + x, wp[j, 1] + y, wp[j, 2] + z
 
 
@@ -126,19 +139,19 @@ def aim_change(cx, cy, cz, dx, dy, dz, vx, vy, vz, tx, ty, tz):
 
     The gap is f c × d with f = θ/sin θ, of the axis c and the direction d.
     """
-    cx, cy, cz, dx, dy, dz, far = sight(cx, cy, cz, dx, dy, dz)
-    nx, ny, nz = crossed(cx, cy, cz, dx, dy, dz)
+    cx, cy, cz, dx, dy, dz, far = aim_directions(cx, cy, cz, dx, dy, dz)
+    nx, ny, nz = cross(cx, cy, cz, dx, dy, dz)
     sine, cosine = length(nx, ny, nz), cx * dx + cy * dy + cz * dz
     angle = math.atan2(sine, cosine)
     if sine < 1e-4 and cosine > 0.0:
         f, bend = 1.0 + angle * angle / 6.0, 1.0 / 3.0
     else:
         f, bend = angle / sine, (sine - angle * cosine) / sine**3
-    ax, ay, az = crossed(tx, ty, tz, cx, cy, cz)
+    ax, ay, az = cross(tx, ty, tz, cx, cy, cz)
     along = dx * vx + dy * vy + dz * vz
     bx, by, bz = (dx * along - vx) / far, (dy * along - vy) / far, (dz * along - vz) / far
-    kx, ky, kz = crossed(ax, ay, az, dx, dy, dz)
-    lx, ly, lz = crossed(cx, cy, cz, bx, by, bz)
+    kx, ky, kz = cross(ax, ay, az, dx, dy, dz)
+    lx, ly, lz = cross(cx, cy, cz, bx, by, bz)
     bend *= ax * dx + ay * dy + az * dz + cx * bx + cy * by + cz * bz
     return bend * nx - f * (kx + lx), bend * ny - f * (ky + ly), bend * nz - f * (kz + lz)
 
@@ -155,7 +168,7 @@ def refresh_rates(kinds, owners, weights, axes, targets, scale, wq, places, gaps
             continue
         ex, ey, ez, side = gaps[g, 0], gaps[g, 1], gaps[g, 2], 1.0 if kind == ORIENT else -1.0
         cx, cy, cz = axes[g, 0], axes[g, 1], axes[g, 2]
-        cx, cy, cz = turned(wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3], cx, cy, cz)
+        cx, cy, cz = rotate(wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3], cx, cy, cz)
         dx, dy, dz = targets[g, 0], targets[g, 1], targets[g, 2]
         dx, dy, dz = dx - places[g, 0], dy - places[g, 1], dz - places[g, 2]
         for k in range(6):
@@ -166,7 +179,7 @@ def refresh_rates(kinds, owners, weights, axes, targets, scale, wq, places, gaps
             if kind == AIM:
                 x, y, z = aim_change(cx, cy, cz, dx, dy, dz, vx, vy, vz, ux, uy, uz)
             else:
-                x, y, z = onward(ex, ey, ez, side, ux, uy, uz)
+                x, y, z = apply_log_jacobian(ex, ey, ez, side, ux, uy, uz)
             at = c if k < 3 else c + 9
             rates[g, at], rates[g, at + 3], rates[g, at + 6] = factor * x, factor * y, factor * z
 
@@ -182,13 +195,13 @@ def refresh_slopes(movers, freedoms, slides, moves, kinds, basis, wq, wp, places
         j = movers[m]
         for f in range(freedoms[m]):
             bx, by, bz = basis[m, f, 0], basis[m, f, 1], basis[m, f, 2]
-            ax, ay, az = turned(wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3], bx, by, bz)
+            ax, ay, az = rotate(wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3], bx, by, bz)
             for g in range(goals):
                 if not moves[g, m]:
                     continue
                 vx, vy, vz = places[g, 0], places[g, 1], places[g, 2]
                 vx, vy, vz = vx - wp[j, 0], vy - wp[j, 1], vz - wp[j, 2]
-                vx, vy, vz = crossed(ax, ay, az, vx, vy, vz)
+                vx, vy, vz = cross(ax, ay, az, vx, vy, vz)
                 if kinds[g] == REACH:
                     slopes[ALL, first, 3 * g] = rates[g, 0] * vx
                     slopes[ALL, first, 3 * g + 1] = rates[g, 4] * vy
@@ -209,3 +222,116 @@ def refresh_slopes(movers, freedoms, slides, moves, kinds, basis, wq, wp, places
                     for i in range(3):
                         slopes[ALL, first, 3 * g + i] = rates[g, 3 * i + k]
             first += 1
+
+
+# One joint by itself: the turn that is best for all that hangs on it.
+#
+# For one joint every goal is some arms a, fixed to what it turns, that should lie on targets b,
+# both from the joint: one arm for a point, the three axes for a rotation, the place where it comes
+# as near as the target for an axis that aims. The turn R that is best is the one with the largest
+# sum of b · Ra = tr(R M), M = Σ a bᵀ; about an axis n its angle is atan2(n · Σ a × b, tr M − n · M
+# n).
+
+
+FLAT = 1e-12  # of all there is to gain: less is no direction
+
+
+@kernel
+def gather_turn(sums, weight, w, x, y, z):
+    """Add the arms of a rotation: M is the matrix of what is now · inverse of what is wanted."""
+    half = 0.5 * weight * weight  # of the squared length of three chords, an angle's square
+    sums[0] += half * (1.0 - 2.0 * (y * y + z * z))
+    sums[1] += half * 2.0 * (x * y - w * z)
+    sums[2] += half * 2.0 * (x * z + w * y)
+    sums[3] += half * 2.0 * (x * y + w * z)
+    sums[4] += half * (1.0 - 2.0 * (x * x + z * z))
+    sums[5] += half * 2.0 * (y * z - w * x)
+    sums[6] += half * 2.0 * (x * z - w * y)
+    sums[7] += half * 2.0 * (y * z + w * x)
+    sums[8] += half * (1.0 - 2.0 * (x * x + y * y))
+
+
+@kernel
+def gather_arm(sums, weight, ax, ay, az, bx, by, bz):
+    """Add an arm a that should lie on b."""
+    square = weight * weight
+    sums[0] += square * ax * bx
+    sums[1] += square * ax * by
+    sums[2] += square * ax * bz
+    sums[3] += square * ay * bx
+    sums[4] += square * ay * by
+    sums[5] += square * ay * bz
+    sums[6] += square * az * bx
+    sums[7] += square * az * by
+    sums[8] += square * az * bz
+
+
+@kernel
+def gather_aim(sums, weight, x, y, z, dx, dy, dz, bx, by, bz):
+    """Add the arm of an axis d at the point x: where it is as far from the joint as the target b.
+
+    Turned until that lies on the target, the axis points at it, though its own point moved too.
+    """
+    far = length(bx - x, by - y, bz - z)
+    if far < 1e-12:  # at the very point every direction is right
+        return
+    along = x * dx + y * dy + z * dz
+    square = along * along - (x * x + y * y + z * z) + bx * bx + by * by + bz * bz
+    reach = math.sqrt(square) - along if square > 0.0 else 0.0
+    reach = reach if reach > 0.0 else far
+    weight /= max(reach, far)
+    gather_arm(sums, weight, x + reach * dx, y + reach * dy, z + reach * dz, bx, by, bz)
+
+
+@kernel
+def gain(sums, w, x, y, z):
+    """Return tr(R M) of a quaternion."""
+    gx, gy, gz = sums[5] - sums[7], sums[6] - sums[2], sums[1] - sums[3]
+    mx = sums[0] * x + sums[1] * y + sums[2] * z
+    my = sums[3] * x + sums[4] * y + sums[5] * z
+    mz = sums[6] * x + sums[7] * y + sums[8] * z
+    trace = sums[0] + sums[4] + sums[8]
+    curl = w * (x * gx + y * gy + z * gz)
+    return (2.0 * w * w - 1.0) * trace + 2.0 * (x * mx + y * my + z * mz + curl)
+
+
+@kernel
+def best_turn(basis, m, freedoms, longest, sums, w, x, y, z):
+    """Return the rotation vector, in the joint's frame, of the best turn of a joint by itself.
+
+    The quaternion is the joint's in the world, `basis[m]` has its axes. Of all that it can turn
+    about, the one with the steepest gain is taken, and the best angle about it. Returns that gain
+    too; it is 0 where nothing is to be done, or all is straight back: then both ways are as good.
+    """
+    gx, gy, gz = rotate(w, -x, -y, -z, sums[5] - sums[7], sums[6] - sums[2], sums[1] - sums[3])
+    nx, ny, nz = 0.0, 0.0, 0.0
+    for f in range(freedoms):
+        part = gx * basis[m, f, 0] + gy * basis[m, f, 1] + gz * basis[m, f, 2]
+        nx += part * basis[m, f, 0]
+        ny += part * basis[m, f, 1]
+        nz += part * basis[m, f, 2]
+    size = length(nx, ny, nz)
+    trace = sums[0] + sums[4] + sums[8]
+    if freedoms == 0:
+        return 0.0, 0.0, 0.0, 0.0
+    if size > FLAT * abs(trace):
+        nx, ny, nz = nx / size, ny / size, nz / size
+    else:  # as it should be, or straight back
+        nx, ny, nz, size = basis[m, 0, 0], basis[m, 0, 1], basis[m, 0, 2], 0.0
+    ux, uy, uz = rotate(w, x, y, z, nx, ny, nz)
+    along = (
+        ux * (sums[0] * ux + sums[1] * uy + sums[2] * uz)
+        + uy * (sums[3] * ux + sums[4] * uy + sums[5] * uz)
+        + uz * (sums[6] * ux + sums[7] * uy + sums[8] * uz)
+    )
+    angle = min(math.atan2(size, trace - along), longest)
+    return angle * nx, angle * ny, angle * nz, size
+
+
+@kernel
+def turn_by(start, vx, vy, vz, end):
+    """Write a rotation, turned on by a rotation vector in its own frame."""
+    w, x, y, z = from_vector(vx, vy, vz)
+    w, x, y, z = product(start[0], start[1], start[2], start[3], w, x, y, z)
+    size = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
+    end[0], end[1], end[2], end[3] = size * w, size * x, size * y, size * z

@@ -48,11 +48,17 @@ def cache_root() -> Path:
 CACHE = "" if numba is None else str(cache_root())
 
 
+ROOM = Path(__file__).parent
+IMPORTS = re.compile(r"^from (\.|synovia\.kernels\.)(\w+) import", re.MULTILINE)
+"""Of kernels by others: beside the file that imports them, or in this room."""
+
+
 @cache
-def used_by(path: Path) -> frozenset[Path]:
+def dependencies(path: Path) -> frozenset[Path]:
     """Return a file of kernels and those that it uses, directly or not."""
-    names = re.findall(r"^from \.(\w+) import", path.read_text(encoding="utf-8"), re.MULTILINE)
-    return frozenset({path}).union(*(used_by(path.with_name(f"{name}.py")) for name in names))
+    found = IMPORTS.findall(path.read_text(encoding="utf-8"))
+    files = [(path.parent if near == "." else ROOM) / f"{name}.py" for near, name in found]
+    return frozenset({path}).union(*map(dependencies, files))
 
 
 @cache
@@ -62,7 +68,7 @@ def version_of(path: Path) -> str:
     Numba looks only at the file of the kernel itself, and would go on using the old code of
     another kernel that it calls; so the name depends on all that it uses.
     """
-    sources = b"".join(source.read_bytes() for source in sorted(used_by(path)))
+    sources = b"".join(source.read_bytes() for source in sorted(dependencies(path)))
     return f"{path.stem}-{hashlib.sha256(sources).hexdigest()[:12]}"
 
 

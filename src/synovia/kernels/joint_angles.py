@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cone_edges import place_of
-from .euler import angle_of
+from .charts import angle_of
 from .jit import kernel
-from .polynomials import cos_root, sinc_root
-from .transforms import LANES, TURN
+from .reach_cone import as_unsigned
+from .rotation import TURN, cos_root, sinc_root
+from .transforms import LANES
 
 REST, FIRST, SECOND = 0, 3, 6  # unit vectors among the parameters
 
@@ -34,7 +34,7 @@ def cross(ax, ay, az, bx, by, bz):
 
 
 @kernel
-def turned(ax, ay, az, angle, x, y, z):
+def rotate_about(ax, ay, az, angle, x, y, z):
     """Return a vector turned about a unit axis."""
     c, s = half_turn(angle)
     s, v = 2.0 * s * c, 2.0 * s * s  # sine, and 1 - cosine
@@ -48,7 +48,7 @@ def turned(ax, ay, az, angle, x, y, z):
 
 
 @kernel
-def about(ax, ay, az, ux, uy, uz, vx, vy, vz):
+def angle_about(ax, ay, az, ux, uy, uz, vx, vy, vz):
     """Return the angle about a unit axis that brings u nearest to v."""
     cx, cy, cz = cross(ux, uy, uz, vx, vy, vz)
     flat = (ax * ux + ay * uy + az * uz) * (ax * vx + ay * vy + az * vz)
@@ -57,7 +57,7 @@ def about(ax, ay, az, ux, uy, uz, vx, vy, vz):
 
 
 @kernel
-def moved(work, o, i, x, y, z):
+def rotate_by_lane(work, o, i, x, y, z):
     """Return a vector turned by the rotation of lane i."""
     j = o + i
     return (
@@ -74,7 +74,7 @@ def two_angles(p, work, out, found, n):
     With v = R rest the second angle solves first · (turned rest) = first · v, by the root nearest
     to 0; where the axes cannot reach v, it comes as near as they can.
     """
-    o = place_of(out)
+    o = as_unsigned(out)
     rx, ry, rz = p[REST], p[REST + 1], p[REST + 2]
     fx, fy, fz = p[FIRST], p[FIRST + 1], p[FIRST + 2]
     sx, sy, sz = p[SECOND], p[SECOND + 1], p[SECOND + 2]
@@ -85,22 +85,22 @@ def two_angles(p, work, out, found, n):
     reaches = size > 1e-12
     inverse = 1.0 / size if reaches else 0.0
     for i in range(n):
-        vx, vy, vz = moved(work, o, i, rx, ry, rz)
+        vx, vy, vz = rotate_by_lane(work, o, i, rx, ry, rz)
         h = min(max((fx * vx + fy * vy + fz * vz - level) * inverse, -1.0), 1.0)
         half = angle_of(np.sqrt((1.0 - h) * (1.0 + h)), h, np.float64)
         one, other = middle - half, middle + half
         one, other = one - TURN * np.rint(one / TURN), other - TURN * np.rint(other / TURN)
         second = one if abs(one) <= abs(other) else other
         second = second if reaches else 0.0
-        wx, wy, wz = turned(sx, sy, sz, second, rx, ry, rz)
-        found[i] = about(fx, fy, fz, wx, wy, wz, vx, vy, vz)
+        wx, wy, wz = rotate_about(sx, sy, sz, second, rx, ry, rz)
+        found[i] = angle_about(fx, fy, fz, wx, wy, wz, vx, vy, vz)
         found[LANES + i] = second
 
 
 @kernel
 def last_angle(p, work, out, found, n):
     """Write the angle about rest that is left after those in `found`, seen on a vector across."""
-    o = place_of(out)
+    o = as_unsigned(out)
     rx, ry, rz = p[REST], p[REST + 1], p[REST + 2]
     fx, fy, fz = p[FIRST], p[FIRST + 1], p[FIRST + 2]
     sx, sy, sz = p[SECOND], p[SECOND + 1], p[SECOND + 2]
@@ -110,7 +110,7 @@ def last_angle(p, work, out, found, n):
     ux, uy, uz = away * rx, away * ry, away * rz
     ux, uy, uz = ux + (ax == 0), uy + (ax == 1), uz + (ax == 2)
     for i in range(n):
-        wx, wy, wz = moved(work, o, i, ux, uy, uz)
-        wx, wy, wz = turned(fx, fy, fz, -found[i], wx, wy, wz)
-        wx, wy, wz = turned(sx, sy, sz, -found[LANES + i], wx, wy, wz)
-        found[2 * LANES + i] = about(rx, ry, rz, ux, uy, uz, wx, wy, wz)
+        wx, wy, wz = rotate_by_lane(work, o, i, ux, uy, uz)
+        wx, wy, wz = rotate_about(fx, fy, fz, -found[i], wx, wy, wz)
+        wx, wy, wz = rotate_about(sx, sy, sz, -found[LANES + i], wx, wy, wz)
+        found[2 * LANES + i] = angle_about(rx, ry, rz, ux, uy, uz, wx, wy, wz)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cone import gauge, look, place, twist
-from .cone_edges import place_of
-from .cone_layout import ANGLE, COUNT, EDGE, EDGES, HEIGHT, MARGIN
-from .directions import aim, point
+from .charts import from_direction_twist, to_direction_twist
 from .jit import kernel
 from .joint_angles import REST, half_turn, last_angle, two_angles
-from .posing import quaternions
+from .reach_cone import (
+    ANGLE,
+    COUNT,
+    EDGE,
+    EDGES,
+    HEIGHT,
+    MARGIN,
+    as_unsigned,
+    look_up_limits,
+    measure_margins,
+    place,
+    twist,
+)
 from .rotation import BLOCK, PT, PX, PY, PZ, QW, QX, QY, QZ, T, X, Y, Z
-from .transforms import LANES
+from .transforms import LANES, quaternions
 
 HERE = np.int64(1)  # where a packed cone begins, after its kind
 SLACK = 1e-12
@@ -27,7 +36,7 @@ def enter(p, work, given, angle, q, block, n):
     """Write the quaternions of transforms, each after a twist about rest, and where they point."""
     quaternions(work, given, q, n)
     rx, ry, rz, sense = p[REST], p[REST + 1], p[REST + 2], p[SENSE]
-    angle = place_of(angle)
+    angle = as_unsigned(angle)
     for i in range(n):
         c, s = half_turn(sense * work[angle + i])
         x2, y2, z2 = s * rx, s * ry, s * rz
@@ -36,11 +45,11 @@ def enter(p, work, given, angle, q, block, n):
         block[QX + i] = w * x2 + x * c + y * z2 - z * y2
         block[QY + i] = w * y2 - x * z2 + y * c + z * x2
         block[QZ + i] = w * z2 + x * y2 - y * x2 + z * c
-    aim(p, REST, block, n)
+    to_direction_twist(p, REST, block, n)
 
 
 @kernel
-def pass_edge(cone, e, p, block, n):
+def enter_by_edge(cone, e, p, block, n):
     """Write where, on the chord to rest, directions enter by the edge at `e`, if there first."""
     rx, ry, rz = p[REST], p[REST + 1], p[REST + 2]
     ax, ay, az = cone[e], cone[e + 1], cone[e + 2]
@@ -64,12 +73,12 @@ def pass_edge(cone, e, p, block, n):
 
 
 @kernel
-def draw_in(cone, p, block, n):
+def move_into_cone(cone, p, block, n):
     """Move directions along the chord to rest to where they enter the cone; tell if all do."""
     for i in range(n):
         block[BEST + i] = 2.0
     for k in range(int(cone[HERE + COUNT])):
-        pass_edge(cone, HERE + int(cone[HERE + EDGES]) + EDGE * k, p, block, n)
+        enter_by_edge(cone, HERE + int(cone[HERE + EDGES]) + EDGE * k, p, block, n)
     rx, ry, rz = p[REST], p[REST + 1], p[REST + 2]
     entered = 0
     for i in range(n):
@@ -86,15 +95,15 @@ def draw_in(cone, p, block, n):
 
 
 @kernel
-def survey(cone, block, n):
+def measure_lanes(cone, block, n):
     """Write heights over the edges, and what is left of the twist: no boundary is looked for."""
     place(cone, HERE, block, n)
-    look(cone, HERE, block, n)
+    look_up_limits(cone, HERE, block, n)
     twist(cone, HERE, block, n)
 
 
 @kernel
-def bring(cone, p, block, apart, n):
+def find_legal(cone, p, block, apart, n):
     """Find the legal points for outer directions: where they enter the cone on their way to rest,
     or the nearest ones.
 
@@ -108,23 +117,23 @@ def bring(cone, p, block, apart, n):
     if outside == 0:
         return
     for j in range(outside):
-        i = place_of(numbers[j])
+        i = as_unsigned(numbers[j])
         apart[X + j], apart[Y + j], apart[Z + j] = block[X + i], block[Y + i], block[Z + i]
         apart[T + j] = block[T + i]
-    if p[PULL] > 0.0 and draw_in(cone, p, apart, outside):
-        survey(cone, apart, outside)
+    if p[PULL] > 0.0 and move_into_cone(cone, p, apart, outside):
+        measure_lanes(cone, apart, outside)
         for j in range(outside):
             apart[PX + j], apart[PY + j], apart[PZ + j] = apart[X + j], apart[Y + j], apart[Z + j]
     else:
-        gauge(cone, HERE, apart, outside, False)
+        measure_margins(cone, HERE, apart, outside, False)
     for j in range(outside):
-        i = place_of(numbers[j])
+        i = as_unsigned(numbers[j])
         block[PX + i], block[PY + i], block[PZ + i] = apart[PX + j], apart[PY + j], apart[PZ + j]
         block[PT + i] = apart[PT + j]
 
 
 @kernel
-def keep(p, block, n):
+def keep_inner(p, block, n):
     """Take inner directions and legal twists as they are, so that they are not moved."""
     least_height, least_margin = p[LEAST_HEIGHT], p[LEAST_MARGIN]
     for i in range(n):
@@ -139,7 +148,7 @@ def keep(p, block, n):
 def leave(p, block, work, given, angle, center, out, n):
     """Write the transforms, about centres that stay where they are; legal ones bit for bit."""
     least_height, least_margin = p[LEAST_HEIGHT], p[LEAST_MARGIN]
-    a, o, angle, c = place_of(given), place_of(out), place_of(angle), place_of(center)
+    a, o, angle, c = as_unsigned(given), as_unsigned(out), as_unsigned(angle), as_unsigned(center)
     for i in range(n):
         w, x, y, z = block[QW + i], block[QX + i], block[QY + i], block[QZ + i]
         legal = (block[HEIGHT + i] >= least_height) & (block[MARGIN + i] >= least_margin)
@@ -175,10 +184,10 @@ def joint_cone(p, cone, given, angle, center, out, first, second, third, n, stri
         base, m = start // LANES * stride, min(LANES, n - start)
         a, o = base + given, base + out
         enter(p, work, a, base + angle, q, block, m)
-        survey(cone, block, m)
-        keep(p, block, m)
-        bring(cone, p, block, apart, m)
-        point(p, REST, block, m)
+        measure_lanes(cone, block, m)
+        keep_inner(p, block, m)
+        find_legal(cone, p, block, apart, m)
+        from_direction_twist(p, REST, block, m)
         leave(p, block, work, a, base + angle, base + center, o, m)
         if max(first, second, third) < 0:
             continue  # nobody asks

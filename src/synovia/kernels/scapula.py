@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cone_edges import place_of
+from .circle_quartic import FOUND, HARMONICS, OFF, search_lanes
+from .circle_quartic import ROWS as WAVE_ROWS
 from .jit import kernel
-from .polynomials import cos_root, sinc_root
+from .reach_cone import as_unsigned
+from .rotation import cos_root, sinc_root
 from .transforms import LANES
-from .waves import FOUND, OFF, WAVE, search_lanes
-from .waves import ROWS as WAVE_ROWS
 
 # Of the parameters: first axis, centre of the ellipsoid, the three rows that make it a unit ball,
 # then three pairs of points.
@@ -25,7 +25,7 @@ ROWS = WAVE_ROWS + 57
 @kernel
 def blend(p, work, lift, rotation, s, n):
     """Write the two points: a share of three pairs."""
-    lift, rotation = place_of(lift), place_of(rotation)
+    lift, rotation = as_unsigned(lift), as_unsigned(rotation)
     for k in range(6):
         q = PAIRS + k
         a, b, c = p[q], p[q + 6], p[q + 12]
@@ -44,14 +44,14 @@ def enter(p, work, given, s, n):
         for column in range(4):
             to = SHIFT + k * LANES if column == 3 else INTO + (3 * k + column) * LANES
             away = middle if column == 3 else 0.0
-            at = place_of(given + column * LANES)
+            at = as_unsigned(given + column * LANES)
             for i in range(n):
                 x, y, z = work[at + i], work[at + 4 * LANES + i], work[at + 8 * LANES + i]
                 s[to + i] = a * x + b * y + c * z - away
 
 
 @kernel
-def spin(s, point, n):
+def write_harmonics(s, point, n):
     """Write the waves of points turned about the line: how they come and go from the ball."""
     for i in range(n):
         ax, ay, az = s[LINE + i], s[LINE + LANES + i], s[LINE + 2 * LANES + i]
@@ -73,16 +73,16 @@ def spin(s, point, n):
             s[HERE + k * LANES + i] = moved
     for k in range(5):
         for i in range(n):
-            s[WAVE + k * LANES + i] = -1.0 if k == 0 else 0.0
+            s[HARMONICS + k * LANES + i] = -1.0 if k == 0 else 0.0
     for k in range(3):
         for i in range(n):
             a = s[HERE + k * LANES + i] + s[SHIFT + k * LANES + i]
             b, c = s[HERE + (3 + k) * LANES + i], s[HERE + (6 + k) * LANES + i]
-            s[WAVE + i] += a * a + 0.5 * (b * b + c * c)
-            s[WAVE + LANES + i] += 2.0 * a * b
-            s[WAVE + 2 * LANES + i] += 2.0 * a * c
-            s[WAVE + 3 * LANES + i] += 0.5 * (b * b - c * c)
-            s[WAVE + 4 * LANES + i] += b * c
+            s[HARMONICS + i] += a * a + 0.5 * (b * b + c * c)
+            s[HARMONICS + LANES + i] += 2.0 * a * b
+            s[HARMONICS + 2 * LANES + i] += 2.0 * a * c
+            s[HARMONICS + 3 * LANES + i] += 0.5 * (b * b - c * c)
+            s[HARMONICS + 4 * LANES + i] += b * c
 
 
 @kernel
@@ -107,9 +107,9 @@ def turn(s, to, n):
 
 
 @kernel
-def after(s, a, b, out, o, wide, n):
+def multiply_matrices(s, a, b, out, o, wide, n):
     """Write the products of matrices a and b of `s` to rows of `out`, `wide` apart; not to a, b."""
-    o = place_of(o)
+    o = as_unsigned(o)
     for k in range(9):
         row, column = a + k // 3 * 3 * LANES, b + k % 3 * LANES
         to = o + (k // 3 * wide + k % 3) * LANES
@@ -125,19 +125,23 @@ def scapula(p, given, lift, rotation, out, first, second, gap, n, stride, work):
     s, moved = np.empty(ROWS * LANES), np.empty(9 * LANES)
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
-        one, two, off = place_of(base + first), place_of(base + second), place_of(base + gap)
+        one, two, off = (
+            as_unsigned(base + first),
+            as_unsigned(base + second),
+            as_unsigned(base + gap),
+        )
         blend(p, work, base + lift, base + rotation, s, m)
         enter(p, work, base + given, s, m)
         for k in range(3):
             for i in range(m):
                 s[LINE + k * LANES + i] = p[AXIS + k]
-        spin(s, ONE, m)
+        write_harmonics(s, ONE, m)
         search_lanes(s, m)
         for i in range(m):
             work[one + i] = s[FOUND + i]
             work[off + i] = s[OFF + i]
         turn(s, TURNED, m)
-        after(s, INTO, TURNED, moved, 0, 3, m)
+        multiply_matrices(s, INTO, TURNED, moved, 0, 3, m)
         for k in range(9):
             for i in range(m):
                 s[INTO + k * LANES + i] = moved[k * LANES + i]
@@ -146,7 +150,7 @@ def scapula(p, given, lift, rotation, out, first, second, gap, n, stride, work):
             scale = 1.0 / max(np.sqrt(x * x + y * y + z * z), 1e-300)
             s[LINE + i], s[LINE + LANES + i] = x * scale, y * scale
             s[LINE + 2 * LANES + i] = z * scale
-        spin(s, OTHER, m)
+        write_harmonics(s, OTHER, m)
         search_lanes(s, m)
         for i in range(m):
             x, y, z = s[ONE + i], s[ONE + LANES + i], s[ONE + 2 * LANES + i]
@@ -155,8 +159,8 @@ def scapula(p, given, lift, rotation, out, first, second, gap, n, stride, work):
             work[two + i] = s[FOUND + i]
             work[off + i] = max(work[off + i], s[OFF + i])
         turn(s, AGAIN, m)
-        after(s, TURNED, AGAIN, work, base + out, 4, m)
+        multiply_matrices(s, TURNED, AGAIN, work, base + out, 4, m)
         for k in range(3):
-            to = place_of(base + out + (4 * k + 3) * LANES)
+            to = as_unsigned(base + out + (4 * k + 3) * LANES)
             for i in range(m):
                 work[to + i] = 0.0

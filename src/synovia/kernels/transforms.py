@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cone_edges import place_of
 from .jit import kernel
-from .polynomials import cos_root, sinc_root
+from .reach_cone import as_unsigned
+from .rotation import TURN, cos_root, sinc_root
 
 LANES = 64
-TURN = 2.0 * np.pi
 
 
 @kernel
@@ -50,7 +49,7 @@ def store(values, n, stride, work, table):
 @kernel
 def multiply(left, a, right, b, out, o, n):
     """Write the products of transforms; `out` must not be where either factor is."""
-    a, b, o = place_of(a), place_of(b), place_of(o)
+    a, b, o = as_unsigned(a), as_unsigned(b), as_unsigned(o)
     for r in range(3):
         row, to = a + 4 * r * LANES, o + 4 * r * LANES
         for i in range(n):
@@ -97,7 +96,7 @@ def turn(p, at, work, a, o, n):
     The translations are those of the interval at p[at:at+6]: its centre, and its arm turned. Sines
     first, and then what they make: a short loop waits less for its polynomials than a long one.
     """
-    at = place_of(at)
+    at = as_unsigned(at)
     x, y, z, neutral, low, high = p[0], p[1], p[2], p[3], p[4], p[5]
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
     dx, dy, dz = p[at + 3], p[at + 4], p[at + 5]
@@ -106,7 +105,7 @@ def turn(p, at, work, a, o, n):
     ux, uy, uz = x * along - dx, y * along - dy, z * along - dz
     wx, wy, wz = y * dz - z * dy, z * dx - x * dz, x * dy - y * dx
     sx, sy, sz = p[at] + dx, p[at + 1] + dy, p[at + 2] + dz
-    a, o = place_of(a), place_of(o)
+    a, o = as_unsigned(a), as_unsigned(o)
     for i in range(n):
         given = work[a + i]
         given = low if given < low else given
@@ -136,7 +135,7 @@ def turn(p, at, work, a, o, n):
 def carry(p, at, edge, work, a, o, n):
     """Write the translations of another interval, at p[at:at+6], for angles beyond its edge."""
     dx, dy, dz = p[at + 3], p[at + 4], p[at + 5]
-    a, o = place_of(a), place_of(o)
+    a, o = as_unsigned(a), as_unsigned(o)
     for r in range(3):
         row, c = o + 4 * r * LANES, p[at + r]
         for i in range(n):
@@ -166,9 +165,9 @@ def translation(p, along, out, n, stride, work):
     """Write the translations by an offset p[0:3] and the ways `along` three directions after it."""
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
-        o = place_of(base + out)
-        u, v = place_of(base + along[0]), place_of(base + along[1])
-        w = place_of(base + along[2])
+        o = as_unsigned(base + out)
+        u, v = as_unsigned(base + along[0]), as_unsigned(base + along[1])
+        w = as_unsigned(base + along[2])
         for r in range(3):
             here, a, b, c = p[r], p[3 + r], p[6 + r], p[9 + r]
             row = o + 4 * r * LANES
@@ -189,7 +188,7 @@ def compensation(p, between, ancestor, out, n, stride, work):
     """
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
-        o, a = place_of(base + out), place_of(base + ancestor)
+        o, a = as_unsigned(base + out), as_unsigned(base + ancestor)
         for r in range(3):
             for c in range(3):
                 to, row = o + (4 * r + c) * LANES, a + (4 * c + r) * LANES
@@ -227,3 +226,62 @@ def conjugate(work, o, b, i):
             work[column + 4 * r * LANES] = (
                 x * work[at] + y * work[at + 4 * LANES] + z * work[at + 8 * LANES]
             )
+
+
+# From the transforms of bones to the rotations and positions of a pose.
+
+
+@kernel
+def quaternions(work, o, q, n):
+    """Write the quaternions, w at least 0, of the rotations of n lanes as four rows of `q`.
+
+    Of the four rows of 4 q qᵀ the one with the largest diagonal keeps its digits; where two are as
+    long, either will do.
+    """
+    o = as_unsigned(o)
+    for i in range(n):
+        xx, xy, xz = work[o + i], work[o + LANES + i], work[o + 2 * LANES + i]
+        yx, yy, yz = work[o + 4 * LANES + i], work[o + 5 * LANES + i], work[o + 6 * LANES + i]
+        zx, zy, zz = work[o + 8 * LANES + i], work[o + 9 * LANES + i], work[o + 10 * LANES + i]
+        whole = xx + yy + zz > 0.0
+        along_x = (xx >= yy) & (xx >= zz)
+        along_y = yy >= zz
+        a, b, c = zy - yz, xz - zx, yx - xy
+        d, e, f = xy + yx, xz + zx, yz + zy
+        w = a if along_x else (b if along_y else c)
+        x = 1.0 + xx - yy - zz if along_x else (d if along_y else e)
+        y = d if along_x else (1.0 - xx + yy - zz if along_y else f)
+        z = e if along_x else (f if along_y else 1.0 - xx - yy + zz)
+        w, x = 1.0 + xx + yy + zz if whole else w, a if whole else x
+        y, z = b if whole else y, c if whole else z
+        scale = 1.0 / np.sqrt(w * w + x * x + y * y + z * z)
+        scale = -scale if w < 0.0 else scale
+        q[i] = scale * w
+        q[LANES + i] = scale * x
+        q[2 * LANES + i] = scale * y
+        q[3 * LANES + i] = scale * z
+
+
+@kernel
+def pose(segments, transforms, offsets, first, n, stride, work, rotations, positions):
+    """Write the rotations and positions of some segments, as their parents see them.
+
+    `transforms[k]` names the transform of segment number `segments[k]`; the lanes are the poses
+    from number `first` on of rotations (poses, joints, 4) and positions (poses, joints, 3).
+    """
+    q = np.empty(4 * LANES)
+    for start in range(0, n, LANES):
+        base, m = start // LANES * stride, min(LANES, n - start)
+        for k in range(transforms.shape[0]):
+            o, j = as_unsigned(base + transforms[k]), as_unsigned(segments[k])
+            quaternions(work, o, q, m)
+            ox, oy, oz = offsets[j, 0], offsets[j, 1], offsets[j, 2]
+            for i in range(m):
+                item = as_unsigned(first + start + i)
+                rotations[item, j, 0] = q[i]
+                rotations[item, j, 1] = q[LANES + i]
+                rotations[item, j, 2] = q[2 * LANES + i]
+                rotations[item, j, 3] = q[3 * LANES + i]
+                positions[item, j, 0] = ox + work[o + 3 * LANES + i]
+                positions[item, j, 1] = oy + work[o + 7 * LANES + i]
+                positions[item, j, 2] = oz + work[o + 11 * LANES + i]

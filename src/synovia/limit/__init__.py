@@ -1,10 +1,8 @@
 """Limits: a shape seen through a chart, and how to get from one family to another."""
 
-from .conversion import Conversion
-from .given import unrolled
-from .limit import Limit
-from .mirroring import mirror_limit, mirror_rotations
-from .names import chart_for, chart_named, has_axis, shape_named
+from .convert import Conversion
+from .limit import Limit, chart_for, chart_named, has_axis, shape_named, unroll_path
+from .mirror import mirror_limit, mirror_rotations
 
 __all__ = [
     "Conversion",
@@ -15,5 +13,5 @@ __all__ = [
     "mirror_limit",
     "mirror_rotations",
     "shape_named",
-    "unrolled",
+    "unroll_path",
 ]

@@ -1,4 +1,4 @@
-"""Limit: a shape seen through a chart, so a set of legal rotations."""
+"""Charts and shapes by their names or classes, and which go together."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import kernels, quat
 from ..arrays import (
+    TURN,
     Floats,
     Mask,
     Points,
@@ -21,17 +22,103 @@ from ..arrays import (
     Vectors,
     tolerance,
     unit_quats,
+    unit_rounding,
     whole_number,
 )
-from ..charts import TURN, AnyChart, Chart, DirectionTwist, SwingTwist
-from ..shapes import Box, Directional, DistanceField, Shape
-from ..shapes.region import within
-from ..softening import Softening
-from .given import as_floats, off_by_rounding, unrolled
-from .names import chart_named, check_chart, check_periods, shape_named
+from ..charts import CHARTS, AnyChart, Chart, DirectionTwist, SwingTwist
+from ..shapes import SHAPES, Box, Directional, DistanceField, Shape
+from ..shapes.region import within_slack
+from .softening import Softening
 
 if TYPE_CHECKING:
-    from .conversion import Conversion
+    from .convert import Conversion
+
+
+WITH_AXIS = (SwingTwist, DirectionTwist)
+
+
+def chart_named(chart: str | type[Chart], reference: Quats, axis: Vectors | None) -> AnyChart:
+    """Return the chart of this name or class, about `reference`."""
+    kind = CHARTS.get(chart) if isinstance(chart, str) else chart
+    for known in CHARTS.values():
+        if known is not kind:
+            continue
+        if axis is None:
+            return known(reference)
+        if issubclass(known, WITH_AXIS):
+            return known(reference, axis)
+        raise ValueError(f"the chart {known.name} has no axis, got {axis!r}")
+    raise ValueError(f"chart must be one of {', '.join(CHARTS)}, got {chart!r}")
+
+
+def has_axis(chart: str) -> bool:
+    """Tell whether the chart of this name is about a bone's axis."""
+    return chart in (kind.name for kind in WITH_AXIS)
+
+
+def chart_for(shape: str, chart: str | None) -> str:
+    """Return `chart`; where none is given, swing-twist, or what the shape works in."""
+    charts = shape_named(shape).charts
+    return chart or (SwingTwist.name if SwingTwist.name in charts else charts[0])
+
+
+def shape_named(shape: str | type[Shape]) -> type[Shape]:
+    """Return the class of the shape of this name; a class is passed through."""
+    kind = SHAPES.get(shape) if isinstance(shape, str) else shape
+    if kind is None or kind not in SHAPES.values():
+        raise ValueError(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}")
+    return kind
+
+
+def check_chart(shape: type[Shape], chart: AnyChart) -> None:
+    """Raise ValueError if the shape does not work in the chart."""
+    if chart.name not in shape.charts:
+        raise ValueError(
+            f"a {shape.name} works in {' or '.join(shape.charts)}, got the chart {chart.name}"
+        )
+
+
+def check_periods(field: DistanceField, chart: AnyChart) -> None:
+    """Raise ValueError unless a field wraps as the chart does, and stays where the chart is."""
+    if np.abs(field.periods - chart.periods).max() > 1e-9:
+        raise ValueError(
+            f"a field in the chart {chart.name} must have the periods {chart.periods}, got "
+            f"{field.periods.tolist()}"
+        )
+    low = field.low[1]
+    high = low + field.spacing[1] * (field.values.shape[1] - 1)
+    if any(chart.periods) and not (low >= -1e-9 and high <= np.pi + 1e-9):
+        raise ValueError(f"a field of Euler angles must have ψ from 0 to π, got {low} to {high}")
+
+
+# What limits are given: rotations in any form of floats, and paths of them in time.
+
+
+def unroll_path(chart: AnyChart, path: Quats) -> Points:
+    """Return the points of a path in time, in the cover where it is nearest to the reference."""
+    points = chart.unroll(path)
+    if np.abs(points).max(initial=0.0) > TURN:
+        return chart.points(path)  # a joint that goes round and round is free to turn
+    candidates = chart.shifts(points, 1)
+    return min(candidates, key=lambda shifted: float(np.square(shifted).sum()))
+
+
+def as_floats(rotations: Quats) -> Quats:
+    """Return rotations as (..., 4) floats; whether they are finite and unit, the kernel sees."""
+    if not isinstance(rotations, np.ndarray) or rotations.dtype not in (np.float64, np.float32):
+        return unit_quats("rotations", rotations)
+    if rotations.ndim == 0 or rotations.shape[-1] != 4:
+        raise ValueError(f"rotations must have shape (..., 4), got {rotations.shape}")
+    return rotations
+
+
+def off_by_rounding(rotations: Quats) -> float:
+    """Return the largest sum of squared errors of length², that rounding alone can explain."""
+    return (2.0 * unit_rounding(rotations.dtype)) ** 2
+
+
+# Limit: a shape seen through a chart, so a set of legal rotations.
+
 
 FARTHEST = 5.0 * TURN  # how far a region may reach; beyond one turn it only repeats itself
 BATCH = 4096  # rotations; fewer are not worth a second thread
@@ -111,7 +198,7 @@ class Limit:
         wanted: dict[str, Any] = {"margin": margin, **options}
         if issubclass(kind, DistanceField):
             wanted = {"periods": framed.periods, **wanted}
-        points = [unrolled(framed, path) if in_time else framed.points(path) for path in paths]
+        points = [unroll_path(framed, path) if in_time else framed.points(path) for path in paths]
         try:
             return cls(framed, kind.fit(np.concatenate(points), **wanted))
         except TypeError as error:
@@ -147,7 +234,7 @@ class Limit:
         distance = self._distance(rotations, self.packed_members)
         slack = tolerance(distance.dtype)
         if isinstance(self.shape, DistanceField):
-            return within(distance, slack, lambda: self.distance(rotations))
+            return within_slack(distance, slack, lambda: self.distance(rotations))
         return np.asarray(distance <= slack)
 
     def distance(self, rotations: Quats) -> Scalars:
@@ -158,7 +245,7 @@ class Limit:
         rotations = as_floats(rotations)
         source = np.ascontiguousarray(rotations, self.precision(rotations.dtype))
         distance = np.empty(source.shape[:-1], source.dtype)
-        off = kernels.limits.measure(source.reshape(-1), packed, distance.reshape(-1))
+        off = kernels.limit.measure(source.reshape(-1), packed, distance.reshape(-1))
         if not off <= off_by_rounding(rotations):
             checked = unit_quats("rotations", rotations)
             if checked is not rotations:
@@ -183,7 +270,7 @@ class Limit:
     def _project_into(self, source: Quats, slack: float, out: Quats, threads: int) -> float:
         def run(first: int, last: int) -> float:
             flat, into = source[first:last].reshape(-1), out[first:last].reshape(-1)
-            return float(kernels.limits.project(flat, self.packed, slack, into))
+            return float(kernels.limit.project(flat, self.packed, slack, into))
 
         if threads <= 1 or len(source) < BATCH:
             return run(0, len(source))
@@ -278,7 +365,7 @@ class Limit:
         a chart that needs one where this has none. Further options go to the shape's fit. A limit
         that is of the family already, in this chart, is returned as it is unless there are options.
         """
-        from .conversion import convert
+        from .convert import convert
 
         return convert(self, shape, chart, axis, options)
 

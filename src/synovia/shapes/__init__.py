@@ -3,14 +3,14 @@
 from .box import Box
 from .convex import Convex
 from .directional import Directional
-from .distance_field import DistanceField
+from .distance_field.field import DistanceField
+from .distance_field.sculpt import add_sample, brush, move_sample, pull, push, redistance_field
 from .ellipsoid import Ellipsoid
-from .field_sculpt import add_sample, brushed, move_sample, pull, push, settled
 from .kdop import KDop
 from .product import Product
-from .reach_cone import ReachCone
+from .reach_cone.cone import ReachCone
 from .region import Region, Surface
-from .theta_phi import ThetaPhi
+from .theta_phi.table import ThetaPhi
 from .union import Union
 
 Shape = Box | Ellipsoid | KDop | Product | ReachCone | ThetaPhi | DistanceField | Union
@@ -37,9 +37,9 @@ __all__ = [
     "ThetaPhi",
     "Union",
     "add_sample",
-    "brushed",
+    "brush",
     "move_sample",
     "pull",
     "push",
-    "settled",
+    "redistance_field",
 ]

@@ -10,8 +10,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from ..arrays import Floats, Points, own
-from .convex import principal_axes
-from .polytope import Polytope
+from .convex import Polytope, principal_axes
 from .region import check_margin, sample_points
 
 CYLINDER = 1e3  # half the height that stands for endless, where a shape of the plane runs in space

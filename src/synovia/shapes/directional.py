@@ -12,10 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from .. import kernels
-from ..arrays import Floats, Mask, Points, Scalars, Vectors, rows
+from ..arrays import TURN, Floats, Mask, Points, Scalars, Vectors, rows
 from .region import Region
 
-TURN = 2.0 * np.pi
 OFF_UNIT = 1e-3  # how far a direction's length may be off 1
 
 

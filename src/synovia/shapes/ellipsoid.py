@@ -10,8 +10,7 @@ import numpy as np
 
 from ..arrays import Floats, Points, own
 from .box import CYLINDER
-from .convex import Convex, principal_axes
-from .hull import THIN
+from .convex import THIN, Convex, principal_axes
 from .region import Surface, check_margin, sample_points
 
 NOISE = 1e-3  # what is thinner than this, as a share of the longest axis, is noise

@@ -10,8 +10,7 @@ import numpy as np
 
 from ..arrays import Floats, Points, own, rows
 from .box import axes_along
-from .hull import corners_of
-from .polytope import Polytope
+from .convex import Polytope, corners_of
 from .region import check_margin, sample_points
 
 MOST_AXES = 64  # corners are looked for at every meeting of three planes: some 300,000

@@ -10,9 +10,8 @@ import numpy as np
 
 from ..arrays import Floats, Points
 from .box import Box
-from .convex import Convex
+from .convex import THIN, Convex
 from .ellipsoid import Ellipsoid
-from .hull import THIN
 from .kdop import KDop
 from .region import Surface, check_margin, sample_points
 

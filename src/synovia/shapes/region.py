@@ -155,7 +155,7 @@ def check_margin(margin: float) -> float:
     return margin
 
 
-def within(bounds: Scalars, slack: float, distances: Callable[[], Scalars]) -> Mask:
+def within_slack(bounds: Scalars, slack: float, distances: Callable[[], Scalars]) -> Mask:
     """Tell which distances are at most `slack`, by bounds below them that are exact inside.
 
     They are asked for only where a bound, positive but no more than `slack`, leaves a doubt.

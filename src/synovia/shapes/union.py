@@ -9,11 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors
-from .cone_area import slice_areas
-from .cone_star import normalized, unit_directions
-from .cone_surface import used
 from .directional import Directional
-from .reach_cone import ReachCone
+from .reach_cone.cone import ReachCone
+from .reach_cone.extent import drop_unused, slice_areas
+from .reach_cone.star import normalize, unit_directions
 from .region import Surface, check_margin, sample_points
 
 ON_THE_WALL = 1e-9  # deeper than this in another part, a vertex is inside the union
@@ -45,7 +44,7 @@ class Union(Directional):
         points, margin = sample_points(points, (4,)), check_margin(margin)
         if parts < 1:
             raise ValueError(f"parts must be at least 1, got {parts}")
-        group = _grouped(unit_directions("points to fit", points[:, :3]), parts)
+        group = _group_directions(unit_directions("points to fit", points[:, :3]), parts)
         return cls(
             tuple(
                 ReachCone.fit(points[group == k], margin=margin, **options)
@@ -130,7 +129,7 @@ class Union(Directional):
             vertices.append(surface.vertices)
             triangles.append(surface.triangles[~hidden[surface.triangles].any(axis=1)] + count)
             count += len(surface.vertices)
-        return used(Surface(np.concatenate(vertices), np.concatenate(triangles)))
+        return drop_unused(Surface(np.concatenate(vertices), np.concatenate(triangles)))
 
     @cached_property
     def measure(self) -> float:
@@ -180,7 +179,7 @@ class Union(Directional):
         return cls(tuple(parts))
 
 
-def _grouped(directions: Vectors, parts: int) -> Ints:
+def _group_directions(directions: Vectors, parts: int) -> Ints:
     """Return the group of each direction: nearest of so many means, from far-apart starts."""
     centers = directions[:1]
     for _ in range(parts - 1):
@@ -195,7 +194,7 @@ def _grouped(directions: Vectors, parts: int) -> Ints:
             [np.bincount(group, directions[:, k], minlength=len(centers)) for k in range(3)], axis=1
         )
         lost = np.linalg.norm(sums, axis=1) < 1e-9
-        moved = np.where(lost[:, None], centers, normalized(np.where(lost[:, None], 1.0, sums)))
+        moved = np.where(lost[:, None], centers, normalize(np.where(lost[:, None], 1.0, sums)))
         if np.abs(moved - centers).max() < 1e-12:
             break
         centers = moved

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from ..clip import Clip
 from ..components import Figure
 from ..io.limits import limits_path, save_limits
 from ..model import LimitModel
-from .notebook import HERE, checked_origin, frame
+from ..skeleton import Clip
+from .notebook import LOCAL_ORIGINS, check_origin, frame_html
 
 if TYPE_CHECKING:
     from .server import PageServer
@@ -22,7 +22,7 @@ class View:
     """A page that is being served, until it is closed."""
 
     server: PageServer
-    notebook: tuple[str, ...] = HERE
+    notebook: tuple[str, ...] = LOCAL_ORIGINS
     """The origins whose notebooks may show it."""
 
     @property
@@ -54,7 +54,7 @@ class View:
         if self.server.closed:
             return None
         self.server.let_frame(self.notebook)
-        return frame(self.url)
+        return frame_html(self.url)
 
     def close(self) -> None:
         """Stop serving the page."""
@@ -79,10 +79,10 @@ def view(
     In a notebook it shows itself; `notebook` is the origin of that, such as
     "https://lab.example:8888", where it is not one on this machine.
     """
-    from .scene import scene_of
     from .server import PageServer
+    from .session import scene_of
 
-    origins = HERE if notebook is None else (checked_origin(notebook),)
+    origins = LOCAL_ORIGINS if notebook is None else (check_origin(notebook),)
     file = None if save_to is None else limits_path(save_to)
     scene = scene_of(model, clip, figure, names)
     return View(PageServer(scene, port=port, save_to=file), origins)

@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Callable
+from queue import SimpleQueue
+
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.server import ServerConnection
 
 from . import messages
-from .editing import EDITED
-from .families import CHOSEN
-from .judging import JUDGED
+from .editing import EDIT_HANDLERS, SAVE_HANDLERS
+from .families import FAMILY_HANDLERS, JUDGE_HANDLERS
 from .messages import Answer, Request
 from .protocol import Failure
-from .saving import SAVED
 from .session import Session
-from .showing import SHOWN
-from .trying import TRIED
+from .show import SHOW_HANDLERS
+from .tryout import TRYOUT_HANDLERS
 
-ASKED: dict[str, Callable[[Session, Request], Answer]] = {
-    **SHOWN,
-    **TRIED,
-    **EDITED,
-    **CHOSEN,
-    **JUDGED,
-    **SAVED,
+HANDLERS: dict[str, Callable[[Session, Request], Answer]] = {
+    **SHOW_HANDLERS,
+    **TRYOUT_HANDLERS,
+    **EDIT_HANDLERS,
+    **FAMILY_HANDLERS,
+    **JUDGE_HANDLERS,
+    **SAVE_HANDLERS,
 }
 """What may be asked for, by name."""
-PATIENT = ("region", "check", "clamp", "curve")
+SLOW_REQUESTS = ("region", "check", "clamp", "curve")
 """What is to stay, takes a while, and depends on nothing that is asked for before it."""
-TEXTS = ("joint", "edit", "stroke", "as")
+TEXT_FIELDS = ("joint", "edit", "stroke", "as")
 """What is text or null, whatever is asked for."""
 
 
 def may_wait(text: str | bytes) -> bool:
     """Tell whether a request is for something that others may overtake."""
     try:
-        return messages.request(text)["ask"] in PATIENT
+        return messages.parse_request(text)["ask"] in SLOW_REQUESTS
     except ValueError:
         return False
 
@@ -42,18 +46,81 @@ def answer(session: Session, text: str | bytes) -> bytes:
     """Return the message that answers a request, or says why there is no answer."""
     number: int | None = None
     try:
-        asked = messages.request(text)
+        asked = messages.parse_request(text)
         number = asked["id"]
-        if asked["ask"] not in ASKED:
-            raise ValueError(f"ask must be one of {', '.join(ASKED)}, got {asked['ask']!r:.60}")
-        for name in TEXTS:
+        if asked["ask"] not in HANDLERS:
+            raise ValueError(f"ask must be one of {', '.join(HANDLERS)}, got {asked['ask']!r:.60}")
+        for name in TEXT_FIELDS:
             if not isinstance(asked.get(name), str | None):
                 raise ValueError(f"{name} must be text or null, got {asked[name]!r:.60}")
-        reply = ASKED[asked["ask"]](session, asked)
+        reply = HANDLERS[asked["ask"]](session, asked)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         reply = Failure(error=_sentence(error))
-    return messages.packed({"id": number, **reply})
+    return messages.pack({"id": number, **reply})
 
 
 def _sentence(error: Exception) -> str:
     return f"the request lacks {error}" if isinstance(error, KeyError) else str(error)
+
+
+# Talk with one page: edits are answered at once, fine pictures as soon as they are ready.
+
+
+Text = str | bytes
+
+
+class PageConnection:
+    """The requests of one page, and the answers.
+
+    What may wait is made in a thread of its own, so that the next drag does not wait for it. It is
+    always of the limits as they are when it is sent: where they changed meanwhile, it is made anew.
+    """
+
+    def __init__(
+        self, connection: ServerConnection, session: Session, answered: Callable[[Text], bytes]
+    ) -> None:
+        self._connection = connection
+        self._session = session
+        self._answered = answered
+        self._sending = threading.Lock()
+        self._waiting: SimpleQueue[Text | None] = SimpleQueue()
+
+    def go_on(self, changed: Callable[[], None]) -> None:
+        """Answer the page until it is gone; tell when it has changed something."""
+        threading.Thread(target=self._answer_later, daemon=True).start()
+        try:
+            with contextlib.suppress(ConnectionClosed):
+                for text in self._connection:
+                    if may_wait(text):
+                        self._waiting.put(text)
+                    else:
+                        self._answer(text, changed)
+        finally:
+            self._waiting.put(None)
+
+    def _answer(self, text: Text, changed: Callable[[], None]) -> None:
+        before = self._session.changes
+        with self._sending:
+            self._connection.send(self._answered(text))
+        if self._session.changes != before:
+            changed()
+
+    def _answer_later(self) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            while (text := self._waiting.get()) is not None:
+                while not self._sent_in_time(text):
+                    self._session.rest()
+
+    def _sent_in_time(self, text: Text) -> bool:
+        """Answer, unless the limits change while the answer is made; tell whether it was sent.
+
+        Nothing is sent while an edit is made and answered, nor is there an edit of the page between
+        the look at the scene and this answer: so it never hears of older limits after newer ones.
+        """
+        scene = self._session.scene
+        message = self._answered(text)
+        with self._sending:
+            if self._session.scene is not scene:
+                return False
+            self._connection.send(message)
+            return True

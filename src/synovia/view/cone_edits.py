@@ -14,24 +14,23 @@ from ..arrays import Quats, Vectors, unit_quats
 from ..charts import DirectionTwist
 from ..limit import Limit
 from ..shapes import ReachCone, Union
-from ..shapes.cone_edit import (
+from ..shapes.reach_cone.edit import (
     add_point,
     delete_point,
     move_point,
     reorder,
     set_twist,
     set_visible,
+    smooth,
 )
-from ..shapes.cone_facing import nearest_on_edges
-from ..shapes.cone_smooth import smooth
-from ..shapes.cone_star import StarError, from_polar
-from .given import degrees, vector
-from .messages import Request
+from ..shapes.reach_cone.paths import nearest_on_edges
+from ..shapes.reach_cone.star import StarError, from_polar
+from .messages import Request, degrees, vector
 from .protocol import ConePoints, Edge, EdgeReason, Reason
 
 MOST_POINTS = 1000
-DRAWN_POINTS = 8
-DRAWN_ANGLE, DRAWN_TWIST = np.radians(30.0), np.radians(45.0)
+NEW_CONE_POINTS = 8
+NEW_CONE_ANGLE, NEW_CONE_TWIST = np.radians(30.0), np.radians(45.0)
 """A new cone: how far its points are from the bone, and how far it may twist to either side."""
 
 
@@ -42,19 +41,19 @@ def cones_of(limit: Limit) -> tuple[ReachCone, ...]:
     return (limit.shape,) if isinstance(limit.shape, ReachCone) else ()
 
 
-def moved(cone: ReachCone, asked: Request) -> ReachCone:
+def apply_move(cone: ReachCone, asked: Request) -> ReachCone:
     """Return the cone with point `index` in the direction `point`, as the reference sees it."""
     return move_point(cone, _index(asked), _direction(asked))
 
 
-def added(cone: ReachCone, asked: Request) -> ReachCone:
+def apply_add(cone: ReachCone, asked: Request) -> ReachCone:
     """Return the cone with a new point: at `point`, or in the middle of the edge `after` a point.
 
     A point is put into the edge that is nearest to it.
     """
     if asked.get("point") is not None:
         return add_point(cone, _direction(asked))
-    after = _whole(asked, "after")
+    after = _whole_number(asked, "after")
     if not 0 <= after < len(cone.points):
         raise ValueError(f"after must be from 0 to {len(cone.points) - 1}, got {after}")
     ends = cone.points[[after, (after + 1) % len(cone.points)]]
@@ -62,25 +61,25 @@ def added(cone: ReachCone, asked: Request) -> ReachCone:
     return add_point(cone, middle / np.linalg.norm(middle), after + 1)
 
 
-def deleted(cone: ReachCone, asked: Request) -> ReachCone:
+def apply_delete(cone: ReachCone, asked: Request) -> ReachCone:
     """Return the cone without point `index`."""
     return delete_point(cone, _index(asked))
 
 
-def reordered(cone: ReachCone, asked: Request) -> ReachCone:
+def apply_reorder(cone: ReachCone, asked: Request) -> ReachCone:
     """Return the cone with point `index` `by` so many places later in the order, or earlier."""
-    index, by, n = _index(asked), _whole(asked, "by"), len(cone.points)
+    index, by, n = _index(asked), _whole_number(asked, "by"), len(cone.points)
     order = [each for each in range(n) if each != index]
     order.insert((index + by) % n, index)
     return reorder(cone, order)
 
 
-def with_visible(cone: ReachCone, asked: Request) -> ReachCone:
+def apply_visible(cone: ReachCone, asked: Request) -> ReachCone:
     """Return the cone with its visible point in the direction `point`."""
     return set_visible(cone, _direction(asked))
 
 
-def twisted(cone: ReachCone, asked: Request) -> ReachCone:
+def apply_twist(cone: ReachCone, asked: Request) -> ReachCone:
     """Return the cone with `lowDeg` and `highDeg` as limits of the twist at point `index`.
 
     If that is null, they are those at the visible point.
@@ -92,9 +91,9 @@ def twisted(cone: ReachCone, asked: Request) -> ReachCone:
     return set_twist(cone, float(np.radians(low)), float(np.radians(high)), index)
 
 
-def smoothed(cone: ReachCone, asked: Request) -> ReachCone:
+def apply_smooth(cone: ReachCone, asked: Request) -> ReachCone:
     """Return the cone after so many `rounds` of smoothing."""
-    rounds = _whole(asked, "rounds")
+    rounds = _whole_number(asked, "rounds")
     if len(cone.points) * 2 ** min(max(rounds, 0), 20) > MOST_POINTS:
         raise ValueError(
             f"{rounds} rounds would make more than {MOST_POINTS} points of {len(cone.points)}"
@@ -102,12 +101,12 @@ def smoothed(cone: ReachCone, asked: Request) -> ReachCone:
     return smooth(cone, rounds)
 
 
-def drawn(rotation: Quats, bone: Vectors) -> Limit:
+def new_cone_limit(rotation: Quats, bone: Vectors) -> Limit:
     """Return a new limit: a cone of eight points around where the bone points at a rotation."""
     chart = DirectionTwist(unit_quats("rotation", rotation), bone)
-    azimuth = np.arange(DRAWN_POINTS) * 2.0 * np.pi / DRAWN_POINTS
-    points = from_polar(azimuth, np.full(DRAWN_POINTS, DRAWN_ANGLE), chart.axis)
-    return Limit(chart, ReachCone(points, -DRAWN_TWIST, DRAWN_TWIST, chart.axis))
+    azimuth = np.arange(NEW_CONE_POINTS) * 2.0 * np.pi / NEW_CONE_POINTS
+    points = from_polar(azimuth, np.full(NEW_CONE_POINTS, NEW_CONE_ANGLE), chart.axis)
+    return Limit(chart, ReachCone(points, -NEW_CONE_TWIST, NEW_CONE_TWIST, chart.axis))
 
 
 def outline(limit: Limit) -> ConePoints:
@@ -139,10 +138,10 @@ def refusal(error: ValueError) -> Reason | EdgeReason:
 
 
 def _index(asked: Request) -> int:
-    return _whole(asked, "index")
+    return _whole_number(asked, "index")
 
 
-def _whole(asked: Request, name: str) -> int:
+def _whole_number(asked: Request, name: str) -> int:
     value = asked[name]
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError(f"{name} must be a whole number, got {value!r:.60}")
@@ -185,7 +184,7 @@ def _parts(cones: tuple[ReachCone, ...], asked: Request) -> list[int]:
     Without either it is all of them for smoothing.
     """
     if asked.get("part") is not None:
-        part = _whole(asked, "part")
+        part = _whole_number(asked, "part")
         if not 0 <= part < len(cones):
             raise ValueError(f"part must be from 0 to {len(cones) - 1}, got {part}")
         return [part]
@@ -201,13 +200,13 @@ def _parts(cones: tuple[ReachCone, ...], asked: Request) -> list[int]:
 CONE_EDITS: Mapping[str, Callable[[Limit, Request], Limit]] = {
     name: _on_limits(edit)
     for name, edit in {
-        "move-point": moved,
-        "add-point": added,
-        "delete-point": deleted,
-        "reorder-point": reordered,
-        "move-visible": with_visible,
-        "twist": twisted,
-        "smooth": smoothed,
+        "move-point": apply_move,
+        "add-point": apply_add,
+        "delete-point": apply_delete,
+        "reorder-point": apply_reorder,
+        "move-visible": apply_visible,
+        "twist": apply_twist,
+        "smooth": apply_smooth,
     }.items()
 }
 """What can be done to reach cones, by name."""

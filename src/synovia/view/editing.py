@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
+from ..io import limits_bytes, save_limits
+from ..io.limits import SUFFIX
 from ..limit import Limit
-from ..sides import copied_to, mirrored_over
-from .cone_edits import CONE_EDITS, drawn, refusal
-from .given import row
-from .messages import Request
-from .numbers import NUMBERED
-from .protocol import Drawn, DrawnStep, EdgeRefusal, Refusal, State, Step
-from .region import DRAFT
-from .scene import Scene
-from .sculpting import SCULPTED
-from .session import Limits, Session, limit_to_edit
-from .showing import bone_of, pictures
+from ..mesh import DRAFT
+from ..skeleton import copy_limit, partner_limit
+from .cone_edits import CONE_EDITS, new_cone_limit, refusal
+from .messages import Request, flag, row
+from .protocol import (
+    Download,
+    Drawn,
+    DrawnStep,
+    EdgeRefusal,
+    Exists,
+    Refusal,
+    Saved,
+    State,
+    Step,
+)
+from .session import Limits, Scene, Session, limit_to_edit
+from .shape_edits import NUMBER_EDITS, SCULPT_EDITS
+from .show import bone_of, pictures
 
 Edit = Callable[[Limit, Request], Limit]
 WholeEdit = Callable[[Scene, Limits, Request], Limits]
 
 
-def edited(session: Session, asked: Request) -> Drawn | State | Refusal | EdgeRefusal:
+def edit_limits(session: Session, asked: Request) -> Drawn | State | Refusal | EdgeRefusal:
     """Return the pictures of a joint's limit after an edit, and what can be undone.
 
     `edit` names one of `EDITS` or `WHOLE_EDITS`; edits of one `stroke` are undone together. Where
@@ -42,69 +53,144 @@ def edited(session: Session, asked: Request) -> Drawn | State | Refusal | EdgeRe
         session.edit(with_edit, f"{kind.replace('-', ' ')}, {name}", stroke)
     except ValueError as error:
         return {**refusal(error), **session.state()}
-    return _told(session, name)
+    return _edit_answer(session, name)
 
 
-def undone(session: Session, asked: Request) -> DrawnStep | Step:
+def undo(session: Session, asked: Request) -> DrawnStep | Step:
     """Return what was undone, and the pictures of the joint that the page has picked."""
-    return _stepped(session, session.undo(), asked)
+    return _history_answer(session, session.undo(), asked)
 
 
-def redone(session: Session, asked: Request) -> DrawnStep | Step:
+def redo(session: Session, asked: Request) -> DrawnStep | Step:
     """Return what was done again, and the pictures of the joint that the page has picked."""
-    return _stepped(session, session.redo(), asked)
+    return _history_answer(session, session.redo(), asked)
 
 
-def _stepped(session: Session, what: str, asked: Request) -> DrawnStep | Step:
-    return {"what": what, **_told(session, asked["joint"])}
+def _history_answer(session: Session, what: str, asked: Request) -> DrawnStep | Step:
+    return {"what": what, **_edit_answer(session, asked["joint"])}
 
 
-def _told(session: Session, name: str | None) -> Drawn | State:
+def _edit_answer(session: Session, name: str | None) -> Drawn | State:
     if name is None or name not in session.scene.model.limits:
         return session.state()
     return {**pictures(session.scene, name, DRAFT), **session.state()}
 
 
-def mirrored(scene: Scene, limits: Limits, asked: Request) -> Limits:
+def add_mirrored(scene: Scene, limits: Limits, asked: Request) -> Limits:
     """Return the limits with that of a joint on the other side, too, as a mirror shows it."""
-    other, limit = mirrored_over(
+    other, limit = partner_limit(
         scene.clip.skeleton, asked["joint"], limit_to_edit(limits, asked["joint"])
     )
     return {**limits, other: limit}
 
 
-def copied(scene: Scene, limits: Limits, asked: Request) -> Limits:
+def add_copy(scene: Scene, limits: Limits, asked: Request) -> Limits:
     """Return the limits with that of a joint for the joint `to`, too."""
     to = scene.clip.skeleton.names[scene.clip.skeleton.index(asked["to"])]
     if to == asked["joint"]:
         raise ValueError(f"{to} has this limit already: choose another joint")
-    limit = copied_to(scene.clip.skeleton, to, limit_to_edit(limits, asked["joint"]))
+    limit = copy_limit(scene.clip.skeleton, to, limit_to_edit(limits, asked["joint"]))
     return {**limits, to: limit}
 
 
-def with_cone(scene: Scene, limits: Limits, asked: Request) -> Limits:
+def add_cone(scene: Scene, limits: Limits, asked: Request) -> Limits:
     """Return the limits with a new cone for a joint, around where its bone is at `rotation`."""
     skeleton, name = scene.clip.skeleton, asked["joint"]
-    cone = drawn(row(asked, "rotation", 4), bone_of(scene, skeleton.index(name)))
-    return {**limits, name: copied_to(skeleton, name, cone)}
+    cone = new_cone_limit(row(asked, "rotation", 4), bone_of(scene, skeleton.index(name)))
+    return {**limits, name: copy_limit(skeleton, name, cone)}
 
 
-def removed(scene: Scene, limits: Limits, asked: Request) -> Limits:
+def remove_limit(scene: Scene, limits: Limits, asked: Request) -> Limits:
     """Return the limits without that of a joint."""
     limit_to_edit(limits, asked["joint"])
     return {name: limit for name, limit in limits.items() if name != asked["joint"]}
 
 
-EDITS: dict[str, Edit] = {**CONE_EDITS, **SCULPTED, **NUMBERED}
+EDITS: dict[str, Edit] = {**CONE_EDITS, **SCULPT_EDITS, **NUMBER_EDITS}
 """What can be done to a limit, by name."""
 
 WHOLE_EDITS: dict[str, WholeEdit] = {
-    "mirror": mirrored,
-    "copy": copied,
-    "draw": with_cone,
-    "remove": removed,
+    "mirror": add_mirrored,
+    "copy": add_copy,
+    "draw": add_cone,
+    "remove": remove_limit,
 }
 """What can be done to the limits of all joints, by name."""
 
-EDITED = {"edit": edited, "undo": undone, "redo": redone}
+EDIT_HANDLERS = {"edit": edit_limits, "undo": undo, "redo": redo}
+"""What may be asked for, by name."""
+
+
+# Saving at the page: where the command line says, or beside it, and nowhere else.
+
+
+LONGEST_NAME = 120
+"""Characters of a file's name, its suffix not counted."""
+_FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*\ud800-\udfff]')
+_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+
+
+def save(session: Session, asked: Request) -> Saved | Exists | Refusal:
+    """Return that the limits are saved, or `exists` or `refused`: what is in the way.
+
+    `as` is a name beside the present file, or null for that file itself. A file that was there
+    before is replaced only with `overwrite`.
+    """
+    overwrite = flag(asked, "overwrite")
+    try:
+        path = _save_path(session.file, asked["as"])
+        if path.exists() and not (session.wrote(path) or overwrite):
+            return {"exists": path.name, **session.state()}
+        session.save(save_limits, path)
+    except (OSError, ValueError) as error:
+        return {"refused": _reason(error), **session.state()}
+    return {"saved": path.name, **session.state()}
+
+
+def download(session: Session, asked: Request) -> Download | Refusal:
+    """Return the text of the limits file that would be saved, and a name for it."""
+    name = f"limits{SUFFIX}" if session.file is None else session.file.name
+    try:
+        text = limits_bytes(session.model, name).decode()
+    except ValueError as error:
+        return {"refused": str(error), **session.state()}
+    return {"name": name, "text": text, **session.state()}
+
+
+def _save_path(file: Path | None, name: object) -> Path:
+    if file is None:
+        raise ValueError(
+            f"there is no file to save to: synovia view -o FILE{SUFFIX} names one; or download it"
+        )
+    return file if name is None else sibling_path(file, name)
+
+
+def sibling_path(file: Path, name: object) -> Path:
+    """Return the limits file of this name in the directory of `file`, with its suffix.
+
+    A name is a name: what could lead to another directory, or to a device, is refused.
+    """
+    if not isinstance(name, str):
+        raise ValueError(f"a name must be text, got {name!r:.60}")
+    bare = name.strip()
+    stem = bare[: -len(SUFFIX)] if bare.lower().endswith(SUFFIX) else bare
+    if not 0 < len(stem) <= LONGEST_NAME:
+        raise ValueError(f"a name must have 1 to {LONGEST_NAME} characters, got {len(stem)}")
+    if _FORBIDDEN.search(stem) or stem[0] in ".-~ " or stem[-1] in ". ":
+        raise ValueError(f"a name must be one of a file, in the same directory, got {name!r:.60}")
+    if _DEVICES.fullmatch(stem):
+        raise ValueError(f"a name must not be one of a device, got {name!r:.60}")
+    path = file.with_name(f"{stem}{SUFFIX}")
+    if path.is_symlink():
+        raise ValueError(f"{path.name} is a link to elsewhere, and is not followed")
+    return path
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+SAVE_HANDLERS = {"save": save, "download": download}
 """What may be asked for, by name."""

@@ -1,27 +1,215 @@
-"""Families of limits at the page: what a joint can be refitted as, and the refit, an edit."""
+"""Evidence at the page: what limits can be made from, which is samples kept, or the clip shown."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..arrays import whole_number
-from ..fitting import Recipe, fit_joint
+from ..arrays import Quats, Vectors, whole_number
+from ..learn import (
+    MAX_DROPPED,
+    Recipe,
+    Sample,
+    Take,
+    TrimResult,
+    bone_axes,
+    fit_joint,
+    flips,
+    invented_first_frame,
+    takes_of,
+    trim,
+)
 from ..limit import Limit, chart_for, has_axis
+from ..mesh import DRAFT
 from ..shapes import SHAPES, Box
-from .evidence import CLIP, KEPT, THIS, Evidence, evidence_of, kept_of, sources_of, trimmed
-from .given import degrees
-from .messages import Request
-from .protocol import Cost, Families, Making, Observed, Refitted, Refusal
-from .region import DRAFT
-from .scene import Scene
-from .session import Limits, Session, limit_to_edit
-from .showing import pictures
+from ..skeleton import Clip, Skeleton
+from .messages import Request, degrees
+from .protocol import (
+    Cost,
+    Families,
+    Judgement,
+    Making,
+    Observed,
+    PartJudgement,
+    Refitted,
+    Refusal,
+)
+from .session import Limits, Scene, Session, limit_to_edit
+from .show import pictures
+
+FROM_SAMPLES, FROM_CLIP, FROM_LIMIT = "samples", "clip", "limit"
+"""What a limit can be made from: samples that the file of limits kept, the clip, or itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Takes of one joint, the share of them that may be dropped, and the direction of its bone."""
+
+    takes: tuple[Take, ...]
+    trim: float
+    axis: Vectors
+
+
+def sources_of(scene: Scene, name: str) -> list[tuple[str, str, str | None]]:
+    """Return what a joint's limit can be made from: name, label, and why not, if it cannot."""
+    kept = kept_samples(scene, name)
+    people = len({sample.performer for sample in kept})
+    frames = scene.clip.frames
+    samples = f"kept samples of {people} {'person' if people == 1 else 'people'}"
+    return [
+        (FROM_SAMPLES, samples, None)
+        if kept
+        else (FROM_SAMPLES, "kept samples", "The limits kept no samples."),
+        (FROM_CLIP, "the clip", None if frames > 1 else "The clip has one frame."),
+        (FROM_LIMIT, "this limit", None),
+    ]
+
+
+def kept_samples(scene: Scene, name: str) -> tuple[Sample, ...]:
+    """Return the samples that the limits, as they were given, kept of a joint of the clip."""
+    if scene.source is None or name not in scene.names:
+        return ()
+    kept = scene.source.samples.get(scene.names[name], ())
+    return tuple(sample for sample in kept if len(sample.rotations))
+
+
+def evidence_of(scene: Scene, limit: Limit, name: str, source: str) -> Evidence:
+    """Return what there is of a joint in samples kept or in the clip, as its limit is measured."""
+    why = {known: reason for known, _, reason in sources_of(scene, name)}[source]
+    if why is not None:
+        raise ValueError(f"{why} Only this limit itself can be made another family.")
+    if source == FROM_CLIP:
+        return _clip_evidence(scene.clip, name, limit.relative_to)
+    assert scene.source is not None  # or nothing would have been kept
+    return _sample_evidence(kept_samples(scene, name), scene.source.skeleton, scene.names[name])
+
+
+@lru_cache(maxsize=32)
+def _clip_evidence(clip: Clip, name: str, ancestor: str | None) -> Evidence:
+    above = {} if ancestor is None else {name: ancestor}
+    takes = takes_of([clip], [name], None, None, [invented_first_frame(clip)], above)[name]
+    return Evidence(tuple(takes), MAX_DROPPED, bone_axes(clip.skeleton)[clip.skeleton.index(name)])
+
+
+@lru_cache(maxsize=32)
+def _sample_evidence(samples: Sequence[Sample], skeleton: Skeleton, name: str) -> Evidence:
+    """Return samples as takes of which nothing is dropped: what was kept was believed."""
+    takes = [
+        Take(sample.rotations, 1.0, sample.clip, sample.performer, thinned=True)
+        for sample in samples
+    ]
+    return Evidence(tuple(takes), 0.0, bone_axes(skeleton)[skeleton.index(name)])
+
+
+@lru_cache(maxsize=32)
+def trim_evidence(found: Evidence) -> TrimResult:
+    """Return which frames of the evidence to believe."""
+    return trim(found.takes, found.trim)
+
+
+# How good a family is for a joint: its volume, and what it rejects of frames that it never saw.
+
+
+TIME_FOLDS = 5
+"""Into so many pieces, one after the other in time, a single clip is cut."""
+FEWEST_FRAMES = 10
+"""Frames that a clip needs to be cut."""
+
+
+@dataclass(frozen=True, eq=False)
+class EvidenceFold:
+    """Evidence without a part of it, and the rotations (n, 4) of that part."""
+
+    rest: Evidence
+    left: Quats
+
+
+def judge_family(session: Session, asked: Request) -> Judgement | PartJudgement:
+    """Return the volume of a joint's limit in a family, and in how many parts it can be judged.
+
+    With a `part`, return instead the share of that part's frames that is outside the limit of the
+    others, made in the same way. The mean over all parts is the held-out rejection; each is a
+    request of its own, so that a page can stop in between.
+    """
+    scene, name, choice = session.scene, asked["joint"], choice_of(asked)
+    if choice.source == FROM_LIMIT:
+        raise ValueError("only what is made from evidence can be judged by evidence left out")
+    if name not in scene.model.limits:
+        raise ValueError(f"{name} has no limit to judge")
+    found = evidence_of(scene, scene.model.limits[name], name, choice.source)
+    folds, basis = folds_of(found)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said when the limit is made, if it is
+        part = asked.get("part")
+        if part is None:
+            share = fit_limit(found, choice).volume(4000)
+            return {"share": share, "parts": len(folds), "basis": basis}
+        if not (isinstance(part, int) and 0 <= part < len(folds)):
+            raise ValueError(f"part must be from 0 to {len(folds) - 1}, got {part!r:.60}")
+        limit = fit_limit(folds[part].rest, choice)
+        outside = 1.0 - float(limit.contains(folds[part].left).mean())
+    return {"outside": outside}
+
+
+@lru_cache(maxsize=32)
+def folds_of(found: Evidence) -> tuple[list[EvidenceFold], str]:
+    """Return what is left out in turn, and in words what that is: people, clips or times."""
+    people = dict.fromkeys(take.performer for take in found.takes)
+    clips = dict.fromkeys(take.clip for take in found.takes)
+    if len(people) > 1:
+        parted = [[take.performer == who for take in found.takes] for who in people]
+        return [_fold(found, apart) for apart in parted], f"{len(people)} people"
+    if len(clips) > 1:
+        parted = [[take.clip == clip for take in found.takes] for clip in clips]
+        return [_fold(found, apart) for apart in parted], f"{len(clips)} clips"
+    if len(found.takes) != 1 or found.takes[0].thinned:
+        return [], "samples of one clip, which cannot be parted in time"
+    if len(found.takes[0].rotations) < FEWEST_FRAMES:
+        return [], "a clip too short to be cut in parts"
+    return list(_folds_in_time(found)), f"{TIME_FOLDS} parts of this clip"
+
+
+def _fold(found: Evidence, apart: list[bool]) -> EvidenceFold:
+    pairs = list(zip(found.takes, apart, strict=True))
+    left = [_without_flips(take) for take, out in pairs if out]
+    rest = tuple(take for take, out in pairs if not out)
+    return EvidenceFold(replace(found, takes=rest), np.concatenate(left))
+
+
+def _folds_in_time(found: Evidence) -> Iterator[EvidenceFold]:
+    """Yield the one take without each of its parts: what is before it, and what is after it."""
+    (take,) = found.takes
+    steady = ~flips(take.rotations, take.frame_time)
+    ends = np.linspace(0, len(take.rotations), TIME_FOLDS + 1).astype(int)
+    for start, end in pairwise(ends):
+        sides = (take.rotations[:start], take.rotations[end:])
+        rest = tuple(replace(take, rotations=side) for side in sides if len(side))
+        left = take.rotations[start:end][steady[start:end]]
+        yield EvidenceFold(
+            replace(found, takes=rest), left if len(left) else take.rotations[start:end]
+        )
+
+
+def _without_flips(take: Take) -> Quats:
+    """Return the rotations of a take, capture flips aside."""
+    return (
+        take.rotations if take.thinned else take.rotations[~flips(take.rotations, take.frame_time)]
+    )
+
+
+JUDGE_HANDLERS = {"judge": judge_family}
+"""What may be asked for, by name."""
+
+
+# Families of limits at the page: what a joint can be refitted as, and the refit, an edit.
+
 
 MARGIN = 0.05
 """Radians, where nobody said how wide a limit was made: that of `LimitModel.fit`."""
@@ -64,7 +252,7 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class FitRecord:
     """How a limit came about at the page, what was said on the way, and what a conversion cost."""
 
     choice: Choice
@@ -75,11 +263,11 @@ class Made:
     """Shares of all rotations gained and lost, and the largest error in radians."""
 
 
-MADE: WeakKeyDictionary[Limit, Made] = WeakKeyDictionary()
+FIT_RECORDS: WeakKeyDictionary[Limit, FitRecord] = WeakKeyDictionary()
 """How limits were made, so that after an undo the page shows the choices that led there."""
 
 
-def described(session: Session, asked: Request) -> Families:
+def describe_families(session: Session, asked: Request) -> Families:
     """Return the families and charts there are, the present choice, and what limits can be from."""
     scene, name = session.scene, asked["joint"]
     limit_to_edit(scene.model.limits, name)
@@ -92,21 +280,21 @@ def described(session: Session, asked: Request) -> Families:
             {"name": source, "label": label, "why": why}
             for source, label, why in sources_of(scene, name)
         ],
-        **_told(scene, name),
+        **_describe_choice(scene, name),
     }
 
 
-def observed(session: Session, asked: Request) -> Observed:
+def observed_rotations(session: Session, asked: Request) -> Observed:
     """Return what was kept of a joint's rotations, at most `most` (n, 4); none if nothing was."""
     scene, name = session.scene, asked["joint"]
-    kept = kept_of(scene, name)
+    kept = kept_samples(scene, name)
     rotations = np.concatenate([np.zeros((0, 4)), *(sample.rotations for sample in kept)])
     people = len({sample.performer for sample in kept})
     step = -(-len(rotations) // whole_number("most", asked["most"], 1)) or 1
     return {"people": people, "count": len(rotations), "rotations": rotations[::step]}
 
 
-def refitted(session: Session, asked: Request) -> Refitted | Refusal:
+def refit(session: Session, asked: Request) -> Refitted | Refusal:
     """Return the pictures of a joint's limit made anew, in a family and a chart, from evidence.
 
     An edit: requests of one `stroke` are undone together, and where the fit fails the limit stays
@@ -116,7 +304,7 @@ def refitted(session: Session, asked: Request) -> Refitted | Refusal:
     choice = choice_of(asked)
 
     def with_fit(limits: Limits) -> Limits:
-        return {**limits, name: made_anew(scene, limit_to_edit(limits, name), name, choice)}
+        return {**limits, name: refit_limit(scene, limit_to_edit(limits, name), name, choice)}
 
     what = f"{FAMILIES[choice.family].label.lower()} for {name}"
     try:
@@ -124,7 +312,7 @@ def refitted(session: Session, asked: Request) -> Refitted | Refusal:
     except ValueError as error:
         return {"refused": str(error), **session.state()}
     picture = pictures(session.scene, name, DRAFT)
-    return {**picture, **_told(session.scene, name), **session.state()}
+    return {**picture, **_describe_choice(session.scene, name), **session.state()}
 
 
 def choice_of(asked: Request) -> Choice:
@@ -135,8 +323,10 @@ def choice_of(asked: Request) -> Choice:
     charts = SHAPES[FAMILIES[family].shape].charts
     if chart is not None and chart not in charts:
         raise ValueError(f"{family} works in {' or '.join(charts)}, got the chart {chart!r:.60}")
-    if source not in (KEPT, CLIP, THIS):
-        raise ValueError(f"from must be {KEPT}, {CLIP} or {THIS}, got {source!r:.60}")
+    if source not in (FROM_SAMPLES, FROM_CLIP, FROM_LIMIT):
+        raise ValueError(
+            f"from must be {FROM_SAMPLES}, {FROM_CLIP} or {FROM_LIMIT}, got {source!r:.60}"
+        )
     margin_deg = degrees(asked, "marginDeg")
     if not 0.0 <= margin_deg <= WIDEST_DEG:
         raise ValueError(f"margin must be from 0 to {WIDEST_DEG:.0f} degrees, got {margin_deg!r}")
@@ -144,33 +334,33 @@ def choice_of(asked: Request) -> Choice:
     return Choice(family, where, float(np.radians(margin_deg)), source)
 
 
-def made_anew(scene: Scene, limit: Limit, name: str, choice: Choice) -> Limit:
+def refit_limit(scene: Scene, limit: Limit, name: str, choice: Choice) -> Limit:
     """Return the joint's limit as the choice has it, and remember how it was made."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if choice.source == THIS:
-            made, origin, cost = _converted(scene, limit, name, choice)
+        if choice.source == FROM_LIMIT:
+            made, origin, cost = _convert(scene, limit, name, choice)
         else:
             found = evidence_of(scene, limit, name, choice.source)
-            made, origin, cost = fitted(found, choice), None, None
-            made = made if limit.relative_to is None else _seen_from(limit.relative_to, made)
+            made, origin, cost = fit_limit(found, choice), None, None
+            made = made if limit.relative_to is None else _measure_from(limit.relative_to, made)
     notes = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    MADE[made] = Made(choice, notes, origin, cost)
+    FIT_RECORDS[made] = FitRecord(choice, notes, origin, cost)
     return made
 
 
-def fitted(found: Evidence, choice: Choice) -> Limit:
+def fit_limit(found: Evidence, choice: Choice) -> Limit:
     """Return the limit around what can be believed of the evidence, as `LimitModel.fit` does it."""
     if not FAMILIES[choice.family].grows:
         return _fit(found, choice.family, choice.chart, choice.margin)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the limit that is grown from it warns for itself
-        core = _core(found, choice.family, choice.chart)
+        core = _fit_without_margin(found, choice.family, choice.chart)
     return replace(core, shape=core.shape.grow(choice.margin))
 
 
 @lru_cache(maxsize=256)
-def _core(found: Evidence, family: str, chart: str) -> Limit:
+def _fit_without_margin(found: Evidence, family: str, chart: str) -> Limit:
     """Return the limit without a margin, so that a slider of margins need not fit again."""
     return _fit(found, family, chart, 0.0)
 
@@ -179,23 +369,23 @@ def _fit(found: Evidence, family: str, chart: str, margin: float) -> Limit:
     kind = FAMILIES[family]
     recipe = Recipe(kind.shape, chart, margin, trim=found.trim, options=dict(kind.options))
     return fit_joint(
-        found.takes, recipe, reference=None, axis=found.axis, trimmed=trimmed(found)
+        found.takes, recipe, reference=None, axis=found.axis, trimmed=trim_evidence(found)
     ).limit
 
 
-def _seen_from(ancestor: str, limit: Limit) -> Limit:
+def _measure_from(ancestor: str, limit: Limit) -> Limit:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is wrong was said when the limit was fitted
         return replace(limit, relative_to=ancestor)
 
 
-def _converted(
+def _convert(
     scene: Scene, limit: Limit, name: str, choice: Choice
 ) -> tuple[Limit, Limit, tuple[float, float, float]]:
     """Return the limit in another family, what it is converted from, and what that costs."""
-    from ..learning import bone_axes
+    from ..learn import bone_axes
 
-    known, family = MADE.get(limit), FAMILIES[choice.family]
+    known, family = FIT_RECORDS.get(limit), FAMILIES[choice.family]
     origin = limit if known is None or known.origin is None else known.origin
     skeleton = scene.clip.skeleton
     axis = getattr(origin.chart, "axis", bone_axes(skeleton)[skeleton.index(name)])
@@ -213,18 +403,22 @@ def family_of(limit: Limit) -> str:
     return str(shape.name)
 
 
-def _told(scene: Scene, name: str) -> Making:
+def _describe_choice(scene: Scene, name: str) -> Making:
     """Return the choice that the limit is from; where nobody chose, what can be told of it."""
     limit = scene.model.limits[name]
-    made = MADE.get(limit)
-    known = made is not None or _as_given(scene, name)
+    made = FIT_RECORDS.get(limit)
+    known = made is not None or _is_original(scene, name)
     if made is None:
         # Frames that happen to be shown are no evidence for a limit, unless a person says so.
-        first = KEPT if kept_of(scene, name) and _as_given(scene, name) else THIS
-        made = Made(Choice(family_of(limit), limit.chart.name, _margin_given(scene, name), first))
+        first = (
+            FROM_SAMPLES if kept_samples(scene, name) and _is_original(scene, name) else FROM_LIMIT
+        )
+        made = FitRecord(
+            Choice(family_of(limit), limit.chart.name, _recorded_margin(scene, name), first)
+        )
         chosen = False
     else:
-        chosen = made.choice.source != THIS
+        chosen = made.choice.source != FROM_LIMIT
     choice = made.choice
     cost: Cost | None = None
     if made.cost is not None:
@@ -244,13 +438,13 @@ def _told(scene: Scene, name: str) -> Making:
     }
 
 
-def _as_given(scene: Scene, name: str) -> bool:
+def _is_original(scene: Scene, name: str) -> bool:
     """Tell whether a joint's limit is still the one that was given."""
     given = scene.source.limits.get(scene.names.get(name, "")) if scene.source is not None else None
     return given is not None and given.shape is scene.model.limits[name].shape
 
 
-def _margin_given(scene: Scene, name: str) -> float:
+def _recorded_margin(scene: Scene, name: str) -> float:
     """Return the margin that the limits' own record has for a joint, in radians."""
     joints = scene.source.provenance.get("joints") if scene.source is not None else None
     row = joints.get(scene.names.get(name)) if isinstance(joints, dict) else None
@@ -258,5 +452,5 @@ def _margin_given(scene: Scene, name: str) -> float:
     return float(margin) if isinstance(margin, int | float) else MARGIN
 
 
-CHOSEN = {"family": described, "observed": observed, "refit": refitted}
+FAMILY_HANDLERS = {"family": describe_families, "observed": observed_rotations, "refit": refit}
 """What may be asked for, by name."""

@@ -8,20 +8,24 @@ header's `arrays` names them in order, with their types and shapes.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import quat
+from ..arrays import Floats, Quats, Vectors
+
 Request = Mapping[str, Any]
 Answer = Mapping[str, object]
 """What `protocol` says: what goes into the header, and arrays behind it."""
-LONGEST = 1 << 20
+MAX_REQUEST_BYTES = 1 << 20
 """Requests of more bytes than this are refused."""
 
 
-def packed(answer: Answer) -> bytes:
+def pack(answer: Answer) -> bytes:
     """Return a message with this answer: its arrays behind all the rest."""
     header: dict[str, object] = {}
     flat, listed = [], []
@@ -37,7 +41,7 @@ def packed(answer: Answer) -> bytes:
     return b"".join([len(text).to_bytes(4, "little"), text, *flat])
 
 
-def unpacked(message: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the header and the arrays of a message."""
     start = 4 + int.from_bytes(message[:4], "little")
     header = json.loads(message[4:start])
@@ -50,7 +54,7 @@ def unpacked(message: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return header, arrays
 
 
-def request(text: str | bytes) -> dict[str, Any]:
+def parse_request(text: str | bytes) -> dict[str, Any]:
     """Return a request of the page: an object with an `id` and what it asks for, `ask`."""
     if not isinstance(text, str):
         raise ValueError("a request must be text, got bytes")
@@ -63,3 +67,89 @@ def request(text: str | bytes) -> dict[str, Any]:
     if not isinstance(asked.get("id"), int) or not isinstance(asked.get("ask"), str):
         raise ValueError("a request must have an integer id and a word to ask, got neither or one")
     return asked
+
+
+# What requests give, checked: each must be of its kind, and what came instead is said.
+
+
+def flag(asked: Request, name: str) -> bool:
+    """Return what must be true or false."""
+    value = asked[name]
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false, got {value!r:.60}")
+    return value
+
+
+def word(asked: Request, name: str) -> str:
+    """Return what must be text."""
+    value = asked[name]
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be text, got {value!r:.60}")
+    return value
+
+
+def words(asked: Request, name: str) -> list[str]:
+    """Return what must be a list of texts."""
+    value = asked[name]
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ValueError(f"{name} must be a list of names, got {value!r:.60}")
+    return value
+
+
+def degrees(asked: Request, name: str) -> float:
+    """Return what must be a finite number of degrees."""
+    value = asked[name]
+    if not _is_number(value):
+        raise ValueError(f"{name} must be a finite number of degrees, got {value!r:.60}")
+    return float(value)
+
+
+def row(asked: Request, name: str, count: int) -> Floats:
+    """Return what must be so many finite numbers (count,)."""
+    value = asked[name]
+    if not _is_row(value, count):
+        raise ValueError(f"{name} must be {count} finite numbers, got {value!r:.60}")
+    return np.array(value, dtype=np.float64)
+
+
+def vector(asked: Request, name: str) -> Vectors:
+    """Return what must be three finite numbers."""
+    return row(asked, name, 3)
+
+
+def vectors(asked: Request, name: str, most: int) -> Vectors:
+    """Return what must be one or more vectors, but not more than `most`: (n, 3)."""
+    value = asked[name]
+    fits = isinstance(value, list) and 1 <= len(value) <= most
+    if not fits or not all(_is_row(each, 3) for each in value):
+        raise ValueError(f"{name} must be 1 to {most} lists of 3 finite numbers, got {value!r:.60}")
+    return np.array(value, dtype=np.float64)
+
+
+def numbers(asked: Request, name: str) -> dict[str, float]:
+    """Return what must be finite numbers by name."""
+    value = asked[name]
+    if not isinstance(value, dict) or not all(map(_is_number, value.values())):
+        raise ValueError(f"{name} must be finite numbers by name, got {value!r:.60}")
+    return {each: float(number) for each, number in value.items()}
+
+
+def rotations(asked: Request, count: int) -> Quats:
+    """Return what must be as many rotations (count, 4), of any length above 0."""
+    value = asked["rotations"]
+    if not _is_row(value, 4 * count):
+        raise ValueError(f"rotations must be 4 finite numbers for each of {count} joints")
+    turns = np.array(value, dtype=np.float64).reshape(count, 4)
+    if not (np.linalg.norm(turns, axis=1) > 1e-6).all():
+        raise ValueError("rotations must be longer than 0")
+    return quat.normalize(turns)
+
+
+def _is_row(value: object, count: int) -> bool:
+    return isinstance(value, list) and len(value) == count and all(map(_is_number, value))
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return math.isfinite(value) and abs(value) < 1e100

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from html import escape
 
-HERE = ("http://localhost:*", "http://127.0.0.1:*")
+LOCAL_ORIGINS = ("http://localhost:*", "http://127.0.0.1:*")
 """Notebooks that are served on this machine, at any port."""
 HEIGHT_PX = 640
 _ORIGIN = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:(\d{1,5}|\*))?", re.IGNORECASE)
 
 
-def checked_origin(origin: str) -> str:
+def check_origin(origin: str) -> str:
     """Return an origin such as http://localhost:8888; ValueError for anything else.
 
     What is more than that could end the policy it goes into, and begin another.
@@ -24,7 +24,7 @@ def checked_origin(origin: str) -> str:
     return origin
 
 
-def frame(url: str) -> str:
+def frame_html(url: str) -> str:
     """Return HTML that shows the page at this link."""
     return (
         f'<iframe src="{escape(url)}" title="Synovia" width="100%" height="{HEIGHT_PX}" '

@@ -80,7 +80,7 @@ class Control(TypedDict):
     unit: str
 
 
-class Bearing(TypedDict):
+class Orientation(TypedDict):
     """How the clip stands."""
 
     up: Literal["y", "z"]
@@ -90,7 +90,7 @@ class Bearing(TypedDict):
     """Along which of its axes it looks."""
 
 
-class Opening(Bearing, State):
+class Opening(Orientation, State):
     """The skeleton, the clip, and which joints have limits."""
 
     clip: str

@@ -1,13 +1,16 @@
-"""The page's server: the built page over HTTP, and answers over one socket."""
+"""Who may talk to the page's server: those who have the link, from the page itself."""
 
 from __future__ import annotations
 
 import contextlib
+import ipaddress
+import secrets
 import socket
 import sys
 import threading
 import traceback
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
@@ -18,16 +21,105 @@ from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
 
 from . import messages
-from .answers import answer
-from .guard import HEADERS, LOCAL, Guard, checked_address, policy
+from .answers import PageConnection, answer
 from .protocol import Failure, News
-from .scene import Scene
-from .session import Session
-from .talk import Talk
+from .session import Scene, Session
+
+LOOPBACK = "127.0.0.1"
+WILDCARDS = {"0.0.0.0": LOOPBACK, "::": "::1"}
+"""Addresses that stand for all of this machine's, with the one that the link has."""
+DEFAULT_PORT = 80
+"""That of HTTP, which browsers leave out."""
+POLICY = (
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data: blob:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+)
+HEADERS = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+"""With every answer, and the policy below."""
+
+
+def policy(framed_by: Sequence[str] = ()) -> str:
+    """Return the policy: nothing is loaded from elsewhere, and only these origins frame the page.
+
+    Nobody does, unless one is given.
+    """
+    frames = " ".join(framed_by or ["'none'"])
+    return "; ".join((*POLICY, f"frame-ancestors {frames}"))
+
+
+@dataclass(frozen=True)
+class Guard:
+    """The address that is listened on, and the token that links must begin with."""
+
+    address: str
+    port: int
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+
+    @property
+    def url(self) -> str:
+        """The link to the page."""
+        name = WILDCARDS.get(self.address, self.address)
+        return f"http://{_add_brackets(name)}:{self.port}/{self.token}/"
+
+    def below(self, path: str) -> str | None:
+        """Return what a path asks for below the token, or None if the token is not the one."""
+        parts = path.split("?", 1)[0].split("/", 2)
+        if len(parts) != 3 or not secrets.compare_digest(parts[1].encode(), self.token.encode()):
+            return None
+        return parts[2]
+
+    def knows_host(self, host: str | None) -> bool:
+        """Tell whether a Host header names this server, so that no other name leads here."""
+        if not host:
+            return False
+        named = _with_port(host.lower())
+        if self.address in WILDCARDS:  # all names of this machine
+            return named.endswith(f":{self.port}")
+        names = {self.address, "localhost"} if self.address == LOOPBACK else {self.address}
+        return named in {f"{_add_brackets(name)}:{self.port}" for name in names}
+
+    def knows_origin(self, origin: str | None, host: str | None) -> bool:
+        """Tell whether an Origin header is the page's own; only then is there a socket."""
+        if origin is None or host is None:
+            return False
+        return _with_port(origin.lower()) == _with_port(f"http://{host}".lower())
+
+
+def _with_port(name: str) -> str:
+    """Return a host, or an origin, with the port that it leaves out."""
+    last = name.rpartition("]")[2].removeprefix("http://")
+    return name if ":" in last else f"{name}:{DEFAULT_PORT}"
+
+
+def _add_brackets(address: str) -> str:
+    return f"[{address}]" if ":" in address else address
+
+
+def parse_address(address: str) -> str:
+    """Return an IP address of this machine as it is written; ValueError for anything else."""
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        raise ValueError(f"the address must be an IP address, got {address!r}") from None
+
+
+# The page's server: the built page over HTTP, and answers over one socket.
+
 
 PAGE = Path(__file__).parent / "page"
 SOCKET = "socket"
-KINDS = {
+CONTENT_TYPES = {
     ".html": "text/html",
     ".js": "text/javascript",
     ".css": "text/css",
@@ -52,14 +144,14 @@ class PageServer:
         self._files = page_files()
         self._connections: set[ServerConnection] = set()
         self._framed_by: tuple[str, ...] = ()
-        address = LOCAL if allow_remote is None else checked_address(allow_remote)
+        address = LOOPBACK if allow_remote is None else parse_address(allow_remote)
         self._server: Server = serve(
             self._talk,
             address,
             port,
             family=socket.AF_INET6 if ":" in address else socket.AF_INET,
             process_request=self._admit,
-            max_size=messages.LONGEST,
+            max_size=messages.MAX_REQUEST_BYTES,
             compression=None,
             server_header=None,
         )
@@ -135,14 +227,14 @@ class PageServer:
         """Answer one page's requests until it is gone."""
         self._connections.add(connection)
         try:
-            talk = Talk(connection, self.session, self._answered)
+            talk = PageConnection(connection, self.session, self._answered)
             talk.go_on(lambda: self.tell_pages(connection))
         finally:
             self._connections.discard(connection)
 
     def tell_pages(self, editor: ServerConnection | None = None) -> None:
         """Let pages know that limits have changed, but not the one that did it: they ask anew."""
-        news = messages.packed({"id": None, **News(news=True, **self.session.state())})
+        news = messages.pack({"id": None, **News(news=True, **self.session.state())})
         for other in self._connections - {editor}:
             with contextlib.suppress(ConnectionClosed):
                 other.send(news)
@@ -153,7 +245,7 @@ class PageServer:
         except Exception as error:  # one request must not end the page
             traceback.print_exc(file=sys.stderr)
             said = f"{type(error).__name__}: {error} (a fault in synovia)"
-            return messages.packed({"id": messages.request(text)["id"], **Failure(error=said)})
+            return messages.pack({"id": messages.parse_request(text)["id"], **Failure(error=said)})
 
 
 @cache
@@ -169,7 +261,7 @@ def page_files() -> dict[str, tuple[str, bytes]]:
     files = {}
     for path in sorted(PAGE.rglob("*")):
         if path.is_file():
-            kind = KINDS.get(path.suffix, "application/octet-stream")
+            kind = CONTENT_TYPES.get(path.suffix, "application/octet-stream")
             files[path.relative_to(PAGE).as_posix()] = (kind, path.read_bytes())
     files[""] = files["index.html"]
     return files

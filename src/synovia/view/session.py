@@ -1,22 +1,255 @@
-"""Session: what all pages of a server share, which is a scene whose limits are edited."""
+"""History: the versions that the limits went through at the page, to go back to and on again."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Self
 
+import numpy as np
+
+from ..components import Figure, clip_of, sweep
 from ..limit import Limit
 from ..model import LimitModel
-from .history import History, Version
+from ..skeleton import Clip, Pose, Skeleton, lineages, match, measure_from_ancestor
 from .protocol import State
-from .scene import Scene
-from .source import edited_source
+
+MOST_VERSIONS = 200
+"""Steps that can be undone; older ones are forgotten."""
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """All limits by joint, what made them so, and in which stroke of the mouse or keyboard."""
+
+    limits: Mapping[str, Limit]
+    what: str = ""
+    stroke: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """The present version, those before it, oldest first, and those undone, the next one first."""
+
+    present: Version
+    past: tuple[Version, ...] = ()
+    future: tuple[Version, ...] = ()
+
+    def done(self, version: Version) -> Self:
+        """Return the history with a new version; one of the same stroke replaces the last.
+
+        The stroke goes by the name of its first edit.
+        """
+        if version.stroke is not None and version.stroke == self.present.stroke:
+            same = replace(version, what=self.present.what)
+            return replace(self, present=same, future=())
+        return replace(
+            self, present=version, past=(*self.past, self.present)[-MOST_VERSIONS:], future=()
+        )
+
+    def undone(self) -> Self:
+        """Return the history one step back."""
+        if not self.past:
+            raise ValueError("there is nothing to undo")
+        *past, last = self.past
+        return replace(self, present=last, past=tuple(past), future=(self.present, *self.future))
+
+    def redone(self) -> Self:
+        """Return the history one step on again."""
+        if not self.future:
+            raise ValueError("there is nothing to redo")
+        following, *future = self.future
+        return replace(
+            self, present=following, past=(*self.past, self.present), future=tuple(future)
+        )
+
+
+# Scene: what a page shows, which is a clip, limits for its joints, and perhaps a figure.
+
+
+FRAMES_A_CONTROL = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A clip, and limits by the names that its own skeleton has for the joints."""
+
+    clip: Clip
+    model: LimitModel
+    figure: Figure | None = None
+    notes: tuple[str, ...] = ()
+    """Sentences on what is the matter, for the person at the page."""
+    source: LimitModel | None = None
+    """The limits as they were given, by their own names for the joints."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The source's names for joints that it has, by the clip's."""
+
+    @property
+    def limited(self) -> list[int]:
+        """The numbers of the joints that have limits, in the order of the model."""
+        return [self.clip.skeleton.index(name) for name in self.model.limits]
+
+    @property
+    def measured_from(self) -> list[int]:
+        """By joint, the number of the one that its limit is measured from; -1 for none."""
+        skeleton = self.clip.skeleton
+        above = skeleton.parents.tolist()
+        for name, ancestor in self.model.ancestors.items():
+            above[skeleton.index(name)] = skeleton.index(ancestor)
+        return list(above)
+
+    def frame(self, number: int) -> Pose:
+        """Return the pose of one frame."""
+        pose = self.clip.pose
+        return Pose(pose.rotations[number], pose.positions[number])
+
+
+def scene_of(
+    model: LimitModel,
+    clip: Clip | None = None,
+    figure: Figure | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Scene:
+    """Return the scene of a clip with limits, which are matched by name; see `matching.match`.
+
+    Without a clip, a figure runs each of its controls through its range, and a skeleton stands
+    still.
+    """
+    notes = []
+    if clip is None:
+        clip = _clip_of(model.skeleton, figure)
+    if clip.frames == 0:
+        notes.append("The clip has no frames: its skeleton is shown at rest.")
+        clip = replace(clip, pose=_rest_frame(clip.skeleton))
+    found = match(model.limits, model.skeleton, clip.skeleton, names)
+    ways = lineages(found.joints, model.ancestors, model.skeleton, clip.skeleton, names, clip.name)
+    theirs = {clip.skeleton.names[way.joint]: name for name, way in ways.items()}
+    limits = {
+        ours: measure_from_ancestor(model.limits[name], ways[name], clip.skeleton)
+        for ours, name in theirs.items()
+    }
+    if not model.limits:
+        notes.append(
+            "There are no limits here, so nothing is checked: --limits FILE gives some, and Edit "
+            "draws them, joint by joint."
+        )
+    elif not limits:
+        notes.append(
+            f"No joint of this clip has a limit. It has {_join_names(clip.skeleton.names)}; the "
+            f"limits are for {_join_names(tuple(model.limits))}. --map, or names= in Python, says "
+            "which is which."
+        )
+    else:
+        notes += [f"{clip.name or 'The clip'}: {said}." for said in found.complaints()]
+    if figure is not None and figure.skeleton.names != clip.skeleton.names:
+        notes.append("The clip has another skeleton than the figure, so controls are left out.")
+        figure = None
+    kept = LimitModel(limits, clip.skeleton)
+    same = {**_other_names(model.skeleton, clip.skeleton, names, theirs), **theirs}
+    return Scene(clip, kept, figure, tuple(notes), source=model, names=same)
+
+
+def _other_names(
+    source: Skeleton,
+    skeleton: Skeleton,
+    names: Mapping[str, str] | None,
+    known: Mapping[str, str],
+) -> dict[str, str]:
+    """Return the source's names, by the clip's, of joints besides those that are known."""
+    found = match(source.names, source, skeleton, names).joints
+    ours = {skeleton.names[joint]: name for name, joint in found.items()}
+    taken = set(known.values())
+    return {
+        name: theirs for name, theirs in ours.items() if name not in known and theirs not in taken
+    }
+
+
+def _clip_of(skeleton: Skeleton, figure: Figure | None) -> Clip:
+    if figure is not None and figure.controls:
+        clip = clip_of(figure, figure.pose(sweep(figure, FRAMES_A_CONTROL)))
+        return replace(clip, name=f"{figure.name}: every control through its range")
+    return Clip(skeleton, _rest_frame(skeleton), 1.0 / 30.0, "rest")
+
+
+def _rest_frame(skeleton: Skeleton) -> Pose:
+    rest = skeleton.rest_pose()
+    return Pose(np.array(rest.rotations[None]), np.array(rest.positions[None]))
+
+
+def _join_names(names: tuple[str, ...], most: int = 4) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+# What was edited at the page, as the limits were given: by their own names, on their skeleton.
+
+
+EDITED_KEY = "edited"
+"""The key, among provenance, of the joints whose limits were edited at a page."""
+
+
+def edited_source(scene: Scene, opened: Mapping[str, Limit]) -> LimitModel:
+    """Return the limits that a scene was made of, with those changed since it was `opened`.
+
+    Skeleton, samples, provenance and joints that the clip does not have stay as they are;
+    provenance gets the names of the edited joints. Where nothing was changed, it is the source.
+    """
+    source = _source(scene)
+    present = scene.model.limits
+    gone = [name for name in opened if name not in present]
+    fresh = {name: limit for name, limit in present.items() if limit is not opened.get(name)}
+    if not gone and not fresh:
+        return source
+    limits = dict(source.limits)
+    for name in gone:
+        del limits[_source_name(scene, name)]
+    for name, limit in fresh.items():
+        limits[_source_name(scene, name)] = _restore_ancestor(scene, name, limit, opened.get(name))
+    touched = {_source_name(scene, name) for name in (*gone, *fresh)}
+    return replace(source, limits=limits, provenance=_provenance(source, touched))
+
+
+def _source(scene: Scene) -> LimitModel:
+    return scene.model if scene.source is None else scene.source
+
+
+def _source_name(scene: Scene, name: str) -> str:
+    """Return the source's name for a joint of the clip."""
+    given = name if scene.source is None else scene.names.get(name)
+    if given is None:
+        raise ValueError(
+            f"the limit of {name} cannot be saved: the skeleton of the limits has no such joint; "
+            f"undo it, or map the joint to one of theirs with --map {name}=JOINT"
+        )
+    return given
+
+
+def _restore_ancestor(scene: Scene, name: str, limit: Limit, before: Limit | None) -> Limit:
+    """Return a limit measured from the joint that the source has for the one it is seen from."""
+    was = _source(scene).limits.get(_source_name(scene, name))
+    if before is not None and was is not None and limit.relative_to == before.relative_to:
+        above = was.relative_to
+    else:
+        above = None if limit.relative_to is None else _source_name(scene, limit.relative_to)
+    return limit if limit.relative_to == above else replace(limit, relative_to=above)
+
+
+def _provenance(source: LimitModel, touched: set[str]) -> dict[str, Any]:
+    """Return the provenance with the joints that were edited, now and before, as they stand."""
+    before = source.provenance.get(EDITED_KEY)
+    known = {name for name in before if isinstance(name, str)} if isinstance(before, list) else ()
+    edited = [name for name in source.skeleton.names if name in touched or name in known]
+    return {**source.provenance, EDITED_KEY: edited}
+
+
+# Session: what all pages of a server share, which is a scene whose limits are edited.
+
 
 Limits = Mapping[str, Limit]
-REST = 0.1
+IDLE_SECONDS = 0.1
 """Seconds without a change after which nobody drags."""
 
 
@@ -39,7 +272,7 @@ class Session:
         self._lock = threading.Lock()
         self._opened = self._saved = scene.model.limits
         self._changes = 0
-        self._changed_at = -REST
+        self._changed_at = -IDLE_SECONDS
         self._written: set[Path] = set()
         self._file = save_to
 
@@ -107,7 +340,7 @@ class Session:
 
     def rest(self) -> None:
         """Return when the limits have not changed for a moment."""
-        while (left := self._changed_at + REST - time.monotonic()) > 0.0:
+        while (left := self._changed_at + IDLE_SECONDS - time.monotonic()) > 0.0:
             time.sleep(left)
 
     def state(self) -> State:

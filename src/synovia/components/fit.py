@@ -1,0 +1,137 @@
+"""A network for one person: parameters fitted to transforms that were observed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats
+from .component import SHAPE, WIDTH, check_value, stack_values
+from .network import Network, unknown_name
+
+FROBENIUS_PER_RADIAN = 2**0.5  # entries of rotation matrices differ by this times the angle
+INVALID_ERROR = 1e6  # the error of parameters that no component can have
+
+
+@dataclass(frozen=True, eq=False)
+class FittedNetwork:
+    """The network with its new parameters, and how far it is from what was observed.
+
+    `angle` is the root mean square of the rotations left over, in radians, and `shift` that of the
+    distances between positions, in the unit of the observations.
+    """
+
+    network: Network
+    angle: float
+    shift: float
+
+
+def fit_network(
+    network: Network,
+    controls: Mapping[str, Any],
+    observed: Mapping[str, Any],
+    parameters: Sequence[str],
+    *,
+    length: float = 1.0,
+) -> FittedNetwork:
+    """Return the network whose outputs come nearest to what was observed, by least squares.
+
+    `observed` are matrices (..., 4, 4) of some outputs, for `controls` (...), of which all are
+    given. `parameters` are the ones to change, "component.parameter": axes, centres, bounds, or
+    the values of a curve at its knots ("map.c7"). They start from what they are. `length` is the
+    distance that weighs as much as a radian. What the observations do not tell, such as where
+    along its axis a centre is, stays near where it was.
+    """
+    from scipy.optimize import least_squares
+
+    start = _parameter_values(network, parameters)
+    if not (np.isfinite(length) and length > 0.0):
+        raise ValueError(f"length must be above 0 and finite, got {length}")
+    columns, wanted, table = _observations(network, controls, observed)
+    scale = np.tile(
+        [1 / FROBENIUS_PER_RADIAN, 1 / FROBENIUS_PER_RADIAN, 1 / FROBENIUS_PER_RADIAN, 1 / length],
+        3 * len(observed),
+    )
+
+    def errors(numbers: Floats) -> Floats:
+        try:
+            found = _set_parameters(network, parameters, numbers)
+        except ValueError:
+            return np.full(wanted.size, INVALID_ERROR)
+        return np.asarray(((found.rows(table)[:, columns] - wanted) * scale).ravel())
+
+    found = least_squares(errors, start, xtol=1e-14, ftol=1e-14, gtol=1e-14)
+    squares = np.square(errors(found.x)).reshape(-1, 3, 4)
+    angle, shift = squares[..., :3].sum(axis=(1, 2)), squares[..., 3].sum(axis=1)
+    return FittedNetwork(
+        _set_parameters(network, parameters, found.x),
+        float(np.sqrt(angle.mean())),
+        length * float(np.sqrt(shift.mean())),
+    )
+
+
+def _observations(
+    network: Network, controls: Mapping[str, Any], observed: Mapping[str, Any]
+) -> tuple[Floats, Floats, Floats]:
+    """Return columns of the network's outputs, what they should be, and rows of controls."""
+    kinds = network.results
+    if not observed:
+        raise ValueError("observed must have at least one output, got none")
+    for name in observed:
+        if name not in kinds:
+            raise ValueError(unknown_name("output", name, tuple(kinds)))
+        if kinds[name] != "matrix":
+            raise ValueError(f"the output {name!r} must be a matrix to fit to, got a {kinds[name]}")
+    for name in network.controls:
+        if name not in controls:
+            raise ValueError(f"the control {name!r} must be given, got none")
+    arrays = {name: check_value(name, matrices, "matrix") for name, matrices in observed.items()}
+    given = {name: check_value(name, controls[name], kind) for name, kind in network.kinds.items()}
+    batch = np.broadcast_shapes(
+        *(each.shape[:-2] for each in arrays.values()),
+        *(each.shape[: each.ndim - len(SHAPE[network.kinds[n]])] for n, each in given.items()),
+    )
+    widened = {n: np.broadcast_to(each, (*batch, 4, 4)) for n, each in arrays.items()}
+    spread = {
+        n: np.broadcast_to(each, (*batch, *SHAPE[network.kinds[n]])) for n, each in given.items()
+    }
+    firsts = dict(
+        zip(kinds, np.cumsum([0, *(WIDTH[kind] for kind in kinds.values())]), strict=False)
+    )
+    columns = np.concatenate([firsts[name] + np.arange(12) for name in arrays])
+    wanted, _ = stack_values(widened, dict.fromkeys(arrays, "matrix"))
+    table, _ = stack_values(spread, network.kinds)
+    return columns, wanted, table
+
+
+def _parameter_values(network: Network, parameters: Sequence[str]) -> Floats:
+    """Return the parameters' numbers in a row."""
+    if not parameters:
+        raise ValueError("parameters must name at least one to fit, got none")
+    found = []
+    for parameter in parameters:
+        name, _, field = parameter.partition(".")
+        if name not in network.components:
+            raise ValueError(unknown_name("component", name, tuple(network.components)))
+        values = network.components[name].adjustable()
+        if field not in values:
+            raise ValueError(f"{name!r} has {unknown_name('parameter', field, tuple(values))}")
+        found.append(values[field].ravel())
+    return np.concatenate(found)
+
+
+def _set_parameters(network: Network, parameters: Sequence[str], numbers: Floats) -> Network:
+    """Return the network with these numbers for its parameters."""
+    changes: dict[str, dict[str, Floats]] = defaultdict(dict)
+    first = 0
+    for parameter in parameters:
+        name, _, field = parameter.partition(".")
+        before = network.components[name].adjustable()[field]
+        changes[name][field] = numbers[first : first + before.size].reshape(before.shape)
+        first += before.size
+    changed = {name: network.components[name].adjusted(each) for name, each in changes.items()}
+    return network.with_components(changed)

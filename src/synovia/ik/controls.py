@@ -1,0 +1,479 @@
+"""What controls leave of goals: a function of their shares, from 0 to 1, of their ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from .. import kernels, quat
+from ..arrays import Floats, Ints, Mask, Quats, Scalars, Vectors
+from ..components import Figure, FigurePose
+from ..components.figure import Controls
+from ..skeleton import Pose, Skeleton, check_joints
+from .goals import WISH_WEIGHT, Aim, Goal, Orient, Reach, Stay, errors_of, gaps
+from .problem import GOAL_TOLERANCE, check_above_0, path_to_root, sub_skeleton
+
+DIFFERENCE_STEP = 1e-6
+"""The share of a range by which slopes are measured, to both sides."""
+
+MIN_ROOM = 0.1
+"""The share of a range below which the room on one side of a start counts no less."""
+
+
+@dataclass(frozen=True, eq=False)
+class ControlGoals:
+    """One problem: a figure, its controls at the start, and goals without leading axes."""
+
+    figure: Figure
+    start: Floats
+    """(C,): all controls; those that are not free stay there."""
+    free: Ints
+    """(F,): the controls that may change, and that matter to the goals."""
+    demands: tuple[Goal, ...]
+    wishes: tuple[Stay, ...]
+    bones: Skeleton
+    """The segments that the demands hang on."""
+    order: Ints
+    """Their numbers in the figure."""
+    drives: Mask
+    """(D, F): which free controls move what a demand is about."""
+    units: Floats
+    """What a goal's gap is worth, demands first: 1 / length, or a share for angles."""
+    weights: Floats
+    ease: float
+    """The weight of a wish: that controls stay where they start."""
+
+    @classmethod
+    def of(
+        cls, figure: Figure, start: Floats, goals: Sequence[Goal], changing: Sequence[int]
+    ) -> Self:
+        """Return the problem with those of the controls `changing` that the goals depend on."""
+        demands = tuple(goal for goal in goals if not isinstance(goal, Stay))
+        wishes = tuple(goal for goal in goals if isinstance(goal, Stay))
+        skeleton = figure.skeleton
+        above = [path_to_root(skeleton, skeleton.index(goal.joint)) for goal in demands]
+        order = sorted(set[int]().union(*above)) or list(range(len(skeleton)))
+        moved = {skeleton.names[j] for line in above for j in line}
+        for goal in wishes:
+            moved |= set(skeleton.names if goal.joints is None else goal.joints)
+        moving = _moved_segments(figure)
+        free = [c for c in changing if moving[c] & moved]
+        lines = [{skeleton.names[j] for j in line} for line in above]
+        drives = [[bool(moving[c] & line) for c in free] for line in lines]
+        lengths = [np.linalg.norm(skeleton.offsets[line[:-1]], axis=1).sum() for line in above]
+        length = max(lengths, default=0.0) or 1.0
+        angle = kernels.ik_goals.TURN_SHARE
+        each = (*demands, *wishes)
+        return cls(
+            figure,
+            start,
+            np.array(free, np.int64),
+            demands,
+            wishes,
+            sub_skeleton(skeleton, order),
+            np.array(order, np.int64),
+            np.array(drives, np.bool_).reshape(len(demands), len(free)),
+            np.array([1.0 / length if isinstance(goal, Reach) else angle for goal in each]),
+            np.array([goal.weight for goal in each]),
+            0.0 if wishes else WISH_WEIGHT,
+        )
+
+    def lighter(self, share: float) -> Self:
+        """Return the problem with wishes that weigh but a share of what they did."""
+        wishes = np.arange(len(self.weights)) >= len(self.demands)
+        weights = np.where(wishes, share, 1.0) * self.weights
+        return replace(self, weights=weights, ease=share * self.ease)
+
+    @cached_property
+    def ranges(self) -> tuple[Floats, Floats]:
+        """The low ends (F,) and the widths (F,) of the free controls' ranges."""
+        each = list(self.figure.controls.values())
+        low, high = np.array([(each[c].low, each[c].high) for c in self.free]).reshape(-1, 2).T
+        return low, high - low
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The shares (F,) of their ranges at which the free controls start."""
+        low, width = self.ranges
+        return np.clip((self.start[self.free] - low) / width, 0.0, 1.0)
+
+    def values(self, shares: Floats) -> Floats:
+        """Return all controls (..., C) for shares (..., F) of those that are free."""
+        low, width = self.ranges
+        values = np.tile(self.start, (*shares.shape[:-1], 1))
+        values[..., self.free] = low + width * shares
+        return values
+
+    def left(self, shares: Floats) -> tuple[Floats, Floats]:
+        """Return what is left of all goals, weighted, (n, R), and of demands alone, (n, D)."""
+        pose = self.figure.pose(self.values(shares))
+        part = Pose(pose.rotations[:, self.order], pose.positions[:, self.order])
+        placed = _forward_by_matrices(self.bones, part)
+        each = [gap[:, None] for gap in gaps(self.demands, self.bones, part, placed)]
+        each += gaps(self.wishes, self.figure.skeleton, pose, (pose.positions, pose.rotations))
+        sizes = [unit * gap for unit, gap in zip(self.units, each, strict=True)]
+        parts = [
+            (weight * size).reshape(len(shares), -1)
+            for weight, size in zip(self.weights, sizes, strict=True)
+        ]
+        away = shares - self.shares
+        room = np.where(away < 0.0, self.shares, 1.0 - self.shares)  # on the side it goes to
+        parts.append(-self.ease * away / np.maximum(room, MIN_ROOM))
+        alone = [np.linalg.norm(size[:, 0], axis=-1) for size in sizes[: len(self.demands)]]
+        return np.concatenate(parts, axis=1), np.array(alone).reshape(-1, len(shares)).T
+
+    def slopes(self, share: Floats) -> Floats:
+        """Return how what is left (R,) changes with shares (F,), one-sided at the ends: (R, F)."""
+        both = DIFFERENCE_STEP * np.eye(len(share))
+        up, down = np.minimum(share + both, 1.0), np.maximum(share - both, 0.0)
+        rows, _ = self.left(np.concatenate([up, down]))
+        way = (up - down).sum(axis=1)
+        return np.asarray((rows[: len(share)] - rows[len(share) :]).T / way)
+
+
+def _moved_segments(figure: Figure) -> list[frozenset[str]]:
+    """Return for each control the segments of its joint set."""
+    return [
+        frozenset(joint_set.network.outputs)
+        for joint_set in figure.joint_sets.values()
+        for _ in joint_set.controls
+    ]
+
+
+def _forward_by_matrices(skeleton: Skeleton, pose: Pose) -> tuple[Vectors, Quats]:
+    """Return what `forward` does, by matrices: sooner done for a few poses of many joints."""
+    where, turns = pose.positions.copy(), quat.to_matrix(pose.rotations)
+    for joint, parent in enumerate(skeleton.parents.tolist()):
+        if parent >= 0:
+            turned = turns[:, parent] @ where[:, joint, :, None]
+            where[:, joint] = where[:, parent] + turned[..., 0]
+            turns[:, joint] = turns[:, parent] @ turns[:, joint]
+    return where, quat.from_matrix(turns)
+
+
+# ControlSolution: controls of a figure that were found for goals, and how near they come.
+
+
+@dataclass(frozen=True, eq=False)
+class ControlSolution:
+    """Controls within their ranges for each problem, with the problems' leading axes (...)."""
+
+    figure: Figure
+    goals: tuple[Goal, ...]
+    controls: Floats
+    """(..., C), in the figure's order and units."""
+    pose: FigurePose
+    """What the controls give."""
+    errors: Scalars
+    """(..., goals): a length for `Reach`, radians for others, the largest turn for `Stay`."""
+    iterations: Ints
+    """(...): steps taken, those of restarts among them."""
+    converged: Mask
+    """(...): whether all goals are met, `Stay` apart."""
+    ends: Ints
+    """(..., C): 1 for controls at the high end of their range, -1 at the low end, 0 between."""
+    wanted: Mask
+    """(..., C): controls at an end that the goals would take farther."""
+
+    def at_end(self, item: int | tuple[int, ...] = ()) -> dict[str, float]:
+        """Return the controls at an end of their range, by name, and that end in their unit."""
+        return self._named(self.ends[item] != 0, item)
+
+    def blocking(self, item: int | tuple[int, ...] = ()) -> dict[str, float]:
+        """Return those of them that the goals would take farther; none where goals are met."""
+        return self._named(self.wanted[item], item)
+
+    def beyond(self, item: int | tuple[int, ...] = ()) -> tuple[str, ...]:
+        """Return the joints of `Reach` whose target is too far off, whatever the controls are.
+
+        It is farther from the root than all bones between are long. A root that a joint set moves
+        may go anywhere.
+        """
+        skeleton, shape = self.figure.skeleton, self.converged.shape
+        places = self.pose.positions[item]
+        found = []
+        for goal in self.goals:
+            if not isinstance(goal, Reach):
+                continue
+            length, joint = float(np.linalg.norm(goal.point)), skeleton.index(goal.joint)
+            while skeleton.parents[joint] >= 0:
+                length += float(np.linalg.norm(places[joint]))
+                joint = int(skeleton.parents[joint])
+            target = np.broadcast_to(goal.target, (*shape, 3))[item]
+            away = float(np.linalg.norm(target - places[joint]))
+            if away > length and skeleton.names[joint] not in self.figure.moved:
+                found.append(goal.joint)
+        return tuple(found)
+
+    def reason(self, item: int | tuple[int, ...] = ()) -> str:
+        """Return one sentence on how a problem ended: what is not met, and why not."""
+        blocking = self.blocking(item)
+        if self.converged[item]:
+            return "all goals are met"
+        demands = [k for k, goal in enumerate(self.goals) if not isinstance(goal, Stay)]
+        worst = max(demands, key=lambda k: self.errors[item][k] * self.goals[k].weight)
+        said = _describe_miss(self.goals[worst], float(self.errors[item][worst]))
+        far = self.beyond(item)
+        if far:
+            return f"{said}: beyond the bones' reach for {', '.join(far)}"
+        if not blocking:
+            return f"{said}: no control's range holds it; it is out of reach, or the start is bad"
+        held = ", ".join(f"{control} at {value:g}" for control, value in blocking.items())
+        return f"{said}: held by the range of {held}"
+
+    def _named(self, which: Mask, item: int | tuple[int, ...]) -> dict[str, float]:
+        if which.ndim != 1:
+            shape = self.converged.shape
+            raise ValueError(f"this is for one problem, got {shape} of them: say which")
+        names = list(self.figure.controls)
+        return {names[c]: float(self.controls[item][c]) for c in np.flatnonzero(which)}
+
+
+def _describe_miss(goal: Goal, error: float) -> str:
+    if isinstance(goal, Reach):
+        return f"{goal.joint} is {error:.4g} from its target"
+    name = "" if isinstance(goal, Stay) else goal.joint
+    return f"{name} is {np.degrees(error):.1f} degrees off its target"
+
+
+# The search for controls: damped steps within their ranges, from the start and from elsewhere.
+
+
+ITERATIONS = 60
+DAMPING, TRIES = 0.3, 8  # at first, times what is left; how often it may grow in a step
+MAX_STEP = 0.3  # share of its range that a control goes in one step
+STALL_STEPS, STALL_RATIO = 4, 0.995  # so many steps that leave more than this share are enough
+CANDIDATES = 256  # controls that are looked at where the start leads nowhere
+NEAR_SPREAD = 0.2  # shares of ranges, by which those are moved that goals that are met hang on, too
+RESTARTS, RACE_STEPS, FINALISTS = (
+    8,
+    4,
+    3,
+)  # of them, the best go some steps each, and then fewer go on
+ROUNDS = 2  # of all this
+WISH_FACTOR = 1e-3  # of the weight of wishes, where goals are not met beside them
+END_TOLERANCE = 1e-9  # shares of a range
+MIN_SLOPE = 0.02  # of what is left: a control that could do less is not wanted farther
+
+
+@dataclass(frozen=True, eq=False)
+class DescentResult:
+    """Where a descent ended: the shares, what they leave, and of each demand by itself."""
+
+    share: Floats
+    left: Floats
+    alone: Floats
+    steps: int
+
+    @property
+    def square(self) -> float:
+        """The sum of squares of what is left."""
+        return float(self.left @ self.left)
+
+    @property
+    def worst(self) -> float:
+        """What is left of the worst demand."""
+        return float(self.alone.max(initial=0.0))
+
+
+def search_controls(problem: ControlGoals, tolerance: float) -> DescentResult:
+    """Return the best that is found from the start, and from elsewhere where that is not enough."""
+    found = _descend_from(problem, problem.shares, ITERATIONS)
+    if found.worst > tolerance:
+        problem, before = problem.lighter(WISH_FACTOR), found.steps
+        found = _descend_from(problem, found.share, ITERATIONS)
+        found = replace(found, steps=found.steps + before)
+    for _ in range(ROUNDS):
+        if found.worst <= tolerance or len(problem.free) == 0:
+            break
+        found = _restart_search(problem, found, tolerance)
+    return found
+
+
+def _restart_search(problem: ControlGoals, found: DescentResult, tolerance: float) -> DescentResult:
+    """Return the best of `found` and of what other controls lead to."""
+    scattered = _restart_shares(problem, found, tolerance)
+    left, _ = problem.left(scattered)
+    nearest = np.argsort(np.square(left).sum(axis=1))[:RESTARTS]
+    racers = [_descend_from(problem, share, RACE_STEPS) for share in scattered[nearest]]
+    steps, best = found.steps + sum(racer.steps for racer in racers), found
+    for racer in sorted(racers, key=lambda racer: racer.square)[:FINALISTS]:
+        last = _descend_from(problem, racer.share, ITERATIONS)
+        steps, best = steps + last.steps, min(best, last, key=lambda end: end.square)
+        if last.worst <= tolerance:
+            break
+    return replace(best, steps=steps)
+
+
+def _restart_shares(problem: ControlGoals, found: DescentResult, tolerance: float) -> Floats:
+    """Return shares to begin anew from.
+
+    Controls that only goals that are not met hang on are anywhere; others that these hang on are
+    near to where they were found.
+    """
+    rng, shape = np.random.default_rng(found.steps), (CANDIDATES, len(problem.free))
+    unmet = found.alone > tolerance
+    asked = problem.drives[unmet].any(axis=0)
+    alone = asked & ~problem.drives[~unmet].any(axis=0)
+    near = np.clip(found.share + NEAR_SPREAD * rng.normal(size=shape), 0.0, 1.0)
+    half = (np.arange(CANDIDATES) % 2 == 0)[:, None]
+    kept = np.where(asked & half, near, found.share)
+    return np.where(alone, rng.random(shape), kept)
+
+
+def _descend_from(problem: ControlGoals, share: Floats, most: int) -> DescentResult:
+    """Return where damped steps lead, in at most so many of them."""
+    (left,), (alone,) = problem.left(share[None])
+    found, damping, stalled = DescentResult(share, left, alone, 0), DAMPING, 0
+    while found.steps < most and stalled < STALL_STEPS and len(share):
+        slopes = problem.slopes(found.share)
+        before, better = found, None
+        for _ in range(TRIES):
+            trial = _take_step(found.share, found.left, slopes, damping * found.square + 1e-10)
+            (left,), (alone,) = problem.left(trial[None])
+            if left @ left < found.square:
+                better = DescentResult(trial, left, alone, found.steps + 1)
+                break
+            damping = 6.0 * damping + 1e-4
+        if better is None:
+            return replace(found, steps=found.steps + 1)
+        found = better
+        if found.square < 0.5 * before.square:
+            damping = max(0.3 * damping, 1e-4)
+        stalled = stalled + 1 if found.square > STALL_RATIO**2 * before.square else 0
+    return found
+
+
+def _take_step(share: Floats, left: Floats, slopes: Floats, damping: float) -> Floats:
+    """Return shares after a step: what would leave its range is settled, and the others go on."""
+    step, free = np.zeros(len(share)), np.ones(len(share), np.bool_)
+    while free.any():
+        part = slopes[:, free]
+        rest = left + slopes[:, ~free] @ step[~free]
+        square = part @ part.T + damping * np.eye(len(left))
+        step[free] = -part.T @ np.linalg.solve(square, rest)
+        out = free & ((share + step < 0.0) | (share + step > 1.0))
+        if not out.any():
+            break
+        step[out] = np.clip(share + step, 0.0, 1.0)[out] - share[out]
+        free &= ~out
+    scale = MAX_STEP / max(float(np.abs(step).max(initial=0.0)), MAX_STEP)
+    return np.asarray(np.clip(share + scale * step, 0.0, 1.0))
+
+
+def ends_of(share: Floats) -> Ints:
+    """Return 1 for shares at the high end, -1 at the low end, 0 between."""
+    return (share >= 1.0 - END_TOLERANCE).astype(np.int64) - (share <= END_TOLERANCE)
+
+
+def blocked_at_end(problem: ControlGoals, share: Floats) -> Mask:
+    """Tell which controls at an end would go on, if they could, for the demands to come nearer."""
+    if len(share) == 0:
+        return np.zeros(0, np.bool_)
+    demands = problem.lighter(0.0)
+    (left,), _ = demands.left(share[None])
+    onward = -demands.slopes(share).T @ left
+    return np.asarray(onward * ends_of(share) > MIN_SLOPE * np.linalg.norm(left))
+
+
+# solve_controls: controls of a figure, within their ranges, whose pose meets goals.
+
+
+def solve_controls(
+    figure: Figure,
+    controls: Controls,
+    goals: Sequence[Goal],
+    *,
+    only: Sequence[str] | None = None,
+    tolerance: float = GOAL_TOLERANCE,
+) -> ControlSolution:
+    """Return controls within their ranges, found from `controls`, whose pose meets `goals`.
+
+    Controls and targets may have leading axes, one for each problem. `only` these controls may
+    change, unless given all that matter to the goals; what goals leave open stays near `controls`,
+    or what a `Stay` among them says. A damped Gauss–Newton method in shares of
+    the ranges: a control that would leave its range is settled at its end, and the step solved
+    again for the others. Where the start leads nowhere, the best of 256 others are tried. A goal
+    is met when what is left of it is under `tolerance`, as a share of the length from the root, an
+    angle of 1 radian counting as 0.3 of it.
+    """
+    asked = _check_goals(figure, goals)
+    check_above_0("tolerance", tolerance)
+    changing = _free_controls(figure, only)
+    start = figure.pose(controls).controls
+    shapes = [start.shape[:-1], *(_batch_shape(goal) for goal in asked)]
+    try:
+        batch = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError(
+            f"controls and targets must have leading axes that go together, got {shapes}"
+        ) from None
+    values = np.array(np.broadcast_to(start, (*batch, start.shape[-1])))
+    ends, wanted = np.zeros(values.shape, np.int64), np.zeros(values.shape, np.bool_)
+    steps, met = np.zeros(batch, np.int64), np.zeros(batch, np.bool_)
+    for item in np.ndindex(batch):
+        here = [_goal_at(goal, batch, item) for goal in asked]
+        problem = ControlGoals.of(figure, values[item], here, changing)
+        found = search_controls(problem, tolerance)
+        values[item] = problem.values(found.share)
+        steps[item], met[item] = found.steps, found.worst <= tolerance
+        ends[item][problem.free] = ends_of(found.share)
+        wanted[item][problem.free] = blocked_at_end(problem, found.share) & ~met[item]
+    pose = figure.pose(values)
+    errors = errors_of(asked, figure.skeleton, pose)
+    errors = np.broadcast_to(errors, (*batch, len(asked)))
+    return ControlSolution(figure, asked, pose.controls, pose, errors, steps, met, ends, wanted)
+
+
+def _check_goals(figure: Figure, goals: Sequence[Goal]) -> tuple[Goal, ...]:
+    kinds = (Reach, Aim, Orient, Stay)
+    if isinstance(goals, kinds):
+        goals = [goals]
+    goals = list(goals)
+    if not goals or not all(isinstance(goal, kinds) for goal in goals):
+        raise ValueError(f"goals must be some of Reach, Aim, Orient and Stay, got {goals!r:.80}")
+    for goal in goals:
+        if isinstance(goal, Stay):
+            check_joints(figure.skeleton, goal.pose)
+        for name in (goal.joints or ()) if isinstance(goal, Stay) else (goal.joint,):
+            figure.skeleton.index(name)
+    priorities = {goal.priority for goal in goals if not isinstance(goal, Stay)}
+    if len(priorities) > 1:
+        raise ValueError(f"priorities are for joints, not for controls, got {sorted(priorities)}")
+    return tuple(goals)
+
+
+def _free_controls(figure: Figure, only: Sequence[str] | None) -> list[int]:
+    """Return the numbers of the controls that may change; one with a single value cannot."""
+    if isinstance(only, str):
+        raise ValueError(f"only must be a list of controls, got {only!r}")
+    figure.values(dict.fromkeys(only or (), 0.0))  # names those that are not there
+    return [
+        number
+        for number, (name, control) in enumerate(figure.controls.items())
+        if control.low < control.high and (only is None or name in only)
+    ]
+
+
+def _batch_shape(goal: Goal) -> tuple[int, ...]:
+    if isinstance(goal, Stay):
+        return goal.pose.rotations.shape[:-2]
+    return (goal.rotation if isinstance(goal, Orient) else goal.target).shape[:-1]
+
+
+def _goal_at(goal: Goal, batch: tuple[int, ...], item: tuple[int, ...]) -> Goal:
+    """Return the goal of one problem."""
+
+    def one(array: Floats, axes: int) -> Floats:
+        return np.asarray(np.broadcast_to(array, (*batch, *array.shape[-axes:]))[item])
+
+    if isinstance(goal, Stay):
+        pose = Pose(one(goal.pose.rotations, 2), one(goal.pose.positions, 2))
+        return replace(goal, pose=pose)
+    if isinstance(goal, Orient):
+        return replace(goal, rotation=one(goal.rotation, 1))
+    return replace(goal, target=one(goal.target, 1))

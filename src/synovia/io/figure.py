@@ -1,0 +1,371 @@
+"""Components in XML: parameters by name, each as the kind of thing that it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..components import COMPONENTS, Component, Control, Curve, Figure, JointSet, Network
+from ..shapes import ReachCone
+from ..skeleton import Skeleton
+from .atomic import atomic_write
+from .xml import Element, format_element, format_numbers, make_element, parse_xml
+
+_CURVE_NUMBERS = ("x_scale", "y_scale", "low", "high")
+
+
+def read_component(element: Element) -> Component:
+    """Return the component that a <component> describes."""
+    attributes = element.read("name!", "type!")
+    kind = attributes["type"]
+    if kind not in COMPONENTS:
+        element.fail(f"no component of type {kind!r}; there are {', '.join(COMPONENTS)}")
+    parameters: dict[str, Any] = {}
+    for child in element.parts("number", "numbers", "text", "texts", "curve", "curves", "cone"):
+        name = child.attributes.get("name", "")
+        if name in parameters:
+            child.fail(f"a parameter must be given once, got {name!r} twice")
+        parameters[name] = _VALUES[child.tag](child)
+    with element.blamed():
+        return COMPONENTS[kind].from_dict(parameters)
+
+
+def component_element(name: str, component: Component) -> Element:
+    """Return a component as an element."""
+    kind = component.kind
+    if COMPONENTS.get(kind) is not type(component):
+        raise ValueError(
+            f"the component {name!r} must be of a registered type to be written, "
+            f"got {type(component).__name__}; there are {', '.join(COMPONENTS)}"
+        )
+    element = make_element("component", name=name, type=kind)
+    for parameter, value in component.to_dict().items():
+        if value is not None:
+            element.children.append(_value_element(f"{kind} {name!r}", parameter, value))
+    return element
+
+
+def _value_element(owner: str, name: str, value: Any) -> Element:
+    if isinstance(value, Curve):
+        return _curve_element(name, value)
+    if isinstance(value, ReachCone):
+        element = make_element("cone", name=name)
+        fields = {each: part for each, part in value.to_dict().items() if each != "type"}
+        element.children = [_array_element(each, part) for each, part in fields.items()]
+        return element
+    if isinstance(value, np.ndarray):
+        return _array_element(name, value)
+    if isinstance(value, Mapping) and all(isinstance(each, Curve) for each in value.values()):
+        element = make_element("curves", name=name)
+        element.children = [_curve_element(each, curve) for each, curve in value.items()]
+        return element
+    if isinstance(value, str):
+        return make_element("text", value, name=name)
+    if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
+        return make_element("texts", " ".join(value), name=name)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return make_element("number", repr(float(value)), name=name)
+    raise ValueError(f"{owner}: {name} cannot be written as XML, got {value!r:.60}")
+
+
+def _array_element(name: str, value: Any) -> Element:
+    array = np.asarray(value, dtype=np.float64)
+    return make_element(
+        "numbers", format_numbers(array), name=name, shape=" ".join(map(str, array.shape))
+    )
+
+
+def _curve_element(name: str, curve: Curve) -> Element:
+    numbers = {each: repr(float(getattr(curve, each))) for each in _CURVE_NUMBERS}
+    element = make_element("curve", name=name, kind=curve.kind, beyond=curve.beyond, **numbers)
+    element.children = [
+        make_element("x", format_numbers(curve.x)),
+        make_element("y", format_numbers(curve.y)),
+    ]
+    return element
+
+
+def _text(element: Element) -> str:
+    element.read("name!")
+    if element.children:
+        element.fail(f"<{element.tag}> may hold text alone, got <{element.children[0].tag}>")
+    return element.text.strip()
+
+
+def _number(element: Element) -> float:
+    return element.number(_text(element))
+
+
+def _numbers(element: Element) -> Any:
+    shape = element.read("name!", "shape!")["shape"].split()
+    if not all(size.isascii() and size.isdigit() and len(size) < 10 for size in shape):
+        element.fail(f"expected a shape such as '2 3', got {element.attributes['shape']!r}")
+    if element.children:
+        element.fail(f"<numbers> may hold numbers alone, got <{element.children[0].tag}>")
+    return element.numbers(element.text, tuple(map(int, shape)))
+
+
+def _texts(element: Element) -> tuple[str, ...]:
+    return tuple(_text(element).split())
+
+
+def _curve(element: Element) -> Curve:
+    attributes = element.read("name!", "kind!", "beyond", *_CURVE_NUMBERS)
+    knots = {}
+    for part in element.parts("x", "y"):
+        if part.tag in knots:
+            part.fail(f"a curve must have <{part.tag}> once, got it twice")
+        part.read()
+        knots[part.tag] = part.numbers(part.text)
+    for tag in ("x", "y"):
+        if tag not in knots:
+            element.fail(f"a curve must have <{tag}>, got none")
+    numbers: dict[str, Any] = {
+        name: element.number(attributes[name]) for name in _CURVE_NUMBERS if name in attributes
+    }
+    with element.blamed():
+        return Curve(
+            knots["x"],
+            knots["y"],
+            kind=attributes["kind"],  # type: ignore[arg-type]
+            beyond=attributes.get("beyond", "hold"),  # type: ignore[arg-type]
+            **numbers,
+        )
+
+
+def _curves(element: Element) -> dict[str, Curve]:
+    element.read("name!")
+    found: dict[str, Curve] = {}
+    for part in element.parts("curve"):
+        name = part.read("name!", "kind!", "beyond", *_CURVE_NUMBERS)["name"]
+        if name in found:
+            part.fail(f"curves must have different names, got {name!r} twice")
+        found[name] = _curve(part)
+    return found
+
+
+def _cone(element: Element) -> ReachCone:
+    element.read("name!")
+    fields: dict[str, Any] = {}
+    for part in element.parts("numbers"):
+        array = _numbers(part)
+        fields[part.attributes["name"]] = array if array.shape else float(array)
+    with element.blamed():
+        try:
+            return ReachCone.from_dict(fields)
+        except TypeError as error:
+            raise ValueError(f"a cone has points, low, high and so on: {error}") from error
+
+
+_VALUES = {
+    "number": _number,
+    "numbers": _numbers,
+    "text": _text,
+    "texts": _texts,
+    "curve": _curve,
+    "curves": _curves,
+    "cone": _cone,
+}
+
+
+# Networks and figures as XML, bit for bit; see docs/components.md.
+
+
+VERSION = "1"
+SUFFIX = ".xml"
+
+
+def load_figure(path: str | PathLike[str]) -> Figure:
+    """Return the figure in the XML file at `path`."""
+    root = _root(path, "figure")
+    attributes = root.read("version!", "name")
+    segments: list[Element] = []
+    sets: dict[str, JointSet] = {}
+    elements: dict[str, Element] = {}
+    for child in root.parts("segment", "joint-set"):
+        if child.tag == "segment":
+            segments.append(child)
+            continue
+        name = child.read("name!")["name"]
+        if name in sets:
+            child.fail(f"joint sets must have different names, got {name!r} twice")
+        sets[name] = _joint_set(child)
+        elements[name] = child
+    skeleton = _skeleton(root, segments)
+    with root.blamed(elements):
+        return Figure(skeleton, sets, attributes.get("name", ""))
+
+
+def save_figure(figure: Figure, path: str | PathLike[str]) -> None:
+    """Write `figure` to the XML file at `path`, whole or not at all."""
+    root = make_element("figure", version=VERSION, **({"name": figure.name} if figure.name else {}))
+    skeleton = figure.skeleton
+    for joint, (name, parent) in enumerate(zip(skeleton.names, skeleton.parents, strict=True)):
+        above = {"parent": skeleton.names[parent]} if parent >= 0 else {}
+        offset, channels = (
+            format_numbers(skeleton.offsets[joint]),
+            " ".join(skeleton.channels[joint]),
+        )
+        segment = make_element("segment", name=name, **above, offset=offset, channels=channels)
+        ends = skeleton.end_offsets[skeleton.end_parents == joint]
+        segment.children = [make_element("end", offset=format_numbers(end)) for end in ends]
+        root.children.append(segment)
+    for name, joint_set in figure.joint_sets.items():
+        element = make_element("joint-set", name=name)
+        element.children = _network_elements(joint_set.network, joint_set)
+        root.children.append(element)
+    _save(root, path)
+
+
+def load_network(path: str | PathLike[str]) -> Network:
+    """Return the network in the XML file at `path`."""
+    root = _root(path, "network")
+    root.read("version!")
+    return _network(root)[0]
+
+
+def save_network(network: Network, path: str | PathLike[str]) -> None:
+    """Write `network` to the XML file at `path`, whole or not at all."""
+    root = make_element("network", version=VERSION)
+    root.children = _network_elements(network, None)
+    _save(root, path)
+
+
+def figure_schema() -> str:
+    """Return the XML Schema of figures and networks."""
+    return files("synovia.io").joinpath("figure.xsd").read_text(encoding="utf-8")
+
+
+def _root(path: str | PathLike[str], tag: str) -> Element:
+    root = parse_xml(str(path), _check_suffix(path).read_bytes())
+    if root.tag != tag:
+        root.fail(f"expected a <{tag}>, got <{root.tag}>")
+    version = root.attributes.get("version", VERSION)
+    if version != VERSION:
+        root.fail(f"this Synovia reads version {VERSION} of the format, got {version!r}")
+    return root
+
+
+def _save(root: Element, path: str | PathLike[str]) -> None:
+    target = _check_suffix(path)
+    content = f'<?xml version="1.0" encoding="UTF-8"?>\n{format_element(root)}'.encode()
+    parse_xml(str(path), content)  # what could not be read is not written
+    atomic_write(target, content)
+
+
+def _check_suffix(path: str | PathLike[str]) -> Path:
+    path = Path(path)
+    if path.suffix.lower() != SUFFIX:
+        raise ValueError(f"{path}: the suffix of a figure must be {SUFFIX}, got {path.suffix!r}")
+    return path
+
+
+def _skeleton(root: Element, segments: list[Element]) -> Skeleton:
+    if not segments:
+        root.fail("a figure must have at least one <segment>, got none")
+    places: dict[str, int] = {}
+    parents, offsets, channels, end_parents, end_offsets = [], [], [], [], []
+    for number, segment in enumerate(segments):
+        attributes = segment.read("name!", "parent", "offset!", "channels")
+        name, parent = attributes["name"], attributes.get("parent")
+        if name in places:
+            segment.fail(f"segments must have different names, got {name!r} twice")
+        if parent is not None and parent not in places:
+            segment.fail(
+                f"a segment must come after its parent, got {parent!r} as that of {name!r}"
+            )
+        places[name] = number
+        parents.append(-1 if parent is None else places[parent])
+        offsets.append(segment.numbers(attributes["offset"], (3,)))
+        channels.append(tuple(attributes.get("channels", "").split()))
+        for end in segment.parts("end"):
+            end_parents.append(number)
+            end_offsets.append(end.numbers(end.read("offset!")["offset"], (3,)))
+    given = any("channels" in segment.attributes for segment in segments)
+    with segments[0].blamed():
+        return Skeleton(
+            tuple(places),
+            np.array(parents),
+            np.array(offsets),
+            tuple(channels) if given else (),
+            np.array(end_parents, np.int64),
+            np.array(end_offsets).reshape(-1, 3),
+        )
+
+
+def _network(element: Element) -> tuple[Network, list[Element]]:
+    """Return the network in an element, and its <control> elements."""
+    components: dict[str, Component] = {}
+    wires: dict[str, str] = {}
+    outputs: dict[str, str] = {}
+    controls: dict[str, Element] = {}
+    wired: dict[str, Element] = {}
+    results: dict[str, Element] = {}
+    tables: dict[str, Mapping[str, object]] = {
+        "control": controls,
+        "component": components,
+        "output": outputs,
+    }
+    for child in element.parts("control", "component", "wire", "output"):
+        if child.tag == "wire":
+            attributes = child.read("from!", "to!")
+            if attributes["to"] in wires:
+                child.fail(f"an input must be wired once, got {attributes['to']!r} twice")
+            wires[attributes["to"]] = attributes["from"]
+            wired[attributes["to"]] = child
+            continue
+        name = child.attributes.get("name", "")
+        if name in tables[child.tag]:
+            child.fail(f"<{child.tag}> names must differ, got {name!r} twice")
+        if child.tag == "control":
+            child.read("name!", "low", "high", "neutral", "unit")
+            controls[name] = child
+        elif child.tag == "component":
+            components[name] = read_component(child)
+        else:
+            outputs[name] = child.read("name!", "from!")["from"]
+            results[name] = child
+    with element.blamed(wired, results):
+        return Network(components, wires, outputs, tuple(controls)), list(controls.values())
+
+
+def _joint_set(element: Element) -> JointSet:
+    network, controls = _network(element)
+    limits = {}
+    for control in controls:
+        attributes = control.read("name!", "low!", "high!", "neutral", "unit")
+        low, high = (control.number(attributes[name]) for name in ("low", "high"))
+        neutral = control.number(attributes.get("neutral", "0"))
+        with control.blamed():
+            unit = attributes.get("unit", "radians")
+            limits[attributes["name"]] = Control(low, high, neutral, unit)  # type: ignore[arg-type]
+    with element.blamed():
+        return JointSet(network, limits)
+
+
+def _network_elements(network: Network, joint_set: JointSet | None) -> list[Element]:
+    elements = []
+    for name in network.controls:
+        limits = None if joint_set is None else joint_set.controls[name]
+        ranges = (
+            {}
+            if limits is None
+            else {
+                "low": repr(limits.low),
+                "high": repr(limits.high),
+                "neutral": repr(limits.neutral),
+                "unit": limits.unit,
+            }
+        )
+        elements.append(make_element("control", name=name, **ranges))
+    elements += [component_element(name, each) for name, each in network.components.items()]
+    for to, source in network.wires.items():
+        elements.append(make_element("wire", **{"from": source, "to": to}))
+    for name, source in network.outputs.items():
+        elements.append(make_element("output", name=name, **{"from": source}))
+    return elements

@@ -1,0 +1,145 @@
+"""Curves of one number: piecewise cubic, applied to many lanes; and what depends on them.
+
+A packed curve, from `o` on: how many numbers in all, factors of what comes in and goes out, least
+and greatest result, 1 if it goes on straight beyond its ends (else it holds them), the number of
+pieces, the inner knots, then each piece's start and four coefficients, lowest power first, and
+last the end's knot, value and slope.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .jit import kernel
+from .reach_cone import as_unsigned
+from .transforms import LANES
+
+IN, OUT, LOW, HIGH, EXTEND, COUNT, KNOTS = 1, 2, 3, 4, 5, 6, 7
+FEW = 3  # pieces, which are quicker tried one by one than looked for
+
+
+@kernel
+def evaluate(p, o, given):
+    """Return the value of the curve at `given`."""
+    x, count = given * p[o + IN], int(p[o + COUNT])
+    number = 0
+    for k in range(count - 1):
+        number += 1 if x > p[o + KNOTS + k] else 0
+    first = o + KNOTS + count - 1
+    end = first + 5 * count
+    extends = p[o + EXTEND] > 0.0
+    if x < p[first]:
+        y = p[first + 1] + (p[first + 2] * (x - p[first]) if extends else 0.0)
+    elif x > p[end]:
+        y = p[end + 1] + (p[end + 2] * (x - p[end]) if extends else 0.0)
+    else:
+        piece = first + 5 * number
+        t = x - p[piece]
+        y = p[piece + 1] + t * (p[piece + 2] + t * (p[piece + 3] + t * p[piece + 4]))
+    y = p[o + LOW] if y < p[o + LOW] else y
+    return p[o + OUT] * (p[o + HIGH] if y > p[o + HIGH] else y)
+
+
+@kernel
+def evaluate_few(p, o, work, a, out, to, n):
+    """Write the values of a curve of up to three pieces, each tried for all lanes: vector code."""
+    last = int(p[o + COUNT]) - 1
+    first = as_unsigned(o + KNOTS + last)
+    second, third = as_unsigned(first + 5 * min(1, last)), as_unsigned(first + 5 * last)
+    begin, end = p[first], p[third + 5]
+    factor, scale, low, high = p[o + IN], p[o + OUT], p[o + LOW], p[o + HIGH]
+    a0, a1, a2, a3 = p[first + 1], p[first + 2], p[first + 3], p[first + 4]
+    b0, b1, b2, b3 = p[second + 1], p[second + 2], p[second + 3], p[second + 4]
+    c0, c1, c2, c3 = p[third + 1], p[third + 2], p[third + 3], p[third + 4]
+    one, other = p[second], p[third]
+    for i in range(n):
+        x = factor * work[a + i]
+        x = begin if x < begin else x
+        x = end if x > end else x
+        t, u, v = x - begin, x - one, x - other
+        y = a0 + t * (a1 + t * (a2 + t * a3))
+        y = b0 + u * (b1 + u * (b2 + u * b3)) if u > 0.0 else y
+        y = c0 + v * (c1 + v * (c2 + v * c3)) if v > 0.0 else y
+        y = low if y < low else y
+        out[to + i] = scale * (high if y > high else y)
+
+
+@kernel
+def evaluate_many(p, o, work, a, out, to, n):
+    """Write the values of a curve of many pieces: the numbers of these first, for all lanes."""
+    count = int(p[o + COUNT])
+    first = o + KNOTS + count - 1
+    begin, end = p[first], p[first + 5 * count]
+    factor, scale, low, high = p[o + IN], p[o + OUT], p[o + LOW], p[o + HIGH]
+    piece = np.empty(LANES)
+    for i in range(n):
+        piece[i] = first
+    for k in range(count - 1):
+        knot = p[o + KNOTS + k]
+        for i in range(n):
+            piece[i] += 5.0 if factor * work[a + i] > knot else 0.0
+    for i in range(n):
+        x = factor * work[a + i]
+        inner = begin if x < begin else x
+        inner = end if inner > end else inner
+        at = as_unsigned(piece[i])
+        t = inner - p[at]
+        y = p[at + 1] + t * (p[at + 2] + t * (p[at + 3] + t * p[at + 4]))
+        y = low if y < low else y
+        out[to + i] = scale * (high if y > high else y)
+
+
+@kernel
+def evaluate_lanes(p, o, work, a, out, to, n):
+    """Write the values of the curve at `o` for what stands in `work` from `a` on."""
+    o, a, to = as_unsigned(o), as_unsigned(a), as_unsigned(to)
+    if p[o + EXTEND] > 0.0:
+        for i in range(n):
+            out[to + i] = evaluate(p, o, work[a + i])
+    elif p[o + COUNT] <= FEW:
+        evaluate_few(p, o, work, a, out, to, n)
+    else:
+        evaluate_many(p, o, work, a, out, to, n)
+
+
+@kernel
+def mapping(p, given, outs, n, stride, work):
+    """Write the value of every curve at `given`."""
+    for start in range(0, n, LANES):
+        base, m = start // LANES * stride, min(LANES, n - start)
+        o = 0
+        for k in range(outs.shape[0]):
+            evaluate_lanes(p, o, work, base + given, work, base + outs[k], m)
+            o += int(p[o])
+
+
+@kernel
+def exact(p, driver, out, n, stride, work):
+    """Write the curve's value at `driver`."""
+    for start in range(0, n, LANES):
+        base, m = start // LANES * stride, min(LANES, n - start)
+        evaluate_lanes(p, 0, work, base + driver, work, base + out, m)
+
+
+@kernel
+def bounded(lower, upper, driver, given, out, n, stride, work):
+    """Write `given` brought between the values of the curves; an empty one is no bound."""
+    least, most = np.full(LANES, -np.inf), np.full(LANES, np.inf)
+    for start in range(0, n, LANES):
+        base, m = start // LANES * stride, min(LANES, n - start)
+        if lower.shape[0] > 0:
+            evaluate_lanes(lower, 0, work, base + driver, least, 0, m)
+        if upper.shape[0] > 0:
+            evaluate_lanes(upper, 0, work, base + driver, most, 0, m)
+        a, to = as_unsigned(base + given), as_unsigned(base + out)
+        for i in range(m):
+            y = work[a + i]
+            y = least[i] if y < least[i] else y
+            work[to + i] = most[i] if y > most[i] else y
+
+
+@kernel
+def values(p, given, out):
+    """Write the curve's value at each number."""
+    for i in range(given.shape[0]):
+        out[i] = evaluate(p, 0, given[i])

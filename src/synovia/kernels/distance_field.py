@@ -1,0 +1,590 @@
+"""Distance fields: how they are packed, and Φ and its slope between the nodes of the grid."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .jit import kernel
+from .rotation import DISTANCE, LANES, PX, PY, PZ, X, Y, Z
+
+# Where things stand in a packed field, after its kind; tables are given by where they start.
+THRESHOLD, STEEP_INSIDE, STEEP_OUTSIDE, HALF_DIAGONAL = 0, 1, 2, 3
+LOW, SPACING, PERIOD, TURNS, NODES = 4, 7, 10, 13, 16  # three each; TURNS are 1/PERIOD, or 0
+KNOTS, BEFORE, BLOCKS = 19, 22, 25  # three each: of the wider grid, its knots and those below 0
+VALUES, PLACES, FEATURES, SQUARES, STARTS, SITES = 28, 29, 30, 31, 32, 33
+HALVES, HALVES_BELOW, HALVES_LAST = 34, 37, 40  # three each: see `field_sites.nearest_knots`
+HEADER = 43
+
+SLACK = 1e-10  # what Φ may exceed the threshold by, and a point its box, for rounding
+WITHIN = 5e-7  # radians that projections go on inside: they stay members when rounded to float32
+PARTS = 4  # that cells are parted in for the sites
+SIDE = 16  # sites are kept in blocks of so many along each axis
+SHIFT, LOW_BITS = 10, 1023  # a site's three numbers in one
+STEPS = 2  # to the boundary
+CUTS = 4  # of the way from a site to a point outside
+DOWN = 0.02  # share of a step that it goes farther down than it seems to need
+FLAT = 1e-12  # added to a squared slope, so that none is 0
+NEARBY = 1.0  # half diagonals of Φ above the threshold, up to which the slope shows the way
+
+# Rows of what is worked on for points outside: the point, where it slides, the best member yet
+# and its squared distance, what is near enough.
+QX, QY, QZ, AX, AY, AZ = 0, LANES, 2 * LANES, 3 * LANES, 4 * LANES, 5 * LANES
+MX, MY, MZ, LEAST, ENOUGH = 6 * LANES, 7 * LANES, 8 * LANES, 9 * LANES, 10 * LANES
+SX, SY, SZ, SITE = 11 * LANES, 12 * LANES, 13 * LANES, 14 * LANES  # a site, squared distance
+AIM = 15 * LANES  # what Φ is to be at most
+CELL, UX, UY, UZ = 16 * LANES, 17 * LANES, 18 * LANES, 19 * LANES  # where a cell begins, shares
+CORNERS = 20 * LANES  # Φ at the eight corners of the cell
+WORK = 28 * LANES
+ONE = 0x3FF << 1  # the exponent of 1.0, and the first digit of its mantissa
+
+
+@kernel
+def grid_of(p, o):
+    """Return what is needed to look a field up, read once: see `look_up`."""
+    row = np.uint32(p[o + NODES + 2])
+    return (
+        np.uint32(o + p[o + VALUES]),
+        np.uint32(p[o + NODES + 1]) * row,
+        row,
+        (p[o + NODES] - 2.0, p[o + NODES + 1] - 2.0, p[o + NODES + 2] - 2.0),
+        (1.0 / p[o + SPACING], 1.0 / p[o + SPACING + 1], 1.0 / p[o + SPACING + 2]),
+        (p[o + PERIOD], p[o + PERIOD + 1], p[o + PERIOD + 2]),
+        (p[o + TURNS], p[o + TURNS + 1], p[o + TURNS + 2]),
+        p[o + TURNS] + p[o + TURNS + 1] + p[o + TURNS + 2] > 0.0,
+    )
+
+
+@kernel
+def corner_of(grid, x, y, z):
+    """Return where in the buffer the cell of a point begins, and the point's shares of the cell.
+
+    Numbers without a sign spare the check for places counted from the end, which costs as much
+    as the look-up itself.
+    """
+    first, slab, row, last, inverse, period, turns, wraps = grid
+    if wraps:
+        x -= period[0] * np.floor(x * turns[0])
+        y -= period[1] * np.floor(y * turns[1])
+        z -= period[2] * np.floor(z * turns[2])
+    u, v, w = x * inverse[0], y * inverse[1], z * inverse[2]
+    i = np.int32(min(max(u, 0.0), last[0]))
+    j = np.int32(min(max(v, 0.0), last[1]))
+    k = np.int32(min(max(w, 0.0), last[2]))
+    at = first + np.uint32(i) * slab + np.uint32(j) * row + np.uint32(k)
+    return np.uint32(at), u - i, v - j, w - k
+
+
+@kernel
+def edges_of(p, grid, a):
+    """Return Φ at four corners of a cell, and the steps from those to the other four."""
+    one = np.uint32(1)
+    b, c = np.uint32(a + grid[2]), np.uint32(a + grid[1])
+    d = np.uint32(c + grid[2])
+    p00, p01, p10, p11 = p[a], p[b], p[c], p[d]
+    q00, q01 = p[np.uint32(a + one)] - p00, p[np.uint32(b + one)] - p01
+    q10, q11 = p[np.uint32(c + one)] - p10, p[np.uint32(d + one)] - p11
+    return p00, p01, p10, p11, q00, q01, q10, q11
+
+
+@kernel
+def look_up(p, grid, x, y, z):
+    """Return Φ at a point of the box."""
+    a, u, v, w = corner_of(grid, x, y, z)
+    p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, grid, a)
+    p00, p01, p10, p11 = p00 + w * q00, p01 + w * q01, p10 + w * q10, p11 + w * q11
+    p0, p1 = p00 + v * (p01 - p00), p10 + v * (p11 - p10)
+    return p0 + u * (p1 - p0)
+
+
+@kernel
+def fetch_corners(p, grid, work, first, last):
+    """Fetch Φ at the corners of the cells that AX, AY, AZ are in, lanes `first` to `last`.
+
+    Places, then loads, then (by the callers) sums: each loop does one thing to many lanes, so
+    that none waits for the memory of another.
+    """
+    start, slab, row, (last_x, last_y, last_z), inverse, period, turns, wraps = grid
+    ix, iy, iz = inverse
+    begin, down, across = np.float64(start), np.float64(slab), np.float64(row)
+    for i in range(first, last):
+        x, y, z = work[AX + i], work[AY + i], work[AZ + i]
+        if wraps:
+            x -= period[0] * np.floor(x * turns[0])
+            y -= period[1] * np.floor(y * turns[1])
+            z -= period[2] * np.floor(z * turns[2])
+        u, v, w = x * ix, y * iy, z * iz
+        j = np.floor(min(max(u, 0.0), last_x))
+        k = np.floor(min(max(v, 0.0), last_y))
+        m = np.floor(min(max(w, 0.0), last_z))
+        work[CELL + i] = begin + j * down + k * across + m
+        work[UX + i], work[UY + i], work[UZ + i] = u - j, v - k, w - m
+    one = np.uint32(1)
+    for i in range(first, last):
+        a = np.uint32(work[CELL + i])
+        b, c = np.uint32(a + row), np.uint32(a + slab)
+        d = np.uint32(c + row)
+        work[CORNERS + i] = p[a]
+        work[CORNERS + LANES + i] = p[np.uint32(a + one)]
+        work[CORNERS + 2 * LANES + i] = p[b]
+        work[CORNERS + 3 * LANES + i] = p[np.uint32(b + one)]
+        work[CORNERS + 4 * LANES + i] = p[c]
+        work[CORNERS + 5 * LANES + i] = p[np.uint32(c + one)]
+        work[CORNERS + 6 * LANES + i] = p[d]
+        work[CORNERS + 7 * LANES + i] = p[np.uint32(d + one)]
+
+
+@kernel
+def corners_at(work, i):
+    """Return Φ at four corners of the cell of lane `i`, and the steps from those to the others."""
+    p00, p01 = work[CORNERS + i], work[CORNERS + 2 * LANES + i]
+    p10, p11 = work[CORNERS + 4 * LANES + i], work[CORNERS + 6 * LANES + i]
+    q00, q01 = work[CORNERS + LANES + i] - p00, work[CORNERS + 3 * LANES + i] - p01
+    q10, q11 = work[CORNERS + 5 * LANES + i] - p10, work[CORNERS + 7 * LANES + i] - p11
+    return p00, p01, p10, p11, q00, q01, q10, q11
+
+
+@kernel
+def value_at(work, i):
+    """Return Φ where lane `i` is, of what `look` fetched."""
+    u, v, w = work[UX + i], work[UY + i], work[UZ + i]
+    p00, p01, p10, p11, q00, q01, q10, q11 = corners_at(work, i)
+    p00, p01, p10, p11 = p00 + w * q00, p01 + w * q01, p10 + w * q10, p11 + w * q11
+    p0, p1 = p00 + v * (p01 - p00), p10 + v * (p11 - p10)
+    return p0 + u * (p1 - p0)
+
+
+@kernel
+def slope_at(grid, work, i):
+    """Return Φ and its gradient within the cell where lane `i` is, of what `look` fetched."""
+    u, v, w = work[UX + i], work[UY + i], work[UZ + i]
+    p00, p01, p10, p11, q00, q01, q10, q11 = corners_at(work, i)
+    p00, p01, p10, p11 = p00 + w * q00, p01 + w * q01, p10 + w * q10, p11 + w * q11
+    q0, q1 = q00 + v * (q01 - q00), q10 + v * (q11 - q10)
+    r0, r1 = p01 - p00, p11 - p10
+    p0, p1 = p00 + v * r0, p10 + v * r1
+    inverse = grid[4]
+    gx, gy = (p1 - p0) * inverse[0], (r0 + u * (r1 - r0)) * inverse[1]
+    return p0 + u * (p1 - p0), gx, gy, (q0 + u * (q1 - q0)) * inverse[2]
+
+
+@kernel
+def box_of(p, o):
+    """Return the far ends of the box along its axes; ∞ of those that wrap, and −∞ before them."""
+    far_x = (p[o + NODES] - 1.0) * p[o + SPACING]
+    far_y = (p[o + NODES + 1] - 1.0) * p[o + SPACING + 1]
+    far_z = (p[o + NODES + 2] - 1.0) * p[o + SPACING + 2]
+    x, y, z = p[o + PERIOD] > 0.0, p[o + PERIOD + 1] > 0.0, p[o + PERIOD + 2] > 0.0
+    near = (-np.inf if x else 0.0, -np.inf if y else 0.0, -np.inf if z else 0.0)
+    return near, (np.inf if x else far_x, np.inf if y else far_y, np.inf if z else far_z)
+
+
+# Distance fields: the sites, members all along a region, from which projections start.
+#
+# For every node of a grid wider than the field's, the nearest site is packed: a member among the
+# corners of cells parted in four along each axis.
+
+
+@kernel
+def site_grid_of(p, o):
+    """Return what is needed to look sites up, read once: see `knot_below` and `least_distance`."""
+    row = np.uint32(p[o + KNOTS + 2])
+    at = o + p[o + PLACES]
+    return (
+        (p[o + BEFORE], p[o + BEFORE + 1], p[o + BEFORE + 2]),
+        (p[o + KNOTS] - 2.0, p[o + KNOTS + 1] - 2.0, p[o + KNOTS + 2] - 2.0),
+        (p[o + NODES] - 1.0, p[o + NODES + 1] - 1.0, p[o + NODES + 2] - 1.0),
+        (
+            np.uint32(at),
+            np.uint32(at + p[o + KNOTS]),
+            np.uint32(at + p[o + KNOTS] + p[o + KNOTS + 1]),
+        ),
+        (np.uint32(o + p[o + SQUARES]), np.uint32(p[o + KNOTS + 1]) * row, row),
+        np.uint32(o + p[o + FEATURES]),
+    )
+
+
+@kernel
+def half_octaves(x):
+    """Return in which half octave x >= 1 is, counted from 0: 1, 1.5, 2, 3, 4, 6, … begin them.
+
+    The bits of a float, less its mantissa but for the first digit, count just that.
+    """
+    return float((np.float64(x).view(np.int64) >> 51) - ONE)
+
+
+@kernel
+def knot_below(wide, axis, u):
+    """Return the cell of the wider grid that u, in cells of the field, is in or nearest to."""
+    before, most, inner = wide[0][axis], wide[1][axis], wide[2][axis]
+    below = -1.0 - half_octaves(1.0 + 0.5 * max(-u, 0.0))
+    above = inner + half_octaves(1.0 + 0.5 * max(u - inner, 0.0))
+    k = below if u < 0.0 else (above if u >= inner else np.floor(u))
+    return np.uint32(min(max(k + before, 0.0), most))
+
+
+@kernel
+def shortest(p, o, axis, move):
+    """Return the shortest move along an axis that goes where `move` goes."""
+    return move - p[o + PERIOD + axis] * np.rint(move * p[o + TURNS + axis])
+
+
+@kernel
+def offset_to_site(p, o, site, part, qx, qy, qz):
+    """Return the moves from q to the site of this code, of cells of which `part` is a share."""
+    x = part * p[o + SPACING] * (site >> (2 * SHIFT)) - qx
+    y = part * p[o + SPACING + 1] * ((site >> SHIFT) & LOW_BITS) - qy
+    z = part * p[o + SPACING + 2] * (site & LOW_BITS) - qz
+    x -= p[o + PERIOD] * np.rint(x * p[o + TURNS])
+    y -= p[o + PERIOD + 1] * np.rint(y * p[o + TURNS + 1])
+    return x, y, z - p[o + PERIOD + 2] * np.rint(z * p[o + TURNS + 2])
+
+
+@kernel
+def nearest_knots(p, o, grid, work, n):
+    """Find the site of the knot nearest to each of `n` lanes, and what no site can be nearer than.
+
+    Tables for half cells along each axis add up to where a knot's site s is packed, and beside
+    it the most that |q − s|² exceeds the square of the distance to the nearest site by, for any q
+    nearest to this knot. At SX, SY, SZ comes the site, its squared distance at SITE; at ENOUGH
+    the least distance of any.
+    """
+    (ix, iy, iz), (px, py, pz), (tx, ty, tz) = grid[4], grid[5], grid[6]
+    below, last, start = o + HALVES_BELOW, o + HALVES_LAST, o + HALVES
+    below_x, below_y, below_z = p[below], p[below + 1], p[below + 2]
+    last_x, last_y, last_z = p[last], p[last + 1], p[last + 2]
+    at_x, at_y, at_z = o + p[start], o + p[start + 1], o + p[start + 2]
+    for i in range(n):
+        x, y, z = 2.0 * ix * work[QX + i], 2.0 * iy * work[QY + i], 2.0 * iz * work[QZ + i]
+        work[SX + i] = at_x + min(max(np.floor(x) + below_x, 0.0), last_x)
+        work[SY + i] = at_y + min(max(np.floor(y) + below_y, 0.0), last_y)
+        work[SZ + i] = at_z + min(max(np.floor(z) + below_z, 0.0), last_z)
+    features, one = o + p[o + FEATURES], np.uint32(1)
+    for i in range(n):
+        j, k = np.uint32(work[SX + i]), np.uint32(work[SY + i])
+        at = np.uint32(features + p[j] + p[k] + p[np.uint32(work[SZ + i])])
+        site = np.int64(p[at])
+        work[SITE + i] = p[np.uint32(at + one)]
+        work[SX + i] = site >> (2 * SHIFT)
+        work[SY + i] = (site >> SHIFT) & LOW_BITS
+        work[SZ + i] = site & LOW_BITS
+    hx, hy, hz = p[o + SPACING] / PARTS, p[o + SPACING + 1] / PARTS, p[o + SPACING + 2] / PARTS
+    for i in range(n):
+        qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+        x, y, z = hx * work[SX + i] - qx, hy * work[SY + i] - qy, hz * work[SZ + i] - qz
+        x -= px * np.rint(x * tx)
+        y -= py * np.rint(y * ty)
+        z -= pz * np.rint(z * tz)
+        square = x * x + y * y + z * z
+        work[ENOUGH + i] = np.sqrt(max(square - work[SITE + i], 0.0))
+        work[SITE + i] = square
+        work[SX + i], work[SY + i], work[SZ + i] = qx + x, qy + y, qz + z
+
+
+@kernel
+def cell_of(grid, wide, qx, qy, qz):
+    """Return the number of the cell of the wider grid that q is in, or nearest to."""
+    inverse, (_, slab, row) = grid[4], wide[4]
+    j = knot_below(wide, 0, qx * inverse[0])
+    k = knot_below(wide, 1, qy * inverse[1])
+    return np.uint32(j * slab + k * row + knot_below(wide, 2, qz * inverse[2]))
+
+
+@kernel
+def least_distance(p, wide, cell, qx, qy, qz):
+    """Return what no site can be nearer to q than, in this cell of the wider grid: a better bound.
+
+    With w_i the weights that make q of the corners n_i of its cell of the wider grid, and s_i the
+    sites nearest to those, any site s has |q − s|² = Σ w_i |n_i − s|² − Σ w_i |n_i − q|², and
+    |n_i − s| >= |n_i − s_i|.
+    """
+    first, slab, row = wide[4]
+    one = np.uint32(1)
+    j = np.uint32(wide[3][0] + cell // slab)
+    k = np.uint32(wide[3][1] + cell % slab // row)
+    m = np.uint32(wide[3][2] + cell % row)
+    sx, sy, sz = p[j + one] - p[j], p[k + one] - p[k], p[m + one] - p[m]
+    u, v, w = (qx - p[j]) / sx, (qy - p[k]) / sy, (qz - p[m]) / sz
+    a, b, c = min(max(u, 0.0), 1.0), min(max(v, 0.0), 1.0), min(max(w, 0.0), 1.0)
+    bound = sx * sx * ((u - a) ** 2 - a * (1.0 - a))
+    bound += sy * sy * ((v - b) ** 2 - b * (1.0 - b))
+    bound += sz * sz * ((w - c) ** 2 - c * (1.0 - c))
+    p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, wide[4], np.uint32(first + cell))
+    p00, p01, p10, p11 = p00 + c * q00, p01 + c * q01, p10 + c * q10, p11 + c * q11
+    p0, p1 = p00 + b * (p01 - p00), p10 + b * (p11 - p10)
+    return np.sqrt(max(p0 + a * (p1 - p0) + bound, 0.0))
+
+
+@kernel
+def nearest_site(p, o, qx, qy, qz, x, y, z, least):
+    """Return the site nearest to q, if it is nearer than `least`, squared; else x, y, z.
+
+    The sites are those of cells parted in two: nearer than the nearest of them less half a
+    diagonal no member is.
+    """
+    starts, sites = o + int(p[o + STARTS]), o + int(p[o + SITES])
+    nx, ny, nz = int(p[o + BLOCKS]), int(p[o + BLOCKS + 1]), int(p[o + BLOCKS + 2])
+    rx, ry, rz = 0.5 * p[o + SPACING], 0.5 * p[o + SPACING + 1], 0.5 * p[o + SPACING + 2]
+    half = 0.5 * (SIDE - 1)
+    for block in range(nx * ny * nz):
+        first, last = int(p[starts + block]), int(p[starts + block + 1])
+        if first == last:
+            continue
+        i, j, k = block // (ny * nz), (block // nz) % ny, block % nz
+        dx = max(abs(shortest(p, o, 0, rx * (SIDE * i + half) - qx)) - half * rx, 0.0)
+        dy = max(abs(shortest(p, o, 1, ry * (SIDE * j + half) - qy)) - half * ry, 0.0)
+        dz = max(abs(shortest(p, o, 2, rz * (SIDE * k + half) - qz)) - half * rz, 0.0)
+        if dx * dx + dy * dy + dz * dz >= least:
+            continue
+        for s in range(first, last):
+            sx, sy, sz = offset_to_site(p, o, np.int64(p[sites + s]), 0.5, qx, qy, qz)
+            apart = sx * sx + sy * sy + sz * sz
+            if apart < least:
+                x, y, z, least = qx + sx, qy + sy, qz + sz, apart
+    return x, y, z, least
+
+
+# Distance fields in blocks: look-up between the nodes of a grid, and the way to a member nearby.
+#
+# A field is Φ, trilinear between the nodes; members have Φ <= threshold and lie in the grid's box.
+# Packed with it is, for every node of a wider grid, the nearest *site*: a member among the corners
+# of cells parted in four along each axis. A trilinear function is least at a corner, so a site lies
+# within a quarter of a cell's diagonal of any member. Points are measured from the box's corner.
+
+
+@kernel
+def keep_best(work, i, excess):
+    """Keep where lane `i` is as its best member, if it is one and the nearest yet."""
+    x, y, z = work[AX + i], work[AY + i], work[AZ + i]
+    apart = (work[QX + i] - x) ** 2 + (work[QY + i] - y) ** 2 + (work[QZ + i] - z) ** 2
+    better = (excess <= 0.0) & (apart < work[LEAST + i])
+    work[LEAST + i] = apart if better else work[LEAST + i]
+    work[MX + i] = x if better else work[MX + i]
+    work[MY + i] = y if better else work[MY + i]
+    work[MZ + i] = z if better else work[MZ + i]
+
+
+@kernel
+def slide(p, grid, box, work, first, last):
+    """Go from points of the box to where the boundary is nearest to q, lanes `first` to `last`.
+
+    Each step goes to the foot of q on the plane where Φ, as it rises here, would be the
+    threshold, and a little farther down, each time more. The nearest members met on the way are
+    kept at MX, MY, MZ, with their squared distances at LEAST.
+    """
+    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
+    down = 1.0 + DOWN
+    fetch_corners(p, grid, work, first, last)
+    for _ in range(STEPS):
+        for i in range(first, last):
+            x, y, z = work[AX + i], work[AY + i], work[AZ + i]
+            qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+            value, gx, gy, gz = slope_at(grid, work, i)
+            excess = value - work[AIM + i]
+            keep_best(work, i, excess)
+            steep = gx * gx + gy * gy + gz * gz + FLAT
+            rise = (qx - x) * gx + (qy - y) * gy + (qz - z) * gz
+            along = (rise + max(down * excess, excess)) / steep
+            work[AX + i] = min(max(qx - along * gx, near_x), far_x)
+            work[AY + i] = min(max(qy - along * gy, near_y), far_y)
+            work[AZ + i] = min(max(qz - along * gz, near_z), far_z)
+        fetch_corners(p, grid, work, first, last)
+        down = 4.0 * down - 3.0
+    for i in range(first, last):
+        keep_best(work, i, value_at(work, i) - work[AIM + i])
+
+
+@kernel
+def choose_starts(p, o, box, work, n):
+    """Choose where lanes start to slide, and how near a member must be to be near enough.
+
+    Half a cell's diagonal more than any member is away is enough. What none can be nearer than
+    is known twice: from the sites around, a quarter diagonal from any member, and from Φ, at AX,
+    and its steepest slope. Nearby the slope of Φ shows the way; farther off, start from the site.
+    """
+    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
+    threshold, half_diagonal = p[o + THRESHOLD], p[o + HALF_DIAGONAL]
+    gentle, within = 1.0 / p[o + STEEP_OUTSIDE], WITHIN * p[o + STEEP_INSIDE]
+    for i in range(n):
+        qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+        x, y = min(max(qx, near_x), far_x), min(max(qy, near_y), far_y)
+        z = min(max(qz, near_z), far_z)
+        beyond = (qx - x) ** 2 + (qy - y) ** 2 + (qz - z) ** 2
+        excess = work[AX + i] - threshold
+        lower = max(excess, 0.0) * gentle
+        # Right at the boundary the way must not be longer than it is: no farther in than out.
+        work[AIM + i] = threshold - min(within, DOWN * max(excess, 0.0))
+        enough = np.sqrt(beyond + lower * lower) + half_diagonal
+        enough = max(enough, work[ENOUGH + i] + 0.5 * half_diagonal)
+        work[ENOUGH + i] = enough * enough
+        # The point of the box that is nearest to q may be a member itself.
+        here = (excess <= SLACK) | ((beyond == 0.0) & (excess < NEARBY * half_diagonal))
+        done = excess <= SLACK
+        work[AX + i] = x if here else work[SX + i]
+        work[AY + i] = y if here else work[SY + i]
+        work[AZ + i] = z if here else work[SZ + i]
+        work[MX + i] = x if done else work[SX + i]
+        work[MY + i] = y if done else work[SY + i]
+        work[MZ + i] = z if done else work[SZ + i]
+        # Who starts here must find a member here: the site would be a jump.
+        work[LEAST + i] = beyond if done else (np.inf if here else work[SITE + i])
+
+
+@kernel
+def search_segment(p, o, grid, work, i):
+    """Find a member between a site and where lane `i` came sliding, as near to that as it can.
+
+    One end is a member, the other is not, or all is done: each cut takes the place of either.
+    """
+    threshold = work[AIM + i]
+    x, y, z = work[SX + i], work[SY + i], work[SZ + i]
+    dx, dy, dz = work[AX + i] - x, work[AY + i] - y, work[AZ + i] - z
+    low, high = 0.0, 1.0
+    low_excess = min(look_up(p, grid, x, y, z) - threshold, 0.0)
+    high_excess = look_up(p, grid, x + dx, y + dy, z + dz) - threshold
+    if high_excess <= 0.0:
+        low = 1.0
+    else:
+        for _ in range(CUTS):
+            share = low_excess / (low_excess - high_excess)
+            middle = low + min(max(0.95 * share, 0.25), 0.98) * (high - low)
+            excess = look_up(p, grid, x + middle * dx, y + middle * dy, z + middle * dz) - threshold
+            if excess <= 0.0:
+                low, low_excess = middle, excess
+            else:
+                high, high_excess = middle, excess
+    x, y, z = x + low * dx, y + low * dy, z + low * dz
+    apart = (work[QX + i] - x) ** 2 + (work[QY + i] - y) ** 2 + (work[QZ + i] - z) ** 2
+    if apart < work[LEAST + i]:
+        work[MX + i], work[MY + i], work[MZ + i], work[LEAST + i] = x, y, z, apart
+
+
+@kernel
+def take_site(work, i):
+    """Let the site of lane `i` be its best member, if it is nearer than that."""
+    if work[SITE + i] < work[LEAST + i]:
+        work[MX + i], work[MY + i], work[MZ + i] = work[SX + i], work[SY + i], work[SZ + i]
+        work[LEAST + i] = work[SITE + i]
+
+
+@kernel
+def search(p, o, grid, box, wide, work, i):
+    """Find a member near enough for lane `i` where sliding from one place did not: from more.
+
+    First from between there and the site, then from the best of the sites around, then from the
+    nearest of all; but a better bound may tell that it is near enough.
+    """
+    qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+    cell = cell_of(grid, wide, qx, qy, qz)
+    least = least_distance(p, wide, cell, qx, qy, qz)
+    work[ENOUGH + i] = max(work[ENOUGH + i], (least + 0.5 * p[o + HALF_DIAGONAL]) ** 2)
+    if work[LEAST + i] <= work[ENOUGH + i]:
+        return
+    if not work[LEAST + i] < np.inf:
+        search_segment(p, o, grid, work, i)
+        work[AX + i], work[AY + i], work[AZ + i] = work[MX + i], work[MY + i], work[MZ + i]
+        slide(p, grid, box, work, i, i + 1)
+        if work[LEAST + i] <= work[ENOUGH + i]:
+            return
+    if work[SITE + i] <= work[ENOUGH + i]:
+        take_site(work, i)
+        return
+    _, slab, row = wide[4]
+    for corner in range(8):
+        at = cell + (corner >> 2) * slab + ((corner >> 1) & 1) * row + (corner & 1)
+        site = np.int64(p[np.uint32(wide[5] + 2 * at)])
+        x, y, z = offset_to_site(p, o, site, 1.0 / PARTS, qx, qy, qz)
+        apart = x * x + y * y + z * z
+        if apart < work[SITE + i]:
+            work[SX + i], work[SY + i], work[SZ + i] = qx + x, qy + y, qz + z
+            work[SITE + i] = apart
+    for everywhere in range(2):
+        take_site(work, i)
+        work[AX + i], work[AY + i], work[AZ + i] = work[SX + i], work[SY + i], work[SZ + i]
+        slide(p, grid, box, work, i, i + 1)
+        if everywhere == 1 or work[LEAST + i] <= work[ENOUGH + i]:
+            return
+        x, y, z, apart = nearest_site(p, o, qx, qy, qz, qx, qy, qz, work[LEAST + i])
+        if not apart < work[LEAST + i]:
+            return
+        work[SX + i], work[SY + i], work[SZ + i], work[SITE + i] = x, y, z, apart
+
+
+@kernel
+def bound(p, o, box, block, work, lanes, n):
+    """Write as the distances of `n` lanes outside what no member can be nearer than, by Φ alone."""
+    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
+    threshold, gentle = p[o + THRESHOLD], 1.0 / p[o + STEEP_OUTSIDE]
+    for k in range(n):
+        qx, qy, qz = work[QX + k], work[QY + k], work[QZ + k]
+        x, y = qx - min(max(qx, near_x), far_x), qy - min(max(qy, near_y), far_y)
+        z, lower = qz - min(max(qz, near_z), far_z), max(work[AX + k] - threshold, 0.0) * gentle
+        block[DISTANCE + lanes[k]] = np.sqrt(x * x + y * y + z * z + lower * lower)
+
+
+@kernel
+def nan_to_zero(x):
+    """Return x, or 0 for what is no number: it has no cell, and its caller sees it anyway."""
+    return x if x == x else 0.0
+
+
+@kernel
+def field(p, o, block, n):
+    """Look Φ up; where it exceeds the threshold, or outside the box, find a member nearby.
+
+    A field that is packed without sites moves nothing, and its distances outside are bounds.
+    """
+    work, wide = np.empty(WORK), site_grid_of(p, o)
+    grid, box = grid_of(p, o), box_of(p, o)
+    period, turns, wraps = grid[5], grid[6], grid[7]
+    (near_x, near_y, near_z), (far_x, far_y, far_z) = box
+    threshold, steep = p[o + THRESHOLD], 1.0 / p[o + STEEP_INSIDE]
+    low_x, low_y, low_z = p[o + LOW], p[o + LOW + 1], p[o + LOW + 2]
+    for i in range(n):
+        x, y, z = nan_to_zero(block[X + i]), nan_to_zero(block[Y + i]), nan_to_zero(block[Z + i])
+        x, y, z = x - low_x, y - low_y, z - low_z
+        if wraps:
+            x -= period[0] * np.floor(x * turns[0])
+            y -= period[1] * np.floor(y * turns[1])
+            z -= period[2] * np.floor(z * turns[2])
+        work[QX + i], work[QY + i], work[QZ + i] = x, y, z
+        work[AX + i] = min(max(x, near_x), far_x)
+        work[AY + i] = min(max(y, near_y), far_y)
+        work[AZ + i] = min(max(z, near_z), far_z)
+    fetch_corners(p, grid, work, 0, n)
+    for i in range(n):
+        x, y, z, value = work[QX + i], work[QY + i], work[QZ + i], value_at(work, i)
+        work[AX + i] = value
+        side = min(min(x - near_x, far_x - x), min(y - near_y, far_y - y))
+        side = min(side, min(z - near_z, far_z - z))
+        depth = max(min(side, (threshold - value) * steep), 0.0)
+        inside = (side >= -SLACK) & (value <= threshold + SLACK)
+        block[DISTANCE + i] = -depth if inside else 1.0
+        block[PX + i], block[PY + i], block[PZ + i] = block[X + i], block[Y + i], block[Z + i]
+    lanes = np.empty(LANES, np.uint32)
+    count = 0
+    for i in range(n):  # without a branch: whether a lane is outside is anybody's guess
+        lanes[count] = i
+        work[QX + count] = work[QX + i]
+        work[QY + count] = work[QY + i]
+        work[QZ + count] = work[QZ + i]
+        work[AX + count] = work[AX + i]
+        count += 1 if block[DISTANCE + i] > 0.0 else 0
+    if count == 0:
+        return
+    if p[o + FEATURES] == 0.0:
+        bound(p, o, box, block, work, lanes, count)
+        return
+    nearest_knots(p, o, grid, work, count)
+    choose_starts(p, o, box, work, count)
+    slide(p, grid, box, work, 0, count)
+    for k in range(count):
+        if not work[LEAST + k] <= work[ENOUGH + k]:
+            search(p, o, grid, box, wide, work, k)
+    for k in range(count):
+        i = lanes[k]
+        x, y = work[MX + k] - work[QX + k], work[MY + k] - work[QY + k]
+        z = work[MZ + k] - work[QZ + k]
+        block[PX + i] = block[X + i] + x
+        block[PY + i] = block[Y + i] + y
+        block[PZ + i] = block[Z + i] + z
+        block[DISTANCE + i] = np.sqrt(x * x + y * y + z * z)

@@ -1,0 +1,272 @@
+"""Tables of distance fields: nearest sites of every node, exact; what a flood reaches."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .jit import kernel
+
+UNKNOWN = 1e30  # more than any square
+
+
+@kernel
+def lower_envelope(at, height, label, count, places, out, hull, start):
+    """Write which of the parabolas (x − at)² + height is lowest at each of the places.
+
+    `at` and `places` rise. The lower envelope is built from left to right, each parabola ending
+    those that it undercuts: `hull` and `start` hold it. Writes labels.
+    """
+    last = -1
+    for j in range(count):
+        begins = -np.inf
+        while last >= 0:
+            i = hull[last]
+            rise = (height[j] - height[i]) + (at[j] - at[i]) * (at[j] + at[i])
+            begins = rise / (2.0 * (at[j] - at[i]))
+            if begins > start[last]:
+                break
+            last -= 1
+            begins = -np.inf
+        last += 1
+        hull[last] = j
+        start[last] = begins
+    k = 0
+    for i in range(places.shape[0]):
+        while k < last and start[k + 1] <= places[i]:
+            k += 1
+        out[i] = label[hull[k]]
+
+
+@kernel
+def member_lines(nodes, threshold, parts, spacing, period, places, out, out_height):
+    """Begin a search for the nearest members of a grid whose cells are parted: the first axis.
+
+    `nodes` are closed. `out` (places, m, n) receives, for each line of the finer grid along the
+    first axis, the number of the member nearest to each place, or -1; `out_height` its square.
+    """
+    nx, row = nodes.shape[0], np.empty(nodes.shape[0])
+    fine = parts * (nx - 1)
+    below, above = np.empty(fine + 1, np.int64), np.empty(fine + 1, np.int64)
+    step = spacing / parts
+    for b in range(out.shape[1]):
+        j, v = b // parts, (b % parts) / parts
+        jj = min(j + 1, nodes.shape[1] - 1)
+        for c in range(out.shape[2]):
+            k, w = c // parts, (c % parts) / parts
+            kk = min(k + 1, nodes.shape[2] - 1)
+            least = np.inf
+            for i in range(nx):
+                low = nodes[i, j, k] + w * (nodes[i, j, kk] - nodes[i, j, k])
+                high = nodes[i, jj, k] + w * (nodes[i, jj, kk] - nodes[i, jj, k])
+                row[i] = low + v * (high - low) - threshold
+                least = min(least, row[i])
+            if least > 0.0:
+                for place in range(places.shape[0]):
+                    out[place, b, c] = -1
+                continue
+            last = np.int64(-(1 << 30))
+            for f in range(fine + 1):
+                i = min(f // parts, nx - 2)
+                u = f / parts - i
+                if row[i] + u * (row[i + 1] - row[i]) <= 0.0:
+                    last = f
+                below[f] = last
+            last = np.int64(1 << 30)
+            for f in range(fine, -1, -1):
+                last = f if below[f] == f else last
+                above[f] = last
+            if period > 0.0:
+                first, final = above[0], below[fine]
+                for f in range(fine + 1):
+                    below[f] = below[f] if below[f] >= 0 else final - fine
+                    above[f] = above[f] if above[f] <= fine else first + fine
+            for place in range(places.shape[0]):
+                x = places[place] / step
+                f = int(min(max(x, 0.0), np.float64(fine)))
+                lower, upper = below[f], above[min(f + 1, fine)]
+                nearest = lower if x - lower <= upper - x else upper
+                out_height[place, b, c] = (step * (nearest - x)) ** 2
+                out[place, b, c] = nearest % fine if period > 0.0 else nearest
+
+
+@kernel
+def nearest_in_lines(best, height, spacing, period, places, out, out_height):
+    """Take one axis of a separable search for the nearest sites: the middle one of three.
+
+    `best` (a, m, c) holds, for each place along this axis, a label below 2**20 of the best so
+    far, or -1; `height` its squared distance by the axes before. `out` (a, places, c) receives the
+    labels with this axis' number appended, in 10 bits.
+    """
+    m = best.shape[1]
+    images = 3 if period > 0.0 else 1
+    at, heights = np.empty(images * m), np.empty(images * m)
+    label, hull = np.empty(images * m, np.int64), np.empty(images * m, np.int64)
+    start, found = np.empty(images * m), np.empty(places.shape[0], np.int64)
+    for a in range(best.shape[0]):
+        for c in range(best.shape[2]):
+            count = 0
+            for image in range(images):
+                shift = period * (image - 1) if images == 3 else 0.0
+                for j in range(m):
+                    if best[a, j, c] >= 0:
+                        at[count] = spacing * j + shift
+                        heights[count] = height[a, j, c]
+                        label[count] = (j << 2) | image
+                        count += 1
+            if count == 0:
+                for i in range(places.shape[0]):
+                    out[a, i, c] = -1
+                continue
+            lower_envelope(at, heights, label, count, places, found, hull, start)
+            for i in range(places.shape[0]):
+                j, image = found[i] >> 2, found[i] & 3
+                shift = period * (image - 1) if images == 3 else 0.0
+                move = spacing * j + shift - places[i]
+                out[a, i, c] = (best[a, j, c] << 10) | j
+                out_height[a, i, c] = height[a, j, c] + move * move
+
+
+@kernel
+def greatest_excess(codes, middle, x, y, z, spacing, period, out):
+    """Write by how much |q − s|² may exceed the least squared distance of any site, near a knot.
+
+    s is the knot's own site (its code in `codes`, of steps of `spacing`), q any point nearer to
+    this knot than to others. The difference is convex in q, so it is greatest at a corner: in the
+    middle of a cell, for which `middle` has the squared distances. Beyond the last knots of an
+    axis without a period nothing is known.
+    """
+    nx, ny, nz = codes.shape
+    for i in range(nx):
+        for j in range(ny):
+            for k in range(nz):
+                open_x = period[0] == 0.0 and (i == 0 or i == nx - 1)
+                open_y = period[1] == 0.0 and (j == 0 or j == ny - 1)
+                open_z = period[2] == 0.0 and (k == 0 or k == nz - 1)
+                if open_x or open_y or open_z:
+                    out[i, j, k] = UNKNOWN
+                    continue
+                code = codes[i, j, k]
+                vx = shortest_step(spacing[0] * (code >> 20) - x[i], period[0])
+                vy = shortest_step(spacing[1] * ((code >> 10) & 1023) - y[j], period[1])
+                vz = shortest_step(spacing[2] * (code & 1023) - z[k], period[2])
+                worst = -np.inf
+                for corner in range(8):
+                    right, up, ahead = corner >> 2, (corner >> 1) & 1, corner & 1
+                    a = (i + right + nx - 2) % (nx - 1)
+                    b = (j + up + ny - 2) % (ny - 1)
+                    c = (k + ahead + nz - 2) % (nz - 1)
+                    dx = (right - 0.5) * (x[a + 1] - x[a]) - vx
+                    dy = (up - 0.5) * (y[b + 1] - y[b]) - vy
+                    dz = (ahead - 0.5) * (z[c + 1] - z[c]) - vz
+                    worst = max(worst, dx * dx + dy * dy + dz * dz - middle[a, b, c])
+                out[i, j, k] = worst
+
+
+@kernel
+def shortest_step(step, period):
+    """Return the shortest way along an axis that goes where `step` goes; no period is 0."""
+    return step - period * np.rint(step / period) if period > 0.0 else step
+
+
+@kernel
+def flood(wall, wraps, reached, queue):
+    """Spread from the nodes that are `reached` to their six neighbours, but not into walls.
+
+    Both are (i, j, k) of 0 and 1; `queue` has room for every node.
+    """
+    nx, ny, nz = wall.shape
+    tail = 0
+    for i in range(nx):
+        for j in range(ny):
+            for k in range(nz):
+                if reached[i, j, k] == 1:
+                    queue[tail] = (i * ny + j) * nz + k
+                    tail += 1
+    head = 0
+    while head < tail:
+        node = queue[head]
+        head += 1
+        i, j, k = node // (ny * nz), (node // nz) % ny, node % nz
+        for way in range(6):
+            step = 1 - 2 * (way & 1)
+            a = i + (step if way < 2 else 0)
+            b = j + (step if 2 <= way < 4 else 0)
+            c = k + (step if way >= 4 else 0)
+            if wraps[0] == 1:
+                a = (a + nx) % nx
+            if wraps[1] == 1:
+                b = (b + ny) % ny
+            if wraps[2] == 1:
+                c = (c + nz) % nz
+            if a < 0 or b < 0 or c < 0 or a >= nx or b >= ny or c >= nz:
+                continue
+            if reached[a, b, c] == 0 and wall[a, b, c] == 0:
+                reached[a, b, c] = 1
+                queue[tail] = (a * ny + b) * nz + c
+                tail += 1
+
+
+@kernel
+def distance_to_samples(nodes, x, y, z, period, out):
+    """Write how far each of the (n, 3) nodes is from the nearest sample; periods of 0 are none."""
+    px, py, pz = period[0], period[1], period[2]
+    tx = 1.0 / px if px > 0.0 else 0.0
+    ty = 1.0 / py if py > 0.0 else 0.0
+    tz = 1.0 / pz if pz > 0.0 else 0.0
+    wraps = px + py + pz > 0.0
+    for i in range(nodes.shape[0]):
+        ax, ay, az = nodes[i, 0], nodes[i, 1], nodes[i, 2]
+        least = np.inf
+        if wraps:
+            for s in range(x.shape[0]):
+                dx, dy, dz = x[s] - ax, y[s] - ay, z[s] - az
+                dx -= px * np.rint(dx * tx)
+                dy -= py * np.rint(dy * ty)
+                dz -= pz * np.rint(dz * tz)
+                least = min(least, dx * dx + dy * dy + dz * dz)
+        else:
+            for s in range(x.shape[0]):
+                dx, dy, dz = x[s] - ax, y[s] - ay, z[s] - az
+                least = min(least, dx * dx + dy * dy + dz * dz)
+        out[i] = np.sqrt(least)
+
+
+@kernel
+def fill_inside(distance, outside, nearest, r, spacing, wraps, out):
+    """Write the distances, and where it is not outside r less the way out, if that is less.
+
+    A node outside, d from the samples, has a ball of radius d − r around it that is all outside.
+    So the way out is short of the way to the node by that much; of the outside node that is
+    nearest (its code in `nearest`) and its neighbours, the best one counts.
+    """
+    nx, ny, nz = distance.shape
+    sx, sy, sz = spacing[0], spacing[1], spacing[2]
+    for i in range(nx):
+        for j in range(ny):
+            for k in range(nz):
+                out[i, j, k] = distance[i, j, k]
+                if outside[i, j, k] == 1:
+                    continue
+                code = nearest[i, j, k]
+                least = np.inf
+                for way in range(27):
+                    a = (code >> 20) + way // 9 - 1
+                    b = ((code >> 10) & 1023) + (way // 3) % 3 - 1
+                    c = (code & 1023) + way % 3 - 1
+                    if wraps[0] == 1:
+                        a = (a + nx) % nx
+                    if wraps[1] == 1:
+                        b = (b + ny) % ny
+                    if wraps[2] == 1:
+                        c = (c + nz) % nz
+                    if a < 0 or b < 0 or c < 0 or a >= nx or b >= ny or c >= nz:
+                        continue
+                    if outside[a, b, c] == 0:
+                        continue
+                    da, db, dc = abs(a - i), abs(b - j), abs(c - k)
+                    da = min(da, nx - da) if wraps[0] == 1 else da
+                    db = min(db, ny - db) if wraps[1] == 1 else db
+                    dc = min(dc, nz - dc) if wraps[2] == 1 else dc
+                    apart = np.sqrt((sx * da) ** 2 + (sy * db) ** 2 + (sz * dc) ** 2)
+                    least = min(least, apart - (distance[a, b, c] - r))
+                out[i, j, k] = min(distance[i, j, k], r - max(least, 0.0))

@@ -1,0 +1,172 @@
+"""One rotation brought into one limit, and how far around a legal one all is legal."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .clamp import place_on_turn, safe_step
+from .jit import kernel
+from .limit import AXIS, CHART, DIRECTION_TWIST, SWING_TWIST, enter, leave, nearest
+from .rotation import DISTANCE, QW, QX, QY, QZ, W0, X0, Y0, Z0, X, Y, Z
+
+ONE = np.int64(1)
+ROOM = 0.5  # radians; farther around nothing is said to be clear
+STEEP = 2.5  # radians of swing, beyond which a chart changes too fast to say so
+LEAST = 1e-3  # radians; less is not worth a look, and cosines have no digits for it
+
+
+@kernel
+def project_one(packed, at, tolerance, block, other, lanes):
+    """Project the quaternion at W0 … onto one limit; return whether it had to move, to QW …"""
+    enter(packed, at, block, ONE)
+    nearest(packed, at, tolerance, np.inf, block, other, lanes, ONE)
+    if block[DISTANCE] <= tolerance:
+        return False
+    leave(packed, at, tolerance, block, ONE)
+    return True
+
+
+@kernel
+def clearance(packed, at, block):
+    """Return an angle by which the legal rotation in the block may turn, any way, and stay legal.
+
+    A turn by δ moves a point of a chart, s from its origin, by at most
+    δ √((s/sin s)² + 1/cos²(s/2)), s the swing or the whole angle; depths are never overstated.
+    """
+    depth, chart = -block[DISTANCE], int(packed[at + CHART])
+    if depth <= LEAST or chart > DIRECTION_TWIST:
+        return 0.0
+    x, y, z = block[X], block[Y], block[Z]
+    if chart == DIRECTION_TWIST:
+        a = at + AXIS
+        along = packed[a] * x + packed[a + 1] * y + packed[a + 2] * z
+        s = math.acos(min(max(along, -1.0), 1.0)) + ROOM
+    elif chart == SWING_TWIST:
+        s = math.sqrt(x * x + y * y) + ROOM
+    else:
+        s = math.sqrt(x * x + y * y + z * z) + ROOM
+    if s > STEEP:
+        return 0.0
+    stretch, cosine = s / math.sin(s), math.cos(0.5 * s)
+    return min(ROOM, depth / math.sqrt(stretch * stretch + 1.0 / (cosine * cosine)))
+
+
+@kernel
+def is_clear(m, w, x, y, z, clear):
+    """Tell whether a rotation is where all is known to be legal for mover m."""
+    along = w * clear[m, 0] + x * clear[m, 1] + y * clear[m, 2] + z * clear[m, 3]
+    return abs(along) > clear[m, 4]
+
+
+@kernel
+def note_clear(m, packed, at, block, clear):
+    """Note around which rotation all is legal: the one in the block, if there is room.
+
+    Returns the angle, 0 where there is too little.
+    """
+    angle = clearance(packed, at, block)
+    if angle <= LEAST:
+        return 0.0
+    clear[m, 0], clear[m, 1], clear[m, 2] = block[W0], block[X0], block[Y0]
+    clear[m, 3], clear[m, 4] = block[Z0], math.cos(0.499 * angle)
+    return angle
+
+
+# Where one turn of one joint leaves its limit, by as few looks as it takes.
+#
+# A look is dear, so each is used for all that it tells: how far around it all is legal, and on
+# which side of the boundary, and how far from it, it was.
+
+ROUNDS = 60  # of looks for a boundary, at most; every third halves what is left
+
+
+@kernel
+def distance_at(start, end, angle, t, p, o, edge, block, other, lanes):
+    """Return how far outside the limit the rotation a share `t` of the way is; a member, below."""
+    place_on_turn(start, end, angle, t, 0, block, 0)
+    enter(p, o, block, ONE)
+    nearest(p, o, edge, np.inf, block, other, lanes, ONE)
+    return block[DISTANCE] - edge
+
+
+@kernel
+def place_at(start, end, angle, t, block, out):
+    """Write the rotation a share `t` of the way."""
+    place_on_turn(start, end, angle, t, 0, block, 0)
+    out[0], out[1], out[2], out[3] = block[W0], block[X0], block[Y0], block[Z0]
+
+
+@kernel
+def known_room(m, start, clear):
+    """Return by which angle mover m may turn from `start`, any way, by what is known already."""
+    along = 0.0
+    for i in range(4):
+        along += start[i] * clear[m, i]
+    along = abs(along)
+    if along <= clear[m, 4]:
+        return 0.0
+    return 2.0 * (math.acos(clear[m, 4]) - math.acos(min(along, 1.0)))
+
+
+@kernel
+def boundary_between(
+    start, end, angle, low, high, under, over, p, o, edge, within, block, other, lanes
+):
+    """Return a legal share of the way, less than the angle `within` before one that is not.
+
+    `low` is legal and `high` is not, by the distances `under` and `over`. Looks are where a
+    straight line between these is 0, in turn a little before that and a little after.
+    """
+    margin, ahead = 0.5 * within / angle, True
+    for number in range(ROUNDS):
+        if not (high - low) * angle > within:
+            break
+        if number % 3 == 2:
+            here = 0.5 * (low + high)
+        else:
+            here = low + (high - low) * under / max(under + over, 1e-300)
+            here += 0.9 * margin if ahead else -0.9 * margin
+            here = min(max(here, low + 0.9 * margin), high - 0.9 * margin)
+        outside = distance_at(start, end, angle, here, p, o, edge, block, other, lanes)
+        if outside <= 0.0:
+            low, under, ahead = here, -outside, True
+        else:
+            high, over, ahead = here, outside, False
+    return low
+
+
+@kernel
+def exit_of_one(
+    m, start, end, angle, p, o, tolerance, finest, within, clear, block, other, lanes, beyond
+):
+    """Return the largest t in [0, 1] with the turn of mover m, from a legal start, legal before it.
+
+    The end is looked at as soon as a way on from the start is known: mostly what is legal around
+    both covers all between them. If not, looks go on by the angle that is proved to be legal, and
+    by `finest` at least. The boundary is found to an angle `within` of it; then `beyond` is the
+    first rotation that was seen outside, at most `finest` farther, brought into the limit.
+    """
+    edge, low, under = 0.5 * tolerance, min(known_room(m, start, clear) / angle, 1.0), 0.0
+    onward, last, seen = max(low, finest / angle), np.inf, False
+    here = 1.0 if low > 0.0 else min(onward, 1.0)
+    while True:
+        over = distance_at(start, end, angle, here, p, o, edge, block, other, lanes)
+        if over <= 0.0:
+            if here >= 1.0:
+                last = 1.0 - note_clear(m, p, o, block, clear) / angle
+            else:
+                low, under = here, -over
+                onward = here + max(safe_step(p, o, block, 0), finest) / angle
+            if onward >= last:
+                return 1.0
+        elif here <= onward:
+            break
+        seen = seen or here >= 1.0
+        here = min(onward, 1.0) if seen else 1.0
+    leave(p, o, tolerance, block, ONE)
+    beyond[0], beyond[1], beyond[2], beyond[3] = block[QW], block[QX], block[QY], block[QZ]
+    return boundary_between(
+        start, end, angle, low, here, under, over, p, o, edge, within, block, other, lanes
+    )

@@ -1,0 +1,86 @@
+"""A hash table of grid cells: which point came first in the cell of each."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .jit import kernel
+
+LOW_BITS = 0xFFFFFFFF
+
+
+@kernel
+def first_in_cell(points, cell, table, out):
+    """Set `out[i]` to the index of the first point in the cell of `points[i]`, in order.
+
+    `points` is (n, 3). `table` is filled with -1; its length is a power of two above n. A place
+    that is taken by another cell sends the search to the next one, so the time is linear in n.
+    """
+    last = table.shape[0] - 1
+    for i in range(points.shape[0]):
+        x = math.floor(points[i, 0] / cell)
+        y = math.floor(points[i, 1] / cell)
+        z = math.floor(points[i, 2] / cell)
+        # The low bits of a product are the same for Python's integers and for wrapping ones.
+        mixed = ((x * 73856093) ^ (y * 19349663) ^ (z * 83492791)) & LOW_BITS
+        place = (mixed ^ (mixed >> 15)) & last
+        while True:
+            j = table[place]
+            if j < 0:
+                table[place] = i
+                out[i] = i
+                break
+            if (
+                math.floor(points[j, 0] / cell) == x
+                and math.floor(points[j, 1] / cell) == y
+                and math.floor(points[j, 2] / cell) == z
+            ):
+                out[i] = j
+                break
+            place = (place + 1) & last
+
+
+# How near rotations are to others: time spent nearby, and the nearest of them.
+
+
+@kernel
+def time_nearby(nodes, centers, seconds, width, least, out):
+    """Write for each of the (n, 4) nodes the seconds spent at the centers, by how near they are.
+
+    A rotation at angle a counts exp(−½ (a/width)²), and nothing if cos(a/2) is below `least`.
+    """
+    table = 256
+    steps = np.empty(table + 2)
+    for i in range(table + 2):
+        angle = 2.0 * math.acos(min(least + (1.0 - least) * i / table, 1.0))
+        steps[i] = math.exp(-0.5 * (angle / width) ** 2)
+    scale = table / (1.0 - least)
+    w, x = np.ascontiguousarray(centers[:, 0]), np.ascontiguousarray(centers[:, 1])
+    y, z = np.ascontiguousarray(centers[:, 2]), np.ascontiguousarray(centers[:, 3])
+    dots = np.empty(w.shape[0])
+    for i in range(nodes.shape[0]):
+        a, b, c, d = nodes[i, 0], nodes[i, 1], nodes[i, 2], nodes[i, 3]
+        for j in range(w.shape[0]):
+            dots[j] = abs(a * w[j] + b * x[j] + c * y[j] + d * z[j])
+        total = 0.0
+        for j in range(w.shape[0]):
+            if dots[j] >= least:
+                at = (min(dots[j], 1.0) - least) * scale
+                k = int(at)
+                total += seconds[j] * (steps[k] + (at - k) * (steps[k + 1] - steps[k]))
+        out[i] = total
+
+
+@kernel
+def nearest_cosine(nodes, centers, out):
+    """Write for each of the (n, 4) nodes cos(a/2) of the angle a to the nearest of the centers."""
+    w, x = np.ascontiguousarray(centers[:, 0]), np.ascontiguousarray(centers[:, 1])
+    y, z = np.ascontiguousarray(centers[:, 2]), np.ascontiguousarray(centers[:, 3])
+    dots = np.empty(w.shape[0])
+    for i in range(nodes.shape[0]):
+        a, b, c, d = nodes[i, 0], nodes[i, 1], nodes[i, 2], nodes[i, 3]
+        for j in range(w.shape[0]):
+            dots[j] = abs(a * w[j] + b * x[j] + c * y[j] + d * z[j])
+        out[i] = dots.max()

@@ -1,0 +1,322 @@
+"""Covers: whole turns more or less change no rotation, so the nearest member may be in another.
+
+A packed limit is a stretch of one flat float64 buffer: where things stand in it is here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .charts import from_angles, from_direction_twist, to_angles, to_direction_twist
+from .jit import kernel
+from .rotation import (
+    BLOCK,
+    DISTANCE,
+    FAR,
+    LANES,
+    OFF_UNIT,
+    PX,
+    PY,
+    PZ,
+    QW,
+    QX,
+    QY,
+    QZ,
+    TURN,
+    X,
+    Y,
+    Z,
+    exp,
+    exp_far,
+    join,
+    join_far,
+    load,
+    load_strided,
+    split,
+    store,
+    turn_in,
+    turn_in_and_log,
+    turn_out,
+    turn_right,
+)
+from .shapes import HERE, shape
+
+ROTATION_VECTOR, SWING_TWIST, DIRECTION_TWIST, EULER = 0, 1, 2, 3
+
+# Where things stand in a packed limit.
+CHART = 0
+INTO_LEFT, INTO_RIGHT = 1, 5  # chart's quaternion = left · rotation · right
+BACK_LEFT, BACK_RIGHT = 9, 13  # and back again
+AXIS = 5  # in place of the right one: the bone's axis, for directions
+REACH, REACH_TWIST = 17, 18  # no member is farther from the chart's origin (swing and twist apart)
+HEADER = 19  # the shape follows
+
+
+@kernel
+def cover_angle(radius, turns):
+    """Return the size of an angle of size `radius` <= π in its cover number `turns`.
+
+    Covers 1, 3, … lie on the other side, at 2π − radius, 4π − radius, …
+    """
+    if turns % 2 == 1:
+        return (turns + 1) * np.pi - radius
+    return turns * np.pi + radius
+
+
+@kernel
+def cover_excess(x, y, z, spare, spare_twist, flat):
+    """Return a number that is negative where no other cover can be near enough to look at.
+
+    A vector shorter than `spare` has none; in a chart that keeps the twist apart (`flat`), a swing
+    shorter than that with a twist under `spare_twist`.
+    """
+    if flat:
+        return max(x * x + y * y - spare * spare, abs(z) - spare_twist)
+    return x * x + y * y + z * z - spare * spare
+
+
+@kernel
+def find_lanes(p, o, settled, block, lanes, n):
+    """List the lanes that could have a nearer member in a cover but the first; return how many.
+
+    Lanes at a distance of at most `settled` need none.
+    """
+    real = block.dtype.type
+    zero, done = real(0.0), real(settled)
+    swing, twist = real(TURN - p[o + REACH]), real(TURN - p[o + REACH_TWIST])
+    flat = int(p[o + CHART]) == SWING_TWIST
+    found = False
+    for i in range(n):  # nearly always none, which is soon seen
+        x, y, z, distance = block[X + i], block[Y + i], block[Z + i], block[DISTANCE + i]
+        near = cover_excess(x, y, z, max(swing - distance, zero), twist - distance, flat) >= zero
+        found |= near & (distance > done)
+    count = np.int64(0)
+    if found:
+        for i in range(n):
+            x, y, z, distance = block[X + i], block[Y + i], block[Z + i], block[DISTANCE + i]
+            near = (
+                cover_excess(x, y, z, max(swing - distance, zero), twist - distance, flat) >= zero
+            )
+            lanes[count] = i
+            count += np.int64(near & (distance > done))
+    return count
+
+
+@kernel
+def try_cover(p, o, swings, twists, depth, block, other, lanes, n):
+    """Take what is nearer in the given cover for the first `n` of `lanes`.
+
+    Returns how many of them had to be looked at; their numbers go to `lanes` from LANES on.
+    """
+    reach, reach_twist = p[o + REACH], p[o + REACH_TWIST]
+    flat = int(p[o + CHART]) == SWING_TWIST
+    count = np.int64(0)
+    for k in range(n):
+        i = lanes[k]
+        x, y, z = block[X + i], block[Y + i], block[Z + i]
+        radius = np.sqrt(x * x + y * y + (0.0 if flat else z * z))
+        size = cover_angle(radius, swings)
+        bound = size - reach
+        if flat:
+            bound = max(bound, cover_angle(abs(z), twists) - reach_twist)
+        if not bound < block[DISTANCE + i]:
+            continue
+        # At the origin every direction is a cover's: x stands for all.
+        scale = size / radius if radius > 0.0 else 0.0
+        scale = -scale if swings % 2 == 1 else scale
+        other[X + count] = scale * x if radius > 0.0 else size
+        other[Y + count] = scale * y
+        if flat:
+            side = 1.0 if (z >= 0.0) == (twists % 2 == 0) else -1.0
+            other[Z + count] = side * cover_angle(abs(z), twists)
+        else:
+            other[Z + count] = scale * z
+        lanes[LANES + count] = i
+        count += 1
+    if count > 0:
+        shape(p, o + HEADER, depth, other, count)
+        for k in range(count):
+            i = lanes[LANES + k]
+            if other[DISTANCE + k] < block[DISTANCE + i]:
+                block[DISTANCE + i] = other[DISTANCE + k]
+                block[PX + i] = other[PX + k]
+                block[PY + i] = other[PY + k]
+                block[PZ + i] = other[PZ + k]
+    return count
+
+
+@kernel
+def nearest(p, o, settled, depth, block, other, lanes, n):
+    """Write the nearest member over all covers, and its distance, unless that is `settled`.
+
+    A cover of size r is at least r − reach away, and sizes grow by at least π a cover, so few
+    lanes are looked at twice and the search ends. `lanes` is room for two numbers a lane. How far
+    inside members are is told up to `depth`, in the first cover: see `shapes`.
+    """
+    shape(p, o + HEADER, depth, block, n)
+    if int(p[o + CHART]) >= DIRECTION_TWIST:  # these charts have one point for each rotation
+        return
+    found = find_lanes(p, o, settled, block, lanes, n)
+    if found == 0:
+        return
+    both = int(p[o + CHART]) == SWING_TWIST
+    for turns in range(1, 1000):
+        looked = 0
+        for twists in range(turns + 1 if both else 1):
+            looked += try_cover(p, o, turns - twists, twists, depth, block, other, lanes, found)
+        if looked == 0:
+            break
+
+
+@kernel
+def follow(points, chart, out):
+    """Write, for each of the (n, 3) points in time, its cover nearest to the one before.
+
+    The covers of a rotation vector lie 2π apart on the line through it and the origin; those of
+    a swing and a twist likewise, each by itself. The first point stays as it is.
+    """
+    flat = chart == SWING_TWIST
+    px, py, pz = points[0, 0], points[0, 1], points[0, 2]
+    for i in range(points.shape[0]):
+        x, y, z = points[i, 0], points[i, 1], points[i, 2]
+        if flat:
+            z += TURN * np.rint((pz - z) / TURN)
+        square = x * x + y * y + (0.0 if flat else z * z)
+        radius = np.sqrt(square)
+        if radius > 1e-12:
+            dot = x * px + y * py + (0.0 if flat else z * pz)
+            turns = np.rint((dot / radius - radius) / TURN)
+            scale = 1.0 + turns * TURN / radius
+            x, y = scale * x, scale * y
+            z = z if flat else scale * z
+        else:
+            # Every direction is a cover's: take the one of the point before.
+            size = np.sqrt(px * px + py * py + (0.0 if flat else pz * pz))
+            turns = np.rint(size / TURN)
+            scale = turns * TURN / size if turns > 0.0 else 0.0
+            x, y = scale * px, scale * py
+            z = z if flat else scale * pz
+        out[i, 0], out[i, 1], out[i, 2] = x, y, z
+        px, py, pz = x, y, z
+
+
+# Limits on rotations: quaternion → chart → shape → quaternion, block by block.
+#
+# A packed limit is a stretch of one flat float64 buffer: see `covers`. A packed model is many of
+# them in one buffer, with the offset of each, so one compiled loop serves joints of every kind.
+
+
+@kernel
+def enter(p, o, block, n):
+    """Turn the quaternions into the chart's frame, and write their points."""
+    chart = int(p[o + CHART])
+    if chart == ROTATION_VECTOR:
+        turn_in_and_log(p, o + INTO_LEFT, block, n)
+        return
+    turn_in(p, o + INTO_LEFT, block, n)
+    if chart == SWING_TWIST:
+        turn_right(p, o + INTO_RIGHT, block, n)
+        split(block, n)
+    elif chart == DIRECTION_TWIST:
+        to_direction_twist(p, o + AXIS, block, n)
+    else:
+        to_angles(block, n)
+
+
+@kernel
+def leave(p, o, tolerance, block, n):
+    """Write the quaternions to go out: of the projected points, or what came in if inside."""
+    chart = int(p[o + CHART])
+    near = p[o + REACH] ** 2 <= FAR and p[o + REACH_TWIST] ** 2 <= FAR
+    if chart == ROTATION_VECTOR:
+        if near:
+            exp(block, n)
+        else:
+            exp_far(block, n)
+    elif chart == SWING_TWIST:
+        if near:
+            join(block, n)
+        else:
+            join_far(block, n)
+        turn_right(p, o + BACK_RIGHT, block, n)
+    elif chart == DIRECTION_TWIST:
+        from_direction_twist(p, o + AXIS, block, n)
+    else:
+        from_angles(block, n)
+    turn_out(p, o + BACK_LEFT, tolerance, block, n)
+
+
+@kernel
+def off_unit(block):
+    """Return the largest sum of squared errors of length over the lanes; NaN if one is NaN."""
+    worst = 0.0
+    for i in range(LANES):
+        if not block[OFF_UNIT + i] <= worst:
+            worst = block[OFF_UNIT + i]
+        if worst != worst:
+            break
+    return worst
+
+
+@kernel
+def project(rotations, p, tolerance, out):
+    """Write the nearest legal rotations, members bit for bit.
+
+    `rotations` and `out` are flat; returns how far lengths are off 1, squared (see `off_unit`).
+    """
+    block, other = np.zeros(BLOCK, rotations.dtype), np.zeros(BLOCK, rotations.dtype)
+    lanes = np.empty(2 * LANES, np.int64)
+    count = rotations.shape[0] // 4
+    for start in range(0, count, LANES):
+        n = min(LANES, count - start)
+        load(rotations, start, block, n)
+        enter(p, HERE, block, n)
+        nearest(p, HERE, tolerance, 0.0, block, other, lanes, n)
+        leave(p, HERE, tolerance, block, n)
+        store(block, n, start, out)
+    return off_unit(block)
+
+
+@kernel
+def measure(rotations, p, distances):
+    """Write the signed distances of flat `rotations`; returns as `project` does."""
+    block, other = np.zeros(BLOCK, rotations.dtype), np.zeros(BLOCK, rotations.dtype)
+    lanes = np.empty(2 * LANES, np.int64)
+    for start in range(0, distances.shape[0], LANES):
+        n = min(LANES, distances.shape[0] - start)
+        load(rotations, start, block, n)
+        enter(p, HERE, block, n)
+        nearest(p, HERE, -np.inf, np.inf, block, other, lanes, n)
+        for i in range(n):
+            distances[start + i] = block[DISTANCE + i]
+    return off_unit(block)
+
+
+@kernel
+def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
+    """As `project`, for poses: flat rotations of frames × all joints, limits for some.
+
+    `joints[k]` is the joint that the limit at `offsets[k]` of `p` is for; `out` holds a copy of
+    the rotations, `distances` is (frames, limits).
+    """
+    block, other = np.zeros(BLOCK, rotations.dtype), np.zeros(BLOCK, rotations.dtype)
+    lanes = np.empty(2 * LANES, np.int64)
+    frames = distances.shape[0]
+    stride = rotations.shape[0] // max(frames, 1)
+    for k in range(joints.shape[0]):
+        o = offsets[k]
+        for start in range(0, frames, LANES):
+            n = min(LANES, frames - start)
+            first = start * stride + 4 * joints[k]
+            load_strided(rotations, first, stride, block, n)
+            enter(p, o, block, n)
+            nearest(p, o, -np.inf, np.inf, block, other, lanes, n)
+            leave(p, o, tolerance, block, n)
+            for i in range(n):
+                at = first + stride * i
+                out[at] = block[QW + i]
+                out[at + 1] = block[QX + i]
+                out[at + 2] = block[QY + i]
+                out[at + 3] = block[QZ + i]
+                distances[start + i, k] = block[DISTANCE + i]
+    return off_unit(block)

@@ -1,0 +1,408 @@
+"""Where directions lie in a table, and the twists there."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .jit import kernel
+from .rotation import DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, TURN, T, X, Y, Z, atan_in_pairs
+
+# Where things stand in a packed table, after its kind.
+FRAME = 0
+ROWS, COLUMNS, FINE = 9, 10, 11
+MARGIN, COS_MARGIN, SIN_MARGIN = 12, 13, 14
+GENTLE = 15  # 1/√(1 + G²), with G the steepest slope of the twist's ends anywhere
+TWISTS, AROUND, PLACES = 16, 17, 18  # where these begin: see `table_pack`
+
+# Rows of scratch: the point in the table's frame, its foot, then its place in columns and rows.
+U, V, W = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES
+FU, FV, FW = SCRATCH + 3 * LANES, SCRATCH + 4 * LANES, SCRATCH + 5 * LANES
+INVERSE = FU  # 1/√(u² + v²), before there is a foot
+COLUMN, ROW = SCRATCH + 6 * LANES, SCRATCH + 7 * LANES
+
+
+@kernel
+def place(values, n, rows, columns):
+    """Write in which column and row, as real numbers from 0 on, unit vectors lie.
+
+    They are in the first three rows of `values`; columns go to the seventh, rows to the eighth,
+    and to the fourth goes 1/√(u² + v²), at most 1e100.
+    """
+    across, along = columns / TURN, rows / math.pi
+    for i in range(n):
+        u, v, w = values[i], values[LANES + i], values[2 * LANES + i]
+        radius = np.sqrt(u * u + v * v)
+        # Half-angle tangents of longitude and latitude, as in `euler.angle_of`. One division.
+        safe = max(radius, 1e-100)
+        d, e = max(abs(u) + radius, 1e-100), 1.0 + radius
+        inverse = 1.0 / (d * e * safe)
+        values[3 * LANES + i] = inverse * d * e
+        values[6 * LANES + i] = v * e * safe * inverse
+        values[7 * LANES + i] = w * d * safe * inverse
+    # Short loops: of a long one too little fits into the processor to go on while it waits.
+    for i in range(n):
+        u, v, d = values[i], values[LANES + i], values[6 * LANES + i]
+        angle = 2.0 * d * atan_in_pairs(d * d)
+        beyond = math.pi - angle if v >= 0.0 else -math.pi - angle
+        angle = angle if u >= 0.0 else beyond
+        values[6 * LANES + i] = (angle + math.pi) * across
+    for i in range(n):
+        e = values[7 * LANES + i]
+        values[7 * LANES + i] = 2.0 * e * atan_in_pairs(e * e) * along + 0.5 * rows
+
+
+@kernel
+def slopes_around(p, o, block, n):
+    """Write to V how gentle the twists' slopes are at COLUMN, ROW and around, to W how far."""
+    q = p[o:]
+    rows, columns, around, one = q[ROWS], q[COLUMNS], q[AROUND], np.uint32(1)
+    for i in range(n):
+        left = min(max(0.0, np.floor(block[COLUMN + i])), columns - 1.0)
+        below = min(max(0.0, np.floor(block[ROW + i])), rows - 1.0)
+        block[U + i] = around + 2.0 * (below * columns + left)
+    for i in range(n):
+        k = np.uint32(block[U + i])
+        block[V + i] = q[k]
+        block[W + i] = q[np.uint32(k + one)]
+
+
+@kernel
+def interpolate(p, o, block, n):
+    """Write the middle and the half-width of the twists at COLUMN, ROW to FU and FV."""
+    q = p[o:]
+    rows, columns, twists = q[ROWS], q[COLUMNS], q[TWISTS]
+    stride = 2.0 * (columns + 2.0)
+    step = np.uint32(stride)
+    for i in range(n):
+        column, row = block[COLUMN + i] + 0.5, block[ROW + i] + 0.5
+        left = min(max(0.0, np.floor(column)), columns)
+        below = min(max(0.0, np.floor(row)), rows)
+        block[FW + i] = twists + below * stride + 2.0 * left
+        block[COLUMN + i] = column - left
+        block[ROW + i] = row - below
+    for i in range(n):
+        a, b = block[COLUMN + i], block[ROW + i]
+        k = np.uint32(block[FW + i])
+        m = np.uint32(k + step)
+        block[FU + i] = (1.0 - b) * ((1.0 - a) * q[k] + a * q[k + 2]) + b * (
+            (1.0 - a) * q[m] + a * q[m + 2]
+        )
+        half = (1.0 - b) * ((1.0 - a) * q[k + 1] + a * q[k + 3]) + b * (
+            (1.0 - a) * q[m + 1] + a * q[m + 3]
+        )
+        block[FV + i] = max(half, 0.0)
+
+
+@kernel
+def ranges(vectors, ends, out):
+    """Write the least and greatest twist (n, 2) at vectors (n, 3) of the table's frame.
+
+    `ends` (2, rows + 2, columns + 2) are low and high at all centres, and around them.
+    """
+    rows, columns = ends.shape[1] - 2, ends.shape[2] - 2
+    block = np.empty(8 * LANES)
+    for start in range(0, vectors.shape[0], LANES):
+        n = min(LANES, vectors.shape[0] - start)
+        for i in range(n):
+            x, y, z = vectors[start + i, 0], vectors[start + i, 1], vectors[start + i, 2]
+            scale = 1.0 / max(np.sqrt(x * x + y * y + z * z), 1e-100)
+            block[i], block[LANES + i], block[2 * LANES + i] = scale * x, scale * y, scale * z
+        place(block, n, float(rows), float(columns))
+        for i in range(n):
+            column, row = block[6 * LANES + i] + 0.5, block[7 * LANES + i] + 0.5
+            left = min(max(0.0, np.floor(column)), float(columns))
+            below = min(max(0.0, np.floor(row)), float(rows))
+            a, b, j, k = column - left, row - below, int(below), int(left)
+            for end in range(2):
+                south = (1.0 - a) * ends[end, j, k] + a * ends[end, j, k + 1]
+                north = (1.0 - a) * ends[end, j + 1, k] + a * ends[end, j + 1, k + 1]
+                out[start + i, end] = (1.0 - b) * south + b * north
+            out[start + i, 1] = max(out[start + i, 0], out[start + i, 1])
+
+
+# The nearest points of a table's walls: pairs of a point and a wall, measured together.
+
+
+@kernel
+def take_wall(q, wall, pair, m):
+    """Copy a wall to the pair `m`: from the fifth row on."""
+    # Indices without a sign need no look whether they count from the end.
+    one, two, three = np.uint32(1), np.uint32(2), np.uint32(3)
+    rest = np.uint32(wall + np.uint32(4))
+    pair[4 * LANES + m] = q[wall]
+    pair[5 * LANES + m] = q[np.uint32(wall + one)]
+    pair[6 * LANES + m] = q[np.uint32(wall + two)]
+    pair[7 * LANES + m] = q[np.uint32(wall + three)]
+    pair[8 * LANES + m] = q[rest]
+    pair[9 * LANES + m] = q[np.uint32(rest + one)]
+    pair[10 * LANES + m] = q[np.uint32(rest + two)]
+    pair[11 * LANES + m] = q[np.uint32(rest + three)]
+
+
+@kernel
+def measure(pair, n):
+    """Write the squared chords from points to the nearest points of walls, pair by pair, and those.
+
+    A point: u, v, w, 1/√(u² + v²). A wall: cosine and sine of the longitudes where it begins and
+    ends, less than half a turn apart, then of the latitudes; either the longitudes are equal or
+    the latitudes are. Feet on great circles are left with the length of the point's shadow there.
+    """
+    for i in range(n):
+        x, y, z = pair[i], pair[LANES + i], pair[2 * LANES + i]
+        ax, ay, bx, by = (
+            pair[4 * LANES + i],
+            pair[5 * LANES + i],
+            pair[6 * LANES + i],
+            pair[7 * LANES + i],
+        )
+        c0, s0, c1, s1 = (
+            pair[8 * LANES + i],
+            pair[9 * LANES + i],
+            pair[10 * LANES + i],
+            pair[11 * LANES + i],
+        )
+        # The nearest longitude: that of the point, or of the nearer end.
+        inverse = pair[3 * LANES + i]
+        between = (ax * y > ay * x) & (x * by > y * bx)
+        first = x * ax + y * ay >= x * bx + y * by
+        ex = x * inverse if between else (ax if first else bx)
+        ey = y * inverse if between else (ay if first else by)
+        # On that meridian the foot on the great circle, or the nearer end.
+        along, aside = x * ex + y * ey, y * ex - x * ey
+        between = (z * c0 > along * s0) & (along * s1 > z * c1)
+        first = along * c0 + z * s0 >= along * c1 + z * s1
+        c, s = c0 if first else c1, s0 if first else s1
+        chord = aside * aside + (along - c) ** 2 + (z - s) ** 2
+        shadow = 2.0 * aside * aside / (1.0 + np.sqrt(along * along + z * z))
+        pair[12 * LANES + i] = shadow if between else chord
+        c, s = along if between else c, z if between else s
+        pair[13 * LANES + i] = c * ex
+        pair[14 * LANES + i] = c * ey
+        pair[15 * LANES + i] = s
+
+
+@kernel
+def keep_nearest(block, pair, owner, n):
+    """Measure the first `n` pairs, and keep for each point the nearest foot so far."""
+    measure(pair, n)
+    for m in range(n):
+        k = owner[m]
+        # A product is no branch, which would be guessed wrong half the time.
+        new = np.float64(pair[12 * LANES + m] < block[PZ + k])
+        old = 1.0 - new
+        block[PZ + k] = min(pair[12 * LANES + m], block[PZ + k])
+        block[FU + k] = new * pair[13 * LANES + m] + old * block[FU + k]
+        block[FV + k] = new * pair[14 * LANES + m] + old * block[FV + k]
+        block[FW + k] = new * pair[15 * LANES + m] + old * block[FW + k]
+
+
+@kernel
+def feet(p, o, block, pair, owner, n):
+    """Write the nearest point of any wall to FU, FV, FW, for the first `n` of U, V, W.
+
+    Pairs of a point and a wall are gathered, then measured together, without branches. First
+    come the two walls that every entry has, for all points, then the others of those that have
+    more; `owner` is room for the numbers of these points, and of each pair's.
+    """
+    q = p[o:]
+    for k in range(n):
+        pair[k] = block[U + k]
+        pair[LANES + k] = block[V + k]
+        pair[2 * LANES + k] = block[W + k]
+        pair[3 * LANES + k] = block[PT + k]
+    for number in range(1, 3):
+        for k in range(n):
+            take_wall(q, np.uint32(q[np.uint32(block[PX + k] + number)]), pair, k)
+        measure(pair, n)
+        for k in range(n):
+            chord = pair[12 * LANES + k]
+            nearer = (number == 1) | (chord < block[PZ + k])
+            block[PZ + k] = chord if nearer else block[PZ + k]
+            block[FU + k] = pair[13 * LANES + k] if nearer else block[FU + k]
+            block[FV + k] = pair[14 * LANES + k] if nearer else block[FV + k]
+            block[FW + k] = pair[15 * LANES + k] if nearer else block[FW + k]
+    many, one = 0, np.uint32(1)
+    for k in range(n):
+        owner[many] = k
+        many += 1 if q[np.uint32(block[PX + k])] > 2.0 else 0
+    m = np.uint32(0)
+    for j in range(many):
+        k = owner[j]
+        u, v, w, inverse = block[U + k], block[V + k], block[W + k], block[PT + k]
+        entry = np.uint32(block[PX + k])
+        last = np.uint32(block[PX + k] + q[entry])
+        entry = np.uint32(entry + one + one)
+        while entry < last:
+            entry = np.uint32(entry + one)
+            pair[m] = u
+            pair[LANES + m] = v
+            pair[2 * LANES + m] = w
+            pair[3 * LANES + m] = inverse
+            take_wall(q, np.uint32(q[entry]), pair, m)
+            owner[LANES + m] = k
+            m = np.uint32(m + one)
+            if m == LANES:
+                keep_nearest(block, pair, owner[LANES:], LANES)
+                m = np.uint32(0)
+    keep_nearest(block, pair, owner[LANES:], np.int64(m))
+
+
+# Tables of directions, in blocks: which cell, the nearest wall, the twists there.
+#
+# Walls are where legal and illegal cells meet: arcs of meridians, and of parallels. A grid, as fine
+# as the table's cells or finer, keeps for each of its places the few walls that can be nearest to
+# any point of it, so a look-up and two or three distances give the nearest boundary point exactly,
+# however many cells there are. Places deep inside keep how deep they are, at least: points there,
+# which are most, need no wall.
+
+
+DEEP = 4.0  # a place's number: below this its depth, beyond it where its entry stands
+
+
+@kernel
+def near_walls(p, o, depth, block, lanes, n):
+    """Write −depth to DISTANCE where it is known; return how many lanes need the nearest wall.
+
+    Inside none does where `depth` is 0. Those that do are listed in `lanes`. Their points are moved
+    to the front of U, V, W, and 1/√(u² + v²) of them to the front of PT; to PX at the front goes
+    where the entry of each stands, to PY 1 outside the cells, −1 inside.
+    """
+    q = p[o:]
+    fine = q[FINE]
+    rows, columns, places = q[ROWS] * fine, q[COLUMNS] * fine, q[PLACES]
+    for i in range(n):
+        # In this order NaN, which is seen to later, becomes 0 instead of no place at all.
+        row = min(max(0.0, np.floor(block[ROW + i] * fine)), rows - 1.0)
+        column = min(max(0.0, np.floor(block[COLUMN + i] * fine)), columns - 1.0)
+        block[PX + i] = places + row * columns + column
+    active, last = 0, DEEP if depth > 0.0 else np.inf
+    for i in range(n):
+        code = q[np.uint32(block[PX + i])]
+        block[DISTANCE + i] = -code if code < DEEP else 0.0
+        block[PX + active] = code
+        lanes[active] = i
+        active += 0 if (code >= 0.0) & (code < last) else 1
+    for k in range(active):
+        lane = lanes[k]
+        block[U + k] = block[U + lane]
+        block[V + k] = block[V + lane]
+        block[W + k] = block[W + lane]
+        block[PT + k] = block[INVERSE + lane]
+    for k in range(active):
+        code = block[PX + k]
+        block[PY + k] = 1.0 if code < 0.0 else -1.0
+        block[PX + k] = abs(code)
+    return active
+
+
+@kernel
+def measure_excess(p, o, block, pair, lanes, n):
+    """Write to DISTANCE how far beyond the margin the first `n` points are; return how many are.
+
+    Their lanes are put to the front of `lanes`, the nearest legal directions, in the table's
+    frame, to the first rows of `pair`, and the places of these to its seventh and eighth.
+    """
+    margin, cos_margin, sin_margin = p[o + MARGIN], p[o + COS_MARGIN], p[o + SIN_MARGIN]
+    for k in range(n):
+        u, v, w = block[U + k], block[V + k], block[W + k]
+        fu, fv, fw = block[FU + k], block[FV + k], block[FW + k]
+        scale = 1.0 / max(np.sqrt(fu * fu + fv * fv + fw * fw), 1e-300)
+        fu, fv, fw = fu * scale, fv * scale, fw * scale
+        apart = np.sqrt((u - fu) ** 2 + (v - fv) ** 2 + (w - fw) ** 2)
+        together = np.sqrt((u + fu) ** 2 + (v + fv) ** 2 + (w + fw) ** 2)
+        # Tangent of a quarter of the angle.
+        pair[3 * LANES + k] = apart / (together + 2.0)
+        pair[k] = fu
+        pair[LANES + k] = fv
+        pair[2 * LANES + k] = fw
+    for k in range(n):
+        t = pair[3 * LANES + k]
+        pair[3 * LANES + k] = block[PY + k] * 4.0 * t * atan_in_pairs(t * t)
+    if margin > 0.0:
+        for k in range(n):
+            # From the foot, the margin's length back along the great circle.
+            u, v, w = block[U + k], block[V + k], block[W + k]
+            fu, fv, fw = pair[k], pair[LANES + k], pair[2 * LANES + k]
+            apart = (u - fu) ** 2 + (v - fv) ** 2 + (w - fw) ** 2
+            together = (u + fu) ** 2 + (v + fv) ** 2 + (w + fw) ** 2
+            sine = sin_margin * 2.0 / max(np.sqrt(apart * together), 1e-300)
+            cosine = cos_margin - sine * (1.0 - 0.5 * apart)
+            fu, fv, fw = cosine * fu + sine * u, cosine * fv + sine * v, cosine * fw + sine * w
+            scale = 1.0 / max(np.sqrt(fu * fu + fv * fv + fw * fw), 1e-300)
+            pair[k] = fu * scale
+            pair[LANES + k] = fv * scale
+            pair[2 * LANES + k] = fw * scale
+    out = 0
+    for k in range(n):
+        lane, beyond = lanes[k], pair[3 * LANES + k] - margin
+        block[DISTANCE + lane] = beyond
+        lanes[out] = lane
+        pair[out] = pair[k]
+        pair[LANES + out] = pair[LANES + k]
+        pair[2 * LANES + out] = pair[2 * LANES + k]
+        out += 1 if beyond > 0.0 else 0
+    place(pair, out, p[o + ROWS], p[o + COLUMNS])
+    return out
+
+
+@kernel
+def table(p, o, depth, block, n):
+    """Move to the nearest legal direction, then to the nearest twist that is legal there.
+
+    Directions up to a margin from the legal cells are legal, too. Inside, the depth is the
+    distance to the walls (and the margin), or the room of the twist over √(1 + G²), G the slope
+    of its ends: however direction and twist share a move of that length, it stays inside.
+    """
+    f = o + FRAME
+    a, b, c = p[f], p[f + 1], p[f + 2]
+    d, e, g = p[f + 3], p[f + 4], p[f + 5]
+    h, j, k = p[f + 6], p[f + 7], p[f + 8]
+    margin, gentle = p[o + MARGIN], p[o + GENTLE]
+    pair = np.empty(16 * LANES)
+    numbers = np.empty(3 * LANES, np.uint32)
+    lanes = numbers[:LANES]
+    for i in range(n):
+        x, y, z = block[X + i], block[Y + i], block[Z + i]
+        block[U + i] = a * x + b * y + c * z
+        block[V + i] = d * x + e * y + g * z
+        block[W + i] = h * x + j * y + k * z
+    place(block[U:], n, p[o + ROWS], p[o + COLUMNS])
+    active = near_walls(p, o, depth, block, lanes, n)
+    feet(p, o, block, pair, numbers[LANES:], active)
+    for i in range(n):
+        block[DISTANCE + i] -= margin
+    out = measure_excess(p, o, block, pair, lanes, active)
+    for i in range(n):
+        block[PX + i] = block[X + i]
+        block[PY + i] = block[Y + i]
+        block[PZ + i] = block[Z + i]
+    for m in range(out):
+        i, u, v, w = lanes[m], pair[m], pair[LANES + m], pair[2 * LANES + m]
+        block[PX + i] = a * u + d * v + h * w
+        block[PY + i] = b * u + e * v + j * w
+        block[PZ + i] = c * u + g * v + k * w
+        block[COLUMN + i] = pair[6 * LANES + m]
+        block[ROW + i] = pair[7 * LANES + m]
+    if depth > 0.0:
+        slopes_around(p, o, block, n)
+    else:
+        for i in range(n):
+            block[V + i] = 0.0
+            block[W + i] = 0.0
+    interpolate(p, o, block, n)
+    for i in range(n):
+        twist = block[T + i]
+        off = twist - block[FU + i]
+        off -= TURN * np.rint(off * (1.0 / TURN))
+        excess = abs(off) - block[FV + i]
+        move = max(excess, 0.0)
+        block[PT + i] = twist - (move if off >= 0.0 else -move)
+        beyond = block[DISTANCE + i]
+        outer = max(beyond, 0.0)
+        outside = (beyond > 0.0) | (excess > 0.0)
+        length = np.sqrt(outer * outer + move * move)
+        # The slopes of the whole table hold for any move; those around, for a short one.
+        room = max(-excess * gentle, min(-excess * block[V + i], block[W + i]))
+        block[DISTANCE + i] = length if outside else max(beyond, -room)

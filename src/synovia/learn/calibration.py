@@ -1,0 +1,182 @@
+"""Calibration: how far a performer's joints are off as a whole, from how others move.
+
+Markers and skeletons are set up a little differently for everybody, which turns a joint by the same
+rotation in all of a performer's clips. It is estimated by turning the performer's rotations until
+they lie where most people's do: the score of a rotation is the share of people who come near it,
+each counted by how much and at most once, and the mean of its logarithm over the clips is made as
+large as it gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Ints, Points, Quats, Scalars
+from ..skeleton import Clip, lineages, match
+from .fitting import Sample, invented_first_frame
+from .learning import Progress
+from .population import Population
+from .trimming import flips, thin
+
+WIDTH, CUTOFF = np.radians(8.0), np.radians(18.0)
+"""The spread of a person's nearness, in radians, and where it ends."""
+SAMPLES_PER_PERSON = 10.0
+"""Samples nearby, as many as this together, make one person."""
+FLOOR = 1e-3
+"""The share of people who come near everything, so that the score has a logarithm."""
+MAX_OFFSET = np.radians(15.0)
+"""The largest offset, in radians."""
+TYPICAL_OFFSET, OFFSET_PENALTY = np.radians(5.0), 0.01
+"""Offsets of this size, in radians, must better the mean logarithm by so much."""
+STEPS = np.radians([4.0, 2.0, 1.0, 0.5])
+"""Steps of the search, in radians."""
+CELL, MAX_FRAMES = 0.1, 250
+"""Frames are thinned to one in a cell of so many radians, and to so many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Offset:
+    """By what a performer's joint is off: `vector` turns what was captured back, in radians."""
+
+    vector: Points
+    gain: float
+    """How much the mean logarithm of the score grows."""
+
+    @property
+    def angle(self) -> float:
+        """The size, in radians."""
+        return float(np.linalg.norm(self.vector))
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """The offsets of a performer's joints, by the names of the joints of the population."""
+
+    offsets: Mapping[str, Offset]
+    population: Population
+
+    def apply(self, clip: Clip, *, names: Mapping[str, str] | None = None) -> Clip:
+        """Return the clip with its joints turned back; `names` maps its joints to these."""
+        found = match(self.offsets, self.population.skeleton, clip.skeleton, names)
+        rotations = clip.pose.rotations.copy()
+        for name, joint in found.joints.items():
+            rotations[:, joint] = turn_bones(rotations[:, joint], self.offsets[name].vector)
+        return replace(clip, pose=clip.pose.turned(rotations))
+
+
+def calibrate(
+    clips: Sequence[Clip],
+    population: Population,
+    *,
+    joints: Sequence[str] | None = None,
+    names: Mapping[str, str] | None = None,
+    progress: Progress = iter,
+) -> Calibration:
+    """Return the offsets of the one performer of `clips` from the `population`.
+
+    All joints that have samples are looked at unless `joints` names some; `names` maps names of
+    the clips to those of the population.
+    """
+    if not clips:
+        raise ValueError("a calibration needs clips of the performer, got none")
+    wanted = list(joints) if joints is not None else list(population.samples)
+    for name in wanted:
+        population.skeleton.index(name)
+    observed: dict[str, list[Quats]] = {name: [] for name in wanted}
+    for clip in clips:
+        known = {name: to for name, to in (names or {}).items() if name in clip.skeleton.names}
+        first = int(invented_first_frame(clip))
+        found = match(wanted, population.skeleton, clip.skeleton, known)
+        ancestors, ours = population.ancestors, population.skeleton
+        ways = lineages(found.joints, ancestors, ours, clip.skeleton, known, clip.name)
+        for name, way in ways.items():
+            path = way.seen(clip.pose.rotations[first:])
+            observed[name].append(path[~flips(path, clip.frame_time)])
+    offsets = {}
+    for name in progress(wanted):
+        rotations = np.concatenate([np.empty((0, 4)), *observed[name]])
+        samples = [each for each in population.samples.get(name, ()) if len(each.rotations)]
+        if len(rotations) and samples:
+            offsets[name] = offset_of(rotations, samples)
+    return Calibration(offsets, population)
+
+
+def offset_of(rotations: Quats, samples: Sequence[Sample]) -> Offset:
+    """Return the offset, within 15 degrees, that brings `rotations` (n, 4) closest to samples."""
+    density = OffsetObjective.of(_thin_evenly(rotations), samples)
+    best, value = np.zeros(3), density.value(np.zeros(3))
+    unmoved = value
+    for step in STEPS.tolist():
+        improved = True
+        while improved:
+            improved = False
+            for move in step * np.concatenate([np.eye(3), -np.eye(3)]):
+                candidate = best + move
+                if np.linalg.norm(candidate) > MAX_OFFSET:
+                    continue
+                if (found := density.value(candidate)) > value + 1e-9:
+                    best, value, improved = candidate, found, True
+    best.flags.writeable = False
+    return Offset(best, value - unmoved)
+
+
+def turn_bones(rotations: Quats, vector: Points) -> Quats:
+    """Return rotations with the bone turned by a rotation vector in its own frame."""
+    return quat.mul(rotations, quat.exp(vector)).astype(rotations.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class OffsetObjective:
+    """How many people come near: frames of a performer, and samples within an offset's reach."""
+
+    frames: Quats
+    near: Quats
+    """The samples of each pair, (pairs, 4)."""
+    frame_of: Ints
+    person_of: Ints
+    people: int
+
+    @classmethod
+    def of(cls, frames: Quats, samples: Sequence[Sample]) -> OffsetObjective:
+        """Return the pairs of frames and samples within reach of the largest offset."""
+        from scipy.spatial import cKDTree
+
+        names, number = np.unique([sample.performer for sample in samples], return_inverse=True)
+        rotations = [_thin_evenly(sample.rotations, most=None) for sample in samples]
+        every = np.concatenate(rotations)
+        who = np.repeat(number, [len(each) for each in rotations])
+        chord = 2.0 * np.sin((CUTOFF + MAX_OFFSET) / 4.0)
+        tree = cKDTree(np.concatenate([every, -every]))
+        found = tree.query_ball_point(frames, chord)
+        frame_of = np.repeat(np.arange(len(frames)), [len(each) for each in found])
+        hits = np.concatenate([np.empty(0, dtype=np.int64), *map(np.asarray, found)]).astype(int)
+        return cls(frames, every[hits % len(every)], frame_of, who[hits % len(every)], len(names))
+
+    def score(self, vector: Points) -> Scalars:
+        """Return the share of people near each frame, once turned by `vector`: (frames,)."""
+        moved = turn_bones(self.frames, vector)
+        cosine = np.abs(np.einsum("ij,ij->i", moved[self.frame_of], self.near))
+        angle = 2.0 * np.arccos(np.minimum(cosine, 1.0))
+        weight = np.where(angle < CUTOFF, np.exp(-0.5 * np.square(angle / WIDTH)), 0.0)
+        pair = self.frame_of * self.people + self.person_of
+        near = (
+            np.bincount(pair, weight, minlength=len(self.frames) * self.people) / SAMPLES_PER_PERSON
+        )
+        return np.asarray(np.minimum(near, 1.0).reshape(-1, self.people).mean(axis=1))
+
+    def value(self, vector: Points) -> float:
+        """Return the mean logarithm of the score, less the reluctance to turn by so much."""
+        doubt = OFFSET_PENALTY * float(vector @ vector) / float(TYPICAL_OFFSET) ** 2
+        return float(np.log(self.score(vector) + FLOOR).mean()) - doubt
+
+
+def _thin_evenly(rotations: Quats, most: int | None = MAX_FRAMES) -> Quats:
+    """Return one rotation in each cell, at most `most`, spread over all of them."""
+    kept: Quats = rotations[thin(quat.log(rotations), cell=CELL)]
+    if most is None or len(kept) <= most:
+        return kept
+    return np.asarray(kept[np.linspace(0, len(kept) - 1, most).astype(int)])

@@ -1,0 +1,147 @@
+"""What would let a test see its own answers: the same clip twice, one person under two names.
+
+A performer who is left out must not be in the rest under another name, or the limits of the others
+seem to hold for people whom they never met. CMU has many such doubles.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..skeleton import Clip, Skeleton, match
+
+BONE_TOLERANCE = 1e-6
+"""Bones whose offsets differ by less than this, as a share of the longest, are the same."""
+MAX_NAMES = 3
+"""Names that one person may have; bones that more performers share are those of a common rig."""
+
+
+@dataclass(frozen=True, eq=False)
+class Duplicates:
+    """Clips that are identical, performers with the same bones, and who is whom for a test."""
+
+    identical: tuple[tuple[str, ...], ...]
+    """Names of clips with the same rotations, frame by frame."""
+    same_bones: tuple[tuple[str, ...], ...]
+    """Performers with the same bones, who are taken for one person."""
+    common_rig: tuple[str, ...]
+    """Performers with the same bones who are too many for that: they share a rig."""
+    person: Mapping[str, str]
+    """Every performer's person: one name for all who belong together, as in "83=122"."""
+
+    def complaints(self) -> list[str]:
+        """Return a sentence for each thing that a user should know."""
+        said = [
+            f"the same clip under several names: {_list_names(names)}" for names in self.identical
+        ]
+        said += [
+            f"performers with the same bones, taken for one person: {_list_names(names)}"
+            for names in self.same_bones
+        ]
+        if self.common_rig:
+            said.append(
+                f"{len(self.common_rig)} performers share one rig, so that bones cannot tell "
+                f"whether some of them are one person: {_list_names(self.common_rig)}"
+            )
+        merged = [name for name in dict.fromkeys(self.person.values()) if "=" in name]
+        if merged:
+            said.append(f"merged, so that nobody is tested on themselves: {_list_names(merged)}")
+        return said
+
+    def warn(self) -> None:
+        """Issue the complaints as warnings."""
+        for complaint in self.complaints():
+            warnings.warn(complaint, stacklevel=3)
+
+
+def find_duplicates(clips: Sequence[Clip], performers: Mapping[str, str]) -> Duplicates:
+    """Return the doubles among `clips`, whose `performers` are given by the names of the clips.
+
+    Performers belong together where they have a clip or the bones in common.
+    """
+    names = list(dict.fromkeys(performers[clip.name] for clip in clips))
+    identical = _names_sharing([clip.name for clip in clips], [fingerprint(clip) for clip in clips])
+    bones = _performers_by_bones(clips, performers)
+    same = [group for group in bones if 1 < len(group) <= MAX_NAMES and len(group) < len(names)]
+    rigs = [group for group in bones if len(group) > 1 and group not in same]
+    shared = [tuple({performers[clip]: None for clip in group}) for group in identical]
+    return Duplicates(
+        identical=tuple(identical),
+        same_bones=tuple(same),
+        common_rig=tuple(name for group in rigs for name in group),
+        person=join_groups(names, [*same, *shared]),
+    )
+
+
+def join_groups(names: Sequence[str], together: Iterable[Sequence[str]]) -> dict[str, str]:
+    """Return, for each of `names`, the name of its group once all in `together` are joined.
+
+    A group is called by its members, in order, as in "83=122".
+    """
+    root = {name: name for name in names}
+
+    def top(name: str) -> str:
+        while root[name] != name:
+            name = root[name]
+        return name
+
+    for group in together:
+        for name in group[1:]:
+            root[top(name)] = top(group[0])
+    members = defaultdict(list)
+    for name in names:
+        members[top(name)].append(name)
+    return {name: "=".join(members[top(name)]) for name in names}
+
+
+def fingerprint(clip: Clip) -> str:
+    """Return a text that only clips with the same rotations have in common."""
+    rotations = np.ascontiguousarray(clip.pose.rotations, dtype=np.float64)
+    shape = repr((rotations.shape, clip.skeleton.names)).encode()
+    return hashlib.sha256(shape + rotations.tobytes()).hexdigest()
+
+
+def same_bones(ours: Skeleton, theirs: Skeleton) -> bool:
+    """Tell whether two skeletons have the same joints, by name, at the same offsets."""
+    found = match(ours.names, ours, theirs)
+    if found.missing or found.extra:
+        return False
+    offsets = theirs.offsets[[found.joints[name] for name in ours.names]]
+    below_root = (ours.parents >= 0)[:, None]  # where a root stands is no bone
+    longest = np.abs(ours.offsets).max(initial=0.0, where=below_root)
+    apart = np.abs(ours.offsets - offsets).max(initial=0.0, where=below_root)
+    return bool(longest > 0.0 and apart <= BONE_TOLERANCE * longest)
+
+
+def _performers_by_bones(
+    clips: Sequence[Clip], performers: Mapping[str, str]
+) -> list[tuple[str, ...]]:
+    """Return the performers of each set of bones, those of the first clips first."""
+    known: list[tuple[Skeleton, dict[str, None]]] = []
+    for clip in clips:
+        for skeleton, who in known:
+            if skeleton is clip.skeleton or same_bones(skeleton, clip.skeleton):
+                who[performers[clip.name]] = None
+                break
+        else:
+            known.append((clip.skeleton, {performers[clip.name]: None}))
+    return [tuple(who) for _, who in known]
+
+
+def _names_sharing(names: Sequence[str], marks: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the names that have a mark in common, where there are several."""
+    found = defaultdict(list)
+    for name, mark in zip(names, marks, strict=True):
+        found[mark].append(name)
+    return [tuple(group) for group in found.values() if len(group) > 1]
+
+
+def _list_names(names: Sequence[str], most: int = 6) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

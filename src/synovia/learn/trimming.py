@@ -1,0 +1,251 @@
+"""Which frames of a joint to believe: thin them, find flips, ask the other performers.
+
+A region fitted to captures is only as good as the frames behind it. `trim` drops capture flips,
+then what no other performer confirms; with one or two performers, what stands apart from the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Ints, Mask, Points, Quats, Scalars, rows
+from .takes import Take, check_positive, frames_of
+
+MAX_SPEED = np.radians(3600.0)
+"""Joints turn no faster than this, in radians a second; faster is a capture flip."""
+MAX_STEP = np.radians(120.0)
+"""No joint turns farther than this from one frame to the next, however slow the frames."""
+MIN_DURATION = 0.25
+"""What lies between two jumps and lasts less than this, in seconds, is a flip."""
+INVENTED_STEP, INVENTED_RATIO = np.radians(1.0), 4.0
+"""A first step over this angle, and so many times any of the next `SHORTEST`, was not performed."""
+RADIUS = np.radians(9.0)
+"""Another performer confirms a rotation by coming this near, in radians."""
+LINK = np.radians(10.0)
+"""Rotations this near to each other, in radians, belong together."""
+MAX_DROPPED = 0.05
+"""The most that is dropped, of a joint's frames, for want of others near them."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrimResult:
+    """Which frames to fit to: `kept` has one mask a take; the rest counts what was dropped."""
+
+    kept: tuple[Mask, ...]
+    rule: str
+    """What was asked of the frames: "confirmation", "isolation" or "none"."""
+    frames: int
+    flips: int
+    unconfirmed: int
+    isolated: int
+
+    def rotations(self, takes: Sequence[Take]) -> Quats:
+        """Return the kept rotations of `takes`, one after another: (kept frames, 4)."""
+        pairs = zip(takes, self.kept, strict=True)
+        return np.concatenate([take.rotations[kept] for take, kept in pairs])
+
+
+def thin(points: Points, *, cell: float = 0.05) -> Ints:
+    """Return the indices, in order, of the first of `points` (n, 3) in each cell of a grid.
+
+    Cells are cubes with sides of `cell`, in the unit of the points, with corners at multiples of
+    it. Takes linear time.
+    """
+    first = _first_in_cell(points, cell)
+    return np.flatnonzero(first == np.arange(len(first)))
+
+
+def flips(rotations: Quats, frame_time: float, *, max_speed: float = MAX_SPEED) -> Mask:
+    """Return which frames belong to a capture flip, for consecutive `rotations` (frames, 4).
+
+    A step faster than `max_speed` (radians a second), or over 120 degrees, is a jump; so is a first
+    step far larger than those after it, as from an invented pose in frame 0. Stretches between
+    jumps that last less than a quarter of a second are flips, at the ends too. Where every stretch
+    is that short, the longest stays.
+    """
+    rotations = frames_of("rotations", rotations)
+    check_positive("frame_time", frame_time, "seconds")
+    check_positive("max_speed", max_speed, "radians a second")
+    if len(rotations) == 0:
+        return np.zeros(0, dtype=bool)
+    steps = quat.angle_between(rotations[:-1], rotations[1:])
+    jumps = steps > min(max_speed * frame_time, MAX_STEP)
+    following = steps[1 : 1 + int(np.ceil(MIN_DURATION / frame_time))]
+    if len(following) * frame_time >= MIN_DURATION:
+        jumps[0] |= steps[0] > max(INVENTED_STEP, INVENTED_RATIO * following.max())
+    lengths = np.diff(np.flatnonzero(np.concatenate([[True], jumps, [True]])))
+    short = lengths * frame_time < MIN_DURATION
+    short[lengths.argmax()] &= not short.all()
+    return np.repeat(short, lengths)
+
+
+def confirmations(performers: int) -> int:
+    """Return how many others must confirm a frame: a third of the performers, from 1 to 6."""
+    return min(max(round(performers / 3), 1), 6)
+
+
+def distance_to_others(
+    takes: Sequence[Take], *, others: int | None = None, cell: float = 0.02
+) -> list[Scalars]:
+    """Return how near, in radians, the `others`-th nearest other performer comes to each frame.
+
+    One array a take. Frames are compared by cells of rotation vectors, so answers are off by at
+    most twice a cell's diagonal; `others` is `confirmations` of the performers unless given.
+    Performers who count for several are met as often.
+    """
+    rotations, who, performers = _stack_takes(takes)
+    people = _people_counts(takes)
+    if others is None:
+        others = confirmations(int(people.sum()))
+    if not 1 <= others < people.sum():
+        raise ValueError(
+            f"others must be at least 1 and fewer than the {people.sum()} performers, got {others}"
+        )
+    cells, cell_of = _cells(rotations, cell)
+    trees = [_tree(rotations[cells[np.unique(cell_of[who == p])]]) for p in range(performers)]
+    # Nobody confirms themselves, so the performers who meet in a cell ask for it one by one.
+    visits, visit_of = np.unique(cell_of * performers + who, return_inverse=True)
+    nearest = np.empty(len(visits))
+    for start in range(0, len(visits), 10_000):
+        block = slice(start, start + 10_000)
+        cell_asked, asking = np.divmod(visits[block], performers)
+        chords = np.stack([tree.query(rotations[cells[cell_asked]])[0] for tree in trees], axis=1)
+        chords[np.arange(len(asking)), asking] = np.inf
+        met = np.repeat(chords, people, axis=1)
+        nearest[block] = np.partition(met, others - 1, axis=1)[:, others - 1]
+    return _per_take(4.0 * np.arcsin(np.minimum(nearest / 2.0, 1.0))[visit_of], takes)
+
+
+def isolated_frames(
+    takes: Sequence[Take], *, share: float = MAX_DROPPED, link: float = LINK, cell: float = 0.05
+) -> list[Mask]:
+    """Return which frames stand apart from the bulk of their joint's rotations, one mask a take.
+
+    Thinned rotations within `link` radians of each other belong together. Of the groups that this
+    makes, all but the largest are apart, the smallest first, up to `share` of the frames in all.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    rotations, _, _ = _stack_takes(takes)
+    cells, cell_of = _cells(rotations, cell)
+    n = len(cells)
+    chord = 2.0 * np.sin(link / 4.0)
+    pairs = _tree(rotations[cells]).query_pairs(chord, output_type="ndarray")
+    near = coo_array((np.ones(len(pairs)), (pairs % n).T), shape=(n, n))
+    _, group = connected_components(near, directed=False)
+    group_of = group[cell_of]
+    sizes = np.bincount(group_of)
+    smallest_first = np.argsort(sizes, kind="stable")[:-1]
+    fits = np.cumsum(sizes[smallest_first]) <= share * len(rotations)
+    return _per_take(np.isin(group_of, smallest_first[fits]), takes)
+
+
+def trim(takes: Sequence[Take], share: float = MAX_DROPPED) -> TrimResult:
+    """Return which frames of one joint's `takes` to believe.
+
+    Flips go. Of the rest at most `share` goes: with three performers or more what too few others
+    confirm, the farthest from them first; with fewer what stands apart. 0 keeps all, flips too.
+    """
+    if not takes:
+        raise ValueError("trim needs at least one take, got none")
+    if not 0.0 <= share < 1.0:
+        raise ValueError(f"share must be at least 0 and below 1, got {share}")
+    if share == 0.0:
+        every = tuple(np.ones(len(take.rotations), dtype=bool) for take in takes)
+        return TrimResult(every, "none", sum(map(len, every)), flips=0, unconfirmed=0, isolated=0)
+    kept = [
+        np.ones(len(take.rotations), dtype=bool)
+        if take.thinned
+        else ~flips(take.rotations, take.frame_time)
+        for take in takes
+    ]
+    steady = [
+        replace(take, rotations=take.rotations[mask])
+        for take, mask in zip(takes, kept, strict=True)
+    ]
+    if _people_counts(takes).sum() >= 3 and len({take.performer for take in takes}) > 1:
+        rule, dropped = "confirmation", _least_confirmed(steady, share)
+    else:
+        rule, dropped = "isolation", isolated_frames(steady, share=share)
+    for mask, drop in zip(kept, dropped, strict=True):
+        mask[mask] = ~drop
+        mask.flags.writeable = False
+    frames = sum(len(mask) for mask in kept)
+    lost = sum(int(drop.sum()) for drop in dropped)
+    return TrimResult(
+        kept=tuple(kept),
+        rule=rule,
+        frames=frames,
+        flips=frames - sum(len(take.rotations) for take in steady),
+        unconfirmed=lost if rule == "confirmation" else 0,
+        isolated=lost if rule == "isolation" else 0,
+    )
+
+
+def _least_confirmed(takes: Sequence[Take], share: float) -> list[Mask]:
+    """Return which frames are unconfirmed, those farthest from others first, up to `share`."""
+    far = zip(takes, distance_to_others(takes), strict=True)
+    every = np.concatenate(
+        [np.zeros(len(angles)) if take.believed else angles for take, angles in far]
+    )
+    doubtful = sum(len(take.rotations) for take in takes if not take.believed)
+    order = np.argsort(-every, kind="stable")[: int(share * doubtful)]
+    drop = np.zeros(len(every), dtype=bool)
+    drop[order] = every[order] > RADIUS
+    return _per_take(drop, takes)
+
+
+def _first_in_cell(points: Points, cell: float) -> Ints:
+    from ..kernels import learn
+
+    points = rows("points", points, 3)
+    if points.ndim != 2:
+        raise ValueError(f"points must have shape (n, 3), got {points.shape}")
+    check_positive("cell", cell, "")
+    flat = np.ascontiguousarray(points, dtype=np.float64)
+    table = np.full(1 << (2 * len(flat)).bit_length(), -1, dtype=np.int64)
+    out = np.empty(len(flat), dtype=np.int64)
+    learn.first_in_cell(flat, float(cell), table, out)
+    return out
+
+
+def _cells(rotations: Quats, cell: float) -> tuple[Ints, Ints]:
+    """Return the first frame of each cell of rotation vectors, and the cell of each frame."""
+    first = _first_in_cell(quat.log(rotations), cell)
+    cells, cell_of = np.unique(first, return_inverse=True)
+    return cells, cell_of
+
+
+def _stack_takes(takes: Sequence[Take]) -> tuple[Quats, Ints, int]:
+    """Return the rotations of all takes, the performer of each, by number, and their count."""
+    if not takes:
+        raise ValueError("at least one take is needed, got none")
+    names, number = np.unique([take.performer for take in takes], return_inverse=True)
+    who = np.repeat(number, [len(take.rotations) for take in takes])
+    return np.concatenate([take.rotations for take in takes]), who, len(names)
+
+
+def _people_counts(takes: Sequence[Take]) -> Ints:
+    """Return how many people each performer counts for, performers in the order of `_stacked`."""
+    names, number = np.unique([take.performer for take in takes], return_inverse=True)
+    people = np.ones(len(names), dtype=np.int64)
+    np.maximum.at(people, number, [take.people for take in takes])
+    return people
+
+
+def _per_take(values: Any, takes: Sequence[Take]) -> list[Any]:
+    return np.split(values, np.cumsum([len(take.rotations) for take in takes])[:-1])
+
+
+def _tree(rotations: Quats) -> Any:
+    """Return a tree of the quaternions of both signs; one that is not compact answers sooner."""
+    from scipy.spatial import cKDTree
+
+    both = np.concatenate([rotations, -rotations])
+    return cKDTree(both, leafsize=32, balanced_tree=False, compact_nodes=False)

@@ -1,0 +1,15 @@
+"""Models: a limit for each joint that has one, applied to poses and clips."""
+
+from .clamp import EDGE, first_exit, project_path
+from .model import LimitModel, hold_fixed
+from .report import JointReport, Report
+
+__all__ = [
+    "EDGE",
+    "JointReport",
+    "LimitModel",
+    "Report",
+    "first_exit",
+    "hold_fixed",
+    "project_path",
+]

@@ -1,0 +1,326 @@
+"""LimitModel: a limit for each joint that has one; poses and clips in, the same out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Self, overload
+
+import numpy as np
+
+from .. import kernels, quat
+from ..arrays import Floats, Ints, Mask, Quats, Scalars, tolerance
+from ..learn import MAX_DROPPED, Population, Progress, Recipe, Sample, learn
+from ..limit import Limit, chart_for
+from ..limit.softening import Softening
+from ..skeleton import Clip, Lineage, Match, Pose, Skeleton, check_joints, lineage, lineages, match
+from .clamp import TRANSITION, first_exit, project_path
+from .report import Report
+
+
+@dataclass(frozen=True, eq=False)
+class LimitModel:
+    """Limits by the names of joints, the skeleton they are for, and where they come from."""
+
+    limits: Mapping[str, Limit]
+    skeleton: Skeleton
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    samples: Mapping[str, tuple[Sample, ...]] = field(default_factory=dict)
+    """What was observed of each joint, thinned, where that was kept."""
+
+    def __post_init__(self) -> None:
+        for name in self.samples:
+            self.skeleton.index(name)
+        for name, limit in self.limits.items():
+            lineage(self.skeleton, name, limit.relative_to)
+        for field_ in ("limits", "samples"):
+            locked = MappingProxyType(dict(getattr(self, field_)))
+            object.__setattr__(self, field_, locked)
+
+    @classmethod
+    def fit(
+        cls,
+        clips: Sequence[Clip],
+        shape: str = "kdop",
+        chart: str | None = None,
+        *,
+        margin: float = 0.05,
+        reject: float | None = None,
+        trim: float = MAX_DROPPED,
+        reference: str | int | Clip = "mean",
+        performers: str | Mapping[str, str] | None = None,
+        joints: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
+        names: Mapping[str, str] | None = None,
+        keep_samples: bool = False,
+        blend: LimitModel | None = None,
+        relative_to: Mapping[str, str] | None = None,
+        progress: Progress = iter,
+        **options: Any,
+    ) -> Self:
+        """Return limits learned from `clips`, for all joints but the roots unless `joints` says.
+
+        The chart is "swing-twist" where the shape works in it, unless another is given.
+        Every frame is inside, `margin` radians deep, but for capture flips and at most a share
+        `trim` of frames that no other performer confirms or that stand alone. `reject` widens the
+        margin of each joint until at most that share of held-out frames is outside. `reference` is
+        "mean", "rest", the number of a frame of the first clip, or a clip, whose first frame
+        counts. `performers` maps names of clips to performers, or is a regular expression with
+        one group that finds them in the names; `names` maps names of joints of the clips to those
+        of the first. `blend` is a model of a population that kept its samples: the clips are then
+        those of one performer, who is believed in every frame but flips, and counts for 20 people
+        where frames of others need to be confirmed. `relative_to` names, by joint, the ancestor
+        from which it is measured instead of its parent. Further options go to the shape.
+        """
+        learned = learn(
+            clips,
+            Recipe(shape, chart_for(shape, chart), margin, reject, trim, options),
+            reference=reference,
+            performers=performers,
+            joints=joints,
+            exclude=exclude,
+            names=names,
+            keep_samples=keep_samples,
+            blend=None if blend is None else blend.population,
+            relative_to=relative_to or {},
+            progress=progress,
+        )
+        return cls(learned.limits, clips[0].skeleton, learned.provenance, learned.samples)
+
+    @property
+    def population(self) -> Population:
+        """What was observed of whom, to be blended with; an error where that was not kept."""
+        rows = self.provenance.get("clips")
+        clips = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+        return Population(self.skeleton, self.samples, clips, self.ancestors)
+
+    @property
+    def ancestors(self) -> dict[str, str]:
+        """What joints are measured from, by joint, where that is not the parent."""
+        named = {name: limit.relative_to for name, limit in self.limits.items()}
+        return {name: above for name, above in named.items() if above is not None}
+
+    def contains(self, pose: Pose) -> Mask:
+        """Tell which poses (...) are legal at every joint."""
+        distance = self.distance(pose)
+        return np.asarray((distance <= tolerance(distance.dtype)).all(axis=-1))
+
+    def distance(self, pose: Pose) -> Scalars:
+        """Return the signed distance of each joint (..., J), in its chart; -inf without a limit."""
+        _, distances = self._projected(pose)
+        out = np.full(pose.rotations.shape[:-1], -np.inf, pose.rotations.dtype)
+        out[..., self._near] = distances
+        for limit, way in self._far:
+            out[..., way.joint] = limit.distance(way.seen(pose.rotations))
+        return out
+
+    def violation(self, pose: Pose) -> Scalars:
+        """Return the angle of each joint (..., J) from legal, in radians; 0 without a limit.
+
+        Other joints are taken as they are, also those between a joint and its limit's ancestor.
+        """
+        projected, _ = self._projected(pose)
+        moved = (projected != pose.rotations).any(axis=-1)
+        angles = quat.angle_between(pose.rotations, projected)
+        out = np.where(moved, angles, 0.0).astype(pose.rotations.dtype)
+        for limit, way in self._far:
+            out[..., way.joint] = limit.violation(way.seen(pose.rotations))
+        return out
+
+    @overload
+    def project(self, what: Pose, *, softening: Softening | None = None) -> Pose: ...
+
+    @overload
+    def project(
+        self,
+        what: Clip,
+        *,
+        softening: Softening | None = None,
+        transition: float = TRANSITION,
+        names: Mapping[str, str] | None = None,
+        progress: Progress = iter,
+    ) -> Clip: ...
+
+    def project(
+        self,
+        what: Pose | Clip,
+        *,
+        softening: Softening | None = None,
+        transition: float = TRANSITION,
+        names: Mapping[str, str] | None = None,
+        progress: Progress = iter,
+    ) -> Pose | Clip:
+        """Return legal poses, or a legal clip free of pops (see `synovia.paths.project_path`).
+
+        Poses are taken one by one, each to its nearest legal rotations, and have the joints of
+        this model's skeleton. Joints of a clip are matched by name, `names` mapping the clip's
+        to the model's. With `softening` the limits are approached instead. What an ancestor sees
+        of a joint is brought to its limit when the joints between have been.
+        """
+        if isinstance(what, Clip):
+            return self._project_clip(what, softening, transition, names, progress)
+        if softening is None:
+            rotations = self._projected(what)[0]
+            for limit, way in self._far:
+                way.bring(rotations, limit.project(way.seen(rotations)))
+            return what.turned(rotations)
+        check_joints(self.skeleton, what)
+        rotations = what.rotations.copy()
+        for limit, way in self._parents_first:
+            way.bring(rotations, limit.soften(way.seen(rotations), softening))
+        return what.turned(rotations)
+
+    def _project_clip(
+        self,
+        clip: Clip,
+        softening: Softening | None,
+        transition: float,
+        names: Mapping[str, str] | None,
+        progress: Progress,
+    ) -> Clip:
+        found = match(self.limits, self.skeleton, clip.skeleton, names)
+        found.warn(clip.name)
+        ways = self._ways(found, clip, names)
+        rotations = clip.pose.rotations.copy()
+        for name in progress(sorted(ways, key=lambda name: ways[name].joint)):  # parents first
+            path = project_path(
+                self.limits[name],
+                ways[name].seen(rotations),
+                clip.frame_time,
+                softening=softening,
+                transition=transition,
+            )
+            ways[name].bring(rotations, path)
+        return replace(clip, pose=clip.pose.turned(rotations))
+
+    def check(self, clip: Clip, *, names: Mapping[str, str] | None = None) -> Report:
+        """Return how far, where and how often the clip leaves these limits."""
+        found = match(self.limits, self.skeleton, clip.skeleton, names)
+        found.warn(clip.name)
+        ways = self._ways(found, clip, names)
+        violation = np.zeros((clip.frames, len(ways)))
+        for k, (name, way) in enumerate(ways.items()):
+            violation[:, k] = self.limits[name].violation(way.seen(clip.pose.rotations))
+        return Report(clip.name, tuple(ways), violation, clip.frame_time)
+
+    def _ways(
+        self, found: Match, clip: Clip, names: Mapping[str, str] | None
+    ) -> dict[str, Lineage]:
+        """Return how the joints that a clip has are measured in it."""
+        return lineages(
+            found.joints, self.ancestors, self.skeleton, clip.skeleton, names, clip.name
+        )
+
+    def first_exit(self, previous: Pose, proposed: Pose) -> Scalars:
+        """Return the largest t (...) in [0, 1] with all joints legal before it.
+
+        Joints below an ancestor that one is measured from, and above that one, must keep still.
+        """
+        check_joints(self.skeleton, previous)
+        check_joints(self.skeleton, proposed)
+        for _, way in self._far:
+            way.check_still(self.skeleton, previous, proposed)
+        exits = [
+            first_exit(limit, way.seen(previous.rotations), way.seen(proposed.rotations))
+            for limit, way in self._parents_first
+        ]
+        return np.asarray(np.min([np.ones(previous.rotations.shape[:-2]), *exits], axis=0))
+
+    def sample(self, n: int, rng: np.random.Generator) -> Pose:
+        """Return `n` legal poses: each joint uniform in its limit, others as at rest."""
+        rest = self.skeleton.rest_pose()
+        rotations = np.tile(rest.rotations, (n, 1, 1))
+        for limit, way in self._parents_first:
+            rotations[:, way.joint] = way.local(rotations, limit.sample(n, rng))
+        return Pose(rotations, np.tile(rest.positions, (n, 1, 1)))
+
+    def volume(self) -> dict[str, float]:
+        """Return, by joint, the share of all rotations that is legal."""
+        return {name: limit.volume() for name, limit in self.limits.items()}
+
+    @property
+    def packed(self) -> tuple[Ints, Ints, Floats]:
+        """The joints that have a limit, the offset of each limit, and one buffer with them all."""
+        if self.ancestors:
+            told = ", ".join(f"{name} from {above}" for name, above in self.ancestors.items())
+            raise ValueError(f"limits must be measured from parents to be packed, got {told}")
+        return (self._near, *self._packed)
+
+    @cached_property
+    def _parents_first(self) -> list[tuple[Limit, Lineage]]:
+        """The limits with the joints that they are for and how those are measured."""
+        ways = [
+            (limit, lineage(self.skeleton, name, limit.relative_to))
+            for name, limit in self.limits.items()
+        ]
+        return sorted(ways, key=lambda each: each[1].joint)
+
+    @cached_property
+    def _far(self) -> list[tuple[Limit, Lineage]]:
+        """Those that are measured from an ancestor."""
+        return [each for each in self._parents_first if each[0].relative_to is not None]
+
+    @cached_property
+    def _near(self) -> Ints:
+        """The joints that are measured from their parents."""
+        near = [self.skeleton.index(name) for name in self.limits if name not in self.ancestors]
+        return np.array(near, dtype=np.int64)
+
+    @cached_property
+    def _packed(self) -> tuple[Ints, Floats]:
+        """The offset of each limit that is measured from a parent, and a buffer with them all."""
+        parts = [each.packed for each in self.limits.values() if each.relative_to is None]
+        offsets = np.cumsum([0, *(len(part) for part in parts)])[:-1].astype(np.int64)
+        return offsets, np.concatenate([np.empty(0), *parts])
+
+    def _projected(self, pose: Pose) -> tuple[Quats, Scalars]:
+        """Return the rotations, legal for joints that parents see, and the distances of these."""
+        check_joints(self.skeleton, pose)
+        given = pose.rotations.dtype
+        others = () if given == np.float64 else self.limits.values()
+        precision = np.result_type(given, *(each.precision(given) for each in others))
+        rotations = np.ascontiguousarray(pose.rotations, precision)
+        batch, out = rotations.shape[:-2], rotations.copy()
+        distances = np.empty((math.prod(batch), len(self._near)), rotations.dtype)
+        (offsets, packed), flat, slack = self._packed, rotations.reshape(-1), tolerance(given)
+        flat.flags.writeable = False  # as in most poses: for both kinds it would be compiled twice
+        kernels.limit.project_poses(
+            flat, self._near, offsets, packed, slack, out.reshape(-1), distances
+        )
+        out, distances = out.astype(given, copy=False), distances.astype(given, copy=False)
+        return out, distances.reshape(*batch, len(self._near))
+
+
+# Limits as parents see them, where those of some joints are measured from an ancestor.
+
+
+def hold_fixed(model: LimitModel, pose: Pose, moving: Iterable[str] = ()) -> LimitModel:
+    """Return the limits, all measured from parents, while joints between stay as in one `pose`.
+
+    With these still, a limit that is measured from an ancestor is the same region about another
+    reference, so nothing is lost. Where a joint that is `moving` is between, it is refused.
+    """
+    if not model.ancestors:
+        return model
+    check_joints(model.skeleton, pose)
+    if pose.rotations.ndim != 2:
+        raise ValueError(
+            f"limits measured from an ancestor ({', '.join(model.ancestors)}) are held at one "
+            f"pose, got poses of shape {pose.rotations.shape[:-2]}"
+        )
+    moving, limits = set(moving), dict(model.limits)
+    for name, ancestor in model.ancestors.items():
+        way = lineage(model.skeleton, name, ancestor)
+        between = [model.skeleton.names[joint] for joint in way.between]
+        if turning := [each for each in between if each in moving]:
+            raise ValueError(
+                f"{name} is measured from {ancestor}: {' and '.join(turning)} between them must "
+                "not move"
+            )
+        chart = limits[name].chart
+        reference = way.local(pose.rotations.astype(np.float64), chart.reference)
+        limits[name] = Limit(replace(chart, reference=reference), limits[name].shape)
+    return replace(model, limits=limits, samples={})

@@ -1,0 +1,97 @@
+"""Report: how far, where and how often a clip leaves its limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Ints, Mask, Scalars
+
+NEGLIGIBLE = 1e-6
+"""Violations up to this angle, in radians, are rounding: of files, and of single precision."""
+
+
+@dataclass(frozen=True)
+class JointReport:
+    """One joint in one clip; angles are true rotation angles, in radians."""
+
+    name: str
+    frames: int
+    """How many frames are outside."""
+    share: float
+    """The same, as a share of the clip."""
+    worst: float
+    """The largest violation."""
+    worst_frame: int
+    """Where that is, counted from 0; -1 where the joint is never outside."""
+    mean: float
+    """The mean violation over the frames that are outside."""
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The violations of a clip: (frames, joints), radians, for the joints that have a limit."""
+
+    clip: str
+    names: tuple[str, ...]
+    violation: Scalars
+    frame_time: float
+
+    @property
+    def outside(self) -> Mask:
+        """Which joints are outside, frame by frame: (frames, joints)."""
+        return np.asarray(self.violation > NEGLIGIBLE)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every joint is inside in every frame."""
+        return not self.outside.any()
+
+    @property
+    def worst_joints(self) -> Ints:
+        """The number, in `names`, of the worst joint of each frame; -1 where all are inside."""
+        if self.violation.size == 0:
+            return np.full(len(self.violation), -1)
+        return np.where(self.outside.any(axis=1), self.violation.argmax(axis=1), -1)
+
+    @property
+    def joints(self) -> list[JointReport]:
+        """A row for each joint, the worst first."""
+        rows = [self._joint(k) for k in range(len(self.names))]
+        return sorted(rows, key=lambda row: -row.worst)
+
+    def _joint(self, k: int) -> JointReport:
+        angles, outside = self.violation[:, k], self.outside[:, k]
+        count = int(outside.sum())
+        return JointReport(
+            name=self.names[k],
+            frames=count,
+            share=count / len(angles) if len(angles) else 0.0,
+            worst=float(angles.max(initial=0.0)) if count else 0.0,
+            worst_frame=int(angles.argmax()) if count else -1,
+            mean=float(angles[outside].mean()) if count else 0.0,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain values, in degrees, for JSON."""
+        return {
+            "clip": self.clip,
+            "frames": len(self.violation),
+            "ok": self.ok,
+            "joints": [
+                {
+                    "name": row.name,
+                    "frames_outside": row.frames,
+                    "share_outside": row.share,
+                    "worst_deg": float(np.degrees(row.worst)),
+                    "worst_frame": row.worst_frame,
+                    "mean_deg": float(np.degrees(row.mean)),
+                }
+                for row in self.joints
+            ],
+            "worst_joint_of_frame": [
+                self.names[k] if k >= 0 else None for k in self.worst_joints.tolist()
+            ],
+        }

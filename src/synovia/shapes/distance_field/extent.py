@@ -1,0 +1,258 @@
+"""The inside of a distance field: its volume, its extent, and members at random."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+
+from ... import kernels
+from ...arrays import Floats, Ints, Mask, Points, Scalars
+from ..region import Surface
+from .packing import add_midpoints, close_axes
+
+SPECK = 1e-6
+"""A region with a volume of less than this share of a cell is thin."""
+FINEST, LINES = 24, 400_000  # lines a side of a cell, and in all, along which volume is measured
+
+
+def cell_corners(nodes: Floats) -> Floats:
+    """Return the eight corner values of each cell: (8, I − 1, J − 1, K − 1), last axis fastest."""
+    sizes = [n - 1 for n in nodes.shape]
+    return np.stack(
+        [
+            nodes[tuple(slice(c, c + n) for c, n in zip(corner, sizes, strict=True))]
+            for corner in np.ndindex(2, 2, 2)
+        ]
+    )
+
+
+def volume_of(nodes: Floats, threshold: float, spacing: Floats, side: int | None = None) -> float:
+    """Return the volume of {Φ <= threshold}, in the unit of the spacing; 0 for a speck.
+
+    Along a line of the third axis Φ is linear in a cell, so the line's share inside is exact;
+    lines are spread evenly over the cells that the boundary goes through: `side` × `side` in each,
+    or as many as give the volume to about a thousandth.
+    """
+    if side is None:
+        cut = kernels.distance_field_extent.count_cut_cells(nodes, threshold)
+        side = int(np.clip(np.sqrt(LINES / max(cut, 1)), 4, FINEST))
+    volume = float(kernels.distance_field_extent.volume(nodes, threshold, side))
+    return volume * float(spacing.prod()) if volume > SPECK else 0.0
+
+
+def member_cells(nodes: Floats, threshold: float) -> Ints:
+    """Return the cells that have members, by the numbers of their first corners: (m, 3)."""
+    return np.argwhere(least_at_corners(nodes) <= threshold)
+
+
+def bounds_of(nodes: Floats, threshold: float, low: Floats, spacing: Floats) -> Points:
+    """Return the least and greatest coordinates of the cells that have members: (2, 3)."""
+    cells = member_cells(nodes, threshold)
+    return np.asarray(low + spacing * np.stack([cells.min(axis=0), cells.max(axis=0) + 1]))
+
+
+def least_at_corners(nodes: Floats) -> Floats:
+    """Return the least value at the corners of each cell."""
+    for axis in range(3):
+        along = np.moveaxis(nodes, axis, 0)
+        nodes = np.moveaxis(np.minimum(along[:-1], along[1:]), 0, axis)
+    return nodes
+
+
+def reach_of(
+    nodes: Floats, threshold: float, low: Floats, spacing: Floats, columns: tuple[int, ...]
+) -> float:
+    """Return a bound on how far members are from the origin, in these coordinates alone."""
+    weights = np.zeros(3)
+    weights[list(columns)] = 1.0
+    square = kernels.distance_field_extent.farthest(nodes, threshold, low, spacing, weights)
+    return float(np.sqrt(square))
+
+
+def sample_field(
+    n: int,
+    rng: np.random.Generator,
+    nodes: Floats,
+    threshold: float,
+    low: Floats,
+    spacing: Floats,
+    thin: bool,
+) -> Points:
+    """Return `n` members, uniform: points at random in the cells that have any, those inside."""
+    if thin:
+        members = np.argwhere(nodes <= threshold)
+        return low + spacing * members[rng.integers(len(members), size=n)]
+    corners = cell_corners(nodes).reshape(8, -1)
+    cells = np.flatnonzero(corners.min(axis=0) <= threshold)
+    kept: list[Points] = [np.empty((0, 3))]
+    while sum(map(len, kept)) < n:
+        chosen = cells[rng.integers(len(cells), size=2 * n + 64)]
+        at = rng.random((len(chosen), 3))
+        value = np.zeros(len(chosen))
+        for number, corner in enumerate(np.ndindex(2, 2, 2)):
+            weight = np.where(np.array(corner) == 1, at, 1.0 - at).prod(axis=1)
+            value += weight * corners[number, chosen]
+        first = np.stack(np.unravel_index(chosen, [m - 1 for m in nodes.shape]), axis=1)
+        inside = value <= threshold
+        kept.append(low + spacing * (first + at)[inside])
+    return np.concatenate(kept)[:n]
+
+
+# The boundary of a distance field as a net: soon made, with a point in each cell that it cuts.
+
+
+STEPS, LONGEST = 3, 0.5
+"""Steps that points go to a field's level, and how long each may be, in cells."""
+
+
+def surface_net(values: Floats, level: float, wraps: Mask) -> tuple[Points, Ints]:
+    """Return a point for each cell that the level cuts, counted in nodes, and the quads of them.
+
+    Around each edge of the grid that crosses the level, its four cells make one, counter-clockwise
+    as seen from outside. Beyond the ends of axes that do not wrap nothing is inside.
+    """
+    pads = [(0, 0) if wrap else (1, 1) for wrap in wraps]
+    nodes = np.pad(values, pads, constant_values=np.inf)
+    quads = np.empty((kernels.distance_field_extent.count_crossings(nodes, level), 4), np.int64)
+    places = np.empty((min(quads.size, nodes.size), 3))
+    count = kernels.distance_field_extent.surface_net(
+        nodes, level, np.full(nodes.shape, -1), places, quads
+    )
+    return places[:count] - [before for before, _ in pads], quads
+
+
+def values_at(nodes: Floats, points: Points) -> Scalars:
+    """Return the values at points (n, 3) within the grid, counted in nodes."""
+    found = np.empty(len(points))
+    kernels.distance_field_extent.values_at(nodes, np.ascontiguousarray(points), found)
+    return found
+
+
+def move_to_level(nodes: Floats, level: float, points: Points, free: Mask, moving: Mask) -> Points:
+    """Return points (n, 3), counted in nodes, the `moving` ones at a level, along `free` axes."""
+    points = np.array(points, order="C")
+    kernels.distance_field_extent.move_to_level(nodes, level, free, moving, STEPS, LONGEST, points)
+    return points
+
+
+# The boundary of a distance field as triangles: marching tetrahedra, six to a cell.
+#
+# Vertices lie where Φ is the threshold along edges of the tetrahedra, found to rounding; a region
+# that the box cuts off is closed by triangles in the box's side.
+
+
+COARSEST = 2
+"""The detail at which the cells are the field's own."""
+
+
+def _tetrahedra() -> Ints:
+    """Return the corners, numbered as in `cell_corners`, of six tetrahedra that fill a cell.
+
+    Each goes from the first corner to the last along the three axes in another order, so that
+    neighbouring cells agree on the diagonals of their faces.
+    """
+    steps = {0: 4, 1: 2, 2: 1}
+    paths = [[0, *np.cumsum([steps[axis] for axis in order])] for order in permutations(range(3))]
+    return np.array(paths)
+
+
+TETRAHEDRA = _tetrahedra()
+
+
+def boundary(
+    values: Floats,
+    threshold: float,
+    low: Floats,
+    spacing: Floats,
+    wraps: Mask,
+    detail: int,
+    *,
+    capped: bool = True,
+) -> Surface:
+    """Return triangles where Φ is `threshold`, facing outwards.
+
+    Where the box ends the region they close it, if `capped`.
+    """
+    nodes = close_axes(values, wraps)
+    for _ in range(max(detail - COARSEST, 0)):
+        nodes = close_axes(add_midpoints(nodes, wraps), wraps)
+        spacing = 0.5 * spacing
+    # One more node beyond each side that does not wrap, high enough to be outside.
+    high = max(float(nodes.max()), threshold) + 1.0
+    pads = [(0, 0) if wrap or not capped else (1, 1) for wrap in wraps]
+    wide = np.pad(nodes, pads, constant_values=high)
+    first = np.array([before for before, _ in pads])
+
+    corners = cell_corners(wide) <= threshold
+    cut = np.argwhere(corners.any(axis=0) & ~corners.all(axis=0))
+    numbers = cut[:, None, None, :] + np.array(list(np.ndindex(2, 2, 2)))[TETRAHEDRA]
+    tets = np.ravel_multi_index(tuple(np.moveaxis(numbers, -1, 0)), wide.shape).reshape(-1, 4)
+    edges = _cut_edges(tets, wide.ravel()[tets] <= threshold, wide.shape)
+    # To a node beyond the side no edge goes anywhere: the region ends where it starts.
+    start, end = (np.stack(np.unravel_index(edges[..., k], wide.shape), -1) - first for k in (0, 1))
+    beyond = ((end < 0) | (end >= nodes.shape)).any(axis=-1, keepdims=True)
+    end = np.where(beyond, start, end)
+    lines = np.concatenate([start, end], axis=-1).reshape(-1, 6)
+    lines, number = np.unique(lines, axis=0, return_inverse=True)
+    triangles = number.reshape(-1, 3)
+    a, b, c = triangles.T
+    triangles = triangles[(a != b) & (b != c) & (c != a)]
+    vertices = _crossings(nodes, threshold, lines[:, :3], lines[:, 3:])
+    return Surface(low + spacing * vertices, triangles)
+
+
+def _cut_edges(tets: Ints, inside: Mask, shape: tuple[int, ...]) -> Ints:
+    """Return triangles that part the inner corners of tetrahedra from the outer ones.
+
+    Each is given by three edges, each edge by its inner and its outer node: (t, 3, 2).
+    """
+    count = inside.sum(axis=1)
+    order = np.argsort(~inside, axis=1, kind="stable")  # inner corners first
+    a, b, c, d = np.take_along_axis(tets, order, axis=1).T
+    parts = []
+    for inner, edges in (
+        (1, [((a, b), (a, c), (a, d))]),
+        (2, [((a, c), (a, d), (b, d)), ((a, c), (b, d), (b, c))]),
+        (3, [((a, d), (b, d), (c, d))]),
+    ):
+        for three in edges:
+            parts.append(np.stack([np.stack(e, -1) for e in three], 1)[count == inner])
+    triangles = np.concatenate(parts)
+    # Midpoints of the edges tell which way a triangle faces, wherever it will be cut.
+    at = np.stack(np.unravel_index(triangles, shape), axis=-1).astype(float)
+    one, two, three = np.moveaxis(at.mean(axis=2), 1, 0)
+    outwards = (at[:, :, 1] - at[:, :, 0]).sum(axis=1)
+    turned = np.einsum("ti,ti->t", np.cross(two - one, three - one), outwards) < 0.0
+    triangles[turned] = triangles[turned][:, ::-1]
+    return triangles
+
+
+def _crossings(nodes: Floats, threshold: float, inner: Ints, outer: Ints) -> Points:
+    """Return where Φ reaches the threshold between nodes of one cell, in numbers of nodes.
+
+    On the way by a share t along some of the axes at once Φ is a cubic in t, whose coefficients
+    are sums and differences of the corners on the way. Bisected, and ended inside.
+    """
+    way = outer - inner
+    parts = {}
+    for corner in np.ndindex(2, 2, 2):
+        i, j, k = (inner + way * np.array(corner)).T
+        parts[corner] = nodes[i, j, k] - threshold
+    coefficients = np.zeros((4, len(inner)))
+    for corner, part in parts.items():
+        for above in np.ndindex(2, 2, 2):
+            if all(u >= c for u, c in zip(above, corner, strict=True)):
+                coefficients[sum(above)] += (-1) ** (sum(above) - sum(corner)) * part
+    low, high = np.zeros(len(inner)), np.ones(len(inner))
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        inside = _polynomial(coefficients, middle) <= 0.0
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    still = (way == 0).all(axis=1)
+    return inner + way * np.where(still, 0.0, low)[:, None]
+
+
+def _polynomial(coefficients: Floats, t: Scalars) -> Scalars:
+    a, b, c, d = coefficients
+    return np.asarray(a + t * (b + t * (c + t * d)))

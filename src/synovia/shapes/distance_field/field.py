@@ -1,0 +1,305 @@
+"""DistanceField: any region at all, as the distances at the nodes of a grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, Self
+
+import numpy as np
+
+from ...arrays import Floats, Mask, Points, Scalars, own, tolerance
+from ..region import Region, Surface, check_margin, sample_points, within_slack
+from .build import EDGE, fill_holes, grid_around, node_points, sample_distance
+from .extent import boundary, bounds_of, reach_of, sample_field, values_at, volume_of
+from .packing import (
+    add_midpoints,
+    central_slopes,
+    close_axes,
+    interpolate,
+    pack_values,
+    places_in,
+    with_sites,
+)
+
+LARGEST, MOST = 256, 3_000_000
+"""Nodes along an axis, at most; and in a box that grows to many times its size."""
+KIND, LEAST_THRESHOLD = 6.0, 0.5 * np.sqrt(3.0)
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceField(Region):
+    """All points of a grid's box where Φ, trilinear between the nodes, is at most `threshold`.
+
+    Node (i, j, k) stands at low + spacing · (i, j, k), and `values` (I, J, K) holds Φ there: the
+    signed distance, in radians, from what the region is built around. An axis whose `wraps` is 1
+    goes on at its beginning, with a period of count × spacing.
+    """
+
+    low: Floats
+    spacing: Floats
+    values: Floats
+    threshold: float
+    wraps: Floats = (0.0, 0.0, 0.0)  # type: ignore[assignment]
+
+    name: ClassVar[str] = "distance-field"
+    charts: ClassVar[tuple[str, ...]] = ("rotation-vector", "swing-twist", "euler")
+
+    def __post_init__(self) -> None:
+        own(self, low=(3,), spacing=(3,), values=(None, None, None), wraps=(3,))
+        threshold = float(self.threshold)
+        object.__setattr__(self, "threshold", threshold)
+        if not (self.spacing > 0.0).all():
+            raise ValueError(f"DistanceField.spacing must be above 0 radians, got {self.spacing}")
+        if not all(2 <= n <= LARGEST for n in self.values.shape):
+            raise ValueError(
+                f"DistanceField.values must have 2 to {LARGEST} nodes along each axis, "
+                f"got {self.values.shape}"
+            )
+        if not np.isin(self.wraps, (0.0, 1.0)).all():
+            raise ValueError(f"DistanceField.wraps must be 0 or 1 for each axis, got {self.wraps}")
+        if not (np.isfinite(threshold) and self.values.min() <= threshold):
+            raise ValueError(
+                f"DistanceField.threshold must be finite and at least the least value, "
+                f"{self.values.min():.6g}, or the region is empty, got {threshold}"
+            )
+
+    @classmethod
+    def fit(
+        cls,
+        points: Points,
+        *,
+        margin: float = 0.0,
+        resolution: int = 32,
+        threshold: float = 1.0,
+        closing: float = 2.0,
+        periods: tuple[float, ...] = (0.0, 0.0, 0.0),
+    ) -> Self:
+        """Return all that is within `margin` and `threshold` cells of `points`, holes filled.
+
+        The longest side of the grid has `resolution` nodes, and cells are cubes. `threshold` and
+        `closing` are in cells: with √3/2 or more, between the nodes too, every sample is a member.
+        Filled is what cannot be reached from the box's sides through gaps wider than twice
+        `closing`; with 0 nothing is. `periods` are those of the chart, 0 where an axis has none.
+        """
+        points, margin = sample_points(points, (3,)), check_margin(margin)
+        if not threshold >= LEAST_THRESHOLD:
+            raise ValueError(
+                f"threshold must be at least √3/2 cells, or samples between the nodes would be "
+                f"left out, got {threshold}"
+            )
+        if not 0.0 <= closing <= threshold + 1.0:
+            raise ValueError(f"closing must be from 0 to threshold + 1 cells, got {closing}")
+        if not 12 <= resolution <= LARGEST:
+            raise ValueError(f"resolution must be from 12 to {LARGEST} nodes, got {resolution}")
+        low, spacing, count = grid_around(points, margin, threshold + 2.0, resolution, periods)
+        wraps = np.asarray(periods) > 0.0
+        values = sample_distance(points, low, spacing, count, np.asarray(periods, float))
+        cell = float(spacing.max())
+        if closing > 0.0:
+            values = fill_holes(values, closing * cell, spacing, wraps)
+        return cls(low, spacing, values, threshold * cell + margin, wraps.astype(float))
+
+    @property
+    def dimension(self) -> int:
+        return 3
+
+    @cached_property
+    def packed(self) -> Floats:
+        return np.concatenate([[KIND], with_sites(self.packed_values[1:], self.wrapping)])
+
+    @cached_property
+    def packed_values(self) -> Floats:
+        """As `packed`, made sooner: enough to tell members, distances outside may be too short."""
+        wraps = self.wrapping
+        packed = pack_values(self.low, self.spacing, self.closed, self.threshold, wraps)
+        return np.concatenate([[KIND], packed])
+
+    def contains(self, points: Points) -> Mask:
+        points = self._checked(points)
+        bounds = self._found(points, self.packed_values)[1]
+        return within_slack(bounds, tolerance(points.dtype), lambda: self._nearest(points)[1])
+
+    @property
+    def wrapping(self) -> Mask:
+        """Which of the axes wrap: (3,)."""
+        return np.asarray(self.wraps == 1.0)
+
+    @cached_property
+    def closed(self) -> Floats:
+        """The node values, with the first repeated at the end of each axis that wraps."""
+        return close_axes(self.values, self.wrapping)
+
+    @property
+    def periods(self) -> Floats:
+        """The period of each axis in radians, 0 where it has none: (3,)."""
+        return np.where(self.wrapping, self.spacing * self.values.shape, 0.0)
+
+    @property
+    def half_diagonal(self) -> float:
+        """Half a cell's diagonal, in radians: what `project` may miss the nearest member by."""
+        return 0.5 * float(np.linalg.norm(self.spacing))
+
+    @property
+    def nodes(self) -> Points:
+        """The points of the grid's nodes: (I, J, K, 3)."""
+        return node_points(self.low, self.spacing, self.values.shape)
+
+    def value(self, points: Points) -> Scalars:
+        """Return Φ at the points, in radians; beyond the box, that of the nearest point of it."""
+        places = places_in(self, self._checked(points))
+        return values_at(self.closed, places.reshape(-1, 3)).reshape(places.shape[:-1])
+
+    def gradient(self, points: Points) -> Points:
+        """Return the slope of Φ: central differences at the nodes, trilinear between them."""
+        return interpolate(self._checked(points), self, self._slopes)
+
+    @cached_property
+    def _slopes(self) -> Floats:
+        slopes: Floats = central_slopes(self.values, self.spacing, self.wrapping)
+        return slopes
+
+    def step(self, points: Points) -> Points:
+        """Return p − Φ(p)∇Φ(p), the source's projection, which need not end inside: for study."""
+        points = self._checked(points)
+        return np.asarray(points - self.value(points)[..., None] * self.gradient(points))
+
+    def project(self, points: Points) -> Points:
+        """Return points that are members, and a member near each other one, in the grid's period.
+
+        None is farther from its point than the nearest member by more than `half_diagonal`.
+        """
+        projected = super().project(points)
+        period = np.where(self.wrapping, self.periods, 1.0)
+        turns = np.where(self.wrapping, np.floor((projected - self.low) / period), 0.0)
+        folded = (projected - period * turns).astype(projected.dtype)
+        moved = (projected != np.asarray(points)).any(axis=-1, keepdims=True)
+        return np.where(moved, folded, projected)
+
+    @cached_property
+    def bounds(self) -> Points:
+        """What contains the members, at most half a cell too large: (2, 3)."""
+        return bounds_of(self._fine, self.threshold, self.low, 0.5 * self.spacing)
+
+    def reach(self, columns: tuple[int, ...]) -> float:
+        """Return a bound on how far members are from the origin, in these coordinates alone."""
+        if columns not in self._reaches:
+            self._reaches[columns] = reach_of(
+                self.closed, self.threshold, self.low, self.spacing, columns
+            )
+        return self._reaches[columns]
+
+    @cached_property
+    def _reaches(self) -> dict[tuple[int, ...], float]:
+        """What `reach` has found: limits and pictures ask for the same few again and again."""
+        return {(): 0.0}
+
+    @property
+    def _fine(self) -> Floats:
+        """Φ at nodes and midpoints, with the end of the axes that wrap."""
+        wraps = self.wrapping
+        return close_axes(add_midpoints(self.closed, wraps), wraps)
+
+    def facing(self, points: Points) -> Points:
+        """Return the direction in which Φ rises, or the normal of a nearer side of the box."""
+        slope = self.gradient(points)
+        length = np.linalg.norm(slope, axis=-1, keepdims=True)
+        up = np.where(length > 1e-12, slope / np.maximum(length, 1e-12), [1.0, 0.0, 0.0])
+        high = self.low + self.spacing * (np.array(self.values.shape) - 1)
+        sides = np.stack([points - self.low, high - points])
+        sides = np.where(self.wrapping, np.inf, sides)
+        side = np.moveaxis(sides, 0, -1).reshape(*points.shape[:-1], 6)
+        nearest = side.argmin(axis=-1)
+        normal = np.eye(3)[nearest // 2] * np.where(nearest % 2 == 1, 1.0, -1.0)[..., None]
+        at_side = side.min(axis=-1) < self.threshold - self.value(points)
+        return np.where(at_side[..., None], normal, up)
+
+    def grow(self, r: float) -> Self:
+        """Return the field with a threshold `r` radians higher, in a larger box if it needs one.
+
+        Where the field is a distance, the boundary moves by `r`, to within a fraction of a cell.
+        """
+        if not 0.0 <= r < np.inf:
+            raise ValueError(f"a field grows by at least 0 radians, got {r}")
+        if self._least_at_sides() > self.threshold + r + self.spacing.max():
+            return replace(self, threshold=self.threshold + r)
+        return replace(self.widened(r), threshold=self.threshold + r)
+
+    def _least_at_sides(self) -> float:
+        """Return the least Φ on the sides of the box; ∞ if all axes wrap."""
+        sides = [
+            np.moveaxis(self.values, axis, 0)[[0, -1]].min()
+            for axis in range(3)
+            if not self.wrapping[axis]
+        ]
+        return float(min(sides, default=np.inf))
+
+    def widened(self, r: float | Floats) -> Self:
+        """Return the same region in a box that ends `r` radians farther out, or (2, 3) of them.
+
+        Where that would take too many nodes, cells become larger, and so may the region.
+        """
+        cells = np.broadcast_to(r, (2, 3)) / self.spacing
+        before, after = np.where(self.wrapping | (cells <= 0.0), 0, np.ceil(cells).astype(int) + 2)
+        if self.wrapping.any():  # Euler angles: ψ ends before 0 and before π
+            high = self.low + self.spacing * (np.array(self.values.shape) - 1)
+            room = np.stack([self.low - EDGE, np.pi - EDGE - high]) / self.spacing + 1e-9
+            before, after = np.clip(np.stack([before, after]), 0, np.maximum(room.astype(int), 0))
+        count = np.array(self.values.shape) + before + after
+        if (count > LARGEST).any() or count.prod() > max(MOST, 4 * self.values.size):
+            return self._coarser().widened(r)
+        pads = list(zip(before, after, strict=True))
+        low = self.low - before * self.spacing
+        values = np.pad(self.values, pads)
+        new = np.pad(np.zeros(self.values.shape, bool), pads, constant_values=True)
+        points = node_points(low, self.spacing, values.shape)[new]
+        values[new] = self.threshold + self.distance(points)
+        return replace(self, low=low, values=values)
+
+    def _coarser(self) -> Self:
+        """Return a field of cells twice as large, whose region contains this one.
+
+        Between its nodes a distance is overestimated by up to half a diagonal, and at them by
+        up to half of one of the smaller diagonals: the values are lowered by both.
+        """
+        count = np.array(self.values.shape)
+        half = np.where(self.wrapping, count // 2, count // 2 + 1)
+        cells = np.where(self.wrapping, count, count - 1)
+        spacing = self.spacing * cells / np.where(self.wrapping, half, half - 1)
+        missed = self.half_diagonal + 0.5 * float(np.linalg.norm(spacing))
+        points = node_points(self.low, spacing, tuple(half))
+        values = self.threshold + self.distance(points) - missed
+        return replace(self, spacing=spacing, values=values)
+
+    def shrink(self, r: float) -> Self:
+        """Return the field with a threshold `r` radians lower; its deepest node stays a member."""
+        least = float(self.values.min())
+        return replace(self, threshold=min(max(self.threshold - r, least), self.threshold))
+
+    def surface(self, detail: int = 2) -> Surface:
+        """Return triangles on the boundary, closed also where the box ends the region.
+
+        One more `detail` than 2 halves the cells. Where an axis wraps, the surface goes on at the
+        other end.
+        """
+        return boundary(self.values, self.threshold, self.low, self.spacing, self.wrapping, detail)
+
+    @cached_property
+    def measure(self) -> float:
+        """The volume in the chart, to about a thousandth; 0 if hardly a node is inside."""
+        return volume_of(self.closed, self.threshold, self.spacing)
+
+    def scatter(self, n: int, rng: np.random.Generator) -> Points:
+        """Return `n` members, uniform in the chart; of a thin region, nodes of it."""
+        thin = self.measure == 0.0
+        return sample_field(n, rng, self.closed, self.threshold, self.low, self.spacing, thin)
+
+    def moves(self, start: Points, end: Points) -> Points:
+        """Return the shortest moves from `start` to `end`, across the ends of axes that wrap."""
+        move = np.asarray(end - start)
+        period = self.periods
+        turns = np.rint(np.divide(move, period, out=np.zeros_like(move), where=period > 0.0))
+        return np.asarray(move - period * turns)
+
+    def toward(self, start: Points, end: Points, share: Scalars) -> Points:
+        return np.asarray(start + self.moves(start, end) * np.asarray(share)[..., None])

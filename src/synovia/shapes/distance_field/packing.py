@@ -1,0 +1,219 @@
+"""Tables of a field's nodes looked up between them, and slopes at the nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import kernels
+from ...arrays import Floats, Ints, Mask, Points
+
+if TYPE_CHECKING:
+    from .field import DistanceField
+
+
+def central_slopes(values: Floats, spacing: Floats, wraps: Mask) -> Any:
+    """Return the gradient at the nodes by central differences: (i, j, k, 3); one-sided at sides."""
+    slopes = []
+    for axis, (h, wrap) in enumerate(zip(spacing, wraps, strict=True)):
+        if wrap:
+            ahead, behind = np.roll(values, -1, axis), np.roll(values, 1, axis)
+            slopes.append((ahead - behind) / (2.0 * h))
+        else:
+            slopes.append(np.gradient(values, h, axis=axis))
+    return np.stack(slopes, axis=-1)
+
+
+def places_in(field: DistanceField, points: Points) -> Points:
+    """Return points (..., 3) of a chart counted in nodes, those beyond the box at its sides."""
+    places = (np.asarray(points, np.float64) - field.low) / field.spacing
+    count = np.array(field.values.shape, float)
+    turned = places - count * np.floor(places / count)
+    return np.where(field.wrapping, turned, np.clip(places, 0.0, count - 1.0))
+
+
+def interpolate(points: Points, field: DistanceField, table: Floats) -> Floats:
+    """Return a table of node values (I, J, K, m) at the points, trilinear between the nodes."""
+    nodes = close_axes(table, np.append(field.wrapping, False))
+    cells = places_in(field, points)
+    below = np.minimum(cells.astype(int), nodes.shape[0:3] - np.array(2))
+    share: Any = cells - below
+    total = np.zeros((*points.shape[:-1], table.shape[-1]))
+    for corner in np.ndindex(2, 2, 2):
+        weight = np.where(np.array(corner) == 1, share, 1.0 - share).prod(axis=-1)
+        i, j, k = np.moveaxis(below + np.array(corner), -1, 0)
+        total += weight[..., None] * nodes[i, j, k]
+    return total
+
+
+# What a packed distance field holds: nodes, steepest slopes, and the sites nearest to places.
+#
+# A site is a node, or a midpoint between nodes, that is a member. See `kernels.field`.
+
+
+BEYOND = 2.0 * np.pi  # radians around the box in which sites are looked up
+
+
+def pack_values(
+    low: Floats, spacing: Floats, nodes: Floats, threshold: float, wraps: Mask
+) -> Floats:
+    """Return the field, flat, as `kernels.field` reads it, without its kind and without sites.
+
+    `nodes` are closed.
+    """
+    layout = kernels.distance_field
+    period = np.where(wraps, spacing * (np.array(nodes.shape) - 1), 0.0)
+    header = np.zeros(layout.HEADER)
+    inside, outside = steepest(nodes, spacing, threshold)
+    header[: layout.LOW] = threshold, inside, outside, 0.5 * float(np.linalg.norm(spacing))
+    turns = np.divide(1.0, period, out=np.zeros(3), where=wraps)
+    header[layout.LOW : layout.KNOTS] = [*low, *spacing, *period, *turns, *nodes.shape]
+    header[layout.VALUES] = layout.HEADER
+    return np.concatenate([header, nodes.ravel()])
+
+
+def with_sites(packed: Floats, wraps: Mask) -> Floats:
+    """Return what `packed_values` gave, with the sites, which only projections need."""
+    layout = kernels.distance_field
+    header = packed[: layout.HEADER].copy()
+    threshold = float(header[layout.THRESHOLD])
+    spacing, period, count = header[layout.SPACING : layout.TURNS + 6].reshape(-1, 3)[[0, 1, 3]]
+    nodes = packed[layout.HEADER :].reshape(count.astype(int))
+    members = add_midpoints(nodes, wraps) <= threshold
+    knots = [_knots(n - 1, h, bool(w)) for n, h, w in zip(nodes.shape, spacing, wraps, strict=True)]
+    axes = [places for places, _ in knots]
+    features, squares = _features(nodes, threshold, spacing, period, axes)
+    starts, sites, blocks = _blocks(members, wraps, layout.SIDE, layout.SHIFT)
+    middles: list[Floats] = [0.5 * (places[1:] + places[:-1]) for places in axes]
+    middle = _features(nodes, threshold, spacing, period, middles)[1]
+    excess = np.empty(squares.shape)
+    steps = spacing / layout.PARTS
+    kernels.distance_field_packing.greatest_excess(features, middle, *axes, steps, period, excess)
+    near = np.stack([features.astype(np.float64), excess], axis=-1)
+    halves = [_halves(places, h) for places, h in zip(axes, spacing, strict=True)]
+    strides = 2.0 * np.array([squares[0].size, squares[0, 0].size, 1.0])
+    by_half = [stride * knot for stride, (knot, _) in zip(strides, halves, strict=True)]
+    tables = [*axes, near.ravel(), squares.ravel(), starts, sites, *by_half]
+    first = len(packed) + np.cumsum([0, *map(len, tables)])
+    header[layout.KNOTS : layout.VALUES] = [
+        *map(len, axes),
+        *(before for _, before in knots),
+        *blocks,
+    ]
+    header[layout.PLACES :] = [
+        *first[[0, 3, 4, 5, 6]],
+        *first[7:10],
+        *(below for _, below in halves),
+        *(len(knot) - 1 for knot, _ in halves),
+    ]
+    return np.concatenate([header, nodes.ravel(), *tables])
+
+
+def close_axes(values: Floats, wraps: Mask) -> Floats:
+    """Return the node values with the first repeated at the end of each axis that wraps."""
+    return np.pad(values, [(0, int(w)) for w in wraps], mode="wrap")
+
+
+def add_midpoints(nodes: Floats, wraps: Mask) -> Floats:
+    """Return Φ at nodes and midpoints; of an axis that wraps (and is closed), one period."""
+    for axis, wrap in enumerate(wraps):
+        along = np.moveaxis(nodes, axis, 0)
+        fine = np.empty((2 * len(along) - 1, *along.shape[1:]))
+        fine[::2], fine[1::2] = along, 0.5 * (along[1:] + along[:-1])
+        nodes = np.moveaxis(fine[:-1] if wrap else fine, 0, axis)
+    return nodes
+
+
+def nearest_sites(members: Mask, spacing: Floats, period: Floats, places: list[Floats]) -> Ints:
+    """Return the code of the nearest member of a grid at every combination of places, exactly.
+
+    A code holds a member's three numbers, 10 bits each; the metric wraps where there is a period.
+    At least one node must be a member.
+    """
+    best = np.where(members, 0, -1)
+    return _search_axes(best, np.zeros(members.shape), spacing, period, places, 0)[0]
+
+
+def _features(
+    nodes: Floats, threshold: float, spacing: Floats, period: Floats, places: list[Floats]
+) -> tuple[Ints, Floats]:
+    """Return the codes of the sites nearest to the places, and their squared distances."""
+    parts = kernels.distance_field.PARTS
+    fine = [parts * (n - 1) + int(p == 0.0) for n, p in zip(nodes.shape, period, strict=True)]
+    best = np.empty((len(places[0]), *fine[1:]), dtype=np.int64)
+    height = np.empty(best.shape)
+    kernels.distance_field_packing.member_lines(
+        nodes, threshold, parts, float(spacing[0]), float(period[0]), places[0], best, height
+    )
+    return _search_axes(best, height, spacing / parts, period, places, 1)
+
+
+def _search_axes(
+    best: Ints, height: Floats, spacing: Floats, period: Floats, places: list[Floats], first: int
+) -> tuple[Ints, Floats]:
+    """Search along one axis after the other for the nearest members, from axis `first` on."""
+    for axis in range(first, 3):
+        before, after = int(np.prod(best.shape[:axis])), int(np.prod(best.shape[axis + 1 :]))
+        shape = (*best.shape[:axis], len(places[axis]), *best.shape[axis + 1 :])
+        lines = (before, -1, after)
+        out, out_height = np.empty(shape, np.int64), np.empty(shape)
+        kernels.distance_field_packing.nearest_in_lines(
+            best.reshape(lines),
+            height.reshape(lines),
+            float(spacing[axis]),
+            float(period[axis]),
+            places[axis],
+            out.reshape(lines),
+            out_height.reshape(lines),
+        )
+        best, height = out, out_height
+    return best, height
+
+
+def steepest(nodes: Floats, spacing: Floats, threshold: float) -> tuple[float, float]:
+    """Return Lipschitz constants of Φ: in cells that meet the region, and in all others' rim."""
+    squares = np.full(2, 1e-9)  # a field that is flat has no depth, but must not divide by 0
+    kernels.distance_field_extent.steepest(nodes, spacing, threshold, squares)
+    inside, outside = np.sqrt(squares)
+    return float(inside), float(outside)
+
+
+def _knots(cells: int, h: float, wrap: bool) -> tuple[Floats, int]:
+    """Return places for looking sites up along an axis, from the box's corner, and those below 0.
+
+    In the box they are its nodes; around it they are at 1, 1.5, 2, 3, 4, 6, … − 1 double cells.
+    """
+    inner = h * np.arange(cells + 1)
+    if wrap:
+        return inner, 0
+    octaves = 2.0 ** np.arange(1 + int(np.ceil(np.log2(1.0 + 0.5 * BEYOND / h))))
+    outer = 2.0 * h * (np.stack([octaves, 1.5 * octaves], axis=1).ravel()[1:] - 1.0)
+    return np.concatenate([-outer[::-1], inner, inner[-1] + outer]), len(outer)
+
+
+def _halves(places: Floats, h: float) -> tuple[Ints, int]:
+    """Return the number of the nearest of the places for each half cell, and the halves below 0.
+
+    The middles between neighbours are multiples of half a cell.
+    """
+    first, last = int(np.rint(2.0 * places[0] / h)), int(np.rint(2.0 * places[-1] / h))
+    between = 0.5 * (places[1:] + places[:-1])
+    return np.searchsorted(between, (np.arange(first, last) + 0.5) * (0.5 * h)), -first
+
+
+def _blocks(members: Mask, wraps: Mask, side: int, shift: int) -> tuple[Floats, Floats, list[int]]:
+    """Return the sites on the rim of the region, block by block, and where each block starts."""
+    deep: Mask = members
+    for axis, wrap in enumerate(wraps):
+        along = np.asarray(np.moveaxis(deep, axis, 0))
+        ends = [along[-1:], along[:1]] if wrap else [np.zeros_like(along[:1])] * 2
+        wide = np.concatenate([ends[0], along, ends[1]])
+        deep = np.moveaxis(wide[:-2] & wide[1:-1] & wide[2:], 0, axis)
+    rim = np.argwhere(members & ~np.asarray(deep))
+    count = [-(-n // side) for n in members.shape]
+    block = np.asarray(np.ravel_multi_index(tuple((rim // side).T), count))
+    order = np.argsort(block, kind="stable")
+    starts = np.searchsorted(np.sort(block), np.arange(np.prod(count) + 1))
+    codes = (rim[:, 0] << (2 * shift)) | (rim[:, 1] << shift) | rim[:, 2]
+    return starts.astype(np.float64), codes[order].astype(np.float64), [int(n) for n in count]

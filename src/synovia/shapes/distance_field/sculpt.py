@@ -1,0 +1,151 @@
+"""Sculpting a distance field by hand. Each function returns a new field; none changes its own.
+
+Afterwards the field is a distance again, so that `grow` and further strokes mean radians; in the
+cells of the boundary itself a brush leaves a slope of 1 ± 1.5 amount/radius.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ...arrays import Mask, Points, Scalars, rows
+from .build import LevelSet, Nearest, nearest, update_nearest
+from .field import DistanceField
+
+_KNOWN: WeakKeyDictionary[DistanceField, tuple[LevelSet, Nearest]] = WeakKeyDictionary()
+"""How far nodes are from the boundary of fields that were sculpted, for the next stroke."""
+
+
+def add_sample(field: DistanceField, point: Points) -> DistanceField:
+    """Return the field with a sample more: all within `threshold` of `point` (3,) is legal too.
+
+    The ball has the radius of the threshold, at least a cell's; a box too small for it grows.
+    """
+    point = _point("point", point)
+    radius = max(field.threshold, float(field.spacing.max()))
+    field = _with_room(field, point, radius)
+    ball = field.threshold + _distance_from(field, point) - radius
+    return redistance_field(field, np.minimum(field.values, ball))
+
+
+def move_sample(field: DistanceField, start: Points, end: Points) -> DistanceField:
+    """Return the field with the sample at `start` moved to `end`, both (3,).
+
+    A field remembers no samples: what is taken away around `start` is the ball that `add_sample`
+    would add there. Other samples' balls are cut where they overlap it; add those again.
+    """
+    start = _point("start", start)
+    radius = max(field.threshold, float(field.spacing.max()))
+    moved = add_sample(field, end)
+    hole = moved.threshold + radius - _distance_from(moved, start)
+    kept = moved.threshold + _distance_from(moved, _point("end", end)) - radius
+    return redistance_field(moved, np.minimum(np.maximum(moved.values, hole), kept))
+
+
+def push(field: DistanceField, center: Points, radius: float, amount: float) -> DistanceField:
+    """Return the field with its boundary pushed out by `amount` radians around `center` (3,).
+
+    The brush is smooth: full at the center, nothing from `radius` radians on. A negative amount
+    pulls the boundary in, as `pull` does.
+    """
+    return redistance_field(*_stroke(field, center, radius, amount))
+
+
+def brush(field: DistanceField, center: Points, radius: float, amount: float) -> DistanceField:
+    """Return a field of the same region as `push` gives, soon, but not of its distances.
+
+    It is to be shown while somebody drags; `settled` makes distances of it again.
+    """
+    field, values = _stroke(field, center, radius, amount)
+    if not (values <= field.threshold).any():
+        raise ValueError("sculpting would leave no member")
+    return replace(field, values=values)
+
+
+def _stroke(
+    field: DistanceField, center: Points, radius: float, amount: float
+) -> tuple[DistanceField, Points]:
+    """Return the field, with room for the brush, and its values after it."""
+    center = _point("center", center)
+    if not 0.0 < radius < np.inf:
+        raise ValueError(f"radius of the brush must be above 0 radians, got {radius}")
+    if not np.isfinite(amount):
+        raise ValueError(f"amount of the brush must be finite, got {amount}")
+    if amount > 0.0:
+        field = _with_room(field, center, min(radius, amount) + float(field.spacing.max()))
+    share = np.maximum(1.0 - _squares_from(field, center) / radius**2, 0.0)
+    return field, field.values - amount * share**2
+
+
+def pull(field: DistanceField, center: Points, radius: float, amount: float) -> DistanceField:
+    """Return the field with its boundary pulled in by `amount` radians around `center` (3,)."""
+    return push(field, center, radius, -amount)
+
+
+def _point(name: str, point: Points) -> Points:
+    point = rows(name, point, 3)
+    if point.ndim != 1:
+        raise ValueError(f"{name} must have shape (3,), got {point.shape}")
+    return np.asarray(point, dtype=np.float64)
+
+
+def _distance_from(field: DistanceField, point: Points) -> Scalars:
+    return np.asarray(np.sqrt(_squares_from(field, point)))
+
+
+def _squares_from(field: DistanceField, point: Points) -> Scalars:
+    """Return the squares of the distances of all nodes from a point, the short way round."""
+    shape = field.values.shape
+    along = field.low + field.spacing * np.arange(max(shape))[:, None]
+    squares = field.moves(point, along) ** 2
+    x, y, z = (squares[:n, axis] for axis, n in enumerate(shape))
+    return np.asarray(x[:, None, None] + (y[:, None] + z))
+
+
+def _with_room(field: DistanceField, point: Points, radius: float) -> DistanceField:
+    """Return the field in a box that holds a ball about `point`, as far as its axes go."""
+    high = field.low + field.spacing * (np.array(field.values.shape) - 1)
+    short = np.maximum(np.stack([field.low - point, point - high]) + radius, 0.0)
+    short = np.where(field.wrapping, 0.0, short)
+    return field.widened(short) if short.any() else field
+
+
+def redistance_field(field: DistanceField, values: Points | None = None) -> DistanceField:
+    """Return the field with its values, or other ones, made distances about its threshold again."""
+    values = field.values if values is None else values
+    inside = values <= field.threshold
+    if not inside.any():
+        raise ValueError("sculpting would leave no member")
+    if inside.all():
+        return replace(field, values=values)
+    level = LevelSet(values, field.threshold, field.low, field.spacing, field.wrapping)
+    before = _KNOWN.get(field)
+    # A field that grew to make room has other nodes, and is not among those known.
+    found = nearest(level) if before is None else update_nearest(level, *before)
+    distances = field.threshold + found.signed(level)
+    anew = replace(
+        field, values=np.where(_boundary_nodes(inside, field.wrapping), values, distances)
+    )
+    # Where the boundary goes the values stayed, so that it is the same surface.
+    _KNOWN[anew] = replace(level, values=anew.values), found
+    return anew
+
+
+def _boundary_nodes(inside: Mask, wraps: Mask) -> Mask:
+    """Tell which nodes are corners of cells that the boundary goes through.
+
+    Those keep their values: where a region is a cell or two thin, new ones would wear it away.
+    """
+    some, every = inside, inside
+    for axis, wrap in enumerate(wraps):
+        parts = []
+        for nodes in (some, every):
+            along = np.moveaxis(nodes, axis, 0)
+            before, after = (along[-1:], along[:1]) if wrap else (along[:1], along[-1:])
+            parts.append(np.concatenate([before, along, after]))
+        some = np.moveaxis(parts[0][:-2] | parts[0][1:-1] | parts[0][2:], 0, axis)
+        every = np.moveaxis(parts[1][:-2] & parts[1][1:-1] & parts[1][2:], 0, axis)
+    return np.asarray(some & ~every)

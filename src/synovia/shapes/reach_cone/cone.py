@@ -1,0 +1,273 @@
+"""ReachCone: a star polygon on the sphere, with limits of the twist that vary with direction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, Self
+
+import numpy as np
+
+from ... import kernels
+from ...arrays import TOLERANCE, TURN, Floats, Ints, Mask, Points, Scalars, Vectors, floats, own
+from ..directional import Directional
+from ..region import Surface, check_margin, sample_points
+from .extent import cone_bounds, cone_measure, cone_surface, sample_cone
+from .fit import fit_cone, include_sample
+from .offset import grow_cone, shrink_cone
+from .packing import pack_cone, slice_rows
+from .paths import Exit, cone_normal, first_crossing, pull_points
+from .star import StarError, broken_edge, unit_directions, visible_point
+
+LEAST_POINTS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class ReachCone(Directional):
+    """All directions within the polygon of `points`, each with its own interval of twists.
+
+    `points` (n, 3) are unit directions in counter-clockwise order, seen from outside. The polygon
+    may be concave and larger than a hemisphere, but `visible` must see every point along a great
+    circle inside; unless given it is the points' normalised sum, or one that is searched for.
+    `low` and `high` are the limits of the twist at the points, in radians, `visible_low` and
+    `visible_high` those at the visible point; between them they are interpolated. Unless given,
+    the twist is free; at the visible point it has the points' mean limits. Intervals are
+    continuous angles and may pass ±π; a width of 2π is free, one of 0 makes a universal joint.
+    """
+
+    points: Floats
+    low: Floats = -np.pi  # type: ignore[assignment]
+    high: Floats = np.pi  # type: ignore[assignment]
+    visible: Floats = None  # type: ignore[assignment]
+    visible_low: float = None  # type: ignore[assignment]
+    visible_high: float = None  # type: ignore[assignment]
+
+    name: ClassVar[str] = "reach-cone"
+
+    def __post_init__(self) -> None:
+        points = unit_directions("ReachCone.points", self.points)
+        if points.ndim != 2 or len(points) < LEAST_POINTS:
+            raise ValueError(
+                f"ReachCone.points must have shape (n, 3), n at least {LEAST_POINTS}, "
+                f"got {points.shape}"
+            )
+        found = visible_point(points) if self.visible is None else self.visible
+        visible = unit_directions("ReachCone.visible", found)
+        n = len(points)
+        for name, given in (("points", points), ("visible", visible)):
+            object.__setattr__(self, name, given)
+        for name in ("low", "high"):
+            limits = floats(f"ReachCone.{name}", getattr(self, name)).astype(np.float64)
+            object.__setattr__(self, name, np.full(n, limits) if limits.ndim == 0 else limits)
+        own(self, points=(n, 3), visible=(3,), low=(n,), high=(n,))
+        for name, around in (("visible_low", self.low), ("visible_high", self.high)):
+            given = getattr(self, name)
+            middle = np.mean(around) if given is None else floats(f"ReachCone.{name}", given)
+            object.__setattr__(self, name, float(middle))
+        self._check_limits()
+        broken = broken_edge(self.points, self.visible)
+        if broken:
+            rule = "ReachCone.points must make a star about the visible point"
+            raise StarError(f"{rule}: {broken.why}", broken)
+
+    def _check_limits(self) -> None:
+        beyond = np.flatnonzero(self.low > self.high)
+        if len(beyond):
+            i = int(beyond[0])
+            raise ValueError(
+                f"ReachCone.low must not exceed ReachCone.high, got {self.low[i]:.6g} and "
+                f"{self.high[i]:.6g} at point {i}"
+            )
+        if self.visible_low > self.visible_high:
+            raise ValueError(
+                "ReachCone.visible_low must not exceed ReachCone.visible_high, got "
+                f"{self.visible_low:.6g} and {self.visible_high:.6g}"
+            )
+
+    @classmethod
+    def fit(
+        cls,
+        points: Points,
+        *,
+        margin: float = 0.0,
+        vertices: int = 25,
+        visible: Vectors | None = None,
+    ) -> Self:
+        """Return a cone of so many `vertices` around `points` (n, 4), grown by `margin`.
+
+        The boundary is the least that contains every sample, sector by sector as seen from the
+        visible point, which is the mean direction unless given; sectors with few samples take the
+        chord between their neighbours. The limits of the twist are the narrowest that contain
+        every sample, changing smoothly around the boundary, by some 20 radians a radian at most:
+        that float32 can follow. Samples in one place or on a line give a cone of at least 1e-4
+        radians from the visible point to the boundary.
+        """
+        points, margin = sample_points(points, (4,)), check_margin(margin)
+        if vertices < LEAST_POINTS:
+            raise ValueError(f"vertices must be at least {LEAST_POINTS}, got {vertices}")
+        points = np.column_stack([unit_directions("points to fit", points[:, :3]), points[:, 3]])
+        about = None if visible is None else unit_directions("visible", visible)
+        fitted = cls(*fit_cone(points, vertices, about))
+        return fitted.grow(margin) if margin > 0.0 else fitted
+
+    @cached_property
+    def packed(self) -> Floats:
+        at_visible = (self.visible_low, self.visible_high)
+        return pack_cone(self.points, self.visible, self.low, self.high, at_visible)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether every twist is legal in every legal direction."""
+        widths = np.append(self.high - self.low, self.visible_high - self.visible_low)
+        return bool(widths.min() >= TURN)
+
+    def contains_direction(self, directions: Vectors) -> Mask:
+        directions = unit_directions("directions", directions)
+        twists = np.zeros((*directions.shape[:-1], 1))
+        return np.asarray(
+            self._left(np.concatenate([directions, twists], axis=-1))[0] >= -TOLERANCE
+        )
+
+    def twist_range(self, directions: Vectors) -> Floats:
+        """Return the least and greatest legal twist (..., 2), in radians, at legal directions.
+
+        In slice i the source's p_i is the weight of point i + 1, and -p_{i+1} that of point i:
+        its equation 6 has them the wrong way round.
+        """
+        return self._located(directions)[2]
+
+    def slices(self, directions: Vectors, last: Ints | None = None) -> Ints:
+        """Return the number of the slice (...) that each direction is in, legal or not.
+
+        Slice i lies between points i and i + 1, seen from the visible point. With `last`, the
+        slices of a moment ago, only what has left them is looked for.
+        """
+        directions = unit_directions("directions", directions)
+        if last is None:
+            return self._located(directions)[0]
+        last = np.broadcast_to(np.asarray(last), directions.shape[:-1])
+        if not np.issubdtype(last.dtype, np.integer):
+            raise ValueError(f"last must be numbers of slices, got {last.dtype}")
+        planes = slice_rows(self.points, self.visible, self.low, self.high)[last % len(self.points)]
+        into = np.sum(planes[..., 0:3] * directions, axis=-1) >= 0.0
+        short = np.sum(planes[..., 3:6] * directions, axis=-1) < 0.0
+        found = np.array(last % len(self.points), dtype=np.int64)
+        gone = ~(into & short)
+        if gone.any():
+            found[gone] = self._located(directions[gone])[0]
+        return found
+
+    def left(self, points: Points) -> Floats:
+        """Return what is left to the boundary (..., 2), in radians: in direction, and in twist.
+
+        Negative beyond it. The twist's is measured at the direction, or where that is not legal
+        at the nearest legal one; it is infinite for a free twist.
+        """
+        return np.stack(self._left(self._checked(points)), axis=-1)
+
+    def exit(self, start: Points, end: Points) -> Exit:
+        """Return where the ways from `start` to `end` (..., 4) first leave the legal directions.
+
+        The way is the source's: the straight chord between the two directions, seen from the
+        centre, with the twist in proportion to the chord. Its share t is 1 if the boundary is not
+        met and 0 if the start is not legal. Between opposite directions the chord meets the
+        centre, where t is ½ unless both ends are legal.
+        """
+        start, end = np.broadcast_arrays(self._checked(start), self._checked(end))
+        inside = self.contains_direction(start[..., :3]), self.contains_direction(end[..., :3])
+        return first_crossing(self.points, start, end, *inside)
+
+    def pull(self, points: Points, rest: Vectors | None = None) -> Points:
+        """Return the points with illegal directions moved towards `rest` until they are legal.
+
+        They go along the great circle to `rest`, a legal direction (the visible point unless
+        given), and stop at the boundary; then the twist goes to the nearest legal one. Members
+        stay. This is not the nearest member: see `project`.
+        """
+        points = self._checked(points)
+        aim = self.visible if rest is None else unit_directions("rest", rest)
+        if not self.contains_direction(aim):
+            raise ValueError(f"rest must be a legal direction, got {aim.tolist()}")
+        inside = self.contains_direction(points[..., :3])
+        moved = pull_points(self.points, np.asarray(points, np.float64), aim, inside)
+        lost = ~np.isfinite(moved).all(axis=-1)  # opposite to rest, or past a vertex
+        moved[lost] = points[lost]
+        return np.asarray(self.project(moved).astype(points.dtype))
+
+    @property
+    def bounds(self) -> Points:
+        return cone_bounds(self)
+
+    def facing(self, points: Points) -> Points:
+        """Return the outward normal of the nearer of wall and sheets: across the direction, twist.
+
+        Between the sheets of a universal joint it is that of the upper one.
+        """
+        return cone_normal(self, np.asarray(points, np.float64))
+
+    def add(self, points: Points) -> ReachCone:
+        """Return the cone, all it holds, with `points` (n, 4) in it too, the farthest first.
+
+        A direction outside becomes a vertex, or takes the vertex along that has nearly its azimuth
+        about the visible point; limits of the twist are widened by as little as will do. What is
+        opposite the visible point is refused.
+        """
+        cone: ReachCone = self
+        points = sample_points(points, (4,))
+        for point in points[np.argsort(-self.distance(points), kind="stable")]:
+            cone = cone if cone.contains(point) else include_sample(cone, point)
+        return cone
+
+    def grow(self, r: float) -> Self:
+        """Return the cone `r` radians larger in direction and in twist, containing this one.
+
+        Each vertex moves away from the visible point until the edges have all directions within
+        `r` inside, as far as the direction opposite the visible point allows; between few or
+        uneven vertices some more. Where the limits of the twist slope, they are widened for what
+        is within `r` beside, as sampled: nearly all that is within `r` of a member is a member
+        then, and limits that are rough come out wider by more.
+        """
+        return replace(self, **grow_cone(self, r)) if r > 0.0 else self
+
+    def shrink(self, r: float) -> Self:
+        """Return the cone `r` radians smaller in direction and in twist, within this one.
+
+        Each vertex moves towards the visible point until both of its edges end at least `r`
+        before where they were, at most to 1e-6 radians from it. Where a range of twists is too
+        narrow, it ends at its middle; all vertices then stay where they are, unless the limits are
+        the same everywhere. A free twist stays free.
+        """
+        return replace(self, **shrink_cone(self, r)) if r > 0.0 else self
+
+    def surface(self, detail: int = 2) -> Surface:
+        """Return the wall and the sheets of the least and greatest twist, edges in 2ᵈᵉᵗᵃⁱˡ parts.
+
+        Vertices are directions with a twist. A free twist has no sheets, only the wall.
+        """
+        return cone_surface(self, detail)
+
+    @property
+    def measure(self) -> float:
+        return cone_measure(self)
+
+    def scatter(self, n: int, rng: np.random.Generator) -> Points:
+        return sample_cone(self, n, rng)
+
+    def _located(self, directions: Vectors) -> tuple[Ints, Scalars, Floats]:
+        """Return slices, heights over the planes of their edges, and ranges of the twist."""
+        flat = np.ascontiguousarray(unit_directions("directions", directions), dtype=np.float64)
+        batch = flat.shape[:-1]
+        found, height = np.empty(batch, np.int64), np.empty(batch)
+        limits = np.empty((*batch, 2))
+        kernels.reach_cone.locate(
+            flat.reshape(-1), self.packed, found.reshape(-1), height.reshape(-1), limits.reshape(-1)
+        )
+        return found, height, limits
+
+    def _left(self, points: Points) -> tuple[Scalars, Scalars]:
+        flat = np.ascontiguousarray(points, dtype=np.float64)
+        angle, margin = np.empty(flat.shape[:-1]), np.empty(flat.shape[:-1])
+        kernels.reach_cone.margins_of(
+            flat.reshape(-1), self.packed, angle.reshape(-1), margin.reshape(-1)
+        )
+        return angle, margin

@@ -1,0 +1,177 @@
+"""Edits of a reach cone: each returns a new one, or refuses and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...arrays import Floats, Vectors, floats
+from .cone import LEAST_POINTS, ReachCone
+from .paths import nearest_on_edges
+from .star import StarError, broken_edge, unit_directions
+
+
+def add_point(cone: ReachCone, point: Vectors, index: int | None = None) -> ReachCone:
+    """Return the cone with a vertex at `point`, as number `index` or in the edge nearest to it.
+
+    Its twist limits are those that its two neighbours have halfway.
+    """
+    point = _direction(point)
+    n = len(cone.points)
+    if index is None:
+        index = int(nearest_on_edges(cone.points, point)[1]) + 1
+    if not 0 <= index <= n:
+        raise ValueError(f"a point can be added as number 0 to {n}, got {index}")
+    points = np.insert(cone.points, index, point, axis=0)
+    low, high = (
+        np.insert(limits, index, 0.5 * (limits[index - 1] + limits[index % n]))
+        for limits in (cone.low, cone.high)
+    )
+    return replace(cone, points=points, low=low, high=high)
+
+
+def move_point(cone: ReachCone, index: int, point: Vectors) -> ReachCone:
+    """Return the cone with vertex `index` at `point`, its twist limits as they are."""
+    index = _vertex(cone, index)
+    points = cone.points.copy()
+    points[index] = _direction(point)
+    return replace(cone, points=points)
+
+
+def delete_point(cone: ReachCone, index: int) -> ReachCone:
+    """Return the cone without vertex `index`; three must stay."""
+    index = _vertex(cone, index)
+    if len(cone.points) <= LEAST_POINTS:
+        raise ValueError(f"a cone needs at least {LEAST_POINTS} points: point {index} must stay")
+    points = np.delete(cone.points, index, axis=0)
+    return replace(
+        cone, points=points, low=np.delete(cone.low, index), high=np.delete(cone.high, index)
+    )
+
+
+def reorder(cone: ReachCone, order: Sequence[int]) -> ReachCone:
+    """Return the cone with its vertices in this order, which holds each number once."""
+    numbers = np.asarray(order)
+    if sorted(numbers.tolist()) != list(range(len(cone.points))):
+        raise ValueError(
+            f"order must hold each of 0 to {len(cone.points) - 1} once, got {numbers.tolist()}"
+        )
+    return replace(
+        cone, points=cone.points[numbers], low=cone.low[numbers], high=cone.high[numbers]
+    )
+
+
+def set_visible(cone: ReachCone, visible: Vectors) -> ReachCone:
+    """Return the cone with another visible point, which must see every vertex."""
+    return replace(cone, visible=_direction(visible))
+
+
+def set_twist(cone: ReachCone, low: float, high: float, index: int | None = None) -> ReachCone:
+    """Return the cone with these twist limits, in radians, at vertex `index`.
+
+    Without a number, they are those at the visible point.
+    """
+    if index is None:
+        return replace(cone, visible_low=low, visible_high=high)
+    index = _vertex(cone, index)
+    lows, highs = cone.low.copy(), cone.high.copy()
+    lows[index], highs[index] = float(floats("low", low)), float(floats("high", high))
+    return replace(cone, low=lows, high=highs)
+
+
+def mirror(cone: ReachCone, normal: Vectors) -> ReachCone:
+    """Return the cone of the other side, mirrored in the plane across `normal`.
+
+    The plane should hold the bone's axis of the chart: then the twists change their sign. The
+    order of the vertices is reversed, so that it stays counter-clockwise.
+    """
+    normal = _direction(normal)
+
+    def seen(directions: Vectors) -> Vectors:
+        return np.asarray(directions - 2.0 * (directions @ normal)[..., None] * normal)
+
+    return ReachCone(
+        points=seen(cone.points)[::-1],
+        low=-cone.high[::-1],
+        high=-cone.low[::-1],
+        visible=seen(cone.visible),
+        visible_low=-cone.visible_high,
+        visible_high=-cone.visible_low,
+    )
+
+
+def _vertex(cone: ReachCone, index: int) -> int:
+    if not 0 <= index < len(cone.points):
+        raise ValueError(f"no point {index}; this cone has points 0 to {len(cone.points) - 1}")
+    return int(index)
+
+
+def _direction(point: Vectors) -> Vectors:
+    direction = unit_directions("point", point)
+    if direction.shape != (3,):
+        raise ValueError(f"point must have shape (3,), got {direction.shape}")
+    return direction
+
+
+# Smoothing a reach cone: new vertices between the old ones, in the stereographic plane.
+
+
+ALPHA = {3: 0.1667, 4: 0.1036, 5: 0.0850, 6: 0.0773, 7: 0.0700}
+ALPHA_BEYOND = 0.0625
+"""The source's table: how far a new vertex bulges, by the number of vertices before."""
+
+
+def stereographic(points: Vectors, visible: Vectors) -> Floats:
+    """Return points of the unit sphere in the plane that touches it at `visible`, (..., 3).
+
+    They are seen from the opposite point, which has no place in the plane.
+    """
+    share = 2.0 / (1.0 + points @ visible)[..., None]
+    return np.asarray(share * points - (1.0 - share) * visible)
+
+
+def from_stereographic(plane: Floats, visible: Vectors) -> Vectors:
+    """Return the points of the sphere that `stereographic` gives."""
+    away = plane - visible
+    share = 4.0 / (4.0 + np.sum(away * away, axis=-1, keepdims=True))
+    return np.asarray(share * plane - (1.0 - share) * visible)
+
+
+def smooth(cone: ReachCone, rounds: int = 1) -> ReachCone:
+    """Return the cone with twice as many vertices each round, on a smoother curve.
+
+    Old vertices stay where they are. New ones have the middle of their neighbours' twist limits,
+    since a curve through those could cross. Where a round would break the star, ValueError names
+    the edge and the round; the rounds before it are valid: ask for so many.
+    """
+    if rounds < 0:
+        raise ValueError(f"rounds must be at least 0, got {rounds}")
+    for done in range(rounds):
+        n = len(cone.points)
+        points = np.empty((2 * n, 3))
+        points[0::2] = cone.points
+        points[1::2] = _new_vertices(cone.points, cone.visible)
+        broken = broken_edge(points, cone.visible)
+        if broken:
+            raise StarError(
+                f"round {done + 1} of smoothing breaks the star: {broken.why}; "
+                f"{done} round{'' if done == 1 else 's'} can be done",
+                broken,
+            )
+        low, high = (
+            np.stack([limits, 0.5 * (limits + np.roll(limits, -1))], axis=1).ravel()
+            for limits in (cone.low, cone.high)
+        )
+        cone = replace(cone, points=points, low=low, high=high)
+    return cone
+
+
+def _new_vertices(points: Vectors, visible: Vectors) -> Vectors:
+    """Return a new vertex after each: the middle, pushed out by how the neighbours bend."""
+    plane = stereographic(points, visible)
+    alpha = ALPHA.get(len(points), ALPHA_BEYOND)
+    before, after, second = (np.roll(plane, shift, axis=0) for shift in (1, -1, -2))
+    middle = 0.5 * (plane + after) + alpha * (after - before) + alpha * (plane - second)
+    return from_stereographic(middle, visible)

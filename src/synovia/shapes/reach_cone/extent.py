@@ -1,0 +1,226 @@
+"""Bounds, measure and uniform members of a reach cone, slice by slice about the visible point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...arrays import TURN, Floats, Ints, Points, Scalars, Vectors
+from ..region import Surface
+from .packing import edge_rows
+from .star import from_polar, normalize, polar
+
+if TYPE_CHECKING:
+    from .cone import ReachCone
+
+
+WIDEST = np.radians(10.0)  # of a sector of the quadrature
+NODES = 16
+
+
+def cone_bounds(cone: ReachCone) -> Points:
+    """Return the least and greatest coordinates (2, 4) of directions and twists.
+
+    A coordinate is greatest at a vertex, within an edge, or on its own axis if that is legal.
+    """
+    edges = edge_rows(cone.points)
+    low, high = cone.points.min(axis=0), cone.points.max(axis=0)
+    length = np.arctan2(edges[:, 10], edges[:, 9])
+    for side in (1.0, -1.0):
+        along, across = side * edges[:, 0:3], side * edges[:, 3:6]
+        at = np.arctan2(across, along)  # (n, 3): where on the edge's circle it is greatest
+        peak = np.where((at >= 0.0) & (at <= length[:, None]), np.hypot(along, across), -1.0)
+        top = np.where(cone.contains_direction(side * np.eye(3)), 1.0, peak.max(axis=0))
+        low, high = (low, np.maximum(high, top)) if side > 0 else (np.minimum(low, -top), high)
+    twist_low = min(float(cone.low.min()), cone.visible_low)
+    twist_high = max(float(cone.high.max()), cone.visible_high)
+    return np.array([[*low, twist_low], [*high, twist_high]])
+
+
+def cone_measure(cone: ReachCone) -> float:
+    """Return the integral of the twist's width, at most 2π, over the legal directions."""
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    nodes, weights = 0.5 * (nodes + 1.0), 0.5 * weights
+    azimuth, step = _sectors(cone)
+    parts = np.ceil(step / WIDEST).astype(int)
+    begin = np.repeat(azimuth, parts) + np.repeat(step / parts, parts) * _count_within(parts)
+    wide = np.repeat(step / parts, parts)
+    around = begin[:, None] + wide[:, None] * nodes
+    which = np.repeat(np.arange(len(parts)), parts)
+    radius = boundary_angle(cone, around, which[:, None])
+    angle = radius[..., None] * nodes
+    directions = from_polar(np.broadcast_to(around[..., None], angle.shape), angle, cone.visible)
+    low, high = np.moveaxis(cone.twist_range(directions), -1, 0)
+    width = np.minimum(high - low, TURN)
+    inner = np.sum(width * np.sin(angle) * weights, axis=-1) * radius
+    return float(np.sum(np.sum(inner * weights, axis=-1) * wide))
+
+
+def _count_within(parts: Ints) -> Ints:
+    """Return 0, 1, … for each of the parts in turn."""
+    ends = np.cumsum(parts)
+    return np.arange(ends[-1]) - np.repeat(ends - parts, parts)
+
+
+def _sectors(cone: ReachCone) -> tuple[Scalars, Scalars]:
+    """Return the azimuth at which each slice begins, and how wide it is."""
+    azimuth = polar(cone.points, cone.visible)[0]
+    return azimuth, np.diff(azimuth, append=azimuth[:1]) % TURN
+
+
+def boundary_angle(cone: ReachCone, azimuth: Scalars, number: Ints) -> Scalars:
+    """Return the angle from the visible point to edge `number` at these azimuths.
+
+    Along a great circle the cotangent of that angle is a sine of the azimuth.
+    """
+    begin, step = _sectors(cone)
+    angle = polar(cone.points, cone.visible)[1]
+    sine, cosine = np.sin(angle), np.cos(angle)
+    following = np.roll(sine, -1), np.roll(cosine, -1)
+    past = azimuth - begin[number]
+    before, after = np.sin(step[number] - past), np.sin(past)
+    # Both sides times the sines of both angles, so that nothing is divided by a small number.
+    opposite = sine[number] * following[0][number] * np.sin(step[number])
+    adjacent = cosine[number] * following[0][number] * before
+    adjacent = adjacent + following[1][number] * sine[number] * after
+    return np.asarray(np.arctan2(opposite, adjacent))
+
+
+def slice_areas(cone: ReachCone) -> Scalars:
+    """Return the solid angle of each slice."""
+    step = _sectors(cone)[1]
+    half = 0.5 * polar(cone.points, cone.visible)[1]
+    sines, cosines = np.sin(half), np.cos(half)
+    sines, cosines = sines * np.roll(sines, -1), cosines * np.roll(cosines, -1)
+    return np.asarray(2.0 * np.arctan2(sines * np.sin(step), cosines + sines * np.cos(step)))
+
+
+def sample_cone(cone: ReachCone, n: int, rng: np.random.Generator) -> Points:
+    """Return `n` members, uniform: directions in proportion to the width of the twist."""
+    areas = slice_areas(cone)
+    wide = np.minimum(cone.high - cone.low, TURN)
+    widest = np.maximum(np.maximum(wide, np.roll(wide, -1)), cone.visible_high - cone.visible_low)
+    widest = np.minimum(widest, TURN)
+    # Slices by the most they can hold: in a third or so of that a member is found at once.
+    shares = areas * widest if widest.max() > 0.0 else areas
+    chosen: list[Points] = [np.empty((0, 4))]
+    count = 0
+    while count < n:
+        number = rng.choice(len(areas), size=2 * (n - count) + 16, p=shares / shares.sum())
+        directions = _sample_slices(cone, number, areas, rng)
+        low, high = np.moveaxis(cone.twist_range(directions), -1, 0)
+        width = np.minimum(high - low, TURN)
+        legal = rng.random(len(width)) * widest[number] <= width
+        twist = low + rng.random(len(width)) * width
+        chosen.append(np.concatenate([directions, twist[:, None]], axis=1)[legal])
+        count += int(legal.sum())
+    return np.concatenate(chosen)[:n]
+
+
+def _sample_slices(
+    cone: ReachCone, number: Ints, areas: Scalars, rng: np.random.Generator
+) -> Vectors:
+    """Return directions, uniform in the given slices.
+
+    The part of a slice up to an azimuth has the area E if tan(azimuth) is as below, with b the
+    angle at the slice's first vertex and a that vertex's angle from the visible point.
+    """
+    edges, angle = edge_rows(cone.points), polar(cone.points, cone.visible)[1]
+    meridian = cone.visible - np.cos(angle)[:, None] * cone.points
+    back = np.sum(meridian * edges[:, 3:6], axis=1)
+    aside = np.sum(meridian * edges[:, 6:9], axis=1)
+    b, a = np.arctan2(aside, back)[number], angle[number]
+    area = areas[number] * rng.random(len(number))
+    half = np.sin(0.5 * area)
+    top = 2.0 * half * np.sin(b - 0.5 * area)
+    bottom = 2.0 * np.sin(b) * (np.sin(0.5 * a) ** 2 - half**2) - np.cos(b) * np.sin(area)
+    begin, step = _sectors(cone)
+    past = np.clip(np.arctan2(top, bottom), 0.0, step[number])
+    around = begin[number] + past
+    reach = np.sin(0.5 * boundary_angle(cone, around, number)) * np.sqrt(rng.random(len(number)))
+    return from_polar(around, 2.0 * np.arcsin(np.minimum(reach, 1.0)), cone.visible)
+
+
+# The boundary of a reach cone as triangles: its wall, and the sheets of least and greatest twist.
+#
+# Twist limits are linear along the straight line between two corners of a slice, seen from the
+# centre; so points are taken on such lines and then brought to the sphere.
+
+
+def cone_surface(cone: ReachCone, detail: int) -> Surface:
+    """Return the wall and, unless the twist is free, both sheets, each edge in 2ᵈᵉᵗᵃⁱˡ parts."""
+    if detail < 0:
+        raise ValueError(f"detail must be at least 0, got {detail}")
+    k = 2**detail
+    corners, ring = _fan(cone, k)
+    low, high = np.moveaxis(cone.twist_range(corners), -1, 0)
+    high = np.minimum(high, low + TURN)
+    m = len(corners)
+    wall = _wall(corners[ring], low[ring], high[ring], k)
+    if cone.is_free:
+        return wall
+    sheets = np.concatenate(
+        [np.column_stack([corners, low]), np.column_stack([corners, high])], axis=0
+    )
+    triangles = _fan_triangles(len(cone.points), k)
+    # A free direction has no sheet: the whole turn is legal there.
+    triangles = triangles[~(high - low >= TURN)[triangles].any(axis=1)]
+    faces = np.concatenate([triangles[:, ::-1], triangles + m, wall.triangles + 2 * m])
+    return drop_unused(Surface(np.concatenate([sheets, wall.vertices]), faces))
+
+
+def drop_unused(surface: Surface) -> Surface:
+    """Return the surface without the vertices that no triangle has."""
+    numbers, triangles = np.unique(surface.triangles, return_inverse=True)
+    return Surface(surface.vertices[numbers], triangles.reshape(-1, 3))
+
+
+def _fan(cone: ReachCone, k: int) -> tuple[Floats, Ints]:
+    """Return the visible point, then rings of directions around it; and which are the last ring."""
+    along = np.arange(k) / k
+    following = np.roll(cone.points, -1, axis=0)
+    edge = cone.points[:, None] + along[:, None] * (following - cone.points)[:, None]
+    rim: Floats = normalize(edge.reshape(-1, 3))
+    out = (np.arange(1, k + 1) / k)[:, None, None]
+    # Along the meridian, so that the rings of a cone beyond a hemisphere do not cut the centre.
+    cosine = rim @ cone.visible
+    across: Floats = rim - cosine[:, None] * cone.visible
+    angle = np.arctan2(np.linalg.norm(across, axis=1), cosine)[:, None]
+    across = normalize(across)
+    rings = np.cos(out * angle) * cone.visible + np.sin(out * angle) * across
+    rings[-1] = rim
+    m = len(rim)
+    corners = np.concatenate([cone.visible[None], rings.reshape(-1, 3)])
+    return corners, 1 + (k - 1) * m + np.arange(m)
+
+
+def _fan_triangles(n: int, k: int) -> Ints:
+    """Return the triangles between the rings of `_fan`, counter-clockwise from outside."""
+    m = n * k
+    i = np.arange(m)
+    j = (i + 1) % m
+    parts = [np.stack([np.zeros(m, dtype=np.int64), 1 + i, 1 + j], axis=1)]
+    for ring in range(1, k):
+        inner, outer = 1 + (ring - 1) * m, 1 + ring * m
+        parts.append(np.stack([inner + i, outer + i, outer + j], axis=1))
+        parts.append(np.stack([inner + i, outer + j, inner + j], axis=1))
+    return np.concatenate(parts)
+
+
+def _wall(ring: Floats, low: Floats, high: Floats, k: int) -> Surface:
+    """Return the wall over the directions in order around the boundary, from low to high."""
+    m = len(ring)
+    share = np.linspace(0.0, 1.0, k + 1)
+    twists = low[None] + share[:, None] * (high - low)[None]
+    vertices = np.concatenate(
+        [np.broadcast_to(ring, (k + 1, m, 3)), twists[..., None]], axis=-1
+    ).reshape(-1, 4)
+    i = np.arange(m)
+    j = (i + 1) % m
+    parts = []
+    for level in range(k):
+        below, above = level * m, (level + 1) * m
+        parts.append(np.stack([below + i, below + j, above + j], axis=1))
+        parts.append(np.stack([below + i, above + j, above + i], axis=1))
+    return Surface(vertices, np.concatenate(parts))

@@ -1,0 +1,486 @@
+"""Twist limits of a fitted cone: the narrowest that contain every sample, and smooth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...arrays import TURN, Floats, Ints, Points, Scalars, Vectors
+from .packing import slice_rows
+from .star import argmax_by_group, from_polar, normalize, polar, tangent_basis
+
+if TYPE_CHECKING:
+    from .cone import ReachCone
+
+
+SMOOTH = 0.5  # the price of a bend, as a share of the price of width
+ROUNDS = 6
+BINS = 720  # of the circle of twists, to find a gap
+RINGS, RING_PIECES = 6, 3  # cells of a slice that give one sample each
+SPARE = 1e-12
+# The most that limits may change per radian of direction: in float32 directions are right to
+# some 3e-7, and what is projected must be a member to 1e-5.
+STEEPEST = 20.0
+OCTAGON = np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2.0)
+
+
+def fit_twists(
+    corners: Vectors, visible: Vectors, directions: Vectors, twists: Scalars
+) -> tuple[Floats, Floats, Vectors, float, float]:
+    """Return low and high at the corners, the visible point, and low and high there.
+
+    Where twists leave no gap on the circle, they are free.
+    """
+    turned = unroll_twists(twists)
+    n = len(corners)
+    if turned is None:
+        return np.full(n, -np.pi), np.full(n, np.pi), visible, -np.pi, np.pi
+    number, weights = _weights(corners, visible, directions)
+    low, high = turned.min(), turned.max()
+    if high - low < 1e-9:
+        return np.full(n, low), np.full(n, high), visible, float(low), float(high)
+    cell = _cells(number, weights)
+    kept = np.unique(
+        np.concatenate([argmax_by_group(cell, -turned), argmax_by_group(cell, turned)])
+    )
+    gradients = _gradients(corners, visible)
+    for _ in range(ROUNDS):
+        limits = _solve_limits(gradients, number[kept], weights[kept], turned[kept])
+        missing = np.stack(
+            [
+                _interpolate(limits[0], number, weights) - turned,
+                turned - _interpolate(limits[1], number, weights),
+            ]
+        )
+        if missing.max() <= SPARE:
+            break
+        worst = [argmax_by_group(number, part) for part in missing]
+        kept = np.unique(np.concatenate([kept, *worst]))
+    missing = np.maximum(missing, 0.0)
+    for side, sign in ((0, -1.0), (1, 1.0)):
+        lack = np.zeros(n)
+        np.maximum.at(lack, number, missing[side])
+        lack = np.maximum(lack, np.roll(lack, 1)) + SPARE
+        limits[side] += sign * np.append(lack, lack.max())
+    limits = np.sort(limits, axis=0)  # the solver is right to 1e-7 only
+    return limits[0, :-1], limits[1, :-1], visible, float(limits[0, -1]), float(limits[1, -1])
+
+
+def unroll_twists(twists: Scalars) -> Scalars | None:
+    """Return the twists cut open in the middle of their widest gap; None if they have none."""
+    where = np.unique((twists % TURN * (BINS / TURN)).astype(np.int64) % BINS)
+    gaps = np.diff(where, append=where[:1] + BINS)
+    widest = int(gaps.argmax())
+    if gaps[widest] < 3:
+        return None
+    cut = (where[widest] + 0.5 * (gaps[widest] + 1)) * (TURN / BINS)
+    turned = cut + (twists - cut) % TURN
+    middle = 0.5 * (turned.min() + turned.max())
+    return np.asarray(turned - TURN * np.rint(middle / TURN))
+
+
+def _weights(corners: Vectors, visible: Vectors, directions: Vectors) -> tuple[Ints, Floats]:
+    """Return the slice of each direction and its weights there: start, end, visible point."""
+    around, azimuth = polar(directions, visible)[0], polar(corners, visible)[0]
+    begin = azimuth[0]
+    edges = (azimuth - begin) % TURN
+    number = np.searchsorted(edges, (around - begin) % TURN, side="right") - 1
+    following = np.roll(corners, -1, axis=0)
+    normals = (
+        -np.cross(visible, following),
+        np.cross(visible, corners),
+        np.cross(corners, following),
+    )
+    heights = [np.einsum("ij,ij->i", normal[number], directions) for normal in normals]
+    weights = np.maximum(np.stack(heights, axis=1), 0.0)
+    return number, weights / weights.sum(axis=1, keepdims=True)
+
+
+def _interpolate(limits: Floats, number: Ints, weights: Floats) -> Scalars:
+    """Return the limits at the samples; those of the visible point come last."""
+    n = len(limits) - 1
+    first, second = limits[number], limits[(number + 1) % n]
+    return np.asarray(weights[:, 0] * first + weights[:, 1] * second + weights[:, 2] * limits[n])
+
+
+def _cells(number: Ints, weights: Floats) -> Ints:
+    """Return a number for the cell of its slice that each sample is in."""
+    out = np.minimum((1.0 - weights[:, 2]) * RINGS, RINGS - 1).astype(np.int64)
+    share = weights[:, 1] / np.maximum(weights[:, 0] + weights[:, 1], 1e-300)
+    piece = np.minimum(share * RING_PIECES, RING_PIECES - 1).astype(np.int64)
+    return np.asarray((number * RINGS + out) * RING_PIECES + piece)
+
+
+def _gradients(corners: Vectors, visible: Vectors) -> Floats:
+    """Return the gradients (n, 2, 2) in each slice, of limits of 1 at its start and at its end.
+
+    First the vertex, then two coordinates across; the visible point's limit takes both, negative.
+    The slope is greatest where the slice's plane triangle is nearest to the centre: see `steepest`.
+    """
+    rows = slice_rows(corners, visible, np.zeros(len(corners)), np.zeros(len(corners)))
+    weights = rows[:, 0:3] - rows[:, 3:6] + rows[:, 6:9]
+    size, depth = np.linalg.norm(weights, axis=1), rows[:, 6:9] @ visible
+    frames = tangent_basis(weights / size[:, None])
+    both = np.stack([-rows[:, 3:6], rows[:, 0:3]], axis=1)
+    return np.asarray(both @ np.swapaxes(frames, 1, 2) * (size / depth**2)[:, None, None])
+
+
+def _solve_limits(gradients: Floats, number: Ints, weights: Floats, twists: Scalars) -> Floats:
+    """Return low and high (2, n + 1), the visible point's last, of the least width and bend.
+
+    Variables: lows, highs, and the bends of both around the boundary. What no sample holds apart
+    is held by its neighbours, because a bend costs more than the width it saves.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import block_array, coo_array, csr_array, eye_array
+
+    n, m = len(gradients), len(twists)
+    rows = np.tile(np.arange(m), 3)
+    columns = np.concatenate([number, (number + 1) % n, np.full(m, n)])
+    interpolate = csr_array((weights.T.ravel(), (rows, columns)), shape=(m, n + 1))
+    i = np.tile(np.arange(n), 3)
+    j = np.concatenate([np.arange(n), (np.arange(n) - 1) % n, (np.arange(n) + 1) % n])
+    bend = coo_array((np.repeat([2.0, -1.0, -1.0], n), (i, j)), shape=(n, n + 1)).tocsr()
+    # Each coordinate of a gradient, as a share of the steepest, and both sums of the two: these
+    # keep it within an octagon.
+    steep = np.concatenate([gradients, gradients @ OCTAGON], axis=2) / STEEPEST
+    scale = np.maximum(np.abs(steep).max(axis=1), 1.0)
+    steep = np.swapaxes(steep / scale[:, None, :], 0, 1).reshape(2, -1)
+    i = np.tile(np.arange(4 * n), 3)
+    j = np.concatenate([np.repeat(k, 4) for k in (np.arange(n), (np.arange(n) + 1) % n)])
+    j = np.concatenate([j, np.full(4 * n, n)])
+    entries = np.concatenate([steep[0], steep[1], -steep[0] - steep[1]])
+    slope = csr_array((entries, (i, j)), shape=(4 * n, n + 1))
+    one, ordered = eye_array(n), eye_array(n + 1)
+    constraints = block_array(
+        [
+            [interpolate, None, None, None],
+            [None, -interpolate, None, None],
+            [bend, None, -one, None],
+            [-bend, None, -one, None],
+            [None, bend, None, -one],
+            [None, -bend, None, -one],
+            [ordered, -ordered, None, None],
+            [slope, None, None, None],
+            [-slope, None, None, None],
+            [None, slope, None, None],
+            [None, -slope, None, None],
+        ]
+    )
+    bound = np.concatenate([twists, -twists, np.zeros(5 * n + 1), np.tile(1.0 / scale.ravel(), 4)])
+    size = np.append(np.full(n, 2.0 / (3.0 * n)), 1.0 / 3.0)
+    price = np.concatenate([-size, size, np.full(2 * n, SMOOTH * size[0])])
+    low, high = float(twists.min()), float(twists.max())
+    limits = [(low, high)] * (2 * n + 2) + [(0.0, None)] * (2 * n)
+    found = linprog(price, A_ub=constraints, b_ub=bound, bounds=limits, method="highs")
+    if found.x is None:
+        raise ValueError(f"no limits of the twist contain the samples: {found.message}")
+    return np.asarray(found.x[: 2 * n + 2].reshape(2, n + 1))
+
+
+# A reach cone around samples: the least boundary first, then the narrowest limits of the twist.
+#
+# Seen from the visible point, an edge from (azimuth a, angle α) to (b, β) contains a sample (φ, ρ)
+# in between if cot ρ >= (cot α · sin(b − φ) + cot β · sin(φ − a))/sin(b − a): linear in the
+# cotangents of the vertices. Twist limits are linear in the limits at the vertices. So both are
+# linear programs.
+
+
+LEAST = 1e-4  # radians from the visible point to a vertex
+MOST = np.pi - 0.02  # and at most, so that the opposite direction stays outside
+FLATTEST = 0.05  # the least ratio of axes by which vertices are spread
+SECTOR_PIECES = 8  # of a sector, each giving its farthest sample
+FEW = 8  # samples in a sector; fewer do not make a dent
+
+
+def fit_cone(
+    points: Points, vertices: int, visible: Vectors | None
+) -> tuple[Vectors, Floats, Floats, Vectors, float, float]:
+    """Return the fields of a cone of `vertices` points that contains every sample (n, 4)."""
+    directions, twists = points[:, :3], points[:, 3]
+    middle = _middle(directions) if visible is None else visible
+    azimuth, angle = polar(directions, middle)
+    if float(angle.max()) > MOST:
+        raise ValueError(
+            f"a cone cannot reach {float(angle.max()):.6g} radians from its visible point, at most "
+            f"{MOST:.6g}; give another visible point"
+        )
+    begins = _spread(azimuth, angle, vertices)
+    number, past, step = _sectors(azimuth, begins)
+    cotangents = _boundary(number, past, step, np.maximum(angle, 1e-9))
+    corners = from_polar(begins, np.arctan2(1.0, cotangents), middle)
+    return (corners, *fit_twists(corners, middle, directions, twists))
+
+
+def _middle(directions: Vectors) -> Vectors:
+    """Return the mean direction, or the opposite of the middle of the widest gap."""
+    mean = directions.mean(axis=0)
+    if np.linalg.norm(mean) > 1e-6:
+        mean = normalize(mean)
+        if (directions @ mean).min() > np.cos(MOST - 0.1):
+            return mean
+    k = np.arange(2000) + 0.5
+    around, z = k * np.pi * (1.0 + np.sqrt(5.0)), 1.0 - 2.0 * k / 2000.0
+    ring = np.sqrt(1.0 - z * z)
+    everywhere = np.stack([ring * np.cos(around), ring * np.sin(around), z], axis=1)
+    nearest = np.full(len(everywhere), -1.0)
+    for first in range(0, len(directions), 4096):
+        part = everywhere @ directions[first : first + 4096].T
+        np.maximum(nearest, part.max(axis=1), out=nearest)
+    return np.asarray(-everywhere[int(nearest.argmin())])
+
+
+def _spread(azimuth: Scalars, angle: Scalars, vertices: int) -> Scalars:
+    """Return azimuths for the vertices, denser along the longer axis of the samples."""
+    across = angle[:, None] * np.stack([np.cos(azimuth), np.sin(azimuth)], axis=1)
+    spread, axes = np.linalg.eigh(across.T @ across / len(across))
+    ratio = max(np.sqrt(max(spread[0], 0.0) / max(spread[1], 1e-300)), FLATTEST)
+    around = TURN * np.arange(vertices) / vertices
+    turned = np.arctan2(ratio * np.sin(around), np.cos(around))
+    return np.asarray(np.sort((turned + np.arctan2(axes[1, 1], axes[0, 1])) % TURN))
+
+
+def _sectors(azimuth: Scalars, begins: Scalars) -> tuple[Ints, Scalars, Scalars]:
+    """Return each sample's sector, how far past its beginning it is, and the sectors' widths."""
+    around = azimuth % TURN
+    number = (np.searchsorted(begins, around, side="right") - 1) % len(begins)
+    step = np.diff(begins, append=begins[:1] + TURN)
+    return number, (around - begins[number]) % TURN, step
+
+
+def _boundary(number: Ints, past: Scalars, step: Scalars, angle: Scalars) -> Scalars:
+    """Return the cotangents of the least angles at the vertices that contain every sample."""
+    n = len(step)
+    piece = number * SECTOR_PIECES + np.minimum(
+        past / step[number] * SECTOR_PIECES, SECTOR_PIECES - 1
+    ).astype(np.int64)
+    kept = argmax_by_group(piece, angle)
+    number_, past_, angle_ = number[kept], past[kept], angle[kept]
+    filled = _fill_sectors(number, past, step, angle)
+    held = np.flatnonzero(filled > 0.0)
+    number_ = np.concatenate([number_, held])
+    past_ = np.concatenate([past_, 0.5 * step[held]])
+    angle_ = np.concatenate([angle_, filled[held]])
+    matrix = _matrix(number_, past_, step)
+    bound = np.minimum(np.cos(angle_) / np.sin(angle_), 1.0 / np.tan(LEAST))
+    # No vertex needs to go farther out than an edge across the farthest sample beside it.
+    farthest = np.full(n, LEAST)
+    np.maximum.at(farthest, number_, angle_)
+    np.maximum.at(farthest, (number_ + 1) % n, angle_)
+    least = 1.0 / np.tan(farthest)
+    widest = np.maximum(step, np.roll(step, 1))
+    least = np.where(least > 0.0, least * np.cos(0.5 * widest), least)
+    cotangents = 1.0 / np.tan(farthest)
+    for _ in range(2):
+        # The area falls by sin³ of the angle as the cotangent grows.
+        weights = (step + np.roll(step, 1)) * np.sin(np.arctan2(1.0, cotangents)) ** 3
+        cotangents = _solve_cotangents(weights, matrix, bound, least)
+    return _lower(cotangents, number, past, step, angle)
+
+
+def _matrix(number: Ints, past: Scalars, step: Scalars) -> Any:
+    """Return the sparse matrix that takes the cotangents of vertices to those at the samples."""
+    from scipy.sparse import csr_array
+
+    rows = np.tile(np.arange(len(number)), 2)
+    columns = np.concatenate([number, (number + 1) % len(step)])
+    wide = step[number]
+    shares = np.concatenate([np.sin(wide - past), np.sin(past)]) / np.tile(np.sin(wide), 2)
+    return csr_array((np.maximum(shares, 0.0), (rows, columns)), shape=(len(number), len(step)))
+
+
+def _solve_cotangents(weights: Scalars, matrix: Any, bound: Scalars, least: Scalars) -> Scalars:
+    """Return the greatest cotangents, by `weights`, that keep all constraints."""
+    from scipy.optimize import linprog
+
+    limits = [(low - 1e-9 * abs(low), max(low, 1.0 / np.tan(LEAST))) for low in least.tolist()]
+    scaled = -weights / weights.max()
+    found = linprog(scaled, A_ub=matrix, b_ub=bound, bounds=limits, method="highs")
+    if found.x is None:
+        raise ValueError(f"no boundary contains the samples: {found.message}")
+    return np.asarray(found.x)
+
+
+def _lower(
+    cotangents: Scalars, number: Ints, past: Scalars, step: Scalars, angle: Scalars
+) -> Scalars:
+    """Return cotangents so much lower, sector by sector, that every single sample is inside.
+
+    A sample's two shares add up to at least 1, so it suffices to lower both by what is missing.
+    """
+    wide, sine = step[number], np.sin(step)[number]
+    level = cotangents[number] * np.sin(wide - past)
+    level += np.roll(cotangents, -1)[number] * np.sin(past)
+    missing = np.zeros(len(step))
+    np.maximum.at(missing, number, level / sine - np.cos(angle) / np.sin(angle))
+    missing = np.maximum(missing, np.roll(missing, 1))
+    return cotangents - missing - 1e-12 * (1.0 + np.abs(cotangents))
+
+
+def _fill_sectors(number: Ints, past: Scalars, step: Scalars, angle: Scalars) -> Scalars:
+    """Return for each sector the angle at its middle that chords across it reach, or 0.
+
+    Chords go between the farthest samples of nearby sectors: of the next ones, or where a sector
+    has few samples of its own, of those up to three away, or as far as there is one.
+    """
+    n = len(step)
+    count = np.bincount(number, minlength=n)
+    last = argmax_by_group(number, angle)
+    farthest, at = np.zeros(n), np.zeros(n)
+    farthest[number[last]] = angle[last]
+    begins = np.concatenate([[0.0], np.cumsum(step)[:-1]])
+    at[number[last]] = begins[number[last]] + past[last]
+    reached = np.zeros(n)
+    for k in range(n):
+        middle = begins[k] + 0.5 * step[k]
+        wide = 1 if count[k] >= FEW else 3
+        sides: list[list[tuple[float, float]]] = []
+        for sign in (-1, 1):
+            found = []
+            for far in range(1, n // 2 + 1):
+                j = (k + sign * far) % n
+                if farthest[j] > 0.0:
+                    found.append((sign * ((sign * (at[j] - middle)) % TURN), farthest[j]))
+                if far >= wide and found:
+                    break
+            sides.append(found)
+        for before, left in sides[0]:
+            for after, right in sides[1]:
+                if after - before < np.pi - 1e-6:
+                    chord = np.sin(after) / np.tan(left) + np.sin(-before) / np.tan(right)
+                    reached[k] = max(reached[k], np.arctan2(np.sin(after - before), chord))
+    return np.minimum(reached, MOST)
+
+
+# One more sample for a reach cone: all that was legal stays so, and the star stays a star.
+#
+# In a slice a direction is aV + bP + cQ, and a limit there the mean (av + bp + cq) / (a + b + c) of
+# those at the corners. A vertex in a new direction D = αV + βP + γQ, beyond the edge (α < 0), makes
+# slices that hold the old one. With the limit h at D, the new mean is nowhere below the old one if
+# and only if it is not at V, P and Q, since their difference has the sign of a linear form:
+# h ≥ αv + βp + γq − (α + β + γ − 1) w for w = v, p, q. Where that is more than any corner has, as
+# when the cone is small and the sample far, the visible point's limit rises as well: a rise there
+# counts |α| times.
+
+
+OPPOSITE = 1e-6
+"""Radians from the direction opposite the visible point, where no azimuth is sure."""
+THIN = 0.01
+"""Radians of azimuth: a slice that would be thinner is not made, for limits could leap in it."""
+
+
+def include_sample(cone: ReachCone, point: Points) -> ReachCone:
+    """Return the cone, all it holds, with a direction and twist (4,) in it.
+
+    A direction beyond an edge becomes a vertex there; where one has nearly its azimuth, that one
+    moves out instead. Limits of the twist are widened by as little, in squares, as will do.
+    """
+    if not cone.contains_direction(point[:3]):
+        cone = _include_direction(cone, point)
+    return _include_twist(cone, point)
+
+
+def _include_direction(cone: ReachCone, point: Points) -> ReachCone:
+    """Return the cone with the direction of `point` on its boundary, and all it held."""
+    direction, n = point[:3], len(cone.points)
+    azimuth, angle = polar(np.vstack([cone.points, direction]), cone.visible)
+    if np.pi - angle[-1] < OPPOSITE:
+        raise ValueError(
+            "the sample's direction is opposite the visible point, which no cone about that can "
+            "hold: move the visible point first"
+        )
+    number = int(cone.slices(direction))
+    after = (number + 1) % n
+    share = _shares(cone, number, direction)
+    aside = np.abs(azimuth[[number, after]] - azimuth[-1])
+    aside = np.minimum(aside, TURN - aside)
+    if aside.min() >= THIN:
+        points = np.insert(cone.points, number + 1, direction, axis=0)
+        lows, highs = (np.insert(limits, number + 1, 0.0) for limits in (cone.low, cone.high))
+        place, around = number + 1, [number, after]
+    else:
+        # The direction is then on the edge from the vertex's new place to the other one.
+        share[2 - int(aside.argmin())] = 0.0
+        place = (number, after)[int(aside.argmin())]
+        moved = share @ np.stack([cone.visible, *cone.points[[number, after]]])
+        share /= np.linalg.norm(moved)
+        points, lows, highs = cone.points.copy(), cone.low.copy(), cone.high.copy()
+        points[place] = normalize(moved)
+        around = [place - 1, place, (place + 1) % n]
+    corners = [number, after]
+    low, fall = _needed_limits(share, -cone.visible_low, -cone.low[corners], -cone.low[around])
+    high, rise = _needed_limits(share, cone.visible_high, cone.high[corners], cone.high[around])
+    lows[place], highs[place] = _in_order(-low, high, _near_middle(cone, point[3]))
+    if cone.is_free:  # and stays so, whatever was rounded
+        lows[place], highs[place], fall, rise = cone.low[number], cone.high[number], 0.0, 0.0
+    return replace(
+        cone,
+        points=points,
+        low=lows,
+        high=highs,
+        visible_low=cone.visible_low - fall,
+        visible_high=cone.visible_high + rise,
+    )
+
+
+def _needed_limits(
+    share: Floats, at_visible: float, corners: Floats, around: Floats
+) -> tuple[float, float]:
+    """Return the least upper limit of a new vertex, and by how much the visible point's rises.
+
+    `share` is what the vertex has of the visible point and of the slice's two corners; `around`
+    are the limits at the vertices of the slices that it is in now.
+    """
+    limits = np.append(around, at_visible)
+    linear = share @ [at_visible, *corners]
+    least = float((linear - (share.sum() - 1.0) * limits).max())
+    most = float(limits.max())
+    lack = max(least - most, 0.0) / (1.0 + share[0] ** 2)
+    return min(least, most) + lack, lack * abs(share[0])
+
+
+def _in_order(low: float, high: float, twist: float) -> tuple[float, float]:
+    """Return limits as they are, or where they cross twice the one between them nearest `twist`."""
+    if low <= high:
+        return low, high
+    between = min(max(twist, high), low)
+    return between, between
+
+
+def _near_middle(cone: ReachCone, twist: float) -> float:
+    """Return the twist, of those whole turns apart, nearest to the middle at the visible point."""
+    middle = 0.5 * (cone.visible_low + cone.visible_high)
+    return float(twist - TURN * np.rint((twist - middle) / TURN))
+
+
+def _include_twist(cone: ReachCone, point: Points) -> ReachCone:
+    """Return the cone with the limits at a slice's corners wide enough for the sample's twist."""
+    if cone.is_free:
+        return cone
+    number = int(cone.slices(point[:3]))
+    corners = [number, (number + 1) % len(cone.points)]
+    share = np.maximum(_shares(cone, number, point[:3]), 0.0)
+    share /= share.sum()
+    low = float(share @ [cone.visible_low, *cone.low[corners]])
+    high = float(share @ [cone.visible_high, *cone.high[corners]])
+    above = float(np.remainder(point[3] - low, TURN)) - (high - low)
+    if above <= 0.0:
+        return cone
+    below = TURN - (high - low) - above
+    widening = share / (share @ share)
+    lows, highs = cone.low.copy(), cone.high.copy()
+    if above <= below:
+        highs[corners] += above * widening[1:]
+        return replace(cone, high=highs, visible_high=cone.visible_high + above * widening[0])
+    lows[corners] -= below * widening[1:]
+    return replace(cone, low=lows, visible_low=cone.visible_low - below * widening[0])
+
+
+def _shares(cone: ReachCone, number: int, direction: Vectors) -> Floats:
+    """Return how much of the visible point and of a slice's two corners a direction is: (3,)."""
+    planes = slice_rows(cone.points, cone.visible, cone.low, cone.high)[number]
+    heights = planes[:9].reshape(3, 3) @ direction
+    depth = planes[6:9] @ cone.visible
+    return np.asarray(np.array([heights[2], -heights[1], heights[0]]) / depth)

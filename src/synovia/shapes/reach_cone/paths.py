@@ -1,0 +1,168 @@
+"""Outward normals of a reach cone, as moves: across the direction (3 numbers), then in twist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
+from ..region import RIM
+from .packing import edge_rows, slice_rows
+from .star import normalize
+
+if TYPE_CHECKING:
+    from .cone import ReachCone
+
+
+def cone_normal(cone: ReachCone, points: Points) -> Points:
+    """Return the unit normals (..., 4) of the wall or of a sheet, whichever is nearer."""
+    angle, margin = np.moveaxis(cone.left(points), -1, 0)
+    directions, twists = points[..., :3], points[..., 3]
+    low, high = np.moveaxis(cone.twist_range(directions), -1, 0)
+    offset = twists - 0.5 * (low + high)
+    upper = np.where(offset - TURN * np.rint(offset / TURN) >= 0.0, 1, 0)
+    rise = _limit_slopes(cone, directions, upper)
+    sheet = np.concatenate([-rise, np.ones((*twists.shape, 1))], axis=-1)
+    sheet *= np.where(upper == 1, 1.0, -1.0)[..., None]
+    sheet /= np.linalg.norm(sheet, axis=-1, keepdims=True)
+    wall = np.zeros_like(sheet)
+    wall[..., :3] = _outward(cone, directions)
+    nearer = margin / np.hypot(1.0, np.linalg.norm(rise, axis=-1)) < angle
+    return np.where(nearer[..., None], sheet, wall)
+
+
+def _limit_slopes(cone: ReachCone, directions: Vectors, upper: Ints) -> Vectors:
+    """Return how the low (0) or high (1) limit rises with direction, per radian, as tangents."""
+    planes = slice_rows(cone.points, cone.visible, cone.low, cone.high)[cone.slices(directions)]
+    first = np.where(upper == 1, planes[..., 10], planes[..., 9])[..., None]
+    second = np.where(upper == 1, planes[..., 12], planes[..., 11])[..., None]
+    middle = np.where(upper == 1, cone.visible_high, cone.visible_low)[..., None]
+    weights = planes[..., 0:3] - planes[..., 3:6] + planes[..., 6:9]
+    limits = second * planes[..., 0:3] - first * planes[..., 3:6] + middle * planes[..., 6:9]
+    size = np.sum(weights * directions, axis=-1, keepdims=True)
+    level = np.sum(limits * directions, axis=-1, keepdims=True) / size
+    rise = (limits - level * weights) / size
+    return np.asarray(rise - np.sum(rise * directions, axis=-1, keepdims=True) * directions)
+
+
+def _outward(cone: ReachCone, directions: Vectors) -> Vectors:
+    """Return the unit tangents from inner directions to the nearest point of the boundary."""
+    normals = normalize(np.cross(cone.points, np.roll(cone.points, -1, axis=0)))
+    foot, number = nearest_on_edges(cone.points, directions)
+    toward = foot - directions
+    size = np.linalg.norm(toward, axis=-1, keepdims=True)
+    toward = np.where(size > RIM, toward, -normals[number])
+    toward = toward - np.sum(toward * directions, axis=-1, keepdims=True) * directions
+    length = np.linalg.norm(toward, axis=-1, keepdims=True)
+    return np.asarray(toward / np.where(length > 0.0, length, 1.0))
+
+
+def nearest_on_edges(vertices: Vectors, directions: Vectors) -> tuple[Vectors, Ints]:
+    """Return the point of the polygon's edges nearest to each direction, and its edge's number."""
+    starts, ends = vertices, np.roll(vertices, -1, axis=0)
+    normals = normalize(np.cross(starts, ends))
+    feet = directions[..., None, :] - (directions @ normals.T)[..., None] * normals
+    on_edge = np.sum(feet * np.cross(normals, starts), axis=-1) >= 0.0
+    on_edge &= np.sum(feet * np.cross(ends, normals), axis=-1) >= 0.0
+    length = np.linalg.norm(feet, axis=-1, keepdims=True)
+    feet = feet / np.where(length > 0.0, length, 1.0)
+    corner = np.where((directions @ starts.T >= directions @ ends.T)[..., None], starts, ends)
+    feet = np.where(on_edge[..., None], feet, corner)
+    number = np.linalg.norm(feet - directions[..., None, :], axis=-1).argmin(axis=-1)
+    return np.take_along_axis(feet, number[..., None, None], axis=-2)[..., 0, :], number
+
+
+# Ways on the sphere that meet the boundary of a reach cone.
+
+
+SLACK = 1e-12  # how far past the end of an edge still counts as on it
+AT_CORNER = 1e-10  # how far from a vertex, in radians, a crossing counts as being there
+OPPOSITE = 1e-9  # chords that pass the centre closer than this have no direction there
+
+
+@dataclass(frozen=True, eq=False)
+class Exit:
+    """Where ways first leave the legal directions: `points` (..., 4), and the share `t` (...)."""
+
+    points: Points
+    t: Scalars
+
+
+def first_crossing(
+    vertices: Vectors, start: Points, end: Points, inside: Mask, arrives: Mask
+) -> Exit:
+    """Return the first places where chords from `start` to `end` leave the polygon.
+
+    `inside` and `arrives` tell whether the starts and the ends are legal directions.
+    """
+    start, end = start.astype(np.float64), end.astype(np.float64)
+    t = _exit_shares(vertices, start[..., :3], end[..., :3]).min(axis=-1, initial=1.0)
+    opposite = np.linalg.norm(start[..., :3] + end[..., :3], axis=-1) < OPPOSITE
+    t = np.where(opposite, np.where(arrives, 1.0, 0.5), t)
+    t = np.where(inside, t, 0.0)
+    chord = start[..., :3] + t[..., None] * (end[..., :3] - start[..., :3])
+    length = np.linalg.norm(chord, axis=-1, keepdims=True)
+    direction = np.where(length > OPPOSITE, chord / np.maximum(length, OPPOSITE), start[..., :3])
+    direction = np.where((t == 0.0)[..., None], start[..., :3], direction)
+    direction = np.where((t == 1.0)[..., None], end[..., :3], direction)
+    twist = start[..., 3] + t * (end[..., 3] - start[..., 3])
+    return Exit(np.concatenate([direction, twist[..., None]], axis=-1), t)
+
+
+def pull_points(vertices: Vectors, points: Points, rest: Vectors, inside: Mask) -> Points:
+    """Return the points with outer directions moved to where their way to `rest` enters.
+
+    Not a number where no such place is found.
+    """
+    directions = points[..., :3]
+    aim = np.broadcast_to(rest, directions.shape)
+    t = _crossings(vertices, directions, aim, 1.0).min(axis=-1)
+    found = np.isfinite(t)
+    chord = directions + np.where(found, t, 0.0)[..., None] * (aim - directions)
+    length = np.linalg.norm(chord, axis=-1, keepdims=True)
+    found &= length[..., 0] > OPPOSITE
+    chord = np.where(found[..., None], chord / np.where(found[..., None], length, 1.0), np.nan)
+    moved = np.where(inside[..., None], directions, chord)
+    return np.concatenate([moved, points[..., 3:]], axis=-1)
+
+
+def _exit_shares(vertices: Vectors, start: Vectors, end: Vectors) -> Floats:
+    """Return where chords leave the polygon over each edge (..., n); infinite if they do not.
+
+    At a vertex that points inwards, who crosses one edge leaves only if the other is left, too.
+    """
+    t = _crossings(vertices, start, end, -1.0)
+    before, after = np.roll(vertices, 1, axis=0), np.roll(vertices, -1, axis=0)
+    inward = np.einsum("ij,ij->i", np.cross(before, vertices), after) < 0.0
+    if not inward.any():
+        return t
+    left = (end - start) @ edge_rows(vertices)[:, 6:9].T < 0.0
+    crossing = np.isfinite(t)
+    place = (
+        start[..., None, :] + np.where(crossing, t, 0.0)[..., None] * (end - start)[..., None, :]
+    )
+    place /= np.maximum(np.linalg.norm(place, axis=-1, keepdims=True), OPPOSITE)
+    for corner, other in ((vertices, 1), (after, -1)):
+        turned = inward if other == 1 else np.roll(inward, -1)
+        at_corner = np.linalg.norm(place - corner, axis=-1) < AT_CORNER
+        stays = crossing & turned & at_corner & ~np.roll(left, other, axis=-1)
+        t = np.where(stays, np.inf, t)
+    return t
+
+
+def _crossings(vertices: Vectors, start: Vectors, end: Vectors, side: float) -> Floats:
+    """Return where chords cross each edge (..., n) outward (-1) or inward (1); infinite if not."""
+    edges = edge_rows(vertices)
+    normals = side * edges[:, 6:9]
+    before, after = start @ normals.T, end @ normals.T
+    rises = after - before
+    crosses = (rises > 0.0) & (before <= SLACK) & (after > 0.0)
+    t = np.where(crosses, np.clip(-before / np.where(crosses, rises, 1.0), 0.0, 1.0), np.inf)
+    along, across = start @ edges[:, 0:3].T, start @ edges[:, 3:6].T
+    share = np.where(crosses, t, 0.0)
+    along = along + share * (end @ edges[:, 0:3].T - along)
+    across = across + share * (end @ edges[:, 3:6].T - across)
+    short = across * edges[:, 9] - along * edges[:, 10]
+    return np.where((across >= -SLACK) & (short <= SLACK), t, np.inf)

@@ -1,0 +1,174 @@
+"""Star polygons on the sphere: whether a point sees every vertex, and how to find one that does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from ...arrays import TURN, Floats, Ints, Scalars, Vectors, rows
+
+OFF_UNIT = 1e-3  # how far a direction's length may be off 1
+ORIGIN = 1e-13  # what is nearer to the origin is there
+MOST_ROUNDS = 200
+LEAST = 1e-13  # triple products below this, for their size, are rounding
+
+
+class StarError(ValueError):
+    """Raised where a polygon is no star about its visible point; `broken` is the edge at fault."""
+
+    def __init__(self, message: str, broken: BrokenEdge) -> None:
+        super().__init__(message)
+        self.broken = broken
+
+
+@dataclass(frozen=True, eq=False)
+class BrokenEdge:
+    """An edge that a star may not have: its number, its two ends (2, 3), and why, in words."""
+
+    edge: int
+    ends: Vectors
+    why: str
+
+
+def tangent_basis(direction: Vectors) -> Floats:
+    """Return two unit directions (..., 2, 3) across unit ones: right-handed, with them third."""
+    helper = np.eye(3)[np.abs(direction).argmin(axis=-1)]
+    first = normalize(np.cross(helper, direction))
+    return np.stack([first, np.cross(direction, first)], axis=-2)
+
+
+def normalize(vectors: Vectors) -> Vectors:
+    """Return vectors (..., 3) of length 1."""
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
+
+
+def unit_directions(name: str, directions: Vectors) -> Vectors:
+    """Return directions of length 1, float64; those off by more than rounding are normalised."""
+    directions = rows(name, directions, 3).astype(np.float64)
+    length = np.sqrt(np.einsum("...i,...i->...", directions, directions))[..., None]
+    off = np.abs(length - 1.0)
+    if off.max(initial=0.0) > OFF_UNIT:
+        raise ValueError(
+            f"{name} must be unit directions to within {OFF_UNIT}, got length "
+            f"{float(length.ravel()[int(off.argmax())]):.6g}"
+        )
+    if off.max(initial=0.0) <= 1e-12:
+        return directions
+    return np.where(off > 1e-12, directions / np.where(length > 0.0, length, 1.0), directions)
+
+
+def polar(directions: Vectors, visible: Vectors) -> tuple[Scalars, Scalars]:
+    """Return the azimuth of directions about `visible`, from -π to π, and the angle from it."""
+    frame = tangent_basis(visible)
+    u, v = directions @ frame[0], directions @ frame[1]
+    return np.arctan2(v, u), np.arctan2(np.hypot(u, v), directions @ visible)
+
+
+def from_polar(azimuth: Scalars, angle: Scalars, visible: Vectors) -> Vectors:
+    """Return the unit directions at these azimuths and angles from `visible`."""
+    frame = tangent_basis(visible)
+    around = np.cos(azimuth)[..., None] * frame[0] + np.sin(azimuth)[..., None] * frame[1]
+    return np.asarray(np.cos(angle)[..., None] * visible + np.sin(angle)[..., None] * around)
+
+
+def argmax_by_group(group: Ints, values: Scalars) -> Ints:
+    """Return which item has the greatest value of each group, in order of the groups."""
+    top = np.full(int(group.max()) + 1, -np.inf)
+    np.maximum.at(top, group, values)
+    holders = np.flatnonzero(values == top[group])
+    return np.asarray(holders[np.unique(group[holders], return_index=True)[1]])
+
+
+def broken_edge(points: Vectors, visible: Vectors) -> BrokenEdge | None:
+    """Return the edge for which the polygon is no star about `visible`; None if it is one.
+
+    That every triple product V × P · Q is positive is not enough: a pentagram passes. The steps
+    of azimuth must also make one turn.
+    """
+    following = np.roll(points, -1, axis=0)
+    triple = np.cross(points, following - points) @ visible
+    size = np.linalg.norm(points - visible, axis=1)
+    if not (triple > LEAST * size * np.roll(size, -1)).all():
+        fault = "does not run counter-clockwise as seen from the visible point"
+        return _describe_edge(points, int(triple.argmin()), fault)
+    azimuth = polar(points, visible)[0]
+    steps = np.diff(azimuth, append=azimuth[:1]) % TURN
+    turns = np.cumsum(steps)
+    if round(float(turns[-1]) / TURN) != 1:
+        fault = "goes around the visible point a second time"
+        return _describe_edge(points, int(np.argmax(turns > TURN + 1e-9)), fault)
+    return None
+
+
+def _describe_edge(points: Vectors, edge: int, fault: str) -> BrokenEdge:
+    end = (edge + 1) % len(points)
+    why = f"edge {edge} (from point {edge} to point {end}) {fault}"
+    return BrokenEdge(edge, points[[edge, end]], why)
+
+
+def visible_point(points: Vectors) -> Vectors:
+    """Return a direction that sees every vertex: the points' sum, or else the one that sees best.
+
+    What sees edge i has a positive product with P × Q. The best direction points to the nearest
+    place of these normals' hull; if the hull holds the origin, there is none, and the corners
+    around the origin, four at most, are edges that no direction sees at once.
+    """
+    total = points.sum(axis=0)
+    if np.linalg.norm(total) > 1e-9 and broken_edge(points, normalize(total)) is None:
+        return normalize(total)
+    normals = np.cross(points, np.roll(points, -1, axis=0))
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    best, around = _nearest_of_hull(np.asarray(normals / np.where(length > 0.0, length, 1.0)))
+    if best is None:
+        edges = ", ".join(map(str, sorted(around)))
+        why = f"no direction sees edges {edges} at once"
+        if len(around) == 1:
+            why = f"edge {edges} has no length, or half a turn"
+        raise ValueError(
+            f"ReachCone.points have no visible point: {why}; edge i goes from point i to the next"
+        )
+    broken = broken_edge(points, normalize(best))
+    if broken:
+        raise StarError(f"ReachCone.points have no visible point: {broken.why}", broken)
+    return normalize(best)
+
+
+def _nearest_of_hull(corners: Vectors) -> tuple[Vectors | None, list[int]]:
+    """Return towards which point of the corners' hull the origin is nearest, and whose mean it is.
+
+    From a few corners it goes on to the one that is farthest on the origin's side, and keeps
+    those that the nearest point is a mean of: these have the same product with its direction,
+    which is more exact than the point, where that is close to the origin. None if it is there.
+    """
+    chosen = [int(np.linalg.norm(corners, axis=1).argmin())]
+    toward = corners[chosen[0]]
+    if not toward.any():
+        return None, chosen
+    for _ in range(MOST_ROUNDS):
+        depth = corners @ toward
+        lowest = int(depth.argmin())
+        if depth[lowest] >= 1.0 - 1e-9 or lowest in chosen:
+            break
+        nearest, chosen = _nearest_of_few(corners, [*chosen, lowest])
+        if np.linalg.norm(nearest) < ORIGIN:
+            return None, chosen
+        toward = np.linalg.lstsq(corners[chosen], np.ones(len(chosen)), rcond=None)[0]
+    return toward, chosen
+
+
+def _nearest_of_few(corners: Vectors, chosen: list[int]) -> tuple[Vectors, list[int]]:
+    """Return the point of few corners' hull nearest to the origin, and whose mean it is."""
+    best: tuple[Vectors, list[int]] = (corners[chosen[0]], chosen[:1])
+    for count in range(1, len(chosen) + 1):
+        for some in combinations(chosen, count):
+            # The shares add up to 1; across their differences the mean has no part.
+            sides = corners[list(some[1:])] - corners[some[0]]
+            shares = np.linalg.lstsq(sides.T, -corners[some[0]], rcond=None)[0]
+            if shares.min(initial=0.0) < 0.0 or shares.sum() > 1.0:
+                continue
+            mean = corners[some[0]] + shares @ sides
+            if mean @ mean < best[0] @ best[0]:
+                best = (mean, list(some))
+    return best

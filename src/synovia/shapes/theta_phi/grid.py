@@ -1,0 +1,335 @@
+"""Cells over longitude and latitude: where they lie, how large they are, and values between them.
+
+Cells are numbered row by row from the south, columns from longitude −π on. Values given at the
+centres of cells (rows, columns) are continued everywhere: bilinear between centres, across the
+seam, and from the last row to one value at the pole, the mean of that row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import TypeVar, cast
+
+import numpy as np
+
+from ... import kernels
+from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
+from ..directional import OFF_UNIT
+
+GRIDS = 8  # shapes of tables whose cells are kept
+
+Of = TypeVar("Of")
+
+
+def cache_by_shape(of_shape: Callable[[tuple[int, int]], Of]) -> Callable[[tuple[int, int]], Of]:
+    """Return the function, its arrays locked and kept for the last shapes, as edits ask again."""
+
+    @lru_cache(maxsize=GRIDS)
+    def locked(shape: tuple[int, int]) -> Of:
+        found = of_shape(shape)
+        for array in cast(tuple[Floats, ...], found if isinstance(found, tuple) else (found,)):
+            array.flags.writeable = False
+        return found
+
+    return wraps(of_shape)(locked)
+
+
+def angles_of(vectors: Vectors) -> tuple[Scalars, Scalars]:
+    """Return longitude in [−π, π] and latitude of vectors (..., 3) in the table's frame."""
+    x, y, z = np.moveaxis(vectors, -1, 0)
+    return np.arctan2(y, x), np.arctan2(z, np.hypot(x, y))
+
+
+def vectors_at(theta: Scalars, phi: Scalars) -> Vectors:
+    """Return the unit vectors (..., 3), in the table's frame, at longitude and latitude."""
+    c = np.cos(phi)
+    return np.stack(np.broadcast_arrays(c * np.cos(theta), c * np.sin(theta), np.sin(phi)), axis=-1)
+
+
+def places_of(vectors: Vectors, shape: tuple[int, int]) -> tuple[Scalars, Scalars]:
+    """Return in which row and column vectors lie, as real numbers from 0 to their count."""
+    theta, phi = angles_of(vectors)
+    rows, columns = shape
+    return (phi / np.pi + 0.5) * rows, (theta / TURN + 0.5) * columns
+
+
+def cells_of(vectors: Vectors, shape: tuple[int, int]) -> Ints:
+    """Return the number of the cell that each vector lies in."""
+    return cells_at(*places_of(vectors, shape), shape)
+
+
+def cells_at(row: Scalars, column: Scalars, shape: tuple[int, int]) -> Ints:
+    """Return the number of the cell that each place lies in."""
+    row = np.clip(row.astype(np.int64), 0, shape[0] - 1)
+    column = np.clip(column.astype(np.int64), 0, shape[1] - 1)
+    return np.asarray(row * shape[1] + column)
+
+
+@cache_by_shape
+def edges(shape: tuple[int, int]) -> tuple[Scalars, Scalars]:
+    """Return the latitudes between rows (rows + 1) and the longitudes between columns."""
+    rows, columns = shape
+    phi = np.linspace(-0.5 * np.pi, 0.5 * np.pi, rows + 1)
+    return phi, np.linspace(-np.pi, np.pi, columns + 1)
+
+
+@cache_by_shape
+def centres(shape: tuple[int, int]) -> Vectors:
+    """Return the centres of the cells in the table's frame: (rows, columns, 3)."""
+    phi, theta = edges(shape)
+    middle_phi, middle_theta = 0.5 * (phi[1:] + phi[:-1]), 0.5 * (theta[1:] + theta[:-1])
+    return vectors_at(middle_theta, middle_phi[:, None])
+
+
+@cache_by_shape
+def areas(shape: tuple[int, int]) -> Floats:
+    """Return the area of each cell on the unit sphere, in steradians: (rows, columns)."""
+    phi, _ = edges(shape)
+    band = np.diff(np.sin(phi)) * TURN / shape[1]
+    return np.repeat(band[:, None], shape[1], axis=1)
+
+
+@cache_by_shape
+def radii(shape: tuple[int, int]) -> Scalars:
+    """Return for each row how far the corners of its cells are from their centres, in radians.
+
+    No point of the cell is farther: along each parallel the ends are the farthest, and along a
+    meridian at the side the distance has one least point and none that is greatest but the ends.
+    """
+    phi, _ = edges(shape)
+    middle = 0.5 * (phi[1:] + phi[:-1])
+    corners = vectors_at(np.array(np.pi / shape[1]), np.stack([phi[1:], phi[:-1]]))
+    chords = np.linalg.norm(corners - vectors_at(np.zeros(1), middle), axis=-1).max(axis=0)
+    return np.asarray(2.0 * np.arcsin(np.minimum(0.5 * chords, 1.0)))
+
+
+def nearest_legal(legal: Mask) -> Ints:
+    """Return for each cell (rows, columns) the number of the legal cell whose centre is nearest.
+
+    Kept for the masks that were seen last, as one table asks several times.
+    """
+    return _nearest_legal(np.packbits(legal).tobytes(), *legal.shape)
+
+
+@lru_cache(maxsize=64)
+def _nearest_legal(bits: bytes, rows: int, columns: int) -> Ints:
+    flags = np.unpackbits(np.frombuffer(bits, np.uint8), count=rows * columns)
+    legal = flags.astype(bool).reshape(rows, columns)
+    number = np.arange(legal.size)
+    lost = np.flatnonzero(~legal)
+    if len(lost):
+        rim = np.flatnonzero(legal & ~_inner_cells(legal))
+        number[lost] = nearest_cells(legal.shape, lost, rim)
+    number.flags.writeable = False
+    return number.reshape(legal.shape)
+
+
+def _inner_cells(legal: Mask) -> Mask:
+    """Return the cells whose four neighbours are legal: none is nearest to one that is not.
+
+    A centre comes nearer to that by a step along its parallel, the short way round, or along the
+    meridian that they share.
+    """
+    tall = np.pad(legal, ((1, 1), (0, 0)), constant_values=True)
+    beside = np.roll(legal, 1, axis=1) & np.roll(legal, -1, axis=1)
+    return np.asarray(beside & tall[2:] & tall[:-2])
+
+
+def nearest_cells(shape: tuple[int, int], cells: Ints, others: Ints) -> Ints:
+    """Return for each of some cells which of the others has the nearest centre, by numbers."""
+    found = np.empty_like(cells)
+    every = centres(shape).reshape(-1, 3)
+    kernels.theta_phi_packing.nearest_centres(every, cells, others, found)
+    return found
+
+
+def pad(values: Floats) -> Floats:
+    """Return (rows + 2, columns + 2) values: the seam's neighbours, and a row beyond each pole.
+
+    The row beyond is such that half-way to it, at the pole, lies the mean of the last row.
+    """
+    south, north = values[:1], values[-1:]
+    beyond = [2.0 * row.mean() - row for row in (south, north)]
+    tall = np.concatenate([beyond[0], values, beyond[1]])
+    return np.concatenate([tall[:, -1:], tall, tall[:, :1]], axis=1)
+
+
+def interpolate(values: Floats, row: Scalars, column: Scalars) -> Scalars:
+    """Return padded values (…, rows + 2, columns + 2) at places, as real rows and columns."""
+    rows, columns = values.shape[-2] - 2, values.shape[-1] - 2
+    flat = values.reshape(*values.shape[:-2], -1)
+    below = np.clip((row + 0.5).astype(np.int64), 0, rows)
+    left = np.clip((column + 0.5).astype(np.int64), 0, columns)
+    a, b = column + 0.5 - left, row + 0.5 - below
+    at = below * (columns + 2) + left
+    above = at + columns + 2
+    south = (1.0 - a) * flat.take(at, axis=-1) + a * flat.take(at + 1, axis=-1)
+    north = (1.0 - a) * flat.take(above, axis=-1) + a * flat.take(above + 1, axis=-1)
+    return np.asarray((1.0 - b) * south + b * north)
+
+
+def touching(cells: Mask) -> Mask:
+    """Return the cells whose centres take part in values within any of `cells`.
+
+    Those are the eight around, and the whole of the last row, whose mean stands at the pole.
+    """
+    wide = cells | np.roll(cells, 1, axis=1) | np.roll(cells, -1, axis=1)
+    tall = wide.copy()
+    tall[1:] |= wide[:-1]
+    tall[:-1] |= wide[1:]
+    for row in (0, -1):
+        tall[row] |= bool(cells[row].any())
+    return tall
+
+
+def greatest_around(values: Floats) -> Floats:
+    """Return the greatest that values (rows, columns) between the centres may be in each cell."""
+    wide = np.maximum(values, np.maximum(np.roll(values, 1, axis=1), np.roll(values, -1, axis=1)))
+    tall = wide.copy()
+    tall[1:] = np.maximum(tall[1:], wide[:-1])
+    tall[:-1] = np.maximum(tall[:-1], wide[1:])
+    for row in (0, -1):  # at the pole stands the mean of the whole row
+        tall[row] = np.maximum(tall[row], values[row].max())
+    return tall
+
+
+def slopes(values: Floats, cells: Mask) -> Floats:
+    """Return bounds (rows + 1, columns) on the slope of values (rows, columns) between centres.
+
+    One for each patch between four of them, in units per radian on the sphere; 0 where it lies in
+    none of `cells`. Along a parallel the slope in longitude, over the cosine of the latitude, is
+    greatest at the centres' parallels: in between, and on to the pole, the differences mix in
+    proportions in which the cosine, being concave, is at least as large.
+    """
+    rows, columns = values.shape
+    wide = pad(values)[:, :-1]
+    northward = np.abs(np.diff(wide, axis=0)) * rows / np.pi
+    middle = (np.arange(rows) + 0.5) * np.pi / rows - 0.5 * np.pi
+    eastward = np.zeros((rows + 2, columns))
+    eastward[1:-1] = np.abs(np.diff(wide, axis=1))[1:-1] * columns / TURN / np.cos(middle)[:, None]
+    up = np.maximum(northward[:, :-1], northward[:, 1:])
+    right = np.maximum(eastward[:-1], eastward[1:])
+    ringed = np.pad(cells | np.roll(cells, 1, axis=1), ((1, 1), (0, 0)))
+    return np.where(ringed[:-1] | ringed[1:], np.hypot(up, right), 0.0)
+
+
+def slopes_around(slope: Floats) -> Floats:
+    """Return for each cell (rows, columns) the greatest of `slopes` in it and the eight around."""
+    wide = np.max([np.roll(slope, shift, axis=1) for shift in (1, 0, -1, -2)], axis=0)
+    tall = np.pad(wide, ((1, 1), (0, 0)))
+    rows = len(slope) - 1
+    return np.asarray(np.max([tall[k : k + rows] for k in range(4)], axis=0))
+
+
+@cache_by_shape
+def clearance_around(shape: tuple[int, int]) -> Scalars:
+    """Return for each row how far, at least, the cells beyond the eight around a cell are."""
+    phi, _ = edges(shape)
+    narrowest = np.minimum(np.cos(phi[1:]), np.cos(phi[:-1]))
+    side = np.arcsin(np.clip(narrowest * np.sin(TURN / shape[1]), 0.0, 1.0))
+    return np.asarray(np.minimum(side, np.pi / shape[0]))
+
+
+def supported_cells(counts: Floats, least: float) -> Mask:
+    """Return the cells whose evidence, for their area, is that of `least` in the largest cell."""
+    area = areas(counts.shape)
+    return np.asarray((counts > 0.0) & (counts * (area.max() / area) >= least))
+
+
+def fill_from_nearest(legal: Mask, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of legal cells, and elsewhere those of the nearest legal cell."""
+    source = nearest_legal(legal)
+    return low.ravel()[source], high.ravel()[source]
+
+
+def join_points(directions: Vectors, rest: Floats) -> Points:
+    """Return points of directions and what else belongs to them."""
+    return np.concatenate([directions, rest], axis=-1)
+
+
+def without_twist(directions: Vectors) -> Points:
+    """Return points of directions and no twist."""
+    return join_points(directions, np.zeros((*directions.shape[:-1], 1), directions.dtype))
+
+
+def unit_directions(points: Points) -> Points:
+    """Return the points with directions that are exactly as long as 1, which they nearly are."""
+    length = np.linalg.norm(points[..., :3], axis=-1, keepdims=True)
+    worst = length.flat[np.abs(length - 1.0).argmax()]
+    if not abs(worst - 1.0) <= OFF_UNIT:
+        raise ValueError(f"directions must be unit to within {OFF_UNIT}, got length {worst:.6g}")
+    return join_points(points[..., :3] / length, points[..., 3:])
+
+
+# Ways through a table: back to it, and out of it.
+
+
+STEP = 1e-6  # radians, for slopes
+
+
+def walk_back(
+    contains: Callable[[Points], Mask], start: Points, end: Points, frame: Floats, steps: int
+) -> Points:
+    """Return the first members met on the way from `end` back to `start`, which are members.
+
+    The way goes straight in theta, phi and twist, each the short way round, in equal steps.
+    """
+    if steps < 1:
+        raise ValueError(f"steps must be at least 1, got {steps}")
+    first, last = (
+        np.stack([*angles_of(points[..., :3] @ frame.T), points[..., 3]], axis=-1)
+        for points in (start, end)
+    )
+    way = first - last
+    way -= TURN * np.rint(way / TURN)
+    met, walking = np.array(end), ~contains(end)
+    for k in range(1, steps):
+        if not walking.any():
+            break
+        theta, phi, twist = np.moveaxis(last + way * (k / steps), -1, 0)
+        here = np.concatenate([vectors_at(theta, phi) @ frame, twist[..., None]], axis=-1)
+        met = np.where(walking[..., None], here, met).astype(end.dtype)
+        walking &= ~contains(met)
+    return np.where(walking[..., None], start, met).astype(end.dtype)
+
+
+def table_normal(
+    beyond: Callable[[Vectors], Scalars], twists: Callable[[Vectors], Floats], points: Points
+) -> Points:
+    """Return the outward normals (..., 4), in the table's frame, of what is nearest to points.
+
+    That is a wall, or the end of the twists, which is tilted as it slopes.
+    """
+    vectors, twist = points[..., :3], points[..., 3]
+    across = tangents(vectors)
+    ahead, behind = (_unit(vectors[..., None, :] + s * across) for s in (STEP, -STEP))
+    wall = _along(beyond(ahead) - beyond(behind), across)
+    still = np.linalg.norm(wall, axis=-1, keepdims=True) < 1e-3 * STEP
+    wall = np.where(still, across[..., 0, :], wall)
+    low, high = np.moveaxis(twists(vectors), -1, 0)
+    off = twist - 0.5 * (low + high)
+    off = off - TURN * np.rint(off / TURN)
+    upper = off >= 0.0
+    rise = (twists(ahead) - twists(behind)) / (2.0 * STEP)
+    rise = np.where(upper[..., None], -rise[..., 1], rise[..., 0])
+    side = np.where(upper, 1.0, -1.0)
+    end = np.concatenate([_along(rise, across), side[..., None]], axis=-1)
+    level = np.concatenate([wall, np.zeros_like(end[..., :1])], axis=-1)
+    room = 0.5 * (high - low) - np.abs(off)
+    return _unit(np.where((room < -beyond(vectors))[..., None], end, level))
+
+
+def _along(slopes: Floats, across: Vectors) -> Vectors:
+    return np.asarray(np.einsum("...i,...ij->...j", slopes, across))
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
+
+
+def tangents(vectors: Vectors) -> Vectors:
+    """Return two unit vectors (..., 2, 3) across each and each other."""
+    least = np.eye(3)[np.abs(vectors).argmin(axis=-1)]
+    first = _unit(np.cross(vectors, least))
+    return np.stack([first, np.cross(vectors, first)], axis=-2)

@@ -1,0 +1,299 @@
+"""ThetaPhi: a table of legal directions, cell by cell, with the twists that belong to each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from ... import kernels
+from ...arrays import TURN, Floats, Mask, Points, Scalars, Vectors, own, rows, tolerance
+from ..directional import Directional
+from ..region import Surface, check_margin, sample_points
+from .edit import check_alike, erode, grow_ranges, inside_outline, inside_rows, intersect_tables
+from .extent import sample_table, surface_of, volume
+from .fit import add_samples, fit_table, grid_for
+from .grid import (
+    areas,
+    centres,
+    fill_from_nearest,
+    join_points,
+    pad,
+    supported_cells,
+    table_normal,
+    unit_directions,
+    walk_back,
+    without_twist,
+)
+from .packing import pack_directions, pack_table, reachable_cells
+
+CELL = float(np.radians(5.0))
+"""The size of a cell, in radians, unless another is given."""
+SPREAD = float(np.radians(15.0))
+"""How far twists count for cells around, in radians, unless told otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class ThetaPhi(Directional):
+    """Cells over longitude theta and latitude phi, each with evidence and a range of twists.
+
+    `counts` (rows, columns) is the evidence for each cell: rows from the south, columns from
+    theta = −π on. `low` and `high` are the range of twists there, in radians, ignored where the
+    cell is not legal. `frame` holds the table's axes as rows: theta is measured from the first
+    towards the second, the third is the pole. A cell is legal if it has evidence, for its area no
+    less than `least` in a cell at the equator. What is within `margin` radians of a legal cell is
+    legal, too. Between the centres of cells the ends of the twists are interpolated.
+
+    A table is a value: any number of limits may share one.
+    """
+
+    counts: Floats
+    low: Floats
+    high: Floats
+    frame: Floats = field(default_factory=lambda: np.eye(3))
+    least: float = 1.0
+    margin: float = 0.0
+
+    name: ClassVar[str] = "theta-phi"
+
+    def __post_init__(self) -> None:
+        own(self, counts=(None, None))
+        n, m = self.counts.shape
+        if n < 2 or m < 4:
+            raise ValueError(f"ThetaPhi.counts must be at least (2, 4), got {self.counts.shape}")
+        own(self, low=(n, m), high=(n, m), frame=(3, 3))
+        if (self.counts < 0.0).any():
+            raise ValueError(f"ThetaPhi.counts must be at least 0, got {self.counts.min()}")
+        if np.abs(self.frame @ self.frame.T - np.eye(3)).max() > 1e-9:
+            raise ValueError(f"ThetaPhi.frame must be orthonormal rows, got {self.frame.tolist()}")
+        for name in ("least", "margin"):
+            value = float(getattr(self, name))
+            if not 0.0 <= value < np.inf:
+                raise ValueError(f"ThetaPhi.{name} must be at least 0, got {value}")
+            object.__setattr__(self, name, value)
+        if not self.legal.any():
+            raise ValueError(f"a table needs a legal cell: no evidence reaches {self.least:g}")
+        crossed = self.legal & (self.low > self.high)
+        if crossed.any():
+            cell = tuple(np.argwhere(crossed)[0].tolist())
+            raise ValueError(
+                f"ThetaPhi.low must not exceed ThetaPhi.high, got {self.low[cell]} and "
+                f"{self.high[cell]} in cell {list(cell)}"
+            )
+
+    @classmethod
+    def fit(
+        cls,
+        points: Points,
+        *,
+        margin: float = 0.0,
+        cell: float = CELL,
+        holes: Literal["filled", "open"] = "filled",
+        least: float = 1.0,
+        spread: float = SPREAD,
+    ) -> Self:
+        """Return the table of the cells, at most `cell` radians wide, that `points` (n, 4) lie in.
+
+        The pole is put where the directions are not. Holes are cells without evidence that legal
+        ones enclose. With `least` at 1 every sample is a member, its twist included; with more,
+        cells of less evidence are left out, and what was seen only there. Twists seen within
+        `spread` radians of a cell count for it, so that ranges vary smoothly; 0 is each its own.
+        """
+        points, margin = sample_points(points, (4,)), check_margin(margin)
+        counts, low, high, frame = fit_table(unit_directions(points), cell, holes, least, spread)
+        return cls(counts, low, high, frame, least).grow(margin)
+
+    @classmethod
+    def from_rows(
+        cls,
+        boundary: Floats,
+        low: Floats | float,
+        high: Floats | float,
+        *,
+        cell: float = CELL,
+        frame: Floats | None = None,
+    ) -> Self:
+        """Return the table inside rows (n, 3): phi, and from which theta to which, in radians.
+
+        A row that begins at a greater theta than it ends at runs over ±π. Between the rows given
+        the ends are interpolated. `low` and `high` are twists: one number, or one for each cell.
+        """
+        legal = inside_rows(rows("boundary", boundary, 3), grid_for(cell))
+        return cls._of(legal, low, high, np.eye(3) if frame is None else frame)
+
+    @classmethod
+    def from_outline(
+        cls,
+        outline: Vectors,
+        inside: Vectors,
+        low: Floats | float,
+        high: Floats | float,
+        *,
+        cell: float = CELL,
+        frame: Floats | None = None,
+    ) -> Self:
+        """Return the table inside a closed `outline` (n, 3) of directions, joined by great arcs.
+
+        `inside` (3,) is a direction on the legal side. A cell is legal if its centre is.
+        """
+        axes = np.eye(3) if frame is None else np.asarray(frame, np.float64)
+        around, point = rows("outline", outline, 3) @ axes.T, rows("inside", inside, 3) @ axes.T
+        return cls._of(inside_outline(around, point, grid_for(cell)), low, high, axes)
+
+    @classmethod
+    def _of(cls, legal: Mask, low: Floats | float, high: Floats | float, frame: Floats) -> Self:
+        low, high = np.broadcast_to(low, legal.shape), np.broadcast_to(high, legal.shape)
+        return cls(legal.astype(np.float64), low, high, frame)
+
+    @cached_property
+    def legal(self) -> Mask:
+        """Which cells are legal: (rows, columns)."""
+        return supported_cells(self.counts, self.least)
+
+    @property
+    def density(self) -> Floats:
+        """The evidence for each cell, per steradian: (rows, columns)."""
+        return self.counts / areas(self.counts.shape)
+
+    @property
+    def share(self) -> float:
+        """The share of the sphere's area that the legal cells have, in [0, 1]."""
+        return float(areas(self.counts.shape)[self.legal].sum() / (2.0 * TURN))
+
+    def add(self, points: Points, *, spread: float = SPREAD) -> Self:
+        """Return the table, all it holds, with `points` (n, 4) as more evidence, as in a fit."""
+        points = unit_directions(sample_points(points, (4,)))
+        vectors = points[:, :3] @ self.frame.T
+        seen = self.counts, self.low, self.high, self.least, vectors, points[:, 3]
+        counts, low, high = add_samples(*seen, spread, self.margin)
+        return replace(self, counts=counts, low=low, high=high)
+
+    def trimmed(self, least: float) -> Self:
+        """Return the table without cells of less evidence than `least`, for their area."""
+        return replace(self, least=least)
+
+    def intersect(self, other: ThetaPhi) -> Self:
+        """Return a table of what is legal in both: for a task, from the general one.
+
+        It is within both. They must have the same cells and axes; of two margins the less counts,
+        or none where the twists around the cells have nothing in common.
+        """
+        check_alike(self, other)
+        margins = min(self.margin, other.margin), 0.0
+        both = self.legal & other.legal
+        legal, low, high, margin = intersect_tables(both, self._ends, other._ends, margins)
+        counts = np.where(legal, np.minimum(self.counts, other.counts), 0.0)
+        counts[legal] = np.maximum(counts[legal], 1.0)
+        return replace(self, counts=counts, low=low, high=high, least=1.0, margin=margin)
+
+    __and__ = intersect
+
+    def grow(self, r: float) -> Self:
+        """Return the table with `r` radians more margin around its cells and at either twist.
+
+        At the centre of each cell the range of twists holds all that is within `r` of a member.
+        """
+        low, high = grow_ranges(self.legal, self._ends, r)
+        return replace(self, low=low, high=high, margin=self.margin + r)
+
+    def shrink(self, r: float) -> Self:
+        """Return a table inside this one, by `r` radians in direction and at either twist.
+
+        What is left of the margin is taken first. Beyond that it goes by whole cells: those stay
+        all of whose points are deep enough, or else the deepest one. Where no twist is left, the
+        directions stay as they are.
+        """
+        middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
+        half = np.where(self.legal, np.maximum(half - r, 0.0), half)
+        margin = max(self.margin - r, 0.0)
+        twisted = replace(self, low=middle - half, high=middle + half, margin=margin)
+        if r <= self.margin:
+            return twisted
+        depth = -replace(self, margin=0.0)._beyond(centres(self.counts.shape))
+        legal, low, high = erode(self.legal, self._ends, depth, r - self.margin, r)
+        if not legal.any():
+            return twisted
+        return replace(twisted, counts=np.where(legal, self.counts, 0.0), low=low, high=high)
+
+    @cached_property
+    def packed(self) -> Floats:
+        """The kind and the parameters, flat, as `kernels.table` reads them."""
+        return pack_table(self.legal, *self._ends, self.frame, self.margin)
+
+    @property
+    def bounds(self) -> Points:
+        """The least and greatest coordinates of the members: (2, 4)."""
+        # The largest coordinate along an axis is the cosine of how far the axis is outside.
+        axes = np.concatenate([-np.eye(3), np.eye(3)])
+        most = np.cos(np.maximum(self._beyond(axes @ self.frame.T), 0.0))
+        twists = self.low[self.legal].min(), self.high[self.legal].max()
+        return np.array([[*-most[:3], twists[0]], [*most[3:], twists[1]]])
+
+    def contains_direction(self, directions: Vectors) -> Mask:
+        points = self._checked(without_twist(rows("directions", directions, 3)))
+        return np.asarray(self._found(points, self._directions)[1] <= tolerance(points.dtype))
+
+    def twist_range(self, directions: Vectors) -> Floats:
+        return self._twists(rows("directions", directions, 3) @ self.frame.T)
+
+    def walk_back(self, previous: Points, proposed: Points, steps: int = 100) -> Points:
+        """Return the first member met on the way back from `proposed` to `previous`, a member.
+
+        The way goes straight in theta, phi and twist, each the short way round, in equal steps.
+        It finds where the way last enters the region, which need not be where it first leaves.
+        """
+        start, end = np.broadcast_arrays(self._checked(previous), self._checked(proposed))
+        if not self.contains(start).all():
+            raise ValueError("the previous points must be members of the table to walk back to")
+        return walk_back(self.contains, start, end, self.frame, steps)
+
+    def facing(self, points: Points) -> Points:
+        """Return the outward normal of the wall or of the end of the twists, which is nearer."""
+        local = join_points(points[..., :3] @ self.frame.T, points[..., 3:])
+        normals = table_normal(self._beyond, self._twists, local)
+        return join_points(normals[..., :3] @ self.frame, normals[..., 3:])
+
+    def surface(self, detail: int = 2) -> Surface:
+        """Return triangles on the boundary: sheets at both ends of the twists, walls between."""
+        local = surface_of(self._beyond, self._twists, self.counts.shape, detail)
+        vertices = join_points(local.vertices[:, :3] @ self.frame, local.vertices[:, 3:])
+        around = 1 if np.linalg.det(self.frame) > 0.0 else -1  # the frame may be left-handed
+        return Surface(vertices, local.triangles[:, ::around])
+
+    @cached_property
+    def measure(self) -> float:
+        """The volume: the width of the twists, at most 2π, over the area of legal directions."""
+        return volume(self._beyond, self._twists, reachable_cells(self.legal, self.margin))
+
+    def scatter(self, n: int, rng: np.random.Generator) -> Points:
+        """Return `n` members, uniform in direction and twist; in direction alone where thin."""
+        cells, widths = reachable_cells(self.legal, self.margin), self._ends[1] - self._ends[0]
+        local = sample_table(self._beyond, self._twists, cells, widths, n, rng)
+        return join_points(local[:, :3] @ self.frame, local[:, 3:])
+
+    @cached_property
+    def _ends(self) -> tuple[Floats, Floats]:
+        """Low and high at the centres of all cells."""
+        return fill_from_nearest(self.legal, self.low, self.high)
+
+    @cached_property
+    def _directions(self) -> Floats:
+        """As `packed`, of the same directions with any twist."""
+        return pack_directions(self.legal, self.frame, self.margin)
+
+    def _beyond(self, vectors: Vectors) -> Scalars:
+        """Return how far beyond the legal directions unit vectors of the table's frame are."""
+        return self._found(without_twist(vectors @ self.frame), self._directions)[1]
+
+    @cached_property
+    def _padded(self) -> Floats:
+        return np.stack([pad(ends) for ends in self._ends])
+
+    def _twists(self, vectors: Vectors) -> Floats:
+        """Return the least and greatest twist (..., 2) at vectors of the table's frame."""
+        found = np.empty((*vectors.shape[:-1], 2))
+        flat = np.ascontiguousarray(vectors, np.float64).reshape(-1, 3)
+        kernels.theta_phi.ranges(flat, self._padded, found.reshape(-1, 2))
+        return found

@@ -1,0 +1,266 @@
+"""How a clip stands: which way is up, which joint looks, and along which of its axes."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Quats, Scalars, Vectors
+from ..components import Figure
+from ..limit import Limit
+from ..limit.softening import parse_softening
+from ..mesh import FINE, Finish, region, share_of
+from ..model import project_path
+from ..skeleton import Clip, Pose, Skeleton, forward, lineage, partner
+from .cone_edits import outline
+from .messages import Request, word
+from .protocol import Check, Clamping, Control, Curve, Opening, Orientation, Picture
+from .session import Scene, Session
+from .shape_edits import numbers_of
+
+AXES = {
+    f"{sign}{name}": (-1.0 if sign else 1.0) * np.eye(3)[number]
+    for number, name in enumerate("xyz")
+    for sign in ("", "-")
+}
+"""The axes that a joint may look along, by name."""
+MOST_FRAMES = 50
+UPRIGHT = 0.3
+"""Cosine between up and across of a body that stands, at most."""
+_HIGH, _LOW = re.compile(r"head|neck", re.IGNORECASE), re.compile(r"foot|toe|ankle", re.IGNORECASE)
+_HEADS = (re.compile(r"head$", re.IGNORECASE), re.compile(r"head", re.IGNORECASE))
+_LEFT = re.compile(r"[Ll]eft|LEFT|(?:^|[._ :-])[Ll](?=[A-Z._ -]|$)")
+_RIGHT = re.compile(r"[Rr]ight|RIGHT|(?:^|[._ :-])[Rr](?=[A-Z._ -]|$)")
+
+
+def up_axis(clip: Clip) -> Literal["y", "z"]:
+    """Return the axis of the world, "y" or "z", along which the clip stands.
+
+    From feet to head, where joints are called so; otherwise the one that joints extend along.
+    """
+    where, _ = forward(clip.skeleton, _some_frames(clip))
+    rise = _mean_offset(clip, where, _LOW, _HIGH)
+    _, y, z = (np.ptp(where, axis=1) if rise is None else rise).mean(axis=0)
+    return "z" if z > abs(y) else "y"
+
+
+def head_joint(clip: Clip) -> str | None:
+    """Return the joint that looks, which is called a head; None where there is none."""
+    skeleton = clip.skeleton
+    below = [
+        name for name, parent in zip(skeleton.names, skeleton.parents, strict=True) if parent >= 0
+    ]
+    return next((name for head in _HEADS for name in below if head.search(name)), None)
+
+
+def look_axis(clip: Clip, joint: str) -> str:
+    """Return the axis of a joint that points to where the body faces: ahead of left and right.
+
+    At rest, where the body stands upright then; otherwise mostly so in the clip. Where joints are
+    not called left and right, it is to the front.
+    """
+    rest = clip.skeleton.rest_pose()
+    still = Pose(rest.rotations[None], rest.positions[None])
+    for pose, bent in ((still, UPRIGHT), (_some_frames(clip), 1.0)):
+        where, how = forward(clip.skeleton, pose)
+        across, rise = (
+            _mean_offset(clip, where, _RIGHT, _LEFT),
+            _mean_offset(clip, where, _LOW, _HIGH),
+        )
+        if across is None or rise is None:
+            break
+        lengths = np.linalg.norm(across, axis=-1) * np.linalg.norm(rise, axis=-1)
+        if (np.abs((across * rise).sum(axis=-1)) <= bent * lengths).all():
+            own = quat.rotate(
+                quat.inverse(how[:, clip.skeleton.index(joint)]), np.cross(across, rise)
+            )
+            return max(AXES, key=lambda name: float(AXES[name] @ own.mean(axis=0)))
+    return "z" if up_axis(clip) == "y" else "-y"
+
+
+def _some_frames(clip: Clip) -> Pose:
+    """Return the poses of some of the frames."""
+    step = max(clip.frames // MOST_FRAMES, 1)
+    return Pose(clip.pose.rotations[::step], clip.pose.positions[::step])
+
+
+def _mean_offset(
+    clip: Clip, where: Vectors, start: re.Pattern[str], end: re.Pattern[str]
+) -> Vectors | None:
+    """Return the way (frames, 3) from the joints that are called one thing to another's."""
+    ours, others = (
+        [joint for joint, name in enumerate(clip.skeleton.names) if called.search(name)]
+        for called in (start, end)
+    )
+    if not ours or not others:
+        return None
+    return np.asarray(where[:, others].mean(axis=1) - where[:, ours].mean(axis=1))
+
+
+# How far a joint is from its limit over time, before and after clamping.
+
+
+def curve(session: Session, asked: Request) -> Curve:
+    """Return the degrees (frames) that a joint is outside its limit, before and after clamping.
+
+    Inside they are negative, and those of the limit's chart. `soften` says how to clamp.
+    """
+    scene, name = session.scene, word(asked, "joint")
+    clip, model = scene.clip, scene.model
+    if name not in model.limits:
+        clip.skeleton.index(name)
+        raise ValueError(f"{name} has no limit")
+    limit = model.limits[name]
+    seen = lineage(clip.skeleton, name, limit.relative_to).seen(clip.pose.rotations)
+    softening = parse_softening(asked.get("soften"))
+    kept = project_path(limit, seen, clip.frame_time, softening=softening)
+    return {
+        "joint": name,
+        "before": _outside_deg(limit, seen),
+        "after": _outside_deg(limit, kept),
+    }
+
+
+def _outside_deg(limit: Limit, seen: Quats) -> Scalars:
+    violation = limit.violation(seen)
+    inside = np.minimum(limit.distance(seen), 0.0)
+    return np.asarray(np.degrees(np.where(violation > 0.0, violation, inside)))
+
+
+# What the page shows: the clip and its skeleton, violations over time, pictures of limits.
+
+
+def open_scene(session: Session, asked: Request) -> Opening:
+    """Return the skeleton, the clip, which joints have limits, and the figure's controls."""
+    scene = session.scene
+    clip, skeleton = scene.clip, scene.clip.skeleton
+    slides = (np.abs(clip.pose.positions - skeleton.offsets) > 0.0).any(axis=(0, 2))
+    moving = np.flatnonzero(slides)
+    return {
+        "names": list(skeleton.names),
+        "parents": skeleton.parents.tolist(),
+        "endParents": skeleton.end_parents.tolist(),
+        "clip": clip.name,
+        "frames": clip.frames,
+        "frameTime": clip.frame_time,
+        "notes": list(scene.notes),
+        "moving": moving.tolist(),
+        "controls": _controls(scene.figure),
+        **_orientation(scene),
+        "partners": _partners(skeleton),
+        **session.state(),
+        "offsets": skeleton.offsets,
+        "endOffsets": skeleton.end_offsets,
+        "rotations": clip.pose.rotations,
+        "positions": clip.pose.positions[:, moving],
+    }
+
+
+def _orientation(scene: Scene) -> Orientation:
+    """Return which way is up, the joint that looks if one is called so, and along which axis."""
+    name = head_joint(scene.clip)
+    last = scene.clip.skeleton.names[-1]
+    return {
+        "up": up_axis(scene.clip),
+        "looker": name,
+        "lookAxis": look_axis(scene.clip, last if name is None else name),
+    }
+
+
+def _partners(skeleton: Skeleton) -> list[int]:
+    """Return by joint the number of its partner on the other side; -1 for none."""
+    others = (partner(name, skeleton.names) for name in skeleton.names)
+    return [-1 if other is None else skeleton.index(other) for other in others]
+
+
+def _controls(figure: Figure | None) -> list[Control]:
+    if figure is None:
+        return []
+    return [
+        {
+            "name": name,
+            "low": control.low,
+            "high": control.high,
+            "neutral": control.neutral,
+            "unit": control.unit,
+        }
+        for name, control in figure.controls.items()
+    ]
+
+
+def check_clip(session: Session, asked: Request) -> Check:
+    """Return how far each limited joint is outside in each frame (frames, L), in degrees."""
+    report = session.scene.model.check(session.scene.clip)
+    return {"outsideDeg": np.degrees(np.where(report.outside, report.violation, 0.0))}
+
+
+def clamp_clip(session: Session, asked: Request) -> Clamping:
+    """Return the clamped rotations of the joints that clamping changes.
+
+    Softly where `soften` says how, as for `synovia clamp`, with the degrees that this leaves
+    outside at most.
+    """
+    scene, softening = session.scene, parse_softening(asked.get("soften"))
+    made = scene.model.project(scene.clip, softening=softening)
+    left = 0.0 if softening is None else scene.model.check(made).violation.max(initial=0.0)
+    rotations = made.pose.rotations
+    changed = np.flatnonzero((rotations != scene.clip.pose.rotations).any(axis=(0, 2)))
+    return {
+        "changed": changed.tolist(),
+        "leftDeg": float(np.degrees(left)),
+        "clamped": rotations[:, changed],
+    }
+
+
+def region_pictures(session: Session, asked: Request) -> Picture:
+    """Return the pictures of a joint's limit: of directions with twists, and of rotations."""
+    return pictures(session.scene, asked["joint"])
+
+
+def pictures(scene: Scene, name: str, finish: Finish = FINE) -> Picture:
+    """Return the pictures of the limit of the joint of this name; drafts while somebody drags."""
+    joint = scene.clip.skeleton.index(name)
+    if name not in scene.model.limits:
+        raise ValueError(f"{name} has no limit")
+    bone = tuple(bone_of(scene, joint).tolist())
+    return _pictures(scene.model.limits[name], bone, finish)
+
+
+def bone_of(scene: Scene, joint: int) -> Vectors:
+    """Return where a joint's bone points in its own frame (3,); z where it has none."""
+    bone: Vectors = scene.clip.skeleton.rest_directions[joint]
+    return bone if bone.any() else np.array([0.0, 0.0, 1.0])
+
+
+@lru_cache(maxsize=64)
+def _pictures(limit: Limit, bone: tuple[float, ...], finish: Finish) -> Picture:
+    directions, whole = region.sheet_and_boundary(limit, np.array(bone), finish)
+    return {
+        "family": limit.shape.name,
+        "chart": limit.chart.name,
+        "share": share_of(limit, directions, whole, finish),
+        "reference": limit.chart.reference.tolist(),
+        "axis": directions.axis.tolist(),
+        "numbers": numbers_of(limit),
+        "directions": directions.mesh.vertices,
+        "faces": directions.mesh.triangles,
+        "rim": directions.rim,
+        "twistDeg": np.degrees(directions.widths),
+        **outline(limit),
+        "vectors": whole.vertices,
+        "triangles": whole.triangles,
+    }
+
+
+SHOW_HANDLERS = {
+    "open": open_scene,
+    "check": check_clip,
+    "clamp": clamp_clip,
+    "curve": curve,
+    "region": region_pictures,
+}
+"""What may be asked for, by name."""
