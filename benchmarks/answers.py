@@ -32,44 +32,36 @@ if "--plain" in sys.argv:
 # All that is used of the library; what is not at its top level comes last.
 from synovia import (
     CHARTS,
-    COMPONENTS,
     SHAPES,
     Beyond,
     Box,
     Clip,
-    Control,
     DirectionTwist,
     Figure,
     Inside,
-    JointSet,
     Limit,
     LimitModel,
-    Network,
     Pose,
     ReachCone,
     Skeleton,
     SwingTwist,
     __version__,
-    field_from_paths,
     first_exit,
     forward,
     human,
     human_limits,
-    isb_angles,
-    joint_kind,
     load_clip,
     load_figure,
     load_limits,
     mirror_limit,
-    project_path,
     quat,
     save_clip,
     save_figure,
     save_limits,
-    save_network,
 )
-from synovia import softening as softening_module
+from synovia.anatomy import isb_angles
 from synovia.anatomy import limits as human_limits_module
+from synovia.components import COMPONENTS, Control, JointSet, Network
 from synovia.ik import (
     Aim,
     Orient,
@@ -82,13 +74,23 @@ from synovia.ik import (
     track,
     watch,
 )
-from synovia.limit import conversion as conversion_module
-from synovia.shapes.table_scatter import volume as table_volume
+from synovia.io import save_network
+from synovia.learn import field_from_paths, joint_kind
+from synovia.limit import convert as conversion_module
+from synovia.limit import softening as softening_module
+from synovia.model import project_path
+from synovia.shapes.theta_phi.extent import volume as table_volume
 
 # Sizes of what plain kernels would take hours for.
 SMALLER = {
-    conversion_module: {"MEMBERS": 200, "ASKED": 60, "CLIMBERS": 2, "TRIES": 2, "CLIMBS": 3},
-    human_limits_module: {"STEPS": 3, "TRIES": 100},
+    conversion_module: {
+        "MEMBERS": 200,
+        "UNIFORM_ROTATIONS": 60,
+        "CLIMBERS": 2,
+        "TRIES": 2,
+        "CLIMBS": 3,
+    },
+    human_limits_module: {"STEPS": 3, "RANDOM_POSES": 100},
     softening_module: {"NESTED": 2},
 }
 X, AXIS = np.array([1.0, 0.0, 0.0]), np.array([0.6, 0.0, 0.8])
