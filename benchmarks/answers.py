@@ -506,7 +506,10 @@ def difference(a: np.ndarray | None, b: np.ndarray | None, within: float) -> str
 
 
 def parts_of(text: bytes) -> tuple[list[bytes], np.ndarray]:
-    """Return the words of a file, and its numbers, also those in base64."""
+    """Return the words of a file, and its numbers, also those in base64.
+
+    Words are without spaces: where lines break depends on how long numbers are.
+    """
     numbers: list[float] = []
 
     def decoded(found: re.Match[bytes]) -> bytes:
@@ -516,7 +519,7 @@ def parts_of(text: bytes) -> tuple[list[bytes], np.ndarray]:
     text = re.sub(rb'("float64"[^{}]*?"base64": *)"([^"]*)"', decoded, text)
     number = rb"-?\b\d+\.?\d*(?:[eE][-+]?\d+)?\b"
     numbers += map(float, re.findall(number, text))
-    return re.split(number, text), np.array(numbers)
+    return [b"".join(word.split()) for word in re.split(number, text)], np.array(numbers)
 
 
 def main() -> None:
