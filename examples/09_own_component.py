@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from synovia import Figure, Skeleton, components, save_figure
-from synovia.components import Rotation, Translation
+from synovia.components import Control, JointSet, Rotation, Translation
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +32,7 @@ wires = {"crank.angle": "angle", "turn.angle": "angle", "slide.x": "crank.way"}
 network = components.Network(parts, wires, {"wheel": "turn.matrix", "piston": "slide.matrix"})
 
 skeleton = Skeleton(("wheel", "piston"), [-1, -1], np.zeros((2, 3)))
-engine = Figure(
-    skeleton, {"engine": components.JointSet(network, {"angle": components.Control(0.0, 6.3)})}
-)
+engine = Figure(skeleton, {"engine": JointSet(network, {"angle": Control(0.0, 6.3)})})
 save_figure(engine, "engine.xml")
 posed = engine.pose({"engine.angle": np.linspace(0.0, np.pi, 5)})
 print("the piston goes from", posed.positions[:, 1, 0].round(3))
