@@ -99,8 +99,8 @@ class JointCone(Component):
         rows = slice_rows(self.cone.points, self.cone.visible, self.cone.low, self.cone.high)
         least = TOLERANCE * np.linalg.norm(rows[:, 6:9], axis=1).min()
         packed = np.array([*self.rest, *self.axes.ravel(), pulls, -TOLERANCE, -least, self.sense])
-        run = kernels.joint_cone.joint_cone
-        return partial(run, packed, self.cone.packed, *inputs, *outputs)
+        places = np.array([*inputs, *outputs], np.int64)
+        return partial(kernels.joint_cone.joint_cone, packed, self.cone.packed, places)
 
 
 def _cone_contains(cone: ReachCone, direction: Vectors) -> bool:

@@ -71,4 +71,5 @@ class Scapula(Component):
         shrink = self.axes / self.radii[:, None]
         parts = (self.axis, self.center, shrink, self.pairs)
         packed = np.concatenate([part.ravel() for part in parts])
-        return partial(kernels.scapula.scapula, packed, *inputs, *outputs)
+        places = np.array([*inputs, *outputs], np.int64)
+        return partial(kernels.scapula.scapula, packed, places)

@@ -72,7 +72,7 @@ def arm(
     _follow_path(problem, batch, joints, largest_step)
     batch.steps[:] = 1
     error = np.linalg.norm(_wrists(problem, batch, joints) - targets, axis=-1) / batch.lengths
-    batch.left, batch.met = error**2, np.asarray(error <= tolerance)
+    batch.squares[:], batch.met[:] = error**2, error <= tolerance
     return finish_batch(problem, batch, settings, pose.rotations.dtype)
 
 

@@ -77,7 +77,7 @@ def look_at(
     if any(a >= b for a, b in pairwise(numbers)):
         raise ValueError(f"joints must go from the body to the head, got {', '.join(joints)}")
     problem = pack(model, skeleton, pose, [goal], joints)
-    missing = set(numbers) - set(problem.chain.movers.tolist())
+    missing = set(numbers) - set(problem.movers)
     if missing:
         aside = ", ".join(skeleton.names[j] for j in sorted(missing))
         raise ValueError(f"joints must be on the way to {joints[-1]}, got {aside} beside it")
@@ -85,12 +85,12 @@ def look_at(
     for _ in range(ROUNDS):
         for joint, share in zip(numbers, shares, strict=True):
             _turn_joint(problem, batch, goal, joint, share)
-        batch.steps += 1
+        batch.steps[:] += 1
         angle = np.linalg.norm(_remaining_turn(problem, batch, goal)[0], axis=-1)
-        batch.met = np.asarray(kernels.ik_goals.TURN_SHARE * angle <= tolerance)
+        batch.met[:] = kernels.ik_goals.TURN_SHARE * angle <= tolerance
         if batch.met.all():
             break
-    batch.left = (kernels.ik_goals.TURN_SHARE * angle) ** 2
+    batch.squares[:] = (kernels.ik_goals.TURN_SHARE * angle) ** 2
     descend_unmet(problem, batch, settings)
     return finish_batch(problem, batch, settings, pose.rotations.dtype)
 

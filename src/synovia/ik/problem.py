@@ -75,6 +75,11 @@ class Settings:
         for name in ("largest_step", "tolerance"):
             check_above_0(name, getattr(self, name))
 
+    def packed(self, iterations: int | None = None) -> Floats:
+        """Return what the kernels read: iterations, unless given those, largest step, tolerance."""
+        most = self.iterations if iterations is None else iterations
+        return np.array([most, self.largest_step, self.tolerance], dtype=np.float64)
+
 
 def check_above_0(name: str, number: float) -> None:
     """Refuse what is not a finite number above 0."""
@@ -255,7 +260,7 @@ def plan_of(
             tuple(slice(a, b) for a, b in pairwise(ends)),
             _levels(goals, expanded),
             chain,
-            _library(model, chain.movers.tolist()),
+            _library(model, chain.movers[:, 0].tolist()),
         )
     return found
 
@@ -310,6 +315,10 @@ def _goal_joints(goal: Goal, skeleton: Skeleton, movers: list[int]) -> list[int]
     return [j for j in (skeleton.index(name) for name in goal.joints) if j in movers]
 
 
+_KINDS = {Reach: 0, Aim: 1, Orient: 2, Stay: 3}
+"""As `kernels.ik_chain` numbers them."""
+
+
 def _chain(
     model: LimitModel,
     goals: Sequence[Goal],
@@ -335,33 +344,62 @@ def _chain(
     limited, offsets, packed = model.packed
     at = dict(zip(limited.tolist(), offsets.tolist(), strict=True))
     limits = {model.skeleton.index(name): limit for name, limit in model.limits.items()}
-    freedoms, basis = np.full(len(used), 3), np.tile(np.eye(3), (len(used), 1, 1))
-    swings = np.zeros((len(used), 8))
+    basis, swings = np.tile(np.eye(3), (len(used), 1, 1)), np.zeros((len(used), 8))
+    freedoms = np.full(len(used), 3)
     for m, joint in enumerate(used):
         if joint in limits:
             freedom = freedom_of(limits[joint])
             freedoms[m] = len(freedom.axes)
             basis[m, : freedoms[m]] = freedom.axes
             swings[m] = freedom.swing
-    kinds = {Reach: 0, Aim: 1, Orient: 2, Stay: 3}
+    movers_table = [
+        (joint, parents[joint], n, at.get(joint, -1))
+        for joint, n in zip(used, freedoms.tolist(), strict=True)
+    ]
+    goal_table = [
+        (_KINDS[type(g)], j, g.weight, *_vector_of(g, "point"), *_vector_of(g, "axis"))
+        for g, j in each
+    ]
     return kernels.ik_chain.Chain(
         parents=np.ascontiguousarray(parents, dtype=np.int64),
         order=np.array(order, dtype=np.int64),
-        movers=np.array(used, dtype=np.int64),
-        freedoms=freedoms.astype(np.int64),
+        movers=np.array(movers_table, dtype=np.int64).reshape(-1, 4),
         basis=basis,
         swings=swings,
-        limits=np.array([at.get(joint, -1) for joint in used], dtype=np.int64),
-        packed=packed,
         slides=np.array(slides, dtype=np.int64),
-        kinds=np.array([kinds[type(goal)] for goal, _ in each], dtype=np.int64),
-        owners=np.array([joint for _, joint in each], dtype=np.int64),
-        weights=np.array([goal.weight for goal, _ in each], dtype=np.float64),
-        points=np.array([_vector_of(goal, "point") for goal, _ in each]).reshape(-1, 3),
-        axes=np.array([_vector_of(goal, "axis") for goal, _ in each]).reshape(-1, 3),
+        goals=np.array(goal_table, dtype=np.float64),
         moves=moves,
+        tree=_tree(parents.tolist(), used, each),
+        packed=packed,
         tolerance=TOLERANCE,
     )
+
+
+def _tree(parents: list[int], movers: list[int], goals: Sequence[tuple[Goal, int]]) -> Ints:
+    """Return which mover each mover and each goal hangs on, as `kernels.ik_fabrik` explains."""
+    number = {joint: m for m, joint in enumerate(movers)}
+
+    def holder(joint: int) -> int:
+        while joint >= 0 and joint not in number:
+            joint = parents[joint]
+        return number.get(joint, -1)
+
+    above = [holder(parents[joint]) for joint in movers] + [holder(joint) for _, joint in goals]
+    table = np.full((len(above) + 1, 4), -1, dtype=np.int64)
+    node, child, first, orient = table.T
+    node[:-1], child[:-1] = above, np.argsort(above, kind="stable")
+    first[: len(movers) + 1] = np.searchsorted(np.sort(above), np.arange(len(movers) + 1))
+    for g, (goal, _) in enumerate(goals):
+        if isinstance(goal, Orient) and above[len(movers) + g] >= 0:
+            orient[above[len(movers) + g]] = g
+    return table
+
+
+def with_weights(chain: Any, weights: Floats) -> Any:
+    """Return the chain with other weights (goals,) of its goals."""
+    goals = chain.goals.copy()
+    goals[:, kernels.ik_chain.WEIGHT] = weights
+    return chain._replace(goals=goals)
 
 
 def _vector_of(goal: Goal, name: str) -> Vectors:
@@ -403,6 +441,12 @@ class Problem:
     def batch(self) -> tuple[int, ...]:
         """The leading axes."""
         return self.start.rotations.shape[:-2]
+
+    @property
+    def movers(self) -> list[int]:
+        """The joints that may turn and that matter to the goals, parents first."""
+        joints: list[int] = self.chain.movers[:, kernels.ik_chain.JOINT].tolist()
+        return joints
 
 
 def pack(

@@ -39,12 +39,7 @@ def _sweep(chain: Any, batch: Batch, settings: Settings) -> None:
     """Bring all problems nearer to their goals, in at most `settings.iterations` moves each."""
 
     def part(here: slice) -> None:
-        kernels.ik_ccd.ccd_each(
-            *(chain, batch.targets[here], batch.lengths[here], settings.iterations),
-            *(settings.largest_step, settings.tolerance),
-            *(batch.rotations[here], batch.positions[here]),
-            *(batch.steps[here], batch.left[here], batch.met[here]),
-        )
+        kernels.ik_ccd.ccd_each(chain, settings.packed(), *batch.arrays(here))
 
     run_in_threads(len(batch.targets), settings.threads, part)
 
@@ -59,15 +54,10 @@ PASSES = 300
 def fabrik(problem: Problem, settings: Settings, dtype: Any) -> Solution:
     """Return where the batch ends, as numbers of `dtype`."""
     _check(problem.goals)
-    tree, batch = _tree(problem.model.skeleton, problem.chain), start_batch(problem)
+    batch = start_batch(problem)
 
     def part(here: slice) -> None:
-        kernels.ik_fabrik.fabrik_each(
-            *(problem.chain, tree, batch.targets[here], batch.lengths[here], settings.iterations),
-            *(settings.largest_step, settings.tolerance),
-            *(batch.rotations[here], batch.positions[here]),
-            *(batch.steps[here], batch.left[here], batch.met[here]),
-        )
+        kernels.ik_fabrik.fabrik_each(problem.chain, settings.packed(), *batch.arrays(here))
 
     run_in_threads(len(batch.targets), settings.threads, part)
     return finish_batch(problem, batch, settings, dtype)
@@ -83,32 +73,6 @@ def _check(goals: tuple[Goal, ...]) -> None:
         raise ValueError(
             f"fabrik takes Reach, and Orient of a joint that has a Reach as well, got {said}"
         )
-
-
-def _tree(skeleton: Skeleton, chain: Any) -> Any:
-    """Return which mover each mover and each goal hangs on, as the kernel reads it."""
-    number = {joint: m for m, joint in enumerate(chain.movers.tolist())}
-    parents = skeleton.parents.tolist()
-
-    def holder(joint: int) -> int:
-        while joint >= 0 and joint not in number:
-            joint = parents[joint]
-        return number.get(joint, -1)
-
-    above = [holder(parents[joint]) for joint in chain.movers.tolist()]
-    above += [holder(joint) for joint in chain.owners.tolist()]
-    kids = np.argsort(above, kind="stable")
-    turns = np.full(len(chain.movers), -1, dtype=np.int64)
-    for g, kind in enumerate(chain.kinds.tolist()):
-        held_by = above[len(chain.movers) + g]
-        if kind == kernels.ik_chain.ORIENT and held_by >= 0:
-            turns[held_by] = g
-    return kernels.ik_fabrik.Tree(
-        above=np.array(above, dtype=np.int64),
-        kids=kids.astype(np.int64),
-        first=np.searchsorted(np.sort(above), np.arange(len(chain.movers) + 1)).astype(np.int64),
-        turns=turns,
-    )
 
 
 # solve: a legal pose that meets goals, or comes near and says what is in the way.
