@@ -91,9 +91,9 @@ def _tree(skeleton: Skeleton, chain: Any) -> Any:
     parents = skeleton.parents.tolist()
 
     def holder(joint: int) -> int:
-        while joint >= 0 and joint not in number:
-            joint = parents[joint]
-        return number.get(joint, -1)
+        return next(
+            (number[above] for above in skeleton.path_to_root(joint) if above in number), -1
+        )
 
     above = [holder(parents[joint]) for joint in chain.movers.tolist()]
     above += [holder(joint) for joint in chain.owners.tolist()]
