@@ -228,7 +228,7 @@ def test_another_pose_that_would_do_is_told_and_not_jumped_to():
     clip = still(bones, 30)
     rotations = clip.pose.rotations.copy()
     rotations[:, 1], rotations[:, 2] = quat.exp([0, 0, 0.2]), quat.exp([0, 0, -1.2])
-    clip = replace(clip, pose=clip.pose.turned(rotations))
+    clip = replace(clip, pose=clip.pose.with_rotations(rotations))
     around = quat.exp(np.linspace(0.0, 0.8, 30)[:, None] * [0, 0, 1.0])
     driven = follow(model, clip, [Reach("Hand", quat.rotate(around, place_of(clip)[0]))])
     assert driven.elsewhere[-1]

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..components import Figure
 from .knee import knee
-from .part import REFERENCE_HEIGHT, Part, ball, hinges, join, load_tables, millimetres
+from .part import REFERENCE_HEIGHT, SIDES, Part, ball, hinges, join, load_tables, millimetres
 from .shoulder import shoulder
 from .spine import spine, thorax
 
@@ -70,9 +70,6 @@ def leg(side: str, height: float) -> tuple[Part, Part]:
 
 
 # The default human: a figure with all joints, in metres, standing with the arms hanging.
-
-
-SIDES = ("Left", "Right")
 
 
 def human(height: float = REFERENCE_HEIGHT) -> Figure:

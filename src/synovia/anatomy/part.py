@@ -29,7 +29,7 @@ from ..components import (
     Rotation,
 )
 from ..shapes import ReachCone
-from ..skeleton import Skeleton
+from ..skeleton import Skeleton, other_side
 
 REFERENCE_HEIGHT = 1.75
 """Metres: lengths in millimetres in the data files are those of a person so tall."""
@@ -50,6 +50,7 @@ def millimetres(height: float) -> float:
 # Parts of a figure, built one by one, and how they are joined.
 
 
+SIDES = ("Left", "Right")
 MIRROR_NORMAL = np.array([1.0, 0.0, 0.0])
 """To the person's left: the normal of the plane between the sides."""
 
@@ -122,16 +123,6 @@ def join(*parts: Part, name: str = "") -> Figure:
         end_offsets=np.array([np.asarray(end, dtype=float) for _, end in ends]).reshape(-1, 3),
     )
     return Figure(skeleton, joint_sets, name)
-
-
-def other_side(name: str) -> str:
-    """Return a name with Left and Right, left and right exchanged."""
-    for left, right in (("Left", "Right"), ("left", "right")):
-        if left in name:
-            return name.replace(left, right)
-        if right in name:
-            return name.replace(right, left)
-    return name
 
 
 def mirror_point(point: ArrayLike) -> Vectors:

@@ -30,9 +30,8 @@ from ..components import (
 )
 from ..shapes import ReachCone
 from ..skeleton import Skeleton
-from .part import Part, join, load_tables, mirror_point
+from .part import SIDES, Part, join, load_tables, mirror_point
 
-SIDES = ("Left", "Right")
 BONES = {"Clavicle": "clavicle", "Scapula": "scapula", "UpperArm": "arm"}
 CONTROLS = ("flexion", "abduction", "twist", "elevation", "protraction")
 DOWN = np.array([0.0, -1.0, 0.0])

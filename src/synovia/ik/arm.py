@@ -78,14 +78,14 @@ def arm(
 
 def _joints(skeleton: Skeleton, shoulder: str, wrist: str) -> _Joints:
     first, last = skeleton.index(shoulder), skeleton.index(wrist)
-    line, joint = [last], last
-    while joint != first and joint >= 0:
-        joint = int(skeleton.parents[joint])
-        line.append(joint)
-    if joint < 0 or len(line) < 3:
+    line = skeleton.path_to_root(last)
+    below = first in line
+    if below:
+        line = line[: line.index(first) + 1]
+    if not below or len(line) < 3:
         raise ValueError(
             f"{wrist} must be below {shoulder} with an elbow between, got "
-            f"{', '.join(skeleton.names[j] for j in reversed(line) if j >= 0)}"
+            f"{', '.join(skeleton.names[j] for j in reversed(line))}"
         )
     return _Joints(first, line[-2], tuple(line[-3:0:-1]), last)
 

@@ -15,7 +15,7 @@ from ..components import Figure, FigurePose
 from ..components.figure import Controls
 from ..skeleton import Pose, Skeleton, check_joints
 from .goals import WISH_WEIGHT, Aim, Goal, Orient, Reach, Stay, errors_of, gaps
-from .problem import GOAL_TOLERANCE, check_above_0, path_to_root, sub_skeleton
+from .problem import GOAL_TOLERANCE, check_above_0, sub_skeleton
 
 DIFFERENCE_STEP = 1e-6
 """The share of a range by which slopes are measured, to both sides."""
@@ -55,7 +55,7 @@ class ControlGoals:
         demands = tuple(goal for goal in goals if not isinstance(goal, Stay))
         wishes = tuple(goal for goal in goals if isinstance(goal, Stay))
         skeleton = figure.skeleton
-        above = [path_to_root(skeleton, skeleton.index(goal.joint)) for goal in demands]
+        above = [skeleton.path_to_root(skeleton.index(goal.joint)) for goal in demands]
         order = sorted(set[int]().union(*above)) or list(range(len(skeleton)))
         moved = {skeleton.names[j] for line in above for j in line}
         for goal in wishes:
@@ -199,13 +199,13 @@ class ControlSolution:
         for goal in self.goals:
             if not isinstance(goal, Reach):
                 continue
-            length, joint = float(np.linalg.norm(goal.point)), skeleton.index(goal.joint)
-            while skeleton.parents[joint] >= 0:
+            length = float(np.linalg.norm(goal.point))
+            *line, root = skeleton.path_to_root(skeleton.index(goal.joint))
+            for joint in line:
                 length += float(np.linalg.norm(places[joint]))
-                joint = int(skeleton.parents[joint])
             target = np.broadcast_to(goal.target, (*shape, 3))[item]
-            away = float(np.linalg.norm(target - places[joint]))
-            if away > length and skeleton.names[joint] not in self.figure.moved:
+            away = float(np.linalg.norm(target - places[root]))
+            if away > length and skeleton.names[root] not in self.figure.moved:
                 found.append(goal.joint)
         return tuple(found)
 

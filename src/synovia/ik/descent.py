@@ -14,7 +14,7 @@ from .. import kernels, quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors
 from ..skeleton import Pose, forward
 from .goals import Goal, Reach, Stay
-from .problem import Problem, Settings, path_to_root, with_weights
+from .problem import Problem, Settings, with_weights
 from .solution import Solution
 
 MIN_THREADED = 16  # problems that are not worth a second thread
@@ -185,7 +185,7 @@ def _can_move(problem: Problem, goal: Goal) -> bool:
     if isinstance(goal, Stay):
         return True
     skeleton = problem.model.skeleton
-    line = path_to_root(skeleton, skeleton.index(goal.joint))
+    line = skeleton.path_to_root(skeleton.index(goal.joint))
     fixed = isinstance(goal, Reach) and not goal.point.any()  # where it is, its own turn changes
     return not set(problem.movers).isdisjoint(line[fixed:])
 

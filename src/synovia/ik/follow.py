@@ -12,7 +12,7 @@ import numpy as np
 from .. import quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats
 from ..model import LimitModel
-from ..skeleton import Clip, Pose, Skeleton, lineages, match, measure_from_ancestor
+from ..skeleton import Clip, Pose, Skeleton
 from .goals import Aim, Goal, Orient, Reach, Stay, errors_of
 from .problem import GOAL_TOLERANCE, joints_between, pins_of
 from .solution import ClipSolution, Solution
@@ -65,15 +65,8 @@ def clamp_to_limits(
     """
     if clip.frames == 0:
         raise ValueError(f"{clip.name or 'clip'}: a clip to drive must have frames, got none")
-    found = match(model.limits, model.skeleton, clip.skeleton, names)
-    found.warn(clip.name)
-    skeleton = clip.skeleton
-    ways = lineages(found.joints, model.ancestors, model.skeleton, skeleton, names, clip.name)
-    limits = {
-        skeleton.names[way.joint]: measure_from_ancestor(model.limits[name], way, skeleton)
-        for name, way in ways.items()
-    }
-    fitted = LimitModel(limits, skeleton)
+    model.match(clip.skeleton, names).warn(clip.name)
+    fitted = model.for_skeleton(clip.skeleton, names, clip=clip.name)
     exact = Pose(clip.pose.rotations.astype(np.float64), clip.pose.positions.astype(np.float64))
     return fitted, fitted.project(replace(clip, pose=exact))
 
@@ -225,9 +218,7 @@ def _turning_joints(
         joint = skeleton.index(goal.joint)
         if isinstance(goal, Reach) and not goal.point.any():
             joint = parents[joint]  # its own turn does not move it
-        while joint >= 0:
-            found.add(joint)
-            joint = parents[joint]
+        found.update(skeleton.path_to_root(joint))
     turning = [skeleton.names[j] for j in sorted(found) if parents[j] >= 0 or free_root]
     return [name for name in turning if name not in still]
 

@@ -33,7 +33,6 @@ from .problem import (
     Settings,
     joints_between,
     pack,
-    path_to_root,
     sub_skeleton,
 )
 from .solution import ClipSolution, Solution
@@ -112,7 +111,7 @@ def _remaining_turn(problem: Problem, batch: Batch, goal: Aim) -> tuple[Vectors,
     Beside them, the rotations in the world of the joints on the way to the head, (n, joints, 4).
     """
     skeleton = problem.model.skeleton
-    line = path_to_root(skeleton, skeleton.index(goal.joint))[::-1]
+    line = skeleton.path_to_root(skeleton.index(goal.joint))[::-1]
     pose = Pose(batch.rotations[:, line], batch.positions[:, line])
     where, how = forward(sub_skeleton(skeleton, line), pose)
     along = quat.rotate(how[:, -1], goal.axis)
@@ -126,7 +125,7 @@ def _turn_joint(problem: Problem, batch: Batch, goal: Aim, joint: int, share: fl
     """Turn one joint by a share of what is left, as far as its limit lets it."""
     model = problem.model
     way, how = _remaining_turn(problem, batch, goal)
-    place = len(path_to_root(model.skeleton, joint)) - 1
+    place = len(model.skeleton.path_to_root(joint)) - 1
     own = quat.rotate(quat.inverse(how[:, place]), share * way)  # as the joint itself sees it
     turned = quat.normalize(quat.mul(batch.rotations[:, joint], quat.exp(own)))
     limit = model.limits.get(model.skeleton.names[joint])

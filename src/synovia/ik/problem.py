@@ -1,4 +1,4 @@
-"""Lines of joints: those above a joint, and a skeleton of nothing else."""
+"""Problems of inverse kinematics: pose, goals and limits as the kernels read them."""
 
 from __future__ import annotations
 
@@ -17,26 +17,8 @@ from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors, who
 from ..learn import joint_kind
 from ..limit import Limit
 from ..model import LimitModel, hold_fixed
-from ..skeleton import (
-    Pose,
-    Skeleton,
-    check_joints,
-    forward,
-    lineage,
-    lineages,
-    match,
-    measure_from_ancestor,
-)
+from ..skeleton import Pose, Skeleton, check_joints, forward, lineage
 from .goals import Aim, Goal, Orient, Reach, Stay
-
-
-def path_to_root(skeleton: Skeleton, joint: int) -> list[int]:
-    """Return the numbers of a joint and of all above it, the root last."""
-    line = []
-    while joint >= 0:
-        line.append(joint)
-        joint = int(skeleton.parents[joint])
-    return line
 
 
 def sub_skeleton(skeleton: Skeleton, order: Sequence[int]) -> Skeleton:
@@ -90,24 +72,7 @@ def check_above_0(name: str, number: float) -> None:
 # Limits that are measured from an ancestor: the joints between keep still while others move.
 
 
-_FOR_SKELETON: WeakKeyDictionary[LimitModel, LimitModel] = WeakKeyDictionary()
 _FIXED: WeakKeyDictionary[LimitModel, tuple[bytes, LimitModel]] = WeakKeyDictionary()
-
-
-def for_skeleton(model: LimitModel, skeleton: Skeleton) -> LimitModel:
-    """Return the limits of `model` for the joints that `skeleton` has, by its names."""
-    if skeleton is model.skeleton:
-        return model
-    found = match(model.limits, model.skeleton, skeleton).joints
-    limits = {
-        skeleton.names[way.joint]: measure_from_ancestor(model.limits[name], way, skeleton)
-        for name, way in lineages(found, model.ancestors, model.skeleton, skeleton).items()
-    }
-    known = _FOR_SKELETON.get(model)
-    if known is not None and known.skeleton is skeleton and dict(known.limits) == limits:
-        return known  # frame after frame
-    _FOR_SKELETON[model] = fitted = LimitModel(limits, skeleton)
-    return fitted
 
 
 def joints_between(model: LimitModel) -> list[str]:
@@ -329,7 +294,7 @@ def _chain(
     """Return the bundle that `kernels.ik_chain` explains, with the joints that goals hang on."""
     parents = model.skeleton.parents
     each = [(goal, joint) for goal, part in zip(goals, expanded, strict=True) for joint in part]
-    above = [_with_ancestors(parents.tolist(), joint) for _, joint in each]
+    above = [set(model.skeleton.path_to_root(joint)) for _, joint in each]
     order = sorted(set().union(*above))
     used = [j for j in movers if j in order]
     slides = [j for j in order if free_root and parents[j] < 0]
@@ -369,22 +334,18 @@ def _chain(
         slides=np.array(slides, dtype=np.int64),
         goals=np.array(goal_table, dtype=np.float64),
         moves=moves,
-        tree=_tree(parents.tolist(), used, each),
+        tree=_tree(model.skeleton, used, each),
         packed=packed,
         tolerance=TOLERANCE,
     )
 
 
-def _tree(parents: list[int], movers: list[int], goals: Sequence[tuple[Goal, int]]) -> Ints:
+def _tree(skeleton: Skeleton, movers: list[int], goals: Sequence[tuple[Goal, int]]) -> Ints:
     """Return which mover each mover and each goal hangs on, as `kernels.ik_fabrik` explains."""
     number = {joint: m for m, joint in enumerate(movers)}
-
-    def holder(joint: int) -> int:
-        while joint >= 0 and joint not in number:
-            joint = parents[joint]
-        return number.get(joint, -1)
-
-    above = [holder(parents[joint]) for joint in movers] + [holder(joint) for _, joint in goals]
+    lines = [skeleton.path_to_root(joint)[1:] for joint in movers]
+    lines += [skeleton.path_to_root(joint) for _, joint in goals]
+    above = [next((number[joint] for joint in line if joint in number), -1) for line in lines]
     table = np.full((len(above) + 1, 4), -1, dtype=np.int64)
     node, child, first, orient = table.T
     node[:-1], child[:-1] = above, np.argsort(above, kind="stable")
@@ -404,15 +365,6 @@ def with_weights(chain: Any, weights: Floats) -> Any:
 
 def _vector_of(goal: Goal, name: str) -> Vectors:
     return np.asarray(getattr(goal, name, np.zeros(3)))
-
-
-def _with_ancestors(parents: list[int], joint: int) -> set[int]:
-    """Return a joint and all above it."""
-    line = set()
-    while joint >= 0:
-        line.add(joint)
-        joint = parents[joint]
-    return line
 
 
 # Problem: pose, goals and limits as the kernels read them.
@@ -465,7 +417,7 @@ def pack(
     goals = list(goals)
     if not goals or not all(isinstance(goal, (Reach, Aim, Orient, Stay)) for goal in goals):
         raise ValueError(f"goals must be some of Reach, Aim, Orient and Stay, got {goals!r:.80}")
-    fitted, joints = limits_from_parents(for_skeleton(model, skeleton), pose, joints, free_root)
+    fitted, joints = limits_from_parents(model.for_skeleton(skeleton), pose, joints, free_root)
     pins = pins_of(skeleton, pose, pinned, goals)
     asked = (*goals, *pins)
     start, mended = _legal_start(fitted, pose, asked)
