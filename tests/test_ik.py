@@ -169,7 +169,7 @@ def test_the_pose_is_legal_whatever_happens(family, method, seed, scale):
     assert np.isfinite(found.errors).all()
     assert found.errors.shape == (len(some),)
     expected = model.violation(Pose(quat.normalize(start.rotations), start.positions))
-    np.testing.assert_allclose(found.mended, expected, atol=1e-12)
+    np.testing.assert_allclose(found.start_correction, expected, atol=1e-12)
     kept = np.delete(np.arange(5), 0)
     assert found.pose.positions[kept].tobytes() == start.positions[kept].tobytes()
 

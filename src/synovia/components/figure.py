@@ -315,8 +315,8 @@ class Figure:
             )
             stages.append(stage)
             rows = max(rows, plan.rows)
-        if len(self._still):
-            stages.append(rest_stage(self._still, len(self.controls) * LANES))
+        if len(self._fixed_segments):
+            stages.append(rest_stage(self._fixed_segments, len(self.controls) * LANES))
             rows = max(rows, len(self.controls) + WIDTH["matrix"])
         return tuple(stages), max(rows, 1)
 
@@ -352,7 +352,7 @@ class Figure:
         clamped: dict[str, Scalars] = {}
         if not (used == given).all():
             clamped = self._beyond(given, used, strict)
-        return self._posed(used, clamped, threads)
+        return self._pose_values(used, clamped, threads)
 
     def values(self, controls: Controls = ()) -> Floats:
         """Return controls given by name, or as an array, as finite numbers (..., C) in order."""
@@ -423,7 +423,7 @@ class Figure:
             )
         return found
 
-    def _posed(
+    def _pose_values(
         self, used: Floats, clamped: Mapping[str, Scalars], threads: int | None
     ) -> FigurePose:
         rows = self._plan[1]
@@ -473,7 +473,7 @@ class Figure:
         return build_program(self._plan[0], len(self.controls), self.skeleton.offsets)
 
     @cached_property
-    def _still(self) -> Ints:
+    def _fixed_segments(self) -> Ints:
         """The segments that no joint set moves."""
         names = self.skeleton.names
         return np.array([j for j, name in enumerate(names) if name not in self.moved], np.int64)

@@ -46,7 +46,7 @@ class JointCone(Component):
     sense: float = 1.0
 
     kind: ClassVar[str] = "joint-cone"
-    spares: ClassVar[tuple[str, ...]] = ("first", "second", "twist")
+    optional_outputs: ClassVar[tuple[str, ...]] = ("first", "second", "twist")
 
     def __post_init__(self) -> None:
         if not isinstance(self.cone, ReachCone):
@@ -83,7 +83,7 @@ class JointCone(Component):
     def defaults(self) -> Mapping[str, Floats]:
         return {"twist": np.zeros(()), "center": self.center}
 
-    def mirrored(self, normal: Vectors) -> Self:
+    def mirror(self, normal: Vectors) -> Self:
         return replace(
             self,
             cone=mirror(self.cone, normal),

@@ -58,7 +58,7 @@ class Scapula(Component):
     def outputs(self) -> Mapping[str, Kind]:
         return {"matrix": "matrix", "first": "scalar", "second": "scalar", "gap": "scalar"}
 
-    def mirrored(self, normal: Vectors) -> Self:
+    def mirror(self, normal: Vectors) -> Self:
         return replace(
             self,
             center=reflect(self.center, normal),

@@ -139,23 +139,23 @@ def _out_of_reach(chain: Any, batch: Batch) -> Mask:
 def descend_unmet(problem: Problem, batch: Batch, settings: Settings) -> None:
     """Go on from where they are with the problems whose goals are not met."""
     unmet = np.flatnonzero(~batch.met)
-    pressed = batch.take(unmet)
-    descend(problem.chain, pressed, settings, settings.iterations)
-    batch.put(unmet, pressed)
+    part = batch.take(unmet)
+    descend(problem.chain, part, settings, settings.iterations)
+    batch.put(unmet, part)
 
 
 def finish_batch(problem: Problem, batch: Batch, settings: Settings, dtype: Any) -> Solution:
     """Return the solution: the poses that were found, and why not better ones."""
     descend(problem.chain, batch, settings, 0)  # where they are: errors, and what blocks
-    further = _blocking(problem, batch, settings)
+    blocked_angle = _blocked_angles(problem, batch, settings)
     beyond = np.zeros(batch.errors.shape, np.bool_)
     if not batch.met.all():
         beyond = _out_of_reach(problem.chain, batch) & ~batch.met[:, None]
-    return _solution(problem, batch, beyond, further, dtype)
+    return _solution(problem, batch, beyond, blocked_angle, dtype)
 
 
 def _solution(
-    problem: Problem, batch: Batch, beyond: Mask, further: Floats, dtype: Any
+    problem: Problem, batch: Batch, beyond: Mask, blocked_angle: Floats, dtype: Any
 ) -> Solution:
     shape, count = problem.batch, len(problem.model.skeleton)
     pose = Pose(
@@ -170,9 +170,9 @@ def _solution(
         np.stack(worst, axis=-1).reshape(*shape, len(worst)),
         batch.steps.copy().reshape(shape),
         batch.met.copy().reshape(shape),
-        further.reshape(*shape, count),
+        blocked_angle.reshape(*shape, count),
         np.stack(far, axis=-1).reshape(*shape, len(far)),
-        problem.mended,
+        problem.start_correction,
         problem.goals,
         problem.model.skeleton,
         problem.pins,
@@ -248,16 +248,16 @@ def _restart(
     batch.steps[unmet] = taken
 
 
-def _blocking(problem: Problem, batch: Batch, settings: Settings) -> Floats:
+def _blocked_angles(problem: Problem, batch: Batch, settings: Settings) -> Floats:
     """Return by how much more joints would have to turn for a smaller gap: (n, joints).
 
     Those that are blocked are solved again from here, each alone without its limit; one blocks if
     that helps.
     """
-    further = np.zeros(batch.rotations.shape[:2])
+    angles = np.zeros(batch.rotations.shape[:2])
     rows, movers = np.nonzero(batch.blocked)
     if len(rows) == 0:
-        return further
+        return angles
     without = batch.take(rows)
     without.unlimited[:] = movers
     descend(problem.chain, without, settings, UNLIMITED_STEPS)
@@ -267,8 +267,8 @@ def _blocking(problem: Problem, batch: Batch, settings: Settings) -> Floats:
         joint = problem.model.skeleton.index(name)
         mine = np.flatnonzero(helps & (joints == joint))
         if len(mine):
-            further[rows[mine], joint] = limit.violation(without.rotations[mine, joint])
-    return further
+            angles[rows[mine], joint] = limit.violation(without.rotations[mine, joint])
+    return angles
 
 
 # Goals by priority: each level as well as it can be met, and none at the cost of an earlier one.
@@ -312,8 +312,8 @@ def _add_level(problem: Problem, batch: Batch, level: int, settings: Settings) -
         descend(
             _reweight(problem, now, earlier, factor).chain, after, settings, settings.iterations
         )
-    kept = _reweight(problem, earlier, now & False)
-    descend(kept.chain, after, replace(settings, tolerance=TOLERANCE), settings.iterations)
+    only_earlier = _reweight(problem, earlier, now & False)
+    descend(only_earlier.chain, after, replace(settings, tolerance=TOLERANCE), settings.iterations)
     after.targets = batch.targets
     worse = _residuals(problem, after, settings) > before + settings.tolerance
     good = np.flatnonzero(~(worse & earlier).any(axis=1))

@@ -378,7 +378,7 @@ class Problem:
     """The limits, by the names of the skeleton that is posed."""
     start: Pose
     """Legal, float64, with the problems' leading axes."""
-    mended: Scalars
+    start_correction: Scalars
     """By how much it was turned to be legal: (..., joints)."""
     goals: tuple[Goal, ...]
     pins: int
@@ -419,11 +419,11 @@ def pack(
         raise ValueError(f"goals must be some of Reach, Aim, Orient and Stay, got {goals!r:.80}")
     fitted, joints = limits_from_parents(model.for_skeleton(skeleton), pose, joints, free_root)
     pins = pins_of(skeleton, pose, pinned, goals)
-    asked = (*goals, *pins)
-    start, mended = _legal_start(fitted, pose, asked)
-    plan = plan_of(fitted, asked, joints, free_root)
+    every_goal = (*goals, *pins)
+    start, start_correction = _legal_start(fitted, pose, every_goal)
+    plan = plan_of(fitted, every_goal, joints, free_root)
     targets = np.zeros((*start.rotations.shape[:-2], len(plan.levels), 4))
-    for goal, part, rows in zip(asked, plan.joints, plan.rows, strict=True):
+    for goal, part, rows in zip(every_goal, plan.joints, plan.rows, strict=True):
         if isinstance(goal, Stay):
             targets[..., rows, :] = goal.pose.rotations[..., part, :]
         elif isinstance(goal, Orient):
@@ -431,7 +431,9 @@ def pack(
         else:
             targets[..., rows, :3] = goal.target[..., None, :]
     targets = targets.reshape(-1, len(plan.levels), 4)
-    return Problem(fitted, start, mended, asked, len(pins), plan, plan.chain, targets)
+    return Problem(
+        fitted, start, start_correction, every_goal, len(pins), plan, plan.chain, targets
+    )
 
 
 def pins_of(
@@ -467,12 +469,12 @@ def _legal_start(model: LimitModel, pose: Pose, goals: Sequence[Goal]) -> tuple[
     given = pose if double else Pose(pose.rotations.astype(float), pose.positions.astype(float))
     legal = model.project(given)
     same = bool((legal.rotations == given.rotations).all())
-    mended = np.zeros(given.rotations.shape[:-1]) if same else model.violation(given)
+    start_correction = np.zeros(given.rotations.shape[:-1]) if same else model.violation(given)
     count = len(model.skeleton)
     return (
         Pose(
             np.broadcast_to(legal.rotations, (*batch, count, 4)),
             np.broadcast_to(legal.positions, (*batch, count, 3)),
         ),
-        np.broadcast_to(mended, (*batch, count)),
+        np.broadcast_to(start_correction, (*batch, count)),
     )
