@@ -132,7 +132,7 @@ def main() -> None:
     study = Study.of(clips)
     frames = sum(clip.frames for clip in clips)
     print(f"{len(clips)} clips, {frames} frames, {len(study.groups)} people, each left out in turn")
-    for complaint in study.leaks.complaints():
+    for complaint in study.leaks.warnings():
         print(complaint)
     for joint, volumes in VOLUMES.items():
         start = time.process_time()

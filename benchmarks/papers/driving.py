@@ -116,10 +116,8 @@ def _above(skeleton: Skeleton, end: str) -> str:
 
 def _line(skeleton: Skeleton, end: str) -> Iterable[str]:
     """Yield the joints above an end, roots apart."""
-    joint = int(skeleton.parents[skeleton.index(end)])
-    while joint >= 0 and skeleton.parents[joint] >= 0:
+    for joint in skeleton.path_to_root(skeleton.index(end))[1:-1]:
         yield skeleton.names[joint]
-        joint = int(skeleton.parents[joint])
 
 
 @dataclass(frozen=True)

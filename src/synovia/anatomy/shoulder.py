@@ -30,9 +30,8 @@ from ..components import (
 )
 from ..shapes import ReachCone
 from ..skeleton import Skeleton
-from .part import Part, join, load_tables, mirror_point
+from .part import SIDES, Part, join, load_tables, mirror_point
 
-SIDES = ("Left", "Right")
 BONES = {"Clavicle": "clavicle", "Scapula": "scapula", "UpperArm": "arm"}
 CONTROLS = ("flexion", "abduction", "twist", "elevation", "protraction")
 DOWN = np.array([0.0, -1.0, 0.0])
@@ -60,7 +59,7 @@ def shoulder(side: str, height: float = 1.75) -> Part:
         {f"Right{bone}": scale * np.array(data["places"][at]) for bone, at in BONES.items()},
         {"right_shoulder": _joint_set(data, scale)},
     )
-    return right if side == "Right" else right.mirrored()
+    return right if side == "Right" else right.mirror()
 
 
 def shoulders(height: float = 1.75) -> Figure:

@@ -27,7 +27,7 @@ from ..components import (
     OneToMany,
     Rotation,
 )
-from .part import Part, load_tables, millimetres, mirror_point
+from .part import SIDES, Part, load_tables, millimetres, mirror_point
 
 MOVES = ("flexion", "bend", "twist")
 REGIONS = ("lumbar", "thoracic", "cervical", "head")
@@ -196,9 +196,6 @@ def _joint(
 # turns back: its vertebra has turned against the middle of the cage, and the rib undoes a share of
 # that, less than all. Were the share one of the vertebra's own turn against its neighbour, as the
 # source reads, ribs of a spine that bends evenly would come as close as rigid ones.
-
-
-SIDES = ("Left", "Right")
 
 
 def thorax(height: float, share: float | None = None) -> Part:

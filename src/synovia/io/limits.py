@@ -153,7 +153,7 @@ def _model(document: Entry) -> LimitModel:
 def _by_joint(entry: Entry, skeleton: Skeleton) -> dict[str, Entry]:
     members = entry.members()
     for name, member in members.items():
-        with member.blamed():
+        with member.locate_errors():
             skeleton.index(name)
     return members
 
@@ -168,7 +168,7 @@ def _skeleton(entry: Entry) -> Skeleton:
         parts["channels"].fail(f"one list for each of {len(names)} joints", f"{len(channels)}")
     end_parents = parts["end_parents"].ints(None)
     end_offsets = parts["end_offsets"].floats(len(end_parents), 3)
-    with entry.blamed():
+    with entry.locate_errors():
         return Skeleton(names, parents, offsets, channels, end_parents, end_offsets)
 
 
@@ -176,7 +176,7 @@ def _limit(entry: Entry) -> Limit:
     parts = entry.fields("chart", "shape", maybe=("relative_to",))
     chart = _build(parts["chart"], CHARTS)
     shape = _build(parts["shape"], stored_shapes())
-    with entry.blamed(), warnings.catch_warnings(), np.errstate(all="ignore"):
+    with entry.locate_errors(), warnings.catch_warnings(), np.errstate(all="ignore"):
         # That was said when the limit was made.
         warnings.filterwarnings("ignore", "the region contains the direction opposite", UserWarning)
         limit = Limit(chart, shape, parts["relative_to"].text() if "relative_to" in parts else None)
@@ -189,7 +189,7 @@ def _build(entry: Entry, registry: Mapping[str, Any]) -> Any:
     """Return the chart or shape that stands here."""
     fields = _fields(entry, registry, 3)
     kind = fields.pop("type")
-    with entry.blamed(), np.errstate(all="ignore"):
+    with entry.locate_errors(), np.errstate(all="ignore"):
         return registry[kind].from_dict(fields)
 
 
@@ -242,6 +242,6 @@ def _sample(entry: Entry) -> Sample:
     if frames.min(initial=0) < 0:
         parts["frames"].fail("numbers of frames, at least 0")
     rotations = parts["rotations"].floats(len(frames), 4)
-    with parts["rotations"].blamed():
+    with parts["rotations"].locate_errors():
         unit_quats("rotations", rotations)  # checked, but kept as they are, bit for bit
     return Sample(parts["clip"].text(), parts["performer"].text(), frames, rotations)

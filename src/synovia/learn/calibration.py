@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Ints, Points, Quats, Scalars
-from ..skeleton import Clip, lineages, match
+from ..skeleton import Clip, match, names_in
 from .fitting import Sample, invented_first_frame
 from .learning import Progress
 from .population import Population
@@ -65,7 +65,7 @@ class Calibration:
         rotations = clip.pose.rotations.copy()
         for name, joint in found.joints.items():
             rotations[:, joint] = turn_bones(rotations[:, joint], self.offsets[name].vector)
-        return replace(clip, pose=clip.pose.turned(rotations))
+        return replace(clip, pose=clip.pose.with_rotations(rotations))
 
 
 def calibrate(
@@ -88,13 +88,11 @@ def calibrate(
         population.skeleton.index(name)
     observed: dict[str, list[Quats]] = {name: [] for name in wanted}
     for clip in clips:
-        known = {name: to for name, to in (names or {}).items() if name in clip.skeleton.names}
+        known = names_in(names, clip.skeleton)
         first = int(invented_first_frame(clip))
         found = match(wanted, population.skeleton, clip.skeleton, known)
-        ancestors, ours = population.ancestors, population.skeleton
-        ways = lineages(found.joints, ancestors, ours, clip.skeleton, known, clip.name)
-        for name, way in ways.items():
-            path = way.seen(clip.pose.rotations[first:])
+        for name, way in found.lineages(population.ancestors, clip.name).items():
+            path = way.relative_rotation(clip.pose.rotations[first:])
             observed[name].append(path[~flips(path, clip.frame_time)])
     offsets = {}
     for name in progress(wanted):

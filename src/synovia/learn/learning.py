@@ -12,7 +12,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Quats
 from ..limit import Limit
-from ..skeleton import Clip, Skeleton, lineage, lineages, match
+from ..skeleton import Clip, Skeleton, lineage, match, names_in
 from .duplicates import find_duplicates
 from .fitting import FittedJoint, Recipe, Sample, fit_joint, invented_first_frame, samples_of
 from .joint_kind import JointKind, joint_kind
@@ -97,7 +97,7 @@ def _people(clips: Sequence[Clip], performers: str | Mapping[str, str] | None) -
     """
     who = {clip.name: performer_in(clip.name, performers) for clip in clips}
     leaks = find_duplicates(clips, who)
-    for complaint in replace(leaks, common_rig=()).complaints():
+    for complaint in replace(leaks, common_rig=()).warnings():
         warnings.warn(complaint, stacklevel=4)
     return {clip: leaks.person[performer] for clip, performer in who.items()}
 
@@ -206,21 +206,15 @@ def takes_of(
     """
     takes: dict[str, list[Take]] = {name: [] for name in wanted}
     for clip, invented in zip(clips, first_frames, strict=True):
-        known, theirs = _names_in_clip(names, clip), clips[0].skeleton
-        found = match(wanted, theirs, clip.skeleton, known)
+        known = names_in(names, clip.skeleton)
+        found = match(wanted, clips[0].skeleton, clip.skeleton, known)
         found.warn(clip.name)
         first = 1 if invented else 0
         who = performer_in(clip.name, performers)
-        ways = lineages(found.joints, ancestors or {}, theirs, clip.skeleton, known, clip.name)
-        for name, way in ways.items():
-            rotations = way.seen(clip.pose.rotations[first:])
+        for name, way in found.lineages(ancestors or {}, clip.name).items():
+            rotations = way.relative_rotation(clip.pose.rotations[first:])
             takes[name].append(Take(rotations, clip.frame_time, clip.name, who, first))
     return takes
-
-
-def _names_in_clip(names: Mapping[str, str] | None, clip: Clip) -> dict[str, str]:
-    """Return what the map says of the joints that the clip has."""
-    return {name: to for name, to in (names or {}).items() if name in clip.skeleton.names}
 
 
 def performer_in(clip: str, performers: str | Mapping[str, str] | None) -> str:
@@ -246,15 +240,16 @@ def _references(
     if isinstance(reference, Clip):
         if reference.frames == 0:
             raise ValueError(f"{reference.name}: the reference clip has no frames")
-        known = _names_in_clip(names, reference)
-        theirs, ours = first.skeleton, reference.skeleton
-        found = match(theirs.names, theirs, ours, known)
-        ways = lineages(found.joints, ancestors, theirs, ours, known, reference.name)
-        return {name: way.seen(reference.pose.rotations[0]) for name, way in ways.items()}
+        known, theirs = names_in(names, reference.skeleton), first.skeleton
+        found = match(theirs.names, theirs, reference.skeleton, known)
+        ways = found.lineages(ancestors, reference.name)
+        return {
+            name: way.relative_rotation(reference.pose.rotations[0]) for name, way in ways.items()
+        }
     if isinstance(reference, int) and -first.frames <= reference < first.frames:
         rotations = first.pose.rotations[reference]
         return {
-            name: lineage(first.skeleton, name, ancestors.get(name)).seen(rotations)
+            name: lineage(first.skeleton, name, ancestors.get(name)).relative_rotation(rotations)
             for name in first.skeleton.names
         }
     raise ValueError(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..skeleton import Skeleton, match
+from ..skeleton import Skeleton, match, names_in
 from .fitting import Sample
 from .takes import Take
 
@@ -49,7 +49,7 @@ class Population:
                 f"one performer is blended with a population, got {', '.join(sorted(who))}; say "
                 "who performs in the clips"
             )
-        known = {name: to for name, to in (names or {}).items() if name in self.skeleton.names}
+        known = names_in(names, self.skeleton)
         found = match(takes, skeleton, self.skeleton, known)
         found.warn("the population")
         added: dict[str, Sequence[Sample]] = {}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Self, overload
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -16,9 +17,21 @@ from ..arrays import Floats, Ints, Mask, Quats, Scalars, tolerance
 from ..learn import MAX_DROPPED, Population, Progress, Recipe, Sample, learn
 from ..limit import Limit, chart_for
 from ..limit.softening import Softening
-from ..skeleton import Clip, Lineage, Match, Pose, Skeleton, check_joints, lineage, lineages, match
+from ..skeleton import (
+    Clip,
+    Lineage,
+    Match,
+    Pose,
+    Skeleton,
+    check_joints,
+    lineage,
+    match,
+    measure_from_ancestor,
+)
 from .clamp import TRANSITION, first_exit, project_path
 from .report import Report
+
+_FOR_SKELETON: WeakKeyDictionary[LimitModel, LimitModel] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +116,40 @@ class LimitModel:
         named = {name: limit.relative_to for name, limit in self.limits.items()}
         return {name: above for name, above in named.items() if above is not None}
 
+    def match(self, skeleton: Skeleton, names: Mapping[str, str] | None = None) -> Match:
+        """Return where `skeleton` has the limited joints; `names` maps its names to these."""
+        return match(self.limits, self.skeleton, skeleton, names)
+
+    def for_skeleton(
+        self, skeleton: Skeleton, names: Mapping[str, str] | None = None, *, clip: str = ""
+    ) -> LimitModel:
+        """Return the limits of the joints that `skeleton` has, by its names for them.
+
+        Parameters
+        ----------
+        skeleton
+            The skeleton to be limited. Joints are matched by name; those that it does not have
+            are left out, and so are those whose limit is measured from a joint that is not above
+            them here, with a warning.
+        names
+            Names of `skeleton`, mapped to those of this model, where they differ by more than a
+            prefix such as ``mixamorig:``.
+        clip
+            What warnings call the skeleton.
+        """
+        if skeleton is self.skeleton and not names:
+            return self
+        ways = self.match(skeleton, names).lineages(self.ancestors, clip)
+        limits = {
+            skeleton.names[way.joint]: measure_from_ancestor(self.limits[name], way, skeleton)
+            for name, way in ways.items()
+        }
+        known = _FOR_SKELETON.get(self)
+        if known is not None and known.skeleton is skeleton and dict(known.limits) == limits:
+            return known  # frame after frame: what is cached of a model stays known
+        _FOR_SKELETON[self] = model = LimitModel(limits, skeleton)
+        return model
+
     def contains(self, pose: Pose) -> Mask:
         """Tell which poses (...) are legal at every joint."""
         distance = self.distance(pose)
@@ -114,7 +161,7 @@ class LimitModel:
         out = np.full(pose.rotations.shape[:-1], -np.inf, pose.rotations.dtype)
         out[..., self._near] = distances
         for limit, way in self._apart:
-            out[..., way.joint] = limit.distance(way.seen(pose.rotations))
+            out[..., way.joint] = limit.distance(way.relative_rotation(pose.rotations))
         return out
 
     def violation(self, pose: Pose) -> Scalars:
@@ -127,7 +174,7 @@ class LimitModel:
         angles = quat.angle_between(pose.rotations, projected)
         out = np.where(moved, angles, 0.0).astype(pose.rotations.dtype)
         for limit, way in self._apart:
-            out[..., way.joint] = limit.violation(way.seen(pose.rotations))
+            out[..., way.joint] = limit.violation(way.relative_rotation(pose.rotations))
         return out
 
     @overload
@@ -165,13 +212,17 @@ class LimitModel:
         if softening is None:
             rotations = self._projected(what)[0]
             for limit, way in self._apart:
-                way.bring(rotations, limit.project(way.seen(rotations)))
-            return what.turned(rotations)
+                way.set_relative_rotation(
+                    rotations, limit.project(way.relative_rotation(rotations))
+                )
+            return what.with_rotations(rotations)
         check_joints(self.skeleton, what)
         rotations = what.rotations.copy()
         for limit, way in self._parents_first:
-            way.bring(rotations, limit.soften(way.seen(rotations), softening))
-        return what.turned(rotations)
+            way.set_relative_rotation(
+                rotations, limit.soften(way.relative_rotation(rotations), softening)
+            )
+        return what.with_rotations(rotations)
 
     def _project_clip(
         self,
@@ -181,38 +232,32 @@ class LimitModel:
         names: Mapping[str, str] | None,
         progress: Progress,
     ) -> Clip:
-        found = match(self.limits, self.skeleton, clip.skeleton, names)
+        found = self.match(clip.skeleton, names)
         found.warn(clip.name)
-        ways = self._ways(found, clip, names)
+        ways = found.lineages(self.ancestors, clip.name)
         rotations = clip.pose.rotations.copy()
         for name in progress(sorted(ways, key=lambda name: ways[name].joint)):  # parents first
             path = project_path(
                 self.limits[name],
-                ways[name].seen(rotations),
+                ways[name].relative_rotation(rotations),
                 clip.frame_time,
                 softening=softening,
                 transition=transition,
             )
-            ways[name].bring(rotations, path)
-        return replace(clip, pose=clip.pose.turned(rotations))
+            ways[name].set_relative_rotation(rotations, path)
+        return replace(clip, pose=clip.pose.with_rotations(rotations))
 
     def check(self, clip: Clip, *, names: Mapping[str, str] | None = None) -> Report:
         """Return how far, where and how often the clip leaves these limits."""
-        found = match(self.limits, self.skeleton, clip.skeleton, names)
+        found = self.match(clip.skeleton, names)
         found.warn(clip.name)
-        ways = self._ways(found, clip, names)
+        ways = found.lineages(self.ancestors, clip.name)
         violation = np.zeros((clip.frames, len(ways)))
         for k, (name, way) in enumerate(ways.items()):
-            violation[:, k] = self.limits[name].violation(way.seen(clip.pose.rotations))
+            violation[:, k] = self.limits[name].violation(
+                way.relative_rotation(clip.pose.rotations)
+            )
         return Report(clip.name, tuple(ways), violation, clip.frame_time)
-
-    def _ways(
-        self, found: Match, clip: Clip, names: Mapping[str, str] | None
-    ) -> dict[str, Lineage]:
-        """Return how the joints that a clip has are measured in it."""
-        return lineages(
-            found.joints, self.ancestors, self.skeleton, clip.skeleton, names, clip.name
-        )
 
     def first_exit(self, previous: Pose, proposed: Pose) -> Scalars:
         """Return the largest t (...) in [0, 1] with all joints legal before it.
@@ -222,9 +267,13 @@ class LimitModel:
         check_joints(self.skeleton, previous)
         check_joints(self.skeleton, proposed)
         for _, way in self._apart:
-            way.check_still(self.skeleton, previous, proposed)
+            way.check_unmoved(self.skeleton, previous, proposed)
         exits = [
-            first_exit(limit, way.seen(previous.rotations), way.seen(proposed.rotations))
+            first_exit(
+                limit,
+                way.relative_rotation(previous.rotations),
+                way.relative_rotation(proposed.rotations),
+            )
             for limit, way in self._parents_first
         ]
         return np.asarray(np.min([np.ones(previous.rotations.shape[:-2]), *exits], axis=0))
@@ -234,7 +283,7 @@ class LimitModel:
         rest = self.skeleton.rest_pose()
         rotations = np.tile(rest.rotations, (n, 1, 1))
         for limit, way in self._parents_first:
-            rotations[:, way.joint] = way.local(rotations, limit.sample(n, rng))
+            rotations[:, way.joint] = way.local_rotation(rotations, limit.sample(n, rng))
         return Pose(rotations, np.tile(rest.positions, (n, 1, 1)))
 
     def volume(self) -> dict[str, float]:
@@ -248,8 +297,8 @@ class LimitModel:
         For solvers: limits without a kernel are packed as their stand-ins.
         """
         if self.ancestors:
-            told = ", ".join(f"{name} from {above}" for name, above in self.ancestors.items())
-            raise ValueError(f"limits must be measured from parents to be packed, got {told}")
+            given = ", ".join(f"{name} from {above}" for name, above in self.ancestors.items())
+            raise ValueError(f"limits must be measured from parents to be packed, got {given}")
         if self._apart:
             joints = np.array([self.skeleton.index(name) for name in self.limits], dtype=np.int64)
             return (joints, *_in_one([limit.stand_in for limit in self.limits.values()]))
@@ -338,6 +387,6 @@ def hold_fixed(model: LimitModel, pose: Pose, moving: Iterable[str] = ()) -> Lim
                 "not move"
             )
         chart = limits[name].chart
-        reference = way.local(pose.rotations.astype(np.float64), chart.reference)
+        reference = way.local_rotation(pose.rotations.astype(np.float64), chart.reference)
         limits[name] = Limit(replace(chart, reference=reference), limits[name].shape)
     return replace(model, limits=limits, samples={})

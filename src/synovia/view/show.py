@@ -115,7 +115,7 @@ def curve(session: Session, asked: Request) -> Curve:
         clip.skeleton.index(name)
         raise ValueError(f"{name} has no limit")
     limit = model.limits[name]
-    seen = lineage(clip.skeleton, name, limit.relative_to).seen(clip.pose.rotations)
+    seen = lineage(clip.skeleton, name, limit.relative_to).relative_rotation(clip.pose.rotations)
     softening = parse_softening(asked.get("soften"))
     kept = project_path(limit, seen, clip.frame_time, softening=softening)
     return {

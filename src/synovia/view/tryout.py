@@ -11,7 +11,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Quats
 from ..ik import Aim, Reach, Solution, look_at, solve
-from ..ik.problem import joints_between, path_to_root
+from ..ik.problem import joints_between
 from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Pose
@@ -32,11 +32,11 @@ def bend_into_limits(
     Joints that are measured from an ancestor stay as they are.
     """
     skeleton, rotations = model.skeleton, np.array(pose.rotations)
-    for joint in {above for end in ends for above in path_to_root(skeleton, skeleton.index(end))}:
+    for joint in {above for end in ends for above in skeleton.path_to_root(skeleton.index(end))}:
         limit = model.limits.get(skeleton.names[joint])
         if skeleton.names[joint] in joints and limit is not None and limit.relative_to is None:
             rotations[joint] = _turn_towards(rotations[joint], _middle_rotation(limit))
-    return pose.turned(rotations)
+    return pose.with_rotations(rotations)
 
 
 def _turn_towards(start: Quats, end: Quats) -> Quats:
