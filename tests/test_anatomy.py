@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import synovia
-from synovia import Control, JointSet, Network, Pose, quat
+from synovia import Pose, quat
 from synovia.anatomy import Part, cervical_shao_2003, join
 from synovia.anatomy.human import human
 from synovia.anatomy.knee import knee
 from synovia.anatomy.spine import MOVES, REGIONS, levels, rib, span, spine, thorax
-from synovia.components import Rotation
+from synovia.components import Control, JointSet, Network, Rotation
 from synovia.skeleton import end_positions, forward
 
 DATA = sorted((Path(synovia.__file__).parent / "anatomy").glob("*.toml"))

@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synovia import density, level_for, quat
-from synovia.learn import DENSITY_CUTOFF, DENSITY_WIDTH, SATURATION_TIME, Take
+from synovia import quat
+from synovia.learn import (
+    DENSITY_CUTOFF,
+    DENSITY_WIDTH,
+    SATURATION_TIME,
+    Take,
+    density,
+    level_for,
+)
 
 
 def takes(people=4, frames=400, seed=0, frame_time=0.05):

@@ -12,7 +12,6 @@ from synovia import (
     forward,
     human,
     human_limits,
-    isb_angles,
     load_clip,
     load_figure,
     load_limits,
@@ -21,6 +20,7 @@ from synovia import (
     save_figure,
     save_limits,
 )
+from synovia.anatomy import isb_angles
 from synovia.shapes import KDop, ReachCone
 
 BODY = human()

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synovia import Network
-from synovia.components import Scapulothoracic
+from synovia.components import Network, Scapulothoracic
 from synovia.components.scapulothoracic import COORDINATES
 from synovia.io import load_network, save_network
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..skeleton import Clip
-from .bvh import read_bvh
-from .bvh_write import write_bvh
+from .bvh import read_bvh, write_bvh
 from .figure import figure_schema, load_figure, load_network, save_figure, save_network
 from .limits import limits_bytes, limits_schema, load_limits, save_limits
 

@@ -12,7 +12,6 @@ from ..arrays import Points, Quats, Vectors
 from ..charts import AnyChart
 from ..shapes import DistanceField, Shape
 from ..shapes.distance_field.build import grid_around, node_points, redistance
-from ..shapes.distance_field.field import LARGEST
 from .limit import Limit, chart_for, chart_named, check_chart, has_axis, shape_named
 
 MEMBERS = 20_000  # to fit to, beside those on the boundary
@@ -20,7 +19,6 @@ UNIFORM_ROTATIONS = 100_000  # rotations, uniform over all, of which the losses 
 CLIMBERS, TRIES, CLIMBS = 64, 16, 16  # that look for the worst: from where, how often, how long
 FIRST_STEP, SHORTER = 0.1, 0.7  # radians, and what each next one is of it
 DETAIL = 3  # of the boundary
-LEAST_NODES = 12  # of a field, along its longest side
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +83,6 @@ def _field(
     limit: Limit, chart: AnyChart, members: Points, *, resolution: int = 32
 ) -> DistanceField:
     """Return the field of the limit's distances in `chart`, at the nodes around its members."""
-    if not LEAST_NODES <= resolution <= LARGEST:
-        raise ValueError(
-            f"resolution must be from {LEAST_NODES} to {LARGEST} nodes, got {resolution}"
-        )
     low, spacing, count = grid_around(members, 0.0, 2.0, resolution, chart.periods)
     nodes = node_points(low, spacing, count)
     wraps = np.asarray(chart.periods) > 0.0

@@ -14,6 +14,7 @@ from . import messages
 from .editing import EDIT_HANDLERS, SAVE_HANDLERS
 from .families import FAMILY_HANDLERS, JUDGE_HANDLERS
 from .messages import Answer, Request
+from .protocol import Failure
 from .session import Session
 from .show import SHOW_HANDLERS
 from .tryout import TRYOUT_HANDLERS
@@ -52,10 +53,10 @@ def answer(session: Session, text: str | bytes) -> bytes:
         for name in TEXT_FIELDS:
             if not isinstance(asked.get(name), str | None):
                 raise ValueError(f"{name} must be text or null, got {asked[name]!r:.60}")
-        header, arrays = HANDLERS[asked["ask"]](session, asked)
+        reply = HANDLERS[asked["ask"]](session, asked)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
-        header, arrays = {"error": _sentence(error)}, {}
-    return messages.pack({"id": number, **header}, arrays)
+        reply = Failure(error=_sentence(error))
+    return messages.pack({"id": number, **reply})
 
 
 def _sentence(error: Exception) -> str:

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arrays import Quats, Vectors, unit_quats
 from ..charts import DirectionTwist
@@ -28,6 +26,7 @@ from ..shapes.reach_cone.edit import (
 from ..shapes.reach_cone.paths import nearest_on_edges
 from ..shapes.reach_cone.star import StarError, from_polar
 from .messages import Request, degrees, vector
+from .protocol import ConePoints, Edge, EdgeReason, Reason
 
 MOST_POINTS = 1000
 NEW_CONE_POINTS = 8
@@ -110,7 +109,7 @@ def new_cone_limit(rotation: Quats, bone: Vectors) -> Limit:
     return Limit(chart, ReachCone(points, -NEW_CONE_TWIST, NEW_CONE_TWIST, chart.axis))
 
 
-def outline(limit: Limit) -> dict[str, NDArray[Any]]:
+def outline(limit: Limit) -> ConePoints:
     """Return what the page needs to edit cones: points and visible points, twists in degrees.
 
     Points of one cone follow those of another; there are `cornerCounts` of each. Other families
@@ -129,12 +128,12 @@ def outline(limit: Limit) -> dict[str, NDArray[Any]]:
     }
 
 
-def refusal(error: ValueError) -> dict[str, Any]:
+def refusal(error: ValueError) -> Reason | EdgeReason:
     """Return why an edit is refused, and the edge at fault where there is one."""
     if not isinstance(error, StarError):
         return {"refused": str(error)}
     broken = error.broken
-    edge = {"number": broken.edge, "ends": broken.ends.tolist()}
+    edge = Edge(number=broken.edge, ends=broken.ends.tolist())
     return {"refused": f"no longer a star: {broken.why}", "edge": edge}
 
 

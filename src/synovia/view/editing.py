@@ -12,7 +12,18 @@ from ..limit import Limit
 from ..mesh import DRAFT
 from ..skeleton import copy_limit, partner_limit
 from .cone_edits import CONE_EDITS, new_cone_limit, refusal
-from .messages import Answer, Request, flag, row
+from .messages import Request, flag, row
+from .protocol import (
+    Download,
+    Drawn,
+    DrawnStep,
+    EdgeRefusal,
+    Exists,
+    Refusal,
+    Saved,
+    State,
+    Step,
+)
 from .session import Limits, Scene, Session, limit_to_edit
 from .shape_edits import NUMBER_EDITS, SCULPT_EDITS
 from .show import bone_of, pictures
@@ -21,7 +32,7 @@ Edit = Callable[[Limit, Request], Limit]
 WholeEdit = Callable[[Scene, Limits, Request], Limits]
 
 
-def edit_limits(session: Session, asked: Request) -> Answer:
+def edit_limits(session: Session, asked: Request) -> Drawn | State | Refusal | EdgeRefusal:
     """Return the pictures of a joint's limit after an edit, and what can be undone.
 
     `edit` names one of `EDITS` or `WHOLE_EDITS`; edits of one `stroke` are undone together. Where
@@ -41,30 +52,28 @@ def edit_limits(session: Session, asked: Request) -> Answer:
     try:
         session.edit(with_edit, f"{kind.replace('-', ' ')}, {name}", stroke)
     except ValueError as error:
-        return {**refusal(error), **session.state()}, {}
+        return {**refusal(error), **session.state()}
     return _edit_answer(session, name)
 
 
-def undo(session: Session, asked: Request) -> Answer:
+def undo(session: Session, asked: Request) -> DrawnStep | Step:
     """Return what was undone, and the pictures of the joint that the page has picked."""
     return _history_answer(session, session.undo(), asked)
 
 
-def redo(session: Session, asked: Request) -> Answer:
+def redo(session: Session, asked: Request) -> DrawnStep | Step:
     """Return what was done again, and the pictures of the joint that the page has picked."""
     return _history_answer(session, session.redo(), asked)
 
 
-def _history_answer(session: Session, what: str, asked: Request) -> Answer:
-    header, arrays = _edit_answer(session, asked["joint"])
-    return {"what": what, **header}, arrays
+def _history_answer(session: Session, what: str, asked: Request) -> DrawnStep | Step:
+    return {"what": what, **_edit_answer(session, asked["joint"])}
 
 
-def _edit_answer(session: Session, name: str | None) -> Answer:
+def _edit_answer(session: Session, name: str | None) -> Drawn | State:
     if name is None or name not in session.scene.model.limits:
-        return session.state(), {}
-    header, arrays = pictures(session.scene, name, DRAFT)
-    return {**header, **session.state()}, arrays
+        return session.state()
+    return {**pictures(session.scene, name, DRAFT), **session.state()}
 
 
 def add_mirrored(scene: Scene, limits: Limits, asked: Request) -> Limits:
@@ -121,7 +130,7 @@ _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*\ud800-\udfff]')
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
-def save(session: Session, asked: Request) -> Answer:
+def save(session: Session, asked: Request) -> Saved | Exists | Refusal:
     """Return that the limits are saved, or `exists` or `refused`: what is in the way.
 
     `as` is a name beside the present file, or null for that file itself. A file that was there
@@ -131,21 +140,21 @@ def save(session: Session, asked: Request) -> Answer:
     try:
         path = _save_path(session.file, asked["as"])
         if path.exists() and not (session.wrote(path) or overwrite):
-            return {"exists": path.name, **session.state()}, {}
+            return {"exists": path.name, **session.state()}
         session.save(save_limits, path)
     except (OSError, ValueError) as error:
-        return {"refused": _reason(error), **session.state()}, {}
-    return {"saved": path.name, **session.state()}, {}
+        return {"refused": _reason(error), **session.state()}
+    return {"saved": path.name, **session.state()}
 
 
-def download(session: Session, asked: Request) -> Answer:
+def download(session: Session, asked: Request) -> Download | Refusal:
     """Return the text of the limits file that would be saved, and a name for it."""
     name = f"limits{SUFFIX}" if session.file is None else session.file.name
     try:
         text = limits_bytes(session.model, name).decode()
     except ValueError as error:
-        return {"refused": str(error), **session.state()}, {}
-    return {"name": name, "text": text, **session.state()}, {}
+        return {"refused": str(error), **session.state()}
+    return {"name": name, "text": text, **session.state()}
 
 
 def _save_path(file: Path | None, name: object) -> Path:

@@ -33,7 +33,17 @@ from ..limit import Limit, chart_for, has_axis
 from ..mesh import DRAFT
 from ..shapes import SHAPES, Box
 from ..skeleton import Clip, Skeleton
-from .messages import Answer, Request, degrees
+from .messages import Request, degrees
+from .protocol import (
+    Cost,
+    Families,
+    Judgement,
+    Making,
+    Observed,
+    PartJudgement,
+    Refitted,
+    Refusal,
+)
 from .session import Limits, Scene, Session, limit_to_edit
 from .show import pictures
 
@@ -114,7 +124,7 @@ FEWEST_FRAMES = 10
 """Frames that a clip needs to be cut."""
 
 
-def judge_family(session: Session, asked: Request) -> Answer:
+def judge_family(session: Session, asked: Request) -> Judgement | PartJudgement:
     """Return the volume of a joint's limit in a family, and in how many parts it can be judged.
 
     With a `part`, return instead the share of that part's frames that is outside the limit of the
@@ -133,12 +143,12 @@ def judge_family(session: Session, asked: Request) -> Answer:
         part = asked.get("part")
         if part is None:
             share = fit_limit(found, choice).volume(4000)
-            return {"share": share, "parts": len(folds), "basis": basis}, {}
+            return {"share": share, "parts": len(folds), "basis": basis}
         if not (isinstance(part, int) and 0 <= part < len(folds)):
             raise ValueError(f"part must be from 0 to {len(folds) - 1}, got {part!r:.60}")
         rest, held_out = folds[part]
         outside = 1.0 - float(fit_limit(rest, choice).contains(held_out).mean())
-    return {"outside": outside}, {}
+    return {"outside": outside}
 
 
 @lru_cache(maxsize=32)
@@ -225,13 +235,13 @@ FIT_RECORDS: WeakKeyDictionary[Limit, FitRecord] = WeakKeyDictionary()
 """How limits were made, so that after an undo the page shows the choices that led there."""
 
 
-def describe_families(session: Session, asked: Request) -> Answer:
+def describe_families(session: Session, asked: Request) -> Families:
     """Return the families and charts there are, the present choice, and what limits can be from."""
     scene, name = session.scene, asked["joint"]
     limit_to_edit(scene.model.limits, name)
-    header = {
+    return {
         "families": [
-            {"name": key, "label": family.label, "charts": SHAPES[family.shape].charts}
+            {"name": key, "label": family.label, "charts": list(SHAPES[family.shape].charts)}
             for key, family in FAMILIES.items()
         ],
         "sources": [
@@ -240,20 +250,19 @@ def describe_families(session: Session, asked: Request) -> Answer:
         ],
         **_describe_choice(scene, name),
     }
-    return header, {}
 
 
-def observed_rotations(session: Session, asked: Request) -> Answer:
+def observed_rotations(session: Session, asked: Request) -> Observed:
     """Return what was kept of a joint's rotations, at most `most` (n, 4); none if nothing was."""
     scene, name = session.scene, asked["joint"]
     kept = kept_samples(scene, name)
     rotations = np.concatenate([np.zeros((0, 4)), *(sample.rotations for sample in kept)])
     people = len({sample.performer for sample in kept})
     step = -(-len(rotations) // whole_number("most", asked["most"], 1)) or 1
-    return {"people": people, "count": len(rotations)}, {"rotations": rotations[::step]}
+    return {"people": people, "count": len(rotations), "rotations": rotations[::step]}
 
 
-def refit(session: Session, asked: Request) -> Answer:
+def refit(session: Session, asked: Request) -> Refitted | Refusal:
     """Return the pictures of a joint's limit made anew, in a family and a chart, from evidence.
 
     An edit: requests of one `stroke` are undone together, and where the fit fails the limit stays
@@ -269,9 +278,9 @@ def refit(session: Session, asked: Request) -> Answer:
     try:
         session.edit(with_fit, what, stroke)
     except ValueError as error:
-        return {"refused": str(error), **session.state()}, {}
-    header, arrays = pictures(session.scene, name, DRAFT)
-    return {**header, **_describe_choice(session.scene, name), **session.state()}, arrays
+        return {"refused": str(error), **session.state()}
+    picture = pictures(session.scene, name, DRAFT)
+    return {**picture, **_describe_choice(session.scene, name), **session.state()}
 
 
 def choice_of(asked: Request) -> Choice:
@@ -357,7 +366,7 @@ def family_of(limit: Limit) -> str:
     return str(shape.name)
 
 
-def _describe_choice(scene: Scene, name: str) -> dict[str, Any]:
+def _describe_choice(scene: Scene, name: str) -> Making:
     """Return the choice that the limit is from; where nobody chose, what can be told of it."""
     limit = scene.model.limits[name]
     made = FIT_RECORDS.get(limit)
@@ -374,7 +383,7 @@ def _describe_choice(scene: Scene, name: str) -> dict[str, Any]:
     else:
         chosen = made.choice.source != FROM_LIMIT
     choice = made.choice
-    cost = None
+    cost: Cost | None = None
     if made.cost is not None:
         gained, lost, error = made.cost
         cost = {"gained": gained, "lost": lost, "errorDeg": float(np.degrees(error))}

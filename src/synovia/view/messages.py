@@ -19,16 +19,20 @@ from .. import quat
 from ..arrays import Floats, Quats, Vectors
 
 Request = Mapping[str, Any]
-Answer = tuple[dict[str, Any], Mapping[str, NDArray[Any]]]
-"""A header and arrays behind it."""
+Answer = Mapping[str, object]
+"""What `protocol` says: what goes into the header, and arrays behind it."""
 MAX_REQUEST_BYTES = 1 << 20
 """Requests of more bytes than this are refused."""
 
 
-def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return a message with this header and these arrays."""
+def pack(answer: Answer) -> bytes:
+    """Return a message with this answer: its arrays behind all the rest."""
+    header: dict[str, object] = {}
     flat, listed = [], []
-    for name, array in arrays.items():
+    for name, array in answer.items():
+        if not isinstance(array, np.ndarray):
+            header[name] = array
+            continue
         whole = np.issubdtype(array.dtype, np.integer)
         flat.append(np.ascontiguousarray(array, dtype="<u4" if whole else "<f4").tobytes())
         listed.append({"name": name, "type": "u4" if whole else "f4", "shape": list(array.shape)})

@@ -22,6 +22,7 @@ from websockets.sync.server import Server, ServerConnection, serve
 
 from . import messages
 from .answers import PageConnection, answer
+from .protocol import Failure, News
 from .session import Scene, Session
 
 LOOPBACK = "127.0.0.1"
@@ -233,7 +234,7 @@ class PageServer:
 
     def tell_pages(self, editor: ServerConnection | None = None) -> None:
         """Let pages know that limits have changed, but not the one that did it: they ask anew."""
-        news = messages.pack({"id": None, "news": True, **self.session.state()}, {})
+        news = messages.pack({"id": None, **News(news=True, **self.session.state())})
         for other in self._connections - {editor}:
             with contextlib.suppress(ConnectionClosed):
                 other.send(news)
@@ -244,7 +245,7 @@ class PageServer:
         except Exception as error:  # one request must not end the page
             traceback.print_exc(file=sys.stderr)
             said = f"{type(error).__name__}: {error} (a fault in synovia)"
-            return messages.pack({"id": messages.parse_request(text)["id"], "error": said}, {})
+            return messages.pack({"id": messages.parse_request(text)["id"], **Failure(error=said)})
 
 
 @cache

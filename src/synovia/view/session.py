@@ -15,6 +15,7 @@ from ..components import Figure, clip_of, sweep
 from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Clip, Pose, Skeleton, list_names, match
+from .protocol import State
 
 MOST_VERSIONS = 200
 """Steps that can be undone; older ones are forgotten."""
@@ -333,7 +334,7 @@ class Session:
         while (left := self._changed_at + IDLE_SECONDS - time.monotonic()) > 0.0:
             time.sleep(left)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """Return what pages show of it: limited joints, what can be undone, where it is saved."""
         history = self._history
         return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from ..shapes import (
     add_sample,
 )
 from .messages import Request, degrees, row, vectors
+from .protocol import ShapeNumber
 
 COORDINATES = {
     "rotation-vector": ("about x", "about y", "about z"),
@@ -33,24 +34,13 @@ COORDINATES = {
 WIDEST_DEG = 1800.0
 
 
-@dataclass(frozen=True)
-class Number:
-    """One number of a shape: its field, its place in it, and its value in degrees."""
-
-    row: str
-    column: str
-    field: str
-    index: int
-    deg: float
-
-
-def numbers_of(limit: Limit) -> list[dict[str, Any]]:
+def numbers_of(limit: Limit) -> list[ShapeNumber]:
     """Return the numbers of a convex limit, in rows and columns; of others none."""
     words = COORDINATES.get(limit.chart.name, ())
-    return [vars(number) for number in _numbers(limit.shape, words, "")]
+    return list(_numbers(limit.shape, words, ""))
 
 
-def _numbers(shape: Shape, words: tuple[str, ...], within: str) -> Iterator[Number]:
+def _numbers(shape: Shape, words: tuple[str, ...], within: str) -> Iterator[ShapeNumber]:
     if isinstance(shape, Product):
         yield from _numbers(shape.swing, words[:2], "swing.")
         for column, end in (("from", "low"), ("to", "high")):
@@ -68,8 +58,9 @@ def _numbers(shape: Shape, words: tuple[str, ...], within: str) -> Iterator[Numb
             yield _number(row, "radius", f"{within}radii", index, shape.radii[index])
 
 
-def _number(row: str, column: str, field: str, index: int, value: float) -> Number:
-    return Number(row, column, field, index, round(float(np.degrees(value)), 6))
+def _number(row: str, column: str, field: str, index: int, value: float) -> ShapeNumber:
+    deg = round(float(np.degrees(value)), 6)
+    return {"row": row, "column": column, "field": field, "index": index, "deg": deg}
 
 
 def _axis_label(axis: Floats, words: tuple[str, ...], index: int) -> str:

@@ -15,7 +15,8 @@ from ..ik.problem import joints_between
 from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Pose
-from .messages import Answer, Request, flag, numbers, rotations, vector, word, words
+from .messages import Request, flag, numbers, rotations, vector, word, words
+from .protocol import Outside, Posed, Solved
 from .session import Scene, Session
 from .show import AXES
 
@@ -64,7 +65,7 @@ NEAR_DEG = 0.5
 """A joint is said to be at its limit where it is as near to it as this, in degrees."""
 
 
-def solve_reach(session: Session, asked: Request) -> Answer:
+def solve_reach(session: Session, asked: Request) -> Solved:
     """Return the pose in which a joint, or a point on it, is at a target, or near it.
 
     With `limits` false every joint is free; `joints` may turn, all if it is null. `pins` keep
@@ -80,7 +81,7 @@ def solve_reach(session: Session, asked: Request) -> Answer:
     return _solution_answer(scene, found, started)
 
 
-def solve_look(session: Session, asked: Request) -> Answer:
+def solve_look(session: Session, asked: Request) -> Solved:
     """Return the pose in which the last of `joints` looks at a target, along its `axis`.
 
     Each of the joints takes its share of the turn; with `pins` all joints may turn. The rest is as
@@ -150,18 +151,19 @@ def _limits(scene: Scene, asked: Request) -> LimitModel:
     return scene.model if flag(asked, "limits") else LimitModel({}, scene.clip.skeleton)
 
 
-def _solution_answer(scene: Scene, found: Solution, started: float) -> Answer:
+def _solution_answer(scene: Scene, found: Solution, started: float) -> Solved:
     seconds = time.perf_counter() - started
-    header = {
+    root = found.pose.positions[scene.clip.skeleton.parents < 0]
+    return {
         "ms": 1000.0 * seconds,
         "met": bool(found.converged),
         "left": float(found.errors[0]),
         "blockingDeg": {name: float(np.degrees(angle)) for name, angle in found.blocking().items()},
         "outsideDeg": _outside_deg(scene, found.pose),
         "atLimit": _at_limit(scene, found.pose),
+        "rotations": found.pose.rotations,
+        "root": root[0],
     }
-    root = found.pose.positions[scene.clip.skeleton.parents < 0]
-    return header, {"rotations": found.pose.rotations, "root": root[0]}
 
 
 def _at_limit(scene: Scene, pose: Pose) -> list[str]:
@@ -170,18 +172,19 @@ def _at_limit(scene: Scene, pose: Pose) -> list[str]:
     return [name for name in scene.model.limits if near[scene.clip.skeleton.index(name)]]
 
 
-def pose_figure(session: Session, asked: Request) -> Answer:
+def pose_figure(session: Session, asked: Request) -> Posed:
     """Return the pose that controls of the figure give, and what became of them."""
     scene = session.scene
     if scene.figure is None:
         raise ValueError("there is no figure here, so there are no controls")
     pose = scene.figure.pose(numbers(asked, "values"))
-    header = {
+    return {
         "clamped": {name: float(off) for name, off in pose.clamped.items()},
         "gaps": {name: float(off) for name, off in pose.gaps.items()},
         "outsideDeg": _outside_deg(scene, pose),
+        "rotations": pose.rotations,
+        "positions": pose.positions,
     }
-    return header, {"rotations": pose.rotations, "positions": pose.positions}
 
 
 def _outside_deg(scene: Scene, pose: Pose) -> list[float]:
@@ -205,10 +208,10 @@ def _pose(scene: Scene, asked: Request) -> Pose:
     return Pose(rotations(asked, len(scene.clip.skeleton)), positions)
 
 
-def check_pose(session: Session, asked: Request) -> Answer:
+def check_pose(session: Session, asked: Request) -> Outside:
     """Return how far a pose is outside the limits, by limited joint, in degrees."""
     scene = session.scene
-    return {"outsideDeg": _outside_deg(scene, _pose(scene, asked))}, {}
+    return {"outsideDeg": _outside_deg(scene, _pose(scene, asked))}
 
 
 TRYOUT_HANDLERS = {

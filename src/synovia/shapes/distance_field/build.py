@@ -15,6 +15,8 @@ from .packing import close_axes, nearest_sites
 
 FEW = 1_000
 """Up to so many samples are compared one by one; more go into a tree."""
+LEAST_NODES, LARGEST = 8, 256
+"""Nodes along the longest side of a grid, at least and at most."""
 LEAST_CELL = 0.01
 """Cells are no smaller than this, in radians, so that a single sample has a region."""
 EDGE = 0.05
@@ -33,6 +35,16 @@ def grid_around(
     An axis with a period is covered whole, from −half of it on. Beside such axes (Euler angles)
     the others stay between 0 and π, and `EDGE` away from both unless points are nearer.
     """
+    if not LEAST_NODES <= resolution <= LARGEST:
+        raise ValueError(
+            f"resolution must be from {LEAST_NODES} to {LARGEST} nodes, got {resolution}"
+        )
+    across = resolution - 1.0 - 2.0 * cells
+    if not across >= 1.0:
+        raise ValueError(
+            f"resolution must be at least {np.ceil(2.0 + 2.0 * cells):.0f} nodes where {cells:g} "
+            f"cells are free on each side, got {resolution}"
+        )
     period = np.asarray(periods, dtype=np.float64)
     if period.shape != (3,) or not ((period >= 0.0) & np.isfinite(period)).all():
         raise ValueError(f"periods must be 3 numbers, 0 where an axis has none, got {periods}")
@@ -40,7 +52,7 @@ def grid_around(
     least, most = points.min(axis=0) - margin, points.max(axis=0) + margin
     extent = np.where(wraps, 0.0, most - least)
     cell = max(
-        float(extent.max()) / (resolution - 1.0 - 2.0 * cells),
+        float(extent.max()) / across,
         float(period.max()) / resolution,
         LEAST_CELL,
     )

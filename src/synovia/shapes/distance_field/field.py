@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arrays import Floats, Mask, Points, Scalars, own, tolerance
 from ..region import Region, Surface, check_margin, sample_points, within_slack
-from .build import EDGE, fill_holes, grid_around, node_points, sample_distance
+from .build import EDGE, LARGEST, fill_holes, grid_around, node_points, sample_distance
 from .extent import boundary, bounds_of, reach_of, sample_field, values_at, volume_of
 from .packing import (
     add_midpoints,
@@ -22,8 +22,8 @@ from .packing import (
     with_sites,
 )
 
-LARGEST, MOST = 256, 3_000_000
-"""Nodes along an axis, at most; and in a box that grows to many times its size."""
+MOST = 3_000_000
+"""Nodes in a box that grows to many times its size, at most."""
 KIND, LEAST_THRESHOLD = 6.0, 0.5 * np.sqrt(3.0)
 
 
@@ -77,10 +77,11 @@ class DistanceField(Region):
     ) -> Self:
         """Return all that is within `margin` and `threshold` cells of `points`, holes filled.
 
-        The longest side of the grid has `resolution` nodes, and cells are cubes. `threshold` and
-        `closing` are in cells: with √3/2 or more, between the nodes too, every sample is a member.
-        Filled is what cannot be reached from the box's sides through gaps wider than twice
-        `closing`; with 0 nothing is. `periods` are those of the chart, 0 where an axis has none.
+        The longest side of the grid has `resolution` nodes (8 to 256), and cells are cubes.
+        `threshold` and `closing` are in cells: with √3/2 or more, between the nodes too, every
+        sample is a member. Filled is what cannot be reached from the box's sides through gaps wider
+        than twice `closing`; with 0 nothing is. `periods` are those of the chart, 0 where an axis
+        has none.
         """
         points, margin = sample_points(points, (3,)), check_margin(margin)
         if not threshold >= LEAST_THRESHOLD:
@@ -90,8 +91,6 @@ class DistanceField(Region):
             )
         if not 0.0 <= closing <= threshold + 1.0:
             raise ValueError(f"closing must be from 0 to threshold + 1 cells, got {closing}")
-        if not 12 <= resolution <= LARGEST:
-            raise ValueError(f"resolution must be from 12 to {LARGEST} nodes, got {resolution}")
         low, spacing, count = grid_around(points, margin, threshold + 2.0, resolution, periods)
         wraps = np.asarray(periods) > 0.0
         values = sample_distance(points, low, spacing, count, np.asarray(periods, float))
