@@ -10,7 +10,7 @@ import pytest
 from synovia import quat
 from synovia.kernels import learn
 from synovia.learn import (
-    RADIUS,
+    CONFIRMATION_RADIUS,
     Take,
     confirmations,
     distance_to_others,
@@ -161,8 +161,8 @@ def test_cells_blur_the_distance_by_two_diagonals_at_most(rng):
 
 def test_unconfirmed_frames_are_those_of_all_pairs(rng):
     takes = five_performers(rng)
-    found = np.concatenate(distance_to_others(takes, cell=1e-9)) > RADIUS
-    expected = np.concatenate(others_by_brute_force(takes, confirmations(5))) > RADIUS
+    found = np.concatenate(distance_to_others(takes, cell=1e-9)) > CONFIRMATION_RADIUS
+    expected = np.concatenate(others_by_brute_force(takes, confirmations(5))) > CONFIRMATION_RADIUS
     assert 0 < expected.sum() < len(expected)
     assert found.tolist() == expected.tolist()
 
@@ -171,7 +171,13 @@ def test_a_performer_does_not_confirm_themselves(rng):
     same = cloud(rng, 50, center=(0.0, 2.0, 0.0), spread=0.01)
     usual = [take(cloud(rng, 50, spread=0.01), name) for name in "abc"]
     far = distance_to_others([*usual, take(same, "d", "d_1"), take(same, "d", "d_2")])
-    assert [bool((each > RADIUS).all()) for each in far] == [False, False, False, True, True]
+    assert [bool((each > CONFIRMATION_RADIUS).all()) for each in far] == [
+        False,
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_too_few_performers_confirm_nothing():

@@ -12,12 +12,15 @@ with the steadiest angle is looked for.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from .. import quat
 from ..arrays import TURN, Floats, Quats, Scalars, Vectors, own, unit_quats
+from ..skeleton import Clip
+from .takes import invented_first_frame, takes_of
 
 DEGREES_OF_FREEDOM = {"fixed": 0, "hinge": 1, "universal": 2, "ball": 3}
 """In how many directions joints of each kind turn."""
@@ -40,7 +43,7 @@ class JointKind:
     """A joint's `kind`, and how far it turns about each of its axes from its mean rotation."""
 
     kind: str
-    """One of `FREEDOMS`."""
+    """One of `DEGREES_OF_FREEDOM`."""
     mean: Quats
     """(4,): the rotation that `ranges` are measured from."""
     axes: Vectors
@@ -166,7 +169,7 @@ def _azimuth(vectors: Vectors, axis: Vectors, start: Vectors) -> Scalars:
 
 
 def _range(values: Scalars, period: float = 0.0) -> tuple[float, float]:
-    """Return the shortest interval that holds all but `IGNORED` of `values`, around 0 if it can."""
+    """Return the shortest interval of all `values` but outliers, around 0 if it can be."""
     ordered = np.sort(values - period * np.round(values / (period or 1.0)))
     held = _inlier_count(ordered)
     if period:
@@ -201,3 +204,23 @@ def _subsample(rotations: Quats) -> Quats:
     if len(rotations) > MAX_ROTATIONS:
         every = np.linspace(0, len(rotations) - 1, MAX_ROTATIONS).astype(int)
     return np.asarray(rotations[every], dtype=np.float64)
+
+
+# The same of all joints of clips.
+
+
+def joint_kinds(
+    clips: Sequence[Clip], *, names: Mapping[str, str] | None = None
+) -> dict[str, JointKind]:
+    """Return what kind of joint each joint of the first clip is, from the frames of all.
+
+    `names` maps names of joints of the clips to those of the first.
+    """
+    joints = clips[0].skeleton.names
+    invented = [invented_first_frame(clip) for clip in clips]
+    takes = takes_of(clips, joints, drop_first=invented, names=names)
+    return {
+        joint: joint_kind(np.concatenate([take.rotations for take in takes[joint]]))
+        for joint in joints
+        if takes[joint]
+    }
