@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import TURN, Points, Quats, Scalars, Vectors, own, rows, unit_quats
-from .chart import unit_axis
+from .chart import cross_matrix, twisted_vectors, unit_axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +66,17 @@ class DirectionTwist:
         # The direction's part is at most 1, the twist's 1/cos(swing/2) = 2/|axis + direction|.
         half = 0.5 * np.linalg.norm(points[..., :3] + self.axis, axis=-1)
         return np.asarray(np.hypot(1.0, 1.0 / np.maximum(half, 1e-9)))
+
+    left_handed: ClassVar[bool] = False
+    torn_at: ClassVar[float] = TURN
+
+    def vectors(self, points: Points) -> Vectors:
+        # With a the axis and d the direction, the swing is (w, a × d/2w), w² = (1 + a·d)/2.
+        directions = points[:, :3]
+        cosine = directions @ self.axis[:, None]
+        w = np.sqrt(np.maximum(0.5 * (1.0 + cosine), 1e-18))
+        v = directions @ cross_matrix(self.axis) / (2.0 * w)
+        return twisted_vectors(w, v, self.axis, points[:, 3:])
 
     def to_dict(self) -> dict[str, Any]:
         return {"type": self.name, "reference": self.reference, "axis": self.axis}

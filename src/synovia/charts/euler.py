@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .. import quat
-from ..arrays import TURN, Points, Quats, Scalars, own, rows, unit_quats
+from ..arrays import TURN, Points, Quats, Scalars, Vectors, own, rows, unit_quats
 
 SIDEWAYS = quat.exp(np.array([0.0, 0.5 * np.pi, 0.0]))
 
@@ -76,6 +76,12 @@ class EulerZYZ:
     def stretch(self, points: Points) -> Scalars:
         # |ω|² = φ'² + θ'² + 2 φ'θ' cos ψ + ψ'², and its least eigenvalue is 1 − |cos ψ|.
         return np.asarray(1.0 / np.sqrt(np.maximum(1.0 - np.abs(np.cos(points[..., 1])), 1e-18)))
+
+    left_handed: ClassVar[bool] = True
+    torn_at: ClassVar[float] = np.pi
+
+    def vectors(self, points: Points) -> Vectors:
+        return quat.log(quat.mul(quat.inverse(self.reference), self.rotations(points)))
 
     def to_dict(self) -> dict[str, Any]:
         return {"type": self.name, "reference": self.reference}

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import kernels, quat
 from ..arrays import TURN, Points, Quats, Scalars, Vectors, own, rows, unit_quats
-from .chart import unit_axis
+from .chart import twisted_vectors, unit_axis
 
 
 def wind(vectors: Points, turns: int) -> Points:
@@ -73,6 +73,12 @@ class RotationVector:
     def stretch(self, points: Points) -> Scalars:
         half = 0.5 * np.linalg.norm(points, axis=-1)
         return np.asarray(1.0 / np.maximum(np.abs(np.sinc(half / np.pi)), 1e-9))
+
+    left_handed: ClassVar[bool] = False
+    torn_at: ClassVar[float] = np.inf
+
+    def vectors(self, points: Points) -> Vectors:
+        return points
 
     def to_dict(self) -> dict[str, Any]:
         return {"type": self.name, "reference": self.reference}
@@ -149,6 +155,16 @@ class SwingTwist:
         direction = 1.0 / np.maximum(np.abs(np.sinc(swing / np.pi)), 1e-9)
         twist = 1.0 / np.maximum(np.abs(np.cos(0.5 * swing)), 1e-9)
         return np.asarray(np.hypot(direction, twist))
+
+    left_handed: ClassVar[bool] = False
+    torn_at: ClassVar[float] = TURN
+
+    def vectors(self, points: Points) -> Vectors:
+        x, y = quat.rotate(self.frame, np.eye(3)[:2])
+        swing = points[:, :1] * x + points[:, 1:2] * y
+        half = 0.5 * np.linalg.norm(points[:, :2], axis=1, keepdims=True)
+        v = 0.5 * np.sinc(half / np.pi) * swing
+        return twisted_vectors(np.cos(half), v, self.axis, points[:, 2:])
 
     def to_dict(self) -> dict[str, Any]:
         return {"type": self.name, "reference": self.reference, "axis": self.axis}

@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import Floats, Points, own, rows
 from .box import axes_along
 from .convex import Polytope, corners_of
+from .presentation import Family
 from .region import check_margin, sample_points
 
 MOST_AXES = 64  # corners are looked for at every meeting of three planes: some 300,000
@@ -33,6 +34,7 @@ class KDop(Polytope):
     high: Floats
 
     name: ClassVar[str] = "kdop"
+    label: ClassVar[str] = "k-DOP"
 
     def __post_init__(self) -> None:
         own(self, axes=(None, None), low=(None,), high=(None,))
@@ -92,3 +94,9 @@ class KDop(Polytope):
         if len(corners) == 0:
             raise ValueError("KDop.axes are too nearly parallel to have corners")
         return corners
+
+    # For pictures and for editing.
+
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        return (Family(cls.name, cls.label, cls.name, margin_grows=True),)
