@@ -44,7 +44,7 @@ def arm(side: str, height: float) -> Part:
         },
         {"LeftLowerArm": [ulnar], "LeftHand": [hand]},
     )
-    return left if side == "Left" else left.mirrored()
+    return left if side == "Left" else left.mirror()
 
 
 # The leg: hip, knee, ankle and toes.
@@ -66,7 +66,7 @@ def leg(side: str, height: float) -> tuple[Part, Part]:
         },
         {"LeftFoot": [places["heel"]], "LeftToes": [tips]},
     )
-    return (left if side == "Left" else left.mirrored()), knee(side, height)
+    return (left if side == "Left" else left.mirror()), knee(side, height)
 
 
 # The default human: a figure with all joints, in metres, standing with the arms hanging.

@@ -80,7 +80,7 @@ class Part:
                     f"{', '.join(self.parents)}, got {', '.join(sorted(odd))}"
                 )
 
-    def mirrored(self) -> Part:
+    def mirror(self) -> Part:
         """Return the part of the other side: Left and Right, left and right change places."""
         return Part(
             {
@@ -133,7 +133,7 @@ def mirror_point(point: ArrayLike) -> Vectors:
 def _mirror_joint_set(joint_set: JointSet) -> JointSet:
     network = joint_set.network
     names = {name: other_side(name) for name in network.outputs}
-    return JointSet(network.mirrored(MIRROR_NORMAL, names), joint_set.controls)
+    return JointSet(network.mirror(MIRROR_NORMAL, names), joint_set.controls)
 
 
 def _depth_first(parents: Mapping[str, str | None]) -> tuple[str, ...]:

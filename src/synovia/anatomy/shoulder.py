@@ -59,7 +59,7 @@ def shoulder(side: str, height: float = 1.75) -> Part:
         {f"Right{bone}": scale * np.array(data["places"][at]) for bone, at in BONES.items()},
         {"right_shoulder": _joint_set(data, scale)},
     )
-    return right if side == "Right" else right.mirrored()
+    return right if side == "Right" else right.mirror()
 
 
 def shoulders(height: float = 1.75) -> Figure:

@@ -68,13 +68,7 @@ MEANING = (
     help="Compare each at the least margin that leaves at most this share (1% or 0.01) of the "
     "frames of those left out outside.  [default: 1%]",
 )
-@click.option(
-    "-j",
-    "--joints",
-    multiple=True,
-    metavar="A,B",
-    help="Only these joints, instead of all but roots.",
-)
+@inputs.joints_option
 @click.option(
     "--by",
     type=click.Choice(["performer", "subject", "clip"]),
@@ -227,9 +221,10 @@ def verdict(trials: Sequence[Trial], reject: float | None) -> Iterator[str]:
 
 def short_name(trial: Trial) -> str:
     """Return the family as a table names it: the chart only of shapes that work in several."""
+    from ..limit import charts_of
     from ..shapes import SHAPES
 
-    if trial.shape not in SHAPES or len(SHAPES[trial.shape].charts) == 1:
+    if trial.shape not in SHAPES or len(charts_of(trial.shape)) == 1:
         return trial.shape
     return f"{trial.shape} {SHORT_CHARTS.get(trial.chart, trial.chart)}"
 

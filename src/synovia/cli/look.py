@@ -125,7 +125,7 @@ def look(
         weights=list(weights.values()),
         axis=face,
         point=place,
-        fastest=math.radians(speed_deg),
+        max_speed=math.radians(speed_deg),
         names=names,
         progress=terminal.progress("looking"),
     )

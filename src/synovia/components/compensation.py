@@ -50,7 +50,7 @@ class Compensation(Component):
         run = kernels.transforms.compensation
         return partial(run, self.joint, between, inputs[0], outputs[0])
 
-    def mirrored(self, normal: Vectors) -> Self:
+    def mirror(self, normal: Vectors) -> Self:
         return replace(self, joint=reflect(self.joint, normal))
 
     def partials(self, table: Floats) -> Floats:

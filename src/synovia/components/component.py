@@ -186,7 +186,7 @@ class Component(ABC):
     gaps: ClassVar[tuple[str, ...]] = ()
     """Scalar outputs that are above 0 where the component could not do what it is for."""
 
-    spares: ClassVar[tuple[str, ...]] = ()
+    optional_outputs: ClassVar[tuple[str, ...]] = ()
     """Outputs that it need not compute: where nothing reads them, their place is negative."""
 
     @property
@@ -241,7 +241,7 @@ class Component(ABC):
         behind = self.rows((table[:, None] - nudges).reshape(-1, width)).reshape(n, width, -1)
         return np.swapaxes((ahead - behind) / (2.0 * np.diagonal(nudges)[:, None]), 1, 2)
 
-    def mirrored(self, normal: Vectors) -> Self:
+    def mirror(self, normal: Vectors) -> Self:
         """Return the component of the other side, mirrored in the plane across `normal`.
 
         For the same scalars and for mirrored vectors and matrices it gives mirrored ones. Only
@@ -249,12 +249,12 @@ class Component(ABC):
         """
         raise ValueError(f"a {self.kind} cannot be mirrored")
 
-    def adjustable(self) -> dict[str, Floats]:
+    def parameters(self) -> dict[str, Floats]:
         """Return the numbers that can be fitted to data, by the names of their parameters."""
         named = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
 
-    def adjusted(self, values: Mapping[str, Floats]) -> Self:
+    def with_parameters(self, values: Mapping[str, Floats]) -> Self:
         """Return this component with other numbers for some of what is adjustable."""
         return replace(self, **values)
 

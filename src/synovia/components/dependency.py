@@ -65,7 +65,7 @@ class Dependency(Component):
         )
         return partial(kernels.curve.bounded, lower, upper, *inputs, *outputs)
 
-    def mirrored(self, normal: Vectors) -> Self:
+    def mirror(self, normal: Vectors) -> Self:
         return self
 
     def partials(self, table: Floats) -> Floats:
@@ -80,11 +80,11 @@ class Dependency(Component):
                 found[bound, 0, 0], found[bound, 0, 1] = curve.slope(driver[bound]), 0.0
         return found
 
-    def adjustable(self) -> dict[str, Floats]:
+    def parameters(self) -> dict[str, Floats]:
         return {name: curve.y for name, curve in self._curves.items()}
 
-    def adjusted(self, values: Mapping[str, Floats]) -> Self:
-        changed = {name: self._curves[name].through(y) for name, y in values.items()}
+    def with_parameters(self, values: Mapping[str, Floats]) -> Self:
+        changed = {name: self._curves[name].with_values(y) for name, y in values.items()}
         return replace(self, **changed)
 
 

@@ -13,6 +13,7 @@ from .. import kernels
 from ..arrays import TOLERANCE, Floats, Vectors, own
 from ..charts.chart import unit_axis
 from ..shapes import ReachCone
+from ..shapes.reach_cone.cone import check_cone
 from ..shapes.reach_cone.edit import mirror
 from ..shapes.reach_cone.packing import slice_rows
 from ..shapes.reach_cone.star import tangent_basis
@@ -46,11 +47,10 @@ class JointCone(Component):
     sense: float = 1.0
 
     kind: ClassVar[str] = "joint-cone"
-    spares: ClassVar[tuple[str, ...]] = ("first", "second", "twist")
+    optional_outputs: ClassVar[tuple[str, ...]] = ("first", "second", "twist")
 
     def __post_init__(self) -> None:
-        if not isinstance(self.cone, ReachCone):
-            raise ValueError(f"JointCone.cone must be a ReachCone, got {self.cone!r:.80}")
+        check_cone("JointCone.cone", self.cone)
         own(self, rest=(3,), center=(3,))
         object.__setattr__(self, "rest", unit_axis(self.rest, "JointCone.rest"))
         if self.axes is None:
@@ -83,7 +83,7 @@ class JointCone(Component):
     def defaults(self) -> Mapping[str, Floats]:
         return {"twist": np.zeros(()), "center": self.center}
 
-    def mirrored(self, normal: Vectors) -> Self:
+    def mirror(self, normal: Vectors) -> Self:
         return replace(
             self,
             cone=mirror(self.cone, normal),
@@ -99,8 +99,8 @@ class JointCone(Component):
         rows = slice_rows(self.cone.points, self.cone.visible, self.cone.low, self.cone.high)
         least = TOLERANCE * np.linalg.norm(rows[:, 6:9], axis=1).min()
         packed = np.array([*self.rest, *self.axes.ravel(), pulls, -TOLERANCE, -least, self.sense])
-        run = kernels.joint_cone.joint_cone
-        return partial(run, packed, self.cone.packed, *inputs, *outputs)
+        places = np.array([*inputs, *outputs], np.int64)
+        return partial(kernels.joint_cone.joint_cone, packed, self.cone.packed, places)
 
 
 def _cone_contains(cone: ReachCone, direction: Vectors) -> bool:

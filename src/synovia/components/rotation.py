@@ -92,7 +92,7 @@ class Rotation(Component):
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         return partial(kernels.transforms.rotation, self._packed, inputs[0], outputs[0])
 
-    def mirrored(self, normal: Vectors) -> Self:
+    def mirror(self, normal: Vectors) -> Self:
         # A mirror turns an axis' sense round, and the mirrored axis' opposite turns as before.
         axis, centers = -reflect(self.axis, normal), reflect(self.centers, normal)
         return replace(self, axis=axis, centers=centers)

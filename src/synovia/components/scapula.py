@@ -58,7 +58,7 @@ class Scapula(Component):
     def outputs(self) -> Mapping[str, Kind]:
         return {"matrix": "matrix", "first": "scalar", "second": "scalar", "gap": "scalar"}
 
-    def mirrored(self, normal: Vectors) -> Self:
+    def mirror(self, normal: Vectors) -> Self:
         return replace(
             self,
             center=reflect(self.center, normal),
@@ -71,4 +71,5 @@ class Scapula(Component):
         shrink = self.axes / self.radii[:, None]
         parts = (self.axis, self.center, shrink, self.pairs)
         packed = np.concatenate([part.ravel() for part in parts])
-        return partial(kernels.scapula.scapula, packed, *inputs, *outputs)
+        places = np.array([*inputs, *outputs], np.int64)
+        return partial(kernels.scapula.scapula, packed, places)

@@ -48,7 +48,7 @@ class Translation(Component):
         along = np.array(inputs, np.int64)
         return partial(kernels.transforms.translation, packed, along, outputs[0])
 
-    def mirrored(self, normal: Vectors) -> Self:
+    def mirror(self, normal: Vectors) -> Self:
         offset, directions = reflect(self.offset, normal), reflect(self.directions, normal)
         return replace(self, offset=offset, directions=directions)
 

@@ -1,9 +1,9 @@
-"""arm: a hand led along a path, as 004 does it: the elbow by distance, the shoulder by its table.
+"""arm: a hand led along a path, as in Huang & Prakash: elbow by distance, shoulder by its table.
 
-Of every frame the elbow's bend follows from how far the wrist should be from the shoulder. The
+In every frame the elbow's bend follows from how far the wrist should be from the shoulder. The
 shoulder then turns from where it was by the least that brings the wrist there. Where its limit
 does not allow that, the arm swivels about the line from shoulder to wrist, as little as needed;
-and where no swivel near by is legal, the source's walk back to the boundary stops it on the way.
+and where no swivel near by is legal, the paper's walk back to the boundary stops it on the way.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from .. import quat
 from ..arrays import Floats, Quats, Vectors, rows
 from ..limit import Limit
 from ..model import LimitModel, first_exit
-from ..shapes import ThetaPhi
 from ..skeleton import Pose, Skeleton, check_joints, forward
 from .descent import Batch, finish_batch, start_batch
 from .goals import Reach
@@ -51,10 +50,31 @@ def arm(
 ) -> Solution:
     """Return legal poses, one for each row of `path` (frames, 3), with the wrist led along it.
 
-    Shoulder and elbow turn, the elbow being the joint after the shoulder; all else is as in
-    `pose`, which is one, or has the path's frames. The first frame is found from there, each
-    other from the one before, by at most `largest_step` radians a joint. The solution has one
-    problem for each frame: `converged` tells which are met, `errors` how far off the wrist is.
+    Shoulder and elbow turn, the elbow being the joint after the shoulder; all else is as in `pose`.
+    The first frame is found from there, each other from the one before.
+
+    Parameters
+    ----------
+    model
+        The limits.
+    skeleton
+        What is posed.
+    pose
+        One, or as many as the path has frames.
+    shoulder, wrist
+        The joints' names.
+    path
+        Where the wrist should be, in the world.
+    largest_step
+        Radians that shoulder and elbow turn in a frame, at most.
+    tolerance
+        As that of `solve`.
+
+    Returns
+    -------
+    Solution
+        One problem for each frame: `converged` tells which are met, `errors` how far off the wrist
+        is.
     """
     joints = _joints(skeleton, shoulder, wrist)
     targets = rows("path", path, 3)
@@ -72,7 +92,7 @@ def arm(
     _follow_path(problem, batch, joints, largest_step)
     batch.steps[:] = 1
     error = np.linalg.norm(_wrists(problem, batch, joints) - targets, axis=-1) / batch.lengths
-    batch.left, batch.met = error**2, np.asarray(error <= tolerance)
+    batch.squares[:], batch.met[:] = error**2, error <= tolerance
     return finish_batch(problem, batch, settings, pose.rotations.dtype)
 
 
@@ -159,11 +179,12 @@ def _stop_at_boundary(
     limit: Limit, last: Quats, straight: Quats, end: Vectors, way: Vectors, step: float
 ) -> Quats:
     """Return where the boundary stops the shoulder: walked back to, or slid along if nearer."""
-    if isinstance(limit.shape, ThetaPhi):
-        points = limit.chart.points(np.stack([last, straight]))
-        back = limit.chart.rotations(limit.shape.walk_back(points[0], points[1]))
-    else:
+    points = limit.chart.points(np.stack([last, straight]))
+    walked = limit.shape.walk_back(points[0], points[1])
+    if walked is None:
         back = _partial_turn(last, straight, float(first_exit(limit, last, straight)))
+    else:
+        back = limit.chart.rotations(walked)
     choices = limit.project(np.stack([last, back, limit.project(straight)]))
     off: Floats = np.linalg.norm(quat.rotate(choices, end) - way, axis=-1)
     off = np.where(quat.angle_between(last, choices) <= step, off, np.inf)

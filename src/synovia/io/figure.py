@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..components import COMPONENTS, Component, Control, Curve, Figure, JointSet, Network
-from ..shapes import ReachCone
+from ..shapes import ReachCone, Region
 from ..skeleton import Skeleton
 from .atomic import atomic_write
 from .xml import Element, format_element, format_numbers, make_element, parse_xml
@@ -31,7 +31,7 @@ def read_component(element: Element) -> Component:
         if name in parameters:
             child.fail(f"a parameter must be given once, got {name!r} twice")
         parameters[name] = _VALUES[child.tag](child)
-    with element.blamed():
+    with element.locate_errors():
         return COMPONENTS[kind].from_dict(parameters)
 
 
@@ -53,7 +53,7 @@ def component_element(name: str, component: Component) -> Element:
 def _value_element(owner: str, name: str, value: Any) -> Element:
     if isinstance(value, Curve):
         return _curve_element(name, value)
-    if isinstance(value, ReachCone):
+    if isinstance(value, Region):  # of which components have cones alone
         element = make_element("cone", name=name)
         fields = {each: part for each, part in value.to_dict().items() if each != "type"}
         element.children = [_array_element(each, part) for each, part in fields.items()]
@@ -128,7 +128,7 @@ def _curve(element: Element) -> Curve:
     numbers: dict[str, Any] = {
         name: element.number(attributes[name]) for name in _CURVE_NUMBERS if name in attributes
     }
-    with element.blamed():
+    with element.locate_errors():
         return Curve(
             knots["x"],
             knots["y"],
@@ -155,7 +155,7 @@ def _cone(element: Element) -> ReachCone:
     for part in element.parts("numbers"):
         array = _numbers(part)
         fields[part.attributes["name"]] = array if array.shape else float(array)
-    with element.blamed():
+    with element.locate_errors():
         try:
             return ReachCone.from_dict(fields)
         except TypeError as error:
@@ -197,7 +197,7 @@ def load_figure(path: str | PathLike[str]) -> Figure:
         sets[name] = _joint_set(child)
         elements[name] = child
     skeleton = _skeleton(root, segments)
-    with root.blamed(elements):
+    with root.locate_errors(elements):
         return Figure(skeleton, sets, attributes.get("name", ""))
 
 
@@ -287,7 +287,7 @@ def _skeleton(root: Element, segments: list[Element]) -> Skeleton:
             end_parents.append(number)
             end_offsets.append(end.numbers(end.read("offset!")["offset"], (3,)))
     given = any("channels" in segment.attributes for segment in segments)
-    with segments[0].blamed():
+    with segments[0].locate_errors():
         return Skeleton(
             tuple(places),
             np.array(parents),
@@ -330,7 +330,7 @@ def _network(element: Element) -> tuple[Network, list[Element]]:
         else:
             outputs[name] = child.read("name!", "from!")["from"]
             results[name] = child
-    with element.blamed(wired, results):
+    with element.locate_errors(wired, results):
         return Network(components, wires, outputs, tuple(controls)), list(controls.values())
 
 
@@ -341,10 +341,10 @@ def _joint_set(element: Element) -> JointSet:
         attributes = control.read("name!", "low!", "high!", "neutral", "unit")
         low, high = (control.number(attributes[name]) for name in ("low", "high"))
         neutral = control.number(attributes.get("neutral", "0"))
-        with control.blamed():
+        with control.locate_errors():
             unit = attributes.get("unit", "radians")
             limits[attributes["name"]] = Control(low, high, neutral, unit)  # type: ignore[arg-type]
-    with element.blamed():
+    with element.locate_errors():
         return JointSet(network, limits)
 
 

@@ -22,9 +22,9 @@ def half_turn(angle):
 
 
 @kernel
-def dot(p, a, b):
-    """Return the product of the vectors at p[a] and p[b]."""
-    return p[a] * p[b] + p[a + 1] * p[b + 1] + p[a + 2] * p[b + 2]
+def dot(ax, ay, az, bx, by, bz):
+    """Return a · b."""
+    return ax * bx + ay * by + az * bz
 
 
 @kernel
@@ -45,15 +45,6 @@ def rotate_about(ax, ay, az, angle, x, y, z):
         y + s * uy + v * (along * ay - y),
         z + s * uz + v * (along * az - z),
     )
-
-
-@kernel
-def angle_about(ax, ay, az, ux, uy, uz, vx, vy, vz):
-    """Return the angle about a unit axis that brings u nearest to v."""
-    cx, cy, cz = cross(ux, uy, uz, vx, vy, vz)
-    flat = (ax * ux + ay * uy + az * uz) * (ax * vx + ay * vy + az * vz)
-    sine, cosine = ax * cx + ay * cy + az * cz, ux * vx + uy * vy + uz * vz - flat
-    return angle_of(sine, cosine, np.float64)
 
 
 @kernel
@@ -79,21 +70,25 @@ def two_angles(p, work, out, found, n):
     fx, fy, fz = p[FIRST], p[FIRST + 1], p[FIRST + 2]
     sx, sy, sz = p[SECOND], p[SECOND + 1], p[SECOND + 2]
     qx, qy, qz = cross(sx, sy, sz, rx, ry, rz)
-    level = dot(p, REST, SECOND) * dot(p, FIRST, SECOND)
-    cosine, sine = dot(p, FIRST, REST) - level, fx * qx + fy * qy + fz * qz
+    level = dot(rx, ry, rz, sx, sy, sz) * dot(fx, fy, fz, sx, sy, sz)
+    cosine, sine = dot(fx, fy, fz, rx, ry, rz) - level, dot(fx, fy, fz, qx, qy, qz)
     size, middle = np.sqrt(cosine * cosine + sine * sine), np.arctan2(sine, cosine)
     reaches = size > 1e-12
     inverse = 1.0 / size if reaches else 0.0
     for i in range(n):
         vx, vy, vz = rotate_by_lane(work, o, i, rx, ry, rz)
-        h = min(max((fx * vx + fy * vy + fz * vz - level) * inverse, -1.0), 1.0)
+        h = min(max((dot(fx, fy, fz, vx, vy, vz) - level) * inverse, -1.0), 1.0)
         half = angle_of(np.sqrt((1.0 - h) * (1.0 + h)), h, np.float64)
         one, other = middle - half, middle + half
         one, other = one - TURN * np.rint(one / TURN), other - TURN * np.rint(other / TURN)
         second = one if abs(one) <= abs(other) else other
         second = second if reaches else 0.0
         wx, wy, wz = rotate_about(sx, sy, sz, second, rx, ry, rz)
-        found[i] = angle_about(fx, fy, fz, wx, wy, wz, vx, vy, vz)
+        # The angle about the first axis that brings w nearest to v.
+        cx, cy, cz = cross(wx, wy, wz, vx, vy, vz)
+        flat = dot(fx, fy, fz, wx, wy, wz) * dot(fx, fy, fz, vx, vy, vz)
+        across, ahead = dot(fx, fy, fz, cx, cy, cz), dot(wx, wy, wz, vx, vy, vz) - flat
+        found[i] = angle_of(across, ahead, np.float64)
         found[LANES + i] = second
 
 
@@ -113,4 +108,7 @@ def last_angle(p, work, out, found, n):
         wx, wy, wz = rotate_by_lane(work, o, i, ux, uy, uz)
         wx, wy, wz = rotate_about(fx, fy, fz, -found[i], wx, wy, wz)
         wx, wy, wz = rotate_about(sx, sy, sz, -found[LANES + i], wx, wy, wz)
-        found[2 * LANES + i] = angle_about(rx, ry, rz, ux, uy, uz, wx, wy, wz)
+        cx, cy, cz = cross(ux, uy, uz, wx, wy, wz)
+        flat = dot(rx, ry, rz, ux, uy, uz) * dot(rx, ry, rz, wx, wy, wz)
+        across, ahead = dot(rx, ry, rz, cx, cy, cz), dot(ux, uy, uz, wx, wy, wz) - flat
+        found[2 * LANES + i] = angle_of(across, ahead, np.float64)

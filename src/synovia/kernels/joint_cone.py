@@ -174,11 +174,14 @@ def leave(p, block, work, given, angle, center, out, n):
 
 
 @kernel
-def joint_cone(p, cone, given, angle, center, out, first, second, third, n, stride, work):
+def joint_cone(p, cone, places, n, stride, work):
     """Write the transforms with legal directions and twists, and their angles about three axes.
 
-    Angles whose place is negative are not asked for.
+    The places are those of transform, angle and centre, then of transform and three angles that are
+    written. Angles whose place is negative are not asked for.
     """
+    given, angle, center, out = places[0], places[1], places[2], places[3]
+    first, second, third = places[4], places[5], places[6]
     block, apart, q = np.empty(BLOCK), np.empty(BLOCK), np.empty(4 * LANES)
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)

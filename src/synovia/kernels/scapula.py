@@ -120,8 +120,13 @@ def multiply_matrices(s, a, b, out, o, wide, n):
 
 
 @kernel
-def scapula(p, given, lift, rotation, out, first, second, gap, n, stride, work):
-    """Write the two turns as one transform, their angles, and how far off the ellipsoid it is."""
+def scapula(p, places, n, stride, work):
+    """Write the two turns as one transform, their angles, and how far off the ellipsoid it is.
+
+    The places are those of transform, lift and rotation, then of all that is written, in order.
+    """
+    given, lift, rotation, out = places[0], places[1], places[2], places[3]
+    first, second, gap = places[4], places[5], places[6]
     s, moved = np.empty(ROWS * LANES), np.empty(9 * LANES)
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)

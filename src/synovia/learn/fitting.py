@@ -14,7 +14,7 @@ from .. import quat
 from ..arrays import Floats, Ints, Points, Quats, Vectors
 from ..charts import AnyChart, RotationVector
 from ..limit import Limit, chart_for, has_axis
-from ..shapes import DistanceField
+from ..shapes import SHAPES, DistanceField
 from ..skeleton import Clip, lineage, match, names_in
 from .duplicates import find_duplicates
 from .fields import People, check_rejection, density, least_passing, level_for, within_for
@@ -39,7 +39,7 @@ DEFAULT_LEVEL = 0.01
 """The score from which a density's region accepts, where no rejection is asked for."""
 DEFAULT_WITHIN = np.radians(30.0)
 """How near to people a field of them reaches, in radians, where no rejection is asked for."""
-FIELD_SOURCES = ("samples", "density", "people")
+FIELD_SOURCES = DistanceField.sources
 """What a distance field may hold: all that was seen, or in one of two ways what many do."""
 MAX_MARGIN = np.radians(90.0)
 """The largest margin, in radians, that is tried for the rejection asked for."""
@@ -88,7 +88,7 @@ class FitOptions:
     @property
     def by(self) -> str:
         """What the limit is to hold: of all shapes but distance fields the samples."""
-        by = self.shape_options.get("by") if self.shape == DistanceField.name else None
+        by = self.shape_options.get("by") if _has_sources(self.shape) else None
         return "samples" if by is None else str(by)
 
     @property
@@ -132,7 +132,7 @@ class _JointFrame:
     def limit(self, paths: Sequence[Quats], margin: float) -> Limit:
         """Return the limit around paths (frames, 4)."""
         options = self.options
-        own = ("by", "level") if options.shape == DistanceField.name else ()
+        own = ("by", "level") if _has_sources(options.shape) else ()
         return Limit.fit(
             [path for path in paths if len(path)],
             options.shape,
@@ -462,3 +462,8 @@ def _references(options: FitOptions, first: Clip) -> dict[str, Quats]:
         f"reference must be 'mean', 'rest', a clip, or a frame below {first.frames}, "
         f"got {reference!r}"
     )
+
+
+def _has_sources(shape: str) -> bool:
+    """Tell whether a shape can be learned from more than samples."""
+    return shape in SHAPES and len(SHAPES[shape].sources) > 1
