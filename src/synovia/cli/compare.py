@@ -68,13 +68,7 @@ MEANING = (
     help="Compare each at the least margin that leaves at most this share (1% or 0.01) of the "
     "frames of those left out outside.  [default: 1%]",
 )
-@click.option(
-    "-j",
-    "--joints",
-    multiple=True,
-    metavar="A,B",
-    help="Only these joints, instead of all but roots.",
-)
+@inputs.joints_option
 @click.option(
     "--by",
     type=click.Choice(["performer", "subject", "clip"]),

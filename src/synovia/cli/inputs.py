@@ -279,6 +279,13 @@ performer_option = click.option(
     "file with the columns clip,performer. Without it, what stands before the first _ or - of "
     "the file's name.",
 )
+joints_option = click.option(
+    "-j",
+    "--joints",
+    multiple=True,
+    metavar="A,B",
+    help="Only these joints, instead of all but roots.",
+)
 limits_option = click.option(
     "-l",
     "--limits",

@@ -126,10 +126,6 @@ class Density:
         """The mean over performers at each node, from 0 to 1: (I, J, K)."""
         return np.asarray(np.average(self.times, axis=0, weights=self.person_counts))
 
-    def score(self, rotations: Quats) -> Scalars:
-        """Return the score of each rotation (n, 4); 0 beyond the grid."""
-        return self._interpolate(self.node_scores, rotations)
-
     def field(self, level: float) -> Limit:
         """Return what scores at least `level`, as a field of true distances, in radians."""
         top = self.node_scores.max()
@@ -235,7 +231,7 @@ def level_for(reject: float, scores: Density) -> tuple[float, float, float]:
 PEOPLE_CELL = 0.02
 """Frames of a person within a cell of this size, in radians, are taken for one."""
 MAX_PEOPLE = 10
-"""So many of the nearest people are asked at most."""
+"""At most so many of the nearest people matter to a distance."""
 
 
 @dataclass(frozen=True, eq=False)
