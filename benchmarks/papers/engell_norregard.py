@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from synovia import field_from_paths
 from synovia.arrays import Quats, Scalars
-from synovia.learn import performer_of
+from synovia.learn import field_from_paths, performer_of
 from synovia.limit import Limit
 from synovia.model import LimitModel
 from synovia.quat import angle_between

@@ -14,8 +14,8 @@ Here is what a newcomer needs. The rest is in the rooms, which need no import of
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
+from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
 
 from .anatomy import human, human_limits
 from .charts import CHARTS, DirectionTwist, EulerZYZ, RotationVector, SwingTwist
@@ -67,15 +67,15 @@ __all__ = [
     "show",
 ]
 
-ROOMS = ("demo", "draw", "evidence", "ik", "learn", "mesh", "quat")
+_ROOMS = ("demo", "draw", "evidence", "ik", "learn", "mesh", "quat")
 """Rooms that are imported when they are first asked for; the others are there already."""
 
 
-def __getattr__(name: str) -> ModuleType:
-    if name in ROOMS:
-        return importlib.import_module(f"{__name__}.{name}")
+def __getattr__(name: str) -> _ModuleType:
+    if name in _ROOMS:
+        return _import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *ROOMS})
+    return sorted({*globals(), *_ROOMS})

@@ -193,7 +193,7 @@ def _bounds_deg(limit: Limit) -> list[list[float]]:
     import numpy as np
 
     bounds = limit.shape.bounds.copy()
-    if limit.chart.name == "direction-twist":
+    if limit.chart.dimension > 3:  # a direction comes first
         bounds[:, :3] = np.arcsin(np.clip(bounds[:, :3], -1.0, 1.0))
     ends: list[list[float]] = np.degrees(bounds).T.tolist()
     return ends

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from ..skeleton import Clip
 from .bvh import read_bvh, write_bvh
 from .figure import figure_schema, load_figure, load_network, save_figure, save_network
-from .limits import limits_bytes, limits_schema, load_limits, save_limits
+from .limits import limits_bytes, load_limits, save_limits
+from .schema import limits_schema
 
 
 class ClipFormat(NamedTuple):

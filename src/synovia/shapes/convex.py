@@ -11,7 +11,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Points, Scalars
+from ..arrays import Floats, Ints, Points, Scalars, Vectors
+from .derived import Turned
 from .region import Region, Surface
 
 
@@ -19,6 +20,14 @@ class Convex(Region):
     """A closed convex region of a vector space, in 2 or 3 dimensions."""
 
     charts: ClassVar[tuple[str, ...]] = ("rotation-vector", "swing-twist")
+    convex: ClassVar[bool] = True
+
+    def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Region | None:
+        return super().mirror(turn, about, normal) if about.any() else self.turn(turn)
+
+    def turn(self, turn: Floats) -> Region:
+        """Return the shape turned about the origin, by an orthogonal `turn` (d, d)."""
+        return Turned(self, turn, np.zeros(self.dimension))
 
 
 def principal_axes(points: Points) -> Floats:
@@ -156,6 +165,9 @@ class Polytope(Convex):
     def reach(self, columns: tuple[int, ...]) -> float:
         """Return how far members are from the origin at most, in these coordinates alone."""
         return float(np.linalg.norm(self.corners[:, columns], axis=1).max())
+
+    def turn(self, turn: Floats) -> Self:
+        return replace(self, axes=self.axes @ turn.T)  # type: ignore[type-var]
 
     def facing(self, points: Points) -> Points:
         """Return the outward normal of the nearest face."""

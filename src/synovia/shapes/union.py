@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -9,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors
+from ..kernels.kinds import UNION
 from .directional import Directional
 from .reach_cone.cone import ReachCone
 from .reach_cone.extent import drop_unused, slice_areas
@@ -27,6 +29,7 @@ class Union(Directional):
     parts: tuple[ReachCone, ...]
 
     name: ClassVar[str] = "union"
+    kernel: ClassVar[int | None] = UNION
 
     def __post_init__(self) -> None:
         parts = tuple(self.parts)
@@ -52,10 +55,14 @@ class Union(Directional):
             )
         )
 
+    @classmethod
+    def fit_options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        return super().fit_options(given) | ReachCone.fit_options(given)
+
     @cached_property
     def packed(self) -> Floats:
         parts = [part.packed for part in self.parts]
-        return np.concatenate([[7.0, len(parts)], *parts])
+        return np.concatenate([[UNION, len(parts)], *parts])
 
     def contains_direction(self, directions: Vectors) -> Mask:
         inside = [part.contains_direction(directions) for part in self.parts]
@@ -105,6 +112,9 @@ class Union(Directional):
             else:
                 return type(self)((*self.parts[:number], part, *self.parts[number + 1 :]))
         raise refusals[0]
+
+    def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Self:
+        return type(self)(tuple(part.mirror(turn, about, normal) for part in self.parts))
 
     def grow(self, r: float) -> Self:
         """Return the union of the parts, each `r` radians larger."""
@@ -161,22 +171,6 @@ class Union(Directional):
     def _multiplicity(self, points: Points) -> Scalars:
         inside = np.sum([part.contains(points) for part in self.parts], axis=0)
         return np.asarray(np.maximum(inside, 1))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parts with their own fields."""
-        return {"type": self.name, "parts": [part.to_dict() for part in self.parts]}
-
-    @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Self:
-        """Return the union that `to_dict` wrote, less its `type`."""
-        parts = []
-        for entry in fields["parts"]:
-            part = dict(entry)
-            kind = part.pop("type", None)
-            if kind != ReachCone.name:
-                raise ValueError(f"parts must be of type {ReachCone.name}, got {kind!r}")
-            parts.append(ReachCone.from_dict(part))
-        return cls(tuple(parts))
 
 
 def _group_directions(directions: Vectors, parts: int) -> Ints:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
 from ... import kernels
 from ...arrays import TOLERANCE, TURN, Floats, Ints, Mask, Points, Scalars, Vectors, floats, own
+from ...kernels.kinds import CONE
 from ..directional import Directional
 from ..region import Surface, check_margin, sample_points
 from .extent import cone_bounds, cone_measure, cone_surface, sample_cone
@@ -35,14 +36,15 @@ class ReachCone(Directional):
     continuous angles and may pass ±π; a width of 2π is free, one of 0 makes a universal joint.
     """
 
-    points: Floats
-    low: Floats = -np.pi  # type: ignore[assignment]
-    high: Floats = np.pi  # type: ignore[assignment]
-    visible: Floats = None  # type: ignore[assignment]
+    points: Annotated[Floats, "n>=3", 3]
+    low: Annotated[Floats, "n"] = -np.pi  # type: ignore[assignment]
+    high: Annotated[Floats, "n"] = np.pi  # type: ignore[assignment]
+    visible: Annotated[Floats, 3] = None  # type: ignore[assignment]
     visible_low: float = None  # type: ignore[assignment]
     visible_high: float = None  # type: ignore[assignment]
 
     name: ClassVar[str] = "reach-cone"
+    kernel: ClassVar[int | None] = CONE
 
     def __post_init__(self) -> None:
         points = unit_directions("ReachCone.points", self.points)
@@ -59,7 +61,7 @@ class ReachCone(Directional):
         for name in ("low", "high"):
             limits = floats(f"ReachCone.{name}", getattr(self, name)).astype(np.float64)
             object.__setattr__(self, name, np.full(n, limits) if limits.ndim == 0 else limits)
-        own(self, points=(n, 3), visible=(3,), low=(n,), high=(n,))
+        own(self)
         for name, around in (("visible_low", self.low), ("visible_high", self.high)):
             given = getattr(self, name)
             middle = np.mean(around) if given is None else floats(f"ReachCone.{name}", given)
@@ -194,6 +196,11 @@ class ReachCone(Directional):
         moved[lost] = points[lost]
         return np.asarray(self.project(moved).astype(points.dtype))
 
+    def mirror(self, turn: Floats, about: Points, normal: Vectors) -> ReachCone:
+        from .edit import mirror
+
+        return mirror(self, normal)
+
     @property
     def bounds(self) -> Points:
         return cone_bounds(self)
@@ -271,3 +278,9 @@ class ReachCone(Directional):
             flat.reshape(-1), self.packed, angle.reshape(-1), margin.reshape(-1)
         )
         return angle, margin
+
+
+def check_cone(name: str, value: object) -> None:
+    """Raise ValueError, by the name of what is given, unless it is a reach cone."""
+    if not isinstance(value, ReachCone):
+        raise ValueError(f"{name} must be a ReachCone, got {value!r:.80}")
