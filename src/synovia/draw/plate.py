@@ -13,7 +13,7 @@ import numpy as np
 from .. import quat
 from ..anatomy.shoulder import scapula_outline
 from ..arrays import Floats, Quats, Vectors
-from ..components import Figure, FigurePose, Scapula
+from ..components import Figure, FigurePose
 from ..skeleton import Pose, forward
 from .skeleton import Stroke, paint, strokes
 from .style import BODY, INK, LEGAL, MUTED, OUTSIDE, PAPER, REGION, new_figure, readable_name
@@ -266,19 +266,19 @@ def _with_width(stroke: Stroke, width: float) -> Stroke:
 
 
 def _ellipsoids(figure: Figure, places: Vectors, turns: Quats) -> list[tuple[Vectors, Floats]]:
-    """Return centre and half axes (3, 3), in the world, of every scapula's ellipsoid.
+    """Return centre and half axes (3, 3), in the world, of every ellipsoid that a scapula keeps to.
 
     They stand in the frame of the parent of their set's first segment, moved to its joint.
     """
     found, skeleton = [], figure.skeleton
     for joint_set in figure.joint_sets.values():
         for part in joint_set.network.components.values():
-            if isinstance(part, Scapula):
+            if part.ellipsoid is not None:
+                center, halves = part.ellipsoid
                 first = skeleton.index(next(iter(joint_set.network.outputs)))
                 parent = int(skeleton.parents[first])
-                away = quat.rotate(turns[parent], skeleton.offsets[first] + part.center)
-                halves = quat.rotate(turns[parent], part.radii[:, None] * part.axes)
-                found.append((places[parent] + away, halves))
+                away = quat.rotate(turns[parent], skeleton.offsets[first] + center)
+                found.append((places[parent] + away, quat.rotate(turns[parent], halves)))
     return found
 
 
