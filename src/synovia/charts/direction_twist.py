@@ -67,6 +67,7 @@ class DirectionTwist:
         half = 0.5 * np.linalg.norm(points[..., :3] + self.axis, axis=-1)
         return np.asarray(np.hypot(1.0, 1.0 / np.maximum(half, 1e-9)))
 
+    coordinates: ClassVar[tuple[str, ...]] = ("towards x", "towards y", "towards z", "twist")
     left_handed: ClassVar[bool] = False
     torn_at: ClassVar[float] = TURN
 

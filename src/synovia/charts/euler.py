@@ -77,6 +77,7 @@ class EulerZYZ:
         # |ω|² = φ'² + θ'² + 2 φ'θ' cos ψ + ψ'², and its least eigenvalue is 1 − |cos ψ|.
         return np.asarray(1.0 / np.sqrt(np.maximum(1.0 - np.abs(np.cos(points[..., 1])), 1e-18)))
 
+    coordinates: ClassVar[tuple[str, ...]] = ("φ", "ψ", "θ")
     left_handed: ClassVar[bool] = True
     torn_at: ClassVar[float] = np.pi
 

@@ -74,6 +74,7 @@ class RotationVector:
         half = 0.5 * np.linalg.norm(points, axis=-1)
         return np.asarray(1.0 / np.maximum(np.abs(np.sinc(half / np.pi)), 1e-9))
 
+    coordinates: ClassVar[tuple[str, ...]] = ("about x", "about y", "about z")
     left_handed: ClassVar[bool] = False
     torn_at: ClassVar[float] = np.inf
 
@@ -156,6 +157,7 @@ class SwingTwist:
         twist = 1.0 / np.maximum(np.abs(np.cos(0.5 * swing)), 1e-9)
         return np.asarray(np.hypot(direction, twist))
 
+    coordinates: ClassVar[tuple[str, ...]] = ("swing x", "swing y", "twist")
     left_handed: ClassVar[bool] = False
     torn_at: ClassVar[float] = TURN
 
