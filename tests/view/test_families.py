@@ -371,7 +371,7 @@ def test_numbers_have_names_that_people_understand():
         for family in ("swing-twist", "rotation-vector")
     }
     assert rows == {
-        "swing-twist": {"swing about x", "swing about y", "twist"},
+        "swing-twist": {"swing x", "swing y", "twist"},
         "rotation-vector": {"about x", "about y", "about z"},
     }
 

@@ -148,6 +148,8 @@ class Chart(ABC):
 
     # For pictures.
 
+    coordinates: ClassVar[tuple[str, ...]] = ("1st angle", "2nd angle", "3rd angle")
+    """What the coordinates are, in words."""
     left_handed: ClassVar[bool] = False
     """Whether triangles that face outwards in the chart face inwards among rotation vectors."""
     torn_at: ClassVar[float] = np.pi

@@ -67,6 +67,7 @@ class DirectionTwist(Chart):
     def is_singular_in(self, shape: Any) -> bool:
         return bool(shape.contains_direction(-self.axis))
 
+    coordinates: ClassVar[tuple[str, ...]] = ("towards x", "towards y", "towards z", "twist")
     torn_at: ClassVar[float] = TURN
 
     def vectors(self, points: Points) -> Vectors:

@@ -77,6 +77,7 @@ class SwingTwist(Chart):
         twist = 1.0 / np.maximum(np.abs(np.cos(0.5 * swing)), 1e-9)
         return np.asarray(np.hypot(direction, twist))
 
+    coordinates: ClassVar[tuple[str, ...]] = ("swing x", "swing y", "twist")
     torn_at: ClassVar[float] = TURN
 
     def vectors(self, points: Points) -> Vectors:

@@ -36,12 +36,6 @@ ConeEdit = Callable[[ReachCone, Request], ReachCone]
 # Numbers to type, in degrees.
 
 WIDEST_DEG = 1800.0
-COORDINATES = {
-    "rotation-vector": ("about x", "about y", "about z"),
-    "swing-twist": ("swing about x", "swing about y", "twist"),
-}
-"""What the coordinates of charts are, in words; a swing is about axes across the bone."""
-OTHER_COORDINATES = ("1st angle", "2nd angle", "3rd angle")
 
 
 def describe_numbers(limit: Limit) -> list[ShapeNumber]:
@@ -59,7 +53,7 @@ def describe_numbers(limit: Limit) -> list[ShapeNumber]:
 
 
 def _numbers(limit: Limit) -> list[Number]:
-    return limit.shape.numbers(COORDINATES.get(limit.chart.name, OTHER_COORDINATES))
+    return limit.shape.numbers(limit.chart.coordinates)
 
 
 def set_number(limit: Limit, request: Request) -> Limit:
