@@ -77,6 +77,13 @@ def human(height: float = REFERENCE_HEIGHT) -> Figure:
 
     x is to the person's left, y up, z forward; all frames are parallel at rest, palms to the
     thighs, heels on the ground. The root is the pelvis, between the hips.
+
+    Examples
+    --------
+    >>> body = human()
+    >>> pose = body.pose({"left_shoulder.abduction": 90.0})
+    >>> len(body.controls), pose.rotations.shape == (len(body.skeleton), 4)
+    (44, True)
     """
     if not (height > 0.0 and math.isfinite(height)):
         raise ValueError(f"height must be above 0 metres and finite, got {height}")

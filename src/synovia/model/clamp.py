@@ -235,6 +235,14 @@ def first_exit(limit: Limit, previous: Quats, proposed: Quats) -> Scalars:
     The turn is the shortest one; 0 where `previous` is not legal. Every step stays within the
     depth that is proven, or is `MIN_STEP` radians long: in that, nothing bends out of a convex
     region by more than the tolerance, and of others only a gap narrower than that is passed.
+
+    Examples
+    --------
+    >>> from synovia import Box, RotationVector
+    >>> hinge = Limit(RotationVector(), Box(low=[0, 0, 0], high=[1, 0, 0], axes=np.eye(3)))
+    >>> straight, bent = [1.0, 0.0, 0.0, 0.0], [np.cos(1.0), np.sin(1.0), 0.0, 0.0]
+    >>> round(float(first_exit(hinge, straight, bent)), 6)  # 1 of 2 radians
+    0.5
     """
     start, end = np.broadcast_arrays(
         unit_quats("previous", previous), unit_quats("proposed", proposed)

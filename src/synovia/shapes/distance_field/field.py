@@ -93,6 +93,13 @@ class DistanceField(Region):
         sample is a member. Filled is what cannot be reached from the box's sides through gaps wider
         than twice `closing`; with 0 nothing is. `periods` are those of the chart, 0 where an axis
         has none.
+
+        Examples
+        --------
+        >>> ring = np.array([[np.cos(a), np.sin(a), 0.0] for a in np.linspace(0.0, 6.28, 200)])
+        >>> field = DistanceField.fit(ring, resolution=32, closing=0.0)
+        >>> field.contains([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]).tolist()  # a hole stays a hole
+        [True, False]
         """
         points, margin = sample_points(points, (3,)), check_margin(margin)
         if not threshold >= LEAST_THRESHOLD:

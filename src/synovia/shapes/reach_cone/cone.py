@@ -37,6 +37,13 @@ class ReachCone(Directional):
     `visible_high` those at the visible point; between them they are interpolated. Unless given,
     the twist is free; at the visible point it has the points' mean limits. Intervals are
     continuous angles and may pass ±π; a width of 2π is free, one of 0 makes a universal joint.
+
+    Examples
+    --------
+    >>> square = np.array([[1, 1, 2], [-1, 1, 2], [-1, -1, 2], [1, -1, 2]]) / np.sqrt(6)
+    >>> cone = ReachCone(points=square, low=[-0.5] * 4, high=[0.5] * 4)
+    >>> cone.contains([[0, 0, 1, 0.4], [0, 0, 1, 0.6]]).tolist()
+    [True, False]
     """
 
     points: Annotated[Floats, "n>=3", 3]
