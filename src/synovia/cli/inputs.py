@@ -31,7 +31,7 @@ class ClipFile:
     """A clip that was asked for."""
 
     path: Path
-    below: Path
+    relative_path: Path
     """Where it stands below the directory that was asked for; its file name if it was named."""
     name: str = ""
     """What it is called: the stem, with as many folders as tell it from the others."""
@@ -203,7 +203,7 @@ def performers(who: str | None, files: Sequence[ClipFile]) -> dict[str, str]:
     found = {}
     for file in files:
         path = file.path
-        called = [path.as_posix(), file.below.as_posix(), file.name, path.name, path.stem]
+        called = [path.as_posix(), file.relative_path.as_posix(), file.name, path.name, path.stem]
         row = next((name for name in called if name in rows), None)
         if row is None:
             raise ValueError(f"{who}: expected a row for the clip {path}, got none")

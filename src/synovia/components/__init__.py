@@ -13,6 +13,7 @@ from .figure import Control, Figure, FigurePose, JointSet, clip_of, sweep
 from .fit import FittedNetwork, fit_network
 from .joint_cone import JointCone
 from .mapping import OneToMany
+from .mirrored import Mirrored
 from .network import Network
 from .product import MatrixProduct
 from .rotation import Rotation
@@ -32,6 +33,7 @@ COMPONENTS: dict[str, type[Component]] = {
         Scapula,
         Translation,
         Scapulothoracic,
+        Mirrored,
     )
 }
 """Every component by its name in files."""
@@ -52,6 +54,7 @@ __all__ = [
     "JointSet",
     "Kind",
     "MatrixProduct",
+    "Mirrored",
     "Network",
     "OneToMany",
     "Rotation",

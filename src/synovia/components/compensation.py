@@ -45,6 +45,10 @@ class Compensation(Component):
     def outputs(self) -> Mapping[str, Kind]:
         return {"matrix": "matrix"}
 
+    @property
+    def cancelled_input(self) -> str:
+        return "ancestor"
+
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         between = np.array(inputs[1:], np.int64)
         run = kernels.transforms.compensation

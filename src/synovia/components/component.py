@@ -20,6 +20,7 @@ import numpy as np
 from .. import kernels
 from ..arrays import Floats, Ints, Vectors, floats
 from ..charts.chart import unit_axis
+from ..shapes import Shape
 
 Kind = Literal["scalar", "vector", "matrix"]
 SHAPE: dict[Kind, tuple[int, ...]] = {"scalar": (), "vector": (3,), "matrix": (4, 4)}
@@ -176,16 +177,14 @@ class Component(ABC):
 
     Scalars are (...), vectors (..., 3), matrices (..., 4, 4): rigid transforms of column vectors.
     Leading axes are batches. Parameters are the fields of the frozen dataclass, checked when it
-    is made; they are numbers, arrays, texts, tuples of texts, curves or cones, which is what files
-    can hold. A component of your own derives from `ArrayComponent` and is written in NumPy;
-    those here bind a compiled loop.
+    is made; they are numbers, arrays, texts, tuples of texts, curves, shapes or components, which
+    is what files can hold. A component of your own derives from `ArrayComponent` and is written in
+    NumPy; those here bind a compiled loop. All else has a default, which a component overrides
+    where it can do better or faster.
     """
 
     kind: ClassVar[str]
     """Its name in files and in `COMPONENTS`."""
-    gaps: ClassVar[tuple[str, ...]] = ()
-    """Scalar outputs that are above 0 where the component could not do what it is for."""
-
     optional_outputs: ClassVar[tuple[str, ...]] = ()
     """Outputs that it need not compute: where nothing reads them, their place is negative."""
 
@@ -203,6 +202,31 @@ class Component(ABC):
     def defaults(self) -> Mapping[str, Floats]:
         """What inputs are that nothing is wired to; those not named here must be wired."""
         return {}
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """Scalar outputs that are above 0 where the component could not do what it is for."""
+        return ()
+
+    @property
+    def product_inputs(self) -> tuple[str, ...]:
+        """The inputs whose matrices, multiplied in this order, are the output `matrix`, if so."""
+        return ()
+
+    @property
+    def cancelled_input(self) -> str | None:
+        """The input whose rotation the output `matrix` undoes, if it is for that."""
+        return None
+
+    @property
+    def direction_limit(self) -> tuple[Vectors, Shape] | None:
+        """A bone's axis, and the directions and twists that the output keeps to, if there are."""
+        return None
+
+    @property
+    def ellipsoid(self) -> tuple[Vectors, Floats] | None:
+        """Centre and half axes (3, 3), as rows, of an ellipsoid to be drawn, if there is one."""
+        return None
 
     @abstractmethod
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
@@ -241,22 +265,32 @@ class Component(ABC):
         behind = self.rows((table[:, None] - nudges).reshape(-1, width)).reshape(n, width, -1)
         return np.swapaxes((ahead - behind) / (2.0 * np.diagonal(nudges)[:, None]), 1, 2)
 
-    def mirror(self, normal: Vectors) -> Self:
+    def mirror(self, normal: Vectors) -> Component:
         """Return the component of the other side, mirrored in the plane across `normal`.
 
         For the same scalars and for mirrored vectors and matrices it gives mirrored ones. Only
         the scapula's second angle changes its sign: it turns about a line between points.
         """
-        raise ValueError(f"a {self.kind} cannot be mirrored")
+        from .mirrored import Mirrored
+
+        if {*self.inputs.values(), *self.outputs.values()} == {"scalar"}:
+            return self
+        return Mirrored(self, normal)
 
     def parameters(self) -> dict[str, Floats]:
         """Return the numbers that can be fitted to data, by the names of their parameters."""
         named = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
+        return {
+            name: np.asarray(value, dtype=np.float64)
+            for name, value in named.items()
+            if isinstance(value, np.ndarray | float)
+        }
 
     def with_parameters(self, values: Mapping[str, Floats]) -> Self:
-        """Return this component with other numbers for some of what is adjustable."""
-        return replace(self, **values)
+        """Return this component with other numbers for some of its parameters."""
+        return replace(
+            self, **{name: each if each.ndim else float(each) for name, each in values.items()}
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters by name, as `from_dict` takes them."""
@@ -278,7 +312,7 @@ class Component(ABC):
 
 
 class ArrayComponent(Component):
-    """A component written in NumPy: a subclass gives `evaluate`, and that is all."""
+    """A component written in NumPy: a subclass gives its name, its ports and `evaluate`."""
 
     @abstractmethod
     def evaluate(self, *inputs: Floats) -> tuple[Floats, ...]:

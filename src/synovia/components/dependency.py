@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .. import kernels
-from ..arrays import Floats, Vectors
+from ..arrays import Floats
 from .component import Component, Kind, Step
 from .curve import Curve
 from .mapping import check_curves
@@ -64,9 +64,6 @@ class Dependency(Component):
             np.empty(0) if curve is None else curve.packed for curve in (self.lower, self.upper)
         )
         return partial(kernels.curve.bounded, lower, upper, *inputs, *outputs)
-
-    def mirror(self, normal: Vectors) -> Self:
-        return self
 
     def partials(self, table: Floats) -> Floats:
         driver = table[:, 0]

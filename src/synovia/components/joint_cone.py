@@ -83,6 +83,10 @@ class JointCone(Component):
     def defaults(self) -> Mapping[str, Floats]:
         return {"twist": np.zeros(()), "center": self.center}
 
+    @property
+    def direction_limit(self) -> tuple[Vectors, ReachCone]:
+        return self.rest, self.cone
+
     def mirror(self, normal: Vectors) -> Self:
         return replace(
             self,

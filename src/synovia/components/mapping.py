@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .. import kernels
-from ..arrays import Floats, Vectors
+from ..arrays import Floats
 from .component import Component, Kind, Step, check_names
 from .curve import Curve
 
@@ -46,9 +46,6 @@ class OneToMany(Component):
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         outs = np.array(outputs, np.int64)
         return partial(kernels.curve.mapping, self._packed, inputs[0], outs)
-
-    def mirror(self, normal: Vectors) -> Self:
-        return self
 
     def partials(self, table: Floats) -> Floats:
         slopes = [curve.slope(table[:, 0]) for curve in self.curves.values()]

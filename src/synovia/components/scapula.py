@@ -36,7 +36,6 @@ class Scapula(Component):
     axes: Floats = field(default_factory=lambda: np.eye(3))
 
     kind: ClassVar[str] = "scapula"
-    gaps: ClassVar[tuple[str, ...]] = ("gap",)
 
     def __post_init__(self) -> None:
         own(self, center=(3,), radii=(3,), axis=(3,), pairs=(3, 2, 3), axes=(3, 3))
@@ -57,6 +56,14 @@ class Scapula(Component):
     @property
     def outputs(self) -> Mapping[str, Kind]:
         return {"matrix": "matrix", "first": "scalar", "second": "scalar", "gap": "scalar"}
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        return ("gap",)
+
+    @property
+    def ellipsoid(self) -> tuple[Vectors, Floats]:
+        return self.center, self.radii[:, None] * self.axes
 
     def mirror(self, normal: Vectors) -> Self:
         return replace(

@@ -1,8 +1,11 @@
-"""Components in XML: parameters by name, each as the kind of thing that it is."""
+"""Figures, networks and components as XML, bit for bit; see docs/components.md.
+
+A component has its parameters by name, each as the kind of thing that it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
@@ -11,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..components import COMPONENTS, Component, Control, Curve, Figure, JointSet, Network
-from ..shapes import ReachCone, Region
+from ..shapes import SHAPES, Region
 from ..skeleton import Skeleton
 from .atomic import atomic_write
 from .xml import Element, format_element, format_numbers, make_element, parse_xml
 
+DEFAULT_SHAPE = "reach-cone"
+"""What a <cone> is that has no type."""
 _CURVE_NUMBERS = ("x_scale", "y_scale", "low", "high")
 
 
@@ -26,7 +31,7 @@ def read_component(element: Element) -> Component:
     if kind not in COMPONENTS:
         element.fail(f"no component of type {kind!r}; there are {', '.join(COMPONENTS)}")
     parameters: dict[str, Any] = {}
-    for child in element.parts("number", "numbers", "text", "texts", "curve", "curves", "cone"):
+    for child in element.parts(*_VALUES):
         name = child.attributes.get("name", "")
         if name in parameters:
             child.fail(f"a parameter must be given once, got {name!r} twice")
@@ -53,9 +58,13 @@ def component_element(name: str, component: Component) -> Element:
 def _value_element(owner: str, name: str, value: Any) -> Element:
     if isinstance(value, Curve):
         return _curve_element(name, value)
-    if isinstance(value, Region):  # of which components have cones alone
-        element = make_element("cone", name=name)
-        fields = {each: part for each, part in value.to_dict().items() if each != "type"}
+    if isinstance(value, Component):
+        return component_element(name, value)
+    if isinstance(value, Region):
+        fields = value.to_dict()
+        kind = fields.pop("type")
+        other = {} if kind == DEFAULT_SHAPE else {"type": kind}
+        element = make_element("cone", name=name, **other)
         element.children = [_array_element(each, part) for each, part in fields.items()]
         return element
     if isinstance(value, np.ndarray):
@@ -68,6 +77,8 @@ def _value_element(owner: str, name: str, value: Any) -> Element:
         return make_element("text", value, name=name)
     if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
         return make_element("texts", " ".join(value), name=name)
+    if isinstance(value, tuple | list) and all(isinstance(each, int | float) for each in value):
+        return _array_element(name, value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return make_element("number", repr(float(value)), name=name)
     raise ValueError(f"{owner}: {name} cannot be written as XML, got {value!r:.60}")
@@ -149,31 +160,34 @@ def _curves(element: Element) -> dict[str, Curve]:
     return found
 
 
-def _cone(element: Element) -> ReachCone:
-    element.read("name!")
+def _shape(element: Element) -> Region:
+    kind = element.read("name!", "type").get("type", DEFAULT_SHAPE)
+    if kind not in SHAPES:
+        element.fail(f"no shape of type {kind!r}; there are {', '.join(SHAPES)}")
     fields: dict[str, Any] = {}
     for part in element.parts("numbers"):
         array = _numbers(part)
         fields[part.attributes["name"]] = array if array.shape else float(array)
     with element.locate_errors():
         try:
-            return ReachCone.from_dict(fields)
+            return SHAPES[kind].from_dict(fields)
         except TypeError as error:
             raise ValueError(f"a cone has points, low, high and so on: {error}") from error
 
 
-_VALUES = {
+_VALUES: dict[str, Callable[[Element], Any]] = {
     "number": _number,
     "numbers": _numbers,
     "text": _text,
     "texts": _texts,
     "curve": _curve,
     "curves": _curves,
-    "cone": _cone,
+    "cone": _shape,
+    "component": read_component,
 }
 
 
-# Networks and figures as XML, bit for bit; see docs/components.md.
+# Networks and figures.
 
 
 VERSION = "1"

@@ -12,6 +12,7 @@ from ..arrays import Floats, Points, own, rows
 from ..kernels.kinds import KDOP
 from .box import axes_along
 from .convex import Polytope, corners_of
+from .presentation import Family
 from .region import check_margin, sample_points
 
 MOST_AXES = 64  # corners are looked for at every meeting of three planes: some 300,000
@@ -35,6 +36,7 @@ class KDop(Polytope):
 
     name: ClassVar[str] = "kdop"
     kernel: ClassVar[int | None] = KDOP
+    label: ClassVar[str] = "k-DOP"
 
     def __post_init__(self) -> None:
         own(self)
@@ -93,3 +95,9 @@ class KDop(Polytope):
         if len(corners) == 0:
             raise ValueError("KDop.axes are too nearly parallel to have corners")
         return corners
+
+    # For pictures and for editing.
+
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        return (Family(cls.name, cls.label, cls.name, margin_grows=True),)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -31,7 +30,8 @@ from ..learn import (
 )
 from ..limit import Limit, chart_for, has_axis
 from ..mesh import DRAFT
-from ..shapes import SHAPES, Box
+from ..shapes import SHAPES
+from ..shapes.presentation import Family
 from ..skeleton import Clip, Skeleton
 from .messages import Request, degrees
 from .protocol import (
@@ -124,14 +124,14 @@ FEWEST_FRAMES = 10
 """Frames that a clip needs to be cut."""
 
 
-def judge_family(session: Session, asked: Request) -> Judgement | PartJudgement:
+def judge_family(session: Session, request: Request) -> Judgement | PartJudgement:
     """Return the volume of a joint's limit in a family, and in how many parts it can be judged.
 
     With a `part`, return instead the share of that part's frames that is outside the limit of the
     others, made in the same way. The mean over all parts is the held-out rejection; each is a
     request of its own, so that a page can stop in between.
     """
-    scene, name, choice = session.scene, asked["joint"], choice_of(asked)
+    scene, name, choice = session.scene, request["joint"], choice_of(request)
     if choice.source == FROM_LIMIT:
         raise ValueError("only what is made from evidence can be judged by evidence left out")
     if name not in scene.model.limits:
@@ -140,7 +140,7 @@ def judge_family(session: Session, asked: Request) -> Judgement | PartJudgement:
     folds, basis = folds_of(found)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said when the limit is made, if it is
-        part = asked.get("part")
+        part = request.get("part")
         if part is None:
             share = fit_limit(found, choice).volume(4000)
             return {"share": share, "parts": len(folds), "basis": basis}
@@ -184,29 +184,9 @@ MARGIN = 0.05
 WIDEST_DEG = 90.0
 
 
-@dataclass(frozen=True)
-class Family:
-    """A shape with the options of its fit, by a name for the person at the page."""
-
-    label: str
-    shape: str
-    options: tuple[tuple[str, Any], ...] = ()
-    grows: bool = True
-    """Whether a fit with a margin is, bit for bit, the fit without one grown by it."""
-
-
-FAMILIES = {
-    "box": Family("Box", "box", (("along", "chart"),)),
-    "oriented-box": Family("Oriented box", "box", (("along", "data"),)),
-    "ellipsoid": Family("Ellipsoid", "ellipsoid"),
-    "kdop": Family("k-DOP", "kdop"),
-    "product": Family("Swing ellipse and twist", "product"),
-    "reach-cone": Family("Reach cone", "reach-cone"),
-    "union": Family("Two reach cones", "union"),
-    "theta-phi": Family("Theta-phi table", "theta-phi"),
-    "distance-field": Family("Distance field", "distance-field", grows=False),
-}
-"""What a limit can be made at the page, by name; a box along the chart's axes is one of its own."""
+def families() -> dict[str, Family]:
+    """Return what a limit can be made at the page, by name: what the registered shapes offer."""
+    return {family.name: family for shape in SHAPES.values() for family in shape.families()}
 
 
 @dataclass(frozen=True)
@@ -221,10 +201,10 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class FitRecord:
-    """How a limit came about at the page, what was said on the way, and what a conversion cost."""
+    """How a limit came about at the page, what a fit warned of, and what a conversion cost."""
 
     choice: Choice
-    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     origin: Limit | None = None
     """What it was converted from: another conversion starts there again, and loses no more."""
     cost: tuple[float, float, float] | None = None
@@ -235,14 +215,14 @@ FIT_RECORDS: WeakKeyDictionary[Limit, FitRecord] = WeakKeyDictionary()
 """How limits were made, so that after an undo the page shows the choices that led there."""
 
 
-def describe_families(session: Session, asked: Request) -> Families:
+def describe_families(session: Session, request: Request) -> Families:
     """Return the families and charts there are, the present choice, and what limits can be from."""
-    scene, name = session.scene, asked["joint"]
+    scene, name = session.scene, request["joint"]
     limit_to_edit(scene.model.limits, name)
     return {
         "families": [
             {"name": key, "label": family.label, "charts": list(SHAPES[family.shape].charts)}
-            for key, family in FAMILIES.items()
+            for key, family in families().items()
         ],
         "sources": [
             {"name": source, "label": label, "why": why}
@@ -252,29 +232,29 @@ def describe_families(session: Session, asked: Request) -> Families:
     }
 
 
-def observed_rotations(session: Session, asked: Request) -> Observed:
+def observed_rotations(session: Session, request: Request) -> Observed:
     """Return what was kept of a joint's rotations, at most `most` (n, 4); none if nothing was."""
-    scene, name = session.scene, asked["joint"]
+    scene, name = session.scene, request["joint"]
     kept = kept_samples(scene, name)
     rotations = np.concatenate([np.zeros((0, 4)), *(sample.rotations for sample in kept)])
     people = len({sample.performer for sample in kept})
-    step = -(-len(rotations) // whole_number("most", asked["most"], 1)) or 1
+    step = -(-len(rotations) // whole_number("most", request["most"], 1)) or 1
     return {"people": people, "count": len(rotations), "rotations": rotations[::step]}
 
 
-def refit(session: Session, asked: Request) -> Refitted | Refusal:
+def refit(session: Session, request: Request) -> Refitted | Refusal:
     """Return the pictures of a joint's limit made anew, in a family and a chart, from evidence.
 
     An edit: requests of one `stroke` are undone together, and where the fit fails the limit stays
     as it is, and the answer is the reason, `refused`.
     """
-    scene, name, stroke = session.scene, asked["joint"], asked.get("stroke")
-    choice = choice_of(asked)
+    scene, name, stroke = session.scene, request["joint"], request.get("stroke")
+    choice = choice_of(request)
 
     def with_fit(limits: Limits) -> Limits:
         return {**limits, name: refit_limit(scene, limit_to_edit(limits, name), name, choice)}
 
-    what = f"{FAMILIES[choice.family].label.lower()} for {name}"
+    what = f"{families()[choice.family].label.lower()} for {name}"
     try:
         session.edit(with_fit, what, stroke)
     except ValueError as error:
@@ -283,22 +263,23 @@ def refit(session: Session, asked: Request) -> Refitted | Refusal:
     return {**picture, **_describe_choice(session.scene, name), **session.state()}
 
 
-def choice_of(asked: Request) -> Choice:
+def choice_of(request: Request) -> Choice:
     """Return the family, chart, margin (`marginDeg`) and source (`from`) of a request, checked."""
-    family, chart, source = asked["family"], asked.get("chart"), asked["from"]
-    if family not in FAMILIES:
-        raise ValueError(f"family must be one of {', '.join(FAMILIES)}, got {family!r:.60}")
-    charts = SHAPES[FAMILIES[family].shape].charts
+    family, chart, source = request["family"], request.get("chart"), request["from"]
+    known = families()
+    if family not in known:
+        raise ValueError(f"family must be one of {', '.join(known)}, got {family!r:.60}")
+    charts = SHAPES[known[family].shape].charts
     if chart is not None and chart not in charts:
         raise ValueError(f"{family} works in {' or '.join(charts)}, got the chart {chart!r:.60}")
     if source not in (FROM_SAMPLES, FROM_CLIP, FROM_LIMIT):
         raise ValueError(
             f"from must be {FROM_SAMPLES}, {FROM_CLIP} or {FROM_LIMIT}, got {source!r:.60}"
         )
-    margin_deg = degrees(asked, "marginDeg")
+    margin_deg = degrees(request, "marginDeg")
     if not 0.0 <= margin_deg <= WIDEST_DEG:
         raise ValueError(f"margin must be from 0 to {WIDEST_DEG:.0f} degrees, got {margin_deg!r}")
-    where = chart_for(FAMILIES[family].shape, chart)
+    where = chart_for(known[family].shape, chart)
     return Choice(family, where, float(np.radians(margin_deg)), source)
 
 
@@ -313,14 +294,14 @@ def refit_limit(scene: Scene, limit: Limit, name: str, choice: Choice) -> Limit:
             made, origin, cost = fit_limit(found, choice), None, None
             if limit.relative_to is not None:
                 made = measure_from(made, limit.relative_to)
-    notes = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    FIT_RECORDS[made] = FitRecord(choice, notes, origin, cost)
+    messages = tuple(dict.fromkeys(str(warning.message) for warning in caught))
+    FIT_RECORDS[made] = FitRecord(choice, messages, origin, cost)
     return made
 
 
 def fit_limit(found: Evidence, choice: Choice) -> Limit:
     """Return the limit around what can be believed of the evidence, as `LimitModel.fit` does it."""
-    if not FAMILIES[choice.family].grows:
+    if not families()[choice.family].margin_grows:
         return _fit(found, choice.family, choice.chart, choice.margin)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the limit that is grown from it warns for itself
@@ -335,7 +316,7 @@ def _fit_without_margin(found: Evidence, family: str, chart: str) -> Limit:
 
 
 def _fit(found: Evidence, family: str, chart: str, margin: float) -> Limit:
-    kind = FAMILIES[family]
+    kind = families()[family]
     options = FitOptions(
         kind.shape, chart, margin=margin, trim=found.trim, shape_options=dict(kind.options)
     )
@@ -348,7 +329,7 @@ def _convert(
     scene: Scene, limit: Limit, name: str, choice: Choice
 ) -> tuple[Limit, Limit, tuple[float, float, float]]:
     """Return the limit in another family, what it is converted from, and what that costs."""
-    known, family = FIT_RECORDS.get(limit), FAMILIES[choice.family]
+    known, family = FIT_RECORDS.get(limit), families()[choice.family]
     origin = limit if known is None or known.origin is None else known.origin
     skeleton = scene.clip.skeleton
     axis = getattr(origin.chart, "axis", bone_axes(skeleton)[skeleton.index(name)])
@@ -356,14 +337,6 @@ def _convert(
     done = origin.to(family.shape, choice.chart, axis=turned, **dict(family.options))
     # A copy, since a limit that is of the family already comes back itself.
     return replace(done.limit), origin, (done.gained, done.lost, done.error)
-
-
-def family_of(limit: Limit) -> str:
-    """Return the name, in `FAMILIES`, of the family that a limit is of."""
-    shape = limit.shape
-    if isinstance(shape, Box) and np.abs(shape.axes - np.eye(3)).max() > 1e-9:
-        return "oriented-box"
-    return str(shape.name)
 
 
 def _describe_choice(scene: Scene, name: str) -> Making:
@@ -377,7 +350,7 @@ def _describe_choice(scene: Scene, name: str) -> Making:
             FROM_SAMPLES if kept_samples(scene, name) and _is_original(scene, name) else FROM_LIMIT
         )
         made = FitRecord(
-            Choice(family_of(limit), limit.chart.name, _recorded_margin(scene, name), first)
+            Choice(limit.shape.family, limit.chart.name, _recorded_margin(scene, name), first)
         )
         chosen = False
     else:
@@ -396,7 +369,7 @@ def _describe_choice(scene: Scene, name: str) -> Making:
         },
         "known": known,
         "fitted": chosen,
-        "remarks": list(made.notes),
+        "remarks": list(made.warnings),
         "cost": cost,
     }
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import kernels
 from ...arrays import Floats, Ints, Mask, Points, Scalars
-from .extent import TETRAHEDRA
+from ..boundary import TETRAHEDRA
 from .packing import close_axes, nearest_sites
 
 FEW = 1_000
