@@ -16,6 +16,8 @@ from synovia.learn import (
     distance_to_others,
     flips,
     isolated_frames,
+    leave_one_out,
+    leave_parts_out,
     performer_of,
     thin,
     trim,
@@ -300,3 +302,39 @@ def test_flips_of_real_captures_are_found(clip, joint, flipped):
     found = np.flatnonzero(flips(rotations, real.frame_time))
     assert set(flipped) <= set(found.tolist())
     assert len(found) < 0.05 * len(rotations)
+
+
+# Leave-one-out
+
+
+def test_each_group_is_held_out_of_the_others(rng):
+    takes = [
+        take(cloud(rng, 40), "a", "a_1"),
+        take(wave(60), "b"),
+        take(cloud(rng, 30), "a", "a_2"),
+        take(wave(80), "own"),
+    ]
+    folds = leave_one_out(takes, lambda each: None if each.performer == "own" else each.performer)
+    assert [fold.name for fold in folds] == ["a", "b"]
+    assert folds[0].rest == (takes[1], takes[3])
+    assert folds[1].rest == (takes[0], takes[2], takes[3])
+    assert np.array_equal(folds[1].held_out, takes[1].without_flips())
+    assert np.array_equal(
+        folds[0].held_out, np.concatenate([takes[k].without_flips() for k in (0, 2)])
+    )
+    assert len(folds[0].rest_rotations) == 140
+    assert leave_one_out(takes, lambda each: "all") == ()
+
+
+def test_parts_of_one_take_are_held_out_in_time():
+    rotations = wave(100)
+    rotations[50:55] = turned(rotations[50:55], 150.0)
+    folds = leave_parts_out(take(rotations), 5)
+    assert [len(fold.held_out) for fold in folds] == [20, 20, 15, 20, 20]
+    assert [[len(each.rotations) for each in fold.rest] for fold in folds] == [
+        [80],
+        [20, 60],
+        [40, 40],
+        [60, 20],
+        [80],
+    ]

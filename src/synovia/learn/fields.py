@@ -48,8 +48,26 @@ def field_from_paths(
     """Return the field around paths (frames, 4) in time, without gaps between their frames.
 
     Between neighbours in time rotations are added by slerp until no gap in the chart exceeds half
-    a cell. Paths stay apart, unless `bridged`: then the last frame of each is joined to the first
-    of the next. Further options go to `DistanceField.fit`.
+    a cell.
+
+    Parameters
+    ----------
+    paths
+        Rotations (frames, 4) of one joint, one array a path.
+    chart
+        A chart by name or class.
+    margin
+        How much wider than the paths the field is, in radians.
+    resolution
+        Nodes of the grid along its longest side.
+    bridged
+        Whether to join the last frame of each path to the first of the next.
+    reference
+        The rotation (4,) that the chart is about; the mean of all frames unless given.
+    axis
+        The direction (3,) of the bone, for charts that need it.
+    **options
+        Of `DistanceField.fit`.
     """
     given = [unit_quats("paths", path).astype(np.float64) for path in paths]
     given = [path for path in given if path.size]
@@ -173,7 +191,21 @@ def density(
     reference: Quats | None = None,
     axis: Vectors | None = None,
 ) -> Density:
-    """Return the saturating density of one joint's takes on a grid around all of them."""
+    """Return the saturating density of one joint's takes on a grid around all of them.
+
+    Parameters
+    ----------
+    takes
+        The takes of one joint, of any number of performers.
+    chart
+        A chart by name or class.
+    resolution
+        Nodes of the grid along its longest side.
+    reference
+        The rotation (4,) that the chart is about; the mean of all frames unless given.
+    axis
+        The direction (3,) of the bone, for charts that need it.
+    """
     if not takes:
         raise ValueError("a density needs at least one take, got none")
     names = tuple(dict.fromkeys(take.performer for take in takes))
@@ -209,10 +241,16 @@ def thin_with_times(rotations: Quats, seconds: Scalars) -> tuple[Quats, Scalars]
 
 
 def level_for(reject: float, scores: Density) -> tuple[float, float, float]:
-    """Return the highest level that rejects at most `reject` of held-out frames.
+    """Return the highest level that rejects at most a share `reject` of held-out frames.
 
-    Also the share that it rejects, the mean over performers, each scored by all others; and the
-    volume, the share of all rotations that it accepts.
+    Returns
+    -------
+    level
+        The lowest level there is, where none rejects so little.
+    rejected
+        The share that it rejects: the mean over performers, each scored by all others.
+    volume
+        The share of all rotations that it accepts.
     """
     check_rejection(reject)
     held_out = [np.sort(each) for each in scores.leave_one_out()]
@@ -335,6 +373,13 @@ class People:
         """Return what is at most `within` radians from what people do, as a field of distances.
 
         Regions narrower than the grid tells, as a hinge's, are as wide as it takes to hold them.
+
+        Parameters
+        ----------
+        within
+            Radians, above 0.
+        chart, resolution, reference, axis
+            As `density` takes them.
         """
         if not within > 0.0:
             raise ValueError(f"within must be above 0 radians, got {within}")
@@ -350,9 +395,14 @@ class People:
 
 
 def within_for(reject: float, people: People) -> tuple[float, float]:
-    """Return how near to people, in radians, rejects at most `reject` of held-out frames.
+    """Return how near to people rejects at most a share `reject` of held-out frames.
 
-    Also the share that it rejects, the mean over performers, each held against all others.
+    Returns
+    -------
+    within
+        The least distance, in radians.
+    rejected
+        The share that it rejects: the mean over performers, each held against all others.
     """
     check_rejection(reject)
     held_out = people.leave_one_out()

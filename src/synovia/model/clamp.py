@@ -105,9 +105,22 @@ def project_path(
 
     Legal frames come back as they are. The nearest legal rotation of each frame by itself would
     jump where another side of the limit becomes nearer; here a path keeps to the cover by which
-    it enters and leaves the limit, so in the chart of a convex shape no step grows. Where it leaves
-    by one side and comes back by another, the change of sides is spread over `transition` seconds;
-    so are the jumps of shapes that are not convex, as far as there is a legal way between.
+    it enters and leaves the limit, so in the chart of a convex shape no step grows.
+
+    Parameters
+    ----------
+    limit
+        The limit of the joint.
+    rotations
+        The path (frames, 4).
+    frame_time
+        Seconds from frame to frame.
+    softening
+        How to approach the limit instead of stopping at it: `Inside` or `Beyond`.
+    transition
+        Where the path leaves by one side and comes back by another, the change of sides is spread
+        over so many seconds; so are the jumps of shapes that are not convex, as far as there is a
+        legal way between.
     """
     rotations = unit_quats("rotations", rotations)
     if not 0.0 <= transition < np.inf:
