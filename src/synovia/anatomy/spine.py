@@ -92,7 +92,7 @@ def spine(height: float, regions: Sequence[str]) -> Part:
 
 
 def cervical_shao_2003() -> Network:
-    """Return the source's example: the controls of the neck go from -1 to 1.
+    """Return the example of Shao & Ng-Thow-Hing (2003): the neck's controls go from -1 to 1.
 
     Its ranges of flexion are linear over them, so that the neck is bent back by 9.9 degrees in
     all at 0. It publishes neither the ranges of the other moves nor axes and centres: ours.

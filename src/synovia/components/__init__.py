@@ -1,5 +1,7 @@
 """Joints as functions: components, wired into networks, which make a figure.
 
+After Shao & Ng-Thow-Hing (2003), "the paper" in this room.
+
 One file a component; COMPONENTS is the one registry. A new one is a file and a line here.
 """
 

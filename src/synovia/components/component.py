@@ -50,12 +50,12 @@ def run(
     stages: Sequence[tuple[Sequence[Step], Finish]],
     rows: int,
     table: Floats,
-    takes: Ints,
+    inputs_at: Ints,
     threads: int = 1,
 ) -> None:
     """Take the rows of `table` (n, columns) through all stages, some blocks at a time.
 
-    `takes` are the places of the columns. A stage is some steps and what collects their results.
+    `inputs_at` are the places of the columns. A stage is steps, and what collects their results.
     """
     stride, most = rows * LANES, BLOCKS * LANES
 
@@ -63,7 +63,7 @@ def run(
         work = np.empty(-(-min(most, len(table)) // LANES) * stride)
         for start in starts:
             n = min(most, len(table) - start)
-            kernels.transforms.load(table[start : start + n], takes, n, stride, work)
+            kernels.transforms.load(table[start : start + n], inputs_at, n, stride, work)
             for steps, finish in stages:
                 for step in steps:
                     step(n, stride, work)
@@ -78,15 +78,15 @@ def run(
 
 
 def evaluate_steps(
-    steps: Sequence[Step], rows: int, table: Floats, takes: Ints, gives: Ints
+    steps: Sequence[Step], rows: int, table: Floats, inputs_at: Ints, outputs_at: Ints
 ) -> Floats:
-    """Return what stands at the places `gives` (n, columns) when all steps are done."""
-    out = np.empty((len(table), len(gives)))
+    """Return what stands at the places `outputs_at` (n, columns) when all steps are done."""
+    out = np.empty((len(table), len(outputs_at)))
 
     def finish(start: int, n: int, stride: int, work: Floats) -> None:
-        kernels.transforms.store(gives, n, stride, work, out[start : start + n])
+        kernels.transforms.store(outputs_at, n, stride, work, out[start : start + n])
 
-    run([(steps, finish)], rows, table, takes)
+    run([(steps, finish)], rows, table, inputs_at)
     return out
 
 
@@ -254,8 +254,8 @@ class Component(ABC):
         step = self.bind(tuple(places[:count]), tuple(places[count:-1]))
         width = sum(WIDTH[kind] for kind in self.inputs.values())
         total = places[-1] // LANES
-        takes, gives = LANES * np.arange(width), LANES * np.arange(width, total)
-        return evaluate_steps([step], total, table, takes, gives)
+        inputs_at, outputs_at = LANES * np.arange(width), LANES * np.arange(width, total)
+        return evaluate_steps([step], total, table, inputs_at, outputs_at)
 
     def partials(self, table: Floats) -> Floats:
         """Return the derivatives (n, outputs, inputs) at rows of inputs, by central differences."""
@@ -319,18 +319,19 @@ class ArrayComponent(Component):
         """Return the outputs in order, for inputs in order with one leading axis of n items."""
 
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
-        takes, gives = tuple(self.inputs.values()), tuple(self.outputs.values())
+        input_kinds, output_kinds = tuple(self.inputs.values()), tuple(self.outputs.values())
 
         def step(n: int, stride: int, work: Floats) -> None:
             lanes = np.arange(n)
             first = lanes // LANES * stride + lanes % LANES
             given = []
-            for place, kind in zip(inputs, takes, strict=True):
+            for place, kind in zip(inputs, input_kinds, strict=True):
                 rows = work[first[:, None] + place + LANES * np.arange(WIDTH[kind])]
                 given.append(
                     matrices_of(rows) if kind == "matrix" else rows.reshape(n, *SHAPE[kind])
                 )
-            for place, kind, value in zip(outputs, gives, self.evaluate(*given), strict=True):
+            found = self.evaluate(*given)
+            for place, kind, value in zip(outputs, output_kinds, found, strict=True):
                 value = np.broadcast_to(value, (n, *SHAPE[kind]))
                 rows = value[:, :3].reshape(n, 12) if kind == "matrix" else value.reshape(n, -1)
                 work[first[:, None] + place + LANES * np.arange(WIDTH[kind])] = rows

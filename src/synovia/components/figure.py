@@ -210,11 +210,11 @@ def build_program(stages: Sequence[Stage], controls: int, offsets: Floats) -> Pr
     numbers: list[Floats] = [offsets.ravel()]
     gaps = 0
 
-    def listed(places: Ints) -> list[int]:
+    def add_places(places: Ints) -> list[int]:
         lists.extend(places.tolist())
         return [len(lists) - len(places), len(lists)]
 
-    def counted(array: Floats) -> list[int]:
+    def add_numbers(array: Floats) -> list[int]:
         numbers.append(array.ravel())
         end = sum(map(len, numbers))
         return [end - array.size, end]
@@ -224,13 +224,13 @@ def build_program(stages: Sequence[Stage], controls: int, offsets: Floats) -> Pr
             if not isinstance(step, partial) or step.func not in steps:
                 return None
             arrays = [each for each in step.args if isinstance(each, np.ndarray)]
-            stretches = [counted(each) for each in arrays if each.dtype == np.float64]
-            places = [listed(each) for each in arrays if each.dtype != np.float64]
+            stretches = [add_numbers(each) for each in arrays if each.dtype == np.float64]
+            places = [add_places(each) for each in arrays if each.dtype != np.float64]
             one, other = [*stretches, [0, 0], [0, 0]][:2]
             single = [int(each) for each in step.args if not isinstance(each, np.ndarray)]
             code.append([steps.index(step.func), *one, *other, *[*places, [0, 0]][0], *single])
-        code.append([pose, 0, 0, 0, 0, *listed(stage.segments), *listed(stage.transforms)])
-        code.append([store, 0, 0, 0, 0, *listed(stage.gaps), gaps, gaps + len(stage.gaps)])
+        code.append([pose, 0, 0, 0, 0, *add_places(stage.segments), *add_places(stage.transforms)])
+        code.append([store, 0, 0, 0, 0, *add_places(stage.gaps), gaps, gaps + len(stage.gaps)])
         gaps += len(stage.gaps)
     table = np.zeros((len(code), kernels.figure.COLUMNS), np.int64)
     for row, found in zip(table, code, strict=True):
@@ -330,7 +330,7 @@ class Figure:
         )
 
     @cached_property
-    def moved(self) -> frozenset[str]:
+    def moved_segments(self) -> frozenset[str]:
         """The segments that joint sets move."""
         return frozenset(name for each in self.joint_sets.values() for name in each.network.outputs)
 
@@ -475,8 +475,8 @@ class Figure:
     @cached_property
     def _fixed_segments(self) -> Ints:
         """The segments that no joint set moves."""
-        names = self.skeleton.names
-        return np.array([j for j, name in enumerate(names) if name not in self.moved], np.int64)
+        moved, names = self.moved_segments, self.skeleton.names
+        return np.array([j for j, name in enumerate(names) if name not in moved], np.int64)
 
 
 # Figures in motion: clips of poses, and one that shows what every control does.

@@ -27,7 +27,7 @@ class JointCone(Component):
     """The input `matrix`, brought into `cone`, with a twist about the bone's rest direction first.
 
     The bone points along `rest` in its own frame. Where the matrix turns it to an illegal
-    direction, that is moved towards rest until it meets the cone, as in the source, or to the
+    direction, that is moved towards rest until it meets the cone, as in the paper, or to the
     `nearest` legal one; then its twist goes to the nearest that is legal there. The twist is that
     of a `DirectionTwist` chart, the input `twist` (radians) added; what is legal passes as it came.
     The input `center` is the joint's centre in the bone's frame, which may move, the field

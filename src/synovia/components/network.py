@@ -152,20 +152,20 @@ def plan_network(
     }
     constants = _constants(network, pool, places)
     last = {source: target.split(".")[0] for target, source in feeds.items()}
-    forever = {*kept, *network.controls, *constants}
+    permanent = {*kept, *network.controls, *constants}
     steps = [_fill_step(constants, places)] if constants else []
     for name in network.order:
         component = network.components[name]
-        takes = [feeds[f"{name}.{port}"] for port in component.inputs]
-        gives = [f"{name}.{port}" for port in component.outputs]
-        for source in gives:
-            unread = source not in last and source not in forever
+        read = [feeds[f"{name}.{port}"] for port in component.inputs]
+        written = [f"{name}.{port}" for port in component.outputs]
+        for source in written:
+            unread = source not in last and source not in permanent
             unused = unread and source.split(".")[1] in component.optional_outputs
             places[source] = UNUSED if unused else pool.take(network.sources[source])
-        inputs, outputs = ([places[source] for source in each] for each in (takes, gives))
+        inputs, outputs = ([places[source] for source in each] for each in (read, written))
         steps.append(component.bind(tuple(inputs), tuple(outputs)))
-        for source in dict.fromkeys((*takes, *gives)):
-            if source not in forever and last.get(source, name) == name:
+        for source in dict.fromkeys((*read, *written)):
+            if source not in permanent and last.get(source, name) == name:
                 pool.release(places.pop(source), network.sources[source])
     return Plan(tuple(steps), places, pool.rows)
 
@@ -222,8 +222,8 @@ def tangents(network: Network, table: Floats) -> dict[str, Floats]:
     """
     plan = network.whole_plan
     everything = LANES * np.arange(plan.rows)
-    takes = plan.columns(network.controls, network.sources)
-    values = evaluate_steps(plan.steps, plan.rows, table, takes, everything)
+    inputs_at = plan.columns(network.controls, network.sources)
+    values = evaluate_steps(plan.steps, plan.rows, table, inputs_at, everything)
     found: dict[str, Floats] = {}
     first, total = 0, table.shape[1]
     for control, kind in network.kinds.items():
@@ -347,9 +347,9 @@ class Network:
     def rows(self, table: Floats) -> Floats:
         """Return the outputs (n, width) for rows of controls (n, width), matrices as 12 numbers."""
         plan = self._plan
-        takes = plan.columns(self.controls, self._sources)
-        gives = plan.columns(self.outputs.values(), self._sources)
-        return evaluate_steps(plan.steps, plan.rows, table, takes, gives)
+        inputs_at = plan.columns(self.controls, self._sources)
+        outputs_at = plan.columns(self.outputs.values(), self._sources)
+        return evaluate_steps(plan.steps, plan.rows, table, inputs_at, outputs_at)
 
     def jacobian(self, controls: Mapping[str, Any]) -> dict[str, dict[str, Floats]]:
         """Return the derivative of each output by each control, (..., output's, control's shape).

@@ -1,4 +1,4 @@
-"""Translation: bones that slide. The source's seven components have none, though its knee does."""
+"""Translation: bones that slide, which Shao & Ng-Thow-Hing (2003) have no component for."""
 
 from __future__ import annotations
 

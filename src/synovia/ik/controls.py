@@ -209,7 +209,7 @@ class ControlSolution:
                 length += float(np.linalg.norm(places[joint]))
             target = np.broadcast_to(goal.target, (*shape, 3))[item]
             away = float(np.linalg.norm(target - places[root]))
-            if away > length and skeleton.names[root] not in self.figure.moved:
+            if away > length and skeleton.names[root] not in self.figure.moved_segments:
                 found.append(goal.joint)
         return tuple(found)
 
