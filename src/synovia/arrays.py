@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+from functools import cache
 from numbers import Integral
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -99,16 +101,48 @@ def unit_quats(name: str, values: Any) -> Quats:
     return np.where(off, array / np.where(off, length[..., None], 1.0), array)
 
 
-def own(owner: object, **shapes: tuple[int | None, ...]) -> None:
-    """Copy, check and lock the array fields of a frozen dataclass; `None` allows any length."""
-    for field, shape in shapes.items():
-        name = f"{type(owner).__name__}.{field}"
+@cache
+def field_types(kind: type) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+    """Return the fields of a dataclass: the type of each, and what is annotated about it.
+
+    `Annotated[Floats, "k", 3]` is an array of k rows of 3: a letter stands for any number, the
+    same in all fields; "k>=2" for one of at least 2, as the schema of files says.
+    """
+    hints = get_type_hints(kind, include_extras=True)
+    parts = {
+        field.name: get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        for field in dataclasses.fields(kind)
+        for hint in [hints[field.name]]
+    }
+    return {name: (hint, tuple(about)) for name, (hint, *about) in parts.items()}
+
+
+@cache
+def _array_sizes(kind: type) -> dict[str, tuple[int | str | None, ...]]:
+    return {
+        name: tuple(each if isinstance(each, int) else each.partition(">=")[0] for each in about)
+        for name, (hint, about) in field_types(kind).items()
+        if about and get_origin(hint) is np.ndarray
+    }
+
+
+def own(owner: object, **shapes: tuple[int | str | None, ...]) -> None:
+    """Copy, check and lock array fields of a frozen dataclass; `None` allows any length.
+
+    Unless given, their shapes are those that they are annotated with: see `field_types`.
+    """
+    kind: type = type(owner)
+    known: dict[str, int] = {}
+    for field, sizes in (shapes or _array_sizes(kind)).items():
+        name = f"{kind.__name__}.{field}"
         array = floats(name, getattr(owner, field)).astype(np.float64)
-        fits = array.ndim == len(shape) and all(
-            want is None or want == got for want, got in zip(shape, array.shape, strict=True)
-        )
+        wanted = [known.get(size, size) if isinstance(size, str) else size for size in sizes]
+        fits = array.ndim == len(sizes)
+        for size, n in zip(sizes, array.shape, strict=False):
+            wants = known.setdefault(size, n) if isinstance(size, str) else size
+            fits &= wants is None or wants == n
         if not fits:
-            wanted = ", ".join("any" if n is None else str(n) for n in shape)
-            raise ValueError(f"{name} must have shape ({wanted}), got {array.shape}")
+            shape = ", ".join("any" if size is None else str(size) for size in wanted)
+            raise ValueError(f"{name} must have shape ({shape}), got {array.shape}")
         array.flags.writeable = False
         object.__setattr__(owner, field, array)

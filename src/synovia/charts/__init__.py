@@ -7,11 +7,12 @@ from ..arrays import TURN
 from .chart import Chart
 from .direction_twist import DirectionTwist
 from .euler import EulerZYZ
-from .vectors import RotationVector, SwingTwist, wind
+from .rotation_vector import RotationVector, wind
+from .swing_twist import SwingTwist
 
-AnyChart = RotationVector | SwingTwist | DirectionTwist | EulerZYZ
+AnyChart = Chart
 
-CHARTS: dict[str, type[AnyChart]] = {
+CHARTS: dict[str, type[Chart]] = {
     chart.name: chart for chart in (RotationVector, SwingTwist, DirectionTwist, EulerZYZ)
 }
 """Every chart by its name."""

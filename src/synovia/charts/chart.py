@@ -1,50 +1,150 @@
-"""What every chart promises: rotations as points, and back."""
+"""What every chart can do: rotations as points, and back, with all that follows from these two."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Points, Quats, Scalars, Vectors
+from ..arrays import Floats, Points, Quats, Scalars, Vectors, own, rows, unit_quats
+from ..kernels.kinds import CHART_KINDS
+
+NUDGE = 1e-5  # radians, to see how fast rotations change with the points of a chart
+SEEN = 4096  # rotations, to see where a chart is dense
+ROUNDING = 1e-9
+"""How far a mirrored point may be off, for the mirror to be a turn of the chart's points."""
 
 
-class Chart(Protocol):
-    """What every chart can do; points are (..., dimension), angles in radians."""
+@dataclass(frozen=True, eq=False)
+class Chart(ABC):
+    """Rotations as points (..., dimension), angles in radians; a chart owns the metric.
+
+    A chart gives its `name`, `points` and `rotations`. The rest follows from these, more slowly
+    than it might; `shifts` too, where a rotation has more than one point. With a field `axis` it
+    is about a bone's direction in the joint's own frame.
+    """
+
+    reference: Annotated[Quats, 4] = field(default_factory=lambda: quat.IDENTITY)
 
     name: ClassVar[str]
-    dimension: ClassVar[int]
-    winds: ClassVar[tuple[int, ...]]
+    dimension: ClassVar[int] = 3
+    like: ClassVar[str] = "rotation-vector"
+    """The chart whose shapes work in this one, too."""
+    winds: ClassVar[tuple[int, ...]] = ()
     """The coordinates whose length may be whole turns longer; the others wind by themselves."""
-    periods: ClassVar[tuple[float, ...]]
+    periods: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0)
     """The period of each coordinate in radians, 0 of those that do not wrap."""
-    reference: Quats
+    kernel: ClassVar[int | None] = None
+    """Its number in `kernels.kinds`, if kernels know it, and not NumPy alone."""
+
+    def __init_subclass__(cls) -> None:
+        if cls.kernel is not None and cls.kernel not in CHART_KINDS:
+            raise ValueError(f"{cls.__name__}.kernel must be in kernels.kinds, got {cls.kernel}")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reference", unit_quats("reference", self.reference))
+        own(self)
+        if self.takes_axis():
+            name = f"{type(self).__name__}.axis"
+            object.__setattr__(self, "axis", unit_axis(self.__dict__["axis"], name))
+
+    @classmethod
+    def takes_axis(cls) -> bool:
+        """Tell whether the chart is about a bone's axis."""
+        return any(each.name == "axis" for each in fields(cls))
+
+    @classmethod
+    def suits(cls, shape: Any) -> bool:
+        """Tell whether a shape, or all of its class, works in this chart."""
+        return cls.name in shape.charts or cls.like in shape.charts
+
+    @abstractmethod
+    def points(self, rotations: Quats) -> Points:
+        """Return the point of each rotation that is nearest to the reference."""
+
+    @abstractmethod
+    def rotations(self, points: Points) -> Quats:
+        """Return the rotation of each point, as a unit quaternion."""
 
     @property
     def packed(self) -> list[float]:
         """The chart's part of a packed limit: kind, then the quaternions in and back."""
-
-    def points(self, rotations: Quats) -> Points:
-        """Return the point of each rotation that is nearest to the reference."""
-
-    def rotations(self, points: Points) -> Quats:
-        """Return the rotation of each point, as a unit quaternion."""
+        raise ValueError(f"the chart {self.name} has no kernel")
 
     def shifts(self, points: Points, turns: int) -> list[Points]:
         """Return the points in every cover up to `turns` whole turns away, this one first."""
+        return [points]
 
     def unroll(self, rotations: Quats) -> Points:
-        """Return a path (frames, 3) that follows rotations in time across whole turns."""
+        """Return a path (frames, dimension) that follows rotations in time across whole turns."""
+        covers = np.stack(self.shifts(rows("rotations", self.points(rotations), self.dimension), 1))
+        path = covers[0].copy()
+        for frame in range(1, len(path)):
+            steps = np.linalg.norm(covers[:, frame] - path[frame - 1], axis=-1)
+            path[frame] = covers[steps.argmin(), frame]
+        return np.asarray(path)
 
     def density(self, points: Points) -> Scalars:
         """Return the share of all rotations per unit of the chart's volume."""
+        return np.asarray(np.abs(np.linalg.det(self._turns(points))) / (8.0 * np.pi**2))
+
+    @cached_property
+    def dense_volume(self) -> float:
+        """The volume that all rotations would fill, were they everywhere as dense as anywhere."""
+        rotations = quat.normalize(np.random.default_rng(0).normal(size=(SEEN, 4)))
+        return 0.9 / float(self.density(self.points(rotations)).max())
 
     def stretch(self, points: Points) -> Scalars:
         """Return how much longer, at most, a short path is in the chart than its true angle."""
+        least = np.linalg.svd(self._turns(points), compute_uv=False)[..., -1]
+        return np.asarray(1.0 / np.maximum(least, 1e-9))
+
+    def _turns(self, points: Points) -> Floats:
+        """Return by what vector a rotation turns, per radian of each coordinate: (..., 3, d)."""
+        moves = NUDGE * np.eye(self.dimension)
+        before, after = (self.rotations(points[..., None, :] + step) for step in (-moves, moves))
+        turns = quat.log(quat.mul(quat.inverse(before), after)) / (2.0 * NUDGE)
+        return np.asarray(np.swapaxes(turns, -1, -2))
+
+    def is_singular_in(self, shape: Any) -> bool:
+        """Tell whether the bone may point where the chart's twist is not defined."""
+        return False
+
+    def mirror(self, normal: Vectors) -> list[tuple[Self, Floats, Points]]:
+        """Return charts of the other side of a mirror across `normal`, the best first.
+
+        Each comes with what the mirror makes of points: x becomes about + turn · (x − about), by
+        an orthogonal `turn` (d, d). There is none where no turn is what the mirror does.
+        """
+        there = self._mirrored(normal)
+        vectors = np.random.default_rng(0).uniform(-0.8, 0.8, size=(SEEN, 3))
+        rotations = quat.mul(self.reference, quat.exp(vectors))
+        about = self.points(self.reference)
+        seen, shown = self.points(rotations), there.points(mirror_rotations(rotations, normal))
+        turn = np.linalg.lstsq(seen - about, shown - about, rcond=None)[0].T
+        off = np.abs((seen - about) @ turn.T + about - shown).max()
+        off = max(off, np.abs(turn @ turn.T - np.eye(self.dimension)).max())
+        return [(there, turn, about)] if off < ROUNDING else []
+
+    def _mirrored(self, normal: Vectors) -> Self:
+        """Return the chart about what the mirror shows of the reference, and of the bone."""
+        shown: dict[str, Any] = {"reference": mirror_rotations(self.reference, normal)}
+        if self.takes_axis():
+            shown["axis"] = reflect(self.__dict__["axis"], normal)
+        return replace(self, **shown)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the chart's fields, with its name as `type`."""
+        return {"type": self.name, **{each.name: getattr(self, each.name) for each in fields(self)}}
+
+    @classmethod
+    def from_dict(cls, given: dict[str, Any]) -> Self:
+        """Return the chart that `to_dict` wrote, less its `type`."""
+        return cls(**given)
 
     # For pictures.
 
@@ -71,6 +171,35 @@ def unit_axis(axis: Vectors, name: str) -> Vectors:
     unit = axis if abs(length - 1.0) <= 1e-15 else axis / length
     unit.flags.writeable = False
     return unit
+
+
+# What a mirror in the plane across a normal shows.
+#
+# A rotation becomes one of the same angle about minus the mirrored axis. A mirror is a half turn
+# about the normal and a point reflection, and that changes no rotation: so a mirrored rotation is
+# the half turn, the rotation, and the half turn back.
+
+
+def mirror_rotations(rotations: Quats, normal: Vectors) -> Quats:
+    """Return what a mirror in the plane across `normal` shows of rotations (..., 4)."""
+    half = half_turn(normal)
+    return quat.mul(quat.mul(half, rotations), quat.inverse(half))
+
+
+def half_turn(normal: Vectors) -> Quats:
+    """Return the half turn about `normal` (3,), which may have any length."""
+    return np.concatenate([[0.0], unit_normal(normal)])
+
+
+def unit_normal(normal: Vectors) -> Vectors:
+    """Return a mirror's normal (3,), unit; zero is refused."""
+    return unit_axis(np.array(normal, dtype=np.float64), "the mirror's normal")
+
+
+def reflect(vectors: Vectors, normal: Vectors) -> Vectors:
+    """Return what a mirror in the plane across `normal` shows of vectors (..., 3)."""
+    across = unit_normal(normal)
+    return np.asarray(vectors - 2.0 * (vectors @ across)[..., None] * across)
 
 
 def twisted_vectors(w: Scalars, v: Vectors, axis: Vectors, twist: Scalars) -> Vectors:

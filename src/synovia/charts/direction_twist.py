@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
 from .. import quat
-from ..arrays import TURN, Points, Quats, Scalars, Vectors, own, rows, unit_quats
-from .chart import cross_matrix, twisted_vectors, unit_axis
+from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows
+from ..kernels.kinds import DIRECTION_TWIST
+from .chart import Chart, cross_matrix, reflect, twisted_vectors
 
 
 @dataclass(frozen=True, eq=False)
-class DirectionTwist:
+class DirectionTwist(Chart):
     """Unit direction of the bone (3 numbers), then twist about it; q = swing · twist.
 
     `axis` is the bone's direction in the joint's own frame; the direction is seen from the
@@ -21,23 +22,19 @@ class DirectionTwist:
     shortest turn from the axis to the direction. Opposite the axis the twist is not defined: 0.
     """
 
-    reference: Quats = field(default_factory=lambda: quat.IDENTITY)
-    axis: Vectors = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    axis: Annotated[Vectors, 3] = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
 
     name: ClassVar[str] = "direction-twist"
+    like: ClassVar[str] = "direction-twist"
+    kernel: ClassVar[int | None] = DIRECTION_TWIST
     dimension: ClassVar[int] = 4
-    winds: ClassVar[tuple[int, ...]] = ()
     periods: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, TURN)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reference", unit_quats("reference", self.reference))
-        own(self, reference=(4,), axis=(3,))
-        object.__setattr__(self, "axis", unit_axis(self.axis, "DirectionTwist.axis"))
+    dense_volume: ClassVar[float] = 8.0 * np.pi**2
 
     @property
     def packed(self) -> list[float]:
         axis = [*self.axis, 0.0]
-        return [2.0, *quat.inverse(self.reference), *axis, *self.reference, *axis]
+        return [DIRECTION_TWIST, *quat.inverse(self.reference), *axis, *self.reference, *axis]
 
     def points(self, rotations: Quats) -> Points:
         local = quat.mul(quat.inverse(self.reference), rotations)
@@ -67,8 +64,12 @@ class DirectionTwist:
         half = 0.5 * np.linalg.norm(points[..., :3] + self.axis, axis=-1)
         return np.asarray(np.hypot(1.0, 1.0 / np.maximum(half, 1e-9)))
 
+    def is_singular_in(self, shape: Any) -> bool:
+        return bool(shape.contains_direction(-self.axis))
+
+    # For pictures.
+
     coordinates: ClassVar[tuple[str, ...]] = ("towards x", "towards y", "towards z", "twist")
-    left_handed: ClassVar[bool] = False
     torn_at: ClassVar[float] = TURN
 
     def vectors(self, points: Points) -> Vectors:
@@ -79,10 +80,8 @@ class DirectionTwist:
         v = directions @ cross_matrix(self.axis) / (2.0 * w)
         return twisted_vectors(w, v, self.axis, points[:, 3:])
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"type": self.name, "reference": self.reference, "axis": self.axis}
-
-    @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Self:
-        """Return the chart that `to_dict` wrote."""
-        return cls(**fields)
+    def mirror(self, normal: Vectors) -> list[tuple[Self, Floats, Points]]:
+        # Directions are mirrored, and twists change their sign.
+        turn = -np.eye(4)
+        turn[:3, :3] = reflect(np.eye(3), normal)
+        return [(self._mirrored(normal), turn, np.zeros(4))]

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 
 from .. import quat
-from ..arrays import TURN, Points, Quats, Scalars, Vectors, own, rows, unit_quats
+from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows
+from ..kernels.kinds import EULER
+from .chart import ROUNDING, Chart, unit_normal
 
 SIDEWAYS = quat.exp(np.array([0.0, 0.5 * np.pi, 0.0]))
+MIRROR_SIGNS = np.array([[1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
+"""What a mirror across x, y or z makes of φ, ψ − π/2 and θ."""
 
 
 @dataclass(frozen=True, eq=False)
-class EulerZYZ:
+class EulerZYZ(Chart):
     """Angles (φ, ψ, θ) with y(π/2) · reference⁻¹ · q = z(φ) · y(ψ) · z(θ).
 
     φ and θ are from −π to π and wrap, ψ is from 0 to π. At the ends of ψ only φ + θ or φ − θ
     counts; the reference lies as far from them as it can, at (0, π/2, 0).
     """
 
-    reference: Quats = field(default_factory=lambda: quat.IDENTITY)
-
     name: ClassVar[str] = "euler"
-    dimension: ClassVar[int] = 3
-    winds: ClassVar[tuple[int, ...]] = ()
+    like: ClassVar[str] = "euler"
+    kernel: ClassVar[int | None] = EULER
     periods: ClassVar[tuple[float, ...]] = (TURN, 0.0, TURN)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reference", unit_quats("reference", self.reference))
-        own(self, reference=(4,))
+    dense_volume: ClassVar[float] = 8.0 * np.pi**2
 
     @classmethod
     def raw(cls) -> Self:
@@ -41,7 +40,7 @@ class EulerZYZ:
     def packed(self) -> list[float]:
         back = quat.mul(self.reference, quat.inverse(SIDEWAYS))
         one = quat.IDENTITY
-        return [3.0, *quat.inverse(back), *one, *back, *one]
+        return [EULER, *quat.inverse(back), *one, *back, *one]
 
     def points(self, rotations: Quats) -> Points:
         local = quat.mul(quat.mul(SIDEWAYS, quat.inverse(self.reference)), rotations)
@@ -77,20 +76,17 @@ class EulerZYZ:
         # |ω|² = φ'² + θ'² + 2 φ'θ' cos ψ + ψ'², and its least eigenvalue is 1 − |cos ψ|.
         return np.asarray(1.0 / np.sqrt(np.maximum(1.0 - np.abs(np.cos(points[..., 1])), 1e-18)))
 
+    def mirror(self, normal: Vectors) -> list[tuple[Self, Floats, Points]]:
+        along = np.abs(unit_normal(normal))
+        if along.max() <= 1.0 - ROUNDING:
+            return []  # the three angles mix: no turn of them is the mirror's
+        turn, about = np.diag(MIRROR_SIGNS[along.argmax()]), np.array([0.0, 0.5 * np.pi, 0.0])
+        return [(self._mirrored(normal), turn, about)]
+
+    # For pictures.
+
     coordinates: ClassVar[tuple[str, ...]] = ("φ", "ψ", "θ")
     left_handed: ClassVar[bool] = True
-    torn_at: ClassVar[float] = np.pi
-
-    def vectors(self, points: Points) -> Vectors:
-        return quat.log(quat.mul(quat.inverse(self.reference), self.rotations(points)))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"type": self.name, "reference": self.reference}
-
-    @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Self:
-        """Return the chart that `to_dict` wrote."""
-        return cls(**fields)
 
 
 def _wrap(angles: Scalars) -> Scalars:

@@ -227,9 +227,10 @@ def verdict(trials: Sequence[Trial], reject: float | None) -> Iterator[str]:
 
 def short_name(trial: Trial) -> str:
     """Return the family as a table names it: the chart only of shapes that work in several."""
+    from ..limit import charts_of
     from ..shapes import SHAPES
 
-    if trial.shape not in SHAPES or len(SHAPES[trial.shape].charts) == 1:
+    if trial.shape not in SHAPES or len(charts_of(trial.shape)) == 1:
         return trial.shape
     return f"{trial.shape} {SHORT_CHARTS.get(trial.chart, trial.chart)}"
 

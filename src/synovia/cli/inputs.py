@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import errno
 import glob
-import inspect
 import io
 import math
 import os
@@ -14,13 +13,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 
-from ..learn import FIELD_SOURCES
-from ..shapes import SHAPES, DistanceField, ReachCone, Union
-from ..shapes.product import SWINGS
+from ..shapes import SHAPES
 from .terminal import ANGLES, progress
 
 if TYPE_CHECKING:
@@ -310,15 +307,10 @@ clips_argument = click.argument(
 
 def shape_options(shape: str, typed: Mapping[str, str]) -> dict[str, Any]:
     """Return the options of the shape's fit, as it takes them; an unknown one is an error."""
-    takes = _fit_options(SHAPES[shape].fit)
-    if "swing" in takes:
-        swing = typed.get("swing", "ellipsoid")
-        takes["swing"] = Literal[tuple(SWINGS)]
-        takes.update(_fit_options(SWINGS[swing].fit) if swing in SWINGS else {})
-    if shape == Union.name:
-        takes.update(_fit_options(ReachCone.fit))
-    if shape == DistanceField.name:
-        takes.update(by=Literal[FIELD_SOURCES], level=float)
+    kind = SHAPES[shape]
+    takes = kind.fit_options(typed)
+    if len(kind.sources) > 1:
+        takes.update(by=Literal[kind.sources], level=float)
     offered = ", ".join(f"{key}={_values(key, kind)}" for key, kind in takes.items())
     chosen: dict[str, Any] = {}
     for key, value in typed.items():
@@ -332,18 +324,6 @@ def shape_options(shape: str, typed: Mapping[str, str]) -> dict[str, Any]:
             wanted = _values(key, takes[key])
             raise click.UsageError(f"--with {key} must be {wanted}, got {value!r}") from None
     return chosen
-
-
-def _fit_options(fit_shape: Any) -> dict[str, Any]:
-    """Return the options that can be typed, with their types; arrays cannot be."""
-    hints = get_type_hints(fit_shape)
-    names = [name for name in inspect.signature(fit_shape).parameters if name in hints]
-    return {
-        name: hints[name]
-        for name in names
-        if name != "margin"
-        and (hints[name] in (str, int, float) or get_origin(hints[name]) is Literal)
-    }
 
 
 def _values(key: str, kind: Any) -> str:

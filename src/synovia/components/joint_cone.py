@@ -13,6 +13,7 @@ from .. import kernels
 from ..arrays import TOLERANCE, Floats, Vectors, own
 from ..charts.chart import unit_axis
 from ..shapes import ReachCone
+from ..shapes.reach_cone.cone import check_cone
 from ..shapes.reach_cone.edit import mirror
 from ..shapes.reach_cone.packing import slice_rows
 from ..shapes.reach_cone.star import tangent_basis
@@ -49,8 +50,7 @@ class JointCone(Component):
     spares: ClassVar[tuple[str, ...]] = ("first", "second", "twist")
 
     def __post_init__(self) -> None:
-        if not isinstance(self.cone, ReachCone):
-            raise ValueError(f"JointCone.cone must be a ReachCone, got {self.cone!r:.80}")
+        check_cone("JointCone.cone", self.cone)
         own(self, rest=(3,), center=(3,))
         object.__setattr__(self, "rest", unit_axis(self.rest, "JointCone.rest"))
         if self.axes is None:

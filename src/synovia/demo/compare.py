@@ -22,7 +22,7 @@ MARGIN = 0.05
 ORDER = "ZXY"
 """The order of the angles in the demo's files."""
 CASES = tuple(
-    (shape, chart) for shape in SHAPES for chart in CHARTS if chart in SHAPES[shape].charts
+    (shape, chart) for shape in SHAPES for chart in CHARTS if CHARTS[chart].suits(SHAPES[shape])
 )
 """Every shape in every chart that it works in."""
 

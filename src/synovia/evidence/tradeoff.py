@@ -33,7 +33,7 @@ def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
         (shape, chart)
         for shape in shapes or (*SHAPES, *FIELD_FAMILIES)
         for chart in ([FIELD_CHART] if shape in FIELD_FAMILIES else CHARTS)
-        if shape in FIELD_FAMILIES or chart in SHAPES[shape].charts
+        if shape in FIELD_FAMILIES or CHARTS[chart].suits(SHAPES[shape])
     ]
 
 

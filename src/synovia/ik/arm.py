@@ -16,7 +16,6 @@ from .. import quat
 from ..arrays import Floats, Quats, Vectors, rows
 from ..limit import Limit
 from ..model import LimitModel, first_exit
-from ..shapes import ThetaPhi
 from ..skeleton import Pose, Skeleton, check_joints, forward
 from .descent import Batch, finish_batch, start_batch
 from .goals import Reach
@@ -159,11 +158,12 @@ def _stop_at_boundary(
     limit: Limit, last: Quats, straight: Quats, end: Vectors, way: Vectors, step: float
 ) -> Quats:
     """Return where the boundary stops the shoulder: walked back to, or slid along if nearer."""
-    if isinstance(limit.shape, ThetaPhi):
-        points = limit.chart.points(np.stack([last, straight]))
-        back = limit.chart.rotations(limit.shape.walk_back(points[0], points[1]))
-    else:
+    points = limit.chart.points(np.stack([last, straight]))
+    walked = limit.shape.walk_back(points[0], points[1])
+    if walked is None:
         back = _partial_turn(last, straight, float(first_exit(limit, last, straight)))
+    else:
+        back = limit.chart.rotations(walked)
     choices = limit.project(np.stack([last, back, limit.project(straight)]))
     off: Floats = np.linalg.norm(quat.rotate(choices, end) - way, axis=-1)
     off = np.where(quat.angle_between(last, choices) <= step, off, np.inf)

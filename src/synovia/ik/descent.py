@@ -110,6 +110,9 @@ def descend_unmet(problem: Problem, batch: Batch, settings: Settings) -> None:
 
 def finish_batch(problem: Problem, batch: Batch, settings: Settings, dtype: Any) -> Solution:
     """Return the solution: the poses that were found, and why not better ones."""
+    if not all(limit.compiled for limit in problem.model.limits.values()):
+        found = Pose(batch.rotations, batch.positions)  # by stand-ins; this is legal by the limits
+        batch.rotations[...] = problem.model.project(found).rotations
     descend(problem.chain, batch, settings, 0)  # where they are: errors, and what hinders
     further = _blocking(problem, batch, settings)
     beyond = np.zeros(batch.errors.shape, np.bool_)

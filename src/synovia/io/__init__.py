@@ -11,7 +11,8 @@ from ..skeleton import Clip
 from .bvh import read_bvh
 from .bvh_write import write_bvh
 from .figure import figure_schema, load_figure, load_network, save_figure, save_network
-from .limits import limits_bytes, limits_schema, load_limits, save_limits
+from .limits import limits_bytes, load_limits, save_limits
+from .schema import limits_schema
 
 
 class ClipFormat(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..components import COMPONENTS, Component, Control, Curve, Figure, JointSet, Network
-from ..shapes import ReachCone
+from ..shapes import ReachCone, Region
 from ..skeleton import Skeleton
 from .atomic import atomic_write
 from .xml import Element, format_element, format_numbers, make_element, parse_xml
@@ -53,7 +53,7 @@ def component_element(name: str, component: Component) -> Element:
 def _value_element(owner: str, name: str, value: Any) -> Element:
     if isinstance(value, Curve):
         return _curve_element(name, value)
-    if isinstance(value, ReachCone):
+    if isinstance(value, Region):  # of which components have cones alone
         element = make_element("cone", name=name)
         fields = {each: part for each, part in value.to_dict().items() if each != "type"}
         element.children = [_array_element(each, part) for each, part in fields.items()]

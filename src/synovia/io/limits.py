@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import numpy as np
 
-from ..arrays import unit_quats
+from ..arrays import field_types, unit_quats
 from ..charts import CHARTS
 from ..learn import Sample
 from ..limit import Limit
 from ..model import LimitModel
-from ..shapes import SHAPES
-from ..shapes.product import SWINGS
+from ..shapes import stored_shapes
+from ..shapes.region import nested_shapes
 from ..skeleton import Skeleton
 from .atomic import atomic_write
 from .encoding import (
@@ -38,32 +36,6 @@ VERSION = 1
 SUFFIX = ".limits.json"
 MAX_NUMBER = 1e100
 """Numbers of charts and shapes are within this, so that their products are finite."""
-
-# The arrays of charts and shapes, by their sizes: d is the dimension of the space, k any number.
-# What is not here is read as it stands, and left to its constructor.
-_SIZES: dict[str, dict[str, tuple[int | str, ...]]] = {
-    "rotation-vector": {"reference": (4,)},
-    "swing-twist": {"reference": (4,), "axis": (3,)},
-    "box": {"low": ("d",), "high": ("d",), "axes": ("d", "d")},
-    "ellipsoid": {"center": ("d",), "radii": ("d",), "axes": ("d", "d")},
-    "kdop": {"axes": ("k", "d"), "low": ("k",), "high": ("k",)},
-    "product": {"swing": (), "low": (), "high": ()},
-    "reach-cone": {
-        "points": ("k", 3),
-        "low": ("k",),
-        "high": ("k",),
-        "visible": (3,),
-        "visible_low": (),
-        "visible_high": (),
-    },
-    "distance-field": {
-        "low": (3,),
-        "spacing": (3,),
-        "values": ("i", "j", "k"),
-        "threshold": (),
-        "wraps": (3,),
-    },
-}
 
 
 def load_limits(path: str | PathLike[str]) -> LimitModel:
@@ -86,13 +58,6 @@ def limits_bytes(model: LimitModel, path: str) -> bytes:
         content = f"{json_text(document)}\n".encode()
     _parse_model(path, content)  # what could not be read is not written
     return content
-
-
-def limits_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of limits files."""
-    text = files("synovia.io").joinpath("limits.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
 
 
 def limits_path(path: str | PathLike[str]) -> Path:
@@ -210,12 +175,12 @@ def _skeleton(entry: Entry) -> Skeleton:
 def _limit(entry: Entry) -> Limit:
     parts = entry.fields("chart", "shape", maybe=("relative_to",))
     chart = _build(parts["chart"], CHARTS)
-    shape = _build(parts["shape"], SHAPES)
+    shape = _build(parts["shape"], stored_shapes())
     with entry.blamed(), warnings.catch_warnings(), np.errstate(all="ignore"):
         # That was said when the limit was made.
         warnings.filterwarnings("ignore", "the region contains the direction opposite", UserWarning)
         limit = Limit(chart, shape, parts["relative_to"].text() if "relative_to" in parts else None)
-        if not np.isfinite(limit.packed_members).all():
+        if limit.compiled and not np.isfinite(limit.packed_members).all():
             raise ValueError("the numbers are too large")
     return limit
 
@@ -236,22 +201,28 @@ def _fields(entry: Entry, registry: Mapping[str, Any], dimension: int) -> dict[s
     kind = members["type"].text()
     if kind not in registry:
         members["type"].fail(f"one of {', '.join(registry)}")
-    if kind not in _SIZES:
-        return {name: _raw_value(member) for name, member in members.items()}
-    entry.fields("type", *_SIZES[kind])
-    fields: dict[str, Any] = {"type": kind}
-    known = {"d": dimension}
-    for name, sizes in _SIZES[kind].items():
-        if name == "swing":
-            fields[name] = _fields(members[name], SWINGS, 2)
-            continue
-        wanted = (known.get(size) if isinstance(size, str) else size for size in sizes)
-        array = members[name].floats(*wanted)
-        known |= {str(size): n for size, n in zip(sizes, array.shape, strict=True)}
-        if np.abs(array).max(initial=0.0) > MAX_NUMBER:
-            members[name].fail(f"numbers within {MAX_NUMBER:g}")
-        fields[name] = array if sizes else float(array)
-    return fields
+    types = field_types(registry[kind])
+    entry.fields("type", *types)
+    known: dict[Any, int] = {"d": dimension}
+    fields = {name: _value(members[name], *types[name], known) for name in types}
+    return {"type": kind, **fields}
+
+
+def _value(entry: Entry, hint: Any, about: tuple[Any, ...], known: dict[Any, int]) -> Any:
+    """Return what a field of this type holds; `known` are the sizes that letters stand for."""
+    if shapes := nested_shapes(hint):
+        inner = about[0] if about else known["d"]
+        if get_origin(hint) is tuple:
+            return [_fields(item, shapes, inner) for item in entry.items()]
+        return _fields(entry, shapes, inner)
+    if hint is not float and not (about and get_origin(hint) is np.ndarray):
+        return _raw_value(entry)  # what is wrong, its constructor says
+    sizes = [] if hint is float else [str(size).partition(">=")[0] for size in about]
+    array = entry.floats(*(int(n) if n.isdigit() else known.get(n) for n in sizes))
+    known.update(zip(sizes, array.shape, strict=True))
+    if np.abs(array).max(initial=0.0) > MAX_NUMBER:
+        entry.fail(f"numbers within {MAX_NUMBER:g}")
+    return array if sizes else float(array)
 
 
 def _raw_value(entry: Entry) -> Any:

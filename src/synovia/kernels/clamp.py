@@ -1,11 +1,12 @@
-"""The cheapest way through the covers of a path in time."""
+"""Paths in time: the cheapest way through covers, and where a turn leaves its limit."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .jit import kernel
-from .limit import AXIS, CHART, DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST, enter, nearest
+from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
+from .limit import AXIS, CHART, enter, nearest
 from .rotation import BLOCK, DISTANCE, LANES, PX, PY, PZ, W0, X, Y, Z
 from .shapes import HERE
 

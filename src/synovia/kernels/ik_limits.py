@@ -8,7 +8,8 @@ import numpy as np
 
 from .clamp import place_on_turn, safe_step
 from .jit import kernel
-from .limit import AXIS, CHART, DIRECTION_TWIST, SWING_TWIST, enter, leave, nearest
+from .kinds import DIRECTION_TWIST, SWING_TWIST
+from .limit import AXIS, CHART, enter, leave, nearest
 from .rotation import DISTANCE, QW, QX, QY, QZ, W0, X0, Y0, Z0, X, Y, Z
 
 ONE = np.int64(1)

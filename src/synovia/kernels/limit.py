@@ -1,4 +1,4 @@
-"""Covers: whole turns more or less change no rotation, so the nearest member may be in another.
+"""Limits on rotations, over all covers: whole turns more or less change no rotation.
 
 A packed limit is a stretch of one flat float64 buffer: where things stand in it is here.
 """
@@ -9,6 +9,7 @@ import numpy as np
 
 from .charts import from_angles, from_direction_twist, to_angles, to_direction_twist
 from .jit import kernel
+from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
 from .rotation import (
     BLOCK,
     DISTANCE,
@@ -40,8 +41,6 @@ from .rotation import (
     turn_right,
 )
 from .shapes import HERE, shape
-
-ROTATION_VECTOR, SWING_TWIST, DIRECTION_TWIST, EULER = 0, 1, 2, 3
 
 # Where things stand in a packed limit.
 CHART = 0

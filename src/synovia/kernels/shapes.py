@@ -1,4 +1,7 @@
-"""The nearest point of a convex polytope, exactly: Goldfarb and Idnani's dual method in 3-D."""
+"""Shapes in blocks: the nearest member of each point, and the signed distance to it.
+
+Of a convex polytope exactly, by Goldfarb and Idnani's dual method in 3-D.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import numpy as np
 
 from .distance_field import field
 from .jit import by_precision, kernel
+from .kinds import BOX, CONE, ELLIPSOID, FIELD, KDOP, PRODUCT, TABLE, UNION
 from .reach_cone import SIZE, cone
 from .rotation import BLOCK, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
 from .theta_phi import table
@@ -165,7 +169,6 @@ def union(p, o, block, n):
 # `packed` method wrote.
 
 
-BOX, ELLIPSOID, KDOP, PRODUCT, CONE, TABLE, FIELD, UNION = 0, 1, 2, 3, 4, 5, 6, 7
 ROUNDING = 1e-14  # directions whose squared length is as near to 1 are taken as they are
 HERE = np.int64(0)  # not a literal 0, for which numba would compile all it is passed to once more
 
@@ -295,13 +298,16 @@ def kdop(p, o, block, n):
 
 @kernel
 def solid(kind, p, o, block, n):
-    """Run the shape of the given kind, whose parameters begin at `o`."""
+    """Run the shape of the given kind, whose parameters begin at `o`; an unknown one is empty."""
     if kind == BOX:
         box(p, o, block, n)
     elif kind == ELLIPSOID:
         ellipsoid(p, o, block, n)
-    else:
+    elif kind == KDOP:
         kdop(p, o, block, n)
+    else:
+        for i in range(n):
+            block[DISTANCE + i] = np.nan
 
 
 @kernel

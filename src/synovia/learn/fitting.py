@@ -13,7 +13,7 @@ from .. import quat
 from ..arrays import Ints, Points, Quats, Vectors, unit_quats
 from ..charts import AnyChart, Chart, RotationVector
 from ..limit import Limit, chart_named, has_axis, unroll_path
-from ..shapes import DistanceField
+from ..shapes import SHAPES, DistanceField
 from ..shapes.distance_field.build import grid_around
 from ..skeleton import Clip
 from .density import density, level_for
@@ -87,7 +87,7 @@ DEFAULT_LEVEL = 0.01
 """The score from which a density's region accepts, where no rejection is asked for."""
 DEFAULT_WITHIN = np.radians(30.0)
 """How near to people a field of them reaches, in radians, where no rejection is asked for."""
-FIELD_SOURCES = ("samples", "density", "people")
+FIELD_SOURCES = DistanceField.sources
 """What a distance field may hold: all that was seen, or in one of two ways what many do."""
 MAX_MARGIN = np.radians(90.0)
 """The largest margin, in radians, that is tried for the rejection asked for."""
@@ -110,7 +110,7 @@ class Recipe:
     @property
     def by(self) -> str:
         """What the limit is to hold: of all shapes but distance fields the samples."""
-        by = self.options.get("by") if self.shape == DistanceField.name else None
+        by = self.options.get("by") if _has_sources(self.shape) else None
         return "samples" if by is None else str(by)
 
     def __post_init__(self) -> None:
@@ -348,5 +348,10 @@ def _rejection(held_out: Sequence[tuple[Limit, Quats]], margin: float) -> float:
 
 
 def _is_field_option(recipe: Recipe, option: str) -> bool:
-    """Tell whether an option is about how a distance field comes about, not about its shape."""
-    return recipe.shape == DistanceField.name and option in ("by", "level")
+    """Tell whether an option is about what the shape is learned from, not about the shape."""
+    return option in ("by", "level") and _has_sources(recipe.shape)
+
+
+def _has_sources(shape: str) -> bool:
+    """Tell whether a shape can be learned from more than samples."""
+    return shape in SHAPES and len(SHAPES[shape].sources) > 1

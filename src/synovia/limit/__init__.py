@@ -1,7 +1,7 @@
 """Limits: a shape seen through a chart, and how to get from one family to another."""
 
 from .convert import Conversion
-from .limit import Limit, chart_for, chart_named, has_axis, shape_named, unroll_path
+from .limit import Limit, chart_for, chart_named, charts_of, has_axis, shape_named, unroll_path
 from .mirror import mirror_limit, mirror_rotations
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "Limit",
     "chart_for",
     "chart_named",
+    "charts_of",
     "has_axis",
     "mirror_limit",
     "mirror_rotations",

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import quat
-from ..arrays import Points, Quats, Vectors
-from ..charts import AnyChart
-from ..shapes import DistanceField, Shape
-from ..shapes.distance_field.build import grid_around, node_points, redistance
-from ..shapes.distance_field.field import LARGEST
+from ..arrays import Points, Quats, Scalars, Vectors
+from ..charts import Chart
+from ..shapes import Shape
 from .limit import Limit, chart_for, chart_named, check_chart, has_axis, shape_named
 
 MEMBERS = 20_000  # to fit to, beside those on the boundary
@@ -20,7 +18,6 @@ UNIFORM_ROTATIONS = 100_000  # rotations, uniform over all, of which the losses 
 CLIMBERS, TRIES, CLIMBS = 64, 16, 16  # that look for the worst: from where, how often, how long
 FIRST_STEP, SHORTER = 0.1, 0.7  # radians, and what each next one is of it
 DETAIL = 3  # of the boundary
-LEAST_NODES = 12  # of a field, along its longest side
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,22 +42,15 @@ def convert(
 ) -> Conversion:
     """Return `limit` as another shape; `Limit.to` says what the arguments mean."""
     kind = shape_named(shape)
-    same = limit.chart.name in kind.charts
-    name = chart or (limit.chart.name if same else chart_for(kind.name, None))
+    name = chart or (limit.chart.name if limit.chart.suits(kind) else chart_for(kind.name, None))
     if axis is None:
         axis = getattr(limit.chart, "axis", None)
     framed = chart_named(name, limit.chart.reference, axis if has_axis(name) else None)
     check_chart(kind, framed)
     if isinstance(limit.shape, kind) and not options and _same_chart(framed, limit.chart):
         return Conversion(limit, gained=0.0, lost=0.0, error=0.0)
-    points = _members(limit)
-    if not _same_chart(framed, limit.chart):
-        points = framed.points(limit.chart.rotations(points))
     try:
-        if issubclass(kind, DistanceField):
-            made: Shape = _field(limit, framed, points, **options)
-        else:
-            made = kind.fit(points, **options)
+        made = approximate(limit, kind, framed, MEMBERS, options)
     except TypeError as error:
         raise ValueError(
             f"{kind.name} cannot be made with {', '.join(options)}: {error}"
@@ -68,39 +58,34 @@ def convert(
     return _compare(limit, Limit(framed, made, limit.relative_to))
 
 
-def _same_chart(one: AnyChart, other: AnyChart) -> bool:
+def approximate(
+    limit: Limit, kind: type[Shape], chart: Chart, members: int, options: dict[str, Any]
+) -> Shape:
+    """Return the region of a limit as another shape in `chart`, about the same reference.
+
+    It is made of so many of its members, of some on its boundary, and of its distances.
+    """
+    points, same = _members(limit, members), _same_chart(chart, limit.chart)
+    if not same:
+        points = chart.points(limit.chart.rotations(points))
+
+    def distance(points: Points) -> Scalars:
+        return limit.shape.distance(points) if same else limit.distance(chart.rotations(points))
+
+    return kind.approximate(chart, points, distance, exact=same, **options)
+
+
+def _same_chart(one: Chart, other: Chart) -> bool:
     """Tell whether two charts of the same reference are the same."""
     axes = [getattr(chart, "axis", np.zeros(3)) for chart in (one, other)]
     return one.name == other.name and bool(np.abs(axes[0] - axes[1]).max() < 1e-9)
 
 
-def _members(limit: Limit) -> Points:
+def _members(limit: Limit, n: int) -> Points:
     """Return members all over the limit and on its boundary, as points of its chart."""
     rng = np.random.default_rng(0)
-    scattered = limit.shape.scatter(MEMBERS, rng)
+    scattered = limit.shape.scatter(n, rng)
     return np.concatenate([scattered, limit.shape.surface(DETAIL).vertices])
-
-
-def _field(
-    limit: Limit, chart: AnyChart, members: Points, *, resolution: int = 32
-) -> DistanceField:
-    """Return the field of the limit's distances in `chart`, at the nodes around its members."""
-    if not LEAST_NODES <= resolution <= LARGEST:
-        raise ValueError(
-            f"resolution must be from {LEAST_NODES} to {LARGEST} nodes, got {resolution}"
-        )
-    low, spacing, count = grid_around(members, 0.0, 2.0, resolution, chart.periods)
-    nodes = node_points(low, spacing, count)
-    wraps = np.asarray(chart.periods) > 0.0
-    if _same_chart(chart, limit.chart):
-        values = limit.shape.distance(nodes)
-    else:
-        values = limit.distance(chart.rotations(nodes))
-        if (values <= 0.0).any() and (values > 0.0).any():
-            values = redistance(values, 0.0, low, spacing, wraps)  # in the new chart's metric
-    # A region thinner than a cell may miss every node: the nearest counts.
-    level = max(0.0, float(values.min()))
-    return DistanceField(low, spacing, values, level, wraps.astype(float))
 
 
 def _compare(old: Limit, new: Limit) -> Conversion:

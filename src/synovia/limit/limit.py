@@ -1,4 +1,4 @@
-"""Charts and shapes by their names or classes, and which go together."""
+"""Limit: a shape seen through a chart, and charts and shapes by their names."""
 
 from __future__ import annotations
 
@@ -25,35 +25,36 @@ from ..arrays import (
     unit_rounding,
     whole_number,
 )
-from ..charts import CHARTS, AnyChart, Chart, DirectionTwist, SwingTwist
-from ..shapes import SHAPES, Box, Directional, DistanceField, Shape
-from ..shapes.region import within_slack
+from ..charts import CHARTS, Chart, RotationVector, SwingTwist
+from ..shapes import SHAPES, DistanceField, Shape
 from .softening import Softening
 
 if TYPE_CHECKING:
     from .convert import Conversion
 
 
-WITH_AXIS = (SwingTwist, DirectionTwist)
-
-
-def chart_named(chart: str | type[Chart], reference: Quats, axis: Vectors | None) -> AnyChart:
+def chart_named(chart: str | type[Chart], reference: Quats, axis: Vectors | None) -> Chart:
     """Return the chart of this name or class, about `reference`."""
     kind = CHARTS.get(chart) if isinstance(chart, str) else chart
-    for known in CHARTS.values():
-        if known is not kind:
-            continue
-        if axis is None:
-            return known(reference)
-        if issubclass(known, WITH_AXIS):
-            return known(reference, axis)
-        raise ValueError(f"the chart {known.name} has no axis, got {axis!r}")
-    raise ValueError(f"chart must be one of {', '.join(CHARTS)}, got {chart!r}")
+    if kind is None or kind not in CHARTS.values():
+        raise ValueError(f"chart must be one of {', '.join(CHARTS)}, got {chart!r}")
+    if axis is None:
+        return kind(reference)
+    if not kind.takes_axis():
+        raise ValueError(f"the chart {kind.name} has no axis, got {axis!r}")
+    return kind.from_dict({"reference": reference, "axis": axis})
 
 
 def has_axis(chart: str) -> bool:
     """Tell whether the chart of this name is about a bone's axis."""
-    return chart in (kind.name for kind in WITH_AXIS)
+    return chart in CHARTS and CHARTS[chart].takes_axis()
+
+
+def charts_of(shape: str) -> list[str]:
+    """Return the names of the charts that a shape works in, its own first."""
+    kind = shape_named(shape)
+    others = [name for name, chart in CHARTS.items() if chart.suits(kind)]
+    return list(dict.fromkeys([*kind.charts, *others]))
 
 
 def chart_for(shape: str, chart: str | None) -> str:
@@ -70,31 +71,18 @@ def shape_named(shape: str | type[Shape]) -> type[Shape]:
     return kind
 
 
-def check_chart(shape: type[Shape], chart: AnyChart) -> None:
+def check_chart(shape: Shape | type[Shape], chart: Chart) -> None:
     """Raise ValueError if the shape does not work in the chart."""
-    if chart.name not in shape.charts:
+    if not chart.suits(shape):
         raise ValueError(
             f"a {shape.name} works in {' or '.join(shape.charts)}, got the chart {chart.name}"
         )
 
 
-def check_periods(field: DistanceField, chart: AnyChart) -> None:
-    """Raise ValueError unless a field wraps as the chart does, and stays where the chart is."""
-    if np.abs(field.periods - chart.periods).max() > 1e-9:
-        raise ValueError(
-            f"a field in the chart {chart.name} must have the periods {chart.periods}, got "
-            f"{field.periods.tolist()}"
-        )
-    low = field.low[1]
-    high = low + field.spacing[1] * (field.values.shape[1] - 1)
-    if any(chart.periods) and not (low >= -1e-9 and high <= np.pi + 1e-9):
-        raise ValueError(f"a field of Euler angles must have ψ from 0 to π, got {low} to {high}")
-
-
 # What limits are given: rotations in any form of floats, and paths of them in time.
 
 
-def unroll_path(chart: AnyChart, path: Quats) -> Points:
+def unroll_path(chart: Chart, path: Quats) -> Points:
     """Return the points of a path in time, in the cover where it is nearest to the reference."""
     points = chart.unroll(path)
     if np.abs(points).max(initial=0.0) > TURN:
@@ -122,6 +110,7 @@ def off_by_rounding(rotations: Quats) -> float:
 
 FARTHEST = 5.0 * TURN  # how far a region may reach; beyond one turn it only repeats itself
 BATCH = 4096  # rotations; fewer are not worth a second thread
+STAND_IN_NODES, STAND_IN_MEMBERS = 24, 2000  # of the field that solvers see for another shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,35 +120,26 @@ class Limit:
     They are as the joint's parent sees them, or the ancestor of the name `relative_to`.
     """
 
-    chart: AnyChart
+    chart: Chart
     shape: Shape
     relative_to: str | None = None
 
     def __post_init__(self) -> None:
         if self.relative_to is not None and not isinstance(self.relative_to, str):
             raise ValueError(f"relative_to must name a joint, got {self.relative_to!r}")
-        check_chart(type(self.shape), self.chart)
-        if self.shape.dimension != self.chart.dimension:
-            raise ValueError(f"a limit needs a shape of space, got one of {self.shape.dimension}-D")
+        check_chart(self.shape, self.chart)
+        self.shape.check_chart(self.chart)
         if not self.shape.reach((0, 1, 2)) <= FARTHEST:
             raise ValueError(
                 f"a limit must stay within {FARTHEST / TURN:.0f} whole turns of its reference, "
                 f"got one that reaches {self.shape.reach((0, 1, 2)):.6g} radians"
             )
-        if isinstance(self.shape, DistanceField):
-            check_periods(self.shape, self.chart)
-        if self._reaches_the_opposite():
+        if self.chart.is_singular_in(self.shape):
             warnings.warn(
                 "the region contains the direction opposite the bone's axis, "
                 "where the twist is not defined",
                 stacklevel=3,
             )
-
-    def _reaches_the_opposite(self) -> bool:
-        """Tell whether the bone may point against its axis."""
-        if isinstance(self.chart, DirectionTwist) and isinstance(self.shape, Directional):
-            return bool(self.shape.contains_direction(-self.chart.axis))
-        return isinstance(self.chart, SwingTwist) and self.shape.reach((0, 1)) >= np.pi
 
     @classmethod
     def fit(
@@ -195,16 +175,20 @@ class Limit:
         kind = shape_named(shape)
         framed = chart_named(kind.charts[0] if chart is None else chart, reference, axis)
         check_chart(kind, framed)
-        wanted: dict[str, Any] = {"margin": margin, **options}
-        if issubclass(kind, DistanceField):
-            wanted = {"periods": framed.periods, **wanted}
         points = [unroll_path(framed, path) if in_time else framed.points(path) for path in paths]
         try:
-            return cls(framed, kind.fit(np.concatenate(points), **wanted))
+            return cls(
+                framed, kind.fit_in(framed, np.concatenate(points), margin=margin, **options)
+            )
         except TypeError as error:
             raise ValueError(
                 f"{kind.name} cannot be fitted with {', '.join(options)}: {error}"
             ) from error
+
+    @property
+    def compiled(self) -> bool:
+        """Whether kernels know both chart and shape; otherwise NumPy finds what they would."""
+        return self.chart.kernel is not None and self.shape.kernel is not None
 
     @cached_property
     def packed(self) -> Floats:
@@ -214,31 +198,52 @@ class Limit:
     @cached_property
     def packed_members(self) -> Floats:
         """As `packed`, but of a field without what only projections need, which takes a while."""
-        if isinstance(self.shape, DistanceField):
-            return self._with_chart(self.shape.packed_values)
-        return self.packed
+        return self._with_chart(self.shape.packed_members)
 
     def _with_chart(self, shape: Floats) -> Floats:
         reach = [self.shape.reach(self.chart.winds), self.shape.reach((2,))]
         return np.concatenate([self.chart.packed, reach, shape])
+
+    @cached_property
+    def stand_in(self) -> Limit:
+        """What compiled solvers see: the limit itself, or if it has no kernel a distance field.
+
+        The field is in the same chart, or in rotation vectors where it cannot be, and off by up to
+        about a cell. Whoever uses it projects the result by the limit itself.
+        """
+        from .convert import approximate
+
+        if self.compiled:
+            return self
+        suits = self.chart.kernel is not None and self.chart.suits(DistanceField)
+        chart = self.chart if suits else RotationVector(self.chart.reference)
+        options = {"resolution": STAND_IN_NODES}
+        shape = approximate(self, DistanceField, chart, STAND_IN_MEMBERS, options)
+        return Limit(chart, shape, self.relative_to)
 
     def precision(self, given: np.dtype[Any]) -> np.dtype[Any]:
         """Return the type that `given` numbers are computed in: float32 is enough for a box only.
 
         Other shapes iterate to the last digit, and their kernels exist in float64 alone.
         """
-        return given if isinstance(self.shape, Box) else np.dtype(np.float64)
+        single = self.compiled and self.shape.single_precision
+        return given if single else np.dtype(np.float64)
 
     def contains(self, rotations: Quats) -> Mask:
         """Tell which rotations are legal."""
+        if not self.compiled:
+            distance = self.distance(rotations)
+            return np.asarray(distance <= tolerance(distance.dtype))
         distance = self._distance(rotations, self.packed_members)
         slack = tolerance(distance.dtype)
-        if isinstance(self.shape, DistanceField):
-            return within_slack(distance, slack, lambda: self.distance(rotations))
-        return np.asarray(distance <= slack)
+        return self.shape.within(distance, slack, lambda: self.distance(rotations))
 
     def distance(self, rotations: Quats) -> Scalars:
         """Return how far outside each rotation is, in the chart's metric; at most 0 inside."""
+        if not self.compiled:
+            rotations = unit_quats("rotations", rotations)
+            distances = [self.shape.distance(points) for points in self.covers(rotations)]
+            return np.asarray(np.min(distances, axis=0), rotations.dtype)
         return self._distance(rotations, self.packed)
 
     def _distance(self, rotations: Quats, packed: Floats) -> Scalars:
@@ -257,6 +262,8 @@ class Limit:
 
         Nearest is meant in the chart's metric, over all covers.
         """
+        if not self.compiled:
+            return self._project_by_covers(unit_quats("rotations", rotations))
         rotations = as_floats(rotations)
         source = np.ascontiguousarray(rotations, self.precision(rotations.dtype))
         out, slack = np.empty_like(source), tolerance(rotations.dtype)
@@ -266,6 +273,14 @@ class Limit:
             if checked is not rotations:
                 return self.project(checked, threads=threads)
         return out.astype(rotations.dtype, copy=False)
+
+    def _project_by_covers(self, rotations: Quats) -> Quats:
+        """As `project`, by NumPy alone."""
+        nearest = self.chart.rotations(self.shape.project(self.nearest_cover(rotations)))
+        opposite = np.sum(nearest * rotations, axis=-1, keepdims=True) < 0.0
+        nearest = np.where(opposite, -nearest, nearest)
+        legal = self.contains(rotations)[..., None]
+        return np.where(legal, rotations, nearest).astype(rotations.dtype)
 
     def _project_into(self, source: Quats, slack: float, out: Quats, threads: int) -> float:
         def run(first: int, last: int) -> float:
@@ -324,7 +339,11 @@ class Limit:
             points = self.shape.scatter(2 * n + 16, rng)
             if not thin:
                 # Members are uniform in the chart; most of all rotations are at its origin.
-                share = 8.0 * np.pi**2 * self.chart.density(points) / self._multiplicity(points)
+                share = (
+                    self.chart.dense_volume
+                    * self.chart.density(points)
+                    / self._multiplicity(points)
+                )
                 points = points[rng.random(len(points)) < share]
             kept.append(points)
         return self.chart.rotations(np.concatenate(kept)[:n])
@@ -343,7 +362,8 @@ class Limit:
 
     def _multiplicity(self, points: Points) -> Scalars:
         """Return in how many covers the rotation of each member is legal."""
-        if self.shape.reach(self.chart.winds) < np.pi and self.shape.reach((2,)) < np.pi:
+        near = self.shape.reach(self.chart.winds) < np.pi and self.shape.reach((2,)) < np.pi
+        if near and self.chart.kernel is not None:
             return np.ones(len(points))
         covers = self.covers(self.chart.rotations(points))
         if len(covers) == 1:

@@ -10,7 +10,7 @@ from .. import kernels, quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Points, Quats, Scalars, tolerance, unit_quats
 from ..limit import Limit
 from ..limit.softening import Softening
-from ..shapes import Convex, Shape
+from ..shapes import Shape
 
 BENDS = (0.2, 0.4, 0.7, 1.0)  # how far towards the inside
 
@@ -83,6 +83,7 @@ TRANSITION = 0.25
 """Seconds over which a path goes to the other side of its limit, where it has to."""
 EDGE = 0.5 * TOLERANCE  # so that what is found is a member, rounding or not
 MIN_STEP = 3e-5  # radians; the shortest step of `first_exit`
+HALVINGS = 45  # of its last step: down to rounding
 JUMP = 0.05  # radians; a turn longer than twice the path's own by this is a jump
 LEAP = 1.0  # radians; turns of the path's own by half of this are leaps, and are not smoothed
 WAYPOINTS = 256  # to go by, where a jump is not easily spread
@@ -123,11 +124,11 @@ def project_path(
     points = covers[chosen, np.arange(len(chosen))]
     held = legal[chosen, np.arange(len(chosen))]
     projected: Points = _clamp_points(limit, points, softening)
-    convex = isinstance(limit.shape, Convex)  # then what lies between two members is legal
+    convex = limit.shape.convex  # then what lies between two members is legal
     half = round(0.5 * transition / frame_time)
     switches = np.flatnonzero(np.linalg.norm(np.diff(points, axis=0), axis=-1) > np.pi) + 1
-    if len(limit.chart.winds) == 0:
-        switches = switches[:0]  # one cover is all there is
+    if len(covers) == 1:
+        switches = switches[:0]  # it is all there is
     for first, at, last in _transitions(switches, held, half):
         ahead = _follow_covers(points[at - 1], covers[:, at:last])
         back = _follow_covers(points[at], covers[:, first:at][:, ::-1])[::-1]
@@ -147,7 +148,10 @@ def project_path(
 
 def _clamp_points(limit: Limit, points: Points, softening: Softening | None) -> Points:
     if softening is None:
-        return limit.shape.project(points)
+        projected = limit.shape.project(points)
+        if limit.shape.kernel is not None:
+            return projected
+        return np.where(limit.shape.contains(points)[:, None], points, projected)
     return softening.soften(limit.shape, points)
 
 
@@ -237,8 +241,32 @@ def first_exit(limit: Limit, previous: Quats, proposed: Quats) -> Scalars:
     )
     shape = start.shape[:-1]
     start, end = start.reshape(-1, 4).astype(np.float64), end.reshape(-1, 4).astype(np.float64)
-    angle, reached = quat.angle_between(start, end), np.empty(len(start))
+    angle = quat.angle_between(start, end)
+    if not limit.compiled:
+        return _first_exit(limit, start, end, angle).reshape(shape)
+    reached = np.empty(len(start))
     kernels.clamp.first_exit(
         start.ravel(), end.ravel(), angle, limit.packed, EDGE, MIN_STEP, reached
     )
     return reached.reshape(shape)
+
+
+def _first_exit(limit: Limit, start: Quats, end: Quats, angle: Scalars) -> Scalars:
+    """As `first_exit`, by NumPy alone; steps are half of what the chart's stretch allows."""
+    last, here = np.full(len(start), -1.0), np.zeros(len(start))
+    going = np.arange(len(start))
+    while len(going):
+        rotations = quat.slerp(start[going], end[going], here[going])
+        points = limit.nearest_cover(rotations)
+        distance = limit.shape.distance(points)
+        legal = distance <= EDGE
+        last[going[legal]] = here[going[legal]]
+        step = np.maximum(-0.5 * distance / limit.chart.stretch(points), MIN_STEP)
+        on = legal & (here[going] < 1.0)
+        going, step = going[on], step[on]
+        here[going] = np.minimum(here[going] + step / np.maximum(angle[going], 1e-300), 1.0)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (last + here)
+        legal = limit.distance(quat.slerp(start, end, np.maximum(middle, 0.0))) <= EDGE
+        last, here = np.where(legal, middle, last), np.where(legal, here, middle)
+    return np.asarray(np.maximum(last, 0.0))

@@ -113,7 +113,7 @@ class LimitModel:
         _, distances = self._projected(pose)
         out = np.full(pose.rotations.shape[:-1], -np.inf, pose.rotations.dtype)
         out[..., self._near] = distances
-        for limit, way in self._far:
+        for limit, way in self._apart:
             out[..., way.joint] = limit.distance(way.seen(pose.rotations))
         return out
 
@@ -126,7 +126,7 @@ class LimitModel:
         moved = (projected != pose.rotations).any(axis=-1)
         angles = quat.angle_between(pose.rotations, projected)
         out = np.where(moved, angles, 0.0).astype(pose.rotations.dtype)
-        for limit, way in self._far:
+        for limit, way in self._apart:
             out[..., way.joint] = limit.violation(way.seen(pose.rotations))
         return out
 
@@ -164,7 +164,7 @@ class LimitModel:
             return self._project_clip(what, softening, transition, names, progress)
         if softening is None:
             rotations = self._projected(what)[0]
-            for limit, way in self._far:
+            for limit, way in self._apart:
                 way.bring(rotations, limit.project(way.seen(rotations)))
             return what.turned(rotations)
         check_joints(self.skeleton, what)
@@ -221,7 +221,7 @@ class LimitModel:
         """
         check_joints(self.skeleton, previous)
         check_joints(self.skeleton, proposed)
-        for _, way in self._far:
+        for _, way in self._apart:
             way.check_still(self.skeleton, previous, proposed)
         exits = [
             first_exit(limit, way.seen(previous.rotations), way.seen(proposed.rotations))
@@ -243,10 +243,16 @@ class LimitModel:
 
     @property
     def packed(self) -> tuple[Ints, Ints, Floats]:
-        """The joints that have a limit, the offset of each limit, and one buffer with them all."""
+        """The joints that have a limit, the offset of each limit, and one buffer with them all.
+
+        For solvers: limits without a kernel are packed as their stand-ins.
+        """
         if self.ancestors:
             told = ", ".join(f"{name} from {above}" for name, above in self.ancestors.items())
             raise ValueError(f"limits must be measured from parents to be packed, got {told}")
+        if self._apart:
+            joints = np.array([self.skeleton.index(name) for name in self.limits], dtype=np.int64)
+            return (joints, *_in_one([limit.stand_in for limit in self.limits.values()]))
         return (self._near, *self._packed)
 
     @cached_property
@@ -259,22 +265,26 @@ class LimitModel:
         return sorted(ways, key=lambda each: each[1].joint)
 
     @cached_property
-    def _far(self) -> list[tuple[Limit, Lineage]]:
-        """Those that are measured from an ancestor."""
-        return [each for each in self._parents_first if each[0].relative_to is not None]
+    def _together(self) -> dict[str, Limit]:
+        """Those that one kernel runs over: compiled, and measured from parents."""
+        named = self.limits.items()
+        return {name: each for name, each in named if each.compiled and each.relative_to is None}
+
+    @cached_property
+    def _apart(self) -> list[tuple[Limit, Lineage]]:
+        """The others."""
+        each = self._parents_first
+        return [(limit, way) for limit, way in each if limit.relative_to or not limit.compiled]
 
     @cached_property
     def _near(self) -> Ints:
-        """The joints that are measured from their parents."""
-        near = [self.skeleton.index(name) for name in self.limits if name not in self.ancestors]
-        return np.array(near, dtype=np.int64)
+        """The joints of those that one kernel runs over."""
+        return np.array([self.skeleton.index(name) for name in self._together], dtype=np.int64)
 
     @cached_property
     def _packed(self) -> tuple[Ints, Floats]:
-        """The offset of each limit that is measured from a parent, and a buffer with them all."""
-        parts = [each.packed for each in self.limits.values() if each.relative_to is None]
-        offsets = np.cumsum([0, *(len(part) for part in parts)])[:-1].astype(np.int64)
-        return offsets, np.concatenate([np.empty(0), *parts])
+        """The offset of each of these limits, and a buffer with them all."""
+        return _in_one(list(self._together.values()))
 
     def _projected(self, pose: Pose) -> tuple[Quats, Scalars]:
         """Return the rotations, legal for joints that parents see, and the distances of these."""
@@ -292,6 +302,13 @@ class LimitModel:
         )
         out, distances = out.astype(given, copy=False), distances.astype(given, copy=False)
         return out, distances.reshape(*batch, len(self._near))
+
+
+def _in_one(limits: Sequence[Limit]) -> tuple[Ints, Floats]:
+    """Return the offset of each limit, and a buffer with them all."""
+    parts = [limit.packed for limit in limits]
+    offsets = np.cumsum([0, *(len(part) for part in parts)])[:-1].astype(np.int64)
+    return offsets, np.concatenate([np.empty(0), *parts])
 
 
 # Limits as parents see them, where those of some joints are measured from an ancestor.

@@ -2,6 +2,7 @@
 
 from .box import Box
 from .convex import Convex
+from .derived import Offset, Turned
 from .directional import Directional
 from .distance_field.field import DistanceField
 from .distance_field.sculpt import add_sample, brush, move_sample, pull, push, redistance_field
@@ -13,13 +14,19 @@ from .region import Region, Surface
 from .theta_phi.table import ThetaPhi
 from .union import Union
 
-Shape = Box | Ellipsoid | KDop | Product | ReachCone | ThetaPhi | DistanceField | Union
+Shape = Region
 
-SHAPES: dict[str, type[Shape]] = {
+SHAPES: dict[str, type[Region]] = {
     shape.name: shape
     for shape in (Box, Ellipsoid, KDop, Product, ReachCone, ThetaPhi, DistanceField, Union)
 }
-"""Every shape by its name."""
+"""Every shape by its name: those that can be fitted."""
+
+
+def stored_shapes() -> dict[str, type[Region]]:
+    """Return every shape that a file may hold, by its name: also those made of others."""
+    return {**SHAPES, Offset.name: Offset, Turned.name: Turned}
+
 
 __all__ = [
     "SHAPES",
@@ -29,12 +36,14 @@ __all__ = [
     "DistanceField",
     "Ellipsoid",
     "KDop",
+    "Offset",
     "Product",
     "ReachCone",
     "Region",
     "Shape",
     "Surface",
     "ThetaPhi",
+    "Turned",
     "Union",
     "add_sample",
     "brush",
@@ -42,4 +51,5 @@ __all__ = [
     "pull",
     "push",
     "redistance_field",
+    "stored_shapes",
 ]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
 from ..arrays import Floats, Points, own
+from ..kernels.kinds import BOX
 from .convex import Polytope, principal_axes
 from .presentation import Family
 from .region import check_margin, sample_points
@@ -21,17 +22,19 @@ CYLINDER = 1e3  # half the height that stands for endless, where a shape of the 
 class Box(Polytope):
     """All points with low <= axes · x <= high; `axes` are orthonormal rows."""
 
-    low: Floats
-    high: Floats
-    axes: Floats
+    low: Annotated[Floats, "d"]
+    high: Annotated[Floats, "d"]
+    axes: Annotated[Floats, "d", "d"]
 
     name: ClassVar[str] = "box"
+    kernel: ClassVar[int | None] = BOX
+    single_precision: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         d = len(np.atleast_1d(self.low))
         if d not in (2, 3):
             raise ValueError(f"Box.low must have 2 or 3 numbers, got {d}")
-        own(self, low=(d,), high=(d,), axes=(d, d))
+        own(self)
         if (self.low > self.high).any():
             raise ValueError(f"Box.low must not exceed Box.high, got {self.low} and {self.high}")
         if np.abs(self.axes @ self.axes.T - np.eye(d)).max() > 1e-9:
@@ -52,7 +55,7 @@ class Box(Polytope):
         axes, low, high = np.eye(3), np.full(3, -CYLINDER), np.full(3, CYLINDER)
         d = self.dimension
         axes[:d, :d], low[:d], high[:d] = self.axes, self.low, self.high
-        return np.concatenate([[0.0], axes.ravel(), 0.5 * (low + high), 0.5 * (high - low)])
+        return np.concatenate([[BOX], axes.ravel(), 0.5 * (low + high), 0.5 * (high - low)])
 
     @cached_property
     def corners(self) -> Points:

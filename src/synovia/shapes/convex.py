@@ -12,8 +12,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Points, Scalars
+from ..arrays import Floats, Ints, Points, Scalars, Vectors
 from .boundary import Boundary
+from .derived import Turned
 from .presentation import Number, label_axis, range_numbers
 from .region import Region, sample_points
 
@@ -23,6 +24,13 @@ class Convex(Region):
 
     charts: ClassVar[tuple[str, ...]] = ("rotation-vector", "swing-twist")
     convex: ClassVar[bool] = True
+
+    def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Region | None:
+        return super().mirror(turn, about, normal) if about.any() else self.turn(turn)
+
+    def turn(self, turn: Floats) -> Region:
+        """Return the shape turned about the origin, by an orthogonal `turn` (d, d)."""
+        return Turned(self, turn, np.zeros(self.dimension))
 
 
 def principal_axes(points: Points) -> Floats:
@@ -160,6 +168,9 @@ class Polytope(Convex):
     def reach(self, columns: tuple[int, ...]) -> float:
         """Return how far members are from the origin at most, in these coordinates alone."""
         return float(np.linalg.norm(self.corners[:, columns], axis=1).max())
+
+    def turn(self, turn: Floats) -> Self:
+        return replace(self, axes=self.axes @ turn.T)  # type: ignore[type-var]
 
     def facing(self, points: Points) -> Points:
         """Return the outward normal of the nearest face."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
 from ..arrays import Floats, Points, own
+from ..kernels.kinds import ELLIPSOID
 from .boundary import Boundary, unit_sphere
 from .box import CYLINDER
 from .convex import THIN, Convex, principal_axes
@@ -23,17 +24,18 @@ NOISE = 1e-3  # what is thinner than this, as a share of the longest axis, is no
 class Ellipsoid(Convex):
     """All points whose coordinates along `axes` (orthonormal rows), over `radii`, are within 1."""
 
-    center: Floats
-    radii: Floats
-    axes: Floats
+    center: Annotated[Floats, "d"]
+    radii: Annotated[Floats, "d"]
+    axes: Annotated[Floats, "d", "d"]
 
     name: ClassVar[str] = "ellipsoid"
+    kernel: ClassVar[int | None] = ELLIPSOID
 
     def __post_init__(self) -> None:
         d = len(np.atleast_1d(self.center))
         if d not in (2, 3):
             raise ValueError(f"Ellipsoid.center must have 2 or 3 numbers, got {d}")
-        own(self, center=(d,), radii=(d,), axes=(d, d))
+        own(self)
         if (self.radii < 0.0).any():
             raise ValueError(f"Ellipsoid.radii must be at least 0 radians, got {self.radii}")
         if np.abs(self.axes @ self.axes.T - np.eye(d)).max() > 1e-9:
@@ -105,7 +107,7 @@ class Ellipsoid(Convex):
         center, axes, radii = np.zeros(3), np.eye(3), np.full(3, CYLINDER)
         d = self.dimension
         center[:d], axes[:d, :d], radii[:d] = self.center, self.axes, self.radii
-        return np.concatenate([[1.0], center, axes.ravel(), radii])
+        return np.concatenate([[ELLIPSOID], center, axes.ravel(), radii])
 
     @property
     def bounds(self) -> Points:
@@ -130,6 +132,9 @@ class Ellipsoid(Convex):
         gradient = np.where(sloping, gradient, shortest)
         length = np.linalg.norm(gradient, axis=-1, keepdims=True)
         return np.asarray(gradient / length @ self.axes)
+
+    def turn(self, turn: Floats) -> Self:
+        return replace(self, center=turn @ self.center, axes=self.axes @ turn.T)
 
     def grow(self, r: float) -> Self:
         """Return the ellipsoid with every radius `r` longer (which keeps it an ellipsoid)."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
 from ..arrays import Floats, Points, own, rows
+from ..kernels.kinds import KDOP
 from .box import axes_along
 from .convex import Polytope, corners_of
 from .presentation import Family
@@ -29,21 +30,21 @@ def _eight_in_the_plane() -> Floats:
 class KDop(Polytope):
     """All points with low <= axes · x <= high; `axes` are unit rows that span the space."""
 
-    axes: Floats
-    low: Floats
-    high: Floats
+    axes: Annotated[Floats, "k", "d"]
+    low: Annotated[Floats, "k"]
+    high: Annotated[Floats, "k"]
 
     name: ClassVar[str] = "kdop"
     label: ClassVar[str] = "k-DOP"
+    kernel: ClassVar[int | None] = KDOP
 
     def __post_init__(self) -> None:
-        own(self, axes=(None, None), low=(None,), high=(None,))
+        own(self)
         k, d = self.axes.shape
         if d not in (2, 3):
             raise ValueError(f"KDop.axes must have shape (k, 2) or (k, 3), got {self.axes.shape}")
         if k > MOST_AXES:
             raise ValueError(f"KDop.axes must be at most {MOST_AXES}, got {k}")
-        own(self, low=(k,), high=(k,))
         if np.abs(np.linalg.norm(self.axes, axis=1) - 1.0).max(initial=0.0) > 1e-9:
             raise ValueError(f"KDop.axes must be unit rows, got {self.axes.tolist()}")
         if np.linalg.matrix_rank(self.axes) < d:
@@ -85,7 +86,7 @@ class KDop(Polytope):
     def packed(self) -> Floats:
         axes = np.zeros((len(self.axes), 3))
         axes[:, : self.dimension] = self.axes
-        return np.concatenate([[2.0, len(axes)], axes.ravel(), self.low, self.high])
+        return np.concatenate([[KDOP, len(axes)], axes.ravel(), self.low, self.high])
 
     @cached_property
     def corners(self) -> Points:

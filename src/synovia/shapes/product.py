@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from ..arrays import Floats, Points, Scalars
+from ..kernels.kinds import PRODUCT
 from .boundary import Boundary, mean_of
 from .box import Box
 from .convex import THIN, Convex
 from .ellipsoid import Ellipsoid
 from .kdop import KDop
 from .presentation import Family, Number, range_numbers
-from .region import check_margin, sample_points
+from .region import Region, check_margin, sample_points
 
 ON_THE_EDGE = 1e-9
 SWING = "swing."
@@ -30,11 +31,12 @@ SWINGS: dict[str, type[Box] | type[Ellipsoid] | type[KDop]] = {
 class Product(Convex):
     """All points whose first two coordinates are in `swing` and whose third is in [low, high]."""
 
-    swing: Box | Ellipsoid | KDop
+    swing: Annotated[Box | Ellipsoid | KDop, 2]
     low: float
     high: float
 
     name: ClassVar[str] = "product"
+    kernel: ClassVar[int | None] = PRODUCT
     charts: ClassVar[tuple[str, ...]] = ("swing-twist",)
 
     def __post_init__(self) -> None:
@@ -61,13 +63,15 @@ class Product(Convex):
         twist = points[:, 2]
         return cls(plane, float(twist.min()) - margin, float(twist.max()) + margin)
 
-    @property
-    def dimension(self) -> int:
-        return 3
+    @classmethod
+    def fit_options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        swing = SWINGS.get(given.get("swing", "ellipsoid"))
+        options = {} if swing is None else swing.fit_options(given)
+        return {"swing": Literal[tuple(SWINGS)], **options}
 
     @cached_property
     def packed(self) -> Floats:
-        return np.concatenate([[3.0, self.low, self.high], self.swing.packed])
+        return np.concatenate([[PRODUCT, self.low, self.high], self.swing.packed])
 
     @property
     def bounds(self) -> Points:
@@ -91,6 +95,11 @@ class Product(Convex):
         nearer_end = np.maximum(below, above) > self.swing.distance(swing)
         return np.where(nearer_end[..., None], end, side)
 
+    def turn(self, turn: Floats) -> Region:
+        if turn[2, 2] > -1.0 + 1e-9:  # about the bone only: a mirrored one twists the other way
+            return super().turn(turn)
+        return replace(self, swing=self.swing.turn(turn[:2, :2]), low=-self.high, high=-self.low)
+
     def grow(self, r: float) -> Self:
         """Return the product with swing and twist grown by `r` radians."""
         return replace(self, swing=self.swing.grow(r), low=self.low - r, high=self.high + r)
@@ -111,24 +120,6 @@ class Product(Convex):
         """Return `n` members, uniform in the chart."""
         twist = rng.uniform(self.low, self.high, size=(n, 1))
         return np.concatenate([self.swing.scatter(n, rng), twist], axis=1)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name, with the swing's own fields inside."""
-        return {
-            "type": self.name,
-            "swing": self.swing.to_dict(),
-            "low": self.low,
-            "high": self.high,
-        }
-
-    @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Self:
-        """Return the product that `to_dict` wrote, less its `type`."""
-        swing = dict(fields["swing"])
-        kind = swing.pop("type", None)
-        if kind not in SWINGS:
-            raise ValueError(f"swing.type must be one of {', '.join(SWINGS)}, got {kind!r}")
-        return cls(SWINGS[kind].from_dict(swing), fields["low"], fields["high"])
 
     # For pictures and for editing.
 

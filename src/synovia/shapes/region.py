@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+import inspect
+from abc import ABC
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from functools import cached_property
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    Self,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
 from .. import kernels
-from ..arrays import Floats, Ints, Mask, Points, Scalars, rows, tolerance
+from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors, field_types, rows, tolerance
+from ..kernels.kinds import SHAPE_KINDS
+from . import extent
 from .boundary import Boundary, boundary_by_distance
 from .presentation import CellMap, CrossSection, Family, Number
 
@@ -30,55 +44,171 @@ class Surface:
     triangles: Ints
 
 
+class Space(Protocol):
+    """What shapes are told of the chart that they are seen through."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates of its points."""
+
+    @property
+    def periods(self) -> tuple[float, ...]:
+        """The period of each coordinate in radians, 0 of those that do not wrap."""
+
+
 class Region(ABC):
     """A closed region of a chart.
 
-    A shape gives what is abstract here, and `fit`; the verbs are here. Its points live in a
-    vector space unless it says otherwise with `moves` and `toward`.
+    A shape is a frozen dataclass with a `name`, the names of its `charts`, and `distance` and
+    `project`, in NumPy; and with `fit`, where one makes sense. All else has a default that needs
+    only these two, and that a shape overrides where it can do better or faster. With a `kernel`
+    it has no need of the two: it gives `packed` instead. Its points live in a vector space of
+    three dimensions unless it says otherwise with `dimension`, `moves` and `toward`.
     """
 
     name: ClassVar[str]
     charts: ClassVar[tuple[str, ...]]
+    kernel: ClassVar[int | None] = None
+    """Its number in `kernels.kinds`, if kernels know it, and not NumPy alone."""
+    single_precision: ClassVar[bool] = False
+    """Whether its kernel is there for float32 as well."""
+    convex: ClassVar[bool] = False
+    """Whether all points between two members are members."""
+    sources: ClassVar[tuple[str, ...]] = ("samples",)
+    """What it can be learned from; see `learn.Recipe`."""
+
+    def __init_subclass__(cls) -> None:
+        if cls.kernel is not None and cls.kernel not in SHAPE_KINDS:
+            raise ValueError(f"{cls.__name__}.kernel must be in kernels.kinds, got {cls.kernel}")
+
+    @classmethod
+    def fit(cls, points: Points, *args: Any, **options: Any) -> Self:
+        """Return the shape around `points` (n, d), `margin` radians wider."""
+        raise ValueError(f"a {cls.name} cannot be fitted to points")
+
+    @classmethod
+    def fit_in(cls, chart: Space, points: Points, **options: Any) -> Self:
+        """Return the shape around `points` of `chart`; options go to `fit`."""
+        return cls.fit(points, **options)
+
+    @classmethod
+    def fit_options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of `fit` that can be typed, with their types: no arrays.
+
+        `given` are those that are, for options that depend on others.
+        """
+        hints = get_type_hints(cls.fit)
+        names = [name for name in inspect.signature(cls.fit).parameters if name in hints]
+        plain = {name: hints[name] for name in names if name != "margin"}
+        return {
+            name: hint
+            for name, hint in plain.items()
+            if hint in (str, int, float) or get_origin(hint) is Literal
+        }
+
+    @classmethod
+    def approximate(
+        cls,
+        chart: Space,
+        points: Points,
+        distance: Callable[[Points], Scalars],
+        *,
+        exact: bool,
+        **options: Any,
+    ) -> Self:
+        """Return the shape nearest to a region with members `points`, dense on its boundary too.
+
+        `distance` gives signed distances from that region; they are `exact` in the chart's metric,
+        or in that of another. Options go to the fit.
+        """
+        return cls.fit_in(chart, points, **options)
+
+    def check_chart(self, chart: Space) -> None:
+        """Raise ValueError if the shape, as it is, cannot be seen through the chart."""
+        if self.dimension != chart.dimension:
+            raise ValueError(f"a limit needs a shape of space, got one of {self.dimension}-D")
 
     @property
-    @abstractmethod
     def dimension(self) -> int:
         """The number of coordinates of the shape's points."""
+        return 3
 
     @property
-    @abstractmethod
     def packed(self) -> Floats:
         """The kind and the parameters, flat, as `kernels.shapes` reads them."""
+        raise ValueError(f"a {self.name} has no kernel")
 
     @property
-    @abstractmethod
-    def bounds(self) -> Points:
-        """The least and greatest coordinates of the members in the chart: (2, d)."""
+    def packed_members(self) -> Floats:
+        """As `packed`, or what is made sooner and tells members; see `within`."""
+        return self.packed
 
-    @abstractmethod
+    @property
+    def bounds(self) -> Points:
+        """The least and greatest coordinates of the members in the chart, or beyond: (2, d)."""
+        return self._extent.bounds
+
     def reach(self, columns: tuple[int, ...]) -> float:
         """Return a bound on how far members are from the origin, in these coordinates alone."""
+        return self._extent.reach(columns)
 
-    @abstractmethod
     def facing(self, points: Points) -> Points:
         """Return the outward unit normal of the part of the boundary nearest to inner points."""
+        return extent.slope(self.distance, points)
 
-    @abstractmethod
-    def grow(self, r: float) -> Self:
+    def grow(self, r: float) -> Region:
         """Return the shape `r` radians larger all around."""
+        from .derived import Offset
 
-    @abstractmethod
-    def shrink(self, r: float) -> Self:
+        return Offset(self, r)
+
+    def shrink(self, r: float) -> Region:
         """Return the shape `r` radians smaller all around, as far as members are left."""
+        from .derived import Offset
+
+        return Offset(self, -r)
+
+    def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Region | None:
+        """Return what a mirror across `normal` shows of the shape; None where it has no such form.
+
+        Of points it makes about + turn · (x − about): see `charts.Chart.mirror`.
+        """
+        from .derived import Turned
+
+        return Turned(self, turn, about)
 
     @property
-    @abstractmethod
     def measure(self) -> float:
         """The volume in the chart, 0 if thin."""
+        return self._extent.volume
 
-    @abstractmethod
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
-        """Return `n` members, uniform in the chart."""
+        """Return `n` members, uniform in the chart; near to that if it is thin."""
+        return self._extent.scatter(n, rng)
+
+    @property
+    def deepest(self) -> Points:
+        """The deepest member that is known: (d,)."""
+        return self._extent.deepest
+
+    @cached_property
+    def _extent(self) -> extent.Extent:
+        return extent.Extent(self)
+
+    def contains_direction(self, directions: Vectors) -> Mask:
+        """Tell which unit directions (..., 3) are legal with some twist; a shape of those knows."""
+        return np.zeros(np.shape(directions)[:-1], dtype=bool)
+
+    def walk_back(self, previous: Points, proposed: Points) -> Points | None:
+        """Return where the way from `proposed` back to a member enters, if that stops a joint.
+
+        None is for shapes whose first exit does.
+        """
+        return None
 
     def contains(self, points: Points) -> Mask:
         """Tell which points are members."""
@@ -117,9 +247,21 @@ class Region(ABC):
     def _checked(self, points: Points) -> Points:
         return rows("points", points, self.dimension)
 
+    def within(self, distances: Scalars, slack: float, exact: Callable[[], Scalars]) -> Mask:
+        """Tell which `distances`, found by `packed_members`, are at most `slack`.
+
+        `exact` gives those by `packed`, for a shape whose others may be too short.
+        """
+        return np.asarray(distances <= slack)
+
     def _nearest(self, points: Points) -> tuple[Points, Scalars]:
         """Return the nearest members and the signed distances, as the kernels find them."""
-        return self._found(points, self.packed)
+        if self.kernel is not None:
+            return self._found(points, self.packed)
+        if type(self).distance is Region.distance or type(self).project is Region.project:
+            raise TypeError(f"{type(self).__name__} must define distance and project")
+        points = np.asarray(points, np.float64)
+        return self.project(points), self.distance(points)
 
     def _found(self, points: Points, packed: Floats) -> tuple[Points, Scalars]:
         flat = np.zeros((*points.shape[:-1], 3))
@@ -129,19 +271,18 @@ class Region(ABC):
         return out[..., : self.dimension], distance
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name, with the shape's own name as `type`."""
+        """Return the fields by name, with the shape's own name as `type`; shapes in it likewise."""
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
-        return {"type": self.name, **fields}
+        return {"type": self.name, **{name: _stored(value) for name, value in fields.items()}}
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Self:
         """Return the shape that `to_dict` wrote, less its `type`."""
-        return cls(**fields)
+        hints = {name: hint for name, (hint, _) in field_types(cls).items()}
+        return cls(**{name: _restored(name, hints.get(name), fields[name]) for name in fields})
 
     # For pictures and for editing: what a shape overrides where it can do better.
 
-    convex: ClassVar[bool] = False
-    """Whether all points between two members are members."""
     sculptable: ClassVar[bool] = False
     """Whether `push` and `brush` move the boundary."""
     counts_samples: ClassVar[bool] = False
@@ -198,7 +339,7 @@ class Region(ABC):
         changed = {field: float(values) if values.ndim == 0 else values}
         return dataclasses.replace(self, **changed)  # type: ignore[type-var]
 
-    def add(self, points: Points) -> Self:
+    def add(self, points: Points) -> Region:
         """Return the shape with `points` (n, d) in it too: grown, unless it has a better way."""
         points = self._checked(points)
         grown = self.grow(max(float(self.distance(points).max(initial=0.0)), 0.0))
@@ -238,6 +379,34 @@ class Region(ABC):
         raise ValueError(f"only reach cones have points, this limit is a {self.name}")
 
 
+def _stored(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_stored(each) for each in value]
+    return value.to_dict() if isinstance(value, Region) else value
+
+
+def _restored(name: str, hint: Any, value: Any) -> Any:
+    known = nested_shapes(hint)
+    if not known:
+        return value
+    if isinstance(value, list | tuple):
+        return tuple(_restored(name, hint, each) for each in value)
+    fields = dict(value)
+    kind = fields.pop("type", None)
+    if kind not in known:
+        raise ValueError(f"{name}.type must be one of {', '.join(known)}, got {kind!r}")
+    return known[kind].from_dict(fields)
+
+
+def nested_shapes(hint: Any) -> dict[str, type[Region]]:
+    """Return the shapes, by name, that a field of this type may hold; none if it holds no shape."""
+    if isinstance(hint, type) and issubclass(hint, Region):
+        from . import stored_shapes
+
+        return stored_shapes() if hint is Region else {hint.name: hint}
+    return {name: kind for part in get_args(hint) for name, kind in nested_shapes(part).items()}
+
+
 def sample_points(points: Points, dimension: tuple[int, ...] = (2, 3)) -> Points:
     """Return the samples of a fit as (n, d) float64, at least one."""
     array = np.asarray(points, dtype=np.float64)
@@ -254,12 +423,3 @@ def check_margin(margin: float) -> float:
     if not 0.0 <= margin < np.inf:
         raise ValueError(f"margin must be at least 0 radians, got {margin}")
     return margin
-
-
-def within_slack(bounds: Scalars, slack: float, distances: Callable[[], Scalars]) -> Mask:
-    """Tell which distances are at most `slack`, by bounds below them that are exact inside.
-
-    They are asked for only where a bound, positive but no more than `slack`, leaves a doubt.
-    """
-    doubt = bool(((bounds > 0.0) & (bounds <= slack)).any())
-    return np.asarray((distances() if doubt else bounds) <= slack)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors
+from ..kernels.kinds import UNION
 from .boundary import Boundary, drop_unused_points
 from .directional import Directional
 from .presentation import Family
@@ -30,6 +31,7 @@ class Union(Directional):
     parts: tuple[ReachCone, ...]
 
     name: ClassVar[str] = "union"
+    kernel: ClassVar[int | None] = UNION
 
     def __post_init__(self) -> None:
         parts = tuple(self.parts)
@@ -55,10 +57,14 @@ class Union(Directional):
             )
         )
 
+    @classmethod
+    def fit_options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        return super().fit_options(given) | ReachCone.fit_options(given)
+
     @cached_property
     def packed(self) -> Floats:
         parts = [part.packed for part in self.parts]
-        return np.concatenate([[7.0, len(parts)], *parts])
+        return np.concatenate([[UNION, len(parts)], *parts])
 
     def contains_direction(self, directions: Vectors) -> Mask:
         inside = [part.contains_direction(directions) for part in self.parts]
@@ -109,6 +115,9 @@ class Union(Directional):
                 return type(self)((*self.parts[:number], part, *self.parts[number + 1 :]))
         raise refusals[0]
 
+    def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Self:
+        return type(self)(tuple(part.mirror(turn, about, normal) for part in self.parts))
+
     def grow(self, r: float) -> Self:
         """Return the union of the parts, each `r` radians larger."""
         return type(self)(tuple(part.grow(r) for part in self.parts))
@@ -147,22 +156,6 @@ class Union(Directional):
     def _multiplicity(self, points: Points) -> Scalars:
         inside = np.sum([part.contains(points) for part in self.parts], axis=0)
         return np.asarray(np.maximum(inside, 1))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parts with their own fields."""
-        return {"type": self.name, "parts": [part.to_dict() for part in self.parts]}
-
-    @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Self:
-        """Return the union that `to_dict` wrote, less its `type`."""
-        parts = []
-        for entry in fields["parts"]:
-            part = dict(entry)
-            kind = part.pop("type", None)
-            if kind != ReachCone.name:
-                raise ValueError(f"parts must be of type {ReachCone.name}, got {kind!r}")
-            parts.append(ReachCone.from_dict(part))
-        return cls(tuple(parts))
 
     # For pictures and for editing.
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from ...arrays import Floats, Mask, Points, Scalars, own, tolerance
+from ...arrays import Floats, Mask, Points, Scalars, Vectors, own, tolerance
+from ...kernels.kinds import FIELD
 from ..boundary import Boundary
 from ..presentation import CrossSection, Family
-from ..region import Region, check_margin, sample_points, within_slack
-from .build import EDGE, fill_holes, grid_around, node_points, sample_distance
+from ..region import Region, Space, check_margin, sample_points
+from .build import EDGE, fill_holes, grid_around, node_points, redistance, sample_distance
 from .extent import bounds_of, field_boundary, reach_of, sample_field, values_at, volume_of
 from .packing import (
     add_midpoints,
@@ -27,7 +29,10 @@ from .sculpt import add_sample, brush, push, redistance_field
 
 LARGEST, MOST = 256, 3_000_000
 """Nodes along an axis, at most; and in a box that grows to many times its size."""
-KIND, LEAST_THRESHOLD = 6.0, 0.5 * np.sqrt(3.0)
+LEAST_THRESHOLD = 0.5 * np.sqrt(3.0)
+LEAST_NODES = 12  # along its longest side
+ALONG = 1e-9
+"""How far a turn's entries may be from 0 and ±1, for it to take a grid's axes to each other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,19 +44,21 @@ class DistanceField(Region):
     goes on at its beginning, with a period of count × spacing.
     """
 
-    low: Floats
-    spacing: Floats
-    values: Floats
+    low: Annotated[Floats, 3]
+    spacing: Annotated[Floats, 3]
+    values: Annotated[Floats, "i>=2", "j>=2", "k>=2"]
     threshold: float
-    wraps: Floats = (0.0, 0.0, 0.0)  # type: ignore[assignment]
+    wraps: Annotated[Floats, 3] = (0.0, 0.0, 0.0)  # type: ignore[assignment]
 
     name: ClassVar[str] = "distance-field"
+    kernel: ClassVar[int | None] = FIELD
+    sources: ClassVar[tuple[str, ...]] = ("samples", "density", "people")
     charts: ClassVar[tuple[str, ...]] = ("rotation-vector", "swing-twist", "euler")
     sculptable: ClassVar[bool] = True
     counts_samples: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        own(self, low=(3,), spacing=(3,), values=(None, None, None), wraps=(3,))
+        own(self)
         threshold = float(self.threshold)
         object.__setattr__(self, "threshold", threshold)
         if not (self.spacing > 0.0).all():
@@ -95,8 +102,10 @@ class DistanceField(Region):
             )
         if not 0.0 <= closing <= threshold + 1.0:
             raise ValueError(f"closing must be from 0 to threshold + 1 cells, got {closing}")
-        if not 12 <= resolution <= LARGEST:
-            raise ValueError(f"resolution must be from 12 to {LARGEST} nodes, got {resolution}")
+        if not LEAST_NODES <= resolution <= LARGEST:
+            raise ValueError(
+                f"resolution must be from {LEAST_NODES} to {LARGEST} nodes, got {resolution}"
+            )
         low, spacing, count = grid_around(points, margin, threshold + 2.0, resolution, periods)
         wraps = np.asarray(periods) > 0.0
         values = sample_distance(points, low, spacing, count, np.asarray(periods, float))
@@ -105,25 +114,81 @@ class DistanceField(Region):
             values = fill_holes(values, closing * cell, spacing, wraps)
         return cls(low, spacing, values, threshold * cell + margin, wraps.astype(float))
 
-    @property
-    def dimension(self) -> int:
-        return 3
+    @classmethod
+    def fit_in(cls, chart: Space, points: Points, **options: Any) -> Self:
+        return cls.fit(points, **{"periods": chart.periods, **options})
+
+    @classmethod
+    def approximate(  # type: ignore[override]
+        cls,
+        chart: Space,
+        points: Points,
+        distance: Callable[[Points], Scalars],
+        *,
+        exact: bool,
+        resolution: int = 32,
+    ) -> Self:
+        """Return the field of `distance` at the nodes of a grid around `points`."""
+        if not LEAST_NODES <= resolution <= LARGEST:
+            raise ValueError(
+                f"resolution must be from {LEAST_NODES} to {LARGEST} nodes, got {resolution}"
+            )
+        low, spacing, count = grid_around(points, 0.0, 2.0, resolution, chart.periods)
+        values = distance(node_points(low, spacing, count))
+        wraps = np.asarray(chart.periods) > 0.0
+        if not exact and (values <= 0.0).any() and (values > 0.0).any():
+            values = redistance(values, 0.0, low, spacing, wraps)
+        # A region thinner than a cell may miss every node: the nearest counts.
+        level = max(0.0, float(values.min()))
+        return cls(low, spacing, values, level, wraps.astype(float))
+
+    def check_chart(self, chart: Space) -> None:
+        """Raise ValueError unless it wraps as the chart does, and stays where the chart is."""
+        super().check_chart(chart)
+        if np.abs(self.periods - chart.periods).max() > 1e-9:
+            raise ValueError(
+                f"a field in the chart {chart.name} must have the periods {chart.periods}, got "
+                f"{self.periods.tolist()}"
+            )
+        low = self.low[1]
+        high = low + self.spacing[1] * (self.values.shape[1] - 1)
+        if any(chart.periods) and not (low >= -1e-9 and high <= np.pi + 1e-9):
+            raise ValueError(
+                f"a field of Euler angles must have ψ from 0 to π, got {low} to {high}"
+            )
 
     @cached_property
     def packed(self) -> Floats:
-        return np.concatenate([[KIND], with_sites(self.packed_values[1:], self.wrapping)])
+        return np.concatenate([[FIELD], with_sites(self.packed_members[1:], self.wrapping)])
 
     @cached_property
-    def packed_values(self) -> Floats:
+    def packed_members(self) -> Floats:
         """As `packed`, made sooner: enough to tell members, distances outside may be too short."""
         wraps = self.wrapping
         packed = pack_values(self.low, self.spacing, self.closed, self.threshold, wraps)
-        return np.concatenate([[KIND], packed])
+        return np.concatenate([[FIELD], packed])
 
     def contains(self, points: Points) -> Mask:
         points = self._checked(points)
-        bounds = self._found(points, self.packed_values)[1]
-        return within_slack(bounds, tolerance(points.dtype), lambda: self._nearest(points)[1])
+        bounds = self._found(points, self.packed_members)[1]
+        return self.within(bounds, tolerance(points.dtype), lambda: self._nearest(points)[1])
+
+    def within(self, distances: Scalars, slack: float, exact: Callable[[], Scalars]) -> Mask:
+        doubt = bool(((distances > 0.0) & (distances <= slack)).any())
+        return np.asarray((exact() if doubt else distances) <= slack)
+
+    def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Self | None:
+        """Return the field turned, if the turn takes the axes of its grid to each other."""
+        whole = np.rint(turn)
+        if np.abs(turn - whole).max() > ALONG:
+            return None
+        source = np.abs(whole).argmax(axis=1)  # of each axis, the one that it was
+        flipped = whole.sum(axis=1) < 0.0
+        last = self.low + self.spacing * (np.array(self.values.shape) - 1)
+        low = np.where(flipped, (about - last)[source], (self.low - about)[source]) + about
+        values = np.flip(self.values.transpose(source), tuple(np.flatnonzero(flipped).tolist()))
+        wraps = self.wraps[source]
+        return type(self)(low, self.spacing[source], values, self.threshold, wraps)
 
     @property
     def wrapping(self) -> Mask:

@@ -74,7 +74,7 @@ def pack_values(
 
 
 def with_sites(packed: Floats, wraps: Mask) -> Floats:
-    """Return what `packed_values` gave, with the sites, which only projections need."""
+    """Return what `pack_values` gave, with the sites, which only projections need."""
     layout = kernels.distance_field
     header = packed[: layout.HEADER].copy()
     threshold = float(header[layout.THRESHOLD])

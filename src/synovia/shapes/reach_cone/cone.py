@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
 from ... import kernels
 from ...arrays import TOLERANCE, TURN, Floats, Ints, Mask, Points, Scalars, Vectors, floats, own
+from ...kernels.kinds import CONE
 from ..boundary import Boundary
 from ..directional import Directional
 from ..presentation import Family
@@ -38,14 +39,15 @@ class ReachCone(Directional):
     continuous angles and may pass ±π; a width of 2π is free, one of 0 makes a universal joint.
     """
 
-    points: Floats
-    low: Floats = -np.pi  # type: ignore[assignment]
-    high: Floats = np.pi  # type: ignore[assignment]
-    visible: Floats = None  # type: ignore[assignment]
+    points: Annotated[Floats, "n>=3", 3]
+    low: Annotated[Floats, "n"] = -np.pi  # type: ignore[assignment]
+    high: Annotated[Floats, "n"] = np.pi  # type: ignore[assignment]
+    visible: Annotated[Floats, 3] = None  # type: ignore[assignment]
     visible_low: float = None  # type: ignore[assignment]
     visible_high: float = None  # type: ignore[assignment]
 
     name: ClassVar[str] = "reach-cone"
+    kernel: ClassVar[int | None] = CONE
 
     def __post_init__(self) -> None:
         points = unit_directions("ReachCone.points", self.points)
@@ -62,7 +64,7 @@ class ReachCone(Directional):
         for name in ("low", "high"):
             limits = floats(f"ReachCone.{name}", getattr(self, name)).astype(np.float64)
             object.__setattr__(self, name, np.full(n, limits) if limits.ndim == 0 else limits)
-        own(self, points=(n, 3), visible=(3,), low=(n,), high=(n,))
+        own(self)
         for name, around in (("visible_low", self.low), ("visible_high", self.high)):
             given = getattr(self, name)
             middle = np.mean(around) if given is None else floats(f"ReachCone.{name}", given)
@@ -197,6 +199,11 @@ class ReachCone(Directional):
         moved[lost] = points[lost]
         return np.asarray(self.project(moved).astype(points.dtype))
 
+    def mirror(self, turn: Floats, about: Points, normal: Vectors) -> ReachCone:
+        from .edit import mirror
+
+        return mirror(self, normal)
+
     @property
     def bounds(self) -> Points:
         return cone_bounds(self)
@@ -285,3 +292,9 @@ class ReachCone(Directional):
     def with_cones(self, cones: Sequence[ReachCone]) -> ReachCone:
         (cone,) = cones
         return cone
+
+
+def check_cone(name: str, value: object) -> None:
+    """Raise ValueError, by the name of what is given, unless it is a reach cone."""
+    if not isinstance(value, ReachCone):
+        raise ValueError(f"{name} must be a ReachCone, got {value!r:.80}")

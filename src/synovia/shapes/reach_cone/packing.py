@@ -6,6 +6,7 @@ import numpy as np
 
 from ... import kernels
 from ...arrays import Floats, Ints, Vectors
+from ...kernels.kinds import CONE
 from .star import tangent_basis
 
 MOST_BUCKETS = 4096
@@ -30,7 +31,7 @@ def pack_cone(
     parts = [planes.ravel(), edges.ravel(), table, cells]
     begins = HEADER + np.concatenate([[0], np.cumsum([len(part) for part in parts])])
     header = [
-        *(4.0, begins[-1], len(table), most, side, 1.0 / np.hypot(1.0, steep)),
+        *(CONE, begins[-1], len(table), most, side, 1.0 / np.hypot(1.0, steep)),
         *(
             float(widths.min() >= 2.0 * np.pi),
             *at_visible,

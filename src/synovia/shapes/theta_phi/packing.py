@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import kernels
 from ...arrays import TURN, Floats, Ints, Mask, Scalars, Vectors
+from ...kernels.kinds import TABLE
 from .grid import centres, clearance_around, edges, nearest_legal, pad, radii, slopes, slopes_around
 
 WIDEST = 0.25 * np.pi  # of the first nodes that are looked at; wider ones would have poor bounds
@@ -140,7 +141,6 @@ def _nearby(walls: Floats, shape: tuple[int, int]) -> tuple[Ints, Ints]:
 # The packed form of a table: twists at all centres, walls, and which to look at where.
 
 
-KIND = 5.0
 HEADER = 19  # numbers before the table of twists
 FREE = 1e6  # half a range of twists that nothing bounds
 
@@ -198,7 +198,7 @@ def pack_lists(
         around_at,
         walls_at + lists.walls.size,
     ]
-    return np.concatenate([[KIND], header, twists, around, lists.walls.ravel(), places, entries])
+    return np.concatenate([[TABLE], header, twists, around, lists.walls.ravel(), places, entries])
 
 
 @lru_cache(maxsize=16)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
 from ... import kernels
 from ...arrays import TURN, Floats, Mask, Points, Scalars, Vectors, own, rows, tolerance
+from ...kernels.kinds import TABLE
 from ..boundary import Boundary
 from ..directional import Directional, cut_boundary
 from ..presentation import CellMap, Family
@@ -53,22 +54,23 @@ class ThetaPhi(Directional):
     A table is a value: any number of limits may share one.
     """
 
-    counts: Floats
-    low: Floats
-    high: Floats
-    frame: Floats = field(default_factory=lambda: np.eye(3))
-    least: float = 1.0
-    margin: float = 0.0
+    counts: Annotated[Floats, "n>=2", "m>=4"]
+    low: Annotated[Floats, "n", "m"]
+    high: Annotated[Floats, "n", "m"]
+    frame: Annotated[Floats, 3, 3] = field(default_factory=lambda: np.eye(3))
+    least: Annotated[float, ">=0"] = 1.0
+    margin: Annotated[float, ">=0"] = 0.0
 
     name: ClassVar[str] = "theta-phi"
     counts_samples: ClassVar[bool] = True
+    kernel: ClassVar[int | None] = TABLE
 
     def __post_init__(self) -> None:
         own(self, counts=(None, None))
         n, m = self.counts.shape
         if n < 2 or m < 4:
             raise ValueError(f"ThetaPhi.counts must be at least (2, 4), got {self.counts.shape}")
-        own(self, low=(n, m), high=(n, m), frame=(3, 3))
+        own(self)
         if (self.counts < 0.0).any():
             raise ValueError(f"ThetaPhi.counts must be at least 0, got {self.counts.min()}")
         if np.abs(self.frame @ self.frame.T - np.eye(3)).max() > 1e-9:
@@ -202,6 +204,11 @@ class ThetaPhi(Directional):
         """
         low, high = grow_ranges(self.legal, self._ends, r)
         return replace(self, low=low, high=high, margin=self.margin + r)
+
+    def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Self:
+        # The frame turns left-handed with the mirror, so that every cell stays what it is.
+        frame = self.frame - 2.0 * (self.frame @ normal)[..., None] * normal
+        return replace(self, low=-self.high, high=-self.low, frame=frame)
 
     def shrink(self, r: float) -> Self:
         """Return a table inside this one, by `r` radians in direction and at either twist.

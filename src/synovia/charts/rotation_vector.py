@@ -1,0 +1,90 @@
+"""RotationVector: axis times angle, a point of a vector space.
+
+A rotation has many points: whole turns more or less change nothing. These are its covers.
+`points` gives the one nearest to the origin, `shifts` gives them all, `unroll` follows a path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+
+from .. import kernels, quat
+from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows
+from ..kernels.kinds import ROTATION_VECTOR
+from .chart import Chart, half_turn
+
+
+@dataclass(frozen=True, eq=False)
+class RotationVector(Chart):
+    """The rotation vector (axis times angle) of a rotation relative to the reference."""
+
+    name: ClassVar[str] = "rotation-vector"
+    kernel: ClassVar[int | None] = ROTATION_VECTOR
+    winds: ClassVar[tuple[int, ...]] = (0, 1, 2)
+    dense_volume: ClassVar[float] = 8.0 * np.pi**2
+
+    @property
+    def packed(self) -> list[float]:
+        left = quat.inverse(self.reference)
+        one = quat.IDENTITY
+        return [ROTATION_VECTOR, *left, *one, *self.reference, *one]
+
+    def points(self, rotations: Quats) -> Points:
+        return quat.log(quat.mul(quat.inverse(self.reference), rotations))
+
+    def rotations(self, points: Points) -> Quats:
+        return quat.mul(self.reference, quat.exp(points))
+
+    def shifts(self, points: Points, turns: int) -> list[Points]:
+        return [wind(points, k) for k in whole_turns(turns)]
+
+    def unroll(self, rotations: Quats) -> Points:
+        return follow_covers(self.points(rotations), ROTATION_VECTOR)
+
+    def density(self, points: Points) -> Scalars:
+        # Haar measure is (2 sin(r/2) / r)² dv, and 8π² in all.
+        angle = np.linalg.norm(points, axis=-1)
+        return np.asarray(np.sinc(angle / TURN) ** 2 / (8.0 * np.pi**2))
+
+    def stretch(self, points: Points) -> Scalars:
+        half = 0.5 * np.linalg.norm(points, axis=-1)
+        return np.asarray(1.0 / np.maximum(np.abs(np.sinc(half / np.pi)), 1e-9))
+
+    def mirror(self, normal: Vectors) -> list[tuple[Self, Floats, Points]]:
+        return [(self._mirrored(normal), quat.to_matrix(half_turn(normal)), np.zeros(3))]
+
+    # For pictures.
+
+    coordinates: ClassVar[tuple[str, ...]] = ("about x", "about y", "about z")
+    torn_at: ClassVar[float] = np.inf
+
+    def vectors(self, points: Points) -> Vectors:
+        return points
+
+
+def wind(vectors: Points, turns: int) -> Points:
+    """Return vectors of rotation, in 2-D or 3-D, lengthened by whole turns along themselves."""
+    if turns == 0:
+        return vectors
+    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    first = np.zeros(vectors.shape[-1])
+    first[0] = 1.0  # at the origin every direction is a cover's; one stands for all
+    direction = np.where(length > 0.0, vectors / np.where(length > 0.0, length, 1.0), first)
+    return np.asarray(direction * (length + TURN * turns))
+
+
+def whole_turns(turns: int) -> list[int]:
+    """Return the whole turns up to so many either way, the least first."""
+    return sorted(range(-turns, turns + 1), key=abs)
+
+
+def follow_covers(points: Points, kind: int) -> Points:
+    """Return a path in time of points (frames, 3), each in the cover nearest to the one before."""
+    path = np.ascontiguousarray(rows("rotations", points, 3), dtype=np.float64)
+    out = np.empty_like(path)
+    if len(path):
+        kernels.limit.follow(path, kind, out)
+    return out

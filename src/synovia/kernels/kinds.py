@@ -1,0 +1,9 @@
+"""Kinds of charts and of shapes that have kernels: the numbers that begin what is packed.
+
+Not compiled itself, and light to import. A kind that is not here is refused before any kernel runs.
+"""
+
+from __future__ import annotations
+
+ROTATION_VECTOR, SWING_TWIST, DIRECTION_TWIST, EULER = CHART_KINDS = range(4)
+BOX, ELLIPSOID, KDOP, PRODUCT, CONE, TABLE, FIELD, UNION = SHAPE_KINDS = range(8)

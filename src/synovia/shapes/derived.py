@@ -1,0 +1,172 @@
+"""Shapes made of others: what `Region` answers for one that cannot grow or be mirrored itself.
+
+They are saved and loaded as other shapes are, but not fitted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from ..arrays import TOLERANCE, Floats, Points, Scalars, Vectors, own
+from .boundary import Boundary
+from .region import Region
+
+STEPS, HALVINGS = 12, 50  # to a boundary: by its slope, then between a member and another point
+
+
+class Derived(Region):
+    """A region that follows from that of another shape, in the same charts and metric."""
+
+    shape: Region
+    charts: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.shape, Region):
+            raise ValueError(f"{type(self).__name__}.shape must be a shape, got {self.shape!r:.80}")
+        object.__setattr__(self, "charts", self.shape.charts)
+
+    @property
+    def dimension(self) -> int:
+        return self.shape.dimension
+
+    def moves(self, start: Points, end: Points) -> Points:
+        return self.shape.moves(start, end)
+
+    def toward(self, start: Points, end: Points, share: Scalars) -> Points:
+        return self.shape.toward(start, end, share)
+
+    @property
+    def family(self) -> str:
+        return self.shape.family
+
+
+@dataclass(frozen=True, eq=False)
+class Offset(Derived):
+    """All points within `radius` of `shape`; if that is negative, those as deep inside it.
+
+    It is at least minus the depth of the deepest member, so that one is left.
+    """
+
+    shape: Region
+    radius: float
+
+    name: ClassVar[str] = "offset"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        radius = float(self.radius)
+        if not np.isfinite(radius):
+            raise ValueError(f"Offset.radius must be finite, got {radius}")
+        if radius < 0.0:
+            radius = max(radius, float(self.shape.distance(self.shape.deepest)))
+        object.__setattr__(self, "radius", radius)
+
+    def distance(self, points: Points) -> Scalars:
+        return np.asarray(self.shape.distance(points) - self.radius)
+
+    def project(self, points: Points) -> Points:
+        distance = self.distance(points)
+        outside = distance > 0.0
+        found = np.array(points)
+        found[outside] = self._nearest_to(found[outside], distance[outside])
+        return found
+
+    def _nearest_to(self, points: Points, distance: Scalars) -> Points:
+        nearest = self.shape.project(points)
+        if self.radius >= 0.0:
+            return self.toward(nearest, points, self.radius / (distance + self.radius))
+        # Inwards from the boundary, or from where they are: exact where the nearest member is.
+        found = np.where((distance + self.radius > 0.0)[..., None], nearest, points)
+        for _ in range(STEPS):
+            excess = np.maximum(self.distance(found), 0.0)[..., None]
+            found = found - excess * self.shape.facing(found)
+        low, high = np.zeros(len(points)), np.ones(len(points))
+        inner = np.broadcast_to(self.shape.deepest, points.shape)
+        high[self.distance(found) <= TOLERANCE] = 0.0
+        for _ in range(HALVINGS if high.any() else 0):
+            middle = 0.5 * (low + high)
+            legal = self.distance(self.toward(inner, found, middle)) <= 0.0
+            low, high = np.where(legal, middle, low), np.where(legal, high, middle)
+        met = self.distance(found) <= TOLERANCE
+        return np.where(met[:, None], found, self.toward(inner, found, low))
+
+    def grow(self, r: float) -> Region:
+        return Offset(self.shape, self.radius + r)
+
+    def shrink(self, r: float) -> Region:
+        return Offset(self.shape, self.radius - r)
+
+    def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Region | None:
+        shown = self.shape.mirror(turn, about, normal)
+        return None if shown is None else Offset(shown, self.radius)
+
+
+@dataclass(frozen=True, eq=False)
+class Turned(Derived):
+    """All points about + turn · (x − about) for x in `shape`; `turn` is orthogonal."""
+
+    shape: Region
+    turn: Annotated[Floats, "n", "n"]
+    about: Annotated[Floats, "n"]
+
+    name: ClassVar[str] = "turned"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        own(self)
+        if np.abs(self.turn @ self.turn.T - np.eye(self.dimension)).max() > 1e-9:
+            raise ValueError(f"Turned.turn must be orthogonal, got {self.turn.tolist()}")
+
+    def _back(self, points: Points) -> Points:
+        return np.asarray((points - self.about) @ self.turn + self.about)
+
+    def _there(self, points: Points) -> Points:
+        return np.asarray((points - self.about) @ self.turn.T + self.about)
+
+    def distance(self, points: Points) -> Scalars:
+        return self.shape.distance(self._back(points))
+
+    def project(self, points: Points) -> Points:
+        back = self._back(points)
+        outside = self.shape.distance(back) > 0.0
+        return np.where(outside[..., None], self._there(self.shape.project(back)), points)
+
+    def facing(self, points: Points) -> Points:
+        return np.asarray(self.shape.facing(self._back(points)) @ self.turn.T)
+
+    @property
+    def measure(self) -> float:
+        return self.shape.measure
+
+    def scatter(self, n: int, rng: np.random.Generator) -> Points:
+        return self._there(self.shape.scatter(n, rng))
+
+    def grow(self, r: float) -> Region:
+        return Turned(self.shape.grow(r), self.turn, self.about)
+
+    def shrink(self, r: float) -> Region:
+        return Turned(self.shape.shrink(r), self.turn, self.about)
+
+    def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Region | None:
+        again = turn @ self.turn
+        if np.abs(about - self.about).max() > 0.0:
+            return super().mirror(turn, about, normal)
+        back = np.abs(again - np.eye(self.dimension)).max() < 1e-12
+        return self.shape if back else Turned(self.shape, again, about)
+
+    # For pictures and for editing.
+
+    def boundary(self, detail: int = 1) -> Boundary:
+        inner = self.shape.boundary(detail)
+        around = 1 if np.linalg.det(self.turn) > 0.0 else -1
+        return replace(
+            inner,
+            triangles=inner.triangles[:, ::around],
+            place=lambda points: self._there(inner.place(points)),
+        )
+
+    def add(self, points: Points) -> Region:
+        return Turned(self.shape.add(self._back(points)), self.turn, self.about)

@@ -1,0 +1,146 @@
+"""The extent of any region of a vector space, by its `distance` and `project` alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..arrays import TURN, Mask, Points, Scalars, Vectors
+
+if TYPE_CHECKING:
+    from .region import Region
+
+FAR = 1e6  # radians; from there the nearest member is the one that goes farthest that way
+NUDGE = 1e-6  # radians, to see how distances change
+CELLS, FINEST = 20_000, 1e-7  # that the boundary goes through, and the least size of one, radians
+PER_CELL = 8  # points looked at in each
+SLIM = 0.01  # of its cells' volume: less, and members are found by projecting
+DIRECTIONS = (0, 2, 256, 4096)  # of a line, a plane and of space, that are looked along
+BETWEEN = 1.002  # times as far, at most, go members in a direction between two of these
+
+
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """How far a region goes, where it is deepest, how large it is, and members at random."""
+
+    region: Region
+
+    @cached_property
+    def bounds(self) -> Points:
+        """The least and greatest coordinates of members, at most a little beyond: (2, d)."""
+        axes = np.eye(self.region.dimension)
+        low, high = self._farthest(-axes), self._farthest(axes)
+        return np.stack([-low, high])
+
+    @cached_property
+    def _reaches(self) -> dict[tuple[int, ...], float]:
+        return {(): 0.0}
+
+    def reach(self, columns: tuple[int, ...]) -> float:
+        """Return a bound on how far members are from the origin, in these coordinates alone."""
+        if columns not in self._reaches:
+            corner = np.linalg.norm(np.abs(self.bounds).max(axis=0)[list(columns)])
+            along = np.zeros((DIRECTIONS[len(columns)], self.region.dimension))
+            along[:, list(columns)] = _directions(len(columns))
+            most = BETWEEN * self._farthest(along).max()
+            self._reaches[columns] = float(min(corner, max(most, 0.0)))
+        return self._reaches[columns]
+
+    def _farthest(self, directions: Vectors) -> Scalars:
+        """Return a bound on how far members go along unit directions (n, d).
+
+        Of all members y the one nearest to t·u, x, has |x|² − 2t u·x least: so u·y is at most
+        u·x + |y|²/2t, which with this t is next to nothing.
+        """
+        nearest = self.region.project(FAR * directions)
+        size = self.region.dimension * np.abs(nearest).max() ** 2
+        return np.asarray(np.sum(nearest * directions, axis=-1) + size / FAR)
+
+    @cached_property
+    def _cells(self) -> tuple[Points, Points, Mask]:
+        """Cells that hold all members: centres (n, d), half their sides, and which are full.
+
+        Cells that the boundary may go through are cut in halves, all ways, until there are many.
+        """
+        low, high = self.bounds
+        signs = np.array(list(product((-1.0, 1.0), repeat=len(low))))
+        center, half = 0.5 * (low + high)[None], 0.5 * (high - low)
+        full: list[tuple[Points, Points]] = []
+        while len(center) < CELLS and half.max() > FINEST:
+            half = 0.5 * half
+            center = (center[:, None] + signs * half).reshape(-1, len(low))
+            distance, radius = self.region.distance(center), np.linalg.norm(half)
+            inner = center[distance <= -radius]
+            full.append((inner, np.broadcast_to(half, inner.shape)))
+            center = center[np.abs(distance) <= radius]
+        parts = [*full, (center, np.broadcast_to(half, center.shape))]
+        whole = np.repeat([True, False], [sum(len(inner) for inner, _ in full), len(center)])
+        return *(np.concatenate(each) for each in zip(*parts, strict=True)), whole  # type: ignore[return-value]
+
+    @cached_property
+    def _looked(self) -> tuple[Points, Scalars]:
+        """Points in the cells that are not full, some in each, and their distances."""
+        center, half, whole = self._cells
+        rng = np.random.default_rng(0)
+        at = rng.uniform(-1.0, 1.0, size=(PER_CELL, int((~whole).sum()), center.shape[1]))
+        points = (center[~whole] + at * half[~whole]).reshape(-1, center.shape[1])
+        return points, self.region.distance(points)
+
+    @cached_property
+    def deepest(self) -> Points:
+        """The deepest member that was looked at: (d,)."""
+        center, _, whole = self._cells
+        points, distance = self._looked
+        points = np.concatenate([center[whole], points])
+        distance = np.concatenate([self.region.distance(center[whole]), distance])
+        return np.asarray(self.region.project(points[distance.argmin()]))
+
+    @cached_property
+    def volume(self) -> float:
+        """The volume, 0 if thin."""
+        _, half, whole = self._cells
+        sizes = np.prod(2.0 * half, axis=-1)
+        share = float((self._looked[1] <= 0.0).mean()) if len(self._looked[1]) else 0.0
+        return float(sizes[whole].sum() + share * sizes[~whole].sum())
+
+    def scatter(self, n: int, rng: np.random.Generator) -> Points:
+        """Return `n` members, uniform; of a thin region, the nearest to points at random by it."""
+        center, half, _ = self._cells
+        sizes = np.prod(2.0 * half, axis=-1)
+        slim = self.volume < SLIM * sizes.sum()
+        kept: list[Points] = [np.empty((0, center.shape[1]))]
+        while sum(map(len, kept)) < n:
+            chosen = rng.choice(len(center), size=2 * n + 64, p=sizes / sizes.sum())
+            points = center[chosen] + rng.uniform(-1.0, 1.0, size=half[chosen].shape) * half[chosen]
+            kept.append(
+                self.region.project(points) if slim else points[self.region.distance(points) <= 0.0]
+            )
+        return np.concatenate(kept)[:n]
+
+
+def _directions(d: int) -> Vectors:
+    """Return unit directions of d dimensions, 1 to 3, spread evenly."""
+    if d == 1:
+        return np.array([[1.0], [-1.0]])
+    n = DIRECTIONS[d]
+    turn = TURN * np.arange(n)
+    if d == 2:
+        return np.stack([np.cos(turn / n), np.sin(turn / n)], axis=1)
+    height = 1.0 - (2.0 * np.arange(n) + 1.0) / n
+    turn = turn * 0.5 * (np.sqrt(5.0) - 1.0)  # by the golden ratio
+    ring = np.sqrt(1.0 - height**2)
+    return np.stack([ring * np.cos(turn), ring * np.sin(turn), height], axis=1)
+
+
+def slope(distance: Callable[[Points], Scalars], points: Points) -> Points:
+    """Return the unit direction in which a distance rises; the first axis where it does not."""
+    steps = NUDGE * np.eye(points.shape[-1])
+    ahead, behind = (distance(points[..., None, :] + step) for step in (steps, -steps))
+    length = np.linalg.norm(ahead - behind, axis=-1, keepdims=True)
+    rises = length > NUDGE * NUDGE
+    return np.where(rises, (ahead - behind) / np.where(rises, length, 1.0), np.eye(len(steps))[0])
