@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FAR = 1e6  # radians; from there the nearest member is the one that goes farthest that way
 NUDGE = 1e-6  # radians, to see how distances change
 CELLS, FINEST = 20_000, 1e-7  # that the boundary goes through, and the least size of one, radians
+CLIMBS = 100  # steps to the deepest member
 PER_CELL = 8  # points looked at in each
 SLIM = 0.01  # of its cells' volume: less, and members are found by projecting
 DIRECTIONS = (0, 2, 256, 4096)  # of a line, a plane and of space, that are looked along
@@ -59,7 +60,7 @@ class Extent:
         """
         nearest = self.region.project(FAR * directions)
         size = self.region.dimension * np.abs(nearest).max() ** 2
-        return np.asarray(np.sum(nearest * directions, axis=-1) + size / FAR)
+        return np.asarray(np.sum(nearest * directions, axis=-1) + size / FAR + FINEST)
 
     @cached_property
     def _cells(self) -> tuple[Points, Points, Mask]:
@@ -93,12 +94,15 @@ class Extent:
 
     @cached_property
     def deepest(self) -> Points:
-        """The deepest member that was looked at: (d,)."""
-        center, _, whole = self._cells
-        points, distance = self._looked
-        points = np.concatenate([center[whole], points])
-        distance = np.concatenate([self.region.distance(center[whole]), distance])
-        return np.asarray(self.region.project(points[distance.argmin()]))
+        """The deepest member that was found, from the cells on by ever shorter steps: (d,)."""
+        points = np.concatenate([self._cells[0], self._looked[0]])
+        deepest = points[self.region.distance(points).argmin()]
+        steps = 0.5 * np.concatenate([np.eye(len(deepest)), -np.eye(len(deepest))])
+        for _ in range(CLIMBS):
+            tried = np.concatenate([deepest[None], deepest + steps])
+            best = int(self.region.distance(tried).argmin())
+            deepest, steps = tried[best], steps if best else 0.5 * steps
+        return np.asarray(self.region.project(deepest))
 
     @cached_property
     def volume(self) -> float:
