@@ -67,6 +67,8 @@ class DirectionTwist(Chart):
     def is_singular_in(self, shape: Any) -> bool:
         return bool(shape.contains_direction(-self.axis))
 
+    # For pictures.
+
     coordinates: ClassVar[tuple[str, ...]] = ("towards x", "towards y", "towards z", "twist")
     torn_at: ClassVar[float] = TURN
 

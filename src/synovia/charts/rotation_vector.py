@@ -53,14 +53,16 @@ class RotationVector(Chart):
         half = 0.5 * np.linalg.norm(points, axis=-1)
         return np.asarray(1.0 / np.maximum(np.abs(np.sinc(half / np.pi)), 1e-9))
 
+    def mirror(self, normal: Vectors) -> list[tuple[Self, Floats, Points]]:
+        return [(self._mirrored(normal), quat.to_matrix(half_turn(normal)), np.zeros(3))]
+
+    # For pictures.
+
     coordinates: ClassVar[tuple[str, ...]] = ("about x", "about y", "about z")
     torn_at: ClassVar[float] = np.inf
 
     def vectors(self, points: Points) -> Vectors:
         return points
-
-    def mirror(self, normal: Vectors) -> list[tuple[Self, Floats, Points]]:
-        return [(self._mirrored(normal), quat.to_matrix(half_turn(normal)), np.zeros(3))]
 
 
 def wind(vectors: Points, turns: int) -> Points:

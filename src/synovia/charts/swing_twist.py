@@ -77,16 +77,6 @@ class SwingTwist(Chart):
         twist = 1.0 / np.maximum(np.abs(np.cos(0.5 * swing)), 1e-9)
         return np.asarray(np.hypot(direction, twist))
 
-    coordinates: ClassVar[tuple[str, ...]] = ("swing x", "swing y", "twist")
-    torn_at: ClassVar[float] = TURN
-
-    def vectors(self, points: Points) -> Vectors:
-        x, y = quat.rotate(self.frame, np.eye(3)[:2])
-        swing = points[:, :1] * x + points[:, 1:2] * y
-        half = 0.5 * np.linalg.norm(points[:, :2], axis=1, keepdims=True)
-        v = 0.5 * np.sinc(half / np.pi) * swing
-        return twisted_vectors(np.cos(half), v, self.axis, points[:, 2:])
-
     def is_singular_in(self, shape: Any) -> bool:
         return bool(shape.reach((0, 1)) >= np.pi)
 
@@ -98,3 +88,15 @@ class SwingTwist(Chart):
             (each, quat.to_matrix(each.frame).T @ half @ frame, np.zeros(3))
             for each in (there, replace(there, axis=-bone))
         ]
+
+    # For pictures.
+
+    coordinates: ClassVar[tuple[str, ...]] = ("swing x", "swing y", "twist")
+    torn_at: ClassVar[float] = TURN
+
+    def vectors(self, points: Points) -> Vectors:
+        x, y = quat.rotate(self.frame, np.eye(3)[:2])
+        swing = points[:, :1] * x + points[:, 1:2] * y
+        half = 0.5 * np.linalg.norm(points[:, :2], axis=1, keepdims=True)
+        v = 0.5 * np.sinc(half / np.pi) * swing
+        return twisted_vectors(np.cos(half), v, self.axis, points[:, 2:])

@@ -7,12 +7,14 @@ until the flat triangles do, too. While somebody drags, a `DRAFT` is soon drawn;
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from .. import quat
 from ..arrays import TURN, Floats, Ints, Mask, Points, Quats, Scalars, Vectors
+from ..charts import RotationVector
 from ..limit import Limit
 from ..shapes import Directional, Region
 from ..shapes.boundary import Boundary, drop_unused_points, rim_of
@@ -95,10 +97,13 @@ def first_triangles(shape: Region, quality: Quality) -> Boundary:
 
 
 def _vector_meshes(limit: Limit, bone: Vectors, quality: Quality) -> tuple[Sheet, Mesh]:
-    first = first_triangles(limit.shape, quality)
+    shape, chart = limit.shape, limit.chart
+    if shape.dimension != 3:  # nobody knows its boundary: it is looked for among rotations
+        shape, chart = RotationRegion(limit), RotationVector(chart.reference)
+    first = first_triangles(shape, quality)
 
     def drawn(points: Floats) -> Floats:
-        vectors = limit.chart.vectors(first.place(points))
+        vectors = chart.vectors(first.place(points))
         return np.concatenate([vectors, quat.rotate(quat.exp(vectors), bone)], axis=1)
 
     net = refine_mesh(first, drawn, quality, _torn_test(limit))
@@ -115,7 +120,7 @@ def _vector_meshes(limit: Limit, bone: Vectors, quality: Quality) -> tuple[Sheet
     if overlaps_itself(limit):
 
         def hidden(points: Floats) -> Mask:
-            rotations = limit.chart.rotations(first.place(points))
+            rotations = chart.rotations(first.place(points))
             return np.asarray(limit.distance(rotations) < -INSIDE)
 
         whole = refine_where(net, first.midpoint, drawn, partly_hidden(hidden), quality)
@@ -123,6 +128,27 @@ def _vector_meshes(limit: Limit, bone: Vectors, quality: Quality) -> tuple[Sheet
     seen = _seen_triangles(limit, whole, covered=overlaps_itself(limit))
     triangles = net.triangles[:, ::-1] if limit.chart.left_handed else net.triangles
     return visible_sheet(limit, bone, net, triangles, quality), seen
+
+
+@dataclass(frozen=True, eq=False)
+class RotationRegion(Region):
+    """The rotation vectors, up to half a turn from the reference, of what a limit allows."""
+
+    limit: Limit
+
+    name: ClassVar[str] = "rotations"
+    charts: ClassVar[tuple[str, ...]] = (RotationVector.name,)
+    bounds: ClassVar[Points] = np.array([[-np.pi] * 3, [np.pi] * 3])
+
+    def distance(self, points: Points) -> Scalars:
+        beyond = np.linalg.norm(points, axis=-1) - np.pi
+        return np.asarray(np.maximum(self.limit.distance(_rotations(self.limit, points)), beyond))
+
+    def project(self, points: Points) -> Points:
+        inside = (self.distance(points) <= 0.0)[..., None]
+        legal = self.limit.project(_rotations(self.limit, points))
+        vectors = RotationVector(self.limit.chart.reference).points(legal)
+        return np.where(inside, points, vectors)
 
 
 def _piece_meshes(

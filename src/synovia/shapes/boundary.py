@@ -288,7 +288,11 @@ def boundary_by_distance(region: Region, detail: int) -> Boundary:
     count = np.floor((high - low) / cell).astype(int) + 3
     first = 0.5 * (low + high) - 0.5 * cell * (count - 1)
     nodes = first + cell * np.moveaxis(np.indices(tuple(count)), 0, -1)
-    edges, triangles = number_edges(march_tetrahedra(region.distance(nodes) <= 0.0))
+    distance = region.distance(nodes)
+    if distance.min() > 0.0:  # too thin for a node, and for triangles: where the nearest ones are
+        near = region.project(nodes[distance <= distance.min() + cell])
+        return Boundary(near, np.empty((0, 3), dtype=np.int64))
+    edges, triangles = number_edges(march_tetrahedra(distance <= 0.0))
     inner, outer = np.moveaxis(first + cell * edges, 1, 0)
     for _ in range(HALVINGS):
         middle = 0.5 * (inner + outer)
