@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fields import EULER
-from synovia import DistanceField, EulerZYZ, Limit, RotationVector, field_from_paths, quat
-from synovia.learn import subdivide
+from synovia import DistanceField, EulerZYZ, Limit, RotationVector, quat
+from synovia.learn import field_from_paths, subdivide
 from synovia.shapes.distance_field import build
 from synovia.shapes.distance_field.build import (
     LevelSet,
@@ -21,7 +21,7 @@ from synovia.shapes.distance_field.build import (
     sample_distance,
     update_nearest,
 )
-from synovia.shapes.distance_field.extent import boundary
+from synovia.shapes.distance_field.extent import surface_triangles
 from synovia.shapes.distance_field.packing import nearest_sites
 
 LOW, SPACING, COUNT = np.array([-1.0, 0.2, -1.0]), np.array([0.2, 0.25, 0.3]), (9, 7, 8)
@@ -110,9 +110,8 @@ def test_distances_anew_are_distances_to_the_level():
         redistance(radius, 9.0, np.full(3, -1.0), spacing, np.zeros(3, bool))
 
 
-def to_triangles(points, surface, shifts):
+def to_triangles(points, corners, shifts):
     """The plainest way: every point from every triangle, by feet on faces and on edges."""
-    corners = surface.vertices[surface.triangles]
     best = np.full(len(points), np.inf)
     for shift in shifts:
         moved = points + shift
@@ -146,9 +145,9 @@ def rough_level(wraps, seed=0, count=(9, 7, 8)):
 def test_distances_from_a_level_are_those_from_its_triangles(wraps):
     level = rough_level(wraps, count=(5, 4, 5))
     grid = (level.low, level.spacing, wraps)
-    surface = boundary(level.values, level.level, *grid, 2, capped=False)
+    vertices, triangles = surface_triangles(level.values, level.level, *grid, 2, capped=False)
     nodes = node_points(level.low, level.spacing, level.values.shape).reshape(-1, 3)
-    expected = to_triangles(nodes, surface, level.shifts).reshape(level.values.shape)
+    expected = to_triangles(nodes, vertices[triangles], level.shifts).reshape(level.values.shape)
     np.testing.assert_allclose(np.sqrt(nearest(level).squares), expected, atol=1e-12)
     signs = np.where(level.values <= level.level, -1.0, 1.0)
     found = redistance(level.values, level.level, *grid)
@@ -212,6 +211,27 @@ def test_fields_of_other_limits_tell_their_error(shape):
     assert agreed[apart].all()
     with pytest.raises(ValueError, match="resolution must be"):
         limit.to("distance-field", resolution=3)
+
+
+@pytest.mark.parametrize("chart", DistanceField.charts)
+def test_eight_nodes_keep_the_contract(chart):
+    rng = np.random.default_rng(4)
+    path = quat.exp(np.cumsum(0.02 * rng.normal(size=(200, 3)), axis=0))
+    axis = np.array([1.0, 0.0, 0.0]) if chart == "swing-twist" else None
+    limit = field_from_paths([path], chart, resolution=8, axis=axis)
+    assert max(limit.shape.values.shape) == 8
+    assert limit.contains(path).all()
+    asked = quat.normalize(rng.normal(size=(2000, 4)))
+    inside, projected = limit.contains(asked), limit.project(asked)
+    assert 0 < inside.sum() < len(asked)
+    assert limit.contains(projected).all()
+    np.testing.assert_array_equal(projected[inside], asked[inside])
+    np.testing.assert_array_equal(limit.project(projected), projected)
+    assert ((limit.distance(asked) > 0.0) == ~inside).all()
+    assert limit.contains(limit.sample(200, rng)).all()
+    assert 0.0 < limit.volume() < 1.0
+    wider = replace(limit, shape=limit.shape.grow(0.3))
+    assert wider.contains(asked[inside]).all()
 
 
 @pytest.mark.parametrize("chart", DistanceField.charts)

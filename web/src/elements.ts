@@ -16,7 +16,7 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-export function found<Kind extends HTMLElement = HTMLElement>(selector: string): Kind {
+export function find<Kind extends HTMLElement = HTMLElement>(selector: string): Kind {
   const one = document.querySelector<Kind>(selector);
   if (!one) throw new Error(`the page has no ${selector}`);
   return one;
@@ -32,24 +32,4 @@ export function button(
   made.setAttribute("aria-label", label);
   made.addEventListener("click", act);
   return made;
-}
-
-export const degrees = (angle: number): string =>
-  angle > 0 && angle < 0.05 ? "<0.1°" : `${angle.toFixed(angle < 10 ? 1 : 0)}°`;
-
-/** What was remembered from page to page; in a frame, browsers may forbid it. */
-export function remembered(name: string): string | null {
-  try {
-    return localStorage.getItem(name);
-  } catch {
-    return null;
-  }
-}
-
-export function remember(name: string, value: string): void {
-  try {
-    localStorage.setItem(name, value);
-  } catch {
-    // Then it is not.
-  }
 }

@@ -1,12 +1,12 @@
 // Keys, and the sheet that shows them.
 
-import { element, found } from "./elements";
+import { element, find } from "./elements";
 
 export interface Key {
   /** As `event.code` has it, "Ctrl+" or "Shift+" perhaps before; or a letter or sign. */
   keys: string[];
-  shown: string;
-  does: string;
+  label: string;
+  effect: string;
   /** Answers false where the key is not for it. */
   act: () => unknown;
 }
@@ -24,39 +24,44 @@ const MOUSE = [
 const SLIDER = /^(Arrow|Home|End|Page)/;
 
 /** Whether Ctrl is held, or Cmd, which a Mac has in its place. */
-const control = ({ ctrlKey, metaKey }: KeyboardEvent): boolean => ctrlKey || metaKey;
+const isControlHeld = ({ ctrlKey, metaKey }: KeyboardEvent): boolean => ctrlKey || metaKey;
 
 /** The field that is being typed in, until what was typed is taken over. */
 let unfinished: EventTarget | null = null;
 
 /** Whether a key is for what has the focus: letters and arrows choose from a list, too. */
-function typing(event: KeyboardEvent): boolean {
+function isTyping(event: KeyboardEvent): boolean {
   const { target, key, code } = event;
-  if (target instanceof HTMLSelectElement) return !control(event) && !["Delete", "[", "]"].includes(key);
+  if (target instanceof HTMLSelectElement)
+    return !isControlHeld(event) && !["Delete", "[", "]"].includes(key);
   if (!(target instanceof HTMLInputElement)) return false;
   // A number that was taken over is a step like any other, which the same keys undo.
-  const steps = control(event) && ["KeyZ", "KeyY"].includes(code) && target !== unfinished;
+  const steps = isControlHeld(event) && ["KeyZ", "KeyY"].includes(code) && target !== unfinished;
   if (target.type === "number") return !steps;
   return ["search", "text"].includes(target.type);
 }
 
 /** Whether Space is for a button; what is chosen already, a joint or a mode, is not chosen again. */
-function clicks(target: Element): boolean {
+function isClick(target: Element): boolean {
   return target.matches("button, summary") && target.getAttribute("aria-selected") !== "true";
 }
 
-export function listen(groups: Record<string, Key[]>): void {
+export function bindKeys(groups: Record<string, Key[]>): void {
   const keys = Object.values(groups).flat();
-  const help = found<HTMLDialogElement>("#help");
+  const help = find<HTMLDialogElement>("#help");
   const section = (name: string, rows: readonly (readonly [string, string])[]) =>
     element(
       "section",
       {},
       element("h3", {}, name),
-      element("dl", {}, ...rows.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)])),
+      element(
+        "dl",
+        {},
+        ...rows.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)]),
+      ),
     );
-  const told = (group: Key[]) =>
-    group.filter(({ shown }) => shown).map(({ shown, does }) => [shown, does] as const);
+  const listed = (group: Key[]) =>
+    group.filter(({ label }) => label).map(({ label, effect }) => [label, effect] as const);
   help.append(
     // With the focus, so that the sheet opens at its top, not at the button below.
     element("h2", { tabindex: "-1" }, "Keys and mouse"),
@@ -64,28 +69,29 @@ export function listen(groups: Record<string, Key[]>): void {
       "div",
       { class: "sheet" },
       section("Mouse", MOUSE),
-      ...Object.entries(groups).map(([name, group]) => section(name, told(group))),
+      ...Object.entries(groups).map(([name, group]) => section(name, listed(group))),
     ),
     element("form", { method: "dialog" }, element("button", {}, "Close")),
   );
   document.addEventListener("input", ({ target }) => (unfinished = target));
   document.addEventListener("change", () => (unfinished = null));
   // After a click with the mouse keys are for the view: Space plays, and does not click once more.
-  document.addEventListener("click", freed, { capture: true });
+  document.addEventListener("click", returnFocus, { capture: true });
   // The view is framed for who came to it by Tab: around a picture that the mouse is in it disturbs.
   const tabbed = (by: boolean) => document.body.toggleAttribute("data-tabbed", by);
   document.addEventListener("pointerdown", () => tabbed(false), { capture: true });
   document.addEventListener("keydown", ({ key }) => key === "Tab" && tabbed(true));
   document.addEventListener("keydown", (event) => {
-    const controls = control(event);
+    const controls = isControlHeld(event);
     const saves = controls && event.code === "KeyS"; // never the browser's own
     if (saves) event.preventDefault();
-    if ((typing(event) && !saves) || event.altKey) return;
+    if ((isTyping(event) && !saves) || event.altKey) return;
     if (document.querySelector("dialog[open]")) return;
     const { target, key: pressed } = event;
-    if (clicks(target as Element) && pressed === " ") return;
+    if (isClick(target as Element) && pressed === " ") return;
     if (target instanceof HTMLInputElement) {
-      if (target.type === "range" && SLIDER.test(pressed) && !event.code.startsWith("Numpad")) return;
+      if (target.type === "range" && SLIDER.test(pressed) && !event.code.startsWith("Numpad"))
+        return;
       if (target.type === "checkbox" && pressed === " ") return;
     }
     const held = `${controls ? "Ctrl+" : ""}${event.shiftKey ? "Shift+" : ""}`;
@@ -100,8 +106,8 @@ export function listen(groups: Record<string, Key[]>): void {
 }
 
 /** Let the view have the focus instead of a button that was clicked with the mouse. */
-function freed({ detail, target }: MouseEvent): void {
+function returnFocus({ detail, target }: MouseEvent): void {
   const clicked = (target as Element).closest("button, summary");
   if (detail === 0 || !clicked || clicked !== document.activeElement) return;
-  if (!clicked.closest("dialog") && !clicked.matches("[role=treeitem]")) found("#stage").focus();
+  if (!clicked.closest("dialog") && !clicked.matches("[role=treeitem]")) find("#stage").focus();
 }

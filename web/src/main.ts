@@ -1,19 +1,18 @@
-// Open the line to Python, and the page.
+// Open the connection to Python, and the page.
 
-import { clipOf } from "./clip";
-import { late, note } from "./notes";
+import { clipFrom } from "./clip";
+import { Connection } from "./connection";
+import { showLate, showNote } from "./notes";
 import { Page } from "./page";
-import { Line } from "./socket";
 
-const GONE =
-  "The line to synovia is gone: start it again, or run the notebook’s cell again.";
+const GONE = "The line to synovia is gone: start it again, or run the notebook’s cell again.";
 
-async function begin(): Promise<void> {
-  const line = await Line.open(() => note(GONE));
-  line.onLate = late;
-  const opened = line.ask("open");
-  const check = line.ask("check"); // computed while the page is being built
-  await new Page(clipOf(await opened), line).judge(check);
+async function start(): Promise<void> {
+  const connection = await Connection.open(() => showNote(GONE));
+  connection.onLate = showLate;
+  const opened = connection.ask("open", {});
+  const check = connection.ask("check", {}); // computed while the page is being built
+  await new Page(clipFrom(await opened), connection).begin(check);
 }
 
-begin().catch((error: unknown) => note(error instanceof Error ? error.message : String(error)));
+start().catch((error: unknown) => showNote(error instanceof Error ? error.message : String(error)));

@@ -1,7 +1,7 @@
 // What one does at the page, of which there is one at a time: look, try, edit, controls.
 
 import type { Clip } from "./clip";
-import { button, found } from "./elements";
+import { button, find } from "./elements";
 
 export type Mode = "look" | "try" | "edit" | "controls";
 
@@ -12,7 +12,7 @@ const HINTS: Record<Mode, string> = {
   controls: "Move a slider: coupled bones move together · R resets the pose",
 };
 /** What to do in edit, by what the picked joint has. */
-const EDITS = {
+const EDIT_HINTS = {
   nothing: HINTS.edit,
   coming: "The limit is being drawn …",
   none: "This joint has no limit yet: draw a cone to begin with",
@@ -20,22 +20,27 @@ const EDITS = {
   field: "Drag on the surface in the small picture to push it out, with Shift to pull it in",
   other: "Choose a family or type numbers beside; as a field it can be sculpted · Ctrl Z undoes",
 };
-const NAMES: Record<Mode, string> = { look: "Look", try: "Try", edit: "Edit", controls: "Controls" };
+const NAMES: Record<Mode, string> = {
+  look: "Look",
+  try: "Try",
+  edit: "Edit",
+  controls: "Controls",
+};
 
 /** Have parts of the page be seen in one mode only. */
-export function only(mode: Mode, ...parts: HTMLElement[]): HTMLElement[] {
-  for (const part of parts) part.dataset["in"] = mode;
+export function showOnlyIn(mode: Mode, ...parts: HTMLElement[]): HTMLElement[] {
+  for (const part of parts) part.dataset.in = mode;
   return parts;
 }
 
 export class Modes {
   private tabs = new Map<Mode, HTMLButtonElement>();
   private mode: Mode = "look";
-  private kind: keyof typeof EDITS = "nothing";
+  private editState: keyof typeof EDIT_HINTS = "nothing";
 
   constructor(
     clip: Clip,
-    private enter: (mode: Mode) => void,
+    private onEnter: (mode: Mode) => void,
   ) {
     const can: Record<Mode, boolean> = {
       look: true,
@@ -47,13 +52,13 @@ export class Modes {
       const known = { role: "tab", "aria-controls": "details" };
       const tab = button(NAMES[mode], NAMES[mode], () => this.choose(mode), known);
       this.tabs.set(mode, tab);
-      found("#modes").append(tab);
+      find("#modes").append(tab);
     }
   }
 
   /** Enter a mode; in the one that it is already, what was tried stays. */
   choose(mode: Mode): void {
-    if (mode !== this.mode) this.enter(mode);
+    if (mode !== this.mode) this.onEnter(mode);
   }
 
   has(mode: Mode): boolean {
@@ -63,19 +68,20 @@ export class Modes {
   /** Say which one it is, and what to do in it. */
   show(mode: Mode): void {
     for (const [name, tab] of this.tabs) tab.setAttribute("aria-selected", String(name === mode));
-    if (mode !== this.mode) found("#details").scrollTop = 0; // what the mode is about is on top
+    if (mode !== this.mode) find("#details").scrollTop = 0; // what the mode is about is on top
     this.mode = mode;
-    document.body.dataset["mode"] = mode;
-    this.hint();
+    document.body.dataset.mode = mode;
+    this.updateHint();
   }
 
   /** Take over what the picked joint has, for what can be done to it. */
-  tell(kind: keyof typeof EDITS): void {
-    this.kind = kind;
-    this.hint();
+  setEditState(kind: keyof typeof EDIT_HINTS): void {
+    this.editState = kind;
+    this.updateHint();
   }
 
-  private hint(): void {
-    found("#hint").textContent = this.mode === "edit" ? EDITS[this.kind] : HINTS[this.mode];
+  private updateHint(): void {
+    find("#hint").textContent =
+      this.mode === "edit" ? EDIT_HINTS[this.editState] : HINTS[this.mode];
   }
 }

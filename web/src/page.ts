@@ -1,33 +1,34 @@
 // The page: what is shown, what is picked, and how the parts talk to each other.
 
 import type { Quaternion } from "three";
-import { type Clip, outsideOf, type Pose } from "./clip";
-import { Curve } from "./curve";
-import { Editing } from "./editing";
-import { button, found } from "./elements";
-import { Families } from "./families";
-import { Files } from "./files";
-import { Ghost } from "./ghost";
-import { listen } from "./keys";
-import { Looks } from "./looks";
-import { type Mode, Modes, only } from "./modes";
-import { note } from "./notes";
-import { Panel } from "./panel";
-import { seen } from "./quaternions";
-import { type Keyed, shortcuts } from "./shortcuts";
-import { ShownLimit } from "./shown";
-import { Sliders } from "./sliders";
-import { type Answer, Latest, type Line } from "./socket";
-import { Stage } from "./stage";
-import { Time } from "./time";
-import { Tree } from "./tree";
-import { TryOut } from "./tryout";
+import type { Clip, Pose } from "./clip";
+import { type Connection, Latest } from "./connection";
+import { Editing } from "./edit/editing";
+import { Families } from "./edit/families";
+import { button, find } from "./elements";
+import { bindKeys } from "./keys";
+import { LimitView } from "./limit";
+import { type Mode, Modes, showOnlyIn } from "./modes";
+import { showNote } from "./notes";
+import { Files } from "./panel/files";
+import { JointPanel } from "./panel/joint";
+import { JointTree } from "./panel/tree";
+import { measuredRotation } from "./pose/kinematics";
+import { Sliders } from "./pose/sliders";
+import { TryOut } from "./pose/tryout";
+import type { Check } from "./protocol";
+import { type PageActions, shortcuts } from "./shortcuts";
+import { Appearance } from "./stage/appearance";
+import { Ghost } from "./stage/ghost";
+import { Stage } from "./stage/stage";
+import { Curve } from "./time/curve";
+import { Timeline } from "./time/timeline";
 
-export class Page implements Keyed {
+export class Page implements PageActions {
   readonly stage: Stage;
-  private panel: Panel;
-  private tree: Tree;
-  readonly time: Time;
+  private panel: JointPanel;
+  private tree: JointTree;
+  readonly timeline: Timeline;
   private curve: Curve;
   readonly files: Files;
   private tryOut: TryOut;
@@ -36,92 +37,114 @@ export class Page implements Keyed {
   private sliders: Sliders;
   private outside: Float32Array | undefined;
   private picked: number | undefined;
-  private limit: ShownLimit;
+  private limitView: LimitView;
   mode: Mode = "look";
   readonly ghost: Ghost;
   private pose: Pose;
   /** Whether that is one that was tried, and not one of the clip. */
-  private posed = false;
+  private isTried = false;
   /** By limited joint, as told last. */
-  private assessed: number[] = [];
+  private poseOutsideDeg: number[] = [];
   private outsideDeg = new Map<number, number>();
-  private held = new Set<number>();
-  private judging = new Latest(() => this.rejudge());
+  private blocking = new Set<number>();
+  private checking = new Latest(() => this.checkClip());
   readonly modes: Modes;
-  readonly looks: Looks;
+  readonly appearance: Appearance;
 
   constructor(
     private clip: Clip,
-    private line: Line,
+    private connection: Connection,
   ) {
     this.pose = clip.pose(0);
     this.stage = new Stage(clip);
-    this.panel = new Panel(clip, line, () => this.enter("edit"));
-    this.tree = new Tree(clip, (joint) => this.pick(joint));
-    this.time = new Time(clip, () => this.look(), (joint) => this.pick(joint));
-    this.ghost = new Ghost(clip, line, this.stage, () => this.time.frame, () => void this.rejudge());
-    this.curve = new Curve(clip, line, () => this.ghost.softening.value, (frame) => {
-      this.time.pause();
-      this.time.go(frame);
-    });
+    this.panel = new JointPanel(clip, connection, () => this.enterMode("edit"));
+    this.tree = new JointTree(clip, (joint) => this.pick(joint));
+    this.timeline = new Timeline(
+      clip,
+      () => this.showClip(),
+      (joint) => this.pick(joint),
+    );
+    this.ghost = new Ghost(
+      clip,
+      connection,
+      this.stage,
+      () => this.timeline.frame,
+      () => void this.checkClip(),
+    );
+    this.curve = new Curve(
+      clip,
+      connection,
+      () => this.ghost.softening.value,
+      (frame) => {
+        this.timeline.pause();
+        this.timeline.goTo(frame);
+      },
+    );
     this.tryOut = new TryOut(
       clip,
-      line,
+      connection,
       this.stage,
-      ({ pose, outsideDeg, held }) => {
+      ({ pose, outsideDeg, blocking }) => {
         if (this.mode !== "try") return;
-        this.held = new Set(held.map((name) => clip.skeleton.names.indexOf(name)));
-        this.posed = true;
-        this.show(pose, outsideDeg);
+        this.blocking = new Set(blocking.map((name) => clip.skeleton.names.indexOf(name)));
+        this.isTried = true;
+        this.showPose(pose, outsideDeg);
       },
-      () => this.reset(),
+      () => this.resetPose(),
     );
-    this.sliders = new Sliders(clip, line, ({ pose, outsideDeg }) => {
+    this.sliders = new Sliders(clip, connection, ({ pose, outsideDeg }) => {
       if (this.mode !== "controls") return;
-      this.posed = true;
-      this.show(pose, outsideDeg);
+      this.isTried = true;
+      this.showPose(pose, outsideDeg);
     });
     this.editing = new Editing(
       clip,
-      line,
-      (region) => this.limit.draw(region),
+      connection,
+      (region) => this.limitView.show(region),
       () => {
-        this.relimit();
-        void this.judging.ask(undefined);
+        this.updateLimits();
+        void this.checking.send(undefined);
       },
       () => this.stage.draw(),
     );
-    this.files = new Files(clip.name, line);
-    line.onState = (state) => this.files.tell(state);
-    this.editing.camera = () => this.stage.table.camera.quaternion;
-    this.editing.turned = () => this.turned();
-    this.stage.pointer.onClick = (ray) => this.mode === "edit" && this.editing.takes(ray);
-    this.stage.pointer.onDouble = (ray) => this.mode === "edit" && void this.editing.add(ray);
-    this.families = new Families(clip, line, this.editing);
+    this.files = new Files(clip.name, connection);
+    connection.onState = (state) => this.files.update(state);
+    this.editing.cameraRotation = () => this.stage.turntable.camera.quaternion;
+    this.editing.jointRotation = () => this.pickedRotation();
+    this.stage.pointer.onClick = (ray) => this.mode === "edit" && this.editing.claimsClick(ray);
+    this.stage.pointer.onDoubleClick = (ray) => this.mode === "edit" && void this.editing.add(ray);
+    this.families = new Families(clip, connection, this.editing);
     const { stage, panel, editing, families } = this;
-    this.modes = new Modes(clip, (mode) => this.enter(mode));
-    this.limit = new ShownLimit(clip, line, stage, panel, editing, families, this.modes, () =>
-      this.follow(),
+    this.modes = new Modes(clip, (mode) => this.enterMode(mode));
+    this.limitView = new LimitView(
+      clip,
+      connection,
+      stage,
+      panel,
+      editing,
+      families,
+      this.modes,
+      () => this.updateLimitPose(),
     );
     this.stage.pointer.onPick = (joint) => this.pick(joint);
-    this.stage.pointer.onGrip = (grip) => this.mode === "try" && this.tryOut.take(grip);
+    this.stage.pointer.onGrip = (grip) => this.mode === "try" && this.tryOut.grab(grip);
     this.stage.pointer.onDrag = (target) => this.tryOut.drag(target);
-    this.stage.pointer.handles = () => (this.mode === "edit" ? this.editing.handles : []);
-    line.onNews = ({ header }) => this.editing.hear(header);
-    this.looks = new Looks(
+    this.stage.pointer.listHandles = () => (this.mode === "edit" ? this.editing.handles : []);
+    connection.onNews = (news) => this.editing.receiveNews(news);
+    this.appearance = new Appearance(
       stage,
       () => this.pose,
       () => this.ghost.show(),
       () => {
-        this.curve.dress();
-        this.limit.dress();
+        this.curve.redraw();
+        this.limitView.updateTheme();
       },
     );
-    this.arrange();
-    this.looks.begin();
-    this.look();
+    this.layOut();
+    this.appearance.restore();
+    this.showClip();
     this.stage.frameAll();
-    listen(shortcuts(this));
+    bindKeys(shortcuts(this));
   }
 
   get frames(): number {
@@ -129,126 +152,135 @@ export class Page implements Keyed {
   }
 
   /** Ask for violations and the clamped clip, and begin with the worst joint. */
-  async judge(check: Promise<Answer>): Promise<void> {
-    await this.rejudge(check);
-    this.look();
-    const worst = this.time.worstDeg;
+  async begin(check: Promise<Check>): Promise<void> {
+    await this.checkClip(check);
+    this.showClip();
+    const worst = this.timeline.worstDeg;
     const most = Math.max(...worst, 0);
     if (most > 0) this.pick(this.clip.limited[worst.indexOf(most)]);
-    document.body.dataset["ready"] = "true";
+    document.body.dataset.ready = "true";
   }
 
   /** Ask for violations and the clamped clip, of the limits as they are now. */
-  private async rejudge(check = this.line.ask("check")): Promise<void> {
-    this.outside = outsideOf(await check);
-    this.time.show(this.outside);
-    this.tree.tell(this.time.worstDeg);
+  private async checkClip(check = this.connection.ask("check", {})): Promise<void> {
+    this.outside = (await check).outsideDeg;
+    this.timeline.show(this.outside);
+    this.tree.showWorst(this.timeline.worstDeg);
     this.curve.pick(this.picked);
-    await this.ghost.renew(this.time.worstDeg.some((angle) => angle > 0));
-    if (this.mode === "controls") this.sliders.show();
-    else if (this.posed) await this.assess();
+    await this.ghost.refresh(this.timeline.worstDeg.some((angle) => angle > 0));
+    if (this.mode === "controls") this.sliders.requestPose();
+    else if (this.isTried) await this.assessPose();
     else this.showFrame();
   }
 
-  private arrange(): void {
+  private layOut(): void {
     const { clip } = this;
-    found("#clip").textContent = clip.name;
-    found("#tools").before(this.files.tools);
-    found("#strip").before(this.curve.panel);
-    this.files.tell(clip.state);
-    this.editing.tell(clip.state);
-    found("#tools").append(
-      this.looks.bones,
-      this.ghost.tool,
-      this.looks.light,
-      button("?", "Keys and mouse (?)", () => this.help()),
+    find("#clip").textContent = clip.name;
+    find("#tools").before(this.files.tools);
+    find("#strip").before(this.curve.panel);
+    this.files.update(clip.state);
+    this.editing.updateState(clip.state);
+    find("#tools").append(
+      this.appearance.styleButton,
+      this.ghost.button,
+      this.appearance.themeButton,
+      button("?", "Keys and mouse (?)", () => this.showHelp()),
     );
-    found("aside").append(...this.parts());
-    for (const text of clip.notes) note(text);
-    this.enter("look");
+    find("aside").append(...this.sidePanels());
+    for (const text of clip.notes) showNote(text);
+    this.enterMode("look");
   }
 
   /** What is beside the view, what is needed first on top; some of it is for one mode. */
-  private parts(): HTMLElement[] {
+  private sidePanels(): HTMLElement[] {
     const { panel, editing, families, ghost } = this;
     return [
-      ...only("try", this.tryOut.panel),
-      ...only("controls", this.sliders.panel),
-      ...only("edit", editing.head),
+      ...showOnlyIn("try", this.tryOut.panel),
+      ...showOnlyIn("controls", this.sliders.panel),
+      ...showOnlyIn("edit", editing.head),
       panel.intro,
-      panel.joint,
-      ...only("edit", families.fit, families.comparison.panel, editing.points.panel, families.hand),
-      panel.place,
-      ...only("edit", editing.whole.panel, ghost.softening.panel),
+      panel.details,
+      ...showOnlyIn(
+        "edit",
+        families.fit,
+        families.comparison.panel,
+        editing.points.panel,
+        families.byHand,
+      ),
+      panel.insetPlace,
+      ...showOnlyIn("edit", editing.whole.panel, ghost.softening.panel),
     ];
   }
 
-  enter(mode: Mode, playing = false): void {
+  enterMode(mode: Mode, playing = false): void {
     if (!this.modes.has(mode)) return;
     this.mode = mode;
-    if (!playing) this.time.pause();
+    if (!playing) this.timeline.pause();
     this.modes.show(mode);
-    this.editing.enter(mode === "edit");
-    this.panel.sculpt(mode === "edit" ? this.families.brush : undefined);
+    this.editing.setActive(mode === "edit");
+    this.panel.setBrush(mode === "edit" ? this.families.brush : undefined);
     this.panel.intro.hidden = mode !== "look" || this.picked !== undefined;
-    this.stage.aim(undefined);
-    this.held = new Set();
-    if (mode === "controls") this.sliders.show();
-    else if (mode === "edit" && this.posed) this.show(this.pose, this.assessed);
-    else this.look();
-    this.tryOut.start(this.time.frame);
+    this.stage.showTarget(undefined);
+    this.blocking = new Set();
+    if (mode === "controls") this.sliders.requestPose();
+    else if (mode === "edit" && this.isTried) this.showPose(this.pose, this.poseOutsideDeg);
+    else this.showClip();
+    this.tryOut.restart(this.timeline.frame);
   }
 
-  pin(): void {
+  togglePin(): void {
     if (this.mode === "try") this.tryOut.pins.toggle();
   }
 
-  reset(): void {
+  resetPose(): void {
     if (this.mode === "controls") this.sliders.reset();
-    else this.enter(this.mode);
+    else this.enterMode(this.mode);
   }
 
   /** Show the clip at the present frame; a pose that was tried is left. */
-  private look(): void {
-    if (this.mode === "controls") return this.enter("look", this.time.playing);
-    this.posed = false;
-    this.held = new Set();
-    if (this.mode === "try") this.tryOut.start(this.time.frame);
+  private showClip(): void {
+    if (this.mode === "controls") {
+      this.enterMode("look", this.timeline.isPlaying);
+      return;
+    }
+    this.isTried = false;
+    this.blocking = new Set();
+    if (this.mode === "try") this.tryOut.restart(this.timeline.frame);
     this.showFrame();
   }
 
   private showFrame(): void {
-    const { frame } = this.time;
+    const { frame } = this.timeline;
     const { length } = this.clip.limited;
     const outside = this.outside?.subarray(frame * length, (frame + 1) * length);
-    this.curve.tell(frame);
-    this.show(this.clip.pose(frame), [...(outside ?? [])]);
+    this.curve.setFrame(frame);
+    this.showPose(this.clip.pose(frame), [...(outside ?? [])]);
     this.ghost.show();
   }
 
   /** Ask how far the pose that was tried is outside the limits as they are now. */
-  private async assess(): Promise<void> {
-    const { pose, time } = this;
-    const rotations = [...pose.rotations];
-    const { header } = await this.line.ask("outside", { frame: time.frame, rotations });
-    if (this.posed && this.pose === pose) this.show(pose, header["outsideDeg"] as number[]);
+  private async assessPose(): Promise<void> {
+    const { pose } = this;
+    const request = { frame: this.timeline.frame, rotations: [...pose.rotations] };
+    const { outsideDeg } = await this.connection.ask("outside", request);
+    if (this.isTried && this.pose === pose) this.showPose(pose, outsideDeg);
   }
 
-  private show(pose: Pose, outsideDeg: number[]): void {
+  private showPose(pose: Pose, outsideDeg: number[]): void {
     this.pose = pose;
-    this.assessed = outsideDeg;
+    this.poseOutsideDeg = outsideDeg;
     this.outsideDeg = new Map();
     outsideDeg.forEach((angle, place) => {
       const joint = this.clip.limited[place];
       if (angle > 1e-4 && joint !== undefined) this.outsideDeg.set(joint, angle);
     });
     this.stage.show(pose, this.outsideDeg, this.marks());
-    this.follow();
+    this.updateLimitPose();
   }
 
   private marks() {
     const outside = new Set(this.outsideDeg.keys());
-    return { picked: this.picked, outside, held: this.held };
+    return { picked: this.picked, outside, blocking: this.blocking };
   }
 
   pick(joint: number | undefined): void {
@@ -260,40 +292,41 @@ export class Page implements Keyed {
     this.tryOut.pins.pick(joint);
     this.curve.pick(joint);
     this.families.pick(joint);
-    this.limit.pick(joint);
-    this.stage.mark(this.marks());
-    this.follow();
+    this.limitView.pick(joint);
+    this.stage.setMarks(this.marks());
+    this.updateLimitPose();
   }
 
   /** Show what the limits are now. */
-  private relimit(): void {
-    this.stage.limit();
+  private updateLimits(): void {
+    this.stage.updateLimited();
     const { limited, frames } = this.clip;
     // Until the limits are judged anew, angles are known only if they are of the same joints.
     if (this.outside?.length !== frames * limited.length) this.outside = undefined;
-    if (this.assessed.length !== limited.length) this.assessed = [];
-    if (!this.limit.limited) return this.pick(this.picked);
-    this.families.pick(this.picked);
-    void this.limit.renew();
+    if (this.poseOutsideDeg.length !== limited.length) this.poseOutsideDeg = [];
+    if (this.limitView.isLimited) {
+      this.families.pick(this.picked);
+      void this.limitView.refresh();
+    } else this.pick(this.picked);
   }
 
   /** Let what belongs to the picked joint follow its pose. */
-  private follow(): void {
+  private updateLimitPose(): void {
     if (this.picked !== undefined)
-      this.limit.follow(this.turned(), this.outsideDeg.get(this.picked) ?? 0);
+      this.limitView.setPose(this.pickedRotation(), this.outsideDeg.get(this.picked) ?? 0);
   }
 
   /** How the picked joint is turned, as the one sees it that its limit is measured from. */
-  private turned(): Quaternion {
-    return seen(this.clip.skeleton, this.pose.rotations, this.picked ?? 0);
+  private pickedRotation(): Quaternion {
+    return measuredRotation(this.clip.skeleton, this.pose.rotations, this.picked ?? 0);
   }
 
-  help(): void {
-    found<HTMLDialogElement>("#help").showModal();
-    found("#help h2").focus(); // not its last button, which is below
+  showHelp(): void {
+    find<HTMLDialogElement>("#help").showModal();
+    find("#help h2").focus(); // not its last button, which is below
   }
 
-  lookAtPicked(): void {
+  framePicked(): void {
     if (this.picked !== undefined) this.stage.frameJoint(this.picked);
   }
 }

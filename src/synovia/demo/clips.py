@@ -85,7 +85,9 @@ def _neck() -> Limit:
 def joint_rotations(name: str, controls: Floats) -> Quats:
     """Return what a joint does by these controls (n, C), as it is measured: (n, 4)."""
     figure = body()
-    return lineage(figure.skeleton, name, ANCESTORS.get(name)).seen(figure.pose(controls).rotations)
+    return lineage(figure.skeleton, name, ANCESTORS.get(name)).relative_rotation(
+        figure.pose(controls).rotations
+    )
 
 
 def near_misses(limit: Limit, n: int, rng: np.random.Generator) -> Quats:

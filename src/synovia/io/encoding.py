@@ -89,7 +89,7 @@ class Entry:
         raise ValueError(f"{self.place}: {message}" if self.place else message)
 
     @contextmanager
-    def blamed(self) -> Iterator[None]:
+    def locate_errors(self) -> Iterator[None]:
         """Name this place in the errors of constructors that are given what stands here."""
         try:
             yield
@@ -212,7 +212,7 @@ class Entry:
         if not np.isfinite(numbers).all():
             where = int(np.argmin(np.isfinite(numbers)))
             fields["base64"].fail("finite numbers", f"{numbers[where]} as number {where}")
-        with fields["shape"].blamed():
+        with fields["shape"].locate_errors():
             return numbers.reshape(shape)
 
 

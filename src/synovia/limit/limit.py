@@ -118,6 +118,17 @@ class Limit:
     """The rotations whose points in `chart`, in any cover, are in `shape`.
 
     They are as the joint's parent sees them, or the ancestor of the name `relative_to`.
+
+    Examples
+    --------
+    >>> from synovia import Box, SwingTwist
+    >>> ring = Box(low=[-0.4, -0.4, -0.1], high=[0.4, 0.4, 0.1], axes=np.eye(3))
+    >>> wrist = Limit(SwingTwist(axis=[0, 1, 0]), ring)
+    >>> bool(wrist.contains([1.0, 0.0, 0.0, 0.0]))
+    True
+    >>> half_turn = [0.0, 1.0, 0.0, 0.0]
+    >>> bool(wrist.contains(half_turn)), bool(wrist.contains(wrist.project(half_turn)))
+    (False, True)
     """
 
     chart: Chart

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import TURN, Ints, Mask, Points, Scalars, Vectors
+from ..arrays import TURN, Mask, Points, Scalars, Vectors
 
 if TYPE_CHECKING:
     from .region import Region
@@ -125,27 +125,6 @@ class Extent:
                 self.region.project(points) if slim else points[self.region.distance(points) <= 0.0]
             )
         return np.concatenate(kept)[:n]
-
-    def surface(self, detail: int) -> tuple[Points, Ints]:
-        """Return vertices on the boundary and triangles between them, as `boundary` makes them."""
-        from .distance_field.build import node_points
-        from .distance_field.extent import boundary
-
-        low, high = self.bounds
-        cell = max(float((high - low).max()) / (6 * 2**detail), 1e-3)
-        count = tuple(int(n) for n in np.floor((high - low) / cell) + 3)
-        low = 0.5 * (low + high) - 0.5 * cell * (np.array(count) - 1)
-        nodes = node_points(low, np.full(3, cell), count)
-        values = self.region.distance(nodes)
-        if values.min() > 0.0:  # too thin for a node: where the nearest ones are
-            near = nodes[values <= values.min() + cell]
-            return self.region.project(near), np.empty((0, 3), dtype=np.int64)
-        found = boundary(values, 0.0, low, np.full(3, cell), np.zeros(3, bool), 2)
-        vertices = found.vertices
-        for _ in range(8):
-            depth = self.region.distance(vertices)[:, None]
-            vertices = vertices - depth * slope(self.region.distance, vertices)
-        return self.region.project(vertices), found.triangles
 
 
 def _directions(d: int) -> Vectors:

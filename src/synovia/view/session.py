@@ -14,7 +14,8 @@ import numpy as np
 from ..components import Figure, clip_of, sweep
 from ..limit import Limit
 from ..model import LimitModel
-from ..skeleton import Clip, Pose, Skeleton, lineages, match, measure_from_ancestor
+from ..skeleton import Clip, Pose, Skeleton, list_names, match
+from .protocol import State
 
 MOST_VERSIONS = 200
 """Steps that can be undone; older ones are forgotten."""
@@ -25,7 +26,7 @@ class Version:
     """All limits by joint, what made them so, and in which stroke of the mouse or keyboard."""
 
     limits: Mapping[str, Limit]
-    what: str = ""
+    label: str = ""
     stroke: str | None = None
 
 
@@ -37,26 +38,26 @@ class History:
     past: tuple[Version, ...] = ()
     future: tuple[Version, ...] = ()
 
-    def done(self, version: Version) -> Self:
+    def push(self, version: Version) -> Self:
         """Return the history with a new version; one of the same stroke replaces the last.
 
         The stroke goes by the name of its first edit.
         """
         if version.stroke is not None and version.stroke == self.present.stroke:
-            same = replace(version, what=self.present.what)
+            same = replace(version, label=self.present.label)
             return replace(self, present=same, future=())
         return replace(
             self, present=version, past=(*self.past, self.present)[-MOST_VERSIONS:], future=()
         )
 
-    def undone(self) -> Self:
+    def undo(self) -> Self:
         """Return the history one step back."""
         if not self.past:
             raise ValueError("there is nothing to undo")
         *past, last = self.past
         return replace(self, present=last, past=tuple(past), future=(self.present, *self.future))
 
-    def redone(self) -> Self:
+    def redo(self) -> Self:
         """Return the history one step on again."""
         if not self.future:
             raise ValueError("there is nothing to redo")
@@ -123,30 +124,26 @@ def scene_of(
     if clip.frames == 0:
         notes.append("The clip has no frames: its skeleton is shown at rest.")
         clip = replace(clip, pose=_rest_frame(clip.skeleton))
-    found = match(model.limits, model.skeleton, clip.skeleton, names)
-    ways = lineages(found.joints, model.ancestors, model.skeleton, clip.skeleton, names, clip.name)
-    theirs = {clip.skeleton.names[way.joint]: name for name, way in ways.items()}
-    limits = {
-        ours: measure_from_ancestor(model.limits[name], ways[name], clip.skeleton)
-        for ours, name in theirs.items()
-    }
+    found = model.match(clip.skeleton, names)
+    kept = model.for_skeleton(clip.skeleton, names, clip=clip.name)
+    ours = {clip.skeleton.names[joint]: name for name, joint in found.joints.items()}
+    theirs = {name: ours[name] for name in kept.limits}
     if not model.limits:
         notes.append(
             "There are no limits here, so nothing is checked: --limits FILE gives some, and Edit "
             "draws them, joint by joint."
         )
-    elif not limits:
+    elif not kept.limits:
         notes.append(
-            f"No joint of this clip has a limit. It has {_join_names(clip.skeleton.names)}; the "
-            f"limits are for {_join_names(tuple(model.limits))}. --map, or names= in Python, says "
+            f"No joint of this clip has a limit. It has {list_names(clip.skeleton.names, 4)}; the "
+            f"limits are for {list_names(model.limits, 4)}. --map, or names= in Python, says "
             "which is which."
         )
     else:
-        notes += [f"{clip.name or 'The clip'}: {said}." for said in found.complaints()]
+        notes += [f"{clip.name or 'The clip'}: {each}." for each in found.warnings()]
     if figure is not None and figure.skeleton.names != clip.skeleton.names:
         notes.append("The clip has another skeleton than the figure, so controls are left out.")
         figure = None
-    kept = LimitModel(limits, clip.skeleton)
     same = {**_other_names(model.skeleton, clip.skeleton, names, theirs), **theirs}
     return Scene(clip, kept, figure, tuple(notes), source=model, names=same)
 
@@ -176,11 +173,6 @@ def _clip_of(skeleton: Skeleton, figure: Figure | None) -> Clip:
 def _rest_frame(skeleton: Skeleton) -> Pose:
     rest = skeleton.rest_pose()
     return Pose(np.array(rest.rotations[None]), np.array(rest.positions[None]))
-
-
-def _join_names(names: tuple[str, ...], most: int = 4) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 # What was edited at the page, as the limits were given: by their own names, on their skeleton.
@@ -300,27 +292,27 @@ class Session:
         """The limits as they were given, by their own names, with what was edited since."""
         return edited_source(self._scene, self._opened)
 
-    def edit(self, edited: Callable[[Limits], Limits], what: str, stroke: str | None) -> None:
+    def edit(self, edited: Callable[[Limits], Limits], label: str, stroke: str | None) -> None:
         """Let a pure function make new limits of the present ones; if it raises, nothing changed.
 
         Edits of one `stroke`, such as a drag, are undone together.
         """
         with self._lock:
             limits = edited(self._history.present.limits)
-            self._turn_to(self._history.done(Version(limits, what, stroke)))
+            self._set_history(self._history.push(Version(limits, label, stroke)))
 
     def undo(self) -> str:
         """Go back one step, and return what it was."""
         with self._lock:
-            what = self._history.present.what
-            self._turn_to(self._history.undone())
-            return what
+            label = self._history.present.label
+            self._set_history(self._history.undo())
+            return label
 
     def redo(self) -> str:
         """Go on one step that was undone, and return what it is."""
         with self._lock:
-            self._turn_to(self._history.redone())
-            return self._history.present.what
+            self._set_history(self._history.redo())
+            return self._history.present.label
 
     def save(self, write: Callable[[LimitModel, Path], None], path: Path) -> None:
         """Let `write` save the limits at a path, which is where they are saved from now on.
@@ -333,28 +325,28 @@ class Session:
             self._written.add(path)
             self._changes += 1
 
-    def wrote(self, path: Path) -> bool:
+    def has_written(self, path: Path) -> bool:
         """Tell whether the file at a path is there because it was saved here."""
         return path in self._written
 
-    def rest(self) -> None:
+    def wait_until_idle(self) -> None:
         """Return when the limits have not changed for a moment."""
         while (left := self._changed_at + IDLE_SECONDS - time.monotonic()) > 0.0:
             time.sleep(left)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """Return what pages show of it: limited joints, what can be undone, where it is saved."""
         history = self._history
         return {
             "limited": self._scene.limited,
             "measuredFrom": self._scene.measured_from,
-            "undo": history.present.what if history.past else None,
-            "redo": history.future[0].what if history.future else None,
+            "undo": history.present.label if history.past else None,
+            "redo": history.future[0].label if history.future else None,
             "file": None if self._file is None else str(self._file),
             "unsaved": self.unsaved,
         }
 
-    def _turn_to(self, history: History) -> None:
+    def _set_history(self, history: History) -> None:
         skeleton = self._scene.clip.skeleton
         self._scene = replace(self._scene, model=LimitModel(history.present.limits, skeleton))
         self._history = history

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
@@ -13,13 +13,13 @@ from ..arrays import Quats, Scalars, Vectors
 from ..components import Figure
 from ..limit import Limit
 from ..limit.softening import parse_softening
-from ..mesh import FINE, Finish, region, share_of
+from ..mesh import FINE, Quality, share_of, sheet_and_boundary
 from ..model import project_path
 from ..skeleton import Clip, Pose, Skeleton, forward, lineage, partner
-from .cone_edits import outline
-from .messages import Answer, Request, word
+from .limit_edits import cone_points, describe_numbers
+from .messages import Request, word
+from .protocol import Check, Clamping, Control, Curve, Opening, Orientation, Picture
 from .session import Scene, Session
-from .shape_edits import numbers_of
 
 AXES = {
     f"{sign}{name}": (-1.0 if sign else 1.0) * np.eye(3)[number]
@@ -36,7 +36,7 @@ _LEFT = re.compile(r"[Ll]eft|LEFT|(?:^|[._ :-])[Ll](?=[A-Z._ -]|$)")
 _RIGHT = re.compile(r"[Rr]ight|RIGHT|(?:^|[._ :-])[Rr](?=[A-Z._ -]|$)")
 
 
-def up_axis(clip: Clip) -> str:
+def up_axis(clip: Clip) -> Literal["y", "z"]:
     """Return the axis of the world, "y" or "z", along which the clip stands.
 
     From feet to head, where joints are called so; otherwise the one that joints extend along.
@@ -103,21 +103,22 @@ def _mean_offset(
 # How far a joint is from its limit over time, before and after clamping.
 
 
-def curve(session: Session, asked: Request) -> Answer:
+def curve(session: Session, request: Request) -> Curve:
     """Return the degrees (frames) that a joint is outside its limit, before and after clamping.
 
     Inside they are negative, and those of the limit's chart. `soften` says how to clamp.
     """
-    scene, name = session.scene, word(asked, "joint")
+    scene, name = session.scene, word(request, "joint")
     clip, model = scene.clip, scene.model
     if name not in model.limits:
         clip.skeleton.index(name)
         raise ValueError(f"{name} has no limit")
     limit = model.limits[name]
-    seen = lineage(clip.skeleton, name, limit.relative_to).seen(clip.pose.rotations)
-    softening = parse_softening(asked.get("soften"))
+    seen = lineage(clip.skeleton, name, limit.relative_to).relative_rotation(clip.pose.rotations)
+    softening = parse_softening(request.get("soften"))
     kept = project_path(limit, seen, clip.frame_time, softening=softening)
-    return {"joint": name}, {
+    return {
+        "joint": name,
         "before": _outside_deg(limit, seen),
         "after": _outside_deg(limit, kept),
     }
@@ -132,13 +133,13 @@ def _outside_deg(limit: Limit, seen: Quats) -> Scalars:
 # What the page shows: the clip and its skeleton, violations over time, pictures of limits.
 
 
-def open_scene(session: Session, asked: Request) -> Answer:
+def open_scene(session: Session, request: Request) -> Opening:
     """Return the skeleton, the clip, which joints have limits, and the figure's controls."""
     scene = session.scene
     clip, skeleton = scene.clip, scene.clip.skeleton
     slides = (np.abs(clip.pose.positions - skeleton.offsets) > 0.0).any(axis=(0, 2))
     moving = np.flatnonzero(slides)
-    header = {
+    return {
         "names": list(skeleton.names),
         "parents": skeleton.parents.tolist(),
         "endParents": skeleton.end_parents.tolist(),
@@ -151,8 +152,6 @@ def open_scene(session: Session, asked: Request) -> Answer:
         **_orientation(scene),
         "partners": _partners(skeleton),
         **session.state(),
-    }
-    return header, {
         "offsets": skeleton.offsets,
         "endOffsets": skeleton.end_offsets,
         "rotations": clip.pose.rotations,
@@ -160,7 +159,7 @@ def open_scene(session: Session, asked: Request) -> Answer:
     }
 
 
-def _orientation(scene: Scene) -> dict[str, str | None]:
+def _orientation(scene: Scene) -> Orientation:
     """Return which way is up, the joint that looks if one is called so, and along which axis."""
     name = head_joint(scene.clip)
     last = scene.clip.skeleton.names[-1]
@@ -177,7 +176,7 @@ def _partners(skeleton: Skeleton) -> list[int]:
     return [-1 if other is None else skeleton.index(other) for other in others]
 
 
-def _controls(figure: Figure | None) -> list[dict[str, Any]]:
+def _controls(figure: Figure | None) -> list[Control]:
     if figure is None:
         return []
     return [
@@ -192,39 +191,42 @@ def _controls(figure: Figure | None) -> list[dict[str, Any]]:
     ]
 
 
-def check_clip(session: Session, asked: Request) -> Answer:
+def check_clip(session: Session, request: Request) -> Check:
     """Return how far each limited joint is outside in each frame (frames, L), in degrees."""
     report = session.scene.model.check(session.scene.clip)
-    return {}, {"outsideDeg": np.degrees(np.where(report.outside, report.violation, 0.0))}
+    return {"outsideDeg": np.degrees(np.where(report.outside, report.violation, 0.0))}
 
 
-def clamp_clip(session: Session, asked: Request) -> Answer:
+def clamp_clip(session: Session, request: Request) -> Clamping:
     """Return the clamped rotations of the joints that clamping changes.
 
     Softly where `soften` says how, as for `synovia clamp`, with the degrees that this leaves
     outside at most.
     """
-    scene, softening = session.scene, parse_softening(asked.get("soften"))
+    scene, softening = session.scene, parse_softening(request.get("soften"))
     made = scene.model.project(scene.clip, softening=softening)
     left = 0.0 if softening is None else scene.model.check(made).violation.max(initial=0.0)
     rotations = made.pose.rotations
     changed = np.flatnonzero((rotations != scene.clip.pose.rotations).any(axis=(0, 2)))
-    header = {"changed": changed.tolist(), "leftDeg": float(np.degrees(left))}
-    return header, {"clamped": rotations[:, changed]}
+    return {
+        "changed": changed.tolist(),
+        "leftDeg": float(np.degrees(left)),
+        "clamped": rotations[:, changed],
+    }
 
 
-def region_pictures(session: Session, asked: Request) -> Answer:
+def region_pictures(session: Session, request: Request) -> Picture:
     """Return the pictures of a joint's limit: of directions with twists, and of rotations."""
-    return pictures(session.scene, asked["joint"])
+    return pictures(session.scene, request["joint"])
 
 
-def pictures(scene: Scene, name: str, finish: Finish = FINE) -> Answer:
+def pictures(scene: Scene, name: str, quality: Quality = FINE) -> Picture:
     """Return the pictures of the limit of the joint of this name; drafts while somebody drags."""
     joint = scene.clip.skeleton.index(name)
     if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit")
     bone = tuple(bone_of(scene, joint).tolist())
-    return _pictures(scene.model.limits[name], bone, finish)
+    return _pictures(scene.model.limits[name], bone, quality)
 
 
 def bone_of(scene: Scene, joint: int) -> Vectors:
@@ -234,22 +236,20 @@ def bone_of(scene: Scene, joint: int) -> Vectors:
 
 
 @lru_cache(maxsize=64)
-def _pictures(limit: Limit, bone: tuple[float, ...], finish: Finish) -> Answer:
-    directions, whole = region.sheet_and_boundary(limit, np.array(bone), finish)
-    header = {
+def _pictures(limit: Limit, bone: tuple[float, ...], quality: Quality) -> Picture:
+    directions, whole = sheet_and_boundary(limit, np.array(bone), quality)
+    return {
         "family": limit.shape.name,
         "chart": limit.chart.name,
-        "share": share_of(limit, directions, whole, finish),
+        "share": share_of(limit, directions, whole, quality),
         "reference": limit.chart.reference.tolist(),
         "axis": directions.axis.tolist(),
-        "numbers": numbers_of(limit),
-    }
-    return header, {
+        "numbers": describe_numbers(limit),
         "directions": directions.mesh.vertices,
         "faces": directions.mesh.triangles,
         "rim": directions.rim,
         "twistDeg": np.degrees(directions.widths),
-        **outline(limit),
+        **cone_points(limit),
         "vectors": whole.vertices,
         "triangles": whole.triangles,
     }

@@ -1,0 +1,612 @@
+"""Protocol: what the page asks for and what it is told, the one place where messages have types.
+
+The page has the same types in `web/src/protocol.ts`, which `python web/protocol.py` writes from
+this file. What comes from a page may be anything, so requests are checked all the same. Arrays of
+an answer go behind its JSON, as `messages` says: floats with 32 bits, and unsigned integers.
+Angles are in degrees where names say so, rotations are quaternions, w first.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from ..arrays import Floats, Ints
+
+# ---------------------------------------------------------------------------------------- messages
+
+
+class ArrayEntry(TypedDict):
+    """An array behind the header of a message."""
+
+    name: str
+    type: Literal["f4", "u4"]
+    shape: list[int]
+
+
+class Header(TypedDict):
+    """What every message to the page begins with, as JSON, besides what it says."""
+
+    id: int | None
+    """Of the request that it answers, if it does."""
+    arrays: list[ArrayEntry]
+    """In the order in which they follow."""
+
+
+class Failure(TypedDict):
+    """There is no answer, for a reason."""
+
+    error: str
+
+
+class State(TypedDict):
+    """What all pages show of the limits: which joints have some, what can be undone, the file."""
+
+    limited: list[int]
+    measuredFrom: list[int]
+    """By joint, the one that its limit is measured from; -1 for none."""
+    undo: str | None
+    redo: str | None
+    file: str | None
+    """Where the limits are saved; without it they can only be downloaded."""
+    unsaved: bool
+
+
+class News(State):
+    """Another page has changed the limits."""
+
+    news: Literal[True]
+
+
+class EmptyRequest(TypedDict):
+    """A request that needs nothing besides its name."""
+
+
+class JointRequest(TypedDict):
+    """A request about a joint, by its name."""
+
+    joint: str
+
+
+# -------------------------------------------------------------------------------- clip and limits
+
+
+class Control(TypedDict):
+    """A control of a figure."""
+
+    name: str
+    low: float
+    high: float
+    neutral: float
+    unit: str
+
+
+class Orientation(TypedDict):
+    """How the clip stands."""
+
+    up: Literal["y", "z"]
+    looker: str | None
+    """The joint that looks, if one is called so."""
+    lookAxis: str
+    """Along which of its axes it looks."""
+
+
+class Opening(Orientation, State):
+    """The skeleton, the clip, and which joints have limits."""
+
+    clip: str
+    names: list[str]
+    parents: list[int]
+    endParents: list[int]
+    partners: list[int]
+    """By joint, its partner on the other side; -1 where there is none."""
+    frames: int
+    frameTime: float
+    notes: list[str]
+    moving: list[int]
+    """The joints whose positions change, in the order of `positions`."""
+    controls: list[Control]
+    offsets: Floats
+    endOffsets: Floats
+    rotations: Floats
+    positions: Floats
+
+
+class Check(TypedDict):
+    """How far limited joints are outside, by frame."""
+
+    outsideDeg: Floats
+
+
+class ClampRequest(TypedDict):
+    """How clamping treats the limit, as `synovia clamp --soften` takes it; null is hard."""
+
+    soften: str | None
+
+
+class Clamping(TypedDict):
+    """Rotations of the joints that clamping changes, and what it leaves outside at most."""
+
+    changed: list[int]
+    leftDeg: float
+    clamped: Floats
+
+
+class CurveRequest(JointRequest, ClampRequest):
+    """A request for the curve of a joint."""
+
+
+class Curve(TypedDict):
+    """The distance of a joint to its limit by frame, negative inside, before and after clamping."""
+
+    joint: str
+    before: Floats
+    after: Floats
+
+
+class ShapeNumber(TypedDict):
+    """A number of a shape that can be typed."""
+
+    row: str
+    column: str
+    field: str
+    index: int
+    deg: float
+
+
+class ConePoints(TypedDict):
+    """The points of reach cones, one cone after the other; of other families there are none."""
+
+    corners: Floats
+    cornersTwistDeg: Floats
+    cornerCounts: Ints
+    visible: Floats
+    visibleTwistDeg: Floats
+
+
+class Picture(ConePoints):
+    """A limit as it is drawn: the directions of the bone, and the boundary among rotations."""
+
+    family: str
+    chart: str
+    share: float
+    """Of all rotations."""
+    reference: list[float]
+    axis: list[float]
+    numbers: list[ShapeNumber]
+    directions: Floats
+    faces: Ints
+    rim: Ints
+    twistDeg: Floats
+    vectors: Floats
+    triangles: Ints
+
+
+class ObservedRequest(JointRequest):
+    """A request for what was kept of a joint, but not more rotations than `most`."""
+
+    most: int
+
+
+class Observed(TypedDict):
+    """Rotations that the limits kept of a joint, or some of them."""
+
+    people: int
+    count: int
+    rotations: Floats
+
+
+# ------------------------------------------------------------------------------------------- poses
+
+
+class PoseRequest(TypedDict):
+    """A request about a pose: rotations, at the positions of a frame."""
+
+    frame: int
+    rotations: list[float]
+
+
+class GoalRequest(PoseRequest):
+    """A request for a pose that meets a goal."""
+
+    root: NotRequired[list[float] | None]
+    """Where the root is, if not where it is in the frame."""
+    pins: NotRequired[dict[str, list[float]]]
+    """Places of joints that stay."""
+    target: list[float]
+    limits: bool
+    """Whether they are kept."""
+    joints: list[str] | None
+    """The joints that may turn; null for all."""
+
+
+class ReachRequest(GoalRequest):
+    """A request for a pose in which a point of a joint is at the target."""
+
+    joint: str
+    point: list[float]
+
+
+class LookRequest(GoalRequest):
+    """A request for a pose in which the last of `joints` looks at the target."""
+
+    axis: NotRequired[list[float]]
+
+
+class Outside(TypedDict):
+    """By how many degrees the limited joints are outside."""
+
+    outsideDeg: list[float]
+
+
+class Solved(Outside):
+    """A pose that meets a goal, or comes near it."""
+
+    ms: float
+    met: bool
+    left: float
+    blockingDeg: dict[str, float]
+    """By how much limits of joints would have to give way."""
+    atLimit: list[str]
+    rotations: Floats
+    root: Floats
+
+
+class ControlsRequest(TypedDict):
+    """A request for the pose that values of controls give."""
+
+    values: dict[str, float]
+
+
+class Posed(Outside):
+    """A pose of the figure, and what became of its controls."""
+
+    clamped: dict[str, float]
+    gaps: dict[str, float]
+    rotations: Floats
+    positions: Floats
+
+
+# ------------------------------------------------------------------------------------------- edits
+
+
+class Stroke(TypedDict):
+    """What every edit is of: a joint, and a stroke, whose edits are undone together."""
+
+    joint: str
+    stroke: str
+
+
+class MovePoint(TypedDict):
+    """Put a point of a cone into a direction."""
+
+    edit: Literal["move-point"]
+    part: NotRequired[int]
+    index: int
+    point: list[float]
+
+
+class AddPoint(TypedDict):
+    """Add a point: in a direction, or in the middle of the edge after a point."""
+
+    edit: Literal["add-point"]
+    part: NotRequired[int]
+    point: NotRequired[list[float]]
+    after: NotRequired[int]
+
+
+class DeletePoint(TypedDict):
+    """Delete a point of a cone."""
+
+    edit: Literal["delete-point"]
+    part: NotRequired[int]
+    index: int
+
+
+class ReorderPoint(TypedDict):
+    """Put a point of a cone so many places later in the order."""
+
+    edit: Literal["reorder-point"]
+    part: NotRequired[int]
+    index: int
+    by: int
+
+
+class MoveVisible(TypedDict):
+    """Put the visible point of a cone into a direction."""
+
+    edit: Literal["move-visible"]
+    part: NotRequired[int]
+    point: list[float]
+
+
+class Twist(TypedDict):
+    """Set the limits of the twist at a point, or at the visible point, which has no index."""
+
+    edit: Literal["twist"]
+    part: NotRequired[int]
+    index: int | None
+    lowDeg: float
+    highDeg: float
+
+
+class Smooth(TypedDict):
+    """Smooth a cone, or all of them."""
+
+    edit: Literal["smooth"]
+    part: NotRequired[int]
+    rounds: int
+
+
+class Brush(TypedDict):
+    """Push a distance field out around places, or pull it in."""
+
+    edit: Literal["brush"]
+    draft: NotRequired[bool]
+    centers: list[list[float]]
+    radiusDeg: float
+    amountDeg: float
+
+
+class Settle(TypedDict):
+    """End the drafts of a brush."""
+
+    edit: Literal["settle"]
+
+
+class AddSample(TypedDict):
+    """Take a rotation into the limit."""
+
+    edit: Literal["add-sample"]
+    rotation: list[float]
+
+
+class SetNumber(TypedDict):
+    """Set a number of the shape."""
+
+    edit: Literal["number"]
+    field: str
+    index: int
+    deg: float
+
+
+class Mirror(TypedDict):
+    """Give the joint's partner the limit, mirrored."""
+
+    edit: Literal["mirror"]
+
+
+class Copy(TypedDict):
+    """Give another joint the limit."""
+
+    edit: Literal["copy"]
+    to: str
+
+
+class Draw(TypedDict):
+    """Draw a new cone around where the bone points at a rotation."""
+
+    edit: Literal["draw"]
+    rotation: list[float]
+
+
+class Remove(TypedDict):
+    """Remove the limit."""
+
+    edit: Literal["remove"]
+
+
+Edit = (
+    MovePoint
+    | AddPoint
+    | DeletePoint
+    | ReorderPoint
+    | MoveVisible
+    | Twist
+    | Smooth
+    | Brush
+    | Settle
+    | AddSample
+    | SetNumber
+    | Mirror
+    | Copy
+    | Draw
+    | Remove
+)
+"""What can be done to a limit, but for a refit, which is asked for by a name of its own."""
+
+
+class Edge(TypedDict):
+    """An edge of a cone, for which an edit was refused."""
+
+    number: int
+    ends: list[list[float]]
+
+
+class Reason(TypedDict):
+    """Why something was refused; nothing has changed."""
+
+    refused: str
+
+
+class EdgeReason(Reason):
+    """The same, and the edge of a cone that is at fault."""
+
+    edge: Edge
+
+
+class Refusal(Reason, State):
+    """An edit was refused, or the limits cannot be saved."""
+
+
+class EdgeRefusal(EdgeReason, State):
+    """An edit of a cone was refused."""
+
+
+class Drawn(Picture, State):
+    """The limit after an edit."""
+
+
+class StepRequest(TypedDict):
+    """A request to undo or redo, and for the picture of the joint that is picked."""
+
+    joint: str | None
+
+
+class Step(State):
+    """What was undone or done again."""
+
+    what: str
+
+
+class DrawnStep(Step, Drawn):
+    """The same, and the picked joint's limit after it."""
+
+
+# --------------------------------------------------------------------------------- families, files
+
+Choice = TypedDict("Choice", {"family": str, "chart": str | None, "marginDeg": float, "from": str})
+"""How a limit is made: its family and chart, the margin, and what it is made from."""
+
+
+class Refit(Choice):
+    """An edit that makes the limit anew."""
+
+    edit: Literal["refit"]
+
+
+class Family(TypedDict):
+    """A family of limits, and the charts that it works in."""
+
+    name: str
+    label: str
+    charts: list[str]
+
+
+class Source(TypedDict):
+    """What a limit can be made from, and why not, if it cannot."""
+
+    name: str
+    label: str
+    why: str | None
+
+
+class Cost(TypedDict):
+    """What a conversion gained and lost, as shares of all rotations, and its largest error."""
+
+    gained: float
+    lost: float
+    errorDeg: float
+
+
+class Making(TypedDict):
+    """How the present limit was made, as far as that is known."""
+
+    choice: Choice
+    known: bool
+    fitted: bool
+    remarks: list[str]
+    cost: Cost | None
+
+
+class Families(Making):
+    """What a joint's limit can be, and what it is."""
+
+    families: list[Family]
+    sources: list[Source]
+
+
+class Refitted(Drawn, Making):
+    """The limit made anew."""
+
+
+class JudgeRequest(Choice):
+    """A request to judge a choice: as a whole, or by one of its parts."""
+
+    joint: str
+    part: NotRequired[int]
+
+
+class Judgement(TypedDict):
+    """The share of all rotations that a choice allows, and by what it can be judged."""
+
+    share: float
+    parts: int
+    basis: str
+
+
+class PartJudgement(TypedDict):
+    """The share of a part's frames that is outside the limit of the others."""
+
+    outside: float
+
+
+SaveRequest = TypedDict("SaveRequest", {"as": str | None, "overwrite": bool})
+"""A request to save: beside the file under a name, or to the file itself."""
+
+
+class Saved(State):
+    """The limits are saved, under this name."""
+
+    saved: str
+
+
+class Exists(State):
+    """They are not: a file of this name was there before."""
+
+    exists: str
+
+
+class Download(State):
+    """The limits as a file, and its name."""
+
+    name: str
+    text: str
+
+
+# ------------------------------------------------------------------------------------ all together
+
+
+class Requests(TypedDict):
+    """What the page may ask for, by name."""
+
+    open: EmptyRequest
+    check: EmptyRequest
+    clamp: ClampRequest
+    curve: CurveRequest
+    region: JointRequest
+    observed: ObservedRequest
+    reach: ReachRequest
+    look: LookRequest
+    pose: ControlsRequest
+    outside: PoseRequest
+    edit: Annotated[Edit, Stroke]
+    undo: StepRequest
+    redo: StepRequest
+    family: JointRequest
+    refit: Annotated[Refit, Stroke]
+    judge: JudgeRequest
+    save: SaveRequest
+    download: EmptyRequest
+
+
+class Answers(TypedDict):
+    """What it is answered, by the same names, where there is no failure."""
+
+    open: Opening
+    check: Check
+    clamp: Clamping
+    curve: Curve
+    region: Picture
+    observed: Observed
+    reach: Solved
+    look: Solved
+    pose: Posed
+    outside: Outside
+    edit: Drawn | State | Refusal | EdgeRefusal
+    undo: DrawnStep | Step
+    redo: DrawnStep | Step
+    family: Families
+    refit: Refitted | Refusal
+    judge: Judgement | PartJudgement
+    save: Saved | Exists | Refusal
+    download: Download | Refusal

@@ -1,0 +1,65 @@
+"""The page's protocol: both sides have the same types, and answers are made as it says."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+
+from synovia.view import protocol
+from synovia.view.answers import HANDLERS
+from synovia.view.editing import WHOLE_EDITS
+from synovia.view.limit_edits import LIMIT_EDITS
+
+WEB = Path(__file__).parents[2] / "web"
+GENERATOR = runpy.run_path(str(WEB / "protocol.py"))
+
+
+def test_the_page_has_the_types_that_python_has():
+    written = (WEB / "src" / "protocol.ts").read_text("utf-8")
+    current = GENERATOR["typescript"](Path(protocol.__file__).read_text("utf-8"))
+    assert written == current, "run python web/protocol.py"
+
+
+def test_everything_that_may_be_asked_for_has_types():
+    assert set(get_type_hints(protocol.Requests)) == set(HANDLERS)
+    assert set(get_type_hints(protocol.Answers)) == set(HANDLERS)
+
+
+@pytest.mark.parametrize("ask", HANDLERS)
+def test_answers_are_made_as_the_protocol_says(ask):
+    assert get_type_hints(HANDLERS[ask])["return"] == get_type_hints(protocol.Answers)[ask]
+
+
+def test_every_edit_has_a_request():
+    edits = [get_type_hints(edit)["edit"] for edit in get_args(protocol.Edit)]
+    assert {get_args(edit)[0] for edit in edits} == {*LIMIT_EDITS, *WHOLE_EDITS}
+
+
+@pytest.mark.parametrize(
+    ("python", "expected"),
+    [
+        ("class A(TypedDict):\n    x: list[int] | None", "interface A {\n  x: number[] | null;\n}"),
+        (
+            "class A(B, C):\n    x: NotRequired[bool]",
+            "interface A extends B, C {\n  x?: boolean;\n}",
+        ),
+        ("class A(B):\n    '''Same.'''", "/** Same. */\nexport type A = B;"),
+        ("class A(TypedDict):\n    pass", "type A = Record<string, never>;"),
+        ("A = TypedDict('A', {'from': dict[str, float]})", "{\n  from: Record<string, number>;\n}"),
+        (
+            "class A(TypedDict):\n    x: Annotated[B, C]\n    '''Both.'''",
+            "  /** Both. */\n  x: B & C;",
+        ),
+        ("A = B | Literal['y', 2.5, True]", 'type A = B | "y" | 2.5 | true;'),
+    ],
+)
+def test_types_are_written_as_typescript_has_them(python, expected):
+    assert expected in GENERATOR["typescript"](python)
+
+
+def test_types_without_a_counterpart_are_refused():
+    with pytest.raises(ValueError, match=r"no TypeScript is known for set\[int\]"):
+        GENERATOR["typescript"]("class A(TypedDict):\n    x: set[int]")

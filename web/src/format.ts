@@ -1,0 +1,20 @@
+// Angles and shares as people read them.
+
+/** Of an angle in degrees. */
+export const formatDegrees = (angle: number): string =>
+  angle > 0 && angle < 0.05 ? "<0.1°" : `${angle.toFixed(angle < 10 ? 1 : 0)}°`;
+
+/** Of a share, to two digits. */
+export function formatPercent(share: number): string {
+  const value = 100 * share;
+  if (value >= 10) return `${value.toFixed(0)}%`;
+  return value > 0 && value < 0.01 ? "<0.01%" : `${Number(value.toPrecision(2))}%`;
+}
+
+/** Of the share of all rotations that a limit allows. */
+export function formatShare(share: number): string {
+  if (share === 0) return "a thin region";
+  const percent = 100 * share;
+  const digits = percent >= 10 ? percent.toFixed(0) : Number(percent.toPrecision(2)).toString();
+  return `${digits}% of all rotations`;
+}

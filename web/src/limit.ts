@@ -1,0 +1,101 @@
+// The limit of the picked joint as it is shown: at the joint, in the panel, in what edits it.
+
+import { Quaternion } from "three";
+import type { Clip } from "./clip";
+import type { Connection } from "./connection";
+import type { Editing } from "./edit/editing";
+import type { Families } from "./edit/families";
+import type { Modes } from "./modes";
+import type { JointPanel } from "./panel/joint";
+import { type Region, regionFrom } from "./stage/region";
+import { JointSphere } from "./stage/sphere";
+import type { Stage } from "./stage/stage";
+
+export class LimitView {
+  private joint: number | undefined;
+  private sphere: JointSphere | undefined;
+
+  constructor(
+    private clip: Clip,
+    private connection: Connection,
+    private stage: Stage,
+    private panel: JointPanel,
+    private editing: Editing,
+    private families: Families,
+    private modes: Modes,
+    /** Told of a new picture, which does not know yet how the joint is turned. */
+    private onShown: () => void,
+  ) {}
+
+  /** Show the limit of another joint, if it has one. */
+  pick(joint: number | undefined): void {
+    this.joint = joint;
+    this.clear();
+    if (this.isLimited) {
+      this.modes.setEditState("coming");
+      void this.refresh();
+    } else this.modes.setEditState(joint === undefined ? "nothing" : "none");
+  }
+
+  /** Whether the picked joint has a limit. */
+  get isLimited(): boolean {
+    return this.joint !== undefined && this.clip.limited.includes(this.joint);
+  }
+
+  /** Ask for the limit as it is now. */
+  async refresh(): Promise<void> {
+    const { joint } = this;
+    if (joint === undefined) return;
+    const name = this.clip.skeleton.names[joint] ?? "";
+    const matters = () => this.joint === joint && this.isLimited;
+    const answer = await this.connection.askWhile(matters, "region", { joint: name });
+    if (answer && this.joint === joint) this.show(regionFrom(answer));
+  }
+
+  /** The colours are others now. */
+  updateTheme(): void {
+    if (this.sphere) void this.refresh();
+  }
+
+  show(region: Region): void {
+    const { joint } = this;
+    if (joint === undefined) return;
+    const { body, theme } = this.stage;
+    const bones = body.bones.filter(({ owner }) => owner === joint);
+    const length = Math.max(...bones.map(({ tip }) => tip.length()), 0);
+    const radius = Math.min(Math.max(0.8 * length, 0.1 * body.size), 0.25 * body.size);
+    if (this.sphere?.radius === radius && this.sphere.theme === theme) this.sphere.show(region);
+    else {
+      this.clear();
+      this.sphere = new JointSphere(region, radius, theme);
+      this.stage.jointGroup.add(this.sphere.group);
+    }
+    const field = region.family === "distance-field";
+    this.modes.setEditState(region.outline ? "cone" : field ? "field" : "other");
+    this.editing.show(region, this.sphere);
+    this.families.show(region);
+    this.panel.show(region, joint, theme);
+    this.onShown();
+  }
+
+  /** Let it follow the pose, in which the joint is turned so and outside by so many degrees. */
+  setPose(turn: Quaternion, outsideDeg: number): void {
+    if (this.joint === undefined || !this.isLimited) return;
+    this.panel.showViolation(outsideDeg);
+    const { positions, rotations } = this.stage.body.world;
+    const place = positions[this.joint];
+    if (!this.sphere || !place) return;
+    const { measuredFrom } = this.clip.skeleton;
+    const above = rotations[measuredFrom[this.joint] ?? -1] ?? new Quaternion();
+    this.sphere.setPose(place, above, turn, outsideDeg > 0);
+    this.editing.updateSlice();
+    this.panel.setRotation(turn, outsideDeg > 0);
+    this.families.setRotation(turn);
+    this.stage.draw();
+  }
+
+  private clear(): void {
+    if (this.sphere) this.stage.jointGroup.remove(this.sphere.group);
+    this.sphere = undefined;
+  }
+}

@@ -1,0 +1,271 @@
+// The limit in the space of rotation vectors, with what the clip does and where the joint is now.
+
+import {
+  BackSide,
+  Box3,
+  BufferAttribute,
+  BufferGeometry,
+  Color,
+  DirectionalLight,
+  FrontSide,
+  Group,
+  HemisphereLight,
+  LineBasicMaterial,
+  LineSegments,
+  Mesh,
+  MeshBasicMaterial,
+  MeshLambertMaterial,
+  Points,
+  PointsMaterial,
+  Quaternion,
+  Raycaster,
+  Scene,
+  Sphere,
+  SphereGeometry,
+  Vector2,
+  Vector3,
+  WebGLRenderer,
+} from "three";
+import { whenIdle } from "../browser";
+import type { Brush } from "../edit/brush";
+import { rotationVector } from "../pose/kinematics";
+import { steer, Turntable } from "../stage/camera";
+import { LEGAL, OUTSIDE, type Theme } from "../stage/colours";
+import type { Region } from "../stage/region";
+
+const TURN = 2 * Math.PI;
+const BLUE = "#2f6fc1";
+const BRUSH = "#e8890c";
+
+export class Inset {
+  private scene = new Scene();
+  private turntable = new Turntable();
+  /** Made for the first region: a view of its own takes long to set up. */
+  private renderer: WebGLRenderer | undefined;
+  private contents = new Group();
+  private marker = new Mesh(new SphereGeometry(1, 16, 12), new MeshBasicMaterial());
+  private region: Region | undefined;
+  private middle = new Vector3();
+  private framed = new Sphere(new Vector3(), 1);
+  private isDrawRequested = false;
+  private surface: Mesh | undefined;
+  private joint: number | undefined;
+  private marked: { rotation: Quaternion; outside: boolean } | undefined;
+  private brushBall = new Mesh(
+    new SphereGeometry(1, 32, 20),
+    new MeshBasicMaterial({ color: BRUSH, transparent: true, opacity: 0.25, depthWrite: false }),
+  );
+  private brushCenter = new Mesh(
+    new SphereGeometry(0.02, 12, 8),
+    new MeshBasicMaterial({ color: BRUSH }),
+  );
+  private activeBrush: Brush | undefined;
+  private isBrushing = false;
+
+  constructor(readonly canvas: HTMLCanvasElement) {
+    const light = new DirectionalLight("#ffffff", 2.4);
+    light.position.set(2, 4, 3);
+    this.brushBall.add(this.brushCenter);
+    this.brushBall.visible = false;
+    this.scene.add(
+      this.contents,
+      this.marker,
+      this.brushBall,
+      light,
+      new HemisphereLight("#ffffff", "#777777", 1.2),
+    );
+    this.turntable.isParallel = true;
+    steer(
+      canvas,
+      this.turntable,
+      () => this.draw(),
+      (event) => this.beginStroke(event),
+    );
+    canvas.addEventListener("pointermove", (event) => this.hover(event));
+    canvas.addEventListener("pointerleave", () => this.isBrushing || this.showBrush(undefined));
+    for (const end of ["pointerup", "pointercancel"])
+      canvas.addEventListener(end, () => this.endStroke());
+    new ResizeObserver(() => this.resize()).observe(canvas);
+  }
+
+  /** What sculpts, where the limit is a field. */
+  set brush(brush: Brush | undefined) {
+    this.activeBrush = brush;
+    if (!brush) this.showBrush(undefined);
+  }
+
+  get brush(): Brush | undefined {
+    return this.region?.family === "distance-field" ? this.activeBrush : undefined;
+  }
+
+  private beginStroke(event: PointerEvent): boolean {
+    const met =
+      event.button === 0 && !event.ctrlKey && this.brush ? this.hitSurface(event) : undefined;
+    if (!met) return false;
+    this.canvas.setPointerCapture(event.pointerId);
+    this.isBrushing = true;
+    this.brush?.press(met, event.shiftKey);
+    this.showBrush(met);
+    return true;
+  }
+
+  private hover(event: PointerEvent): void {
+    if (!this.brush || (event.buttons && !this.isBrushing)) return;
+    const met = this.hitSurface(event);
+    this.showBrush(met);
+    if (this.isBrushing && met) this.brush.touch(met);
+  }
+
+  private endStroke(): void {
+    if (!this.isBrushing) return;
+    this.isBrushing = false;
+    this.activeBrush?.lift();
+  }
+
+  /** Put the brush's ball to a point of the surface. */
+  private showBrush(at: Vector3 | undefined): void {
+    if (!at && !this.brushBall.visible) return;
+    this.brushBall.visible = at !== undefined;
+    this.canvas.classList.toggle("brushing", this.brushBall.visible);
+    if (at) this.brushBall.position.copy(at);
+    this.brushBall.scale.setScalar(this.activeBrush?.radius ?? 1);
+    this.draw();
+  }
+
+  /** Where the mouse is on the surface. */
+  private hitSurface({ offsetX, offsetY }: PointerEvent): Vector3 | undefined {
+    if (!this.surface) return undefined;
+    const { clientWidth, clientHeight } = this.canvas;
+    const place = new Vector2((2 * offsetX) / clientWidth - 1, 1 - (2 * offsetY) / clientHeight);
+    const ray = new Raycaster();
+    ray.setFromCamera(place, this.turntable.camera);
+    return ray.intersectObject(this.surface, false)[0]?.point;
+  }
+
+  /** Show a region, and rotations that were observed; the same joint stays in the same view. */
+  show(region: Region, rotations: Quaternion[], theme: Theme, joint: number): void {
+    this.region = region;
+    for (const thing of this.contents.children) (thing as Mesh).geometry.dispose();
+    this.contents.clear();
+    const shape = new BufferGeometry();
+    shape.setAttribute("position", new BufferAttribute(region.vectors, 3));
+    shape.setIndex(new BufferAttribute(region.triangles, 1));
+    shape.computeVertexNormals();
+    for (const [side, opacity] of [
+      [BackSide, 0.28],
+      [FrontSide, 0.3],
+    ] as const) {
+      this.surface = new Mesh(
+        shape,
+        new MeshLambertMaterial({
+          color: BLUE,
+          side,
+          transparent: true,
+          opacity,
+          depthWrite: false,
+        }),
+      );
+      this.contents.add(this.surface); // the last is the front, which the brush meets
+    }
+    const bounds = new Box3().setFromBufferAttribute(
+      shape.getAttribute("position") as BufferAttribute,
+    );
+    bounds.getCenter(this.middle);
+    const vectors = rotations.map((rotation) => this.nearestVector(rotation));
+    for (const point of vectors) bounds.expandByPoint(point);
+    const dots = new PointsMaterial({
+      color: new Color(theme.ink),
+      size: 2.5,
+      sizeAttenuation: false,
+      transparent: true,
+      opacity: 0.5,
+    });
+    const around = bounds.getBoundingSphere(new Sphere());
+    const { radius } = around;
+    this.contents.add(
+      new Points(new BufferGeometry().setFromPoints(vectors), dots),
+      createAxes(radius, theme),
+    );
+    this.marker.scale.setScalar(0.035 * radius);
+    if (this.marked) this.setRotation(this.marked.rotation, this.marked.outside);
+    if (this.joint !== joint) {
+      this.joint = joint;
+      this.framed = around;
+      this.reframe();
+    } else this.draw();
+  }
+
+  setRotation(rotation: Quaternion, outside: boolean): void {
+    this.marked = { rotation, outside };
+    this.marker.position.copy(this.nearestVector(rotation));
+    this.marker.material.color.set(outside ? OUTSIDE : LEGAL);
+    this.draw();
+  }
+
+  /** The rotation vector from the reference, in the cover that is nearer to the region. */
+  private nearestVector(rotation: Quaternion): Vector3 {
+    const reference = this.region?.reference.clone().invert() ?? new Quaternion();
+    const folded = rotationVector(reference.multiply(rotation));
+    const angle = folded.length();
+    if (angle < 1e-9) return folded;
+    const other = folded.clone().multiplyScalar((angle - TURN) / angle);
+    return other.distanceTo(this.middle) < folded.distanceTo(this.middle) ? other : folded;
+  }
+
+  private resize(): void {
+    const { clientWidth, clientHeight } = this.canvas;
+    this.renderer?.setSize(clientWidth, clientHeight, false);
+    this.turntable.resize(clientWidth / Math.max(clientHeight, 1) || 1);
+    this.reframe();
+  }
+
+  private reframe(): void {
+    this.turntable.frame(this.framed.center, this.framed.radius);
+    this.draw();
+  }
+
+  private createRenderer(): WebGLRenderer {
+    const { canvas } = this;
+    const renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
+    renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    renderer.setSize(canvas.clientWidth, canvas.clientHeight, false);
+    return renderer;
+  }
+
+  private draw(): void {
+    if (this.isDrawRequested || !this.region) return;
+    this.isDrawRequested = true;
+    void (this.renderer ? Promise.resolve() : whenIdle()).then(() =>
+      requestAnimationFrame(() => {
+        this.isDrawRequested = false;
+        this.renderer ??= this.createRenderer();
+        this.renderer.render(this.scene, this.turntable.camera);
+      }),
+    );
+  }
+}
+
+/** Lines about x, y and z through the reference, with a mark every 30 degrees. */
+function createAxes(radius: number, theme: Theme): LineSegments {
+  const points: Vector3[] = [];
+  const step = Math.PI / 6;
+  const far = Math.max(step, Math.ceil(radius / step) * step);
+  for (const [along, across] of [
+    [new Vector3(1, 0, 0), new Vector3(0, 1, 0)],
+    [new Vector3(0, 1, 0), new Vector3(1, 0, 0)],
+    [new Vector3(0, 0, 1), new Vector3(0, 1, 0)],
+  ] as const) {
+    points.push(along.clone().multiplyScalar(-far), along.clone().multiplyScalar(far));
+    for (let angle = -far; angle <= far + 1e-6; angle += step)
+      for (const side of [-1, 1])
+        points.push(
+          along
+            .clone()
+            .multiplyScalar(angle)
+            .addScaledVector(across, side * 0.02 * radius),
+        );
+  }
+  const color = new Color(theme.ink);
+  const material = new LineBasicMaterial({ color, transparent: true, opacity: 0.35 });
+  return new LineSegments(new BufferGeometry().setFromPoints(points), material);
+}

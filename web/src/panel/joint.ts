@@ -1,0 +1,201 @@
+// What there is to know about the picked joint; without one, what to do first.
+
+import type { Quaternion } from "three";
+import type { Clip } from "../clip";
+import type { Connection } from "../connection";
+import type { Brush } from "../edit/brush";
+import { button, element, find } from "../elements";
+import { formatDegrees, formatShare } from "../format";
+import { measuredRotation, quaternionAt } from "../pose/kinematics";
+import type { Theme } from "../stage/colours";
+import type { Region } from "../stage/region";
+import { Inset } from "./inset";
+
+const MOST_SAMPLES = 3000;
+const FIRST = [
+  ["Click a joint", "(a dot in the view, or its name in the list) to see what its limit allows."],
+  ["Press Space", "to play; the strip below shows when a joint is outside, and its dot turns red."],
+  ["Drag", "to turn the view, the wheel zooms, ? shows all keys."],
+  ["Go on", "above: Try moves hands and feet within the limits, Edit changes them."],
+] as const;
+
+/** Rotations of a joint, and in words what they are. */
+interface Observed {
+  samples: Quaternion[];
+  caption: string;
+}
+
+export class JointPanel {
+  readonly intro = element("div", { class: "intro" });
+  readonly details = element("div", { class: "joint", hidden: true });
+  /** Where the picture of rotations is, unless it fills the stage. */
+  readonly insetPlace = element("div");
+  private title = element("h2");
+  private status = element("p", { id: "now", role: "status" });
+  private facts = element("dl");
+  private scale = element("div", { class: "scale" });
+  private inset: Inset;
+  private picture: HTMLElement;
+  private dotsText = element("span");
+  private enlargeButton = button("⤢", "Enlarge this picture", () => this.toggleLarge());
+  private editButton: HTMLButtonElement;
+  private picked: number | undefined;
+  private observed = new Map<string, Promise<Observed>>();
+
+  constructor(
+    private clip: Clip,
+    private connection: Connection,
+    edit: () => void,
+  ) {
+    this.intro.append(
+      element("h2", {}, "What to do first"),
+      element(
+        "ol",
+        {},
+        ...FIRST.map(([what, why]) => element("li", {}, element("b", {}, what), ` ${why}`)),
+      ),
+    );
+    const canvas = element("canvas", {
+      id: "inset",
+      role: "img",
+      "aria-label": "The limit among rotations",
+    });
+    this.inset = new Inset(canvas);
+    this.picture = element(
+      "figure",
+      { class: "inset" },
+      element("div", {}, canvas, this.enlargeButton),
+      element(
+        "figcaption",
+        {},
+        "Rotations as vectors from the reference: the limit, ",
+        this.dotsText,
+        ", a ball for now. Axes about x, y, z with a mark every 30°.",
+      ),
+    );
+    document.addEventListener("keydown", (event) => this.shrinkOnEscape(event), { capture: true });
+    this.editButton = button("", "", edit, { class: "wide", "data-in": "look" });
+    this.details.append(this.title, this.status, this.facts, this.scale, this.editButton);
+    this.insetPlace.append(this.picture);
+    this.picture.hidden = true;
+  }
+
+  pick(joint: number | undefined): void {
+    this.intro.hidden = joint !== undefined;
+    this.details.hidden = joint === undefined;
+    if (joint === undefined) {
+      this.picked = undefined;
+      this.picture.hidden = true;
+      if (this.isLarge) this.toggleLarge();
+      return;
+    }
+    this.title.textContent = this.clip.skeleton.names[joint] ?? "";
+    const limited = this.clip.limited.includes(joint);
+    this.editButton.textContent = limited ? "Edit this limit" : "Give it a limit";
+    this.editButton.title = `${this.editButton.textContent} (3)`;
+    this.editButton.setAttribute("aria-label", this.editButton.title);
+    this.editButton.hidden = this.clip.skeleton.parents[joint] === -1;
+    const same = this.picked === joint;
+    this.picked = joint;
+    if (limited && same) return; // what is shown stays until the new picture is there
+    if (!limited && this.isLarge) this.toggleLarge();
+    this.status.textContent = limited ? "" : "This joint has no limit.";
+    this.status.className = "";
+    this.facts.replaceChildren(...(limited ? fact("Limit", "is being drawn …") : []));
+    this.scale.hidden = this.picture.hidden = true;
+  }
+
+  show(region: Region, joint: number, theme: Theme): void {
+    const [least, most] = region.twistSpan;
+    this.facts.replaceChildren(
+      ...fact("Family", region.family, "known"),
+      ...fact("Chart", region.chart, "known"),
+      ...this.measuredFromFact(joint),
+      ...fact("Allows", formatShare(region.share), "known"),
+    );
+    this.scale.hidden = this.picture.hidden = false;
+    const ends = [least, most].map((angle) =>
+      element("span", { class: "end" }, `${angle.toFixed(0)}°`),
+    );
+    const same = ends[0]?.textContent === ends[1]?.textContent; // then there is but one colour
+    this.scale.replaceChildren(
+      element("span", {}, "Range of twist"),
+      ...ends.slice(0, 1),
+      ...(same ? ["everywhere"] : [element("i"), ...ends.slice(1)]),
+    );
+    const key = `${joint} from ${this.clip.skeleton.measuredFrom[joint]}`;
+    const known = this.observed.get(key) ?? this.observe(joint);
+    this.observed.set(key, known);
+    known.then(
+      ({ samples, caption }) => {
+        if (this.picked !== joint) return;
+        this.dotsText.textContent = caption;
+        this.inset.show(region, samples, theme, joint);
+      },
+      () => this.observed.delete(key), // the next one asks again
+    );
+  }
+
+  /** Give the inset a brush, or take it away. */
+  setBrush(brush: Brush | undefined): void {
+    this.inset.brush = brush;
+  }
+
+  /** What the limits kept of a joint; where they kept nothing, what it does in the clip. */
+  private async observe(joint: number): Promise<Observed> {
+    const { skeleton, rotations, frames } = this.clip;
+    const request = { joint: skeleton.names[joint] ?? "", most: MOST_SAMPLES };
+    const { count, rotations: kept } = await this.connection.ask("observed", request);
+    const caption = kept.length ? `dots for ${count} samples that it kept` : "dots for the clip";
+    const samples: Quaternion[] = [];
+    for (let i = 0; i < kept.length / 4; i++) samples.push(quaternionAt(kept, i));
+    const step = Math.ceil(frames / MOST_SAMPLES);
+    for (let frame = 0; !kept.length && frame < frames; frame += step)
+      samples.push(measuredRotation(skeleton, rotations, joint, frame));
+    return { samples, caption };
+  }
+
+  private get isLarge(): boolean {
+    return this.picture.classList.contains("large");
+  }
+
+  /** Let the picture fill the stage, or put it back. */
+  private toggleLarge(): void {
+    const large = !this.isLarge;
+    this.picture.classList.toggle("large", large);
+    (large ? find("main") : this.insetPlace).append(this.picture);
+    const label = large ? "Shrink this picture (Esc)" : "Enlarge this picture";
+    this.enlargeButton.title = label;
+    this.enlargeButton.setAttribute("aria-label", label);
+    this.enlargeButton.textContent = large ? "⤡" : "⤢";
+    this.enlargeButton.focus();
+  }
+
+  private shrinkOnEscape(event: KeyboardEvent): void {
+    if (event.key !== "Escape" || !this.isLarge) return;
+    event.stopPropagation();
+    this.toggleLarge();
+  }
+
+  /** What a joint is measured from, where that is not its parent. */
+  private measuredFromFact(joint: number): HTMLElement[] {
+    const { names, parents, measuredFrom } = this.clip.skeleton;
+    const above = measuredFrom[joint] ?? -1;
+    return above === parents[joint] ? [] : fact("Seen from", names[above] ?? "");
+  }
+
+  /** Say how far outside the picked joint is, in degrees. */
+  showViolation(outsideDeg: number): void {
+    const outside = outsideDeg > 0;
+    this.status.textContent = outside ? `${formatDegrees(outsideDeg)} outside` : "Inside its limit";
+    this.status.className = outside ? "missed" : "met";
+  }
+
+  setRotation(rotation: Quaternion, outside: boolean): void {
+    this.inset.setRotation(rotation, outside);
+  }
+}
+
+function fact(name: string, value: string, kind = ""): HTMLElement[] {
+  return [element("dt", { class: kind }, name), element("dd", { class: kind }, value)];
+}

@@ -1,0 +1,521 @@
+// What the page asks Python for, and what it is told.
+// Written by `python web/protocol.py` from src/synovia/view/protocol.py: change that, not this.
+
+/** An array behind the header of a message. */
+export interface ArrayEntry {
+  name: string;
+  type: "f4" | "u4";
+  shape: number[];
+}
+
+/** What every message to the page begins with, as JSON, besides what it says. */
+export interface Header {
+  /** Of the request that it answers, if it does. */
+  id: number | null;
+  /** In the order in which they follow. */
+  arrays: ArrayEntry[];
+}
+
+/** There is no answer, for a reason. */
+export interface Failure {
+  error: string;
+}
+
+/** What all pages show of the limits: which joints have some, what can be undone, the file. */
+export interface State {
+  limited: number[];
+  /** By joint, the one that its limit is measured from; -1 for none. */
+  measuredFrom: number[];
+  undo: string | null;
+  redo: string | null;
+  /** Where the limits are saved; without it they can only be downloaded. */
+  file: string | null;
+  unsaved: boolean;
+}
+
+/** Another page has changed the limits. */
+export interface News extends State {
+  news: true;
+}
+
+/** A request that needs nothing besides its name. */
+export type EmptyRequest = Record<string, never>;
+
+/** A request about a joint, by its name. */
+export interface JointRequest {
+  joint: string;
+}
+
+/** A control of a figure. */
+export interface Control {
+  name: string;
+  low: number;
+  high: number;
+  neutral: number;
+  unit: string;
+}
+
+/** How the clip stands. */
+export interface Orientation {
+  up: "y" | "z";
+  /** The joint that looks, if one is called so. */
+  looker: string | null;
+  /** Along which of its axes it looks. */
+  lookAxis: string;
+}
+
+/** The skeleton, the clip, and which joints have limits. */
+export interface Opening extends Orientation, State {
+  clip: string;
+  names: string[];
+  parents: number[];
+  endParents: number[];
+  /** By joint, its partner on the other side; -1 where there is none. */
+  partners: number[];
+  frames: number;
+  frameTime: number;
+  notes: string[];
+  /** The joints whose positions change, in the order of `positions`. */
+  moving: number[];
+  controls: Control[];
+  offsets: Float32Array;
+  endOffsets: Float32Array;
+  rotations: Float32Array;
+  positions: Float32Array;
+}
+
+/** How far limited joints are outside, by frame. */
+export interface Check {
+  outsideDeg: Float32Array;
+}
+
+/** How clamping treats the limit, as `synovia clamp --soften` takes it; null is hard. */
+export interface ClampRequest {
+  soften: string | null;
+}
+
+/** Rotations of the joints that clamping changes, and what it leaves outside at most. */
+export interface Clamping {
+  changed: number[];
+  leftDeg: number;
+  clamped: Float32Array;
+}
+
+/** A request for the curve of a joint. */
+export type CurveRequest = JointRequest & ClampRequest;
+
+/** The distance of a joint to its limit by frame, negative inside, before and after clamping. */
+export interface Curve {
+  joint: string;
+  before: Float32Array;
+  after: Float32Array;
+}
+
+/** A number of a shape that can be typed. */
+export interface ShapeNumber {
+  row: string;
+  column: string;
+  field: string;
+  index: number;
+  deg: number;
+}
+
+/** The points of reach cones, one cone after the other; of other families there are none. */
+export interface ConePoints {
+  corners: Float32Array;
+  cornersTwistDeg: Float32Array;
+  cornerCounts: Uint32Array;
+  visible: Float32Array;
+  visibleTwistDeg: Float32Array;
+}
+
+/** A limit as it is drawn: the directions of the bone, and the boundary among rotations. */
+export interface Picture extends ConePoints {
+  family: string;
+  chart: string;
+  /** Of all rotations. */
+  share: number;
+  reference: number[];
+  axis: number[];
+  numbers: ShapeNumber[];
+  directions: Float32Array;
+  faces: Uint32Array;
+  rim: Uint32Array;
+  twistDeg: Float32Array;
+  vectors: Float32Array;
+  triangles: Uint32Array;
+}
+
+/** A request for what was kept of a joint, but not more rotations than `most`. */
+export interface ObservedRequest extends JointRequest {
+  most: number;
+}
+
+/** Rotations that the limits kept of a joint, or some of them. */
+export interface Observed {
+  people: number;
+  count: number;
+  rotations: Float32Array;
+}
+
+/** A request about a pose: rotations, at the positions of a frame. */
+export interface PoseRequest {
+  frame: number;
+  rotations: number[];
+}
+
+/** A request for a pose that meets a goal. */
+export interface GoalRequest extends PoseRequest {
+  /** Where the root is, if not where it is in the frame. */
+  root?: number[] | null;
+  /** Places of joints that stay. */
+  pins?: Record<string, number[]>;
+  target: number[];
+  /** Whether they are kept. */
+  limits: boolean;
+  /** The joints that may turn; null for all. */
+  joints: string[] | null;
+}
+
+/** A request for a pose in which a point of a joint is at the target. */
+export interface ReachRequest extends GoalRequest {
+  joint: string;
+  point: number[];
+}
+
+/** A request for a pose in which the last of `joints` looks at the target. */
+export interface LookRequest extends GoalRequest {
+  axis?: number[];
+}
+
+/** By how many degrees the limited joints are outside. */
+export interface Outside {
+  outsideDeg: number[];
+}
+
+/** A pose that meets a goal, or comes near it. */
+export interface Solved extends Outside {
+  ms: number;
+  met: boolean;
+  left: number;
+  /** By how much limits of joints would have to give way. */
+  blockingDeg: Record<string, number>;
+  atLimit: string[];
+  rotations: Float32Array;
+  root: Float32Array;
+}
+
+/** A request for the pose that values of controls give. */
+export interface ControlsRequest {
+  values: Record<string, number>;
+}
+
+/** A pose of the figure, and what became of its controls. */
+export interface Posed extends Outside {
+  clamped: Record<string, number>;
+  gaps: Record<string, number>;
+  rotations: Float32Array;
+  positions: Float32Array;
+}
+
+/** What every edit is of: a joint, and a stroke, whose edits are undone together. */
+export interface Stroke {
+  joint: string;
+  stroke: string;
+}
+
+/** Put a point of a cone into a direction. */
+export interface MovePoint {
+  edit: "move-point";
+  part?: number;
+  index: number;
+  point: number[];
+}
+
+/** Add a point: in a direction, or in the middle of the edge after a point. */
+export interface AddPoint {
+  edit: "add-point";
+  part?: number;
+  point?: number[];
+  after?: number;
+}
+
+/** Delete a point of a cone. */
+export interface DeletePoint {
+  edit: "delete-point";
+  part?: number;
+  index: number;
+}
+
+/** Put a point of a cone so many places later in the order. */
+export interface ReorderPoint {
+  edit: "reorder-point";
+  part?: number;
+  index: number;
+  by: number;
+}
+
+/** Put the visible point of a cone into a direction. */
+export interface MoveVisible {
+  edit: "move-visible";
+  part?: number;
+  point: number[];
+}
+
+/** Set the limits of the twist at a point, or at the visible point, which has no index. */
+export interface Twist {
+  edit: "twist";
+  part?: number;
+  index: number | null;
+  lowDeg: number;
+  highDeg: number;
+}
+
+/** Smooth a cone, or all of them. */
+export interface Smooth {
+  edit: "smooth";
+  part?: number;
+  rounds: number;
+}
+
+/** Push a distance field out around places, or pull it in. */
+export interface Brush {
+  edit: "brush";
+  draft?: boolean;
+  centers: number[][];
+  radiusDeg: number;
+  amountDeg: number;
+}
+
+/** End the drafts of a brush. */
+export interface Settle {
+  edit: "settle";
+}
+
+/** Take a rotation into the limit. */
+export interface AddSample {
+  edit: "add-sample";
+  rotation: number[];
+}
+
+/** Set a number of the shape. */
+export interface SetNumber {
+  edit: "number";
+  field: string;
+  index: number;
+  deg: number;
+}
+
+/** Give the joint's partner the limit, mirrored. */
+export interface Mirror {
+  edit: "mirror";
+}
+
+/** Give another joint the limit. */
+export interface Copy {
+  edit: "copy";
+  to: string;
+}
+
+/** Draw a new cone around where the bone points at a rotation. */
+export interface Draw {
+  edit: "draw";
+  rotation: number[];
+}
+
+/** Remove the limit. */
+export interface Remove {
+  edit: "remove";
+}
+
+/** What can be done to a limit, but for a refit, which is asked for by a name of its own. */
+export type Edit =
+  | MovePoint
+  | AddPoint
+  | DeletePoint
+  | ReorderPoint
+  | MoveVisible
+  | Twist
+  | Smooth
+  | Brush
+  | Settle
+  | AddSample
+  | SetNumber
+  | Mirror
+  | Copy
+  | Draw
+  | Remove;
+
+/** An edge of a cone, for which an edit was refused. */
+export interface Edge {
+  number: number;
+  ends: number[][];
+}
+
+/** Why something was refused; nothing has changed. */
+export interface Reason {
+  refused: string;
+}
+
+/** The same, and the edge of a cone that is at fault. */
+export interface EdgeReason extends Reason {
+  edge: Edge;
+}
+
+/** An edit was refused, or the limits cannot be saved. */
+export type Refusal = Reason & State;
+
+/** An edit of a cone was refused. */
+export type EdgeRefusal = EdgeReason & State;
+
+/** The limit after an edit. */
+export type Drawn = Picture & State;
+
+/** A request to undo or redo, and for the picture of the joint that is picked. */
+export interface StepRequest {
+  joint: string | null;
+}
+
+/** What was undone or done again. */
+export interface Step extends State {
+  what: string;
+}
+
+/** The same, and the picked joint's limit after it. */
+export type DrawnStep = Step & Drawn;
+
+/** How a limit is made: its family and chart, the margin, and what it is made from. */
+export interface Choice {
+  family: string;
+  chart: string | null;
+  marginDeg: number;
+  from: string;
+}
+
+/** An edit that makes the limit anew. */
+export interface Refit extends Choice {
+  edit: "refit";
+}
+
+/** A family of limits, and the charts that it works in. */
+export interface Family {
+  name: string;
+  label: string;
+  charts: string[];
+}
+
+/** What a limit can be made from, and why not, if it cannot. */
+export interface Source {
+  name: string;
+  label: string;
+  why: string | null;
+}
+
+/** What a conversion gained and lost, as shares of all rotations, and its largest error. */
+export interface Cost {
+  gained: number;
+  lost: number;
+  errorDeg: number;
+}
+
+/** How the present limit was made, as far as that is known. */
+export interface Making {
+  choice: Choice;
+  known: boolean;
+  fitted: boolean;
+  remarks: string[];
+  cost: Cost | null;
+}
+
+/** What a joint's limit can be, and what it is. */
+export interface Families extends Making {
+  families: Family[];
+  sources: Source[];
+}
+
+/** The limit made anew. */
+export type Refitted = Drawn & Making;
+
+/** A request to judge a choice: as a whole, or by one of its parts. */
+export interface JudgeRequest extends Choice {
+  joint: string;
+  part?: number;
+}
+
+/** The share of all rotations that a choice allows, and by what it can be judged. */
+export interface Judgement {
+  share: number;
+  parts: number;
+  basis: string;
+}
+
+/** The share of a part's frames that is outside the limit of the others. */
+export interface PartJudgement {
+  outside: number;
+}
+
+/** A request to save: beside the file under a name, or to the file itself. */
+export interface SaveRequest {
+  as: string | null;
+  overwrite: boolean;
+}
+
+/** The limits are saved, under this name. */
+export interface Saved extends State {
+  saved: string;
+}
+
+/** They are not: a file of this name was there before. */
+export interface Exists extends State {
+  exists: string;
+}
+
+/** The limits as a file, and its name. */
+export interface Download extends State {
+  name: string;
+  text: string;
+}
+
+/** What the page may ask for, by name. */
+export interface Requests {
+  open: EmptyRequest;
+  check: EmptyRequest;
+  clamp: ClampRequest;
+  curve: CurveRequest;
+  region: JointRequest;
+  observed: ObservedRequest;
+  reach: ReachRequest;
+  look: LookRequest;
+  pose: ControlsRequest;
+  outside: PoseRequest;
+  edit: Edit & Stroke;
+  undo: StepRequest;
+  redo: StepRequest;
+  family: JointRequest;
+  refit: Refit & Stroke;
+  judge: JudgeRequest;
+  save: SaveRequest;
+  download: EmptyRequest;
+}
+
+/** What it is answered, by the same names, where there is no failure. */
+export interface Answers {
+  open: Opening;
+  check: Check;
+  clamp: Clamping;
+  curve: Curve;
+  region: Picture;
+  observed: Observed;
+  reach: Solved;
+  look: Solved;
+  pose: Posed;
+  outside: Outside;
+  edit: Drawn | State | Refusal | EdgeRefusal;
+  undo: DrawnStep | Step;
+  redo: DrawnStep | Step;
+  family: Families;
+  refit: Refitted | Refusal;
+  judge: Judgement | PartJudgement;
+  save: Saved | Exists | Refusal;
+  download: Download | Refusal;
+}

@@ -1,0 +1,215 @@
+// The skeleton as one sees it: bones, or a body of capsules, and a dot at each joint.
+
+import {
+  type BufferGeometry,
+  CapsuleGeometry,
+  Color,
+  Group,
+  InstancedMesh,
+  Matrix4,
+  Mesh,
+  MeshBasicMaterial,
+  MeshLambertMaterial,
+  OctahedronGeometry,
+  type Quaternion,
+  SphereGeometry,
+  Vector3,
+} from "three";
+import type { Pose, Skeleton } from "../clip";
+import { forwardKinematics, vectorAt, type WorldPose } from "../pose/kinematics";
+import { OUTSIDE, PICKED, type Theme } from "./colours";
+
+const UP = new Vector3(0, 1, 0);
+const BLOCKING = "#7c5cd6";
+
+/** From a joint to the one it carries, or to the tip of its bone. */
+export interface Bone {
+  owner: number;
+  child: number | undefined;
+  tip: Vector3;
+}
+
+export function listBones(skeleton: Skeleton): Bone[] {
+  const limbs = skeleton.parents.flatMap((owner, child) =>
+    owner < 0 ? [] : [{ owner, child, tip: vectorAt(skeleton.offsets, child) }],
+  );
+  const tips = skeleton.endParents.map((owner, end) => ({
+    owner,
+    child: undefined,
+    tip: vectorAt(skeleton.endOffsets, end),
+  }));
+  return [...limbs, ...tips].filter(({ tip }) => tip.length() > 0);
+}
+
+export type Style = "bones" | "body";
+
+/** What stands out: the picked joint, those outside, those that hold a goal back. */
+export interface Marks {
+  picked: number | undefined;
+  outside: Set<number>;
+  blocking: Set<number>;
+}
+
+export class Body {
+  readonly group = new Group();
+  readonly bones: Bone[];
+  readonly size: number;
+  world: WorldPose = { positions: [], rotations: [] };
+  /** Where the tip of each bone is in the world. */
+  tips: Vector3[] = [];
+  /** How long a pixel is in the world, which dots are measured by. */
+  pixel = 0;
+  /** How far each joint is from the nearest one that it is joined to. */
+  private spacing: number[];
+  private meshes: Mesh<BufferGeometry, MeshLambertMaterial>[] = [];
+  private materials: Record<"body" | "picked" | "outside" | "held", MeshLambertMaterial>;
+  private dots: InstancedMesh | undefined;
+  private style: Style = "body";
+
+  constructor(
+    private skeleton: Skeleton,
+    private limited: Set<number>,
+    private isGhost = false,
+  ) {
+    this.bones = listBones(skeleton);
+    const lengths = this.bones.map(({ tip }) => tip.length()).sort((a, b) => a - b);
+    const reach = forwardKinematics(skeleton, restPose(skeleton)).positions;
+    const longest = Math.max(...reach.map((point) => point.distanceTo(reach[0] as Vector3)), 0);
+    this.spacing = skeleton.parents.map((parent, joint) => {
+      const near = [...(parent < 0 ? [] : [joint]), ...(skeleton.children[joint] ?? [])];
+      const away = near.map((each) => vectorAt(skeleton.offsets, each).length());
+      return Math.min(...away.filter((length) => length > 0));
+    });
+    this.size = longest || lengths.at(-1) || 1;
+    const material = (color: string) => new MeshLambertMaterial({ color });
+    this.materials = {
+      body: material("#ffffff"),
+      picked: material(PICKED),
+      outside: material(OUTSIDE),
+      held: material(BLOCKING),
+    };
+    if (isGhost)
+      for (const each of Object.values(this.materials))
+        Object.assign(each, { transparent: true, opacity: 0.35, depthWrite: false });
+    if (!isGhost) this.setStyle(this.style); // a ghost takes shape when there is one to see
+  }
+
+  setStyle(style: Style): void {
+    this.style = style;
+    for (const mesh of this.meshes) mesh.geometry.dispose();
+    this.group.clear();
+    this.meshes = this.bones.map((bone) => {
+      const mesh = new Mesh(this.boneGeometry(bone), this.materials.body);
+      this.group.add(mesh);
+      return mesh;
+    });
+    if (this.isGhost) return;
+    this.dots = new InstancedMesh(
+      new SphereGeometry(1, 16, 10),
+      // Over the body, so that one sees inside it what can be picked.
+      new MeshBasicMaterial({ depthTest: false, transparent: true }),
+      this.skeleton.names.length,
+    );
+    this.dots.frustumCulled = false;
+    this.dots.renderOrder = 1;
+    this.group.add(this.dots);
+  }
+
+  /** A twig, such as a rib, ends in nothing that moves: it is drawn half as thick. */
+  private isTwig({ child }: Bone): boolean {
+    if (child === undefined || this.skeleton.endParents.includes(child)) return false;
+    return this.skeleton.children[child]?.length === 0;
+  }
+
+  private boneGeometry(bone: Bone): BufferGeometry {
+    const length = bone.tip.length();
+    const share = this.isTwig(bone) ? 0.5 : 1;
+    if (this.style === "bones") {
+      const shape = new OctahedronGeometry(0.5);
+      const width = share * Math.min(0.16 * length, 0.045 * this.size);
+      const corners = shape.getAttribute("position");
+      for (let i = 0; i < corners.count; i++)
+        // Widest near its root, as bones are drawn in animation tools.
+        corners.setY(i, corners.getY(i) > 0.25 ? 0.5 : corners.getY(i) < -0.25 ? -0.5 : -0.38);
+      shape.scale(width / 0.5 / 1.4, length, width / 0.5 / 1.4);
+      shape.translate(0, 0.5 * length, 0);
+      shape.computeVertexNormals();
+      return shape;
+    }
+    const least = 0.014 * this.size;
+    const radius = share * Math.min(Math.max(0.24 * length, least), 0.036 * this.size);
+    const shape = new CapsuleGeometry(radius, Math.max(length - 0.6 * radius, 1e-6), 6, 16);
+    shape.translate(0, 0.5 * length, 0);
+    return shape;
+  }
+
+  setPose(pose: Pose): void {
+    if (!this.meshes.length) this.setStyle(this.style);
+    this.world = forwardKinematics(this.skeleton, pose);
+    const { positions, rotations } = this.world;
+    this.tips = this.bones.map(({ owner, child, tip }, number) => {
+      const root = positions[owner] as Vector3;
+      const turn = rotations[owner] as Quaternion;
+      const way = child === undefined ? tip : vectorAt(pose.positions, child);
+      const mesh = this.meshes[number] as Mesh;
+      mesh.position.copy(root);
+      mesh.quaternion.setFromUnitVectors(UP, way.clone().normalize()).premultiply(turn);
+      return way.clone().applyQuaternion(turn).add(root);
+    });
+  }
+
+  /** Show only the bones that are elsewhere than another body's, so that a ghost stands out. */
+  showDifferencesFrom(other: Body): void {
+    const near = 1e-4 * this.size;
+    this.meshes.forEach((mesh, number) => {
+      const root = other.meshes[number]?.position ?? mesh.position;
+      const tip = other.tips[number] as Vector3;
+      const moved = mesh.position.distanceTo(root) > near;
+      mesh.visible = moved || (this.tips[number] as Vector3).distanceTo(tip) > near;
+    });
+  }
+
+  paint(theme: Theme, marks: Marks): void {
+    if (!this.meshes.length) return;
+    const { body, picked, outside, held } = this.materials;
+    body.color.set(this.isGhost ? theme.ghost : theme.body);
+    this.bones.forEach(({ owner }, number) => {
+      const mesh = this.meshes[number] as Mesh;
+      if (this.isGhost) mesh.material = body;
+      else if (marks.outside.has(owner)) mesh.material = outside;
+      else if (marks.blocking.has(owner)) mesh.material = held;
+      else mesh.material = owner === marks.picked ? picked : body;
+    });
+    this.world.positions.forEach((position, joint) => {
+      const radius = this.pixel * this.dotPixels(joint, marks);
+      const place = new Matrix4().makeTranslation(position);
+      this.dots?.setMatrixAt(joint, place.scale(new Vector3(radius, radius, radius)));
+      this.dots?.setColorAt(joint, new Color(this.dotColour(joint, theme, marks)));
+    });
+    if (!this.dots) return;
+    this.dots.instanceMatrix.needsUpdate = true;
+    if (this.dots.instanceColor) this.dots.instanceColor.needsUpdate = true;
+  }
+
+  /** A dot's radius: what stands out is large, what has no limit is not marked in a body. */
+  private dotPixels(joint: number, marks: Marks): number {
+    if (marks.outside.has(joint) || marks.blocking.has(joint)) return 5.5;
+    if (joint === marks.picked) return 5;
+    if (!this.limited.has(joint)) return this.style === "bones" ? 1.8 : 0;
+    const room = (0.35 * (this.spacing[joint] ?? 0)) / this.pixel;
+    return Math.min(Math.max(room, 1.8), 3.4);
+  }
+
+  private dotColour(joint: number, theme: Theme, marks: Marks): string {
+    if (marks.outside.has(joint)) return OUTSIDE;
+    if (marks.blocking.has(joint)) return BLOCKING;
+    if (joint === marks.picked) return PICKED;
+    return this.limited.has(joint) ? theme.limited : theme.bare;
+  }
+}
+
+export function restPose(skeleton: Skeleton): Pose {
+  const rotations = new Float32Array(4 * skeleton.names.length);
+  for (let i = 0; i < rotations.length; i += 4) rotations[i] = 1;
+  return { rotations, positions: skeleton.offsets };
+}

@@ -1,0 +1,195 @@
+// Turntable, as in Blender: middle (or left) drag turns, with Shift it pans, the wheel zooms.
+
+import {
+  OrthographicCamera,
+  PerspectiveCamera,
+  Quaternion,
+  type Ray,
+  Raycaster,
+  Vector2,
+  Vector3,
+} from "three";
+
+const FIELD_DEG = 32;
+const UPRIGHT = Math.PI / 2 - 1e-3;
+const VIEWS: Record<string, [yaw: number, pitch: number]> = {
+  Front: [0, 0],
+  Back: [Math.PI, 0],
+  Right: [-Math.PI / 2, 0],
+  Left: [Math.PI / 2, 0],
+  Top: [0, UPRIGHT],
+  Bottom: [0, -UPRIGHT],
+};
+
+export class Turntable {
+  readonly perspective = new PerspectiveCamera(FIELD_DEG, 1, 0.01, 1000);
+  readonly parallel = new OrthographicCamera();
+  target = new Vector3();
+  distance = 5;
+  yaw = 0.55;
+  pitch = 0.18;
+  isParallel = false;
+  viewName = "";
+  /** Turns what is built with y up to how the world stands. */
+  readonly upright = new Quaternion();
+  private aspect = 1;
+
+  get camera(): PerspectiveCamera | OrthographicCamera {
+    return this.isParallel ? this.parallel : this.perspective;
+  }
+
+  /** Let an axis of the world be up: with z, the front is towards -y, as in Blender. */
+  setUp(up: "y" | "z"): void {
+    this.upright.setFromAxisAngle(new Vector3(1, 0, 0), up === "z" ? Math.PI / 2 : 0);
+    for (const camera of [this.perspective, this.parallel])
+      camera.up.set(0, 1, 0).applyQuaternion(this.upright);
+  }
+
+  resize(aspect: number): void {
+    this.aspect = aspect;
+    this.updateCameras();
+  }
+
+  turn(yaw: number, pitch: number): void {
+    this.yaw += yaw;
+    this.pitch = Math.min(Math.max(this.pitch + pitch, -UPRIGHT), UPRIGHT);
+    this.viewName = "";
+    this.updateCameras();
+  }
+
+  /** How much of the world is seen from top to bottom, where the target is. */
+  get height(): number {
+    return 2 * this.distance * Math.tan((FIELD_DEG * Math.PI) / 360);
+  }
+
+  /** Move by shares of the view's height. */
+  pan(right: number, up: number): void {
+    const { camera, height } = this;
+    this.target.addScaledVector(
+      new Vector3().setFromMatrixColumn(camera.matrix, 0),
+      -right * height,
+    );
+    this.target.addScaledVector(new Vector3().setFromMatrixColumn(camera.matrix, 1), up * height);
+    this.updateCameras();
+  }
+
+  zoom(factor: number): void {
+    this.distance = Math.min(Math.max(this.distance * factor, 1e-3), 1e6);
+    this.updateCameras();
+  }
+
+  setView(name: string): void {
+    const [yaw, pitch] = VIEWS[name] ?? [this.yaw, this.pitch];
+    this.yaw = yaw;
+    this.pitch = pitch;
+    this.viewName = name;
+    this.updateCameras();
+  }
+
+  turnAround(): void {
+    this.turn(Math.PI, -2 * this.pitch);
+  }
+
+  frame(center: Vector3, radius: number): void {
+    this.target.copy(center);
+    const narrow = Math.min(this.aspect, 1);
+    this.distance = (1.04 * radius) / Math.sin((FIELD_DEG * Math.PI) / 360) / narrow;
+    this.updateCameras();
+  }
+
+  private updateCameras(): void {
+    const away = new Vector3(
+      Math.sin(this.yaw) * Math.cos(this.pitch),
+      Math.sin(this.pitch),
+      Math.cos(this.yaw) * Math.cos(this.pitch),
+    ).applyQuaternion(this.upright);
+    const half = 0.5 * this.height;
+    Object.assign(this.parallel, {
+      top: half,
+      bottom: -half,
+      left: -half * this.aspect,
+      right: half * this.aspect,
+      near: -100 * this.distance,
+      far: 100 * this.distance,
+    });
+    Object.assign(this.perspective, {
+      aspect: this.aspect,
+      near: this.distance / 200,
+      far: this.distance * 100,
+    });
+    for (const camera of [this.perspective, this.parallel]) {
+      camera.position.copy(this.target).addScaledVector(away, this.distance);
+      camera.lookAt(this.target);
+      camera.updateProjectionMatrix();
+      camera.updateMatrixWorld();
+    }
+  }
+}
+
+/** Give a canvas the mouse of a turntable; what `taken` claims at its start is not a turn. */
+export function steer(
+  canvas: HTMLCanvasElement,
+  table: Turntable,
+  changed: () => void,
+  taken: (event: PointerEvent) => boolean = () => false,
+): void {
+  let last: { x: number; y: number } | undefined;
+  canvas.addEventListener("pointerdown", (event) => {
+    if (taken(event)) return;
+    if (event.button === 1) event.preventDefault();
+    canvas.setPointerCapture(event.pointerId);
+    last = { x: event.clientX, y: event.clientY };
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!last) return;
+    const x = (event.clientX - last.x) / canvas.clientHeight;
+    const y = (event.clientY - last.y) / canvas.clientHeight;
+    last = { x: event.clientX, y: event.clientY };
+    if (event.shiftKey || event.buttons === 2) table.pan(x, y);
+    else if (event.ctrlKey) table.zoom(Math.exp(2 * y));
+    else table.turn(-4 * x, 4 * y);
+    changed();
+  });
+  for (const end of ["pointerup", "pointercancel"])
+    canvas.addEventListener(end, () => (last = undefined));
+  canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      table.zoom(Math.exp(0.0015 * Math.min(Math.max(event.deltaY, -200), 200)));
+      changed();
+    },
+    { passive: false },
+  );
+}
+
+/** The canvas of the view, in pixels: where points of the world are on it, and what is under one. */
+export class Screen {
+  constructor(
+    readonly canvas: HTMLCanvasElement,
+    private turntable: Turntable,
+  ) {}
+
+  /** Where a point of the world is on the canvas. */
+  toPixels(point: Vector3): Vector2 {
+    const { x, y } = point.clone().project(this.turntable.camera);
+    const { clientWidth, clientHeight } = this.canvas;
+    return new Vector2(0.5 * (1 + x) * clientWidth, 0.5 * (1 - y) * clientHeight);
+  }
+
+  /** Where the mouse is on the canvas. */
+  mousePosition(event: MouseEvent): Vector2 {
+    const { left, top } = this.canvas.getBoundingClientRect();
+    return new Vector2(event.clientX - left, event.clientY - top);
+  }
+
+  /** The ray into the scene under a place on the canvas. */
+  rayAt(place: Vector2): Ray {
+    const { clientWidth, clientHeight } = this.canvas;
+    const caster = new Raycaster();
+    const screen = new Vector2((2 * place.x) / clientWidth - 1, 1 - (2 * place.y) / clientHeight);
+    caster.setFromCamera(screen, this.turntable.camera);
+    return caster.ray;
+  }
+}

@@ -1,0 +1,55 @@
+// Colours that mean something are the same in light and dark; the rest follows the theme.
+
+import { Color } from "three";
+
+export const OUTSIDE = "#dc2f45";
+export const PICKED = "#f0a020";
+export const LEGAL = "#0b9488";
+export const SLICE = "#2f6fc1";
+
+const RAMP = ["#fad7a0", "#f4a259", "#ec6a4c", OUTSIDE, "#a11d36"];
+const TWIST = ["#1a9850", "#91cf60", "#fee08b", "#fc8d59", "#d73027"];
+
+function interpolate(colours: string[], share: number): Color {
+  const place = Math.min(Math.max(share, 0), 1) * (colours.length - 1);
+  const first = Math.min(Math.floor(place), colours.length - 2);
+  return new Color(colours[first]).lerp(new Color(colours[first + 1]), place - first);
+}
+
+/** From just outside to far outside. */
+export const outsideColour = (share: number): Color => interpolate(RAMP, share);
+
+/** From a narrow range of twist to a wide one. */
+export const twistColour = (share: number): Color => interpolate(TWIST, share);
+
+export interface Theme {
+  background: string;
+  body: string;
+  bare: string;
+  /** The dot of a joint that has a limit. */
+  limited: string;
+  ink: string;
+  line: string;
+  ghost: string;
+}
+
+export const THEMES: Record<"light" | "dark", Theme> = {
+  light: {
+    background: "#f3f6f8",
+    body: "#b9c5ce",
+    bare: "#d5dde3",
+    limited: "#0b7a70",
+    ink: "#22303c",
+    line: "#d3dce2",
+    ghost: "#0b9488",
+  },
+  dark: {
+    background: "#12171c",
+    body: "#8493a0",
+    bare: "#4b5863",
+    limited: "#7ff0e1",
+    ink: "#e8edf1",
+    line: "#27313a",
+    ghost: "#2dd4bf",
+  },
+};

@@ -1,0 +1,56 @@
+// A limit as Python draws it: the directions of the bone, and the boundary among rotations.
+
+import { type Quaternion, Vector3 } from "three";
+import { quaternionAt } from "../pose/kinematics";
+import type { Picture, ShapeNumber } from "../protocol";
+import { type Compass, createCompass, type Outline, outlineFrom, type Span } from "./cone";
+
+export interface Region {
+  family: string;
+  chart: string;
+  /** Of all rotations. */
+  share: number;
+  /** What can be typed. */
+  numbers: ShapeNumber[];
+  reference: Quaternion;
+  axis: Vector3;
+  compass: Compass;
+  directions: Float32Array;
+  faces: Uint32Array;
+  rim: Uint32Array;
+  twistDeg: Float32Array;
+  twistSpan: Span;
+  /** Of a reach cone, or a union of them. */
+  outline: Outline | undefined;
+  vectors: Float32Array;
+  triangles: Uint32Array;
+}
+
+export function regionFrom(picture: Picture): Region {
+  const { family, chart, share, numbers, twistDeg } = picture;
+  const { directions, faces, rim, vectors, triangles } = picture;
+  let [least, most] = [Infinity, 0];
+  for (const width of twistDeg) {
+    least = Math.min(least, width);
+    most = Math.max(most, width);
+  }
+  const axis = new Vector3().fromArray(picture.axis);
+  const reference = quaternionAt(picture.reference, 0);
+  return {
+    family,
+    chart,
+    share,
+    numbers,
+    reference,
+    axis,
+    compass: createCompass(axis, reference),
+    directions,
+    faces,
+    rim,
+    twistDeg,
+    twistSpan: [Math.min(least, most), most],
+    outline: outlineFrom(picture),
+    vectors,
+    triangles,
+  };
+}

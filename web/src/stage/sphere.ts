@@ -1,0 +1,156 @@
+// The sphere at a joint: where its bone may point, coloured by how far it may twist there.
+
+import {
+  BufferAttribute,
+  BufferGeometry,
+  DoubleSide,
+  Group,
+  LineBasicMaterial,
+  LineSegments,
+  Mesh,
+  MeshBasicMaterial,
+  type Quaternion,
+  SphereGeometry,
+  Vector3,
+} from "three";
+import { LEGAL, OUTSIDE, SLICE, type Theme, twistColour } from "./colours";
+import { arc, type Slice, segments, sliceAt } from "./cone";
+import type { Region } from "./region";
+
+/** What is drawn over the region is so much farther out. */
+const OVER = 1.004;
+const RINGS = 10;
+
+/** The sphere at the joint: where the bone may point, coloured by how far it may twist. */
+export class JointSphere {
+  readonly group = new Group();
+  /** Of reach cones: the slice that the bone is in. */
+  slice: Slice | undefined;
+  private shape = new BufferGeometry();
+  private outline = new BufferGeometry();
+  private needle = createLines(LEGAL);
+  private tip = new Mesh(
+    new SphereGeometry(0.045, 16, 12),
+    new MeshBasicMaterial({ color: LEGAL }),
+  );
+  private sides = createLines(SLICE);
+  private edge = createLines(SLICE);
+  private interior = new Mesh(new BufferGeometry(), translucentMaterial(0.45, { color: SLICE }));
+
+  constructor(
+    public region: Region,
+    readonly radius: number,
+    readonly theme: Theme,
+  ) {
+    const ball = new Mesh(
+      new SphereGeometry(0.995, 48, 24),
+      translucentMaterial(0.07, { color: theme.ink }),
+    );
+    const painted = new Mesh(this.shape, translucentMaterial(0.6, { vertexColors: true }));
+    const rim = new LineSegments(this.outline, new LineBasicMaterial({ color: theme.ink }));
+    this.group.add(ball, painted, rim, this.interior, this.sides, this.edge, this.needle, this.tip);
+    this.group.scale.setScalar(radius);
+    for (const part of [this.interior, this.sides, this.edge]) part.scale.setScalar(OVER);
+    this.show(region);
+  }
+
+  /** Show another region of the same joint. */
+  show(region: Region): void {
+    this.region = region;
+    this.slice = undefined;
+    const { shape, outline } = this;
+    shape.dispose();
+    outline.dispose();
+    shape.setAttribute("position", new BufferAttribute(region.directions, 3));
+    shape.setIndex(new BufferAttribute(region.faces, 1));
+    shape.setAttribute("color", new BufferAttribute(twistColours(region), 3));
+    shape.boundingSphere = null;
+    outline.setAttribute("position", shape.getAttribute("position"));
+    outline.setIndex(new BufferAttribute(region.rim, 1));
+    outline.boundingSphere = null;
+    for (const part of [this.sides, this.edge, this.interior]) part.visible = false;
+  }
+
+  /** Put it at a joint that is turned by `turn` as seen from where it is measured, `above`. */
+  setPose(position: Vector3, above: Quaternion, turn: Quaternion, outside: boolean): void {
+    const { reference, axis, compass, outline } = this.region;
+    this.group.position.copy(position);
+    this.group.quaternion.copy(above).multiply(reference);
+    const local = reference.clone().invert().multiply(turn);
+    const direction = axis.clone().applyQuaternion(local);
+    const mark = compass.up.clone().applyQuaternion(local).multiplyScalar(0.16).add(direction);
+    setLines(this.needle, [new Vector3(), direction, direction, mark]);
+    this.tip.position.copy(direction);
+    const colour = outside ? OUTSIDE : LEGAL;
+    this.needle.material.color.set(colour);
+    this.tip.material.color.set(colour);
+    if (!outline) return;
+    const slice = sliceAt(outline, direction);
+    this.edge.material.color.set(outside ? OUTSIDE : SLICE);
+    const visible = outline.cones[slice.part]?.visible;
+    const same = slice.part === this.slice?.part && slice.edge === this.slice.edge;
+    if (visible && !same) this.highlight(visible, ...slice.ends);
+    this.slice = slice;
+  }
+
+  /** Draw the triangle between the visible point and an edge. */
+  private highlight(visible: Vector3, start: Vector3, end: Vector3): void {
+    setLines(this.sides, [...segments(arc(start, visible)), ...segments(arc(visible, end))]);
+    setLines(this.edge, segments(arc(start, end)));
+    this.interior.geometry.dispose();
+    this.interior.geometry = new BufferGeometry().setFromPoints(
+      sectorTriangles(visible, arc(start, end)),
+    );
+    for (const part of [this.sides, this.edge, this.interior]) part.visible = true;
+  }
+}
+
+export type Lines = LineSegments<BufferGeometry, LineBasicMaterial>;
+
+/** Triangles between a direction and an arc. */
+function sectorTriangles(middle: Vector3, rim: Vector3[]): Vector3[] {
+  const at = (i: number, ring: number) =>
+    middle
+      .clone()
+      .lerp(rim[i] as Vector3, ring / RINGS)
+      .normalize();
+  const corners: Vector3[] = [];
+  for (let i = 0; i + 1 < rim.length; i++)
+    for (let ring = 0; ring < RINGS; ring++) {
+      const [a, b, c, d] = [at(i, ring), at(i, ring + 1), at(i + 1, ring + 1), at(i + 1, ring)];
+      corners.push(a, b, c, a, c, d);
+    }
+  return corners;
+}
+
+/** Lines between pairs of points, none yet. */
+export function createLines(color: string): Lines {
+  return new LineSegments(new BufferGeometry(), new LineBasicMaterial({ color }));
+}
+
+/** Let lines run between pairs of points. */
+export function setLines(segments: Lines, points: Vector3[]): void {
+  segments.geometry.dispose();
+  segments.geometry = new BufferGeometry().setFromPoints(points);
+}
+
+export function translucentMaterial(
+  opacity: number,
+  look: { color?: string; vertexColors?: boolean },
+) {
+  return new MeshBasicMaterial({
+    ...look,
+    side: DoubleSide,
+    transparent: true,
+    opacity,
+    depthWrite: false,
+  });
+}
+
+function twistColours({ twistDeg, twistSpan: [least, most] }: Region): Float32Array {
+  const flat = new Float32Array(3 * twistDeg.length);
+  twistDeg.forEach((width, i) => {
+    twistColour(most > least ? (width - least) / (most - least) : 0).toArray(flat, 3 * i);
+  });
+  return flat;
+}

@@ -1,0 +1,190 @@
+// The view: camera, light, ground, the body and its ghost, what is drawn at a joint, and labels.
+
+import {
+  Box3,
+  Color,
+  Group,
+  Mesh,
+  MeshStandardMaterial,
+  type Object3D,
+  Scene,
+  Sphere,
+  SphereGeometry,
+  Vector3,
+  WebGLRenderer,
+} from "three";
+import type { Clip, Pose } from "../clip";
+import { element, find } from "../elements";
+import { formatDegrees } from "../format";
+import { Body, type Marks, type Style } from "./body";
+import { Screen, Turntable } from "./camera";
+import { LEGAL, THEMES, type Theme } from "./colours";
+import { Pointer } from "./pointer";
+import { Scenery } from "./scenery";
+
+const MOST_LABELS = 6;
+
+export class Stage {
+  readonly turntable = new Turntable();
+  readonly body: Body;
+  readonly ghost: Body;
+  /** What belongs to the picked joint's parent, at the joint. */
+  readonly jointGroup = new Group();
+  readonly pointer: Pointer;
+  theme: Theme = THEMES.light;
+  private scene = new Scene();
+  private renderer: WebGLRenderer;
+  private canvas = find<HTMLCanvasElement>("#stage");
+  private labels = find("#labels");
+  private scenery: Scenery;
+  private screen = new Screen(this.canvas, this.turntable);
+  private isDrawRequested = false;
+  private limited = new Set<number>();
+  private marks: Marks = { picked: undefined, outside: new Set(), blocking: new Set() };
+  private outsideDeg = new Map<number, number>();
+  private target: Mesh;
+
+  constructor(private clip: Clip) {
+    this.body = new Body(clip.skeleton, this.limited);
+    this.ghost = new Body(clip.skeleton, this.limited, true);
+    this.updateLimited();
+    this.ghost.group.visible = false;
+    this.renderer = new WebGLRenderer({ canvas: this.canvas, antialias: true });
+    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.turntable.setUp(clip.up);
+    this.scenery = new Scenery(this.body.size, this.turntable.upright);
+    this.target = new Mesh(
+      new SphereGeometry(0.03 * this.body.size, 24, 16),
+      new MeshStandardMaterial({ color: LEGAL, roughness: 0.4 }),
+    );
+    this.target.visible = false;
+    this.scene.add(
+      this.scenery.group,
+      this.body.group,
+      this.ghost.group,
+      this.jointGroup,
+      this.target,
+    );
+    new ResizeObserver(() => this.resize()).observe(this.canvas);
+    this.pointer = new Pointer(this.screen, this.turntable, this.body, this.target, () =>
+      this.draw(),
+    );
+  }
+
+  /** Show a thing besides, until it is taken off. */
+  add(thing: Object3D): void {
+    this.scene.add(thing);
+  }
+
+  /** Take over which joints have limits now. */
+  updateLimited(): void {
+    this.limited.clear();
+    for (const joint of this.clip.limited) this.limited.add(joint);
+  }
+
+  show(pose: Pose, outsideDeg: Map<number, number>, marks: Marks): void {
+    this.body.setPose(pose);
+    this.outsideDeg = outsideDeg;
+    this.setMarks(marks);
+  }
+
+  setMarks(marks: Marks): void {
+    this.marks = marks;
+    this.body.paint(this.theme, marks);
+    this.draw();
+  }
+
+  showGhost(pose: Pose | undefined): void {
+    this.ghost.group.visible = pose !== undefined;
+    if (pose) {
+      this.ghost.setPose(pose);
+      this.ghost.showDifferencesFrom(this.body);
+      this.ghost.paint(this.theme, this.marks);
+    }
+    this.draw();
+  }
+
+  /** Show the target to look at, at a place in the world, or put it away. */
+  showTarget(target: Vector3 | undefined): void {
+    this.target.visible = target !== undefined;
+    if (target) this.target.position.copy(target);
+    this.draw();
+  }
+
+  setTheme(theme: Theme): void {
+    this.theme = theme;
+    this.scene.background = new Color(theme.background);
+    this.scenery.setTheme(theme);
+    this.ghost.paint(theme, this.marks);
+    this.setMarks(this.marks);
+  }
+
+  setStyle(style: Style, pose: Pose): void {
+    this.body.setStyle(style);
+    this.ghost.setStyle(style);
+    this.body.setPose(pose);
+    this.setMarks(this.marks);
+  }
+
+  /** Put the ground under the lowest joint, and all of the body into view. */
+  frameAll(): void {
+    const bounds = new Box3().setFromPoints([...this.body.world.positions, ...this.body.tips]);
+    this.scenery.setGroundHeight(this.clip.up, bounds.min[this.clip.up] - 0.02 * this.body.size);
+    const sphere = bounds.getBoundingSphere(new Sphere());
+    // With some room for the hint that is below.
+    this.turntable.frame(sphere.center, Math.max(1.06 * sphere.radius, 0.2 * this.body.size));
+    this.draw();
+  }
+
+  frameJoint(joint: number): void {
+    const place = this.body.world.positions[joint];
+    if (place) this.turntable.frame(place, 0.3 * this.body.size);
+    this.draw();
+  }
+
+  draw(): void {
+    if (this.isDrawRequested) return;
+    this.isDrawRequested = true;
+    requestAnimationFrame(() => {
+      this.isDrawRequested = false;
+      this.updatePixelSize();
+      this.renderer.render(this.scene, this.turntable.camera);
+      this.updateLabels();
+      find("#view").textContent = [
+        this.turntable.viewName,
+        this.turntable.isParallel ? "parallel" : "",
+      ]
+        .filter(Boolean)
+        .join(", ");
+    });
+  }
+
+  /** Let dots be as large on the screen as they were, however near one is. */
+  private updatePixelSize(): void {
+    const pixel = this.turntable.height / Math.max(this.canvas.clientHeight, 1);
+    if (pixel === this.body.pixel) return;
+    this.body.pixel = pixel;
+    this.body.paint(this.theme, this.marks);
+  }
+
+  private resize(): void {
+    const { clientWidth, clientHeight } = this.canvas;
+    this.renderer.setSize(clientWidth, clientHeight, false);
+    this.turntable.resize(clientWidth / Math.max(clientHeight, 1) || 1);
+    this.draw();
+  }
+
+  private updateLabels(): void {
+    const worst = [...this.outsideDeg].sort((a, b) => b[1] - a[1]).slice(0, MOST_LABELS);
+    this.labels.replaceChildren(
+      ...worst.map(([joint, angle]) => {
+        const name = this.clip.skeleton.names[joint] ?? "";
+        const text = ` ${formatDegrees(angle)} outside`;
+        const label = element("span", { class: "label" }, element("bdi", {}, name), text);
+        const { x, y } = this.screen.toPixels(this.body.world.positions[joint] ?? new Vector3());
+        label.style.transform = `translate(${x + 12}px, ${y - 10}px)`;
+        return label;
+      }),
+    );
+  }
+}

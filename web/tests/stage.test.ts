@@ -1,0 +1,98 @@
+import { Vector2, Vector3 } from "three";
+import { expect, test } from "vitest";
+import { Screen, Turntable } from "../src/stage/camera";
+import { outsideColour, THEMES, twistColour } from "../src/stage/colours";
+
+function table(): Turntable {
+  const made = new Turntable();
+  made.resize(1.5);
+  return made;
+}
+
+/** Which way the camera looks. */
+const facing = (turntable: Turntable) => turntable.camera.getWorldDirection(new Vector3());
+
+test.each([
+  ["Front", 0, 0, -1],
+  ["Back", 0, 0, 1],
+  ["Right", 1, 0, 0],
+  ["Left", -1, 0, 0],
+  ["Top", 0, -1, 0],
+])("the view from %s looks to (%d, %d, %d)", (name, x, y, z) => {
+  const turntable = table();
+  turntable.setView(name);
+  expect(facing(turntable).distanceTo(new Vector3(x, y, z))).toBeLessThan(2e-3);
+  expect(turntable.viewName).toBe(name);
+});
+
+test("with z up the front is towards -y", () => {
+  const turntable = table();
+  turntable.setUp("z");
+  turntable.setView("Front");
+  expect(facing(turntable).distanceTo(new Vector3(0, 1, 0))).toBeCloseTo(0);
+});
+
+test("a turn ends over the pole, and forgets the view's name", () => {
+  const turntable = table();
+  turntable.setView("Front");
+  turntable.turn(0.1, 100);
+  expect(turntable.pitch).toBeLessThan(Math.PI / 2);
+  expect(turntable.viewName).toBe("");
+});
+
+test("the opposite side is seen twice where one began", () => {
+  const turntable = table();
+  const before = facing(turntable);
+  turntable.turnAround();
+  expect(facing(turntable).add(before).length()).toBeCloseTo(0);
+  turntable.turnAround();
+  expect(facing(turntable).distanceTo(before)).toBeCloseTo(0);
+});
+
+test("what is framed is seen from edge to edge", () => {
+  const turntable = table();
+  turntable.frame(new Vector3(1, 2, 3), 0.5);
+  expect(turntable.height).toBeGreaterThan(1);
+  expect(turntable.height).toBeLessThan(1.2);
+  const middle = new Vector3(1, 2, 3).project(turntable.camera);
+  expect(Math.hypot(middle.x, middle.y)).toBeCloseTo(0);
+});
+
+test("panning moves what is seen by shares of the view's height", () => {
+  const turntable = table();
+  turntable.setView("Front");
+  const { height } = turntable;
+  turntable.pan(0.5, 0.25);
+  expect(turntable.target.x).toBeCloseTo(-0.5 * height);
+  expect(turntable.target.y).toBeCloseTo(0.25 * height);
+});
+
+test("zooming stays within bounds", () => {
+  const turntable = table();
+  turntable.zoom(1e-12);
+  expect(turntable.distance).toBe(1e-3);
+  turntable.zoom(1e12);
+  expect(turntable.distance).toBe(1e6);
+});
+
+test.each([false, true])("a point and the ray under its pixel meet (parallel: %s)", (parallel) => {
+  const turntable = table();
+  turntable.isParallel = parallel;
+  const canvas = { clientWidth: 600, clientHeight: 400 } as HTMLCanvasElement;
+  const screen = new Screen(canvas, turntable);
+  const point = new Vector3(0.3, -0.2, 0.4);
+  expect(screen.rayAt(screen.toPixels(point)).distanceToPoint(point)).toBeCloseTo(0);
+  expect(screen.toPixels(turntable.target).distanceTo(new Vector2(300, 200))).toBeCloseTo(0);
+});
+
+test("colours run from one end to the other, and stop there", () => {
+  expect(twistColour(0).getHexString()).toBe("1a9850");
+  expect(twistColour(1).getHexString()).toBe("d73027");
+  expect(twistColour(2)).toEqual(twistColour(1));
+  expect(outsideColour(-1)).toEqual(outsideColour(0));
+  expect(outsideColour(0.25).getHexString()).toBe("f4a259");
+});
+
+test("both themes have the same colours to give", () => {
+  expect(Object.keys(THEMES.dark)).toEqual(Object.keys(THEMES.light));
+});
