@@ -143,10 +143,12 @@ class RotationRegion(Region):
     bounds: ClassVar[Points] = np.array([[-np.pi] * 3, [np.pi] * 3])
 
     def distance(self, points: Points) -> Scalars:
+        """Return the limit's distances; beyond half a turn nothing is inside."""
         beyond = np.linalg.norm(points, axis=-1) - np.pi
         return np.asarray(np.maximum(self.limit.distance(_rotations(self.limit, points)), beyond))
 
     def project(self, points: Points) -> Points:
+        """Return the limit's nearest rotations, as vectors."""
         inside = (self.distance(points) <= 0.0)[..., None]
         legal = self.limit.project(_rotations(self.limit, points))
         vectors = RotationVector(self.limit.chart.reference).points(legal)
