@@ -101,16 +101,6 @@ def test_heavy_packages_stay_in_their_rooms(path):
 
 
 SHAPE_CLASSES = {kind.__name__ for kind in SHAPES.values()} | {"Convex", "Directional", "Polytope"}
-# Rooms of pictures that still ask, and how often: to be none.
-ASKS_LEFT = {
-    "draw/limit.py": 7,
-    "draw/sphere.py": 2,
-    "mesh/region.py": 10,
-    "mesh/vectors.py": 5,
-    "view/cone_edits.py": 3,
-    "view/families.py": 1,
-    "view/shape_edits.py": 15,
-}
 
 
 def shapes_in(node):
@@ -139,7 +129,7 @@ def asks_for_shapes(tree):
 def test_nobody_asks_for_the_class_of_a_shape(path):
     if room_of(path) != "shapes":
         lines = list(asks_for_shapes(ast.parse(path.read_text(encoding="utf-8"))))
-        assert len(lines) <= ASKS_LEFT.get(named(path), 0), f"{named(path)} asks in lines {lines}"
+        assert lines == [], f"{named(path)} asks in lines {lines}"
 
 
 def test_questions_for_the_class_of_a_shape_are_seen():

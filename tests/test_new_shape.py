@@ -495,6 +495,3 @@ def test_a_shape_without_its_two_verbs_says_so():
         Empty().packed  # noqa: B018
     with pytest.raises(ValueError, match="cannot be fitted"):
         Empty.fit(np.zeros((1, 3)))
-
-
-# Pictures: drawing, the page's picture and families, go here.

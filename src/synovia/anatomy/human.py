@@ -1,7 +1,4 @@
-"""The arm below the shoulder: elbow with forearm, and wrist.
-
-At rest it hangs with the palm to the thigh, the forearm half way between its extremes.
-"""
+"""The default human: a figure with all joints, in metres, standing with the arms hanging."""
 
 from __future__ import annotations
 
@@ -14,6 +11,10 @@ from .knee import knee
 from .part import REFERENCE_HEIGHT, SIDES, Part, ball, hinges, join, load_tables, millimetres
 from .shoulder import shoulder
 from .spine import spine, thorax
+
+# The arm below the shoulder: elbow with forearm, and wrist.
+#
+# At rest it hangs with the palm to the thigh, the forearm half way between its extremes.
 
 HEADS = ("radial", "ulnar")
 

@@ -1,4 +1,4 @@
-"""What people type: clips as files, directories and globs, maps of names, shares, performers."""
+"""What people type: clips, maps of names, shares, performers, options of shapes, targets."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from ..arrays import Vectors
     from ..model import LimitModel
     from ..skeleton import Clip, Skeleton
+
+
+# What people type: clips as files, directories and globs, maps of names, shares, performers.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The centre that a joint turns about: where it is, and the way it goes over a control's range."""
+"""Plates: a figure in several poses, side by side, with centres and trails."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
+
+# The centre that a joint turns about: where it is, and the way it goes over a control's range.
 
 STEP = 0.5  # of a control's unit: how far it goes to and fro to find the centre of a motion
 TRAIL_POINTS = 121  # places on the way over a range
@@ -122,7 +124,7 @@ def draw_trail(axes: Axes, trail: Trail) -> None:
     axes.spines[:].set_color(BODY)
 
 
-# Plates: a figure in several poses, side by side, as the source shows its joints.
+# Plates: a figure in several poses, side by side, as Shao & Ng-Thow-Hing show their joints.
 
 
 PANEL_PX, HEIGHT_PX = 430, 560
@@ -343,7 +345,7 @@ def _caption(controls: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:g}°" for name, value in captions.items()) or "at rest"
 
 
-# The source's plates, as data: which controls of a human, which bones, from where.
+# The plates of Shao & Ng-Thow-Hing, as data: which controls of a human, which bones, from where.
 
 
 SHOULDER = ("Sternum", "*Clavicle", "*Scapula", "*UpperArm")

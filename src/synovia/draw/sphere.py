@@ -24,7 +24,7 @@ TWIST_COLOURS = ("#1a9850", "#91cf60", "#fee08b", "#fc8d59", "#d73027")
 TWISTS = 90  # twists that are tried at a direction, where the shape does not tell its range
 BATCH = 2000  # directions, which with their twists stay in cache
 PIXELS, TILE_PIXELS = 420, 210  # across the sphere, and across one of many
-COARSER = 0.55  # as many, where twists have to be tried
+COARSER, COARSEST = 0.55, 0.25  # as many, where twists have to be tried, and without a kernel
 
 
 def draw_spheres(
@@ -136,7 +136,7 @@ def _view_frame(view: Vectors) -> Vectors:
 def _image(limit: Limit, view: Vectors, pixels: int) -> Any:
     """Return the range of twist at each pixel of the hemisphere, in degrees; NaN where illegal."""
     if limit.shape.directional is None:
-        pixels = round(COARSER * pixels)
+        pixels = round((COARSER if limit.compiled else COARSEST) * pixels)
     along = _pixel_centers(pixels)
     x, y = np.meshgrid(along, along)
     square = x * x + y * y

@@ -1,4 +1,4 @@
-"""Fitting: from the takes of one joint to its limit, and from clips to the limits of all joints."""
+"""From the takes of one joint to its limit: trim, refer to the mean, choose the margin, fit."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ from .takes import (
     takes_of,
 )
 from .trimming import MAX_DROPPED, TrimResult, thin, trim
+
+# Fitting: from the takes of one joint to its limit, and from clips to the limits of all joints.
 
 DEFAULT_LEVEL = 0.01
 """The score from which a density's region accepts, where no rejection is asked for."""

@@ -1,4 +1,4 @@
-"""Limit: a shape seen through a chart, and charts and shapes by their names."""
+"""Limit: a shape seen through a chart, so a set of legal rotations."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ from .softening import Softening
 
 if TYPE_CHECKING:
     from .convert import Conversion
+
+
+# Limit: a shape seen through a chart, and charts and shapes by their names.
 
 
 def chart_named(chart: str | type[Chart], reference: Quats, axis: Vectors | None) -> Chart:

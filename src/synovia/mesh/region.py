@@ -1,8 +1,4 @@
-"""What is drawn of a limit: its boundary among rotations, and the directions it allows.
-
-Both come from the code that decides: corners of triangles lie on the boundary, and edges are halved
-until the flat triangles do, too. While somebody drags, a `DRAFT` is soon drawn; `FINE` is to stay.
-"""
+"""A limit's boundary among rotations as triangles, and the share of rotations it encloses."""
 
 from __future__ import annotations
 
@@ -31,6 +27,12 @@ from .triangles import (
     refine_mesh,
     refine_where,
 )
+
+# What is drawn of a limit: its boundary among rotations, and the directions it allows.
+#
+# Both come from the code that decides: corners of triangles lie on the boundary, and edges are
+# halved until the flat triangles do, too. While somebody drags, a `DRAFT` is soon drawn; `FINE` is
+# to stay.
 
 FINE = Quality(float(np.radians(0.06)), 160_000)
 """A picture to keep."""
@@ -141,10 +143,12 @@ class RotationRegion(Region):
     bounds: ClassVar[Points] = np.array([[-np.pi] * 3, [np.pi] * 3])
 
     def distance(self, points: Points) -> Scalars:
+        """Return the limit's distances; beyond half a turn nothing is inside."""
         beyond = np.linalg.norm(points, axis=-1) - np.pi
         return np.asarray(np.maximum(self.limit.distance(_rotations(self.limit, points)), beyond))
 
     def project(self, points: Points) -> Points:
+        """Return the limit's nearest rotations, as vectors."""
         inside = (self.distance(points) <= 0.0)[..., None]
         legal = self.limit.project(_rotations(self.limit, points))
         vectors = RotationVector(self.limit.chart.reference).points(legal)

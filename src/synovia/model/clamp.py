@@ -1,4 +1,4 @@
-"""Clamping clips without pops, and where a turn first leaves a limit."""
+"""Limits along paths in time: clamp a clip without pops, and find where a turn leaves the limit."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from ..arrays import TOLERANCE, Floats, Ints, Mask, Points, Quats, Scalars, tole
 from ..limit import Limit
 from ..limit.softening import Softening
 from ..shapes import Shape
+
+# Clamping clips without pops, and where a turn first leaves a limit.
 
 BENDS = (0.2, 0.4, 0.7, 1.0)  # how far towards the inside
 

@@ -1,4 +1,4 @@
-"""Evidence at the page: what limits can be made from, which is samples kept, or the clip shown."""
+"""Families of limits at the page: evidence, refits as edits, and how good each is."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from ..mesh import DRAFT
 from ..shapes import SHAPES
 from ..shapes.presentation import Family
 from ..skeleton import Clip, Skeleton
+from .contents import pictures
 from .messages import Request, degrees
 from .protocol import (
     Cost,
@@ -45,7 +46,8 @@ from .protocol import (
     Refusal,
 )
 from .session import Limits, Scene, Session, limit_to_edit
-from .show import pictures
+
+# Evidence at the page: what limits can be made from, which is samples kept, or the clip shown.
 
 FROM_SAMPLES, FROM_CLIP, FROM_LIMIT = "samples", "clip", "limit"
 """What a limit can be made from: samples that the file of limits kept, the clip, or itself."""

@@ -1,4 +1,4 @@
-"""History: the versions that the limits went through at the page, to go back to and on again."""
+"""Session: what all pages of a server share, a scene whose limits are edited, with history."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Clip, Pose, Skeleton, list_names, match
 from .protocol import State
+
+# History: the versions that the limits went through at the page, to go back to and on again.
 
 MOST_VERSIONS = 200
 """Steps that can be undone; older ones are forgotten."""

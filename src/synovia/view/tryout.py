@@ -1,4 +1,4 @@
-"""A little bend for limbs that are stretched, whose ends no small turn brings nearer."""
+"""What can be tried at the page: reaching, looking, and the controls of a figure."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from ..ik.problem import joints_between
 from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Pose
+from .contents import AXES
 from .messages import Request, flag, numbers, rotations, vector, word, words
 from .protocol import Outside, Posed, Solved
 from .session import Scene, Session
-from .show import AXES
+
+# A little bend for limbs that are stretched, whose ends no small turn brings nearer.
 
 BEND = np.radians(3.0)
 SAMPLES = 64

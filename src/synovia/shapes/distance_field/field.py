@@ -229,7 +229,7 @@ class DistanceField(Region):
         return slopes
 
     def step(self, points: Points) -> Points:
-        """Return p − Φ(p)∇Φ(p), the source's projection, which need not end inside: for study."""
+        """Return p − Φ(p)∇Φ(p), the projection of Engell-Nørregård et al.; may end outside."""
         points = self._checked(points)
         return np.asarray(points - self.value(points)[..., None] * self.gradient(points))
 

@@ -1,4 +1,4 @@
-"""How a clip stands: which way is up, which joint looks, and along which of its axes."""
+"""What the page shows: the clip and its skeleton, violations over time, pictures of limits."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from .limit_edits import cone_points, describe_numbers
 from .messages import Request, word
 from .protocol import Check, Clamping, Control, Curve, Opening, Orientation, Picture
 from .session import Scene, Session
+
+# How a clip stands: which way is up, which joint looks, and along which of its axes.
 
 AXES = {
     f"{sign}{name}": (-1.0 if sign else 1.0) * np.eye(3)[number]
