@@ -6,7 +6,6 @@ and its whole turns are the same; an interval of twists may pass ±π, and one o
 
 from __future__ import annotations
 
-from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
@@ -25,7 +24,7 @@ from .boundary import (
     split_edges,
     unit_sphere,
 )
-from .extent import DirectionExtent, tangent_pair
+from .extent import tangent_pair
 from .region import Region, Surface
 
 OFF_UNIT = 1e-3  # how far a direction's length may be off 1
@@ -70,10 +69,6 @@ class Directional(Region):
         beyond = np.take_along_axis(ahead, first, axis=-2)[..., 0, :]
         end = beyond[..., 3] + self.moves(beyond, self.project(beyond))[..., 3]
         return np.where(legal.all(axis=-1), np.copysign(np.pi, step), end)
-
-    @cached_property
-    def _extent(self) -> DirectionExtent:
-        return DirectionExtent(self)
 
     def reach(self, columns: tuple[int, ...]) -> float:
         # Directions and twists have no covers that a reach could spare.

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import TURN, Floats, Mask, Points, Scalars, Vectors
+from ..arrays import TURN, Mask, Points, Scalars, Vectors
 
 if TYPE_CHECKING:
-    from .directional import Directional
     from .region import Region
 
 FAR = 1e6  # radians; from there the nearest member is the one that goes farthest that way
@@ -208,70 +207,6 @@ def slope(region: Region, points: Points) -> Points:
     rise = np.where(length > NUDGE * NUDGE, rise, np.eye(rise.shape[-1])[0])
     rise = rise / np.linalg.norm(rise, axis=-1, keepdims=True)
     return np.asarray((rise[..., None, :] @ ways)[..., 0, :])
-
-
-# Directions and twists.
-
-
-SEEN = 16_384  # directions that the sphere is looked at in
-GAP = 0.03  # radians; no direction is farther from one of these
-DEPTHS = 2000  # members that the deepest is chosen among
-
-
-@dataclass(frozen=True, eq=False)
-class DirectionExtent(Extent):
-    """The extent of a shape of directions and twists, by what it tells of either."""
-
-    region: Directional
-
-    @cached_property
-    def _legal(self) -> tuple[Vectors, Floats]:
-        """Legal directions (n, 3), spread evenly, and their twists (n, 2); at least one."""
-        directions = spread_directions(SEEN)
-        legal = directions[self.region.contains_direction(directions)]
-        if len(legal) == 0:  # a region between them
-            points = np.column_stack([directions[:1], np.zeros(1)])
-            legal = self.region.project(points)[:, :3]
-        return legal, self.region.twist_range(legal)
-
-    @cached_property
-    def bounds(self) -> Points:
-        """The least and greatest twist of members, beside those of all directions: (2, 4)."""
-        _, twists = self._legal
-        return np.array([[-1.0, -1.0, -1.0, twists.min()], [1.0, 1.0, 1.0, twists.max()]])
-
-    @cached_property
-    def deepest(self) -> Points:
-        """The deepest of some members: (4,)."""
-        points = self.scatter(DEPTHS, np.random.default_rng(0))
-        return np.asarray(points[self.region.distance(points).argmin()])
-
-    @cached_property
-    def volume(self) -> float:
-        """The width of the twists over the area of legal directions, 0 if thin."""
-        width = np.minimum(np.diff(self._legal[1]), TURN)
-        return float(2.0 * TURN * width.sum() / SEEN) if len(width) > 1 else 0.0
-
-    def scatter(self, n: int, rng: np.random.Generator) -> Points:
-        """Return `n` members, uniform in direction and twist; in direction alone if thin."""
-        legal, twists = self._legal
-        middle = legal.sum(axis=0)
-        middle = middle / max(float(np.linalg.norm(middle)), 1e-9)
-        least = np.cos(min(np.arccos(np.clip(legal @ middle, -1.0, 1.0)).max() + GAP, np.pi))
-        widest, kept = float(np.minimum(np.diff(twists), TURN).max()), [np.empty((0, 4))]
-        while sum(map(len, kept)) < n:
-            height, turn = rng.uniform(least, 1.0, 2 * n + 64), rng.uniform(0.0, TURN, 2 * n + 64)
-            ring = np.sqrt(1.0 - height**2)
-            local = np.stack([ring * np.cos(turn), ring * np.sin(turn), height], axis=1)
-            directions = local @ np.stack([*tangent_pair(middle), middle])
-            if len(legal) == 1:
-                directions = self.region.project(np.column_stack([directions, turn]))[:, :3]
-            directions = directions[self.region.contains_direction(directions)]
-            low, high = self.region.twist_range(directions).T
-            width, share = np.minimum(high - low, TURN), rng.random((2, len(low)))
-            points = np.column_stack([directions, 0.5 * (low + high) + (share[0] - 0.5) * width])
-            kept.append(points[share[1] * widest <= width])
-        return np.concatenate(kept)[:n]
 
 
 def tangent_pair(direction: Vectors) -> Vectors:
