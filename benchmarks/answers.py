@@ -119,7 +119,15 @@ RECIPES = {
     "people": {**FIELD, "by": "people", **ONE},
     "people-reject": {**FIELD, "by": "people", "reject": 0.2, **ONE},
 }
-SOLVED = ("errors", "iterations", "converged", "further", "beyond", "mended")
+# What a solution says, by its name in the record.
+SOLVED = {
+    "errors": "errors",
+    "iterations": "iterations",
+    "converged": "converged",
+    "further": "blocked_angle",
+    "beyond": "beyond",
+    "mended": "start_correction",
+}
 
 
 class Record:
@@ -400,8 +408,8 @@ def ask_ik(record: Record) -> None:
     def solved(name: str, found) -> None:
         record.add(f"ik/{name}/rotations", found.pose.rotations)
         record.add(f"ik/{name}/positions", found.pose.positions)
-        for field in SOLVED:
-            record.add(f"ik/{name}/{field}", getattr(found, field))
+        for field, attribute in SOLVED.items():
+            record.add(f"ik/{name}/{field}", getattr(found, attribute))
         record.add(f"ik/{name}/reasons", [found.reason(item) for item in range(len(goals))])
 
     few = {"least-squares": 12, "ccd": 30, "fabrik": 12, "two-bone": 12}

@@ -23,7 +23,7 @@ import numpy as np
 
 from synovia import DistanceField, Limit, ReachCone, ThetaPhi, Union, load_clip, quat
 from synovia.arrays import Quats
-from synovia.mesh import DRAFT, FINE, Finish, share_of, sheet_and_boundary
+from synovia.mesh import DRAFT, FINE, Quality, share_of, sheet_and_boundary
 from synovia.shapes import brush
 from synovia.shapes.reach_cone.edit import move_point
 
@@ -105,9 +105,9 @@ def stroked(limit: Limit, number: int) -> Limit:
     return replace(limit, shape=brush(field, place, 0.3, 0.05 * (-1.0) ** number))
 
 
-def told(limit: Limit, finish: Finish) -> None:
+def draw(limit: Limit, quality: Quality) -> None:
     """Make all that the page is told of a limit."""
-    share_of(limit, *sheet_and_boundary(limit, AXIS, finish), finish)
+    share_of(limit, *sheet_and_boundary(limit, AXIS, quality), quality)
 
 
 def line(limit: Limit, edit: Edit) -> str:
@@ -116,17 +116,17 @@ def line(limit: Limit, edit: Edit) -> str:
     Drawn twice, the second time without the tables that `contains` has made by then.
     """
     times = np.zeros((EDITS, 4))
-    told(edit(limit, EDITS), DRAFT)
+    draw(edit(limit, EDITS), DRAFT)
     for number in range(EDITS):
         times[number, 0] = time.perf_counter()
         edited = edit(limit, number)
         for column in (1, 2, 3):
             times[number, column] = time.perf_counter()
             if column < 3:
-                told(edited, DRAFT)
+                draw(edited, DRAFT)
     edits, firsts, seconds = 1e3 * np.diff(times, axis=1).T
     start = time.perf_counter()
-    told(edit(limit, EDITS + 1), FINE)
+    draw(edit(limit, EDITS + 1), FINE)
     fine = 1e3 * (time.perf_counter() - start)
     total = edits + firsts
     tables = max(float(np.median(firsts - seconds)), 0.0)

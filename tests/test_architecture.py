@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import synovia
+from synovia.shapes import SHAPES
 
 SOURCE = Path(synovia.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -97,6 +98,47 @@ def test_heavy_packages_stay_in_their_rooms(path):
             assert room_of(path) == "kernels", f"{named(path)} imports numba"
         elif package in HEAVY and top:
             assert room_of(path) in HEAVY[package], f"{named(path)} imports {module} at once"
+
+
+SHAPE_CLASSES = {kind.__name__ for kind in SHAPES.values()} | {"Convex", "Directional", "Polytope"}
+
+
+def shapes_in(node):
+    """Yield the classes and the names of shapes in an expression, calls in it aside."""
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)
+    if name in SHAPE_CLASSES or (isinstance(node, ast.Constant) and node.value in SHAPES):
+        yield node.lineno
+    if not isinstance(node, ast.Call):
+        for part in ast.iter_child_nodes(node):
+            yield from shapes_in(part)
+
+
+def asks_for_shapes(tree):
+    """Yield the lines that ask for a shape's class, or compare its name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            yield from shapes_in(node.args[1])
+        elif isinstance(node, ast.MatchClass):
+            yield from shapes_in(node.cls)
+        elif isinstance(node, ast.Compare):
+            for each in (node.left, *node.comparators):
+                yield from shapes_in(each)
+
+
+@pytest.mark.parametrize("path", FILES, ids=named)
+def test_nobody_asks_for_the_class_of_a_shape(path):
+    if room_of(path) != "shapes":
+        lines = list(asks_for_shapes(ast.parse(path.read_text(encoding="utf-8"))))
+        assert lines == [], f"{named(path)} asks in lines {lines}"
+
+
+def test_questions_for_the_class_of_a_shape_are_seen():
+    asking = [
+        *("isinstance(x, Box | KDop)", "issubclass(kind, shapes.Union)", "type(x) is ReachCone"),
+        *("limit.shape.name == 'box'", "shape in ('product', 'other')", "x == DistanceField.name"),
+    ]
+    assert [len(list(asks_for_shapes(ast.parse(line)))) for line in asking] == [2, 1, 1, 1, 1, 1]
+    assert list(asks_for_shapes(ast.parse("isinstance(x, Region) and Box(x).low < 1"))) == []
 
 
 def test_the_root_holds_the_vocabulary_alone():

@@ -255,7 +255,7 @@ def test_across_the_seam_nothing_changes():
     [
         ({"spacing": [0.1, 0.0, 0.1]}, "spacing must be above 0"),
         ({"values": np.zeros((1, 3, 3))}, "2 to 256 nodes"),
-        ({"values": np.zeros((3, 3))}, r"shape \(any, any, any\)"),
+        ({"values": np.zeros((3, 3))}, r"shape \(i, j, k\)"),
         ({"values": np.full((3, 3, 3), np.nan)}, "must be finite"),
         ({"threshold": -1.0}, "or the region is empty"),
         ({"threshold": np.nan}, "must be finite"),

@@ -21,7 +21,7 @@ from synovia.shapes.distance_field.build import (
     sample_distance,
     update_nearest,
 )
-from synovia.shapes.distance_field.extent import boundary
+from synovia.shapes.distance_field.extent import surface_triangles
 from synovia.shapes.distance_field.packing import nearest_sites
 
 LOW, SPACING, COUNT = np.array([-1.0, 0.2, -1.0]), np.array([0.2, 0.25, 0.3]), (9, 7, 8)
@@ -110,9 +110,8 @@ def test_distances_anew_are_distances_to_the_level():
         redistance(radius, 9.0, np.full(3, -1.0), spacing, np.zeros(3, bool))
 
 
-def to_triangles(points, surface, shifts):
+def to_triangles(points, corners, shifts):
     """The plainest way: every point from every triangle, by feet on faces and on edges."""
-    corners = surface.vertices[surface.triangles]
     best = np.full(len(points), np.inf)
     for shift in shifts:
         moved = points + shift
@@ -146,9 +145,9 @@ def rough_level(wraps, seed=0, count=(9, 7, 8)):
 def test_distances_from_a_level_are_those_from_its_triangles(wraps):
     level = rough_level(wraps, count=(5, 4, 5))
     grid = (level.low, level.spacing, wraps)
-    surface = boundary(level.values, level.level, *grid, 2, capped=False)
+    vertices, triangles = surface_triangles(level.values, level.level, *grid, 2, capped=False)
     nodes = node_points(level.low, level.spacing, level.values.shape).reshape(-1, 3)
-    expected = to_triangles(nodes, surface, level.shifts).reshape(level.values.shape)
+    expected = to_triangles(nodes, vertices[triangles], level.shifts).reshape(level.values.shape)
     np.testing.assert_allclose(np.sqrt(nearest(level).squares), expected, atol=1e-12)
     signs = np.where(level.values <= level.level, -1.0, 1.0)
     found = redistance(level.values, level.level, *grid)

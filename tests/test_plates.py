@@ -67,11 +67,11 @@ def test_the_centre_of_a_motion_is_found(hinge):
 
 def test_a_moving_centre_is_marked(hinge):
     plate = Plate("A hinge", ({"knee.flexion": 20.0}, {"knee.flexion": 70.0}), yaw=-90.0)
-    marked = draw_plate(hinge, replace(plate, moving="Shank"))
+    marked = draw_plate(hinge, replace(plate, moving_segment="Shank"))
     assert len(marked.axes) == 3
     places = [axes.lines[-1].get_xydata()[0] for axes in marked.axes[:2]]
     assert abs(places[1][1] - places[0][1] - 0.4) < 0.02
-    near = draw_plate(hinge, replace(plate, moving="Shank", close=0.1)).axes[0]
+    near = draw_plate(hinge, replace(plate, moving_segment="Shank", zoom_radius=0.1)).axes[0]
     assert np.ptp(near.get_xlim()) == pytest.approx(0.2)
     assert not draw_plate(hinge, plate).axes[0].lines
 
@@ -79,7 +79,8 @@ def test_a_moving_centre_is_marked(hinge):
 def test_the_way_of_a_moving_centre_is_shown_enlarged(hinge):
     poses = tuple({"knee.flexion": angle} for angle in (10.0, 20.0, 70.0))
     picture = draw_plate(
-        hinge, Plate("A hinge", poses, pitch=0.0, yaw=-90.0, moving="Shank", close=2.0)
+        hinge,
+        Plate("A hinge", poses, pitch=0.0, yaw=-90.0, moving_segment="Shank", zoom_radius=2.0),
     )
     panels, trail = picture.axes[:3], picture.axes[3]
     assert [each.get_text() for each in trail.texts] == ["10°", "20°", "70°", "100 mm"]
@@ -103,7 +104,7 @@ def test_captions_say_what_both_sides_do_once():
 
 def test_a_plate_of_bones_that_are_not_there_is_refused(hinge):
     with pytest.raises(ValueError, match="must have bones like Wing, got none"):
-        draw_plate(hinge, Plate("Wings", ({},), shown=("Wing",)))
+        draw_plate(hinge, Plate("Wings", ({},), segments=("Wing",)))
 
 
 def test_the_command_line_draws_plates(tmp_path, monkeypatch):

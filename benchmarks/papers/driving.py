@@ -14,7 +14,7 @@ import numpy as np
 from synovia.arrays import Floats, Scalars, Vectors
 from synovia.ik import Reach, solve
 from synovia.learn import (
-    Recipe,
+    FitOptions,
     Take,
     TrimResult,
     bone_axes,
@@ -162,7 +162,7 @@ class Lesson:
         """Return what `clips` show of `joints`, which are named as in the first clip."""
         skeleton = clips[0].skeleton
         axes = bone_axes(skeleton)
-        takes = takes_of(clips, list(joints), None, None, [False] * len(clips))
+        takes = takes_of(clips, list(joints), drop_first=[False] * len(clips))
         seen = {
             name: (takes[name], trim(takes[name]), axes[skeleton.index(name)])
             for name in joints
@@ -172,13 +172,13 @@ class Lesson:
 
     def model(self, family: Family) -> LimitModel:
         """Return the limits of one family for all joints."""
-        recipe = Recipe(family.shape, family.chart, options=dict(family.options))
+        options = FitOptions(family.shape, family.chart, shape_options=dict(family.options))
         limits = {}
         with warnings.catch_warnings():
             # About directions that no frame comes near.
             warnings.simplefilter("ignore", UserWarning)
             for name, (takes, trimmed, axis) in self.joints.items():
-                fitted = fit_joint(takes, recipe, reference=None, axis=axis, trimmed=trimmed)
+                fitted = fit_joint(takes, options, reference=None, axis=axis, trimmed=trimmed)
                 limits[name] = sculpt(fitted.limit) if family.sculpted else fitted.limit
         return LimitModel(limits, self.skeleton)
 

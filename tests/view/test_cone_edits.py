@@ -11,7 +11,7 @@ from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton
 from synovia.shapes.reach_cone.edit import delete_point, move_point
 from synovia.view import messages
 from synovia.view.answers import answer
-from synovia.view.cone_edits import new_cone_limit
+from synovia.view.limit_edits import new_cone_limit
 from synovia.view.session import Session, scene_of
 
 NAMES = ("Hips", "LeftArm", "LeftHand", "RightArm")

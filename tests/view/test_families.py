@@ -15,7 +15,7 @@ from synovia.limit import chart_for
 from synovia.limit.softening import Beyond, Inside
 from synovia.shapes import SHAPES, push
 from synovia.view import answers, messages
-from synovia.view.families import FAMILIES
+from synovia.view.families import families
 from synovia.view.session import Session, scene_of
 
 ARM = "LeftArm"
@@ -66,9 +66,9 @@ def assert_same(one, other):
     )
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", families())
 def test_a_refit_is_what_fit_makes_of_the_clip(session, family):
-    kind = FAMILIES[family]
+    kind = families()[family]
     for chart in SHAPES[kind.shape].charts[:2]:
         header, _ = ask(session, "refit", **chosen(family, chart=chart))
         assert header["chart"] == chart
@@ -148,7 +148,7 @@ def test_kept_samples_are_refitted_whole(populous):
 
 
 def held_out(rest, left, family, chart, margin):
-    kind = FAMILIES[family]
+    kind = families()[family]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         limit = Limit.fit(
@@ -169,7 +169,7 @@ def test_a_family_is_judged_by_parts_of_the_clip_left_out(session, family):
     assert (header["parts"], header["basis"]) == (5, "5 parts of this clip")
     moved = session.scene.clip.pose.rotations[:, 2]
     assert not flips(moved, session.scene.clip.frame_time).any()
-    chart = chart_for(FAMILIES[family].shape, None)
+    chart = chart_for(families()[family].shape, None)
     shares = []
     for part in range(5):
         found = ask(session, "judge", **given, part=part)[0]["outside"]
@@ -311,7 +311,7 @@ def test_the_brush_pushes_where_the_page_points(session, chart):
 def test_only_fields_are_brushed(session):
     given = {"joint": ARM, "edit": "brush", "radiusDeg": 12.0, "amountDeg": 2.0}
     header, _ = ask(session, "edit", **given, centers=[[0, 0, 0]])
-    assert header["refused"] == "only a distance field can be sculpted, got box"
+    assert header["refused"] == "a box cannot be sculpted: make it a distance field"
     ask(session, "refit", **chosen("distance-field"))
     for centers in ([], [[0, 0, 0]] * 33, [0, 0, 0]):
         assert "centers" in ask(session, "edit", **given, centers=centers)[0]["refused"]
@@ -371,7 +371,7 @@ def test_numbers_have_names_that_people_understand():
         for family in ("swing-twist", "rotation-vector")
     }
     assert rows == {
-        "swing-twist": {"swing about x", "swing about y", "twist"},
+        "swing-twist": {"swing x", "swing y", "twist"},
         "rotation-vector": {"about x", "about y", "about z"},
     }
 

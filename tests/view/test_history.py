@@ -11,35 +11,35 @@ def test_a_stroke_is_one_step():
     start = Version({})
     history = History(start)
     for number in range(5):
-        history = history.done(Version({}, f"drag {number}", "a"))
-    history = history.done(Version({}, "click", "b"))
-    assert [version.what for version in history.past] == ["", "drag 0"]
-    assert history.undone().undone().present is start
-    assert history.undone().undone().redone().present.what == "drag 0"
+        history = history.push(Version({}, f"drag {number}", "a"))
+    history = history.push(Version({}, "click", "b"))
+    assert [version.label for version in history.past] == ["", "drag 0"]
+    assert history.undo().undo().present is start
+    assert history.undo().undo().redo().present.label == "drag 0"
 
 
 def test_edits_without_a_stroke_are_steps_of_their_own():
-    history = History(Version({})).done(Version({}, "a")).done(Version({}, "b"))
+    history = History(Version({})).push(Version({}, "a")).push(Version({}, "b"))
     assert len(history.past) == 2
 
 
 def test_a_new_edit_forgets_what_was_undone():
-    history = History(Version({})).done(Version({}, "a", "1")).undone().done(Version({}, "b", "2"))
+    history = History(Version({})).push(Version({}, "a", "1")).undo().push(Version({}, "b", "2"))
     assert history.future == ()
     with pytest.raises(ValueError, match="nothing to redo"):
-        history.redone()
+        history.redo()
 
 
 def test_an_edit_after_an_undo_is_not_taken_for_the_stroke_before_it():
-    history = History(Version({})).done(Version({}, "a", "1")).done(Version({}, "b", "2"))
-    again = history.undone().done(Version({}, "c", "2"))
-    assert [version.what for version in again.past] == ["", "a"]
+    history = History(Version({})).push(Version({}, "a", "1")).push(Version({}, "b", "2"))
+    again = history.undo().push(Version({}, "c", "2"))
+    assert [version.label for version in again.past] == ["", "a"]
 
 
 def test_only_so_many_steps_are_kept():
     history = History(Version({}))
     for number in range(MOST_VERSIONS + 10):
-        history = history.done(Version({}, str(number)))
+        history = history.push(Version({}, str(number)))
     assert len(history.past) == MOST_VERSIONS
     with pytest.raises(ValueError, match="nothing to undo"):
-        History(Version({})).undone()
+        History(Version({})).undo()

@@ -12,7 +12,7 @@ import pytest
 
 from clips import clip
 from synovia import LimitModel, show
-from synovia.view.notebook import frame_html
+from synovia.view import frame_html
 from view.browser import PATIENCE, needed
 
 

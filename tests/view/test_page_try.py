@@ -112,7 +112,7 @@ def test_what_was_tried_is_judged_by_limits_that_another_page_has_changed(seen, 
     limits = dict(scene.model.limits)
     del limits["Chest"]  # the first: places in lists are others now
     seen.server.session.edit(lambda _: limits, "remove, Chest", None)
-    seen.server.tell_pages()
+    seen.server.notify_pages()
     seen.until(lambda: seen.asked[-1]["ask"] == "outside")
     seen.until(lambda: len(seen.asked) + 1 == len(seen.heard))  # and the news
     angles = seen.answer("outside")[0]["outsideDeg"]
@@ -222,7 +222,7 @@ def test_controls_pose_a_figure(browser):
         assert text_of(seen, ".controls [role=status]") == ""
         narrow = Limit(RotationVector(), Box(np.full(3, -0.01), np.full(3, 0.01), np.eye(3)))
         seen.server.session.edit(lambda limits: {**limits, "c7": narrow}, "narrow", None)
-        seen.server.tell_pages()
+        seen.server.notify_pages()
         seen.until(lambda: seen.page.title().startswith("•"))
         sliders.first.evaluate("(each) => (each.max = 9)")  # more than the figure takes
         sliders.first.press("End")

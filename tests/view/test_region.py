@@ -9,8 +9,9 @@ from cones import CONES
 from oracles import triangle_distance
 from synovia import SHAPES, Box, DirectionTwist, Limit, RotationVector, SwingTwist, Union, quat
 from synovia.limit import mirror_limit
-from synovia.mesh import DRAFT, boundary, edges_of, sheet, sheet_and_boundary
+from synovia.mesh import DRAFT, boundary, sheet, sheet_and_boundary
 from synovia.shapes import Directional
+from synovia.shapes.boundary import edges_of
 
 REFERENCE = quat.exp(np.array([0.3, -0.2, 0.5]))
 AXIS = np.array([0.0, 0.6, 0.8])

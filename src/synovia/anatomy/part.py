@@ -1,4 +1,4 @@
-"""The numbers of the human, from the data files, each of which says where they come from."""
+"""Parts of a figure: numbers from the data files, simple joints, and how parts are joined."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ from ..components import (
 )
 from ..shapes import ReachCone
 from ..skeleton import Skeleton, other_side
+
+# The numbers of the human, from the data files, each of which says where they come from.
 
 REFERENCE_HEIGHT = 1.75
 """Metres: lengths in millimetres in the data files are those of a person so tall."""

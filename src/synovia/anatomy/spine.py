@@ -1,10 +1,4 @@
-"""The spine: three joint sets, nine controls, 24 vertebrae; the head as a fourth.
-
-Every vertebra turns about three axes that are not orthogonal, each with a centre of its own. A
-control is the turn of its whole set, in degrees; flexion is positive forwards, bend and twist to
-the person's left. The levels share it so that all reach their limits together, piecewise linearly
-through zero.
-"""
+"""The spine: 24 vertebrae by nine controls, the head, and the rib cage."""
 
 from __future__ import annotations
 
@@ -28,6 +22,13 @@ from ..components import (
     Rotation,
 )
 from .part import SIDES, Part, load_tables, millimetres, mirror_point
+
+# The spine: three joint sets, nine controls, 24 vertebrae; the head as a fourth.
+#
+# Every vertebra turns about three axes that are not orthogonal, each with a centre of its own. A
+# control is the turn of its whole set, in degrees; flexion is positive forwards, bend and twist to
+# the person's left. The levels share it so that all reach their limits together, piecewise linearly
+# through zero.
 
 MOVES = ("flexion", "bend", "twist")
 REGIONS = ("lumbar", "thoracic", "cervical", "head")

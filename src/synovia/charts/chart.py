@@ -146,6 +146,22 @@ class Chart(ABC):
         """Return the chart that `to_dict` wrote, less its `type`."""
         return cls(**given)
 
+    # For pictures.
+
+    coordinates: ClassVar[tuple[str, ...]] = ("1st angle", "2nd angle", "3rd angle")
+    """What the coordinates are, in words."""
+    left_handed: ClassVar[bool] = False
+    """Whether triangles that face outwards in the chart face inwards among rotation vectors."""
+    torn_at: ClassVar[float] = np.pi
+    """How long `vectors` are at most, in radians, where neighbours may be drawn far apart."""
+
+    def vectors(self, points: Points) -> Vectors:
+        """Return points (n, d) as rotation vectors (n, 3) from the reference, in radians.
+
+        They go on beyond half a turn where the chart does, so that a region is not torn.
+        """
+        return quat.log(quat.mul(quat.inverse(self.reference), self.rotations(points)))
+
 
 def unit_axis(axis: Vectors, name: str) -> Vectors:
     """Return a bone's axis (3,), unit and locked; zero is refused."""
@@ -184,3 +200,23 @@ def reflect(vectors: Vectors, normal: Vectors) -> Vectors:
     """Return what a mirror in the plane across `normal` shows of vectors (..., 3)."""
     across = unit_normal(normal)
     return np.asarray(vectors - 2.0 * (vectors @ across)[..., None] * across)
+
+
+def twisted_vectors(w: Scalars, v: Vectors, axis: Vectors, twist: Scalars) -> Vectors:
+    """Return the rotation vectors (n, 3) of swings after twists (n, 1) about the axis.
+
+    Swings are quaternions: w (n, 1) and v (n, 3), which is across the axis. Written out, as
+    pictures spend much of their time here.
+    """
+    c, s = np.cos(0.5 * twist), np.sin(0.5 * twist)
+    vector = c * v + s * (w * axis - v @ cross_matrix(axis))
+    sine = np.sqrt(np.einsum("ij,ij->i", vector, vector))[:, None]
+    angle = 2.0 * np.arctan2(sine, w * c)
+    share = np.divide(angle, sine, out=np.full_like(sine, 2.0), where=sine > 0.0)
+    return np.asarray(vector * share)
+
+
+def cross_matrix(axis: Vectors) -> Floats:
+    """Return the matrix (3, 3) from which rows v get axis × v; sooner than `np.cross` does."""
+    x, y, z = axis
+    return np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])

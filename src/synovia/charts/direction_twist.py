@@ -10,7 +10,7 @@ import numpy as np
 from .. import quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows
 from ..kernels.kinds import DIRECTION_TWIST
-from .chart import Chart, reflect
+from .chart import Chart, cross_matrix, reflect, twisted_vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +66,19 @@ class DirectionTwist(Chart):
 
     def is_singular_in(self, shape: Any) -> bool:
         return bool(shape.contains_direction(-self.axis))
+
+    # For pictures.
+
+    coordinates: ClassVar[tuple[str, ...]] = ("towards x", "towards y", "towards z", "twist")
+    torn_at: ClassVar[float] = TURN
+
+    def vectors(self, points: Points) -> Vectors:
+        # With a the axis and d the direction, the swing is (w, a × d/2w), w² = (1 + a·d)/2.
+        directions = points[:, :3]
+        cosine = directions @ self.axis[:, None]
+        w = np.sqrt(np.maximum(0.5 * (1.0 + cosine), 1e-18))
+        v = directions @ cross_matrix(self.axis) / (2.0 * w)
+        return twisted_vectors(w, v, self.axis, points[:, 3:])
 
     def mirror(self, normal: Vectors) -> list[tuple[Self, Floats, Points]]:
         # Directions are mirrored, and twists change their sign.

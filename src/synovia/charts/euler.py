@@ -83,6 +83,11 @@ class EulerZYZ(Chart):
         turn, about = np.diag(MIRROR_SIGNS[along.argmax()]), np.array([0.0, 0.5 * np.pi, 0.0])
         return [(self._mirrored(normal), turn, about)]
 
+    # For pictures.
+
+    coordinates: ClassVar[tuple[str, ...]] = ("φ", "ψ", "θ")
+    left_handed: ClassVar[bool] = True
+
 
 def _wrap(angles: Scalars) -> Scalars:
     return np.asarray(angles - TURN * np.rint(angles / TURN))

@@ -56,6 +56,14 @@ class RotationVector(Chart):
     def mirror(self, normal: Vectors) -> list[tuple[Self, Floats, Points]]:
         return [(self._mirrored(normal), quat.to_matrix(half_turn(normal)), np.zeros(3))]
 
+    # For pictures.
+
+    coordinates: ClassVar[tuple[str, ...]] = ("about x", "about y", "about z")
+    torn_at: ClassVar[float] = np.inf
+
+    def vectors(self, points: Points) -> Vectors:
+        return points
+
 
 def wind(vectors: Points, turns: int) -> Points:
     """Return vectors of rotation, in 2-D or 3-D, lengthened by whole turns along themselves."""

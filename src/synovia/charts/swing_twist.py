@@ -11,7 +11,7 @@ import numpy as np
 from .. import quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors
 from ..kernels.kinds import SWING_TWIST
-from .chart import Chart, half_turn, reflect
+from .chart import Chart, half_turn, reflect, twisted_vectors
 from .rotation_vector import follow_covers, whole_turns, wind
 
 
@@ -88,3 +88,15 @@ class SwingTwist(Chart):
             (each, quat.to_matrix(each.frame).T @ half @ frame, np.zeros(3))
             for each in (there, replace(there, axis=-bone))
         ]
+
+    # For pictures.
+
+    coordinates: ClassVar[tuple[str, ...]] = ("swing x", "swing y", "twist")
+    torn_at: ClassVar[float] = TURN
+
+    def vectors(self, points: Points) -> Vectors:
+        x, y = quat.rotate(self.frame, np.eye(3)[:2])
+        swing = points[:, :1] * x + points[:, 1:2] * y
+        half = 0.5 * np.linalg.norm(points[:, :2], axis=1, keepdims=True)
+        v = 0.5 * np.sinc(half / np.pi) * swing
+        return twisted_vectors(np.cos(half), v, self.axis, points[:, 2:])

@@ -105,8 +105,8 @@ def check(
         atomic_write(csv_path, csv_text(reports).encode())
     if as_json:
         single = len(clips) == 1 and Path(clips[0]).is_file()
-        told = {} if calibration is None else {"offsets_deg": offsets_deg(calibration)}
-        documents = [report.to_dict() | told for report in reports]
+        offsets = {} if calibration is None else {"offsets_deg": offsets_deg(calibration)}
+        documents = [report.to_dict() | offsets for report in reports]
         click.echo(json.dumps(documents[0] if single else documents, indent=2, allow_nan=False))
     elif csv_path != "-":
         for line in [] if calibration is None else offset_lines(calibration):

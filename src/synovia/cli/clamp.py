@@ -139,7 +139,7 @@ def output_paths(
         )
     if output.exists() and not output.is_dir():
         raise click.UsageError(f"clips need a directory to go to, and {str(output)!r} is a file")
-    return [output / file.below for file in files]
+    return [output / file.relative_path for file in files]
 
 
 def check_targets(

@@ -26,7 +26,6 @@ BEST = ("kdop", "swing-twist")
 SHOWN_JOINT = "RightUpperArm"
 SHOWN_VIOLATIONS = ("LeftLowerArm", "RightUpperArm", "LeftLowerLeg", "Head")
 """Whose worst frames the picture shows."""
-SHAPE_NAMES = {"euler box": "Euler box", "kdop": "k-DOP"}
 
 
 @click.command(cls=terminal.TeachingCommand, examples=EXAMPLES)
@@ -112,7 +111,7 @@ def score_lines(scores: Sequence[Score]) -> Iterator[str]:
     """Yield the table of shapes, and what its columns mean."""
     rows = [
         (
-            SHAPE_NAMES.get(score.shape, score.shape),
+            _shape_name(score.shape),
             score.chart,
             terminal.percent(score.legal),
             terminal.percent(score.near),
@@ -160,15 +159,15 @@ def clamp_lines(model: LimitModel, wild: Clip, clamped: Clip) -> Iterator[str]:
         else f"Still outside: {', '.join(row.name for row in report.joints if row.frames)}."
     )
     yield ""
-    told = {
+    clips = {
         "not (wild.bvh)": wild,
         "each frame by itself": by_itself,
         "as a path (clamped.bvh)": clamped,
     }
     rows = []
-    for what, clip in told.items():
+    for name, clip in clips.items():
         step, joint = largest_step(clip)
-        rows.append((what, terminal.degrees(float(np.degrees(step))), joint))
+        rows.append((name, terminal.degrees(float(np.degrees(step))), joint))
     titles = ("clamped", "largest step deg", "of joint")
     yield from terminal.heading(terminal.table(titles, rows))
     yield ""
@@ -211,7 +210,14 @@ def _section(title: str) -> Iterator[str]:
 
 def _family_name(best: tuple[str, str]) -> str:
     shape, chart = best
-    return f"{SHAPE_NAMES.get(shape, shape)} in {chart}"
+    return f"{_shape_name(shape)} in {chart}"
+
+
+def _shape_name(shape: str) -> str:
+    """Return a shape as people write it; a baseline, which is none, begins like a heading."""
+    from ..shapes import SHAPES
+
+    return SHAPES[shape].label or shape if shape in SHAPES else shape[:1].upper() + shape[1:]
 
 
 def _quote(path: Path) -> str:

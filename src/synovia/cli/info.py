@@ -24,12 +24,6 @@ EXAMPLES = (
     ("the ranges that were learned, and from what", "synovia info human.limits.json"),
     ("the same, for a script", "synovia info human.limits.json --json"),
 )
-AXES = {
-    "swing-twist": ("swing x", "swing y", "twist"),
-    "rotation-vector": ("x", "y", "z"),
-    "direction-twist": ("towards x", "towards y", "towards z", "twist"),
-}
-"""What the coordinates of each chart are called."""
 DEEPEST = 12
 
 
@@ -70,10 +64,10 @@ def describe_clip(clip: Clip) -> dict[str, Any]:
     """Return what is in a clip as plain values, angles in degrees."""
     import numpy as np
 
-    from ..learn import invented_first_frame, kinds_of
+    from ..learn import invented_first_frame, joint_kinds
 
     skeleton = clip.skeleton
-    kinds = kinds_of([clip]) if clip.frames else {}
+    kinds = joint_kinds([clip]) if clip.frames else {}
     lengths = np.linalg.norm(skeleton.offsets, axis=1)
     short = (lengths <= 1e-9 * lengths.max()) & (skeleton.parents >= 0)
     return {
@@ -142,8 +136,8 @@ def _by_channels(joints: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     for joint in joints:
         places = "".join(name[0] for name in joint["channels"] if name.endswith("position"))
         turns = "".join(name[0] for name in joint["channels"] if name.endswith("rotation"))
-        said = [f"position {places}"] * bool(places) + [f"rotation {turns}"] * bool(turns)
-        owners.setdefault(", ".join(said) or "none", []).append(terminal.printable(joint["name"]))
+        parts = [f"position {places}"] * bool(places) + [f"rotation {turns}"] * bool(turns)
+        owners.setdefault(", ".join(parts) or "none", []).append(terminal.printable(joint["name"]))
     return {
         channels: ", ".join(names) if len(names) <= 3 else terminal.pluralize(len(names), "joint")
         for channels, names in owners.items()
@@ -193,7 +187,7 @@ def _bounds_deg(limit: Limit) -> list[list[float]]:
     import numpy as np
 
     bounds = limit.shape.bounds.copy()
-    if limit.chart.dimension > 3:  # a direction comes first
+    if limit.shape.directional is not None:
         bounds[:, :3] = np.arcsin(np.clip(bounds[:, :3], -1.0, 1.0))
     ends: list[list[float]] = np.degrees(bounds).T.tolist()
     return ends
@@ -201,6 +195,8 @@ def _bounds_deg(limit: Limit) -> list[list[float]]:
 
 def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
     """Yield what people want to know of limits."""
+    from ..charts import CHARTS
+
     joints = limits["joints"]
     kinds = {f"{joint['shape']} in {joint['chart']}" for joint in joints}
     yield (
@@ -209,14 +205,15 @@ def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
     )
     yield from terminal.provenance_lines(limits["provenance"])
     if options := limits["provenance"].get("options"):
-        said = ", ".join(f"{key} {_option(key, options[key])}" for key in options)
-        yield from terminal.wrap(f"options: {said}")
+        text = ", ".join(f"{key} {_option(key, options[key])}" for key in options)
+        yield from terminal.wrap(f"options: {text}")
     if kept := sum(joint["samples"] for joint in joints):
         yield f"with {terminal.pluralize(kept, 'sample')} of what was observed"
     charts = {joint["chart"] for joint in joints}
     widest = max((len(joint["bounds_deg"]) for joint in joints), default=3)
-    numbered = ("1st", "2nd", "3rd", "4th")[:widest]
-    axes = AXES.get(charts.pop(), numbered) if len(charts) == 1 else numbered
+    axes = ("1st", "2nd", "3rd", "4th")[:widest]
+    if len(charts) == 1:
+        axes = CHARTS[charts.pop()].coordinates
     titles = ["joint", *[f"{axis} deg" for axis in axes], "volume"]
     mixed, far = len(kinds) > 1, any(joint["relative_to"] for joint in joints)
     rows = []

@@ -1,4 +1,4 @@
-"""What people type: clips as files, directories and globs, maps of names, shares, performers."""
+"""What people type: clips, maps of names, shares, performers, options of shapes, targets."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from ..skeleton import Clip, Skeleton
 
 
+# What people type: clips as files, directories and globs, maps of names, shares, performers.
+
+
 @dataclass(frozen=True)
 class ClipFile:
     """A clip that was asked for."""
 
     path: Path
-    below: Path
+    relative_path: Path
     """Where it stands below the directory that was asked for; its file name if it was named."""
     name: str = ""
     """What it is called: the stem, with as many folders as tell it from the others."""
@@ -203,7 +206,7 @@ def performers(who: str | None, files: Sequence[ClipFile]) -> dict[str, str]:
     found = {}
     for file in files:
         path = file.path
-        called = [path.as_posix(), file.below.as_posix(), file.name, path.name, path.stem]
+        called = [path.as_posix(), file.relative_path.as_posix(), file.name, path.name, path.stem]
         row = next((name for name in called if name in rows), None)
         if row is None:
             raise ValueError(f"{who}: expected a row for the clip {path}, got none")
@@ -278,6 +281,13 @@ performer_option = click.option(
     help="Who performs: a regular expression with one (group), searched in the clip's path, or a "
     "file with the columns clip,performer. Without it, what stands before the first _ or - of "
     "the file's name.",
+)
+joints_option = click.option(
+    "-j",
+    "--joints",
+    multiple=True,
+    metavar="A,B",
+    help="Only these joints, instead of all but roots.",
 )
 limits_option = click.option(
     "-l",

@@ -1,4 +1,4 @@
-"""What `solve` and `look` share: one clip in, one out, and a report of how near it came."""
+"""`synovia solve`: drive joints of a clip to where they should be; what `look` shares with it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ..model import LimitModel
     from ..skeleton import Clip
 
+
+# What `solve` and `look` share: one clip in, one out, and a report of how near it came.
 
 MOST_NAMED = 6  # joints that block, named in the summary
 

@@ -1,9 +1,4 @@
-"""The work space that components run in, and how arrays get in and out of it.
-
-Rows of LANES numbers, as `kernels.transforms` explains: a scalar is 1 row, a vector 3, a matrix
-12, its upper three rows. A network runs through it block after block, so that a large batch needs
-no more memory than the caches have.
-"""
+"""What a component is: typed inputs to typed outputs, and the work space it runs in."""
 
 from __future__ import annotations
 
@@ -21,6 +16,12 @@ from .. import kernels
 from ..arrays import Floats, Ints, Vectors, floats
 from ..charts.chart import unit_axis
 from ..shapes import Shape
+
+# The work space that components run in, and how arrays get in and out of it.
+#
+# Rows of LANES numbers, as `kernels.transforms` explains: a scalar is 1 row, a vector 3, a matrix
+# 12, its upper three rows. A network runs through it block after block, so that a large batch needs
+# no more memory than the caches have.
 
 Kind = Literal["scalar", "vector", "matrix"]
 SHAPE: dict[Kind, tuple[int, ...]] = {"scalar": (), "vector": (3,), "matrix": (4, 4)}

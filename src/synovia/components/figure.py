@@ -1,4 +1,4 @@
-"""Controls: the few numbers that pose a figure."""
+"""Figure: segments posed by a few named controls, one by one or as a compiled program."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from .network import Network, plan_network, unknown_name
 if TYPE_CHECKING:
     from .controls import FittedControls
 
+
+# Controls: the few numbers that pose a figure.
 
 Unit = Literal["radians", "degrees", "length", "share"]
 

@@ -1,4 +1,4 @@
-"""What a network's wires must be: known names, equal types, nothing missing, no cycle."""
+"""Network: components wired into one function, with its plan of steps and its derivatives."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ from .component import (
     stack_values,
     unpack_values,
 )
+
+# What a network's wires must be: known names, equal types, nothing missing, no cycle.
 
 
 def sources_of(components: Mapping[str, Component], wires: Mapping[str, str]) -> dict[str, Kind]:

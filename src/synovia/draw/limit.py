@@ -1,19 +1,22 @@
-"""Draw a limit: its region in space, with what was observed."""
+"""Draw a limit: its region in space, slices, maps, a joint's sheet."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Floats, Mask, Points, Quats, Scalars
-from ..charts import RotationVector, SwingTwist
+from .. import quat
+from ..arrays import Floats, Mask, Points, Quats, Scalars, Vectors
+from ..charts import RotationVector
 from ..learn import Progress
 from ..limit import Limit
+from ..mesh import PRINT, boundary
 from ..model import LimitModel
-from ..shapes import Convex, DistanceField, Surface, ThetaPhi
+from ..shapes import Surface
+from ..shapes.presentation import CellMap, CrossSection
 from .sphere import draw_front, draw_spheres, draw_twist_scale, twist_colours
 from .style import INK, LINE, MUTED, REGION, hide_frame, new_figure, readable_name
 
@@ -22,6 +25,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+# Draw a limit: its region in space, with what was observed.
+
+DETAIL = 3
+"""Of what is drawn in its chart."""
 ELEVATION_DEG, AZIMUTH_DEG = 17.0, -52.0
 JUMP_DEG = 60.0
 CREASE = np.radians(2.0)
@@ -61,12 +68,12 @@ def draw_region(
 
     axes.computed_zorder = False
     axes.view_init(elev=ELEVATION_DEG, azim=AZIMUTH_DEG)
-    surface = _plot_surface(limit, limit.shape.surface(3))
+    surface = _plot_surface(limit)
     degrees = np.degrees(surface.vertices)
     triangles = surface.triangles.astype(int)
     facing = _normals(surface) @ _view_direction()
     near = facing > 0.0
-    rounded = not isinstance(limit.shape, Convex)  # many small faces: shade, not edges, shows them
+    rounded = not limit.shape.convex  # many small faces: shade, not edges, shows them
     for side, alpha, zorder in ((~near, 0.16, 1), (near, 0.3 if rounded else 0.13, 3)):
         if side.any():
             colours = _shade(facing[side]) if rounded else REGION
@@ -94,14 +101,16 @@ def draw_region(
     _style_axes(axes, limit, np.concatenate(shown))
 
 
-def _plot_surface(limit: Limit, surface: Surface) -> Surface:
+def _plot_surface(limit: Limit) -> Surface:
     """Return the boundary as it is drawn, without triangles torn apart at half a turn."""
     if limit.chart.winds:
-        return surface
-    vectors = _plot_points(limit, limit.chart.rotations(surface.vertices))
-    corners = vectors[surface.triangles.astype(int)]
+        return limit.shape.surface(DETAIL)
+    mesh = boundary(limit, PRINT)
+    rotations = quat.mul(limit.chart.reference, quat.exp(mesh.vertices))
+    vectors = _plot_points(limit, rotations)
+    corners = vectors[mesh.triangles]
     torn = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1) > np.pi
-    return Surface(vectors, surface.triangles[~torn])
+    return Surface(vectors, mesh.triangles[~torn])
 
 
 def _plot_points(limit: Limit, rotations: Quats) -> Points:
@@ -124,9 +133,7 @@ def _style_axes(axes: Any, limit: Limit, degrees: Points) -> None:
     low, high = degrees.min(axis=0), degrees.max(axis=0)
     room = 0.04 * (high - low).max()
     spans = [(a - room, b + room) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
-    names = ("swing x", "swing y", "twist")
-    if not isinstance(limit.chart, SwingTwist):
-        names = ("about x", "about y", "about z")
+    names = limit.chart.coordinates if limit.chart.winds else RotationVector.coordinates
     for axis, name, span in zip((axes.xaxis, axes.yaxis, axes.zaxis), names, spans, strict=True):
         axis.set_pane_color("#f6f8f9")
         axis.line.set_color(LINE)
@@ -178,41 +185,35 @@ def _creases(surface: Surface, near: Mask, bend: float) -> tuple[np.ndarray, Mas
     return edges, np.array([bool(near[owners].any()) for owners in bent.values()], dtype=bool)
 
 
-# Draw a distance field in slices.
+# Draw a distance field in cross sections.
 
 
 FIELD_COLOURS = ("#08519c", "#6baed6", "#f7fbff", "#fcae91", "#a50f15")
 """From deep inside to far outside."""
-COORDINATE_NAMES = {
-    "rotation-vector": ("about x", "about y", "about z"),
-    "swing-twist": ("swing x", "swing y", "twist"),
-    "euler": ("φ", "ψ", "θ"),
-}
 
 
-def draw_slices(figure: Figure, box: tuple[float, float, float, float], limit: Limit) -> None:
-    """Draw three slices through the deepest node into `box` of the figure, the boundary in ink."""
+def draw_cross_sections(
+    figure: Figure,
+    box: tuple[float, float, float, float],
+    sections: Sequence[CrossSection],
+    names: Sequence[str],
+) -> None:
+    """Draw cross sections side by side into `box` of the figure, the boundary in ink.
+
+    `names` are those of the chart's coordinates.
+    """
     from matplotlib.colors import LinearSegmentedColormap
 
-    field = limit.shape
-    if not isinstance(field, DistanceField):
-        raise ValueError(f"only a distance field has slices, got a {field.name}")
-    values = np.degrees(field.values - field.threshold)
-    deepest = np.unravel_index(int(values.argmin()), values.shape)
-    far = float(np.abs(values).max())
-    nodes = [
-        np.degrees(low + step * np.arange(count))
-        for low, step, count in zip(field.low, field.spacing, values.shape, strict=True)
-    ]
-    names = COORDINATE_NAMES[limit.chart.name]
+    far = float(np.degrees(max(np.abs(section.distances).max() for section in sections)))
     left, bottom, width, height = box
-    for across in range(3):
-        along, up = (axis for axis in range(3) if axis != across)
-        axes = figure.add_axes((left + across * width / 3.0, bottom, 0.27 * width, height))
-        part = np.take(values, int(deepest[across]), axis=across).T
+    for number, section in enumerate(sections):
+        along, up = (axis for axis in range(len(names)) if axis != section.across)
+        x, y, part = (np.degrees(each) for each in (section.along, section.up, section.distances))
+        share = width / len(sections)
+        axes = figure.add_axes((left + number * share, bottom, 0.81 * share, height))
         axes.pcolormesh(
-            nodes[along],
-            nodes[up],
+            x,
+            y,
             part,
             cmap=LinearSegmentedColormap.from_list("distance", FIELD_COLOURS),
             vmin=-far,
@@ -220,8 +221,8 @@ def draw_slices(figure: Figure, box: tuple[float, float, float, float], limit: L
             shading="gouraud",
         )
         if part.min() < 0.0 < part.max():
-            axes.contour(nodes[along], nodes[up], part, levels=[0.0], colors=[INK], linewidths=1.4)
-        where = f"{names[across]} = {nodes[across][int(deepest[across])]:.0f}°"
+            axes.contour(x, y, part, levels=[0.0], colors=[INK], linewidths=1.4)
+        where = f"{names[section.across]} = {np.degrees(section.at):.0f}°"
         axes.set_title(f"slice at {where}, boundary in black", color=MUTED, size=11, pad=5)
         axes.set_xlabel(f"{names[along]} (°)", color=MUTED, size=11)
         axes.set_ylabel(f"{names[up]} (°)", color=MUTED, size=11)
@@ -229,30 +230,26 @@ def draw_slices(figure: Figure, box: tuple[float, float, float, float], limit: L
         hide_frame(axes)
 
 
-# Draw a theta-phi table as a map of its cells.
+# Draw cells of the sphere as a map.
 
 
 def draw_map(
-    axes: Axes, limit: Limit, span_deg: tuple[float, float], samples: Quats | None = None
+    axes: Axes, cells: CellMap, span_deg: tuple[float, float], directions: Vectors | None = None
 ) -> None:
-    """Draw every cell by longitude and latitude, with `samples`.
+    """Draw every cell by longitude and latitude, with dots at `directions` (n, 3).
 
     Cells are coloured by their range of twist, over the given span.
     """
-    table = limit.shape
-    if not isinstance(table, ThetaPhi):
-        raise ValueError(f"only a theta-phi table is a map, got a {table.name}")
-    widths = np.degrees(np.minimum(table.high - table.low, 2.0 * np.pi))
     axes.imshow(
-        np.where(table.legal, widths, np.nan),
+        np.degrees(cells.widths),
         extent=(-180.0, 180.0, -90.0, 90.0),
         origin="lower",
         cmap=twist_colours(),
         clim=span_deg,
         interpolation="nearest",
     )
-    if samples is not None and len(samples):
-        x, y, z = table.frame @ limit.chart.points(samples)[:, :3].T
+    if directions is not None and len(directions):
+        x, y, z = cells.frame @ directions.T
         theta, phi = np.degrees(np.arctan2(y, x)), np.degrees(np.arcsin(np.clip(z, -1.0, 1.0)))
         axes.scatter(theta, phi, s=3.0, color=INK, alpha=0.4, lw=0)
     axes.set(xticks=np.arange(-180, 181, 60), yticks=np.arange(-90, 91, 30))
@@ -266,7 +263,7 @@ def draw_map(
 
 
 SHEET_PX = (1600, 780)
-EXTRA_PX = 560  # below, for a table's map or a field's slices
+EXTRA_PX = 560  # below, for a map or cross sections
 TILE_PX, COLUMNS = 230, 6
 SCALE_PX = 66  # below, for what the colours mean
 TWIST_SPAN_DEG = (0.0, 180.0)  # of twist, on a sheet of many joints
@@ -279,7 +276,8 @@ def draw_joint(limit: Limit, samples: Quats | None = None, *, title: str = "") -
     `samples` (n, 4) are what was observed; of very many, some are shown.
     """
     width, height = SHEET_PX
-    below = EXTRA_PX if isinstance(limit.shape, (ThetaPhi, DistanceField)) else 0
+    cells, sections = limit.shape.cell_map(), limit.shape.cross_sections()
+    below = EXTRA_PX if cells is not None or sections else 0
     figure = new_figure(width, height + below)
     share = height / (height + below)  # of the figure, for what every family has
     if samples is not None and len(samples) > MOST_SAMPLES:
@@ -290,10 +288,12 @@ def draw_joint(limit: Limit, samples: Quats | None = None, *, title: str = "") -
     box = (0.585, 1.0 - 0.95 * share, 0.38, 0.83 * share)
     space: Any = figure.add_axes(box, projection="3d")
     draw_region(space, limit, samples)
-    if isinstance(limit.shape, ThetaPhi):
-        draw_map(figure.add_axes((0.08, 0.06, 0.84, 0.94 - share)), limit, span, samples)
-    elif isinstance(limit.shape, DistanceField):
-        draw_slices(figure, (0.06, 0.06, 0.94, 0.9 - share), limit)
+    if cells is not None:
+        directions = None if samples is None else limit.chart.points(samples)[:, :3]
+        draw_map(figure.add_axes((0.08, 0.06, 0.84, 0.94 - share)), cells, span, directions)
+    elif sections:
+        names = limit.chart.coordinates
+        draw_cross_sections(figure, (0.06, 0.06, 0.94, 0.9 - share), sections, names)
     return figure
 
 

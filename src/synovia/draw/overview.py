@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 WIDTH_PX, HEIGHT_PX = 1600, 900
-SHAPE_NAMES = {"kdop": "k-DOP"}
 MOST_JOINTS, MOST_FRAMES = 6, 4
 
 
@@ -64,7 +63,7 @@ def _draw_headings(figure: Figure, joint: str, samples: Quats, model: LimitModel
     figure.text(0.645, 0.935, f"What the {readable_name(joint)} can do", **title)
     figure.text(0.03, 0.903, "as it came, outside", color=OUTSIDE, size=12)
     figure.text(0.150, 0.903, "clamped, inside", color=LEGAL, size=12)
-    kind = f"{SHAPE_NAMES.get(limit.shape.name, limit.shape.name)} in the {limit.chart.name} chart"
+    kind = f"{limit.shape.label or limit.shape.name} in the {limit.chart.name} chart"
     figure.text(0.645, 0.903, f"learned region, a {kind}", color=REGION, size=12)
     figure.text(0.645, 0.876, f"{len(samples):,} rotations observed", color=INK, size=12)
     figure.text(0.795, 0.876, "as it came", color=OUTSIDE, size=12)
@@ -88,11 +87,11 @@ def _draw_poses(axes: Axes, wild: Clip, clamped: Clip, before: Report, frames: I
         mark_joints(axes, skeleton, illegal, outside, place=place)
         worst = int(before.violation[frame].argmax())
         worst_deg = np.degrees(before.violation[frame, worst])
-        told = f"{worst_deg:.0f}° outside, at {frame * wild.frame_time:.1f} s"
+        text = f"{worst_deg:.0f}° outside, at {frame * wild.frame_time:.1f} s"
         name = readable_name(before.names[worst])
         centered: dict[str, Any] = {"ha": "center", "va": "baseline"}
         axes.text(place[0], -0.135 * size, name, color=INK, size=14, weight="bold", **centered)
-        axes.text(place[0], -0.20 * size, told, color=MUTED, size=12, **centered)
+        axes.text(place[0], -0.20 * size, text, color=MUTED, size=12, **centered)
     axes.set(xlim=(-0.5 * step, (len(frames) - 0.5) * step), ylim=(-0.21 * size, 1.13 * size))
     axes.set_aspect("equal")
     axes.axis("off")
@@ -101,7 +100,7 @@ def _draw_poses(axes: Axes, wild: Clip, clamped: Clip, before: Report, frames: I
 def _draw_strips(figure: Figure, before: Report, after: Report, joints: Sequence[str]) -> None:
     worst_deg = max(float(np.degrees(before.violation.max(initial=0.0))), 1.0)
     bottom, height = 0.075, 0.155
-    for left, report, told, color, room in (
+    for left, report, title, color, room in (
         (0.105, before, "before", OUTSIDE, 58),
         (0.525, after, "after", LEGAL, 45),
     ):
@@ -113,7 +112,7 @@ def _draw_strips(figure: Figure, before: Report, after: Report, joints: Sequence
         state = "inside in every frame" if report.ok else f"outside in {share:.0f} % of the frames"
         where: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
         axes.annotate(
-            told,
+            title,
             (0, 1),
             (0, 8),
             color=color,

@@ -1,4 +1,4 @@
-"""The centre that a joint turns about: where it is, and the way it goes over a control's range."""
+"""Plates: a figure in several poses, side by side, with centres and trails."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 
+# The centre that a joint turns about: where it is, and the way it goes over a control's range.
+
 STEP = 0.5  # of a control's unit: how far it goes to and fro to find the centre of a motion
 TRAIL_POINTS = 121  # places on the way over a range
 ROOM = 0.75  # around the middle of a way, as a share of its extent
@@ -31,24 +33,24 @@ ROOM = 0.75  # around the middle of a way, as a share of its extent
 class Trail(NamedTuple):
     """Where a centre is seen, (..., 2), over the whole range of a control and in some poses.
 
-    `values` (n,) of the control have the centre along `way`, those of the poses (k,) at `marks`.
+    `values` (n,) of the control have the centre along `path`, those of the poses (k,) at `marks`.
     """
 
     values: Floats
-    way: Vectors
+    path: Vectors
     angles: Floats
     marks: Vectors
 
     @property
     def middle(self) -> Vectors:
         """The middle (2,) of all that there is to see."""
-        points = np.concatenate([self.way, self.marks])
+        points = np.concatenate([self.path, self.marks])
         return np.asarray(0.5 * (points.min(axis=0) + points.max(axis=0)))
 
     @property
     def reach(self) -> float:
         """How far around the middle is to be shown; 1 for a centre that does not move."""
-        points = np.concatenate([self.way, self.marks])
+        points = np.concatenate([self.path, self.marks])
         return ROOM * float(np.ptp(points, axis=0).max()) or 1.0
 
 
@@ -87,13 +89,13 @@ def trail_of(
     angles = np.array([each.get(by, limits.neutral) for each in poses])
     # A pose at an end of what is shown has its centre on this side of it.
     inner = np.clip(angles, angles.min() + STEP, angles.max() - STEP)
-    way, marks = (np.array([seen({**poses[0], by: x}) for x in each]) for each in (values, inner))
-    return Trail(values, way, angles, marks)
+    path, marks = (np.array([seen({**poses[0], by: x}) for x in each]) for each in (values, inner))
+    return Trail(values, path, angles, marks)
 
 
 def mark_center(axes: Axes, trail: Trail, number: int) -> None:
     """Draw the way of a centre, and a disk where it is in the pose of this number."""
-    axes.plot(*trail.way.T, lw=1.0, color=OUTSIDE, alpha=0.6, zorder=7)
+    axes.plot(*trail.path.T, lw=1.0, color=OUTSIDE, alpha=0.6, zorder=7)
     x, y = trail.marks[number]
     axes.plot([x], [y], "o", ms=11, mfc=OUTSIDE, mec=PAPER, mew=1.8, zorder=8)
     axes.plot([x], [y], "o", ms=3, color=PAPER, zorder=9)
@@ -105,8 +107,8 @@ def draw_trail(axes: Axes, trail: Trail) -> None:
     It is dotted where the control is beyond the poses.
     """
     within = (trail.values > trail.angles.min()) & (trail.values < trail.angles.max())
-    axes.plot(*trail.way.T, ":", lw=1.2, color=OUTSIDE, alpha=0.6)
-    axes.plot(*trail.way[within].T, lw=3.0, color=OUTSIDE, alpha=0.5, solid_capstyle="round")
+    axes.plot(*trail.path.T, ":", lw=1.2, color=OUTSIDE, alpha=0.6)
+    axes.plot(*trail.path[within].T, lw=3.0, color=OUTSIDE, alpha=0.5, solid_capstyle="round")
     for place, angle in zip(trail.marks, trail.angles, strict=True):
         axes.plot(*place, "o", ms=11, mfc=OUTSIDE, mec=PAPER, mew=1.8, zorder=8)
         outwards = place - trail.marks.mean(axis=0)
@@ -122,7 +124,7 @@ def draw_trail(axes: Axes, trail: Trail) -> None:
     axes.spines[:].set_color(BODY)
 
 
-# Plates: a figure in several poses, side by side, as the source shows its joints.
+# Plates: a figure in several poses, side by side, as Shao & Ng-Thow-Hing show their joints.
 
 
 PANEL_PX, HEIGHT_PX = 430, 560
@@ -134,26 +136,26 @@ TRAIL_EDGE = 0.06  # of a panel, left free on both sides of a moving centre's
 class Plate:
     """What a plate shows of a figure: poses by their controls, and from where.
 
-    `shown` are patterns of the segments to draw, those of `strong` in green. `pitch` and `yaw`
+    `segments` are patterns of those to draw, `highlighted` of those in green. `pitch` and `yaw`
     (degrees) turn the figure before it is seen from the front: with a yaw of 180 it is seen from
     behind. `width` is half a bone's, as a share of the plate's extent. `outlines` are flat bones,
-    corners (n, 3) in the frame of their segment. `moving` names a segment whose centre of motion
-    is marked, for the control that the poses change; one more panel shows the way that it goes
-    over the control's range, enlarged, in millimetres if the figure is in metres. `close` is how
-    far around its joint is shown, in the figure's unit, or 0 for all. `ellipsoids` tells whether
-    those of scapulae are drawn.
+    corners (n, 3) in the frame of their segment. `moving_segment` names the one whose centre of
+    motion is marked, for the control that the poses change; one more panel shows the way that it
+    goes over the control's range, enlarged, in millimetres if the figure is in metres.
+    `zoom_radius` is how far around its joint is shown, in the figure's unit, or 0 for all.
+    `ellipsoids` tells whether those of scapulae are drawn.
     """
 
     title: str
     poses: tuple[Mapping[str, float], ...]
-    shown: tuple[str, ...] = ("*",)
-    strong: tuple[str, ...] = ()
+    segments: tuple[str, ...] = ("*",)
+    highlighted: tuple[str, ...] = ()
     pitch: float = 8.0
     yaw: float = -33.0
     width: float = 0.012
     outlines: Mapping[str, Vectors] = field(default_factory=dict)
-    moving: str = ""
-    close: float = 0.0
+    moving_segment: str = ""
+    zoom_radius: float = 0.0
     ellipsoids: bool = False
 
     @property
@@ -164,11 +166,11 @@ class Plate:
 
 def draw_plate(figure: Figure, plate: Plate) -> Picture:
     """Return the picture: one panel a pose, all to one scale, and one for a moving centre."""
-    count = len(plate.poses) + bool(plate.moving)
+    count = len(plate.poses) + bool(plate.moving_segment)
     picture = new_figure(PANEL_PX * count, HEIGHT_PX)
     picture.text(0.03, 0.93, plate.title, color=INK, size=15, weight="bold")
     width = plate.width * _extent(figure, plate)
-    trail = _trail(figure, plate) if plate.moving else None
+    trail = _trail(figure, plate) if plate.moving_segment else None
 
     def panel(number: int, caption: str, edge: float = 0.0) -> Axes:
         picture.text((number + 0.5) / count, 0.04, caption, color=MUTED, ha="center")
@@ -194,14 +196,16 @@ def draw_plate(figure: Figure, plate: Plate) -> Picture:
 
 def _trail(figure: Figure, plate: Plate) -> Trail:
     """Return the way of the centre of the moving segment's motion."""
-    return trail_of(figure, plate.poses, plate.moving, _varying_control(plate.poses), plate.view)
+    return trail_of(
+        figure, plate.poses, plate.moving_segment, _varying_control(plate.poses), plate.view
+    )
 
 
 def _corners(figure: Figure, plate: Plate, panels: Sequence[Axes]) -> tuple[Vectors, Vectors]:
     """Return the lowest and highest coordinates (2,) that all panels show."""
-    if plate.close > 0.0:
+    if plate.zoom_radius > 0.0:
         middle = _joint_position(figure, plate)
-        return middle - plate.close, middle + plate.close
+        return middle - plate.zoom_radius, middle + plate.zoom_radius
     corners = np.array([axes.dataLim.get_points() for axes in panels])
     low, high = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
     edge = 0.04 * (high - low).max()
@@ -211,8 +215,8 @@ def _corners(figure: Figure, plate: Plate, panels: Sequence[Axes]) -> tuple[Vect
 def _bones(figure: Figure, posed: FigurePose, plate: Plate) -> list[Stroke]:
     """Return the bones that a plate shows."""
     names = figure.skeleton.names
-    shown = {name for name in names if _matches(name, plate.shown)}
-    colors = {name: LEGAL for name in shown if _matches(name, plate.strong)}
+    shown = {name for name in names if _matches(name, plate.segments)}
+    colors = {name: LEGAL for name in shown if _matches(name, plate.highlighted)}
     pose = Pose(posed.rotations, posed.positions)
     return strokes(figure.skeleton, pose, colors=colors, color=BODY, only=shown, view=plate.view)
 
@@ -221,7 +225,7 @@ def _extent(figure: Figure, plate: Plate) -> float:
     """Return how high or wide the poses of a plate are together, whichever is more."""
     every = [bone for each in plate.poses for bone in _bones(figure, figure.pose(each), plate)]
     if not every:
-        raise ValueError(f"the figure must have bones like {', '.join(plate.shown)}, got none")
+        raise ValueError(f"the figure must have bones like {', '.join(plate.segments)}, got none")
     points = np.array([point for bone in every for point in (bone.start, bone.end)])
     return float(np.ptp(points[:, :2], axis=0).max()) or 1.0
 
@@ -230,7 +234,7 @@ def _joint_position(figure: Figure, plate: Plate) -> Vectors:
     """Return where the moving segment's joint is seen (2,), in the first pose."""
     posed = figure.pose(plate.poses[0])
     places, _ = forward(figure.skeleton, Pose(posed.rotations, posed.positions))
-    seen = quat.rotate(plate.view, places[figure.skeleton.index(plate.moving)])
+    seen = quat.rotate(plate.view, places[figure.skeleton.index(plate.moving_segment)])
     return np.asarray(seen[:2])
 
 
@@ -330,18 +334,18 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 def _caption(controls: Mapping[str, float]) -> str:
     """Return controls as people say them; what both sides do is said once."""
-    said: dict[str, float] = {}
+    captions: dict[str, float] = {}
     for name, value in controls.items():
         other = (
             name.replace("left_", "right_") if "left_" in name else name.replace("right_", "left_")
         )
         both = other != name and controls.get(other) == value
         short = name.replace("left_", "").replace("right_", "") if both else name
-        said[readable_name(short.replace(".", " "))] = value
-    return ", ".join(f"{name} {value:g}°" for name, value in said.items()) or "at rest"
+        captions[readable_name(short.replace(".", " "))] = value
+    return ", ".join(f"{name} {value:g}°" for name, value in captions.items()) or "at rest"
 
 
-# The source's plates, as data: which controls of a human, which bones, from where.
+# The plates of Shao & Ng-Thow-Hing, as data: which controls of a human, which bones, from where.
 
 
 SHOULDER = ("Sternum", "*Clavicle", "*Scapula", "*UpperArm")
@@ -364,12 +368,12 @@ def plates(height: float = 1.75) -> Mapping[str, Plate]:
         "knee": Plate(
             "One control moves tibia, patella and fibula, about a moving centre",
             tuple({"left_knee.flexion": angle} for angle in (0.0, 40.0, 80.0, 120.0)),
-            shown=("LeftUpperLeg", "LeftLowerLeg", "LeftPatella", "LeftFibula", "LeftFoot"),
-            strong=("LeftLowerLeg", "LeftPatella", "LeftFibula"),
+            segments=("LeftUpperLeg", "LeftLowerLeg", "LeftPatella", "LeftFibula", "LeftFoot"),
+            highlighted=("LeftLowerLeg", "LeftPatella", "LeftFibula"),
             pitch=0.0,
             yaw=-90.0,
-            moving="LeftLowerLeg",
-            close=0.11,
+            moving_segment="LeftLowerLeg",
+            zoom_radius=0.11,
             width=0.004,
         ),
         "bend": Plate(
@@ -378,8 +382,8 @@ def plates(height: float = 1.75) -> Mapping[str, Plate]:
                 {"thoracic.bend": share * 28.0, "lumbar.bend": share * 18.0}
                 for share in (-1.0, 0.0, 1.0)
             ),
-            shown=TRUNK,
-            strong=("L[1-5]", "T[0-9]*"),
+            segments=TRUNK,
+            highlighted=("L[1-5]", "T[0-9]*"),
             pitch=4.0,
             yaw=0.0,
             width=0.005,
@@ -387,8 +391,8 @@ def plates(height: float = 1.75) -> Mapping[str, Plate]:
         "neck": Plate(
             "Neck: extended, at rest, flexed",
             tuple({"cervical.flexion": angle} for angle in (-50.0, 0.0, 45.0)),
-            shown=("T[1-4]", "C[1-7]", "Head"),
-            strong=("C[1-7]",),
+            segments=("T[1-4]", "C[1-7]", "Head"),
+            highlighted=("C[1-7]",),
             pitch=0.0,
             yaw=-90.0,
             width=0.014,
@@ -396,8 +400,8 @@ def plates(height: float = 1.75) -> Mapping[str, Plate]:
         "lumbar": Plate(
             "Lumbar spine: extended, at rest, flexed",
             tuple({"lumbar.flexion": angle} for angle in (-20.0, 0.0, 45.0)),
-            shown=TRUNK,
-            strong=("L[1-5]",),
+            segments=TRUNK,
+            highlighted=("L[1-5]",),
             pitch=0.0,
             yaw=-90.0,
             width=0.006,
@@ -405,8 +409,8 @@ def plates(height: float = 1.75) -> Mapping[str, Plate]:
         "abduction": Plate(
             "Abduction: clavicle and scapula follow the arm",
             tuple({"right_shoulder.abduction": angle} for angle in (0.0, 60.0, 120.0, 170.0)),
-            shown=SHOULDER,
-            strong=("RightClavicle", "RightUpperArm"),
+            segments=SHOULDER,
+            highlighted=("RightClavicle", "RightUpperArm"),
             pitch=6.0,
             yaw=180.0,
             outlines={"RightScapula": outlines["RightScapula"]},
@@ -420,8 +424,8 @@ def plates(height: float = 1.75) -> Mapping[str, Plate]:
                 both_sides(protraction=25.0),
                 both_sides(abduction=150.0),
             ),
-            shown=SHOULDER,
-            strong=("*Clavicle",),
+            segments=SHOULDER,
+            highlighted=("*Clavicle",),
             pitch=10.0,
             yaw=180.0,
             outlines=outlines,

@@ -10,7 +10,6 @@ from .. import quat
 from ..arrays import Quats, Scalars, Vectors
 from ..charts import DirectionTwist
 from ..limit import Limit
-from ..shapes import Directional
 from .style import INK, LINE, MUTED, hide_frame
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ TWIST_COLOURS = ("#1a9850", "#91cf60", "#fee08b", "#fc8d59", "#d73027")
 TWISTS = 90  # twists that are tried at a direction, where the shape does not tell its range
 BATCH = 2000  # directions, which with their twists stay in cache
 PIXELS, TILE_PIXELS = 420, 210  # across the sphere, and across one of many
-COARSER = 0.55  # as many, where twists have to be tried
+COARSER, COARSEST = 0.55, 0.25  # as many, where twists have to be tried, and without a kernel
 
 
 def draw_spheres(
@@ -60,9 +59,9 @@ def draw_spheres(
         figure, (left + 0.25 * width, bottom + 0.07 * height, 0.5 * width, 0.022), span
     )
     dots = ", dots: observed" if samples is not None and len(samples) else ""
-    told = f"+ the reference, rings every 30° around it{dots}; the front is the mean direction"
+    text = f"+ the reference, rings every 30° around it{dots}; the front is the mean direction"
     middle = left + 0.5 * width
-    figure.text(middle, bottom + 0.005 * height, told, size=10, color=MUTED, ha="center")
+    figure.text(middle, bottom + 0.005 * height, text, size=10, color=MUTED, ha="center")
     return span
 
 
@@ -99,10 +98,11 @@ def direction_chart(limit: Limit) -> DirectionTwist:
 
 def twist_widths_deg(limit: Limit, directions: Vectors) -> Scalars:
     """Return how far the bone may twist at each direction (n, 3), in degrees; NaN where illegal."""
-    if isinstance(limit.shape, Directional):
-        legal = limit.shape.contains_direction(directions)
+    shape = limit.shape.directional
+    if shape is not None:
+        legal = shape.contains_direction(directions)
         widths = np.full(len(directions), np.nan)
-        low, high = np.moveaxis(limit.shape.twist_range(directions[legal]), -1, 0)
+        low, high = np.moveaxis(shape.twist_range(directions[legal]), -1, 0)
         widths[legal] = np.minimum(np.degrees(high - low), 360.0)
         return widths
     chart = direction_chart(limit)
@@ -135,8 +135,8 @@ def _view_frame(view: Vectors) -> Vectors:
 
 def _image(limit: Limit, view: Vectors, pixels: int) -> Any:
     """Return the range of twist at each pixel of the hemisphere, in degrees; NaN where illegal."""
-    if not isinstance(limit.shape, Directional):
-        pixels = round(COARSER * pixels)
+    if limit.shape.directional is None:
+        pixels = round((COARSER if limit.compiled else COARSEST) * pixels)
     along = _pixel_centers(pixels)
     x, y = np.meshgrid(along, along)
     square = x * x + y * y

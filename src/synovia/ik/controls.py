@@ -1,7 +1,4 @@
-"""Controls of a figure, within their ranges, whose pose meets goals: a damped Gauss–Newton search.
-
-Controls are searched as shares, from 0 to 1, of their ranges.
-"""
+"""solve_controls: controls of a figure, within their ranges, whose pose meets goals."""
 
 from __future__ import annotations
 
@@ -20,6 +17,10 @@ from ..skeleton import Pose, Skeleton, check_joints
 from .goals import WISH_WEIGHT, Aim, Goal, Orient, Reach, Stay, errors_of, gaps
 from .problem import GOAL_TOLERANCE, check_above_0, sub_skeleton
 from .solution import describe_miss
+
+# Controls of a figure, within their ranges, whose pose meets goals: a damped Gauss–Newton search.
+#
+# Controls are searched as shares, from 0 to 1, of their ranges.
 
 DIFFERENCE_STEP = 1e-6
 """The step of central differences, as a share of a range."""

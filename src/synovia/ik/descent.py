@@ -1,4 +1,4 @@
-"""Descent to the goals of a batch: from the start, from stored poses, then why not farther."""
+"""Descent to the goals of a batch: from the start, from stored poses, by priorities."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from ..skeleton import Pose, forward
 from .goals import Goal, Reach, Stay
 from .problem import Problem, Settings, with_weights
 from .solution import Solution
+
+# Descent to the goals of a batch: from the start, from stored poses, then why not farther.
 
 MIN_THREADED = 16  # problems that are not worth a second thread
 RACE_STEPS = 4  # steps of each restart, before the best goes on

@@ -1,7 +1,4 @@
-"""Clips driven by goals, frame after frame, within limits and without pops.
-
-Targets are one for all frames, or one for each.
-"""
+"""follow and track: joints go along paths, frame after frame, within limits and without pops."""
 
 from __future__ import annotations
 
@@ -20,6 +17,10 @@ from .goals import Aim, Goal, Orient, Reach, Stay, errors_of
 from .problem import GOAL_TOLERANCE, joints_between, pins_of
 from .solution import ClipSolution, Solution
 from .solve import solve
+
+# Clips driven by goals, frame after frame, within limits and without pops.
+#
+# Targets are one for all frames, or one for each.
 
 
 def check_frames(goal: Goal, clip: Clip) -> None:

@@ -1,4 +1,4 @@
-"""look_at: turn spine, neck and head towards a target, each by its share; watch: in a clip."""
+"""look_at and watch: spine, neck and head turn towards a target, each by its share."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ from .problem import (
     sub_skeleton,
 )
 from .solution import ClipSolution, Solution
+
+# look_at: turn spine, neck and head towards a target, each by its share; watch: in a clip.
 
 ROUNDS = 8
 """Rounds over all joints; after the first, for what limits have not allowed."""

@@ -1,4 +1,4 @@
-"""Problems of inverse kinematics: pose, goals and limits as the kernels read them."""
+"""Problem: pose, goals and limits as the kernels read them, and what problems of a kind share."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from ..limit import Limit
 from ..model import LimitModel, hold_fixed
 from ..skeleton import Pose, Skeleton, check_joints, forward, lineage
 from .goals import Aim, Goal, Orient, Reach, Stay
+
+# Problems of inverse kinematics: pose, goals and limits as the kernels read them.
 
 
 def sub_skeleton(skeleton: Skeleton, order: Sequence[int]) -> Skeleton:

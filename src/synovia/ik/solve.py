@@ -1,4 +1,4 @@
-"""solve: a legal pose that meets goals, by least squares, CCD, FABRIK or a triangle."""
+"""solve: a legal pose that meets goals, or comes near and says what is in the way."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from .two_bone import bones_above, two_bone
 
 # Cyclic coordinate descent: one joint at a time, from the start alone.
 
+
+# solve: a legal pose that meets goals, by least squares, CCD, FABRIK or a triangle.
 
 MOVES = 2000
 """Moves of one joint, unless given."""

@@ -31,7 +31,15 @@ def load_clip(path: str | PathLike[str]) -> Clip:
 
 
 def save_clip(clip: Clip, path: str | PathLike[str]) -> None:
-    """Write `clip` to the file at `path`, whole or not at all; the suffix tells the format."""
+    """Write `clip` to the file at `path`, whole or not at all; the suffix tells the format.
+
+    Examples
+    --------
+    >>> from synovia.demo import wild
+    >>> save_clip(wild(), "wild.bvh")
+    >>> load_clip("wild.bvh").name
+    'wild'
+    """
     _clip_format(Path(path)).write(clip, Path(path))
 
 

@@ -1,4 +1,4 @@
-"""JSON as people read it: indented, and what is short in one line."""
+"""JSON with arrays in it, bit for bit, as people read it; errors name the place."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
+
+# JSON as people read it: indented, and what is short in one line.
 
 WIDTH = 100
 """Columns of a file, where text and base64 do not need more."""

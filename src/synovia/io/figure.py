@@ -1,7 +1,4 @@
-"""Figures, networks and components as XML, bit for bit; see docs/components.md.
-
-A component has its parameters by name, each as the kind of thing that it is.
-"""
+"""Networks and figures as XML, bit for bit; see docs/components.md."""
 
 from __future__ import annotations
 
@@ -18,6 +15,10 @@ from ..shapes import SHAPES, Region
 from ..skeleton import Skeleton
 from .atomic import atomic_write
 from .xml import Element, format_element, format_numbers, make_element, parse_xml
+
+# Figures, networks and components as XML, bit for bit; see docs/components.md.
+#
+# A component has its parameters by name, each as the kind of thing that it is.
 
 DEFAULT_SHAPE = "reach-cone"
 """What a <cone> is that has no type."""

@@ -45,7 +45,17 @@ def load_limits(path: str | PathLike[str]) -> LimitModel:
 
 
 def save_limits(model: LimitModel, path: str | PathLike[str]) -> None:
-    """Write `model` to the limits file at `path`, whole or not at all."""
+    """Write `model` to the limits file at `path`, whole or not at all.
+
+    Examples
+    --------
+    >>> from synovia import Box, Limit, LimitModel, RotationVector, Skeleton
+    >>> arm = Skeleton(("Upper", "Lower"), [-1, 0], [[0.0, 1.4, 0.0], [0.3, 0.0, 0.0]])
+    >>> box = Box(low=[0, 0, 0], high=[2.4, 0, 0], axes=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    >>> save_limits(LimitModel({"Lower": Limit(RotationVector(), box)}, arm), "arm.limits.json")
+    >>> list(load_limits("arm.limits.json").limits)
+    ['Lower']
+    """
     path = limits_path(path)
     atomic_write(path, limits_bytes(model, str(path)))
 

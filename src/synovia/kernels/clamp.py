@@ -1,4 +1,4 @@
-"""Paths in time: the cheapest way through covers, and where a turn leaves its limit."""
+"""Limits along paths: the cheapest covers of a path, and where turns leave a limit."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
 from .limit import AXIS, CHART, enter, nearest
 from .rotation import BLOCK, DISTANCE, LANES, PX, PY, PZ, W0, X, Y, Z
 from .shapes import HERE
+
+# Paths in time: the cheapest way through covers, and where a turn leaves its limit.
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Distance fields: how they are packed, and Φ and its slope between the nodes of the grid."""
+"""Distance fields in blocks of lanes: look-up between nodes, and the way to a member nearby."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import numpy as np
 
 from .jit import kernel
 from .rotation import DISTANCE, LANES, PX, PY, PZ, X, Y, Z
+
+# Distance fields: how they are packed, and Φ and its slope between the nodes of the grid.
 
 # Where things stand in a packed field, after its kind; tables are given by where they start.
 THRESHOLD, STEEP_INSIDE, STEEP_OUTSIDE, HALF_DIAGONAL = 0, 1, 2, 3

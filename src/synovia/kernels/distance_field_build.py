@@ -1,17 +1,18 @@
-"""Where a function on a grid has a level, as triangles without order, in boxes to search them by.
-
-A cell of the grid is six tetrahedra, each along one of the `paths` from its first corner to its
-last. `triangles`, `cells` and `blocks` of cells are rows: least and greatest coordinates of what is
-in them first. Triangles go on with their corners; cells and blocks with the triangle (cell) that
-they begin with, and the one after their last; cells end with their number in the grid. `grid` has
-the coordinates of the first node, and the spacings.
-"""
+"""Level sets on a grid as triangles, and exact distances of the nodes to them."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .jit import kernel
+
+# Where a function on a grid has a level, as triangles without order, in boxes to search them by.
+#
+# A cell of the grid is six tetrahedra, each along one of the `paths` from its first corner to its
+# last. `triangles`, `cells` and `blocks` of cells are rows: least and greatest coordinates of what
+# is in them first. Triangles go on with their corners; cells and blocks with the triangle (cell)
+# that they begin with, and the one after their last; cells end with their number in the grid.
+# `grid` has the coordinates of the first node, and the spacings.
 
 CORNERS = 6  # of a triangle
 FIRST, LAST, NUMBER = 6, 7, 8  # of cells and blocks

@@ -1,4 +1,4 @@
-"""One rotation at a time, as numbers: what inverse kinematics needs of quaternions."""
+"""What the IK solvers work on: chains and work space, rotations as numbers, axes of freedom."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 
 from .jit import kernel
 from .rotation import BLOCK, LANES
+
+# One rotation at a time, as numbers: what inverse kinematics needs of quaternions.
 
 TINY = 1e-12
 

@@ -1,4 +1,4 @@
-"""A step towards the goals that no limit forbids: an active set, found by projection alone."""
+"""Damped least squares within limits: steps that no limit forbids, problem after problem."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ from .ik_goals import find_gaps, place, refresh_jacobian, refresh_rates, weigh
 from .ik_limits import is_clear, note_clear, project_one
 from .jit import kernel
 from .rotation import LANES, QW, QX, QY, QZ, W0, X0, Y0, Z0
+
+# A step towards the goals that no limit forbids: an active set, found by projection alone.
 
 ROUNDS = 6  # in which joints are found to be at their limit
 MIN_ALONG = 1e-10  # radians; a projection that moves a joint less along its freedoms blocks nothing

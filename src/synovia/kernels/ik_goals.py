@@ -1,4 +1,4 @@
-"""What is left of the goals of a pose, and how that changes as its joints turn."""
+"""Goals of a pose: what is left of them, how that changes, and the best turn of one joint."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ from .ik_chain import (
     to_vector,
 )
 from .jit import kernel
+
+# What is left of the goals of a pose, and how that changes as its joints turn.
 
 TURN_SHARE = 0.3  # a radian of direction counts as much as this share of the chain's length
 OPPOSITE = 1e-6  # sine of the angle from straight back, within which any way round is as good

@@ -1,4 +1,4 @@
-"""One rotation brought into one limit, and how far around a legal one all is legal."""
+"""One joint against its limit: projection, clearance, and where one turn leaves the limit."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from .jit import kernel
 from .kinds import DIRECTION_TWIST, SWING_TWIST
 from .limit import AXIS, CHART, enter, leave, nearest
 from .rotation import DISTANCE, QW, QX, QY, QZ, W0, X0, Y0, Z0, X, Y, Z
+
+# One rotation brought into one limit, and how far around a legal one all is legal.
 
 ONE = np.int64(1)
 ROOM = 0.5  # radians; farther around nothing is said to be clear

@@ -1,7 +1,4 @@
-"""Limits on rotations, over all covers: whole turns more or less change no rotation.
-
-A packed limit is a stretch of one flat float64 buffer: where things stand in it is here.
-"""
+"""Limits on rotations: quaternion → chart → shape → quaternion, over all covers."""
 
 from __future__ import annotations
 
@@ -41,6 +38,10 @@ from .rotation import (
     turn_right,
 )
 from .shapes import HERE, shape
+
+# Limits on rotations, over all covers: whole turns more or less change no rotation.
+#
+# A packed limit is a stretch of one flat float64 buffer: where things stand in it is here.
 
 # Where things stand in a packed limit.
 CHART = 0

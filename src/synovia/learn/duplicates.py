@@ -1,7 +1,7 @@
-"""What would let a test see its own answers: the same clip twice, one person under two names.
+"""Duplicates: the same clip twice, or one person under two names.
 
 A performer who is left out must not be in the rest under another name, or the limits of the others
-seem to hold for people whom they never met. CMU has many such doubles.
+seem to hold for people whom they never met. CMU has many such duplicates.
 """
 
 from __future__ import annotations
@@ -35,6 +35,10 @@ class Duplicates:
     person: Mapping[str, str]
     """Every performer's person: one name for all who belong together, as in "83=122"."""
 
+    def people(self, performers: Mapping[str, str]) -> dict[str, str]:
+        """Return the person in each clip, from the performer in each, by the names of clips."""
+        return {clip: self.person[performer] for clip, performer in performers.items()}
+
     def warnings(self) -> list[str]:
         """Return a sentence for each thing that a user should know."""
         found = [
@@ -61,7 +65,7 @@ class Duplicates:
 
 
 def find_duplicates(clips: Sequence[Clip], performers: Mapping[str, str]) -> Duplicates:
-    """Return the doubles among `clips`, whose `performers` are given by the names of the clips.
+    """Return the duplicates among `clips`, whose `performers` are given by the names of the clips.
 
     Performers belong together where they have a clip or the bones in common.
     """

@@ -1,14 +1,15 @@
 """Meshes: a limit's region as triangles, for pictures and for the page."""
 
-from .mesh import Finish, edges_of
-from .region import DRAFT, FINE, boundary, share_of, sheet, sheet_and_boundary
+from .region import DRAFT, FINE, PRINT, boundary, share_of, sheet, sheet_and_boundary
+from .triangles import Mesh, Quality
 
 __all__ = [
     "DRAFT",
     "FINE",
-    "Finish",
+    "PRINT",
+    "Mesh",
+    "Quality",
     "boundary",
-    "edges_of",
     "share_of",
     "sheet",
     "sheet_and_boundary",

@@ -1,200 +1,218 @@
-"""What the page draws of a limit: its boundary among rotations, and the directions it allows.
-
-Both come from the code that decides: corners of triangles lie on the boundary, and edges are halved
-until the flat triangles do, too. While somebody drags, a `DRAFT` is soon drawn; `FINE` is to stay.
-"""
+"""A limit's boundary among rotations as triangles, and the share of rotations it encloses."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from .. import quat
 from ..arrays import TURN, Floats, Ints, Mask, Points, Quats, Scalars, Vectors
-from ..charts import DirectionTwist, EulerZYZ, RotationVector, SwingTwist
+from ..charts import RotationVector
 from ..limit import Limit
-from ..shapes import Directional, DistanceField, ReachCone, ThetaPhi, Union
-from ..shapes.convex import Polytope
-from ..shapes.distance_field.extent import volume_of
-from ..shapes.theta_phi.extent import volume
-from ..shapes.theta_phi.packing import reachable_cells
-from .directions import cone_boundary, table_boundary
-from .mesh import (
-    Finish,
+from ..shapes import Directional, Region
+from ..shapes.boundary import Boundary, drop_unused_points, rim_of
+from ..shapes.directional import ON_RIM, SHARE
+from .sheet import Sheet, on_silhouette, visible_sheet
+from .triangles import (
     Mesh,
     Net,
-    cut_edges,
-    cut_off,
-    drop_unused_points,
+    Quality,
+    cut_net,
+    cut_rim,
     longest_sides,
     partly_hidden,
     refine_mesh,
     refine_where,
-    rim_of,
 )
-from .sheets import Sheet, on_silhouette, visible_sheet
-from .vectors import field_boundary, vector_boundary, vectors_of
 
-FINE = Finish(float(np.radians(0.06)), 160_000)
+# What is drawn of a limit: its boundary among rotations, and the directions it allows.
+#
+# Both come from the code that decides: corners of triangles lie on the boundary, and edges are
+# halved until the flat triangles do, too. While somebody drags, a `DRAFT` is soon drawn; `FINE` is
+# to stay.
+
+FINE = Quality(float(np.radians(0.06)), 160_000)
 """A picture to keep."""
-DRAFT = Finish(float(np.radians(1.0)), 1_000, careful=False)
+PRINT = Quality(float(np.radians(1.0)), 8_000)
+"""A picture on paper, which has no lens."""
+DRAFT = Quality(float(np.radians(1.0)), 1_000, fine=False)
 """A picture that the next one replaces at once."""
+FINER = 3
+"""About how many times the triangles of a coarse boundary a fine one has."""
+FEWEST_TRIANGLES = 128
+"""Where a shape gives fewer, as for flat faces, all edges are halved at once."""
 LONGEST_EDGE = 1.0
 """Edges that stay longer than this, in radians, cross where rotations are torn: not drawn."""
 OPPOSITE = float(np.cos(np.radians(8.0)))
 """How nearly opposite its axis a bone points where twists are too torn to be drawn, as a cosine."""
+FAR_SWING = 0.9 * np.pi
+"""Regions that swing no farther, in radians, have no such places."""
 PROBE_DISTANCE = float(np.radians(0.05))
 """How far beyond a triangle, in radians, it is asked whether the region goes on there."""
 INSIDE = 1e-6
-FREE = 1e-9
 FOLD_ROUNDS = 1
 """How often edges are halved once more where a boundary turns away from us."""
 
 
-def boundary(limit: Limit, finish: Finish = FINE) -> Mesh:
+def boundary(limit: Limit, quality: Quality = FINE) -> Mesh:
     """Return the boundary as rotation vectors from the reference, in radians, facing outwards."""
-    return sheet_and_boundary(limit, np.array([0.0, 0.0, 1.0]), finish)[1]
+    return sheet_and_boundary(limit, np.array([0.0, 0.0, 1.0]), quality)[1]
 
 
-def sheet(limit: Limit, bone: Vectors, finish: Finish = FINE) -> Sheet:
+def sheet(limit: Limit, bone: Vectors, quality: Quality = FINE) -> Sheet:
     """Return where the bone may point: by its own axis for families of directions, else `bone`."""
-    return sheet_and_boundary(limit, bone, finish)[0]
+    return sheet_and_boundary(limit, bone, quality)[0]
 
 
-def sheet_and_boundary(limit: Limit, bone: Vectors, finish: Finish = FINE) -> tuple[Sheet, Mesh]:
+def sheet_and_boundary(limit: Limit, bone: Vectors, quality: Quality = FINE) -> tuple[Sheet, Mesh]:
     """Return where the bone may point, and the boundary among rotations.
 
     The latter has rotation vectors from the reference, in radians, and faces outwards.
     """
-    shape = limit.shape
-    if not (isinstance(shape, Directional) and isinstance(limit.chart, DirectionTwist)):
-        return _vector_meshes(limit, bone, finish)
-    parts = shape.parts if isinstance(shape, Union) else (shape,)
-    most = finish.most // (len(parts) + (len(parts) > 1))  # cuts make some more
-    share = replace(finish, most=most)
-    drawn = [_part_meshes(limit, number, parts, share) for number in range(len(parts))]
+    shape = limit.shape.directional
+    if shape is None:
+        return _vector_meshes(limit, bone, quality)
+    pieces = shape.pieces
+    share = quality.max_triangles // (len(pieces) + (len(pieces) > 1))  # cuts make some more
+    part = replace(quality, max_triangles=share)
+    drawn = [_piece_meshes(limit, shape, number, part) for number in range(len(pieces))]
     directions, faces, rim = _stack(
         [(each.vertices, each.triangles, rim) for each, rim, _ in drawn]
     )
     low, high = shape.twist_range(directions).T
     widths = np.minimum(high - low, TURN)
     whole = _stack([(mesh.vertices, mesh.triangles, mesh.triangles) for *_, mesh in drawn])
-    return Sheet(Mesh(directions, faces), rim, widths, limit.chart.axis), Mesh(*whole[:2])
+    return Sheet(Mesh(directions, faces), rim, widths, _axis(limit)), Mesh(*whole[:2])
 
 
-def _vector_meshes(limit: Limit, bone: Vectors, finish: Finish) -> tuple[Sheet, Mesh]:
-    shape = limit.shape
-    skin = (
-        field_boundary(shape, finish)
-        if isinstance(shape, DistanceField)
-        else vector_boundary(shape)
-    )
+def first_triangles(shape: Region, quality: Quality) -> Boundary:
+    """Return the boundary that the shape gives, with the triangles that a picture starts from."""
+    first = shape.boundary(0)
+    if quality.fine and FINER * len(first.triangles) < quality.max_triangles:
+        first = shape.boundary(1)
+    while 0 < len(first.triangles) < FEWEST_TRIANGLES:
+        first = first.halve()
+    return first
+
+
+def _vector_meshes(limit: Limit, bone: Vectors, quality: Quality) -> tuple[Sheet, Mesh]:
+    shape, chart = limit.shape, limit.chart
+    if shape.dimension != 3:  # nobody knows its boundary: it is looked for among rotations
+        shape, chart = RotationRegion(limit), RotationVector(chart.reference)
+    first = first_triangles(shape, quality)
 
     def drawn(points: Floats) -> Floats:
-        vectors = vectors_of(limit.chart, skin.placed(points))
+        vectors = chart.vectors(first.place(points))
         return np.concatenate([vectors, quat.rotate(quat.exp(vectors), bone)], axis=1)
 
-    net = refine_mesh(skin.points, skin.triangles, skin.middle, drawn, finish, _torn_test(limit))
-    if finish.careful:
+    net = refine_mesh(first, drawn, quality, _torn_test(limit))
+    if quality.fine:
         net = refine_where(
             net,
-            skin.middle,
+            first.midpoint,
             drawn,
-            lambda each: on_silhouette(each, finish.flat),
-            finish,
+            lambda each: on_silhouette(each, quality.tolerance),
+            quality,
             FOLD_ROUNDS,
         )
     whole = net
     if overlaps_itself(limit):
 
         def hidden(points: Floats) -> Mask:
-            rotations = limit.chart.rotations(skin.placed(points))
+            rotations = chart.rotations(first.place(points))
             return np.asarray(limit.distance(rotations) < -INSIDE)
 
-        whole = refine_where(net, skin.middle, drawn, partly_hidden(hidden), finish)
-        whole = cut_off(whole, skin.middle, drawn, hidden, finish)
-    mesh = _mesh(limit, whole, finish)
-    triangles = net.triangles
-    if isinstance(limit.chart, EulerZYZ):
-        triangles = triangles[:, ::-1]
-    return visible_sheet(limit, bone, net, triangles, finish), mesh
+        whole = refine_where(net, first.midpoint, drawn, partly_hidden(hidden), quality)
+        whole = cut_net(whole, first.midpoint, drawn, hidden, quality)
+    seen = _seen_triangles(limit, whole, covered=overlaps_itself(limit))
+    triangles = net.triangles[:, ::-1] if limit.chart.left_handed else net.triangles
+    return visible_sheet(limit, bone, net, triangles, quality), seen
 
 
-def _part_meshes(
-    limit: Limit, number: int, parts: tuple[ReachCone | ThetaPhi, ...], finish: Finish
+@dataclass(frozen=True, eq=False)
+class RotationRegion(Region):
+    """The rotation vectors, up to half a turn from the reference, of what a limit allows."""
+
+    limit: Limit
+
+    name: ClassVar[str] = "rotations"
+    charts: ClassVar[tuple[str, ...]] = (RotationVector.name,)
+    bounds: ClassVar[Points] = np.array([[-np.pi] * 3, [np.pi] * 3])
+
+    def distance(self, points: Points) -> Scalars:
+        """Return the limit's distances; beyond half a turn nothing is inside."""
+        beyond = np.linalg.norm(points, axis=-1) - np.pi
+        return np.asarray(np.maximum(self.limit.distance(_rotations(self.limit, points)), beyond))
+
+    def project(self, points: Points) -> Points:
+        """Return the limit's nearest rotations, as vectors."""
+        inside = (self.distance(points) <= 0.0)[..., None]
+        legal = self.limit.project(_rotations(self.limit, points))
+        vectors = RotationVector(self.limit.chart.reference).points(legal)
+        return np.where(inside, points, vectors)
+
+
+def _piece_meshes(
+    limit: Limit, shape: Directional, number: int, quality: Quality
 ) -> tuple[Mesh, Ints, Mesh]:
-    """Return the directions of a part, their rim, and the part's boundary."""
-    part, others = parts[number], (*parts[:number], *parts[number + 1 :])
-    skin = (
-        table_boundary(part, finish) if isinstance(part, ThetaPhi) else cone_boundary(part, finish)
-    )
+    """Return the directions of a piece of the shape, their rim, and the piece's boundary."""
+    piece = shape.pieces[number]
+    before, others = shape.pieces[:number], shape.pieces[:number] + shape.pieces[number + 1 :]
+    first = first_triangles(piece, quality)
 
     def drawn(points: Floats) -> Floats:
-        placed = skin.placed(points)
-        return np.concatenate([vectors_of(limit.chart, placed), placed[:, :3]], axis=1)
+        placed = first.place(points)
+        return np.concatenate([limit.chart.vectors(placed), placed[:, :3]], axis=1)
 
     def shared(points: Floats) -> Mask:
         inside = [other.contains_direction(points[:, :3]) for other in others]
         return np.asarray(np.any(inside, axis=0))
 
     def hidden(points: Floats) -> Mask:
-        return np.asarray(limit.shape.distance(skin.placed(points)) < -INSIDE)
+        return np.asarray(limit.shape.distance(first.place(points)) < -INSIDE)
 
     def earlier(points: Floats) -> Mask:
-        inside = [other.contains_direction(points[:, :3]) for other in parts[:number]]
+        inside = [other.contains_direction(points[:, :3]) for other in before]
         return np.asarray(np.any(inside, axis=0))
 
-    net = refine_mesh(
-        skin.points,
-        skin.triangles,
-        skin.middle,
-        drawn,
-        finish,
-        _torn_test(limit),
-        kinked=isinstance(part, ThetaPhi),
-    )
+    net = refine_mesh(first, drawn, quality, _torn_test(limit))
     if others:
-        net = refine_where(net, skin.middle, drawn, partly_hidden(hidden), finish)
-        net = refine_where(net, skin.middle, drawn, partly_hidden(shared), finish)
-    at_end = (net.points[:, 3] == 1.0) | (net.points[:, 3] == 0.0)
-    top = net._replace(
-        triangles=net.triangles[(net.points[:, 3] == 1.0)[net.triangles].all(axis=1)]
-    )
+        net = refine_where(net, first.midpoint, drawn, partly_hidden(hidden), quality)
+        net = refine_where(net, first.midpoint, drawn, partly_hidden(shared), quality)
+    at_top = (net.points[:, SHARE] == 1.0)[net.triangles].all(axis=1)
+    top = net._replace(triangles=net.triangles[at_top])
     rim = rim_of(top.triangles)
-    rim = rim[(net.points[rim, -1] == 1.0).all(axis=1)]
-    if (part.high - part.low).max() >= TURN - FREE:
-        low, high = part.twist_range(net.places[:, 3:]).T
-        free = (high - low >= TURN - FREE)[net.triangles].any(axis=1)
-        net = net._replace(triangles=net.triangles[~(free & at_end[net.triangles].all(axis=1))])
+    rim = rim[(net.points[rim, ON_RIM] == 1.0).all(axis=1)]
+    net = net._replace(triangles=net.triangles[~piece.free_ends(net.points, net.triangles)])
     if others:
-        top, rim = cut_edges(top, rim, skin.middle, drawn, shared, finish)
-        net = cut_off(net, skin.middle, drawn, hidden, finish)
-    if number:
-        top = cut_off(top, skin.middle, drawn, earlier, finish)
+        top, rim = cut_rim(top, rim, first.midpoint, drawn, shared, quality)
+        net = cut_net(net, first.midpoint, drawn, hidden, quality)
+    if before:
+        top = cut_net(top, first.midpoint, drawn, earlier, quality)
     kept, numbered = drop_unused_points(
         np.concatenate([top.triangles.ravel(), rim.ravel()]), len(top.points)
     )
     faces, rim = np.split(numbered, [top.triangles.size])
     directions = Mesh(top.places[kept, 3:], faces.reshape(-1, 3))
-    return directions, rim.reshape(-1, 2), _mesh(limit, net, finish)
+    seen = _seen_triangles(limit, net, covered=bool(others) and quality.fine)
+    return directions, rim.reshape(-1, 2), seen
 
 
-def _mesh(limit: Limit, net: Net, finish: Finish) -> Mesh:
-    """Return what is seen of a boundary among rotations."""
+def _seen_triangles(limit: Limit, net: Net, *, covered: bool) -> Mesh:
+    """Return what is seen of a boundary among rotations; some of it may be `covered`."""
     triangles = _drop_torn(limit, net.places, net.triangles)
-    if isinstance(limit.chart, EulerZYZ):
-        triangles = triangles[:, ::-1]  # these angles are a left-handed map
+    if limit.chart.left_handed:
+        triangles = triangles[:, ::-1]
     vectors = net.places[:, :3]
-    if (isinstance(limit.shape, Union) and finish.careful) or overlaps_itself(limit):
-        triangles = _drop_covered(limit, vectors, triangles)
-    return Mesh(vectors, triangles)
+    return Mesh(vectors, _drop_covered(limit, vectors, triangles) if covered else triangles)
 
 
 def overlaps_itself(limit: Limit) -> bool:
     """Tell whether a region of vectors may reach round to where it is already."""
-    if isinstance(limit.chart, EulerZYZ | DirectionTwist):
+    if not limit.chart.winds:
         return False
     return limit.shape.reach(limit.chart.winds) >= np.pi or limit.shape.reach((2,)) >= np.pi
 
@@ -203,17 +221,22 @@ def _rotations(limit: Limit, vectors: Points) -> Quats:
     return quat.mul(limit.chart.reference, quat.exp(vectors))
 
 
+def _axis(limit: Limit) -> Vectors:
+    """Return the bone's axis of a chart that has one; of others, z."""
+    return np.asarray(getattr(limit.chart, "axis", [0.0, 0.0, 1.0]))
+
+
 def _torn_test(limit: Limit) -> Callable[[Floats], Mask]:
     """Return what tells which rotation vectors have the bone point almost against its axis.
 
     There the twist is not defined.
     """
-    chart = limit.chart
-    if isinstance(chart, DirectionTwist):
-        return lambda places: np.asarray(places[:, 3:] @ chart.axis < -OPPOSITE)
-    if isinstance(chart, SwingTwist) and limit.shape.reach((0, 1)) > 0.9 * np.pi:
+    axis = _axis(limit)
+    if limit.shape.directional is not None:
+        return lambda places: np.asarray(places[:, 3:] @ axis < -OPPOSITE)
+    if hasattr(limit.chart, "axis") and limit.shape.reach((0, 1)) > FAR_SWING:
         return lambda places: np.asarray(
-            quat.rotate(quat.exp(places[:, :3]), chart.axis) @ chart.axis < -OPPOSITE
+            quat.rotate(quat.exp(places[:, :3]), axis) @ axis < -OPPOSITE
         )
     return lambda places: np.zeros(len(places), dtype=bool)
 
@@ -222,10 +245,7 @@ def _drop_torn(limit: Limit, places: Floats, triangles: Ints) -> Ints:
     """Return the triangles that are not torn, where the chart has places that tear."""
     vectors, torn = places[:, :3], _torn_test(limit)(places)
     farthest = float(np.einsum("ij,ij->i", vectors, vectors).max(initial=0.0)) ** 0.5
-    fold = np.pi if isinstance(limit.chart, EulerZYZ) else TURN
-    if isinstance(limit.chart, RotationVector) or not (
-        torn.any() or farthest > fold - LONGEST_EDGE
-    ):
+    if not torn.any() and farthest <= limit.chart.torn_at - LONGEST_EDGE:
         return triangles
     longest = longest_sides(vectors, triangles)
     return triangles[(longest < LONGEST_EDGE) & ~torn[triangles].any(axis=1)]
@@ -256,32 +276,24 @@ def _stack(parts: list[tuple[Floats, Ints, Ints]]) -> tuple[Floats, Ints, Ints]:
 
 SAMPLES, DRAFT_SAMPLES = 4000, 500
 """Rotations to find the share with, and for a draft."""
-NODES = 10_000
-"""Directions that a table's volume is integrated over for a draft."""
 SMALL_ANGLE = 1e-2
 """Radians within which (r − sin r)/r³ is as good as at 0, and has more digits."""
 TOTAL_VOLUME = 8.0 * np.pi**2
 """The volume of all directions with all twists."""
 
 
-def share_of(limit: Limit, directions: Sheet, boundary: Mesh, finish: Finish) -> float:
+def share_of(limit: Limit, directions: Sheet, boundary: Mesh, quality: Quality) -> float:
     """Return the share of all rotations that is legal, in [0, 1].
 
     Drafts have no time for what takes long to integrate: to a percent or so, it comes from what is
-    drawn, or from few nodes and lines.
+    drawn, unless that is torn or overlaps itself.
     """
-    shape = limit.shape
-    if finish.careful:
+    if quality.fine:
         return limit.volume(SAMPLES)
-    if isinstance(shape, ThetaPhi):
-        cells = reachable_cells(shape.legal, shape.margin)
-        return volume(shape._beyond, shape._twists, cells, NODES) / TOTAL_VOLUME
-    if isinstance(shape, Directional):
+    if limit.shape.directional is not None:
         widths = directions.widths[directions.mesh.triangles].mean(axis=1)
         return float(_areas(directions.mesh) @ widths) / TOTAL_VOLUME
-    if isinstance(shape, DistanceField) and shape.reach(limit.chart.winds) < np.pi:
-        return _share_of_field(limit, shape)
-    if isinstance(shape, Polytope) and not overlaps_itself(limit) and _is_closed(boundary):
+    if not overlaps_itself(limit) and _is_closed(boundary):
         return _enclosed_share(boundary)
     return limit.volume(DRAFT_SAMPLES)
 
@@ -310,12 +322,3 @@ def _areas(mesh: Mesh) -> Scalars:
     product = np.einsum("ij,ij->i", a, np.cross(b, c))
     dots = np.einsum("ij,ij->i", a, b) + np.einsum("ij,ij->i", b, c) + np.einsum("ij,ij->i", c, a)
     return np.asarray(2.0 * np.abs(np.arctan2(product, 1.0 + dots)))
-
-
-def _share_of_field(limit: Limit, field: DistanceField) -> float:
-    """Return the share as the volume, by one line in each cell, times the density at its nodes."""
-    legal = np.argwhere(field.values <= field.threshold)
-    density = limit.chart.density(field.low + field.spacing * legal).mean()
-    return float(
-        min(volume_of(field.closed, field.threshold, field.spacing, side=1) * density, 1.0)
-    )

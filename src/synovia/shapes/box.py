@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import Floats, Points, own
 from ..kernels.kinds import BOX
 from .convex import Polytope, principal_axes
+from .presentation import Family
 from .region import check_margin, sample_points
 
 CYLINDER = 1e3  # half the height that stands for endless, where a shape of the plane runs in space
@@ -19,7 +20,14 @@ CYLINDER = 1e3  # half the height that stands for endless, where a shape of the 
 
 @dataclass(frozen=True, eq=False)
 class Box(Polytope):
-    """All points with low <= axes · x <= high; `axes` are orthonormal rows."""
+    """All points with low <= axes · x <= high; `axes` are orthonormal rows.
+
+    Examples
+    --------
+    >>> knee = Box(low=[0, 0, -0.2], high=[2.4, 0.1, 0.2], axes=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    >>> knee.project([-0.3, 0.05, 0.0]).round(6).tolist()
+    [0.0, 0.05, 0.0]
+    """
 
     low: Annotated[Floats, "d"]
     high: Annotated[Floats, "d"]
@@ -62,6 +70,21 @@ class Box(Polytope):
         ends = np.stack([self.low, self.high])
         picks = np.array(list(product((0, 1), repeat=self.dimension)))
         return np.asarray(ends[picks, np.arange(self.dimension)] @ self.axes)
+
+    # For pictures and for editing.
+
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        """Return boxes along the chart's axes, and along the data's."""
+        return (
+            Family("box", "Box", cls.name, (("along", "chart"),), margin_grows=True),
+            Family("oriented-box", "Oriented box", cls.name, (("along", "data"),), True),
+        )
+
+    @property
+    def family(self) -> str:
+        along_chart = np.abs(self.axes - np.eye(self.dimension)).max() <= 1e-9
+        return "box" if along_chart else "oriented-box"
 
 
 def axes_along(points: Points, along: str) -> Floats:

@@ -1,9 +1,10 @@
-"""What all convex shapes share: points between two members are members."""
+"""What convex shapes share: hulls of corners, polytopes, principal axes."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
@@ -12,8 +13,12 @@ from typing import ClassVar, Self
 import numpy as np
 
 from ..arrays import Floats, Ints, Points, Scalars, Vectors
+from .boundary import Boundary
 from .derived import Turned
-from .region import Region, Surface
+from .presentation import Number, label_axis, range_numbers
+from .region import Region, sample_points
+
+# What all convex shapes share: points between two members are members.
 
 
 class Convex(Region):
@@ -120,21 +125,21 @@ def sample_hull(corners: Points, n: int, rng: np.random.Generator) -> Points:
     return np.asarray(np.einsum("nk,nkr->nr", weights, chosen) @ basis + origin)
 
 
-def surface_of(corners: Points) -> Surface:
+def hull_boundary(corners: Points) -> Boundary:
     """Return triangles on the hull of 3-D corners, outwards; a flat hull has both its sides."""
     flat, _, basis = flatten(corners)
     if len(basis) < 2:
-        return Surface(corners, np.empty((0, 3), dtype=np.int64))
+        return Boundary(corners, np.empty((0, 3), dtype=np.int64))
     from scipy.spatial import ConvexHull, Delaunay
 
     if len(basis) == 2:
         one_side = Delaunay(flat, qhull_options="QJ").simplices
-        return Surface(corners, np.concatenate([one_side, one_side[:, ::-1]]).astype(np.int64))
+        return Boundary(corners, np.concatenate([one_side, one_side[:, ::-1]]).astype(np.int64))
     triangles = ConvexHull(corners).simplices.astype(np.int64)
     a, b, c = (corners[triangles[:, k]] for k in range(3))
     inward = np.einsum("ti,ti->t", np.cross(b - a, c - a), a - corners.mean(axis=0)) < 0.0
     triangles[inward] = triangles[inward][:, ::-1]
-    return Surface(corners, triangles)
+    return Boundary(corners, triangles)
 
 
 # What shapes with flat faces share: an interval along each of some axes, and corners.
@@ -186,10 +191,6 @@ class Polytope(Convex):
         high = np.maximum(self.high - r, np.minimum(middle, self.high))
         return replace(self, low=low, high=np.maximum(low, high))  # type: ignore[type-var]
 
-    def surface(self, detail: int = 2) -> Surface:
-        """Return the faces as triangles; they are flat, so `detail` changes nothing."""
-        return surface_of(self.corners)
-
     @property
     def measure(self) -> float:
         """The volume in the chart, 0 if thin."""
@@ -198,3 +199,25 @@ class Polytope(Convex):
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
         """Return `n` members, uniform in the chart."""
         return sample_hull(self.corners, n, rng)
+
+    # For pictures and for editing.
+
+    def boundary(self, detail: int = 1) -> Boundary:
+        """Return the faces as triangles; they are flat, so `detail` changes nothing."""
+        return hull_boundary(self.corners)
+
+    def numbers(self, coordinates: Sequence[str]) -> list[Number]:
+        """Return the ends of the interval along each axis."""
+        return [
+            number
+            for k, (axis, low, high) in enumerate(zip(self.axes, self.low, self.high, strict=True))
+            for number in range_numbers(label_axis(axis, coordinates, k), k, low, high)
+        ]
+
+    def add(self, points: Points) -> Self:
+        """Return the shape with the faces that are in the way of `points` moved out to them."""
+        along = sample_points(points, (self.dimension,)) @ self.axes.T
+        low, high = along.min(axis=0), along.max(axis=0)
+        return replace(  # type: ignore[type-var]
+            self, low=np.minimum(self.low, low), high=np.maximum(self.high, high)
+        )

@@ -5,12 +5,13 @@ They are saved and loaded as other shapes are, but not fitted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
 
 from ..arrays import TOLERANCE, Floats, Points, Scalars, Vectors, own
+from .boundary import Boundary
 from .region import Region
 
 STEPS, HALVINGS = 12, 50  # to a boundary: by its slope, then between a member and another point
@@ -36,6 +37,10 @@ class Derived(Region):
 
     def toward(self, start: Points, end: Points, share: Scalars) -> Points:
         return self.shape.toward(start, end, share)
+
+    @property
+    def family(self) -> str:
+        return self.shape.family
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,3 +156,17 @@ class Turned(Derived):
             return super().mirror(turn, about, normal)
         back = np.abs(again - np.eye(self.dimension)).max() < 1e-12
         return self.shape if back else Turned(self.shape, again, about)
+
+    # For pictures and for editing.
+
+    def boundary(self, detail: int = 1) -> Boundary:
+        inner = self.shape.boundary(detail)
+        around = 1 if np.linalg.det(self.turn) > 0.0 else -1
+        return replace(
+            inner,
+            triangles=inner.triangles[:, ::around],
+            place=lambda points: self._there(inner.place(points)),
+        )
+
+    def add(self, points: Points) -> Region:
+        return Turned(self.shape.add(self._back(points)), self.turn, self.about)

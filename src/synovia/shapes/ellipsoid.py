@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
@@ -10,16 +11,25 @@ import numpy as np
 
 from ..arrays import Floats, Points, own
 from ..kernels.kinds import ELLIPSOID
+from .boundary import Boundary, unit_sphere
 from .box import CYLINDER
 from .convex import THIN, Convex, principal_axes
-from .region import Surface, check_margin, sample_points
+from .presentation import Family, Number, label_axis
+from .region import check_margin, sample_points
 
 NOISE = 1e-3  # what is thinner than this, as a share of the longest axis, is noise
 
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid(Convex):
-    """All points whose coordinates along `axes` (orthonormal rows), over `radii`, are within 1."""
+    """All points whose coordinates along `axes` (orthonormal rows), over `radii`, are within 1.
+
+    Examples
+    --------
+    >>> ball = Ellipsoid(center=[0, 0, 0], radii=[0.5, 0.5, 0.5], axes=np.eye(3))
+    >>> round(float(ball.distance([0.0, 0.0, 0.7])), 6)
+    0.2
+    """
 
     center: Annotated[Floats, "d"]
     radii: Annotated[Floats, "d"]
@@ -141,12 +151,6 @@ class Ellipsoid(Convex):
         """Return the ellipsoid with every radius `r` shorter, at least 0."""
         return replace(self, radii=np.maximum(self.radii - r, 0.0))
 
-    def surface(self, detail: int = 2) -> Surface:
-        """Return triangles between 2 · 4ᵈᵉᵗᵃⁱˡ points or so of the boundary, in 3-D."""
-        sphere = sphere_surface(detail)
-        vertices = (sphere.vertices * self.radii) @ self.axes + self.center
-        return Surface(vertices, sphere.triangles)
-
     @property
     def measure(self) -> float:
         """The volume in the chart (area in 2-D), 0 if thin."""
@@ -164,24 +168,42 @@ class Ellipsoid(Convex):
             ball[:, thick] = direction * rng.random((n, 1)) ** (1.0 / thick.sum())
         return (ball * self.radii) @ self.axes + self.center
 
+    # For pictures and for editing.
 
-def sphere_surface(detail: int) -> Surface:
-    """Return the unit sphere as triangles: an octahedron whose edges are halved `detail` times."""
-    vertices = np.concatenate([np.eye(3), -np.eye(3)])
-    triangles = np.array(
-        [[0, 1, 2], [1, 3, 2], [3, 4, 2], [4, 0, 2], [1, 0, 5], [3, 1, 5], [4, 3, 5], [0, 4, 5]]
-    )
-    for _ in range(detail):
-        edges = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]], axis=-1)
-        pairs, number = np.unique(edges.reshape(-1, 2), axis=0, return_inverse=True)
-        middles = vertices[pairs].sum(axis=1)
-        ab, bc, ca = (number.reshape(-1, 3) + len(vertices)).T
-        a, b, c = triangles.T
-        vertices = np.concatenate([vertices, middles / np.linalg.norm(middles, axis=1)[:, None]])
-        triangles = np.concatenate(
-            [np.stack(t, axis=1) for t in ((a, ab, ca), (b, bc, ab), (c, ca, bc), (ab, bc, ca))]
+    def boundary(self, detail: int = 1) -> Boundary:
+        """Return triangles between 2 · 4ᵈᵉᵗᵃⁱˡ points or so of the boundary, in 3-D.
+
+        Its own coordinates are those of the unit sphere.
+        """
+        return replace(
+            unit_sphere(detail),
+            place=lambda points: np.asarray((points * self.radii) @ self.axes + self.center),
         )
-    return Surface(vertices, triangles)
+
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        return (Family(cls.name, "Ellipsoid", cls.name, margin_grows=True),)
+
+    def numbers(self, coordinates: Sequence[str]) -> list[Number]:
+        """Return the centre, and the radius along each axis."""
+        centers = [
+            Number(name, "centre", "center", k, float(self.center[k]))
+            for k, name in enumerate(coordinates)
+        ]
+        radii = [
+            Number(label_axis(axis, coordinates, k), "radius", "radii", k, float(radius), least=0.0)
+            for k, (axis, radius) in enumerate(zip(self.axes, self.radii, strict=True))
+        ]
+        return [*centers, *radii]
+
+    def add(self, points: Points) -> Self:
+        """Return the ellipsoid with `points` in it too, larger in the same proportions."""
+        points = sample_points(points, (self.dimension,))
+        along: Floats = np.abs((points - self.center) @ self.axes.T)
+        if ((self.radii <= THIN) & (along > THIN)).any():
+            raise ValueError("the ellipsoid is flat, and the pose is beside it: refit it instead")
+        shares = np.divide(along, self.radii, out=np.zeros_like(along), where=along > THIN)
+        return replace(self, radii=self.radii * max(1.0, np.linalg.norm(shares, axis=1).max()))
 
 
 def smallest_ellipsoid(points: Points, gap: float = 1e-7) -> tuple[Points, Floats]:

@@ -1,4 +1,4 @@
-"""The extent of any region of a vector space, by its `distance` and `project` alone."""
+"""The extent of any region, by its `distance` and `project` alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import TURN, Ints, Mask, Points, Scalars, Vectors
+from ..arrays import TURN, Mask, Points, Scalars, Vectors
 
 if TYPE_CHECKING:
     from .region import Region
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FAR = 1e6  # radians; from there the nearest member is the one that goes farthest that way
 NUDGE = 1e-6  # radians, to see how distances change
 CELLS, FINEST = 20_000, 1e-7  # that the boundary goes through, and the least size of one, radians
+CLIMBS = 100  # steps to the deepest member
+LOOKS = 200_000  # at directions and twists
 PER_CELL = 8  # points looked at in each
 SLIM = 0.01  # of its cells' volume: less, and members are found by projecting
 DIRECTIONS = (0, 2, 256, 4096)  # of a line, a plane and of space, that are looked along
@@ -59,7 +61,7 @@ class Extent:
         """
         nearest = self.region.project(FAR * directions)
         size = self.region.dimension * np.abs(nearest).max() ** 2
-        return np.asarray(np.sum(nearest * directions, axis=-1) + size / FAR)
+        return np.asarray(np.sum(nearest * directions, axis=-1) + size / FAR + FINEST)
 
     @cached_property
     def _cells(self) -> tuple[Points, Points, Mask]:
@@ -93,12 +95,15 @@ class Extent:
 
     @cached_property
     def deepest(self) -> Points:
-        """The deepest member that was looked at: (d,)."""
-        center, _, whole = self._cells
-        points, distance = self._looked
-        points = np.concatenate([center[whole], points])
-        distance = np.concatenate([self.region.distance(center[whole]), distance])
-        return np.asarray(self.region.project(points[distance.argmin()]))
+        """The deepest member that was found, from the cells on by ever shorter steps: (d,)."""
+        points = np.concatenate([self._cells[0], self._looked[0]])
+        deepest = points[self.region.distance(points).argmin()]
+        steps = 0.5 * np.concatenate([np.eye(len(deepest)), -np.eye(len(deepest))])
+        for _ in range(CLIMBS):
+            tried = np.concatenate([deepest[None], deepest + steps])
+            best = int(self.region.distance(tried).argmin())
+            deepest, steps = tried[best], steps if best else 0.5 * steps
+        return np.asarray(self.region.project(deepest))
 
     @cached_property
     def volume(self) -> float:
@@ -122,26 +127,57 @@ class Extent:
             )
         return np.concatenate(kept)[:n]
 
-    def surface(self, detail: int) -> tuple[Points, Ints]:
-        """Return vertices on the boundary and triangles between them, as `boundary` makes them."""
-        from .distance_field.build import node_points
-        from .distance_field.extent import boundary
 
-        low, high = self.bounds
-        cell = max(float((high - low).max()) / (6 * 2**detail), 1e-3)
-        count = tuple(int(n) for n in np.floor((high - low) / cell) + 3)
-        low = 0.5 * (low + high) - 0.5 * cell * (np.array(count) - 1)
-        nodes = node_points(low, np.full(3, cell), count)
-        values = self.region.distance(nodes)
-        if values.min() > 0.0:  # too thin for a node: where the nearest ones are
-            near = nodes[values <= values.min() + cell]
-            return self.region.project(near), np.empty((0, 3), dtype=np.int64)
-        found = boundary(values, 0.0, low, np.full(3, cell), np.zeros(3, bool), 2)
-        vertices = found.vertices
-        for _ in range(8):
-            depth = self.region.distance(vertices)[:, None]
-            vertices = vertices - depth * slope(self.region.distance, vertices)
-        return self.region.project(vertices), found.triangles
+@dataclass(frozen=True, eq=False)
+class DirectionExtent:
+    """The same of a region of directions and twists, which are all within bounds."""
+
+    region: Region
+
+    @property
+    def bounds(self) -> Points:
+        """What directions and twists are within: (2, 4)."""
+        most = np.array([1.0, 1.0, 1.0, np.pi])
+        return np.stack([-most, most])
+
+    def reach(self, columns: tuple[int, ...]) -> float:
+        """Return a bound on angles; directions and twists have no covers that one could spare."""
+        return np.pi
+
+    @cached_property
+    def _looked(self) -> tuple[Points, Scalars]:
+        """Points all over, and their distances."""
+        points = _everywhere(LOOKS, np.random.default_rng(0))
+        return points, self.region.distance(points)
+
+    @cached_property
+    def deepest(self) -> Points:
+        """The deepest member that was looked at, or the nearest: (4,)."""
+        points, distance = self._looked
+        return np.asarray(self.region.project(points[distance.argmin()]))
+
+    @cached_property
+    def volume(self) -> float:
+        """The volume, of 8π² in all; 0 if thin."""
+        return 2.0 * TURN * TURN * float((self._looked[1] <= 0.0).mean())
+
+    def scatter(self, n: int, rng: np.random.Generator) -> Points:
+        """Return `n` members, uniform; of a thin region, what points at random are near to."""
+        slim = self.volume < 2.0 * TURN * TURN * SLIM / 10.0
+        kept: list[Points] = [np.empty((0, 4))]
+        while sum(map(len, kept)) < n:
+            points = _everywhere(max(2 * n, 4096), rng)
+            kept.append(
+                self.region.project(points) if slim else points[self.region.distance(points) <= 0.0]
+            )
+        return np.concatenate(kept)[:n]
+
+
+def _everywhere(n: int, rng: np.random.Generator) -> Points:
+    """Return directions with twists (n, 4), uniform over all."""
+    directions = rng.normal(size=(n, 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    return np.column_stack([directions, rng.uniform(-np.pi, np.pi, n)])
 
 
 def _directions(d: int) -> Vectors:

@@ -12,6 +12,7 @@ from ..arrays import Floats, Points, own, rows
 from ..kernels.kinds import KDOP
 from .box import axes_along
 from .convex import Polytope, corners_of
+from .presentation import Family
 from .region import check_margin, sample_points
 
 MOST_AXES = 64  # corners are looked for at every meeting of three planes: some 300,000
@@ -35,6 +36,7 @@ class KDop(Polytope):
 
     name: ClassVar[str] = "kdop"
     kernel: ClassVar[int | None] = KDOP
+    label: ClassVar[str] = "k-DOP"
 
     def __post_init__(self) -> None:
         own(self)
@@ -67,6 +69,13 @@ class KDop(Polytope):
 
         `axes` (k, d) are taken in the frame of the data or of the chart: by default faces,
         corners and edges of a cube, 13 in all (in the plane, 8).
+
+        Examples
+        --------
+        >>> corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
+        >>> tetrahedron = KDop.fit(corners, along="chart")
+        >>> bool(tetrahedron.contains([0.9, 0.9, 0.9]))  # in their box, but far from all of them
+        False
         """
         points, margin = sample_points(points), check_margin(margin)
         d = points.shape[1]
@@ -93,3 +102,9 @@ class KDop(Polytope):
         if len(corners) == 0:
             raise ValueError("KDop.axes are too nearly parallel to have corners")
         return corners
+
+    # For pictures and for editing.
+
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        return (Family(cls.name, cls.label, cls.name, margin_grows=True),)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ..arrays import Floats, Points
+from ..arrays import Floats, Points, Scalars
 from ..kernels.kinds import PRODUCT
+from .boundary import Boundary, mean_of
 from .box import Box
 from .convex import THIN, Convex
 from .ellipsoid import Ellipsoid
 from .kdop import KDop
-from .region import Region, Surface, check_margin, sample_points
+from .presentation import Family, Number, range_numbers
+from .region import Region, check_margin, sample_points
 
+ON_THE_EDGE = 1e-9
+SWING = "swing."
+"""What the fields of the swing's numbers begin with."""
 SWINGS: dict[str, type[Box] | type[Ellipsoid] | type[KDop]] = {
     shape.name: shape for shape in (Box, Ellipsoid, KDop)
 }
@@ -105,7 +110,20 @@ class Product(Convex):
         low = self.low + step
         return replace(self, swing=self.swing.shrink(r), low=low, high=max(self.high - step, low))
 
-    def surface(self, detail: int = 2) -> Surface:
+    @property
+    def measure(self) -> float:
+        """The volume in the chart, 0 if thin."""
+        height = self.high - self.low
+        return self.swing.measure * height if height > THIN else 0.0
+
+    def scatter(self, n: int, rng: np.random.Generator) -> Points:
+        """Return `n` members, uniform in the chart."""
+        twist = rng.uniform(self.low, self.high, size=(n, 1))
+        return np.concatenate([self.swing.scatter(n, rng), twist], axis=1)
+
+    # For pictures and for editing.
+
+    def boundary(self, detail: int = 1) -> Boundary:
         """Return triangles on the boundary: the outline of the swing, raised from low to high."""
         outline = self.outline(8 * 2**detail)
         n = len(outline)
@@ -116,7 +134,11 @@ class Product(Convex):
         sides = np.concatenate([np.stack([i, j, j + n], 1), np.stack([i, j + n, i + n], 1)])
         bottom = np.stack([j, i, np.full(n, 2 * n)], 1)
         top = np.stack([i + n, j + n, np.full(n, 2 * n + 1)], 1)
-        return Surface(np.concatenate([*rings, ends]), np.concatenate([sides, bottom, top]))
+        points, triangles = np.concatenate([*rings, ends]), np.concatenate([sides, bottom, top])
+        if not isinstance(self.swing, Ellipsoid):
+            return Boundary(points, triangles)
+        swing = self.swing
+        return Boundary(points, triangles, lambda start, end: _midpoint(swing, start, end))
 
     def outline(self, n: int) -> Points:
         """Return points in order around the swing's boundary: its corners, or `n` of an ellipse."""
@@ -128,13 +150,42 @@ class Product(Convex):
         from_middle = corners - corners.mean(axis=0)
         return corners[np.argsort(np.arctan2(from_middle[:, 1], from_middle[:, 0]))]
 
-    @property
-    def measure(self) -> float:
-        """The volume in the chart, 0 if thin."""
-        height = self.high - self.low
-        return self.swing.measure * height if height > THIN else 0.0
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        return (Family(cls.name, "Swing ellipse and twist", cls.name, margin_grows=True),)
 
-    def scatter(self, n: int, rng: np.random.Generator) -> Points:
-        """Return `n` members, uniform in the chart."""
-        twist = rng.uniform(self.low, self.high, size=(n, 1))
-        return np.concatenate([self.swing.scatter(n, rng), twist], axis=1)
+    def numbers(self, coordinates: Sequence[str]) -> list[Number]:
+        """Return the numbers of the swing, and the range of the twist."""
+        swing = [
+            replace(number, field=f"{SWING}{number.field}")
+            for number in self.swing.numbers(coordinates[:2])
+        ]
+        return [*swing, *range_numbers(coordinates[2], 0, self.low, self.high)]
+
+    def with_number(self, field: str, index: int, value: float) -> Self:
+        if not field.startswith(SWING):
+            return super().with_number(field, index, value)
+        swing = self.swing.with_number(field.removeprefix(SWING), index, value)
+        return replace(self, swing=swing)
+
+    def add(self, points: Points) -> Self:
+        """Return the product with `points` in it too: swing and twist, each by itself."""
+        points = sample_points(points, (3,))
+        low, high = float(points[:, 2].min()), float(points[:, 2].max())
+        swing = self.swing.add(points[:, :2])
+        return replace(self, swing=swing, low=min(self.low, low), high=max(self.high, high))
+
+
+def _midpoint(swing: Ellipsoid, start: Points, end: Points) -> Points:
+    """Return points half way; between two on the ellipse of the swing, on it."""
+    middle = mean_of(start, end)
+    around = (_level(swing, start) > 1.0 - ON_THE_EDGE) & (_level(swing, end) > 1.0 - ON_THE_EDGE)
+    level = np.where(around, np.maximum(_level(swing, middle), 1e-300), 1.0)
+    middle[:, :2] = swing.center + (middle[:, :2] - swing.center) / level[:, None]
+    return middle
+
+
+def _level(swing: Ellipsoid, points: Points) -> Scalars:
+    """Return how far out points are in the ellipse, as a share of the way to its boundary."""
+    along = (points[:, :2] - swing.center) @ swing.axes.T
+    return np.asarray(np.linalg.norm(along / np.maximum(swing.radii, 1e-150), axis=-1))

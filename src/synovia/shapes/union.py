@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -11,9 +11,11 @@ import numpy as np
 
 from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors
 from ..kernels.kinds import UNION
+from .boundary import Boundary, drop_unused_points
 from .directional import Directional
+from .presentation import Family
 from .reach_cone.cone import ReachCone
-from .reach_cone.extent import drop_unused, slice_areas
+from .reach_cone.extent import slice_areas
 from .reach_cone.star import normalize, unit_directions
 from .region import Surface, check_margin, sample_points
 
@@ -124,23 +126,6 @@ class Union(Directional):
         """Return the union of the parts, each `r` radians smaller; gaps may open between them."""
         return type(self)(tuple(part.shrink(r) for part in self.parts))
 
-    def surface(self, detail: int = 2) -> Surface:
-        """Return the triangles of all parts that have no vertex inside another.
-
-        Where parts meet this leaves a seam, narrower with more `detail`.
-        """
-        vertices, triangles, count = [], [], 0
-        for part in self.parts:
-            surface = part.surface(detail)
-            hidden = np.zeros(len(surface.vertices), dtype=bool)
-            for other in self.parts:
-                if other is not part:
-                    hidden |= other.distance(surface.vertices) < -ON_THE_WALL
-            vertices.append(surface.vertices)
-            triangles.append(surface.triangles[~hidden[surface.triangles].any(axis=1)] + count)
-            count += len(surface.vertices)
-        return drop_unused(Surface(np.concatenate(vertices), np.concatenate(triangles)))
-
     @cached_property
     def measure(self) -> float:
         """The volume in the chart, each place counted once: exact where parts do not overlap.
@@ -171,6 +156,44 @@ class Union(Directional):
     def _multiplicity(self, points: Points) -> Scalars:
         inside = np.sum([part.contains(points) for part in self.parts], axis=0)
         return np.asarray(np.maximum(inside, 1))
+
+    # For pictures and for editing.
+
+    @property
+    def pieces(self) -> tuple[Directional, ...]:
+        return self.parts
+
+    def boundary(self, detail: int = 1) -> Boundary:
+        raise ValueError("a union has no boundary of its own, but one of each of its pieces")
+
+    def surface(self, detail: int = 2) -> Surface:
+        """Return the triangles of all parts that have no vertex inside another.
+
+        Where parts meet this leaves a seam, narrower with more `detail`.
+        """
+        vertices, triangles, count = [], [], 0
+        for part in self.parts:
+            surface = part.surface(detail)
+            hidden = np.zeros(len(surface.vertices), dtype=bool)
+            for other in self.parts:
+                if other is not part:
+                    hidden |= other.distance(surface.vertices) < -ON_THE_WALL
+            vertices.append(surface.vertices)
+            triangles.append(surface.triangles[~hidden[surface.triangles].any(axis=1)] + count)
+            count += len(surface.vertices)
+        kept, seen = drop_unused_points(np.concatenate(triangles), count)
+        return Surface(np.concatenate(vertices)[kept], seen)
+
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        return (Family(cls.name, "Two reach cones", cls.name, margin_grows=True),)
+
+    @property
+    def cones(self) -> tuple[ReachCone, ...]:
+        return self.parts
+
+    def with_cones(self, cones: Sequence[ReachCone]) -> Self:
+        return type(self)(tuple(cones))
 
 
 def _group_directions(directions: Vectors, parts: int) -> Ints:

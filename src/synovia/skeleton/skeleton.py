@@ -28,6 +28,12 @@ class Skeleton:
     `offsets` (J, 3) lead from the parent to the joint. `channels` name what a file holds of each
     joint, in its order: six for a root and Z, X, Y rotation for the others unless given. End sites
     are the tips of bones: the joint each hangs on, and the way to it.
+
+    Examples
+    --------
+    >>> arm = Skeleton(("Upper", "Lower"), [-1, 0], [[0.0, 1.4, 0.0], [0.3, 0.0, 0.0]])
+    >>> arm.index("Lower"), len(arm)
+    (1, 2)
     """
 
     names: tuple[str, ...]
@@ -186,7 +192,14 @@ class Clip:
 
 
 def forward(skeleton: Skeleton, pose: Pose) -> tuple[Vectors, Quats]:
-    """Return the positions (..., J, 3) and rotations (..., J, 4) of the joints in the world."""
+    """Return the positions (..., J, 3) and rotations (..., J, 4) of the joints in the world.
+
+    Examples
+    --------
+    >>> arm = Skeleton(("Upper", "Lower"), [-1, 0], [[0.0, 1.4, 0.0], [0.3, 0.0, 0.0]])
+    >>> forward(arm, arm.rest_pose())[0].tolist()
+    [[0.0, 1.4, 0.0], [0.3, 1.4, 0.0]]
+    """
     check_joints(skeleton, pose)
     positions, rotations = pose.positions.copy(), pose.rotations.copy()
     for joint, parent in enumerate(skeleton.parents.tolist()):

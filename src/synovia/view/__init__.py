@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -11,10 +13,14 @@ from ..components import Figure
 from ..io.limits import limits_path, save_limits
 from ..model import LimitModel
 from ..skeleton import Clip
-from .notebook import LOCAL_ORIGINS, check_origin, frame_html
 
 if TYPE_CHECKING:
     from .server import PageServer
+
+LOCAL_ORIGINS = ("http://localhost:*", "http://127.0.0.1:*")
+"""Notebooks that are served on this machine, at any port."""
+FRAME_HEIGHT_PX = 640
+_ORIGIN = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:(\d{1,5}|\*))?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +59,7 @@ class View:
         """
         if self.server.closed:
             return None
-        self.server.let_frame(self.notebook)
+        self.server.allow_framing(self.notebook)
         return frame_html(self.url)
 
     def close(self) -> None:
@@ -86,3 +92,27 @@ def show(
     file = None if save_to is None else limits_path(save_to)
     scene = scene_of(model, clip, figure, names)
     return View(PageServer(scene, port=port, save_to=file), origins)
+
+
+# The page inside a notebook: a frame, and who may put one around the page.
+
+
+def check_origin(origin: str) -> str:
+    """Return an origin such as http://localhost:8888; ValueError for anything else.
+
+    What is more than that could end the policy it goes into, and begin another.
+    """
+    if not isinstance(origin, str) or not _ORIGIN.fullmatch(origin):
+        raise ValueError(
+            "the notebook must be named by its origin, such as http://localhost:8888, got "
+            f"{origin!r:.60}"
+        )
+    return origin
+
+
+def frame_html(url: str) -> str:
+    """Return HTML that shows the page at this link."""
+    return (
+        f'<iframe src="{escape(url)}" title="Synovia" width="100%" height="{FRAME_HEIGHT_PX}" '
+        'style="border: 0; border-radius: 8px" referrerpolicy="no-referrer"></iframe>'
+    )

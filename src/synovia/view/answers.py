@@ -11,12 +11,12 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection
 
 from . import messages
+from .contents import SHOW_HANDLERS
 from .editing import EDIT_HANDLERS, SAVE_HANDLERS
 from .families import FAMILY_HANDLERS, JUDGE_HANDLERS
 from .messages import Answer, Request
 from .protocol import Failure
 from .session import Session
-from .show import SHOW_HANDLERS
 from .tryout import TRYOUT_HANDLERS
 
 HANDLERS: dict[str, Callable[[Session, Request], Answer]] = {
@@ -46,14 +46,16 @@ def answer(session: Session, text: str | bytes) -> bytes:
     """Return the message that answers a request, or says why there is no answer."""
     number: int | None = None
     try:
-        asked = messages.parse_request(text)
-        number = asked["id"]
-        if asked["ask"] not in HANDLERS:
-            raise ValueError(f"ask must be one of {', '.join(HANDLERS)}, got {asked['ask']!r:.60}")
+        request = messages.parse_request(text)
+        number = request["id"]
+        if request["ask"] not in HANDLERS:
+            raise ValueError(
+                f"ask must be one of {', '.join(HANDLERS)}, got {request['ask']!r:.60}"
+            )
         for name in TEXT_FIELDS:
-            if not isinstance(asked.get(name), str | None):
-                raise ValueError(f"{name} must be text or null, got {asked[name]!r:.60}")
-        reply = HANDLERS[asked["ask"]](session, asked)
+            if not isinstance(request.get(name), str | None):
+                raise ValueError(f"{name} must be text or null, got {request[name]!r:.60}")
+        reply = HANDLERS[request["ask"]](session, request)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         reply = Failure(error=_sentence(error))
     return messages.pack({"id": number, **reply})
@@ -77,15 +79,15 @@ class PageConnection:
     """
 
     def __init__(
-        self, connection: ServerConnection, session: Session, answered: Callable[[Text], bytes]
+        self, connection: ServerConnection, session: Session, reply: Callable[[Text], bytes]
     ) -> None:
         self._connection = connection
         self._session = session
-        self._answered = answered
+        self._reply = reply
         self._sending = threading.Lock()
         self._waiting: SimpleQueue[Text | None] = SimpleQueue()
 
-    def go_on(self, changed: Callable[[], None]) -> None:
+    def run(self, changed: Callable[[], None]) -> None:
         """Answer the page until it is gone; tell when it has changed something."""
         threading.Thread(target=self._answer_later, daemon=True).start()
         try:
@@ -101,24 +103,24 @@ class PageConnection:
     def _answer(self, text: Text, changed: Callable[[], None]) -> None:
         before = self._session.changes
         with self._sending:
-            self._connection.send(self._answered(text))
+            self._connection.send(self._reply(text))
         if self._session.changes != before:
             changed()
 
     def _answer_later(self) -> None:
         with contextlib.suppress(ConnectionClosed):
             while (text := self._waiting.get()) is not None:
-                while not self._sent_in_time(text):
-                    self._session.rest()
+                while not self._send_if_current(text):
+                    self._session.wait_until_idle()
 
-    def _sent_in_time(self, text: Text) -> bool:
+    def _send_if_current(self, text: Text) -> bool:
         """Answer, unless the limits change while the answer is made; tell whether it was sent.
 
         Nothing is sent while an edit is made and answered, nor is there an edit of the page between
         the look at the scene and this answer: so it never hears of older limits after newer ones.
         """
         scene = self._session.scene
-        message = self._answered(text)
+        message = self._reply(text)
         with self._sending:
             if self._session.scene is not scene:
                 return False

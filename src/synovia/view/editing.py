@@ -8,10 +8,10 @@ from pathlib import Path
 
 from ..io import limits_bytes, save_limits
 from ..io.limits import SUFFIX
-from ..limit import Limit
 from ..mesh import DRAFT
 from ..skeleton import copy_limit, partner_limit
-from .cone_edits import CONE_EDITS, new_cone_limit, refusal
+from .contents import bone_of, pictures
+from .limit_edits import LIMIT_EDITS, new_cone_limit, refusal
 from .messages import Request, flag, row
 from .protocol import (
     Download,
@@ -25,29 +25,26 @@ from .protocol import (
     Step,
 )
 from .session import Limits, Scene, Session, limit_to_edit
-from .shape_edits import NUMBER_EDITS, SCULPT_EDITS
-from .show import bone_of, pictures
 
-Edit = Callable[[Limit, Request], Limit]
 WholeEdit = Callable[[Scene, Limits, Request], Limits]
 
 
-def edit_limits(session: Session, asked: Request) -> Drawn | State | Refusal | EdgeRefusal:
+def edit_limits(session: Session, request: Request) -> Drawn | State | Refusal | EdgeRefusal:
     """Return the pictures of a joint's limit after an edit, and what can be undone.
 
-    `edit` names one of `EDITS` or `WHOLE_EDITS`; edits of one `stroke` are undone together. Where
-    an edit is not allowed the limit stays as it is, and the answer is the reason, `refused`, with
-    the `edge` of a cone that is at fault.
+    `edit` names one of `LIMIT_EDITS` or `WHOLE_EDITS`; edits of one `stroke` are undone together.
+    Where an edit is not allowed the limit stays as it is, and the answer is the reason, `refused`,
+    with the `edge` of a cone that is at fault.
     """
-    name, kind, stroke = asked["joint"], asked["edit"], asked.get("stroke")
-    if kind not in EDITS and kind not in WHOLE_EDITS:
-        known = ", ".join([*EDITS, *WHOLE_EDITS])
+    name, kind, stroke = request["joint"], request["edit"], request.get("stroke")
+    if kind not in LIMIT_EDITS and kind not in WHOLE_EDITS:
+        known = ", ".join([*LIMIT_EDITS, *WHOLE_EDITS])
         raise ValueError(f"edit must be one of {known}, got {kind!r:.60}")
 
     def with_edit(limits: Limits) -> Limits:
         if kind in WHOLE_EDITS:
-            return WHOLE_EDITS[kind](session.scene, limits, asked)
-        return {**limits, name: EDITS[kind](limit_to_edit(limits, asked["joint"]), asked)}
+            return WHOLE_EDITS[kind](session.scene, limits, request)
+        return {**limits, name: LIMIT_EDITS[kind](limit_to_edit(limits, request["joint"]), request)}
 
     try:
         session.edit(with_edit, f"{kind.replace('-', ' ')}, {name}", stroke)
@@ -56,18 +53,18 @@ def edit_limits(session: Session, asked: Request) -> Drawn | State | Refusal | E
     return _edit_answer(session, name)
 
 
-def undo(session: Session, asked: Request) -> DrawnStep | Step:
+def undo(session: Session, request: Request) -> DrawnStep | Step:
     """Return what was undone, and the pictures of the joint that the page has picked."""
-    return _history_answer(session, session.undo(), asked)
+    return _history_answer(session, session.undo(), request)
 
 
-def redo(session: Session, asked: Request) -> DrawnStep | Step:
+def redo(session: Session, request: Request) -> DrawnStep | Step:
     """Return what was done again, and the pictures of the joint that the page has picked."""
-    return _history_answer(session, session.redo(), asked)
+    return _history_answer(session, session.redo(), request)
 
 
-def _history_answer(session: Session, what: str, asked: Request) -> DrawnStep | Step:
-    return {"what": what, **_edit_answer(session, asked["joint"])}
+def _history_answer(session: Session, what: str, request: Request) -> DrawnStep | Step:
+    return {"what": what, **_edit_answer(session, request["joint"])}
 
 
 def _edit_answer(session: Session, name: str | None) -> Drawn | State:
@@ -76,38 +73,35 @@ def _edit_answer(session: Session, name: str | None) -> Drawn | State:
     return {**pictures(session.scene, name, DRAFT), **session.state()}
 
 
-def add_mirrored(scene: Scene, limits: Limits, asked: Request) -> Limits:
+def add_mirrored(scene: Scene, limits: Limits, request: Request) -> Limits:
     """Return the limits with that of a joint on the other side, too, as a mirror shows it."""
     other, limit = partner_limit(
-        scene.clip.skeleton, asked["joint"], limit_to_edit(limits, asked["joint"])
+        scene.clip.skeleton, request["joint"], limit_to_edit(limits, request["joint"])
     )
     return {**limits, other: limit}
 
 
-def add_copy(scene: Scene, limits: Limits, asked: Request) -> Limits:
+def add_copy(scene: Scene, limits: Limits, request: Request) -> Limits:
     """Return the limits with that of a joint for the joint `to`, too."""
-    to = scene.clip.skeleton.names[scene.clip.skeleton.index(asked["to"])]
-    if to == asked["joint"]:
+    to = scene.clip.skeleton.names[scene.clip.skeleton.index(request["to"])]
+    if to == request["joint"]:
         raise ValueError(f"{to} has this limit already: choose another joint")
-    limit = copy_limit(scene.clip.skeleton, to, limit_to_edit(limits, asked["joint"]))
+    limit = copy_limit(scene.clip.skeleton, to, limit_to_edit(limits, request["joint"]))
     return {**limits, to: limit}
 
 
-def add_cone(scene: Scene, limits: Limits, asked: Request) -> Limits:
+def add_cone(scene: Scene, limits: Limits, request: Request) -> Limits:
     """Return the limits with a new cone for a joint, around where its bone is at `rotation`."""
-    skeleton, name = scene.clip.skeleton, asked["joint"]
-    cone = new_cone_limit(row(asked, "rotation", 4), bone_of(scene, skeleton.index(name)))
+    skeleton, name = scene.clip.skeleton, request["joint"]
+    cone = new_cone_limit(row(request, "rotation", 4), bone_of(scene, skeleton.index(name)))
     return {**limits, name: copy_limit(skeleton, name, cone)}
 
 
-def remove_limit(scene: Scene, limits: Limits, asked: Request) -> Limits:
+def remove_limit(scene: Scene, limits: Limits, request: Request) -> Limits:
     """Return the limits without that of a joint."""
-    limit_to_edit(limits, asked["joint"])
-    return {name: limit for name, limit in limits.items() if name != asked["joint"]}
+    limit_to_edit(limits, request["joint"])
+    return {name: limit for name, limit in limits.items() if name != request["joint"]}
 
-
-EDITS: dict[str, Edit] = {**CONE_EDITS, **SCULPT_EDITS, **NUMBER_EDITS}
-"""What can be done to a limit, by name."""
 
 WHOLE_EDITS: dict[str, WholeEdit] = {
     "mirror": add_mirrored,
@@ -130,16 +124,16 @@ _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*\ud800-\udfff]')
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
-def save(session: Session, asked: Request) -> Saved | Exists | Refusal:
+def save(session: Session, request: Request) -> Saved | Exists | Refusal:
     """Return that the limits are saved, or `exists` or `refused`: what is in the way.
 
     `as` is a name beside the present file, or null for that file itself. A file that was there
     before is replaced only with `overwrite`.
     """
-    overwrite = flag(asked, "overwrite")
+    overwrite = flag(request, "overwrite")
     try:
-        path = _save_path(session.file, asked["as"])
-        if path.exists() and not (session.wrote(path) or overwrite):
+        path = _save_path(session.file, request["as"])
+        if path.exists() and not (session.has_written(path) or overwrite):
             return {"exists": path.name, **session.state()}
         session.save(save_limits, path)
     except (OSError, ValueError) as error:
@@ -147,7 +141,7 @@ def save(session: Session, asked: Request) -> Saved | Exists | Refusal:
     return {"saved": path.name, **session.state()}
 
 
-def download(session: Session, asked: Request) -> Download | Refusal:
+def download(session: Session, request: Request) -> Download | Refusal:
     """Return the text of the limits file that would be saved, and a name for it."""
     name = f"limits{SUFFIX}" if session.file is None else session.file.name
     try:

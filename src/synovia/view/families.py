@@ -1,13 +1,12 @@
-"""Evidence at the page: what limits can be made from, which is samples kept, or the clip shown."""
+"""Families of limits at the page: evidence, refits as edits, and how good each is."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
-from typing import Any
+from operator import attrgetter
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,21 +14,26 @@ import numpy as np
 from ..arrays import Quats, Vectors, whole_number
 from ..learn import (
     MAX_DROPPED,
-    Recipe,
+    FitOptions,
+    Fold,
     Sample,
     Take,
     TrimResult,
     bone_axes,
     fit_joint,
-    flips,
     invented_first_frame,
+    leave_one_out,
+    leave_parts_out,
+    measure_from,
     takes_of,
     trim,
 )
 from ..limit import Limit, chart_for, has_axis
 from ..mesh import DRAFT
-from ..shapes import SHAPES, Box
+from ..shapes import SHAPES
+from ..shapes.presentation import Family
 from ..skeleton import Clip, Skeleton
+from .contents import pictures
 from .messages import Request, degrees
 from .protocol import (
     Cost,
@@ -42,7 +46,8 @@ from .protocol import (
     Refusal,
 )
 from .session import Limits, Scene, Session, limit_to_edit
-from .show import pictures
+
+# Evidence at the page: what limits can be made from, which is samples kept, or the clip shown.
 
 FROM_SAMPLES, FROM_CLIP, FROM_LIMIT = "samples", "clip", "limit"
 """What a limit can be made from: samples that the file of limits kept, the clip, or itself."""
@@ -94,18 +99,16 @@ def evidence_of(scene: Scene, limit: Limit, name: str, source: str) -> Evidence:
 @lru_cache(maxsize=32)
 def _clip_evidence(clip: Clip, name: str, ancestor: str | None) -> Evidence:
     above = {} if ancestor is None else {name: ancestor}
-    takes = takes_of([clip], [name], None, None, [invented_first_frame(clip)], above)[name]
+    invented = [invented_first_frame(clip)]
+    takes = takes_of([clip], [name], drop_first=invented, ancestors=above)[name]
     return Evidence(tuple(takes), MAX_DROPPED, bone_axes(clip.skeleton)[clip.skeleton.index(name)])
 
 
 @lru_cache(maxsize=32)
 def _sample_evidence(samples: Sequence[Sample], skeleton: Skeleton, name: str) -> Evidence:
     """Return samples as takes of which nothing is dropped: what was kept was believed."""
-    takes = [
-        Take(sample.rotations, 1.0, sample.clip, sample.performer, thinned=True)
-        for sample in samples
-    ]
-    return Evidence(tuple(takes), 0.0, bone_axes(skeleton)[skeleton.index(name)])
+    takes = tuple(sample.take() for sample in samples)
+    return Evidence(takes, 0.0, bone_axes(skeleton)[skeleton.index(name)])
 
 
 @lru_cache(maxsize=32)
@@ -123,22 +126,14 @@ FEWEST_FRAMES = 10
 """Frames that a clip needs to be cut."""
 
 
-@dataclass(frozen=True, eq=False)
-class EvidenceFold:
-    """Evidence without a part of it, and the rotations (n, 4) of that part."""
-
-    rest: Evidence
-    left: Quats
-
-
-def judge_family(session: Session, asked: Request) -> Judgement | PartJudgement:
+def judge_family(session: Session, request: Request) -> Judgement | PartJudgement:
     """Return the volume of a joint's limit in a family, and in how many parts it can be judged.
 
     With a `part`, return instead the share of that part's frames that is outside the limit of the
     others, made in the same way. The mean over all parts is the held-out rejection; each is a
     request of its own, so that a page can stop in between.
     """
-    scene, name, choice = session.scene, asked["joint"], choice_of(asked)
+    scene, name, choice = session.scene, request["joint"], choice_of(request)
     if choice.source == FROM_LIMIT:
         raise ValueError("only what is made from evidence can be judged by evidence left out")
     if name not in scene.model.limits:
@@ -147,61 +142,36 @@ def judge_family(session: Session, asked: Request) -> Judgement | PartJudgement:
     folds, basis = folds_of(found)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said when the limit is made, if it is
-        part = asked.get("part")
+        part = request.get("part")
         if part is None:
             share = fit_limit(found, choice).volume(4000)
             return {"share": share, "parts": len(folds), "basis": basis}
         if not (isinstance(part, int) and 0 <= part < len(folds)):
             raise ValueError(f"part must be from 0 to {len(folds) - 1}, got {part!r:.60}")
-        limit = fit_limit(folds[part].rest, choice)
-        outside = 1.0 - float(limit.contains(folds[part].left).mean())
+        rest, held_out = folds[part]
+        outside = 1.0 - float(fit_limit(rest, choice).contains(held_out).mean())
     return {"outside": outside}
 
 
 @lru_cache(maxsize=32)
-def folds_of(found: Evidence) -> tuple[list[EvidenceFold], str]:
-    """Return what is left out in turn, and in words what that is: people, clips or times."""
-    people = dict.fromkeys(take.performer for take in found.takes)
-    clips = dict.fromkeys(take.clip for take in found.takes)
-    if len(people) > 1:
-        parted = [[take.performer == who for take in found.takes] for who in people]
-        return [_fold(found, apart) for apart in parted], f"{len(people)} people"
-    if len(clips) > 1:
-        parted = [[take.clip == clip for take in found.takes] for clip in clips]
-        return [_fold(found, apart) for apart in parted], f"{len(clips)} clips"
+def folds_of(found: Evidence) -> tuple[list[tuple[Evidence, Quats]], str]:
+    """Return what is left out in turn, and in words what that is: people, clips or times.
+
+    Each is the rest of the evidence, and the rotations (n, 4) of the part left out.
+    """
+    for attribute, words in (("performer", "people"), ("clip", "clips")):
+        if folds := leave_one_out(found.takes, attrgetter(attribute)):
+            return _as_evidence(found, folds), f"{len(folds)} {words}"
     if len(found.takes) != 1 or found.takes[0].thinned:
         return [], "samples of one clip, which cannot be parted in time"
     if len(found.takes[0].rotations) < FEWEST_FRAMES:
         return [], "a clip too short to be cut in parts"
-    return list(_folds_in_time(found)), f"{TIME_FOLDS} parts of this clip"
+    folds = leave_parts_out(found.takes[0], TIME_FOLDS)
+    return _as_evidence(found, folds), f"{TIME_FOLDS} parts of this clip"
 
 
-def _fold(found: Evidence, apart: list[bool]) -> EvidenceFold:
-    pairs = list(zip(found.takes, apart, strict=True))
-    left = [_without_flips(take) for take, out in pairs if out]
-    rest = tuple(take for take, out in pairs if not out)
-    return EvidenceFold(replace(found, takes=rest), np.concatenate(left))
-
-
-def _folds_in_time(found: Evidence) -> Iterator[EvidenceFold]:
-    """Yield the one take without each of its parts: what is before it, and what is after it."""
-    (take,) = found.takes
-    steady = ~flips(take.rotations, take.frame_time)
-    ends = np.linspace(0, len(take.rotations), TIME_FOLDS + 1).astype(int)
-    for start, end in pairwise(ends):
-        sides = (take.rotations[:start], take.rotations[end:])
-        rest = tuple(replace(take, rotations=side) for side in sides if len(side))
-        left = take.rotations[start:end][steady[start:end]]
-        yield EvidenceFold(
-            replace(found, takes=rest), left if len(left) else take.rotations[start:end]
-        )
-
-
-def _without_flips(take: Take) -> Quats:
-    """Return the rotations of a take, capture flips aside."""
-    return (
-        take.rotations if take.thinned else take.rotations[~flips(take.rotations, take.frame_time)]
-    )
+def _as_evidence(found: Evidence, folds: Sequence[Fold]) -> list[tuple[Evidence, Quats]]:
+    return [(replace(found, takes=fold.rest), fold.held_out) for fold in folds]
 
 
 JUDGE_HANDLERS = {"judge": judge_family}
@@ -216,29 +186,9 @@ MARGIN = 0.05
 WIDEST_DEG = 90.0
 
 
-@dataclass(frozen=True)
-class Family:
-    """A shape with the options of its fit, by a name for the person at the page."""
-
-    label: str
-    shape: str
-    options: tuple[tuple[str, Any], ...] = ()
-    grows: bool = True
-    """Whether a fit with a margin is, bit for bit, the fit without one grown by it."""
-
-
-FAMILIES = {
-    "box": Family("Box", "box", (("along", "chart"),)),
-    "oriented-box": Family("Oriented box", "box", (("along", "data"),)),
-    "ellipsoid": Family("Ellipsoid", "ellipsoid"),
-    "kdop": Family("k-DOP", "kdop"),
-    "product": Family("Swing ellipse and twist", "product"),
-    "reach-cone": Family("Reach cone", "reach-cone"),
-    "union": Family("Two reach cones", "union"),
-    "theta-phi": Family("Theta-phi table", "theta-phi"),
-    "distance-field": Family("Distance field", "distance-field", grows=False),
-}
-"""What a limit can be made at the page, by name; a box along the chart's axes is one of its own."""
+def families() -> dict[str, Family]:
+    """Return what a limit can be made at the page, by name: what the registered shapes offer."""
+    return {family.name: family for shape in SHAPES.values() for family in shape.families()}
 
 
 @dataclass(frozen=True)
@@ -253,10 +203,10 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class FitRecord:
-    """How a limit came about at the page, what was said on the way, and what a conversion cost."""
+    """How a limit came about at the page, what a fit warned of, and what a conversion cost."""
 
     choice: Choice
-    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     origin: Limit | None = None
     """What it was converted from: another conversion starts there again, and loses no more."""
     cost: tuple[float, float, float] | None = None
@@ -267,14 +217,14 @@ FIT_RECORDS: WeakKeyDictionary[Limit, FitRecord] = WeakKeyDictionary()
 """How limits were made, so that after an undo the page shows the choices that led there."""
 
 
-def describe_families(session: Session, asked: Request) -> Families:
+def describe_families(session: Session, request: Request) -> Families:
     """Return the families and charts there are, the present choice, and what limits can be from."""
-    scene, name = session.scene, asked["joint"]
+    scene, name = session.scene, request["joint"]
     limit_to_edit(scene.model.limits, name)
     return {
         "families": [
             {"name": key, "label": family.label, "charts": list(SHAPES[family.shape].charts)}
-            for key, family in FAMILIES.items()
+            for key, family in families().items()
         ],
         "sources": [
             {"name": source, "label": label, "why": why}
@@ -284,29 +234,29 @@ def describe_families(session: Session, asked: Request) -> Families:
     }
 
 
-def observed_rotations(session: Session, asked: Request) -> Observed:
+def observed_rotations(session: Session, request: Request) -> Observed:
     """Return what was kept of a joint's rotations, at most `most` (n, 4); none if nothing was."""
-    scene, name = session.scene, asked["joint"]
+    scene, name = session.scene, request["joint"]
     kept = kept_samples(scene, name)
     rotations = np.concatenate([np.zeros((0, 4)), *(sample.rotations for sample in kept)])
     people = len({sample.performer for sample in kept})
-    step = -(-len(rotations) // whole_number("most", asked["most"], 1)) or 1
+    step = -(-len(rotations) // whole_number("most", request["most"], 1)) or 1
     return {"people": people, "count": len(rotations), "rotations": rotations[::step]}
 
 
-def refit(session: Session, asked: Request) -> Refitted | Refusal:
+def refit(session: Session, request: Request) -> Refitted | Refusal:
     """Return the pictures of a joint's limit made anew, in a family and a chart, from evidence.
 
     An edit: requests of one `stroke` are undone together, and where the fit fails the limit stays
     as it is, and the answer is the reason, `refused`.
     """
-    scene, name, stroke = session.scene, asked["joint"], asked.get("stroke")
-    choice = choice_of(asked)
+    scene, name, stroke = session.scene, request["joint"], request.get("stroke")
+    choice = choice_of(request)
 
     def with_fit(limits: Limits) -> Limits:
         return {**limits, name: refit_limit(scene, limit_to_edit(limits, name), name, choice)}
 
-    what = f"{FAMILIES[choice.family].label.lower()} for {name}"
+    what = f"{families()[choice.family].label.lower()} for {name}"
     try:
         session.edit(with_fit, what, stroke)
     except ValueError as error:
@@ -315,22 +265,23 @@ def refit(session: Session, asked: Request) -> Refitted | Refusal:
     return {**picture, **_describe_choice(session.scene, name), **session.state()}
 
 
-def choice_of(asked: Request) -> Choice:
+def choice_of(request: Request) -> Choice:
     """Return the family, chart, margin (`marginDeg`) and source (`from`) of a request, checked."""
-    family, chart, source = asked["family"], asked.get("chart"), asked["from"]
-    if family not in FAMILIES:
-        raise ValueError(f"family must be one of {', '.join(FAMILIES)}, got {family!r:.60}")
-    charts = SHAPES[FAMILIES[family].shape].charts
+    family, chart, source = request["family"], request.get("chart"), request["from"]
+    known = families()
+    if family not in known:
+        raise ValueError(f"family must be one of {', '.join(known)}, got {family!r:.60}")
+    charts = SHAPES[known[family].shape].charts
     if chart is not None and chart not in charts:
         raise ValueError(f"{family} works in {' or '.join(charts)}, got the chart {chart!r:.60}")
     if source not in (FROM_SAMPLES, FROM_CLIP, FROM_LIMIT):
         raise ValueError(
             f"from must be {FROM_SAMPLES}, {FROM_CLIP} or {FROM_LIMIT}, got {source!r:.60}"
         )
-    margin_deg = degrees(asked, "marginDeg")
+    margin_deg = degrees(request, "marginDeg")
     if not 0.0 <= margin_deg <= WIDEST_DEG:
         raise ValueError(f"margin must be from 0 to {WIDEST_DEG:.0f} degrees, got {margin_deg!r}")
-    where = chart_for(FAMILIES[family].shape, chart)
+    where = chart_for(known[family].shape, chart)
     return Choice(family, where, float(np.radians(margin_deg)), source)
 
 
@@ -343,15 +294,16 @@ def refit_limit(scene: Scene, limit: Limit, name: str, choice: Choice) -> Limit:
         else:
             found = evidence_of(scene, limit, name, choice.source)
             made, origin, cost = fit_limit(found, choice), None, None
-            made = made if limit.relative_to is None else _measure_from(limit.relative_to, made)
-    notes = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    FIT_RECORDS[made] = FitRecord(choice, notes, origin, cost)
+            if limit.relative_to is not None:
+                made = measure_from(made, limit.relative_to)
+    messages = tuple(dict.fromkeys(str(warning.message) for warning in caught))
+    FIT_RECORDS[made] = FitRecord(choice, messages, origin, cost)
     return made
 
 
 def fit_limit(found: Evidence, choice: Choice) -> Limit:
     """Return the limit around what can be believed of the evidence, as `LimitModel.fit` does it."""
-    if not FAMILIES[choice.family].grows:
+    if not families()[choice.family].margin_grows:
         return _fit(found, choice.family, choice.chart, choice.margin)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the limit that is grown from it warns for itself
@@ -366,26 +318,20 @@ def _fit_without_margin(found: Evidence, family: str, chart: str) -> Limit:
 
 
 def _fit(found: Evidence, family: str, chart: str, margin: float) -> Limit:
-    kind = FAMILIES[family]
-    recipe = Recipe(kind.shape, chart, margin, trim=found.trim, options=dict(kind.options))
+    kind = families()[family]
+    options = FitOptions(
+        kind.shape, chart, margin=margin, trim=found.trim, shape_options=dict(kind.options)
+    )
     return fit_joint(
-        found.takes, recipe, reference=None, axis=found.axis, trimmed=trim_evidence(found)
+        found.takes, options, reference=None, axis=found.axis, trimmed=trim_evidence(found)
     ).limit
-
-
-def _measure_from(ancestor: str, limit: Limit) -> Limit:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is wrong was said when the limit was fitted
-        return replace(limit, relative_to=ancestor)
 
 
 def _convert(
     scene: Scene, limit: Limit, name: str, choice: Choice
 ) -> tuple[Limit, Limit, tuple[float, float, float]]:
     """Return the limit in another family, what it is converted from, and what that costs."""
-    from ..learn import bone_axes
-
-    known, family = FIT_RECORDS.get(limit), FAMILIES[choice.family]
+    known, family = FIT_RECORDS.get(limit), families()[choice.family]
     origin = limit if known is None or known.origin is None else known.origin
     skeleton = scene.clip.skeleton
     axis = getattr(origin.chart, "axis", bone_axes(skeleton)[skeleton.index(name)])
@@ -393,14 +339,6 @@ def _convert(
     done = origin.to(family.shape, choice.chart, axis=turned, **dict(family.options))
     # A copy, since a limit that is of the family already comes back itself.
     return replace(done.limit), origin, (done.gained, done.lost, done.error)
-
-
-def family_of(limit: Limit) -> str:
-    """Return the name, in `FAMILIES`, of the family that a limit is of."""
-    shape = limit.shape
-    if isinstance(shape, Box) and np.abs(shape.axes - np.eye(3)).max() > 1e-9:
-        return "oriented-box"
-    return str(shape.name)
 
 
 def _describe_choice(scene: Scene, name: str) -> Making:
@@ -414,7 +352,7 @@ def _describe_choice(scene: Scene, name: str) -> Making:
             FROM_SAMPLES if kept_samples(scene, name) and _is_original(scene, name) else FROM_LIMIT
         )
         made = FitRecord(
-            Choice(family_of(limit), limit.chart.name, _recorded_margin(scene, name), first)
+            Choice(limit.shape.family, limit.chart.name, _recorded_margin(scene, name), first)
         )
         chosen = False
     else:
@@ -433,7 +371,7 @@ def _describe_choice(scene: Scene, name: str) -> Making:
         },
         "known": known,
         "fitted": chosen,
-        "remarks": list(made.notes),
+        "remarks": list(made.warnings),
         "cost": cost,
     }
 

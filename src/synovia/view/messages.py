@@ -59,84 +59,92 @@ def parse_request(text: str | bytes) -> dict[str, Any]:
     if not isinstance(text, str):
         raise ValueError("a request must be text, got bytes")
     try:
-        asked = json.loads(text)
+        request = json.loads(text)
     except (ValueError, RecursionError):
         raise ValueError(f"a request must be JSON, got {text!r:.60}") from None
-    if not isinstance(asked, dict):
+    if not isinstance(request, dict):
         raise ValueError(f"a request must be an object, got {text!r:.60}")
-    if not isinstance(asked.get("id"), int) or not isinstance(asked.get("ask"), str):
+    if not isinstance(request.get("id"), int) or not isinstance(request.get("ask"), str):
         raise ValueError("a request must have an integer id and a word to ask, got neither or one")
-    return asked
+    return request
 
 
 # What requests give, checked: each must be of its kind, and what came instead is said.
 
 
-def flag(asked: Request, name: str) -> bool:
+def flag(request: Request, name: str) -> bool:
     """Return what must be true or false."""
-    value = asked[name]
+    value = request[name]
     if not isinstance(value, bool):
         raise ValueError(f"{name} must be true or false, got {value!r:.60}")
     return value
 
 
-def word(asked: Request, name: str) -> str:
+def word(request: Request, name: str) -> str:
     """Return what must be text."""
-    value = asked[name]
+    value = request[name]
     if not isinstance(value, str):
         raise ValueError(f"{name} must be text, got {value!r:.60}")
     return value
 
 
-def words(asked: Request, name: str) -> list[str]:
+def words(request: Request, name: str) -> list[str]:
     """Return what must be a list of texts."""
-    value = asked[name]
+    value = request[name]
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise ValueError(f"{name} must be a list of names, got {value!r:.60}")
     return value
 
 
-def degrees(asked: Request, name: str) -> float:
+def whole_number(request: Request, name: str) -> int:
+    """Return what must be a whole number."""
+    value = request[name]
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{name} must be a whole number, got {value!r:.60}")
+    return value
+
+
+def degrees(request: Request, name: str) -> float:
     """Return what must be a finite number of degrees."""
-    value = asked[name]
+    value = request[name]
     if not _is_number(value):
         raise ValueError(f"{name} must be a finite number of degrees, got {value!r:.60}")
     return float(value)
 
 
-def row(asked: Request, name: str, count: int) -> Floats:
+def row(request: Request, name: str, count: int) -> Floats:
     """Return what must be so many finite numbers (count,)."""
-    value = asked[name]
+    value = request[name]
     if not _is_row(value, count):
         raise ValueError(f"{name} must be {count} finite numbers, got {value!r:.60}")
     return np.array(value, dtype=np.float64)
 
 
-def vector(asked: Request, name: str) -> Vectors:
+def vector(request: Request, name: str) -> Vectors:
     """Return what must be three finite numbers."""
-    return row(asked, name, 3)
+    return row(request, name, 3)
 
 
-def vectors(asked: Request, name: str, most: int) -> Vectors:
+def vectors(request: Request, name: str, most: int) -> Vectors:
     """Return what must be one or more vectors, but not more than `most`: (n, 3)."""
-    value = asked[name]
+    value = request[name]
     fits = isinstance(value, list) and 1 <= len(value) <= most
     if not fits or not all(_is_row(each, 3) for each in value):
         raise ValueError(f"{name} must be 1 to {most} lists of 3 finite numbers, got {value!r:.60}")
     return np.array(value, dtype=np.float64)
 
 
-def numbers(asked: Request, name: str) -> dict[str, float]:
+def numbers(request: Request, name: str) -> dict[str, float]:
     """Return what must be finite numbers by name."""
-    value = asked[name]
+    value = request[name]
     if not isinstance(value, dict) or not all(map(_is_number, value.values())):
         raise ValueError(f"{name} must be finite numbers by name, got {value!r:.60}")
     return {each: float(number) for each, number in value.items()}
 
 
-def rotations(asked: Request, count: int) -> Quats:
+def rotations(request: Request, count: int) -> Quats:
     """Return what must be as many rotations (count, 4), of any length above 0."""
-    value = asked["rotations"]
+    value = request["rotations"]
     if not _is_row(value, 4 * count):
         raise ValueError(f"rotations must be 4 finite numbers for each of {count} joints")
     turns = np.array(value, dtype=np.float64).reshape(count, 4)

@@ -1,4 +1,4 @@
-"""Who may talk to the page's server: those who have the link, from the page itself."""
+"""The page's server: who may talk to it, the built page over HTTP, answers over one socket."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from . import messages
 from .answers import PageConnection, answer
 from .protocol import Failure, News
 from .session import Scene, Session
+
+# Who may talk to the page's server: those who have the link, from the page itself.
 
 LOOPBACK = "127.0.0.1"
 WILDCARDS = {"0.0.0.0": LOOPBACK, "::": "::1"}
@@ -72,14 +74,14 @@ class Guard:
         name = WILDCARDS.get(self.address, self.address)
         return f"http://{_add_brackets(name)}:{self.port}/{self.token}/"
 
-    def below(self, path: str) -> str | None:
+    def path_below_token(self, path: str) -> str | None:
         """Return what a path asks for below the token, or None if the token is not the one."""
         parts = path.split("?", 1)[0].split("/", 2)
         if len(parts) != 3 or not secrets.compare_digest(parts[1].encode(), self.token.encode()):
             return None
         return parts[2]
 
-    def knows_host(self, host: str | None) -> bool:
+    def allows_host(self, host: str | None) -> bool:
         """Tell whether a Host header names this server, so that no other name leads here."""
         if not host:
             return False
@@ -89,7 +91,7 @@ class Guard:
         names = {self.address, "localhost"} if self.address == LOOPBACK else {self.address}
         return named in {f"{_add_brackets(name)}:{self.port}" for name in names}
 
-    def knows_origin(self, origin: str | None, host: str | None) -> bool:
+    def allows_origin(self, origin: str | None, host: str | None) -> bool:
         """Tell whether an Origin header is the page's own; only then is there a socket."""
         if origin is None or host is None:
             return False
@@ -146,11 +148,11 @@ class PageServer:
         self._framed_by: tuple[str, ...] = ()
         address = LOOPBACK if allow_remote is None else parse_address(allow_remote)
         self._server: Server = serve(
-            self._talk,
+            self._serve_socket,
             address,
             port,
             family=socket.AF_INET6 if ":" in address else socket.AF_INET,
-            process_request=self._admit,
+            process_request=self._handle_http,
             max_size=messages.MAX_REQUEST_BYTES,
             compression=None,
             server_header=None,
@@ -174,7 +176,7 @@ class PageServer:
         """Whether it no longer serves."""
         return not self._thread.is_alive()
 
-    def let_frame(self, origins: Sequence[str]) -> None:
+    def allow_framing(self, origins: Sequence[str]) -> None:
         """Let pages of these origins show this one in a frame, from now on."""
         self._framed_by = tuple(origins)
 
@@ -190,16 +192,16 @@ class PageServer:
         while self._thread.is_alive():
             self._thread.join(0.2)  # in pieces, so that Ctrl-C comes through
 
-    def _admit(self, connection: ServerConnection, request: Request) -> Response | None:
+    def _handle_http(self, connection: ServerConnection, request: Request) -> Response | None:
         """Return a page's file or a refusal; None lets a socket open."""
         host, origin = request.headers.get("Host"), request.headers.get("Origin")
-        if not self.guard.knows_host(host):
+        if not self.guard.allows_host(host):
             return self._response(HTTPStatus.MISDIRECTED_REQUEST, "this server has another name\n")
-        wanted = self.guard.below(request.path)
+        wanted = self.guard.path_below_token(request.path)
         if wanted is None:
             return self._response(HTTPStatus.FORBIDDEN, "the link lacks its token: use all of it\n")
         if wanted == SOCKET:
-            if self.guard.knows_origin(origin, host):
+            if self.guard.allows_origin(origin, host):
                 return None
             return self._response(HTTPStatus.FORBIDDEN, "only the page may open the socket\n")
         if wanted not in self._files:
@@ -223,29 +225,29 @@ class PageServer:
         )
         return Response(status.value, status.phrase, headers, body)
 
-    def _talk(self, connection: ServerConnection) -> None:
+    def _serve_socket(self, connection: ServerConnection) -> None:
         """Answer one page's requests until it is gone."""
         self._connections.add(connection)
         try:
-            talk = PageConnection(connection, self.session, self._answered)
-            talk.go_on(lambda: self.tell_pages(connection))
+            page = PageConnection(connection, self.session, self._reply)
+            page.run(lambda: self.notify_pages(connection))
         finally:
             self._connections.discard(connection)
 
-    def tell_pages(self, editor: ServerConnection | None = None) -> None:
+    def notify_pages(self, editor: ServerConnection | None = None) -> None:
         """Let pages know that limits have changed, but not the one that did it: they ask anew."""
         news = messages.pack({"id": None, **News(news=True, **self.session.state())})
         for other in self._connections - {editor}:
             with contextlib.suppress(ConnectionClosed):
                 other.send(news)
 
-    def _answered(self, text: str | bytes) -> bytes:
+    def _reply(self, text: str | bytes) -> bytes:
         try:
             return answer(self.session, text)
         except Exception as error:  # one request must not end the page
             traceback.print_exc(file=sys.stderr)
-            said = f"{type(error).__name__}: {error} (a fault in synovia)"
-            return messages.pack({"id": messages.parse_request(text)["id"], **Failure(error=said)})
+            failure = Failure(error=f"{type(error).__name__}: {error} (a fault in synovia)")
+            return messages.pack({"id": messages.parse_request(text)["id"], **failure})
 
 
 @cache

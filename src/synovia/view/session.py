@@ -1,4 +1,4 @@
-"""History: the versions that the limits went through at the page, to go back to and on again."""
+"""Session: what all pages of a server share, a scene whose limits are edited, with history."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from ..model import LimitModel
 from ..skeleton import Clip, Pose, Skeleton, list_names, match
 from .protocol import State
 
+# History: the versions that the limits went through at the page, to go back to and on again.
+
 MOST_VERSIONS = 200
 """Steps that can be undone; older ones are forgotten."""
 
@@ -26,7 +28,7 @@ class Version:
     """All limits by joint, what made them so, and in which stroke of the mouse or keyboard."""
 
     limits: Mapping[str, Limit]
-    what: str = ""
+    label: str = ""
     stroke: str | None = None
 
 
@@ -38,26 +40,26 @@ class History:
     past: tuple[Version, ...] = ()
     future: tuple[Version, ...] = ()
 
-    def done(self, version: Version) -> Self:
+    def push(self, version: Version) -> Self:
         """Return the history with a new version; one of the same stroke replaces the last.
 
         The stroke goes by the name of its first edit.
         """
         if version.stroke is not None and version.stroke == self.present.stroke:
-            same = replace(version, what=self.present.what)
+            same = replace(version, label=self.present.label)
             return replace(self, present=same, future=())
         return replace(
             self, present=version, past=(*self.past, self.present)[-MOST_VERSIONS:], future=()
         )
 
-    def undone(self) -> Self:
+    def undo(self) -> Self:
         """Return the history one step back."""
         if not self.past:
             raise ValueError("there is nothing to undo")
         *past, last = self.past
         return replace(self, present=last, past=tuple(past), future=(self.present, *self.future))
 
-    def redone(self) -> Self:
+    def redo(self) -> Self:
         """Return the history one step on again."""
         if not self.future:
             raise ValueError("there is nothing to redo")
@@ -292,27 +294,27 @@ class Session:
         """The limits as they were given, by their own names, with what was edited since."""
         return edited_source(self._scene, self._opened)
 
-    def edit(self, edited: Callable[[Limits], Limits], what: str, stroke: str | None) -> None:
+    def edit(self, edited: Callable[[Limits], Limits], label: str, stroke: str | None) -> None:
         """Let a pure function make new limits of the present ones; if it raises, nothing changed.
 
         Edits of one `stroke`, such as a drag, are undone together.
         """
         with self._lock:
             limits = edited(self._history.present.limits)
-            self._turn_to(self._history.done(Version(limits, what, stroke)))
+            self._set_history(self._history.push(Version(limits, label, stroke)))
 
     def undo(self) -> str:
         """Go back one step, and return what it was."""
         with self._lock:
-            what = self._history.present.what
-            self._turn_to(self._history.undone())
-            return what
+            label = self._history.present.label
+            self._set_history(self._history.undo())
+            return label
 
     def redo(self) -> str:
         """Go on one step that was undone, and return what it is."""
         with self._lock:
-            self._turn_to(self._history.redone())
-            return self._history.present.what
+            self._set_history(self._history.redo())
+            return self._history.present.label
 
     def save(self, write: Callable[[LimitModel, Path], None], path: Path) -> None:
         """Let `write` save the limits at a path, which is where they are saved from now on.
@@ -325,11 +327,11 @@ class Session:
             self._written.add(path)
             self._changes += 1
 
-    def wrote(self, path: Path) -> bool:
+    def has_written(self, path: Path) -> bool:
         """Tell whether the file at a path is there because it was saved here."""
         return path in self._written
 
-    def rest(self) -> None:
+    def wait_until_idle(self) -> None:
         """Return when the limits have not changed for a moment."""
         while (left := self._changed_at + IDLE_SECONDS - time.monotonic()) > 0.0:
             time.sleep(left)
@@ -340,13 +342,13 @@ class Session:
         return {
             "limited": self._scene.limited,
             "measuredFrom": self._scene.measured_from,
-            "undo": history.present.what if history.past else None,
-            "redo": history.future[0].what if history.future else None,
+            "undo": history.present.label if history.past else None,
+            "redo": history.future[0].label if history.future else None,
             "file": None if self._file is None else str(self._file),
             "unsaved": self.unsaved,
         }
 
-    def _turn_to(self, history: History) -> None:
+    def _set_history(self, history: History) -> None:
         skeleton = self._scene.clip.skeleton
         self._scene = replace(self._scene, model=LimitModel(history.present.limits, skeleton))
         self._history = history

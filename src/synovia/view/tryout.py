@@ -1,4 +1,4 @@
-"""A little bend for limbs that are stretched, whose ends no small turn brings nearer."""
+"""What can be tried at the page: reaching, looking, and the controls of a figure."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from ..ik.problem import joints_between
 from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Pose
+from .contents import AXES
 from .messages import Request, flag, numbers, rotations, vector, word, words
 from .protocol import Outside, Posed, Solved
 from .session import Scene, Session
-from .show import AXES
+
+# A little bend for limbs that are stretched, whose ends no small turn brings nearer.
 
 BEND = np.radians(3.0)
 SAMPLES = 64
@@ -65,7 +67,7 @@ NEAR_DEG = 0.5
 """A joint is said to be at its limit where it is as near to it as this, in degrees."""
 
 
-def solve_reach(session: Session, asked: Request) -> Solved:
+def solve_reach(session: Session, request: Request) -> Solved:
     """Return the pose in which a joint, or a point on it, is at a target, or near it.
 
     With `limits` false every joint is free; `joints` may turn, all if it is null. `pins` keep
@@ -74,39 +76,39 @@ def solve_reach(session: Session, asked: Request) -> Solved:
     degrees the limits of joints would have to give way.
     """
     scene = session.scene
-    pose, pins = _pose(scene, asked), _pins(asked)
-    goal = Reach(word(asked, "joint"), vector(asked, "target"), vector(asked, "point"))
+    pose, pins = _pose(scene, request), _pins(request)
+    goal = Reach(word(request, "joint"), vector(request, "target"), vector(request, "point"))
     started = time.perf_counter()
-    found = _solve(scene, asked, pose, [goal, *pins], _free_joints(scene, asked))
+    found = _solve(scene, request, pose, [goal, *pins], _free_joints(scene, request))
     return _solution_answer(scene, found, started)
 
 
-def solve_look(session: Session, asked: Request) -> Solved:
+def solve_look(session: Session, request: Request) -> Solved:
     """Return the pose in which the last of `joints` looks at a target, along its `axis`.
 
     Each of the joints takes its share of the turn; with `pins` all joints may turn. The rest is as
     in `reached`.
     """
     scene = session.scene
-    pose, target, pins = _pose(scene, asked), vector(asked, "target"), _pins(asked)
-    joints = _free_joints(scene, asked)
+    pose, target, pins = _pose(scene, request), vector(request, "target"), _pins(request)
+    joints = _free_joints(scene, request)
     if not joints:
         raise ValueError("joints must be some that may turn to look, got none")
-    axis = vector(asked, "axis") if "axis" in asked else AXES["z"]
+    axis = vector(request, "axis") if "axis" in request else AXES["z"]
     started = time.perf_counter()
     if pins:
-        found = _solve(scene, asked, pose, [Aim(joints[-1], target, axis), *pins], None)
+        found = _solve(scene, request, pose, [Aim(joints[-1], target, axis), *pins], None)
     else:
-        limits, skeleton = _limits(scene, asked), scene.clip.skeleton
+        limits, skeleton = _limits(scene, request), scene.clip.skeleton
         found = look_at(limits, skeleton, pose, target, joints, axis=axis, threads=1)
     return _solution_answer(scene, found, started)
 
 
 def _solve(
-    scene: Scene, asked: Request, pose: Pose, goals: Sequence[Reach | Aim], joints: Joints
+    scene: Scene, request: Request, pose: Pose, goals: Sequence[Reach | Aim], joints: Joints
 ) -> Solution:
     """Return what is found from the pose; or from one a little bent, if that is clearly better."""
-    skeleton, limits = scene.clip.skeleton, _limits(scene, asked)
+    skeleton, limits = scene.clip.skeleton, _limits(scene, request)
 
     def found(start: Pose) -> Solution:
         return solve(
@@ -130,25 +132,25 @@ def _solve(
     return second if second.errors[0] < BETTER * first.errors[0] else first
 
 
-def _pins(asked: Request) -> list[Reach]:
+def _pins(request: Request) -> list[Reach]:
     """Return goals, before all others, that keep joints at places in the world."""
-    pins = asked.get("pins", {})
+    pins = request.get("pins", {})
     if not isinstance(pins, dict):
         raise ValueError(f"pins must be places by the names of joints, got {pins!r:.60}")
     return [Reach(name, vector(pins, name), priority=-1) for name in pins]
 
 
-def _free_joints(scene: Scene, asked: Request) -> Joints:
+def _free_joints(scene: Scene, request: Request) -> Joints:
     """Return the joints that a request lets turn, but those that limits below keep still."""
-    if asked["joints"] is None:
+    if request["joints"] is None:
         return None
-    still = joints_between(scene.model) if flag(asked, "limits") else []
-    return [name for name in words(asked, "joints") if name not in still]
+    still = joints_between(scene.model) if flag(request, "limits") else []
+    return [name for name in words(request, "joints") if name not in still]
 
 
-def _limits(scene: Scene, asked: Request) -> LimitModel:
+def _limits(scene: Scene, request: Request) -> LimitModel:
     """Return the limits that a request wants to be kept: all, or none."""
-    return scene.model if flag(asked, "limits") else LimitModel({}, scene.clip.skeleton)
+    return scene.model if flag(request, "limits") else LimitModel({}, scene.clip.skeleton)
 
 
 def _solution_answer(scene: Scene, found: Solution, started: float) -> Solved:
@@ -172,12 +174,12 @@ def _at_limit(scene: Scene, pose: Pose) -> list[str]:
     return [name for name in scene.model.limits if near[scene.clip.skeleton.index(name)]]
 
 
-def pose_figure(session: Session, asked: Request) -> Posed:
+def pose_figure(session: Session, request: Request) -> Posed:
     """Return the pose that controls of the figure give, and what became of them."""
     scene = session.scene
     if scene.figure is None:
         raise ValueError("there is no figure here, so there are no controls")
-    pose = scene.figure.pose(numbers(asked, "values"))
+    pose = scene.figure.pose(numbers(request, "values"))
     return {
         "clamped": {name: float(off) for name, off in pose.clamped.items()},
         "gaps": {name: float(off) for name, off in pose.gaps.items()},
@@ -192,26 +194,26 @@ def _outside_deg(scene: Scene, pose: Pose) -> list[float]:
     return [float(angle) for angle in violation[scene.limited]]
 
 
-def _pose(scene: Scene, asked: Request) -> Pose:
+def _pose(scene: Scene, request: Request) -> Pose:
     """Return the pose that a request sends: rotations, at the positions of one of the frames.
 
     Its root, the first one, is elsewhere if the request says where.
     """
-    number = asked["frame"]
+    number = request["frame"]
     if type(number) is not int or not 0 <= number < scene.clip.frames:
         raise ValueError(f"frame must be from 0 to {scene.clip.frames - 1}, got {number!r:.60}")
     positions = scene.frame(number).positions
-    if asked.get("root") is not None:
+    if request.get("root") is not None:
         first = int(np.flatnonzero(scene.clip.skeleton.parents < 0)[0])
         positions = np.array(positions)
-        positions[first] = vector(asked, "root")
-    return Pose(rotations(asked, len(scene.clip.skeleton)), positions)
+        positions[first] = vector(request, "root")
+    return Pose(rotations(request, len(scene.clip.skeleton)), positions)
 
 
-def check_pose(session: Session, asked: Request) -> Outside:
+def check_pose(session: Session, request: Request) -> Outside:
     """Return how far a pose is outside the limits, by limited joint, in degrees."""
     scene = session.scene
-    return {"outsideDeg": _outside_deg(scene, _pose(scene, asked))}
+    return {"outsideDeg": _outside_deg(scene, _pose(scene, request))}
 
 
 TRYOUT_HANDLERS = {

@@ -1,4 +1,4 @@
-"""Building distance fields: a grid around samples, exact distances, holes filled."""
+"""Distance fields from samples: grids, exact distances, holes filled; and distances anew."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 
 from ... import kernels
 from ...arrays import Floats, Ints, Mask, Points, Scalars
-from .extent import TETRAHEDRA
+from ..boundary import TETRAHEDRA
 from .packing import close_axes, nearest_sites
+
+# Building distance fields: a grid around samples, exact distances, holes filled.
 
 FEW = 1_000
 """Up to so many samples are compared one by one; more go into a tree."""

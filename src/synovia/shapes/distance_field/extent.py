@@ -1,15 +1,21 @@
-"""The inside of a distance field: its volume, its extent, and members at random."""
+"""How large a distance field is: volume, bounds, uniform members, and its surface."""
 
 from __future__ import annotations
 
-from itertools import permutations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ... import kernels
 from ...arrays import Floats, Ints, Mask, Points, Scalars
-from ..region import Surface
+from ..boundary import Boundary, march_tetrahedra, number_edges
 from .packing import add_midpoints, close_axes
+
+if TYPE_CHECKING:
+    from .field import DistanceField
+
+
+# The inside of a distance field: its volume, its extent, and members at random.
 
 SPECK = 1e-6
 """A region with a volume of less than this share of a cell is thin."""
@@ -146,21 +152,7 @@ COARSEST = 2
 """The detail at which the cells are the field's own."""
 
 
-def _tetrahedra() -> Ints:
-    """Return the corners, numbered as in `cell_corners`, of six tetrahedra that fill a cell.
-
-    Each goes from the first corner to the last along the three axes in another order, so that
-    neighbouring cells agree on the diagonals of their faces.
-    """
-    steps = {0: 4, 1: 2, 2: 1}
-    paths = [[0, *np.cumsum([steps[axis] for axis in order])] for order in permutations(range(3))]
-    return np.array(paths)
-
-
-TETRAHEDRA = _tetrahedra()
-
-
-def boundary(
+def surface_triangles(
     values: Floats,
     threshold: float,
     low: Floats,
@@ -169,8 +161,8 @@ def boundary(
     detail: int,
     *,
     capped: bool = True,
-) -> Surface:
-    """Return triangles where Φ is `threshold`, facing outwards.
+) -> tuple[Points, Ints]:
+    """Return points where Φ is `threshold`, and triangles between them, facing outwards.
 
     Where the box ends the region they close it, if `capped`.
     """
@@ -182,50 +174,13 @@ def boundary(
     high = max(float(nodes.max()), threshold) + 1.0
     pads = [(0, 0) if wrap or not capped else (1, 1) for wrap in wraps]
     wide = np.pad(nodes, pads, constant_values=high)
-    first = np.array([before for before, _ in pads])
-
-    corners = cell_corners(wide) <= threshold
-    cut = np.argwhere(corners.any(axis=0) & ~corners.all(axis=0))
-    numbers = cut[:, None, None, :] + np.array(list(np.ndindex(2, 2, 2)))[TETRAHEDRA]
-    tets = np.ravel_multi_index(tuple(np.moveaxis(numbers, -1, 0)), wide.shape).reshape(-1, 4)
-    edges = _cut_edges(tets, wide.ravel()[tets] <= threshold, wide.shape)
+    edges = march_tetrahedra(wide <= threshold) - np.array([before for before, _ in pads])
     # To a node beyond the side no edge goes anywhere: the region ends where it starts.
-    start, end = (np.stack(np.unravel_index(edges[..., k], wide.shape), -1) - first for k in (0, 1))
+    start, end = edges[..., 0, :], edges[..., 1, :]
     beyond = ((end < 0) | (end >= nodes.shape)).any(axis=-1, keepdims=True)
-    end = np.where(beyond, start, end)
-    lines = np.concatenate([start, end], axis=-1).reshape(-1, 6)
-    lines, number = np.unique(lines, axis=0, return_inverse=True)
-    triangles = number.reshape(-1, 3)
-    a, b, c = triangles.T
-    triangles = triangles[(a != b) & (b != c) & (c != a)]
-    vertices = _crossings(nodes, threshold, lines[:, :3], lines[:, 3:])
-    return Surface(low + spacing * vertices, triangles)
-
-
-def _cut_edges(tets: Ints, inside: Mask, shape: tuple[int, ...]) -> Ints:
-    """Return triangles that part the inner corners of tetrahedra from the outer ones.
-
-    Each is given by three edges, each edge by its inner and its outer node: (t, 3, 2).
-    """
-    count = inside.sum(axis=1)
-    order = np.argsort(~inside, axis=1, kind="stable")  # inner corners first
-    a, b, c, d = np.take_along_axis(tets, order, axis=1).T
-    parts = []
-    for inner, edges in (
-        (1, [((a, b), (a, c), (a, d))]),
-        (2, [((a, c), (a, d), (b, d)), ((a, c), (b, d), (b, c))]),
-        (3, [((a, d), (b, d), (c, d))]),
-    ):
-        for three in edges:
-            parts.append(np.stack([np.stack(e, -1) for e in three], 1)[count == inner])
-    triangles = np.concatenate(parts)
-    # Midpoints of the edges tell which way a triangle faces, wherever it will be cut.
-    at = np.stack(np.unravel_index(triangles, shape), axis=-1).astype(float)
-    one, two, three = np.moveaxis(at.mean(axis=2), 1, 0)
-    outwards = (at[:, :, 1] - at[:, :, 0]).sum(axis=1)
-    turned = np.einsum("ti,ti->t", np.cross(two - one, three - one), outwards) < 0.0
-    triangles[turned] = triangles[turned][:, ::-1]
-    return triangles
+    lines, triangles = number_edges(np.stack([start, np.where(beyond, start, end)], axis=-2))
+    places = _crossings(nodes, threshold, lines[:, 0], lines[:, 1])
+    return low + spacing * places, triangles
 
 
 def _crossings(nodes: Floats, threshold: float, inner: Ints, outer: Ints) -> Points:
@@ -256,3 +211,55 @@ def _crossings(nodes: Floats, threshold: float, inner: Ints, outer: Ints) -> Poi
 def _polynomial(coefficients: Floats, t: Scalars) -> Scalars:
     a, b, c, d = coefficients
     return np.asarray(a + t * (b + t * (c + t * d)))
+
+
+# The boundary whose edges are halved where Φ is the threshold.
+
+
+AT_SIDE = 1e-9
+
+
+def field_boundary(field: DistanceField, detail: int) -> Boundary:
+    """Return the boundary: with a detail of 0 as a net of one point a cell, else by tetrahedra."""
+    if detail == 0:
+        points, triangles = _net(field)
+    else:
+        points, triangles = surface_triangles(
+            field.values, field.threshold, field.low, field.spacing, field.wrapping, detail
+        )
+    return Boundary(points, triangles, lambda start, end: _midpoint_on_level(field, start, end))
+
+
+def _net(field: DistanceField) -> tuple[Points, Ints]:
+    """Return a point of the boundary for each cell that it goes through, and triangles."""
+    points, quads = surface_net(field.values, field.threshold, field.wrapping)
+    nodes = field.closed
+    last = np.array(nodes.shape) - 1
+    at_side = ((points <= 0.0) | (points >= last)) & ~field.wrapping
+    inner = np.clip(points, 0.0, last)
+    moving = (values_at(nodes, inner) > field.threshold) | ~at_side.any(axis=1)
+    settled = move_to_level(nodes, field.threshold, inner, ~at_side, np.asarray(moving))
+    triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+    return np.asarray(field.low + field.spacing * settled), triangles
+
+
+def _midpoint_on_level(field: DistanceField, start: Points, end: Points) -> Points:
+    """Return points half way, brought to where the field is at its threshold.
+
+    In a side of the field's box, which closes the region there, points stay in it; and where they
+    are, unless they are between two on the level.
+    """
+    nodes = field.closed
+    last = np.array(nodes.shape) - 1
+    start, end = (start - field.low) / field.spacing, (end - field.low) / field.spacing
+    at_side = [
+        (np.abs(start - side) < AT_SIDE) & (np.abs(end - side) < AT_SIDE)
+        for side in (np.zeros(3), last)
+    ]
+    free = ~((at_side[0] | at_side[1]) & ~field.wrapping)
+    moving: Mask = np.asarray(free.all(axis=1))
+    if not moving.all():
+        off = [values_at(nodes, each) - field.threshold for each in (start, end)]
+        moving |= np.max(np.abs(off), axis=0) < AT_SIDE
+    points = move_to_level(nodes, field.threshold, 0.5 * (start + end), free, moving)
+    return np.asarray(field.low + field.spacing * points)

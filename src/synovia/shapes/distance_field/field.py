@@ -11,9 +11,11 @@ import numpy as np
 
 from ...arrays import Floats, Mask, Points, Scalars, Vectors, own, tolerance
 from ...kernels.kinds import FIELD
-from ..region import Region, Space, Surface, check_margin, sample_points
+from ..boundary import Boundary
+from ..presentation import CrossSection, Family
+from ..region import Region, Space, check_margin, sample_points
 from .build import EDGE, LARGEST, fill_holes, grid_around, node_points, redistance, sample_distance
-from .extent import boundary, bounds_of, reach_of, sample_field, values_at, volume_of
+from .extent import bounds_of, field_boundary, reach_of, sample_field, values_at, volume_of
 from .packing import (
     add_midpoints,
     central_slopes,
@@ -23,6 +25,7 @@ from .packing import (
     places_in,
     with_sites,
 )
+from .sculpt import add_sample, brush, push, redistance_field
 
 MOST = 3_000_000
 """Nodes in a box that grows to many times its size, at most."""
@@ -50,6 +53,8 @@ class DistanceField(Region):
     kernel: ClassVar[int | None] = FIELD
     sources: ClassVar[tuple[str, ...]] = ("samples", "density", "people")
     charts: ClassVar[tuple[str, ...]] = ("rotation-vector", "swing-twist", "euler")
+    sculptable: ClassVar[bool] = True
+    counts_samples: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         own(self)
@@ -88,6 +93,13 @@ class DistanceField(Region):
         sample is a member. Filled is what cannot be reached from the box's sides through gaps wider
         than twice `closing`; with 0 nothing is. `periods` are those of the chart, 0 where an axis
         has none.
+
+        Examples
+        --------
+        >>> ring = np.array([[np.cos(a), np.sin(a), 0.0] for a in np.linspace(0.0, 6.28, 200)])
+        >>> field = DistanceField.fit(ring, resolution=32, closing=0.0)
+        >>> field.contains([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]).tolist()  # a hole stays a hole
+        [True, False]
         """
         points, margin = sample_points(points, (3,)), check_margin(margin)
         if not threshold >= LEAST_THRESHOLD:
@@ -217,7 +229,7 @@ class DistanceField(Region):
         return slopes
 
     def step(self, points: Points) -> Points:
-        """Return p − Φ(p)∇Φ(p), the source's projection, which need not end inside: for study."""
+        """Return p − Φ(p)∇Φ(p), the projection of Engell-Nørregård et al.; may end outside."""
         points = self._checked(points)
         return np.asarray(points - self.value(points)[..., None] * self.gradient(points))
 
@@ -333,14 +345,6 @@ class DistanceField(Region):
         least = float(self.values.min())
         return replace(self, threshold=min(max(self.threshold - r, least), self.threshold))
 
-    def surface(self, detail: int = 2) -> Surface:
-        """Return triangles on the boundary, closed also where the box ends the region.
-
-        One more `detail` than 2 halves the cells. Where an axis wraps, the surface goes on at the
-        other end.
-        """
-        return boundary(self.values, self.threshold, self.low, self.spacing, self.wrapping, detail)
-
     @cached_property
     def measure(self) -> float:
         """The volume in the chart, to about a thousandth; 0 if hardly a node is inside."""
@@ -360,3 +364,59 @@ class DistanceField(Region):
 
     def toward(self, start: Points, end: Points, share: Scalars) -> Points:
         return np.asarray(start + self.moves(start, end) * np.asarray(share)[..., None])
+
+    # For pictures and for editing.
+
+    def boundary(self, detail: int = 1) -> Boundary:
+        """Return triangles on the boundary, closed also where the box ends the region.
+
+        With a detail of 0 there is one point for each cell that the boundary goes through; one
+        more detail than 2 halves the cells. Where an axis wraps, the surface goes on at the other
+        end.
+        """
+        return field_boundary(self, detail)
+
+    def cross_sections(self) -> tuple[CrossSection, ...]:
+        """Return the planes through the deepest node."""
+        distances = self.values - self.threshold
+        deepest = np.unravel_index(int(distances.argmin()), distances.shape)
+        nodes = [
+            low + step * np.arange(count)
+            for low, step, count in zip(self.low, self.spacing, distances.shape, strict=True)
+        ]
+        found = []
+        for across, place in enumerate(int(each) for each in deepest):
+            along, up = (axis for axis in range(3) if axis != across)
+            plane = np.take(distances, place, axis=across).T
+            at = float(nodes[across][place])
+            found.append(CrossSection(across, at, nodes[along], nodes[up], plane))
+        return tuple(found)
+
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        return (Family(cls.name, "Distance field", cls.name),)
+
+    def add(self, points: Points) -> Self:
+        """Return the field with `points` (n, 3) as more samples, with a ball around each."""
+        field = self
+        for point in sample_points(points, (3,)):
+            field = add_sample(field, point)
+        return field
+
+    def level(self, points: Points) -> Scalars:
+        return self.value(points)
+
+    def push(self, center: Points, radius: float, amount: float) -> Self:
+        """Return the field with its boundary pushed out by `amount` radians around `center` (3,).
+
+        The brush is smooth: full at the center, nothing from `radius` radians on.
+        """
+        return push(self, center, radius, amount)
+
+    def brush(self, center: Points, radius: float, amount: float) -> Self:
+        """Return a field of the same region as `push` gives, soon, but not of its distances."""
+        return brush(self, center, radius, amount)
+
+    def settle(self) -> Self:
+        """Return the field with its values made distances again."""
+        return redistance_field(self)

@@ -7,19 +7,24 @@ cells of the boundary itself a brush leaves a slope of 1 ± 1.5 amount/radius.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ...arrays import Mask, Points, Scalars, rows
 from .build import LevelSet, Nearest, nearest, update_nearest
-from .field import DistanceField
+
+if TYPE_CHECKING:
+    from .field import DistanceField
+
+Field = TypeVar("Field", bound="DistanceField")
 
 _KNOWN: WeakKeyDictionary[DistanceField, tuple[LevelSet, Nearest]] = WeakKeyDictionary()
 """How far nodes are from the boundary of fields that were sculpted, for the next stroke."""
 
 
-def add_sample(field: DistanceField, point: Points) -> DistanceField:
+def add_sample(field: Field, point: Points) -> Field:
     """Return the field with a sample more: all within `threshold` of `point` (3,) is legal too.
 
     The ball has the radius of the threshold, at least a cell's; a box too small for it grows.
@@ -31,7 +36,7 @@ def add_sample(field: DistanceField, point: Points) -> DistanceField:
     return redistance_field(field, np.minimum(field.values, ball))
 
 
-def move_sample(field: DistanceField, start: Points, end: Points) -> DistanceField:
+def move_sample(field: Field, start: Points, end: Points) -> Field:
     """Return the field with the sample at `start` moved to `end`, both (3,).
 
     A field remembers no samples: what is taken away around `start` is the ball that `add_sample`
@@ -45,7 +50,7 @@ def move_sample(field: DistanceField, start: Points, end: Points) -> DistanceFie
     return redistance_field(moved, np.minimum(np.maximum(moved.values, hole), kept))
 
 
-def push(field: DistanceField, center: Points, radius: float, amount: float) -> DistanceField:
+def push(field: Field, center: Points, radius: float, amount: float) -> Field:
     """Return the field with its boundary pushed out by `amount` radians around `center` (3,).
 
     The brush is smooth: full at the center, nothing from `radius` radians on. A negative amount
@@ -54,7 +59,7 @@ def push(field: DistanceField, center: Points, radius: float, amount: float) -> 
     return redistance_field(*_stroke(field, center, radius, amount))
 
 
-def brush(field: DistanceField, center: Points, radius: float, amount: float) -> DistanceField:
+def brush(field: Field, center: Points, radius: float, amount: float) -> Field:
     """Return a field of the same region as `push` gives, soon, but not of its distances.
 
     It is to be shown while somebody drags; `settled` makes distances of it again.
@@ -65,9 +70,7 @@ def brush(field: DistanceField, center: Points, radius: float, amount: float) ->
     return replace(field, values=values)
 
 
-def _stroke(
-    field: DistanceField, center: Points, radius: float, amount: float
-) -> tuple[DistanceField, Points]:
+def _stroke(field: Field, center: Points, radius: float, amount: float) -> tuple[Field, Points]:
     """Return the field, with room for the brush, and its values after it."""
     center = _point("center", center)
     if not 0.0 < radius < np.inf:
@@ -80,7 +83,7 @@ def _stroke(
     return field, field.values - amount * share**2
 
 
-def pull(field: DistanceField, center: Points, radius: float, amount: float) -> DistanceField:
+def pull(field: Field, center: Points, radius: float, amount: float) -> Field:
     """Return the field with its boundary pulled in by `amount` radians around `center` (3,)."""
     return push(field, center, radius, -amount)
 
@@ -105,7 +108,7 @@ def _squares_from(field: DistanceField, point: Points) -> Scalars:
     return np.asarray(x[:, None, None] + (y[:, None] + z))
 
 
-def _with_room(field: DistanceField, point: Points, radius: float) -> DistanceField:
+def _with_room(field: Field, point: Points, radius: float) -> Field:
     """Return the field in a box that holds a ball about `point`, as far as its axes go."""
     high = field.low + field.spacing * (np.array(field.values.shape) - 1)
     short = np.maximum(np.stack([field.low - point, point - high]) + radius, 0.0)
@@ -113,7 +116,7 @@ def _with_room(field: DistanceField, point: Points, radius: float) -> DistanceFi
     return field.widened(short) if short.any() else field
 
 
-def redistance_field(field: DistanceField, values: Points | None = None) -> DistanceField:
+def redistance_field(field: Field, values: Points | None = None) -> Field:
     """Return the field with its values, or other ones, made distances about its threshold again."""
     values = field.values if values is None else values
     inside = values <= field.threshold

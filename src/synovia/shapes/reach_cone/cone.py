@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, ClassVar, Self
@@ -11,9 +12,11 @@ import numpy as np
 from ... import kernels
 from ...arrays import TOLERANCE, TURN, Floats, Ints, Mask, Points, Scalars, Vectors, floats, own
 from ...kernels.kinds import CONE
+from ..boundary import Boundary
 from ..directional import Directional
-from ..region import Surface, check_margin, sample_points
-from .extent import cone_bounds, cone_measure, cone_surface, sample_cone
+from ..presentation import Family
+from ..region import check_margin, sample_points
+from .extent import cone_boundary, cone_bounds, cone_measure, sample_cone
 from .fit import fit_cone, include_sample
 from .offset import grow_cone, shrink_cone
 from .packing import pack_cone, slice_rows
@@ -34,6 +37,13 @@ class ReachCone(Directional):
     `visible_high` those at the visible point; between them they are interpolated. Unless given,
     the twist is free; at the visible point it has the points' mean limits. Intervals are
     continuous angles and may pass ±π; a width of 2π is free, one of 0 makes a universal joint.
+
+    Examples
+    --------
+    >>> square = np.array([[1, 1, 2], [-1, 1, 2], [-1, -1, 2], [1, -1, 2]]) / np.sqrt(6)
+    >>> cone = ReachCone(points=square, low=[-0.5] * 4, high=[0.5] * 4)
+    >>> cone.contains([[0, 0, 1, 0.4], [0, 0, 1, 0.6]]).tolist()
+    [True, False]
     """
 
     points: Annotated[Floats, "n>=3", 3]
@@ -133,8 +143,8 @@ class ReachCone(Directional):
     def twist_range(self, directions: Vectors) -> Floats:
         """Return the least and greatest legal twist (..., 2), in radians, at legal directions.
 
-        In slice i the source's p_i is the weight of point i + 1, and -p_{i+1} that of point i:
-        its equation 6 has them the wrong way round.
+        In slice i p_i is the weight of point i + 1, and -p_{i+1} that of point i: equation 6 of
+        Wilhelms & Van Gelder has them the wrong way round.
         """
         return self._located(directions)[2]
 
@@ -170,7 +180,7 @@ class ReachCone(Directional):
     def exit(self, start: Points, end: Points) -> Exit:
         """Return where the ways from `start` to `end` (..., 4) first leave the legal directions.
 
-        The way is the source's: the straight chord between the two directions, seen from the
+        The way is theirs: the straight chord between the two directions, seen from the
         centre, with the twist in proportion to the chord. Its share t is 1 if the boundary is not
         met and 0 if the start is not legal. Between opposite directions the chord meets the
         centre, where t is ½ unless both ends are legal.
@@ -246,13 +256,6 @@ class ReachCone(Directional):
         """
         return replace(self, **shrink_cone(self, r)) if r > 0.0 else self
 
-    def surface(self, detail: int = 2) -> Surface:
-        """Return the wall and the sheets of the least and greatest twist, edges in 2ᵈᵉᵗᵃⁱˡ parts.
-
-        Vertices are directions with a twist. A free twist has no sheets, only the wall.
-        """
-        return cone_surface(self, detail)
-
     @property
     def measure(self) -> float:
         return cone_measure(self)
@@ -278,6 +281,24 @@ class ReachCone(Directional):
             flat.reshape(-1), self.packed, angle.reshape(-1), margin.reshape(-1)
         )
         return angle, margin
+
+    # For pictures and for editing.
+
+    def boundary(self, detail: int = 1) -> Boundary:
+        """Return wall and sheets of the least and greatest twist, edges in 2ᵈᵉᵗᵃⁱˡ parts."""
+        return cone_boundary(self, detail)
+
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        return (Family(cls.name, "Reach cone", cls.name, margin_grows=True),)
+
+    @property
+    def cones(self) -> tuple[ReachCone, ...]:
+        return (self,)
+
+    def with_cones(self, cones: Sequence[ReachCone]) -> ReachCone:
+        (cone,) = cones
+        return cone
 
 
 def check_cone(name: str, value: object) -> None:

@@ -1,4 +1,4 @@
-"""Volume of a table, and members uniform in it."""
+"""How large a table is: volume, uniform members, and its surface."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
-from ..region import Surface
-from .grid import areas, centres, edges, greatest_around, vectors_at
+from ..boundary import drop_degenerate, drop_unused_points
+from .grid import areas, cache_by_shape, centres, edges, greatest_around, vectors_at
+
+# Volume of a table, members uniform in it, and triangles of its cells.
 
 NODES = 250_000  # directions that an integral is taken over, at least, unless told
 THIN = 1e-9
@@ -70,121 +72,50 @@ def sample_table(
     return np.concatenate(kept)[:n]
 
 
-# The boundary of a table as triangles: a sheet at either end of the twists, and walls between.
+# The boundary of a table: triangles of its cells, and of those around that its margin reaches.
 
 
-ROUND = 1e-9
-HALVINGS = 45
-AT_THE_CORNER = 1e-6  # a share of an edge: a crossing nearer to its inner end than this is there
+AROUND = [(0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0)]
+"""Corners of a cell and the middles of its sides, in halves of rows and columns."""
 
 
-def surface_of(
-    beyond: Callable[[Vectors], Scalars],
-    twists: Callable[[Vectors], Floats],
-    shape: tuple[int, int],
-    detail: int,
-) -> Surface:
-    """Return triangles whose vertices (v, 4) lie on the boundary, in the table's frame.
+def cell_triangles(cells: Mask, legal: Mask, detail: int) -> tuple[Vectors, Ints]:
+    """Return directions in the table's frame, and triangles of cells that meet at their centres.
 
-    `beyond` gives signed distances of directions from the legal ones, `twists` low and high.
-    A sheet of directions is raised to both ends of the twists; where the twist is free, there are
-    no ends, and only the walls are left, a whole turn high.
+    There are eight of each: twists are interpolated between the centres of cells, so that their
+    ranges bend at the lines through them. With a detail of 0 there are four, or two of
+    cells whose centre is `legal`, so that those have none.
     """
-    directions, triangles = _sheet(beyond, shape, detail)
-    low, high = np.moveaxis(twists(directions), -1, 0)
-    middle, half = 0.5 * (low + high), 0.5 * (high - low)
-    free = half > 0.5 * TURN
-    half = np.minimum(half, 0.5 * TURN)
-    n = len(directions)
-    raised = [
-        np.column_stack([directions, middle - half]),
-        np.column_stack([directions, middle + half]),
-    ]
-    ended = triangles[~free[triangles].any(axis=1)]
-    a, b = _rim(triangles).T
-    bare = free & (beyond(directions) < -ROUND)
-    keep = ~(bare[a] | bare[b])
-    a, b = a[keep], b[keep]
-    sides = [np.stack([a, b, b + n], axis=1), np.stack([a, b + n, a + n], axis=1)]
-    return _drop_unused(np.concatenate(raised), np.concatenate([ended[:, ::-1], ended + n, *sides]))
-
-
-def _drop_unused(vertices: Floats, triangles: Ints) -> Surface:
-    """Return the triangles with only the vertices that they use."""
-    kept, number = np.unique(triangles, return_inverse=True)
-    return Surface(vertices[kept], number.reshape(-1, 3))
-
-
-def _rim(triangles: Ints) -> Ints:
-    """Return the edges (e, 2) of one triangle only, in that triangle's sense."""
-    sides = triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
-    _, number, count = np.unique(
-        np.sort(sides, axis=1), axis=0, return_inverse=True, return_counts=True
+    columns = cells.shape[1]
+    directions, number = _corners(cells.shape)
+    row, column = np.nonzero(cells)
+    ring = np.stack(
+        [
+            number[2 * row + r, (2 * column + c) % (2 * columns)]
+            for r, c in (AROUND if detail > 0 else AROUND[::2])
+        ],
+        axis=1,
     )
-    return np.asarray(sides[count[number.ravel()] == 1])
+    centre = np.broadcast_to(number[2 * row + 1, 2 * column + 1, None], ring.shape)
+    triangles = np.stack([centre, ring, np.roll(ring, -1, axis=1)], axis=-1)
+    if detail == 0:
+        plain = legal[row, column]
+        halves = ring[plain][:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
+        triangles = np.concatenate([halves, triangles[~plain].reshape(-1, 3)])
+    triangles = triangles.reshape(-1, 3)
+    kept, triangles = drop_unused_points(drop_degenerate(triangles), len(directions))
+    return directions[kept], triangles
 
 
-def _mesh(shape: tuple[int, int], detail: int) -> tuple[Vectors, Ints]:
-    """Return the sphere as triangles between the cells' corners, cells cut finer by `detail`."""
-    cut = max(1, -(-8 * 2**detail // shape[0]))
-    rows, columns = shape[0] * cut, shape[1] * cut
-    phi, theta = edges((rows, columns))
-    vertices = vectors_at(theta[:-1], phi[:, None]).reshape(-1, 3)
-    number = np.arange((rows + 1) * columns).reshape(rows + 1, columns)
-    number[0], number[-1] = 0, rows * columns
-    here, right = number, np.roll(number, -1, axis=1)
-    a, b, c, d = (part.ravel() for part in (here[:-1], right[:-1], right[1:], here[1:]))
-    triangles = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
-    p, q, r = triangles.T
-    return vertices, triangles[(p != q) & (q != r) & (r != p)]
+@cache_by_shape
+def _corners(shape: tuple[int, int]) -> tuple[Vectors, Ints]:
+    """Return corners, middles of sides and centres of all cells, and the number of each.
 
-
-def _sheet(
-    beyond: Callable[[Vectors], Scalars], shape: tuple[int, int], detail: int
-) -> tuple[Vectors, Ints]:
-    """Return the legal directions as triangles: those of a mesh, cut off at the boundary."""
-    vertices, triangles = _mesh(shape, detail)
-    inside = beyond(vertices) <= ROUND
-    count = inside[triangles].sum(axis=1)
-    whole = triangles[count == 3]
-    middle = vertices[whole].sum(axis=1)
-    middle /= np.linalg.norm(middle, axis=1, keepdims=True)
-    whole = whole[beyond(middle) <= ROUND]
-    parts = [whole]
-    # Turned so that the corner that differs from the two others comes first.
-    lone = triangles[(count == 1) | (count == 2)]
-    if len(lone):
-        odd = inside[lone] == (inside[lone].sum(axis=1, keepdims=True) == 1)
-        first = odd.argmax(axis=1)
-        a, b, c = (np.take_along_axis(lone, (first[:, None] + k) % 3, 1)[:, 0] for k in range(3))
-        ab, ac, vertices = _crossings(beyond, vertices, inside, a, b, c)
-        out = ~inside[a]
-        parts.append(np.stack([a, ab, ac], axis=1)[~out])
-        parts.append(np.stack([ab, b, c], axis=1)[out])
-        parts.append(np.stack([ab, c, ac], axis=1)[out])
-    triangles = np.concatenate(parts)
-    p, q, r = triangles.T
-    return vertices, triangles[(p != q) & (q != r) & (r != p)]
-
-
-def _crossings(
-    beyond: Callable[[Vectors], Scalars], vertices: Vectors, inside: Mask, a: Ints, b: Ints, c: Ints
-) -> tuple[Ints, Ints, Vectors]:
-    """Return where the edges a–b and a–c cross the boundary, and the vertices with these."""
-    pairs = np.concatenate([np.stack([a, b], axis=1), np.stack([a, c], axis=1)])
-    pairs = np.where(inside[pairs[:, :1]], pairs, pairs[:, ::-1])  # the inner end first
-    edge, number = np.unique(pairs, axis=0, return_inverse=True)
-    start, end = vertices[edge[:, 0]], vertices[edge[:, 1]]
-    low, high = np.zeros((len(edge), 1)), np.ones((len(edge), 1))
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        point = start + middle * (end - start)
-        point /= np.linalg.norm(point, axis=1, keepdims=True)
-        still = (beyond(point) <= 0.0)[:, None]
-        low, high = np.where(still, middle, low), np.where(still, high, middle)
-    found = start + low * (end - start)
-    found /= np.linalg.norm(found, axis=1, keepdims=True)
-    at_start = low[:, 0] < AT_THE_CORNER
-    crossing = np.where(at_start, edge[:, 0], len(vertices) + np.arange(len(edge)))
-    ab, ac = np.split(crossing[number.ravel()], 2)
-    return ab, ac, np.concatenate([vertices, found])
+    All of a pole have one number.
+    """
+    rows, columns = shape
+    phi, theta = edges((2 * rows, 2 * columns))
+    directions = vectors_at(theta[:-1], phi[:, None]).reshape(-1, 3)
+    number = np.arange((2 * rows + 1) * 2 * columns).reshape(2 * rows + 1, -1)
+    number[0], number[-1] = number[0, 0], number[-1, 0]
+    return directions, number

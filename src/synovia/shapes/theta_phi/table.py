@@ -11,10 +11,12 @@ import numpy as np
 from ... import kernels
 from ...arrays import TURN, Floats, Mask, Points, Scalars, Vectors, own, rows, tolerance
 from ...kernels.kinds import TABLE
-from ..directional import Directional
-from ..region import Surface, check_margin, sample_points
+from ..boundary import Boundary
+from ..directional import Directional, cut_boundary
+from ..presentation import CellMap, Family
+from ..region import check_margin, sample_points
 from .edit import check_alike, erode, grow_ranges, inside_outline, inside_rows, intersect_tables
-from .extent import sample_table, surface_of, volume
+from .extent import cell_triangles, sample_table, volume
 from .fit import add_samples, fit_table, grid_for
 from .grid import (
     areas,
@@ -32,6 +34,8 @@ from .packing import pack_directions, pack_table, reachable_cells
 
 CELL = float(np.radians(5.0))
 """The size of a cell, in radians, unless another is given."""
+OWN_DETAIL = 3
+"""Of the boundary, up to which triangles of cells are as they are."""
 SPREAD = float(np.radians(15.0))
 """How far twists count for cells around, in radians, unless told otherwise."""
 
@@ -59,6 +63,7 @@ class ThetaPhi(Directional):
 
     name: ClassVar[str] = "theta-phi"
     kernel: ClassVar[int | None] = TABLE
+    counts_samples: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         own(self, counts=(None, None))
@@ -102,6 +107,13 @@ class ThetaPhi(Directional):
         ones enclose. With `least` at 1 every sample is a member, its twist included; with more,
         cells of less evidence are left out, and what was seen only there. Twists seen within
         `spread` radians of a cell count for it, so that ranges vary smoothly; 0 is each its own.
+
+        Examples
+        --------
+        >>> seen = np.array([[0.0, np.sin(a), np.cos(a), 0.1] for a in np.linspace(0.0, 1.0, 50)])
+        >>> table = ThetaPhi.fit(seen, cell=0.2)
+        >>> bool(table.contains(seen).all()), bool(table.contains([0.0, 0.0, -1.0, 0.0]))
+        (True, False)
         """
         points, margin = sample_points(points, (4,)), check_margin(margin)
         counts, low, high, frame = fit_table(unit_directions(points), cell, holes, least, spread)
@@ -262,13 +274,6 @@ class ThetaPhi(Directional):
         normals = table_normal(self._beyond, self._twists, local)
         return join_points(normals[..., :3] @ self.frame, normals[..., 3:])
 
-    def surface(self, detail: int = 2) -> Surface:
-        """Return triangles on the boundary: sheets at both ends of the twists, walls between."""
-        local = surface_of(self._beyond, self._twists, self.counts.shape, detail)
-        vertices = join_points(local.vertices[:, :3] @ self.frame, local.vertices[:, 3:])
-        around = 1 if np.linalg.det(self.frame) > 0.0 else -1  # the frame may be left-handed
-        return Surface(vertices, local.triangles[:, ::around])
-
     @cached_property
     def measure(self) -> float:
         """The volume: the width of the twists, at most 2π, over the area of legal directions."""
@@ -304,3 +309,31 @@ class ThetaPhi(Directional):
         flat = np.ascontiguousarray(vectors, np.float64).reshape(-1, 3)
         kernels.theta_phi.ranges(flat, self._padded, found.reshape(-1, 2))
         return found
+
+    # For pictures and for editing.
+
+    def boundary(self, detail: int = 1) -> Boundary:
+        """Return sheets at both ends of the twists, of the cells and their margin, and walls.
+
+        Cells are small: only a detail of more than 3 is more than they have by themselves.
+        """
+        cells = reachable_cells(self.legal, self.margin)
+        legal = self._beyond(centres(cells.shape)) <= 0.0
+        directions, triangles = cell_triangles(cells, legal, detail)
+        if np.linalg.det(self.frame) < 0.0:  # the frame may be left-handed
+            triangles = triangles[:, ::-1]
+        boundary = cut_boundary(self, directions @ self.frame, triangles, detail, kinked=True)
+        for _ in range(detail - OWN_DETAIL):
+            boundary = boundary.halve()
+        return boundary
+
+    def contains_strictly(self, directions: Vectors) -> Mask:
+        return np.asarray(self._beyond(directions @ self.frame.T) <= 0.0)
+
+    def cell_map(self) -> CellMap:
+        widths = np.minimum(self.high - self.low, TURN)
+        return CellMap(np.where(self.legal, widths, np.nan), self.frame)
+
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        return (Family(cls.name, "Theta-phi table", cls.name, margin_grows=True),)

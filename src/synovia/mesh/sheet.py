@@ -9,12 +9,12 @@ import numpy as np
 
 from .. import quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Points, Quats, Scalars, Vectors
-from ..charts import SwingTwist
 from ..limit import Limit
-from .mesh import Finish, Mesh, Net, drop_unused_points, longest_sides, rim_of
+from ..shapes.boundary import drop_unused_points, rim_of
+from .triangles import Mesh, Net, Quality, longest_sides
 
 PROBE_OFFSET = 1.6
-"""How far beside an edge of the rim directions are asked about, in parts of what is flat."""
+"""How far beside an edge of the rim directions are asked about, in tolerances."""
 PROBE_SHARES = np.array([[0.02], [0.5], [0.98]])
 """Where along an edge, or a part of it, as shares of the way."""
 EDGE_ON = 1e-3
@@ -48,11 +48,11 @@ class Sheet:
     """What points there: a direction in the joint's own frame."""
 
 
-def on_silhouette(net: Net, flat: float) -> Mask:
+def on_silhouette(net: Net, tolerance: float) -> Mask:
     """Tell which triangles are where a boundary, seen along the twist, turns away from us.
 
-    But not those that are hardly higher, as seen, than `flat`. Places are rotation vectors and the
-    directions of the bone there.
+    But not those that are hardly higher, as seen, than `tolerance`. Places are rotation vectors
+    and the directions of the bone there.
     """
     directions, triangles = net.places[:, 3:], net.triangles
     facing = _facing(directions, triangles)
@@ -60,7 +60,7 @@ def on_silhouette(net: Net, flat: float) -> Mask:
     sides[0, triangles[facing > 0.0]] = True
     sides[1, triangles[facing <= 0.0]] = True
     at_fold = np.asarray(sides.all(axis=0))[triangles].any(axis=1)
-    return np.asarray(at_fold & (np.abs(facing) > flat * longest_sides(directions, triangles)))
+    return np.asarray(at_fold & (np.abs(facing) > tolerance * longest_sides(directions, triangles)))
 
 
 def _facing(directions: Vectors, triangles: Ints) -> Scalars:
@@ -69,7 +69,9 @@ def _facing(directions: Vectors, triangles: Ints) -> Scalars:
     return np.asarray(np.einsum("ij,ij->i", a, np.cross(b - a, c - a)))
 
 
-def visible_sheet(limit: Limit, bone: Vectors, net: Net, triangles: Ints, finish: Finish) -> Sheet:
+def visible_sheet(
+    limit: Limit, bone: Vectors, net: Net, triangles: Ints, quality: Quality
+) -> Sheet:
     """Return the side of a boundary that faces us along the twist.
 
     Its places are rotation vectors, and the directions of the bone there.
@@ -77,16 +79,16 @@ def visible_sheet(limit: Limit, bone: Vectors, net: Net, triangles: Ints, finish
     vectors, directions = net.places[:, :3], net.places[:, 3:]
     facing = _facing(directions, triangles)
     seen = triangles[facing > 0.0]
-    if isinstance(limit.chart, SwingTwist):
-        edge_on = facing[facing > 0.0] < finish.flat * longest_sides(directions, seen)
-        seen = seen[~_seen_edge_on(limit, bone, vectors, seen, edge_on, finish)]
+    if hasattr(limit.chart, "axis"):  # walls along the twist are seen from their edge
+        edge_on = facing[facing > 0.0] < quality.tolerance * longest_sides(directions, seen)
+        seen = seen[~_seen_edge_on(limit, bone, vectors, seen, edge_on, quality)]
     numbers, faces = drop_unused_points(seen, len(directions))
     rotations = quat.exp(vectors[numbers])
     mesh = Mesh(directions[numbers], faces)
     rim = rim_of(faces)
-    widths = _twist_widths(limit, rotations, bone, finish)
+    widths = _twist_widths(limit, rotations, bone, quality)
     edge, shares = rim_parts(
-        mesh.vertices, rim, lambda each: _legal(limit, each, bone, finish), finish
+        mesh.vertices, rim, lambda each: _legal(limit, each, bone, quality), quality
     )
     first, last = rim[edge].T
     ends = (
@@ -100,7 +102,7 @@ def visible_sheet(limit: Limit, bone: Vectors, net: Net, triangles: Ints, finish
 
 
 def _seen_edge_on(
-    limit: Limit, bone: Vectors, vectors: Points, seen: Ints, edge_on: Mask, finish: Finish
+    limit: Limit, bone: Vectors, vectors: Points, seen: Ints, edge_on: Mask, quality: Quality
 ) -> Mask:
     """Tell which triangles are seen from their edge: a twist leads neither in nor out there.
 
@@ -110,16 +112,16 @@ def _seen_edge_on(
     if len(flat) == 0:
         return hidden
     middle = quat.mul(limit.chart.reference, quat.exp(vectors[seen[flat]].mean(axis=1)))
-    ahead, behind = _twist_about(middle, bone, finish.flat * np.array([[1.0], [-1.0]]))
-    if finish.careful:
-        hidden[flat] = limit.distance(ahead) - limit.distance(behind) < EDGE_ON * finish.flat
+    ahead, behind = _twist_about(middle, bone, quality.tolerance * np.array([[1.0], [-1.0]]))
+    if quality.fine:
+        hidden[flat] = limit.distance(ahead) - limit.distance(behind) < EDGE_ON * quality.tolerance
     else:  # a field has no distances as soon as that
         hidden[flat] = limit.contains(ahead) | ~limit.contains(behind)
     return hidden
 
 
 def rim_parts(
-    directions: Vectors, rim: Ints, legal: Callable[[Vectors], Mask], finish: Finish
+    directions: Vectors, rim: Ints, legal: Callable[[Vectors], Mask], quality: Quality
 ) -> tuple[Ints, Floats]:
     """Return the parts of edges of `rim` that have no legal directions on their right.
 
@@ -132,10 +134,12 @@ def rim_parts(
     first, way = directions[rim[:, 0]], directions[rim[:, 1]] - directions[rim[:, 0]]
     across = np.cross(way, 2.0 * first + way)
     across *= (
-        PROBE_OFFSET * finish.flat / np.maximum(np.linalg.norm(across, axis=1), 1e-300)[:, None]
+        PROBE_OFFSET
+        * quality.tolerance
+        / np.maximum(np.linalg.norm(across, axis=1), 1e-300)[:, None]
     )
-    shares = PROBE_SHARES if finish.careful else PROBE_SHARES[1:2]
-    for _ in range(1 + _rounds(way, finish)):
+    shares = PROBE_SHARES if quality.fine else PROBE_SHARES[1:2]
+    for _ in range(1 + _rounds(way, quality)):
         at = (begin + shares * (end - begin))[..., None]
         beside = _unit(first[edge] + at * way[edge] + across[edge])
         inside = legal(beside.reshape(-1, 3)).reshape(at.shape[:2])
@@ -149,17 +153,17 @@ def rim_parts(
     return found[:, 0].astype(np.int64), found[:, 1:]
 
 
-def _rounds(way: Vectors, finish: Finish) -> int:
-    """Return how often edges are halved until they are as short as what is flat; not in a draft."""
+def _rounds(way: Vectors, quality: Quality) -> int:
+    """Return how often edges are halved until they are within tolerance; not in a draft."""
     longest = float(np.linalg.norm(way, axis=1).max(initial=0.0))
-    return int(np.ceil(np.log2(max(longest / finish.flat, 1.0)))) if finish.careful else 0
+    return int(np.ceil(np.log2(max(longest / quality.tolerance, 1.0)))) if quality.fine else 0
 
 
 def _unit(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
 
 
-def _legal(limit: Limit, directions: Vectors, bone: Vectors, finish: Finish) -> Mask:
+def _legal(limit: Limit, directions: Vectors, bone: Vectors, quality: Quality) -> Mask:
     """Tell whether the bone may point in each direction, seen from the reference.
 
     At a sharp corner hardly a twist is legal, and a region may come close in several places. So
@@ -167,7 +171,7 @@ def _legal(limit: Limit, directions: Vectors, bone: Vectors, finish: Finish) -> 
     it may be in them. For a draft the first look is enough.
     """
     swings = quat.mul(limit.chart.reference, quat.between(bone, directions))
-    if not finish.careful:
+    if not quality.fine:
         return np.asarray(
             limit.contains(_twist_about(swings, bone, TRIED_TWISTS[::6, None])).any(axis=0)
         )
@@ -218,7 +222,7 @@ def _twist_about(rotations: Quats, bone: Vectors, angles: Scalars) -> Quats:
     return np.asarray(np.cos(half) * rotations + np.sin(half) * across)
 
 
-def _twist_widths(limit: Limit, rotations: Quats, bone: Vectors, finish: Finish) -> Scalars:
+def _twist_widths(limit: Limit, rotations: Quats, bone: Vectors, quality: Quality) -> Scalars:
     """Return how far rotations on the boundary, from the reference, may twist, in radians.
 
     The side that we see is where twists end; so they go back from there. To about a degree, which
@@ -227,7 +231,7 @@ def _twist_widths(limit: Limit, rotations: Quats, bone: Vectors, finish: Finish)
     start = quat.mul(limit.chart.reference, quat.mul(rotations, quat.exp(-NUDGE * bone)))
     reached: Scalars = np.zeros(len(rotations))
     step = 2.0 * np.pi
-    for parts in STRIDES if finish.careful else DRAFT_STRIDES:
+    for parts in STRIDES if quality.fine else DRAFT_STRIDES:
         step /= parts
         tried = step * np.arange(1, parts)[:, None]  # the last would lead on, or all around
         legal = limit.contains(_twist_about(start, bone, -(reached + tried)))

@@ -1,4 +1,4 @@
-"""How a clip stands: which way is up, which joint looks, and along which of its axes."""
+"""What the page shows: the clip and its skeleton, violations over time, pictures of limits."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from ..arrays import Quats, Scalars, Vectors
 from ..components import Figure
 from ..limit import Limit
 from ..limit.softening import parse_softening
-from ..mesh import FINE, Finish, region, share_of
+from ..mesh import FINE, Quality, share_of, sheet_and_boundary
 from ..model import project_path
 from ..skeleton import Clip, Pose, Skeleton, forward, lineage, partner
-from .cone_edits import outline
+from .limit_edits import cone_points, describe_numbers
 from .messages import Request, word
 from .protocol import Check, Clamping, Control, Curve, Opening, Orientation, Picture
 from .session import Scene, Session
-from .shape_edits import numbers_of
+
+# How a clip stands: which way is up, which joint looks, and along which of its axes.
 
 AXES = {
     f"{sign}{name}": (-1.0 if sign else 1.0) * np.eye(3)[number]
@@ -104,19 +105,19 @@ def _mean_offset(
 # How far a joint is from its limit over time, before and after clamping.
 
 
-def curve(session: Session, asked: Request) -> Curve:
+def curve(session: Session, request: Request) -> Curve:
     """Return the degrees (frames) that a joint is outside its limit, before and after clamping.
 
     Inside they are negative, and those of the limit's chart. `soften` says how to clamp.
     """
-    scene, name = session.scene, word(asked, "joint")
+    scene, name = session.scene, word(request, "joint")
     clip, model = scene.clip, scene.model
     if name not in model.limits:
         clip.skeleton.index(name)
         raise ValueError(f"{name} has no limit")
     limit = model.limits[name]
     seen = lineage(clip.skeleton, name, limit.relative_to).relative_rotation(clip.pose.rotations)
-    softening = parse_softening(asked.get("soften"))
+    softening = parse_softening(request.get("soften"))
     kept = project_path(limit, seen, clip.frame_time, softening=softening)
     return {
         "joint": name,
@@ -134,7 +135,7 @@ def _outside_deg(limit: Limit, seen: Quats) -> Scalars:
 # What the page shows: the clip and its skeleton, violations over time, pictures of limits.
 
 
-def open_scene(session: Session, asked: Request) -> Opening:
+def open_scene(session: Session, request: Request) -> Opening:
     """Return the skeleton, the clip, which joints have limits, and the figure's controls."""
     scene = session.scene
     clip, skeleton = scene.clip, scene.clip.skeleton
@@ -192,19 +193,19 @@ def _controls(figure: Figure | None) -> list[Control]:
     ]
 
 
-def check_clip(session: Session, asked: Request) -> Check:
+def check_clip(session: Session, request: Request) -> Check:
     """Return how far each limited joint is outside in each frame (frames, L), in degrees."""
     report = session.scene.model.check(session.scene.clip)
     return {"outsideDeg": np.degrees(np.where(report.outside, report.violation, 0.0))}
 
 
-def clamp_clip(session: Session, asked: Request) -> Clamping:
+def clamp_clip(session: Session, request: Request) -> Clamping:
     """Return the clamped rotations of the joints that clamping changes.
 
     Softly where `soften` says how, as for `synovia clamp`, with the degrees that this leaves
     outside at most.
     """
-    scene, softening = session.scene, parse_softening(asked.get("soften"))
+    scene, softening = session.scene, parse_softening(request.get("soften"))
     made = scene.model.project(scene.clip, softening=softening)
     left = 0.0 if softening is None else scene.model.check(made).violation.max(initial=0.0)
     rotations = made.pose.rotations
@@ -216,18 +217,18 @@ def clamp_clip(session: Session, asked: Request) -> Clamping:
     }
 
 
-def region_pictures(session: Session, asked: Request) -> Picture:
+def region_pictures(session: Session, request: Request) -> Picture:
     """Return the pictures of a joint's limit: of directions with twists, and of rotations."""
-    return pictures(session.scene, asked["joint"])
+    return pictures(session.scene, request["joint"])
 
 
-def pictures(scene: Scene, name: str, finish: Finish = FINE) -> Picture:
+def pictures(scene: Scene, name: str, quality: Quality = FINE) -> Picture:
     """Return the pictures of the limit of the joint of this name; drafts while somebody drags."""
     joint = scene.clip.skeleton.index(name)
     if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit")
     bone = tuple(bone_of(scene, joint).tolist())
-    return _pictures(scene.model.limits[name], bone, finish)
+    return _pictures(scene.model.limits[name], bone, quality)
 
 
 def bone_of(scene: Scene, joint: int) -> Vectors:
@@ -237,20 +238,20 @@ def bone_of(scene: Scene, joint: int) -> Vectors:
 
 
 @lru_cache(maxsize=64)
-def _pictures(limit: Limit, bone: tuple[float, ...], finish: Finish) -> Picture:
-    directions, whole = region.sheet_and_boundary(limit, np.array(bone), finish)
+def _pictures(limit: Limit, bone: tuple[float, ...], quality: Quality) -> Picture:
+    directions, whole = sheet_and_boundary(limit, np.array(bone), quality)
     return {
         "family": limit.shape.name,
         "chart": limit.chart.name,
-        "share": share_of(limit, directions, whole, finish),
+        "share": share_of(limit, directions, whole, quality),
         "reference": limit.chart.reference.tolist(),
         "axis": directions.axis.tolist(),
-        "numbers": numbers_of(limit),
+        "numbers": describe_numbers(limit),
         "directions": directions.mesh.vertices,
         "faces": directions.mesh.triangles,
         "rim": directions.rim,
         "twistDeg": np.degrees(directions.widths),
-        **outline(limit),
+        **cone_points(limit),
         "vectors": whole.vertices,
         "triangles": whole.triangles,
     }

@@ -1,0 +1,436 @@
+"""A new shape is one file and one line: a ball and a torus, in NumPy alone, do all that shapes do.
+
+Their files are in tests/new, as if they stood in synovia/shapes; the one line is `register`.
+"""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+
+from command_line import acted, result_of, run, skeleton
+from oracles import random_quats
+from plugins import load, register
+from synovia import (
+    Beyond,
+    Inside,
+    Limit,
+    LimitModel,
+    Pose,
+    first_exit,
+    forward,
+    mirror_limit,
+    project_path,
+    quat,
+    save_clip,
+)
+from synovia.arrays import TOLERANCE
+from synovia.ik import Aim, Reach, solve
+from synovia.io import limits_schema, load_clip, load_limits, save_limits
+from synovia.limit import mirror_rotations
+from synovia.shapes import SHAPES, Box, Offset, Turned
+from synovia.shapes.region import Region
+
+Ball, Torus = load("shapes", "ball").Ball, load("shapes", "torus").Torus
+KINDS = {"ball": Ball, "torus": Torus}
+FAMILIES = [(name, chart) for name, kind in KINDS.items() for chart in kind.charts]
+REFERENCE = quat.exp(np.array([0.4, -0.3, 0.2]))
+ASLANT = np.array([0.9, 0.3, -0.2])
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch):
+    for kind in KINDS.values():
+        register(monkeypatch, SHAPES, kind)
+
+
+@pytest.fixture(params=FAMILIES, ids=" in ".join)
+def limit(request):
+    name, chart = request.param
+    return Limit.fit(cloud(), name, chart, margin=0.05, reference=REFERENCE)
+
+
+@pytest.fixture
+def shape(limit):
+    return limit.shape
+
+
+@pytest.fixture
+def points(shape, rng):
+    members = shape.scatter(200, rng)
+    return np.concatenate([2.0 * rng.normal(size=(400, 3)), members, members + 1e-3])
+
+
+@pytest.fixture
+def rotations(limit, rng):
+    legal = limit.sample(200, rng)
+    near = quat.mul(legal, quat.exp(0.2 * rng.normal(size=(200, 3))))
+    return np.concatenate([random_quats(400, rng), legal, -legal, near])
+
+
+def cloud(n=200):
+    """Rotations that leave the reference alone, which is in the hole of a torus."""
+    rng = np.random.default_rng(5)
+    turn = rng.uniform(0.0, 2.0 * np.pi, size=n)
+    vectors = np.stack([np.cos(turn), np.sin(turn), rng.uniform(-0.2, 0.2, n)], axis=1)
+    return quat.mul(REFERENCE, quat.exp(vectors))
+
+
+def lengths(vectors):
+    return np.linalg.norm(vectors, axis=-1)
+
+
+# Points.
+
+
+def test_projected_points_are_inside_and_stay(shape, points):
+    once = shape.project(points)
+    assert shape.contains(once).all()
+    np.testing.assert_allclose(shape.project(once), once, rtol=0.0, atol=1e-15)
+
+
+def test_distance_is_positive_exactly_outside_and_the_length_of_the_move(shape, points):
+    distance, outside = shape.distance(points), ~shape.contains(points)
+    assert 0 < outside.sum() < len(points)
+    assert (distance[outside] > TOLERANCE).all()
+    assert (distance[~outside] <= TOLERANCE).all()
+    move = lengths(shape.project(points) - points)
+    np.testing.assert_allclose(move[outside], distance[outside], atol=1e-12)
+
+
+def test_no_sampled_member_is_nearer(shape, points, rng):
+    members = shape.scatter(2000, rng)
+    nearest = lengths(points[:, None] - members).min(axis=1)
+    assert (shape.distance(points) <= nearest + 1e-12).all()
+
+
+def test_the_normal_is_unit_and_points_outwards(shape, points):
+    normal = shape.normal(points)
+    assert np.abs(lengths(normal) - 1.0).max() < 1e-6
+    inside = points[(shape.distance(points) < -1e-3)]
+    outwards = inside + 1e-5 * shape.facing(inside)
+    assert (shape.distance(outwards) > shape.distance(inside)).mean() > 0.99
+
+
+def test_bounds_and_reach_hold_all_members_and_little_more(shape, rng):
+    members = shape.scatter(4000, rng)
+    low, high = shape.bounds
+    assert (members >= low).all()
+    assert (members <= high).all()
+    assert (members.min(axis=0) < low + 0.1).all()
+    assert (members.max(axis=0) > high - 0.1).all()
+    for columns in ((0,), (2,), (0, 1), (0, 1, 2)):
+        farthest = lengths(members[:, columns]).max()
+        assert farthest <= shape.reach(columns) < farthest + 0.1
+
+
+def test_the_measure_is_the_volume(shape):
+    if shape.name == "ball":
+        volume = 4.0 / 3.0 * np.pi * shape.radius**3
+    else:
+        volume = 2.0 * np.pi**2 * shape.radius * shape.tube**2
+    assert shape.measure == pytest.approx(volume, rel=2e-3)
+
+
+def test_a_single_point_is_a_thin_shape(rng):
+    point = Ball(0.0)
+    assert point.measure == 0.0
+    assert np.abs(point.scatter(10, rng)).max() == 0.0
+    assert (point.contains(point.shrink(0.1).scatter(10, rng))).all()
+
+
+def test_the_surface_is_on_the_boundary_and_closed(shape):
+    surface = shape.surface()
+    assert len(surface.triangles) > 100
+    assert np.abs(shape.distance(surface.vertices)).max() < 1e-9
+    edges = np.sort(surface.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all()
+
+
+def test_a_shape_grows_and_shrinks_by_what_it_says(shape, points, rng):
+    assert isinstance(shape.grow(0.1), Offset)
+    for r, changed in ((0.1, shape.grow(0.1)), (-0.1, shape.shrink(0.1))):
+        projected = changed.project(points)
+        assert changed.contains(projected).all()
+        np.testing.assert_allclose(changed.distance(points), shape.distance(points) - r)
+        outside = changed.distance(points) > 0.0
+        move = lengths(projected - points)[outside]
+        np.testing.assert_allclose(move, changed.distance(points)[outside], atol=1e-9)
+        assert changed.contains(changed.scatter(100, rng)).all()
+    assert shape.shrink(100.0).contains(shape.shrink(100.0).scatter(10, rng)).all()
+    assert shape.contains(shape.shrink(100.0).scatter(10, rng)).all()
+
+
+@pytest.mark.parametrize("batch", [(), (0,), (1,), (3, 1, 2)])
+def test_answers_keep_the_batch_shape(limit, batch):
+    points, rotations = np.ones((*batch, 3)), np.broadcast_to([0.6, 0.0, 0.8, 0.0], (*batch, 4))
+    for who, given in ((limit.shape, points), (limit, rotations), (limit.shape.grow(0.1), points)):
+        assert who.contains(given).shape == who.distance(given).shape == batch
+        assert who.project(given).shape == given.shape
+        assert who.normal(given).shape == (*batch, 3)
+
+
+# Rotations.
+
+
+def test_a_fit_contains_its_samples(limit):
+    assert limit.contains(cloud()).all()
+    assert not limit.compiled
+
+
+def test_projected_rotations_are_legal_and_stay(limit, rotations):
+    once = limit.project(rotations)
+    assert limit.contains(once).all()
+    assert limit.project(once).tobytes() == once.tobytes()
+    assert np.abs(lengths(once) - 1.0).max() < 1e-12
+
+
+def test_a_legal_rotation_comes_back_bit_for_bit_sign_included(limit, rotations):
+    legal = rotations[limit.contains(rotations)]
+    assert len(legal) >= 400
+    assert limit.project(legal).tobytes() == legal.tobytes()
+    assert (limit.violation(legal) == 0.0).all()
+
+
+def test_no_sampled_legal_rotation_is_nearer(limit, rotations, rng):
+    members = limit.shape.scatter(500, rng)
+    distance = limit.distance(rotations)
+    for cover in limit.covers(rotations):
+        assert (lengths(cover[:, None] - members).min(axis=1) >= distance - TOLERANCE).all()
+
+
+def test_a_rotation_and_its_negative_agree(limit, rotations):
+    np.testing.assert_allclose(limit.distance(-rotations), limit.distance(rotations), atol=1e-9)
+    same_side = (limit.project(rotations) * rotations).sum(axis=1)
+    assert (same_side >= 0.0).all()
+
+
+def test_regions_beyond_half_a_turn_are_met_in_every_cover(rng):
+    wide = Limit(Limit.fit(cloud(), "ball").chart, Ball(4.0))
+    rotations = random_quats(300, rng)
+    assert wide.contains(rotations).all()
+    assert wide.project(rotations).tobytes() == rotations.tobytes()
+    assert wide.volume() == pytest.approx(1.0, abs=0.02)
+
+
+def test_float32_stays_float32(limit, rotations):
+    single = rotations.astype(np.float32)
+    projected = limit.project(single)
+    assert projected.dtype == limit.distance(single).dtype == np.float32
+    assert limit.contains(projected).all()
+    assert np.array_equal(limit.project(projected), projected)
+
+
+def test_volume_and_sample_agree_with_uniform_rotations(limit, rng):
+    everywhere = random_quats(100_000, rng)
+    legal = everywhere[limit.contains(everywhere)]
+    assert limit.volume() == pytest.approx(len(legal) / len(everywhere), rel=0.05)
+    sample = limit.sample(4000, rng)
+    assert limit.contains(sample).all()
+    a, b = (quat.angle_between(each, REFERENCE) for each in (legal, sample))
+    assert abs(a.mean() - b.mean()) < 4.5 * np.sqrt(a.var() / len(a) + b.var() / len(b))
+
+
+@pytest.mark.parametrize("softening", [Beyond(0.1), Inside(0.1)], ids=["beyond", "inside"])
+def test_softened_rotations_are_near_or_inside(limit, rotations, softening):
+    distance = limit.distance(limit.soften(rotations, softening))
+    assert (distance <= (0.1 if isinstance(softening, Beyond) else 0.0) + 1e-8).all()
+
+
+def test_the_first_exit_is_where_a_fine_walk_leaves(limit, rng):
+    start, end = limit.sample(20, rng), random_quats(20, rng)
+    exits = first_exit(limit, start, end)
+    walk = np.linspace(0.0, 1.0, 2001)
+    for k in range(len(start)):
+        on = limit.distance(quat.slerp(start[k], end[k], walk)) <= TOLERANCE
+        first = 1.0 if on.all() else walk[on.argmin() - 1]
+        assert abs(exits[k] - first) < 1e-3
+        assert limit.contains(quat.slerp(start[k], end[k], exits[k]))
+    assert first_exit(limit, limit.chart.rotations(np.array([0.0, 0.0, 3.0])), end[0]) == 0.0
+
+
+def test_a_mirrored_limit_says_of_mirrored_rotations_the_same(limit, rotations):
+    for normal in (np.eye(3)[0], ASLANT):
+        there = mirror_limit(limit, normal)
+        shown = there.distance(mirror_rotations(rotations, normal))
+        np.testing.assert_allclose(shown, limit.distance(rotations), atol=1e-9)
+        again = mirror_limit(there, normal)
+        np.testing.assert_allclose(again.distance(rotations), limit.distance(rotations), atol=1e-9)
+    assert isinstance(there.shape, Turned)
+
+
+def test_conversion_goes_both_ways(limit):
+    found = limit.to("kdop", "rotation-vector")
+    assert found.limit.compiled
+    assert found.lost < 0.01
+    assert limit.to(limit.shape.name).limit is limit
+    box = Limit(limit.chart, Box(-np.ones(3), np.ones(3), np.eye(3)))
+    back = box.to(limit.shape.name)
+    assert isinstance(back.limit.shape, type(limit.shape))
+    assert back.lost < 1e-3
+
+
+def test_a_distance_field_stands_in_where_solvers_need_a_kernel(limit, rotations):
+    field = limit.stand_in
+    assert field.compiled
+    assert field.stand_in is field
+    cell = float(field.shape.spacing.max())
+    assert np.abs(field.distance(rotations) - limit.distance(rotations)).max() < cell
+
+
+# Files.
+
+
+def model_of(*limits):
+    """Limits for the arm's joints, the first for the chest."""
+    names = ("Chest", "UpperArm", "Forearm")
+    return LimitModel(dict(zip(names, limits, strict=False)), skeleton())
+
+
+def test_limits_are_saved_and_loaded_bit_for_bit(limit, rotations, tmp_path):
+    schema = jsonschema.Draft202012Validator(limits_schema())
+    variants = [
+        limit,
+        Limit(limit.chart, limit.shape.grow(0.1)),
+        mirror_limit(Limit(limit.chart, limit.shape.shrink(0.05)), ASLANT),
+    ]
+    for each in variants:
+        save_limits(model_of(each), tmp_path / "a.limits.json")
+        document = json.loads((tmp_path / "a.limits.json").read_text())
+        schema.validate(document)
+        again = load_limits(tmp_path / "a.limits.json").limits["Chest"]
+        assert again.project(rotations).tobytes() == each.project(rotations).tobytes()
+        assert type(again.shape) is type(each.shape)
+
+
+def test_what_is_wrong_in_a_file_is_refused_by_schema_and_loader(limit, tmp_path):
+    schema = jsonschema.Draft202012Validator(limits_schema())
+    path = tmp_path / "a.limits.json"
+    save_limits(model_of(limit), path)
+    whole = json.loads(path.read_text())
+    for change in ({"radius": "1"}, {"radius": None}, {"width": 1.0}, {"radius": [1.0]}):
+        document = json.loads(json.dumps(whole))
+        document["limits"]["Chest"]["shape"].update(change)
+        assert not schema.is_valid(document)
+        path.write_text(json.dumps(document))
+        with pytest.raises(ValueError, match=r"a\.limits\.json: limits\.Chest\.shape"):
+            load_limits(path)
+    document = json.loads(json.dumps(whole))
+    document["limits"]["Chest"]["chart"] = {"type": "euler", "reference": [1, 0, 0, 0]}
+    assert not schema.is_valid(document)
+    path.write_text(json.dumps(document))
+    with pytest.raises(ValueError, match="works in"):
+        load_limits(path)
+
+
+# Poses and clips.
+
+
+@pytest.fixture
+def model(limit):
+    """A chest with the shape, an arm with a box, and a forearm measured from the chest."""
+    vectors = Limit.fit(cloud(), "box", "rotation-vector", margin=0.2)
+    return model_of(limit, vectors, Limit(limit.chart, limit.shape.grow(0.3), "Chest"))
+
+
+def test_poses_are_projected_joint_by_joint(model):
+    pose = acted(3, size=2.0).pose
+    legal = model.project(pose)
+    assert model.contains(legal).all()
+    assert not model.contains(pose).all()
+    assert (model.distance(legal) <= TOLERANCE).all()
+    assert (model.violation(legal) < 1e-8).all()
+    assert model.project(legal).rotations.tobytes() == legal.rotations.tobytes()
+    chest = model.limits["Chest"]
+    np.testing.assert_array_equal(legal.rotations[:, 1], chest.project(pose.rotations[:, 1]))
+    assert model.contains(model.sample(20, np.random.default_rng(1))).all()
+    assert (model.first_exit(legal, legal) == 1.0).all()
+
+
+@pytest.mark.parametrize("softening", [None, Inside(0.05)])
+def test_a_clip_is_clamped(model, softening):
+    clip = acted(4, size=2.0)
+    clamped = model.project(clip, softening=softening)
+    assert model.check(clamped).violation.max() < 1e-8
+    assert model.check(clip).violation.max() > 0.1
+    chest = model.limits["Chest"]
+    legal = chest.contains(clip.pose.rotations[:, 1])
+    if softening is None:
+        kept = clamped.pose.rotations[legal, 1]
+        np.testing.assert_array_equal(kept, clip.pose.rotations[legal, 1])
+
+
+def test_a_path_that_is_legal_comes_back_as_it_is(limit, rng):
+    path = np.stack([quat.slerp(*limit.sample(2, rng), t) for t in np.linspace(0.0, 1.0, 50)])
+    legal = limit.project(path)
+    assert project_path(limit, legal, 1 / 60).tobytes() == legal.tobytes()
+
+
+@pytest.mark.parametrize("method", ["least-squares", "ccd", "fabrik", "two-bone"])
+def test_goals_are_met_by_legal_poses(limit, method, rng):
+    bones = skeleton()
+    box = Limit.fit(quat.exp(rng.uniform(-1.0, 1.0, size=(50, 3))), "box", "rotation-vector")
+    model = model_of(box, limit, box)
+    start = bones.rest_pose()
+    turned = np.concatenate([[quat.IDENTITY], random_quats(3, rng)])
+    places, _ = forward(bones, model.project(Pose(turned, start.positions)))
+    solution = solve(model, bones, start, [Reach("Forearm", places[3])], method=method)
+    assert model.contains(solution.pose)
+    assert solution.converged or method != "least-squares"
+    found, _ = forward(bones, solution.pose)
+    assert solution.errors[0] == pytest.approx(lengths(found[3] - places[3]), abs=1e-6)
+
+
+def test_an_aim_is_met_by_a_legal_pose(limit):
+    model = model_of(limit)
+    bones, start = skeleton(), skeleton().rest_pose()
+    solution = solve(model, bones, start, [Aim("Chest", np.array([3.0, 9.0, 1.0]), [0, 1, 0])])
+    assert model.contains(solution.pose)
+
+
+# The command line.
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_command_line_takes_the_shape(name, tmp_path):
+    save_clip(acted(0), tmp_path / "ann_1.bvh")
+    save_clip(acted(1), tmp_path / "bob_1.bvh")
+    save_clip(acted(9, size=1.6), tmp_path / "wild.bvh")
+    clips = (tmp_path / "ann_1.bvh", tmp_path / "bob_1.bvh")
+    limits, clamped = tmp_path / "a.limits.json", tmp_path / "clamped.bvh"
+    fit = ("fit", *clips, "-s", name, "-c", "rotation-vector", "-o", limits, "--trim", "0")
+    run(*fit, *(("--with", "around=y") if name == "torus" else ()))
+    assert f"{name} in rotation-vector" in run("info", limits)
+    run("check", clips[0], "-l", limits)
+    run("check", tmp_path / "wild.bvh", "-l", limits, code=1)
+    run("clamp", tmp_path / "wild.bvh", "-l", limits, "-o", clamped)
+    run("check", clamped, "-l", limits)
+    assert load_clip(clamped).frames == acted(9).frames
+    failed = result_of(*fit, "--with", "colour=red", code=2)
+    assert f"{name} takes {'around=x|y|z' if name == 'torus' else 'no options'}" in failed.stderr
+
+
+# What is not a shape, or not whole, is refused.
+
+
+def test_an_unknown_kernel_is_refused():
+    with pytest.raises(ValueError, match=r"kernel must be in kernels\.kinds, got 99"):
+
+        class Unknown(Region):
+            kernel = 99
+
+
+def test_a_shape_without_its_two_verbs_says_so():
+    class Empty(Region):
+        name = "empty"
+        charts = ("rotation-vector",)
+
+    with pytest.raises(TypeError, match="Empty must define distance and project"):
+        Empty().contains(np.zeros(3))
+    with pytest.raises(ValueError, match="a empty has no kernel"):
+        Empty().packed  # noqa: B018
+    with pytest.raises(ValueError, match="cannot be fitted"):
+        Empty.fit(np.zeros((1, 3)))

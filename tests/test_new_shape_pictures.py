@@ -1,0 +1,265 @@
+"""A new shape is one file and one line: it is drawn and edited, too, by what Region gives it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from io import BytesIO
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from clips import clip
+from command_line import run
+from plugins import load, register
+from synovia import DirectionTwist, Limit, LimitModel, RotationVector, Skeleton, mirror_limit, quat
+from synovia.charts import CHARTS
+from synovia.io import save_limits
+from synovia.mesh import DRAFT, FINE, boundary, share_of, sheet_and_boundary
+from synovia.shapes import SHAPES, Box, Directional
+from synovia.view import messages
+from synovia.view.answers import answer
+from synovia.view.session import Session, scene_of
+
+Ball, Torus = load("shapes", "ball").Ball, load("shapes", "torus").Torus
+REFERENCE = quat.exp(np.array([0.4, -0.3, 0.2]))
+AXIS = np.array([0.0, 0.6, 0.8])
+ARM = "LeftArm"
+STEP = np.radians(0.1)
+
+
+@dataclass(frozen=True, eq=False)
+class Cap(Directional):
+    """All directions within `angle` of z, with twists of up to `twist` either way."""
+
+    angle: float
+    twist: float
+
+    name: ClassVar[str] = "cap"
+
+    @classmethod
+    def fit(cls, points, *, margin=0.0):
+        """Return the smallest cap around `points`, `margin` larger."""
+        far = float(np.arccos(np.clip(points[:, 2], -1.0, 1.0)).max())
+        return cls(far + margin, float(np.abs(points[:, 3]).max()) + margin)
+
+    def contains_direction(self, directions):
+        return self._beyond(directions) <= 1e-12
+
+    def twist_range(self, directions):
+        return np.broadcast_to([-self.twist, self.twist], (*directions.shape[:-1], 2))
+
+    def _beyond(self, directions):
+        return np.arctan2(np.hypot(*directions[..., :2].T).T, directions[..., 2]) - self.angle
+
+    def distance(self, points):
+        parts = np.stack([self._beyond(points), np.abs(points[..., 3]) - self.twist])
+        outside = np.linalg.norm(np.maximum(parts, 0.0), axis=0)
+        return np.where(outside > 0.0, outside, parts.max(axis=0))
+
+    def project(self, points):
+        across = points[..., :2] / np.maximum(np.hypot(*points[..., :2].T).T, 1e-300)[..., None]
+        far = np.concatenate(
+            [np.sin(self.angle) * across, np.full((*points.shape[:-1], 1), np.cos(self.angle))],
+            axis=-1,
+        )
+        outside = (self._beyond(points) > 0.0)[..., None]
+        direction = np.where(outside, far, points[..., :3])
+        twist = np.clip(points[..., 3:], -self.twist, self.twist)
+        return np.concatenate([direction, twist], axis=-1)
+
+
+LIMITS = {
+    "ball in rotation-vector": (RotationVector(REFERENCE), Ball(0.7)),
+    "ball in swing-twist": (CHARTS["swing-twist"](REFERENCE, AXIS), Ball(0.7)),
+    "torus": (RotationVector(REFERENCE), Torus(0.8, 0.25, np.eye(3)[2])),
+    "grown torus": (RotationVector(REFERENCE), Torus(0.8, 0.25, np.eye(3)[2]).grow(0.05)),
+    "cap": (DirectionTwist(REFERENCE, np.eye(3)[2]), Cap(0.7, 0.5)),
+    "grown cap": (DirectionTwist(REFERENCE, np.eye(3)[2]), Cap(0.7, 0.5).grow(0.05)),
+}
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch):
+    for kind in (Ball, Torus, Cap):
+        register(monkeypatch, SHAPES, kind)
+
+
+@pytest.fixture(params=LIMITS)
+def limit(request):
+    return Limit(*LIMITS[request.param])
+
+
+def sampled(mesh, n, rng):
+    """Points on the drawn triangles, uniform by area, and the outward normals there."""
+    corners = mesh.vertices[mesh.triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    area = np.linalg.norm(normals, axis=1)
+    which = rng.choice(len(corners), n, p=area / area.sum())
+    points = np.einsum("nk,nkd->nd", rng.dirichlet(np.ones(3), n), corners[which])
+    return points, normals[which] / area[which, None]
+
+
+def test_what_is_drawn_is_where_contains_changes(limit, rng):
+    points, normals = sampled(boundary(limit), 400, rng)
+    for sign in (-1.0, 1.0):
+        moved = quat.mul(REFERENCE, quat.exp(points + sign * STEP * normals))
+        assert (limit.contains(moved) == (sign < 0.0)).mean() > 0.98
+
+
+def test_a_draft_is_small_and_tells_the_share(limit):
+    drawn = sheet_and_boundary(limit, AXIS, DRAFT)
+    assert 20 < len(drawn[1].triangles) < 5000
+    assert len(drawn[0].rim) > 2
+    share = limit.volume()
+    assert share_of(limit, *drawn, DRAFT) == pytest.approx(share, rel=0.1)
+    assert share_of(limit, *drawn, FINE) == pytest.approx(share, rel=0.05)
+
+
+def test_a_single_point_has_a_picture():
+    still = Limit(RotationVector(REFERENCE), Ball(0.0))
+    assert np.abs(boundary(still).vertices).max() == 0.0
+    assert np.abs(still.shape.surface().vertices).max() == 0.0
+
+
+def test_a_surface_of_directions_is_on_the_boundary(rng):
+    surface = Cap(0.7, 0.5).surface()
+    assert np.abs(Cap(0.7, 0.5).distance(surface.vertices)).max() < 1e-6
+    assert len(surface.triangles) > 100
+
+
+def coloured(figure):
+    """Return the share of pixels that are not white."""
+    from matplotlib.image import imread
+
+    content = BytesIO()
+    figure.savefig(content, format="png", dpi=figure.dpi)
+    content.seek(0)
+    return float((imread(content)[..., :3] < 0.99).any(axis=-1).mean())
+
+
+def test_a_limit_is_drawn(limit):
+    pytest.importorskip("matplotlib")
+    from synovia.draw import draw_joint, draw_limit
+
+    assert coloured(draw_limit(limit)) > 0.02
+    assert coloured(draw_joint(limit, limit.sample(50, np.random.default_rng(0)))) > 0.02
+
+
+def test_the_command_line_draws_it(limit, tmp_path):
+    pytest.importorskip("matplotlib")
+    bones = clip(frames=2).skeleton
+    save_limits(LimitModel({ARM: limit}, bones), tmp_path / "a.limits.json")
+    picture = tmp_path / "a.png"
+    run("draw", tmp_path / "a.limits.json", "-o", picture)
+    assert picture.stat().st_size > 5000
+    run("draw", tmp_path / "a.limits.json", "-j", ARM, "-o", picture)
+    assert picture.stat().st_size > 20_000
+
+
+# The page.
+
+
+def ask(session, what, **given):
+    header, arrays = messages.unpack(answer(session, json.dumps({"id": 1, "ask": what, **given})))
+    assert "error" not in header, header
+    return header, arrays
+
+
+def two_arms():
+    names, parents = ("Hips", ARM, "LeftHand", "RightArm", "RightHand"), [-1, 0, 1, 0, 3]
+    offsets = [[0, 0, 0], [1, 5, 0], [4, 0, 0], [-1, 5, 0], [-4, 0, 0]]
+    return Skeleton(names, np.array(parents), np.array(offsets, dtype=float))
+
+
+def test_the_page_has_its_picture_and_its_family(limit):
+    session = Session(scene_of(LimitModel({ARM: limit}, two_arms())))
+    header, arrays = ask(session, "region", joint=ARM)
+    assert header["family"] == limit.shape.name
+    assert header["numbers"] == []
+    assert len(arrays["triangles"]) > 100
+    assert len(arrays["corners"]) == 0
+    header, _ = ask(session, "family", joint=ARM)
+    names = {family["name"]: family for family in header["families"]}
+    assert header["choice"]["family"] in names
+    assert names["ball"] == {"name": "ball", "label": "Ball", "charts": list(Ball.charts)}
+
+
+@pytest.mark.parametrize("family", ["ball", "torus", "cap"])
+def test_a_limit_is_refitted_to_it_and_judged(family):
+    model = LimitModel.fit([clip(size=0.5, frames=60)], "box", joints=[ARM])
+    session = Session(scene_of(model, clip("wild", size=0.6, frames=60)))
+    chart = SHAPES[family].charts[0]
+    for source in ("clip", "limit"):
+        given = {"joint": ARM, "family": family, "chart": chart, "marginDeg": 3.0, "from": source}
+        header, arrays = ask(session, "refit", **given, stroke="drag")
+        assert "refused" not in header
+        assert header["family"] == family
+        assert len(arrays["triangles"]) > 20
+    judged, _ = ask(session, "judge", **{**given, "from": "clip"})
+    assert judged["parts"] == 5
+    ask(session, "undo", joint=ARM)
+    assert session.scene.model.limits[ARM].shape.name == "box"
+
+
+def test_a_pose_is_added_and_a_limit_is_mirrored(limit):
+    session = Session(scene_of(LimitModel({ARM: limit}, two_arms())))
+    pose = quat.mul(REFERENCE, quat.exp(np.array([0.9, 0.6, 0.5])))
+    assert not limit.contains(pose)
+    header, _ = ask(session, "edit", joint=ARM, edit="add-sample", rotation=pose.tolist())
+    assert "refused" not in header
+    grown = session.scene.model.limits[ARM]
+    assert grown.contains(pose)
+    assert grown.contains(limit.sample(200, np.random.default_rng(0))).all()
+    header, _ = ask(session, "edit", joint=ARM, edit="add-sample", rotation=pose.tolist())
+    assert header["refused"] == "this pose is inside already"
+    header, _ = ask(session, "edit", joint=ARM, edit="mirror")
+    assert "refused" not in header
+    header, arrays = ask(session, "region", joint="RightArm")
+    assert len(arrays["triangles"]) > 20
+    other = session.scene.model.limits["RightArm"]
+    assert other.volume() == pytest.approx(grown.volume(), rel=0.1)
+
+
+def test_what_it_cannot_do_is_refused_with_a_reason(limit):
+    session = Session(scene_of(LimitModel({ARM: limit}, two_arms())))
+    stroke = {"centers": [[0.0, 0.0, 0.0]], "radiusDeg": 10.0, "amountDeg": 2.0}
+    for edit, given, says in (
+        ("brush", stroke, "cannot be sculpted"),
+        ("settle", {}, "cannot be sculpted"),
+        ("move-point", {"index": 0, "point": [0, 0, 1]}, "only reach cones have points"),
+        ("number", {"field": "radius", "index": 0, "deg": 10.0}, "has no number 'radius'"),
+    ):
+        header, _ = ask(session, "edit", joint=ARM, edit=edit, **given)
+        assert says in header["refused"]
+    assert session.scene.model.limits[ARM] is limit
+
+
+def test_a_mirrored_shape_faces_outwards(rng):
+    limit = Limit(RotationVector(REFERENCE), Torus(0.8, 0.25, np.array([0.6, 0.0, 0.8])))
+    there = mirror_limit(limit, np.array([1.0, 0.2, 0.0]))
+    surface = there.shape.surface()
+    a, b, c = np.moveaxis(surface.vertices[surface.triangles], 1, 0)
+    volume = np.einsum("ti,ti->", a, np.cross(b, c)) / 6.0
+    assert volume == pytest.approx(limit.shape.measure, rel=0.1)
+
+
+# A new chart.
+
+
+def test_a_limit_in_a_new_chart_is_drawn(monkeypatch, rng):
+    pytest.importorskip("matplotlib")
+    from synovia.draw import draw_joint
+
+    kind = load("charts", "modified_rodrigues").ModifiedRodrigues
+    register(monkeypatch, CHARTS, kind)
+    limit = Limit(kind(REFERENCE), Box([-0.5, -0.4, -0.3], [0.6, 0.5, 0.4], np.eye(3)))
+    points, normals = sampled(boundary(limit), 400, rng)
+    for sign in (-1.0, 1.0):
+        moved = quat.mul(REFERENCE, quat.exp(points + sign * STEP * normals))
+        assert (limit.contains(moved) == (sign < 0.0)).mean() > 0.98
+    assert coloured(draw_joint(limit)) > 0.02
+    session = Session(scene_of(LimitModel({ARM: limit}, two_arms())))
+    header, _ = ask(session, "region", joint=ARM)
+    assert {number["row"] for number in header["numbers"]} == set(kind.coordinates)
