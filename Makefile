@@ -5,6 +5,7 @@
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
 # make bench  speed, as ratios in one run
 # make papers what the papers measured, measured again: tables, JSON and pictures
+# make docs   the documentation as a site, in site/
 
 PYTHON ?= python3
 VENV := .venv
@@ -15,7 +16,7 @@ PAGE := src/synovia/view/page/index.html
 PAGE_SOURCES := $(shell find web -mindepth 1 -name node_modules -prune -o -name tests -prune -o -print)
 NODE_MODULES := web/node_modules/.package-lock.json
 
-.PHONY: demo test lint page browser kernels test-opensim bench papers clean
+.PHONY: demo test lint page browser kernels test-opensim bench papers docs clean
 
 demo: $(INSTALLED) $(PAGE)
 	$(BIN)/synovia demo synovia-demo
@@ -72,6 +73,14 @@ papers: $(INSTALLED)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[papers]'
 	$(BIN)/python -m benchmarks.papers -o synovia-papers
 
+# Strict: a link that leads nowhere, or a name that is not there, is an error.
+docs: $(VENV)/.docs
+	$(BIN)/zensical build --clean --strict
+
+$(VENV)/.docs: $(INSTALLED)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Synovia needs Python 3.11 or newer; run make PYTHON=/path/to/python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -84,4 +93,4 @@ $(OPENSIM)/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OPENSIM) build dist synovia-demo synovia-papers web/node_modules src/synovia/view/page
+	rm -rf $(VENV) $(OPENSIM) build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page

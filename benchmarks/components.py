@@ -11,23 +11,16 @@ from pathlib import Path
 import numpy as np
 from timing import best
 
-from synovia import (
-    Control,
-    Curve,
-    Figure,
-    JointSet,
-    Network,
-    ReachCone,
-    Skeleton,
-    human,
-    load_figure,
-    save_figure,
-)
+from synovia import Figure, ReachCone, Skeleton, human, load_figure, save_figure
 from synovia.components import (
     Compensation,
+    Control,
+    Curve,
     Dependency,
     JointCone,
+    JointSet,
     MatrixProduct,
+    Network,
     OneToMany,
     Rotation,
 )

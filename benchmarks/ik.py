@@ -246,7 +246,7 @@ def blocking(model, found, points):
             *(wide, model.skeleton, found.pose, [Reach("Hand", points)]), joints=JOINTS, restarts=0
         )
         true[:, k] = tried.errors[:, 0] < SHRUNK * found.errors[:, 0]
-    return found.further[:, at] > 0.0, true
+    return found.blocked_angle[:, at] > 0.0, true
 
 
 def whole_body(count):

@@ -16,8 +16,8 @@ import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 from websockets.sync.client import connect
 
-from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, View, quat, view
-from synovia.view import messages
+from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, quat, show
+from synovia.view import View, messages
 from synovia.view.server import page_files
 
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
@@ -29,7 +29,7 @@ REPEATS, PLAYED_S, REACHES = 5, 4.0, 60
 def main() -> None:
     """Print one line for each figure, with what it should be under."""
     print(f"page weight, gzip        {weight_kb():8.0f} kB   (under {WEIGHT_KB:.0f})")
-    shown = view(limits(), clip())
+    shown = show(limits(), clip())
     trips_ms, solved_ms = reached(shown)
     print(
         f"reach, there and back    {median(trips_ms):8.1f} ms   (of which solved in "

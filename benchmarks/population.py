@@ -16,9 +16,9 @@ import numpy as np
 
 from synovia import load_clip, quat
 from synovia.evidence import BASELINES, TradeoffCurve, at_rejection, at_volume, curves, families
-from synovia.evidence.folds import Fold, Joint, Study, growing_limit
-from synovia.evidence.tradeoff import family_name, recipe_of
-from synovia.learn import DEFAULT_WITHIN, Sample, flips, offset_of, thin, turn_bones
+from synovia.evidence.study import JointStudy, Study, growing_limit
+from synovia.evidence.tradeoff import family_name, family_options
+from synovia.learn import DEFAULT_WITHIN, Fold, Sample, estimate_offset, thin, turn_bones
 
 CAPTURES = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh"
 VOLUMES = {"LeftArm": (0.12, 0.21, 0.25, 0.31), "LeftUpLeg": (0.04, 0.08, 0.12, 0.16)}
@@ -69,15 +69,15 @@ def _known_first(pair: tuple[float, str]) -> tuple[bool, float]:
     return bool(np.isnan(pair[0])), pair[0]
 
 
-def performers(joint: Joint, found: Sequence[TradeoffCurve], volume: float) -> None:
+def performers(joint: JointStudy, found: Sequence[TradeoffCurve], volume: float) -> None:
     """Print who is outside of the fields near people, at the margin for this volume."""
     for shape, chart in families(["people"]):
         curve = next(curve for curve in found if curve.name == family_name(shape, chart))
         margin = float(np.interp(volume, curve.volume, curve.knobs) - DEFAULT_WITHIN)
         fitted = {
-            fold.name: growing_limit(joint, recipe_of(shape, chart), fold, fold.held_out).limit(
-                margin
-            )
+            fold.name: growing_limit(
+                joint, family_options(shape, chart), fold, fold.held_out
+            ).limit(margin)
             for fold in joint.folds
         }
         volumes = [limit.volume() for limit in fitted.values()]
@@ -96,28 +96,26 @@ def performers(joint: Joint, found: Sequence[TradeoffCurve], volume: float) -> N
             )
 
 
-def captured(joint: Joint, fold: Fold) -> np.ndarray:
+def captured(joint: JointStudy, fold: Fold) -> np.ndarray:
     """Return what those held out did."""
     return fold.held_out
 
 
-def calibrated(joint: Joint, fold: Fold) -> np.ndarray:
+def calibrated(joint: JointStudy, fold: Fold) -> np.ndarray:
     """Return the same with each clip turned back by the offset that their other clips show."""
     samples = []
     for take in fold.rest:
         frames = thin(quat.log(take.rotations), cell=0.05)
         samples.append(Sample(take.clip, take.performer, frames, take.rotations[frames]))
     rest = {id(take) for take in fold.rest}
-    own = [
-        take.rotations[~flips(take.rotations, take.frame_time)]
-        for take in joint.takes
-        if id(take) not in rest
-    ]
+    own = [take.without_flips() for take in joint.takes if id(take) not in rest]
     found = []
     for k, rotations in enumerate(own):
         others = [path for j, path in enumerate(own) if j != k]
         if others:
-            rotations = turn_bones(rotations, offset_of(np.concatenate(others), samples).vector)
+            rotations = turn_bones(
+                rotations, estimate_offset(np.concatenate(others), samples).vector
+            )
         found.append(rotations)
     return np.concatenate(found)
 
@@ -132,8 +130,8 @@ def main() -> None:
     study = Study.of(clips)
     frames = sum(clip.frames for clip in clips)
     print(f"{len(clips)} clips, {frames} frames, {len(study.groups)} people, each left out in turn")
-    for complaint in study.leaks.complaints():
-        print(complaint)
+    for message in study.duplicates.warnings():
+        print(message)
     for joint, volumes in VOLUMES.items():
         start = time.process_time()
         found = curves(clips, joint, margins=MARGINS, samples=SAMPLES)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from synovia import human, view
+from synovia import human, show
 from synovia.anatomy import limits_of
 from synovia.demo import learn_limits, range_of_motion, wild
 
@@ -20,8 +20,8 @@ STILL = 1500  # milliseconds until all is drawn
 def main() -> None:
     """Write the pictures of the page in docs/img."""
     body = human()
-    clip = view(learn_limits(range_of_motion(), "reach-cone", "direction-twist"), wild())
-    figure = view(limits_of(body), figure=body)
+    clip = show(learn_limits(range_of_motion(), "reach-cone", "direction-twist"), wild())
+    figure = show(limits_of(body), figure=body)
     with sync_playwright() as playwright:
         found = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from synovia import field_from_paths, quat
+from synovia import quat
+from synovia.learn import field_from_paths
 from synovia.shapes import add_sample, pull, push
 
 t = np.linspace(0.0, 2.0 * np.pi, 120)

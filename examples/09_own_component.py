@@ -5,12 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from synovia import COMPONENTS, Control, Figure, JointSet, Network, Skeleton, save_figure
-from synovia.components import ArrayComponent, Rotation, Translation
+from synovia import Figure, Skeleton, components, save_figure
+from synovia.components import Control, JointSet, Rotation, Translation
 
 
 @dataclass(frozen=True, eq=False)
-class Crank(ArrayComponent):
+class Crank(components.ArrayComponent):
     """How far a piston is pushed by a crank of `radius` with a rod of `length`."""
 
     radius: float
@@ -26,10 +26,10 @@ class Crank(ArrayComponent):
         return (self.radius * np.cos(angle) + np.sqrt(self.length**2 - across**2),)
 
 
-COMPONENTS["crank"] = Crank  # files can hold it now
+components.COMPONENTS["crank"] = Crank  # files can hold it now
 parts = {"crank": Crank(0.3, 1.0), "turn": Rotation([0, 0, 1], [0, 6.3]), "slide": Translation()}
 wires = {"crank.angle": "angle", "turn.angle": "angle", "slide.x": "crank.way"}
-network = Network(parts, wires, {"wheel": "turn.matrix", "piston": "slide.matrix"})
+network = components.Network(parts, wires, {"wheel": "turn.matrix", "piston": "slide.matrix"})
 
 skeleton = Skeleton(("wheel", "piston"), [-1, -1], np.zeros((2, 3)))
 engine = Figure(skeleton, {"engine": JointSet(network, {"angle": Control(0.0, 6.3)})})

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from synovia import human, human_limits, isb_angles, save_clip
+from synovia import human, human_limits, save_clip
+from synovia.anatomy import isb_angles
 from synovia.components import clip_of, sweep
 
 body = human(height=1.68)

@@ -2,11 +2,11 @@
 
 import sys
 
-from synovia import LimitModel, view
+from synovia import LimitModel, show
 from synovia.demo import range_of_motion, wild
 
 model = LimitModel.fit([range_of_motion(600)], "box", "rotation-vector")
-page = view(model, wild())
+page = show(model, wild())
 print(f"{len(page.model.limits)} joints have limits: {page.url}")
 if sys.stdin.isatty():
     input("Enter ends it. ")

@@ -11,8 +11,19 @@ from scipy.spatial import cKDTree
 from synovia.shapes import DistanceField, add_sample, pull, push
 
 EULER = (2.0 * np.pi, 0.0, 2.0 * np.pi)
-FIELDS = ("sparse", "dense", "one", "line", "islands", "shell", "filled", "sculpted", "random")
-WRAPPED = ("euler", "seam", "random wrapped")
+FIELDS = (
+    "sparse",
+    "dense",
+    "one",
+    "line",
+    "islands",
+    "shell",
+    "filled",
+    "sculpted",
+    "random",
+    "coarse",
+)
+WRAPPED = ("euler", "seam", "random wrapped", "coarse euler")
 CUT_OFF = ("cut off",)
 ALL = FIELDS + WRAPPED + CUT_OFF
 
@@ -51,6 +62,10 @@ def field(kind):
             0.3,
         ),
         "euler": lambda: fit(cloud + np.array([0.0, 1.5, 0.0]), resolution=24, periods=EULER),
+        "coarse": lambda: fit(cloud, resolution=8),
+        "coarse euler": lambda: fit(
+            0.5 * cloud + np.array([0.0, 1.5, 0.0]), resolution=8, periods=EULER
+        ),
         "seam": lambda: fit(cloud + np.array([3.1, 1.5, -3.1]), resolution=24, periods=EULER),
     }[kind]
     return made()

@@ -15,6 +15,7 @@ from synovia.components import (
     JointCone,
     JointSet,
     MatrixProduct,
+    Mirrored,
     Network,
     OneToMany,
     Rotation,
@@ -34,9 +35,9 @@ CERVICAL = {
     "c2": (-5.5, 6.5),
     "c1": (-18.5, 6.5),
 }
-"""The source's ranges of flexion, degrees for -1 to 1."""
+"""Shao & Ng-Thow-Hing's ranges of flexion, degrees for -1 to 1."""
 CLAVICLE = Curve([0.0, 60.0, 120.0, 180.0], [-10.0, -6.7, 4.85, 23.0])
-"""The source's least elevation of the clavicle by the arm's abduction, degrees."""
+"""Shao & Ng-Thow-Hing's least elevation of the clavicle by the arm's abduction, degrees."""
 PAIRS = np.array(
     [
         [[8.5, -4.0, -0.3], [8.7, -2.4, -0.1]],
@@ -44,7 +45,7 @@ PAIRS = np.array(
         [[8.0, 2.0, -0.8], [7.0, 3.0, -0.6]],
     ]
 )
-"""The source's pairs of points on the right scapula, in its units."""
+"""Shao & Ng-Thow-Hing's pairs of points on the right scapula, in its units."""
 
 
 def round_cone(radius=0.8, low=-0.5, high=0.7, points=8):
@@ -54,7 +55,7 @@ def round_cone(radius=0.8, low=-0.5, high=0.7, points=8):
 
 
 def scapula(**changes):
-    """The source's points and axis on an ellipsoid of ours, centred some way off."""
+    """Shao & Ng-Thow-Hing's points and axis on an ellipsoid of ours, centred some way off."""
     given = {
         "center": [6.0, 1.0, -9.0],
         "radii": [9.0, 14.0, 9.5],
@@ -82,6 +83,7 @@ EXAMPLES = {
     "scapula": scapula(),
     "translation": Translation([1.0, 2.0, 3.0], [[1, 0, 0], [0.3, 1, 0], [0, 0, 2]]),
     "scapulothoracic": Scapulothoracic([0.08, 0.2, 0.1], [0.05, -0.03], 0.6),
+    "mirrored": Mirrored(JointCone(round_cone(), [0.0, 0.0, 1.0], [0.1, 0.2, -0.3]), [1, 0, 0.5]),
 }
 """One of every registered component."""
 
@@ -116,7 +118,7 @@ def turn(axis, angle, center=(0.0, 0.0, 0.0)):
 
 
 def neck():
-    """The source's cervical joint set: three controls, seven vertebrae, three turns each."""
+    """Shao & Ng-Thow-Hing's cervical joint set: three controls, seven vertebrae of three turns."""
     rng = np.random.default_rng(5)
     axes = {"flexion": [1.0, 0.0, 0.0], "bend": [0.0, 0.0, 1.0], "twist": [0.0, 1.0, 0.0]}
     components, wires, outputs = {}, {}, {}

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import synovia
-from synovia import Control, JointSet, Network, Pose, quat
+from synovia import Pose, quat
 from synovia.anatomy import Part, cervical_shao_2003, join
 from synovia.anatomy.human import human
 from synovia.anatomy.knee import knee
 from synovia.anatomy.spine import MOVES, REGIONS, levels, rib, span, spine, thorax
-from synovia.components import Rotation
+from synovia.components import Control, JointSet, Network, Rotation
 from synovia.skeleton import end_positions, forward
 
 DATA = sorted((Path(synovia.__file__).parent / "anatomy").glob("*.toml"))
@@ -113,7 +113,7 @@ def test_the_neck_of_the_source_has_its_ranges():
         for name, limits in SOURCE.items():
             assert turned(found[name]) == pytest.approx(abs(limits[end]), abs=1e-6)
     middle = neck({"flexion": 0.0, "bend": 0.0, "twist": 0.0})
-    # Linear over unequal limits: the neck is bent at 0, as in the source; 9.9 degrees in all.
+    # Linear over unequal limits: the neck is bent at 0, as in the paper; 9.9 degrees in all.
     assert sum(0.5 * sum(limits) for limits in SOURCE.values()) == pytest.approx(-9.9)
     total = quat.from_matrix(np.linalg.multi_dot([middle[name][:3, :3] for name in SOURCE]))
     assert np.degrees(2.0 * np.arctan2(total[1], total[0])) == pytest.approx(-9.9, abs=1e-6)
@@ -206,7 +206,7 @@ def test_the_cage_keeps_its_shape_better_than_a_rigid_one(controls, body):
     rigid = join(PELVIS, spine(1.75, ["lumbar"]), thorax(1.75, share=0.0))
     stiff = rib_gaps(rigid, rigid.pose(controls))
     assert rib_gaps(body, body.pose(controls)) < 0.6 * stiff
-    # A share of the vertebra's own turn against the next, as the source reads, is of no use: what
+    # A share of the vertebra's own turn against the next, as the paper reads, is of no use: what
     # a rib turns back, its neighbour does as well.
     posed = rigid.pose(controls)
     rotations = posed.rotations.copy()

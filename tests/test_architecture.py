@@ -229,3 +229,11 @@ def test_what_is_public_has_a_docstring(path):
         if len(parts) > 1 and parts[-1] in explained:
             continue
         assert ast.get_docstring(node), f"{named(path)}: {name} has no docstring"
+
+
+def test_rooms_need_no_import_of_their_own():
+    code = (
+        "import synovia, json; rooms = ('ik', 'quat', 'learn', 'evidence', 'draw', 'components'); "
+        "print(json.dumps([hasattr(synovia, room) for room in rooms] + ['ik' in dir(synovia)]))"
+    )
+    assert all(run(code))

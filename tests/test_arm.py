@@ -159,8 +159,8 @@ def test_an_illegal_start_is_made_legal_and_said():
     model = tabled()
     found = arm(model, CHAIN, Pose(rotations, CHAIN.offsets), "Shoulder", "Wrist", circle(0.1, 4))
     assert model.contains(found.pose).all()
-    assert found.mended.shape == (4, 5)
-    np.testing.assert_allclose(found.mended[:, 2], 0.5, atol=1e-9)
+    assert found.start_correction.shape == (4, 5)
+    np.testing.assert_allclose(found.start_correction[:, 2], 0.5, atol=1e-9)
 
 
 def test_bones_without_a_length_and_a_path_through_the_shoulder():

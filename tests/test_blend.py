@@ -47,10 +47,10 @@ def test_a_blend_reaches_where_the_others_were(population, ann, others):
 
 def test_provenance_tells_of_the_blend(population, ann):
     model = LimitModel.fit([ann], blend=population, keep_samples=True)
-    told = model.provenance["blend"]
-    assert told["performers"] == ["bob", "cat", "dan", "eve"]
-    assert told["counted_as"] == OWN_PEOPLE == 20
-    assert [clip["name"] for clip in told["clips"]] == ["bob_1", "cat_1", "dan_1", "eve_1"]
+    blend = model.provenance["blend"]
+    assert blend["performers"] == ["bob", "cat", "dan", "eve"]
+    assert blend["counted_as"] == OWN_PEOPLE == 20
+    assert [clip["name"] for clip in blend["clips"]] == ["bob_1", "cat_1", "dan_1", "eve_1"]
     kept = {sample.performer for sample in model.samples["LeftArm"]}
     assert kept == {"ann", "bob", "cat", "dan", "eve"}
     assert "blend" not in LimitModel.fit([ann]).provenance
@@ -59,7 +59,7 @@ def test_provenance_tells_of_the_blend(population, ann):
 def test_a_performer_who_counts_for_many_confirms_alone():
     people = [Take(turned(0, 10, 80), 0.1, f"{k}_1", str(k), thinned=True) for k in range(2)]
     lone = Take(turned(40, 60), 0.1, "z_1", "z", thinned=True)
-    own = Take(turned(40), 0.1, "own_1", "own", people=20)
+    own = Take(turned(40), 0.1, "own_1", "own", person_count=20)
     near = distance_to_others([*people, lone, own])
     assert np.degrees(near[2]) == pytest.approx([0.0, 20.0], abs=2.5)
     kept = trim([*people, lone, own], 0.9).kept
@@ -69,7 +69,7 @@ def test_a_performer_who_counts_for_many_confirms_alone():
 
 def test_the_performer_is_believed_far_from_everybody():
     people = [Take(turned(0, 5, 10), 0.1, f"{k}_1", str(k), thinned=True) for k in range(4)]
-    own = Take(turned(90, 92), 1.0, "own_1", "own", people=20)
+    own = Take(turned(90, 92), 1.0, "own_1", "own", person_count=20)
     assert trim([*people, own], 0.9).kept[4].all()
 
 

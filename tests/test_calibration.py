@@ -35,7 +35,7 @@ def performed(name, seed, off=None):
     rotations = clip.pose.rotations.copy()
     joint = clip.skeleton.index(JOINT)
     rotations[:, joint] = turn_bones(rotations[:, joint], off)
-    return replace(clip, pose=clip.pose.turned(rotations))
+    return replace(clip, pose=clip.pose.with_rotations(rotations))
 
 
 @pytest.fixture(scope="module")

@@ -72,7 +72,7 @@ def test_lines_with_every_family_have_room_for_their_names():
             shape=shape,
             chart=chart,
             outcome=Outcome(1.2, {"dancer 12": 0.123}, 0.25, 0.01, 0.1),
-            reached=True,
+            met_target=True,
             bytes=345_678,
             ns=1234.5,
             curve=None,

@@ -6,19 +6,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from synovia import (
-    Control,
-    Figure,
-    JointSet,
-    Network,
-    Skeleton,
-    forward,
-    human,
-    human_limits,
-    load_clip,
-)
+from synovia import Figure, Skeleton, forward, human, human_limits, load_clip
 from synovia.cli import main
-from synovia.components import Rotation, clip_of, sweep
+from synovia.components import Control, JointSet, Network, Rotation, clip_of, sweep
 from synovia.io import load_figure, save_figure
 
 BODY = human()

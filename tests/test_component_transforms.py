@@ -99,7 +99,7 @@ def test_compensation_undoes_the_turn_of_a_parent_and_stays_attached(rng):
     found = Compensation(joint)(ancestor=parent)["matrix"]
     np.testing.assert_allclose((parent @ found @ child)[:3, :3], child[:3, :3], atol=1e-12)
     np.testing.assert_allclose(found @ [*joint, 1.0], [*joint, 1.0], atol=1e-12)
-    # As the source has it: the inverse, then the displacement of the joint.
+    # As the paper has it: the inverse, then the displacement of the joint.
     shift = np.eye(4)
     shift[:3, 3] = (parent @ [*joint, 1.0])[:3] - joint
     np.testing.assert_allclose(found, np.linalg.inv(parent) @ shift, atol=1e-12)

@@ -65,8 +65,8 @@ def test_parameters_go_through_a_dictionary(component, rng):
 
 
 def test_what_is_adjustable_can_be_adjusted(component, rng):
-    values = component.adjustable()
-    again = component.adjusted(values)
+    values = component.parameters()
+    again = component.with_parameters(values)
     inputs = random_inputs(component, (7,), rng)
     for name, value in component(**inputs).items():
         np.testing.assert_array_equal(again(**inputs)[name], value)
@@ -89,7 +89,7 @@ def reflected(values, kinds):
 
 def test_the_other_side_is_the_mirror_image(component, rng):
     inputs = random_inputs(component, (200,), rng)
-    other = component.mirrored(NORMAL)(**reflected(inputs, component.inputs))
+    other = component.mirror(NORMAL)(**reflected(inputs, component.inputs))
     expected = reflected(component(**inputs), component.outputs)
     if component.kind == "scapula":
         expected["second"] = -expected["second"]

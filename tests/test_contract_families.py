@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from oracles import BATCHES, CONVEX, placed, random_quats
-from synovia import Beyond, Inside, first_exit, project_path, quat
+from synovia import Beyond, Inside, first_exit, quat
 from synovia.arrays import TOLERANCE
 from synovia.limit import Limit
+from synovia.model import project_path
 from synovia.shapes import SHAPES, Directional
 
 FAMILIES = [

@@ -76,7 +76,7 @@ def test_the_range_of_motion_is_legal_in_every_frame(rom):
 
 def test_the_range_of_motion_goes_to_the_ends(rom):
     for name, limit in TRUTH.limits.items():
-        seen = lineage(rom.skeleton, name, limit.relative_to).seen(rom.pose.rotations)
+        seen = lineage(rom.skeleton, name, limit.relative_to).relative_rotation(rom.pose.rotations)
         asked = joint_rotations(name, random_controls(500, np.random.default_rng(0)))
         middle = quat.mean(asked)
         spread = quat.angle_between(seen, middle).max()

@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synovia import density, level_for, quat
-from synovia.learn import CUTOFF, SATURATION_TIME, WIDTH, Take
+from synovia import quat
+from synovia.learn import (
+    DENSITY_CUTOFF,
+    DENSITY_WIDTH,
+    SATURATION_TIME,
+    Take,
+    density,
+    level_for,
+)
 
 
 def takes(people=4, frames=400, seed=0, frame_time=0.05):
@@ -26,23 +33,23 @@ def scores():
 
 def test_scores_are_capped_gaussian_seconds_averaged(scores):
     rng = np.random.default_rng(1)
-    for node in rng.integers(0, scores.score.shape, size=(60, 3)):
+    for node in rng.integers(0, scores.node_scores.shape, size=(60, 3)):
         point = scores.low + scores.spacing * node
         rotation = scores.chart.rotations(point)
         expected = []
         for take in takes():
             angle = quat.angle_between(take.rotations, rotation)
-            weight = np.exp(-0.5 * (angle / WIDTH) ** 2) * (angle <= CUTOFF)
+            weight = np.exp(-0.5 * (angle / DENSITY_WIDTH) ** 2) * (angle <= DENSITY_CUTOFF)
             expected.append(min(weight.sum() * take.frame_time / SATURATION_TIME, 1.0))
         # Frames are thinned to cells of two degrees, which moves them a little.
-        np.testing.assert_allclose(scores.score[tuple(node)], np.mean(expected), atol=0.06)
+        np.testing.assert_allclose(scores.node_scores[tuple(node)], np.mean(expected), atol=0.06)
 
 
 def test_the_field_is_what_scores_above_the_level(scores):
     level = 0.3
     field = scores.field(level)
     values = field.shape.values
-    np.testing.assert_array_equal(values <= 0.0, scores.score >= level)
+    np.testing.assert_array_equal(values <= 0.0, scores.node_scores >= level)
     grown = field.shape.grow(0.1)
     assert grown.measure > field.shape.measure
     assert scores.field(0.6).volume() < field.volume()
@@ -59,7 +66,7 @@ def test_levels_are_chosen_by_leaving_performers_out(scores):
     assert volume <= more
     others = density(takes()[1:], resolution=20, reference=scores.chart.reference)
     frames = takes()[0].rotations
-    held = scores.held_out()[0]
+    held = scores.leave_one_out()[0]
     inside = others.field(strict).contains(frames)
     assert abs(inside.mean() - (held >= strict).mean()) < 0.05
 

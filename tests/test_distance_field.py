@@ -72,7 +72,10 @@ def test_the_depth_is_never_overstated(kind):
     assert shape.contains(ahead).all()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ALL if "random" not in kind])
+# Of a coarse field in Euler angles much of the rim is a crease, where the box ends the region.
+@pytest.mark.parametrize(
+    "kind", [kind for kind in ALL if "random" not in kind and kind != "coarse euler"]
+)
 def test_points_at_the_boundary_are_next_to_it(kind):
     shape = field(kind)
     rng = np.random.default_rng(2)
@@ -252,7 +255,7 @@ def test_across_the_seam_nothing_changes():
     [
         ({"spacing": [0.1, 0.0, 0.1]}, "spacing must be above 0"),
         ({"values": np.zeros((1, 3, 3))}, "2 to 256 nodes"),
-        ({"values": np.zeros((3, 3))}, r"shape \(any, any, any\)"),
+        ({"values": np.zeros((3, 3))}, r"shape \(i, j, k\)"),
         ({"values": np.full((3, 3, 3), np.nan)}, "must be finite"),
         ({"threshold": -1.0}, "or the region is empty"),
         ({"threshold": np.nan}, "must be finite"),
@@ -272,7 +275,8 @@ def test_what_makes_no_field_is_refused(change, message):
         ({"threshold": 0.5}, "√3/2 cells"),
         ({"closing": -1.0}, "closing must be"),
         ({"closing": 3.0}, "closing must be"),
-        ({"resolution": 4}, "resolution must be"),
+        ({"resolution": 7}, "resolution must be from 8"),
+        ({"resolution": 8, "threshold": 1.6}, "resolution must be at least 10 nodes"),
         ({"margin": -0.1}, "margin must be"),
         ({"periods": (1.0, 0.0)}, "periods must be"),
     ],

@@ -65,7 +65,7 @@ def test_the_overview_is_a_full_picture_of_its_size(model):
 def test_an_overview_of_a_clip_without_violations_can_be_drawn(model):
     clip = range_of_motion(frames=60)
     still = model.project(clip)
-    samples = lineage(clip.skeleton, "Head", "T1").seen(clip.pose.rotations)
+    samples = lineage(clip.skeleton, "Head", "T1").relative_rotation(clip.pose.rotations)
     figure = draw_overview(model, still, still, joint="Head", samples=samples, frames=[0, 30])
     assert coloured(figure) > 0.05
 

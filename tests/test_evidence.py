@@ -1,4 +1,4 @@
-"""Evidence: who is left out, what leaks, baselines that nest, curves, and the comparison."""
+"""Evidence: who is left out, duplicates, baselines that nest, curves, and the comparison."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ from synovia.evidence import (
     families,
     uniform_rotations,
 )
-from synovia.evidence.baselines import contains, volume
-from synovia.evidence.crossvalidation import nanoseconds, size_in_file
-from synovia.evidence.folds import Study, widen
+from synovia.evidence.comparison import nanoseconds, size_in_file
+from synovia.evidence.study import Study, widen
 from synovia.evidence.tradeoff import family_name
-from synovia.learn import find_duplicates, join_groups, same_bones
+from synovia.learn import FitOptions, find_duplicates, join_groups, same_bones
 
 AXIS = np.array([1.0, 0.0, 0.0])
 
@@ -47,7 +46,7 @@ def shoulder():
     return quat.mul(about, quat.exp(rng.uniform(-1.0, 1.0, (400, 3)) * (0.9, 0.5, 0.4)))
 
 
-# Leaks
+# Duplicates
 
 
 def performers(clips):
@@ -55,32 +54,32 @@ def performers(clips):
 
 
 def test_people_with_bones_of_their_own_are_left_alone(people):
-    leaks = find_duplicates(people, performers(people))
-    assert leaks.complaints() == []
-    assert set(leaks.person.values()) == {"ann", "bob", "cat", "dan"}
+    found = find_duplicates(people, performers(people))
+    assert found.warnings() == []
+    assert set(found.person.values()) == {"ann", "bob", "cat", "dan"}
 
 
 def test_one_person_under_two_names_is_found_by_bones(people):
     twin = person("eve_1", 9, tall=1.1)
-    leaks = find_duplicates([*people, twin], performers([*people, twin]))
-    assert leaks.same_bones == (("bob", "eve"),)
-    assert leaks.person["bob"] == leaks.person["eve"] == "bob=eve"
-    assert any("same bones" in said for said in leaks.complaints())
+    found = find_duplicates([*people, twin], performers([*people, twin]))
+    assert found.same_bones == (("bob", "eve"),)
+    assert found.person["bob"] == found.person["eve"] == "bob=eve"
+    assert any("same bones" in each for each in found.warnings())
 
 
 def test_the_same_clip_under_two_names_is_found_by_its_rotations(people):
     copy = replace(people[3], name="fay_1", skeleton=person("fay_1", tall=1.3).skeleton)
-    leaks = find_duplicates([*people, copy], performers([*people, copy]))
-    assert leaks.identical == (("cat_1", "fay_1"),)
-    assert leaks.person["fay"] == "cat=fay"
+    found = find_duplicates([*people, copy], performers([*people, copy]))
+    assert found.identical == (("cat_1", "fay_1"),)
+    assert found.person["fay"] == "cat=fay"
 
 
 def test_bones_that_all_share_are_a_rig_and_merge_nobody():
     clips = [made.clip(name, frames=40, seed=k) for k, name in enumerate(("a_1", "b_1"))]
-    leaks = find_duplicates(clips, performers(clips))
-    assert leaks.common_rig == ("a", "b")
-    assert leaks.person == {"a": "a", "b": "b"}
-    assert any("share one rig" in said for said in leaks.complaints())
+    found = find_duplicates(clips, performers(clips))
+    assert found.common_rig == ("a", "b")
+    assert found.person == {"a": "a", "b": "b"}
+    assert any("share one rig" in each for each in found.warnings())
 
 
 def test_a_fit_for_a_rejection_holds_nobody_out_against_themselves(people):
@@ -115,7 +114,7 @@ def test_bones_are_the_same_to_a_millionth_and_by_name(people):
 
 
 def test_nobody_is_among_the_others_when_left_out(people):
-    study = Study.of(people, joints=["LeftArm"])
+    study = Study.of(people, FitOptions(joints=["LeftArm"]))
     assert study.groups == ("ann", "bob", "cat", "dan")
     joint = study.joint("LeftArm")
     assert [fold.name for fold in joint.folds] == list(study.groups)
@@ -131,7 +130,7 @@ def test_by_clip_each_clip_is_left_out(people):
 
 def test_merged_people_are_left_out_together(people):
     twin = person("eve_1", 9, tall=1.1)
-    study = Study.of([*people, twin], joints=["LeftArm"])
+    study = Study.of([*people, twin], FitOptions(joints=["LeftArm"]))
     assert "bob=eve" in study.groups
     for fold in study.joint("LeftArm").folds:
         clips = {take.clip for take in fold.rest}
@@ -139,14 +138,13 @@ def test_merged_people_are_left_out_together(people):
 
 
 def test_a_fold_is_fitted_as_the_model_is(people):
-    from synovia.learn import Recipe
 
-    study = Study.of(people, joints=["LeftArm"])
+    study = Study.of(people, FitOptions(joints=["LeftArm"]))
     joint = study.joint("LeftArm")
     fold = joint.folds[1]
     others = [clip for clip in people if not clip.name.startswith("bob")]
     model = LimitModel.fit(others, joints=["LeftArm"], margin=0.1)
-    limit = joint.limit(Recipe("kdop", "swing-twist", margin=0.1), fold)
+    limit = joint.limit(FitOptions("kdop", "swing-twist", margin=0.1), fold)
     rotations = uniform_rotations(500)
     assert np.allclose(limit.distance(rotations), model.limits["LeftArm"].distance(rotations))
 
@@ -171,12 +169,12 @@ def test_too_few_to_leave_out_is_an_error(people):
 @pytest.mark.parametrize("baseline", BASELINES, ids=lambda kind: kind.name)
 def test_a_baseline_grows_with_its_knob_and_holds_what_it_saw(baseline, shoulder):
     fitted = baseline.fit(shoulder, AXIS)
-    needed = fitted.needed(shoulder)
-    assert needed.shape == (len(shoulder),)
-    widest = float(needed.max())
-    assert contains(fitted, shoulder, widest).all()
-    assert np.allclose(fitted.needed(-shoulder), needed)
-    volumes = [volume(fitted, knob) for knob in (widest, widest + 0.2, widest + 20.0)]
+    knobs = fitted.required_knob(shoulder)
+    assert knobs.shape == (len(shoulder),)
+    widest = float(knobs.max())
+    assert np.allclose(fitted.required_knob(-shoulder), knobs)
+    everywhere = fitted.required_knob(uniform_rotations(20_000))
+    volumes = [(everywhere <= knob).mean() for knob in (widest, widest + 0.2, widest + 20.0)]
     assert volumes[0] < 0.6
     assert volumes == sorted(volumes)
     assert 0.0 < volumes[1] < volumes[2] == 1.0
@@ -186,8 +184,8 @@ def test_a_baseline_grows_with_its_knob_and_holds_what_it_saw(baseline, shoulder
 def test_a_baseline_bears_a_hinge_and_a_single_pose(baseline):
     hinge = quat.exp(np.linspace(0.0, 1.5, 80)[:, None] * AXIS)
     for rotations in (hinge, np.tile(quat.IDENTITY, (5, 1))):
-        needed = baseline.fit(rotations, AXIS).needed(rotations)
-        assert np.isfinite(needed).all()
+        knobs = baseline.fit(rotations, AXIS).required_knob(rotations)
+        assert np.isfinite(knobs).all()
 
 
 def test_the_nearest_frame_is_as_near_as_the_angle_says(shoulder):
@@ -195,7 +193,7 @@ def test_the_nearest_frame_is_as_near_as_the_angle_says(shoulder):
     asked = uniform_rotations(50)
     truth = quat.angle_between(asked[:, None], shoulder).min(axis=1)
     # Frames closer together than a cell of 0.01 stand for each other.
-    assert np.abs(kind.fit(shoulder, AXIS).needed(asked) - truth).max() < 0.04
+    assert np.abs(kind.fit(shoulder, AXIS).required_knob(asked) - truth).max() < 0.04
 
 
 def test_the_hull_holds_what_lies_between(shoulder):
@@ -203,7 +201,7 @@ def test_the_hull_holds_what_lies_between(shoulder):
     fitted = kind.fit(shoulder, AXIS)
     vectors = quat.log(quat.mul(quat.inverse(fitted.reference), shoulder))
     between = quat.mul(fitted.reference, quat.exp(0.5 * (vectors[:200] + vectors[200:])))
-    assert (fitted.needed(between) <= 1e-5).all()
+    assert (fitted.required_knob(between) <= 1e-5).all()
 
 
 # Curves
@@ -272,18 +270,17 @@ def test_every_family_is_tried_at_every_joint(compared):
 
 
 def test_the_margin_is_the_least_for_the_rejection_asked_for(compared, people):
-    study = Study.of(people, joints=["LeftArm"])
-    from synovia.learn import Recipe
+    study = Study.of(people, FitOptions(joints=["LeftArm"]))
 
     trial = next(t for t in compared.trials if t.shape == "box")
-    assert trial.reached
+    assert trial.met_target
     assert trial.outcome.mean <= 0.05
     joint = study.joint("LeftArm")
 
     def rejected(margin):
         shares = []
         for fold in joint.folds:
-            limit = joint.limit(Recipe(trial.shape, trial.chart, margin=0.0), fold)
+            limit = joint.limit(FitOptions(trial.shape, trial.chart, margin=0.0), fold)
             shares.append(1.0 - widen(limit, margin).contains(fold.held_out).mean())
         return np.mean(shares)
 
@@ -298,7 +295,7 @@ def test_outcomes_name_the_worst_and_add_up(compared):
         assert set(outcome.rejected) == {"ann", "bob", "cat", "dan"}
         name, share = outcome.worst
         assert outcome.rejected[name] == share == max(outcome.rejected.values())
-        assert outcome.mean <= outcome.unlucky <= share or share == 0.0
+        assert outcome.mean <= outcome.percentile_95 <= share or share == 0.0
         assert outcome.correction <= outcome.correction_outside + 1e-12
         assert 0.0 <= outcome.volume <= 1.0
         assert trial.bytes > 50
@@ -348,7 +345,7 @@ def test_a_given_margin_is_kept(people):
     assert all(trial.curve is None for trial in found.trials)
 
 
-def test_leaks_are_warned_of_and_merged(people):
+def test_duplicates_are_warned_of_and_merged(people):
     twin = person("eve_1", 9, tall=1.1)
     with pytest.warns(UserWarning, match="same bones"), pytest.warns(UserWarning, match="merged"):
         found = compare([*people, twin], ["box"], joints=["LeftArm"], margin=0.1)

@@ -55,6 +55,7 @@ def test_the_first_example_and_the_code_in_the_readme_run(tmp_path: Path) -> Non
     [
         *("limits", "reach-cones", "theta-phi", "distance-fields"),
         *("components", "human", "shoulder", "ik"),
+        *("guides/biomechanist", "guides/robotics", "guides/learning"),
     ],
 )
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_it_is_legal_whatever_happens(family, seed, scale):
     assert model.contains(found.pose)
     assert np.isfinite(found.errors).all()
     expected = model.violation(Pose(quat.normalize(start.rotations), start.positions))
-    np.testing.assert_allclose(found.mended, expected, atol=1e-12)
+    np.testing.assert_allclose(found.start_correction, expected, atol=1e-12)
 
 
 def test_a_batch_gives_the_same_answers_as_one_by_one():

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fields import EULER
-from synovia import DistanceField, EulerZYZ, Limit, RotationVector, field_from_paths, quat
-from synovia.learn import subdivide
+from synovia import DistanceField, EulerZYZ, Limit, RotationVector, quat
+from synovia.learn import field_from_paths, subdivide
 from synovia.shapes.distance_field import build
 from synovia.shapes.distance_field.build import (
     LevelSet,
@@ -211,6 +211,27 @@ def test_fields_of_other_limits_tell_their_error(shape):
     assert agreed[apart].all()
     with pytest.raises(ValueError, match="resolution must be"):
         limit.to("distance-field", resolution=3)
+
+
+@pytest.mark.parametrize("chart", DistanceField.charts)
+def test_eight_nodes_keep_the_contract(chart):
+    rng = np.random.default_rng(4)
+    path = quat.exp(np.cumsum(0.02 * rng.normal(size=(200, 3)), axis=0))
+    axis = np.array([1.0, 0.0, 0.0]) if chart == "swing-twist" else None
+    limit = field_from_paths([path], chart, resolution=8, axis=axis)
+    assert max(limit.shape.values.shape) == 8
+    assert limit.contains(path).all()
+    asked = quat.normalize(rng.normal(size=(2000, 4)))
+    inside, projected = limit.contains(asked), limit.project(asked)
+    assert 0 < inside.sum() < len(asked)
+    assert limit.contains(projected).all()
+    np.testing.assert_array_equal(projected[inside], asked[inside])
+    np.testing.assert_array_equal(limit.project(projected), projected)
+    assert ((limit.distance(asked) > 0.0) == ~inside).all()
+    assert limit.contains(limit.sample(200, rng)).all()
+    assert 0.0 < limit.volume() < 1.0
+    wider = replace(limit, shape=limit.shape.grow(0.3))
+    assert wider.contains(asked[inside]).all()
 
 
 @pytest.mark.parametrize("chart", DistanceField.charts)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from joints import EXAMPLES, figure, neck, random_inputs, shoulder
-from synovia import load_figure, load_network, save_figure, save_network
+from synovia import load_figure, save_figure
 from synovia.components import Figure, Network, Rotation
-from synovia.io import figure_schema
+from synovia.io import figure_schema, load_network, save_network
 from synovia.skeleton import Skeleton
 
 SMALL = """<?xml version="1.0"?>

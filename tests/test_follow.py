@@ -110,7 +110,7 @@ def test_a_free_root_goes_along_and_comes_back():
     model = arms.arm()
     clip = moving(model, frames=80)
     path = place_of(clip) + np.where(np.arange(80) < 30, 1.0, 0.0)[:, None] * [0.0, 0.4, 0.0]
-    driven = follow(model, clip, [Reach("Hand", path)], free_root=True, fastest=100.0)
+    driven = follow(model, clip, [Reach("Hand", path)], free_root=True, max_speed=100.0)
     assert driven.solution.converged[[0, 29, 79]].all()
     away = np.linalg.norm(driven.clip.pose.positions[:, 0] - clip.pose.positions[:, 0], axis=1)
     assert away[29] > 0.1
@@ -150,7 +150,7 @@ def test_a_jump_takes_some_frames():
     assert driven.solution.converged[-1]
     missed = np.linalg.norm(place_of(driven.clip) - path, axis=1)
     np.testing.assert_allclose(driven.solution.errors[:, 0], missed, atol=1e-9)
-    slow = follow(model, clip, [Reach("Hand", path)], fastest=np.radians(120.0))
+    slow = follow(model, clip, [Reach("Hand", path)], max_speed=np.radians(120.0))
     assert turned_away(slow.clip, clip).max() < 1.01 * np.radians(2.0)
     assert slow.late.sum() > driven.late.sum()
 
@@ -228,7 +228,7 @@ def test_another_pose_that_would_do_is_told_and_not_jumped_to():
     clip = still(bones, 30)
     rotations = clip.pose.rotations.copy()
     rotations[:, 1], rotations[:, 2] = quat.exp([0, 0, 0.2]), quat.exp([0, 0, -1.2])
-    clip = replace(clip, pose=clip.pose.turned(rotations))
+    clip = replace(clip, pose=clip.pose.with_rotations(rotations))
     around = quat.exp(np.linspace(0.0, 0.8, 30)[:, None] * [0, 0, 1.0])
     driven = follow(model, clip, [Reach("Hand", quat.rotate(around, place_of(clip)[0]))])
     assert driven.elsewhere[-1]
@@ -254,8 +254,8 @@ def test_another_pose_that_would_do_is_told_and_not_jumped_to():
         ([Reach("Hand", np.zeros(3))], {"pinned": ["Foot"]}, "no joint 'Foot'"),
         ([Reach("Hand", np.zeros(3))], {"pinned": "Chest"}, "pinned must be lists"),
         ([Reach("Hand", np.zeros(3))], {"joints": ["Hnad"]}, "no joint 'Hnad'"),
-        ([Reach("Hand", np.zeros(3))], {"fastest": 0.0}, "fastest must be above 0"),
-        ([Reach("Hand", np.zeros(3))], {"fastest": np.nan}, "fastest must be above 0"),
+        ([Reach("Hand", np.zeros(3))], {"max_speed": 0.0}, "max_speed must be above 0"),
+        ([Reach("Hand", np.zeros(3))], {"max_speed": np.nan}, "max_speed must be above 0"),
         ([Reach("Hand", np.zeros(3))], {"names": {"Arm": "Elbow"}}, "the map names joints"),
         (Reach("Hand", np.zeros(3)), {}, "goals and pinned must be lists"),
         ([], {}, "goals must be some of"),

@@ -12,7 +12,6 @@ from synovia import (
     forward,
     human,
     human_limits,
-    isb_angles,
     load_clip,
     load_figure,
     load_limits,
@@ -21,6 +20,7 @@ from synovia import (
     save_figure,
     save_limits,
 )
+from synovia.anatomy import isb_angles
 from synovia.shapes import KDop, ReachCone
 
 BODY = human()
@@ -78,7 +78,7 @@ def test_what_a_joint_cannot_do_is_outside():
         rotations = rest.rotations.copy()
         turn = quat.from_euler(np.radians(angles_deg), order)
         rotations[BODY.skeleton.index(segment)] = turn
-        return rest.turned(rotations)
+        return rest.with_rotations(rotations)
 
     for segment, angles, order in (
         ("LeftLowerLeg", [-20.0], "x"),  # a knee that bends forward
@@ -120,7 +120,7 @@ def test_the_arm_is_measured_from_the_sternum_as_tightly_as_its_joint_set_keeps_
     alone = rest.copy()
     alone[BODY.skeleton.index("LeftUpperArm")] = quat.from_euler(np.radians([75.0]), "x")
     for rotations, legal in ((rest, True), (raised, True), (back, False), (alone, False)):
-        distance = LIMITS.distance(BODY.pose().turned(rotations))
+        distance = LIMITS.distance(BODY.pose().with_rotations(rotations))
         assert (distance[BODY.skeleton.index("LeftUpperArm")] <= 1e-9) == legal
 
 

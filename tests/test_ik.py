@@ -49,40 +49,36 @@ def test_slopes_are_those_of_finite_differences(model, seed):
     pose = at(model.sample(1, rng), 0)
     problem = pack(model, model.skeleton, pose, all_goals(model, rng), free_root=True)
     chain, target = problem.chain, problem.targets[0]
-    work = kernels.ik_chain.new_work(chain)
+    work, goals = kernels.ik_chain.new_work(chain), chain.goals
     q, p = np.array(problem.start.rotations), np.array(problem.start.positions)
-
-    basis, goals = work.basis, (chain.kinds, chain.owners)
-    wq, wp, places, left = work.world_q, work.world_p, work.places, work.gaps
+    basis, world, state = work.basis, work.world, work.state
+    freedoms = chain.movers[:, kernels.ik_chain.FREEDOMS]
     kernels.ik_chain.refresh_basis(chain.movers, chain.swings, chain.basis, q, basis)
 
     def gaps(x):
         turned, moved, first = q.copy(), p.copy(), 0
-        for m, joint in enumerate(chain.movers):
-            n = chain.freedoms[m]
+        for m, joint in enumerate(problem.movers):
+            n = freedoms[m]
             turn = quat.exp(x[first : first + n] @ basis[m, :n])
             turned[joint] = quat.mul(q[joint], turn)
             first += n
         moved[chain.slides] += x[first:].reshape(-1, 3)
-        out, k = np.zeros_like(work.r), kernels.ik_goals
-        k.place(chain.parents, chain.order, turned, moved, wq, wp)
-        k.find_gaps(*goals, chain.points, chain.axes, target, turned, wq, wp, places, left)
-        k.weigh(chain.kinds, chain.weights, 0.7, left, out)
+        out, k = np.zeros(3 * len(goals)), kernels.ik_goals
+        k.place(chain.parents, chain.order, turned, moved, world)
+        k.find_gaps(goals, target, turned, world, state)
+        k.weigh(goals, 0.7, state, out)
         return out
 
-    slopes = work.slopes[kernels.ik_chain.ALL]
+    slopes = work.jacobian[kernels.ik_chain.ALL]
     variables = len(slopes)
     steps = 1e-6 * np.eye(variables)
     expected = np.stack([(gaps(-step) - gaps(step)) / 2e-6 for step in steps])
     gaps(np.zeros(variables))
-    kernels.ik_goals.refresh_rates(
-        *(*goals, chain.weights, chain.axes, target, 0.7, wq, places, left, work.rates)
+    kernels.ik_goals.refresh_rates(goals, target, 0.7, world, state)
+    kernels.ik_goals.refresh_jacobian(
+        chain.movers, chain.slides, goals, chain.moves, basis, world, state, work.jacobian
     )
-    kernels.ik_goals.refresh_slopes(
-        *(chain.movers, chain.freedoms, chain.slides, chain.moves, chain.kinds, basis),
-        *(wq, wp, places, work.rates, work.slopes),
-    )
-    assert chain.freedoms.tolist() == [3, 3, 1, 2, 3]
+    assert freedoms.tolist() == [3, 3, 1, 2, 3]
     assert np.abs(slopes - expected).max() < 1e-8
 
 
@@ -173,7 +169,7 @@ def test_the_pose_is_legal_whatever_happens(family, method, seed, scale):
     assert np.isfinite(found.errors).all()
     assert found.errors.shape == (len(some),)
     expected = model.violation(Pose(quat.normalize(start.rotations), start.positions))
-    np.testing.assert_allclose(found.mended, expected, atol=1e-12)
+    np.testing.assert_allclose(found.start_correction, expected, atol=1e-12)
     kept = np.delete(np.arange(5), 0)
     assert found.pose.positions[kept].tobytes() == start.positions[kept].tobytes()
 

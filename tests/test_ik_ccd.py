@@ -22,15 +22,18 @@ Z = np.array([0.0, 0.0, 1.0])
 def exit_of_one(limit, start, end, finest, packed=None, at=0, clear=None, beyond=None):
     block, other = np.zeros(kernels.rotation.BLOCK), np.zeros(kernels.rotation.BLOCK)
     lanes = np.zeros(2 * kernels.rotation.LANES, np.int64)
-    angle = float(quat.angle_between(start, end))
+    one = kernels.ik_limits
+    turn = np.zeros(one.TURN_SIZE)
+    turn[one.START : one.END], turn[one.END : one.OUTSIDE] = start, end
+    turn[one.ANGLE] = float(quat.angle_between(start, end))
+    turn[one.TOLERANCE], turn[one.FINEST], turn[one.WITHIN] = 2.0 * EDGE, finest, 1e-9
     packed = limit.packed if packed is None else packed
     if clear is None:
         clear = np.array([[1.0, 0.0, 0.0, 0.0, 1.0]])  # nothing is known
-    beyond = np.zeros(4) if beyond is None else beyond
-    return kernels.ik_limits.exit_of_one(
-        *(0, start, end, angle, packed, at, 2.0 * EDGE, finest, 1e-9),
-        *(clear, block, other, lanes, beyond),
-    )
+    found = one.exit_of_one(0, turn, packed, at, clear, block, other, lanes)
+    if beyond is not None:
+        beyond[:] = turn[one.OUTSIDE : one.ANGLE]
+    return found
 
 
 @pytest.mark.parametrize("family", FAMILIES)

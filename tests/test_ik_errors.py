@@ -83,7 +83,7 @@ def test_an_illegal_start_is_made_legal_and_said(method):
     start = Pose(rotations, REST.positions)
     found = solve(MODEL, MODEL.skeleton, start, [Reach("Wrist", [0.8, 1.4, 0.1])], method=method)
     assert MODEL.contains(found.pose)
-    np.testing.assert_allclose(found.mended, [0.0, 0.0, 0.5, 0.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(found.start_correction, [0.0, 0.0, 0.5, 0.0, 0.0], atol=1e-9)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -187,10 +187,10 @@ def test_a_goal_that_no_joint_moves_is_called_so():
     for goal, joint in (("Hand", "Hand"), ("Elbow", "Wrist")):
         found = solve(MODEL, MODEL.skeleton, REST, [Reach(goal, np.zeros(3))], joints=[joint])
         assert not found.converged
-        assert found.still == (0,)
+        assert found.immovable == (0,)
         assert found.reason().endswith("no joint that may turn moves it")
     aimed = solve(MODEL, MODEL.skeleton, REST, [Aim("Hand", np.ones(3))], joints=["Hand"])
-    assert aimed.still == ()
+    assert aimed.immovable == ()
 
 
 def test_numbers_of_numpy_are_numbers():

@@ -27,23 +27,23 @@ def versions(folder):
 
 def test_a_change_renames_the_kernels_that_use_it_and_no_others(copied):
     before = versions(copied)
-    with (copied / "text.py").open("a", encoding="utf-8") as file:
+    with (copied / "bvh.py").open("a", encoding="utf-8") as file:
         file.write("# changed\n")
     after = versions(copied)
-    assert {name for name in before if before[name] != after[name]} == {"text"}
+    assert {name for name in before if before[name] != after[name]} == {"bvh"}
     with (copied / "rotation.py").open("a", encoding="utf-8") as file:
         file.write("# changed\n")
     changed = {name for name, version in versions(copied).items() if version != after[name]}
-    assert {"rotation", "limits", "ik_descend"} <= changed
-    assert not {"jit", "text"} & changed
+    assert {"rotation", "limit", "ik_descent"} <= changed
+    assert not {"jit", "bvh"} & changed
 
 
 def test_kernels_outside_count_those_they_import_from_here(tmp_path):
     outside = tmp_path / "outside.py"
-    outside.write_text("from synovia.kernels.limits import enter\nfrom .beside import x\n")
+    outside.write_text("from synovia.kernels.limit import enter\nfrom .beside import x\n")
     (tmp_path / "beside.py").write_text("x = 1\n")
     used = jit.dependencies(outside)
-    assert {outside, tmp_path / "beside.py", HERE / "limits.py", HERE / "rotation.py"} <= used
+    assert {outside, tmp_path / "beside.py", HERE / "limit.py", HERE / "rotation.py"} <= used
 
 
 @pytest.mark.parametrize("path", sorted(HERE.glob("*.py")), ids=lambda path: path.stem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -64,3 +65,14 @@ def test_products_have_their_swing_projected_by_every_kind():
         KDop,
     }
     assert Product.name in SHAPES
+
+
+def test_kernels_take_at_most_eight_arguments():
+    """What belongs together is one buffer, with names for its offsets."""
+    long = [
+        f"{path.stem}.{node.name}"
+        for path in Path(jit.__file__).parent.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and len(node.args.args) > 8
+    ]
+    assert long == []

@@ -9,6 +9,7 @@ import pytest
 
 from clips import NAMES, clip, skeleton
 from synovia import SHAPES, Clip, Inside, Limit, LimitModel, Pose, Skeleton, quat
+from synovia.learn import FitOptions
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +144,27 @@ def test_joints_match_by_name_by_map_and_without_prefix(model: LimitModel) -> No
     other = renamed(wild, ("Root", "Thorax", "L_Humerus", "L_Ulna", "L_Manus"))
     names = dict(zip(other.skeleton.names, NAMES, strict=True))
     np.testing.assert_array_equal(model.check(other, names=names).violation, expected)
+
+
+def test_limits_are_for_the_joints_that_another_skeleton_has(model: LimitModel) -> None:
+    other = skeleton(("Hips", "rig:Chest", "Arm_L", "Elbow", "Tip"))
+    there = model.for_skeleton(other, {"Arm_L": "LeftArm"})
+    assert dict(there.limits) == {
+        "rig:Chest": model.limits["Chest"],
+        "Arm_L": model.limits["LeftArm"],
+    }
+    assert there.skeleton is other
+    assert model.for_skeleton(other, {"Arm_L": "LeftArm"}) is there  # and what is cached of it
+    assert model.for_skeleton(model.skeleton) is model
+
+
+def test_options_go_to_the_fit_or_to_the_shape() -> None:
+    options = FitOptions.of("reach-cone", None, margin=0.1, vertices=9)
+    assert (options.chart, options.margin) == ("direction-twist", 0.1)
+    assert options.shape_options == {"vertices": 9}
+    assert options.to_dict()["vertices"] == 9
+    with pytest.raises(ValueError, match="reject must be a share"):
+        FitOptions(reject=1.0)
 
 
 def test_a_clip_that_lacks_a_joint_is_told_so_and_still_served(model: LimitModel) -> None:

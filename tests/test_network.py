@@ -185,15 +185,15 @@ def test_controls_are_checked():
 def test_a_mirrored_network_gives_mirrored_transforms(rng):
     mirror = np.diag([-1.0, 1.0, 1.0, 1.0])
     network = shoulder()
-    other = network.mirrored([1.0, 0.0, 0.0], {"humerus": "left-humerus"})
+    other = network.mirror([1.0, 0.0, 0.0], {"humerus": "left-humerus"})
     assert list(other.outputs) == ["clavicle", "left-humerus"]
     controls = {name: rng.uniform(-1.0, 2.0, size=100) for name in network.controls}
     expected = mirror @ network(controls)["humerus"] @ mirror
     np.testing.assert_allclose(other(controls)["left-humerus"], expected, atol=1e-12)
     with pytest.raises(ValueError, match="no output 'femur'"):
-        network.mirrored([1.0, 0.0, 0.0], {"femur": "left"})
+        network.mirror([1.0, 0.0, 0.0], {"femur": "left"})
     with pytest.raises(ValueError, match="the mirror's normal must not be zero"):
-        network.mirrored([0.0, 0.0, 0.0])
+        network.mirror([0.0, 0.0, 0.0])
 
 
 def test_what_nothing_reads_makes_no_difference():

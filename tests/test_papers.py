@@ -92,6 +92,14 @@ def test_the_papers_figures_stand_beside_ours(written):
         assert figure in said
 
 
+def test_fields_are_weighed_as_a_user_has_them(written):
+    found = json.loads((written[1] / "engell-norregard.json").read_text(encoding="utf-8"))
+    rows = found["figures"]["building"]
+    assert [(row["chart"], row["nodes"]) for row in rows] == [("euler", 8), ("rotation-vector", 8)]
+    assert all(row["kilobytes"] > row["map_kilobytes"] > 0.1 for row in rows)
+    assert all(row["seconds"] > 0.0 for row in rows)
+
+
 def test_an_item_runs_alone(tmp_path):
     papers("wilhelms-van-gelder", "--quick", "-o", tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["wilhelms-van-gelder.json"]

@@ -15,9 +15,9 @@ from synovia import (
     RotationVector,
     SwingTwist,
     first_exit,
-    project_path,
     quat,
 )
+from synovia.model import project_path
 
 FRAME = 1.0 / 60.0
 CHARTS = ["rotation-vector", "swing-twist"]

@@ -9,13 +9,22 @@ import pytest
 from click.testing import CliRunner
 
 from clips import person
-from synovia import LimitModel, People, load_limits, quat, save_clip, save_limits, within_for
+from synovia import LimitModel, load_limits, quat, save_clip, save_limits
 from synovia.cli import main
 from synovia.evidence import uniform_rotations
-from synovia.learn import CELL, DEFAULT_WITHIN, MAX_PEOPLE, Recipe, Take, fit_joint
+from synovia.learn import (
+    DEFAULT_WITHIN,
+    MAX_PEOPLE,
+    PEOPLE_CELL,
+    FitOptions,
+    People,
+    Take,
+    fit_joint,
+    within_for,
+)
 
 AXIS = np.array([1.0, 0.0, 0.0])
-CORNER = CELL * np.sqrt(3.0)
+CORNER = PEOPLE_CELL * np.sqrt(3.0)
 """How far a frame may be from the one that stands for its cell."""
 
 
@@ -27,7 +36,7 @@ def path(size, seed, frames=300, offset=(0.0, 0.0, 0.0)):
 
 
 def take(name, size=(0.7, 0.4, 0.3), seed=0, people=1, **options):
-    return Take(path(size, seed, **options), 1 / 60, f"{name}_1", name, people=people)
+    return Take(path(size, seed, **options), 1 / 60, f"{name}_1", name, person_count=people)
 
 
 @pytest.fixture(scope="module")
@@ -40,42 +49,44 @@ def angle(rotations, others):
     return np.array([quat.angle_between(others, rotation).min() for rotation in rotations])
 
 
-def plainly_far(rotations, takes):
+def plain_distance(rotations, takes):
     """The mean over the farther half of the third of people who are nearest."""
-    asked = min(max(round(sum(each.people for each in takes) / 3), 1), MAX_PEOPLE)
-    columns = [angle(rotations, each.rotations) for each in takes for _ in range(each.people)]
-    return np.sort(np.stack(columns, axis=1), axis=1)[:, asked // 2 : asked].mean(axis=1)
+    count = min(max(round(sum(each.person_count for each in takes) / 3), 1), MAX_PEOPLE)
+    columns = [angle(rotations, each.rotations) for each in takes for _ in range(each.person_count)]
+    return np.sort(np.stack(columns, axis=1), axis=1)[:, count // 2 : count].mean(axis=1)
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 8])
-def test_far_is_the_mean_distance_to_the_farther_of_the_nearest_people(crowd, n):
+def test_the_distance_is_the_mean_to_the_farther_of_the_nearest_people(crowd, n):
     rotations = uniform_rotations(40)
-    found = People.of(crowd[:n]).far(rotations)
-    np.testing.assert_allclose(found, plainly_far(rotations, crowd[:n]), atol=CORNER)
+    found = People.of(crowd[:n]).distance(rotations)
+    np.testing.assert_allclose(found, plain_distance(rotations, crowd[:n]), atol=CORNER)
 
 
 def test_a_performer_who_counts_for_several_is_met_as_often(crowd):
     takes = [take("own", seed=20, people=5, offset=(0.0, 0.0, 1.0)), *crowd]
     rotations = uniform_rotations(40, seed=1)
-    found = People.of(takes).far(rotations)
-    np.testing.assert_allclose(found, plainly_far(rotations, takes), atol=CORNER)
+    found = People.of(takes).distance(rotations)
+    np.testing.assert_allclose(found, plain_distance(rotations, takes), atol=CORNER)
 
 
 def test_those_left_out_are_held_against_the_others_alone(crowd):
     everybody = People.of(crowd)
-    for k, (far, frames) in enumerate(everybody.held_out()):
+    for k, (far, frames) in enumerate(everybody.leave_one_out()):
         others = People.of([each for j, each in enumerate(crowd) if j != k])
         assert frames.sum() == len(crowd[k].rotations)
-        np.testing.assert_allclose(far, others.far(everybody.rotations[everybody.who == k]))
+        np.testing.assert_allclose(
+            far, others.distance(everybody.rotations[everybody.performer_indices == k])
+        )
 
 
 def test_one_stray_does_not_move_the_region(crowd):
     stray = take("stray", seed=30, offset=(0.0, 2.0, 0.0))
     near, with_stray = People.of(crowd), People.of([*crowd, stray])
-    assert near.asked == with_stray.asked == 3
-    alone = with_stray.far(stray.rotations)
+    assert near.neighbor_count == with_stray.neighbor_count == 3
+    alone = with_stray.distance(stray.rotations)
     assert alone.min() > np.radians(40.0)
-    assert People.of([stray]).far(stray.rotations).max() <= CORNER
+    assert People.of([stray]).distance(stray.rotations).max() <= CORNER
 
 
 @pytest.mark.parametrize("chart", ["rotation-vector", "swing-twist", "euler"])
@@ -85,7 +96,7 @@ def test_the_field_holds_what_is_near_enough(crowd, chart):
     axis = AXIS if chart == "swing-twist" else None
     field = people.field(within, chart, axis=axis)
     rotations = uniform_rotations(4000, seed=3)
-    far, inside = people.far(rotations), field.contains(rotations)
+    far, inside = people.distance(rotations), field.contains(rotations)
     slack = np.radians(5.0)  # of a cell
     assert inside[far < within - slack].all()
     assert not inside[far > within + slack].any()
@@ -118,7 +129,7 @@ def test_the_rejection_asked_for_is_kept_by_those_left_out(crowd):
     wide, less = within_for(0.005, people)
     assert less <= 0.005
     assert wide > near
-    held = [People.of([b for b in crowd if b is not a]).far(a.rotations) for a in crowd]
+    held = [People.of([b for b in crowd if b is not a]).distance(a.rotations) for a in crowd]
     assert np.mean([(far > near + CORNER).mean() for far in held]) <= 0.05
     assert np.mean([(far > near - CORNER).mean() for far in held]) >= 0.04
 
@@ -126,8 +137,10 @@ def test_the_rejection_asked_for_is_kept_by_those_left_out(crowd):
 def test_newcomers_are_rejected_about_as_often_as_asked_for():
     newcomers = [take(f"n{k}", seed=100 + k) for k in range(12)]
     known = [take(f"p{k}", seed=k) for k in range(12)]
-    recipe = Recipe("distance-field", "rotation-vector", reject=0.05, options={"by": "people"})
-    fitted = fit_joint(known, recipe, reference=None, axis=AXIS)
+    options = FitOptions(
+        "distance-field", "rotation-vector", reject=0.05, shape_options={"by": "people"}
+    )
+    fitted = fit_joint(known, options, reference=None, axis=AXIS)
     outside = [1.0 - fitted.limit.contains(each.rotations).mean() for each in newcomers]
     assert fitted.rejected <= 0.05
     assert np.mean(outside) < 0.1
@@ -135,8 +148,10 @@ def test_newcomers_are_rejected_about_as_often_as_asked_for():
 
 
 def test_without_a_rejection_the_margin_is_added(crowd):
-    recipe = Recipe("distance-field", "rotation-vector", 0.1, options={"by": "people"})
-    fitted = fit_joint(crowd, recipe, reference=None, axis=AXIS)
+    options = FitOptions(
+        "distance-field", "rotation-vector", margin=0.1, shape_options={"by": "people"}
+    )
+    fitted = fit_joint(crowd, options, reference=None, axis=AXIS)
     assert fitted.margin == pytest.approx(0.1)
     expected = People.of(crowd).field(DEFAULT_WITHIN + 0.1)
     np.testing.assert_allclose(fitted.limit.shape.values, expected.shape.values)

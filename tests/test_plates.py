@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from synovia import Control, Figure, JointSet, Network, Skeleton, save_figure
+from synovia import Figure, Skeleton, save_figure
 from synovia.anatomy.shoulder import shoulders
 from synovia.cli import main
-from synovia.components import DEGREE, Curve, OneToMany, Rotation
+from synovia.components import DEGREE, Control, Curve, JointSet, Network, OneToMany, Rotation
 from synovia.draw import Plate, center_of_motion, draw_plate, plates
 from synovia.draw.style import LEGAL, REGION
 

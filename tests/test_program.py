@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from synovia import Control, Figure, JointSet, Network, Skeleton, human, kernels
+from synovia import Figure, Skeleton, human, kernels
 from synovia.anatomy.shoulder import shoulders
-from synovia.components import ArrayComponent, Rotation
+from synovia.components import ArrayComponent, Control, JointSet, Network, Rotation
 from synovia.components.figure import BLOCK_POSES, MIN_POSES
 
 BODY = human()

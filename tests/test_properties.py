@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from oracles import CONVEX
-from synovia import CHARTS, SHAPES, Beyond, Inside, Limit, project_path, quat
+from synovia import CHARTS, SHAPES, Beyond, Inside, Limit, quat
+from synovia.model import project_path
 
 SETTINGS = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True

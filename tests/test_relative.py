@@ -106,7 +106,7 @@ def test_what_is_projected_is_legal_and_nearest_given_the_parents(arm):
     # With the collar where it is now, what the chest sees is the limit's own projection …
     rotations = pose.rotations.copy()
     rotations[:, 1:3] = found.rotations[:, 1:3]
-    between = pose.turned(rotations)
+    between = pose.with_rotations(rotations)
     wanted = arm.project(as_quats(from_chest(between)))
     apart = np.abs(np.sum(wanted * as_quats(from_chest(found)), axis=-1))
     assert np.allclose(apart, 1.0, atol=1e-12)
@@ -249,7 +249,7 @@ def test_blend_and_calibration_measure_alike():
     off = quat.exp(np.array([0.15, 0.0, 0.0]))
     rotations = twin.pose.rotations.copy()
     rotations[:, 3] = quat.mul(rotations[:, 3], off)
-    turned = replace(twin, pose=twin.pose.turned(rotations))
+    turned = replace(twin, pose=twin.pose.with_rotations(rotations))
     calibration = calibrate([turned], population.population)
     assert calibration.offsets["arm"].vector == pytest.approx([-0.15, 0.0, 0.0], abs=0.04)
 
@@ -278,14 +278,16 @@ def test_first_exit_needs_joints_that_keep_still():
     model, here = model_of(ARM["box"]), CHAIN.rest_pose()
     turned = here.rotations.copy()
     turned[3] = quat.exp([0.0, 1.0, 0.0])
-    assert model.first_exit(here, here.turned(turned)) == pytest.approx(0.5)
+    assert model.first_exit(here, here.with_rotations(turned)) == pytest.approx(0.5)
     held = here.rotations.copy()
     held[2] = quat.exp([0.0, 0.2, 0.0])
     both = held.copy()
     both[3] = quat.exp([0.0, 1.0, 0.0])
-    assert model.first_exit(here.turned(held), here.turned(both)) == pytest.approx(0.3)
+    assert model.first_exit(here.with_rotations(held), here.with_rotations(both)) == pytest.approx(
+        0.3
+    )
     with pytest.raises(ValueError, match="blade must keep still, because arm is measured"):
-        model.first_exit(here, here.turned(both))
+        model.first_exit(here, here.with_rotations(both))
 
 
 @pytest.mark.parametrize("arm", ARM.values(), ids=ARM)

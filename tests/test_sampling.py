@@ -10,12 +10,14 @@ import pytest
 from synovia import quat
 from synovia.kernels import learn
 from synovia.learn import (
-    RADIUS,
+    CONFIRMATION_RADIUS,
     Take,
     confirmations,
     distance_to_others,
     flips,
     isolated_frames,
+    leave_one_out,
+    leave_parts_out,
     performer_of,
     thin,
     trim,
@@ -161,8 +163,8 @@ def test_cells_blur_the_distance_by_two_diagonals_at_most(rng):
 
 def test_unconfirmed_frames_are_those_of_all_pairs(rng):
     takes = five_performers(rng)
-    found = np.concatenate(distance_to_others(takes, cell=1e-9)) > RADIUS
-    expected = np.concatenate(others_by_brute_force(takes, confirmations(5))) > RADIUS
+    found = np.concatenate(distance_to_others(takes, cell=1e-9)) > CONFIRMATION_RADIUS
+    expected = np.concatenate(others_by_brute_force(takes, confirmations(5))) > CONFIRMATION_RADIUS
     assert 0 < expected.sum() < len(expected)
     assert found.tolist() == expected.tolist()
 
@@ -171,7 +173,13 @@ def test_a_performer_does_not_confirm_themselves(rng):
     same = cloud(rng, 50, center=(0.0, 2.0, 0.0), spread=0.01)
     usual = [take(cloud(rng, 50, spread=0.01), name) for name in "abc"]
     far = distance_to_others([*usual, take(same, "d", "d_1"), take(same, "d", "d_2")])
-    assert [bool((each > RADIUS).all()) for each in far] == [False, False, False, True, True]
+    assert [bool((each > CONFIRMATION_RADIUS).all()) for each in far] == [
+        False,
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_too_few_performers_confirm_nothing():
@@ -294,3 +302,39 @@ def test_flips_of_real_captures_are_found(clip, joint, flipped):
     found = np.flatnonzero(flips(rotations, real.frame_time))
     assert set(flipped) <= set(found.tolist())
     assert len(found) < 0.05 * len(rotations)
+
+
+# Leave-one-out
+
+
+def test_each_group_is_held_out_of_the_others(rng):
+    takes = [
+        take(cloud(rng, 40), "a", "a_1"),
+        take(wave(60), "b"),
+        take(cloud(rng, 30), "a", "a_2"),
+        take(wave(80), "own"),
+    ]
+    folds = leave_one_out(takes, lambda each: None if each.performer == "own" else each.performer)
+    assert [fold.name for fold in folds] == ["a", "b"]
+    assert folds[0].rest == (takes[1], takes[3])
+    assert folds[1].rest == (takes[0], takes[2], takes[3])
+    assert np.array_equal(folds[1].held_out, takes[1].without_flips())
+    assert np.array_equal(
+        folds[0].held_out, np.concatenate([takes[k].without_flips() for k in (0, 2)])
+    )
+    assert len(folds[0].rest_rotations) == 140
+    assert leave_one_out(takes, lambda each: "all") == ()
+
+
+def test_parts_of_one_take_are_held_out_in_time():
+    rotations = wave(100)
+    rotations[50:55] = turned(rotations[50:55], 150.0)
+    folds = leave_parts_out(take(rotations), 5)
+    assert [len(fold.held_out) for fold in folds] == [20, 20, 15, 20, 20]
+    assert [[len(each.rotations) for each in fold.rest] for fold in folds] == [
+        [80],
+        [20, 60],
+        [40, 40],
+        [60, 20],
+        [80],
+    ]

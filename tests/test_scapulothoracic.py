@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synovia import Network
-from synovia.components import Scapulothoracic
+from synovia.components import Network, Scapulothoracic
 from synovia.components.scapulothoracic import COORDINATES
 from synovia.io import load_network, save_network
 
@@ -53,7 +52,7 @@ def test_the_other_side_is_the_mirror(values):
     normal = np.array([0.2, -0.3, 0.9])
     mirror = np.eye(4)
     mirror[:3, :3] -= 2.0 * np.outer(normal, normal) / (normal @ normal)
-    other = placed(component.mirrored(normal), values)
+    other = placed(component.mirror(normal), values)
     assert np.abs(other - mirror @ placed(component, values) @ mirror).max() < 1e-12
 
 

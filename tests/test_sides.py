@@ -7,7 +7,7 @@ import pytest
 
 from synovia import Box, DistanceField, Limit, LimitModel, RotationVector, Skeleton, human, quat
 from synovia.limit import mirror_rotations
-from synovia.skeleton import copy_limit, mirror_normal, partner, partner_limit
+from synovia.skeleton import copy_limit, mirror_normal, other_side, partner, partner_limit
 
 PAIRS = [
     ("LeftArm", "RightArm"),
@@ -36,6 +36,14 @@ def test_partners_by_name(one, other):
 @pytest.mark.parametrize("name", ["Hips", "LowerBack", "L5", "LeftTail", "Larynx"])
 def test_a_joint_of_the_middle_has_no_partner(name):
     assert partner(name, [name, "Hips", "LowerBack", "RightLeg"]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("LeftArm", "RightArm"), ("right_knee", "left_knee"), ("L5", "L5"), ("Hips", "Hips")],
+)
+def test_names_are_exchanged_by_words_alone(name, other):
+    assert other_side(name) == other
 
 
 def body(tilt=0.0):

@@ -177,3 +177,9 @@ def test_a_clip_is_frames_first():
     assert Clip(skeleton(), random_pose((0,)), 0.1).frames == 0
     with pytest.raises(ValueError, match=r"\(frames, joints, 4\), got \(4, 4\)"):
         Clip(skeleton(), random_pose(()), 0.1)
+
+
+def test_the_path_to_the_root_begins_with_the_joint():
+    assert skeleton().path_to_root(2) == [2, 1, 0]
+    assert skeleton().path_to_root(0) == [0]
+    assert skeleton().path_to_root(-1) == []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synovia import Control, Figure, JointSet, Network, Pose, Skeleton, human, quat
-from synovia.components import Rotation
+from synovia import Figure, Pose, Skeleton, human, quat
+from synovia.components import Control, JointSet, Network, Rotation
 from synovia.ik import Aim, Orient, Reach, Stay, solve_controls
 from synovia.skeleton import forward
 

@@ -431,7 +431,7 @@ def study_blocking(model: LimitModel, count: int) -> Blocking:
         _reach(arm(wider=name, by=WIDER), here, points[unmet]).errors[:, 0] <= HELPS * gaps
         for name in JOINTS
     ]
-    said = found.further[unmet][:, [skeleton.index(name) for name in JOINTS]] > 0.0
+    said = found.blocked_angle[unmet][:, [skeleton.index(name) for name in JOINTS]] > 0.0
     return Blocking(np.stack(truth, axis=-1), np.asarray(said))
 
 

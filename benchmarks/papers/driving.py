@@ -14,7 +14,7 @@ import numpy as np
 from synovia.arrays import Floats, Scalars, Vectors
 from synovia.ik import Reach, solve
 from synovia.learn import (
-    Recipe,
+    FitOptions,
     Take,
     TrimResult,
     bone_axes,
@@ -116,10 +116,8 @@ def _above(skeleton: Skeleton, end: str) -> str:
 
 def _line(skeleton: Skeleton, end: str) -> Iterable[str]:
     """Yield the joints above an end, roots apart."""
-    joint = int(skeleton.parents[skeleton.index(end)])
-    while joint >= 0 and skeleton.parents[joint] >= 0:
+    for joint in skeleton.path_to_root(skeleton.index(end))[1:-1]:
         yield skeleton.names[joint]
-        joint = int(skeleton.parents[joint])
 
 
 @dataclass(frozen=True)
@@ -164,7 +162,7 @@ class Lesson:
         """Return what `clips` show of `joints`, which are named as in the first clip."""
         skeleton = clips[0].skeleton
         axes = bone_axes(skeleton)
-        takes = takes_of(clips, list(joints), None, None, [False] * len(clips))
+        takes = takes_of(clips, list(joints), drop_first=[False] * len(clips))
         seen = {
             name: (takes[name], trim(takes[name]), axes[skeleton.index(name)])
             for name in joints
@@ -174,13 +172,13 @@ class Lesson:
 
     def model(self, family: Family) -> LimitModel:
         """Return the limits of one family for all joints."""
-        recipe = Recipe(family.shape, family.chart, options=dict(family.options))
+        options = FitOptions(family.shape, family.chart, shape_options=dict(family.options))
         limits = {}
         with warnings.catch_warnings():
             # About directions that no frame comes near.
             warnings.simplefilter("ignore", UserWarning)
             for name, (takes, trimmed, axis) in self.joints.items():
-                fitted = fit_joint(takes, recipe, reference=None, axis=axis, trimmed=trimmed)
+                fitted = fit_joint(takes, options, reference=None, axis=axis, trimmed=trimmed)
                 limits[name] = sculpt(fitted.limit) if family.sculpted else fitted.limit
         return LimitModel(limits, self.skeleton)
 

@@ -1,65 +1,49 @@
-"""Synovia: every joint's true range of motion, learned from motion capture.
+"""Synovia: every joint's true range of motion, learned, drawn or assembled.
 
->>> model = LimitModel.fit([load_clip("range-of-motion.bvh")])   # doctest: +SKIP
->>> save_clip(model.project(load_clip("wild.bvh")), "clamped.bvh")   # doctest: +SKIP
+A limit is a shape seen through a chart; a model holds a limit for each joint that has one.
+
+>>> import numpy as np
+>>> from synovia import Box, Limit, SwingTwist
+>>> knee = Limit(SwingTwist(), Box(low=[0, 0, -0.2], high=[2.4, 0.1, 0.2], axes=np.eye(3)))
+>>> bool(knee.contains([1.0, 0.0, 0.0, 0.0]))
+True
+
+Here is what a newcomer needs. The rest is in the rooms, which need no import of their own:
+`synovia.ik`, `synovia.quat`, `synovia.learn`, `synovia.components`, `synovia.evidence`, …
 """
 
-from .anatomy import human, human_limits, isb_angles
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
+
+from .anatomy import human, human_limits
 from .charts import CHARTS, DirectionTwist, EulerZYZ, RotationVector, SwingTwist
-from .components import COMPONENTS, Component, Control, Curve, Figure, JointSet, Network
-from .io import (
-    load_clip,
-    load_figure,
-    load_limits,
-    load_network,
-    save_clip,
-    save_figure,
-    save_limits,
-    save_network,
-)
-from .learn import (
-    Density,
-    JointKind,
-    People,
-    density,
-    field_from_paths,
-    joint_kind,
-    level_for,
-    within_for,
-)
-from .limit import Limit, mirror_limit
-from .limit.softening import Beyond, Inside
-from .model import LimitModel, Report, first_exit, project_path
+from .components import Figure
+from .io import load_clip, load_figure, load_limits, save_clip, save_figure, save_limits
+from .limit import Beyond, Inside, Limit, mirror_limit
+from .model import LimitModel, Report, first_exit
 from .shapes import SHAPES, Box, DistanceField, Ellipsoid, KDop, Product, ReachCone, ThetaPhi, Union
 from .skeleton import Clip, Pose, Skeleton, forward
-from .view import View, view
+from .view import show
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CHARTS",
-    "COMPONENTS",
     "SHAPES",
     "Beyond",
     "Box",
     "Clip",
-    "Component",
-    "Control",
-    "Curve",
-    "Density",
     "DirectionTwist",
     "DistanceField",
     "Ellipsoid",
     "EulerZYZ",
     "Figure",
     "Inside",
-    "JointKind",
-    "JointSet",
     "KDop",
     "Limit",
     "LimitModel",
-    "Network",
-    "People",
     "Pose",
     "Product",
     "ReachCone",
@@ -69,26 +53,29 @@ __all__ = [
     "SwingTwist",
     "ThetaPhi",
     "Union",
-    "View",
-    "density",
-    "field_from_paths",
     "first_exit",
     "forward",
     "human",
     "human_limits",
-    "isb_angles",
-    "joint_kind",
-    "level_for",
     "load_clip",
     "load_figure",
     "load_limits",
-    "load_network",
     "mirror_limit",
-    "project_path",
     "save_clip",
     "save_figure",
     "save_limits",
-    "save_network",
-    "view",
-    "within_for",
+    "show",
 ]
+
+_ROOMS = ("demo", "draw", "evidence", "ik", "learn", "mesh", "quat")
+"""Rooms that are imported when they are first asked for; the others are there already."""
+
+
+def __getattr__(name: str) -> _ModuleType:
+    if name in _ROOMS:
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ROOMS})

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from bodies import ground_transforms, opensim
 
-from synovia import Curve, Network
-from synovia.components import MatrixProduct, OneToMany, Rotation, Translation
+from synovia.components import Curve, MatrixProduct, Network, OneToMany, Rotation, Translation
 
 ANGLES = 10_000
 KNOTS = np.radians(np.arange(0.0, 121.0, 10.0))

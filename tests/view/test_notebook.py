@@ -11,14 +11,14 @@ from urllib.request import urlopen
 import pytest
 
 from clips import clip
-from synovia import LimitModel, view
+from synovia import LimitModel, show
 from synovia.view import frame_html
 from view.browser import PATIENCE, needed
 
 
 @contextmanager
 def shown(**options):
-    page = view(LimitModel.fit([clip(frames=10)], "box"), clip(frames=10), **options)
+    page = show(LimitModel.fit([clip(frames=10)], "box"), clip(frames=10), **options)
     try:
         yield page
     finally:
@@ -70,7 +70,7 @@ def test_a_notebook_elsewhere_is_named():
 )
 def test_what_is_no_origin_is_refused(origin):
     with pytest.raises(ValueError, match="origin"):
-        view(LimitModel({}, clip(frames=1).skeleton), notebook=origin)
+        show(LimitModel({}, clip(frames=1).skeleton), notebook=origin)
 
 
 def test_the_frame_has_the_link_and_nothing_else():

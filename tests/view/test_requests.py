@@ -15,10 +15,10 @@ from joints import figure
 from synovia import Box, Limit, LimitModel, RotationVector
 from synovia.view import messages
 from synovia.view.answers import HANDLERS, answer
+from synovia.view.contents import head_joint, look_axis, up_axis
 from synovia.view.messages import unpack
 from synovia.view.server import PageServer
 from synovia.view.session import Session, scene_of
-from synovia.view.show import head_joint, look_axis, up_axis
 from view.browser import needed
 
 

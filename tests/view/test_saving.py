@@ -21,7 +21,7 @@ from synovia import (
     Skeleton,
     load_limits,
     save_limits,
-    view,
+    show,
 )
 from synovia.view import editing
 from synovia.view.answers import answer
@@ -171,7 +171,7 @@ def test_a_scene_without_a_source_saves_its_own_limits(file):
 
 def test_from_python_the_present_limits_are_saved_anywhere(model, tmp_path):
     try:
-        page = view(model, clip(frames=3), names=OURS, save_to=tmp_path / "page.limits.json")
+        page = show(model, clip(frames=3), names=OURS, save_to=tmp_path / "page.limits.json")
     except FileNotFoundError as error:
         needed(str(error))
     turned(page.server.session, "LeftArm", box(0.1, "Hips"))
@@ -182,7 +182,7 @@ def test_from_python_the_present_limits_are_saved_anywhere(model, tmp_path):
     np.testing.assert_array_equal(found.limits["arm.L"].shape.high, 0.1)
     assert page.server.session.file == tmp_path / "page.limits.json"
     with pytest.raises(ValueError, match="suffix"):
-        view(model, save_to=tmp_path / "page.json")
+        show(model, save_to=tmp_path / "page.json")
 
 
 def test_unsaved_is_what_differs_from_the_file(session):

@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from clips import clip
-from synovia import LimitModel, view
+from synovia import LimitModel, show
 from synovia.view import messages
 from synovia.view.server import Guard, PageServer
 from synovia.view.session import scene_of
@@ -287,7 +287,7 @@ def test_a_page_that_was_not_built_is_said(scene, tmp_path, monkeypatch):
 
 
 def test_the_handle_knows_link_and_model(server, scene):
-    shown = view(scene.model, scene.clip)
+    shown = show(scene.model, scene.clip)
     assert shown.url.startswith("http://127.0.0.1:")
     assert set(shown.model.limits) == set(scene.model.limits)
     shown.close()

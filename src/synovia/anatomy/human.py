@@ -1,7 +1,4 @@
-"""The arm below the shoulder: elbow with forearm, and wrist.
-
-At rest it hangs with the palm to the thigh, the forearm half way between its extremes.
-"""
+"""The default human: a figure with all joints, in metres, standing with the arms hanging."""
 
 from __future__ import annotations
 
@@ -11,9 +8,13 @@ import numpy as np
 
 from ..components import Figure
 from .knee import knee
-from .part import REFERENCE_HEIGHT, Part, ball, hinges, join, load_tables, millimetres
+from .part import REFERENCE_HEIGHT, SIDES, Part, ball, hinges, join, load_tables, millimetres
 from .shoulder import shoulder
 from .spine import spine, thorax
+
+# The arm below the shoulder: elbow with forearm, and wrist.
+#
+# At rest it hangs with the palm to the thigh, the forearm half way between its extremes.
 
 HEADS = ("radial", "ulnar")
 
@@ -44,7 +45,7 @@ def arm(side: str, height: float) -> Part:
         },
         {"LeftLowerArm": [ulnar], "LeftHand": [hand]},
     )
-    return left if side == "Left" else left.mirrored()
+    return left if side == "Left" else left.mirror()
 
 
 # The leg: hip, knee, ankle and toes.
@@ -66,13 +67,10 @@ def leg(side: str, height: float) -> tuple[Part, Part]:
         },
         {"LeftFoot": [places["heel"]], "LeftToes": [tips]},
     )
-    return (left if side == "Left" else left.mirrored()), knee(side, height)
+    return (left if side == "Left" else left.mirror()), knee(side, height)
 
 
 # The default human: a figure with all joints, in metres, standing with the arms hanging.
-
-
-SIDES = ("Left", "Right")
 
 
 def human(height: float = REFERENCE_HEIGHT) -> Figure:
@@ -80,6 +78,13 @@ def human(height: float = REFERENCE_HEIGHT) -> Figure:
 
     x is to the person's left, y up, z forward; all frames are parallel at rest, palms to the
     thighs, heels on the ground. The root is the pelvis, between the hips.
+
+    Examples
+    --------
+    >>> body = human()
+    >>> pose = body.pose({"left_shoulder.abduction": 90.0})
+    >>> len(body.controls), pose.rotations.shape == (len(body.skeleton), 4)
+    (44, True)
     """
     if not (height > 0.0 and math.isfinite(height)):
         raise ValueError(f"height must be above 0 metres and finite, got {height}")

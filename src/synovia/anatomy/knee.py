@@ -45,7 +45,7 @@ def knee(side: str, height: float) -> Part:
         {"right_knee": _joint_set(data, unit)},
         {"RightFibula": [unit * np.array(data["fibula"]["ankle"])]},
     )
-    return right if side == "Right" else right.mirrored()
+    return right if side == "Right" else right.mirror()
 
 
 def _joint_set(data: Mapping[str, Any], unit: float) -> JointSet:

@@ -7,9 +7,10 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
 from ..charts import DirectionTwist
-from ..components import Compensation, Figure, JointCone, JointSet, MatrixProduct, Network
+from ..components import Figure, JointSet, Network
 from ..limit import Limit
 from ..model import LimitModel
+from ..shapes import Shape
 from ..skeleton import Skeleton
 from .human import human
 from .part import REFERENCE_HEIGHT
@@ -55,11 +56,12 @@ def limits_of(figure: Figure) -> LimitModel:
 def _limit(segment: str, joint_set: JointSet, skeleton: Skeleton, seen: Quats) -> Limit:
     bone = segment.removeprefix("Left").removeprefix("Right")
     if bone in CONE_BONES and bone != segment:
-        cone, undone = _segment_cone(joint_set.network, segment)
-        if cone is not None:
+        found, undone = _direction_limit(joint_set.network, segment)
+        if found is not None:
+            rest, cone = found
             tops = {int(skeleton.parents[skeleton.index(each)]) for each in undone}
             above = skeleton.names[min(tops)] if tops else None
-            return Limit(DirectionTwist(axis=cone.rest), cone.cone, above)
+            return Limit(DirectionTwist(axis=rest), cone, above)
         return Limit.fit(seen, "reach-cone", margin=CONE_SLACK, reference=quat.IDENTITY, axis=DOWN)
     if bone in HINGE_BONES and bone != segment:
         return Limit.fit(
@@ -68,21 +70,26 @@ def _limit(segment: str, joint_set: JointSet, skeleton: Skeleton, seen: Quats) -
     return Limit.fit(seen, "kdop", "rotation-vector", margin=SLACK)
 
 
-def _segment_cone(network: Network, segment: str) -> tuple[JointCone | None, list[str]]:
-    """Return the cone that a segment is kept in, if any, and the segments whose turns are undone.
+def _direction_limit(
+    network: Network, segment: str
+) -> tuple[tuple[Vectors, Shape] | None, list[str]]:
+    """Return a segment's axis and cone, if it has one, and the segments whose turns are undone.
 
     The segment's transform is the cone's own, or that after compensations: then the cone stands
     still when those segments turn.
     """
     last = network.outputs[segment].split(".")[0]
-    factors = [last]
-    if isinstance(product := network.components[last], MatrixProduct):
-        factors = [network.wires[f"{last}.{name}"].split(".")[0] for name in product.factors]
+    product = network.components[last].product_inputs
+    factors = [network.wires[f"{last}.{name}"].split(".")[0] for name in product] or [last]
     *first, cone = (network.components[name] for name in factors)
-    if not isinstance(cone, JointCone) or not all(isinstance(c, Compensation) for c in first):
+    if cone.direction_limit is None or any(each.cancelled_input is None for each in first):
         return None, []
-    sources = [network.wires[f"{name}.ancestor"] for name in factors[:-1]]
-    return cone, [name for name, source in network.outputs.items() if source in sources]
+    sources = [
+        network.wires[f"{name}.{each.cancelled_input}"]
+        for name, each in zip(factors, first, strict=False)
+    ]
+    undone = [name for name, source in network.outputs.items() if source in sources]
+    return cone.direction_limit, undone
 
 
 def _hinge_axis(seen: Quats) -> Vectors:

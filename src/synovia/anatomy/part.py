@@ -1,4 +1,4 @@
-"""The numbers of the human, from the data files, each of which says where they come from."""
+"""Parts of a figure: numbers from the data files, simple joints, and how parts are joined."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ from ..components import (
     Rotation,
 )
 from ..shapes import ReachCone
-from ..skeleton import Skeleton
+from ..skeleton import Skeleton, other_side
+
+# The numbers of the human, from the data files, each of which says where they come from.
 
 REFERENCE_HEIGHT = 1.75
 """Metres: lengths in millimetres in the data files are those of a person so tall."""
@@ -50,6 +52,7 @@ def millimetres(height: float) -> float:
 # Parts of a figure, built one by one, and how they are joined.
 
 
+SIDES = ("Left", "Right")
 MIRROR_NORMAL = np.array([1.0, 0.0, 0.0])
 """To the person's left: the normal of the plane between the sides."""
 
@@ -79,7 +82,7 @@ class Part:
                     f"{', '.join(self.parents)}, got {', '.join(sorted(odd))}"
                 )
 
-    def mirrored(self) -> Part:
+    def mirror(self) -> Part:
         """Return the part of the other side: Left and Right, left and right change places."""
         return Part(
             {
@@ -124,16 +127,6 @@ def join(*parts: Part, name: str = "") -> Figure:
     return Figure(skeleton, joint_sets, name)
 
 
-def other_side(name: str) -> str:
-    """Return a name with Left and Right, left and right exchanged."""
-    for left, right in (("Left", "Right"), ("left", "right")):
-        if left in name:
-            return name.replace(left, right)
-        if right in name:
-            return name.replace(right, left)
-    return name
-
-
 def mirror_point(point: ArrayLike) -> Vectors:
     """Return a point or a direction (..., 3) of the other side."""
     return np.asarray(np.asarray(point, dtype=float) * (1.0 - 2.0 * MIRROR_NORMAL))
@@ -142,7 +135,7 @@ def mirror_point(point: ArrayLike) -> Vectors:
 def _mirror_joint_set(joint_set: JointSet) -> JointSet:
     network = joint_set.network
     names = {name: other_side(name) for name in network.outputs}
-    return JointSet(network.mirrored(MIRROR_NORMAL, names), joint_set.controls)
+    return JointSet(network.mirror(MIRROR_NORMAL, names), joint_set.controls)
 
 
 def _depth_first(parents: Mapping[str, str | None]) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
-"""The shoulder: five controls move clavicle, scapula and upper arm, in the source's three parts.
+"""The shoulder: five controls move clavicle, scapula and upper arm, in three parts.
 
-The numbers are in shoulder.toml, for the right side; the left is its mirror.
+The parts are those of Shao & Ng-Thow-Hing (2003). The numbers are in shoulder.toml, for the right
+side; the left is its mirror.
 """
 
 from __future__ import annotations
@@ -30,9 +31,8 @@ from ..components import (
 )
 from ..shapes import ReachCone
 from ..skeleton import Skeleton
-from .part import Part, join, load_tables, mirror_point
+from .part import SIDES, Part, join, load_tables, mirror_point
 
-SIDES = ("Left", "Right")
 BONES = {"Clavicle": "clavicle", "Scapula": "scapula", "UpperArm": "arm"}
 CONTROLS = ("flexion", "abduction", "twist", "elevation", "protraction")
 DOWN = np.array([0.0, -1.0, 0.0])
@@ -60,7 +60,7 @@ def shoulder(side: str, height: float = 1.75) -> Part:
         {f"Right{bone}": scale * np.array(data["places"][at]) for bone, at in BONES.items()},
         {"right_shoulder": _joint_set(data, scale)},
     )
-    return right if side == "Right" else right.mirrored()
+    return right if side == "Right" else right.mirror()
 
 
 def shoulders(height: float = 1.75) -> Figure:
@@ -82,9 +82,9 @@ def scapula_outline(side: str, height: float = 1.75) -> Vectors:
 
 
 def shoulder_shao_2003() -> Figure:
-    """Return the source's right shoulder, in its units and its scapula's frame.
+    """Return the right shoulder of Shao & Ng-Thow-Hing (2003), in the frame of its scapula.
 
-    The controls go from -1 to 1, which stand for -180 to 180 degrees. What the source does not
+    The controls go from -1 to 1, which stand for -180 to 180 degrees. What the paper does not
     publish is ours, and marked so in shoulder.toml.
     """
     data = load_tables("shoulder")["source"]
@@ -93,7 +93,7 @@ def shoulder_shao_2003() -> Figure:
     offsets = np.array([[0.0, 0.0, 0.0], *(places[place] for place in BONES.values())], dtype=float)
     elbow = np.array([places["elbow"]], dtype=float)
     skeleton = Skeleton(names, np.arange(-1, 3), offsets, (), np.array([3]), elbow)
-    return Figure(skeleton, {"right_shoulder": _joint_set(data, 1.0)}, "the source's shoulder")
+    return Figure(skeleton, {"right_shoulder": _joint_set(data, 1.0)}, "shoulder_shao_2003")
 
 
 def _joint_set(data: dict[str, Any], scale: float) -> JointSet:
@@ -128,7 +128,7 @@ def _controls(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
 
 
 def _arm(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
-    """Return the source's part 1, for the scapulo-humeral joint.
+    """Return part 1 of the paper, for the scapulo-humeral joint.
 
     The arm is abducted first and then flexed, brought into its cone, and freed of the turns of
     scapula and clavicle: its cone stands in the thorax.
@@ -164,7 +164,7 @@ def _arm(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
 
 
 def _clavicle(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
-    """Return the source's part 2, for the sterno-clavicular joint: angles bounded by the arm's."""
+    """Return part 2 of the paper, for the sterno-clavicular joint: angles bounded by the arm's."""
     parts: Parts = {}
     wires: Wires = {}
     last = {}
@@ -200,7 +200,7 @@ def _clavicle(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
 
 
 def _scapula(data: dict[str, Any], scale: float) -> tuple[Parts, Wires]:
-    """Return the source's part 3, for the acromio-clavicular joint and the thorax.
+    """Return part 3 of the paper, for the acromio-clavicular joint and the thorax.
 
     The clavicle's turn is undone, the scapula turns about its normal with the arm, then onto the
     ellipsoid, which stands in the sternum's frame, moved to the sterno-clavicular joint.

@@ -1,10 +1,4 @@
-"""The spine: three joint sets, nine controls, 24 vertebrae; the head as a fourth.
-
-Every vertebra turns about three axes that are not orthogonal, each with a centre of its own. A
-control is the turn of its whole set, in degrees; flexion is positive forwards, bend and twist to
-the person's left. The levels share it so that all reach their limits together, piecewise linearly
-through zero.
-"""
+"""The spine: 24 vertebrae by nine controls, the head, and the rib cage."""
 
 from __future__ import annotations
 
@@ -27,7 +21,14 @@ from ..components import (
     OneToMany,
     Rotation,
 )
-from .part import Part, load_tables, millimetres, mirror_point
+from .part import SIDES, Part, load_tables, millimetres, mirror_point
+
+# The spine: three joint sets, nine controls, 24 vertebrae; the head as a fourth.
+#
+# Every vertebra turns about three axes that are not orthogonal, each with a centre of its own. A
+# control is the turn of its whole set, in degrees; flexion is positive forwards, bend and twist to
+# the person's left. The levels share it so that all reach their limits together, piecewise linearly
+# through zero.
 
 MOVES = ("flexion", "bend", "twist")
 REGIONS = ("lumbar", "thoracic", "cervical", "head")
@@ -92,7 +93,7 @@ def spine(height: float, regions: Sequence[str]) -> Part:
 
 
 def cervical_shao_2003() -> Network:
-    """Return the source's example: the controls of the neck go from -1 to 1.
+    """Return the example of Shao & Ng-Thow-Hing (2003): the neck's controls go from -1 to 1.
 
     Its ranges of flexion are linear over them, so that the neck is bent back by 9.9 degrees in
     all at 0. It publishes neither the ranges of the other moves nor axes and centres: ours.
@@ -196,9 +197,6 @@ def _joint(
 # turns back: its vertebra has turned against the middle of the cage, and the rib undoes a share of
 # that, less than all. Were the share one of the vertebra's own turn against its neighbour, as the
 # source reads, ribs of a spine that bends evenly would come as close as rigid ones.
-
-
-SIDES = ("Left", "Right")
 
 
 def thorax(height: float, share: float | None = None) -> Part:

@@ -105,8 +105,8 @@ def check(
         atomic_write(csv_path, csv_text(reports).encode())
     if as_json:
         single = len(clips) == 1 and Path(clips[0]).is_file()
-        told = {} if calibration is None else {"offsets_deg": offsets_deg(calibration)}
-        documents = [report.to_dict() | told for report in reports]
+        offsets = {} if calibration is None else {"offsets_deg": offsets_deg(calibration)}
+        documents = [report.to_dict() | offsets for report in reports]
         click.echo(json.dumps(documents[0] if single else documents, indent=2, allow_nan=False))
     elif csv_path != "-":
         for line in [] if calibration is None else offset_lines(calibration):
@@ -125,6 +125,7 @@ def calibrate_performer(
 ) -> Calibration:
     """Return the offsets of the performer of `others`, from those clips that are not checked."""
     from ..learn import calibrate
+    from ..skeleton import names_in
 
     if not any(model.samples.values()):
         raise ValueError(
@@ -136,7 +137,7 @@ def calibrate_performer(
         raise click.UsageError("--calibrate needs other clips of the performer than those checked")
     clips = inputs.load_all(used)
     for clip in clips:
-        inputs.check_match(model, clip, inputs.names_in(names, clip))
+        inputs.check_match(model, clip, names_in(names, clip.skeleton))
     wanted = [name for name in model.limits if model.samples.get(name)]
     return calibrate(
         clips,

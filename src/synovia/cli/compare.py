@@ -68,13 +68,7 @@ MEANING = (
     help="Compare each at the least margin that leaves at most this share (1% or 0.01) of the "
     "frames of those left out outside.  [default: 1%]",
 )
-@click.option(
-    "-j",
-    "--joints",
-    multiple=True,
-    metavar="A,B",
-    help="Only these joints, instead of all but roots.",
-)
+@inputs.joints_option
 @click.option(
     "--by",
     type=click.Choice(["performer", "subject", "clip"]),
@@ -120,7 +114,7 @@ def compare(
         raise click.UsageError("--reject chooses the margin: give either --margin or --reject")
     if output is not None:
         check_picture(output)
-    asked = 0.01 if reject is None else reject
+    target = 0.01 if reject is None else reject
     names = inputs.joint_names(maps)
     files = inputs.clip_files(clips)
     who = inputs.performers(performer, files)
@@ -131,14 +125,14 @@ def compare(
         inputs.split_names(shapes) or None,
         by="clip" if by == "clip" else "performer",
         margin=None if margin_deg is None else math.radians(margin_deg),
-        reject=asked,
+        reject=target,
         margins=[math.radians(deg) for deg in SWEEP_DEG] if output or as_json else (),
         performers=who,
         joints=inputs.split_names(joints) or None,
         names=names or None,
         progress=terminal.progress("comparing"),
     )
-    rejection = asked if margin_deg is None else None
+    rejection = target if margin_deg is None else None
     if output is not None:
         save_tradeoff(compared, rejection, output)
     if as_json:
@@ -202,7 +196,7 @@ def family_lines(title: str, trials: Sequence[Trial]) -> Iterator[str]:
 
 def rank_trials(trials: Sequence[Trial]) -> list[Trial]:
     """Return the families, those with the least volume first, of those that could do as asked."""
-    return sorted(trials, key=lambda trial: (not trial.reached, trial.outcome.volume))
+    return sorted(trials, key=lambda trial: (not trial.met_target, trial.outcome.volume))
 
 
 def verdict(trials: Sequence[Trial], reject: float | None) -> Iterator[str]:
@@ -218,7 +212,7 @@ def verdict(trials: Sequence[Trial], reject: float | None) -> Iterator[str]:
         f"closest: {best.family}, {terminal.percent(best.outcome.volume)} of all rotations for "
         f"{terminal.percent(best.outcome.mean)} rejected"
     )
-    if late := [trial.family for trial in trials if not trial.reached]:
+    if late := [trial.family for trial in trials if not trial.met_target]:
         yield from terminal.wrap(
             f"not at every joint down to {terminal.percent(reject)}, even 90 degrees wider: "
             f"{', '.join(late)}"
@@ -249,7 +243,7 @@ def _cells(trial: Trial) -> tuple[str, ...]:
         short_name(trial),
         _deg(outcome.margin),
         terminal.percent(outcome.mean),
-        terminal.percent(outcome.unlucky),
+        terminal.percent(outcome.percentile_95),
         f"{name} {terminal.percent(share)}",
         terminal.percent(outcome.volume),
         f"{math.degrees(outcome.correction):.2f}",

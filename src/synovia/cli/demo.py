@@ -188,7 +188,7 @@ def save_overview(model: LimitModel, rom: Clip, wild: Clip, clamped: Clip, path:
         wild,
         clamped,
         joint=SHOWN_JOINT,
-        samples=way.seen(rom.pose.rotations),
+        samples=way.relative_rotation(rom.pose.rotations),
         frames=sorted(worst[name] for name in SHOWN_VIOLATIONS),
     )
     write_picture(figure, path)

@@ -103,7 +103,7 @@ def figure(
     """Pose the default human, or the figure in FILE.xml, by its controls.
 
     A control moves many bones at once, and no number takes a joint where it cannot go: what is out
-    of range is clamped, and said.
+    of range is clamped, and reported.
     """
     if reaches and sweep_all:
         raise click.UsageError("--reach finds one pose and --sweep makes many: give one of them")
@@ -263,11 +263,11 @@ def write_output(
 def clamped_lines(body: Figure, posed: FigurePose, controls: Mapping[str, float]) -> Iterator[str]:
     """Yield what became of controls out of their range."""
     for name, beyond in posed.clamped.items():
-        limits, asked = body.controls[name], controls[name]
-        used = asked - float(beyond)
+        limits, given = body.controls[name], controls[name]
+        used = given - float(beyond)
         yield (
             f"{name} goes from {_with_unit(limits.low, limits)} to "
-            f"{_with_unit(limits.high, limits)}: {_with_unit(asked, limits)} became "
+            f"{_with_unit(limits.high, limits)}: {_with_unit(given, limits)} became "
             f"{_with_unit(used, limits)}"
         )
 

@@ -134,13 +134,7 @@ DROPPED = ("flips", "unconfirmed", "isolated")
     help="Limits of a population, written with --keep-samples: the CLIPs are one performer's, who "
     "is believed in every frame and counts for 20 people; what the others did fills the rest.",
 )
-@click.option(
-    "-j",
-    "--joints",
-    multiple=True,
-    metavar="A,B",
-    help="Only these joints, instead of all but roots.",
-)
+@inputs.joints_option
 @click.option("-x", "--exclude", multiple=True, metavar="A,B", help="Not these joints.")
 @inputs.map_option
 @click.option(

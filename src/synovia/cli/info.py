@@ -64,10 +64,10 @@ def describe_clip(clip: Clip) -> dict[str, Any]:
     """Return what is in a clip as plain values, angles in degrees."""
     import numpy as np
 
-    from ..learn import invented_first_frame, kinds_of
+    from ..learn import invented_first_frame, joint_kinds
 
     skeleton = clip.skeleton
-    kinds = kinds_of([clip]) if clip.frames else {}
+    kinds = joint_kinds([clip]) if clip.frames else {}
     lengths = np.linalg.norm(skeleton.offsets, axis=1)
     short = (lengths <= 1e-9 * lengths.max()) & (skeleton.parents >= 0)
     return {

@@ -1,4 +1,4 @@
-"""What people type: clips as files, directories and globs, maps of names, shares, performers."""
+"""What people type: clips, maps of names, shares, performers, options of shapes, targets."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from ..arrays import Vectors
     from ..model import LimitModel
     from ..skeleton import Clip, Skeleton
+
+
+# What people type: clips as files, directories and globs, maps of names, shares, performers.
 
 
 @dataclass(frozen=True)
@@ -220,15 +223,12 @@ def check_map(names: Mapping[str, str], ours: Skeleton, clips: Sequence[Clip]) -
             clips[0].skeleton.index(name)
 
 
-def names_in(names: Mapping[str, str], clip: Clip) -> dict[str, str]:
-    """Return the part of the map that is about joints of this clip."""
-    return {theirs: ours for theirs, ours in names.items() if theirs in clip.skeleton.names}
-
-
 def clips_for(
     model: LimitModel, files: Sequence[ClipFile], names: Mapping[str, str], label: str
 ) -> Iterator[tuple[ClipFile, Clip, dict[str, str]]]:
     """Yield each clip, loaded one at a time, with its part of the map, once it is sure to match."""
+    from ..skeleton import names_in
+
     for name in names.values():
         model.skeleton.index(name)
     unused = dict(names)
@@ -236,7 +236,7 @@ def clips_for(
         clip = file.load()
         if len(files) == 1:
             check_map(names, model.skeleton, [clip])
-        known = names_in(names, clip)
+        known = names_in(names, clip.skeleton)
         check_match(model, clip, known)
         unused = {theirs: ours for theirs, ours in unused.items() if theirs not in known}
         yield file, clip, known
@@ -246,20 +246,14 @@ def clips_for(
 
 def check_match(model: LimitModel, clip: Clip, names: Mapping[str, str]) -> None:
     """Raise ValueError, telling what to do, where no joint of the clip has a limit."""
-    from ..skeleton import match
+    from ..skeleton import list_names
 
-    found = match(model.limits, model.skeleton, clip.skeleton, names)
-    if not found.joints:
+    if not model.match(clip.skeleton, names).joints:
         raise ValueError(
             f"{clip.name}: no joint of this clip has a limit. It has "
-            f"{_join_names(clip.skeleton.names)}; limits are for "
-            f"{_join_names(list(model.limits))}. --map THEIRS=OURS says which is which"
+            f"{list_names(clip.skeleton.names, 5)}; limits are for "
+            f"{list_names(model.limits, 5)}. --map THEIRS=OURS says which is which"
         )
-
-
-def _join_names(names: Sequence[str], most: int = 5) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def check_file(path: Path) -> None:
@@ -287,6 +281,13 @@ performer_option = click.option(
     help="Who performs: a regular expression with one (group), searched in the clip's path, or a "
     "file with the columns clip,performer. Without it, what stands before the first _ or - of "
     "the file's name.",
+)
+joints_option = click.option(
+    "-j",
+    "--joints",
+    multiple=True,
+    metavar="A,B",
+    help="Only these joints, instead of all but roots.",
 )
 limits_option = click.option(
     "-l",

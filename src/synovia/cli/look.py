@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -126,7 +125,7 @@ def look(
         weights=list(weights.values()),
         axis=face,
         point=place,
-        fastest=math.radians(speed_deg),
+        max_speed=math.radians(speed_deg),
         names=names,
         progress=terminal.progress("looking"),
     )
@@ -153,14 +152,13 @@ def parse_weights(texts: Sequence[str]) -> dict[str, float]:
 
 def joints_to_head(skeleton: Skeleton) -> list[str]:
     """Return the joints from below the root to the one called Head."""
-    bare = [re.split(r"[:|]", name)[-1].lower() for name in skeleton.names]
+    from ..skeleton import bare_name
+
+    bare = [bare_name(name).lower() for name in skeleton.names]
     if HEAD not in bare:
         raise click.UsageError(
             "no joint is called Head: say with --with which joints turn, from the body to the "
             f"head; there are {', '.join(skeleton.names)}"
         )
-    joint, found = bare.index(HEAD), []
-    while skeleton.parents[joint] >= 0:
-        found.append(skeleton.names[joint])
-        joint = int(skeleton.parents[joint])
-    return found[::-1]
+    line = skeleton.path_to_root(bare.index(HEAD))
+    return [skeleton.names[joint] for joint in line[-2::-1]]

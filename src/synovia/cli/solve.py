@@ -1,4 +1,4 @@
-"""What `solve` and `look` share: one clip in, one out, and a report of how near it came."""
+"""`synovia solve`: drive joints of a clip to where they should be; what `look` shares with it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ..model import LimitModel
     from ..skeleton import Clip
 
+
+# What `solve` and `look` share: one clip in, one out, and a report of how near it came.
 
 MOST_NAMED = 6  # joints that block, named in the summary
 
@@ -109,13 +111,13 @@ def _reason_lines(driven: ClipSolution) -> Iterator[str]:
     time = worst * driven.clip.frame_time
     yield from terminal.wrap(f"frame {worst} ({time:.2f} s): {driven.reason(worst)}")
     if blocking := _blocking(driven):
-        said = [
+        joints = [
             f"{joint} in {terminal.pluralize(row['frames'], 'frame')} "
             f"({terminal.degrees(row['worst_deg'])} degrees more)"
             for joint, row in blocking.items()
         ]
-        more = f" and {len(said) - MOST_NAMED} more" if len(said) > MOST_NAMED else ""
-        yield from terminal.wrap(f"held by limits: {', '.join(said[:MOST_NAMED])}{more}")
+        more = f" and {len(joints) - MOST_NAMED} more" if len(joints) > MOST_NAMED else ""
+        yield from terminal.wrap(f"held by limits: {', '.join(joints[:MOST_NAMED])}{more}")
     for count, what in (
         (_beyond(driven).sum(), "beyond reach in {}"),
         (driven.late.sum(), "still on the way in {}; --speed lets joints turn faster"),
@@ -207,13 +209,12 @@ def _blocking(driven: ClipSolution) -> dict[str, dict[str, Any]]:
     Frames on their way, and those that no joint could help, do not count.
     """
     counts = ~driven.solution.converged & ~driven.late & ~_beyond(driven)
-    further = driven.solution.further[counts]
-    often = (further > 0.0).sum(axis=0).tolist()
+    angles = driven.solution.blocked_angle[counts]
+    often = (angles > 0.0).sum(axis=0).tolist()
     names = driven.clip.skeleton.names
     order = sorted((j for j, times in enumerate(often) if times), key=lambda j: -often[j])
     return {
-        names[j]: {"frames": often[j], "worst_deg": math.degrees(further[:, j].max())}
-        for j in order
+        names[j]: {"frames": often[j], "worst_deg": math.degrees(angles[:, j].max())} for j in order
     }
 
 
@@ -312,18 +313,18 @@ def solve(
     model, clip, names = load_inputs(clip_path, limits_path, maps, output, force=force)
     for joint in (*places, *inputs.split_names(pins), *inputs.split_names(joints)):
         clip.skeleton.index(joint)
-    asked = [
+    reaches = [
         Reach(joint, inputs.parse_target("--goal", text, clip.frames))
         for joint, text in places.items()
     ]
     found = follow(
         model,
         clip,
-        asked,
+        reaches,
         joints=inputs.split_names(joints) or None,
         pinned=inputs.split_names(pins),
         free_root=free_root,
-        fastest=math.radians(speed_deg),
+        max_speed=math.radians(speed_deg),
         names=names,
         progress=terminal.progress("solving"),
     )

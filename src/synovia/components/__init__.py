@@ -1,5 +1,7 @@
 """Joints as functions: components, wired into networks, which make a figure.
 
+After Shao & Ng-Thow-Hing (2003), "the paper" in this room.
+
 One file a component; COMPONENTS is the one registry. A new one is a file and a line here.
 """
 
@@ -13,6 +15,7 @@ from .figure import Control, Figure, FigurePose, JointSet, clip_of, sweep
 from .fit import FittedNetwork, fit_network
 from .joint_cone import JointCone
 from .mapping import OneToMany
+from .mirrored import Mirrored
 from .network import Network
 from .product import MatrixProduct
 from .rotation import Rotation
@@ -32,6 +35,7 @@ COMPONENTS: dict[str, type[Component]] = {
         Scapula,
         Translation,
         Scapulothoracic,
+        Mirrored,
     )
 }
 """Every component by its name in files."""
@@ -52,6 +56,7 @@ __all__ = [
     "JointSet",
     "Kind",
     "MatrixProduct",
+    "Mirrored",
     "Network",
     "OneToMany",
     "Rotation",

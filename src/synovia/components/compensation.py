@@ -18,7 +18,7 @@ from .component import Component, Kind, Step, check_names, reflect
 class Compensation(Component):
     """The turn about `joint` that undoes the rotation of the matrix on the input `ancestor`.
 
-    `joint` is where the segment is attached, in its own frame. The source inverts the ancestor's
+    `joint` is where the segment is attached, in its own frame. The paper inverts the ancestor's
     matrix A and then shifts by the displacement of the joint o: A⁻¹ · T(Ao - o) is A's rotation
     undone about o, and A's translation cancels. This is for a parent; for several ancestors
     multiply one compensation each, the nearest first. To cancel a farther one alone, `between`
@@ -45,12 +45,16 @@ class Compensation(Component):
     def outputs(self) -> Mapping[str, Kind]:
         return {"matrix": "matrix"}
 
+    @property
+    def cancelled_input(self) -> str:
+        return "ancestor"
+
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         between = np.array(inputs[1:], np.int64)
         run = kernels.transforms.compensation
         return partial(run, self.joint, between, inputs[0], outputs[0])
 
-    def mirrored(self, normal: Vectors) -> Self:
+    def mirror(self, normal: Vectors) -> Self:
         return replace(self, joint=reflect(self.joint, normal))
 
     def partials(self, table: Floats) -> Floats:

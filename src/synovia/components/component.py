@@ -1,9 +1,4 @@
-"""The work space that components run in, and how arrays get in and out of it.
-
-Rows of LANES numbers, as `kernels.transforms` explains: a scalar is 1 row, a vector 3, a matrix
-12, its upper three rows. A network runs through it block after block, so that a large batch needs
-no more memory than the caches have.
-"""
+"""What a component is: typed inputs to typed outputs, and the work space it runs in."""
 
 from __future__ import annotations
 
@@ -20,6 +15,13 @@ import numpy as np
 from .. import kernels
 from ..arrays import Floats, Ints, Vectors, floats
 from ..charts.chart import unit_axis
+from ..shapes import Shape
+
+# The work space that components run in, and how arrays get in and out of it.
+#
+# Rows of LANES numbers, as `kernels.transforms` explains: a scalar is 1 row, a vector 3, a matrix
+# 12, its upper three rows. A network runs through it block after block, so that a large batch needs
+# no more memory than the caches have.
 
 Kind = Literal["scalar", "vector", "matrix"]
 SHAPE: dict[Kind, tuple[int, ...]] = {"scalar": (), "vector": (3,), "matrix": (4, 4)}
@@ -49,12 +51,12 @@ def run(
     stages: Sequence[tuple[Sequence[Step], Finish]],
     rows: int,
     table: Floats,
-    takes: Ints,
+    inputs_at: Ints,
     threads: int = 1,
 ) -> None:
     """Take the rows of `table` (n, columns) through all stages, some blocks at a time.
 
-    `takes` are the places of the columns. A stage is some steps and what collects their results.
+    `inputs_at` are the places of the columns. A stage is steps, and what collects their results.
     """
     stride, most = rows * LANES, BLOCKS * LANES
 
@@ -62,7 +64,7 @@ def run(
         work = np.empty(-(-min(most, len(table)) // LANES) * stride)
         for start in starts:
             n = min(most, len(table) - start)
-            kernels.transforms.load(table[start : start + n], takes, n, stride, work)
+            kernels.transforms.load(table[start : start + n], inputs_at, n, stride, work)
             for steps, finish in stages:
                 for step in steps:
                     step(n, stride, work)
@@ -77,15 +79,15 @@ def run(
 
 
 def evaluate_steps(
-    steps: Sequence[Step], rows: int, table: Floats, takes: Ints, gives: Ints
+    steps: Sequence[Step], rows: int, table: Floats, inputs_at: Ints, outputs_at: Ints
 ) -> Floats:
-    """Return what stands at the places `gives` (n, columns) when all steps are done."""
-    out = np.empty((len(table), len(gives)))
+    """Return what stands at the places `outputs_at` (n, columns) when all steps are done."""
+    out = np.empty((len(table), len(outputs_at)))
 
     def finish(start: int, n: int, stride: int, work: Floats) -> None:
-        kernels.transforms.store(gives, n, stride, work, out[start : start + n])
+        kernels.transforms.store(outputs_at, n, stride, work, out[start : start + n])
 
-    run([(steps, finish)], rows, table, takes)
+    run([(steps, finish)], rows, table, inputs_at)
     return out
 
 
@@ -176,17 +178,15 @@ class Component(ABC):
 
     Scalars are (...), vectors (..., 3), matrices (..., 4, 4): rigid transforms of column vectors.
     Leading axes are batches. Parameters are the fields of the frozen dataclass, checked when it
-    is made; they are numbers, arrays, texts, tuples of texts, curves or cones, which is what files
-    can hold. A component of your own derives from `ArrayComponent` and is written in NumPy;
-    those here bind a compiled loop.
+    is made; they are numbers, arrays, texts, tuples of texts, curves, shapes or components, which
+    is what files can hold. A component of your own derives from `ArrayComponent` and is written in
+    NumPy; those here bind a compiled loop. All else has a default, which a component overrides
+    where it can do better or faster.
     """
 
     kind: ClassVar[str]
     """Its name in files and in `COMPONENTS`."""
-    gaps: ClassVar[tuple[str, ...]] = ()
-    """Scalar outputs that are above 0 where the component could not do what it is for."""
-
-    spares: ClassVar[tuple[str, ...]] = ()
+    optional_outputs: ClassVar[tuple[str, ...]] = ()
     """Outputs that it need not compute: where nothing reads them, their place is negative."""
 
     @property
@@ -203,6 +203,31 @@ class Component(ABC):
     def defaults(self) -> Mapping[str, Floats]:
         """What inputs are that nothing is wired to; those not named here must be wired."""
         return {}
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """Scalar outputs that are above 0 where the component could not do what it is for."""
+        return ()
+
+    @property
+    def product_inputs(self) -> tuple[str, ...]:
+        """The inputs whose matrices, multiplied in this order, are the output `matrix`, if so."""
+        return ()
+
+    @property
+    def cancelled_input(self) -> str | None:
+        """The input whose rotation the output `matrix` undoes, if it is for that."""
+        return None
+
+    @property
+    def direction_limit(self) -> tuple[Vectors, Shape] | None:
+        """A bone's axis, and the directions and twists that the output keeps to, if there are."""
+        return None
+
+    @property
+    def ellipsoid(self) -> tuple[Vectors, Floats] | None:
+        """Centre and half axes (3, 3), as rows, of an ellipsoid to be drawn, if there is one."""
+        return None
 
     @abstractmethod
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
@@ -230,8 +255,8 @@ class Component(ABC):
         step = self.bind(tuple(places[:count]), tuple(places[count:-1]))
         width = sum(WIDTH[kind] for kind in self.inputs.values())
         total = places[-1] // LANES
-        takes, gives = LANES * np.arange(width), LANES * np.arange(width, total)
-        return evaluate_steps([step], total, table, takes, gives)
+        inputs_at, outputs_at = LANES * np.arange(width), LANES * np.arange(width, total)
+        return evaluate_steps([step], total, table, inputs_at, outputs_at)
 
     def partials(self, table: Floats) -> Floats:
         """Return the derivatives (n, outputs, inputs) at rows of inputs, by central differences."""
@@ -241,22 +266,32 @@ class Component(ABC):
         behind = self.rows((table[:, None] - nudges).reshape(-1, width)).reshape(n, width, -1)
         return np.swapaxes((ahead - behind) / (2.0 * np.diagonal(nudges)[:, None]), 1, 2)
 
-    def mirrored(self, normal: Vectors) -> Self:
+    def mirror(self, normal: Vectors) -> Component:
         """Return the component of the other side, mirrored in the plane across `normal`.
 
         For the same scalars and for mirrored vectors and matrices it gives mirrored ones. Only
         the scapula's second angle changes its sign: it turns about a line between points.
         """
-        raise ValueError(f"a {self.kind} cannot be mirrored")
+        from .mirrored import Mirrored
 
-    def adjustable(self) -> dict[str, Floats]:
+        if {*self.inputs.values(), *self.outputs.values()} == {"scalar"}:
+            return self
+        return Mirrored(self, normal)
+
+    def parameters(self) -> dict[str, Floats]:
         """Return the numbers that can be fitted to data, by the names of their parameters."""
         named = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
+        return {
+            name: np.asarray(value, dtype=np.float64)
+            for name, value in named.items()
+            if isinstance(value, np.ndarray | float)
+        }
 
-    def adjusted(self, values: Mapping[str, Floats]) -> Self:
-        """Return this component with other numbers for some of what is adjustable."""
-        return replace(self, **values)
+    def with_parameters(self, values: Mapping[str, Floats]) -> Self:
+        """Return this component with other numbers for some of its parameters."""
+        return replace(
+            self, **{name: each if each.ndim else float(each) for name, each in values.items()}
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters by name, as `from_dict` takes them."""
@@ -278,25 +313,26 @@ class Component(ABC):
 
 
 class ArrayComponent(Component):
-    """A component written in NumPy: a subclass gives `evaluate`, and that is all."""
+    """A component written in NumPy: a subclass gives its name, its ports and `evaluate`."""
 
     @abstractmethod
     def evaluate(self, *inputs: Floats) -> tuple[Floats, ...]:
         """Return the outputs in order, for inputs in order with one leading axis of n items."""
 
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
-        takes, gives = tuple(self.inputs.values()), tuple(self.outputs.values())
+        input_kinds, output_kinds = tuple(self.inputs.values()), tuple(self.outputs.values())
 
         def step(n: int, stride: int, work: Floats) -> None:
             lanes = np.arange(n)
             first = lanes // LANES * stride + lanes % LANES
             given = []
-            for place, kind in zip(inputs, takes, strict=True):
+            for place, kind in zip(inputs, input_kinds, strict=True):
                 rows = work[first[:, None] + place + LANES * np.arange(WIDTH[kind])]
                 given.append(
                     matrices_of(rows) if kind == "matrix" else rows.reshape(n, *SHAPE[kind])
                 )
-            for place, kind, value in zip(outputs, gives, self.evaluate(*given), strict=True):
+            found = self.evaluate(*given)
+            for place, kind, value in zip(outputs, output_kinds, found, strict=True):
                 value = np.broadcast_to(value, (n, *SHAPE[kind]))
                 rows = value[:, :3].reshape(n, 12) if kind == "matrix" else value.reshape(n, -1)
                 work[first[:, None] + place + LANES * np.arange(WIDTH[kind])] = rows

@@ -88,21 +88,21 @@ def _solve_joint_set(joint_set: JointSet, wanted: Floats, size: float) -> Floats
     )
     sources = list(network.outputs.values())
 
-    def whole(shares: Floats) -> Floats:
+    def control_values(shares: Floats) -> Floats:
         values = np.tile(neutral, (len(shares), 1))
         values[:, free] = low[free] + shares * (high - low)[free]
         return values
 
     def errors(share: Floats) -> Floats:
-        return np.asarray((network.rows(whole(share[None]))[0] - wanted.ravel()) * scale)
+        return np.asarray((network.rows(control_values(share[None]))[0] - wanted.ravel()) * scale)
 
-    def slopes(share: Floats) -> Floats:
-        found = tangents(network, whole(share[None]))
+    def jacobian(share: Floats) -> Floats:
+        found = tangents(network, control_values(share[None]))
         rows = np.concatenate([found[source][0] for source in sources])
         return np.asarray(rows[:, free] * (high - low)[free] * scale[:, None])
 
-    def ordered(shares: Floats) -> Floats:
-        off = np.square((network.rows(whole(shares)) - wanted.ravel()) * scale).sum(axis=1)
+    def sort_by_error(shares: Floats) -> Floats:
+        off = np.square((network.rows(control_values(shares)) - wanted.ravel()) * scale).sum(axis=1)
         return shares[np.argsort(off)]
 
     def starts() -> Iterator[Floats]:
@@ -110,7 +110,7 @@ def _solve_joint_set(joint_set: JointSet, wanted: Floats, size: float) -> Floats
         yield (neutral - low)[free] / (high - low)[free]
         rng = np.random.default_rng(0)
         chosen: list[Floats] = []
-        for share in ordered(rng.random((CANDIDATES, len(free)))):
+        for share in sort_by_error(rng.random((CANDIDATES, len(free)))):
             if all(np.abs(share - other).max() > MIN_SEPARATION for other in chosen):
                 chosen.append(share)
                 yield share
@@ -118,13 +118,13 @@ def _solve_joint_set(joint_set: JointSet, wanted: Floats, size: float) -> Floats
                 break
         for radius in SEARCH_RADII:
             steps = radius * rng.normal(size=(CANDIDATES // 4, len(free)))
-            yield from ordered(np.clip(best + steps, 0.0, 1.0))[:3]
+            yield from sort_by_error(np.clip(best + steps, 0.0, 1.0))[:3]
 
     best, least = np.zeros(len(free)), np.inf
     last = {"ftol": 1e-15, "xtol": 1e-15, "gtol": 1e-15, "max_nfev": STEPS}
     for start in starts():
         while True:  # where limits of a cone meet, a fit may stop early, and go on when begun anew
-            found = least_squares(errors, start, slopes, (0.0, 1.0), "dogbox", **last)
+            found = least_squares(errors, start, jacobian, (0.0, 1.0), "dogbox", **last)
             start, better = found.x, found.cost < REPEAT_RATIO * least
             if found.cost < least:
                 best, least = found.x, found.cost
@@ -132,4 +132,4 @@ def _solve_joint_set(joint_set: JointSet, wanted: Floats, size: float) -> Floats
                 break
         if least <= EXACT**2:
             break
-    return np.asarray(np.clip(whole(best[None])[0], low, high))
+    return np.asarray(np.clip(control_values(best[None])[0], low, high))

@@ -116,7 +116,7 @@ class Curve:
             still |= t != inner
         return np.asarray(np.where(still, 0.0, rise * self.x_scale * self.y_scale))
 
-    def through(self, y: Floats) -> Self:
+    def with_values(self, y: Floats) -> Self:
         """Return the curve with other values at its knots."""
         return replace(self, y=y)
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .. import kernels
-from ..arrays import Floats, Vectors
+from ..arrays import Floats
 from .component import Component, Kind, Step
 from .curve import Curve
 from .mapping import check_curves
@@ -65,9 +65,6 @@ class Dependency(Component):
         )
         return partial(kernels.curve.bounded, lower, upper, *inputs, *outputs)
 
-    def mirrored(self, normal: Vectors) -> Self:
-        return self
-
     def partials(self, table: Floats) -> Floats:
         driver = table[:, 0]
         if self.exact is not None:
@@ -80,11 +77,11 @@ class Dependency(Component):
                 found[bound, 0, 0], found[bound, 0, 1] = curve.slope(driver[bound]), 0.0
         return found
 
-    def adjustable(self) -> dict[str, Floats]:
+    def parameters(self) -> dict[str, Floats]:
         return {name: curve.y for name, curve in self._curves.items()}
 
-    def adjusted(self, values: Mapping[str, Floats]) -> Self:
-        changed = {name: self._curves[name].through(y) for name, y in values.items()}
+    def with_parameters(self, values: Mapping[str, Floats]) -> Self:
+        changed = {name: self._curves[name].with_values(y) for name, y in values.items()}
         return replace(self, **changed)
 
 

@@ -1,4 +1,4 @@
-"""Controls: the few numbers that pose a figure."""
+"""Figure: segments posed by a few named controls, one by one or as a compiled program."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from .network import Network, plan_network, unknown_name
 if TYPE_CHECKING:
     from .controls import FittedControls
 
+
+# Controls: the few numbers that pose a figure.
 
 Unit = Literal["radians", "degrees", "length", "share"]
 
@@ -113,17 +115,8 @@ class Stage:
         """Return what writes the segments of poses (n, J, …), and the gaps."""
 
         def finish(start: int, n: int, stride: int, work: Floats) -> None:
-            kernels.transforms.pose(
-                self.segments,
-                self.transforms,
-                offsets,
-                start,
-                n,
-                stride,
-                work,
-                rotations,
-                positions,
-            )
+            q, p = rotations[start : start + n], positions[start : start + n]
+            kernels.transforms.pose(self.segments, self.transforms, offsets, n, stride, work, q, p)
             if len(self.gaps):
                 kernels.transforms.store(self.gaps, n, stride, work, gaps[start : start + n])
 
@@ -173,7 +166,7 @@ PARTS_PER_THREAD = 4
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """What `kernels.program` reads: a row for each step, lists of places, and numbers."""
+    """What `kernels.figure` reads: a row for each step, lists of places, and numbers."""
 
     code: Ints
     lists: Ints
@@ -183,29 +176,18 @@ class Program:
         self,
         table: Floats,
         rows: int,
-        offsets: Floats,
         rotations: Floats,
         positions: Floats,
         off: Floats,
         threads: int,
     ) -> None:
         """Write the poses (n, J, …) of rows of controls (n, C), and how far components are off."""
-        takes, stride = LANES * np.arange(table.shape[1]), rows * LANES
 
         def part(first: int, last: int) -> None:
+            work = np.empty((BLOCK_POSES // LANES, rows * LANES))
             kernels.figure.run(
-                *(
-                    self.code,
-                    self.lists,
-                    self.numbers,
-                    table,
-                    takes,
-                    first,
-                    last,
-                    BLOCK_POSES,
-                    stride,
-                ),
-                *(offsets, rotations, positions, off),
+                *(self.code, self.lists, self.numbers, table[first:last], work),
+                *(rotations[first:last], positions[first:last], off[first:last]),
             )
 
         n = len(table)
@@ -218,20 +200,23 @@ class Program:
             list(pool.map(part, cuts[:-1], cuts[1:]))
 
 
-def build_program(stages: Sequence[Stage]) -> Program | None:
-    """Return the steps of all stages as one program; none where a step is not a kernel's."""
+def build_program(stages: Sequence[Stage], controls: int, offsets: Floats) -> Program | None:
+    """Return the steps of all stages as one program; none where a step is not a kernel's.
+
+    `offsets` are those of the segments.
+    """
     steps = kernels.figure.STEPS
     store, pose = steps.index(kernels.transforms.store), steps.index(kernels.transforms.pose)
     code: list[list[int]] = []
-    lists: list[int] = []
-    numbers: list[Floats] = []
+    lists: list[int] = [LANES * control for control in range(controls)]
+    numbers: list[Floats] = [offsets.ravel()]
     gaps = 0
 
-    def listed(places: Ints) -> list[int]:
+    def add_places(places: Ints) -> list[int]:
         lists.extend(places.tolist())
         return [len(lists) - len(places), len(lists)]
 
-    def counted(array: Floats) -> list[int]:
+    def add_numbers(array: Floats) -> list[int]:
         numbers.append(array.ravel())
         end = sum(map(len, numbers))
         return [end - array.size, end]
@@ -241,13 +226,13 @@ def build_program(stages: Sequence[Stage]) -> Program | None:
             if not isinstance(step, partial) or step.func not in steps:
                 return None
             arrays = [each for each in step.args if isinstance(each, np.ndarray)]
-            stretches = [counted(each) for each in arrays if each.dtype == np.float64]
-            places = [listed(each) for each in arrays if each.dtype != np.float64]
+            stretches = [add_numbers(each) for each in arrays if each.dtype == np.float64]
+            places = [add_places(each) for each in arrays if each.dtype != np.float64]
             one, other = [*stretches, [0, 0], [0, 0]][:2]
             single = [int(each) for each in step.args if not isinstance(each, np.ndarray)]
             code.append([steps.index(step.func), *one, *other, *[*places, [0, 0]][0], *single])
-        code.append([pose, 0, 0, 0, 0, *listed(stage.segments), *listed(stage.transforms)])
-        code.append([store, 0, 0, 0, 0, *listed(stage.gaps), gaps, gaps + len(stage.gaps)])
+        code.append([pose, 0, 0, 0, 0, *add_places(stage.segments), *add_places(stage.transforms)])
+        code.append([store, 0, 0, 0, 0, *add_places(stage.gaps), gaps, gaps + len(stage.gaps)])
         gaps += len(stage.gaps)
     table = np.zeros((len(code), kernels.figure.COLUMNS), np.int64)
     for row, found in zip(table, code, strict=True):
@@ -332,8 +317,8 @@ class Figure:
             )
             stages.append(stage)
             rows = max(rows, plan.rows)
-        if len(self._still):
-            stages.append(rest_stage(self._still, len(self.controls) * LANES))
+        if len(self._fixed_segments):
+            stages.append(rest_stage(self._fixed_segments, len(self.controls) * LANES))
             rows = max(rows, len(self.controls) + WIDTH["matrix"])
         return tuple(stages), max(rows, 1)
 
@@ -347,7 +332,7 @@ class Figure:
         )
 
     @cached_property
-    def moved(self) -> frozenset[str]:
+    def moved_segments(self) -> frozenset[str]:
         """The segments that joint sets move."""
         return frozenset(name for each in self.joint_sets.values() for name in each.network.outputs)
 
@@ -369,7 +354,7 @@ class Figure:
         clamped: dict[str, Scalars] = {}
         if not (used == given).all():
             clamped = self._beyond(given, used, strict)
-        return self._posed(used, clamped, threads)
+        return self._pose_values(used, clamped, threads)
 
     def values(self, controls: Controls = ()) -> Floats:
         """Return controls given by name, or as an array, as finite numbers (..., C) in order."""
@@ -440,7 +425,7 @@ class Figure:
             )
         return found
 
-    def _posed(
+    def _pose_values(
         self, used: Floats, clamped: Mapping[str, Scalars], threads: int | None
     ) -> FigurePose:
         rows = self._plan[1]
@@ -450,9 +435,8 @@ class Figure:
         rotations, positions = np.empty((n, joints, 4)), np.empty((n, joints, 3))
         off = np.empty((n, len(self.gaps)))
         if n >= MIN_POSES and self._program is not None:
-            offsets = self.skeleton.offsets
             workers = threads or os.cpu_count() or 1
-            self._program.run(table, rows, offsets, rotations, positions, off, workers)
+            self._program.run(table, rows, rotations, positions, off, workers)
         else:
             self._run_steps(table, rotations, positions, off, threads or 1)
         gaps: dict[str, Scalars] = {}
@@ -488,13 +472,13 @@ class Figure:
     @cached_property
     def _program(self) -> Program | None:
         """The same steps for batches; none where a component is not compiled."""
-        return build_program(self._plan[0])
+        return build_program(self._plan[0], len(self.controls), self.skeleton.offsets)
 
     @cached_property
-    def _still(self) -> Ints:
+    def _fixed_segments(self) -> Ints:
         """The segments that no joint set moves."""
-        names = self.skeleton.names
-        return np.array([j for j, name in enumerate(names) if name not in self.moved], np.int64)
+        moved, names = self.moved_segments, self.skeleton.names
+        return np.array([j for j, name in enumerate(names) if name not in moved], np.int64)
 
 
 # Figures in motion: clips of poses, and one that shows what every control does.

@@ -117,7 +117,7 @@ def _parameter_values(network: Network, parameters: Sequence[str]) -> Floats:
         name, _, field = parameter.partition(".")
         if name not in network.components:
             raise ValueError(unknown_name("component", name, tuple(network.components)))
-        values = network.components[name].adjustable()
+        values = network.components[name].parameters()
         if field not in values:
             raise ValueError(f"{name!r} has {unknown_name('parameter', field, tuple(values))}")
         found.append(values[field].ravel())
@@ -130,8 +130,10 @@ def _set_parameters(network: Network, parameters: Sequence[str], numbers: Floats
     first = 0
     for parameter in parameters:
         name, _, field = parameter.partition(".")
-        before = network.components[name].adjustable()[field]
+        before = network.components[name].parameters()[field]
         changes[name][field] = numbers[first : first + before.size].reshape(before.shape)
         first += before.size
-    changed = {name: network.components[name].adjusted(each) for name, each in changes.items()}
+    changed = {
+        name: network.components[name].with_parameters(each) for name, each in changes.items()
+    }
     return network.with_components(changed)

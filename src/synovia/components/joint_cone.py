@@ -27,7 +27,7 @@ class JointCone(Component):
     """The input `matrix`, brought into `cone`, with a twist about the bone's rest direction first.
 
     The bone points along `rest` in its own frame. Where the matrix turns it to an illegal
-    direction, that is moved towards rest until it meets the cone, as in the source, or to the
+    direction, that is moved towards rest until it meets the cone, as in the paper, or to the
     `nearest` legal one; then its twist goes to the nearest that is legal there. The twist is that
     of a `DirectionTwist` chart, the input `twist` (radians) added; what is legal passes as it came.
     The input `center` is the joint's centre in the bone's frame, which may move, the field
@@ -47,7 +47,7 @@ class JointCone(Component):
     sense: float = 1.0
 
     kind: ClassVar[str] = "joint-cone"
-    spares: ClassVar[tuple[str, ...]] = ("first", "second", "twist")
+    optional_outputs: ClassVar[tuple[str, ...]] = ("first", "second", "twist")
 
     def __post_init__(self) -> None:
         check_cone("JointCone.cone", self.cone)
@@ -83,7 +83,11 @@ class JointCone(Component):
     def defaults(self) -> Mapping[str, Floats]:
         return {"twist": np.zeros(()), "center": self.center}
 
-    def mirrored(self, normal: Vectors) -> Self:
+    @property
+    def direction_limit(self) -> tuple[Vectors, ReachCone]:
+        return self.rest, self.cone
+
+    def mirror(self, normal: Vectors) -> Self:
         return replace(
             self,
             cone=mirror(self.cone, normal),
@@ -99,8 +103,8 @@ class JointCone(Component):
         rows = slice_rows(self.cone.points, self.cone.visible, self.cone.low, self.cone.high)
         least = TOLERANCE * np.linalg.norm(rows[:, 6:9], axis=1).min()
         packed = np.array([*self.rest, *self.axes.ravel(), pulls, -TOLERANCE, -least, self.sense])
-        run = kernels.joint_cone.joint_cone
-        return partial(run, packed, self.cone.packed, *inputs, *outputs)
+        places = np.array([*inputs, *outputs], np.int64)
+        return partial(kernels.joint_cone.joint_cone, packed, self.cone.packed, places)
 
 
 def _cone_contains(cone: ReachCone, direction: Vectors) -> bool:

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .. import kernels
-from ..arrays import Floats, Vectors
+from ..arrays import Floats
 from .component import Component, Kind, Step, check_names
 from .curve import Curve
 
@@ -47,18 +47,15 @@ class OneToMany(Component):
         outs = np.array(outputs, np.int64)
         return partial(kernels.curve.mapping, self._packed, inputs[0], outs)
 
-    def mirrored(self, normal: Vectors) -> Self:
-        return self
-
     def partials(self, table: Floats) -> Floats:
         slopes = [curve.slope(table[:, 0]) for curve in self.curves.values()]
         return np.stack(slopes, axis=1)[:, :, None]
 
-    def adjustable(self) -> dict[str, Floats]:
+    def parameters(self) -> dict[str, Floats]:
         return {name: curve.y for name, curve in self.curves.items()}
 
-    def adjusted(self, values: Mapping[str, Floats]) -> Self:
-        changed = {name: self.curves[name].through(y) for name, y in values.items()}
+    def with_parameters(self, values: Mapping[str, Floats]) -> Self:
+        changed = {name: self.curves[name].with_values(y) for name, y in values.items()}
         return replace(self, curves={**self.curves, **changed})
 
 

@@ -1,4 +1,4 @@
-"""What a network's wires must be: known names, equal types, nothing missing, no cycle."""
+"""Network: components wired into one function, with its plan of steps and its derivatives."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ from .component import (
     stack_values,
     unpack_values,
 )
+
+# What a network's wires must be: known names, equal types, nothing missing, no cycle.
 
 
 def sources_of(components: Mapping[str, Component], wires: Mapping[str, str]) -> dict[str, Kind]:
@@ -140,37 +142,37 @@ def plan_network(
     sources `kept`; so a large network stays in the caches. Controls are where `given` says, or get
     rows of their own.
     """
-    rooms = _RowPool(first)
+    pool = _RowPool(first)
     places = dict(given) if given else {}
     for name, kind in network.kinds.items():
         if name not in places:
-            places[name] = rooms.take(kind)
+            places[name] = pool.take(kind)
     feeds = {
         f"{name}.{port}": network.wires.get(f"{name}.{port}", f"{name}.{port} unwired")
         for name in network.order
         for port in network.components[name].inputs
     }
-    constants = _constants(network, rooms, places)
+    constants = _constants(network, pool, places)
     last = {source: target.split(".")[0] for target, source in feeds.items()}
-    forever = {*kept, *network.controls, *constants}
+    permanent = {*kept, *network.controls, *constants}
     steps = [_fill_step(constants, places)] if constants else []
     for name in network.order:
         component = network.components[name]
-        takes = [feeds[f"{name}.{port}"] for port in component.inputs]
-        gives = [f"{name}.{port}" for port in component.outputs]
-        for source in gives:
-            unread = source not in last and source not in forever
-            spared = unread and source.split(".")[1] in component.spares
-            places[source] = UNUSED if spared else rooms.take(network.sources[source])
-        inputs, outputs = ([places[source] for source in each] for each in (takes, gives))
+        read = [feeds[f"{name}.{port}"] for port in component.inputs]
+        written = [f"{name}.{port}" for port in component.outputs]
+        for source in written:
+            unread = source not in last and source not in permanent
+            unused = unread and source.split(".")[1] in component.optional_outputs
+            places[source] = UNUSED if unused else pool.take(network.sources[source])
+        inputs, outputs = ([places[source] for source in each] for each in (read, written))
         steps.append(component.bind(tuple(inputs), tuple(outputs)))
-        for source in dict.fromkeys((*takes, *gives)):
-            if source not in forever and last.get(source, name) == name:
-                rooms.leave(places.pop(source), network.sources[source])
-    return Plan(tuple(steps), places, rooms.rows)
+        for source in dict.fromkeys((*read, *written)):
+            if source not in permanent and last.get(source, name) == name:
+                pool.release(places.pop(source), network.sources[source])
+    return Plan(tuple(steps), places, pool.rows)
 
 
-def _constants(network: Network, rooms: _RowPool, places: dict[str, int]) -> dict[str, Floats]:
+def _constants(network: Network, pool: _RowPool, places: dict[str, int]) -> dict[str, Floats]:
     """Return the numbers of all inputs that nothing is wired to, and give them places."""
     constants: dict[str, Floats] = {}
     for name in network.order:
@@ -180,7 +182,7 @@ def _constants(network: Network, rooms: _RowPool, places: dict[str, int]) -> dic
                 value = np.asarray(component.defaults[port], dtype=np.float64)
                 source = f"{name}.{port} unwired"
                 constants[source] = (value[:3] if kind == "matrix" else value).ravel()
-                places[source] = rooms.take(kind)
+                places[source] = pool.take(kind)
     return constants
 
 
@@ -199,7 +201,7 @@ class _RowPool:
         self.rows += width
         return (self.rows - width) * LANES
 
-    def leave(self, place: int, kind: Kind) -> None:
+    def release(self, place: int, kind: Kind) -> None:
         """Give a place back, if it is one."""
         if place != UNUSED:
             self.free[WIDTH[kind]].append(place)
@@ -222,8 +224,8 @@ def tangents(network: Network, table: Floats) -> dict[str, Floats]:
     """
     plan = network.whole_plan
     everything = LANES * np.arange(plan.rows)
-    takes = plan.columns(network.controls, network.sources)
-    values = evaluate_steps(plan.steps, plan.rows, table, takes, everything)
+    inputs_at = plan.columns(network.controls, network.sources)
+    values = evaluate_steps(plan.steps, plan.rows, table, inputs_at, everything)
     found: dict[str, Floats] = {}
     first, total = 0, table.shape[1]
     for control, kind in network.kinds.items():
@@ -347,9 +349,9 @@ class Network:
     def rows(self, table: Floats) -> Floats:
         """Return the outputs (n, width) for rows of controls (n, width), matrices as 12 numbers."""
         plan = self._plan
-        takes = plan.columns(self.controls, self._sources)
-        gives = plan.columns(self.outputs.values(), self._sources)
-        return evaluate_steps(plan.steps, plan.rows, table, takes, gives)
+        inputs_at = plan.columns(self.controls, self._sources)
+        outputs_at = plan.columns(self.outputs.values(), self._sources)
+        return evaluate_steps(plan.steps, plan.rows, table, inputs_at, outputs_at)
 
     def jacobian(self, controls: Mapping[str, Any]) -> dict[str, dict[str, Floats]]:
         """Return the derivative of each output by each control, (..., output's, control's shape).
@@ -379,12 +381,12 @@ class Network:
         """Return the network with some components replaced by others of the same ports."""
         return replace(self, components={**self.components, **components})
 
-    def mirrored(self, normal: Vectors, names: Mapping[str, str] | None = None) -> Self:
+    def mirror(self, normal: Vectors, names: Mapping[str, str] | None = None) -> Self:
         """Return the network of the other side, mirrored in the plane across `normal`.
 
         The same controls give mirrored transforms. `names` are new names for outputs, by the old.
         """
-        parts = {name: each.mirrored(normal) for name, each in self.components.items()}
+        parts = {name: each.mirror(normal) for name, each in self.components.items()}
         for name in names or {}:
             if name not in self.outputs:
                 raise ValueError(unknown_name("output", name, tuple(self.outputs)))

@@ -39,7 +39,11 @@ class MatrixProduct(Component):
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         return partial(kernels.transforms.product, np.array(inputs, np.int64), outputs[0])
 
-    def mirrored(self, normal: Vectors) -> Self:
+    @property
+    def product_inputs(self) -> tuple[str, ...]:
+        return self.factors
+
+    def mirror(self, normal: Vectors) -> Self:
         return self
 
     def partials(self, table: Floats) -> Floats:

@@ -22,7 +22,7 @@ class Rotation(Component):
     `bounds` (n + 1,) are a₀ < a₁ < … < aₙ, `centers` (n, 3) the centres between them: the turn
     goes about the first centre until a₁, from there on about the second, and so on. Angles beyond
     the bounds count as the bound. The matrix is the identity at `neutral`, which is 0 unless given,
-    or the nearest bound; the source's equation 1 has it at a₀, which would move the neutral pose.
+    or the nearest bound; equation 1 of the paper has it at a₀, which would move the neutral pose.
     """
 
     axis: Vectors
@@ -92,7 +92,7 @@ class Rotation(Component):
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         return partial(kernels.transforms.rotation, self._packed, inputs[0], outputs[0])
 
-    def mirrored(self, normal: Vectors) -> Self:
+    def mirror(self, normal: Vectors) -> Self:
         # A mirror turns an axis' sense round, and the mirrored axis' opposite turns as before.
         axis, centers = -reflect(self.axis, normal), reflect(self.centers, normal)
         return replace(self, axis=axis, centers=centers)

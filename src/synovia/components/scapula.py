@@ -36,7 +36,6 @@ class Scapula(Component):
     axes: Floats = field(default_factory=lambda: np.eye(3))
 
     kind: ClassVar[str] = "scapula"
-    gaps: ClassVar[tuple[str, ...]] = ("gap",)
 
     def __post_init__(self) -> None:
         own(self, center=(3,), radii=(3,), axis=(3,), pairs=(3, 2, 3), axes=(3, 3))
@@ -58,7 +57,15 @@ class Scapula(Component):
     def outputs(self) -> Mapping[str, Kind]:
         return {"matrix": "matrix", "first": "scalar", "second": "scalar", "gap": "scalar"}
 
-    def mirrored(self, normal: Vectors) -> Self:
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        return ("gap",)
+
+    @property
+    def ellipsoid(self) -> tuple[Vectors, Floats]:
+        return self.center, self.radii[:, None] * self.axes
+
+    def mirror(self, normal: Vectors) -> Self:
         return replace(
             self,
             center=reflect(self.center, normal),
@@ -71,4 +78,5 @@ class Scapula(Component):
         shrink = self.axes / self.radii[:, None]
         parts = (self.axis, self.center, shrink, self.pairs)
         packed = np.concatenate([part.ravel() for part in parts])
-        return partial(kernels.scapula.scapula, packed, *inputs, *outputs)
+        places = np.array([*inputs, *outputs], np.int64)
+        return partial(kernels.scapula.scapula, packed, places)

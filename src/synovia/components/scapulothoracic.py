@@ -74,7 +74,7 @@ class Scapulothoracic(ArrayComponent):
         out[:, 3, 3] = 1.0
         return (out,)
 
-    def mirrored(self, normal: Vectors) -> Self:
+    def mirror(self, normal: Vectors) -> Self:
         return replace(self, axes=reflect(self.axes, normal))
 
 

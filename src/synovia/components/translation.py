@@ -1,4 +1,4 @@
-"""Translation: bones that slide. The source's seven components have none, though its knee does."""
+"""Translation: bones that slide, which Shao & Ng-Thow-Hing (2003) have no component for."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Translation(Component):
         along = np.array(inputs, np.int64)
         return partial(kernels.transforms.translation, packed, along, outputs[0])
 
-    def mirrored(self, normal: Vectors) -> Self:
+    def mirror(self, normal: Vectors) -> Self:
         offset, directions = reflect(self.offset, normal), reflect(self.directions, normal)
         return replace(self, offset=offset, directions=directions)
 

@@ -1,4 +1,4 @@
-"""What the joints of the demo's human can really do, and what they only just cannot."""
+"""The demo's human, what its joints can do, and the clips made by its controls."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from ..components.figure import clip_of
 from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Clip, Pose, lineage
+
+# What the joints of the demo's human can really do, and what they only just cannot.
 
 LIMBS = ("Clavicle", "UpperArm", "LowerArm", "Forearm", "Hand", "UpperLeg", "LowerLeg", "Foot")
 JOINTS = ("Head", *(f"{side}{limb}" for side in ("Left", "Right") for limb in LIMBS))
@@ -85,7 +87,9 @@ def _neck() -> Limit:
 def joint_rotations(name: str, controls: Floats) -> Quats:
     """Return what a joint does by these controls (n, C), as it is measured: (n, 4)."""
     figure = body()
-    return lineage(figure.skeleton, name, ANCESTORS.get(name)).seen(figure.pose(controls).rotations)
+    return lineage(figure.skeleton, name, ANCESTORS.get(name)).relative_rotation(
+        figure.pose(controls).rotations
+    )
 
 
 def near_misses(limit: Limit, n: int, rng: np.random.Generator) -> Quats:

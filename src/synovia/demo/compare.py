@@ -116,7 +116,7 @@ def euler_ranges(clip: Clip) -> dict[str, EulerRanges]:
     """Return the ranges of Euler angles in `clip`, by joint."""
     return {
         name: EulerRanges.fit(
-            lineage(clip.skeleton, name, ANCESTORS.get(name)).seen(clip.pose.rotations)
+            lineage(clip.skeleton, name, ANCESTORS.get(name)).relative_rotation(clip.pose.rotations)
         )
         for name in JOINTS
     }

@@ -1,4 +1,4 @@
-"""Draw a limit: its region in space, with what was observed."""
+"""Draw a limit: its region in space, slices, maps, a joint's sheet."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+
+# Draw a limit: its region in space, with what was observed.
 
 DETAIL = 3
 """Of what is drawn in its chart."""

@@ -47,7 +47,10 @@ def draw_overview(
     _draw_poses(figure.add_axes((0.015, 0.315, 0.61, 0.575)), wild, clamped, before, shown)
     region: Any = figure.add_axes((0.625, 0.32, 0.37, 0.555), projection="3d")
     way = lineage(model.skeleton, joint, model.limits[joint].relative_to)
-    paths = {OUTSIDE: way.seen(wild.pose.rotations), LEGAL: way.seen(clamped.pose.rotations)}
+    paths = {
+        OUTSIDE: way.relative_rotation(wild.pose.rotations),
+        LEGAL: way.relative_rotation(clamped.pose.rotations),
+    }
     draw_region(region, model.limits[joint], samples, paths)
     _draw_strips(figure, before, after, joints)
     return figure

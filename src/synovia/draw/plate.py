@@ -1,4 +1,4 @@
-"""The centre that a joint turns about: where it is, and the way it goes over a control's range."""
+"""Plates: a figure in several poses, side by side, with centres and trails."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from .. import quat
 from ..anatomy.shoulder import scapula_outline
 from ..arrays import Floats, Quats, Vectors
-from ..components import Figure, FigurePose, Scapula
+from ..components import Figure, FigurePose
 from ..skeleton import Pose, forward
 from .skeleton import Stroke, paint, strokes
 from .style import BODY, INK, LEGAL, MUTED, OUTSIDE, PAPER, REGION, new_figure, readable_name
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
+
+# The centre that a joint turns about: where it is, and the way it goes over a control's range.
 
 STEP = 0.5  # of a control's unit: how far it goes to and fro to find the centre of a motion
 TRAIL_POINTS = 121  # places on the way over a range
@@ -122,7 +124,7 @@ def draw_trail(axes: Axes, trail: Trail) -> None:
     axes.spines[:].set_color(BODY)
 
 
-# Plates: a figure in several poses, side by side, as the source shows its joints.
+# Plates: a figure in several poses, side by side, as Shao & Ng-Thow-Hing show their joints.
 
 
 PANEL_PX, HEIGHT_PX = 430, 560
@@ -268,19 +270,19 @@ def _with_width(stroke: Stroke, width: float) -> Stroke:
 
 
 def _ellipsoids(figure: Figure, places: Vectors, turns: Quats) -> list[tuple[Vectors, Floats]]:
-    """Return centre and half axes (3, 3), in the world, of every scapula's ellipsoid.
+    """Return centre and half axes (3, 3), in the world, of every ellipsoid that a scapula keeps to.
 
     They stand in the frame of the parent of their set's first segment, moved to its joint.
     """
     found, skeleton = [], figure.skeleton
     for joint_set in figure.joint_sets.values():
         for part in joint_set.network.components.values():
-            if isinstance(part, Scapula):
+            if part.ellipsoid is not None:
+                center, halves = part.ellipsoid
                 first = skeleton.index(next(iter(joint_set.network.outputs)))
                 parent = int(skeleton.parents[first])
-                away = quat.rotate(turns[parent], skeleton.offsets[first] + part.center)
-                halves = quat.rotate(turns[parent], part.radii[:, None] * part.axes)
-                found.append((places[parent] + away, halves))
+                away = quat.rotate(turns[parent], skeleton.offsets[first] + center)
+                found.append((places[parent] + away, quat.rotate(turns[parent], halves)))
     return found
 
 
@@ -343,7 +345,7 @@ def _caption(controls: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:g}°" for name, value in captions.items()) or "at rest"
 
 
-# The source's plates, as data: which controls of a human, which bones, from where.
+# The plates of Shao & Ng-Thow-Hing, as data: which controls of a human, which bones, from where.
 
 
 SHOULDER = ("Sternum", "*Clavicle", "*Scapula", "*UpperArm")

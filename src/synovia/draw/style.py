@@ -1,4 +1,4 @@
-"""The colours of every picture, and how axes look."""
+"""The colours of every picture, how axes look, and pictures to files."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
+
+# The colours of every picture, and how axes look.
 
 PAPER = "#ffffff"
 INK = "#22303c"

@@ -1,19 +1,17 @@
 """Evidence: how well families of limits serve people never seen, beside simpler regions."""
 
-from ..learn import Duplicates, find_duplicates
 from .baselines import BASELINES, Baseline
-from .crossvalidation import compare
-from .curve import TradeoffCurve, at_rejection, at_volume, uniform_rotations
-from .results import Comparison, Outcome, Trial
-from .tradeoff import MARGINS, curves, families
+from .comparison import Comparison, Outcome, Trial, compare
+from .study import Study, uniform_rotations
+from .tradeoff import MARGINS, TradeoffCurve, at_rejection, at_volume, curves, families
 
 __all__ = [
     "BASELINES",
     "MARGINS",
     "Baseline",
     "Comparison",
-    "Duplicates",
     "Outcome",
+    "Study",
     "TradeoffCurve",
     "Trial",
     "at_rejection",
@@ -21,6 +19,5 @@ __all__ = [
     "compare",
     "curves",
     "families",
-    "find_duplicates",
     "uniform_rotations",
 ]

@@ -1,8 +1,8 @@
 """What else people use for limits: simple regions, each with one knob from tight to wide.
 
-A baseline is fitted once; `needed` then tells for each rotation how far the knob must be turned
-for it to be accepted, so one pass gives the whole curve of rejection against volume. They are
-fitted to all frames but capture flips: nobody is asked to confirm anything.
+A baseline is fitted once; `required_knob` then gives, for each rotation, the knob from which it is
+accepted, so one pass gives the whole curve of rejection against volume. They are fitted to all
+frames but capture flips: nobody is asked to confirm anything.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Mask, Quats, Scalars, Vectors, own
+from ..arrays import Floats, Quats, Scalars, Vectors, own
 from ..charts import DirectionTwist
 from ..learn import thin
 from ..shapes.reach_cone.star import tangent_basis
-from .curve import uniform_rotations
 
 MIN_SPREAD = 1e-6
 """The least spread, in radians, that a region is scaled by."""
@@ -37,18 +36,8 @@ class Baseline(Protocol):
     def fit(cls, rotations: Quats, axis: Vectors) -> Self:
         """Return the region of `rotations` (n, 4) of a bone along `axis` in its own frame."""
 
-    def needed(self, rotations: Quats) -> Scalars:
+    def required_knob(self, rotations: Quats) -> Scalars:
         """Return the least knob (...) at which each rotation is accepted."""
-
-
-def contains(baseline: Baseline, rotations: Quats, knob: float) -> Mask:
-    """Tell which rotations the baseline accepts at this knob."""
-    return np.asarray(baseline.needed(rotations) <= knob)
-
-
-def volume(baseline: Baseline, knob: float, *, samples: int = 20_000, seed: int = 0) -> float:
-    """Return the share of all rotations that the baseline accepts at this knob."""
-    return float(contains(baseline, uniform_rotations(samples, seed), knob).mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +62,7 @@ class EulerBox:
     def _angles(cls, reference: Quats, rotations: Quats) -> Floats:
         return quat.to_euler(quat.mul(quat.inverse(reference), rotations), cls.order)
 
-    def needed(self, rotations: Quats) -> Scalars:
+    def required_knob(self, rotations: Quats) -> Scalars:
         angles = self._angles(self.reference, rotations)
         return np.asarray(_beyond(angles, self.low, self.high).max(axis=-1))
 
@@ -96,7 +85,7 @@ class RoundCone:
         angle, _, twist = _polar(chart, rotations)
         return cls(chart, float(np.quantile(angle, TAILS[1])), np.quantile(twist, TAILS))
 
-    def needed(self, rotations: Quats) -> Scalars:
+    def required_knob(self, rotations: Quats) -> Scalars:
         angle, _, twist = _polar(self.chart, rotations)
         return np.asarray(np.maximum(angle - self.angle, _beyond(twist, *self.twist)))
 
@@ -122,7 +111,7 @@ class Gaussian:
             reference, vectors.mean(axis=0), axes / np.sqrt(np.maximum(spread, MIN_SPREAD**2))
         )
 
-    def needed(self, rotations: Quats) -> Scalars:
+    def required_knob(self, rotations: Quats) -> Scalars:
         vectors = _vectors(self.reference, rotations) - self.center
         return np.asarray(np.linalg.norm(vectors @ self.whitening, axis=-1))
 
@@ -152,7 +141,7 @@ class Hull:
         faces = np.unique(hull.equations.round(12), axis=0)
         return cls(reference, faces[:, :3], faces[:, 3])
 
-    def needed(self, rotations: Quats) -> Scalars:
+    def required_knob(self, rotations: Quats) -> Scalars:
         vectors = _vectors(self.reference, rotations)
         flat = vectors.reshape(-1, 3)
         blocks = [flat[k : k + 4096] for k in range(0, len(flat), 4096)]
@@ -180,7 +169,7 @@ class NearestFrame:
 
         return cKDTree(np.concatenate([self.frames, -self.frames]))
 
-    def needed(self, rotations: Quats) -> Scalars:
+    def required_knob(self, rotations: Quats) -> Scalars:
         chord, _ = self._tree.query(rotations)
         return np.asarray(4.0 * np.arcsin(np.minimum(0.5 * chord, 1.0)))
 
@@ -207,7 +196,7 @@ class StarPolygon:
         )
         return cls(chart, reach, np.quantile(twist, TAILS))
 
-    def needed(self, rotations: Quats) -> Scalars:
+    def required_knob(self, rotations: Quats) -> Scalars:
         angle, azimuth, twist = _polar(self.chart, rotations)
         middles = (np.arange(SECTORS) + 0.5) * (2.0 * np.pi / SECTORS)
         reach = np.interp(azimuth, middles, self.reach, period=2.0 * np.pi)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats, Quats
+from ..arrays import Floats, Quats, own
 from ..charts import CHARTS
-from ..learn import FIELD_SOURCES, MAX_DROPPED, People, Recipe
+from ..learn import FIELD_SOURCES, MAX_DROPPED, FitOptions, People, Performers
 from ..limit import shape_named
 from ..shapes import SHAPES, DistanceField
 from ..skeleton import Clip
 from .baselines import BASELINES, Baseline
-from .curve import TradeoffCurve, uniform_rotations
-from .folds import GroupBy, Joint, Study, widen
+from .study import GroupBy, JointStudy, Study, uniform_rotations, widen
 
 MARGINS = np.radians([*range(-40, -10, 3), *range(-10, 20), *range(20, 50, 2), 55.0, 65.0, 80.0])
 """Margins, in radians, that a family's curve is drawn through."""
@@ -22,6 +22,56 @@ FIELD_FAMILIES, FIELD_CHART = FIELD_SOURCES[1:], "rotation-vector"
 """Families beside the shapes: distance fields of what many people do, in the chart they suit."""
 CURVE_POINTS = 120
 """Knobs that the curve of a baseline, or of fields near people, is drawn through."""
+
+
+@dataclass(frozen=True, eq=False)
+class TradeoffCurve:
+    """How often newcomers are rejected, for how many rotations accepted, while a knob is turned."""
+
+    name: str
+    knobs: Floats
+    rejected: Floats
+    """The share of held-out frames outside, as a mean over those who were held out."""
+    volume: Floats
+    """The share of all rotations inside."""
+
+    def __post_init__(self) -> None:
+        own(self, knobs=(None,), rejected=(None,), volume=(None,))
+        if not len(self.knobs) == len(self.rejected) == len(self.volume) > 0:
+            raise ValueError(
+                "a curve needs as many rejections and volumes as knobs, and at least one, got "
+                f"{len(self.knobs)}, {len(self.rejected)} and {len(self.volume)}"
+            )
+
+    @property
+    def frontier(self) -> tuple[Floats, Floats]:
+        """Volumes that grow and the rejections there, which never do: the best so far at each."""
+        order = np.lexsort((self.rejected, self.volume))
+        return self.volume[order], np.minimum.accumulate(self.rejected[order])
+
+
+def at_volume(curve: TradeoffCurve, volume: float) -> float:
+    """Return the share rejected where `volume` is accepted; nan below the least volume tried."""
+    volumes, rejected = curve.frontier
+    if volume < volumes[0]:
+        return float("nan")
+    return float(np.interp(volume, volumes, rejected))
+
+
+def at_rejection(curve: TradeoffCurve, rejected: float) -> float:
+    """Return the least volume where at most `rejected` is; nan where the curve stays above."""
+    volumes, shares = curve.frontier
+    enough = np.flatnonzero(shares <= rejected)
+    if len(enough) == 0:
+        return float("nan")
+    k = int(enough[0])
+    if k == 0:
+        return float(volumes[0])
+    back = (shares[k - 1] - rejected) / (shares[k - 1] - shares[k])
+    return float(volumes[k - 1] + back * (volumes[k] - volumes[k - 1]))
+
+
+# Curves of families and baselines.
 
 
 def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
@@ -37,11 +87,11 @@ def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
     ]
 
 
-def recipe_of(shape: str, chart: str, trim: float = MAX_DROPPED) -> Recipe:
+def family_options(shape: str, chart: str) -> FitOptions:
     """Return how to fit a family: a shape, or a distance field of what many people do."""
     if shape in FIELD_FAMILIES:
-        return Recipe(DistanceField.name, chart, 0.0, None, trim, {"by": shape})
-    return Recipe(shape, chart, margin=0.0, trim=trim)
+        return FitOptions(DistanceField.name, chart, margin=0.0, shape_options={"by": shape})
+    return FitOptions(shape, chart, margin=0.0)
 
 
 def curves(
@@ -51,7 +101,7 @@ def curves(
     shapes: Sequence[str] | None = None,
     baselines: Sequence[type[Baseline]] = BASELINES,
     by: GroupBy = "performer",
-    performers: str | Mapping[str, str] | None = None,
+    performers: Performers = None,
     trim: float = MAX_DROPPED,
     margins: Floats = MARGINS,
     samples: int = 20_000,
@@ -59,30 +109,51 @@ def curves(
 ) -> list[TradeoffCurve]:
     """Return the curve of each family, then of each baseline, for one joint of `clips`.
 
-    Each performer (each clip) is held out in turn, doubles merged; rejections and volumes are
-    means over them. All volumes are shares of the same `samples` rotations.
+    Each performer (each clip) is held out in turn, duplicates merged; rejections and volumes are
+    means over them.
+
+    Parameters
+    ----------
+    clips
+        Clips of at least two performers, or two clips.
+    joint
+        The name of the joint.
+    shapes
+        Names of shapes, or "density" and "people"; all of them unless given.
+    baselines
+        Simpler regions to compare with.
+    by
+        What is held out in turn: all clips of a "performer", or each "clip".
+    performers, trim
+        As `LimitModel.fit` takes them.
+    margins
+        Margins, in radians, that curves of families are drawn through.
+    samples, seed
+        All volumes are shares of the same so many rotations.
     """
-    study = Study.of(clips, by=by, performers=performers, joints=[joint], trim=trim)
-    folds = study.joint(joint)
+    options = FitOptions(trim=trim, performers=performers, joints=[joint])
+    study = Study.of(clips, options, by=by).joint(joint)
     everywhere = uniform_rotations(samples, seed)
-    found = [family_curve(folds, *family, margins, everywhere) for family in families(shapes)]
-    return found + [baseline_curve(folds, baseline, everywhere) for baseline in baselines]
+    found = [family_curve(study, *family, margins, everywhere) for family in families(shapes)]
+    return found + [baseline_curve(study, baseline, everywhere) for baseline in baselines]
 
 
 def family_curve(
-    joint: Joint, shape: str, chart: str, margins: Floats, everywhere: Quats
+    joint: JointStudy, shape: str, chart: str, margins: Floats, everywhere: Quats
 ) -> TradeoffCurve:
     """Return the curve of one family: fitted once for each who is held out, then widened.
 
     Fields near people are not widened but asked how near, as the baselines are.
     """
-    recipe, name = recipe_of(shape, chart), family_name(shape, chart)
-    if recipe.by == "people":
-        people = [(fold.held_out, People.of(fold.rest)) for fold in joint.folds]
-        return _sweep_knob(name, [(each.far(held), each.far(everywhere)) for held, each in people])
+    options, name = family_options(shape, chart), family_name(shape, chart)
+    if options.by == "people":
+        pairs = [(fold.held_out, People.of(fold.rest)) for fold in joint.folds]
+        return _sweep_knob(
+            name, [(people.distance(held), people.distance(everywhere)) for held, people in pairs]
+        )
     rows = []
     for fold in joint.folds:
-        limit = joint.limit(recipe, fold)
+        limit = joint.limit(options, fold)
         wider = [widen(limit, margin) for margin in margins.tolist()]
         rejected = [1.0 - wide.contains(fold.held_out).mean() for wide in wider]
         rows.append((rejected, [wide.contains(everywhere).mean() for wide in wider]))
@@ -95,27 +166,27 @@ def family_name(shape: str, chart: str) -> str:
     return shape if shape in FIELD_FAMILIES else f"{shape} in {chart}"
 
 
-def baseline_curve(joint: Joint, baseline: type[Baseline], everywhere: Quats) -> TradeoffCurve:
+def baseline_curve(joint: JointStudy, baseline: type[Baseline], everywhere: Quats) -> TradeoffCurve:
     """Return the curve of a baseline."""
-    asked = []
+    required = []
     for fold in joint.folds:
-        fitted = baseline.fit(fold.steady, joint.axis)
-        asked.append((fitted.needed(fold.held_out), fitted.needed(everywhere)))
-    return _sweep_knob(baseline.name, asked)
+        fitted = baseline.fit(fold.rest_rotations, joint.axis)
+        required.append((fitted.required_knob(fold.held_out), fitted.required_knob(everywhere)))
+    return _sweep_knob(baseline.name, required)
 
 
-def _sweep_knob(name: str, asked: Sequence[tuple[Floats, Floats]]) -> TradeoffCurve:
+def _sweep_knob(name: str, required: Sequence[tuple[Floats, Floats]]) -> TradeoffCurve:
     """Return the curve through knobs that are evenly spread over volumes.
 
-    `asked` has for each who is held out the knobs that their frames need, and all rotations.
+    `required` has, for each who is held out, the knobs for their frames, and for all rotations.
     """
     shares = np.linspace(0.0, 1.0, CURVE_POINTS) ** 2
-    knobs = np.unique(np.quantile(np.concatenate([every for _, every in asked]), shares))
+    knobs = np.unique(np.quantile(np.concatenate([every for _, every in required]), shares))
     return TradeoffCurve(
         name,
         knobs,
-        np.mean([_share_above(held_out, knobs) for held_out, _ in asked], axis=0),
-        np.mean([1.0 - _share_above(every, knobs) for _, every in asked], axis=0),
+        np.mean([_share_above(held_out, knobs) for held_out, _ in required], axis=0),
+        np.mean([1.0 - _share_above(every, knobs) for _, every in required], axis=0),
     )
 
 

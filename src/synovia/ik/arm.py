@@ -1,9 +1,9 @@
-"""arm: a hand led along a path, as 004 does it: the elbow by distance, the shoulder by its table.
+"""arm: a hand led along a path, as in Huang & Prakash: elbow by distance, shoulder by its table.
 
-Of every frame the elbow's bend follows from how far the wrist should be from the shoulder. The
+In every frame the elbow's bend follows from how far the wrist should be from the shoulder. The
 shoulder then turns from where it was by the least that brings the wrist there. Where its limit
 does not allow that, the arm swivels about the line from shoulder to wrist, as little as needed;
-and where no swivel near by is legal, the source's walk back to the boundary stops it on the way.
+and where no swivel near by is legal, the paper's walk back to the boundary stops it on the way.
 """
 
 from __future__ import annotations
@@ -50,10 +50,31 @@ def arm(
 ) -> Solution:
     """Return legal poses, one for each row of `path` (frames, 3), with the wrist led along it.
 
-    Shoulder and elbow turn, the elbow being the joint after the shoulder; all else is as in
-    `pose`, which is one, or has the path's frames. The first frame is found from there, each
-    other from the one before, by at most `largest_step` radians a joint. The solution has one
-    problem for each frame: `converged` tells which are met, `errors` how far off the wrist is.
+    Shoulder and elbow turn, the elbow being the joint after the shoulder; all else is as in `pose`.
+    The first frame is found from there, each other from the one before.
+
+    Parameters
+    ----------
+    model
+        The limits.
+    skeleton
+        What is posed.
+    pose
+        One, or as many as the path has frames.
+    shoulder, wrist
+        The joints' names.
+    path
+        Where the wrist should be, in the world.
+    largest_step
+        Radians that shoulder and elbow turn in a frame, at most.
+    tolerance
+        As that of `solve`.
+
+    Returns
+    -------
+    Solution
+        One problem for each frame: `converged` tells which are met, `errors` how far off the wrist
+        is.
     """
     joints = _joints(skeleton, shoulder, wrist)
     targets = rows("path", path, 3)
@@ -71,20 +92,20 @@ def arm(
     _follow_path(problem, batch, joints, largest_step)
     batch.steps[:] = 1
     error = np.linalg.norm(_wrists(problem, batch, joints) - targets, axis=-1) / batch.lengths
-    batch.left, batch.met = error**2, np.asarray(error <= tolerance)
+    batch.squares[:], batch.met[:] = error**2, error <= tolerance
     return finish_batch(problem, batch, settings, pose.rotations.dtype)
 
 
 def _joints(skeleton: Skeleton, shoulder: str, wrist: str) -> _Joints:
     first, last = skeleton.index(shoulder), skeleton.index(wrist)
-    line, joint = [last], last
-    while joint != first and joint >= 0:
-        joint = int(skeleton.parents[joint])
-        line.append(joint)
-    if joint < 0 or len(line) < 3:
+    line = skeleton.path_to_root(last)
+    below = first in line
+    if below:
+        line = line[: line.index(first) + 1]
+    if not below or len(line) < 3:
         raise ValueError(
             f"{wrist} must be below {shoulder} with an elbow between, got "
-            f"{', '.join(skeleton.names[j] for j in reversed(line) if j >= 0)}"
+            f"{', '.join(skeleton.names[j] for j in reversed(line))}"
         )
     return _Joints(first, line[-2], tuple(line[-3:0:-1]), last)
 

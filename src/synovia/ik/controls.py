@@ -1,4 +1,4 @@
-"""What controls leave of goals: a function of their shares, from 0 to 1, of their ranges."""
+"""solve_controls: controls of a figure, within their ranges, whose pose meets goals."""
 
 from __future__ import annotations
 
@@ -15,10 +15,15 @@ from ..components import Figure, FigurePose
 from ..components.figure import Controls
 from ..skeleton import Pose, Skeleton, check_joints
 from .goals import WISH_WEIGHT, Aim, Goal, Orient, Reach, Stay, errors_of, gaps
-from .problem import GOAL_TOLERANCE, check_above_0, path_to_root, sub_skeleton
+from .problem import GOAL_TOLERANCE, check_above_0, sub_skeleton
+from .solution import describe_miss
+
+# Controls of a figure, within their ranges, whose pose meets goals: a damped Gauss–Newton search.
+#
+# Controls are searched as shares, from 0 to 1, of their ranges.
 
 DIFFERENCE_STEP = 1e-6
-"""The share of a range by which slopes are measured, to both sides."""
+"""The step of central differences, as a share of a range."""
 
 MIN_ROOM = 0.1
 """The share of a range below which the room on one side of a start counts no less."""
@@ -44,7 +49,7 @@ class ControlGoals:
     units: Floats
     """What a goal's gap is worth, demands first: 1 / length, or a share for angles."""
     weights: Floats
-    ease: float
+    start_weight: float
     """The weight of a wish: that controls stay where they start."""
 
     @classmethod
@@ -55,7 +60,7 @@ class ControlGoals:
         demands = tuple(goal for goal in goals if not isinstance(goal, Stay))
         wishes = tuple(goal for goal in goals if isinstance(goal, Stay))
         skeleton = figure.skeleton
-        above = [path_to_root(skeleton, skeleton.index(goal.joint)) for goal in demands]
+        above = [skeleton.path_to_root(skeleton.index(goal.joint)) for goal in demands]
         order = sorted(set[int]().union(*above)) or list(range(len(skeleton)))
         moved = {skeleton.names[j] for line in above for j in line}
         for goal in wishes:
@@ -82,11 +87,11 @@ class ControlGoals:
             0.0 if wishes else WISH_WEIGHT,
         )
 
-    def lighter(self, share: float) -> Self:
-        """Return the problem with wishes that weigh but a share of what they did."""
+    def scale_wishes(self, share: float) -> Self:
+        """Return the problem with the weights of its wishes multiplied by `share`."""
         wishes = np.arange(len(self.weights)) >= len(self.demands)
         weights = np.where(wishes, share, 1.0) * self.weights
-        return replace(self, weights=weights, ease=share * self.ease)
+        return replace(self, weights=weights, start_weight=share * self.start_weight)
 
     @cached_property
     def ranges(self) -> tuple[Floats, Floats]:
@@ -108,8 +113,8 @@ class ControlGoals:
         values[..., self.free] = low + width * shares
         return values
 
-    def left(self, shares: Floats) -> tuple[Floats, Floats]:
-        """Return what is left of all goals, weighted, (n, R), and of demands alone, (n, D)."""
+    def residuals(self, shares: Floats) -> tuple[Floats, Floats]:
+        """Return the residuals of all goals, weighted, (n, R), and errors of demands, (n, D)."""
         pose = self.figure.pose(self.values(shares))
         part = Pose(pose.rotations[:, self.order], pose.positions[:, self.order])
         placed = _forward_by_matrices(self.bones, part)
@@ -122,15 +127,15 @@ class ControlGoals:
         ]
         away = shares - self.shares
         room = np.where(away < 0.0, self.shares, 1.0 - self.shares)  # on the side it goes to
-        parts.append(-self.ease * away / np.maximum(room, MIN_ROOM))
-        alone = [np.linalg.norm(size[:, 0], axis=-1) for size in sizes[: len(self.demands)]]
-        return np.concatenate(parts, axis=1), np.array(alone).reshape(-1, len(shares)).T
+        parts.append(-self.start_weight * away / np.maximum(room, MIN_ROOM))
+        errors = [np.linalg.norm(size[:, 0], axis=-1) for size in sizes[: len(self.demands)]]
+        return np.concatenate(parts, axis=1), np.array(errors).reshape(-1, len(shares)).T
 
-    def slopes(self, share: Floats) -> Floats:
-        """Return how what is left (R,) changes with shares (F,), one-sided at the ends: (R, F)."""
+    def jacobian(self, share: Floats) -> Floats:
+        """Return the derivatives (R, F) of residuals by shares (F,), one-sided at the ends."""
         both = DIFFERENCE_STEP * np.eye(len(share))
         up, down = np.minimum(share + both, 1.0), np.maximum(share - both, 0.0)
-        rows, _ = self.left(np.concatenate([up, down]))
+        rows, _ = self.residuals(np.concatenate([up, down]))
         way = (up - down).sum(axis=1)
         return np.asarray((rows[: len(share)] - rows[len(share) :]).T / way)
 
@@ -199,13 +204,13 @@ class ControlSolution:
         for goal in self.goals:
             if not isinstance(goal, Reach):
                 continue
-            length, joint = float(np.linalg.norm(goal.point)), skeleton.index(goal.joint)
-            while skeleton.parents[joint] >= 0:
+            length = float(np.linalg.norm(goal.point))
+            *line, root = skeleton.path_to_root(skeleton.index(goal.joint))
+            for joint in line:
                 length += float(np.linalg.norm(places[joint]))
-                joint = int(skeleton.parents[joint])
             target = np.broadcast_to(goal.target, (*shape, 3))[item]
-            away = float(np.linalg.norm(target - places[joint]))
-            if away > length and skeleton.names[joint] not in self.figure.moved:
+            away = float(np.linalg.norm(target - places[root]))
+            if away > length and skeleton.names[root] not in self.figure.moved_segments:
                 found.append(goal.joint)
         return tuple(found)
 
@@ -216,14 +221,14 @@ class ControlSolution:
             return "all goals are met"
         demands = [k for k, goal in enumerate(self.goals) if not isinstance(goal, Stay)]
         worst = max(demands, key=lambda k: self.errors[item][k] * self.goals[k].weight)
-        said = _describe_miss(self.goals[worst], float(self.errors[item][worst]))
+        miss = describe_miss(self.goals[worst], float(self.errors[item][worst]))
         far = self.beyond(item)
         if far:
-            return f"{said}: beyond the bones' reach for {', '.join(far)}"
+            return f"{miss}: beyond the bones' reach for {', '.join(far)}"
         if not blocking:
-            return f"{said}: no control's range holds it; it is out of reach, or the start is bad"
-        held = ", ".join(f"{control} at {value:g}" for control, value in blocking.items())
-        return f"{said}: held by the range of {held}"
+            return f"{miss}: no control's range holds it; it is out of reach, or the start is bad"
+        ends = ", ".join(f"{control} at {value:g}" for control, value in blocking.items())
+        return f"{miss}: held by the range of {ends}"
 
     def _named(self, which: Mask, item: int | tuple[int, ...]) -> dict[str, float]:
         if which.ndim != 1:
@@ -231,13 +236,6 @@ class ControlSolution:
             raise ValueError(f"this is for one problem, got {shape} of them: say which")
         names = list(self.figure.controls)
         return {names[c]: float(self.controls[item][c]) for c in np.flatnonzero(which)}
-
-
-def _describe_miss(goal: Goal, error: float) -> str:
-    if isinstance(goal, Reach):
-        return f"{goal.joint} is {error:.4g} from its target"
-    name = "" if isinstance(goal, Stay) else goal.joint
-    return f"{name} is {np.degrees(error):.1f} degrees off its target"
 
 
 # The search for controls: damped steps within their ranges, from the start and from elsewhere.
@@ -249,11 +247,9 @@ MAX_STEP = 0.3  # share of its range that a control goes in one step
 STALL_STEPS, STALL_RATIO = 4, 0.995  # so many steps that leave more than this share are enough
 CANDIDATES = 256  # controls that are looked at where the start leads nowhere
 NEAR_SPREAD = 0.2  # shares of ranges, by which those are moved that goals that are met hang on, too
-RESTARTS, RACE_STEPS, FINALISTS = (
-    8,
-    4,
-    3,
-)  # of them, the best go some steps each, and then fewer go on
+RESTARTS = 8  # of them, the best go
+RACE_STEPS = 4  # steps each, and then
+FINALISTS = 3  # go on
 ROUNDS = 2  # of all this
 WISH_FACTOR = 1e-3  # of the weight of wishes, where goals are not met beside them
 END_TOLERANCE = 1e-9  # shares of a range
@@ -262,29 +258,29 @@ MIN_SLOPE = 0.02  # of what is left: a control that could do less is not wanted 
 
 @dataclass(frozen=True, eq=False)
 class DescentResult:
-    """Where a descent ended: the shares, what they leave, and of each demand by itself."""
+    """Where a descent ended: the shares, residuals of all goals, and the error of each demand."""
 
     share: Floats
-    left: Floats
-    alone: Floats
+    residuals: Floats
+    demand_errors: Floats
     steps: int
 
     @property
     def square(self) -> float:
-        """The sum of squares of what is left."""
-        return float(self.left @ self.left)
+        """The sum of squares of the residuals."""
+        return float(self.residuals @ self.residuals)
 
     @property
     def worst(self) -> float:
-        """What is left of the worst demand."""
-        return float(self.alone.max(initial=0.0))
+        """The error of the worst demand."""
+        return float(self.demand_errors.max(initial=0.0))
 
 
 def search_controls(problem: ControlGoals, tolerance: float) -> DescentResult:
     """Return the best that is found from the start, and from elsewhere where that is not enough."""
     found = _descend_from(problem, problem.shares, ITERATIONS)
     if found.worst > tolerance:
-        problem, before = problem.lighter(WISH_FACTOR), found.steps
+        problem, before = problem.scale_wishes(WISH_FACTOR), found.steps
         found = _descend_from(problem, found.share, ITERATIONS)
         found = replace(found, steps=found.steps + before)
     for _ in range(ROUNDS):
@@ -297,8 +293,8 @@ def search_controls(problem: ControlGoals, tolerance: float) -> DescentResult:
 def _restart_search(problem: ControlGoals, found: DescentResult, tolerance: float) -> DescentResult:
     """Return the best of `found` and of what other controls lead to."""
     scattered = _restart_shares(problem, found, tolerance)
-    left, _ = problem.left(scattered)
-    nearest = np.argsort(np.square(left).sum(axis=1))[:RESTARTS]
+    residuals, _ = problem.residuals(scattered)
+    nearest = np.argsort(np.square(residuals).sum(axis=1))[:RESTARTS]
     racers = [_descend_from(problem, share, RACE_STEPS) for share in scattered[nearest]]
     steps, best = found.steps + sum(racer.steps for racer in racers), found
     for racer in sorted(racers, key=lambda racer: racer.square)[:FINALISTS]:
@@ -316,27 +312,28 @@ def _restart_shares(problem: ControlGoals, found: DescentResult, tolerance: floa
     near to where they were found.
     """
     rng, shape = np.random.default_rng(found.steps), (CANDIDATES, len(problem.free))
-    unmet = found.alone > tolerance
-    asked = problem.drives[unmet].any(axis=0)
-    alone = asked & ~problem.drives[~unmet].any(axis=0)
+    unmet = found.demand_errors > tolerance
+    needed = problem.drives[unmet].any(axis=0)
+    only_needed = needed & ~problem.drives[~unmet].any(axis=0)
     near = np.clip(found.share + NEAR_SPREAD * rng.normal(size=shape), 0.0, 1.0)
     half = (np.arange(CANDIDATES) % 2 == 0)[:, None]
-    kept = np.where(asked & half, near, found.share)
-    return np.where(alone, rng.random(shape), kept)
+    others = np.where(needed & half, near, found.share)
+    return np.where(only_needed, rng.random(shape), others)
 
 
 def _descend_from(problem: ControlGoals, share: Floats, most: int) -> DescentResult:
     """Return where damped steps lead, in at most so many of them."""
-    (left,), (alone,) = problem.left(share[None])
-    found, damping, stalled = DescentResult(share, left, alone, 0), DAMPING, 0
+    (residuals,), (errors,) = problem.residuals(share[None])
+    found, damping, stalled = DescentResult(share, residuals, errors, 0), DAMPING, 0
     while found.steps < most and stalled < STALL_STEPS and len(share):
-        slopes = problem.slopes(found.share)
+        jacobian = problem.jacobian(found.share)
         before, better = found, None
         for _ in range(TRIES):
-            trial = _take_step(found.share, found.left, slopes, damping * found.square + 1e-10)
-            (left,), (alone,) = problem.left(trial[None])
-            if left @ left < found.square:
-                better = DescentResult(trial, left, alone, found.steps + 1)
+            strength = damping * found.square + 1e-10
+            trial = _take_step(found.share, found.residuals, jacobian, strength)
+            (residuals,), (errors,) = problem.residuals(trial[None])
+            if residuals @ residuals < found.square:
+                better = DescentResult(trial, residuals, errors, found.steps + 1)
                 break
             damping = 6.0 * damping + 1e-4
         if better is None:
@@ -348,13 +345,13 @@ def _descend_from(problem: ControlGoals, share: Floats, most: int) -> DescentRes
     return found
 
 
-def _take_step(share: Floats, left: Floats, slopes: Floats, damping: float) -> Floats:
-    """Return shares after a step: what would leave its range is settled, and the others go on."""
+def _take_step(share: Floats, residuals: Floats, jacobian: Floats, damping: float) -> Floats:
+    """Return shares after a step: what would leave its range is fixed at its end, others go on."""
     step, free = np.zeros(len(share)), np.ones(len(share), np.bool_)
     while free.any():
-        part = slopes[:, free]
-        rest = left + slopes[:, ~free] @ step[~free]
-        square = part @ part.T + damping * np.eye(len(left))
+        part = jacobian[:, free]
+        rest = residuals + jacobian[:, ~free] @ step[~free]
+        square = part @ part.T + damping * np.eye(len(residuals))
         step[free] = -part.T @ np.linalg.solve(square, rest)
         out = free & ((share + step < 0.0) | (share + step > 1.0))
         if not out.any():
@@ -374,10 +371,10 @@ def blocked_at_end(problem: ControlGoals, share: Floats) -> Mask:
     """Tell which controls at an end would go on, if they could, for the demands to come nearer."""
     if len(share) == 0:
         return np.zeros(0, np.bool_)
-    demands = problem.lighter(0.0)
-    (left,), _ = demands.left(share[None])
-    onward = -demands.slopes(share).T @ left
-    return np.asarray(onward * ends_of(share) > MIN_SLOPE * np.linalg.norm(left))
+    demands = problem.scale_wishes(0.0)
+    (residuals,), _ = demands.residuals(share[None])
+    onward = -demands.jacobian(share).T @ residuals
+    return np.asarray(onward * ends_of(share) > MIN_SLOPE * np.linalg.norm(residuals))
 
 
 # solve_controls: controls of a figure, within their ranges, whose pose meets goals.
@@ -393,19 +390,36 @@ def solve_controls(
 ) -> ControlSolution:
     """Return controls within their ranges, found from `controls`, whose pose meets `goals`.
 
-    Controls and targets may have leading axes, one for each problem. `only` these controls may
-    change, unless given all that matter to the goals; what goals leave open stays near `controls`,
-    or what a `Stay` among them says. A damped Gauss–Newton method in shares of
-    the ranges: a control that would leave its range is settled at its end, and the step solved
-    again for the others. Where the start leads nowhere, the best of 256 others are tried. A goal
-    is met when what is left of it is under `tolerance`, as a share of the length from the root, an
-    angle of 1 radian counting as 0.3 of it.
+    A damped Gauss–Newton method in shares of the ranges: a control that would leave its range is
+    fixed at its end, and the step solved again for the others. Where the start leads nowhere, the
+    best of 256 others are tried.
+
+    Parameters
+    ----------
+    figure
+        What is posed.
+    controls
+        Where the search starts: by name, the others neutral, or all in order (..., C). Leading axes
+        are problems of their own.
+    goals
+        `Reach`, `Aim`, `Orient` and `Stay` for segments of the figure; targets may have leading
+        axes too. What they leave open stays near `controls`, or near what a `Stay` says.
+    only
+        The controls that may change; all that matter to the goals unless given.
+    tolerance
+        A goal is met when its error is under this share of the length from the root; an angle of
+        1 radian counts as 0.3 of that length.
+
+    Returns
+    -------
+    ControlSolution
+        Controls, pose, errors, and which ends of ranges are in the way.
     """
-    asked = _check_goals(figure, goals)
+    checked = _check_goals(figure, goals)
     check_above_0("tolerance", tolerance)
     changing = _free_controls(figure, only)
     start = figure.pose(controls).controls
-    shapes = [start.shape[:-1], *(_batch_shape(goal) for goal in asked)]
+    shapes = [start.shape[:-1], *(_batch_shape(goal) for goal in checked)]
     try:
         batch = np.broadcast_shapes(*shapes)
     except ValueError:
@@ -416,7 +430,7 @@ def solve_controls(
     ends, wanted = np.zeros(values.shape, np.int64), np.zeros(values.shape, np.bool_)
     steps, met = np.zeros(batch, np.int64), np.zeros(batch, np.bool_)
     for item in np.ndindex(batch):
-        here = [_goal_at(goal, batch, item) for goal in asked]
+        here = [_goal_at(goal, batch, item) for goal in checked]
         problem = ControlGoals.of(figure, values[item], here, changing)
         found = search_controls(problem, tolerance)
         values[item] = problem.values(found.share)
@@ -424,9 +438,9 @@ def solve_controls(
         ends[item][problem.free] = ends_of(found.share)
         wanted[item][problem.free] = blocked_at_end(problem, found.share) & ~met[item]
     pose = figure.pose(values)
-    errors = errors_of(asked, figure.skeleton, pose)
-    errors = np.broadcast_to(errors, (*batch, len(asked)))
-    return ControlSolution(figure, asked, pose.controls, pose, errors, steps, met, ends, wanted)
+    errors = errors_of(checked, figure.skeleton, pose)
+    errors = np.broadcast_to(errors, (*batch, len(checked)))
+    return ControlSolution(figure, checked, pose.controls, pose, errors, steps, met, ends, wanted)
 
 
 def _check_goals(figure: Figure, goals: Sequence[Goal]) -> tuple[Goal, ...]:

@@ -1,4 +1,4 @@
-"""Descent to the goals of a batch: from the start, from stored poses, then why not farther."""
+"""Descent to the goals of a batch: from the start, from stored poses, by priorities."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from .. import kernels, quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors
 from ..skeleton import Pose, forward
 from .goals import Goal, Reach, Stay
-from .problem import Problem, Settings, path_to_root
+from .problem import Problem, Settings, with_weights
 from .solution import Solution
+
+# Descent to the goals of a batch: from the start, from stored poses, then why not farther.
 
 MIN_THREADED = 16  # problems that are not worth a second thread
 RACE_STEPS = 4  # steps of each restart, before the best goes on
@@ -30,16 +32,53 @@ class Batch:
     """Problems on their way: arrays that the kernels write to, one row for each."""
 
     targets: Floats
-    lengths: Scalars
-    lifted: Ints
-    """The mover whose limit is left out of account; -1 for none."""
     rotations: Quats
     positions: Vectors
-    steps: Ints
-    left: Scalars
-    met: Mask
-    errors: Floats
-    hindered: Mask
+    numbers: Floats
+    """(n, 2 + goals): the properties `lengths`, `squares` and `errors`."""
+    counts: Ints
+    """(n, 2): `unlimited` and `steps`."""
+    flags: Mask
+    """(n, 1 + movers): `met` and `blocked`."""
+
+    @property
+    def lengths(self) -> Scalars:
+        """The lengths of chains."""
+        return self.numbers[:, kernels.ik_chain.LENGTH]
+
+    @property
+    def squares(self) -> Scalars:
+        """The sums of squares of what is left of the goals."""
+        return self.numbers[:, kernels.ik_chain.SQUARE]
+
+    @property
+    def errors(self) -> Floats:
+        """How far goals are from being met (n, goals), where that was asked for."""
+        return self.numbers[:, kernels.ik_chain.ERRORS :]
+
+    @property
+    def unlimited(self) -> Ints:
+        """The mover whose limit is left out of account; -1 for none."""
+        return self.counts[:, kernels.ik_chain.UNLIMITED]
+
+    @property
+    def steps(self) -> Ints:
+        """The steps taken."""
+        return self.counts[:, kernels.ik_chain.STEPS]
+
+    @property
+    def met(self) -> Mask:
+        """Whether all goals are met, `Stay` apart."""
+        return self.flags[:, kernels.ik_chain.MET]
+
+    @property
+    def blocked(self) -> Mask:
+        """The movers whose limits are in the way (n, movers), where that was asked for."""
+        return self.flags[:, kernels.ik_chain.BLOCKED :]
+
+    def arrays(self, rows: slice) -> tuple[Any, ...]:
+        """Return some rows of all arrays, as the solvers' kernels take them."""
+        return tuple(array[rows] for array in vars(self).values())
 
     def take(self, rows: Ints) -> Batch:
         """Return a copy of some rows."""
@@ -67,11 +106,12 @@ def descend_fully(problem: Problem, batch: Batch, settings: Settings) -> None:
 
 def weaken_wishes(problem: Problem) -> tuple[Problem, bool]:
     """Return the problem with wishes that weigh next to nothing, and whether it has some."""
-    wishes = problem.chain.kinds == kernels.ik_chain.STAY
+    goals = problem.chain.goals
+    wishes = goals[:, kernels.ik_chain.KIND] == kernels.ik_chain.STAY
     if not wishes.any():
         return problem, False
-    weights = np.where(wishes, WISH_FACTOR, 1.0) * problem.chain.weights
-    return replace(problem, chain=problem.chain._replace(weights=weights)), True
+    weights = np.where(wishes, WISH_FACTOR, 1.0) * goals[:, kernels.ik_chain.WEIGHT]
+    return replace(problem, chain=with_weights(problem.chain, weights)), True
 
 
 def start_batch(problem: Problem) -> Batch:
@@ -79,13 +119,11 @@ def start_batch(problem: Problem) -> Batch:
     count, n = len(problem.model.skeleton), len(problem.targets)
     batch = Batch(
         problem.targets,
-        np.empty(n),
-        np.full(n, -1),
         np.array(problem.start.rotations.reshape(n, count, 4), order="C"),
         np.array(problem.start.positions.reshape(n, count, 3), order="C"),
-        *(np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_)),
-        np.zeros((n, len(problem.chain.kinds))),
-        np.zeros((n, len(problem.chain.movers)), np.bool_),
+        np.zeros((n, kernels.ik_chain.ERRORS + len(problem.chain.goals))),
+        np.tile([-1, 0], (n, 1)),
+        np.zeros((n, kernels.ik_chain.BLOCKED + len(problem.chain.movers)), np.bool_),
     )
     _out_of_reach(problem.chain, batch)
     return batch
@@ -93,9 +131,9 @@ def start_batch(problem: Problem) -> Batch:
 
 def _out_of_reach(chain: Any, batch: Batch) -> Mask:
     """Write the lengths of chains, and return which targets are farther (n, goals)."""
-    beyond = np.zeros((len(batch.targets), len(chain.kinds)), np.bool_)
+    beyond = np.zeros((len(batch.targets), len(chain.goals)), np.bool_)
     kernels.ik_descent.chain_lengths(
-        chain, batch.targets, batch.rotations, batch.positions, batch.lengths, beyond
+        chain, batch.targets, batch.rotations, batch.positions, batch.numbers, beyond
     )
     return beyond
 
@@ -103,9 +141,9 @@ def _out_of_reach(chain: Any, batch: Batch) -> Mask:
 def descend_unmet(problem: Problem, batch: Batch, settings: Settings) -> None:
     """Go on from where they are with the problems whose goals are not met."""
     unmet = np.flatnonzero(~batch.met)
-    pressed = batch.take(unmet)
-    descend(problem.chain, pressed, settings, settings.iterations)
-    batch.put(unmet, pressed)
+    part = batch.take(unmet)
+    descend(problem.chain, part, settings, settings.iterations)
+    batch.put(unmet, part)
 
 
 def finish_batch(problem: Problem, batch: Batch, settings: Settings, dtype: Any) -> Solution:
@@ -113,16 +151,16 @@ def finish_batch(problem: Problem, batch: Batch, settings: Settings, dtype: Any)
     if not all(limit.compiled for limit in problem.model.limits.values()):
         found = Pose(batch.rotations, batch.positions)  # by stand-ins; this is legal by the limits
         batch.rotations[...] = problem.model.project(found).rotations
-    descend(problem.chain, batch, settings, 0)  # where they are: errors, and what hinders
-    further = _blocking(problem, batch, settings)
+    descend(problem.chain, batch, settings, 0)  # where they are: errors, and what blocks
+    blocked_angle = _blocked_angles(problem, batch, settings)
     beyond = np.zeros(batch.errors.shape, np.bool_)
     if not batch.met.all():
         beyond = _out_of_reach(problem.chain, batch) & ~batch.met[:, None]
-    return _solution(problem, batch, beyond, further, dtype)
+    return _solution(problem, batch, beyond, blocked_angle, dtype)
 
 
 def _solution(
-    problem: Problem, batch: Batch, beyond: Mask, further: Floats, dtype: Any
+    problem: Problem, batch: Batch, beyond: Mask, blocked_angle: Floats, dtype: Any
 ) -> Solution:
     shape, count = problem.batch, len(problem.model.skeleton)
     pose = Pose(
@@ -135,11 +173,11 @@ def _solution(
     return Solution(
         problem.model.project(pose),
         np.stack(worst, axis=-1).reshape(*shape, len(worst)),
-        batch.steps.reshape(shape),
-        batch.met.reshape(shape),
-        further.reshape(*shape, count),
+        batch.steps.copy().reshape(shape),
+        batch.met.copy().reshape(shape),
+        blocked_angle.reshape(*shape, count),
         np.stack(far, axis=-1).reshape(*shape, len(far)),
-        problem.mended,
+        problem.start_correction,
         problem.goals,
         problem.model.skeleton,
         problem.pins,
@@ -152,9 +190,9 @@ def _can_move(problem: Problem, goal: Goal) -> bool:
     if isinstance(goal, Stay):
         return True
     skeleton = problem.model.skeleton
-    line = path_to_root(skeleton, skeleton.index(goal.joint))
+    line = skeleton.path_to_root(skeleton.index(goal.joint))
     fixed = isinstance(goal, Reach) and not goal.point.any()  # where it is, its own turn changes
-    return not set(problem.chain.movers.tolist()).isdisjoint(line[fixed:])
+    return not set(problem.movers).isdisjoint(line[fixed:])
 
 
 def run_in_threads(n: int, threads: int | None, part: Callable[[slice], None]) -> None:
@@ -172,13 +210,7 @@ def descend(chain: Any, batch: Batch, settings: Settings, most: int) -> None:
     """Bring all problems of a batch nearer to their goals, in at most so many steps each."""
 
     def part(here: slice) -> None:
-        kernels.ik_descent.descend_each(
-            *(chain, batch.targets[here], batch.lengths[here], batch.lifted[here]),
-            *(most, settings.largest_step, settings.tolerance),
-            *(batch.rotations[here], batch.positions[here]),
-            *(batch.steps[here], batch.left[here], batch.met[here]),
-            *(batch.errors[here], batch.hindered[here]),
-        )
+        kernels.ik_descent.descend_each(chain, settings.packed(most), *batch.arrays(here))
 
     run_in_threads(len(batch.targets), settings.threads, part)
 
@@ -201,7 +233,7 @@ def _restart(
 
     def rank(here: slice) -> None:
         kernels.ik_descent.rank_each(
-            *(chain, racing.targets[here], racing.lengths[here], library),
+            *(chain, racing.targets[here], racing.numbers[here], library),
             *(racing.rotations[here], racing.positions[here], scores[here], ranks[here]),
         )
 
@@ -209,38 +241,39 @@ def _restart(
     chosen = ranks[:, some]
     wanted = chosen.shape[1]
     runners = racing.take(np.repeat(np.arange(len(unmet)), wanted))
-    runners.rotations[:, chain.movers] = library[chosen.ravel()]
+    runners.rotations[:, problem.movers] = library[chosen.ravel()]
     descend(chain, runners, settings, RACE_STEPS)
-    best = runners.left.reshape(-1, wanted).argmin(axis=1) + wanted * np.arange(len(unmet))
+    best = runners.squares.reshape(-1, wanted).argmin(axis=1) + wanted * np.arange(len(unmet))
     winners = runners.take(best)
     taken = batch.steps[unmet] + runners.steps.reshape(-1, wanted).sum(axis=1) - winners.steps
     descend(chain, winners, settings, settings.iterations)
     taken += winners.steps
-    better = np.flatnonzero(winners.left < batch.left[unmet])
+    better = np.flatnonzero(winners.squares < batch.squares[unmet])
     batch.put(unmet[better], winners.take(better))
     batch.steps[unmet] = taken
 
 
-def _blocking(problem: Problem, batch: Batch, settings: Settings) -> Floats:
+def _blocked_angles(problem: Problem, batch: Batch, settings: Settings) -> Floats:
     """Return by how much more joints would have to turn for a smaller gap: (n, joints).
 
-    Those that are hindered are solved again from here, each alone without its limit; one blocks if
+    Those that are blocked are solved again from here, each alone without its limit; one blocks if
     that helps.
     """
-    further = np.zeros(batch.rotations.shape[:2])
-    rows, movers = np.nonzero(batch.hindered)
+    angles = np.zeros(batch.rotations.shape[:2])
+    rows, movers = np.nonzero(batch.blocked)
     if len(rows) == 0:
-        return further
-    lifted = replace(batch.take(rows), lifted=np.ascontiguousarray(movers))
-    descend(problem.chain, lifted, settings, UNLIMITED_STEPS)
-    helps = lifted.left <= BLOCKING_RATIO**2 * batch.left[rows]
-    joints = problem.chain.movers[movers]
+        return angles
+    without = batch.take(rows)
+    without.unlimited[:] = movers
+    descend(problem.chain, without, settings, UNLIMITED_STEPS)
+    helps = without.squares <= BLOCKING_RATIO**2 * batch.squares[rows]
+    joints = np.array(problem.movers)[movers]
     for name, limit in problem.model.limits.items():
         joint = problem.model.skeleton.index(name)
         mine = np.flatnonzero(helps & (joints == joint))
         if len(mine):
-            further[rows[mine], joint] = limit.violation(lifted.rotations[mine, joint])
-    return further
+            angles[rows[mine], joint] = limit.violation(without.rotations[mine, joint])
+    return angles
 
 
 # Goals by priority: each level as well as it can be met, and none at the cost of an earlier one.
@@ -268,8 +301,9 @@ def descend_levels(problem: Problem, settings: Settings, dtype: Any) -> Solution
 
 def _reweight(problem: Problem, some: Mask, heavy: Mask, factor: float = 1.0) -> Problem:
     """Return the problem with `some` of its targets alone, and `heavy` ones by a factor."""
-    weights = problem.plan.chain.weights * np.where(heavy, factor, np.where(some, 1.0, 0.0))
-    return replace(problem, chain=problem.chain._replace(weights=weights))
+    weights = problem.plan.chain.goals[:, kernels.ik_chain.WEIGHT]
+    weights = weights * np.where(heavy, factor, np.where(some, 1.0, 0.0))
+    return replace(problem, chain=with_weights(problem.chain, weights))
 
 
 def _add_level(problem: Problem, batch: Batch, level: int, settings: Settings) -> None:
@@ -283,8 +317,8 @@ def _add_level(problem: Problem, batch: Batch, level: int, settings: Settings) -
         descend(
             _reweight(problem, now, earlier, factor).chain, after, settings, settings.iterations
         )
-    kept = _reweight(problem, earlier, now & False)
-    descend(kept.chain, after, replace(settings, tolerance=TOLERANCE), settings.iterations)
+    only_earlier = _reweight(problem, earlier, now & False)
+    descend(only_earlier.chain, after, replace(settings, tolerance=TOLERANCE), settings.iterations)
     after.targets = batch.targets
     worse = _residuals(problem, after, settings) > before + settings.tolerance
     good = np.flatnonzero(~(worse & earlier).any(axis=1))
@@ -294,22 +328,24 @@ def _add_level(problem: Problem, batch: Batch, level: int, settings: Settings) -
 def _residuals(problem: Problem, batch: Batch, settings: Settings) -> Floats:
     """Return what is left of each target (n, targets), as the tolerance counts it."""
     descend(problem.plan.chain, batch, settings, 0)
-    points = problem.plan.chain.kinds == kernels.ik_chain.REACH
+    points = problem.plan.chain.goals[:, kernels.ik_chain.KIND] == kernels.ik_chain.REACH
     share = np.where(points, 1.0 / batch.lengths[:, None], kernels.ik_goals.TURN_SHARE)
     return np.asarray(share * batch.errors)
 
 
 def _reached_targets(problem: Problem, batch: Batch, where: Mask) -> Floats:
     """Return the targets, some (n, targets) as far as they have been met: there they are kept."""
-    targets, chain = batch.targets.copy(), problem.plan.chain
+    targets, goals = batch.targets.copy(), problem.plan.chain.goals
+    point, axis = (goals[:, k : k + 3] for k in (kernels.ik_chain.POINT, kernels.ik_chain.AXIS))
     places, turns = forward(problem.model.skeleton, Pose(batch.rotations, batch.positions))
     for row in np.flatnonzero(where.any(axis=0)):
-        kind, owner, some = chain.kinds[row], chain.owners[row], where[:, row]
+        kind, owner = goals[row, kernels.ik_chain.KIND], int(goals[row, kernels.ik_chain.OWNER])
+        some = where[:, row]
         turn = turns[some, owner]
         if kind == kernels.ik_chain.ORIENT:
             targets[some, row] = turn
             continue
-        targets[some, row, :3] = places[some, owner] + quat.rotate(turn, chain.points[row])
+        targets[some, row, :3] = places[some, owner] + quat.rotate(turn, point[row])
         if kind == kernels.ik_chain.AIM:
-            targets[some, row, :3] += quat.rotate(turn, chain.axes[row])
+            targets[some, row, :3] += quat.rotate(turn, axis[row])
     return targets

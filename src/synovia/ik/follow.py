@@ -1,4 +1,4 @@
-"""Goals over the frames of a clip: their targets are one for all, or one for each."""
+"""follow and track: joints go along paths, frame after frame, within limits and without pops."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ import numpy as np
 from .. import quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats
 from ..model import LimitModel
-from ..skeleton import Clip, Pose, Skeleton, lineages, match, measure_from_ancestor
+from ..skeleton import Clip, Pose, Skeleton
 from .goals import Aim, Goal, Orient, Reach, Stay, errors_of
 from .problem import GOAL_TOLERANCE, joints_between, pins_of
 from .solution import ClipSolution, Solution
 from .solve import solve
+
+# Clips driven by goals, frame after frame, within limits and without pops.
+#
+# Targets are one for all frames, or one for each.
 
 
 def check_frames(goal: Goal, clip: Clip) -> None:
@@ -65,15 +69,8 @@ def clamp_to_limits(
     """
     if clip.frames == 0:
         raise ValueError(f"{clip.name or 'clip'}: a clip to drive must have frames, got none")
-    found = match(model.limits, model.skeleton, clip.skeleton, names)
-    found.warn(clip.name)
-    skeleton = clip.skeleton
-    ways = lineages(found.joints, model.ancestors, model.skeleton, skeleton, names, clip.name)
-    limits = {
-        skeleton.names[way.joint]: measure_from_ancestor(model.limits[name], way, skeleton)
-        for name, way in ways.items()
-    }
-    fitted = LimitModel(limits, skeleton)
+    model.match(clip.skeleton, names).warn(clip.name)
+    fitted = model.for_skeleton(clip.skeleton, names, clip=clip.name)
     exact = Pose(clip.pose.rotations.astype(np.float64), clip.pose.positions.astype(np.float64))
     return fitted, fitted.project(replace(clip, pose=exact))
 
@@ -89,11 +86,13 @@ RETURN_TIME = 0.1
 SHRINKS = 4  # times that a turn is made smaller where projection makes it larger
 
 
-def largest_turn(fastest: float, clip: Clip) -> float:
+def largest_turn(max_speed: float, clip: Clip) -> float:
     """Return the angle, in radians, that a speed in radians a second allows in a frame."""
-    if not 0.0 < fastest < math.inf:
-        raise ValueError(f"fastest must be above 0 radians a second and finite, got {fastest!r}")
-    return fastest * clip.frame_time
+    if not 0.0 < max_speed < math.inf:
+        raise ValueError(
+            f"max_speed must be above 0 radians a second and finite, got {max_speed!r}"
+        )
+    return max_speed * clip.frame_time
 
 
 def advance_pose(model: LimitModel, last: Pose, clip: Clip, frame: int) -> Pose:
@@ -153,47 +152,67 @@ def follow(
     joints: Sequence[str] | None = None,
     pinned: Sequence[str] = (),
     free_root: bool = False,
-    fastest: float = MAX_SPEED,
+    max_speed: float = MAX_SPEED,
     names: Mapping[str, str] | None = None,
     progress: Progress = iter,
 ) -> ClipSolution:
     """Return `clip` driven by `goals`, legal in every frame, and near to its own motion.
 
-    Targets are one for all frames, or one for each: (frames, 3). The clip is clamped first. Each
-    frame begins where the last one ended, moved on as the clip moves, and wishes to come back to
-    the clip, unless a `Stay` among the goals says otherwise. `joints` may turn, unless given those
-    on the way to the goals, but for the roots; with `free_root` these turn and move as well.
-    `pinned` joints keep the places that they have in the clip. A joint turns away from what the
-    clip does by at most `fastest` radians a second, so that a jump takes some frames. `names` maps
-    names of the clip's joints to those of the model.
+    The clip is clamped first. Each frame starts where the last one ended, moved on as the clip
+    moves, and wishes to come back to the clip, unless a `Stay` among the goals says otherwise.
+
+    Parameters
+    ----------
+    model
+        The limits.
+    clip
+        The motion to change.
+    goals
+        Targets are one for all frames, or one for each: (frames, 3).
+    joints
+        Those that may turn; unless given, those on the way to the goals, but for the roots.
+    pinned
+        Joints that keep the places they have in the clip, whatever the goals want.
+    free_root
+        Whether roots may turn and move as well.
+    max_speed
+        Radians a second by which a joint may turn away from what the clip does; what needs a jump
+        takes some frames.
+    names
+        Names of the clip's joints, and those of the model for them, where they differ.
+    progress
+        Gives back the frames one by one, as a progress bar does.
+
+    Returns
+    -------
+    ClipSolution
+        The clip, and by frame how near it comes and what is in the way.
     """
-    most = largest_turn(fastest, clip)
+    most = largest_turn(max_speed, clip)
     fitted, legal = clamp_to_limits(model, clip, names)
-    asked, wishes = (
-        _goals_and_pins(goals, legal, pinned),
-        any(isinstance(goal, Stay) for goal in goals),
-    )
-    way = _FrameSolver(
-        fitted, most, _turning_joints(fitted, asked, joints, free_root), free_root, bool(pinned)
-    )
+    all_goals = _goals_and_pins(goals, legal, pinned)
+    wishes = any(isinstance(goal, Stay) for goal in goals)
+    turning = _turning_joints(fitted, all_goals, joints, free_root)
+    solver = _FrameSolver(fitted, most, turning, free_root, bool(pinned))
     found: list[Solution] = []
     late = np.zeros(clip.frames, np.bool_)
     for frame in progress(range(clip.frames)):
-        here = [at_frame(goal, frame) for goal in asked]
+        here = [at_frame(goal, frame) for goal in all_goals]
         if frame == 0:
             start = pose_at(legal.pose, 0)
-            found.append(way.first(start, here if wishes else [*here, Stay(start)]))
+            found.append(solver.first(start, here if wishes else [*here, Stay(start)]))
             continue
         start, home = advance_pose(fitted, found[-1].pose, legal, frame), pose_at(legal.pose, frame)
         near = [] if wishes else [Stay(turn_back(start, legal, frame))]
-        solution, late[frame] = way.next(start, [*here, *near])
+        solution, late[frame] = solver.next(start, [*here, *near])
         if not (solution.converged or late[frame]):
             own = [] if wishes else [Stay(home)]
-            solution, late[frame] = way.back(start, home, [*here, *own], solution)
+            solution, late[frame] = solver.return_to_clip(start, home, [*here, *own], solution)
         found.append(solution)
-    whole = stack_solutions(found, asked if wishes else [*asked, Stay(legal.pose, way.joints)])
-    whole = _move_pins_last(whole, len(goals), len(pinned))
-    return ClipSolution(replace(clip, pose=whole.pose), whole, late, way.elsewhere(whole, ~late))
+    own = [] if wishes else [Stay(legal.pose, turning)]
+    whole = _move_pins_last(stack_solutions(found, [*all_goals, *own]), len(goals), len(pinned))
+    elsewhere = solver.solvable_elsewhere(whole, ~late)
+    return ClipSolution(replace(clip, pose=whole.pose), whole, late, elsewhere)
 
 
 def _goals_and_pins(goals: Sequence[Goal], clip: Clip, pinned: Sequence[str]) -> list[Goal]:
@@ -216,7 +235,7 @@ def _turning_joints(
     """
     if joints is not None:
         return joints
-    skeleton, still = model.skeleton, joints_between(model)
+    skeleton, fixed = model.skeleton, joints_between(model)
     parents, found = skeleton.parents.tolist(), set[int]()
     for goal in goals:
         if isinstance(goal, Stay):
@@ -225,11 +244,9 @@ def _turning_joints(
         joint = skeleton.index(goal.joint)
         if isinstance(goal, Reach) and not goal.point.any():
             joint = parents[joint]  # its own turn does not move it
-        while joint >= 0:
-            found.add(joint)
-            joint = parents[joint]
+        found.update(skeleton.path_to_root(joint))
     turning = [skeleton.names[j] for j in sorted(found) if parents[j] >= 0 or free_root]
-    return [name for name in turning if name not in still]
+    return [name for name in turning if name not in fixed]
 
 
 @dataclass(frozen=True)
@@ -261,14 +278,14 @@ class _FrameSolver:
         """Return the solution near `start`, and whether it is late: farther off than a frame."""
         step = min(self.most, 0.7)
         found = self.solve(start, goals, restarts=0, iterations=FOLLOW_STEPS, largest_step=step)
-        if self._held(start, found) is None:
+        if self._limit_turns(start, found) is None:
             return found, False
         step = min(self.most / (2 * SLOW_STEPS), 0.7)
         slow = self.solve(start, goals, restarts=0, iterations=SLOW_STEPS, largest_step=step)
-        slow, _ = self._kept(start, slow)
+        slow, _ = self._limit_step(start, slow)
         return slow, not slow.converged
 
-    def back(
+    def return_to_clip(
         self, start: Pose, home: Pose, goals: Sequence[Goal], stuck: Solution
     ) -> tuple[Solution, bool]:
         """Return where the clip's own pose leads, or a frame's way to it, and whether it is late.
@@ -277,16 +294,16 @@ class _FrameSolver:
         where it meets the goals; otherwise it is `stuck`.
         """
         found = self.solve(home, goals, restarts=0)
-        return self._kept(start, found) if found.converged else (stuck, False)
+        return self._limit_step(start, found) if found.converged else (stuck, False)
 
-    def _kept(self, start: Pose, found: Solution) -> tuple[Solution, bool]:
+    def _limit_step(self, start: Pose, found: Solution) -> tuple[Solution, bool]:
         """Return the solution, or as much of the way to it as a frame allows, and whether so."""
-        held = self._held(start, found)
-        if held is None:
+        rotations = self._limit_turns(start, found)
+        if rotations is None:
             return found, False
         angles = quat.angle_between(start.rotations, found.pose.rotations)
         away = min(1.0, self.most / float(angles.max())) * (found.pose.positions - start.positions)
-        pose = Pose(held, start.positions + away)
+        pose = Pose(rotations, start.positions + away)
         if self.pinned:  # a part of the way to a pose in which feet stand is one in which they slip
             first = min(goal.priority for goal in found.goals if not isinstance(goal, Stay))
             pins = [goal for goal in found.goals if getattr(goal, "priority", None) == first]
@@ -294,13 +311,13 @@ class _FrameSolver:
         errors = errors_of(found.goals, self.model.skeleton, pose)
         return replace(found, pose=pose, errors=errors, converged=np.array(False)), True
 
-    def _held(self, start: Pose, found: Solution) -> Any:
+    def _limit_turns(self, start: Pose, found: Solution) -> Quats | None:
         return limit_turns(self.model, start.rotations, found.pose.rotations, self.most)
 
-    def elsewhere(self, whole: Solution, asked: Mask) -> Mask:
-        """Tell at which of the frames `asked` a pose would meet goals that were not met."""
-        found = np.zeros(len(asked), np.bool_)
-        unmet = np.flatnonzero(~whole.converged & asked)
+    def solvable_elsewhere(self, whole: Solution, frames: Mask) -> Mask:
+        """Tell at which of these frames another pose would meet goals that were not met."""
+        found = np.zeros(len(frames), np.bool_)
+        unmet = np.flatnonzero(~whole.converged & frames)
         if len(unmet):
             goals = [at_frame(goal, unmet) for goal in whole.goals]
             found[unmet] = self.solve(pose_at(whole.pose, unmet), goals).converged
@@ -358,10 +375,23 @@ def track(
 ) -> Solution:
     """Return the pose of the next frame: from that of the last, nearer to where the goals are now.
 
-    As `solve`, but in four small steps from where the pose is, and from nowhere else: no joint is
-    turned by more than `largest_turn` (radians), but for what its limit may add. So the pose lags
-    behind a target that jumps, or that has to be met in quite another way, rather than to jump
+    As `solve`, but in four small steps from where the pose is, and from nowhere else. So the pose
+    lags behind a target that jumps, or that has to be met in quite another way, rather than jump
     with it.
+
+    Parameters
+    ----------
+    model, skeleton, goals, joints, pinned, free_root, tolerance
+        As those of `solve`.
+    pose
+        That of the last frame.
+    largest_turn
+        Radians by which a joint turns at most, but for what its limit may add.
+
+    Returns
+    -------
+    Solution
+        The pose, and how near it comes to the goals.
     """
     return solve(
         *(model, skeleton, pose, goals),

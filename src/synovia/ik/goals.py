@@ -1,8 +1,4 @@
-"""Goals: what a pose should do, by joint. Targets may have leading axes: one for each problem.
-
-Those of a lower `priority` come first: what comes later never takes away from them. Among goals of
-the same, weights decide.
-"""
+"""Goals: what a pose should do, by joint, and what a pose leaves of them."""
 
 from __future__ import annotations
 
@@ -14,6 +10,11 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Quats, Scalars, Vectors, floats, rows, unit_quats, whole_number
 from ..skeleton import Pose, Skeleton, forward
+
+# Goals: what a pose should do, by joint. Targets may have leading axes: one for each problem.
+#
+# Those of a lower `priority` come first: what comes later never takes away from them. Among goals
+# of the same, weights decide.
 
 WISH_WEIGHT = 0.01
 """The weight of `Stay` unless given: where other goals leave a choice, it decides."""

@@ -1,4 +1,4 @@
-"""look_at: turn spine, neck and head towards a target, each by its share."""
+"""look_at and watch: spine, neck and head turn towards a target, each by its share."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ from .problem import (
     Settings,
     joints_between,
     pack,
-    path_to_root,
     sub_skeleton,
 )
 from .solution import ClipSolution, Solution
 
+# look_at: turn spine, neck and head towards a target, each by its share; watch: in a clip.
+
 ROUNDS = 8
-"""How often all joints are asked; after the first, only for what limits have kept back."""
+"""Rounds over all joints; after the first, for what limits have not allowed."""
 MAX_STEPS = 60  # steps that share out what is left after that
 
 
@@ -56,12 +57,48 @@ def look_at(
     tolerance: float = GOAL_TOLERANCE,
     threads: int | None = None,
 ) -> Solution:
-    """Return a legal pose in which `axis` of the last of `joints` points at `target` (..., 3).
+    """Return a legal pose in which `axis` of the last of `joints` points at `target`.
 
-    The axis, z unless given, and the `point` it starts from are in that joint's frame. From the
-    first joint to the last, each takes its share of the turn, by `weights` (alike unless given);
-    what its limit does not allow, those after it take up, and then those before. Leading axes of
-    pose and target are problems of their own; the tolerance is that of `solve`.
+    From the first joint to the last, each takes its share of the turn; what its limit does not
+    allow, those after it take up, and then those before.
+
+    Parameters
+    ----------
+    model
+        The limits; joints without one turn freely.
+    skeleton
+        What is posed.
+    pose
+        The start. Its leading axes, and the target's, are problems of their own.
+    target
+        A point (..., 3) in the world.
+    joints
+        Those that turn, from the body to the head.
+    weights
+        Their shares of the turn, all alike unless given.
+    axis
+        The direction that should point at the target, in the frame of the last joint; z unless
+        given.
+    point
+        Where the axis starts, in the same frame: the eyes. The joint itself unless given.
+    tolerance, threads
+        As those of `solve`.
+
+    Returns
+    -------
+    Solution
+        The pose, and how near it comes.
+
+    Examples
+    --------
+    >>> from synovia import LimitModel, Skeleton
+    >>> from synovia.ik import look_at
+    >>> names, offsets = ("Chest", "Neck", "Head"), [[0, 1, 0], [0, 0.4, 0], [0, 0.1, 0]]
+    >>> neck = Skeleton(names, [-1, 0, 1], offsets)
+    >>> free = LimitModel({}, neck)
+    >>> found = look_at(free, neck, neck.rest_pose(), [1.0, 1.5, 1.0], ["Neck", "Head"])
+    >>> bool(found.converged)
+    True
     """
     if isinstance(joints, str) or len(joints) == 0:
         raise ValueError(f"joints must be a list of names, at least one, got {joints!r}")
@@ -77,7 +114,7 @@ def look_at(
     if any(a >= b for a, b in pairwise(numbers)):
         raise ValueError(f"joints must go from the body to the head, got {', '.join(joints)}")
     problem = pack(model, skeleton, pose, [goal], joints)
-    missing = set(numbers) - set(problem.chain.movers.tolist())
+    missing = set(numbers) - set(problem.movers)
     if missing:
         aside = ", ".join(skeleton.names[j] for j in sorted(missing))
         raise ValueError(f"joints must be on the way to {joints[-1]}, got {aside} beside it")
@@ -85,12 +122,12 @@ def look_at(
     for _ in range(ROUNDS):
         for joint, share in zip(numbers, shares, strict=True):
             _turn_joint(problem, batch, goal, joint, share)
-        batch.steps += 1
+        batch.steps[:] += 1
         angle = np.linalg.norm(_remaining_turn(problem, batch, goal)[0], axis=-1)
-        batch.met = np.asarray(kernels.ik_goals.TURN_SHARE * angle <= tolerance)
+        batch.met[:] = kernels.ik_goals.TURN_SHARE * angle <= tolerance
         if batch.met.all():
             break
-    batch.left = (kernels.ik_goals.TURN_SHARE * angle) ** 2
+    batch.squares[:] = (kernels.ik_goals.TURN_SHARE * angle) ** 2
     descend_unmet(problem, batch, settings)
     return finish_batch(problem, batch, settings, pose.rotations.dtype)
 
@@ -112,7 +149,7 @@ def _remaining_turn(problem: Problem, batch: Batch, goal: Aim) -> tuple[Vectors,
     Beside them, the rotations in the world of the joints on the way to the head, (n, joints, 4).
     """
     skeleton = problem.model.skeleton
-    line = path_to_root(skeleton, skeleton.index(goal.joint))[::-1]
+    line = skeleton.path_to_root(skeleton.index(goal.joint))[::-1]
     pose = Pose(batch.rotations[:, line], batch.positions[:, line])
     where, how = forward(sub_skeleton(skeleton, line), pose)
     along = quat.rotate(how[:, -1], goal.axis)
@@ -126,7 +163,7 @@ def _turn_joint(problem: Problem, batch: Batch, goal: Aim, joint: int, share: fl
     """Turn one joint by a share of what is left, as far as its limit lets it."""
     model = problem.model
     way, how = _remaining_turn(problem, batch, goal)
-    place = len(path_to_root(model.skeleton, joint)) - 1
+    place = len(model.skeleton.path_to_root(joint)) - 1
     own = quat.rotate(quat.inverse(how[:, place]), share * way)  # as the joint itself sees it
     turned = quat.normalize(quat.mul(batch.rotations[:, joint], quat.exp(own)))
     limit = model.limits.get(model.skeleton.names[joint])
@@ -145,20 +182,37 @@ def watch(
     weights: ArrayLike | None = None,
     axis: Vectors | None = None,
     point: Vectors | None = None,
-    fastest: float = MAX_SPEED,
+    max_speed: float = MAX_SPEED,
     names: Mapping[str, str] | None = None,
     progress: Progress = iter,
 ) -> ClipSolution:
     """Return `clip` with `axis` of the last of `joints` pointed at `target` in every frame.
 
-    The target is one for all frames, or one for each: (frames, 3). The clip is clamped first; each
-    frame is then that of `look_at`, with the same joints, weights, axis and point. Where this
-    would turn a joint away from what the clip does by more than `fastest` radians a second, as
-    when a target passes behind the back, it takes some frames. `names` maps names of the clip's
-    joints to those of the model.
+    The clip is clamped first; each frame is then that of `look_at`.
+
+    Parameters
+    ----------
+    model, joints, weights, axis, point
+        As those of `look_at`.
+    clip
+        The motion to change.
+    target
+        One for all frames, or one for each: (frames, 3).
+    max_speed
+        Radians a second by which a joint may turn away from what the clip does; more, as when a
+        target passes behind the back, takes some frames.
+    names
+        Names of the clip's joints, and those of the model for them, where they differ.
+    progress
+        Gives back the frames one by one, as a progress bar does.
+
+    Returns
+    -------
+    ClipSolution
+        The clip, and by frame how near it comes and what is in the way.
     """
     joints = list(joints)
-    most = largest_turn(fastest, clip)
+    most = largest_turn(max_speed, clip)
     fitted, legal = clamp_to_limits(model, clip, names)
     check_frames(Aim(joints[-1] if joints else "?", target), clip)
     look = partial(look_at, weights=weights, axis=axis, point=point, tolerance=GOAL_TOLERANCE)
@@ -171,9 +225,9 @@ def watch(
     for frame in progress(range(1, clip.frames)):
         last = Pose(rotations[frame - 1], legal.pose.positions[frame - 1])
         start = advance_pose(fitted, last, legal, frame)
-        held = limit_turns(fitted, start.rotations, rotations[frame], most)
-        if held is not None:
-            rotations[frame], slow[frame] = held, True
+        limited = limit_turns(fitted, start.rotations, rotations[frame], most)
+        if limited is not None:
+            rotations[frame], slow[frame] = limited, True
     pose = Pose(rotations, legal.pose.positions)
     errors = np.where(slow[:, None], errors_of(found.goals, clip.skeleton, pose), found.errors)
     near = kernels.ik_goals.TURN_SHARE * errors[:, 0] <= GOAL_TOLERANCE

@@ -1,4 +1,4 @@
-"""Lines of joints: those above a joint, and a skeleton of nothing else."""
+"""Problem: pose, goals and limits as the kernels read them, and what problems of a kind share."""
 
 from __future__ import annotations
 
@@ -17,26 +17,10 @@ from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors, who
 from ..learn import joint_kind
 from ..limit import Limit
 from ..model import LimitModel, hold_fixed
-from ..skeleton import (
-    Pose,
-    Skeleton,
-    check_joints,
-    forward,
-    lineage,
-    lineages,
-    match,
-    measure_from_ancestor,
-)
+from ..skeleton import Pose, Skeleton, check_joints, forward, lineage
 from .goals import Aim, Goal, Orient, Reach, Stay
 
-
-def path_to_root(skeleton: Skeleton, joint: int) -> list[int]:
-    """Return the numbers of a joint and of all above it, the root last."""
-    line = []
-    while joint >= 0:
-        line.append(joint)
-        joint = int(skeleton.parents[joint])
-    return line
+# Problems of inverse kinematics: pose, goals and limits as the kernels read them.
 
 
 def sub_skeleton(skeleton: Skeleton, order: Sequence[int]) -> Skeleton:
@@ -75,6 +59,11 @@ class Settings:
         for name in ("largest_step", "tolerance"):
             check_above_0(name, getattr(self, name))
 
+    def packed(self, iterations: int | None = None) -> Floats:
+        """Return what the kernels read: iterations, unless given those, largest step, tolerance."""
+        most = self.iterations if iterations is None else iterations
+        return np.array([most, self.largest_step, self.tolerance], dtype=np.float64)
+
 
 def check_above_0(name: str, number: float) -> None:
     """Refuse what is not a finite number above 0."""
@@ -85,24 +74,7 @@ def check_above_0(name: str, number: float) -> None:
 # Limits that are measured from an ancestor: the joints between keep still while others move.
 
 
-_FOR_SKELETON: WeakKeyDictionary[LimitModel, LimitModel] = WeakKeyDictionary()
 _FIXED: WeakKeyDictionary[LimitModel, tuple[bytes, LimitModel]] = WeakKeyDictionary()
-
-
-def for_skeleton(model: LimitModel, skeleton: Skeleton) -> LimitModel:
-    """Return the limits of `model` for the joints that `skeleton` has, by its names."""
-    if skeleton is model.skeleton:
-        return model
-    found = match(model.limits, model.skeleton, skeleton).joints
-    limits = {
-        skeleton.names[way.joint]: measure_from_ancestor(model.limits[name], way, skeleton)
-        for name, way in lineages(found, model.ancestors, model.skeleton, skeleton).items()
-    }
-    known = _FOR_SKELETON.get(model)
-    if known is not None and known.skeleton is skeleton and dict(known.limits) == limits:
-        return known  # frame after frame
-    _FOR_SKELETON[model] = fitted = LimitModel(limits, skeleton)
-    return fitted
 
 
 def joints_between(model: LimitModel) -> list[str]:
@@ -255,7 +227,7 @@ def plan_of(
             tuple(slice(a, b) for a, b in pairwise(ends)),
             _levels(goals, expanded),
             chain,
-            _library(model, chain.movers.tolist()),
+            _library(model, chain.movers[:, 0].tolist()),
         )
     return found
 
@@ -310,6 +282,10 @@ def _goal_joints(goal: Goal, skeleton: Skeleton, movers: list[int]) -> list[int]
     return [j for j in (skeleton.index(name) for name in goal.joints) if j in movers]
 
 
+_KINDS = {Reach: 0, Aim: 1, Orient: 2, Stay: 3}
+"""As `kernels.ik_chain` numbers them."""
+
+
 def _chain(
     model: LimitModel,
     goals: Sequence[Goal],
@@ -320,7 +296,7 @@ def _chain(
     """Return the bundle that `kernels.ik_chain` explains, with the joints that goals hang on."""
     parents = model.skeleton.parents
     each = [(goal, joint) for goal, part in zip(goals, expanded, strict=True) for joint in part]
-    above = [_with_ancestors(parents.tolist(), joint) for _, joint in each]
+    above = [set(model.skeleton.path_to_root(joint)) for _, joint in each]
     order = sorted(set().union(*above))
     used = [j for j in movers if j in order]
     slides = [j for j in order if free_root and parents[j] < 0]
@@ -335,46 +311,62 @@ def _chain(
     limited, offsets, packed = model.packed
     at = dict(zip(limited.tolist(), offsets.tolist(), strict=True))
     limits = {model.skeleton.index(name): limit for name, limit in model.limits.items()}
-    freedoms, basis = np.full(len(used), 3), np.tile(np.eye(3), (len(used), 1, 1))
-    swings = np.zeros((len(used), 8))
+    basis, swings = np.tile(np.eye(3), (len(used), 1, 1)), np.zeros((len(used), 8))
+    freedoms = np.full(len(used), 3)
     for m, joint in enumerate(used):
         if joint in limits:
             freedom = freedom_of(limits[joint])
             freedoms[m] = len(freedom.axes)
             basis[m, : freedoms[m]] = freedom.axes
             swings[m] = freedom.swing
-    kinds = {Reach: 0, Aim: 1, Orient: 2, Stay: 3}
+    movers_table = [
+        (joint, parents[joint], n, at.get(joint, -1))
+        for joint, n in zip(used, freedoms.tolist(), strict=True)
+    ]
+    goal_table = [
+        (_KINDS[type(g)], j, g.weight, *_vector_of(g, "point"), *_vector_of(g, "axis"))
+        for g, j in each
+    ]
     return kernels.ik_chain.Chain(
         parents=np.ascontiguousarray(parents, dtype=np.int64),
         order=np.array(order, dtype=np.int64),
-        movers=np.array(used, dtype=np.int64),
-        freedoms=freedoms.astype(np.int64),
+        movers=np.array(movers_table, dtype=np.int64).reshape(-1, 4),
         basis=basis,
         swings=swings,
-        limits=np.array([at.get(joint, -1) for joint in used], dtype=np.int64),
-        packed=packed,
         slides=np.array(slides, dtype=np.int64),
-        kinds=np.array([kinds[type(goal)] for goal, _ in each], dtype=np.int64),
-        owners=np.array([joint for _, joint in each], dtype=np.int64),
-        weights=np.array([goal.weight for goal, _ in each], dtype=np.float64),
-        points=np.array([_vector_of(goal, "point") for goal, _ in each]).reshape(-1, 3),
-        axes=np.array([_vector_of(goal, "axis") for goal, _ in each]).reshape(-1, 3),
+        goals=np.array(goal_table, dtype=np.float64),
         moves=moves,
+        tree=_tree(model.skeleton, used, each),
+        packed=packed,
         tolerance=TOLERANCE,
     )
 
 
+def _tree(skeleton: Skeleton, movers: list[int], goals: Sequence[tuple[Goal, int]]) -> Ints:
+    """Return which mover each mover and each goal hangs on, as `kernels.ik_fabrik` explains."""
+    number = {joint: m for m, joint in enumerate(movers)}
+    lines = [skeleton.path_to_root(joint)[1:] for joint in movers]
+    lines += [skeleton.path_to_root(joint) for _, joint in goals]
+    above = [next((number[joint] for joint in line if joint in number), -1) for line in lines]
+    table = np.full((len(above) + 1, 4), -1, dtype=np.int64)
+    node, child, first, orient = table.T
+    node[:-1], child[:-1] = above, np.argsort(above, kind="stable")
+    first[: len(movers) + 1] = np.searchsorted(np.sort(above), np.arange(len(movers) + 1))
+    for g, (goal, _) in enumerate(goals):
+        if isinstance(goal, Orient) and above[len(movers) + g] >= 0:
+            orient[above[len(movers) + g]] = g
+    return table
+
+
+def with_weights(chain: Any, weights: Floats) -> Any:
+    """Return the chain with other weights (goals,) of its goals."""
+    goals = chain.goals.copy()
+    goals[:, kernels.ik_chain.WEIGHT] = weights
+    return chain._replace(goals=goals)
+
+
 def _vector_of(goal: Goal, name: str) -> Vectors:
     return np.asarray(getattr(goal, name, np.zeros(3)))
-
-
-def _with_ancestors(parents: list[int], joint: int) -> set[int]:
-    """Return a joint and all above it."""
-    line = set()
-    while joint >= 0:
-        line.add(joint)
-        joint = parents[joint]
-    return line
 
 
 # Problem: pose, goals and limits as the kernels read them.
@@ -388,7 +380,7 @@ class Problem:
     """The limits, by the names of the skeleton that is posed."""
     start: Pose
     """Legal, float64, with the problems' leading axes."""
-    mended: Scalars
+    start_correction: Scalars
     """By how much it was turned to be legal: (..., joints)."""
     goals: tuple[Goal, ...]
     pins: int
@@ -403,6 +395,12 @@ class Problem:
     def batch(self) -> tuple[int, ...]:
         """The leading axes."""
         return self.start.rotations.shape[:-2]
+
+    @property
+    def movers(self) -> list[int]:
+        """The joints that may turn and that matter to the goals, parents first."""
+        joints: list[int] = self.chain.movers[:, kernels.ik_chain.JOINT].tolist()
+        return joints
 
 
 def pack(
@@ -421,13 +419,13 @@ def pack(
     goals = list(goals)
     if not goals or not all(isinstance(goal, (Reach, Aim, Orient, Stay)) for goal in goals):
         raise ValueError(f"goals must be some of Reach, Aim, Orient and Stay, got {goals!r:.80}")
-    fitted, joints = limits_from_parents(for_skeleton(model, skeleton), pose, joints, free_root)
+    fitted, joints = limits_from_parents(model.for_skeleton(skeleton), pose, joints, free_root)
     pins = pins_of(skeleton, pose, pinned, goals)
-    asked = (*goals, *pins)
-    start, mended = _legal_start(fitted, pose, asked)
-    plan = plan_of(fitted, asked, joints, free_root)
+    every_goal = (*goals, *pins)
+    start, start_correction = _legal_start(fitted, pose, every_goal)
+    plan = plan_of(fitted, every_goal, joints, free_root)
     targets = np.zeros((*start.rotations.shape[:-2], len(plan.levels), 4))
-    for goal, part, rows in zip(asked, plan.joints, plan.rows, strict=True):
+    for goal, part, rows in zip(every_goal, plan.joints, plan.rows, strict=True):
         if isinstance(goal, Stay):
             targets[..., rows, :] = goal.pose.rotations[..., part, :]
         elif isinstance(goal, Orient):
@@ -435,7 +433,9 @@ def pack(
         else:
             targets[..., rows, :3] = goal.target[..., None, :]
     targets = targets.reshape(-1, len(plan.levels), 4)
-    return Problem(fitted, start, mended, asked, len(pins), plan, plan.chain, targets)
+    return Problem(
+        fitted, start, start_correction, every_goal, len(pins), plan, plan.chain, targets
+    )
 
 
 def pins_of(
@@ -471,12 +471,12 @@ def _legal_start(model: LimitModel, pose: Pose, goals: Sequence[Goal]) -> tuple[
     given = pose if double else Pose(pose.rotations.astype(float), pose.positions.astype(float))
     legal = model.project(given)
     same = bool((legal.rotations == given.rotations).all())
-    mended = np.zeros(given.rotations.shape[:-1]) if same else model.violation(given)
+    start_correction = np.zeros(given.rotations.shape[:-1]) if same else model.violation(given)
     count = len(model.skeleton)
     return (
         Pose(
             np.broadcast_to(legal.rotations, (*batch, count, 4)),
             np.broadcast_to(legal.positions, (*batch, count, 3)),
         ),
-        np.broadcast_to(mended, (*batch, count)),
+        np.broadcast_to(start_correction, (*batch, count)),
     )

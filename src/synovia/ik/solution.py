@@ -28,26 +28,26 @@ class Solution:
     """(...): steps taken, those of restarts among them."""
     converged: Mask
     """(...): whether all goals are met, `Stay` apart."""
-    further: Scalars
+    blocked_angle: Scalars
     """(..., joints): radians by which a joint's limit would have to give way to come nearer.
 
     Each joint by itself, the others within their limits; 0 where its limit does not block.
     """
     beyond: Mask
     """(..., goals): targets that are farther away than the chain is long."""
-    mended: Scalars
+    start_correction: Scalars
     """(..., joints): radians by which the start was turned to be legal."""
     goals: tuple[Goal, ...]
     """Those that were asked for, then one for each pin."""
     skeleton: Skeleton
     pins: int = 0
     """How many of the goals, the last ones, keep a joint where it was."""
-    still: tuple[int, ...] = ()
+    immovable: tuple[int, ...] = ()
     """The goals, by number, that none of the joints that may turn has a part in."""
 
     def blocking(self, item: int | tuple[int, ...] = ()) -> dict[str, float]:
         """Return the joints that block, worst first, and how much further each would turn."""
-        angles = self.further[item]
+        angles = self.blocked_angle[item]
         if angles.ndim != 1:
             raise ValueError(
                 f"blocking is for one problem, got {self.converged.shape} of them: say which"
@@ -80,17 +80,17 @@ class Solution:
             return f"pins could not be kept: {off}"
         demands = [k for k, goal in enumerate(self.goals) if not isinstance(goal, Stay)]
         worst = max(demands, key=lambda k: self.errors[item][k] * self.goals[k].weight)
-        said = _describe_miss(self.goals[worst], float(self.errors[item][worst]))
-        if worst in self.still:
-            return f"{said}: no joint that may turn moves it"
+        miss = describe_miss(self.goals[worst], float(self.errors[item][worst]))
+        if worst in self.immovable:
+            return f"{miss}: no joint that may turn moves it"
         far = [_name(self.goals[k]) for k in demands if self.beyond[item][k]]
         if far:
-            return f"{said}: beyond the chain's reach for {', '.join(far)}"
+            return f"{miss}: beyond the chain's reach for {', '.join(far)}"
         if blocking:
-            held = ", ".join(f"{n} ({np.degrees(a):.1f} degrees more)" for n, a in blocking.items())
-            return f"{said}: held by the limit of {held}"
+            more = ", ".join(f"{n} ({np.degrees(a):.1f} degrees more)" for n, a in blocking.items())
+            return f"{miss}: held by the limit of {more}"
         return (
-            f"{said}: no one limit holds it; goals may contradict each other, or the start is bad"
+            f"{miss}: no one limit holds it; goals may contradict each other, or the start is bad"
         )
 
 
@@ -98,13 +98,11 @@ def _name(goal: Goal) -> str:
     return "" if isinstance(goal, Stay) else goal.joint
 
 
-def _describe_miss(goal: Goal, error: float) -> str:
+def describe_miss(goal: Goal, error: float) -> str:
+    """Return the words on how far a goal is from being met, a length or radians."""
     if isinstance(goal, Reach):
         return f"{goal.joint} is {error:.4g} from its target"
     return f"{_name(goal)} is {np.degrees(error):.1f} degrees off its target"
-
-
-# Followed: a clip that was driven by goals, and what it says of each frame.
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,10 +120,10 @@ class ClipSolution:
 
     def reason(self, frame: int) -> str:
         """Return one sentence on a frame: what is not met, and why not."""
-        said = self.solution.reason(frame)
+        reason = self.solution.reason(frame)
         if self.late[frame]:
-            missed, target, _ = said.partition(" its target: ")
+            missed, target, _ = reason.partition(" its target: ")
             return f"{missed}{target}still on the way, as fast as joints may turn"
         if self.elsewhere[frame]:
-            return f"{said}; another pose would do, too far away to go to at once"
-        return said
+            return f"{reason}; another pose would do, too far away to go to at once"
+        return reason

@@ -1,4 +1,4 @@
-"""Cyclic coordinate descent of a batch: one joint at a time, from the start alone."""
+"""solve: a legal pose that meets goals, or comes near and says what is in the way."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ from .problem import GOAL_TOLERANCE, Problem, Settings, pack
 from .solution import Solution
 from .two_bone import bones_above, two_bone
 
+# Cyclic coordinate descent: one joint at a time, from the start alone.
+
+
+# solve: a legal pose that meets goals, by least squares, CCD, FABRIK or a triangle.
+
 MOVES = 2000
 """Moves of one joint, unless given."""
 
@@ -29,9 +34,9 @@ def ccd(problem: Problem, settings: Settings, dtype: Any) -> Solution:
     problem, wishes = weaken_wishes(problem)
     if wishes:
         unmet = np.flatnonzero(~batch.met)
-        pressed = batch.take(unmet)
-        _sweep(problem.chain, pressed, settings)
-        batch.put(unmet, pressed)
+        part = batch.take(unmet)
+        _sweep(problem.chain, part, settings)
+        batch.put(unmet, part)
     return finish_batch(problem, batch, settings, dtype)
 
 
@@ -39,17 +44,12 @@ def _sweep(chain: Any, batch: Batch, settings: Settings) -> None:
     """Bring all problems nearer to their goals, in at most `settings.iterations` moves each."""
 
     def part(here: slice) -> None:
-        kernels.ik_ccd.ccd_each(
-            *(chain, batch.targets[here], batch.lengths[here], settings.iterations),
-            *(settings.largest_step, settings.tolerance),
-            *(batch.rotations[here], batch.positions[here]),
-            *(batch.steps[here], batch.left[here], batch.met[here]),
-        )
+        kernels.ik_ccd.ccd_each(chain, settings.packed(), *batch.arrays(here))
 
     run_in_threads(len(batch.targets), settings.threads, part)
 
 
-# FABRIK of a batch: chains and trees of positions, pulled back and forth within limits.
+# FABRIK: chains and trees of positions, pulled back and forth within limits.
 
 
 PASSES = 300
@@ -59,15 +59,10 @@ PASSES = 300
 def fabrik(problem: Problem, settings: Settings, dtype: Any) -> Solution:
     """Return where the batch ends, as numbers of `dtype`."""
     _check(problem.goals)
-    tree, batch = _tree(problem.model.skeleton, problem.chain), start_batch(problem)
+    batch = start_batch(problem)
 
     def part(here: slice) -> None:
-        kernels.ik_fabrik.fabrik_each(
-            *(problem.chain, tree, batch.targets[here], batch.lengths[here], settings.iterations),
-            *(settings.largest_step, settings.tolerance),
-            *(batch.rotations[here], batch.positions[here]),
-            *(batch.steps[here], batch.left[here], batch.met[here]),
-        )
+        kernels.ik_fabrik.fabrik_each(problem.chain, settings.packed(), *batch.arrays(here))
 
     run_in_threads(len(batch.targets), settings.threads, part)
     return finish_batch(problem, batch, settings, dtype)
@@ -79,36 +74,10 @@ def _check(goals: tuple[Goal, ...]) -> None:
     for goal in goals:
         if isinstance(goal, Reach) or (isinstance(goal, Orient) and goal.joint in reaching):
             continue
-        said = type(goal).__name__ + (f" of {goal.joint}" if isinstance(goal, Orient) else "")
+        kind = type(goal).__name__ + (f" of {goal.joint}" if isinstance(goal, Orient) else "")
         raise ValueError(
-            f"fabrik takes Reach, and Orient of a joint that has a Reach as well, got {said}"
+            f"fabrik takes Reach, and Orient of a joint that has a Reach as well, got {kind}"
         )
-
-
-def _tree(skeleton: Skeleton, chain: Any) -> Any:
-    """Return which mover each mover and each goal hangs on, as the kernel reads it."""
-    number = {joint: m for m, joint in enumerate(chain.movers.tolist())}
-    parents = skeleton.parents.tolist()
-
-    def holder(joint: int) -> int:
-        while joint >= 0 and joint not in number:
-            joint = parents[joint]
-        return number.get(joint, -1)
-
-    above = [holder(parents[joint]) for joint in chain.movers.tolist()]
-    above += [holder(joint) for joint in chain.owners.tolist()]
-    kids = np.argsort(above, kind="stable")
-    turns = np.full(len(chain.movers), -1, dtype=np.int64)
-    for g, kind in enumerate(chain.kinds.tolist()):
-        held_by = above[len(chain.movers) + g]
-        if kind == kernels.ik_chain.ORIENT and held_by >= 0:
-            turns[held_by] = g
-    return kernels.ik_fabrik.Tree(
-        above=np.array(above, dtype=np.int64),
-        kids=kids.astype(np.int64),
-        first=np.searchsorted(np.sort(above), np.arange(len(chain.movers) + 1)).astype(np.int64),
-        turns=turns,
-    )
 
 
 # solve: a legal pose that meets goals, or comes near and says what is in the way.
@@ -137,21 +106,60 @@ def solve(
 ) -> Solution:
     """Return a pose, legal at every joint, that starts from `pose` and meets `goals`.
 
-    Leading axes of the pose and of targets are problems of their own, shared by as many
-    `threads` as there are processors unless said otherwise. `joints` may turn, all but the roots
-    unless given; with `free_root` these turn and move as well. `pinned` joints keep their place
-    in the world, whatever the goals want. A goal is met when what is left of it is under
-    `tolerance`, as a share of the chain's length, an angle of 1 radian counting as 0.3 of it.
+    To follow a moving target without jumps, see `track`; for whole clips, `follow`.
 
-    The method "least-squares" moves all joints at once, in at most 60 `iterations`; where the
-    start leads nowhere, 8 `restarts` from stored legal poses are tried. `largest_step` is how far
-    a joint turns at once, in radians, 0.7 unless given. To follow a moving target without jumps,
-    see `track`. The others go from the start alone. With "ccd" one joint moves at a time, the last
-    first, 2000 times at most. "fabrik" takes `Reach`, and `Orient` of joints that have one, and
-    goes back and forth along the chain up to 300 times. "two-bone" takes one `Reach`, and bends
-    and swivels two joints above, those with bones of some length, by a triangle, towards the
-    direction `pole` (..., 3) in the world if there is one; least squares only where limits leave
-    an error.
+    Parameters
+    ----------
+    model
+        The limits; joints without one turn freely.
+    skeleton
+        What is posed; limits are found by the names of its joints.
+    pose
+        The start. Its leading axes, and those of targets, are problems of their own.
+    goals
+        `Reach`, `Aim`, `Orient` and `Stay`.
+    method
+        "least-squares" moves all joints at once. "ccd" moves one joint at a time, the last first.
+        "fabrik" takes `Reach`, and `Orient` of joints that have one, and goes back and forth along
+        the chain. "two-bone" takes one `Reach`, and bends and swivels the two joints above, those
+        with bones of some length, by a triangle; least squares only where limits leave an error.
+    joints
+        Those that may turn; all but the roots unless given.
+    pinned
+        Joints that keep their place in the world, whatever the goals want.
+    free_root
+        Whether roots may turn and move as well.
+    pole
+        For "two-bone": the direction (..., 3) in the world, from the first joint, that the middle
+        one should be in.
+    restarts
+        For "least-squares": stored legal poses that are tried where the start leads nowhere; 8
+        unless given.
+    iterations
+        Steps at most; unless given 60, for "ccd" 2000 moves of a joint, for "fabrik" 300 passes.
+    largest_step
+        Radians that a joint turns at once; unless given 0.7, for "fabrik" half a turn.
+    tolerance
+        A goal is met when its error is under this share of the chain's length; an angle of 1 radian
+        counts as 0.3 of that length.
+    threads
+        Among which a batch is shared; as many as there are processors unless given.
+
+    Returns
+    -------
+    Solution
+        The pose, the errors of the goals, and which limits are in the way.
+
+    Examples
+    --------
+    >>> from synovia import LimitModel, Skeleton
+    >>> from synovia.ik import Reach, solve
+    >>> names = ("Chest", "Shoulder", "Elbow", "Hand")
+    >>> arm = Skeleton(names, [-1, 0, 1, 2], [[0, 0, 0], [1, 0, 0], [3, 0, 0], [3, 0, 0]])
+    >>> free = LimitModel({}, arm)
+    >>> found = solve(free, arm, arm.rest_pose(), [Reach("Hand", [4.0, 3.0, 0.0])])
+    >>> found.reason()
+    'all goals are met'
     """
     if method not in METHODS:
         raise ValueError(f"no method {method!r}; there are {', '.join(METHODS)}")

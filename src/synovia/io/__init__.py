@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..skeleton import Clip
-from .bvh import read_bvh
-from .bvh_write import write_bvh
+from .bvh import read_bvh, write_bvh
 from .figure import figure_schema, load_figure, load_network, save_figure, save_network
 from .limits import limits_bytes, load_limits, save_limits
 from .schema import limits_schema
@@ -32,7 +31,15 @@ def load_clip(path: str | PathLike[str]) -> Clip:
 
 
 def save_clip(clip: Clip, path: str | PathLike[str]) -> None:
-    """Write `clip` to the file at `path`, whole or not at all; the suffix tells the format."""
+    """Write `clip` to the file at `path`, whole or not at all; the suffix tells the format.
+
+    Examples
+    --------
+    >>> from synovia.demo import wild
+    >>> save_clip(wild(), "wild.bvh")
+    >>> load_clip("wild.bvh").name
+    'wild'
+    """
     _clip_format(Path(path)).write(clip, Path(path))
 
 

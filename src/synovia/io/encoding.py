@@ -1,4 +1,4 @@
-"""JSON as people read it: indented, and what is short in one line."""
+"""JSON with arrays in it, bit for bit, as people read it; errors name the place."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
+
+# JSON as people read it: indented, and what is short in one line.
 
 WIDTH = 100
 """Columns of a file, where text and base64 do not need more."""
@@ -89,7 +91,7 @@ class Entry:
         raise ValueError(f"{self.place}: {message}" if self.place else message)
 
     @contextmanager
-    def blamed(self) -> Iterator[None]:
+    def locate_errors(self) -> Iterator[None]:
         """Name this place in the errors of constructors that are given what stands here."""
         try:
             yield
@@ -212,7 +214,7 @@ class Entry:
         if not np.isfinite(numbers).all():
             where = int(np.argmin(np.isfinite(numbers)))
             fields["base64"].fail("finite numbers", f"{numbers[where]} as number {where}")
-        with fields["shape"].blamed():
+        with fields["shape"].locate_errors():
             return numbers.reshape(shape)
 
 

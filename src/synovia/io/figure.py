@@ -1,8 +1,8 @@
-"""Components in XML: parameters by name, each as the kind of thing that it is."""
+"""Networks and figures as XML, bit for bit; see docs/components.md."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
@@ -11,11 +11,17 @@ from typing import Any
 import numpy as np
 
 from ..components import COMPONENTS, Component, Control, Curve, Figure, JointSet, Network
-from ..shapes import ReachCone, Region
+from ..shapes import SHAPES, Region
 from ..skeleton import Skeleton
 from .atomic import atomic_write
 from .xml import Element, format_element, format_numbers, make_element, parse_xml
 
+# Figures, networks and components as XML, bit for bit; see docs/components.md.
+#
+# A component has its parameters by name, each as the kind of thing that it is.
+
+DEFAULT_SHAPE = "reach-cone"
+"""What a <cone> is that has no type."""
 _CURVE_NUMBERS = ("x_scale", "y_scale", "low", "high")
 
 
@@ -26,12 +32,12 @@ def read_component(element: Element) -> Component:
     if kind not in COMPONENTS:
         element.fail(f"no component of type {kind!r}; there are {', '.join(COMPONENTS)}")
     parameters: dict[str, Any] = {}
-    for child in element.parts("number", "numbers", "text", "texts", "curve", "curves", "cone"):
+    for child in element.parts(*_VALUES):
         name = child.attributes.get("name", "")
         if name in parameters:
             child.fail(f"a parameter must be given once, got {name!r} twice")
         parameters[name] = _VALUES[child.tag](child)
-    with element.blamed():
+    with element.locate_errors():
         return COMPONENTS[kind].from_dict(parameters)
 
 
@@ -53,9 +59,13 @@ def component_element(name: str, component: Component) -> Element:
 def _value_element(owner: str, name: str, value: Any) -> Element:
     if isinstance(value, Curve):
         return _curve_element(name, value)
-    if isinstance(value, Region):  # of which components have cones alone
-        element = make_element("cone", name=name)
-        fields = {each: part for each, part in value.to_dict().items() if each != "type"}
+    if isinstance(value, Component):
+        return component_element(name, value)
+    if isinstance(value, Region):
+        fields = value.to_dict()
+        kind = fields.pop("type")
+        other = {} if kind == DEFAULT_SHAPE else {"type": kind}
+        element = make_element("cone", name=name, **other)
         element.children = [_array_element(each, part) for each, part in fields.items()]
         return element
     if isinstance(value, np.ndarray):
@@ -68,6 +78,8 @@ def _value_element(owner: str, name: str, value: Any) -> Element:
         return make_element("text", value, name=name)
     if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
         return make_element("texts", " ".join(value), name=name)
+    if isinstance(value, tuple | list) and all(isinstance(each, int | float) for each in value):
+        return _array_element(name, value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return make_element("number", repr(float(value)), name=name)
     raise ValueError(f"{owner}: {name} cannot be written as XML, got {value!r:.60}")
@@ -128,7 +140,7 @@ def _curve(element: Element) -> Curve:
     numbers: dict[str, Any] = {
         name: element.number(attributes[name]) for name in _CURVE_NUMBERS if name in attributes
     }
-    with element.blamed():
+    with element.locate_errors():
         return Curve(
             knots["x"],
             knots["y"],
@@ -149,31 +161,34 @@ def _curves(element: Element) -> dict[str, Curve]:
     return found
 
 
-def _cone(element: Element) -> ReachCone:
-    element.read("name!")
+def _shape(element: Element) -> Region:
+    kind = element.read("name!", "type").get("type", DEFAULT_SHAPE)
+    if kind not in SHAPES:
+        element.fail(f"no shape of type {kind!r}; there are {', '.join(SHAPES)}")
     fields: dict[str, Any] = {}
     for part in element.parts("numbers"):
         array = _numbers(part)
         fields[part.attributes["name"]] = array if array.shape else float(array)
-    with element.blamed():
+    with element.locate_errors():
         try:
-            return ReachCone.from_dict(fields)
+            return SHAPES[kind].from_dict(fields)
         except TypeError as error:
             raise ValueError(f"a cone has points, low, high and so on: {error}") from error
 
 
-_VALUES = {
+_VALUES: dict[str, Callable[[Element], Any]] = {
     "number": _number,
     "numbers": _numbers,
     "text": _text,
     "texts": _texts,
     "curve": _curve,
     "curves": _curves,
-    "cone": _cone,
+    "cone": _shape,
+    "component": read_component,
 }
 
 
-# Networks and figures as XML, bit for bit; see docs/components.md.
+# Networks and figures.
 
 
 VERSION = "1"
@@ -197,7 +212,7 @@ def load_figure(path: str | PathLike[str]) -> Figure:
         sets[name] = _joint_set(child)
         elements[name] = child
     skeleton = _skeleton(root, segments)
-    with root.blamed(elements):
+    with root.locate_errors(elements):
         return Figure(skeleton, sets, attributes.get("name", ""))
 
 
@@ -287,7 +302,7 @@ def _skeleton(root: Element, segments: list[Element]) -> Skeleton:
             end_parents.append(number)
             end_offsets.append(end.numbers(end.read("offset!")["offset"], (3,)))
     given = any("channels" in segment.attributes for segment in segments)
-    with segments[0].blamed():
+    with segments[0].locate_errors():
         return Skeleton(
             tuple(places),
             np.array(parents),
@@ -330,7 +345,7 @@ def _network(element: Element) -> tuple[Network, list[Element]]:
         else:
             outputs[name] = child.read("name!", "from!")["from"]
             results[name] = child
-    with element.blamed(wired, results):
+    with element.locate_errors(wired, results):
         return Network(components, wires, outputs, tuple(controls)), list(controls.values())
 
 
@@ -341,10 +356,10 @@ def _joint_set(element: Element) -> JointSet:
         attributes = control.read("name!", "low!", "high!", "neutral", "unit")
         low, high = (control.number(attributes[name]) for name in ("low", "high"))
         neutral = control.number(attributes.get("neutral", "0"))
-        with control.blamed():
+        with control.locate_errors():
             unit = attributes.get("unit", "radians")
             limits[attributes["name"]] = Control(low, high, neutral, unit)  # type: ignore[arg-type]
-    with element.blamed():
+    with element.locate_errors():
         return JointSet(network, limits)
 
 

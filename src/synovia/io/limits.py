@@ -45,7 +45,17 @@ def load_limits(path: str | PathLike[str]) -> LimitModel:
 
 
 def save_limits(model: LimitModel, path: str | PathLike[str]) -> None:
-    """Write `model` to the limits file at `path`, whole or not at all."""
+    """Write `model` to the limits file at `path`, whole or not at all.
+
+    Examples
+    --------
+    >>> from synovia import Box, Limit, LimitModel, RotationVector, Skeleton
+    >>> arm = Skeleton(("Upper", "Lower"), [-1, 0], [[0.0, 1.4, 0.0], [0.3, 0.0, 0.0]])
+    >>> box = Box(low=[0, 0, 0], high=[2.4, 0, 0], axes=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    >>> save_limits(LimitModel({"Lower": Limit(RotationVector(), box)}, arm), "arm.limits.json")
+    >>> list(load_limits("arm.limits.json").limits)
+    ['Lower']
+    """
     path = limits_path(path)
     atomic_write(path, limits_bytes(model, str(path)))
 
@@ -153,7 +163,7 @@ def _model(document: Entry) -> LimitModel:
 def _by_joint(entry: Entry, skeleton: Skeleton) -> dict[str, Entry]:
     members = entry.members()
     for name, member in members.items():
-        with member.blamed():
+        with member.locate_errors():
             skeleton.index(name)
     return members
 
@@ -168,7 +178,7 @@ def _skeleton(entry: Entry) -> Skeleton:
         parts["channels"].fail(f"one list for each of {len(names)} joints", f"{len(channels)}")
     end_parents = parts["end_parents"].ints(None)
     end_offsets = parts["end_offsets"].floats(len(end_parents), 3)
-    with entry.blamed():
+    with entry.locate_errors():
         return Skeleton(names, parents, offsets, channels, end_parents, end_offsets)
 
 
@@ -176,7 +186,7 @@ def _limit(entry: Entry) -> Limit:
     parts = entry.fields("chart", "shape", maybe=("relative_to",))
     chart = _build(parts["chart"], CHARTS)
     shape = _build(parts["shape"], stored_shapes())
-    with entry.blamed(), warnings.catch_warnings(), np.errstate(all="ignore"):
+    with entry.locate_errors(), warnings.catch_warnings(), np.errstate(all="ignore"):
         # That was said when the limit was made.
         warnings.filterwarnings("ignore", "the region contains the direction opposite", UserWarning)
         limit = Limit(chart, shape, parts["relative_to"].text() if "relative_to" in parts else None)
@@ -189,7 +199,7 @@ def _build(entry: Entry, registry: Mapping[str, Any]) -> Any:
     """Return the chart or shape that stands here."""
     fields = _fields(entry, registry, 3)
     kind = fields.pop("type")
-    with entry.blamed(), np.errstate(all="ignore"):
+    with entry.locate_errors(), np.errstate(all="ignore"):
         return registry[kind].from_dict(fields)
 
 
@@ -242,6 +252,6 @@ def _sample(entry: Entry) -> Sample:
     if frames.min(initial=0) < 0:
         parts["frames"].fail("numbers of frames, at least 0")
     rotations = parts["rotations"].floats(len(frames), 4)
-    with parts["rotations"].blamed():
+    with parts["rotations"].locate_errors():
         unit_quats("rotations", rotations)  # checked, but kept as they are, bit for bit
     return Sample(parts["clip"].text(), parts["performer"].text(), frames, rotations)

@@ -70,7 +70,7 @@ class Element:
         return np.array(found, dtype=np.float64).reshape(-1 if shape is None else shape)
 
     @contextmanager
-    def blamed(self, *parts: Mapping[str, Element]) -> Iterator[None]:
+    def locate_errors(self, *parts: Mapping[str, Element]) -> Iterator[None]:
         """Give errors of what is made from this element a path and a line: its own, or a part's.
 
         That is the first of the `parts`, by name, whose name the error quotes.

@@ -1,4 +1,4 @@
-"""Rotations as the direction of a bone and the twist about it, in blocks."""
+"""Charts in blocks of lanes: direction and twist of a bone, and Z-Y-Z Euler angles."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from .rotation import (
     cos_root,
     sinc_root,
 )
+
+# Rotations as the direction of a bone and the twist about it, in blocks.
 
 
 @kernel

@@ -1,9 +1,9 @@
 """Where circles first meet a unit ball, for many lanes at once.
 
 A circle is q(t) = a + b cos t + c sin t, and f(t) = |q(t)|² - 1 = k₀ + k₁ cos t + k₂ sin t +
-k₃ cos 2t + k₄ sin 2t a wave. Of its roots the one nearest to 0 is looked for in steps from 0
-outwards, then by Halley's method. What that does not settle, such as a circle that touches the
-ball or misses it, is searched lane by lane.
+k₃ cos 2t + k₄ sin 2t has two harmonics. Of its roots the one nearest to 0 is looked for in steps
+from 0 outwards, then by Halley's method. What that does not settle, such as a circle that touches
+the ball or misses it, is searched lane by lane.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LAST = 1e-7  # radians; after a step of Halley's method as short as this, the ne
 CLOSE = 1e-12
 GRID = np.pi / STEPS * np.arange(STEPS + 1)
 GRID_COSINE, GRID_SINE = np.cos(GRID), np.sin(GRID)
-# Rows of the work space: the wave's numbers, the angle found, how far off it is, an interval with
+# Rows of the work space: coefficients k, the angle found, how far off it is, an interval with
 # a root, and how far the search has come.
 HARMONICS, FOUND, OFF, NEAR, FAR, STATE = (k * LANES for k in (0, 5, 6, 7, 8, 9))
 ROWS = 10
@@ -213,9 +213,9 @@ def search_lanes(s, n):
     while going > 0 and step < ROUNDS:
         going = refine_roots(s, n)
         step += 1
-    wave = np.empty(5)
+    coefficients = np.empty(5)
     for i in range(n):
         if s[STATE + i] != SETTLED:
             for k in range(5):
-                wave[k] = s[HARMONICS + k * LANES + i]
-            s[FOUND + i], s[OFF + i] = search(wave)
+                coefficients[k] = s[HARMONICS + k * LANES + i]
+            s[FOUND + i], s[OFF + i] = search(coefficients)

@@ -1,4 +1,4 @@
-"""Paths in time: the cheapest way through covers, and where a turn leaves its limit."""
+"""Limits along paths: the cheapest covers of a path, and where turns leave a limit."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
 from .limit import AXIS, CHART, enter, nearest
 from .rotation import BLOCK, DISTANCE, LANES, PX, PY, PZ, W0, X, Y, Z
 from .shapes import HERE
+
+# Paths in time: the cheapest way through covers, and where a turn leaves its limit.
 
 
 @kernel
@@ -53,6 +55,10 @@ def cheapest_covers(covers, costs, switch, out):
 
 
 HALVINGS = 45  # of a last step: down to rounding
+# Of a turn: its number and angle, how often its last step was halved, its last legal share, the
+# least that is not legal, and the next to look at.
+NUMBER, WHOLE, HALVED, LAST, OUTSIDE, AHEAD = range(6)
+TURN_COLUMNS = 6
 
 
 @kernel
@@ -110,26 +116,30 @@ def place_on_turn(start, end, angle, t, lane, block, i):
 
 
 @kernel
-def advance(p, o, block, i, angle, edge, finest, most, halved, last, high, here):
-    """Return how a turn goes on from its share `here`, which lane i holds and has measured.
+def advance(p, o, block, i, edge, finest, turns):
+    """Go on with the turn of lane i from its share `AHEAD`, which was measured; tell if done.
 
-    That is: whether it is done, how often it was halved, its last legal share, the least share
-    that is not legal, and the next to look at. Where a step ends outside, its boundary is found
-    by halving, `most` times.
+    Where a step ends outside, its boundary is found by halving.
     """
-    legal = block[DISTANCE + i] <= edge
-    if halved > 0 or not legal:  # the boundary is between the last and here
+    legal, turn = block[DISTANCE + i] <= edge, turns[i]
+    here = turn[AHEAD]
+    if turn[HALVED] > 0.0 or not legal:  # the boundary is between the last and here
         if legal:
-            last = here
+            turn[LAST] = here
         else:
-            high = here
-        if last < 0.0:  # not legal from the start
-            return True, halved, 0.0, high, here
-        return halved >= most, halved + 1, last, high, 0.5 * (last + high)
+            turn[OUTSIDE] = here
+        if turn[LAST] < 0.0:  # not legal from the start
+            turn[LAST] = 0.0
+            return True
+        turn[AHEAD] = 0.5 * (turn[LAST] + turn[OUTSIDE])
+        turn[HALVED] += 1.0
+        return turn[HALVED] > HALVINGS
     if here >= 1.0:
-        return True, halved, 1.0, high, here
-    onward = min(here + max(safe_step(p, o, block, i), finest) / max(angle, 1e-300), 1.0)
-    return False, halved, here, high, onward
+        turn[LAST] = 1.0
+        return True
+    step = max(safe_step(p, o, block, i), finest) / max(turn[WHOLE], 1e-300)
+    turn[LAST], turn[AHEAD] = here, min(here + step, 1.0)
+    return False
 
 
 @kernel
@@ -141,31 +151,26 @@ def first_exit(start, end, angles, p, edge, finest, reached):
     """
     block, other = np.zeros(BLOCK), np.empty(BLOCK)
     lanes = np.empty(2 * LANES, np.int64)
-    turn_of, halvings = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
-    behind, above, ahead = np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    turns = np.empty((LANES, TURN_COLUMNS))
     count, begun, active = reached.shape[0], 0, 0
     while begun < count or active > 0:
         while active < LANES and begun < count:
-            turn_of[active], behind[active], ahead[active] = begun, -1.0, 0.0
-            halvings[active], above[active] = 0, 1.0
+            turn = turns[active]
+            turn[NUMBER], turn[WHOLE], turn[HALVED] = begun, angles[begun], 0.0
+            turn[LAST], turn[OUTSIDE], turn[AHEAD] = -1.0, 1.0, 0.0
             active += 1
             begun += 1
         for i in range(active):
-            place_on_turn(start, end, angles[turn_of[i]], ahead[i], turn_of[i], block, i)
+            turn = turns[i]
+            place_on_turn(start, end, turn[WHOLE], turn[AHEAD], int(turn[NUMBER]), block, i)
         enter(p, HERE, block, active)
         nearest(p, HERE, -np.inf, np.inf, block, other, lanes, active)
         kept = 0
         for i in range(active):
-            turn = turn_of[i]
-            angle, halved = angles[turn], halvings[i]
-            last, high, here = behind[i], above[i], ahead[i]
-            done, halved, last, high, here = advance(
-                p, HERE, block, i, angle, edge, finest, HALVINGS, halved, last, high, here
-            )
-            if done:
-                reached[turn] = last
+            if advance(p, HERE, block, i, edge, finest, turns):
+                reached[int(turns[i, NUMBER])] = turns[i, LAST]
             else:
-                turn_of[kept], behind[kept], above[kept], ahead[kept] = turn, last, high, here
-                halvings[kept] = halved
+                for k in range(TURN_COLUMNS):
+                    turns[kept, k] = turns[i, k]
                 kept += 1
         active = kept

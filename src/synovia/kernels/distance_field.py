@@ -1,4 +1,4 @@
-"""Distance fields: how they are packed, and Φ and its slope between the nodes of the grid."""
+"""Distance fields in blocks of lanes: look-up between nodes, and the way to a member nearby."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import numpy as np
 
 from .jit import kernel
 from .rotation import DISTANCE, LANES, PX, PY, PZ, X, Y, Z
+
+# Distance fields: how they are packed, and Φ and its slope between the nodes of the grid.
 
 # Where things stand in a packed field, after its kind; tables are given by where they start.
 THRESHOLD, STEEP_INSIDE, STEEP_OUTSIDE, HALF_DIAGONAL = 0, 1, 2, 3
@@ -315,8 +317,8 @@ def least_distance(p, wide, cell, qx, qy, qz):
 
 
 @kernel
-def nearest_site(p, o, qx, qy, qz, x, y, z, least):
-    """Return the site nearest to q, if it is nearer than `least`, squared; else x, y, z.
+def nearest_site(p, o, qx, qy, qz, least):
+    """Return the site nearest to q, if it is nearer than `least`, squared; else q itself.
 
     The sites are those of cells parted in two: nearer than the nearest of them less half a
     diagonal no member is.
@@ -324,7 +326,7 @@ def nearest_site(p, o, qx, qy, qz, x, y, z, least):
     starts, sites = o + int(p[o + STARTS]), o + int(p[o + SITES])
     nx, ny, nz = int(p[o + BLOCKS]), int(p[o + BLOCKS + 1]), int(p[o + BLOCKS + 2])
     rx, ry, rz = 0.5 * p[o + SPACING], 0.5 * p[o + SPACING + 1], 0.5 * p[o + SPACING + 2]
-    half = 0.5 * (SIDE - 1)
+    half, x, y, z = 0.5 * (SIDE - 1), qx, qy, qz
     for block in range(nx * ny * nz):
         first, last = int(p[starts + block]), int(p[starts + block + 1])
         if first == last:
@@ -503,7 +505,7 @@ def search(p, o, grid, box, wide, work, i):
         slide(p, grid, box, work, i, i + 1)
         if everywhere == 1 or work[LEAST + i] <= work[ENOUGH + i]:
             return
-        x, y, z, apart = nearest_site(p, o, qx, qy, qz, qx, qy, qz, work[LEAST + i])
+        x, y, z, apart = nearest_site(p, o, qx, qy, qz, work[LEAST + i])
         if not apart < work[LEAST + i]:
             return
         work[SX + i], work[SY + i], work[SZ + i], work[SITE + i] = x, y, z, apart

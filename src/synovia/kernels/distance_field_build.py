@@ -1,9 +1,4 @@
-"""Where a function on a grid has a level, as triangles without order, in boxes to search them by.
-
-A cell of the grid is six tetrahedra, each along one of the `paths` from its first corner to its
-last. `cells` and `blocks` of cells are rows: least and greatest coordinates of their triangles,
-then from which triangle (cell) on and up to which; cells end with their number in the grid.
-"""
+"""Level sets on a grid as triangles, and exact distances of the nodes to them."""
 
 from __future__ import annotations
 
@@ -11,6 +6,18 @@ import numpy as np
 
 from .jit import kernel
 
+# Where a function on a grid has a level, as triangles without order, in boxes to search them by.
+#
+# A cell of the grid is six tetrahedra, each along one of the `paths` from its first corner to its
+# last. `triangles`, `cells` and `blocks` of cells are rows: least and greatest coordinates of what
+# is in them first. Triangles go on with their corners; cells and blocks with the triangle (cell)
+# that they begin with, and the one after their last; cells end with their number in the grid.
+# `grid` has the coordinates of the first node, and the spacings.
+
+CORNERS = 6  # of a triangle
+FIRST, LAST, NUMBER = 6, 7, 8  # of cells and blocks
+LOW, SPACING, ROW = 0, 3, 6  # of the grid; with the number of the row that it begins with
+BLOCK_SIDE = 4  # cells, and nodes, along the sides of a block
 ROUNDED = 1e-15  # a share of a cell's side that is not worth another step
 
 
@@ -58,19 +65,20 @@ def crossing(nodes, level, start, end, out):
 
 
 @kernel
-def write_triangle(place, a, b, c, low, spacing, corners, boxes, t):
-    """Write the triangle of three places, and its box."""
+def write_triangle(place, a, b, c, grid, row):
+    """Write the triangle of three places as a row."""
     for q in range(3):
-        x = low[q] + spacing[q] * place[a, q]
-        y = low[q] + spacing[q] * place[b, q]
-        z = low[q] + spacing[q] * place[c, q]
-        corners[t, q], corners[t, 3 + q], corners[t, 6 + q] = x, y, z
-        boxes[t, q], boxes[t, 3 + q] = min(x, y, z), max(x, y, z)
+        x = grid[LOW + q] + grid[SPACING + q] * place[a, q]
+        y = grid[LOW + q] + grid[SPACING + q] * place[b, q]
+        z = grid[LOW + q] + grid[SPACING + q] * place[c, q]
+        row[CORNERS + q], row[CORNERS + 3 + q], row[CORNERS + 6 + q] = x, y, z
+        row[q], row[3 + q] = min(x, y, z), max(x, y, z)
 
 
 @kernel
-def triangles_in(nodes, level, cell, paths, low, spacing, place, at, corners, boxes, first):
+def triangles_in(nodes, level, cell, paths, grid, triangles, first):
     """Write the triangles of one cell from number `first` on; return the number after the last."""
+    place, at = np.empty((4, 3)), np.empty((4, 3), np.int64)
     t, inner = first, np.empty(4, np.bool_)
     for p in range(len(paths)):
         count = 0
@@ -90,10 +98,10 @@ def triangles_in(nodes, level, cell, paths, low, spacing, place, at, corners, bo
                 if inner[u] and not inner[v]:
                     crossing(nodes, level, at[u], at[v], place[e])
                     e += 1
-        write_triangle(place, 0, 1, e - 1, low, spacing, corners, boxes, t)
+        write_triangle(place, 0, 1, e - 1, grid, triangles[t])
         t += 1
         if e == 4:
-            write_triangle(place, 0, 3, 2, low, spacing, corners, boxes, t)
+            write_triangle(place, 0, 3, 2, grid, triangles[t])
             t += 1
     return t
 
@@ -106,7 +114,7 @@ def enclose(parts, first, last, out):
         for p in range(first, last):
             least, most = min(least, parts[p, q]), max(most, parts[p, 3 + q])
         out[q], out[3 + q] = least, most
-    out[6], out[7] = first, last
+    out[FIRST], out[LAST] = first, last
 
 
 @kernel
@@ -120,16 +128,14 @@ def is_cut(nodes, level, i, j, k):
 
 
 @kernel
-def level_surface(
-    nodes, level, wanted, low, spacing, paths, side, corners, boxes, cells, blocks, counts
-):
-    """Write the triangles of the wanted cells, block by block of `side` cells, and their counts.
+def level_surface(nodes, level, wanted, grid, paths, triangles, cells, blocks):
+    """Write the triangles of the wanted cells, block by block of BLOCK_SIDE cells.
 
-    Counted are triangles, cells that have some, and blocks that have some.
+    Returns how many triangles there are, cells that have some, and blocks that have some.
     """
     nx, ny, nz = wanted.shape
-    place, at, cell_at = np.empty((4, 3)), np.empty((4, 3), np.int64), np.empty(3, np.int64)
-    triangles = cell = block = 0
+    side, cell_at = BLOCK_SIDE, np.empty(3, np.int64)
+    count = cell = block = 0
     for x in range(0, nx, side):
         for y in range(0, ny, side):
             for z in range(0, nz, side):
@@ -139,19 +145,18 @@ def level_surface(
                         for k in range(z, min(z + side, nz)):
                             if not wanted[i, j, k] or not is_cut(nodes, level, i, j, k):
                                 continue
-                            first = triangles
+                            first = count
                             cell_at[0], cell_at[1], cell_at[2] = i, j, k
-                            triangles = triangles_in(
-                                nodes, level, cell_at, paths, low, spacing, place, at,
-                                corners, boxes, first,
-                            )  # fmt: skip
-                            enclose(boxes, first, triangles, cells[cell])
-                            cells[cell, 8] = (i * ny + j) * nz + k
+                            count = triangles_in(
+                                nodes, level, cell_at, paths, grid, triangles, first
+                            )
+                            enclose(triangles, first, count, cells[cell])
+                            cells[cell, NUMBER] = (i * ny + j) * nz + k
                             cell += 1
                 if cell > first_cell:
                     enclose(cells, first_cell, cell, blocks[block])
                     block += 1
-    counts[0], counts[1], counts[2] = triangles, cell, block
+    return count, cell, block
 
 
 # Distances from the nodes of a grid to the triangles of `level_surface`, exact.
@@ -161,26 +166,28 @@ FLAT = 1e-60  # a squared normal, of a triangle that is a line
 
 
 @kernel
-def to_segment(x, y, z, a, b, c, d, e, f):
-    """Return the squared distance of a point from the segment (a, b, c) to (d, e, f)."""
-    u, v, w = d - a, e - b, f - c
+def to_segment(x, y, z, row, a, b):
+    """Return the squared distance of a point from the segment between two corners of a triangle."""
+    a, b = CORNERS + 3 * a, CORNERS + 3 * b
+    ax, ay, az = row[a], row[a + 1], row[a + 2]
+    u, v, w = row[b] - ax, row[b + 1] - ay, row[b + 2] - az
     square = u * u + v * v + w * w
     t = 0.0
     if square > 0.0:
-        t = min(max((u * (x - a) + v * (y - b) + w * (z - c)) / square, 0.0), 1.0)
-    u, v, w = x - a - t * u, y - b - t * v, z - c - t * w
+        t = min(max((u * (x - ax) + v * (y - ay) + w * (z - az)) / square, 0.0), 1.0)
+    u, v, w = x - ax - t * u, y - ay - t * v, z - az - t * w
     return u * u + v * v + w * w
 
 
 @kernel
-def to_triangle(x, y, z, corners, t, best):
-    """Return the squared distance of a point from triangle t; anything from `best` on if farther.
+def to_triangle(x, y, z, row, best):
+    """Return the squared distance of a point from a triangle; anything from `best` on if farther.
 
     Beside the triangle, the nearest point is on an edge that the point lies beyond.
     """
-    ax, ay, az = corners[t, 0], corners[t, 1], corners[t, 2]
-    bx, by, bz = corners[t, 3], corners[t, 4], corners[t, 5]
-    cx, cy, cz = corners[t, 6], corners[t, 7], corners[t, 8]
+    ax, ay, az = row[CORNERS], row[CORNERS + 1], row[CORNERS + 2]
+    bx, by, bz = row[CORNERS + 3], row[CORNERS + 4], row[CORNERS + 5]
+    cx, cy, cz = row[CORNERS + 6], row[CORNERS + 7], row[CORNERS + 8]
     ux, uy, uz = bx - ax, by - ay, bz - az
     vx, vy, vz = cx - ax, cy - ay, cz - az
     wx, wy, wz = x - ax, y - ay, z - az
@@ -200,11 +207,11 @@ def to_triangle(x, y, z, corners, t, best):
     else:
         ab = bc = ca = -1.0
     if ab < 0.0:
-        least = to_segment(x, y, z, ax, ay, az, bx, by, bz)
+        least = to_segment(x, y, z, row, 0, 1)
     if bc < 0.0:
-        least = min(least, to_segment(x, y, z, bx, by, bz, cx, cy, cz))
+        least = min(least, to_segment(x, y, z, row, 1, 2))
     if ca < 0.0:
-        least = min(least, to_segment(x, y, z, cx, cy, cz, ax, ay, az))
+        least = min(least, to_segment(x, y, z, row, 2, 0))
     return least
 
 
@@ -218,24 +225,24 @@ def to_box(x, y, z, u, v, w, boxes, b):
 
 
 @kernel
-def search(x, y, z, shifts, near, count, corners, boxes, cells, blocks, best, found):
+def search(point, shifts, near, triangles, cells, blocks, best, found):
     """Return the least squared distance below `best`, if there is one; `found` gets where.
 
     `near` (n, 2) has the blocks to search, each with the number of the shift it is seen by.
     `found` has triangle, shift and cell.
     """
-    for m in range(count):
+    for m in range(near.shape[0]):
         b, s = near[m, 0], near[m, 1]
-        u, v, w = x + shifts[s, 0], y + shifts[s, 1], z + shifts[s, 2]
+        u, v, w = point[0] + shifts[s, 0], point[1] + shifts[s, 1], point[2] + shifts[s, 2]
         if to_box(u, v, w, u, v, w, blocks, b) >= best:
             continue
-        for c in range(int(blocks[b, 6]), int(blocks[b, 7])):
+        for c in range(int(blocks[b, FIRST]), int(blocks[b, LAST])):
             if to_box(u, v, w, u, v, w, cells, c) >= best:
                 continue
-            for t in range(int(cells[c, 6]), int(cells[c, 7])):
-                if to_box(u, v, w, u, v, w, boxes, t) >= best:
+            for t in range(int(cells[c, FIRST]), int(cells[c, LAST])):
+                if to_box(u, v, w, u, v, w, triangles, t) >= best:
                     continue
-                square = to_triangle(u, v, w, corners, t, best)
+                square = to_triangle(u, v, w, triangles[t], best)
                 if square < best:
                     best = square
                     found[0], found[1], found[2] = t, s, c
@@ -243,49 +250,49 @@ def search(x, y, z, shifts, near, count, corners, boxes, cells, blocks, best, fo
 
 
 @kernel
-def distance_to_found(x, y, z, shifts, corners, found):
+def distance_to_found(point, shifts, triangles, found):
     """Return the squared distance of a point from the triangle that was found before."""
     s = found[1]
-    u, v, w = x + shifts[s, 0], y + shifts[s, 1], z + shifts[s, 2]
-    return to_triangle(u, v, w, corners, found[0], np.inf)
+    u, v, w = point[0] + shifts[s, 0], point[1] + shifts[s, 1], point[2] + shifts[s, 2]
+    return to_triangle(u, v, w, triangles[found[0]], np.inf)
 
 
 @kernel
-def nearest(
-    wanted, first, last, low, spacing, shifts, side, corners, boxes, cells, blocks, squares, owners
-):
-    """Lower the squared distances of wanted nodes, rows `first` to `last`, to those of triangles.
+def nearest(wanted, grid, shifts, triangles, cells, blocks, squares, owners):
+    """Lower the squared distances of wanted nodes to those of triangles.
 
-    `owners` gets the number, in the grid, of the cell whose triangle is nearest, where it is
-    nearer than what `squares` had. Nodes are taken in blocks of `side`; what is near to all of a
-    block is found once. The triangle that was nearest to the node before is tried first.
+    `owners` gets the number, in the grid, of the cell whose triangle is nearest, where it is nearer
+    than what `squares` had. `wanted` may be nodes that some rows of the grid have: these are what
+    `grid` begins with. Nodes are taken in blocks of BLOCK_SIDE; what is near to all of a block is
+    found once. The triangle that was nearest to the node before is tried first.
     """
-    _, ny, nz = wanted.shape
+    (nx, ny, nz), side = wanted.shape, BLOCK_SIDE
+    low, spacing, begin = grid[LOW:SPACING], grid[SPACING:ROW], int(grid[ROW])
     every = np.empty((len(blocks) * len(shifts), 2), np.int64)
     for b in range(len(blocks)):
         for s in range(len(shifts)):
             every[b * len(shifts) + s, 0], every[b * len(shifts) + s, 1] = b, s
-    near, found = np.empty_like(every), np.zeros(3, np.int64)
+    near, found, point = np.empty_like(every), np.zeros(3, np.int64), np.empty(3)
     across = (side - 1) * spacing
     reach = np.sqrt((across * across).sum())
-    for i in range(first, last, side):
+    for i in range(0, nx, side):
         for j in range(0, ny, side):
             for k in range(0, nz, side):
-                rows = wanted[i : min(i + side, last), j : j + side, k : k + side]
+                rows = wanted[i : i + side, j : j + side, k : k + side]
                 if not rows.any():
                     continue
-                x, y, z = low[0] + spacing[0] * i, low[1] + spacing[1] * j, low[2] + spacing[2] * k
-                best = distance_to_found(x, y, z, shifts, corners, found)
-                best = search(
-                    x, y, z, shifts, every, len(every), corners, boxes, cells, blocks, best, found
-                )
+                point[0] = low[0] + spacing[0] * (begin + i)
+                point[1], point[2] = low[1] + spacing[1] * j, low[2] + spacing[2] * k
+                best = distance_to_found(point, shifts, triangles, found)
+                best = search(point, shifts, every, triangles, cells, blocks, best, found)
                 far = (1.0 + 1e-12) * (np.sqrt(best) + reach) ** 2
                 count = 0
                 for m in range(len(every)):
                     b, s = every[m, 0], every[m, 1]
-                    u, v, w = x + shifts[s, 0], y + shifts[s, 1], z + shifts[s, 2]
-                    end = (u + across[0], v + across[1], w + across[2])
-                    if to_box(u, v, w, end[0], end[1], end[2], blocks, b) <= far:
+                    u, v = point[0] + shifts[s, 0], point[1] + shifts[s, 1]
+                    w = point[2] + shifts[s, 2]
+                    x, y, z = u + across[0], v + across[1], w + across[2]
+                    if to_box(u, v, w, x, y, z, blocks, b) <= far:
                         near[count, 0], near[count, 1] = b, s
                         count += 1
                 for a in range(i, i + rows.shape[0]):
@@ -293,16 +300,14 @@ def nearest(
                         for c in range(k, k + rows.shape[2]):
                             if not wanted[a, b, c]:
                                 continue
-                            x = low[0] + spacing[0] * a
-                            y = low[1] + spacing[1] * b
-                            z = low[2] + spacing[2] * c
-                            best = min(
-                                distance_to_found(x, y, z, shifts, corners, found), squares[a, b, c]
-                            )
+                            point[0] = low[0] + spacing[0] * (begin + a)
+                            point[1] = low[1] + spacing[1] * b
+                            point[2] = low[2] + spacing[2] * c
+                            best = distance_to_found(point, shifts, triangles, found)
+                            best = min(best, squares[a, b, c])
                             best = search(
-                                x, y, z, shifts, near, count, corners, boxes, cells, blocks, best,
-                                found,
-                            )  # fmt: skip
+                                point, shifts, near[:count], triangles, cells, blocks, best, found
+                            )
                             if best < squares[a, b, c]:
                                 squares[a, b, c] = best
-                                owners[a, b, c] = int(cells[found[2], 8])
+                                owners[a, b, c] = int(cells[found[2], NUMBER])

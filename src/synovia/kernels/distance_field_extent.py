@@ -1,4 +1,4 @@
-"""How steep a field is, how far its members reach, and how large they are together."""
+"""How steep a field is, how far its members reach, its volume, and its surface as a net."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import math
 import numpy as np
 
 from .jit import kernel
+
+# How steep a field is, how far its members reach, and how large they are together.
 
 
 @kernel

@@ -3,12 +3,11 @@
 What a step computes stays in the caches for the next, and threads need not wait for each other.
 A program is `code` (steps, COLUMNS), `lists` of places and `numbers`: each row of the code has the
 number of its step in `STEPS`, then from where to where its one or two stretches of numbers and its
-list of places go, and then up to seven places.
+list of places go, and then up to three places. First in the lists are the places of the controls,
+first in the numbers the offsets of the segments.
 """
 
 from __future__ import annotations
-
-import numpy as np
 
 from .curve import bounded, exact, mapping
 from .jit import kernel
@@ -24,7 +23,7 @@ STEPS = (
 FILL, PRODUCT, ROTATION, TRANSLATION, COMPENSATION = range(5)
 MAPPING, EXACT, BOUNDED, JOINT_CONE, SCAPULA = range(5, 10)
 POSE, STORE = range(10, 12)
-COLUMNS = 14
+COLUMNS = 10
 
 
 @kernel
@@ -49,31 +48,30 @@ def perform(row, lists, numbers, n, stride, work):
     elif step == BOUNDED:
         bounded(p, q, to[0], to[1], to[2], n, stride, work)
     elif step == JOINT_CONE:
-        a, b, c, d, e, f, g = to[0], to[1], to[2], to[3], to[4], to[5], to[6]
-        joint_cone(p, q, a, b, c, d, e, f, g, n, stride, work)
+        joint_cone(p, q, those, n, stride, work)
     elif step == SCAPULA:
-        a, b, c, d, e, f, g = to[0], to[1], to[2], to[3], to[4], to[5], to[6]
-        scapula(p, a, b, c, d, e, f, g, n, stride, work)
+        scapula(p, those, n, stride, work)
 
 
 @kernel
-def run(code, lists, numbers, table, takes, first, last, most, stride, offsets, into, at, off):
-    """Pose the rows of controls `first` to `last` of `table`, `most` at a time.
+def run(code, lists, numbers, table, work, rotations, positions, gaps):
+    """Pose the rows of controls of `table`, as many at a time as `work` (blocks, stride) is for.
 
-    `takes` are the places of the columns. Rotations go to `into` and positions to `at`, by segment,
-    and how far components are off to `off`.
+    Rotations and positions are by segment; `gaps` get how far components are off.
     """
-    work = np.empty(most // LANES * stride)
-    for start in range(first, last, most):
-        n = min(most, last - start)
-        load(table[start : start + n], takes, n, stride, work)
+    blocks, stride = work.shape
+    most, flat = blocks * LANES, work.reshape(blocks * stride)
+    offsets = numbers[: 3 * rotations.shape[1]].reshape(rotations.shape[1], 3)
+    for start in range(0, table.shape[0], most):
+        n = min(most, table.shape[0] - start)
+        load(table[start : start + n], lists, n, stride, flat)
         for k in range(code.shape[0]):
             row = code[k]
+            those = lists[row[5] : row[6]]
             if row[0] == POSE:
-                segments, transforms = lists[row[5] : row[6]], lists[row[7] : row[8]]
-                pose(segments, transforms, offsets, start, n, stride, work, into, at)
+                q, p = rotations[start : start + n], positions[start : start + n]
+                pose(those, lists[row[7] : row[8]], offsets, n, stride, flat, q, p)
             elif row[0] == STORE:
-                gaps = off[start : start + n, row[7] : row[8]]
-                store(lists[row[5] : row[6]], n, stride, work, gaps)
+                store(those, n, stride, flat, gaps[start : start + n, row[7] : row[8]])
             else:
-                perform(row, lists, numbers, n, stride, work)
+                perform(row, lists, numbers, n, stride, flat)

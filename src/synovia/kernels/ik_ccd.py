@@ -8,9 +8,28 @@ import numpy as np
 
 from .ik_chain import (
     AIM,
+    ALL,
+    AXIS,
+    FREEDOMS,
+    GOAL_TOLERANCE,
+    ITERATIONS,
+    JOINT,
+    KIND,
+    LARGEST_STEP,
+    LENGTH,
+    LIMIT,
+    MET,
+    OWNER,
+    PARENT,
+    PLACE,
     REACH,
+    ROTATION,
+    SQUARE,
     STAY,
+    STEPS,
+    WEIGHT,
     copy_rows,
+    length,
     new_work,
     product,
     refresh_basis,
@@ -18,97 +37,140 @@ from .ik_chain import (
     with_twist_of,
 )
 from .ik_goals import (
+    CENTER,
+    LARGEST,
+    SCALE,
+    SUMS,
     TURN_SHARE,
+    TURNED,
+    aim_reach,
     best_turn,
     find_gaps,
     gain,
-    gather_aim,
     gather_arm,
     gather_turn,
     place,
     turn_by,
     weigh,
 )
-from .ik_limits import exit_of_one, is_clear, place_at
+from .ik_limits import (
+    ANGLE,
+    END,
+    FINEST,
+    OUTSIDE,
+    START,
+    TOLERANCE,
+    TURN_SIZE,
+    WITHIN,
+    exit_of_one,
+    is_clear,
+    place_at,
+)
 from .jit import kernel
 
 APART = 0.05  # radians between looks along a move: narrower gaps of a limit are not seen
-WITHIN = APART / 64.0  # radians before a boundary where moves end
+NEARNESS = APART / 64.0  # radians before a boundary where moves end
 SWEEPS = 4  # over all joints with less than
 PROGRESS = 0.995  # this share left are enough
 
 
 @kernel
-def gather(kinds, weights, axes, moves, targets, scale, m, j, up, wq, wp, points, turns, sums):
-    """Write M of mover m, joint j, of all goals that it moves, with their own points and turns."""
-    cx, cy, cz = wp[j, 0], wp[j, 1], wp[j, 2]
+def gather(movers, m, goals, moves, targets, world, state, sums):
+    """Write M of mover m of all goals that it moves, with their own points and rotations."""
+    j, up = movers[m, JOINT], movers[m, PARENT]
+    cx, cy, cz = world[j, 4], world[j, 5], world[j, 6]
     for i in range(9):
         sums[i] = 0.0
-    for g in range(kinds.shape[0]):
+    for i in range(4):
+        sums[TURNED + i] = world[j, i]
+    sums[CENTER], sums[CENTER + 1], sums[CENTER + 2] = cx, cy, cz
+    for g in range(goals.shape[0]):
         if not moves[g, m]:
             continue
-        kind, weight = kinds[g], TURN_SHARE * weights[g]
+        kind, weight = goals[g, KIND], TURN_SHARE * goals[g, WEIGHT]
         tx, ty, tz = targets[g, 0], targets[g, 1], targets[g, 2]
-        x, y, z = points[g, 0] - cx, points[g, 1] - cy, points[g, 2] - cz
+        x, y = state[g, PLACE] - cx, state[g, PLACE + 1] - cy
+        z = state[g, PLACE + 2] - cz
+        w, u, v, t = (
+            state[g, ROTATION],
+            state[g, ROTATION + 1],
+            state[g, ROTATION + 2],
+            state[g, ROTATION + 3],
+        )
         if kind == REACH:
-            gather_arm(sums, scale * weights[g], x, y, z, tx - cx, ty - cy, tz - cz)
+            weight = sums[SCALE] * goals[g, WEIGHT]
+            gather_arm(sums, weight, x, y, z, tx - cx, ty - cy, tz - cz)
         elif kind == AIM:
-            w, u, v, t = turns[g, 0], turns[g, 1], turns[g, 2], turns[g, 3]
-            dx, dy, dz = rotate(w, u, v, t, axes[g, 0], axes[g, 1], axes[g, 2])
-            gather_aim(sums, weight, x, y, z, dx, dy, dz, tx - cx, ty - cy, tz - cz)
+            dx, dy, dz = goals[g, AXIS], goals[g, AXIS + 1], goals[g, AXIS + 2]
+            dx, dy, dz = rotate(w, u, v, t, dx, dy, dz)
+            bx, by, bz = tx - cx, ty - cy, tz - cz
+            far = length(bx - x, by - y, bz - z)
+            if far < 1e-12:  # at the very point every direction is right
+                continue
+            along = x * dx + y * dy + z * dz
+            square = along * along - (x * x + y * y + z * z) + bx * bx + by * by + bz * bz
+            reach = aim_reach(along, square, far)
+            x, y, z = x + reach * dx, y + reach * dy, z + reach * dz
+            gather_arm(sums, weight / max(reach, far), x, y, z, bx, by, bz)
         else:
-            w, x, y, z = targets[g, 0], targets[g, 1], targets[g, 2], targets[g, 3]
+            a, x, y, z = targets[g, 0], targets[g, 1], targets[g, 2], targets[g, 3]
             if kind == STAY and up >= 0:  # the target is as the parent sees it
-                w, x, y, z = product(wq[up, 0], wq[up, 1], wq[up, 2], wq[up, 3], w, x, y, z)
-            w, x, y, z = product(turns[g, 0], turns[g, 1], turns[g, 2], turns[g, 3], w, -x, -y, -z)
+                a, x, y, z = product(
+                    world[up, 0], world[up, 1], world[up, 2], world[up, 3], a, x, y, z
+                )
+            w, x, y, z = product(w, u, v, t, a, -x, -y, -z)
             gather_turn(sums, weight, w, x, y, z)
 
 
 @kernel
-def world_turn(up, wq, start, end):
+def world_turn(up, world, start, end):
     """Return the turn in the world that takes a joint, with the parent `up`, from start to end."""
     w, x, y, z = product(end[0], end[1], end[2], end[3], start[0], -start[1], -start[2], -start[3])
     if up >= 0:
-        x, y, z = rotate(wq[up, 0], wq[up, 1], wq[up, 2], wq[up, 3], x, y, z)
+        x, y, z = rotate(world[up, 0], world[up, 1], world[up, 2], world[up, 3], x, y, z)
     return w, x, y, z
 
 
 @kernel
-def gain_of(up, wq, sums, start, end):
+def gain_of(up, world, sums, start, end):
     """Return what it would bring to turn a joint, with the parent `up`, from start to end."""
-    w, x, y, z = world_turn(up, wq, start, end)
+    w, x, y, z = world_turn(up, world, start, end)
     return gain(sums, w, x, y, z)
 
 
 @kernel
-def turn_goals(kinds, moves, m, j, w, x, y, z, wp, points, turns):
-    """Turn the points and rotations of goals with mover m, joint j, by a turn in the world."""
-    cx, cy, cz = wp[j, 0], wp[j, 1], wp[j, 2]
-    for g in range(kinds.shape[0]):
+def turn_goals(goals, moves, m, center, turn, state):
+    """Turn the points and rotations of goals with mover m, at `center`, by a turn in the world."""
+    cx, cy, cz = center[0], center[1], center[2]
+    w, x, y, z = turn[0], turn[1], turn[2], turn[3]
+    for g in range(goals.shape[0]):
         if not moves[g, m]:
             continue
-        if kinds[g] <= AIM:
-            px, py, pz = points[g, 0] - cx, points[g, 1] - cy, points[g, 2] - cz
+        if goals[g, KIND] <= AIM:
+            px, py = state[g, PLACE] - cx, state[g, PLACE + 1] - cy
+            pz = state[g, PLACE + 2] - cz
             px, py, pz = rotate(w, x, y, z, px, py, pz)
-            points[g, 0], points[g, 1], points[g, 2] = cx + px, cy + py, cz + pz
-        if kinds[g] != REACH:
-            a, b, c, d = product(w, x, y, z, turns[g, 0], turns[g, 1], turns[g, 2], turns[g, 3])
-            turns[g, 0], turns[g, 1], turns[g, 2], turns[g, 3] = a, b, c, d
+            state[g, PLACE], state[g, PLACE + 1] = cx + px, cy + py
+            state[g, PLACE + 2] = cz + pz
+        if goals[g, KIND] != REACH:
+            r = state[g, ROTATION:]
+            a, b, c, d = product(w, x, y, z, r[0], r[1], r[2], r[3])
+            r[0], r[1], r[2], r[3] = a, b, c, d
 
 
 @kernel
-def slide_roots(chain, targets, p, points):
+def slide_roots(chain, targets, p, state):
     """Move roots that may slide by the mean of what is left for points to go."""
-    movers = chain.movers.shape[0]
+    goals, movers = chain.goals, chain.movers.shape[0]
     for s in range(chain.slides.shape[0]):
         j, total, x, y, z = chain.slides[s], 0.0, 0.0, 0.0, 0.0
-        for g in range(chain.kinds.shape[0]):
-            if chain.kinds[g] == REACH and chain.moves[g, movers + s]:
-                square = chain.weights[g] ** 2
+        for g in range(goals.shape[0]):
+            if goals[g, KIND] == REACH and chain.moves[g, movers + s]:
+                square = goals[g, WEIGHT] ** 2
                 total += square
-                x += square * (targets[g, 0] - points[g, 0])
-                y += square * (targets[g, 1] - points[g, 1])
-                z += square * (targets[g, 2] - points[g, 2])
+                x += square * (targets[g, 0] - state[g, PLACE])
+                y += square * (targets[g, 1] - state[g, PLACE + 1])
+                z += square * (targets[g, 2] - state[g, PLACE + 2])
         if total > 0.0:
             p[j, 0], p[j, 1], p[j, 2] = (
                 p[j, 0] + x / total,
@@ -143,7 +205,7 @@ def copy(given, out):
 
 
 @kernel
-def ccd_each(chain, targets, lengths, most, longest, enough, q, p, steps, left, met):
+def ccd_each(chain, settings, targets, q, p, numbers, counts, flags):
     """As `descend_each`, one joint at a time, the last first; steps are moves of one joint.
 
     Where the way of a joint leaves its limit it is stopped there. What was first seen outside is
@@ -153,43 +215,39 @@ def ccd_each(chain, targets, lengths, most, longest, enough, q, p, steps, left, 
     kernel that asks a limit has all shapes compiled into it once more.
     """
     work = new_work(chain)
-    parents, order, kinds, owners = chain.parents, chain.order, chain.kinds, chain.owners
-    movers, freedoms, limits, swings = chain.movers, chain.freedoms, chain.limits, chain.swings
-    weights, axes, moves, own_points = chain.weights, chain.axes, chain.moves, chain.points
-    packed, tolerance, fixed = chain.packed, chain.tolerance, chain.basis
-    basis, wq, wp, points, gaps = work.basis, work.world_q, work.world_p, work.places, work.gaps
-    trial_q, trial_p, clear, r = work.trial_q, work.trial_p, work.clear, work.r
+    parents, order, movers, goals = chain.parents, chain.order, chain.movers, chain.goals
+    moves, swings, packed, fixed = chain.moves, chain.swings, chain.packed, chain.basis
+    basis, world, state, residuals = work.basis, work.world, work.state, work.residuals[ALL]
+    trial_q, trial_p, clear = work.trial_q, work.trial_p, work.clear
     block, other, lanes = work.block, work.other, work.lanes
-    turns, sums = np.zeros((kinds.shape[0], 4)), np.zeros(9)
-    start, end, slid, best = np.zeros(4), np.zeros(4), np.zeros(4), np.zeros(4)
-    count_of, slides, wishes = movers.shape[0], chain.slides.shape[0] > 0, False
-    for g in range(kinds.shape[0]):
-        wishes = wishes or kinds[g] == STAY
+    turn, sums, best, whole = np.zeros(TURN_SIZE), np.zeros(SUMS), np.zeros(4), np.zeros(4)
+    start, end, outside = turn[START:END], turn[END:OUTSIDE], turn[OUTSIDE:ANGLE]
+    turn[TOLERANCE], turn[FINEST], turn[WITHIN] = chain.tolerance, APART, NEARNESS
+    most, enough = int(settings[ITERATIONS]), settings[GOAL_TOLERANCE]
+    sums[LARGEST] = settings[LARGEST_STEP]
+    slides, wishes = chain.slides.shape[0] > 0, False
+    for g in range(goals.shape[0]):
+        wishes = wishes or goals[g, KIND] == STAY
     for i in range(q.shape[0]):
-        scale, stalled, count, target = 1.0 / lengths[i], 0, 0, targets[i]
+        scale, stalled, count, target = 1.0 / numbers[i, LENGTH], 0, 0, targets[i]
+        sums[SCALE] = scale
         copy_rows(q[i], trial_q)
         copy_rows(p[i], trial_p)
-        place(parents, order, trial_q, trial_p, wq, wp)
-        find_gaps(kinds, owners, own_points, axes, target, trial_q, wq, wp, points, gaps)
-        square, worst = weigh(kinds, weights, scale, gaps, r)
+        place(parents, order, trial_q, trial_p, world)
+        find_gaps(goals, target, trial_q, world, state)
+        square, worst = weigh(goals, scale, state, residuals)
         while count < most and stalled < SWEEPS and (wishes or worst > enough):
             refresh_basis(movers, swings, fixed, trial_q, basis)
-            for g in range(kinds.shape[0]):
+            for g in range(goals.shape[0]):
                 for k in range(4):
-                    turns[g, k] = wq[owners[g], k]
-            turning = min(count_of, most - count)
+                    state[g, ROTATION + k] = world[int(goals[g, OWNER]), k]
+            turning = min(movers.shape[0], most - count)
             count += max(turning, 1)
             for k in range(turning):
-                m = count_of - 1 - k
-                j, at = movers[m], limits[m]
-                up = parents[j]
-                gather(
-                    *(kinds, weights, axes, moves, target, scale, m, j, up),
-                    *(wq, wp, points, turns, sums),
-                )
-                vx, vy, vz, steep = best_turn(
-                    basis, m, freedoms[m], longest, sums, wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3]
-                )
+                m = movers.shape[0] - 1 - k
+                j, up, at = movers[m, JOINT], movers[m, PARENT], movers[m, LIMIT]
+                gather(movers, m, goals, moves, target, world, state, sums)
+                vx, vy, vz, steep = best_turn(basis, m, movers[m, FREEDOMS], sums)
                 if vx == 0.0 and vy == 0.0 and vz == 0.0:
                     continue
                 for c in range(4):
@@ -202,35 +260,32 @@ def ccd_each(chain, targets, lengths, most, longest, enough, q, p, steps, left, 
                     if at >= 0 and swings[m, 0] != 0.0:
                         with_twist_of(swings, m, start, end)
                     if at >= 0 and not both_clear(m, start, end, clear):
-                        angle = angle_to(start, end)
-                        t = exit_of_one(
-                            *(m, start, end, angle, packed, at, tolerance, APART, WITHIN),
-                            *(clear, block, other, lanes, slid),
-                        )
+                        turn[ANGLE] = angle_to(start, end)
+                        t = exit_of_one(m, turn, packed, at, clear, block, other, lanes)
                         if t < 1.0:
-                            place_at(start, end, angle, t, block, end)
-                            gains = gain_of(up, wq, sums, start, end)
-                            if gain_of(up, wq, sums, start, slid) > gains:
-                                copy(slid, end)
+                            place_at(turn, t, block)
+                            gains = gain_of(up, world, sums, start, end)
+                            if gain_of(up, world, sums, start, outside) > gains:
+                                copy(outside, end)
                     if steep == 0.0:
-                        gains = gain_of(up, wq, sums, start, end)
+                        gains = gain_of(up, world, sums, start, end)
                         if gains <= gained:
                             continue
                         gained = gains
                     copy(end, best)
-                w, x, y, z = world_turn(up, wq, start, best)
-                turn_goals(kinds, moves, m, j, w, x, y, z, wp, points, turns)
+                whole[0], whole[1], whole[2], whole[3] = world_turn(up, world, start, best)
+                turn_goals(goals, moves, m, sums[CENTER:], whole, state)
                 for c in range(4):
                     trial_q[j, c] = best[c]
             if slides:
-                slide_roots(chain, target, trial_p, points)
-            place(parents, order, trial_q, trial_p, wq, wp)
-            find_gaps(kinds, owners, own_points, axes, target, trial_q, wq, wp, points, gaps)
-            rest, worst_now = weigh(kinds, weights, scale, gaps, r)
+                slide_roots(chain, target, trial_p, state)
+            place(parents, order, trial_q, trial_p, world)
+            find_gaps(goals, target, trial_q, world, state)
+            rest, worst_now = weigh(goals, scale, state, residuals)
             stalled = stalled + 1 if rest > PROGRESS * square else 0
             if rest < square:
                 square, worst = rest, worst_now
                 copy_rows(trial_q, q[i])
                 copy_rows(trial_p, p[i])
-        steps[i] += count
-        left[i], met[i] = square, worst <= enough
+        counts[i, STEPS] += count
+        numbers[i, SQUARE], flags[i, MET] = square, worst <= enough

@@ -1,4 +1,4 @@
-"""One rotation at a time, as numbers: what inverse kinematics needs of quaternions."""
+"""What the IK solvers work on: chains and work space, rotations as numbers, axes of freedom."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 
 from .jit import kernel
 from .rotation import BLOCK, LANES
+
+# One rotation at a time, as numbers: what inverse kinematics needs of quaternions.
 
 TINY = 1e-12
 
@@ -98,56 +100,62 @@ def perpendicular(x, y, z):
     return ax / size, ay / size, az / size
 
 
-# What a solver is given, and the room it works in: two bundles of arrays.
+# What a solver is given, and where it works: two bundles of tables with named columns.
 #
 # The variables are a few numbers for each joint that may move: how far it turns about each axis of
 # its `basis`, in its own frame, from where it is; then three for each root that may slide. Every
-# goal is three numbers that should become zero.
+# goal is three numbers, its residuals, that should become zero.
 
 
 REACH, AIM, ORIENT, STAY = 0, 1, 2, 3
+
+JOINT, PARENT, FREEDOMS, LIMIT = range(4)  # of a mover: limits begin at LIMIT of `packed`, or -1
+KIND, OWNER, WEIGHT, POINT, AXIS = 0, 1, 2, 3, 6  # of a goal: one of the four above, its joint, …
+GOAL_COLUMNS = 9
+PARENT_NODE, CHILD, FIRST_CHILD, ORIENT_GOAL = range(4)  # of the tree that FABRIK follows
 
 Chain = namedtuple(
     "Chain",
     [
         "parents",  # (joints,)
         "order",  # the joints that goals hang on, parents first
-        "movers",  # (movers,) joints that may turn, parents first
-        "freedoms",  # (movers,) about how many axes
+        "movers",  # (movers, 4) joints that may turn, parents first
         "basis",  # (movers, 3, 3) axes as rows, in the joint's own frame
         "swings",  # (movers, 8) 1 where it swings without twist, inverse reference, bone's axis
-        "limits",  # (movers,) where the limit begins in `packed`; -1 for none
-        "packed",  # all limits
         "slides",  # (slides,) roots that may move
-        "kinds",  # (goals,) one of the four above
-        "owners",  # (goals,) the joint
-        "weights",  # (goals,)
-        "points",  # (goals, 3) what is to reach, or to aim from, in the joint's frame
-        "axes",  # (goals, 3) what aims, in the joint's frame
+        "goals",  # (goals, GOAL_COLUMNS) points and axes are in the joint's frame
         "moves",  # (goals, movers + slides) whether a mover moves the goal
+        "tree",  # (movers + goals + 1, 4) nodes are movers, then goals; see `ik_fabrik`
+        "packed",  # all limits
         "tolerance",  # radians, of limits
     ],
 )
 
-ALL, FREE, FACTOR = 0, 1, 2  # of slopes and products: of all variables, of those still free
-STEP, SETTLED, BEFORE = 0, 1, 2  # of steps: this one, its settled part, that of the round before
+# Of each problem of a batch: its numbers, with errors of all goals last; its counts; and its flags,
+# with those of all movers last. And what all problems have in common.
+LENGTH, SQUARE, ERRORS = 0, 1, 2
+UNLIMITED, STEPS = 0, 1  # the mover whose limit is left out of account, -1 for none
+MET, BLOCKED = 0, 1
+ITERATIONS, LARGEST_STEP, GOAL_TOLERANCE = 0, 1, 2
+
+PLACE, GAP, RATES, ROTATION = 0, 3, 6, 24  # of the state of a goal
+STATE_COLUMNS = 28
+ALL, FREE, FACTOR = 0, 1, 2  # of all variables; of those still free; factors of J Jᵀ, and y
+STEP, FIXED, BEFORE, WANTED = 0, 1, 2, 3  # of steps: this, what of it is fixed, the last, where to
 
 Work = namedtuple(
     "Work",
     [
         "basis",  # (movers, 3, 3) axes from where the joints are
-        "world_q",  # (joints, 4)
-        "world_p",  # (joints, 3)
-        "places",  # (goals, 3) where the points of goals are in the world
-        "gaps",  # (goals, 3) what is left of the goals, lengths or radians
-        "rates",  # (goals, 18) how fast they close: 3 × 3 by moves, then 3 × 3 by turns
-        "r",  # (rows,) what is left of the goals, by weight
-        "free_r",  # (rows,) the same, less what limits have settled
-        "y",  # (rows,)
-        "slopes",  # (2, variables, rows)
-        "gram",  # (3, rows, rows) what columns of slopes are, multiplied with each other
-        "steps",  # (3, variables)
-        "normals",  # (movers, 3, 3) directions in which each is settled
+        "world",  # (joints, 7) rotations in the world, then positions
+        "state",  # (goals, STATE_COLUMNS) of each goal:
+        # where its point is in the world, and its gap, a way to go or a vector to turn by; how fast
+        # that closes, 3 × 3 by moves and then 3 × 3 by turns; the rotation of its joint
+        "residuals",  # (3, rows) gaps by weight; the same, less what is fixed; y
+        "jacobian",  # (2, variables, rows)
+        "gram",  # (3, rows, rows) J Jᵀ
+        "steps",  # (4, variables)
+        "normals",  # (movers, 3, 3) directions in which each is fixed
         "counts",  # (movers,) and how many
         "clear",  # (movers, 5) a legal rotation, and cos α/2: within α of it all is legal
         "trial_q",  # (joints, 4)
@@ -161,32 +169,27 @@ Work = namedtuple(
 
 @kernel
 def new_work(chain):
-    """Return room to solve problems of this chain, one after the other.
+    """Return the tables to solve problems of this chain with, one after the other.
 
-    Kernels that run often take from it what they need, array by array: to hand on a bundle of so
+    Kernels that run often take from it what they need, table by table: to hand on a bundle of so
     many costs more than most of them do.
     """
-    joints, goals = chain.parents.shape[0], chain.kinds.shape[0]
+    joints, goals = chain.parents.shape[0], chain.goals.shape[0]
     rows, movers = 3 * goals, chain.movers.shape[0]
     variables = 3 * chain.slides.shape[0]
     for m in range(movers):
-        variables += chain.freedoms[m]
+        variables += chain.movers[m, FREEDOMS]
     clear = np.zeros((movers, 5))
     for m in range(movers):
         clear[m, 4] = 1.0  # nothing is known yet
     return Work(
         np.zeros((movers, 3, 3)),
-        np.zeros((joints, 4)),
-        np.zeros((joints, 3)),
-        np.zeros((goals, 3)),
-        np.zeros((goals, 3)),
-        np.zeros((goals, 18)),
-        np.zeros(rows),
-        np.zeros(rows),
-        np.zeros(rows),
+        np.zeros((joints, 7)),
+        np.zeros((goals, STATE_COLUMNS)),
+        np.zeros((3, rows)),
         np.zeros((2, variables, rows)),
         np.zeros((3, rows, rows)),
-        np.zeros((3, variables)),
+        np.zeros((4, variables)),
         np.zeros((movers, 3, 3)),
         np.zeros(movers, np.int64),
         clear,
@@ -248,7 +251,7 @@ def refresh_basis(movers, swings, fixed, q, basis):
                 basis[m, f, i] = fixed[m, f, i]
         if swings[m, 0] == 0.0:
             continue
-        j = movers[m]
+        j = movers[m, JOINT]
         ux, uy, uz = swings[m, 5], swings[m, 6], swings[m, 7]
         w, x, y, z = product(
             swings[m, 1],

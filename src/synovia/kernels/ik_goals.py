@@ -1,4 +1,4 @@
-"""What is left of the goals of a pose, and how that changes as its joints turn."""
+"""Goals of a pose: what is left of them, how that changes, and the best turn of one joint."""
 
 from __future__ import annotations
 
@@ -7,9 +7,19 @@ import math
 from .ik_chain import (
     AIM,
     ALL,
+    AXIS,
+    FREEDOMS,
+    GAP,
+    JOINT,
+    KIND,
     ORIENT,
+    OWNER,
+    PLACE,
+    POINT,
+    RATES,
     REACH,
     STAY,
+    WEIGHT,
     apply_log_jacobian,
     cross,
     from_vector,
@@ -21,27 +31,30 @@ from .ik_chain import (
 )
 from .jit import kernel
 
+# What is left of the goals of a pose, and how that changes as its joints turn.
+
 TURN_SHARE = 0.3  # a radian of direction counts as much as this share of the chain's length
 OPPOSITE = 1e-6  # sine of the angle from straight back, within which any way round is as good
 
 
 @kernel
-def place(parents, order, q, p, wq, wp):
-    """Write positions and rotations in the world of the joints that goals hang on."""
+def place(parents, order, q, p, world):
+    """Write rotations and positions in the world of the joints that goals hang on."""
     for k in range(order.shape[0]):
         j = order[k]
         up = parents[j]
         if up < 0:
             for i in range(4):
-                wq[j, i] = q[j, i]
+                world[j, i] = q[j, i]
             for i in range(3):
-                wp[j, i] = p[j, i]
+                world[j, 4 + i] = p[j, i]
             continue
-        w, x, y, z = wq[up, 0], wq[up, 1], wq[up, 2], wq[up, 3]
+        w, x, y, z = world[up, 0], world[up, 1], world[up, 2], world[up, 3]
         px, py, pz = rotate(w, x, y, z, p[j, 0], p[j, 1], p[j, 2])
-        wp[j, 0], wp[j, 1], wp[j, 2] = wp[up, 0] + px, wp[up, 1] + py, wp[up, 2] + pz
+        world[j, 4], world[j, 5] = world[up, 4] + px, world[up, 5] + py
+        world[j, 6] = world[up, 6] + pz
         w, x, y, z = product(w, x, y, z, q[j, 0], q[j, 1], q[j, 2], q[j, 3])
-        wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3] = w, x, y, z
+        world[j, 0], world[j, 1], world[j, 2], world[j, 3] = w, x, y, z
 
 
 @kernel
@@ -73,72 +86,84 @@ def aim_gap(cx, cy, cz, dx, dy, dz):
 
 
 @kernel
-def find_gaps(kinds, owners, points, axes, targets, q, wq, wp, places, gaps):
-    """Write where goals' points are, and what is left: ways to go, or vectors to turn by."""
-    for g in range(kinds.shape[0]):
-        j, kind = owners[g], kinds[g]
-        w, x, y, z = wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3]
+def find_gaps(goals, targets, q, world, state):
+    """Write where goals' points are, and their gaps: ways to go, or vectors to turn by."""
+    for g in range(goals.shape[0]):
+        j, kind = int(goals[g, OWNER]), goals[g, KIND]
+        w, x, y, z = world[j, 0], world[j, 1], world[j, 2], world[j, 3]
         if kind >= ORIENT:  # or to stay: what counts is how it is turned
             tw, tx, ty, tz = targets[g, 0], targets[g, 1], targets[g, 2], targets[g, 3]
             if kind == ORIENT:
                 w, x, y, z = product(tw, tx, ty, tz, w, -x, -y, -z)
             else:
                 w, x, y, z = product(q[j, 0], -q[j, 1], -q[j, 2], -q[j, 3], tw, tx, ty, tz)
-            gaps[g, 0], gaps[g, 1], gaps[g, 2] = to_vector(w, x, y, z)
+            state[g, GAP], state[g, GAP + 1], state[g, GAP + 2] = to_vector(w, x, y, z)
             continue
-        px, py, pz = rotate(w, x, y, z, points[g, 0], points[g, 1], points[g, 2])
-        px, py, pz = wp[j, 0] + px, wp[j, 1] + py, wp[j, 2] + pz
-        places[g, 0], places[g, 1], places[g, 2] = px, py, pz
+        px, py, pz = goals[g, POINT], goals[g, POINT + 1], goals[g, POINT + 2]
+        px, py, pz = rotate(w, x, y, z, px, py, pz)
+        px, py, pz = world[j, 4] + px, world[j, 5] + py, world[j, 6] + pz
+        state[g, PLACE], state[g, PLACE + 1], state[g, PLACE + 2] = px, py, pz
         px, py, pz = targets[g, 0] - px, targets[g, 1] - py, targets[g, 2] - pz
         if kind == AIM:
-            x, y, z = rotate(w, x, y, z, axes[g, 0], axes[g, 1], axes[g, 2])
+            cx, cy, cz = goals[g, AXIS], goals[g, AXIS + 1], goals[g, AXIS + 2]
+            x, y, z = rotate(w, x, y, z, cx, cy, cz)
             px, py, pz = aim_gap(x, y, z, px, py, pz)
-        gaps[g, 0], gaps[g, 1], gaps[g, 2] = px, py, pz
+        state[g, GAP], state[g, GAP + 1], state[g, GAP + 2] = px, py, pz
 
 
 @kernel
-def weigh(kinds, weights, scale, gaps, r):
-    """Write what is left of all goals, weighted; return its square, and the worst by itself.
+def weigh(goals, scale, state, residuals):
+    """Write the residuals of all goals, weighted; return their sum of squares, and the worst goal.
 
     `scale` is 1 over the chain's length. What should only stay is not among the worst, nor is a
     goal without weight.
     """
     square, worst = 0.0, 0.0
-    for g in range(kinds.shape[0]):
-        unit = scale if kinds[g] == REACH else TURN_SHARE
-        x, y, z = unit * gaps[g, 0], unit * gaps[g, 1], unit * gaps[g, 2]
-        size, weight = length(x, y, z), weights[g]
-        if kinds[g] != STAY and weight > 0.0 and not size <= worst:
+    for g in range(goals.shape[0]):
+        kind, weight = goals[g, KIND], goals[g, WEIGHT]
+        unit = scale if kind == REACH else TURN_SHARE
+        x, y, z = unit * state[g, GAP], unit * state[g, GAP + 1], unit * state[g, GAP + 2]
+        size = length(x, y, z)
+        if kind != STAY and weight > 0.0 and not size <= worst:
             worst = size
-        r[3 * g], r[3 * g + 1], r[3 * g + 2] = weight * x, weight * y, weight * z
+        residuals[3 * g], residuals[3 * g + 1] = weight * x, weight * y
+        residuals[3 * g + 2] = weight * z
         square += (weight * size) ** 2
     return square, worst
 
 
 @kernel
-def residuals(chain, targets, scale, q, p, work, r):
-    """Place a pose, and write what is left of its goals; return as `weigh` does."""
-    wq, wp, places, gaps = work.world_q, work.world_p, work.places, work.gaps
-    place(chain.parents, chain.order, q, p, wq, wp)
-    find_gaps(chain.kinds, chain.owners, chain.points, chain.axes, targets, q, wq, wp, places, gaps)
-    return weigh(chain.kinds, chain.weights, scale, gaps, r)
+def evaluate(chain, targets, scale, q, p, work):
+    """Place a pose, and write the residuals of its goals; return as `weigh` does."""
+    place(chain.parents, chain.order, q, p, work.world)
+    find_gaps(chain.goals, targets, q, work.world, work.state)
+    return weigh(chain.goals, scale, work.state, work.residuals[ALL])
 
 
 @kernel
-def point_of(chain, g, work):
+def point_of(goals, g, world):
     """Return where the point of goal g is in the world."""
-    j, wq, wp = chain.owners[g], work.world_q, work.world_p
-    x, y, z = chain.points[g, 0], chain.points[g, 1], chain.points[g, 2]
-    x, y, z = rotate(wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3], x, y, z)
-    return wp[j, 0] + x, wp[j, 1] + y, wp[j, 2] + z
+    j = int(goals[g, OWNER])
+    x, y, z = goals[g, POINT], goals[g, POINT + 1], goals[g, POINT + 2]
+    x, y, z = rotate(world[j, 0], world[j, 1], world[j, 2], world[j, 3], x, y, z)
+    return world[j, 4] + x, world[j, 5] + y, world[j, 6] + z
 
 
 @kernel
-def aim_change(cx, cy, cz, dx, dy, dz, vx, vy, vz, tx, ty, tz):
-    """Return how fast the gap of an aim closes: joint's point moves by v, and turns by t.
+def unit_vector(k, column):
+    """Return the unit vector along axis k - column, or 0 if there is none."""
+    c = k - column
+    return 1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0
+
+
+@kernel
+def aim_change(cx, cy, cz, dx, dy, dz, k):
+    """Return how fast the gap of an aim closes, by a unit move along axis k, or a turn about k - 3.
 
     The gap is f c × d with f = θ/sin θ, of the axis c and the direction d.
     """
+    vx, vy, vz = unit_vector(k, 0)
+    tx, ty, tz = unit_vector(k, 3)
     cx, cy, cz, dx, dy, dz, far = aim_directions(cx, cy, cz, dx, dy, dz)
     nx, ny, nz = cross(cx, cy, cz, dx, dy, dz)
     sine, cosine = length(nx, ny, nz), cx * dx + cy * dy + cz * dz
@@ -157,70 +182,70 @@ def aim_change(cx, cy, cz, dx, dy, dz, vx, vy, vz, tx, ty, tz):
 
 
 @kernel
-def refresh_rates(kinds, owners, weights, axes, targets, scale, wq, places, gaps, rates):
-    """Write how fast the numbers of goals close, by unit moves of their points and unit turns."""
-    for g in range(kinds.shape[0]):
-        kind, j = kinds[g], owners[g]
-        factor = weights[g] * (scale if kind == REACH else TURN_SHARE)
+def refresh_rates(goals, targets, scale, world, state):
+    """Write how fast the gaps of goals close, weighted, by unit moves of their points and turns."""
+    for g in range(goals.shape[0]):
+        kind, j = goals[g, KIND], int(goals[g, OWNER])
+        factor = goals[g, WEIGHT] * (scale if kind == REACH else TURN_SHARE)
         if kind == REACH:
             for k in range(18):
-                rates[g, k] = factor if k % 4 == 0 and k < 9 else 0.0
+                state[g, RATES + k] = factor if k % 4 == 0 and k < 9 else 0.0
             continue
-        ex, ey, ez, side = gaps[g, 0], gaps[g, 1], gaps[g, 2], 1.0 if kind == ORIENT else -1.0
-        cx, cy, cz = axes[g, 0], axes[g, 1], axes[g, 2]
-        cx, cy, cz = rotate(wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3], cx, cy, cz)
+        ex, ey, ez = state[g, GAP], state[g, GAP + 1], state[g, GAP + 2]
+        side = 1.0 if kind == ORIENT else -1.0
+        cx, cy, cz = goals[g, AXIS], goals[g, AXIS + 1], goals[g, AXIS + 2]
+        cx, cy, cz = rotate(world[j, 0], world[j, 1], world[j, 2], world[j, 3], cx, cy, cz)
         dx, dy, dz = targets[g, 0], targets[g, 1], targets[g, 2]
-        dx, dy, dz = dx - places[g, 0], dy - places[g, 1], dz - places[g, 2]
+        dx, dy = dx - state[g, PLACE], dy - state[g, PLACE + 1]
+        dz = dz - state[g, PLACE + 2]
         for k in range(6):
-            c, move = k % 3, 1.0 if k < 3 else 0.0
-            ux, uy, uz = 1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0
-            vx, vy, vz = move * ux, move * uy, move * uz
-            ux, uy, uz = ux - vx, uy - vy, uz - vz
             if kind == AIM:
-                x, y, z = aim_change(cx, cy, cz, dx, dy, dz, vx, vy, vz, ux, uy, uz)
+                x, y, z = aim_change(cx, cy, cz, dx, dy, dz, k)
             else:
+                ux, uy, uz = unit_vector(k, 3)
                 x, y, z = apply_log_jacobian(ex, ey, ez, side, ux, uy, uz)
-            at = c if k < 3 else c + 9
-            rates[g, at], rates[g, at + 3], rates[g, at + 6] = factor * x, factor * y, factor * z
+            at = RATES + (k if k < 3 else k + 6)
+            state[g, at], state[g, at + 3], state[g, at + 6] = factor * x, factor * y, factor * z
 
 
 @kernel
-def refresh_slopes(movers, freedoms, slides, moves, kinds, basis, wq, wp, places, rates, slopes):
-    """Write how fast each number of each goal closes with each variable."""
-    goals, first = kinds.shape[0], 0
-    for k in range(slopes.shape[1]):
-        for a in range(slopes.shape[2]):
-            slopes[ALL, k, a] = 0.0
+def refresh_jacobian(movers, slides, goals, moves, basis, world, state, jacobian):
+    """Write how fast each residual of each goal closes with each variable."""
+    first = 0
+    for k in range(jacobian.shape[1]):
+        for a in range(jacobian.shape[2]):
+            jacobian[ALL, k, a] = 0.0
     for m in range(movers.shape[0]):
-        j = movers[m]
-        for f in range(freedoms[m]):
+        j = movers[m, JOINT]
+        for f in range(movers[m, FREEDOMS]):
             bx, by, bz = basis[m, f, 0], basis[m, f, 1], basis[m, f, 2]
-            ax, ay, az = rotate(wq[j, 0], wq[j, 1], wq[j, 2], wq[j, 3], bx, by, bz)
-            for g in range(goals):
+            ax, ay, az = rotate(world[j, 0], world[j, 1], world[j, 2], world[j, 3], bx, by, bz)
+            for g in range(goals.shape[0]):
                 if not moves[g, m]:
                     continue
-                vx, vy, vz = places[g, 0], places[g, 1], places[g, 2]
-                vx, vy, vz = vx - wp[j, 0], vy - wp[j, 1], vz - wp[j, 2]
+                vx, vy, vz = state[g, PLACE], state[g, PLACE + 1], state[g, PLACE + 2]
+                vx, vy, vz = vx - world[j, 4], vy - world[j, 5], vz - world[j, 6]
                 vx, vy, vz = cross(ax, ay, az, vx, vy, vz)
-                if kinds[g] == REACH:
-                    slopes[ALL, first, 3 * g] = rates[g, 0] * vx
-                    slopes[ALL, first, 3 * g + 1] = rates[g, 4] * vy
-                    slopes[ALL, first, 3 * g + 2] = rates[g, 8] * vz
+                if goals[g, KIND] == REACH:
+                    jacobian[ALL, first, 3 * g] = state[g, RATES] * vx
+                    jacobian[ALL, first, 3 * g + 1] = state[g, RATES + 4] * vy
+                    jacobian[ALL, first, 3 * g + 2] = state[g, RATES + 8] * vz
                     continue
-                stays = kinds[g] == STAY
+                stays = goals[g, KIND] == STAY
                 tx, ty, tz = bx if stays else ax, by if stays else ay, bz if stays else az
                 for i in range(3):
-                    k = 3 * i
-                    by_move = rates[g, k] * vx + rates[g, k + 1] * vy + rates[g, k + 2] * vz
-                    by_turn = rates[g, k + 9] * tx + rates[g, k + 10] * ty + rates[g, k + 11] * tz
-                    slopes[ALL, first, 3 * g + i] = by_move + by_turn
+                    k = RATES + 3 * i
+                    by_move = state[g, k] * vx + state[g, k + 1] * vy + state[g, k + 2] * vz
+                    k += 9
+                    by_turn = state[g, k] * tx + state[g, k + 1] * ty + state[g, k + 2] * tz
+                    jacobian[ALL, first, 3 * g + i] = by_move + by_turn
             first += 1
     for s in range(slides.shape[0]):
         for k in range(3):
-            for g in range(goals):
+            for g in range(goals.shape[0]):
                 if moves[g, movers.shape[0] + s]:
                     for i in range(3):
-                        slopes[ALL, first, 3 * g + i] = rates[g, 3 * i + k]
+                        jacobian[ALL, first, 3 * g + i] = state[g, RATES + 3 * i + k]
             first += 1
 
 
@@ -230,9 +255,12 @@ def refresh_slopes(movers, freedoms, slides, moves, kinds, basis, wq, wp, places
 # both from the joint: one arm for a point, the three axes for a rotation, the place where it comes
 # as near as the target for an axis that aims. The turn R that is best is the one with the largest
 # sum of b · Ra = tr(R M), M = Σ a bᵀ; about an axis n its angle is atan2(n · Σ a × b, tr M − n · M
-# n).
+# n). `sums` has M first, then the joint's rotation and position in the world, and two numbers that
+# are the same for all joints of a problem: 1 over the chain's length, and the largest step.
 
 
+TURNED, CENTER, SCALE, LARGEST = 9, 13, 16, 17
+SUMS = 18
 FLAT = 1e-12  # of all there is to gain: less is no direction
 
 
@@ -267,20 +295,15 @@ def gather_arm(sums, weight, ax, ay, az, bx, by, bz):
 
 
 @kernel
-def gather_aim(sums, weight, x, y, z, dx, dy, dz, bx, by, bz):
-    """Add the arm of an axis d at the point x: where it is as far from the joint as the target b.
+def aim_reach(along, square, far):
+    """Return how far along its axis the arm of an aim ends: as far from the joint as the target.
 
     Turned until that lies on the target, the axis points at it, though its own point moved too.
+    `along` is how far along the axis its point is, `square` how far the end is, squared, and `far`
+    how far the target is from the point.
     """
-    far = length(bx - x, by - y, bz - z)
-    if far < 1e-12:  # at the very point every direction is right
-        return
-    along = x * dx + y * dy + z * dz
-    square = along * along - (x * x + y * y + z * z) + bx * bx + by * by + bz * bz
     reach = math.sqrt(square) - along if square > 0.0 else 0.0
-    reach = reach if reach > 0.0 else far
-    weight /= max(reach, far)
-    gather_arm(sums, weight, x + reach * dx, y + reach * dy, z + reach * dz, bx, by, bz)
+    return reach if reach > 0.0 else far
 
 
 @kernel
@@ -296,13 +319,14 @@ def gain(sums, w, x, y, z):
 
 
 @kernel
-def best_turn(basis, m, freedoms, longest, sums, w, x, y, z):
+def best_turn(basis, m, freedoms, sums):
     """Return the rotation vector, in the joint's frame, of the best turn of a joint by itself.
 
-    The quaternion is the joint's in the world, `basis[m]` has its axes. Of all that it can turn
-    about, the one with the steepest gain is taken, and the best angle about it. Returns that gain
-    too; it is 0 where nothing is to be done, or all is straight back: then both ways are as good.
+    `basis[m]` has its axes. Of all that it can turn about, the one with the steepest gain is taken,
+    and the best angle about it. Returns that gain too; it is 0 where nothing is to be done, or all
+    is straight back: then both ways are as good.
     """
+    w, x, y, z = sums[TURNED], sums[TURNED + 1], sums[TURNED + 2], sums[TURNED + 3]
     gx, gy, gz = rotate(w, -x, -y, -z, sums[5] - sums[7], sums[6] - sums[2], sums[1] - sums[3])
     nx, ny, nz = 0.0, 0.0, 0.0
     for f in range(freedoms):
@@ -324,7 +348,7 @@ def best_turn(basis, m, freedoms, longest, sums, w, x, y, z):
         + uy * (sums[3] * ux + sums[4] * uy + sums[5] * uz)
         + uz * (sums[6] * ux + sums[7] * uy + sums[8] * uz)
     )
-    angle = min(math.atan2(size, trace - along), longest)
+    angle = min(math.atan2(size, trace - along), sums[LARGEST])
     return angle * nx, angle * ny, angle * nz, size
 
 

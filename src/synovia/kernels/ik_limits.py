@@ -1,4 +1,4 @@
-"""One rotation brought into one limit, and how far around a legal one all is legal."""
+"""One joint against its limit: projection, clearance, and where one turn leaves the limit."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from .jit import kernel
 from .kinds import DIRECTION_TWIST, SWING_TWIST
 from .limit import AXIS, CHART, enter, leave, nearest
 from .rotation import DISTANCE, QW, QX, QY, QZ, W0, X0, Y0, Z0, X, Y, Z
+
+# One rotation brought into one limit, and how far around a legal one all is legal.
 
 ONE = np.int64(1)
 ROOM = 0.5  # radians; farther around nothing is said to be clear
@@ -78,33 +80,41 @@ def note_clear(m, packed, at, block, clear):
 # Where one turn of one joint leaves its limit, by as few looks as it takes.
 #
 # A look is dear, so each is used for all that it tells: how far around it all is legal, and on
-# which side of the boundary, and how far from it, it was.
+# which side of the boundary, and how far from it, it was. A turn is one buffer: the rotations at
+# its start and end, the first that was seen outside, brought into the limit, and the angle; the
+# tolerance of the limit, how far apart looks are at least, and how near the boundary is found; then
+# the last legal share and the first that is not, with their distances from the boundary.
 
+START, END, OUTSIDE, ANGLE, TOLERANCE, FINEST, WITHIN = 0, 4, 8, 12, 13, 14, 15
+LOW, HIGH, UNDER, OVER = 16, 17, 18, 19
+TURN_SIZE = 20
 ROUNDS = 60  # of looks for a boundary, at most; every third halves what is left
 
 
 @kernel
-def distance_at(start, end, angle, t, p, o, edge, block, other, lanes):
+def distance_at(turn, t, p, o, block, other, lanes):
     """Return how far outside the limit the rotation a share `t` of the way is; a member, below."""
-    place_on_turn(start, end, angle, t, 0, block, 0)
+    place_on_turn(turn[START:], turn[END:], turn[ANGLE], t, 0, block, 0)
     enter(p, o, block, ONE)
+    edge = 0.5 * turn[TOLERANCE]
     nearest(p, o, edge, np.inf, block, other, lanes, ONE)
     return block[DISTANCE] - edge
 
 
 @kernel
-def place_at(start, end, angle, t, block, out):
-    """Write the rotation a share `t` of the way."""
-    place_on_turn(start, end, angle, t, 0, block, 0)
-    out[0], out[1], out[2], out[3] = block[W0], block[X0], block[Y0], block[Z0]
+def place_at(turn, t, block):
+    """Write the rotation a share `t` of the way as the end of the turn."""
+    place_on_turn(turn[START:], turn[END:], turn[ANGLE], t, 0, block, 0)
+    turn[END], turn[END + 1], turn[END + 2] = block[W0], block[X0], block[Y0]
+    turn[END + 3] = block[Z0]
 
 
 @kernel
-def known_room(m, start, clear):
-    """Return by which angle mover m may turn from `start`, any way, by what is known already."""
+def known_room(m, turn, clear):
+    """Return by which angle mover m may turn from its start, any way, by what is known already."""
     along = 0.0
     for i in range(4):
-        along += start[i] * clear[m, i]
+        along += turn[START + i] * clear[m, i]
     along = abs(along)
     if along <= clear[m, 4]:
         return 0.0
@@ -112,14 +122,14 @@ def known_room(m, start, clear):
 
 
 @kernel
-def boundary_between(
-    start, end, angle, low, high, under, over, p, o, edge, within, block, other, lanes
-):
-    """Return a legal share of the way, less than the angle `within` before one that is not.
+def boundary_between(turn, p, o, block, other, lanes):
+    """Return a legal share of the way, less than the angle `WITHIN` before one that is not.
 
-    `low` is legal and `high` is not, by the distances `under` and `over`. Looks are where a
-    straight line between these is 0, in turn a little before that and a little after.
+    Looks are where a straight line between the distances at `LOW` and `HIGH` is 0, in turn a little
+    before that and a little after.
     """
+    angle, within = turn[ANGLE], turn[WITHIN]
+    low, high, under, over = turn[LOW], turn[HIGH], turn[UNDER], turn[OVER]
     margin, ahead = 0.5 * within / angle, True
     for number in range(ROUNDS):
         if not (high - low) * angle > within:
@@ -130,7 +140,7 @@ def boundary_between(
             here = low + (high - low) * under / max(under + over, 1e-300)
             here += 0.9 * margin if ahead else -0.9 * margin
             here = min(max(here, low + 0.9 * margin), high - 0.9 * margin)
-        outside = distance_at(start, end, angle, here, p, o, edge, block, other, lanes)
+        outside = distance_at(turn, here, p, o, block, other, lanes)
         if outside <= 0.0:
             low, under, ahead = here, -outside, True
         else:
@@ -139,21 +149,20 @@ def boundary_between(
 
 
 @kernel
-def exit_of_one(
-    m, start, end, angle, p, o, tolerance, finest, within, clear, block, other, lanes, beyond
-):
+def exit_of_one(m, turn, p, o, clear, block, other, lanes):
     """Return the largest t in [0, 1] with the turn of mover m, from a legal start, legal before it.
 
     The end is looked at as soon as a way on from the start is known: mostly what is legal around
     both covers all between them. If not, looks go on by the angle that is proved to be legal, and
-    by `finest` at least. The boundary is found to an angle `within` of it; then `beyond` is the
-    first rotation that was seen outside, at most `finest` farther, brought into the limit.
+    by `FINEST` at least. The boundary is found to an angle `WITHIN` of it; then `OUTSIDE` is the
+    first rotation that was seen outside, at most `FINEST` farther, brought into the limit.
     """
-    edge, low, under = 0.5 * tolerance, min(known_room(m, start, clear) / angle, 1.0), 0.0
+    angle, finest = turn[ANGLE], turn[FINEST]
+    low, under = min(known_room(m, turn, clear) / angle, 1.0), 0.0
     onward, last, seen = max(low, finest / angle), np.inf, False
     here = 1.0 if low > 0.0 else min(onward, 1.0)
     while True:
-        over = distance_at(start, end, angle, here, p, o, edge, block, other, lanes)
+        over = distance_at(turn, here, p, o, block, other, lanes)
         if over <= 0.0:
             if here >= 1.0:
                 last = 1.0 - note_clear(m, p, o, block, clear) / angle
@@ -166,8 +175,8 @@ def exit_of_one(
             break
         seen = seen or here >= 1.0
         here = min(onward, 1.0) if seen else 1.0
-    leave(p, o, tolerance, block, ONE)
-    beyond[0], beyond[1], beyond[2], beyond[3] = block[QW], block[QX], block[QY], block[QZ]
-    return boundary_between(
-        start, end, angle, low, here, under, over, p, o, edge, within, block, other, lanes
-    )
+    leave(p, o, turn[TOLERANCE], block, ONE)
+    turn[OUTSIDE], turn[OUTSIDE + 1] = block[QW], block[QX]
+    turn[OUTSIDE + 2], turn[OUTSIDE + 3] = block[QY], block[QZ]
+    turn[LOW], turn[HIGH], turn[UNDER], turn[OVER] = low, here, under, over
+    return boundary_between(turn, p, o, block, other, lanes)

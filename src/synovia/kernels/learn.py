@@ -1,4 +1,4 @@
-"""A hash table of grid cells: which point came first in the cell of each."""
+"""What learning counts: the first point in each grid cell, and how near rotations are to others."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import math
 import numpy as np
 
 from .jit import kernel
+
+# A hash table of grid cells: which point came first in the cell of each.
 
 LOW_BITS = 0xFFFFFFFF
 

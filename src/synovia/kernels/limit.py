@@ -1,7 +1,4 @@
-"""Limits on rotations, over all covers: whole turns more or less change no rotation.
-
-A packed limit is a stretch of one flat float64 buffer: where things stand in it is here.
-"""
+"""Limits on rotations: quaternion → chart → shape → quaternion, over all covers."""
 
 from __future__ import annotations
 
@@ -41,6 +38,10 @@ from .rotation import (
     turn_right,
 )
 from .shapes import HERE, shape
+
+# Limits on rotations, over all covers: whole turns more or less change no rotation.
+#
+# A packed limit is a stretch of one flat float64 buffer: where things stand in it is here.
 
 # Where things stand in a packed limit.
 CHART = 0
@@ -102,10 +103,10 @@ def find_lanes(p, o, settled, block, lanes, n):
 
 
 @kernel
-def try_cover(p, o, swings, twists, depth, block, other, lanes, n):
-    """Take what is nearer in the given cover for the first `n` of `lanes`.
+def gather_cover(p, o, swings, twists, block, other, lanes, n):
+    """Write, as `other`, the points of a cover of the first `n` of `lanes` that may be nearer.
 
-    Returns how many of them had to be looked at; their numbers go to `lanes` from LANES on.
+    Returns how many there are; their numbers go to `lanes` from LANES on.
     """
     reach, reach_twist = p[o + REACH], p[o + REACH_TWIST]
     flat = int(p[o + CHART]) == SWING_TWIST
@@ -132,16 +133,22 @@ def try_cover(p, o, swings, twists, depth, block, other, lanes, n):
             other[Z + count] = scale * z
         lanes[LANES + count] = i
         count += 1
-    if count > 0:
-        shape(p, o + HEADER, depth, other, count)
-        for k in range(count):
-            i = lanes[LANES + k]
-            if other[DISTANCE + k] < block[DISTANCE + i]:
-                block[DISTANCE + i] = other[DISTANCE + k]
-                block[PX + i] = other[PX + k]
-                block[PY + i] = other[PY + k]
-                block[PZ + i] = other[PZ + k]
     return count
+
+
+@kernel
+def take_nearer(p, o, depth, block, other, lanes, count):
+    """Take what is nearer in the cover that was gathered."""
+    if count == 0:
+        return
+    shape(p, o + HEADER, depth, other, count)
+    for k in range(count):
+        i = lanes[LANES + k]
+        if other[DISTANCE + k] < block[DISTANCE + i]:
+            block[DISTANCE + i] = other[DISTANCE + k]
+            block[PX + i] = other[PX + k]
+            block[PY + i] = other[PY + k]
+            block[PZ + i] = other[PZ + k]
 
 
 @kernel
@@ -162,7 +169,9 @@ def nearest(p, o, settled, depth, block, other, lanes, n):
     for turns in range(1, 1000):
         looked = 0
         for twists in range(turns + 1 if both else 1):
-            looked += try_cover(p, o, turns - twists, twists, depth, block, other, lanes, found)
+            count = gather_cover(p, o, turns - twists, twists, block, other, lanes, found)
+            take_nearer(p, o, depth, block, other, lanes, count)
+            looked += count
         if looked == 0:
             break
 

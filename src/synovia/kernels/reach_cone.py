@@ -1,4 +1,4 @@
-"""Where things stand in a packed reach cone, and in a block of its directions."""
+"""Reach cones in blocks of lanes: how they are packed, their nearest boundary, their twists."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import numpy as np
 from .charts import angle_of
 from .jit import kernel
 from .rotation import BLOCK, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, TURN, T, X, Y, Z
+
+# Where things stand in a packed reach cone, and in a block of its directions.
 
 # In a packed cone, after its kind.
 SIZE = 0  # how many numbers in all

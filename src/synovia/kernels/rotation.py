@@ -1,8 +1,4 @@
-"""Circular functions as polynomials: no branch, no library call, so loops become vector code.
-
-`real` is the type to compute in. The coefficients are those of Chebyshev interpolation on the
-interval named, in powers of u; float32 needs fewer.
-"""
+"""Rotations in blocks of lanes: circular functions, quaternion to chart and back."""
 
 from __future__ import annotations
 
@@ -11,6 +7,11 @@ import math
 import numpy as np
 
 from .jit import kernel
+
+# Circular functions as polynomials: no branch, no library call, so loops become vector code.
+#
+# `real` is the type to compute in. The coefficients are those of Chebyshev interpolation on the
+# interval named, in powers of u; float32 needs fewer.
 
 
 @kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .circle_quartic import FOUND, HARMONICS, OFF, search_lanes
-from .circle_quartic import ROWS as WAVE_ROWS
+from .circle_quartic import ROWS as SEARCH_ROWS
 from .jit import kernel
 from .reach_cone import as_unsigned
 from .rotation import cos_root, sinc_root
@@ -14,12 +14,12 @@ from .transforms import LANES
 # Of the parameters: first axis, centre of the ellipsoid, the three rows that make it a unit ball,
 # then three pairs of points.
 AXIS, CENTER, SHRINK, PAIRS = 0, 3, 6, 15
-# Rows of the work space, after those of the waves: the two points, the axis, the matrix and the
+# Rows of the work space, after those of the search: the two points, the axis, the matrix and the
 # shift into the ball's frame, both turns, and a circle there and here.
 ONE, OTHER, LINE, INTO, SHIFT, TURNED, AGAIN, THERE, HERE = (
-    (WAVE_ROWS + k) * LANES for k in (0, 3, 6, 9, 18, 21, 30, 39, 48)
+    (SEARCH_ROWS + k) * LANES for k in (0, 3, 6, 9, 18, 21, 30, 39, 48)
 )
-ROWS = WAVE_ROWS + 57
+ROWS = SEARCH_ROWS + 57
 
 
 @kernel
@@ -52,7 +52,7 @@ def enter(p, work, given, s, n):
 
 @kernel
 def write_harmonics(s, point, n):
-    """Write the waves of points turned about the line: how they come and go from the ball."""
+    """Write the harmonics of points turned about the line: how they come and go from the ball."""
     for i in range(n):
         ax, ay, az = s[LINE + i], s[LINE + LANES + i], s[LINE + 2 * LANES + i]
         x, y, z = s[point + i], s[point + LANES + i], s[point + 2 * LANES + i]
@@ -120,8 +120,13 @@ def multiply_matrices(s, a, b, out, o, wide, n):
 
 
 @kernel
-def scapula(p, given, lift, rotation, out, first, second, gap, n, stride, work):
-    """Write the two turns as one transform, their angles, and how far off the ellipsoid it is."""
+def scapula(p, places, n, stride, work):
+    """Write the two turns as one transform, their angles, and how far off the ellipsoid it is.
+
+    The places are those of transform, lift and rotation, then of all that is written, in order.
+    """
+    given, lift, rotation, out = places[0], places[1], places[2], places[3]
+    first, second, gap = places[4], places[5], places[6]
     s, moved = np.empty(ROWS * LANES), np.empty(9 * LANES)
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)

@@ -1,7 +1,4 @@
-"""Shapes in blocks: the nearest member of each point, and the signed distance to it.
-
-Of a convex polytope exactly, by Goldfarb and Idnani's dual method in 3-D.
-"""
+"""Shapes in blocks of lanes: the nearest member of each point, and the signed distance to it."""
 
 from __future__ import annotations
 
@@ -13,6 +10,10 @@ from .kinds import BOX, CONE, ELLIPSOID, FIELD, KDOP, PRODUCT, TABLE, UNION
 from .reach_cone import SIZE, cone
 from .rotation import BLOCK, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
 from .theta_phi import table
+
+# Shapes in blocks: the nearest member of each point, and the signed distance to it.
+#
+# Of a convex polytope exactly, by Goldfarb and Idnani's dual method in 3-D.
 
 FARTHEST = SCRATCH  # the row with the number of the axis along which the point is farthest out
 VIOLATION = 1e-13  # radians beyond a plane that count as on it

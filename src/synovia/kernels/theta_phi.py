@@ -1,4 +1,4 @@
-"""Where directions lie in a table, and the twists there."""
+"""Theta-phi tables in blocks of lanes: cells, nearest walls, and the twists there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 
 from .jit import kernel
 from .rotation import DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, TURN, T, X, Y, Z, atan_in_pairs
+
+# Where directions lie in a table, and the twists there.
 
 # Where things stand in a packed table, after its kind.
 FRAME = 0

@@ -19,7 +19,7 @@ LANES = 64
 @kernel
 def load(table, values, n, stride, work):
     """Copy each column of `table` (n, columns) to the row that `values` names."""
-    for column in range(values.shape[0]):
+    for column in range(table.shape[1]):
         for start in range(0, n, LANES):
             here = start // LANES * stride + values[column]
             for i in range(min(LANES, n - start)):
@@ -263,11 +263,11 @@ def quaternions(work, o, q, n):
 
 
 @kernel
-def pose(segments, transforms, offsets, first, n, stride, work, rotations, positions):
+def pose(segments, transforms, offsets, n, stride, work, rotations, positions):
     """Write the rotations and positions of some segments, as their parents see them.
 
     `transforms[k]` names the transform of segment number `segments[k]`; the lanes are the poses
-    from number `first` on of rotations (poses, joints, 4) and positions (poses, joints, 3).
+    of rotations (n, joints, 4) and positions (n, joints, 3).
     """
     q = np.empty(4 * LANES)
     for start in range(0, n, LANES):
@@ -277,7 +277,7 @@ def pose(segments, transforms, offsets, first, n, stride, work, rotations, posit
             quaternions(work, o, q, m)
             ox, oy, oz = offsets[j, 0], offsets[j, 1], offsets[j, 2]
             for i in range(m):
-                item = as_unsigned(first + start + i)
+                item = as_unsigned(start + i)
                 rotations[item, j, 0] = q[i]
                 rotations[item, j, 1] = q[LANES + i]
                 rotations[item, j, 2] = q[2 * LANES + i]

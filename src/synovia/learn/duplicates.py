@@ -1,7 +1,7 @@
-"""What would let a test see its own answers: the same clip twice, one person under two names.
+"""Duplicates: the same clip twice, or one person under two names.
 
 A performer who is left out must not be in the rest under another name, or the limits of the others
-seem to hold for people whom they never met. CMU has many such doubles.
+seem to hold for people whom they never met. CMU has many such duplicates.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..skeleton import Clip, Skeleton, match
+from ..skeleton import Clip, Skeleton, list_names, match
 
 BONE_TOLERANCE = 1e-6
 """Bones whose offsets differ by less than this, as a share of the longest, are the same."""
@@ -35,33 +35,37 @@ class Duplicates:
     person: Mapping[str, str]
     """Every performer's person: one name for all who belong together, as in "83=122"."""
 
-    def complaints(self) -> list[str]:
+    def people(self, performers: Mapping[str, str]) -> dict[str, str]:
+        """Return the person in each clip, from the performer in each, by the names of clips."""
+        return {clip: self.person[performer] for clip, performer in performers.items()}
+
+    def warnings(self) -> list[str]:
         """Return a sentence for each thing that a user should know."""
-        said = [
-            f"the same clip under several names: {_list_names(names)}" for names in self.identical
+        found = [
+            f"the same clip under several names: {list_names(names)}" for names in self.identical
         ]
-        said += [
-            f"performers with the same bones, taken for one person: {_list_names(names)}"
+        found += [
+            f"performers with the same bones, taken for one person: {list_names(names)}"
             for names in self.same_bones
         ]
         if self.common_rig:
-            said.append(
+            found.append(
                 f"{len(self.common_rig)} performers share one rig, so that bones cannot tell "
-                f"whether some of them are one person: {_list_names(self.common_rig)}"
+                f"whether some of them are one person: {list_names(self.common_rig)}"
             )
         merged = [name for name in dict.fromkeys(self.person.values()) if "=" in name]
         if merged:
-            said.append(f"merged, so that nobody is tested on themselves: {_list_names(merged)}")
-        return said
+            found.append(f"merged, so that nobody is tested on themselves: {list_names(merged)}")
+        return found
 
     def warn(self) -> None:
-        """Issue the complaints as warnings."""
-        for complaint in self.complaints():
-            warnings.warn(complaint, stacklevel=3)
+        """Issue the warnings."""
+        for message in self.warnings():
+            warnings.warn(message, stacklevel=3)
 
 
 def find_duplicates(clips: Sequence[Clip], performers: Mapping[str, str]) -> Duplicates:
-    """Return the doubles among `clips`, whose `performers` are given by the names of the clips.
+    """Return the duplicates among `clips`, whose `performers` are given by the names of the clips.
 
     Performers belong together where they have a clip or the bones in common.
     """
@@ -140,8 +144,3 @@ def _names_sharing(names: Sequence[str], marks: Sequence[str]) -> list[tuple[str
     for name, mark in zip(names, marks, strict=True):
         found[mark].append(name)
     return [tuple(group) for group in found.values() if len(group) > 1]
-
-
-def _list_names(names: Sequence[str], most: int = 6) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

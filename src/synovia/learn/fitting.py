@@ -1,87 +1,41 @@
-"""Distance fields from paths in time, without gaps between their frames."""
+"""From the takes of one joint to its limit: trim, refer to the mean, choose the margin, fit."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Ints, Points, Quats, Vectors, unit_quats
-from ..charts import AnyChart, Chart, RotationVector
-from ..limit import Limit, chart_named, has_axis, unroll_path
+from ..arrays import Floats, Ints, Points, Quats, Vectors
+from ..charts import AnyChart, RotationVector
+from ..limit import Limit, chart_for, has_axis
 from ..shapes import SHAPES, DistanceField
-from ..shapes.distance_field.build import grid_around
-from ..skeleton import Clip
-from .density import density, level_for
-from .people import People, within_for
-from .takes import Take
-from .trimming import MAX_DROPPED, TrimResult, flips, thin, trim
+from ..skeleton import Clip, lineage, match, names_in
+from .duplicates import find_duplicates
+from .fields import People, check_rejection, density, least_passing, level_for, within_for
+from .kinds import joint_kind
+from .population import Population
+from .takes import (
+    Fold,
+    Performers,
+    Progress,
+    Sample,
+    Take,
+    bone_axes,
+    invented_first_frame,
+    joints_to_fit,
+    leave_one_out,
+    performer_of,
+    takes_of,
+)
+from .trimming import MAX_DROPPED, TrimResult, thin, trim
 
-MAX_HALVINGS = 12  # of a step in time; then it is a jump, and stays one
-
-
-def field_from_paths(
-    paths: Sequence[Quats],
-    chart: str | type[Chart] = "rotation-vector",
-    *,
-    margin: float = 0.0,
-    resolution: int = 32,
-    bridged: bool = False,
-    reference: Quats | None = None,
-    axis: Vectors | None = None,
-    **options: Any,
-) -> Limit:
-    """Return the field around paths (frames, 4) in time, without gaps between their frames.
-
-    Between neighbours in time rotations are added by slerp until no gap in the chart exceeds half
-    a cell. Paths stay apart, unless `bridged`: then the last frame of each is joined to the first
-    of the next. Further options go to `DistanceField.fit`.
-    """
-    given = [unit_quats("paths", path).astype(np.float64) for path in paths]
-    given = [path for path in given if path.size]
-    if not given or any(path.ndim != 2 for path in given):
-        raise ValueError("paths must be a list of arrays (frames, 4), with at least one frame")
-    if reference is None:
-        reference = quat.mean(np.concatenate(given))
-    framed = chart_named(chart, reference, axis)
-    if bridged:
-        given = [np.concatenate(given)]
-    # Frames between others lie where those do, about: the first grid tells the cell.
-    coarse = np.concatenate([unroll_path(framed, path) for path in given])
-    threshold = float(options.get("threshold", 1.0))
-    _, spacing, _ = grid_around(coarse, margin, threshold + 2.0, resolution, framed.periods)
-    dense = [subdivide(path, framed, 0.5 * float(spacing.min())) for path in given]
-    points = np.concatenate([unroll_path(framed, path) for path in dense])
-    options = {"resolution": resolution, "periods": framed.periods, **options}
-    return Limit(framed, DistanceField.fit(points, margin=margin, **options))
-
-
-def subdivide(path: Quats, chart: AnyChart, gap: float) -> Quats:
-    """Return a path with slerps between its frames, so that no step in the chart exceeds `gap`.
-
-    A step that goes through a chart's singularity stays longer than that, however often halved.
-    """
-    if not gap > 0.0:
-        raise ValueError(f"gap must be above 0 radians, got {gap}")
-    for _ in range(MAX_HALVINGS):
-        wide = np.flatnonzero(_step_lengths(chart, path) > gap)
-        if len(wide) == 0:
-            break
-        middles = quat.slerp(path[wide], path[wide + 1], np.full(len(wide), 0.5))
-        path = np.insert(path, wide + 1, middles, axis=0)
-    return path
-
-
-def _step_lengths(chart: AnyChart, path: Quats) -> Points:
-    return np.asarray(np.linalg.norm(np.diff(chart.unroll(path), axis=0), axis=-1))
-
-
-# From the takes of one joint to its limit: trim, refer to the mean, choose the margin, fit.
-
+# Fitting: from the takes of one joint to its limit, and from clips to the limits of all joints.
 
 DEFAULT_LEVEL = 0.01
 """The score from which a density's region accepts, where no rejection is asked for."""
@@ -96,39 +50,66 @@ GAP = np.radians(60.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Recipe:
-    """How to fit: see `LimitModel.fit` for what the fields mean."""
+class FitOptions:
+    """Options of a fit as one value; `LimitModel.fit` says what each of them means."""
 
     shape: str = "kdop"
     chart: str = "swing-twist"
+    _: KW_ONLY
     margin: float = 0.05
     reject: float | None = None
     trim: float = MAX_DROPPED
-    options: dict[str, Any] = field(default_factory=dict)
-    """Of the shape's fit; of a distance field also `by`, one of `BY`, and a density's `level`."""
+    reference: str | int | Clip = "mean"
+    performers: Performers = None
+    joints: Sequence[str] | None = None
+    exclude: Sequence[str] = ()
+    names: Mapping[str, str] | None = None
+    relative_to: Mapping[str, str] | None = None
+    keep_samples: bool = False
+    blend: Population | None = None
+    shape_options: Mapping[str, Any] = field(default_factory=dict)
+    """Of the shape's fit; of a distance field also `by`, one of `FIELD_SOURCES`, and `level`."""
 
-    @property
-    def by(self) -> str:
-        """What the limit is to hold: of all shapes but distance fields the samples."""
-        by = self.options.get("by") if _has_sources(self.shape) else None
-        return "samples" if by is None else str(by)
+    @classmethod
+    def of(cls, shape: str, chart: str | None, **options: Any) -> FitOptions:
+        """Return the options from keywords: what is not a field here goes to the shape's fit.
+
+        Without a chart it is "swing-twist" where the shape works in that, else its first one.
+        """
+        known = {each.name for each in fields(cls)} - {"shape_options"}
+        own = {name: value for name, value in options.items() if name in known}
+        others = {name: value for name, value in options.items() if name not in known}
+        return cls(shape=shape, chart=chart_for(shape, chart), shape_options=others, **own)
 
     def __post_init__(self) -> None:
         if self.by not in FIELD_SOURCES:
             *others, last = map(repr, FIELD_SOURCES)
             raise ValueError(f"by must be {', '.join(others)} or {last}, got {self.by!r}")
-        if self.reject is not None and not 0.0 < self.reject < 1.0:
-            raise ValueError(f"reject must be a share between 0 and 1, got {self.reject}")
+        check_rejection(self.reject)
 
+    @property
+    def by(self) -> str:
+        """What the limit is to hold: of all shapes but distance fields the samples."""
+        by = self.shape_options.get("by") if _has_sources(self.shape) else None
+        return "samples" if by is None else str(by)
 
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """Thinned observations of one joint in one clip: frames by number, and rotations (n, 4)."""
+    @property
+    def ancestors(self) -> Mapping[str, str]:
+        """What joints are measured from, by joint, where that is not the parent."""
+        return self.relative_to or {}
 
-    clip: str
-    performer: str
-    frames: Ints
-    rotations: Quats
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the provenance of limits keeps of the options."""
+        reference = self.reference
+        return {
+            "shape": self.shape,
+            "chart": self.chart,
+            "margin": self.margin,
+            "reject": self.reject,
+            "trim": self.trim,
+            "reference": reference.name if isinstance(reference, Clip) else reference,
+            **self.shape_options,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,159 +123,150 @@ class FittedJoint:
     """The share of held-out frames outside, where a rejection was asked for."""
 
 
+@dataclass(frozen=True, eq=False)
+class _JointFrame:
+    """What a joint's rotations are charted about: None for their mean, and the bone's axis."""
+
+    options: FitOptions
+    reference: Quats | None
+    axis: Vectors
+
+    def limit(self, paths: Sequence[Quats], margin: float) -> Limit:
+        """Return the limit around paths (frames, 4)."""
+        options = self.options
+        own = ("by", "level") if _has_sources(options.shape) else ()
+        return Limit.fit(
+            [path for path in paths if len(path)],
+            options.shape,
+            options.chart,
+            margin=margin,
+            **self._chart_options(),
+            **{name: value for name, value in options.shape_options.items() if name not in own},
+        )
+
+    def field_options(self) -> dict[str, Any]:
+        """Return what the fields of a density and of people take."""
+        resolution = self.options.shape_options.get("resolution", 32)
+        return {"chart": self.options.chart, "resolution": resolution, **self._chart_options()}
+
+    def _chart_options(self) -> dict[str, Any]:
+        axis = self.axis if has_axis(self.options.chart) else None
+        return {"reference": self.reference, "axis": axis}
+
+
 def fit_joint(
     takes: Sequence[Take],
-    recipe: Recipe,
+    options: FitOptions,
     *,
     reference: Quats | None,
     axis: Vectors,
     trimmed: TrimResult | None = None,
 ) -> FittedJoint:
-    """Return the limit of one joint around what can be believed of its takes.
+    """Return the limit of one joint around what is left of its takes when they are trimmed.
 
-    That is `trimmed`, where it is known already.
+    Parameters
+    ----------
+    takes
+        The takes of the joint.
+    options
+        The shape and how wide it is; what is about several joints is not asked for.
+    reference
+        The rotation (4,) that angles are measured from; None for the mean.
+    axis
+        The direction (3,) of the bone in the joint's own frame.
+    trimmed
+        What `trim` leaves of the takes, where that is known already.
     """
-    trimmed = trim(takes, recipe.trim) if trimmed is None else trimmed
-    if recipe.by == "density":
-        return _fit_density(takes, recipe, reference, axis, trimmed)
-    if recipe.by == "people":
-        return _fit_people(takes, recipe, reference, axis, trimmed)
-    margin, rejected = recipe.margin, None
-    if recipe.reject is not None:
-        margin, rejected = margin_for(recipe.reject, takes, recipe, reference, axis)
-        if rejected > recipe.reject:
+    trimmed = trim(takes, options.trim) if trimmed is None else trimmed
+    frame = _JointFrame(options, reference, axis)
+    if options.by == "density":
+        return _fit_density(takes, frame, trimmed)
+    if options.by == "people":
+        return _fit_people(takes, frame, trimmed)
+    margin, rejected = options.margin, None
+    if options.reject is not None:
+        margin, rejected = _margin_for(options.reject, takes, frame)
+        if rejected > options.reject:
             warnings.warn(
                 f"even {np.degrees(MAX_MARGIN):.0f} degrees of margin leave {rejected:.1%} of "
-                f"held-out frames outside, more than the {recipe.reject:.1%} asked for",
+                f"held-out frames outside, more than the {options.reject:.1%} asked for",
                 stacklevel=2,
             )
-    paths = _kept_paths(takes, trimmed)
-    limit = _limit_of(paths, recipe, margin, reference, axis)
+    limit = frame.limit(_kept_paths(takes, trimmed), margin)
     return FittedJoint(limit, trimmed, margin, rejected)
 
 
-def _fit_density(
-    takes: Sequence[Take],
-    recipe: Recipe,
-    reference: Quats | None,
-    axis: Vectors,
-    trimmed: TrimResult,
-) -> FittedJoint:
+def _fit_density(takes: Sequence[Take], frame: _JointFrame, trimmed: TrimResult) -> FittedJoint:
     """Return the region that scores high with many people, at the level for what is rejected."""
-    scores = density(
-        takes,
-        recipe.chart,
-        resolution=recipe.options.get("resolution", 32),
-        reference=reference,
-        axis=axis if has_axis(recipe.chart) else None,
-    )
-    if recipe.reject is None:
-        level = min(recipe.options.get("level", DEFAULT_LEVEL), float(scores.score.max()))
-        limit = scores.field(level)
-        wider = replace(limit, shape=limit.shape.grow(recipe.margin))
-        return FittedJoint(wider, trimmed, recipe.margin, None)
-    level, rejected, _ = level_for(recipe.reject, scores)
-    if rejected > recipe.reject:
+    options = frame.options
+    scores = density(takes, **frame.field_options())
+    if options.reject is None:
+        top = float(scores.node_scores.max())
+        limit = scores.field(min(options.shape_options.get("level", DEFAULT_LEVEL), top))
+        wider = replace(limit, shape=limit.shape.grow(options.margin))
+        return FittedJoint(wider, trimmed, options.margin, None)
+    level, rejected, _ = level_for(options.reject, scores)
+    if rejected > options.reject:
         warnings.warn(
             f"even the lowest level leaves {rejected:.1%} of held-out frames outside, more than "
-            f"the {recipe.reject:.1%} asked for",
+            f"the {options.reject:.1%} asked for",
             stacklevel=3,
         )
     return FittedJoint(scores.field(level), trimmed, 0.0, rejected)
 
 
-def _fit_people(
-    takes: Sequence[Take],
-    recipe: Recipe,
-    reference: Quats | None,
-    axis: Vectors,
-    trimmed: TrimResult,
-) -> FittedJoint:
+def _fit_people(takes: Sequence[Take], frame: _JointFrame, trimmed: TrimResult) -> FittedJoint:
     """Return the region near to several people, as near as it takes for what is rejected."""
-    people = People.of(takes)
-    within, rejected = DEFAULT_WITHIN + recipe.margin, None
-    if recipe.reject is not None:
-        within, rejected = within_for(recipe.reject, people)
-    limit = people_field(people, within, recipe, reference, axis)
+    options, people = frame.options, People.of(takes)
+    within, rejected = DEFAULT_WITHIN + options.margin, None
+    if options.reject is not None:
+        within, rejected = within_for(options.reject, people)
+    limit = people.field(within, **frame.field_options())
     return FittedJoint(limit, trimmed, within - DEFAULT_WITHIN, rejected)
 
 
-def people_field(
-    people: People, within: float, recipe: Recipe, reference: Quats | None, axis: Vectors
-) -> Limit:
-    """Return what is `within` so many radians of people, in the recipe's chart."""
-    return people.field(
-        within,
-        recipe.chart,
-        resolution=recipe.options.get("resolution", 32),
-        reference=reference,
-        axis=axis if has_axis(recipe.chart) else None,
-    )
+def people_field(people: People, within: float, options: FitOptions, axis: Vectors) -> Limit:
+    """Return what is `within` so many radians of people, charted about the mean."""
+    return people.field(within, **_JointFrame(options, None, axis).field_options())
 
 
-def margin_for(
-    reject: float, takes: Sequence[Take], recipe: Recipe, reference: Quats | None, axis: Vectors
-) -> tuple[float, float]:
+def _margin_for(reject: float, takes: Sequence[Take], frame: _JointFrame) -> tuple[float, float]:
     """Return the margin, in radians, for a rejection of at most `reject`, and what it gives.
 
-    It is at least the recipe's own margin.
-    Each performer is left out in turn (each clip, where there is one performer, or one who is
-    blended with others), and their frames, flips aside, are held against the limit of the others;
-    the mean share outside counts.
+    It is at least the margin of the options. Each performer is left out in turn (each clip, where
+    there is one performer, or one who is blended with others), and what they did is held against
+    the limit of the others; the mean share outside counts.
     """
-    held_out = [
-        (
-            _limit_of(_kept_paths(rest, trim(rest, recipe.trim)), recipe, 0.0, reference, axis),
-            np.concatenate(
-                [take.rotations[~flips(take.rotations, take.frame_time)] for take in left]
-            ),
-        )
-        for rest, left in _leave_one_out(takes)
+    options = frame.options
+    pairs = [
+        (frame.limit(_kept_paths(fold.rest, trim(fold.rest, options.trim)), 0.0), fold.held_out)
+        for fold in _folds(takes)
     ]
-    low, high = recipe.margin, max(recipe.margin, MAX_MARGIN)
-    if _rejection(held_out, low) <= reject:
-        return low, _rejection(held_out, low)
-    for _ in range(10):  # to a tenth of a degree
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if _rejection(held_out, middle) <= reject else (middle, high)
-    return high, _rejection(held_out, high)
+
+    def rejected(margin: float) -> float:
+        wider = [(replace(limit, shape=limit.shape.grow(margin)), held) for limit, held in pairs]
+        return float(np.mean([1.0 - limit.contains(held).mean() for limit, held in wider]))
+
+    low = options.margin
+    if rejected(low) <= reject:
+        return low, rejected(low)
+    # To a tenth of a degree.
+    most = max(low, MAX_MARGIN)
+    margin = least_passing(lambda margin: rejected(margin) <= reject, low, most, halvings=10)
+    return margin, rejected(margin)
 
 
-def samples_of(
-    takes: Sequence[Take], fitted: FittedJoint, *, cell: float = 0.05
-) -> tuple[Sample, ...]:
-    """Return the believed rotations of each take, one in each cell of `cell` radians.
-
-    Those that came thinned are not among them.
-    """
-    samples = []
-    for take, kept in zip(takes, fitted.trimmed.kept, strict=True):
-        frames = np.flatnonzero(kept)
-        if len(frames) == 0 or take.thinned:
-            continue
-        frames = frames[thin(_vectors(fitted.limit.chart, take.rotations[frames]), cell=cell)]
-        rotations = take.rotations[frames]
-        samples.append(Sample(take.clip, take.performer, frames + take.first, rotations))
-    return tuple(samples)
-
-
-def _vectors(chart: AnyChart, rotations: Quats) -> Points:
-    """Return points (n, 3) that tell rotations apart: the chart's, or rotation vectors."""
-    vectors = chart if chart.dimension == 3 else RotationVector(chart.reference)
-    return vectors.points(rotations)
-
-
-def invented_first_frame(clip: Clip) -> bool:
-    """Tell whether the clip starts with a pose nobody performed, as CMU's T-poses.
-
-    That is so when, for a quarter of the joints that move at all, the first step is a jump.
-    """
-    rotations = clip.pose.rotations
-    if clip.frames < 3:
-        return False
-    moving = np.flatnonzero((np.abs(np.diff(rotations, axis=0)) > 1e-6).any(axis=(0, 2)))
-    jumps = [flips(rotations[:, joint], clip.frame_time)[0] for joint in moving]
-    return len(jumps) >= 3 and sum(jumps) >= 0.25 * len(jumps)
+def _folds(takes: Sequence[Take]) -> tuple[Fold, ...]:
+    """Return the folds by performer, or by clip where there is one; samples are never held out."""
+    own = [take for take in takes if not take.thinned]
+    several = len({take.performer for take in own}) > 1
+    name_of = attrgetter("performer" if several else "clip")
+    if (count := len({name_of(take) for take in own})) < 2:
+        raise ValueError(
+            "a rejection can be asked for only with two clips or more, since each is left out in "
+            f"turn; got {count}"
+        )
+    return leave_one_out(takes, lambda take: None if take.thinned else name_of(take))
 
 
 def _kept_paths(takes: Sequence[Take], trimmed: TrimResult) -> list[Quats]:
@@ -310,46 +282,188 @@ def _gaps(path: Quats) -> Ints:
     return 1 + np.flatnonzero(quat.angle_between(path[:-1], path[1:]) > GAP)
 
 
-def _limit_of(
-    paths: Sequence[Quats], recipe: Recipe, margin: float, reference: Quats | None, axis: Vectors
-) -> Limit:
-    return Limit.fit(
-        [path for path in paths if len(path)],
-        recipe.shape,
-        recipe.chart,
-        margin=margin,
-        reference=reference,
-        axis=axis if has_axis(recipe.chart) else None,
-        **{
-            key: value for key, value in recipe.options.items() if not _is_field_option(recipe, key)
+# From clips of whole skeletons to a limit for each joint, and a record of how.
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedLimits:
+    """What a model is made of."""
+
+    limits: dict[str, Limit]
+    samples: dict[str, tuple[Sample, ...]]
+    provenance: dict[str, Any]
+
+
+def learn(
+    clips: Sequence[Clip], options: FitOptions, *, progress: Progress = iter
+) -> LearnedLimits:
+    """Return a limit for each joint wanted; `LimitModel.fit` says what the options mean."""
+    if not clips:
+        raise ValueError("limits need at least one clip to learn from, got none")
+    for clip in clips:
+        if clip.frames == 0:
+            raise ValueError(f"{clip.name or 'clip'}: limits cannot be learned from no frames")
+    skeleton, ancestors = clips[0].skeleton, options.ancestors
+    wanted = joints_to_fit(skeleton, options.joints, options.exclude)
+    for name, ancestor in ancestors.items():
+        lineage(skeleton, name, ancestor)
+        if name not in wanted:
+            raise ValueError(f"relative_to names {name}, for which no limit is wanted")
+    performers = options.performers
+    if options.reject is not None:
+        performers = _merge_duplicates(clips, performers)
+    invented = [options.trim > 0.0 and invented_first_frame(clip) for clip in clips]
+    takes = takes_of(
+        clips,
+        wanted,
+        drop_first=invented,
+        performers=performers,
+        names=options.names,
+        ancestors=ancestors,
+    )
+    population, added = options.blend, dict[str, Sequence[Sample]]()
+    if population is not None:
+        takes, added = population.blend(takes, skeleton, options.names, ancestors)
+    references = _references(options, clips[0])
+    axes = bone_axes(skeleton)
+    fits: dict[str, FittedJoint] = {}
+    for name in progress(wanted):
+        if takes[name]:
+            axis = axes[skeleton.index(name)]
+            fitted = _fit_named(name, takes[name], options, references.get(name), axis)
+            if name in ancestors:
+                limit = measure_from(fitted.limit, ancestors[name])
+                fitted = replace(fitted, limit=limit)
+            fits[name] = fitted
+    return LearnedLimits(
+        limits={name: fitted.limit for name, fitted in fits.items()},
+        samples={
+            name: (*_samples_of(takes[name], fits[name]), *added.get(name, ()))
+            for name in fits
+            if options.keep_samples
+        },
+        provenance={
+            "clips": [
+                _clip_row(clip, performers, dropped)
+                for clip, dropped in zip(clips, invented, strict=True)
+            ],
+            "options": options.to_dict(),
+            "joints": {name: _joint_row(fitted, takes[name]) for name, fitted in fits.items()},
+            **({} if population is None else {"blend": population.provenance(added)}),
         },
     )
 
 
-def _leave_one_out(takes: Sequence[Take]) -> Iterator[tuple[list[Take], list[Take]]]:
-    own = [take for take in takes if not take.thinned]
-    by_performer = len({take.performer for take in own}) > 1
-    groups = [take.performer if by_performer else take.clip for take in own]
-    if len(set(groups)) < 2:
-        raise ValueError(
-            "a rejection can be asked for only with two clips or more, since each is left out in "
-            f"turn; got {len(set(groups))}"
+def _merge_duplicates(clips: Sequence[Clip], performers: Performers) -> dict[str, str]:
+    """Return each clip's person; duplicates are merged, and warned of.
+
+    Whoever is held out must not be among the others under another name.
+    """
+    names = {clip.name: performer_of(clip.name, performers) for clip in clips}
+    duplicates = find_duplicates(clips, names)
+    for message in replace(duplicates, common_rig=()).warnings():
+        warnings.warn(message, stacklevel=4)
+    return duplicates.people(names)
+
+
+def _fit_named(
+    name: str, takes: Sequence[Take], options: FitOptions, reference: Quats | None, axis: Floats
+) -> FittedJoint:
+    """Fit, and let warnings name the joint, each once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = fit_joint(takes, options, reference=reference, axis=axis)
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        warnings.warn(f"{name}: {message}", stacklevel=4)
+    return fitted
+
+
+def measure_from(limit: Limit, ancestor: str) -> Limit:
+    """Return the region of a limit that was just fitted, measured from an ancestor by name.
+
+    What is wrong with the region was warned about when it was fitted.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return replace(limit, relative_to=ancestor)
+
+
+def _samples_of(
+    takes: Sequence[Take], fitted: FittedJoint, *, cell: float = 0.05
+) -> tuple[Sample, ...]:
+    """Return the kept rotations of each take, one in each cell of `cell` radians.
+
+    Those that came thinned are not among them.
+    """
+    samples = []
+    for take, kept in zip(takes, fitted.trimmed.kept, strict=True):
+        frames = np.flatnonzero(kept)
+        if len(frames) == 0 or take.thinned:
+            continue
+        frames = frames[thin(_vectors(fitted.limit.chart, take.rotations[frames]), cell=cell)]
+        rotations = take.rotations[frames]
+        samples.append(Sample(take.clip, take.performer, frames + take.first_frame, rotations))
+    return tuple(samples)
+
+
+def _vectors(chart: AnyChart, rotations: Quats) -> Points:
+    """Return points (n, 3) that tell rotations apart: the chart's, or rotation vectors."""
+    vectors = chart if chart.dimension == 3 else RotationVector(chart.reference)
+    return vectors.points(rotations)
+
+
+def _clip_row(clip: Clip, performers: Performers, first_frame_dropped: bool) -> dict[str, Any]:
+    return {
+        "name": clip.name,
+        "performer": performer_of(clip.name, performers),
+        "frames": clip.frames,
+        "frame_time": clip.frame_time,
+        "first_frame_dropped": first_frame_dropped,
+    }
+
+
+def _joint_row(fitted: FittedJoint, takes: Sequence[Take]) -> dict[str, Any]:
+    kind = joint_kind(fitted.trimmed.rotations(takes))
+    return {
+        "kind": kind.kind,
+        "axes": kind.axes.tolist(),
+        "frames": fitted.trimmed.frames,
+        "rule": fitted.trimmed.rule,
+        "flips": fitted.trimmed.flips,
+        "unconfirmed": fitted.trimmed.unconfirmed,
+        "isolated": fitted.trimmed.isolated,
+        "margin": fitted.margin,
+        "rejected": fitted.rejected,
+    }
+
+
+def _references(options: FitOptions, first: Clip) -> dict[str, Quats]:
+    """Return the reference rotation by joint; none where the mean is to be taken."""
+    reference, skeleton = options.reference, first.skeleton
+    if reference == "mean":
+        return {}
+    if reference == "rest":
+        return dict.fromkeys(skeleton.names, quat.IDENTITY)
+    if isinstance(reference, Clip):
+        if reference.frames == 0:
+            raise ValueError(f"{reference.name}: the reference clip has no frames")
+        known = names_in(options.names, reference.skeleton)
+        found = match(skeleton.names, skeleton, reference.skeleton, known)
+        ways, rotations = (
+            found.lineages(options.ancestors, reference.name),
+            reference.pose.rotations,
         )
-    for group in dict.fromkeys(groups):
-        left = [take for take, name in zip(own, groups, strict=True) if name == group]
-        yield [take for take in takes if take not in left], left
-
-
-def _rejection(held_out: Sequence[tuple[Limit, Quats]], margin: float) -> float:
-    wider = [
-        (replace(limit, shape=limit.shape.grow(margin)), rotations) for limit, rotations in held_out
-    ]
-    return float(np.mean([1.0 - limit.contains(rotations).mean() for limit, rotations in wider]))
-
-
-def _is_field_option(recipe: Recipe, option: str) -> bool:
-    """Tell whether an option is about what the shape is learned from, not about the shape."""
-    return option in ("by", "level") and _has_sources(recipe.shape)
+        return {name: way.relative_rotation(rotations[0]) for name, way in ways.items()}
+    if isinstance(reference, int) and -first.frames <= reference < first.frames:
+        rotations = first.pose.rotations[reference]
+        return {
+            name: lineage(skeleton, name, options.ancestors.get(name)).relative_rotation(rotations)
+            for name in skeleton.names
+        }
+    raise ValueError(
+        f"reference must be 'mean', 'rest', a clip, or a frame below {first.frames}, "
+        f"got {reference!r}"
+    )
 
 
 def _has_sources(shape: str) -> bool:

@@ -1,4 +1,13 @@
-"""A population: what others did, as a file of limits keeps it, to be blended with one performer."""
+"""Populations: what others did, as a file of limits keeps it, beside one performer.
+
+A performer is blended with a population where both make one limit, see `LimitModel.fit`.
+
+A performer is calibrated by it: markers and skeletons are set up a little differently for
+everybody, which turns a joint by the same rotation in all of a performer's clips. That is estimated
+by turning the performer's rotations until they lie where most people's do: the score of a rotation
+is the share of people who come near it, each counted by how much and at most once, and the mean of
+its logarithm over the clips is made as large as it gets.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..skeleton import Skeleton, match
-from .fitting import Sample
-from .takes import Take
+import numpy as np
+
+from .. import quat
+from ..arrays import Ints, Points, Quats, Scalars
+from ..skeleton import Clip, Skeleton, match, names_in
+from .takes import Progress, Sample, Take, flips, invented_first_frame
+from .trimming import thin
 
 OWN_PEOPLE = 20
 """How many people a performer counts for who is blended with a population."""
@@ -31,27 +44,29 @@ class Population:
                 "(--keep-samples)"
             )
 
-    def join(
+    def blend(
         self,
-        takes: dict[str, list[Take]],
+        takes: Mapping[str, Sequence[Take]],
         skeleton: Skeleton,
         names: Mapping[str, str] | None,
         ancestors: Mapping[str, str],
-    ) -> dict[str, Sequence[Sample]]:
-        """Add the samples to the `takes` of one performer, by joint, and return what was added.
+    ) -> tuple[dict[str, list[Take]], dict[str, Sequence[Sample]]]:
+        """Return one performer's takes, by joint, together with the samples, and what was added.
 
         Joints are named as in `skeleton`; `names` maps those of the population to them. Both must
-        be measured from the same `ancestors`.
+        be measured from the same `ancestors`. The performer counts for many people, in samples of
+        their own too.
         """
-        who = {take.performer for each in takes.values() for take in each}
-        if len(who) != 1:
+        performers = {take.performer for each in takes.values() for take in each}
+        if len(performers) != 1:
             raise ValueError(
-                f"one performer is blended with a population, got {', '.join(sorted(who))}; say "
-                "who performs in the clips"
+                f"one performer is blended with a population, got {', '.join(sorted(performers))}; "
+                "say who performs in the clips"
             )
-        known = {name: to for name, to in (names or {}).items() if name in self.skeleton.names}
+        known = names_in(names, self.skeleton)
         found = match(takes, skeleton, self.skeleton, known)
         found.warn("the population")
+        blended = {name: list(own) for name, own in takes.items()}
         added: dict[str, Sequence[Sample]] = {}
         for name, joint in found.joints.items():
             here, there = ancestors.get(name), self.ancestors.get(self.skeleton.names[joint])
@@ -61,11 +76,14 @@ class Population:
                     f"{there or 'its parent'}: they must be the same to be blended"
                 )
             added[name] = self.samples.get(self.skeleton.names[joint], ())
-            own = [replace(take, people=OWN_PEOPLE) for take in takes[name]]
-            takes[name] = own + [_take(sample, who) for sample in added[name] if len(sample.frames)]
-        return added
+            blended[name] = [replace(take, person_count=OWN_PEOPLE) for take in takes[name]] + [
+                sample.take(OWN_PEOPLE if sample.performer in performers else 1)
+                for sample in added[name]
+                if len(sample.frames)
+            ]
+        return blended, added
 
-    def row(self, added: Mapping[str, Sequence[Sample]]) -> dict[str, Any]:
+    def provenance(self, added: Mapping[str, Sequence[Sample]]) -> dict[str, Any]:
         """Return what provenance says of a blend with the samples `added`, by joint."""
         performers = {sample.performer: None for each in added.values() for sample in each}
         return {
@@ -76,8 +94,171 @@ class Population:
         }
 
 
-def _take(sample: Sample, own: set[str]) -> Take:
-    """Return the sample as a take; the performer's own samples count as their frames do."""
-    people = OWN_PEOPLE if sample.performer in own else 1
-    # Nobody asks how long a frame of thinned ones lasts.
-    return Take(sample.rotations, 1.0, sample.clip, sample.performer, people=people, thinned=True)
+# Calibration: by which constant rotation a performer's joints are off.
+
+
+WIDTH, CUTOFF = np.radians(8.0), np.radians(18.0)
+"""The spread of a person's nearness, in radians, and where it ends."""
+SAMPLES_PER_PERSON = 10.0
+"""Samples nearby, as many as this together, make one person."""
+FLOOR = 1e-3
+"""The share of people who come near everything, so that the score has a logarithm."""
+MAX_OFFSET = np.radians(15.0)
+"""The largest offset, in radians."""
+TYPICAL_OFFSET, OFFSET_PENALTY = np.radians(5.0), 0.01
+"""Offsets of this size, in radians, must better the mean logarithm by so much."""
+STEPS = np.radians([4.0, 2.0, 1.0, 0.5])
+"""Steps of the search, in radians."""
+CELL, MAX_FRAMES = 0.1, 250
+"""Frames are thinned to one in a cell of so many radians, and to so many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Offset:
+    """By what a performer's joint is off: `vector` turns what was captured back, in radians."""
+
+    vector: Points
+    gain: float
+    """How much the mean logarithm of the score grows."""
+
+    @property
+    def angle(self) -> float:
+        """The size, in radians."""
+        return float(np.linalg.norm(self.vector))
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """The offsets of a performer's joints, by the names of the joints of the population."""
+
+    offsets: Mapping[str, Offset]
+    population: Population
+
+    def apply(self, clip: Clip, *, names: Mapping[str, str] | None = None) -> Clip:
+        """Return the clip with its joints turned back; `names` maps its joints to these."""
+        found = match(self.offsets, self.population.skeleton, clip.skeleton, names)
+        rotations = clip.pose.rotations.copy()
+        for name, joint in found.joints.items():
+            rotations[:, joint] = turn_bones(rotations[:, joint], self.offsets[name].vector)
+        return replace(clip, pose=clip.pose.with_rotations(rotations))
+
+
+def calibrate(
+    clips: Sequence[Clip],
+    population: Population,
+    *,
+    joints: Sequence[str] | None = None,
+    names: Mapping[str, str] | None = None,
+    progress: Progress = iter,
+) -> Calibration:
+    """Return the offsets of one performer's joints from where most people have them.
+
+    Parameters
+    ----------
+    clips
+        Clips of the performer, other ones than those that are to be turned back.
+    population
+        What others did, see `LimitModel.population`.
+    joints
+        The joints to look at, by the population's names; all that have samples unless given.
+    names
+        Names of the clips' joints, mapped to those of the population.
+    progress
+        Is given the names of the joints, and gives them back one by one.
+    """
+    if not clips:
+        raise ValueError("a calibration needs clips of the performer, got none")
+    wanted = list(joints) if joints is not None else list(population.samples)
+    for name in wanted:
+        population.skeleton.index(name)
+    observed: dict[str, list[Quats]] = {name: [] for name in wanted}
+    for clip in clips:
+        known = names_in(names, clip.skeleton)
+        first = int(invented_first_frame(clip))
+        found = match(wanted, population.skeleton, clip.skeleton, known)
+        for name, way in found.lineages(population.ancestors, clip.name).items():
+            path = way.relative_rotation(clip.pose.rotations[first:])
+            observed[name].append(path[~flips(path, clip.frame_time)])
+    offsets = {}
+    for name in progress(wanted):
+        rotations = np.concatenate([np.empty((0, 4)), *observed[name]])
+        samples = [each for each in population.samples.get(name, ()) if len(each.rotations)]
+        if len(rotations) and samples:
+            offsets[name] = estimate_offset(rotations, samples)
+    return Calibration(offsets, population)
+
+
+def estimate_offset(rotations: Quats, samples: Sequence[Sample]) -> Offset:
+    """Return the offset, within 15 degrees, that brings `rotations` (n, 4) closest to samples."""
+    objective = OffsetObjective.of(_thin_evenly(rotations), samples)
+    best, value = np.zeros(3), objective.value(np.zeros(3))
+    unmoved = value
+    for step in STEPS.tolist():
+        improved = True
+        while improved:
+            improved = False
+            for move in step * np.concatenate([np.eye(3), -np.eye(3)]):
+                candidate = best + move
+                if np.linalg.norm(candidate) > MAX_OFFSET:
+                    continue
+                if (found := objective.value(candidate)) > value + 1e-9:
+                    best, value, improved = candidate, found, True
+    best.flags.writeable = False
+    return Offset(best, value - unmoved)
+
+
+def turn_bones(rotations: Quats, vector: Points) -> Quats:
+    """Return rotations with the bone turned by a rotation vector in its own frame."""
+    return quat.mul(rotations, quat.exp(vector)).astype(rotations.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class OffsetObjective:
+    """How many people come near: frames of a performer, and samples within an offset's reach."""
+
+    frames: Quats
+    paired_samples: Quats
+    """The sample of each pair: (pairs, 4)."""
+    frame_indices: Ints
+    person_indices: Ints
+    person_count: int
+
+    @classmethod
+    def of(cls, frames: Quats, samples: Sequence[Sample]) -> OffsetObjective:
+        """Return the pairs of frames and samples within reach of the largest offset."""
+        from scipy.spatial import cKDTree
+
+        names, number = np.unique([sample.performer for sample in samples], return_inverse=True)
+        rotations = [_thin_evenly(sample.rotations, most=None) for sample in samples]
+        every = np.concatenate(rotations)
+        who = np.repeat(number, [len(each) for each in rotations])
+        chord = 2.0 * np.sin((CUTOFF + MAX_OFFSET) / 4.0)
+        tree = cKDTree(np.concatenate([every, -every]))
+        found = tree.query_ball_point(frames, chord)
+        frame_of = np.repeat(np.arange(len(frames)), [len(each) for each in found])
+        hits = np.concatenate([np.empty(0, dtype=np.int64), *map(np.asarray, found)]).astype(int)
+        return cls(frames, every[hits % len(every)], frame_of, who[hits % len(every)], len(names))
+
+    def score(self, vector: Points) -> Scalars:
+        """Return the share of people near each frame, once turned by `vector`: (frames,)."""
+        moved = turn_bones(self.frames, vector)
+        cosine = np.abs(np.einsum("ij,ij->i", moved[self.frame_indices], self.paired_samples))
+        angle = 2.0 * np.arccos(np.minimum(cosine, 1.0))
+        weight = np.where(angle < CUTOFF, np.exp(-0.5 * np.square(angle / WIDTH)), 0.0)
+        pair = self.frame_indices * self.person_count + self.person_indices
+        size = len(self.frames) * self.person_count
+        near = np.bincount(pair, weight, minlength=size) / SAMPLES_PER_PERSON
+        return np.asarray(np.minimum(near, 1.0).reshape(-1, self.person_count).mean(axis=1))
+
+    def value(self, vector: Points) -> float:
+        """Return the mean logarithm of the score, less the penalty of the offset's size."""
+        penalty = OFFSET_PENALTY * float(vector @ vector) / float(TYPICAL_OFFSET) ** 2
+        return float(np.log(self.score(vector) + FLOOR).mean()) - penalty
+
+
+def _thin_evenly(rotations: Quats, most: int | None = MAX_FRAMES) -> Quats:
+    """Return one rotation in each cell, at most `most`, spread over all of them."""
+    kept: Quats = rotations[thin(quat.log(rotations), cell=CELL)]
+    if most is None or len(kept) <= most:
+        return kept
+    return np.asarray(kept[np.linspace(0, len(kept) - 1, most).astype(int)])

@@ -1,14 +1,32 @@
-"""Takes: one joint in one clip, and who performs in it."""
+"""Takes: one joint in one clip, who performs in it, and takes held out one group at a time."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import PurePath
 
 import numpy as np
 
-from ..arrays import Quats, unit_quats
+from .. import quat
+from ..arrays import Floats, Ints, Mask, Quats, unit_quats
+from ..skeleton import Clip, Skeleton, match, names_in
+
+MAX_SPEED = np.radians(3600.0)
+"""Joints turn no faster than this, in radians a second; faster is a capture flip."""
+MAX_STEP = np.radians(120.0)
+"""No joint turns farther than this from one frame to the next, however slow the frames."""
+MIN_DURATION = 0.25
+"""What lies between two jumps and lasts less than this, in seconds, is a flip."""
+INVENTED_STEP, INVENTED_RATIO = np.radians(1.0), 4.0
+"""A first step over this angle, and so many times any until `MIN_DURATION`, was not performed."""
+
+Performers = str | Mapping[str, str] | None
+"""Who performs in clips: a map from their names, a pattern that finds it in these, or neither."""
+Progress = Callable[[Sequence[str]], Iterable[str]]
+"""Gives back the names of the joints one by one, and may show how far that has come."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,15 +37,15 @@ class Take:
     frame_time: float
     clip: str
     performer: str
-    first: int = 0
+    first_frame: int = 0
     """The number, in the clip, of the first frame that is here."""
-    people: int = 1
+    person_count: int = 1
     """How many people the performer counts for, where frames need others to confirm them."""
     thinned: bool = False
     """Whether frames that repeat others were left out, so that steps between them mean nothing."""
 
     def __post_init__(self) -> None:
-        rotations = np.array(frames_of(f"rotations of {self.clip!r}", self.rotations))
+        rotations = np.array(unit_path(f"rotations of {self.clip!r}", self.rotations))
         if len(rotations) == 0:
             raise ValueError(f"a take needs at least one frame, got none in {self.clip!r}")
         check_positive(f"frame_time of {self.clip!r}", self.frame_time, "seconds")
@@ -35,35 +53,81 @@ class Take:
         object.__setattr__(self, "rotations", rotations)
 
     @property
-    def believed(self) -> bool:
-        """Whether the performer, who counts for many, needs nobody's confirmation."""
-        return self.people > 1
+    def needs_confirmation(self) -> bool:
+        """Whether others must confirm the frames; not where the performer counts for many."""
+        return self.person_count <= 1
+
+    def flips(self) -> Mask:
+        """Return which frames belong to a capture flip; of thinned ones nobody can tell."""
+        if self.thinned:
+            return np.zeros(len(self.rotations), dtype=bool)
+        return flips(self.rotations, self.frame_time)
+
+    def without_flips(self) -> Quats:
+        """Return the rotations (n, 4), capture flips aside."""
+        return self.rotations if self.thinned else self.rotations[~self.flips()]
 
 
-def performer_of(clip: str, pattern: str | None = None) -> str:
-    """Return who performs in the file named `clip`.
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Thinned observations of one joint in one clip: frames by number, and rotations (n, 4)."""
 
-    That is the one group of the regular expression `pattern`, searched in `clip` with its folders;
-    without a pattern, what stands before the first "_" or "-" of the file's stem, else the stem.
-    """
-    if pattern is None:
-        stem = PurePath(clip).stem
-        return re.split("[_-]", stem, maxsplit=1)[0] or stem
-    try:
-        expression = re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"performer pattern {pattern!r} is not valid: {error}") from error
-    if expression.groups != 1:
-        raise ValueError(
-            f"performer pattern {pattern!r} must have one (group), got {expression.groups}"
+    clip: str
+    performer: str
+    frames: Ints
+    rotations: Quats
+
+    def take(self, person_count: int = 1) -> Take:
+        """Return the sample as a take, of a performer who counts for so many people."""
+        # Nobody asks how long a frame of thinned ones lasts.
+        return Take(
+            self.rotations,
+            1.0,
+            self.clip,
+            self.performer,
+            person_count=person_count,
+            thinned=True,
         )
-    found = expression.search(clip)
-    if found is None or not found[1]:
-        raise ValueError(f"performer pattern {pattern!r} finds nobody in {clip!r}")
-    return found[1]
 
 
-def frames_of(name: str, rotations: Quats) -> Quats:
+def flips(rotations: Quats, frame_time: float, *, max_speed: float = MAX_SPEED) -> Mask:
+    """Return which frames belong to a capture flip, for consecutive `rotations` (frames, 4).
+
+    A step faster than `max_speed` (radians a second), or over 120 degrees, is a jump; so is a first
+    step far larger than those after it, as from an invented pose in frame 0. Stretches between
+    jumps that last less than a quarter of a second are flips, at the ends too. Where every stretch
+    is that short, the longest stays.
+    """
+    rotations = unit_path("rotations", rotations)
+    check_positive("frame_time", frame_time, "seconds")
+    check_positive("max_speed", max_speed, "radians a second")
+    if len(rotations) == 0:
+        return np.zeros(0, dtype=bool)
+    steps = quat.angle_between(rotations[:-1], rotations[1:])
+    jumps = steps > min(max_speed * frame_time, MAX_STEP)
+    following = steps[1 : 1 + int(np.ceil(MIN_DURATION / frame_time))]
+    if len(following) * frame_time >= MIN_DURATION:
+        jumps[0] |= steps[0] > max(INVENTED_STEP, INVENTED_RATIO * following.max())
+    lengths = np.diff(np.flatnonzero(np.concatenate([[True], jumps, [True]])))
+    short = lengths * frame_time < MIN_DURATION
+    short[lengths.argmax()] &= not short.all()
+    return np.repeat(short, lengths)
+
+
+def invented_first_frame(clip: Clip) -> bool:
+    """Tell whether the clip starts with a pose nobody performed, as CMU's T-poses.
+
+    That is so when, for a quarter of the joints that move at all, the first step is a jump.
+    """
+    rotations = clip.pose.rotations
+    if clip.frames < 3:
+        return False
+    moving = np.flatnonzero((np.abs(np.diff(rotations, axis=0)) > 1e-6).any(axis=(0, 2)))
+    jumps = [flips(rotations[:, joint], clip.frame_time)[0] for joint in moving]
+    return len(jumps) >= 3 and sum(jumps) >= 0.25 * len(jumps)
+
+
+def unit_path(name: str, rotations: Quats) -> Quats:
     """Return `rotations` as unit quaternions (frames, 4)."""
     rotations = unit_quats(name, rotations)
     if rotations.ndim != 2:
@@ -75,3 +139,167 @@ def check_positive(name: str, value: float, unit: str) -> None:
     """Raise ValueError unless `value` is finite and above 0."""
     if not 0.0 < value < np.inf:
         raise ValueError(f"{name} must be above 0 {unit}".rstrip() + f", got {value}")
+
+
+# From clips of whole skeletons to the takes of each joint.
+
+
+def takes_of(
+    clips: Sequence[Clip],
+    joints: Sequence[str],
+    *,
+    drop_first: Sequence[bool],
+    performers: Performers = None,
+    names: Mapping[str, str] | None = None,
+    ancestors: Mapping[str, str] | None = None,
+) -> dict[str, list[Take]]:
+    """Return, by joint, one take for each clip that has it.
+
+    Parameters
+    ----------
+    clips
+        Joints are named as in the first of them.
+    joints
+        The names of the joints.
+    drop_first
+        Which clips have a first frame that nobody performed, see `invented_first_frame`.
+    performers, names
+        As `LimitModel.fit` takes them.
+    ancestors
+        What joints are measured from, by joint, where that is not the parent.
+    """
+    takes: dict[str, list[Take]] = {name: [] for name in joints}
+    for clip, invented in zip(clips, drop_first, strict=True):
+        known = names_in(names, clip.skeleton)
+        found = match(joints, clips[0].skeleton, clip.skeleton, known)
+        found.warn(clip.name)
+        first = 1 if invented else 0
+        performer = performer_of(clip.name, performers)
+        for name, way in found.lineages(ancestors or {}, clip.name).items():
+            rotations = way.relative_rotation(clip.pose.rotations[first:])
+            takes[name].append(Take(rotations, clip.frame_time, clip.name, performer, first))
+    return takes
+
+
+def joints_to_fit(
+    skeleton: Skeleton, joints: Sequence[str] | None, exclude: Sequence[str] = ()
+) -> list[str]:
+    """Return the names of the joints to learn about: all but roots, unless `joints` says."""
+    for name in (*(joints or ()), *exclude):
+        skeleton.index(name)
+    roots = {skeleton.names[joint] for joint in skeleton.children(-1)}
+    chosen = joints or [name for name in skeleton.names if name not in roots]
+    wanted = [name for name in chosen if name not in exclude]
+    if not wanted:
+        raise ValueError("no joint is left to learn limits for")
+    return wanted
+
+
+def bone_axes(skeleton: Skeleton) -> Floats:
+    """Return the direction of each bone: to the children, else on from the parent, else z."""
+    axes = skeleton.rest_directions.copy()
+    for joint in np.flatnonzero(~axes.any(axis=1)):
+        length = np.linalg.norm(skeleton.offsets[joint])
+        axes[joint] = skeleton.offsets[joint] / length if length > 0.0 else (0.0, 0.0, 1.0)
+    return axes
+
+
+def performer_of(clip: str, performers: Performers = None) -> str:
+    """Return who performs in the file or clip named `clip`.
+
+    Parameters
+    ----------
+    clip
+        The name, with its folders where there are some.
+    performers
+        A map from names to performers; or a regular expression with one group, which is searched
+        in `clip`. Without either it is what stands before the first "_" or "-" of the file's stem,
+        else the stem.
+
+    Examples
+    --------
+    >>> performer_of("captures/ann_03.bvh")
+    'ann'
+    >>> performer_of("s12/walk.bvh", "s([0-9]+)/")
+    '12'
+    """
+    if isinstance(performers, Mapping):
+        if clip not in performers:
+            raise ValueError(f"no performer is given for the clip {clip!r}")
+        return performers[clip]
+    if performers is None:
+        stem = PurePath(clip).stem
+        return re.split("[_-]", stem, maxsplit=1)[0] or stem
+    try:
+        expression = re.compile(performers)
+    except re.error as error:
+        raise ValueError(f"performer pattern {performers!r} is not valid: {error}") from error
+    if expression.groups != 1:
+        raise ValueError(
+            f"performer pattern {performers!r} must have one (group), got {expression.groups}"
+        )
+    found = expression.search(clip)
+    if found is None or not found[1]:
+        raise ValueError(f"performer pattern {performers!r} finds nobody in {clip!r}")
+    return found[1]
+
+
+# Leave-one-out: each group of takes is held out of the others in turn.
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """One joint with a group held out: their rotations, and the takes of the others."""
+
+    name: str
+    held_out: Quats
+    """What they did, capture flips aside: (n, 4)."""
+    rest: tuple[Take, ...]
+
+    @property
+    def rest_rotations(self) -> Quats:
+        """What the others did, capture flips aside, confirmed or not: (n, 4)."""
+        return np.concatenate([take.without_flips() for take in self.rest])
+
+
+def leave_one_out(
+    takes: Sequence[Take], group_of: Callable[[Take], str | None]
+) -> tuple[Fold, ...]:
+    """Return a fold for each group of one joint's takes, in the order in which they come.
+
+    Parameters
+    ----------
+    takes
+        The takes of one joint.
+    group_of
+        Tells the group of a take. The takes of a group are held out together; those of None never
+        are. A group without others has no fold.
+    """
+    groups = [group_of(take) for take in takes]
+    folds = []
+    for group in dict.fromkeys(groups):
+        if group is None:
+            continue
+        pairs = list(zip(takes, groups, strict=True))
+        rest = tuple(take for take, name in pairs if name != group)
+        if rest:
+            held_out = [take.without_flips() for take, name in pairs if name == group]
+            folds.append(Fold(group, np.concatenate(held_out), rest))
+    return tuple(folds)
+
+
+def leave_parts_out(take: Take, count: int) -> tuple[Fold, ...]:
+    """Return a fold for each of `count` parts of one take, one after the other in time.
+
+    The others are what is before a part, and what is after it.
+    """
+    unflipped = ~take.flips()
+    folds = []
+    ends = np.linspace(0, len(take.rotations), count + 1).astype(int)
+    for number, (start, end) in enumerate(pairwise(ends)):
+        sides = (take.rotations[:start], take.rotations[end:])
+        rest = tuple(replace(take, rotations=side) for side in sides if len(side))
+        part = take.rotations[start:end]
+        held_out = part[unflipped[start:end]]
+        folds.append(Fold(str(number), held_out if len(held_out) else part, rest))
+    return tuple(folds)

@@ -1,4 +1,4 @@
-"""Which frames of a joint to believe: thin them, find flips, ask the other performers.
+"""Trimming: which frames of a joint a limit is fitted to.
 
 A region fitted to captures is only as good as the frames behind it. `trim` drops capture flips,
 then what no other performer confirms; with one or two performers, what stands apart from the rest.
@@ -14,17 +14,9 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Ints, Mask, Points, Quats, Scalars, rows
-from .takes import Take, check_positive, frames_of
+from .takes import Take, check_positive
 
-MAX_SPEED = np.radians(3600.0)
-"""Joints turn no faster than this, in radians a second; faster is a capture flip."""
-MAX_STEP = np.radians(120.0)
-"""No joint turns farther than this from one frame to the next, however slow the frames."""
-MIN_DURATION = 0.25
-"""What lies between two jumps and lasts less than this, in seconds, is a flip."""
-INVENTED_STEP, INVENTED_RATIO = np.radians(1.0), 4.0
-"""A first step over this angle, and so many times any of the next `SHORTEST`, was not performed."""
-RADIUS = np.radians(9.0)
+CONFIRMATION_RADIUS = np.radians(9.0)
 """Another performer confirms a rotation by coming this near, in radians."""
 LINK = np.radians(10.0)
 """Rotations this near to each other, in radians, belong together."""
@@ -34,7 +26,7 @@ MAX_DROPPED = 0.05
 
 @dataclass(frozen=True, eq=False)
 class TrimResult:
-    """Which frames to fit to: `kept` has one mask a take; the rest counts what was dropped."""
+    """Which frames to fit to: `kept` has one mask a take; other numbers count what was dropped."""
 
     kept: tuple[Mask, ...]
     rule: str
@@ -60,30 +52,6 @@ def thin(points: Points, *, cell: float = 0.05) -> Ints:
     return np.flatnonzero(first == np.arange(len(first)))
 
 
-def flips(rotations: Quats, frame_time: float, *, max_speed: float = MAX_SPEED) -> Mask:
-    """Return which frames belong to a capture flip, for consecutive `rotations` (frames, 4).
-
-    A step faster than `max_speed` (radians a second), or over 120 degrees, is a jump; so is a first
-    step far larger than those after it, as from an invented pose in frame 0. Stretches between
-    jumps that last less than a quarter of a second are flips, at the ends too. Where every stretch
-    is that short, the longest stays.
-    """
-    rotations = frames_of("rotations", rotations)
-    check_positive("frame_time", frame_time, "seconds")
-    check_positive("max_speed", max_speed, "radians a second")
-    if len(rotations) == 0:
-        return np.zeros(0, dtype=bool)
-    steps = quat.angle_between(rotations[:-1], rotations[1:])
-    jumps = steps > min(max_speed * frame_time, MAX_STEP)
-    following = steps[1 : 1 + int(np.ceil(MIN_DURATION / frame_time))]
-    if len(following) * frame_time >= MIN_DURATION:
-        jumps[0] |= steps[0] > max(INVENTED_STEP, INVENTED_RATIO * following.max())
-    lengths = np.diff(np.flatnonzero(np.concatenate([[True], jumps, [True]])))
-    short = lengths * frame_time < MIN_DURATION
-    short[lengths.argmax()] &= not short.all()
-    return np.repeat(short, lengths)
-
-
 def confirmations(performers: int) -> int:
     """Return how many others must confirm a frame: a third of the performers, from 1 to 6."""
     return min(max(round(performers / 3), 1), 6)
@@ -99,12 +67,12 @@ def distance_to_others(
     Performers who count for several are met as often.
     """
     rotations, who, performers = _stack_takes(takes)
-    people = _people_counts(takes)
+    counts = _person_counts(takes)
     if others is None:
-        others = confirmations(int(people.sum()))
-    if not 1 <= others < people.sum():
+        others = confirmations(int(counts.sum()))
+    if not 1 <= others < counts.sum():
         raise ValueError(
-            f"others must be at least 1 and fewer than the {people.sum()} performers, got {others}"
+            f"others must be at least 1 and fewer than the {counts.sum()} performers, got {others}"
         )
     cells, cell_of = _cells(rotations, cell)
     trees = [_tree(rotations[cells[np.unique(cell_of[who == p])]]) for p in range(performers)]
@@ -116,7 +84,7 @@ def distance_to_others(
         cell_asked, asking = np.divmod(visits[block], performers)
         chords = np.stack([tree.query(rotations[cells[cell_asked]])[0] for tree in trees], axis=1)
         chords[np.arange(len(asking)), asking] = np.inf
-        met = np.repeat(chords, people, axis=1)
+        met = np.repeat(chords, counts, axis=1)
         nearest[block] = np.partition(met, others - 1, axis=1)[:, others - 1]
     return _per_take(4.0 * np.arcsin(np.minimum(nearest / 2.0, 1.0))[visit_of], takes)
 
@@ -147,10 +115,16 @@ def isolated_frames(
 
 
 def trim(takes: Sequence[Take], share: float = MAX_DROPPED) -> TrimResult:
-    """Return which frames of one joint's `takes` to believe.
+    """Return which frames of one joint's takes to fit to.
 
-    Flips go. Of the rest at most `share` goes: with three performers or more what too few others
-    confirm, the farthest from them first; with fewer what stands apart. 0 keeps all, flips too.
+    Parameters
+    ----------
+    takes
+        The takes of one joint, at least one.
+    share
+        Capture flips are dropped, and of the other frames at most this share: with three
+        performers or more those that too few others confirm, the farthest from others first; with
+        fewer those that stand apart. 0 keeps every frame, flips too.
     """
     if not takes:
         raise ValueError("trim needs at least one take, got none")
@@ -159,20 +133,15 @@ def trim(takes: Sequence[Take], share: float = MAX_DROPPED) -> TrimResult:
     if share == 0.0:
         every = tuple(np.ones(len(take.rotations), dtype=bool) for take in takes)
         return TrimResult(every, "none", sum(map(len, every)), flips=0, unconfirmed=0, isolated=0)
-    kept = [
-        np.ones(len(take.rotations), dtype=bool)
-        if take.thinned
-        else ~flips(take.rotations, take.frame_time)
-        for take in takes
-    ]
-    steady = [
+    kept = [~take.flips() for take in takes]
+    unflipped = [
         replace(take, rotations=take.rotations[mask])
         for take, mask in zip(takes, kept, strict=True)
     ]
-    if _people_counts(takes).sum() >= 3 and len({take.performer for take in takes}) > 1:
-        rule, dropped = "confirmation", _least_confirmed(steady, share)
+    if _person_counts(takes).sum() >= 3 and len({take.performer for take in takes}) > 1:
+        rule, dropped = "confirmation", _least_confirmed(unflipped, share)
     else:
-        rule, dropped = "isolation", isolated_frames(steady, share=share)
+        rule, dropped = "isolation", isolated_frames(unflipped, share=share)
     for mask, drop in zip(kept, dropped, strict=True):
         mask[mask] = ~drop
         mask.flags.writeable = False
@@ -182,7 +151,7 @@ def trim(takes: Sequence[Take], share: float = MAX_DROPPED) -> TrimResult:
         kept=tuple(kept),
         rule=rule,
         frames=frames,
-        flips=frames - sum(len(take.rotations) for take in steady),
+        flips=frames - sum(len(take.rotations) for take in unflipped),
         unconfirmed=lost if rule == "confirmation" else 0,
         isolated=lost if rule == "isolation" else 0,
     )
@@ -190,14 +159,14 @@ def trim(takes: Sequence[Take], share: float = MAX_DROPPED) -> TrimResult:
 
 def _least_confirmed(takes: Sequence[Take], share: float) -> list[Mask]:
     """Return which frames are unconfirmed, those farthest from others first, up to `share`."""
-    far = zip(takes, distance_to_others(takes), strict=True)
-    every = np.concatenate(
-        [np.zeros(len(angles)) if take.believed else angles for take, angles in far]
+    pairs = zip(takes, distance_to_others(takes), strict=True)
+    angles = np.concatenate(
+        [own if take.needs_confirmation else np.zeros(len(own)) for take, own in pairs]
     )
-    doubtful = sum(len(take.rotations) for take in takes if not take.believed)
-    order = np.argsort(-every, kind="stable")[: int(share * doubtful)]
-    drop = np.zeros(len(every), dtype=bool)
-    drop[order] = every[order] > RADIUS
+    doubtful = sum(len(take.rotations) for take in takes if take.needs_confirmation)
+    order = np.argsort(-angles, kind="stable")[: int(share * doubtful)]
+    drop = np.zeros(len(angles), dtype=bool)
+    drop[order] = angles[order] > CONFIRMATION_RADIUS
     return _per_take(drop, takes)
 
 
@@ -231,12 +200,12 @@ def _stack_takes(takes: Sequence[Take]) -> tuple[Quats, Ints, int]:
     return np.concatenate([take.rotations for take in takes]), who, len(names)
 
 
-def _people_counts(takes: Sequence[Take]) -> Ints:
-    """Return how many people each performer counts for, performers in the order of `_stacked`."""
+def _person_counts(takes: Sequence[Take]) -> Ints:
+    """Return how many people each performer counts for, in the order of `_stack_takes`."""
     names, number = np.unique([take.performer for take in takes], return_inverse=True)
-    people = np.ones(len(names), dtype=np.int64)
-    np.maximum.at(people, number, [take.people for take in takes])
-    return people
+    counts = np.ones(len(names), dtype=np.int64)
+    np.maximum.at(counts, number, [take.person_count for take in takes])
+    return counts
 
 
 def _per_take(values: Any, takes: Sequence[Take]) -> list[Any]:

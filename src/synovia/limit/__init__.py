@@ -3,9 +3,12 @@
 from .convert import Conversion
 from .limit import Limit, chart_for, chart_named, charts_of, has_axis, shape_named, unroll_path
 from .mirror import mirror_limit, mirror_rotations
+from .softening import Beyond, Inside
 
 __all__ = [
+    "Beyond",
     "Conversion",
+    "Inside",
     "Limit",
     "chart_for",
     "chart_named",

@@ -69,7 +69,7 @@ class ConvertedCone:
 
 
 def from_euler_cone(cone: ReachCone) -> ConvertedCone:
-    """Return a cone whose limits are the source's θz, cos θy >= 0, as limits of the twist.
+    """Return a cone whose limits are Wilhelms & Van Gelder's θz, cos θy >= 0, as limits of twist.
 
     The two differ by an angle that depends on the direction. It is added at every vertex and at
     the visible point; between them it is not linear, and the `error` says by how much. It winds
@@ -78,7 +78,7 @@ def from_euler_cone(cone: ReachCone) -> ConvertedCone:
     for name, direction in (("x", [1, 0, 0]), ("-x", [-1, 0, 0]), ("-z", [0, 0, -1])):
         if cone.contains_direction(np.array(direction, float)):
             raise ValueError(
-                f"the cone contains the direction {name}, around which the source's twist winds: "
+                f"the cone contains the direction {name}, around which that twist winds: "
                 "its limits cannot be converted; convert rotation by rotation"
             )
     n, edges = len(cone.points), np.roll(cone.points, -1, axis=0)

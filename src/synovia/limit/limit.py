@@ -1,4 +1,4 @@
-"""Limit: a shape seen through a chart, and charts and shapes by their names."""
+"""Limit: a shape seen through a chart, so a set of legal rotations."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ from .softening import Softening
 
 if TYPE_CHECKING:
     from .convert import Conversion
+
+
+# Limit: a shape seen through a chart, and charts and shapes by their names.
 
 
 def chart_named(chart: str | type[Chart], reference: Quats, axis: Vectors | None) -> Chart:
@@ -118,6 +121,17 @@ class Limit:
     """The rotations whose points in `chart`, in any cover, are in `shape`.
 
     They are as the joint's parent sees them, or the ancestor of the name `relative_to`.
+
+    Examples
+    --------
+    >>> from synovia import Box, SwingTwist
+    >>> ring = Box(low=[-0.4, -0.4, -0.1], high=[0.4, 0.4, 0.1], axes=np.eye(3))
+    >>> wrist = Limit(SwingTwist(axis=[0, 1, 0]), ring)
+    >>> bool(wrist.contains([1.0, 0.0, 0.0, 0.0]))
+    True
+    >>> half_turn = [0.0, 1.0, 0.0, 0.0]
+    >>> bool(wrist.contains(half_turn)), bool(wrist.contains(wrist.project(half_turn)))
+    (False, True)
     """
 
     chart: Chart

@@ -19,6 +19,14 @@ def mirror_limit(limit: Limit, normal: Vectors) -> Limit:
     The plane is across `normal` (3,), of any length, as the one sees it that the limit is measured
     from. Family and chart stay. A distance field has a grid along the axes of its chart: across
     other normals than these it cannot be mirrored exactly, and ValueError says so.
+
+    Examples
+    --------
+    >>> from synovia import Box, Limit, RotationVector
+    >>> box = Box(low=[0, -0.1, -0.1], high=[1, 0.1, 0.3], axes=np.eye(3))
+    >>> right = mirror_limit(Limit(RotationVector(), box), [1, 0, 0])
+    >>> bool(right.contains([np.cos(0.1), 0.0, 0.0, -np.sin(0.1)]))
+    True
     """
     for chart, turn, about in limit.chart.mirror(normal):
         shape = limit.shape.mirror(turn, about, unit_normal(normal))

@@ -1,8 +1,4 @@
-"""What is drawn of a limit: its boundary among rotations, and the directions it allows.
-
-Both come from the code that decides: corners of triangles lie on the boundary, and edges are halved
-until the flat triangles do, too. While somebody drags, a `DRAFT` is soon drawn; `FINE` is to stay.
-"""
+"""A limit's boundary among rotations as triangles, and the share of rotations it encloses."""
 
 from __future__ import annotations
 
@@ -31,6 +27,12 @@ from .triangles import (
     refine_mesh,
     refine_where,
 )
+
+# What is drawn of a limit: its boundary among rotations, and the directions it allows.
+#
+# Both come from the code that decides: corners of triangles lie on the boundary, and edges are
+# halved until the flat triangles do, too. While somebody drags, a `DRAFT` is soon drawn; `FINE` is
+# to stay.
 
 FINE = Quality(float(np.radians(0.06)), 160_000)
 """A picture to keep."""

@@ -1,4 +1,4 @@
-"""Ways from one member of a region to another that do not leave it, for what is not convex."""
+"""Limits along paths in time: clamp a clip without pops, and find where a turn leaves the limit."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from ..arrays import TOLERANCE, Floats, Ints, Mask, Points, Quats, Scalars, tole
 from ..limit import Limit
 from ..limit.softening import Softening
 from ..shapes import Shape
+
+# Clamping clips without pops, and where a turn first leaves a limit.
 
 BENDS = (0.2, 0.4, 0.7, 1.0)  # how far towards the inside
 
@@ -105,9 +107,22 @@ def project_path(
 
     Legal frames come back as they are. The nearest legal rotation of each frame by itself would
     jump where another side of the limit becomes nearer; here a path keeps to the cover by which
-    it enters and leaves the limit, so in the chart of a convex shape no step grows. Where it leaves
-    by one side and comes back by another, the change of sides is spread over `transition` seconds;
-    so are the jumps of shapes that are not convex, as far as there is a legal way between.
+    it enters and leaves the limit, so in the chart of a convex shape no step grows.
+
+    Parameters
+    ----------
+    limit
+        The limit of the joint.
+    rotations
+        The path (frames, 4).
+    frame_time
+        Seconds from frame to frame.
+    softening
+        How to approach the limit instead of stopping at it: `Inside` or `Beyond`.
+    transition
+        Where the path leaves by one side and comes back by another, the change of sides is spread
+        over so many seconds; so are the jumps of shapes that are not convex, as far as there is a
+        legal way between.
     """
     rotations = unit_quats("rotations", rotations)
     if not 0.0 <= transition < np.inf:
@@ -122,14 +137,14 @@ def project_path(
     kernels.clamp.cheapest_covers(covers, costs, SWITCH_COST, chosen)
 
     points = covers[chosen, np.arange(len(chosen))]
-    held = legal[chosen, np.arange(len(chosen))]
+    inside = legal[chosen, np.arange(len(chosen))]
     projected: Points = _clamp_points(limit, points, softening)
     convex = limit.shape.convex  # then what lies between two members is legal
     half = round(0.5 * transition / frame_time)
     switches = np.flatnonzero(np.linalg.norm(np.diff(points, axis=0), axis=-1) > np.pi) + 1
     if len(covers) == 1:
         switches = switches[:0]  # it is all there is
-    for first, at, last in _transitions(switches, held, half):
+    for first, at, last in _transitions(switches, inside, half):
         ahead = _follow_covers(points[at - 1], covers[:, at:last])
         back = _follow_covers(points[at], covers[:, first:at][:, ::-1])[::-1]
         one = _clamp_points(limit, np.concatenate([points[first:at], ahead]), softening)
@@ -138,9 +153,9 @@ def project_path(
         between = limit.shape.toward(one, other, share)
         projected[first:last] = between if convex else _clamp_points(limit, between, softening)
     if not convex:
-        projected = _remove_jumps(limit, points, projected, held, half)
+        projected = _remove_jumps(limit, points, projected, inside, half)
 
-    unchanged = (projected == points).all(axis=-1) & held
+    unchanged = (projected == points).all(axis=-1) & inside
     out = limit.chart.rotations(projected)
     out *= np.where(np.sum(out * rotations, axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
     return np.where(unchanged[:, None], rotations, out).astype(rotations.dtype)
@@ -169,7 +184,7 @@ def _remove_jumps(
     limit: Limit,
     points: Points,
     projected: Points,
-    held: Mask,
+    inside: Mask,
     half: int,
 ) -> Points:
     """Return the projected path with its jumps spread over `half` frames on either side.
@@ -188,7 +203,7 @@ def _remove_jumps(
     while excess.max() > 0.0:  # the longest first, each once
         jump = int(excess.argmax())
         excess[jump] = 0.0
-        for first, at, last in _transitions(np.array([jump + 1]), held, half):
+        for first, at, last in _transitions(np.array([jump + 1]), inside, half):
             before = max(first - 1, *(leaps[leaps < jump] + 1)[-1:], 0)
             after = min(last, *leaps[leaps > jump][:1], len(points) - 1)
             path, usual = projected[before : after + 1].copy(), calm[before:after]
@@ -209,7 +224,7 @@ def _step_angles(limit: Limit, path: Points) -> Scalars:
     return quat.angle_between(rotations[:-1], rotations[1:])
 
 
-def _transitions(switches: Ints, held: Mask, half: int) -> list[tuple[int, int, int]]:
+def _transitions(switches: Ints, inside: Mask, half: int) -> list[tuple[int, int, int]]:
     """Return the frames (first, change, last + 1) over which to change sides, none of them legal.
 
     `half` frames before and after each switch take part, as far as the limit is not met and the
@@ -217,9 +232,9 @@ def _transitions(switches: Ints, held: Mask, half: int) -> list[tuple[int, int, 
     """
     spans = []
     for number, at in enumerate(switches.tolist()):
-        before, after = held[:at], held[at:]
+        before, after = inside[:at], inside[at:]
         first = max(at - half, at - int(np.argmax(before[::-1])) if before.any() else 0)
-        last = min(at + half, at + int(np.argmax(after)) if after.any() else len(held))
+        last = min(at + half, at + int(np.argmax(after)) if after.any() else len(inside))
         if number > 0:
             first = max(first, (int(switches[number - 1]) + at) // 2)
         if number + 1 < len(switches):
@@ -233,8 +248,16 @@ def first_exit(limit: Limit, previous: Quats, proposed: Quats) -> Scalars:
     """Return the largest t in [0, 1] with the turn from previous to proposed legal before it.
 
     The turn is the shortest one; 0 where `previous` is not legal. Every step stays within the
-    depth that is proven, or is `FINEST` radians long: in that, nothing bends out of a convex
+    depth that is proven, or is `MIN_STEP` radians long: in that, nothing bends out of a convex
     region by more than the tolerance, and of others only a gap narrower than that is passed.
+
+    Examples
+    --------
+    >>> from synovia import Box, RotationVector
+    >>> hinge = Limit(RotationVector(), Box(low=[0, 0, 0], high=[1, 0, 0], axes=np.eye(3)))
+    >>> straight, bent = [1.0, 0.0, 0.0, 0.0], [np.cos(1.0), np.sin(1.0), 0.0, 0.0]
+    >>> round(float(first_exit(hinge, straight, bent)), 6)  # 1 of 2 radians
+    0.5
     """
     start, end = np.broadcast_arrays(
         unit_quats("previous", previous), unit_quats("proposed", proposed)

@@ -8,17 +8,30 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Self, overload
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from .. import kernels, quat
 from ..arrays import Floats, Ints, Mask, Quats, Scalars, tolerance
-from ..learn import MAX_DROPPED, Population, Progress, Recipe, Sample, learn
-from ..limit import Limit, chart_for
+from ..learn import FitOptions, Population, Progress, Sample, learn
+from ..limit import Limit
 from ..limit.softening import Softening
-from ..skeleton import Clip, Lineage, Match, Pose, Skeleton, check_joints, lineage, lineages, match
+from ..skeleton import (
+    Clip,
+    Lineage,
+    Match,
+    Pose,
+    Skeleton,
+    check_joints,
+    lineage,
+    match,
+    measure_from_ancestor,
+)
 from .clamp import TRANSITION, first_exit, project_path
 from .report import Report
+
+_FOR_SKELETON: WeakKeyDictionary[LimitModel, LimitModel] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,47 +60,70 @@ class LimitModel:
         shape: str = "kdop",
         chart: str | None = None,
         *,
-        margin: float = 0.05,
-        reject: float | None = None,
-        trim: float = MAX_DROPPED,
-        reference: str | int | Clip = "mean",
-        performers: str | Mapping[str, str] | None = None,
-        joints: Sequence[str] | None = None,
-        exclude: Sequence[str] = (),
-        names: Mapping[str, str] | None = None,
-        keep_samples: bool = False,
         blend: LimitModel | None = None,
-        relative_to: Mapping[str, str] | None = None,
         progress: Progress = iter,
         **options: Any,
     ) -> Self:
-        """Return limits learned from `clips`, for all joints but the roots unless `joints` says.
+        """Return limits learned from clips, for the joints of the first clip's skeleton.
 
-        The chart is "swing-twist" where the shape works in it, unless another is given.
-        Every frame is inside, `margin` radians deep, but for capture flips and at most a share
-        `trim` of frames that no other performer confirms or that stand alone. `reject` widens the
-        margin of each joint until at most that share of held-out frames is outside. `reference` is
-        "mean", "rest", the number of a frame of the first clip, or a clip, whose first frame
-        counts. `performers` maps names of clips to performers, or is a regular expression with
-        one group that finds them in the names; `names` maps names of joints of the clips to those
-        of the first. `blend` is a model of a population that kept its samples: the clips are then
-        those of one performer, who is believed in every frame but flips, and counts for 20 people
-        where frames of others need to be confirmed. `relative_to` names, by joint, the ancestor
-        from which it is measured instead of its parent. Further options go to the shape.
+        Parameters
+        ----------
+        clips
+            At least one. Joints of the others are matched with those of the first by name.
+        shape
+            What the region of a joint looks like: a name among `synovia.SHAPES`.
+        chart
+            What coordinates it is drawn in: a name among `synovia.CHARTS`. Unless given, it is
+            "swing-twist" where the shape works in that.
+        blend
+            A model of a population that kept its samples. The clips are then those of one
+            performer, who is believed in every frame but flips, and counts for 20 people where
+            frames of others need to be confirmed.
+        progress
+            Is given the names of the joints, and gives them back one by one.
+        **options
+            Any of those below. Further ones go to the shape, like ``vertices=12`` for a reach
+            cone; of a distance field these are also ``by``, "samples" unless it is "density" or
+            "people", and a density's ``level``.
+
+        Other Parameters
+        ----------------
+        margin : float
+            How deep observed frames are inside, in radians; 0.05 unless given.
+        reject : float
+            Widen the margin of each joint until at most this share of held-out frames is outside.
+            Each performer is held out in turn; where there is one, each clip.
+        trim : float
+            The largest share of frames, besides capture flips, that may be left out because no
+            other performer confirms them or because they stand alone; 0.05 unless given. 0 keeps
+            every frame, flips too.
+        reference : str, int or Clip
+            What rotations are measured from: "mean", that of what was observed, unless given;
+            "rest"; the number of a frame of the first clip; or a clip, for its first frame.
+        performers : str or mapping
+            Who performs: a map from the names of clips, or a regular expression with one group
+            that finds it in these. See `synovia.learn.performer_of`.
+        joints : sequence of str
+            The joints to limit; all but the roots unless given.
+        exclude : sequence of str
+            Joints not to limit.
+        names : mapping
+            Names of the clips' joints, mapped to those of the first.
+        relative_to : mapping
+            By joint, the ancestor from which it is measured instead of from its parent.
+        keep_samples : bool
+            Whether to keep what was observed, thinned, to blend or calibrate with.
+
+        Examples
+        --------
+        >>> from synovia.demo import range_of_motion
+        >>> model = LimitModel.fit([range_of_motion(60)], "box", margin=0.1, joints=["Head"])
+        >>> model.limits["Head"].shape.name, model.limits["Head"].chart.name
+        ('box', 'swing-twist')
         """
-        learned = learn(
-            clips,
-            Recipe(shape, chart_for(shape, chart), margin, reject, trim, options),
-            reference=reference,
-            performers=performers,
-            joints=joints,
-            exclude=exclude,
-            names=names,
-            keep_samples=keep_samples,
-            blend=None if blend is None else blend.population,
-            relative_to=relative_to or {},
-            progress=progress,
-        )
+        population = None if blend is None else blend.population
+        chosen = FitOptions.of(shape, chart, blend=population, **options)
+        learned = learn(clips, chosen, progress=progress)
         return cls(learned.limits, clips[0].skeleton, learned.provenance, learned.samples)
 
     @property
@@ -103,22 +139,61 @@ class LimitModel:
         named = {name: limit.relative_to for name, limit in self.limits.items()}
         return {name: above for name, above in named.items() if above is not None}
 
+    def match(self, skeleton: Skeleton, names: Mapping[str, str] | None = None) -> Match:
+        """Return where `skeleton` has the limited joints; `names` maps its names to these."""
+        return match(self.limits, self.skeleton, skeleton, names)
+
+    def for_skeleton(
+        self, skeleton: Skeleton, names: Mapping[str, str] | None = None, *, clip: str = ""
+    ) -> LimitModel:
+        """Return the limits of the joints that `skeleton` has, by its names for them.
+
+        Parameters
+        ----------
+        skeleton
+            The skeleton to be limited. Joints are matched by name; those that it does not have
+            are left out, and so are those whose limit is measured from a joint that is not above
+            them here, with a warning.
+        names
+            Names of `skeleton`, mapped to those of this model, where they differ by more than a
+            prefix such as ``mixamorig:``.
+        clip
+            What warnings call the skeleton.
+        """
+        if skeleton is self.skeleton and not names:
+            return self
+        ways = self.match(skeleton, names).lineages(self.ancestors, clip)
+        limits = {
+            skeleton.names[way.joint]: measure_from_ancestor(self.limits[name], way, skeleton)
+            for name, way in ways.items()
+        }
+        known = _FOR_SKELETON.get(self)
+        if known is not None and known.skeleton is skeleton and dict(known.limits) == limits:
+            return known  # frame after frame: what is cached of a model stays known
+        _FOR_SKELETON[self] = model = LimitModel(limits, skeleton)
+        return model
+
     def contains(self, pose: Pose) -> Mask:
-        """Tell which poses (...) are legal at every joint."""
+        """Return which poses (...) are legal at every joint."""
         distance = self.distance(pose)
         return np.asarray((distance <= tolerance(distance.dtype)).all(axis=-1))
 
     def distance(self, pose: Pose) -> Scalars:
-        """Return the signed distance of each joint (..., J), in its chart; -inf without a limit."""
+        """Return how far outside each joint (..., J) is, in its chart; -inf without a limit.
+
+        At most 0 where a joint is legal.
+        """
         _, distances = self._projected(pose)
         out = np.full(pose.rotations.shape[:-1], -np.inf, pose.rotations.dtype)
         out[..., self._near] = distances
         for limit, way in self._apart:
-            out[..., way.joint] = limit.distance(way.seen(pose.rotations))
+            out[..., way.joint] = limit.distance(way.relative_rotation(pose.rotations))
         return out
 
     def violation(self, pose: Pose) -> Scalars:
-        """Return the angle of each joint (..., J) from legal, in radians; 0 without a limit.
+        """Return the angle of each joint (..., J) from its projection, in radians.
+
+        It is 0 where the joint is legal or has no limit.
 
         Other joints are taken as they are, also those between a joint and its limit's ancestor.
         """
@@ -127,7 +202,7 @@ class LimitModel:
         angles = quat.angle_between(pose.rotations, projected)
         out = np.where(moved, angles, 0.0).astype(pose.rotations.dtype)
         for limit, way in self._apart:
-            out[..., way.joint] = limit.violation(way.seen(pose.rotations))
+            out[..., way.joint] = limit.violation(way.relative_rotation(pose.rotations))
         return out
 
     @overload
@@ -153,25 +228,46 @@ class LimitModel:
         names: Mapping[str, str] | None = None,
         progress: Progress = iter,
     ) -> Pose | Clip:
-        """Return legal poses, or a legal clip free of pops (see `synovia.paths.project_path`).
+        """Return legal poses, or a legal clip that is free of pops (see `project_path`).
 
-        Poses are taken one by one, each to its nearest legal rotations, and have the joints of
-        this model's skeleton. Joints of a clip are matched by name, `names` mapping the clip's
-        to the model's. With `softening` the limits are approached instead. What an ancestor sees
-        of a joint is brought to its limit when the joints between have been.
+        Where a limit is measured from an ancestor, the joints between are made legal first.
+
+        Parameters
+        ----------
+        what
+            Poses (...) of this model's skeleton, each of which goes to its nearest legal
+            rotations; or a clip, whose joints are matched by name.
+        softening
+            How to approach the limits instead of stopping at them: `Inside` or `Beyond`.
+        transition
+            Seconds over which a joint of a clip goes to the other side of its limit, where it
+            leaves by one side and comes back by another.
+        names
+            Names of the clip's joints, mapped to those of the model.
+        progress
+            Is given the names of the joints of a clip, and gives them back one by one.
+
+        Returns
+        -------
+        Pose or Clip
+            The same as was given. What is legal comes back bit for bit.
         """
         if isinstance(what, Clip):
             return self._project_clip(what, softening, transition, names, progress)
         if softening is None:
             rotations = self._projected(what)[0]
             for limit, way in self._apart:
-                way.bring(rotations, limit.project(way.seen(rotations)))
-            return what.turned(rotations)
+                way.set_relative_rotation(
+                    rotations, limit.project(way.relative_rotation(rotations))
+                )
+            return what.with_rotations(rotations)
         check_joints(self.skeleton, what)
         rotations = what.rotations.copy()
         for limit, way in self._parents_first:
-            way.bring(rotations, limit.soften(way.seen(rotations), softening))
-        return what.turned(rotations)
+            way.set_relative_rotation(
+                rotations, limit.soften(way.relative_rotation(rotations), softening)
+            )
+        return what.with_rotations(rotations)
 
     def _project_clip(
         self,
@@ -181,38 +277,40 @@ class LimitModel:
         names: Mapping[str, str] | None,
         progress: Progress,
     ) -> Clip:
-        found = match(self.limits, self.skeleton, clip.skeleton, names)
+        found = self.match(clip.skeleton, names)
         found.warn(clip.name)
-        ways = self._ways(found, clip, names)
+        ways = found.lineages(self.ancestors, clip.name)
         rotations = clip.pose.rotations.copy()
         for name in progress(sorted(ways, key=lambda name: ways[name].joint)):  # parents first
             path = project_path(
                 self.limits[name],
-                ways[name].seen(rotations),
+                ways[name].relative_rotation(rotations),
                 clip.frame_time,
                 softening=softening,
                 transition=transition,
             )
-            ways[name].bring(rotations, path)
-        return replace(clip, pose=clip.pose.turned(rotations))
+            ways[name].set_relative_rotation(rotations, path)
+        return replace(clip, pose=clip.pose.with_rotations(rotations))
 
     def check(self, clip: Clip, *, names: Mapping[str, str] | None = None) -> Report:
-        """Return how far, where and how often the clip leaves these limits."""
-        found = match(self.limits, self.skeleton, clip.skeleton, names)
+        """Return how far, where and how often a clip leaves these limits.
+
+        Parameters
+        ----------
+        clip
+            The clip. Its joints are matched by name; what does not match is warned about.
+        names
+            Names of the clip's joints, mapped to those of the model.
+        """
+        found = self.match(clip.skeleton, names)
         found.warn(clip.name)
-        ways = self._ways(found, clip, names)
+        ways = found.lineages(self.ancestors, clip.name)
         violation = np.zeros((clip.frames, len(ways)))
         for k, (name, way) in enumerate(ways.items()):
-            violation[:, k] = self.limits[name].violation(way.seen(clip.pose.rotations))
+            violation[:, k] = self.limits[name].violation(
+                way.relative_rotation(clip.pose.rotations)
+            )
         return Report(clip.name, tuple(ways), violation, clip.frame_time)
-
-    def _ways(
-        self, found: Match, clip: Clip, names: Mapping[str, str] | None
-    ) -> dict[str, Lineage]:
-        """Return how the joints that a clip has are measured in it."""
-        return lineages(
-            found.joints, self.ancestors, self.skeleton, clip.skeleton, names, clip.name
-        )
 
     def first_exit(self, previous: Pose, proposed: Pose) -> Scalars:
         """Return the largest t (...) in [0, 1] with all joints legal before it.
@@ -222,9 +320,13 @@ class LimitModel:
         check_joints(self.skeleton, previous)
         check_joints(self.skeleton, proposed)
         for _, way in self._apart:
-            way.check_still(self.skeleton, previous, proposed)
+            way.check_unmoved(self.skeleton, previous, proposed)
         exits = [
-            first_exit(limit, way.seen(previous.rotations), way.seen(proposed.rotations))
+            first_exit(
+                limit,
+                way.relative_rotation(previous.rotations),
+                way.relative_rotation(proposed.rotations),
+            )
             for limit, way in self._parents_first
         ]
         return np.asarray(np.min([np.ones(previous.rotations.shape[:-2]), *exits], axis=0))
@@ -234,7 +336,7 @@ class LimitModel:
         rest = self.skeleton.rest_pose()
         rotations = np.tile(rest.rotations, (n, 1, 1))
         for limit, way in self._parents_first:
-            rotations[:, way.joint] = way.local(rotations, limit.sample(n, rng))
+            rotations[:, way.joint] = way.local_rotation(rotations, limit.sample(n, rng))
         return Pose(rotations, np.tile(rest.positions, (n, 1, 1)))
 
     def volume(self) -> dict[str, float]:
@@ -248,8 +350,8 @@ class LimitModel:
         For solvers: limits without a kernel are packed as their stand-ins.
         """
         if self.ancestors:
-            told = ", ".join(f"{name} from {above}" for name, above in self.ancestors.items())
-            raise ValueError(f"limits must be measured from parents to be packed, got {told}")
+            given = ", ".join(f"{name} from {above}" for name, above in self.ancestors.items())
+            raise ValueError(f"limits must be measured from parents to be packed, got {given}")
         if self._apart:
             joints = np.array([self.skeleton.index(name) for name in self.limits], dtype=np.int64)
             return (joints, *_in_one([limit.stand_in for limit in self.limits.values()]))
@@ -338,6 +440,6 @@ def hold_fixed(model: LimitModel, pose: Pose, moving: Iterable[str] = ()) -> Lim
                 "not move"
             )
         chart = limits[name].chart
-        reference = way.local(pose.rotations.astype(np.float64), chart.reference)
+        reference = way.local_rotation(pose.rotations.astype(np.float64), chart.reference)
         limits[name] = Limit(replace(chart, reference=reference), limits[name].shape)
     return replace(model, limits=limits, samples={})

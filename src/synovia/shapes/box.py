@@ -20,7 +20,14 @@ CYLINDER = 1e3  # half the height that stands for endless, where a shape of the 
 
 @dataclass(frozen=True, eq=False)
 class Box(Polytope):
-    """All points with low <= axes · x <= high; `axes` are orthonormal rows."""
+    """All points with low <= axes · x <= high; `axes` are orthonormal rows.
+
+    Examples
+    --------
+    >>> knee = Box(low=[0, 0, -0.2], high=[2.4, 0.1, 0.2], axes=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    >>> knee.project([-0.3, 0.05, 0.0]).round(6).tolist()
+    [0.0, 0.05, 0.0]
+    """
 
     low: Annotated[Floats, "d"]
     high: Annotated[Floats, "d"]

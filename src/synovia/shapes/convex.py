@@ -1,4 +1,4 @@
-"""What all convex shapes share: points between two members are members."""
+"""What convex shapes share: hulls of corners, polytopes, principal axes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from .boundary import Boundary
 from .derived import Turned
 from .presentation import Number, label_axis, range_numbers
 from .region import Region, sample_points
+
+# What all convex shapes share: points between two members are members.
 
 
 class Convex(Region):

@@ -22,7 +22,14 @@ NOISE = 1e-3  # what is thinner than this, as a share of the longest axis, is no
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid(Convex):
-    """All points whose coordinates along `axes` (orthonormal rows), over `radii`, are within 1."""
+    """All points whose coordinates along `axes` (orthonormal rows), over `radii`, are within 1.
+
+    Examples
+    --------
+    >>> ball = Ellipsoid(center=[0, 0, 0], radii=[0.5, 0.5, 0.5], axes=np.eye(3))
+    >>> round(float(ball.distance([0.0, 0.0, 0.7])), 6)
+    0.2
+    """
 
     center: Annotated[Floats, "d"]
     radii: Annotated[Floats, "d"]

@@ -35,8 +35,8 @@ class KDop(Polytope):
     high: Annotated[Floats, "k"]
 
     name: ClassVar[str] = "kdop"
-    label: ClassVar[str] = "k-DOP"
     kernel: ClassVar[int | None] = KDOP
+    label: ClassVar[str] = "k-DOP"
 
     def __post_init__(self) -> None:
         own(self)
@@ -69,6 +69,13 @@ class KDop(Polytope):
 
         `axes` (k, d) are taken in the frame of the data or of the chart: by default faces,
         corners and edges of a cube, 13 in all (in the plane, 8).
+
+        Examples
+        --------
+        >>> corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
+        >>> tetrahedron = KDop.fit(corners, along="chart")
+        >>> bool(tetrahedron.contains([0.9, 0.9, 0.9]))  # in their box, but far from all of them
+        False
         """
         points, margin = sample_points(points), check_margin(margin)
         d = points.shape[1]

@@ -1,13 +1,22 @@
 """Skeletons, poses and clips: names, parents, ancestors, left and right."""
 
-from .ancestry import Lineage, lineage, lineages, measure_from_ancestor
-from .clip import Clip
-from .names import Match, match
-from .sides import copy_limit, mirror_normal, partner, partner_limit
+from .ancestry import Lineage, copy_limit, lineage, measure_from_ancestor
+from .names import (
+    Match,
+    bare_name,
+    list_names,
+    match,
+    mirror_normal,
+    names_in,
+    other_side,
+    partner,
+    partner_limit,
+)
 from .skeleton import (
     CHANNELS,
     POSITIONS,
     ROTATIONS,
+    Clip,
     Pose,
     Skeleton,
     check_joints,
@@ -24,15 +33,18 @@ __all__ = [
     "Match",
     "Pose",
     "Skeleton",
+    "bare_name",
     "check_joints",
     "copy_limit",
     "end_positions",
     "forward",
     "lineage",
-    "lineages",
+    "list_names",
     "match",
     "measure_from_ancestor",
     "mirror_normal",
+    "names_in",
+    "other_side",
     "partner",
     "partner_limit",
 ]

@@ -1,9 +1,7 @@
-"""Rotations of joints as an ancestor sees them, for limits that are measured from one."""
+"""Rotations of joints relative to an ancestor, for limits that are measured from one."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -12,7 +10,6 @@ import numpy as np
 from .. import quat
 from ..arrays import Quats, tolerance
 from ..limit import Limit
-from .names import match
 from .skeleton import Pose, Skeleton
 
 
@@ -26,27 +23,36 @@ class Lineage:
     joint: int
     between: tuple[int, ...] = ()
 
-    def seen(self, rotations: Quats) -> Quats:
-        """Return what the ancestor sees of the joint (..., 4), from all rotations (..., J, 4)."""
+    def relative_rotation(self, rotations: Quats) -> Quats:
+        """Return the joint's rotation (..., 4) relative to the ancestor.
+
+        `rotations` (..., J, 4) are those of all joints, each relative to its parent.
+        """
         own: Quats = rotations[..., self.joint, :]
         return quat.normalize(quat.mul(self._above(rotations), own)) if self.between else own
 
-    def local(self, rotations: Quats, seen: Quats) -> Quats:
-        """Return the rotation of the joint, as its parent sees it, that the ancestor sees so."""
-        if not self.between:
-            return seen
-        return quat.normalize(quat.mul(quat.inverse(self._above(rotations)), seen))
+    def local_rotation(self, rotations: Quats, relative: Quats) -> Quats:
+        """Return the joint's rotation relative to its parent, from that `relative` to the ancestor.
 
-    def bring(self, rotations: Quats, seen: Quats) -> None:
-        """Turn the joint, in place, so that it is `seen` so; if it is already, bit for bit not."""
+        The joints between are as in `rotations` (..., J, 4).
+        """
         if not self.between:
-            rotations[..., self.joint, :] = seen
+            return relative
+        return quat.normalize(quat.mul(quat.inverse(self._above(rotations)), relative))
+
+    def set_relative_rotation(self, rotations: Quats, relative: Quats) -> None:
+        """Turn the joint, in place, so that its rotation relative to the ancestor is `relative`.
+
+        Where it is that already, it stays bit for bit.
+        """
+        if not self.between:
+            rotations[..., self.joint, :] = relative
             return
-        moved = (self.seen(rotations) != seen).any(axis=-1, keepdims=True)
-        turned = np.where(moved, self.local(rotations, seen), rotations[..., self.joint, :])
-        rotations[..., self.joint, :] = turned
+        moved = (self.relative_rotation(rotations) != relative).any(axis=-1, keepdims=True)
+        local = self.local_rotation(rotations, relative)
+        rotations[..., self.joint, :] = np.where(moved, local, rotations[..., self.joint, :])
 
-    def check_still(self, skeleton: Skeleton, one: Pose, other: Pose) -> None:
+    def check_unmoved(self, skeleton: Skeleton, one: Pose, other: Pose) -> None:
         """Raise ValueError where the joints between are turned otherwise in the other pose."""
         for joint in self.between:
             a, b = one.rotations[..., joint, :], other.rotations[..., joint, :]
@@ -65,14 +71,20 @@ def lineage(skeleton: Skeleton, name: str, ancestor: str | None = None) -> Linea
     joint = skeleton.index(name)
     if ancestor is None:
         return Lineage(joint)
-    between = _joints_between(skeleton, joint, skeleton.index(ancestor))
+    between = path_between(skeleton, joint, skeleton.index(ancestor))
     if between is None:
-        above = [skeleton.names[each] for each in _ancestors(skeleton, joint)]
+        above = [skeleton.names[each] for each in skeleton.path_to_root(joint)[1:]]
         raise ValueError(
             f"{name} must be measured from a joint above it, {', '.join(above) or 'but has none'}, "
             f"got {ancestor}"
         )
     return Lineage(joint, between)
+
+
+def path_between(skeleton: Skeleton, joint: int, ancestor: int) -> tuple[int, ...] | None:
+    """Return the joints between the two, parents first; None if `ancestor` is not above."""
+    above = skeleton.path_to_root(joint)[1:]
+    return tuple(above[: above.index(ancestor)][::-1]) if ancestor in above else None
 
 
 def measure_from_ancestor(limit: Limit, way: Lineage, skeleton: Skeleton) -> Limit:
@@ -81,46 +93,11 @@ def measure_from_ancestor(limit: Limit, way: Lineage, skeleton: Skeleton) -> Lim
     return limit if limit.relative_to == above else replace(limit, relative_to=above)
 
 
-def lineages(
-    joints: Mapping[str, int],
-    ancestors: Mapping[str, str],
-    theirs: Skeleton,
-    skeleton: Skeleton,
-    names: Mapping[str, str] | None = None,
-    clip: str = "",
-) -> dict[str, Lineage]:
-    """Return the lineage in `skeleton` of each of `joints`, which it has by these numbers.
+def copy_limit(skeleton: Skeleton, name: str, limit: Limit) -> Limit:
+    """Return a limit as the joint of this name can have it: the same rotations are legal.
 
-    `ancestors` name what some are measured from, as `theirs` names them, and `names` maps names of
-    `skeleton` to those. A joint whose ancestor is not above it here is warned about and left out.
+    They are measured from the same ancestor, which must be above the joint. Roots have no limits.
     """
-    wanted = {ancestors[name] for name in joints if name in ancestors}
-    tops = match(wanted, theirs, skeleton, names).joints
-    found = {}
-    for name, joint in joints.items():
-        between: tuple[int, ...] | None = ()
-        if name in ancestors:
-            between = _joints_between(skeleton, joint, tops.get(ancestors[name], -1))
-        if between is None:
-            warnings.warn(
-                f"{clip or 'clip'}: {name} is measured from {ancestors[name]}, which is not above "
-                "it here, so that it is left alone",
-                stacklevel=3,
-            )
-        else:
-            found[name] = Lineage(joint, between)
-    return found
-
-
-def _joints_between(skeleton: Skeleton, joint: int, ancestor: int) -> tuple[int, ...] | None:
-    """Return the joints between the two, parents first; none if it is not an ancestor."""
-    above = _ancestors(skeleton, joint)
-    return tuple(above[: above.index(ancestor)][::-1]) if ancestor in above else None
-
-
-def _ancestors(skeleton: Skeleton, joint: int) -> list[int]:
-    """Return the joints above, from the parent to a root."""
-    above = []
-    while (joint := int(skeleton.parents[joint])) >= 0:
-        above.append(joint)
-    return above
+    if skeleton.parents[skeleton.index(name)] < 0:
+        raise ValueError(f"{name} is a root: nothing is above it that could limit it")
+    return measure_from_ancestor(limit, lineage(skeleton, name, limit.relative_to), skeleton)

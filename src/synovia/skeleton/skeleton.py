@@ -1,7 +1,8 @@
-"""Skeletons, poses, and where a pose puts the joints in the world."""
+"""Skeletons, poses and clips, and where a pose puts the joints in the world."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -9,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Ints, Quats, Vectors, own, rows, unit_quats
-from ..quat import mul, rotate
+from ..arrays import Ints, Quats, Scalars, Vectors, own, rows, unit_quats
+from ..quat import angle_between, mul, rotate
 
 POSITIONS = ("Xposition", "Yposition", "Zposition")
 ROTATIONS = ("Zrotation", "Xrotation", "Yrotation")
@@ -27,6 +28,12 @@ class Skeleton:
     `offsets` (J, 3) lead from the parent to the joint. `channels` name what a file holds of each
     joint, in its order: six for a root and Z, X, Y rotation for the others unless given. End sites
     are the tips of bones: the joint each hangs on, and the way to it.
+
+    Examples
+    --------
+    >>> arm = Skeleton(("Upper", "Lower"), [-1, 0], [[0.0, 1.4, 0.0], [0.3, 0.0, 0.0]])
+    >>> arm.index("Lower"), len(arm)
+    (1, 2)
     """
 
     names: tuple[str, ...]
@@ -86,6 +93,14 @@ class Skeleton:
             raise ValueError(f"joint must be from -1 to {len(self) - 1}, got {joint}")
         return tuple(np.flatnonzero(self.parents == joint).tolist())
 
+    def path_to_root(self, joint: int) -> list[int]:
+        """Return the numbers of a joint and of all its ancestors, the root last; none of -1."""
+        path = []
+        while joint >= 0:
+            path.append(joint)
+            joint = int(self.parents[joint])
+        return path
+
     @property
     def rest_directions(self) -> Vectors:
         """Unit vectors (J, 3) from each joint to the mean of its children and end sites.
@@ -133,7 +148,7 @@ class Pose:
             locked.flags.writeable = False
             object.__setattr__(self, name, locked)
 
-    def turned(self, rotations: Quats) -> Pose:
+    def with_rotations(self, rotations: Quats) -> Pose:
         """Return this pose with other rotations of the same shape, known to be unit: unchecked."""
         pose = object.__new__(Pose)
         rotations.flags.writeable = False
@@ -142,8 +157,49 @@ class Pose:
         return pose
 
 
+@dataclass(frozen=True, eq=False)
+class Clip:
+    """Poses of a skeleton, frames first, `frame_time` seconds apart; there may be none."""
+
+    skeleton: Skeleton
+    pose: Pose
+    frame_time: float
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        shape = self.pose.rotations.shape
+        if len(shape) != 3:
+            raise ValueError(
+                f"Clip.pose must have rotations of shape (frames, joints, 4), got {shape}"
+            )
+        check_joints(self.skeleton, self.pose)
+        if not (self.frame_time > 0.0 and math.isfinite(self.frame_time)):
+            raise ValueError(
+                f"Clip.frame_time must be above 0 seconds and finite, got {self.frame_time}"
+            )
+        object.__setattr__(self, "frame_time", float(self.frame_time))
+
+    @property
+    def frames(self) -> int:
+        """How many frames there are."""
+        return int(self.pose.rotations.shape[0])
+
+    @property
+    def steps(self) -> Scalars:
+        """The angle of each joint from each frame to the next: (frames - 1, joints), radians."""
+        rotations = self.pose.rotations
+        return angle_between(rotations[:-1], rotations[1:])
+
+
 def forward(skeleton: Skeleton, pose: Pose) -> tuple[Vectors, Quats]:
-    """Return the positions (..., J, 3) and rotations (..., J, 4) of the joints in the world."""
+    """Return the positions (..., J, 3) and rotations (..., J, 4) of the joints in the world.
+
+    Examples
+    --------
+    >>> arm = Skeleton(("Upper", "Lower"), [-1, 0], [[0.0, 1.4, 0.0], [0.3, 0.0, 0.0]])
+    >>> forward(arm, arm.rest_pose())[0].tolist()
+    [[0.0, 1.4, 0.0], [0.3, 1.4, 0.0]]
+    """
     check_joints(skeleton, pose)
     positions, rotations = pose.positions.copy(), pose.rotations.copy()
     for joint, parent in enumerate(skeleton.parents.tolist()):

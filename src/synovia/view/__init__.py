@@ -42,7 +42,7 @@ class View:
         return self.server.scene.model
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the limits to a file, as they were given to `view`, with what was edited since.
+        """Write the limits to a file, as they were given to `show`, with what was edited since.
 
         They keep their names, skeleton, samples and joints that the clip does not have.
         """
@@ -67,7 +67,7 @@ class View:
         self.server.close()
 
 
-def view(
+def show(
     model: LimitModel,
     clip: Clip | None = None,
     *,

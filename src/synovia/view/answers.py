@@ -11,12 +11,12 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection
 
 from . import messages
+from .contents import SHOW_HANDLERS
 from .editing import EDIT_HANDLERS, SAVE_HANDLERS
 from .families import FAMILY_HANDLERS, JUDGE_HANDLERS
 from .messages import Answer, Request
 from .protocol import Failure
 from .session import Session
-from .show import SHOW_HANDLERS
 from .tryout import TRYOUT_HANDLERS
 
 HANDLERS: dict[str, Callable[[Session, Request], Answer]] = {

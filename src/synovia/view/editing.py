@@ -10,6 +10,7 @@ from ..io import limits_bytes, save_limits
 from ..io.limits import SUFFIX
 from ..mesh import DRAFT
 from ..skeleton import copy_limit, partner_limit
+from .contents import bone_of, pictures
 from .limit_edits import LIMIT_EDITS, new_cone_limit, refusal
 from .messages import Request, flag, row
 from .protocol import (
@@ -24,7 +25,6 @@ from .protocol import (
     Step,
 )
 from .session import Limits, Scene, Session, limit_to_edit
-from .show import bone_of, pictures
 
 WholeEdit = Callable[[Scene, Limits, Request], Limits]
 

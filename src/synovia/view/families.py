@@ -1,12 +1,12 @@
-"""Evidence at the page: what limits can be made from, which is samples kept, or the clip shown."""
+"""Families of limits at the page: evidence, refits as edits, and how good each is."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from operator import attrgetter
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,14 +14,17 @@ import numpy as np
 from ..arrays import Quats, Vectors, whole_number
 from ..learn import (
     MAX_DROPPED,
-    Recipe,
+    FitOptions,
+    Fold,
     Sample,
     Take,
     TrimResult,
     bone_axes,
     fit_joint,
-    flips,
     invented_first_frame,
+    leave_one_out,
+    leave_parts_out,
+    measure_from,
     takes_of,
     trim,
 )
@@ -30,6 +33,7 @@ from ..mesh import DRAFT
 from ..shapes import SHAPES
 from ..shapes.presentation import Family
 from ..skeleton import Clip, Skeleton
+from .contents import pictures
 from .messages import Request, degrees
 from .protocol import (
     Cost,
@@ -42,7 +46,8 @@ from .protocol import (
     Refusal,
 )
 from .session import Limits, Scene, Session, limit_to_edit
-from .show import pictures
+
+# Evidence at the page: what limits can be made from, which is samples kept, or the clip shown.
 
 FROM_SAMPLES, FROM_CLIP, FROM_LIMIT = "samples", "clip", "limit"
 """What a limit can be made from: samples that the file of limits kept, the clip, or itself."""
@@ -94,18 +99,16 @@ def evidence_of(scene: Scene, limit: Limit, name: str, source: str) -> Evidence:
 @lru_cache(maxsize=32)
 def _clip_evidence(clip: Clip, name: str, ancestor: str | None) -> Evidence:
     above = {} if ancestor is None else {name: ancestor}
-    takes = takes_of([clip], [name], None, None, [invented_first_frame(clip)], above)[name]
+    invented = [invented_first_frame(clip)]
+    takes = takes_of([clip], [name], drop_first=invented, ancestors=above)[name]
     return Evidence(tuple(takes), MAX_DROPPED, bone_axes(clip.skeleton)[clip.skeleton.index(name)])
 
 
 @lru_cache(maxsize=32)
 def _sample_evidence(samples: Sequence[Sample], skeleton: Skeleton, name: str) -> Evidence:
     """Return samples as takes of which nothing is dropped: what was kept was believed."""
-    takes = [
-        Take(sample.rotations, 1.0, sample.clip, sample.performer, thinned=True)
-        for sample in samples
-    ]
-    return Evidence(tuple(takes), 0.0, bone_axes(skeleton)[skeleton.index(name)])
+    takes = tuple(sample.take() for sample in samples)
+    return Evidence(takes, 0.0, bone_axes(skeleton)[skeleton.index(name)])
 
 
 @lru_cache(maxsize=32)
@@ -121,14 +124,6 @@ TIME_FOLDS = 5
 """Into so many pieces, one after the other in time, a single clip is cut."""
 FEWEST_FRAMES = 10
 """Frames that a clip needs to be cut."""
-
-
-@dataclass(frozen=True, eq=False)
-class EvidenceFold:
-    """Evidence without a part of it, and the rotations (n, 4) of that part."""
-
-    training: Evidence
-    held_out: Quats
 
 
 def judge_family(session: Session, request: Request) -> Judgement | PartJudgement:
@@ -153,54 +148,30 @@ def judge_family(session: Session, request: Request) -> Judgement | PartJudgemen
             return {"share": share, "parts": len(folds), "basis": basis}
         if not (isinstance(part, int) and 0 <= part < len(folds)):
             raise ValueError(f"part must be from 0 to {len(folds) - 1}, got {part!r:.60}")
-        limit = fit_limit(folds[part].training, choice)
-        outside = 1.0 - float(limit.contains(folds[part].held_out).mean())
+        rest, held_out = folds[part]
+        outside = 1.0 - float(fit_limit(rest, choice).contains(held_out).mean())
     return {"outside": outside}
 
 
 @lru_cache(maxsize=32)
-def folds_of(found: Evidence) -> tuple[list[EvidenceFold], str]:
-    """Return what is left out in turn, and in words what that is: people, clips or times."""
-    people = dict.fromkeys(take.performer for take in found.takes)
-    clips = dict.fromkeys(take.clip for take in found.takes)
-    if len(people) > 1:
-        parted = [[take.performer == who for take in found.takes] for who in people]
-        return [_fold(found, apart) for apart in parted], f"{len(people)} people"
-    if len(clips) > 1:
-        parted = [[take.clip == clip for take in found.takes] for clip in clips]
-        return [_fold(found, apart) for apart in parted], f"{len(clips)} clips"
+def folds_of(found: Evidence) -> tuple[list[tuple[Evidence, Quats]], str]:
+    """Return what is left out in turn, and in words what that is: people, clips or times.
+
+    Each is the rest of the evidence, and the rotations (n, 4) of the part left out.
+    """
+    for attribute, words in (("performer", "people"), ("clip", "clips")):
+        if folds := leave_one_out(found.takes, attrgetter(attribute)):
+            return _as_evidence(found, folds), f"{len(folds)} {words}"
     if len(found.takes) != 1 or found.takes[0].thinned:
         return [], "samples of one clip, which cannot be parted in time"
     if len(found.takes[0].rotations) < FEWEST_FRAMES:
         return [], "a clip too short to be cut in parts"
-    return list(_folds_in_time(found)), f"{TIME_FOLDS} parts of this clip"
+    folds = leave_parts_out(found.takes[0], TIME_FOLDS)
+    return _as_evidence(found, folds), f"{TIME_FOLDS} parts of this clip"
 
 
-def _fold(found: Evidence, apart: list[bool]) -> EvidenceFold:
-    pairs = list(zip(found.takes, apart, strict=True))
-    held_out = [_without_flips(take) for take, out in pairs if out]
-    training = tuple(take for take, out in pairs if not out)
-    return EvidenceFold(replace(found, takes=training), np.concatenate(held_out))
-
-
-def _folds_in_time(found: Evidence) -> Iterator[EvidenceFold]:
-    """Yield the one take without each of its parts: what is before it, and what is after it."""
-    (take,) = found.takes
-    steady = ~flips(take.rotations, take.frame_time)
-    ends = np.linspace(0, len(take.rotations), TIME_FOLDS + 1).astype(int)
-    for start, end in pairwise(ends):
-        sides = (take.rotations[:start], take.rotations[end:])
-        training = tuple(replace(take, rotations=side) for side in sides if len(side))
-        part = take.rotations[start:end]
-        held_out = part[steady[start:end]]
-        yield EvidenceFold(replace(found, takes=training), held_out if len(held_out) else part)
-
-
-def _without_flips(take: Take) -> Quats:
-    """Return the rotations of a take, capture flips aside."""
-    return (
-        take.rotations if take.thinned else take.rotations[~flips(take.rotations, take.frame_time)]
-    )
+def _as_evidence(found: Evidence, folds: Sequence[Fold]) -> list[tuple[Evidence, Quats]]:
+    return [(replace(found, takes=fold.rest), fold.held_out) for fold in folds]
 
 
 JUDGE_HANDLERS = {"judge": judge_family}
@@ -323,7 +294,8 @@ def refit_limit(scene: Scene, limit: Limit, name: str, choice: Choice) -> Limit:
         else:
             found = evidence_of(scene, limit, name, choice.source)
             made, origin, cost = fit_limit(found, choice), None, None
-            made = made if limit.relative_to is None else _measure_from(limit.relative_to, made)
+            if limit.relative_to is not None:
+                made = measure_from(made, limit.relative_to)
     messages = tuple(dict.fromkeys(str(warning.message) for warning in caught))
     FIT_RECORDS[made] = FitRecord(choice, messages, origin, cost)
     return made
@@ -347,16 +319,12 @@ def _fit_without_margin(found: Evidence, family: str, chart: str) -> Limit:
 
 def _fit(found: Evidence, family: str, chart: str, margin: float) -> Limit:
     kind = families()[family]
-    recipe = Recipe(kind.shape, chart, margin, trim=found.trim, options=dict(kind.options))
+    options = FitOptions(
+        kind.shape, chart, margin=margin, trim=found.trim, shape_options=dict(kind.options)
+    )
     return fit_joint(
-        found.takes, recipe, reference=None, axis=found.axis, trimmed=trim_evidence(found)
+        found.takes, options, reference=None, axis=found.axis, trimmed=trim_evidence(found)
     ).limit
-
-
-def _measure_from(ancestor: str, limit: Limit) -> Limit:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is wrong was said when the limit was fitted
-        return replace(limit, relative_to=ancestor)
 
 
 def _convert(

@@ -1,4 +1,4 @@
-"""Who may talk to the page's server: those who have the link, from the page itself."""
+"""The page's server: who may talk to it, the built page over HTTP, answers over one socket."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from . import messages
 from .answers import PageConnection, answer
 from .protocol import Failure, News
 from .session import Scene, Session
+
+# Who may talk to the page's server: those who have the link, from the page itself.
 
 LOOPBACK = "127.0.0.1"
 WILDCARDS = {"0.0.0.0": LOOPBACK, "::": "::1"}

@@ -1,4 +1,4 @@
-"""History: the versions that the limits went through at the page, to go back to and on again."""
+"""Session: what all pages of a server share, a scene whose limits are edited, with history."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ import numpy as np
 from ..components import Figure, clip_of, sweep
 from ..limit import Limit
 from ..model import LimitModel
-from ..skeleton import Clip, Pose, Skeleton, lineages, match, measure_from_ancestor
+from ..skeleton import Clip, Pose, Skeleton, list_names, match
 from .protocol import State
+
+# History: the versions that the limits went through at the page, to go back to and on again.
 
 MOST_VERSIONS = 200
 """Steps that can be undone; older ones are forgotten."""
@@ -124,30 +126,26 @@ def scene_of(
     if clip.frames == 0:
         notes.append("The clip has no frames: its skeleton is shown at rest.")
         clip = replace(clip, pose=_rest_frame(clip.skeleton))
-    found = match(model.limits, model.skeleton, clip.skeleton, names)
-    ways = lineages(found.joints, model.ancestors, model.skeleton, clip.skeleton, names, clip.name)
-    theirs = {clip.skeleton.names[way.joint]: name for name, way in ways.items()}
-    limits = {
-        ours: measure_from_ancestor(model.limits[name], ways[name], clip.skeleton)
-        for ours, name in theirs.items()
-    }
+    found = model.match(clip.skeleton, names)
+    kept = model.for_skeleton(clip.skeleton, names, clip=clip.name)
+    ours = {clip.skeleton.names[joint]: name for name, joint in found.joints.items()}
+    theirs = {name: ours[name] for name in kept.limits}
     if not model.limits:
         notes.append(
             "There are no limits here, so nothing is checked: --limits FILE gives some, and Edit "
             "draws them, joint by joint."
         )
-    elif not limits:
+    elif not kept.limits:
         notes.append(
-            f"No joint of this clip has a limit. It has {_join_names(clip.skeleton.names)}; the "
-            f"limits are for {_join_names(tuple(model.limits))}. --map, or names= in Python, says "
+            f"No joint of this clip has a limit. It has {list_names(clip.skeleton.names, 4)}; the "
+            f"limits are for {list_names(model.limits, 4)}. --map, or names= in Python, says "
             "which is which."
         )
     else:
-        notes += [f"{clip.name or 'The clip'}: {line}." for line in found.complaints()]
+        notes += [f"{clip.name or 'The clip'}: {each}." for each in found.warnings()]
     if figure is not None and figure.skeleton.names != clip.skeleton.names:
         notes.append("The clip has another skeleton than the figure, so controls are left out.")
         figure = None
-    kept = LimitModel(limits, clip.skeleton)
     same = {**_other_names(model.skeleton, clip.skeleton, names, theirs), **theirs}
     return Scene(clip, kept, figure, tuple(notes), source=model, names=same)
 
@@ -177,11 +175,6 @@ def _clip_of(skeleton: Skeleton, figure: Figure | None) -> Clip:
 def _rest_frame(skeleton: Skeleton) -> Pose:
     rest = skeleton.rest_pose()
     return Pose(np.array(rest.rotations[None]), np.array(rest.positions[None]))
-
-
-def _join_names(names: tuple[str, ...], most: int = 4) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 # What was edited at the page, as the limits were given: by their own names, on their skeleton.

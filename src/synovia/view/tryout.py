@@ -1,4 +1,4 @@
-"""A little bend for limbs that are stretched, whose ends no small turn brings nearer."""
+"""What can be tried at the page: reaching, looking, and the controls of a figure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import numpy as np
 from .. import quat
 from ..arrays import Quats
 from ..ik import Aim, Reach, Solution, look_at, solve
-from ..ik.problem import joints_between, path_to_root
+from ..ik.problem import joints_between
 from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Pose
+from .contents import AXES
 from .messages import Request, flag, numbers, rotations, vector, word, words
 from .protocol import Outside, Posed, Solved
 from .session import Scene, Session
-from .show import AXES
+
+# A little bend for limbs that are stretched, whose ends no small turn brings nearer.
 
 BEND = np.radians(3.0)
 SAMPLES = 64
@@ -32,11 +34,11 @@ def bend_into_limits(
     Joints that are measured from an ancestor stay as they are.
     """
     skeleton, rotations = model.skeleton, np.array(pose.rotations)
-    for joint in {above for end in ends for above in path_to_root(skeleton, skeleton.index(end))}:
+    for joint in {above for end in ends for above in skeleton.path_to_root(skeleton.index(end))}:
         limit = model.limits.get(skeleton.names[joint])
         if skeleton.names[joint] in joints and limit is not None and limit.relative_to is None:
             rotations[joint] = _turn_towards(rotations[joint], _middle_rotation(limit))
-    return pose.turned(rotations)
+    return pose.with_rotations(rotations)
 
 
 def _turn_towards(start: Quats, end: Quats) -> Quats:

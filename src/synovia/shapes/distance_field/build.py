@@ -1,4 +1,4 @@
-"""Building distance fields: a grid around samples, exact distances, holes filled."""
+"""Distance fields from samples: grids, exact distances, holes filled; and distances anew."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from ...arrays import Floats, Ints, Mask, Points, Scalars
 from ..boundary import TETRAHEDRA
 from .packing import close_axes, nearest_sites
 
+# Building distance fields: a grid around samples, exact distances, holes filled.
+
 FEW = 1_000
 """Up to so many samples are compared one by one; more go into a tree."""
+LEAST_NODES, LARGEST = 8, 256
+"""Nodes along the longest side of a grid, at least and at most."""
 LEAST_CELL = 0.01
 """Cells are no smaller than this, in radians, so that a single sample has a region."""
 EDGE = 0.05
@@ -33,6 +37,16 @@ def grid_around(
     An axis with a period is covered whole, from −half of it on. Beside such axes (Euler angles)
     the others stay between 0 and π, and `EDGE` away from both unless points are nearer.
     """
+    if not LEAST_NODES <= resolution <= LARGEST:
+        raise ValueError(
+            f"resolution must be from {LEAST_NODES} to {LARGEST} nodes, got {resolution}"
+        )
+    across = resolution - 1.0 - 2.0 * cells
+    if not across >= 1.0:
+        raise ValueError(
+            f"resolution must be at least {np.ceil(2.0 + 2.0 * cells):.0f} nodes where {cells:g} "
+            f"cells are free on each side, got {resolution}"
+        )
     period = np.asarray(periods, dtype=np.float64)
     if period.shape != (3,) or not ((period >= 0.0) & np.isfinite(period)).all():
         raise ValueError(f"periods must be 3 numbers, 0 where an axis has none, got {periods}")
@@ -40,7 +54,7 @@ def grid_around(
     least, most = points.min(axis=0) - margin, points.max(axis=0) + margin
     extent = np.where(wraps, 0.0, most - least)
     cell = max(
-        float(extent.max()) / (resolution - 1.0 - 2.0 * cells),
+        float(extent.max()) / across,
         float(period.max()) / resolution,
         LEAST_CELL,
     )
@@ -130,17 +144,14 @@ def fill_holes(distance: Scalars, r: float, spacing: Floats, wraps: Mask) -> Sca
 # Distances anew: from any function on a grid to the signed distance from one of its levels.
 
 
-SIDE = 4
-"""Cells of a block, along each axis: blocks are searched before their cells."""
 THREADS = 2
 
 
 @dataclass(frozen=True, eq=False)
 class Triangles:
-    """The surface of a level, in blocks; `kernels.level_surface` says what the rows are."""
+    """The surface of a level, in blocks; `kernels.distance_field_build` says what the rows are."""
 
-    corners: Floats
-    boxes: Floats
+    rows: Floats
     cells: Floats
     blocks: Floats
 
@@ -165,14 +176,15 @@ class LevelSet:
         inside = self.nodes <= self.level
         cut = wanted & some_corner(inside) & ~every_corner(inside)
         most = int(cut.sum())
-        corners, boxes = np.empty((12 * most, 9)), np.empty((12 * most, 6))
-        cells, blocks, counts = np.empty((most, 9)), np.empty((most, 8)), np.empty(3, np.int64)
-        kernels.distance_field_build.level_surface(
-            *(self.nodes, self.level, cut, self.low, self.spacing, TETRAHEDRA, SIDE),
-            *(corners, boxes, cells, blocks, counts),
+        rows, cells, blocks = np.empty((12 * most, 15)), np.empty((most, 9)), np.empty((most, 8))
+        t, c, b = kernels.distance_field_build.level_surface(
+            self.nodes, self.level, cut, self.grid(), TETRAHEDRA, rows, cells, blocks
         )
-        t, c, b = counts
-        return Triangles(corners[:t], boxes[:t], cells[:c], blocks[:b])
+        return Triangles(rows[:t], cells[:c], blocks[:b])
+
+    def grid(self, row: int = 0) -> Floats:
+        """Return where the grid begins, its spacing, and its first row, as the kernels read it."""
+        return np.array([*self.low, *self.spacing, row], dtype=np.float64)
 
     @property
     def shifts(self) -> Floats:
@@ -254,13 +266,16 @@ def _lower(of: LevelSet, start: Nearest, wanted: Mask, there: Triangles) -> Near
 
     squares, owners = np.array(start.squares), np.array(start.owners)
 
+    side = kernels.distance_field_build.BLOCK_SIDE
+
     def run(first: int) -> None:
+        rows = slice(first, first + side)
         kernels.distance_field_build.nearest(
-            *(wanted, first, min(first + SIDE, len(wanted)), of.low, of.spacing, of.shifts, SIDE),
-            *(there.corners, there.boxes, there.cells, there.blocks, squares, owners),
+            *(wanted[rows], of.grid(first), of.shifts, there.rows, there.cells, there.blocks),
+            *(squares[rows], owners[rows]),
         )
 
-    slabs = [first for first in range(0, len(wanted), SIDE) if wanted[first : first + SIDE].any()]
+    slabs = [first for first in range(0, len(wanted), side) if wanted[first : first + side].any()]
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(run, slabs))
     return Nearest(squares, owners)

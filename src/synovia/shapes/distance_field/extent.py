@@ -1,4 +1,4 @@
-"""The inside of a distance field: its volume, its extent, and members at random."""
+"""How large a distance field is: volume, bounds, uniform members, and its surface."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from .packing import add_midpoints, close_axes
 
 if TYPE_CHECKING:
     from .field import DistanceField
+
+
+# The inside of a distance field: its volume, its extent, and members at random.
 
 SPECK = 1e-6
 """A region with a volume of less than this share of a cell is thin."""

@@ -14,7 +14,7 @@ from ...kernels.kinds import FIELD
 from ..boundary import Boundary
 from ..presentation import CrossSection, Family
 from ..region import Region, Space, check_margin, sample_points
-from .build import EDGE, fill_holes, grid_around, node_points, redistance, sample_distance
+from .build import EDGE, LARGEST, fill_holes, grid_around, node_points, redistance, sample_distance
 from .extent import bounds_of, field_boundary, reach_of, sample_field, values_at, volume_of
 from .packing import (
     add_midpoints,
@@ -27,10 +27,9 @@ from .packing import (
 )
 from .sculpt import add_sample, brush, push, redistance_field
 
-LARGEST, MOST = 256, 3_000_000
-"""Nodes along an axis, at most; and in a box that grows to many times its size."""
+MOST = 3_000_000
+"""Nodes in a box that grows to many times its size, at most."""
 LEAST_THRESHOLD = 0.5 * np.sqrt(3.0)
-LEAST_NODES = 12  # along its longest side
 ALONG = 1e-9
 """How far a turn's entries may be from 0 and ±1, for it to take a grid's axes to each other."""
 
@@ -89,10 +88,18 @@ class DistanceField(Region):
     ) -> Self:
         """Return all that is within `margin` and `threshold` cells of `points`, holes filled.
 
-        The longest side of the grid has `resolution` nodes, and cells are cubes. `threshold` and
-        `closing` are in cells: with √3/2 or more, between the nodes too, every sample is a member.
-        Filled is what cannot be reached from the box's sides through gaps wider than twice
-        `closing`; with 0 nothing is. `periods` are those of the chart, 0 where an axis has none.
+        The longest side of the grid has `resolution` nodes (8 to 256), and cells are cubes.
+        `threshold` and `closing` are in cells: with √3/2 or more, between the nodes too, every
+        sample is a member. Filled is what cannot be reached from the box's sides through gaps wider
+        than twice `closing`; with 0 nothing is. `periods` are those of the chart, 0 where an axis
+        has none.
+
+        Examples
+        --------
+        >>> ring = np.array([[np.cos(a), np.sin(a), 0.0] for a in np.linspace(0.0, 6.28, 200)])
+        >>> field = DistanceField.fit(ring, resolution=32, closing=0.0)
+        >>> field.contains([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]).tolist()  # a hole stays a hole
+        [True, False]
         """
         points, margin = sample_points(points, (3,)), check_margin(margin)
         if not threshold >= LEAST_THRESHOLD:
@@ -102,10 +109,6 @@ class DistanceField(Region):
             )
         if not 0.0 <= closing <= threshold + 1.0:
             raise ValueError(f"closing must be from 0 to threshold + 1 cells, got {closing}")
-        if not LEAST_NODES <= resolution <= LARGEST:
-            raise ValueError(
-                f"resolution must be from {LEAST_NODES} to {LARGEST} nodes, got {resolution}"
-            )
         low, spacing, count = grid_around(points, margin, threshold + 2.0, resolution, periods)
         wraps = np.asarray(periods) > 0.0
         values = sample_distance(points, low, spacing, count, np.asarray(periods, float))
@@ -129,10 +132,6 @@ class DistanceField(Region):
         resolution: int = 32,
     ) -> Self:
         """Return the field of `distance` at the nodes of a grid around `points`."""
-        if not LEAST_NODES <= resolution <= LARGEST:
-            raise ValueError(
-                f"resolution must be from {LEAST_NODES} to {LARGEST} nodes, got {resolution}"
-            )
         low, spacing, count = grid_around(points, 0.0, 2.0, resolution, chart.periods)
         values = distance(node_points(low, spacing, count))
         wraps = np.asarray(chart.periods) > 0.0
@@ -230,7 +229,7 @@ class DistanceField(Region):
         return slopes
 
     def step(self, points: Points) -> Points:
-        """Return p − Φ(p)∇Φ(p), the source's projection, which need not end inside: for study."""
+        """Return p − Φ(p)∇Φ(p), the projection of Engell-Nørregård et al.; may end outside."""
         points = self._checked(points)
         return np.asarray(points - self.value(points)[..., None] * self.gradient(points))
 

@@ -1,4 +1,4 @@
-"""Tables of a field's nodes looked up between them, and slopes at the nodes."""
+"""The packed form of a distance field: nodes, steepest slopes, nearest sites."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from ...arrays import Floats, Ints, Mask, Points
 
 if TYPE_CHECKING:
     from .field import DistanceField
+
+
+# Tables of a field's nodes looked up between them, and slopes at the nodes.
 
 
 def central_slopes(values: Floats, spacing: Floats, wraps: Mask) -> Any:

@@ -37,6 +37,13 @@ class ReachCone(Directional):
     `visible_high` those at the visible point; between them they are interpolated. Unless given,
     the twist is free; at the visible point it has the points' mean limits. Intervals are
     continuous angles and may pass ±π; a width of 2π is free, one of 0 makes a universal joint.
+
+    Examples
+    --------
+    >>> square = np.array([[1, 1, 2], [-1, 1, 2], [-1, -1, 2], [1, -1, 2]]) / np.sqrt(6)
+    >>> cone = ReachCone(points=square, low=[-0.5] * 4, high=[0.5] * 4)
+    >>> cone.contains([[0, 0, 1, 0.4], [0, 0, 1, 0.6]]).tolist()
+    [True, False]
     """
 
     points: Annotated[Floats, "n>=3", 3]
@@ -136,8 +143,8 @@ class ReachCone(Directional):
     def twist_range(self, directions: Vectors) -> Floats:
         """Return the least and greatest legal twist (..., 2), in radians, at legal directions.
 
-        In slice i the source's p_i is the weight of point i + 1, and -p_{i+1} that of point i:
-        its equation 6 has them the wrong way round.
+        In slice i p_i is the weight of point i + 1, and -p_{i+1} that of point i: equation 6 of
+        Wilhelms & Van Gelder has them the wrong way round.
         """
         return self._located(directions)[2]
 
@@ -173,7 +180,7 @@ class ReachCone(Directional):
     def exit(self, start: Points, end: Points) -> Exit:
         """Return where the ways from `start` to `end` (..., 4) first leave the legal directions.
 
-        The way is the source's: the straight chord between the two directions, seen from the
+        The way is theirs: the straight chord between the two directions, seen from the
         centre, with the twist in proportion to the chord. Its share t is 1 if the boundary is not
         met and 0 if the start is not legal. Between opposite directions the chord meets the
         centre, where t is ½ unless both ends are legal.

@@ -1,4 +1,4 @@
-"""Edits of a reach cone: each returns a new one, or refuses and says why."""
+"""Edits of a reach cone by hand: its points, visible point, twists; smoothing, mirroring."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from ...arrays import Floats, Vectors, floats
 from .cone import LEAST_POINTS, ReachCone
 from .paths import nearest_on_edges
 from .star import StarError, broken_edge, unit_directions
+
+# Edits of a reach cone: each returns a new one, or refuses and says why.
 
 
 def add_point(cone: ReachCone, point: Vectors, index: int | None = None) -> ReachCone:
@@ -120,7 +122,7 @@ def _direction(point: Vectors) -> Vectors:
 
 ALPHA = {3: 0.1667, 4: 0.1036, 5: 0.0850, 6: 0.0773, 7: 0.0700}
 ALPHA_BEYOND = 0.0625
-"""The source's table: how far a new vertex bulges, by the number of vertices before."""
+"""How far a new vertex bulges, by the number of vertices before (Wilhelms & Van Gelder)."""
 
 
 def stereographic(points: Vectors, visible: Vectors) -> Floats:

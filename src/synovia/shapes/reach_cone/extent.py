@@ -1,4 +1,4 @@
-"""Bounds, measure and uniform members of a reach cone, slice by slice about the visible point."""
+"""How large a reach cone is: bounds, measure, uniform members, and its surface."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from .star import from_polar, normalize, polar
 if TYPE_CHECKING:
     from .cone import ReachCone
 
+
+# Bounds, measure and uniform members of a reach cone, slice by slice about the visible point.
 
 WIDEST = np.radians(10.0)  # of a sector of the quadrature
 NODES = 16

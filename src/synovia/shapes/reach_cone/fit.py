@@ -1,4 +1,4 @@
-"""Twist limits of a fitted cone: the narrowest that contain every sample, and smooth."""
+"""Reach cones from samples: the least boundary, the narrowest twist limits, one more sample."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from .star import argmax_by_group, from_polar, normalize, polar, tangent_basis
 if TYPE_CHECKING:
     from .cone import ReachCone
 
+
+# Twist limits of a fitted cone: the narrowest that contain every sample, and smooth.
 
 SMOOTH = 0.5  # the price of a bend, as a share of the price of width
 ROUNDS = 6

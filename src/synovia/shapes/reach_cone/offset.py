@@ -1,9 +1,4 @@
-"""How far a star polygon reaches along the meridians of its vertices, once it is `r` wider.
-
-All that is within `r` of the polygon is within `r` of its boundary, or inside. Its outline is that
-of strips along the edges and of discs about the vertices; the way there is as long as it is, not as
-long as edges that are moved aside take to meet: those of a spike meet far beyond its tip.
-"""
+"""Reach cones made larger and smaller, so that one contains the other, twists included."""
 
 from __future__ import annotations
 
@@ -17,6 +12,12 @@ from .star import from_polar, normalize, polar, tangent_basis
 if TYPE_CHECKING:
     from .cone import ReachCone
 
+
+# How far a star polygon reaches along the meridians of its vertices, once it is `r` wider.
+#
+# All that is within `r` of the polygon is within `r` of its boundary, or inside. Its outline is
+# that of strips along the edges and of discs about the vertices; the way there is as long as it is,
+# not as long as edges that are moved aside take to meet: those of a spike meet far beyond its tip.
 
 DISC_SPOKES = 24  # of the discs about the vertices
 EDGE_PARTS = 6  # of an edge

@@ -1,4 +1,4 @@
-"""Outward normals of a reach cone, as moves: across the direction (3 numbers), then in twist."""
+"""Normals of a reach cone, and paths on the sphere that meet its boundary."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from .star import normalize
 
 if TYPE_CHECKING:
     from .cone import ReachCone
+
+
+# Outward normals of a reach cone, as moves: across the direction (3 numbers), then in twist.
 
 
 def cone_normal(cone: ReachCone, points: Points) -> Points:

@@ -1,4 +1,4 @@
-"""Tables drawn by hand: by rows, or by an outline on the sphere."""
+"""Tables made by hand or from tables: rows, outlines, intersections, grown and shrunk."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from .packing import reachable_cells
 if TYPE_CHECKING:
     from .table import ThetaPhi
 
+
+# Tables drawn by hand: by rows, or by an outline on the sphere.
 
 OPPOSITE = 0.99
 """The cosine of how nearly opposite a cell is for the way to it to go over a third place."""

@@ -1,4 +1,4 @@
-"""Volume of a table, members uniform in it, and triangles of its cells."""
+"""How large a table is: volume, uniform members, and its surface."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
 from ..boundary import drop_degenerate, drop_unused_points
 from .grid import areas, cache_by_shape, centres, edges, greatest_around, vectors_at
+
+# Volume of a table, members uniform in it, and triangles of its cells.
 
 NODES = 250_000  # directions that an integral is taken over, at least, unless told
 THIN = 1e-9

@@ -1,9 +1,4 @@
-"""Cells over longitude and latitude: where they lie, how large they are, and values between them.
-
-Cells are numbered row by row from the south, columns from longitude −π on. Values given at the
-centres of cells (rows, columns) are continued everywhere: bilinear between centres, across the
-seam, and from the last row to one value at the pole, the mean of that row.
-"""
+"""Cells over longitude and latitude: places, sizes, values between them, and ways through."""
 
 from __future__ import annotations
 
@@ -16,6 +11,12 @@ import numpy as np
 from ... import kernels
 from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
 from ..directional import OFF_UNIT
+
+# Cells over longitude and latitude: where they lie, how large they are, and values between them.
+#
+# Cells are numbered row by row from the south, columns from longitude −π on. Values given at the
+# centres of cells (rows, columns) are continued everywhere: bilinear between centres, across the
+# seam, and from the last row to one value at the pole, the mean of that row.
 
 GRIDS = 8  # shapes of tables whose cells are kept
 

@@ -1,4 +1,4 @@
-"""Walls: where legal and illegal cells meet, and which walls can be nearest to where."""
+"""The packed form of a table: twists at all centres, walls, and which to look at where."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from ... import kernels
 from ...arrays import TURN, Floats, Ints, Mask, Scalars, Vectors
 from ...kernels.kinds import TABLE
 from .grid import centres, clearance_around, edges, nearest_legal, pad, radii, slopes, slopes_around
+
+# Walls: where legal and illegal cells meet, and which walls can be nearest to where.
 
 WIDEST = 0.25 * np.pi  # of the first nodes that are looked at; wider ones would have poor bounds
 MANY = 10_000  # cells; for fewer, the places of lists are finer than the cells

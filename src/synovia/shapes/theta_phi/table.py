@@ -62,8 +62,8 @@ class ThetaPhi(Directional):
     margin: Annotated[float, ">=0"] = 0.0
 
     name: ClassVar[str] = "theta-phi"
-    counts_samples: ClassVar[bool] = True
     kernel: ClassVar[int | None] = TABLE
+    counts_samples: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         own(self, counts=(None, None))
@@ -107,6 +107,13 @@ class ThetaPhi(Directional):
         ones enclose. With `least` at 1 every sample is a member, its twist included; with more,
         cells of less evidence are left out, and what was seen only there. Twists seen within
         `spread` radians of a cell count for it, so that ranges vary smoothly; 0 is each its own.
+
+        Examples
+        --------
+        >>> seen = np.array([[0.0, np.sin(a), np.cos(a), 0.1] for a in np.linspace(0.0, 1.0, 50)])
+        >>> table = ThetaPhi.fit(seen, cell=0.2)
+        >>> bool(table.contains(seen).all()), bool(table.contains([0.0, 0.0, -1.0, 0.0]))
+        (True, False)
         """
         points, margin = sample_points(points, (4,)), check_margin(margin)
         counts, low, high, frame = fit_table(unit_directions(points), cell, holes, least, spread)

@@ -1,144 +1,122 @@
-"""Leaving out: for each joint who is held out, what the others did, and what is believed of it."""
+"""Studies: for each joint who is held out, what the others did, and limits fitted to that."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
+from .. import quat
 from ..arrays import Mask, Quats, Scalars, Vectors
 from ..learn import (
     DEFAULT_WITHIN,
-    MAX_DROPPED,
     Duplicates,
+    FitOptions,
+    Fold,
     People,
-    Recipe,
     Take,
     TrimResult,
     bone_axes,
     find_duplicates,
     fit_joint,
-    flips,
     invented_first_frame,
     join_groups,
+    joints_to_fit,
+    leave_one_out,
     people_field,
-    performer_in,
+    performer_of,
     takes_of,
     trim,
-    wanted_joints,
 )
 from ..limit import Limit
 from ..skeleton import Clip
-from .curve import uniform_rotations
 
 GroupBy = Literal["performer", "clip"]
 
 
 @dataclass(frozen=True, eq=False)
-class Fold:
-    """One joint with somebody held out: their rotations, and the takes of the others."""
-
-    name: str
-    held_out: Quats
-    rest: tuple[Take, ...]
-    trimmed: TrimResult
-
-    @property
-    def steady(self) -> Quats:
-        """What the others did, flips aside, confirmed or not: (n, 4)."""
-        return np.concatenate([_drop_flips(take) for take in self.rest])
-
-
-@dataclass(frozen=True, eq=False)
-class Joint:
-    """One joint of all clips, ready to be held out of itself."""
+class JointStudy:
+    """One joint of all clips, with each group that has it held out in turn."""
 
     name: str
     axis: Vectors
     takes: tuple[Take, ...]
-    trimmed: TrimResult
     folds: tuple[Fold, ...]
+    trims: Mapping[str | None, TrimResult]
+    """What trimming leaves of the others, by the name of the fold; by None that of all takes."""
 
-    def limit(self, recipe: Recipe, fold: Fold | None = None) -> Limit:
+    def limit(self, options: FitOptions, fold: Fold | None = None) -> Limit:
         """Return the limit that the others of `fold` give; without a fold, that of everybody."""
         takes = self.takes if fold is None else fold.rest
-        trimmed = self.trimmed if fold is None else fold.trimmed
+        trimmed = self.trims[None if fold is None else fold.name]
         with warnings.catch_warnings():
             # Not about these limits, which nobody applies.
             warnings.simplefilter("ignore", UserWarning)
-            fitted = fit_joint(takes, recipe, reference=None, axis=self.axis, trimmed=trimmed)
+            fitted = fit_joint(takes, options, reference=None, axis=self.axis, trimmed=trimmed)
         return fitted.limit
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Clips with their doubles merged: who is held out in turn, and the joints asked about."""
+    """Clips with their duplicates merged: who is held out in turn, and the joints studied."""
 
     clips: tuple[Clip, ...]
     groups: tuple[str, ...]
     """Who, or which clips, are held out, one after another."""
     group_of: Mapping[str, str]
     """The group of each clip, by the clip's name."""
-    leaks: Duplicates
+    duplicates: Duplicates
     names: tuple[str, ...]
     takes: Mapping[str, list[Take]]
     trim: float
 
     @classmethod
     def of(
-        cls,
-        clips: Sequence[Clip],
-        *,
-        by: GroupBy = "performer",
-        performers: str | Mapping[str, str] | None = None,
-        joints: Sequence[str] | None = None,
-        names: Mapping[str, str] | None = None,
-        trim: float = MAX_DROPPED,
+        cls, clips: Sequence[Clip], options: FitOptions | None = None, *, by: GroupBy = "performer"
     ) -> Study:
-        """Return the study of `clips`; `LimitModel.fit` says what the arguments mean.
+        """Return the study of `clips`.
 
-        By performer, all of a person's clips are held out together; by clip, each by itself.
+        Parameters
+        ----------
+        clips
+            The clips, which must differ in their names.
+        options
+            What `LimitModel.fit` takes; of it joints, names, performers and trim count here.
+        by
+            By performer, all of a person's clips are held out together; by clip, each by itself.
         """
+        options = FitOptions() if options is None else options
         if by not in ("performer", "clip"):
             raise ValueError(f"by must be 'performer' or 'clip', got {by!r}")
         if not clips:
             raise ValueError("a comparison needs clips, got none")
-        who = {clip.name: performer_in(clip.name, performers) for clip in clips}
-        if len(who) < len(clips):
+        performers = {clip.name: performer_of(clip.name, options.performers) for clip in clips}
+        if len(performers) < len(clips):
             raise ValueError("a comparison tells clips apart by their names, got one name twice")
-        leaks = find_duplicates(clips, who)
-        group_of = (
-            {clip: leaks.person[performer] for clip, performer in who.items()}
-            if by == "performer"
-            else join_groups(list(who), leaks.identical)
-        )
+        duplicates = find_duplicates(clips, performers)
+        people = duplicates.people(performers)
+        identical = duplicates.identical
+        group_of = people if by == "performer" else join_groups(list(performers), identical)
         groups = tuple(dict.fromkeys(group_of.values()))
         if len(groups) < 2:
             raise ValueError(_too_few(by, groups))
-        wanted = wanted_joints(clips[0].skeleton, joints)
-        invented = [trim > 0.0 and invented_first_frame(clip) for clip in clips]
-        people = {clip: leaks.person[performer] for clip, performer in who.items()}
-        takes = takes_of(clips, wanted, names, people, invented)
-        return cls(tuple(clips), groups, group_of, leaks, tuple(wanted), takes, trim)
+        wanted = joints_to_fit(clips[0].skeleton, options.joints)
+        invented = [options.trim > 0.0 and invented_first_frame(clip) for clip in clips]
+        takes = takes_of(clips, wanted, drop_first=invented, performers=people, names=options.names)
+        return cls(tuple(clips), groups, group_of, duplicates, tuple(wanted), takes, options.trim)
 
-    def joint(self, name: str) -> Joint:
+    def joint(self, name: str) -> JointStudy:
         """Return the joint, with each group that has it held out in turn."""
         takes, skeleton = self.takes[name], self.clips[0].skeleton
         axis = bone_axes(skeleton)[skeleton.index(name)]
-        folds = tuple(self._folds(takes))
-        return Joint(name, axis, tuple(takes), trim(takes, self.trim), folds)
-
-    def _folds(self, takes: Sequence[Take]) -> Iterator[Fold]:
-        for group in self.groups:
-            left = [take for take in takes if self.group_of[take.clip] == group]
-            rest = tuple(take for take in takes if self.group_of[take.clip] != group)
-            if left and rest:
-                held_out = np.concatenate([_drop_flips(take) for take in left])
-                yield Fold(group, held_out, rest, trim(rest, self.trim))
+        folds = leave_one_out(takes, lambda take: self.group_of[take.clip])
+        trims: dict[str | None, TrimResult] = {None: trim(takes, self.trim)}
+        trims |= {fold.name: trim(fold.rest, self.trim) for fold in folds}
+        return JointStudy(name, axis, tuple(takes), folds, trims)
 
 
 def widen(limit: Limit, margin: float) -> Limit:
@@ -147,10 +125,6 @@ def widen(limit: Limit, margin: float) -> Limit:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return replace(limit, shape=shape)
-
-
-def _drop_flips(take: Take) -> Quats:
-    return take.rotations[~flips(take.rotations, take.frame_time)]
 
 
 def _too_few(by: GroupBy, groups: Sequence[str]) -> str:
@@ -171,14 +145,19 @@ UNIFORM_SAMPLES = 20_000
 """Rotations everywhere that the volume near people is measured by."""
 
 
+def uniform_rotations(n: int, seed: int = 0) -> Quats:
+    """Return `n` rotations (n, 4) spread evenly over all of them: the same for the same seed."""
+    return quat.normalize(np.random.default_rng(seed).normal(size=(n, 4)))
+
+
 class GrowingLimit(Protocol):
     """Limits that grow with a margin, in radians, and rotations that are held against them."""
 
-    least: ClassVar[float]
-    """The margin that the smallest limit worth asking for has."""
+    min_margin: ClassVar[float]
+    """The margin of the smallest limit that is tried."""
 
     @property
-    def asked(self) -> Quats:
+    def rotations(self) -> Quats:
         """The rotations (n, 4)."""
 
     def limit(self, margin: float) -> Limit:
@@ -196,14 +175,14 @@ class WidenedLimit:
     """A limit whose shape is grown, or shrunk where the margin is below 0."""
 
     tight: Limit
-    asked: Quats
-    least: ClassVar[float] = 0.0
+    rotations: Quats
+    min_margin: ClassVar[float] = 0.0
 
     def limit(self, margin: float) -> Limit:
         return widen(self.tight, margin)
 
     def outside(self, margin: float) -> Mask:
-        return np.asarray(~self.limit(margin).contains(self.asked))
+        return np.asarray(~self.limit(margin).contains(self.rotations))
 
     def volume(self, margin: float, seed: int) -> float:
         return self.limit(margin).volume(VOLUME_SAMPLES, seed)
@@ -211,30 +190,30 @@ class WidenedLimit:
 
 @dataclass(frozen=True, eq=False)
 class NearPeople:
-    """What is near to people: the margin adds to how near that is where nothing is asked for.
+    """What is near to people: the margin adds to `DEFAULT_WITHIN`.
 
-    Limits are fields on a grid; questions are answered before that, so no field is built for them.
+    Limits are fields on a grid; shares are measured before that, so no field is built for them.
     """
 
     people: People
-    recipe: Recipe
+    options: FitOptions
     axis: Vectors
-    asked: Quats
-    least: ClassVar[float] = -float(DEFAULT_WITHIN)
+    rotations: Quats
+    min_margin: ClassVar[float] = -float(DEFAULT_WITHIN)
 
     def limit(self, margin: float) -> Limit:
         within = min(max(float(DEFAULT_WITHIN) + margin, 1e-6), np.pi)
-        return people_field(self.people, within, self.recipe, None, self.axis)
+        return people_field(self.people, within, self.options, self.axis)
 
     def outside(self, margin: float) -> Mask:
-        return np.asarray(self._far > DEFAULT_WITHIN + margin)
+        return np.asarray(self._distances > DEFAULT_WITHIN + margin)
 
     def volume(self, margin: float, seed: int) -> float:
         return float((self._everywhere(seed) <= DEFAULT_WITHIN + margin).mean())
 
     @cached_property
-    def _far(self) -> Scalars:
-        return self.people.far(self.asked)
+    def _distances(self) -> Scalars:
+        return self.people.distance(self.rotations)
 
     @cached_property
     def _known(self) -> dict[int, Scalars]:
@@ -242,13 +221,15 @@ class NearPeople:
 
     def _everywhere(self, seed: int) -> Scalars:
         if seed not in self._known:
-            self._known[seed] = self.people.far(uniform_rotations(UNIFORM_SAMPLES, seed))
+            self._known[seed] = self.people.distance(uniform_rotations(UNIFORM_SAMPLES, seed))
         return self._known[seed]
 
 
-def growing_limit(joint: Joint, recipe: Recipe, fold: Fold | None, asked: Quats) -> GrowingLimit:
-    """Return what the others of `fold` give, or everybody, with what is `asked` of it (n, 4)."""
-    if recipe.by == "people":
+def growing_limit(
+    joint: JointStudy, options: FitOptions, fold: Fold | None, rotations: Quats
+) -> GrowingLimit:
+    """Return what the others of `fold` give, or everybody, with `rotations` (n, 4) to measure."""
+    if options.by == "people":
         takes = joint.takes if fold is None else fold.rest
-        return NearPeople(People.of(takes), recipe, joint.axis, asked)
-    return WidenedLimit(joint.limit(recipe, fold), asked)
+        return NearPeople(People.of(takes), options, joint.axis, rotations)
+    return WidenedLimit(joint.limit(options, fold), rotations)

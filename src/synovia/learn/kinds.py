@@ -12,12 +12,15 @@ with the steadiest angle is looked for.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from .. import quat
 from ..arrays import TURN, Floats, Quats, Scalars, Vectors, own, unit_quats
+from ..skeleton import Clip
+from .takes import invented_first_frame, takes_of
 
 DEGREES_OF_FREEDOM = {"fixed": 0, "hinge": 1, "universal": 2, "ball": 3}
 """In how many directions joints of each kind turn."""
@@ -40,7 +43,7 @@ class JointKind:
     """A joint's `kind`, and how far it turns about each of its axes from its mean rotation."""
 
     kind: str
-    """One of `FREEDOMS`."""
+    """One of `DEGREES_OF_FREEDOM`."""
     mean: Quats
     """(4,): the rotation that `ranges` are measured from."""
     axes: Vectors
@@ -94,12 +97,12 @@ def _subspace(rotations: Quats, dimensions: int) -> tuple[Floats, float]:
     """Return the principal quaternions, strongest first, and how far, in radians, rotations lie
     from the span of the first `dimensions` of them.
     """
-    believed = rotations
+    inliers = rotations
     for _ in range(ROUNDS):
-        frame = np.linalg.eigh(believed.T @ believed)[1].T[::-1]
+        frame = np.linalg.eigh(inliers.T @ inliers)[1].T[::-1]
         off = np.linalg.norm(rotations @ frame[dimensions:].T, axis=-1)
         extent = _extent(off)
-        believed = rotations[off <= extent]
+        inliers = rotations[off <= extent]
     frame[0] *= np.copysign(1.0, frame[0, 0])
     return frame, 2.0 * np.arcsin(min(extent, 1.0))
 
@@ -115,12 +118,12 @@ def _steadiest_pair(matrices: Floats) -> tuple[Vectors, Vectors, float]:
     Minimises Var(a . R b) / (1 - (a . E[R] b)^2), nearly the variance of the angle, for a and for
     b in turn: each is an eigenvalue problem of 3 x 3. Many starts go some steps, the best goes on.
     """
-    believed = matrices
+    inliers = matrices
     starts = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3), axis=-1).reshape(-1, 3)[14:]
     b = starts / np.linalg.norm(starts, axis=-1, keepdims=True)
     for _ in range(ROUNDS):
-        mean = believed.mean(axis=0)
-        spread = (believed - mean).reshape(-1, 9)
+        mean = inliers.mean(axis=0)
+        spread = (inliers - mean).reshape(-1, 9)
         covariance = (spread.T @ spread / len(spread)).reshape(3, 3, 3, 3)
         for step in range(100):
             before = b
@@ -135,7 +138,7 @@ def _steadiest_pair(matrices: Floats) -> tuple[Vectors, Vectors, float]:
         angles = np.arctan2(np.linalg.norm(np.cross(a[best], carried), axis=-1), carried @ a[best])
         low, high = _range(angles)
         off = np.abs(angles - 0.5 * (low + high))
-        believed = matrices[off <= _extent(off)]
+        inliers = matrices[off <= _extent(off)]
     apart = MIN_AXIS_ANGLE < 0.5 * (low + high) < np.pi - MIN_AXIS_ANGLE
     return a[best], b[best], 0.5 * (high - low) if apart else np.inf
 
@@ -166,14 +169,14 @@ def _azimuth(vectors: Vectors, axis: Vectors, start: Vectors) -> Scalars:
 
 
 def _range(values: Scalars, period: float = 0.0) -> tuple[float, float]:
-    """Return the shortest interval that holds all but `IGNORED` of `values`, around 0 if it can."""
+    """Return the shortest interval of all `values` but outliers, around 0 if it can be."""
     ordered = np.sort(values - period * np.round(values / (period or 1.0)))
-    held = _inlier_count(ordered)
+    count = _inlier_count(ordered)
     if period:
-        ordered = np.concatenate([ordered, ordered[: held - 1] + period])
-    widths = ordered[held - 1 :] - ordered[: len(ordered) - held + 1]
+        ordered = np.concatenate([ordered, ordered[: count - 1] + period])
+    widths = ordered[count - 1 :] - ordered[: len(ordered) - count + 1]
     start = int(widths.argmin())
-    low, high = float(ordered[start]), float(ordered[start + held - 1])
+    low, high = float(ordered[start]), float(ordered[start + count - 1])
     if period and low > 0.0 and high >= period:
         return low - period, high - period
     return low, high
@@ -201,3 +204,23 @@ def _subsample(rotations: Quats) -> Quats:
     if len(rotations) > MAX_ROTATIONS:
         every = np.linspace(0, len(rotations) - 1, MAX_ROTATIONS).astype(int)
     return np.asarray(rotations[every], dtype=np.float64)
+
+
+# The same of all joints of clips.
+
+
+def joint_kinds(
+    clips: Sequence[Clip], *, names: Mapping[str, str] | None = None
+) -> dict[str, JointKind]:
+    """Return what kind of joint each joint of the first clip is, from the frames of all.
+
+    `names` maps names of joints of the clips to those of the first.
+    """
+    joints = clips[0].skeleton.names
+    invented = [invented_first_frame(clip) for clip in clips]
+    takes = takes_of(clips, joints, drop_first=invented, names=names)
+    return {
+        joint: joint_kind(np.concatenate([take.rotations for take in takes[joint]]))
+        for joint in joints
+        if takes[joint]
+    }

@@ -1,4 +1,4 @@
-"""How a clip stands: which way is up, which joint looks, and along which of its axes."""
+"""What the page shows: the clip and its skeleton, violations over time, pictures of limits."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from .limit_edits import cone_points, describe_numbers
 from .messages import Request, word
 from .protocol import Check, Clamping, Control, Curve, Opening, Orientation, Picture
 from .session import Scene, Session
+
+# How a clip stands: which way is up, which joint looks, and along which of its axes.
 
 AXES = {
     f"{sign}{name}": (-1.0 if sign else 1.0) * np.eye(3)[number]
@@ -114,7 +116,7 @@ def curve(session: Session, request: Request) -> Curve:
         clip.skeleton.index(name)
         raise ValueError(f"{name} has no limit")
     limit = model.limits[name]
-    seen = lineage(clip.skeleton, name, limit.relative_to).seen(clip.pose.rotations)
+    seen = lineage(clip.skeleton, name, limit.relative_to).relative_rotation(clip.pose.rotations)
     softening = parse_softening(request.get("soften"))
     kept = project_path(limit, seen, clip.frame_time, softening=softening)
     return {

@@ -1,0 +1,229 @@
+"""A component is one file and one line: a screw joint, in NumPy alone, does all that others do."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import synovia
+from joints import random_inputs
+from synovia.cli import main
+from synovia.components import (
+    COMPONENTS,
+    ArrayComponent,
+    Control,
+    Figure,
+    JointSet,
+    Mirrored,
+    Network,
+    fit_network,
+)
+from synovia.ik import Reach, solve_controls
+from synovia.io import (
+    figure_schema,
+    load_clip,
+    load_figure,
+    load_limits,
+    load_network,
+    save_figure,
+    save_network,
+)
+from synovia.shapes import ReachCone
+from synovia.skeleton import Skeleton, forward
+
+# The file: a screw joint in NumPy. Its ports, its parameters, and what it computes.
+
+
+@dataclass(frozen=True, eq=False)
+class Screw(ArrayComponent):
+    """A turn by `angle` (radians) about an axis through `center`, and a shift along it."""
+
+    axis: np.ndarray
+    center: tuple[float, ...] = (0.0, 0.0, 0.0)
+    pitch: float = 0.1
+    """Length of the shift, for each radian."""
+
+    kind: ClassVar = "screw"
+    inputs: ClassVar = {"angle": "scalar", "frame": "matrix"}
+    outputs: ClassVar = {"matrix": "matrix", "tip": "vector"}
+
+    def __post_init__(self):
+        axis = np.asarray(self.axis, float)
+        object.__setattr__(self, "axis", axis / np.linalg.norm(axis))
+
+    @property
+    def defaults(self):
+        return {"frame": np.eye(4)}
+
+    def evaluate(self, angle, frame):
+        x, y, z = self.axis
+        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        turns = np.eye(3) + np.sin(angle)[:, None, None] * cross
+        turns = turns + (1.0 - np.cos(angle))[:, None, None] * (cross @ cross)
+        screw = np.tile(np.eye(4), (len(angle), 1, 1))
+        screw[:, :3, :3] = turns
+        screw[:, :3, 3] = self.pitch * angle[:, None] * self.axis + self.center
+        screw[:, :3, 3] -= turns @ self.center
+        whole = frame @ screw
+        return whole, whole[:, :3, 3]
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    monkeypatch.setitem(COMPONENTS, "screw", Screw)  # the line
+
+
+SCREW = Screw([1.0, 2.0, -0.5], (0.1, 0.0, 0.2), 0.3)
+NORMAL = np.array([0.6, -0.8, 0.0])
+
+
+def network(screw=SCREW):
+    return Network({"screw": screw}, {"screw.angle": "turn"}, {"nut": "screw.matrix"})
+
+
+def figure(made=None):
+    """A bolt that stands still, a nut on it, and a washer on the nut."""
+    offsets = np.array([[0.0, 1.0, 0.0], [0.2, 0.0, 0.0], [0.1, 0.3, 0.0]])
+    skeleton = Skeleton(("bolt", "nut", "washer"), [-1, 0, 1], offsets)
+    sets = {"thread": JointSet(made or network(), {"turn": Control(-2.0, 2.0)})}
+    return Figure(skeleton, sets, "bolt")
+
+
+def same(one, other):
+    table = np.linspace(-2.0, 2.0, 9)[:, None]
+    np.testing.assert_array_equal(one.pose(table).rotations, other.pose(table).rotations)
+    np.testing.assert_array_equal(one.pose(table).positions, other.pose(table).positions)
+
+
+def test_it_is_evaluated_for_batches_of_any_shape():
+    found = SCREW(angle=np.zeros((2, 3)))
+    assert found["matrix"].shape == (2, 3, 4, 4)
+    np.testing.assert_allclose(found["matrix"], np.broadcast_to(np.eye(4), (2, 3, 4, 4)))
+    turned = SCREW(angle=1.0)["tip"] - SCREW(angle=1.0 - 2.0 * np.pi)["tip"]
+    np.testing.assert_allclose(turned, 2.0 * np.pi * 0.3 * SCREW.axis, atol=1e-12)
+
+
+def test_its_derivatives_are_found_by_differences(rng):
+    table = np.concatenate([rng.uniform(-1, 1, (5, 1)), np.tile(np.eye(4)[:3].ravel(), (5, 1))], 1)
+    by_angle = SCREW.partials(table)[:, :12, 0].reshape(5, 3, 4)
+    found = network().jacobian({"turn": table[:, 0]})["nut"]["turn"]
+    np.testing.assert_allclose(found[:, :3], by_angle, atol=1e-9)
+    np.testing.assert_allclose(
+        np.einsum("nij,j->ni", by_angle[:, :, :3], SCREW.axis), 0.0, atol=1e-9
+    )
+
+
+def test_it_goes_through_files_bit_for_bit(tmp_path):
+    save_network(network(), tmp_path / "screw.xml")
+    again = load_network(tmp_path / "screw.xml")
+    assert type(again.components["screw"]) is Screw
+    np.testing.assert_array_equal(again({"turn": 0.7})["nut"], network()({"turn": 0.7})["nut"])
+    body = figure()
+    save_figure(body, tmp_path / "bolt.xml")
+    same(load_figure(tmp_path / "bolt.xml"), body)
+
+
+def test_what_is_written_is_valid_by_the_schema(tmp_path):
+    etree = pytest.importorskip("lxml.etree")
+    schema = etree.XMLSchema(etree.fromstring(figure_schema().encode()))
+    for k, made in enumerate((network(), network().mirror(NORMAL))):
+        save_network(made, tmp_path / f"{k}.xml")
+        schema.assertValid(etree.parse(str(tmp_path / f"{k}.xml")))
+
+
+def test_its_parameters_are_fitted_to_what_was_observed():
+    angles = np.linspace(-1.5, 1.5, 12)
+    observed = network(Screw([1.0, 2.0, -0.4], SCREW.center, 0.35))({"turn": angles})
+    fitted = fit_network(network(), {"turn": angles}, observed, ["screw.axis", "screw.pitch"])
+    assert fitted.angle < 1e-6
+    assert fitted.network.components["screw"].pitch == pytest.approx(0.35, abs=1e-6)
+
+
+def test_it_is_mirrored_and_back(rng, tmp_path):
+    mirror = np.eye(4)
+    mirror[:3, :3] -= 2.0 * np.outer(NORMAL, NORMAL)
+    inputs = random_inputs(SCREW, (20,), rng)
+    other = SCREW.mirror(NORMAL)
+    found = other(angle=inputs["angle"], frame=mirror @ inputs["frame"] @ mirror)
+    expected = SCREW(**inputs)
+    np.testing.assert_allclose(found["matrix"], mirror @ expected["matrix"] @ mirror, atol=1e-12)
+    np.testing.assert_allclose(found["tip"], expected["tip"] @ mirror[:3, :3], atol=1e-12)
+    assert other.mirror(NORMAL) is SCREW
+    assert set(other.parameters()) == {"axis", "pitch"}
+    body = figure(network().mirror(NORMAL))
+    save_figure(body, tmp_path / "left.xml")
+    again = load_figure(tmp_path / "left.xml")
+    assert isinstance(again.joint_sets["thread"].network.components["screw"], Mirrored)
+    same(again, body)
+
+
+def test_controls_are_found_for_its_figure():
+    body = figure()
+    where, _ = forward(body.skeleton, body.pose({"thread.turn": 0.9}))
+    found = solve_controls(body, (), [Reach("washer", where[2])], tolerance=1e-6)
+    assert found.converged
+    np.testing.assert_allclose(found.controls, [0.9], atol=1e-4)
+    assert body.contains(body.pose({"thread.turn": -1.3}))
+
+
+def test_the_command_line_poses_it_and_learns_its_limits(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_figure(figure(), "bolt.xml")
+    for arguments in (
+        ["--list"],
+        ["--set", "thread.turn=1.2", "-o", "pose.bvh"],
+        ["--sweep", "-o", "sweep.bvh"],
+        ["-o", "bolt.limits.json"],
+    ):
+        result = CliRunner().invoke(main, ["figure", "bolt.xml", *arguments])
+        assert result.exit_code == 0, result.output
+    posed = figure().pose({"thread.turn": 1.2})
+    clip = load_clip("pose.bvh")
+    np.testing.assert_allclose(np.abs(clip.pose.rotations[0, 1] @ posed.rotations[1]), 1.0)
+    assert load_limits("bolt.limits.json").contains(load_clip("sweep.bvh").pose).all()
+
+
+@dataclass(frozen=True, eq=False)
+class Guard(ArrayComponent):
+    """A component with a shape among its parameters."""
+
+    region: ReachCone
+
+    kind: ClassVar = "guard"
+    inputs: ClassVar = {"value": "scalar"}
+    outputs: ClassVar = {"value": "scalar"}
+
+    def evaluate(self, value):
+        return (value,)
+
+
+def test_shapes_are_parameters_too(tmp_path, monkeypatch):
+    from synovia.shapes import Ellipsoid
+
+    monkeypatch.setitem(COMPONENTS, "guard", Guard)
+    guard = Guard(Ellipsoid(np.zeros(3), np.ones(3), np.eye(3)))
+    assert guard.mirror(NORMAL) is guard  # scalars alone have no sides
+    made = Network({"guard": guard}, {"guard.value": "a"}, {"b": "guard.value"})
+    save_network(made, tmp_path / "guard.xml")
+    again = load_network(tmp_path / "guard.xml").components["guard"]
+    assert type(again.region) is Ellipsoid
+
+
+def test_nobody_outside_asks_for_a_components_class():
+    source = Path(synovia.__file__).parent
+    names = {kind.__name__ for kind in COMPONENTS.values()}
+    asked = [
+        f"{path.name}:{call.lineno}"
+        for path in source.rglob("*.py")
+        if path.parent.name != "components"
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") in ("isinstance", "type")
+        if names & {getattr(node, "id", "") for node in ast.walk(call)}
+    ]
+    assert asked == []
