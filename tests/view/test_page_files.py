@@ -37,7 +37,7 @@ def edited(seen, size=0.7):
     """Another limit for the arm, as an edit of another page would make it."""
     server = seen.server
     server.session.edit(lambda limits: {**limits, "LeftArm": box(size)}, "a new arm", None)
-    server.tell_pages()
+    server.notify_pages()
     seen.until(lambda: seen.page.title().startswith("•"))
 
 

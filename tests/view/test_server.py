@@ -295,15 +295,15 @@ def test_the_handle_knows_link_and_model(server, scene):
 
 def test_elsewhere_than_here_only_when_told():
     here = Guard("127.0.0.1", 80)
-    assert here.knows_host("localhost:80")
-    assert not here.knows_host("10.0.0.5:80")
+    assert here.allows_host("localhost:80")
+    assert not here.allows_host("10.0.0.5:80")
     there = Guard("10.0.0.5", 80)
-    assert there.knows_host("10.0.0.5:80")
-    assert not there.knows_host("localhost:80")
+    assert there.allows_host("10.0.0.5:80")
+    assert not there.allows_host("localhost:80")
     everywhere = Guard("0.0.0.0", 80)
-    assert everywhere.knows_host("studio.lan:80")
+    assert everywhere.allows_host("studio.lan:80")
     assert everywhere.url.startswith("http://127.0.0.1:80/")
-    assert not everywhere.knows_origin("http://evil.example:80", "studio.lan:80")
+    assert not everywhere.allows_origin("http://evil.example:80", "studio.lan:80")
     assert here.token != there.token
 
 
@@ -314,13 +314,13 @@ def test_elsewhere_than_here_only_when_told():
 def test_browsers_leave_out_the_port_of_http(address, name):
     guard = Guard(address, 80)
     for host in (name, f"{name}:80"):
-        assert guard.knows_host(host)
-        assert guard.knows_origin(f"http://{name}", host)
-        assert not guard.knows_origin(f"https://{name}", host)
-        assert not guard.knows_origin(f"http://{name}:8123", host)
-        assert not Guard(address, 8123).knows_host(host)
-    assert not guard.knows_host("")
-    assert not guard.knows_host(f"{name}:8123")
+        assert guard.allows_host(host)
+        assert guard.allows_origin(f"http://{name}", host)
+        assert not guard.allows_origin(f"https://{name}", host)
+        assert not guard.allows_origin(f"http://{name}:8123", host)
+        assert not Guard(address, 8123).allows_host(host)
+    assert not guard.allows_host("")
+    assert not guard.allows_host(f"{name}:8123")
 
 
 def test_an_address_must_be_one(scene):
