@@ -10,8 +10,6 @@ from .euler import EulerZYZ
 from .rotation_vector import RotationVector, wind
 from .swing_twist import SwingTwist
 
-AnyChart = Chart
-
 CHARTS: dict[str, type[Chart]] = {
     chart.name: chart for chart in (RotationVector, SwingTwist, DirectionTwist, EulerZYZ)
 }
@@ -20,7 +18,6 @@ CHARTS: dict[str, type[Chart]] = {
 __all__ = [
     "CHARTS",
     "TURN",
-    "AnyChart",
     "Chart",
     "DirectionTwist",
     "EulerZYZ",

@@ -24,7 +24,7 @@ import numpy as np
 
 from .. import kernels, quat
 from ..arrays import Floats, Ints, Mask, Points, Quats, Scalars, Vectors, unit_quats
-from ..charts import AnyChart, Chart
+from ..charts import Chart
 from ..limit import Limit, chart_named, unroll_path
 from ..shapes import DistanceField
 from ..shapes.distance_field.build import grid_around, node_points, redistance
@@ -88,7 +88,7 @@ def field_from_paths(
     return Limit(framed, DistanceField.fit(points, margin=margin, **options))
 
 
-def subdivide(path: Quats, chart: AnyChart, gap: float) -> Quats:
+def subdivide(path: Quats, chart: Chart, gap: float) -> Quats:
     """Return a path with slerps between its frames, so that no step in the chart exceeds `gap`.
 
     A step that goes through a chart's singularity stays longer than that, however often halved.
@@ -104,7 +104,7 @@ def subdivide(path: Quats, chart: AnyChart, gap: float) -> Quats:
     return path
 
 
-def _step_lengths(chart: AnyChart, path: Quats) -> Points:
+def _step_lengths(chart: Chart, path: Quats) -> Points:
     return np.asarray(np.linalg.norm(np.diff(chart.unroll(path), axis=0), axis=-1))
 
 
@@ -129,7 +129,7 @@ class Density:
     `times` (performers, I, J, K) are from 0 to 1; node (i, j, k) is at low + spacing · (i, j, k).
     """
 
-    chart: AnyChart
+    chart: Chart
     low: Floats
     spacing: Floats
     performers: tuple[str, ...]
@@ -175,7 +175,7 @@ class Density:
         return np.where(inside.all(axis=-1), found, 0.0)
 
 
-def field_below(values: Scalars, chart: AnyChart, low: Floats, spacing: Floats) -> Limit:
+def field_below(values: Scalars, chart: Chart, low: Floats, spacing: Floats) -> Limit:
     """Return where `values` (I, J, K) on a grid are at most 0, as true distances, in radians."""
     wraps = np.asarray(chart.periods) > 0.0
     if (values > 0.0).any():

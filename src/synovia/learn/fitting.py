@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Ints, Points, Quats, Vectors
-from ..charts import AnyChart, RotationVector
+from ..charts import Chart, RotationVector
 from ..limit import Limit, chart_for, has_axis
 from ..shapes import SHAPES, DistanceField
 from ..skeleton import Clip, lineage, match, names_in
@@ -406,7 +406,7 @@ def _samples_of(
     return tuple(samples)
 
 
-def _vectors(chart: AnyChart, rotations: Quats) -> Points:
+def _vectors(chart: Chart, rotations: Quats) -> Points:
     """Return points (n, 3) that tell rotations apart: the chart's, or rotation vectors."""
     vectors = chart if chart.dimension == 3 else RotationVector(chart.reference)
     return vectors.points(rotations)
