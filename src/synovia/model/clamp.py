@@ -163,10 +163,7 @@ def project_path(
 
 def _clamp_points(limit: Limit, points: Points, softening: Softening | None) -> Points:
     if softening is None:
-        projected = limit.shape.project(points)
-        if limit.shape.kernel is not None:
-            return projected
-        return np.where(limit.shape.contains(points)[:, None], points, projected)
+        return limit.shape.project(points)
     return softening.soften(limit.shape, points)
 
 

@@ -7,7 +7,7 @@ import inspect
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -64,10 +64,11 @@ class Region(ABC):
     """A closed region of a chart.
 
     A shape is a frozen dataclass with a `name`, the names of its `charts`, and `distance` and
-    `project`, in NumPy; and with `fit`, where one makes sense. All else has a default that needs
-    only these two, and that a shape overrides where it can do better or faster. With a `kernel`
-    it has no need of the two: it gives `packed` instead. Its points live in a vector space of
-    three dimensions unless it says otherwise with `dimension`, `moves` and `toward`.
+    `project`, in NumPy; and with `fit`, where one makes sense. These are formulas and no more:
+    what comes in is checked before, members are left alone, and float32 stays float32. All else
+    has a default that needs only these, and that a shape overrides where it can do better or
+    faster. With a `kernel` it gives `packed` in place of the two. Its points live in a vector
+    space of three dimensions unless it says otherwise with `dimension`, `moves` and `shift`.
     """
 
     name: ClassVar[str]
@@ -84,6 +85,9 @@ class Region(ABC):
     def __init_subclass__(cls) -> None:
         if cls.kernel is not None and cls.kernel not in SHAPE_KINDS:
             raise ValueError(f"{cls.__name__}.kernel must be in kernels.kinds, got {cls.kernel}")
+        for name, check in _CHECKS.items() if cls.kernel is None else ():
+            if name in vars(cls):
+                setattr(cls, name, check(vars(cls)[name]))
 
     @classmethod
     def fit(cls, points: Points, *args: Any, **options: Any) -> Self:
@@ -213,7 +217,8 @@ class Region(ABC):
     def contains(self, points: Points) -> Mask:
         """Tell which points are members."""
         points = self._checked(points)
-        return self._nearest(points)[1] <= tolerance(points.dtype)
+        distance = self.distance(points) if self.kernel is None else self._nearest(points)[1]
+        return np.asarray(distance <= tolerance(points.dtype))
 
     def distance(self, points: Points) -> Scalars:
         """Return the length of the move to the nearest member; inside at most 0, never too deep."""
@@ -268,7 +273,6 @@ class Region(ABC):
             return self._found(points, self.packed)
         if type(self).distance is Region.distance or type(self).project is Region.project:
             raise TypeError(f"{type(self).__name__} must define distance and project")
-        points = np.asarray(points, np.float64)
         return self.project(points), self.distance(points)
 
     def _found(self, points: Points, packed: Floats) -> tuple[Points, Scalars]:
@@ -413,6 +417,45 @@ def nested_shapes(hint: Any) -> dict[str, type[Region]]:
 
         return stored_shapes() if hint is Region else {hint.name: hint}
     return {name: kind for part in get_args(hint) for name, kind in nested_shapes(part).items()}
+
+
+# What a shape gives in NumPy, with checks around it, so that it can be formulas alone.
+
+
+def _check_distance(distance: Callable[[Any, Points], Scalars]) -> Callable[[Any, Points], Scalars]:
+    @wraps(distance)
+    def checked(self: Region, points: Points) -> Scalars:
+        points = self._checked(points)
+        return np.asarray(distance(self, points.astype(np.float64, copy=False)), points.dtype)
+
+    return checked
+
+
+def _check_project(project: Callable[[Any, Points], Points]) -> Callable[[Any, Points], Points]:
+    @wraps(project)
+    def checked(self: Region, points: Points) -> Points:
+        points = self._checked(points)
+        inside = self.distance(points) <= tolerance(points.dtype)
+        found = project(self, points.astype(np.float64, copy=False))
+        return np.where(inside[..., None], points, found.astype(points.dtype))
+
+    return checked
+
+
+def _check_fit(fit: Any) -> Any:
+    def checked(cls: Any, points: Points, **options: Any) -> Any:
+        check_margin(options.get("margin", 0.0))
+        return fit.__func__(cls, sample_points(points, (2, 3, 4)), **options)
+
+    wrapped: Any = wraps(fit.__func__)(checked)
+    return classmethod(wrapped)
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "distance": _check_distance,
+    "project": _check_project,
+    "fit": _check_fit,
+}
 
 
 def sample_points(points: Points, dimension: tuple[int, ...] = (2, 3)) -> Points:
