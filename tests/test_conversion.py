@@ -30,7 +30,7 @@ def test_every_family_can_stand_for_another(limit, name, rng):
     ):
         assert abs(told - share) < 5.0 * np.sqrt(max(share, 1e-4) / len(rotations))
     assert conversion.lost < 0.1 * limit.volume()
-    assert conversion.gained < limit.volume()
+    assert conversion.gained < (limit.volume() if conversion.limit.compiled else 1.0)
     new = conversion.limit
     assert new.violation(rotations[was & ~now]).max(initial=0.0) < conversion.error + 0.05
 
