@@ -18,7 +18,6 @@ FAR = 1e6  # radians; from there the nearest member is the one that goes farthes
 NUDGE = 1e-6  # radians, to see how distances change
 CELLS, FINEST = 20_000, 1e-7  # that the boundary goes through, and the least size of one, radians
 CLIMBS = 100  # steps to the deepest member
-LOOKS = 200_000  # at directions and twists
 PER_CELL = 8  # points looked at in each
 SLIM = 0.01  # of its cells' volume: less, and members are found by projecting
 DIRECTIONS = (0, 2, 256, 4096)  # of a line, a plane and of space, that are looked along
@@ -127,9 +126,50 @@ class Extent:
         return np.concatenate(kept)[:n]
 
 
+def _directions(d: int) -> Vectors:
+    """Return unit directions of d dimensions, 1 to 3, spread evenly."""
+    if d == 1:
+        return np.array([[1.0], [-1.0]])
+    if d == 2:
+        turn = TURN * np.arange(DIRECTIONS[2]) / DIRECTIONS[2]
+        return np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    return spread_directions(DIRECTIONS[3])
+
+
+def spread_directions(n: int) -> Vectors:
+    """Return `n` unit directions (n, 3), spread evenly over the sphere."""
+    turn = TURN * np.arange(n)
+    height = 1.0 - (2.0 * np.arange(n) + 1.0) / n
+    turn = turn * 0.5 * (np.sqrt(5.0) - 1.0)  # by the golden ratio
+    ring = np.sqrt(1.0 - height**2)
+    return np.stack([ring * np.cos(turn), ring * np.sin(turn), height], axis=1)
+
+
+def slope(region: Region, points: Points) -> Points:
+    """Return the unit move along which distances rise most; any where they do not."""
+    ways, here = region.tangents(points), points[..., None, :]
+    ahead, behind = (region.distance(region.shift(here, step * ways)) for step in (NUDGE, -NUDGE))
+    rise = ahead - behind
+    length = np.linalg.norm(rise, axis=-1, keepdims=True)
+    rise = np.where(length > NUDGE * NUDGE, rise, np.eye(rise.shape[-1])[0])
+    rise = rise / np.linalg.norm(rise, axis=-1, keepdims=True)
+    return np.asarray((rise[..., None, :] @ ways)[..., 0, :])
+
+
+def tangent_pair(direction: Vectors) -> Vectors:
+    """Return two unit vectors (..., 2, 3) at right angles to unit directions and to each other."""
+    least = np.eye(3)[np.abs(direction).argmin(axis=-1)]
+    first = np.cross(direction, least)
+    first = first / np.linalg.norm(first, axis=-1, keepdims=True)
+    return np.stack([first, np.cross(direction, first)], axis=-2)
+
+
+LOOKS = 200_000  # at directions and twists
+
+
 @dataclass(frozen=True, eq=False)
-class DirectionExtent:
-    """The same of a region of directions and twists, which are all within bounds."""
+class SampledExtent:
+    """The extent of any region of directions and twists, by looking at many at random."""
 
     region: Region
 
@@ -177,41 +217,3 @@ def _everywhere(n: int, rng: np.random.Generator) -> Points:
     directions = rng.normal(size=(n, 3))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     return np.column_stack([directions, rng.uniform(-np.pi, np.pi, n)])
-
-
-def _directions(d: int) -> Vectors:
-    """Return unit directions of d dimensions, 1 to 3, spread evenly."""
-    if d == 1:
-        return np.array([[1.0], [-1.0]])
-    if d == 2:
-        turn = TURN * np.arange(DIRECTIONS[2]) / DIRECTIONS[2]
-        return np.stack([np.cos(turn), np.sin(turn)], axis=1)
-    return spread_directions(DIRECTIONS[3])
-
-
-def spread_directions(n: int) -> Vectors:
-    """Return `n` unit directions (n, 3), spread evenly over the sphere."""
-    turn = TURN * np.arange(n)
-    height = 1.0 - (2.0 * np.arange(n) + 1.0) / n
-    turn = turn * 0.5 * (np.sqrt(5.0) - 1.0)  # by the golden ratio
-    ring = np.sqrt(1.0 - height**2)
-    return np.stack([ring * np.cos(turn), ring * np.sin(turn), height], axis=1)
-
-
-def slope(region: Region, points: Points) -> Points:
-    """Return the unit move along which distances rise most; any where they do not."""
-    ways, here = region.tangents(points), points[..., None, :]
-    ahead, behind = (region.distance(region.shift(here, step * ways)) for step in (NUDGE, -NUDGE))
-    rise = ahead - behind
-    length = np.linalg.norm(rise, axis=-1, keepdims=True)
-    rise = np.where(length > NUDGE * NUDGE, rise, np.eye(rise.shape[-1])[0])
-    rise = rise / np.linalg.norm(rise, axis=-1, keepdims=True)
-    return np.asarray((rise[..., None, :] @ ways)[..., 0, :])
-
-
-def tangent_pair(direction: Vectors) -> Vectors:
-    """Return two unit vectors (..., 2, 3) at right angles to unit directions and to each other."""
-    least = np.eye(3)[np.abs(direction).argmin(axis=-1)]
-    first = np.cross(direction, least)
-    first = first / np.linalg.norm(first, axis=-1, keepdims=True)
-    return np.stack([first, np.cross(direction, first)], axis=-2)
