@@ -11,7 +11,10 @@ from .rotation_vector import RotationVector, wind
 from .swing_twist import SwingTwist
 
 CHARTS: dict[str, type[Chart]] = {
-    chart.name: chart for chart in (RotationVector, SwingTwist, DirectionTwist, EulerZYZ)
+    "rotation-vector": RotationVector,
+    "swing-twist": SwingTwist,
+    "direction-twist": DirectionTwist,
+    "euler": EulerZYZ,
 }
 """Every chart by its name."""
 

@@ -17,8 +17,14 @@ from .union import Union
 Shape = Region
 
 SHAPES: dict[str, type[Region]] = {
-    shape.name: shape
-    for shape in (Box, Ellipsoid, KDop, Product, ReachCone, ThetaPhi, DistanceField, Union)
+    "box": Box,
+    "ellipsoid": Ellipsoid,
+    "kdop": KDop,
+    "product": Product,
+    "reach-cone": ReachCone,
+    "theta-phi": ThetaPhi,
+    "distance-field": DistanceField,
+    "union": Union,
 }
 """Every shape by its name: those that can be fitted."""
 
