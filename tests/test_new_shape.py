@@ -23,7 +23,6 @@ from synovia import (
     first_exit,
     forward,
     mirror_limit,
-    project_path,
     quat,
     save_clip,
 )
@@ -31,10 +30,12 @@ from synovia.arrays import TOLERANCE
 from synovia.ik import Aim, Reach, solve
 from synovia.io import limits_schema, load_clip, load_limits, save_limits
 from synovia.limit import mirror_rotations
+from synovia.model import project_path
 from synovia.shapes import SHAPES, Box, Offset, Turned
 from synovia.shapes.region import Region
 
 Ball, Torus = load("shapes", "ball").Ball, load("shapes", "torus").Torus
+RoundCone = load("shapes", "round_cone").RoundCone
 KINDS = {"ball": Ball, "torus": Torus}
 FAMILIES = [(name, chart) for name, kind in KINDS.items() for chart in kind.charts]
 REFERENCE = quat.exp(np.array([0.4, -0.3, 0.2]))
@@ -389,6 +390,66 @@ def test_an_aim_is_met_by_a_legal_pose(limit):
     bones, start = skeleton(), skeleton().rest_pose()
     solution = solve(model, bones, start, [Aim("Chest", np.array([3.0, 9.0, 1.0]), [0, 1, 0])])
     assert model.contains(solution.pose)
+
+
+# A shape of directions and twists.
+
+
+@pytest.fixture
+def cone_limit(monkeypatch, rng):
+    register(monkeypatch, SHAPES, RoundCone)
+    samples = quat.mul(REFERENCE, quat.exp(0.25 * rng.normal(size=(60, 3))))
+    return Limit.fit(samples, "round-cone", reference=REFERENCE, margin=0.1)
+
+
+def test_a_cone_of_its_own_tells_directions_and_twists(cone_limit, rng):
+    cone = cone_limit.shape
+    directions = rng.normal(size=(300, 3))
+    directions /= lengths(directions)[:, None]
+    legal = np.arccos(directions @ cone.axis) <= cone.angle
+    assert np.array_equal(cone.contains_direction(directions), legal)
+    np.testing.assert_allclose(
+        cone.twist_range(directions[legal]), [[-cone.twist, cone.twist]] * legal.sum(), atol=1e-9
+    )
+    area = 2.0 * np.pi * (1.0 - np.cos(cone.angle))
+    assert cone.measure == pytest.approx(2.0 * cone.twist * area, rel=0.02)
+    members = cone.scatter(1000, rng)
+    assert cone.contains(members).all()
+    assert np.abs(members[:, 3].std() - cone.twist / np.sqrt(3.0)) < 0.05
+    surface = cone.surface()
+    assert np.abs(cone.distance(surface.vertices)).max() < 1e-8
+    for changed in (cone.grow(0.1), cone.shrink(0.1)):
+        assert changed.contains(changed.project(members)).all()
+    normal = cone.normal(members)
+    np.testing.assert_allclose(lengths(normal), 1.0, atol=1e-6)
+    assert RoundCone(cone.axis, 0.01, 0.0).measure == 0.0
+    assert (
+        RoundCone(cone.axis, 1e-4, 0.1)
+        .contains(RoundCone(cone.axis, 1e-4, 0.1).scatter(20, rng))
+        .all()
+    )
+
+
+def test_a_limit_of_such_a_cone_does_what_limits_do(cone_limit, tmp_path, rng):
+    rotations = random_quats(300, rng)
+    once = cone_limit.project(rotations)
+    assert cone_limit.contains(once).all()
+    assert cone_limit.project(once).tobytes() == once.tobytes()
+    there = mirror_limit(cone_limit, ASLANT)
+    shown = there.distance(mirror_rotations(rotations, ASLANT))
+    np.testing.assert_allclose(shown, cone_limit.distance(rotations), atol=1e-8)
+    everywhere = random_quats(50_000, rng)
+    share = float(cone_limit.contains(everywhere).mean())
+    assert cone_limit.volume() == pytest.approx(share, rel=0.1)
+    converted = cone_limit.to("reach-cone")
+    assert max(converted.lost, converted.gained) < 0.01
+    model = model_of(cone_limit)
+    save_limits(model, tmp_path / "a.limits.json")
+    again = load_limits(tmp_path / "a.limits.json").limits["Chest"]
+    assert again.project(rotations).tobytes() == once.tobytes()
+    goal = Aim("Chest", np.array([3.0, 9.0, 1.0]), [0, 1, 0])
+    assert model.contains(solve(model, skeleton(), skeleton().rest_pose(), [goal]).pose)
+    assert model.check(model.project(acted(4, size=2.0))).violation.max() < 1e-8
 
 
 # The command line.

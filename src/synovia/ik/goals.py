@@ -26,7 +26,21 @@ def _zero_point() -> Vectors:
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """A joint, or a `point` fixed to it in its own frame, should be at `target` (..., 3)."""
+    """A joint, or a point fixed to it, should be at a target.
+
+    Parameters
+    ----------
+    joint
+        Its name.
+    target
+        A position (..., 3) in the world.
+    point
+        In the joint's own frame; the joint itself unless given.
+    weight
+        How much it counts among goals of the same priority.
+    priority
+        Goals of a lower number come first; later ones never take away from them.
+    """
 
     joint: str
     target: Vectors
@@ -43,7 +57,17 @@ class Reach:
 
 @dataclass(frozen=True, eq=False)
 class Aim:
-    """An `axis` of a joint, in its own frame, should point from `point` at `target` (..., 3)."""
+    """An axis of a joint should point at a target.
+
+    Parameters
+    ----------
+    joint, target, weight, priority
+        As those of `Reach`.
+    axis
+        A direction in the joint's own frame; z unless given.
+    point
+        Where the axis starts, in the same frame; the joint itself unless given.
+    """
 
     joint: str
     target: Vectors
@@ -66,7 +90,15 @@ class Aim:
 
 @dataclass(frozen=True, eq=False)
 class Orient:
-    """A joint should have `rotation` (..., 4) in the world."""
+    """A joint should have a rotation in the world.
+
+    Parameters
+    ----------
+    joint, weight, priority
+        As those of `Reach`.
+    rotation
+        A quaternion (..., 4), w first.
+    """
 
     joint: str
     rotation: Quats
@@ -81,9 +113,18 @@ class Orient:
 
 @dataclass(frozen=True, eq=False)
 class Stay:
-    """Joints, all that may move unless given, should turn little from those of `pose`.
+    """Joints should turn little from those of a pose.
 
     A wish, not a demand: whether a solution has converged does not depend on it.
+
+    Parameters
+    ----------
+    pose
+        What to stay near.
+    joints
+        Their names; all that may move unless given.
+    weight
+        How much it counts; 0.01 unless given, so that it decides where other goals leave a choice.
     """
 
     pose: Pose

@@ -14,7 +14,7 @@ from ..arrays import TOLERANCE, Floats, Points, Scalars, Vectors, own
 from .boundary import Boundary
 from .region import Region
 
-STEPS, HALVINGS = 12, 50  # to a boundary: by its slope, then between a member and another point
+STEPS, HALVINGS = 12, 50  # to a boundary: along its slope, and between a member and a point
 
 
 class Derived(Region):
@@ -35,8 +35,11 @@ class Derived(Region):
     def moves(self, start: Points, end: Points) -> Points:
         return self.shape.moves(start, end)
 
-    def toward(self, start: Points, end: Points, share: Scalars) -> Points:
-        return self.shape.toward(start, end, share)
+    def shift(self, points: Points, moves: Points) -> Points:
+        return self.shape.shift(points, moves)
+
+    def tangents(self, points: Points) -> Points:
+        return self.shape.tangents(points)
 
     @property
     def family(self) -> str:
@@ -78,20 +81,24 @@ class Offset(Derived):
         nearest = self.shape.project(points)
         if self.radius >= 0.0:
             return self.toward(nearest, points, self.radius / (distance + self.radius))
-        # Inwards from the boundary, or from where they are: exact where the nearest member is.
+        # Inwards from the boundary, or from where they are: mostly to the nearest member.
         found = np.where((distance + self.radius > 0.0)[..., None], nearest, points)
         for _ in range(STEPS):
             excess = np.maximum(self.distance(found), 0.0)[..., None]
-            found = found - excess * self.shape.facing(found)
-        low, high = np.zeros(len(points)), np.ones(len(points))
+            found = self.shift(found, -excess * self.shape.facing(found))
+        left = self.distance(found) > TOLERANCE
+        found[left] = self._last_before(found[left])
+        return found
+
+    def _last_before(self, points: Points) -> Points:
+        """Return the last members on the ways from the deepest one to points, by halving."""
         inner = np.broadcast_to(self.shape.deepest, points.shape)
-        high[self.distance(found) <= TOLERANCE] = 0.0
-        for _ in range(HALVINGS if high.any() else 0):
+        low, high = np.zeros(len(points)), np.ones(len(points))
+        for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
-            legal = self.distance(self.toward(inner, found, middle)) <= 0.0
+            legal = self.distance(self.toward(inner, points, middle)) <= 0.0
             low, high = np.where(legal, middle, low), np.where(legal, high, middle)
-        met = self.distance(found) <= TOLERANCE
-        return np.where(met[:, None], found, self.toward(inner, found, low))
+        return self.toward(inner, points, low)
 
     def grow(self, r: float) -> Region:
         return Offset(self.shape, self.radius + r)

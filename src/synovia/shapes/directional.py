@@ -6,14 +6,14 @@ and its whole turns are the same; an interval of twists may pass ±π, and one o
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 
 from .. import kernels
-from ..arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors, rows
+from ..arrays import TOLERANCE, TURN, Floats, Ints, Mask, Points, Scalars, Vectors, rows
 from .boundary import (
     Boundary,
     Midpoint,
@@ -25,13 +25,18 @@ from .boundary import (
     split_edges,
     unit_sphere,
 )
+from .extent import DirectionExtent, tangent_pair
 from .region import Region, Surface
 
 OFF_UNIT = 1e-3  # how far a direction's length may be off 1
+TWIST_STEP = TURN / 64.0  # in which the end of the legal twists is looked for
 
 
 class Directional(Region):
-    """A closed region of directions (3 numbers), each with an interval of twists."""
+    """A closed region of directions (3 numbers), each with an interval of twists.
+
+    `project` goes to the nearest legal direction, then to the nearest legal twist there.
+    """
 
     charts: ClassVar[tuple[str, ...]] = ("direction-twist",)
 
@@ -39,13 +44,36 @@ class Directional(Region):
     def dimension(self) -> int:
         return 4
 
-    @abstractmethod
     def contains_direction(self, directions: Vectors) -> Mask:
         """Tell which unit directions (..., 3) are legal with some twist."""
+        directions = rows("directions", directions, 3)
+        return np.asarray(angle_between(self._at(directions)[..., :3], directions) <= TOLERANCE)
 
-    @abstractmethod
     def twist_range(self, directions: Vectors) -> Floats:
         """Return the least and greatest twist (..., 2), in radians, at legal directions."""
+        start = self._at(rows("directions", directions, 3))
+        ends = [self._last_twist(start, step) for step in (-TWIST_STEP, TWIST_STEP)]
+        return np.stack(ends, axis=-1)
+
+    def _at(self, directions: Vectors) -> Points:
+        """Return members at directions (..., 3), if legal, with the twist nearest to 0."""
+        without = np.zeros_like(directions[..., :1])
+        return self.project(np.concatenate([directions, without], axis=-1))
+
+    def _last_twist(self, start: Points, step: float) -> Scalars:
+        """Return the last twist that is legal from members on, in steps; half a turn if all are."""
+        steps = step * np.arange(1, round(TURN / TWIST_STEP) + 1)
+        ahead = np.repeat(start[..., None, :], len(steps), axis=-2)
+        ahead[..., 3] += steps
+        legal = self.contains(ahead)
+        first = legal.argmin(axis=-1)[..., None, None]
+        beyond = np.take_along_axis(ahead, first, axis=-2)[..., 0, :]
+        end = beyond[..., 3] + self.moves(beyond, self.project(beyond))[..., 3]
+        return np.where(legal.all(axis=-1), np.copysign(np.pi, step), end)
+
+    @cached_property
+    def _extent(self) -> DirectionExtent:
+        return DirectionExtent(self)
 
     def reach(self, columns: tuple[int, ...]) -> float:
         # Directions and twists have no covers that a reach could spare.
@@ -57,13 +85,18 @@ class Directional(Region):
         turn = end[..., 3:] - start[..., 3:]
         return np.concatenate([tangent, turn - TURN * np.rint(turn / TURN)], axis=-1)
 
-    def toward(self, start: Points, end: Points, share: Scalars) -> Points:
-        move = self.moves(start, end) * np.asarray(share)[..., None]
-        angle = np.linalg.norm(move[..., :3], axis=-1, keepdims=True)
-        direction = np.cos(angle) * start[..., :3] + np.sinc(angle / np.pi) * move[..., :3]
+    def shift(self, points: Points, moves: Points) -> Points:
+        start = points[..., :3]
+        angle = np.linalg.norm(moves[..., :3], axis=-1, keepdims=True)
+        direction = np.cos(angle) * start + np.sinc(angle / np.pi) * moves[..., :3]
         direction /= np.linalg.norm(direction, axis=-1, keepdims=True)
-        direction = np.where(angle > 0.0, direction, start[..., :3])
-        return np.concatenate([direction, start[..., 3:] + move[..., 3:]], axis=-1)
+        direction = np.where(angle > 0.0, direction, start)
+        return np.concatenate([direction, points[..., 3:] + moves[..., 3:]], axis=-1)
+
+    def tangents(self, points: Points) -> Points:
+        across = np.zeros((*points.shape[:-1], 3, 4))
+        across[..., :2, :3], across[..., 2, 3] = tangent_pair(points[..., :3]), 1.0
+        return across
 
     def _checked(self, points: Points) -> Points:
         points = rows("points", points, 4)

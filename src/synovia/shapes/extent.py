@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import TURN, Mask, Points, Scalars, Vectors
+from ..arrays import TURN, Floats, Mask, Points, Scalars, Vectors
 
 if TYPE_CHECKING:
+    from .directional import Directional
     from .region import Region
 
 FAR = 1e6  # radians; from there the nearest member is the one that goes farthest that way
@@ -184,20 +184,99 @@ def _directions(d: int) -> Vectors:
     """Return unit directions of d dimensions, 1 to 3, spread evenly."""
     if d == 1:
         return np.array([[1.0], [-1.0]])
-    n = DIRECTIONS[d]
-    turn = TURN * np.arange(n)
     if d == 2:
-        return np.stack([np.cos(turn / n), np.sin(turn / n)], axis=1)
+        turn = TURN * np.arange(DIRECTIONS[2]) / DIRECTIONS[2]
+        return np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    return spread_directions(DIRECTIONS[3])
+
+
+def spread_directions(n: int) -> Vectors:
+    """Return `n` unit directions (n, 3), spread evenly over the sphere."""
+    turn = TURN * np.arange(n)
     height = 1.0 - (2.0 * np.arange(n) + 1.0) / n
     turn = turn * 0.5 * (np.sqrt(5.0) - 1.0)  # by the golden ratio
     ring = np.sqrt(1.0 - height**2)
     return np.stack([ring * np.cos(turn), ring * np.sin(turn), height], axis=1)
 
 
-def slope(distance: Callable[[Points], Scalars], points: Points) -> Points:
-    """Return the unit direction in which a distance rises; the first axis where it does not."""
-    steps = NUDGE * np.eye(points.shape[-1])
-    ahead, behind = (distance(points[..., None, :] + step) for step in (steps, -steps))
-    length = np.linalg.norm(ahead - behind, axis=-1, keepdims=True)
-    rises = length > NUDGE * NUDGE
-    return np.where(rises, (ahead - behind) / np.where(rises, length, 1.0), np.eye(len(steps))[0])
+def slope(region: Region, points: Points) -> Points:
+    """Return the unit move along which distances rise most; any where they do not."""
+    ways, here = region.tangents(points), points[..., None, :]
+    ahead, behind = (region.distance(region.shift(here, step * ways)) for step in (NUDGE, -NUDGE))
+    rise = ahead - behind
+    length = np.linalg.norm(rise, axis=-1, keepdims=True)
+    rise = np.where(length > NUDGE * NUDGE, rise, np.eye(rise.shape[-1])[0])
+    rise = rise / np.linalg.norm(rise, axis=-1, keepdims=True)
+    return np.asarray((rise[..., None, :] @ ways)[..., 0, :])
+
+
+# Directions and twists.
+
+
+SEEN = 16_384  # directions that the sphere is looked at in
+GAP = 0.03  # radians; no direction is farther from one of these
+DEPTHS = 2000  # members that the deepest is chosen among
+
+
+@dataclass(frozen=True, eq=False)
+class DirectionExtent(Extent):
+    """The extent of a shape of directions and twists, by what it tells of either."""
+
+    region: Directional
+
+    @cached_property
+    def _legal(self) -> tuple[Vectors, Floats]:
+        """Legal directions (n, 3), spread evenly, and their twists (n, 2); at least one."""
+        directions = spread_directions(SEEN)
+        legal = directions[self.region.contains_direction(directions)]
+        if len(legal) == 0:  # a region between them
+            points = np.column_stack([directions[:1], np.zeros(1)])
+            legal = self.region.project(points)[:, :3]
+        return legal, self.region.twist_range(legal)
+
+    @cached_property
+    def bounds(self) -> Points:
+        """The least and greatest twist of members, beside those of all directions: (2, 4)."""
+        _, twists = self._legal
+        return np.array([[-1.0, -1.0, -1.0, twists.min()], [1.0, 1.0, 1.0, twists.max()]])
+
+    @cached_property
+    def deepest(self) -> Points:
+        """The deepest of some members: (4,)."""
+        points = self.scatter(DEPTHS, np.random.default_rng(0))
+        return np.asarray(points[self.region.distance(points).argmin()])
+
+    @cached_property
+    def volume(self) -> float:
+        """The width of the twists over the area of legal directions, 0 if thin."""
+        width = np.minimum(np.diff(self._legal[1]), TURN)
+        return float(2.0 * TURN * width.sum() / SEEN) if len(width) > 1 else 0.0
+
+    def scatter(self, n: int, rng: np.random.Generator) -> Points:
+        """Return `n` members, uniform in direction and twist; in direction alone if thin."""
+        legal, twists = self._legal
+        middle = legal.sum(axis=0)
+        middle = middle / max(float(np.linalg.norm(middle)), 1e-9)
+        least = np.cos(min(np.arccos(np.clip(legal @ middle, -1.0, 1.0)).max() + GAP, np.pi))
+        widest, kept = float(np.minimum(np.diff(twists), TURN).max()), [np.empty((0, 4))]
+        while sum(map(len, kept)) < n:
+            height, turn = rng.uniform(least, 1.0, 2 * n + 64), rng.uniform(0.0, TURN, 2 * n + 64)
+            ring = np.sqrt(1.0 - height**2)
+            local = np.stack([ring * np.cos(turn), ring * np.sin(turn), height], axis=1)
+            directions = local @ np.stack([*tangent_pair(middle), middle])
+            if len(legal) == 1:
+                directions = self.region.project(np.column_stack([directions, turn]))[:, :3]
+            directions = directions[self.region.contains_direction(directions)]
+            low, high = self.region.twist_range(directions).T
+            width, share = np.minimum(high - low, TURN), rng.random((2, len(low)))
+            points = np.column_stack([directions, 0.5 * (low + high) + (share[0] - 0.5) * width])
+            kept.append(points[share[1] * widest <= width])
+        return np.concatenate(kept)[:n]
+
+
+def tangent_pair(direction: Vectors) -> Vectors:
+    """Return two unit vectors (..., 2, 3) at right angles to unit directions and to each other."""
+    least = np.eye(3)[np.abs(direction).argmin(axis=-1)]
+    first = np.cross(direction, least)
+    first = first / np.linalg.norm(first, axis=-1, keepdims=True)
+    return np.stack([first, np.cross(direction, first)], axis=-2)

@@ -158,7 +158,7 @@ class Region(ABC):
 
     def facing(self, points: Points) -> Points:
         """Return the outward unit normal of the part of the boundary nearest to inner points."""
-        return extent.slope(self.distance, points)
+        return extent.slope(self, points)
 
     def grow(self, r: float) -> Region:
         """Return the shape `r` radians larger all around."""
@@ -240,9 +240,17 @@ class Region(ABC):
         """Return the shortest moves from `start` to `end`, as seen from `start`."""
         return np.asarray(end - start)
 
+    def shift(self, points: Points, moves: Points) -> Points:
+        """Return the points after `moves`, which are as `moves` gives them."""
+        return np.asarray(points + moves)
+
     def toward(self, start: Points, end: Points, share: Scalars) -> Points:
         """Return the points a `share` of the shortest way from `start` to `end`."""
-        return np.asarray(start + (end - start) * np.asarray(share)[..., None])
+        return self.shift(start, self.moves(start, end) * np.asarray(share)[..., None])
+
+    def tangents(self, points: Points) -> Points:
+        """Return unit moves at right angles to each other, which span all: (..., k, d)."""
+        return np.eye(self.dimension)
 
     def _checked(self, points: Points) -> Points:
         return rows("points", points, self.dimension)

@@ -362,9 +362,6 @@ class DistanceField(Region):
         turns = np.rint(np.divide(move, period, out=np.zeros_like(move), where=period > 0.0))
         return np.asarray(move - period * turns)
 
-    def toward(self, start: Points, end: Points, share: Scalars) -> Points:
-        return np.asarray(start + self.moves(start, end) * np.asarray(share)[..., None])
-
     # For pictures and for editing.
 
     def boundary(self, detail: int = 1) -> Boundary:
