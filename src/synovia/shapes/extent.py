@@ -19,7 +19,6 @@ FAR = 1e6  # radians; from there the nearest member is the one that goes farthes
 NUDGE = 1e-6  # radians, to see how distances change
 CELLS, FINEST = 20_000, 1e-7  # that the boundary goes through, and the least size of one, radians
 CLIMBS = 100  # steps to the deepest member
-LOOKS = 200_000  # at directions and twists
 PER_CELL = 8  # points looked at in each
 SLIM = 0.01  # of its cells' volume: less, and members are found by projecting
 DIRECTIONS = (0, 2, 256, 4096)  # of a line, a plane and of space, that are looked along
@@ -128,58 +127,6 @@ class Extent:
         return np.concatenate(kept)[:n]
 
 
-@dataclass(frozen=True, eq=False)
-class DirectionExtent:
-    """The same of a region of directions and twists, which are all within bounds."""
-
-    region: Region
-
-    @property
-    def bounds(self) -> Points:
-        """What directions and twists are within: (2, 4)."""
-        most = np.array([1.0, 1.0, 1.0, np.pi])
-        return np.stack([-most, most])
-
-    def reach(self, columns: tuple[int, ...]) -> float:
-        """Return a bound on angles; directions and twists have no covers that one could spare."""
-        return np.pi
-
-    @cached_property
-    def _looked(self) -> tuple[Points, Scalars]:
-        """Points all over, and their distances."""
-        points = _everywhere(LOOKS, np.random.default_rng(0))
-        return points, self.region.distance(points)
-
-    @cached_property
-    def deepest(self) -> Points:
-        """The deepest member that was looked at, or the nearest: (4,)."""
-        points, distance = self._looked
-        return np.asarray(self.region.project(points[distance.argmin()]))
-
-    @cached_property
-    def volume(self) -> float:
-        """The volume, of 8π² in all; 0 if thin."""
-        return 2.0 * TURN * TURN * float((self._looked[1] <= 0.0).mean())
-
-    def scatter(self, n: int, rng: np.random.Generator) -> Points:
-        """Return `n` members, uniform; of a thin region, what points at random are near to."""
-        slim = self.volume < 2.0 * TURN * TURN * SLIM / 10.0
-        kept: list[Points] = [np.empty((0, 4))]
-        while sum(map(len, kept)) < n:
-            points = _everywhere(max(2 * n, 4096), rng)
-            kept.append(
-                self.region.project(points) if slim else points[self.region.distance(points) <= 0.0]
-            )
-        return np.concatenate(kept)[:n]
-
-
-def _everywhere(n: int, rng: np.random.Generator) -> Points:
-    """Return directions with twists (n, 4), uniform over all."""
-    directions = rng.normal(size=(n, 3))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    return np.column_stack([directions, rng.uniform(-np.pi, np.pi, n)])
-
-
 def _directions(d: int) -> Vectors:
     """Return unit directions of d dimensions, 1 to 3, spread evenly."""
     if d == 1:
@@ -280,3 +227,58 @@ def tangent_pair(direction: Vectors) -> Vectors:
     first = np.cross(direction, least)
     first = first / np.linalg.norm(first, axis=-1, keepdims=True)
     return np.stack([first, np.cross(direction, first)], axis=-2)
+
+
+LOOKS = 200_000  # at directions and twists
+
+
+@dataclass(frozen=True, eq=False)
+class SampledExtent:
+    """The extent of any region of directions and twists, by looking at many at random."""
+
+    region: Region
+
+    @property
+    def bounds(self) -> Points:
+        """What directions and twists are within: (2, 4)."""
+        most = np.array([1.0, 1.0, 1.0, np.pi])
+        return np.stack([-most, most])
+
+    def reach(self, columns: tuple[int, ...]) -> float:
+        """Return a bound on angles; directions and twists have no covers that one could spare."""
+        return np.pi
+
+    @cached_property
+    def _looked(self) -> tuple[Points, Scalars]:
+        """Points all over, and their distances."""
+        points = _everywhere(LOOKS, np.random.default_rng(0))
+        return points, self.region.distance(points)
+
+    @cached_property
+    def deepest(self) -> Points:
+        """The deepest member that was looked at, or the nearest: (4,)."""
+        points, distance = self._looked
+        return np.asarray(self.region.project(points[distance.argmin()]))
+
+    @cached_property
+    def volume(self) -> float:
+        """The volume, of 8π² in all; 0 if thin."""
+        return 2.0 * TURN * TURN * float((self._looked[1] <= 0.0).mean())
+
+    def scatter(self, n: int, rng: np.random.Generator) -> Points:
+        """Return `n` members, uniform; of a thin region, what points at random are near to."""
+        slim = self.volume < 2.0 * TURN * TURN * SLIM / 10.0
+        kept: list[Points] = [np.empty((0, 4))]
+        while sum(map(len, kept)) < n:
+            points = _everywhere(max(2 * n, 4096), rng)
+            kept.append(
+                self.region.project(points) if slim else points[self.region.distance(points) <= 0.0]
+            )
+        return np.concatenate(kept)[:n]
+
+
+def _everywhere(n: int, rng: np.random.Generator) -> Points:
+    """Return directions with twists (n, 4), uniform over all."""
+    directions = rng.normal(size=(n, 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    return np.column_stack([directions, rng.uniform(-np.pi, np.pi, n)])

@@ -196,8 +196,8 @@ class Region(ABC):
         return self._extent.deepest
 
     @cached_property
-    def _extent(self) -> extent.Extent | extent.DirectionExtent:
-        return extent.DirectionExtent(self) if self.dimension == 4 else extent.Extent(self)
+    def _extent(self) -> extent.Extent | extent.SampledExtent:
+        return extent.SampledExtent(self) if self.dimension == 4 else extent.Extent(self)
 
     def contains_direction(self, directions: Vectors) -> Mask:
         """Tell which unit directions (..., 3) are legal with some twist; a shape of those knows."""
