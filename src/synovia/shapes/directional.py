@@ -167,7 +167,7 @@ FIRST_DETAIL = 3
 """How often the edges of an octahedron are halved for the first directions."""
 HALVINGS, DRAFT_HALVINGS = 36, 8
 """How often edges of the first triangles are halved where legal directions end."""
-RIM_HALVINGS = 16
+RIM_HALVINGS = 12
 """How often the way to the rim is halved, from beside it."""
 ACROSS = np.outer([0.0625, 0.25, 1.0, 2.0], [1.0, -1.0]).ravel()
 """How far beside the middle of an edge the rim is looked for, in lengths of half the edge."""
@@ -297,9 +297,9 @@ def _nearby_rim(shape: Directional, directions: Vectors, across: Vectors) -> Vec
 
     Vectors across are about as long as it is looked for.
     """
-    legal = shape.contains_direction(directions)
+    legal = shape.contains_strictly(directions)
     beside = _unit(directions[:, None] + ACROSS[:, None] * across[:, None])
-    changed = shape.contains_direction(beside) != legal[:, None]
+    changed = shape.contains_strictly(beside) != legal[:, None]
     found = np.flatnonzero(changed.any(axis=1))
     same, other = directions[found], beside[found, changed[found].argmax(axis=1)]
     for _ in range(RIM_HALVINGS):
