@@ -363,10 +363,6 @@ def _chain(
         (joint, parents[joint], n, at.get(joint, -1))
         for joint, n in zip(used, freedoms.tolist(), strict=True)
     ]
-    goal_table = [
-        (_KINDS[type(g)], j, g.weight, *_vector_of(g, "point"), *_vector_of(g, "axis"))
-        for g, j in each
-    ]
     return kernels.ik_chain.Chain(
         parents=np.ascontiguousarray(parents, dtype=np.int64),
         order=np.array(order, dtype=np.int64),
@@ -374,12 +370,21 @@ def _chain(
         basis=basis,
         swings=swings,
         slides=np.array(slides, dtype=np.int64),
-        goals=np.array(goal_table, dtype=np.float64),
+        goals=goal_table(each),
         moves=moves,
         tree=_tree(model.skeleton, used, each),
         packed=packed,
         tolerance=TOLERANCE,
     )
+
+
+def goal_table(goals: Sequence[tuple[Goal, int]]) -> Floats:
+    """Return the rows (n, GOAL_COLUMNS) of goals, each with its joint, as the kernels read them."""
+    rows = [
+        (_KINDS[type(goal)], j, goal.weight, *_vector_of(goal, "point"), *_vector_of(goal, "axis"))
+        for goal, j in goals
+    ]
+    return np.array(rows, dtype=np.float64).reshape(-1, kernels.ik_chain.GOAL_COLUMNS)
 
 
 def _tree(skeleton: Skeleton, movers: list[int], goals: Sequence[tuple[Goal, int]]) -> Ints:

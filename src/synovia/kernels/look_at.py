@@ -51,7 +51,7 @@ def shortest_turn(ax, ay, az, bx, by, bz):
         second = not first and abs(ay) <= abs(az)
         ex, ey = 1.0 if first else 0.0, 1.0 if second else 0.0
         x, y, z = cross(ax, ay, az, ex, ey, 1.0 - ex - ey)
-        factor = math.pi / length(x, y, z)
+        factor = np.pi / length(x, y, z)
     else:
         cx, cy, cz = ax + bx, ay + by, az + bz
         angle = 2.0 * math.atan2(sine, 0.5 * (cx * cx + cy * cy + cz * cz))
