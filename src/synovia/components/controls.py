@@ -77,7 +77,7 @@ class ControlProgram:
             code=self.program.code,
             lists=self.program.lists,
             numbers=self.program.numbers,
-            sizes=np.array([self.rows, max(most, 1)]),
+            sizes=np.array([self.rows, kernels.network.SCRATCH_ROWS, max(most, 1)]),
             sets=np.array([each for _, each in table], np.int64).reshape(-1, 6),
             active=np.array([len(active)]),
             free=free,

@@ -15,36 +15,34 @@ import numpy as np
 from .figure import POSE, STORE, perform
 from .ik_chain import GAP, KIND, PLACE, RATES, REACH, STATE_COLUMNS, STAY, cross, length, rotate
 from .ik_goals import TURN_SHARE, find_gaps, place, refresh_rates, weigh
-from .jit import kernel
-from .network import SCRATCH_ROWS, differentiate
+from .jit import bundle, kernel
+from .network import differentiate
 from .transforms import LANES, pose, quaternions
 
 # Of a joint set: rows of the code, from one to another; its free controls among all that are free,
 # from which on and how many; its controls among all.
 FIRST_ROW, END_ROW, FIRST, COUNT, FIRST_CONTROL, END_CONTROL = range(6)
 
-Task = namedtuple(
+Task = bundle(
     "Task",
-    [
-        "code",  # (steps, COLUMNS) the program of the joint sets that matter; see `figure`
-        "lists",  # its places
-        "numbers",  # its numbers, the offsets of segments first
-        "sizes",  # (2,) rows of its work space, and free controls of a set at most
-        "sets",  # (sets, 6) those with free controls first
-        "active",  # (1,) how many these are
-        "free",  # (F,) controls, by number
-        "ranges",  # (3, F) low ends, widths, and shares to stay near
-        "values",  # (C,) all controls
-        "parents",  # (J,)
-        "order",  # joints that goals hang on, parents first
-        "set_of",  # (J,) which of the sets moves a joint, -1 for none with free controls
-        "goals",  # (G, GOAL_COLUMNS) as those of `ik_chain`
-        "targets",  # (G, 4)
-        "above",  # (G, J) whether a goal moves with a joint: those above it, or itself for `Stay`
-        "wanted",  # (W, 12) transforms that segments should have
-        "wanted_of",  # (J,) which of them a segment has, -1 for none
-        "scales",  # (12,) what their numbers are worth
-    ],
+    code="i8[,]",  # (steps, COLUMNS) the program of the joint sets that matter; see `figure`
+    lists="i8[]",  # its places
+    numbers="f8[]",  # its numbers, the offsets of segments first
+    sizes="i8[]",  # (3,) rows of its work space and of the scratch, free controls of a set at most
+    sets="i8[,]",  # (sets, 6) those with free controls first
+    active="i8[]",  # (1,) how many these are
+    free="i8[]",  # (F,) controls, by number
+    ranges="f8[,]",  # (3, F) low ends, widths, and shares to stay near
+    values="f8[]",  # (C,) all controls
+    parents="i8[]",  # (J,)
+    order="i8[]",  # joints that goals hang on, parents first
+    set_of="i8[]",  # (J,) which of the sets moves a joint, -1 for none with free controls
+    goals="f8[,]",  # (G, GOAL_COLUMNS) as those of `ik_chain`
+    targets="f8[,]",  # (G, 4)
+    above="b1[,]",  # (G, J) whether a goal moves with a joint: those above it, `Stay` with itself
+    wanted="f8[,]",  # (W, 12) transforms that segments should have
+    wanted_of="i8[]",  # (J,) which of them a segment has, -1 for none
+    scales="f8[]",  # (12,) what their numbers are worth
 )
 LOW, WIDTH, HOME = range(3)  # of ranges
 
@@ -85,12 +83,12 @@ DOWN, MOVE, TRIAL, SOLUTION, FIXED = range(5)
 @kernel
 def new_work(task):
     """Return the tables to solve with."""
-    rows, directions = task.sizes[0], task.sizes[1]
+    rows, scratch, directions = task.sizes[0], task.sizes[1], task.sizes[2]
     joints, goals, free = task.parents.shape[0], task.goals.shape[0], task.free.shape[0]
     return Work(
         np.empty(rows * LANES),
         np.empty((rows, directions)),
-        np.empty(SCRATCH_ROWS * LANES),
+        np.empty(scratch * LANES),
         np.zeros((joints, 4)),
         np.zeros((joints, 3)),
         np.zeros((joints, directions, 6)),
@@ -331,7 +329,7 @@ def linearize(task, settings, shares, work):
         vectors[DOWN, a] = total + slope * slope * (home - shares[a])
         normal[0, a, a] += slope * slope
     if task.wanted.shape[0] > 0:
-        errors, columns = np.empty(12), np.empty((task.sizes[1], 12))
+        errors, columns = np.empty(12), np.empty((task.sizes[2], 12))
         for j in range(task.parents.shape[0]):
             if task.wanted_of[j] >= 0 and task.set_of[j] >= 0:
                 add_transform(task, j, errors, columns, work)
@@ -402,7 +400,7 @@ def propose(shares, damping, work):
         vectors[TRIAL, c] = min(max(there, 0.0), 1.0)
 
 
-@kernel
+@kernel("Task f8[] f8[] f8[]")
 def descend(task, settings, shares, found):
     """Bring shares (F,) nearer to what is wanted, until steps no longer help; see `ERRORS`."""
     work = new_work(task)
@@ -469,7 +467,7 @@ def pose_lanes(task, table, rotations, positions, work):
                 perform(row, task.lists, numbers, n, 0, lanes)
 
 
-@kernel
+@kernel("Task f8[] f8[,] f8[]")
 def measure_each(task, settings, table, squares):
     """Write the sums of squares of what is left, for each row of shares (n, F)."""
     work, joints = new_work(task), task.parents.shape[0]

@@ -158,7 +158,7 @@ def sweep(chain, settings, target, q, p, work, buffer):
             m += 1
 
 
-@kernel
+@kernel("Chain f8[] f8[,,] f8[,,] f8[,,] f8[,] i8[,] b1[,]")
 def look_each(chain, settings, targets, q, p, numbers, counts, flags):
     """Turn the movers of poses q (n, joints, 4), p (n, joints, 3) until the head's axis is right.
 

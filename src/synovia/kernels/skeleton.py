@@ -5,7 +5,7 @@ from __future__ import annotations
 from .jit import kernel
 
 
-@kernel
+@kernel("i8[] f8[,,] f8[,,]")
 def forward(parents, rotations, positions):
     """Turn rotations (n, J, 4) and positions (n, J, 3) relative to parents into those in the world.
 
