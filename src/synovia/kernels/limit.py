@@ -9,6 +9,7 @@ from .jit import kernel
 from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
 from .rotation import (
     BLOCK,
+    BOUND,
     DISTANCE,
     FAR,
     LANES,
@@ -85,13 +86,13 @@ def find_lanes(p, o, settled, block, lanes, n):
     zero, done = real(0.0), real(settled)
     swing, twist = real(TURN - p[o + REACH]), real(TURN - p[o + REACH_TWIST])
     flat = int(p[o + CHART]) == SWING_TWIST
-    found = False
+    found = 0
     for i in range(n):  # nearly always none, which is soon seen
         x, y, z, distance = block[X + i], block[Y + i], block[Z + i], block[DISTANCE + i]
         near = cover_excess(x, y, z, max(swing - distance, zero), twist - distance, flat) >= zero
-        found |= near & (distance > done)
+        found += 1 if near & (distance > done) else 0
     count = 0
-    if found:
+    if found > 0:
         for i in range(n):
             x, y, z, distance = block[X + i], block[Y + i], block[Z + i], block[DISTANCE + i]
             near = (
@@ -132,6 +133,7 @@ def gather_cover(p, o, swings, twists, block, other, lanes, n):
             other[Z + count] = twist if (z >= 0.0) == (twists % 2 == 0) else -twist
         else:
             other[Z + count] = scale * z
+        other[BOUND + count] = block[DISTANCE + i]
         lanes[LANES + count] = i
         count += 1
     return count
@@ -160,6 +162,8 @@ def nearest(p, o, settled, depth, block, other, lanes, n):
     lanes are looked at twice and the search ends. `lanes` is room for two numbers a lane. How far
     inside members are is told up to `depth`, in the first cover: see `shapes`.
     """
+    for i in range(n):
+        block[BOUND + i] = np.inf
     shape(p, o + HEADER, depth, block, n)
     if int(p[o + CHART]) >= DIRECTION_TWIST:  # these charts have one point for each rotation
         return

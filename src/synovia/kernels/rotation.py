@@ -150,6 +150,7 @@ DISTANCE = 6 * LANES
 W0, X0, Y0, Z0 = 7 * LANES, 8 * LANES, 9 * LANES, 10 * LANES
 QW, QX, QY, QZ = 11 * LANES, 12 * LANES, 13 * LANES, 14 * LANES
 OFF_UNIT = 15 * LANES  # sum of squared errors of the length, a lane
+BOUND = 16 * LANES  # a distance from which on none need be told: what is nearer is known
 T, PT = 17 * LANES, 18 * LANES  # the twist beside a direction, and its projection
 SCRATCH = 19 * LANES  # for the shapes
 BLOCK = 27 * LANES

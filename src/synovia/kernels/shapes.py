@@ -8,7 +8,7 @@ from .distance_field import field
 from .jit import kernel
 from .kinds import BOX, CONE, ELLIPSOID, FIELD, KDOP, PRODUCT, TABLE, UNION
 from .reach_cone import SIZE, cone
-from .rotation import BLOCK, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
+from .rotation import BLOCK, BOUND, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
 from .theta_phi import table
 
 # Shapes in blocks: the nearest member of each point, and the signed distance to it.
@@ -16,24 +16,37 @@ from .theta_phi import table
 # Of a convex polytope exactly, by Goldfarb and Idnani's dual method in 3-D.
 
 FARTHEST = SCRATCH  # the row with the number of the axis along which the point is farthest out
+BEYOND = SCRATCH + LANES  # and how far, negative below the low side
+# Of the lanes outside, side by side: their numbers, where one plane brings them, and what is
+# farthest out there.
+LANE, QX, QY, QZ = (SCRATCH + k * LANES for k in (2, 3, 4, 5))
+SECOND, SECOND_BEYOND = SCRATCH + 7 * LANES, PX
 VIOLATION = 1e-13  # radians beyond a plane that count as on it
+VIOLATION_SINGLE = 1e-6  # the same in float32
 DEPENDENT = 1e-20  # squared length of what is left of a normal across the active ones
 
 
 @kernel
-def nearest_in_polytope(p, count, axes, lows, highs, block, i):
-    """Write the nearest point to lane `i` with low <= axis · x <= high, and its distance.
+def nearest_in_polytope(p, count, axes, lows, highs, block, m):
+    """Write the nearest point to the lane gathered as `m` with low <= axis · x <= high.
 
-    Starts at the point itself, and adds the plane that is violated most; each step keeps the
-    planes already met and drops one when its multiplier would turn negative. In three dimensions
-    at most three planes are active, so all is written out in scalars: normals (a·, b·, c·),
-    their multipliers, and an orthonormal basis of their span. In float64, whatever the block has.
+    Goes on from where one plane has brought it, and adds the plane that is violated most; each step
+    keeps the planes already met and drops one when its multiplier would turn negative. In three
+    dimensions at most three planes are active, so all is written out in scalars: normals
+    (a·, b·, c·), their multipliers, and an orthonormal basis of their span. In float64, whatever
+    the block has.
     """
+    i = int(block[LANE + m])
+    first = axes + 3 * int(block[FARTHEST + i])
+    ma = float(block[BEYOND + i])
+    side = 1.0 if ma > 0.0 else -1.0
+    ax, ay, az, ma = side * p[first], side * p[first + 1], side * p[first + 2], side * ma
     x, y, z = float(block[X + i]), float(block[Y + i]), float(block[Z + i])
-    active = 0
-    ax = ay = az = bx = by = bz = cx = cy = cz = 0.0
-    ma = mb = mc = 0.0
-    chosen = int(block[FARTHEST + i])
+    x, y, z = x - ma * ax, y - ma * ay, z - ma * az
+    active = 1
+    bx = by = bz = cx = cy = cz = 0.0
+    mb = mc = 0.0
+    chosen = int(block[SECOND + m])
     for _ in range(8 * count + 32):
         # The chosen plane, as normal · x <= offset.
         nx, ny, nz = p[axes + 3 * chosen], p[axes + 3 * chosen + 1], p[axes + 3 * chosen + 2]
@@ -125,9 +138,9 @@ def nearest_in_polytope(p, count, axes, lows, highs, block, i):
             worst = max(worst, excess)
         if chosen < 0:
             break
-    block[PX + i] = x
-    block[PY + i] = y
-    block[PZ + i] = z
+    block[QX + m] = x
+    block[QY + m] = y
+    block[QZ + m] = z
     dx, dy, dz = float(block[X + i]) - x, float(block[Y + i]) - y, float(block[Z + i]) - z
     block[DISTANCE + i] = np.sqrt(dx * dx + dy * dy + dz * dz)
 
@@ -237,7 +250,7 @@ def ellipsoid(p, o, block, n):
         t = max(max(u - s0, v - s1), max(w - s2, tiny))
         block[t_ + i] = max(t, np.sqrt(u * u + v * v + w * w) - largest)
     for _ in range(100):
-        worst = real(0.0)
+        going = 0
         for i in range(n):
             t = block[t_ + i]
             d0, d1, d2 = s0 + t, s1 + t, s2 + t
@@ -250,8 +263,8 @@ def ellipsoid(p, o, block, n):
             block[excess_ + i] = excess
             block[t_ + i] = t + excess * square / (u * d0 + v * d1 + w * d2 + tiny)
         for i in range(n):
-            worst = max(worst, block[excess_ + i])
-        if not worst > enough:
+            going += 1 if block[excess_ + i] > enough else 0
+        if going == 0:
             break
     for i in range(n):
         u, v, w, t = block[u_ + i], block[v_ + i], block[w_ + i], block[t_ + i]
@@ -267,36 +280,70 @@ def ellipsoid(p, o, block, n):
 
 
 @kernel
-def kdop(p, o, block, n):
-    """Flag the points beyond a plane, then find the nearest for those alone.
+def farthest_beyond(p, o, block, x, worst, number, n):
+    """Write how far out along its worst axis each point is, negative below, and that axis' number.
 
-    Parameters: number of axes k, k × 3 unit axes, k lows, k highs.
+    Points stand in the rows from `x` on, results go to the rows `worst` and `number`. The k-DOP's
+    parameters are at `o`. For a point inside, the axis is the one whose bounds are nearest.
     """
     real = block.dtype.type
+    count = int(p[o])
+    lows = o + 1 + 3 * count
+    for i in range(n):
+        block[worst + i] = -np.inf
+        block[number + i] = 0.0
+    for j in range(count):
+        at = o + 1 + 3 * j
+        a, b, c = real(p[at]), real(p[at + 1]), real(p[at + 2])
+        low, high, this = real(p[lows + j]), real(p[lows + count + j]), real(j)
+        for i in range(n):
+            along = a * block[x + i] + b * block[x + LANES + i] + c * block[x + 2 * LANES + i]
+            beyond = max(low - along, along - high)
+            farther = beyond > block[worst + i]
+            block[number + i] = this if farther else block[number + i]
+            block[worst + i] = beyond if farther else block[worst + i]
+
+
+@kernel
+def kdop(p, o, block, n):
+    """Flag the points beyond a plane, and find the nearest member for those alone.
+
+    Most are nearest to a point of the plane that they are farthest beyond: this is tried for all of
+    them at once. Parameters: number of axes k, k × 3 unit axes, k lows, k highs.
+    """
+    real, single = block.dtype.type, block.itemsize == 4
     count = int(p[o])
     axes = o + 1
     lows = axes + 3 * count
     highs = lows + count
+    farthest_beyond(p, o, block, X, DISTANCE, FARTHEST, n)
+    outside = 0
     for i in range(n):
-        block[DISTANCE + i] = -np.inf
-        block[FARTHEST + i] = 0.0
-    for j in range(count):
+        block[LANE + outside] = i
+        worst = block[DISTANCE + i]
+        outside += 1 if (worst > 0.0) & (worst < block[BOUND + i]) else 0
+    for m in range(outside):
+        i = int(block[LANE + m])
+        j = int(block[FARTHEST + i])
         a, b, c = real(p[axes + 3 * j]), real(p[axes + 3 * j + 1]), real(p[axes + 3 * j + 2])
-        low, high = real(p[lows + j]), real(p[highs + j])
-        number = real(j)
-        for i in range(n):
-            along = a * block[X + i] + b * block[Y + i] + c * block[Z + i]
-            worst = max(low - along, along - high)
-            beyond = worst > block[DISTANCE + i]
-            block[FARTHEST + i] = number if beyond else block[FARTHEST + i]
-            block[DISTANCE + i] = worst if beyond else block[DISTANCE + i]
+        x, y, z = block[X + i], block[Y + i], block[Z + i]
+        beyond = block[DISTANCE + i]
+        if a * x + b * y + c * z < real(p[lows + j]):
+            beyond = -beyond
+        block[BEYOND + i] = beyond
+        block[QX + m], block[QY + m], block[QZ + m] = x - beyond * a, y - beyond * b, z - beyond * c
+    farthest_beyond(p, o, block, QX, SECOND_BEYOND, SECOND, outside)
+    enough = real(VIOLATION_SINGLE if single else VIOLATION)
+    for m in range(outside):
+        if block[SECOND_BEYOND + m] > enough:
+            nearest_in_polytope(p, count, axes, lows, highs, block, m)
     for i in range(n):
         block[PX + i] = block[X + i]
         block[PY + i] = block[Y + i]
         block[PZ + i] = block[Z + i]
-    for i in range(n):
-        if block[DISTANCE + i] > 0.0:
-            nearest_in_polytope(p, count, axes, lows, highs, block, i)
+    for m in range(outside):
+        i = int(block[LANE + m])
+        block[PX + i], block[PY + i], block[PZ + i] = block[QX + m], block[QY + m], block[QZ + m]
 
 
 @kernel
@@ -370,6 +417,7 @@ def project_points(points, p, out, distances):
         n = min(LANES, distances.shape[0] - start)
         first = 3 * start
         for i in range(n):
+            block[BOUND + i] = np.inf
             block[X + i] = points[first + 3 * i]
             block[Y + i] = points[first + 3 * i + 1]
             block[Z + i] = points[first + 3 * i + 2]

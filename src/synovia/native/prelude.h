@@ -20,6 +20,9 @@ ARRAYS(i8, int64_t)
 ARRAYS(b1, bool)
 ARRAYS(u1, uint8_t)
 
+/* Kernels without a loop become part of their callers, so that the loops there are vector code. */
+#define STRAIGHT static inline __attribute__((always_inline))
+
 /* Python's max(a, b) is a unless b is greater: so NaN stays where it is first. */
 #define ORDER(code, item) \
     static inline item max_##code(item a, item b) { return b > a ? b : a; } \

@@ -225,6 +225,7 @@ class Instance:
     name: str
     returns: Type = NOTHING
     allocates: bool = False
+    loops: bool = False
     writes: set[str] = field(default_factory=set)  # parameters that are written to
     code: str = ""
 
@@ -298,7 +299,7 @@ class Translator:
             members = (f"{self.c(m)} {record.field(k)};" for k, m in enumerate(record.members))
             yield f"typedef struct {{ {' '.join(members)} }} {name};"
         yield from self.constants.values()
-        yield from (f"static {self.head(instance)};" for instance in self.order)
+        yield from (f"{self.head(instance)};" for instance in self.order)
         yield from (instance.code for instance in self.order)
 
     def head(self, instance: Instance) -> str:
@@ -306,7 +307,9 @@ class Translator:
         given = [f"{self.c(type)} {c_name(name)}" for name, type in instance.passed]
         if instance.allocates:
             given.insert(0, "Arena *arena")
-        return f"{self.c(instance.returns)} {instance.name}({', '.join(given) or 'void'})"
+        storage = "static" if instance.loops else "STRAIGHT"
+        head = f"{self.c(instance.returns)} {instance.name}({', '.join(given) or 'void'})"
+        return f"{storage} {head}"
 
 
 class Function:
@@ -345,7 +348,7 @@ class Function:
             if name not in own and not isinstance(type, Known)
         ]
         body = [*declared, *self.buffers, *self.lines]
-        self.made.code = "\n".join([f"static {self.whole.head(self.made)} {{", *body, "}", ""])
+        self.made.code = "\n".join([f"{self.whole.head(self.made)} {{", *body, "}", ""])
 
     # Lines and variables.
 
@@ -388,8 +391,10 @@ class Function:
             case ast.If(test=test, body=body, orelse=orelse):
                 self.branch(test, body, orelse)
             case ast.For():
+                self.made.loops = True
                 self.loop(node)
             case ast.While(test=test, body=body, orelse=[]):
+                self.made.loops = True
                 self.emit(f"while ({self.truth(test)}) {{")
                 self.block(body)
                 self.emit("}")
@@ -964,6 +969,7 @@ class Function:
             raise self.fail(node, f"{source.tree.name} has {len(source.parameters)} parameters")
         made = self.whole.instance(source, tuple(f.type for f in found))
         self.made.allocates |= made.allocates
+        self.made.loops |= made.loops
         for argument, parameter in zip(found, source.parameters, strict=True):
             if parameter in made.writes:
                 self.made.writes |= argument.roots
