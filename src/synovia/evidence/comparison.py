@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Quats, Scalars
+from ..arrays import Quats
 from ..io.encoding import to_json
 from ..learn import (
     MAX_DROPPED,
@@ -20,6 +20,7 @@ from ..learn import (
     Performers,
     Progress,
     check_rejection,
+    least_passing,
 )
 from ..limit import Limit
 from ..skeleton import Clip
@@ -313,7 +314,8 @@ def _trial(joint: JointStudy, shape: str, chart: str, criterion: Criterion) -> T
     margin, met_target = criterion.margin, True
     if margin is None:
         margin = _margin_for(criterion.reject, limits)
-        met_target = float(_rejection_shares(limits, margin).mean()) <= criterion.reject
+        shares = [each.outside(margin).mean() for each in limits]
+        met_target = bool(np.mean(shares) <= criterion.reject)
     observed = joint.folds[0].held_out
     everybody = growing_limit(joint, options, None, observed).limit(margin)
     return Trial(
@@ -330,34 +332,24 @@ def _trial(joint: JointStudy, shape: str, chart: str, criterion: Criterion) -> T
 
 def _margin_for(reject: float, limits: Sequence[GrowingLimit]) -> float:
     """Return the least margin, to a tenth of a degree, that leaves at most `reject` outside."""
-    low, high = limits[0].min_margin, limits[0].min_margin
-    below = above = _rejection_shares(limits, low)
+    most, least = np.ones(len(limits)), np.zeros(len(limits))
+
+    def passes(margin: float) -> bool:
+        nonlocal most, least  # what margins that are narrower, and wider, leave outside
+        known = zip(limits, most, least, strict=True)
+        shares = np.array([a if a == b else each.outside(margin).mean() for each, a, b in known])
+        passed = bool(shares.mean() <= reject)
+        most, least = (most, shares) if passed else (shares, least)
+        return passed
+
+    low = high = limits[0].min_margin
     step = FIRST_STEP
-    while above.mean() > reject and high < MAX_MARGIN:
-        low, below = high, above
-        high, step = min(high + step, float(MAX_MARGIN)), 2.0 * step
-        above = _rejection_shares(limits, high, below, np.zeros(len(limits)))
-    while high - low > LAST_STEP:
-        middle = 0.5 * (low + high)
-        shares = _rejection_shares(limits, middle, below, above)
-        if shares.mean() <= reject:
-            high, above = middle, shares
-        else:
-            low, below = middle, shares
-    return high
-
-
-def _rejection_shares(
-    limits: Sequence[GrowingLimit],
-    margin: float,
-    most: Scalars | None = None,
-    least: Scalars | None = None,
-) -> Scalars:
-    """Return the share outside of each, measured only where `most` and `least` differ."""
-    if most is None or least is None:
-        return np.array([each.outside(margin).mean() for each in limits])
-    known = zip(limits, most.tolist(), least.tolist(), strict=True)
-    return np.array([a if a == b else each.outside(margin).mean() for each, a, b in known])
+    while not passes(high):
+        if high >= MAX_MARGIN:
+            return high
+        low, high, step = high, min(high + step, float(MAX_MARGIN)), 2.0 * step
+    halvings = int(np.ceil(np.log2(max((high - low) / LAST_STEP, 1.0))))
+    return least_passing(passes, low, high, halvings=halvings)
 
 
 def _outcome(

@@ -243,6 +243,7 @@ def _pictures(limit: Limit, bone: tuple[float, ...], quality: Quality) -> Pictur
     return {
         "family": limit.shape.name,
         "chart": limit.chart.name,
+        "sculptable": limit.shape.sculptable,
         "share": share_of(limit, directions, whole, quality),
         "reference": limit.chart.reference.tolist(),
         "axis": directions.axis.tolist(),

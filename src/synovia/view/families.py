@@ -223,7 +223,12 @@ def describe_families(session: Session, request: Request) -> Families:
     limit_to_edit(scene.model.limits, name)
     return {
         "families": [
-            {"name": key, "label": family.label, "charts": list(SHAPES[family.shape].charts)}
+            {
+                "name": key,
+                "label": family.label,
+                "charts": list(SHAPES[family.shape].charts),
+                "sculptable": SHAPES[family.shape].sculptable,
+            }
             for key, family in families().items()
         ],
         "sources": [
