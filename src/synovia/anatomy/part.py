@@ -49,9 +49,6 @@ def millimetres(height: float) -> float:
     return 1e-3 * height / REFERENCE_HEIGHT
 
 
-# Parts of a figure, built one by one, and how they are joined.
-
-
 SIDES = ("Left", "Right")
 MIRROR_NORMAL = np.array([1.0, 0.0, 0.0])
 """To the person's left: the normal of the plane between the sides."""

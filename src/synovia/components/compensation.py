@@ -11,7 +11,8 @@ import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Vectors, own
-from .component import Component, Kind, Step, check_names, reflect
+from ..charts.chart import reflect
+from .component import Component, Kind, Step, check_names
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Ints, Vectors, floats
-from ..charts.chart import unit_axis
 from ..shapes import Shape
 
 # The work space that components run in, and how arrays get in and out of it.
@@ -99,6 +98,15 @@ def matrices_of(rows: Floats) -> Floats:
     return matrices
 
 
+def error_weights(count: int, length: float) -> Floats:
+    """Return weights (12 · count,) of the entries of matrices, for errors in radians.
+
+    Entries of rotations differ by √2 times the angle; `length` is the shift that is a radian's.
+    """
+    turn = 1 / 2**0.5
+    return np.tile([turn, turn, turn, 1 / length], 3 * count)
+
+
 def unpack_values(table: Floats, kinds: Mapping[str, Kind]) -> dict[str, Floats]:
     """Return the values (..., shape) whose numbers stand side by side in `table` (..., width)."""
     values, first = {}, 0
@@ -164,9 +172,6 @@ def _check_rigid(name: str, matrices: Floats) -> None:
             f"got one that is off by {max(off, last):.3g}"
             + (" or mirrors" if max(off, last) <= RIGID_TOLERANCE else "")
         )
-
-
-# What a component is: typed inputs to typed outputs, configured by parameters.
 
 
 DIFFERENCE_STEP = 1e-6  # the step of central differences; their error is some 1e-10
@@ -354,9 +359,3 @@ def check_names(owner: str, names: tuple[str, ...]) -> tuple[str, ...]:
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise ValueError(f"{owner} must differ from each other, got {twice!r} twice")
     return names
-
-
-def reflect(points: Floats, normal: Vectors) -> Floats:
-    """Return points or directions (..., 3) as a mirror in the plane across `normal` shows them."""
-    across = unit_axis(np.asarray(normal, dtype=np.float64), "the mirror's normal")
-    return np.asarray(points - 2.0 * (points @ across)[..., None] * across)

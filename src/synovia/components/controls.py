@@ -11,6 +11,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Scalars
 from ..skeleton import Pose, check_joints
+from .component import error_weights
 from .figure import JointSet
 from .network import tangents
 
@@ -25,7 +26,6 @@ SEARCH_RADII = (0.1, 0.03, 0.01)  # shares of the ranges: how far about the best
 STEPS = 60  # of one fit
 REPEAT_RATIO = 0.5  # a fit that lessens the least sum of squares to this share of it is begun anew
 EXACT = 1e-12  # sums of squared errors that are small enough not to start again
-FROBENIUS_PER_RADIAN = 2**0.5  # entries of rotation matrices differ by this times the angle
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +82,7 @@ def _solve_joint_set(joint_set: JointSet, wanted: Floats, size: float) -> Floats
     free = np.flatnonzero(low < high)
     if len(free) == 0:
         return neutral
-    scale = np.tile(
-        [1 / FROBENIUS_PER_RADIAN, 1 / FROBENIUS_PER_RADIAN, 1 / FROBENIUS_PER_RADIAN, 1 / size],
-        3 * len(wanted),
-    )
+    scale = error_weights(len(wanted), size)
     sources = list(network.outputs.values())
 
     def control_values(shares: Floats) -> Floats:

@@ -214,9 +214,6 @@ def _fill_step(constants: Mapping[str, Floats], places: Mapping[str, int]) -> St
     return partial(kernels.transforms.fill, numbers, np.concatenate(rows))
 
 
-# The chain rule through a network.
-
-
 def tangents(network: Network, table: Floats) -> dict[str, Floats]:
     """Return how every source changes with the controls, (n, its width, all controls' width).
 
@@ -254,9 +251,6 @@ def tangents(network: Network, table: Floats) -> dict[str, Floats]:
             found[f"{name}.{port}"] = change[:, first : first + WIDTH[kind]]
             first += WIDTH[kind]
     return found
-
-
-# Network: components wired into one function, a few controls in, many transforms out.
 
 
 @dataclass(frozen=True, eq=False)

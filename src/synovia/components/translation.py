@@ -11,7 +11,8 @@ import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Vectors, own
-from .component import Component, Kind, Step, reflect
+from ..charts.chart import reflect
+from .component import Component, Kind, Step
 
 AXIS_NAMES = ("x", "y", "z")
 

@@ -124,9 +124,6 @@ def draw_trail(axes: Axes, trail: Trail) -> None:
     axes.spines[:].set_color(BODY)
 
 
-# Plates: a figure in several poses, side by side, as Shao & Ng-Thow-Hing show their joints.
-
-
 PANEL_PX, HEIGHT_PX = 430, 560
 CIRCLES = 9  # circles each way on an ellipsoid
 TRAIL_EDGE = 0.06  # of a panel, left free on both sides of a moving centre's

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# The colours of every picture, and how axes look.
-
 PAPER = "#ffffff"
 INK = "#22303c"
 MUTED = "#6b7a86"
@@ -54,9 +52,6 @@ def hide_frame(axes: Axes) -> None:
     """Take the frame and the marks away from `axes`, leaving small muted labels."""
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0, labelsize=10, labelcolor=MUTED)
-
-
-# Pictures to files, whole or not at all.
 
 
 def picture_format(path: str | PathLike[str]) -> str:

@@ -10,18 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import learn
 from ..arrays import Quats
 from ..io.encoding import to_json
-from ..learn import (
-    MAX_DROPPED,
-    MAX_MARGIN,
-    Duplicates,
-    FitOptions,
-    Performers,
-    Progress,
-    check_rejection,
-    least_passing,
-)
 from ..limit import Limit
 from ..skeleton import Clip
 from .study import (
@@ -120,7 +111,7 @@ class Comparison:
 
     by: GroupBy
     groups: tuple[str, ...]
-    duplicates: Duplicates
+    duplicates: learn.Duplicates
     trials: tuple[Trial, ...]
     """Joint by joint, families in the order of `families`."""
 
@@ -204,9 +195,6 @@ def _curve_rows(curve: TradeoffCurve) -> list[dict[str, float]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-# The comparison: families at the least margin for a rejection, or at one margin.
-
-
 FIRST_STEP, LAST_STEP = np.radians(6.0), np.radians(0.1)
 """Steps that double, in radians, lead past the margin; they are halved down to the finest."""
 MAX_REJECTION = 0.3
@@ -229,7 +217,7 @@ class Criterion:
     def __post_init__(self) -> None:
         if self.margin is not None and not 0.0 <= self.margin < np.inf:
             raise ValueError(f"margin must be at least 0 radians, got {self.margin}")
-        check_rejection(self.reject)
+        learn.check_rejection(self.reject)
 
 
 def compare(
@@ -240,12 +228,12 @@ def compare(
     margin: float | None = None,
     reject: float = 0.01,
     margins: Sequence[float] = (),
-    trim: float = MAX_DROPPED,
-    performers: Performers = None,
+    trim: float = learn.MAX_DROPPED,
+    performers: learn.Performers = None,
     joints: Sequence[str] | None = None,
     names: Mapping[str, str] | None = None,
     seed: int = 0,
-    progress: Progress = iter,
+    progress: learn.Progress = iter,
 ) -> Comparison:
     """Return how limits of each shape, in each of its charts, serve those held out.
 
@@ -274,7 +262,7 @@ def compare(
         Of the rotations that volumes are measured by.
     """
     criterion = Criterion(margin, reject, tuple(margins), seed)
-    options = FitOptions(trim=trim, performers=performers, joints=joints, names=names)
+    options = learn.FitOptions(trim=trim, performers=performers, joints=joints, names=names)
     chosen = families(shapes)
     study = Study.of(clips, options, by=by)
     study.duplicates.warn()
@@ -345,11 +333,11 @@ def _margin_for(reject: float, limits: Sequence[GrowingLimit]) -> float:
     low = high = limits[0].min_margin
     step = FIRST_STEP
     while not passes(high):
-        if high >= MAX_MARGIN:
+        if high >= learn.MAX_MARGIN:
             return high
-        low, high, step = high, min(high + step, float(MAX_MARGIN)), 2.0 * step
+        low, high, step = high, min(high + step, float(learn.MAX_MARGIN)), 2.0 * step
     halvings = int(np.ceil(np.log2(max((high - low) / LAST_STEP, 1.0))))
-    return least_passing(passes, low, high, halvings=halvings)
+    return learn.least_passing(passes, low, high, halvings=halvings)
 
 
 def _outcome(

@@ -16,8 +16,6 @@ from ..skeleton import Skeleton
 from .atomic import atomic_write
 from .xml import Element, format_element, format_numbers, make_element, parse_xml
 
-# Figures, networks and components as XML, bit for bit; see docs/components.md.
-#
 # A component has its parameters by name, each as the kind of thing that it is.
 
 DEFAULT_SHAPE = "reach-cone"
@@ -186,9 +184,6 @@ _VALUES: dict[str, Callable[[Element], Any]] = {
     "cone": _shape,
     "component": read_component,
 }
-
-
-# Networks and figures.
 
 
 VERSION = "1"

@@ -108,9 +108,6 @@ def _step_lengths(chart: Chart, path: Quats) -> Points:
     return np.asarray(np.linalg.norm(np.diff(chart.unroll(path), axis=0), axis=-1))
 
 
-# Where many people go: a saturating density of their rotations.
-
-
 DENSITY_WIDTH = np.radians(10.0)
 """Standard deviation of the Gaussian, in radians."""
 DENSITY_CUTOFF = np.radians(22.0)
@@ -261,9 +258,6 @@ def level_for(reject: float, scores: Density) -> tuple[float, float, float]:
     best = int(fine[-1]) if len(fine) else 0
     level = float(levels[best])
     return level, float(shares[best]), scores.field(level).volume()
-
-
-# Near to several people.
 
 
 PEOPLE_CELL = 0.02

@@ -35,8 +35,6 @@ from .takes import (
 )
 from .trimming import MAX_DROPPED, TrimResult, thin, trim
 
-# Fitting: from the takes of one joint to its limit, and from clips to the limits of all joints.
-
 DEFAULT_LEVEL = 0.01
 """The score from which a density's region accepts, where no rejection is asked for."""
 DEFAULT_WITHIN = np.radians(30.0)

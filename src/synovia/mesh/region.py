@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from ..arrays import TURN, Floats, Ints, Mask, Points, Quats, Scalars, Vectors
 from ..charts import RotationVector
 from ..limit import Limit
 from ..shapes import Directional, Region
-from ..shapes.boundary import Boundary, drop_unused_points, rim_of
+from ..shapes.boundary import Boundary, Hidden, drop_unused_points, rim_of
 from ..shapes.directional import ON_RIM, SHARE
 from .sheet import Sheet, on_silhouette, visible_sheet
 from .triangles import (
@@ -167,17 +167,10 @@ def _piece_meshes(
         placed = first.place(points)
         return np.concatenate([limit.chart.vectors(placed), placed[:, :3]], axis=1)
 
-    def shared(points: Floats) -> Mask:
-        inside = [other.contains_direction(points[:, :3]) for other in others]
-        return np.asarray(np.any(inside, axis=0))
-
     def hidden(points: Floats) -> Mask:
         return np.asarray(limit.shape.distance(first.place(points)) < -INSIDE)
 
-    def earlier(points: Floats) -> Mask:
-        inside = [other.contains_direction(points[:, :3]) for other in before]
-        return np.asarray(np.any(inside, axis=0))
-
+    shared, earlier = _within_any(others), _within_any(before)
     net = refine_mesh(first, drawn, quality, _torn_test(limit))
     if others:
         net = refine_where(net, first.midpoint, drawn, partly_hidden(hidden), quality)
@@ -199,6 +192,16 @@ def _piece_meshes(
     directions = Mesh(top.places[kept, 3:], faces.reshape(-1, 3))
     seen = _seen_triangles(limit, net, covered=bool(others) and quality.fine)
     return directions, rim.reshape(-1, 2), seen
+
+
+def _within_any(pieces: Sequence[Directional]) -> Hidden:
+    """Return what tells which points of a boundary have a direction that one of the pieces has."""
+
+    def within(points: Floats) -> Mask:
+        inside = [piece.contains_direction(points[:, :3]) for piece in pieces]
+        return np.asarray(np.any(inside, axis=0))
+
+    return within
 
 
 def _seen_triangles(limit: Limit, net: Net, *, covered: bool) -> Mesh:

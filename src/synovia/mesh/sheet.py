@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import quat
-from ..arrays import TOLERANCE, Floats, Ints, Mask, Points, Quats, Scalars, Vectors
+from ..arrays import TOLERANCE, Floats, Ints, Mask, Points, Quats, Scalars, Vectors, unit_vectors
 from ..limit import Limit
 from ..shapes.boundary import drop_unused_points, rim_of
 from .triangles import Mesh, Net, Quality, longest_sides
@@ -96,7 +96,7 @@ def visible_sheet(
         + shares[..., None] * (mesh.vertices[last] - mesh.vertices[first])[:, None]
     )
     at_ends = widths[first, None] + shares * (widths[last] - widths[first])[:, None]
-    mesh = Mesh(np.concatenate([mesh.vertices, _unit(ends).reshape(-1, 3)]), faces)
+    mesh = Mesh(np.concatenate([mesh.vertices, unit_vectors(ends).reshape(-1, 3)]), faces)
     rim = len(widths) + np.arange(2 * len(edge)).reshape(-1, 2)
     return Sheet(mesh, rim, np.concatenate([widths, at_ends.ravel()]), bone)
 
@@ -141,7 +141,7 @@ def rim_parts(
     shares = PROBE_SHARES if quality.fine else PROBE_SHARES[1:2]
     for _ in range(1 + _rounds(way, quality)):
         at = (begin + shares * (end - begin))[..., None]
-        beside = _unit(first[edge] + at * way[edge] + across[edge])
+        beside = unit_vectors(first[edge] + at * way[edge] + across[edge])
         inside = legal(beside.reshape(-1, 3)).reshape(at.shape[:2])
         outer, some = ~inside.any(axis=0), inside.any(axis=0) & ~inside.all(axis=0)
         kept.append(np.stack([edge[outer], begin[outer], end[outer]], axis=1))
@@ -157,10 +157,6 @@ def _rounds(way: Vectors, quality: Quality) -> int:
     """Return how often edges are halved until they are within tolerance; not in a draft."""
     longest = float(np.linalg.norm(way, axis=1).max(initial=0.0))
     return int(np.ceil(np.log2(max(longest / quality.tolerance, 1.0)))) if quality.fine else 0
-
-
-def _unit(vectors: Vectors) -> Vectors:
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
 
 
 def _legal(limit: Limit, directions: Vectors, bone: Vectors, quality: Quality) -> Mask:

@@ -12,8 +12,6 @@ from ..limit import Limit
 from ..limit.softening import Softening
 from ..shapes import Shape
 
-# Clamping clips without pops, and where a turn first leaves a limit.
-
 BENDS = (0.2, 0.4, 0.7, 1.0)  # how far towards the inside
 
 
@@ -76,9 +74,6 @@ def _points_along(shape: Shape, stops: Points, share: Scalars) -> Points:
 
 def _step_lengths(shape: Shape, path: Points) -> Scalars:
     return np.asarray(np.linalg.norm(shape.moves(path[:-1], path[1:]), axis=-1))
-
-
-# Limits along paths in time: clamp a clip without pops, and find where a turn leaves the limit.
 
 
 TRANSITION = 0.25

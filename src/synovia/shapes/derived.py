@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..arrays import TOLERANCE, Floats, Points, Scalars, Vectors, own
+from ..arrays import TOLERANCE, Floats, Points, Scalars, Vectors, check_orthonormal, own
 from .boundary import Boundary
 from .region import Region
 
@@ -124,8 +124,7 @@ class Turned(Derived):
     def __post_init__(self) -> None:
         super().__post_init__()
         own(self)
-        if np.abs(self.turn @ self.turn.T - np.eye(self.dimension)).max() > 1e-9:
-            raise ValueError(f"Turned.turn must be orthogonal, got {self.turn.tolist()}")
+        check_orthonormal("Turned.turn", self.turn)
 
     def _back(self, points: Points) -> Points:
         return np.asarray((points - self.about) @ self.turn + self.about)

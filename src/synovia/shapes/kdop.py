@@ -12,7 +12,6 @@ from ..arrays import Floats, Points, own, rows
 from ..kernels.kinds import KDOP
 from .box import axes_along
 from .convex import Polytope, corners_of
-from .presentation import Family
 from .region import check_margin, sample_points
 
 MOST_AXES = 64  # corners are looked for at every meeting of three planes: some 300,000
@@ -35,6 +34,7 @@ class KDop(Polytope):
     high: Annotated[Floats, "k"]
 
     name: ClassVar[str] = "kdop"
+    margin_grows: ClassVar[bool] = True
     kernel: ClassVar[int | None] = KDOP
     label: ClassVar[str] = "k-DOP"
 
@@ -97,14 +97,9 @@ class KDop(Polytope):
 
     @cached_property
     def corners(self) -> Points:
-        """The (v, d) vertices."""
         corners = corners_of(self.axes, self.low, self.high)
         if len(corners) == 0:
             raise ValueError("KDop.axes are too nearly parallel to have corners")
         return corners
 
     # For pictures and for editing.
-
-    @classmethod
-    def families(cls) -> tuple[Family, ...]:
-        return (Family(cls.name, cls.label, cls.name, margin_grows=True),)

@@ -16,15 +16,7 @@ from ..charts import DirectionTwist
 from ..limit import Limit
 from ..shapes import ReachCone
 from ..shapes.presentation import Number
-from ..shapes.reach_cone.edit import (
-    add_point,
-    delete_point,
-    move_point,
-    reorder,
-    set_twist,
-    set_visible,
-    smooth,
-)
+from ..shapes.reach_cone import edit
 from ..shapes.reach_cone.paths import nearest_on_edges
 from ..shapes.reach_cone.star import StarError, from_polar
 from .messages import Request, degrees, row, vector, vectors, whole_number
@@ -140,7 +132,7 @@ NEW_CONE_ANGLE, NEW_CONE_TWIST = np.radians(30.0), np.radians(45.0)
 
 def apply_move(cone: ReachCone, request: Request) -> ReachCone:
     """Return the cone with point `index` in the direction `point`, as the reference sees it."""
-    return move_point(cone, whole_number(request, "index"), _direction(request))
+    return edit.move_point(cone, whole_number(request, "index"), _direction(request))
 
 
 def apply_add(cone: ReachCone, request: Request) -> ReachCone:
@@ -149,18 +141,18 @@ def apply_add(cone: ReachCone, request: Request) -> ReachCone:
     A point is put into the edge that is nearest to it.
     """
     if request.get("point") is not None:
-        return add_point(cone, _direction(request))
+        return edit.add_point(cone, _direction(request))
     after = whole_number(request, "after")
     if not 0 <= after < len(cone.points):
         raise ValueError(f"after must be from 0 to {len(cone.points) - 1}, got {after}")
     ends = cone.points[[after, (after + 1) % len(cone.points)]]
     middle = ends.sum(axis=0)
-    return add_point(cone, middle / np.linalg.norm(middle), after + 1)
+    return edit.add_point(cone, middle / np.linalg.norm(middle), after + 1)
 
 
 def apply_delete(cone: ReachCone, request: Request) -> ReachCone:
     """Return the cone without point `index`."""
-    return delete_point(cone, whole_number(request, "index"))
+    return edit.delete_point(cone, whole_number(request, "index"))
 
 
 def apply_reorder(cone: ReachCone, request: Request) -> ReachCone:
@@ -168,12 +160,12 @@ def apply_reorder(cone: ReachCone, request: Request) -> ReachCone:
     index, by = whole_number(request, "index"), whole_number(request, "by")
     order = [each for each in range(len(cone.points)) if each != index]
     order.insert((index + by) % len(cone.points), index)
-    return reorder(cone, order)
+    return edit.reorder(cone, order)
 
 
 def apply_visible(cone: ReachCone, request: Request) -> ReachCone:
     """Return the cone with its visible point in the direction `point`."""
-    return set_visible(cone, _direction(request))
+    return edit.set_visible(cone, _direction(request))
 
 
 def apply_twist(cone: ReachCone, request: Request) -> ReachCone:
@@ -185,7 +177,7 @@ def apply_twist(cone: ReachCone, request: Request) -> ReachCone:
     if low > high:
         raise ValueError(f"a twist must not end before it begins, got {low:.1f}° to {high:.1f}°")
     index = None if request["index"] is None else whole_number(request, "index")
-    return set_twist(cone, float(np.radians(low)), float(np.radians(high)), index)
+    return edit.set_twist(cone, float(np.radians(low)), float(np.radians(high)), index)
 
 
 def apply_smooth(cone: ReachCone, request: Request) -> ReachCone:
@@ -195,7 +187,7 @@ def apply_smooth(cone: ReachCone, request: Request) -> ReachCone:
         raise ValueError(
             f"{rounds} rounds would make more than {MOST_POINTS} points of {len(cone.points)}"
         )
-    return smooth(cone, rounds)
+    return edit.smooth(cone, rounds)
 
 
 def _on_cones(edit: ConeEdit) -> LimitEdit:

@@ -8,29 +8,16 @@ import numpy as np
 
 from ... import kernels
 from ...arrays import Floats, Ints, Mask, Points, Scalars
-from ..boundary import Boundary, march_tetrahedra, number_edges
+from ..boundary import Boundary, cell_corners, march_tetrahedra, number_edges
 from .packing import add_midpoints, close_axes
 
 if TYPE_CHECKING:
     from .field import DistanceField
 
 
-# The inside of a distance field: its volume, its extent, and members at random.
-
 SPECK = 1e-6
 """A region with a volume of less than this share of a cell is thin."""
 FINEST, LINES = 24, 400_000  # lines a side of a cell, and in all, along which volume is measured
-
-
-def cell_corners(nodes: Floats) -> Floats:
-    """Return the eight corner values of each cell: (8, I − 1, J − 1, K − 1), last axis fastest."""
-    sizes = [n - 1 for n in nodes.shape]
-    return np.stack(
-        [
-            nodes[tuple(slice(c, c + n) for c, n in zip(corner, sizes, strict=True))]
-            for corner in np.ndindex(2, 2, 2)
-        ]
-    )
 
 
 def volume_of(nodes: Floats, threshold: float, spacing: Floats, side: int | None = None) -> float:
@@ -211,9 +198,6 @@ def _crossings(nodes: Floats, threshold: float, inner: Ints, outer: Ints) -> Poi
 def _polynomial(coefficients: Floats, t: Scalars) -> Scalars:
     a, b, c, d = coefficients
     return np.asarray(a + t * (b + t * (c + t * d)))
-
-
-# The boundary whose edges are halved where Φ is the threshold.
 
 
 AT_SIDE = 1e-9

@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays import Floats, Mask, Points, Scalars, Vectors, own, tolerance
 from ...kernels.kinds import FIELD
 from ..boundary import Boundary
-from ..presentation import CrossSection, Family
+from ..presentation import CrossSection
 from ..region import Region, Space, check_margin, sample_points
 from .build import EDGE, LARGEST, fill_holes, grid_around, node_points, redistance, sample_distance
 from .extent import bounds_of, field_boundary, reach_of, sample_field, values_at, volume_of
@@ -251,7 +251,6 @@ class DistanceField(Region):
         return bounds_of(self._fine, self.threshold, self.low, 0.5 * self.spacing)
 
     def reach(self, columns: tuple[int, ...]) -> float:
-        """Return a bound on how far members are from the origin, in these coordinates alone."""
         if columns not in self._reaches:
             self._reaches[columns] = reach_of(
                 self.closed, self.threshold, self.low, self.spacing, columns
@@ -388,10 +387,6 @@ class DistanceField(Region):
             at = float(nodes[across][place])
             found.append(CrossSection(across, at, nodes[along], nodes[up], plane))
         return tuple(found)
-
-    @classmethod
-    def families(cls) -> tuple[Family, ...]:
-        return (Family(cls.name, "Distance field", cls.name),)
 
     def add(self, points: Points) -> Self:
         """Return the field with `points` (n, 3) as more samples, with a ball around each."""
