@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from synovia import load_clip, quat
-from synovia.evidence import BASELINES, TradeoffCurve, at_rejection, at_volume, curves, families
+from synovia.evidence import TradeoffCurve, at_rejection, at_volume, curves, families
+from synovia.evidence.baselines import BASELINES
 from synovia.evidence.study import JointStudy, Study, growing_limit
 from synovia.evidence.tradeoff import family_name, family_options
 from synovia.learn import DEFAULT_WITHIN, Fold, Sample, thin

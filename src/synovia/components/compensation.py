@@ -43,10 +43,6 @@ class Compensation(Component):
         return dict.fromkeys(("ancestor", *self.between), "matrix")
 
     @property
-    def outputs(self) -> Mapping[str, Kind]:
-        return {"matrix": "matrix"}
-
-    @property
     def cancelled_input(self) -> str:
         return "ancestor"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from itertools import accumulate
@@ -34,11 +34,6 @@ Step = Callable[[int, int, Floats], object]
 """Reads and writes values of the first n lanes: (n, stride of a block, work space)."""
 Finish = Callable[[int, int, int, Floats], object]
 """Collects results: (number of the first lane, and then as a step)."""
-
-
-def rows_of(kinds: Iterable[Kind]) -> list[int]:
-    """Return the first row of each value, one after the other, and last how many there are."""
-    return list(accumulate((WIDTH[kind] for kind in kinds), initial=0))
 
 
 def columns(place: int, kind: Kind) -> Ints:
@@ -200,9 +195,9 @@ class Component(ABC):
         """The inputs' names and types, in order."""
 
     @property
-    @abstractmethod
     def outputs(self) -> Mapping[str, Kind]:
-        """The outputs' names and types, in order."""
+        """The outputs' names and types, in order: one matrix, unless a component has others."""
+        return {"matrix": "matrix"}
 
     @property
     def defaults(self) -> Mapping[str, Floats]:
@@ -255,7 +250,8 @@ class Component(ABC):
 
     def rows(self, table: Floats) -> Floats:
         """Return the outputs (n, width) for rows of inputs (n, width), matrices as 12 numbers."""
-        places = [LANES * row for row in rows_of([*self.inputs.values(), *self.outputs.values()])]
+        widths = [WIDTH[kind] for kind in (*self.inputs.values(), *self.outputs.values())]
+        places = [LANES * row for row in accumulate(widths, initial=0)]
         count = len(self.inputs)
         step = self.bind(tuple(places[:count]), tuple(places[count:-1]))
         width = sum(WIDTH[kind] for kind in self.inputs.values())

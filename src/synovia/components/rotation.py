@@ -55,10 +55,6 @@ class Rotation(Component):
     def inputs(self) -> Mapping[str, Kind]:
         return {"angle": "scalar"}
 
-    @property
-    def outputs(self) -> Mapping[str, Kind]:
-        return {"matrix": "matrix"}
-
     @cached_property
     def _arms(self) -> Vectors:
         """From each centre to the origin's image, the whole turn taken back: d in t = c + R d.

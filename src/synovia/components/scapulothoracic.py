@@ -51,10 +51,6 @@ class Scapulothoracic(ArrayComponent):
         return dict.fromkeys(COORDINATES, "scalar")
 
     @property
-    def outputs(self) -> Mapping[str, Kind]:
-        return {"matrix": "matrix"}
-
-    @property
     def defaults(self) -> Mapping[str, Floats]:
         return dict.fromkeys(COORDINATES, np.zeros(()))
 

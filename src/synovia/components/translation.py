@@ -37,10 +37,6 @@ class Translation(Component):
         return dict.fromkeys(AXIS_NAMES, "scalar")
 
     @property
-    def outputs(self) -> Mapping[str, Kind]:
-        return {"matrix": "matrix"}
-
-    @property
     def defaults(self) -> Mapping[str, Floats]:
         return dict.fromkeys(AXIS_NAMES, np.zeros(()))
 

@@ -28,11 +28,11 @@ RAMP = ("#e3f2f0", "#fad7a0", "#f4a259", "#ec6a4c", OUTSIDE, "#a11d36", "#6d0f22
 """From inside to far outside."""
 
 
-def new_figure(width_px: int, height_px: int, dpi: int = 100) -> Figure:
+def new_figure(width_px: int, height_px: int) -> Figure:
     """Return an empty figure that no global state knows of."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width_px / dpi, height_px / dpi), dpi=dpi, facecolor=PAPER)
+    return Figure(figsize=(width_px / 100, height_px / 100), dpi=100, facecolor=PAPER)
 
 
 def violation_colours() -> Colormap:

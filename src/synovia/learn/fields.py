@@ -96,16 +96,13 @@ def subdivide(path: Quats, chart: Chart, gap: float) -> Quats:
     if not gap > 0.0:
         raise ValueError(f"gap must be above 0 radians, got {gap}")
     for _ in range(MAX_HALVINGS):
-        wide = np.flatnonzero(_step_lengths(chart, path) > gap)
+        steps = np.linalg.norm(np.diff(chart.unroll(path), axis=0), axis=-1)
+        wide = np.flatnonzero(steps > gap)
         if len(wide) == 0:
             break
         middles = quat.slerp(path[wide], path[wide + 1], np.full(len(wide), 0.5))
         path = np.insert(path, wide + 1, middles, axis=0)
     return path
-
-
-def _step_lengths(chart: Chart, path: Quats) -> Points:
-    return np.asarray(np.linalg.norm(np.diff(chart.unroll(path), axis=0), axis=-1))
 
 
 DENSITY_WIDTH = np.radians(10.0)

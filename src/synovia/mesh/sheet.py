@@ -10,8 +10,9 @@ import numpy as np
 from .. import quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Points, Quats, Scalars, Vectors, unit_vectors
 from ..limit import Limit
+from ..shapes import Surface
 from ..shapes.boundary import drop_unused_points, rim_of
-from .triangles import Mesh, Net, Quality, longest_sides
+from .triangles import Net, Quality, longest_sides
 
 PROBE_OFFSET = 1.6
 """How far beside an edge of the rim directions are asked about, in tolerances."""
@@ -40,7 +41,7 @@ class Sheet:
     `widths` are ranges of twist at the vertices, in radians.
     """
 
-    mesh: Mesh
+    mesh: Surface
     rim: Ints
     """Edges (e, 2) where the legal directions end."""
     widths: Scalars
@@ -84,7 +85,7 @@ def visible_sheet(
         seen = seen[~_seen_edge_on(limit, bone, vectors, seen, edge_on, quality)]
     numbers, faces = drop_unused_points(seen, len(directions))
     rotations = quat.exp(vectors[numbers])
-    mesh = Mesh(directions[numbers], faces)
+    mesh = Surface(directions[numbers], faces)
     rim = rim_of(faces)
     widths = _twist_widths(limit, rotations, bone, quality)
     edge, shares = rim_parts(
@@ -96,7 +97,7 @@ def visible_sheet(
         + shares[..., None] * (mesh.vertices[last] - mesh.vertices[first])[:, None]
     )
     at_ends = widths[first, None] + shares * (widths[last] - widths[first])[:, None]
-    mesh = Mesh(np.concatenate([mesh.vertices, unit_vectors(ends).reshape(-1, 3)]), faces)
+    mesh = Surface(np.concatenate([mesh.vertices, unit_vectors(ends).reshape(-1, 3)]), faces)
     rim = len(widths) + np.arange(2 * len(edge)).reshape(-1, 2)
     return Sheet(mesh, rim, np.concatenate([widths, at_ends.ravel()]), bone)
 

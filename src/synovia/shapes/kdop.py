@@ -20,11 +20,6 @@ CORNERS = [(1, 1, 1), (1, 1, -1), (1, -1, 1), (1, -1, -1)]
 EDGES = [(1, 1, 0), (1, -1, 0), (1, 0, 1), (1, 0, -1), (0, 1, 1), (0, 1, -1)]
 
 
-def _eight_in_the_plane() -> Floats:
-    angle = np.arange(8) * np.pi / 8.0
-    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
-
-
 @dataclass(frozen=True, eq=False)
 class KDop(Polytope):
     """All points with low <= axes · x <= high; `axes` are unit rows that span the space."""
@@ -80,7 +75,9 @@ class KDop(Polytope):
         points, margin = sample_points(points), check_margin(margin)
         d = points.shape[1]
         if axes is None:
-            axes = np.array(FACES + CORNERS + EDGES, float) if d == 3 else _eight_in_the_plane()
+            angle = np.arange(8) * np.pi / 8.0
+            plane = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+            axes = np.array(FACES + CORNERS + EDGES, float) if d == 3 else plane
         axes = rows("axes", axes, d)
         length = np.linalg.norm(axes, axis=-1, keepdims=True)
         if axes.ndim != 2 or not (length > 0.0).all():

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 RIM = 1e-7  # nearer to the boundary than this, a move is too short to give a direction
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Surface:
     """Triangles on a shape's boundary: vertices (v, d) in the chart, corners (t, 3) by number."""
 

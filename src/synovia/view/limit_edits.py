@@ -130,11 +130,6 @@ NEW_CONE_ANGLE, NEW_CONE_TWIST = np.radians(30.0), np.radians(45.0)
 """A new cone: how far its points are from the bone, and how far it may twist to either side."""
 
 
-def apply_move(cone: ReachCone, request: Request) -> ReachCone:
-    """Return the cone with point `index` in the direction `point`, as the reference sees it."""
-    return edit.move_point(cone, whole_number(request, "index"), _direction(request))
-
-
 def apply_add(cone: ReachCone, request: Request) -> ReachCone:
     """Return the cone with a new point: at `point`, or in the middle of the edge `after` a point.
 
@@ -150,22 +145,12 @@ def apply_add(cone: ReachCone, request: Request) -> ReachCone:
     return edit.add_point(cone, middle / np.linalg.norm(middle), after + 1)
 
 
-def apply_delete(cone: ReachCone, request: Request) -> ReachCone:
-    """Return the cone without point `index`."""
-    return edit.delete_point(cone, whole_number(request, "index"))
-
-
 def apply_reorder(cone: ReachCone, request: Request) -> ReachCone:
     """Return the cone with point `index` `by` so many places later in the order, or earlier."""
-    index, by = whole_number(request, "index"), whole_number(request, "by")
+    index, by = _index(request), whole_number(request, "by")
     order = [each for each in range(len(cone.points)) if each != index]
     order.insert((index + by) % len(cone.points), index)
     return edit.reorder(cone, order)
-
-
-def apply_visible(cone: ReachCone, request: Request) -> ReachCone:
-    """Return the cone with its visible point in the direction `point`."""
-    return edit.set_visible(cone, _direction(request))
 
 
 def apply_twist(cone: ReachCone, request: Request) -> ReachCone:
@@ -176,7 +161,7 @@ def apply_twist(cone: ReachCone, request: Request) -> ReachCone:
     low, high = degrees(request, "lowDeg"), degrees(request, "highDeg")
     if low > high:
         raise ValueError(f"a twist must not end before it begins, got {low:.1f}° to {high:.1f}°")
-    index = None if request["index"] is None else whole_number(request, "index")
+    index = None if request["index"] is None else _index(request)
     return edit.set_twist(cone, float(np.radians(low)), float(np.radians(high)), index)
 
 
@@ -231,6 +216,10 @@ def _parts(cones: list[ReachCone], request: Request) -> list[int]:
     raise ValueError(f"part must say which of the {len(cones)} cones is meant, got none")
 
 
+def _index(request: Request) -> int:
+    return whole_number(request, "index")
+
+
 def _direction(request: Request) -> Vectors:
     point = vector(request, "point")
     length = float(np.linalg.norm(point))
@@ -276,11 +265,13 @@ def refusal(error: ValueError) -> Reason | EdgeReason:
 
 
 LIMIT_EDITS: dict[str, LimitEdit] = {
-    "move-point": _on_cones(apply_move),
+    "move-point": _on_cones(
+        lambda cone, request: edit.move_point(cone, _index(request), _direction(request))
+    ),
     "add-point": _on_cones(apply_add),
-    "delete-point": _on_cones(apply_delete),
+    "delete-point": _on_cones(lambda cone, request: edit.delete_point(cone, _index(request))),
     "reorder-point": _on_cones(apply_reorder),
-    "move-visible": _on_cones(apply_visible),
+    "move-visible": _on_cones(lambda cone, request: edit.set_visible(cone, _direction(request))),
     "twist": _on_cones(apply_twist),
     "smooth": _on_cones(apply_smooth),
     "brush": brush_limit,

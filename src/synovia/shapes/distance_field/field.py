@@ -248,7 +248,8 @@ class DistanceField(Region):
     @cached_property
     def bounds(self) -> Points:
         """What contains the members, at most half a cell too large: (2, 3)."""
-        return bounds_of(self._fine, self.threshold, self.low, 0.5 * self.spacing)
+        fine = close_axes(add_midpoints(self.closed, self.wrapping), self.wrapping)
+        return bounds_of(fine, self.threshold, self.low, 0.5 * self.spacing)
 
     def reach(self, columns: tuple[int, ...]) -> float:
         if columns not in self._reaches:
@@ -261,12 +262,6 @@ class DistanceField(Region):
     def _reaches(self) -> dict[tuple[int, ...], float]:
         """What `reach` has found: limits and pictures ask for the same few again and again."""
         return {(): 0.0}
-
-    @property
-    def _fine(self) -> Floats:
-        """Φ at nodes and midpoints, with the end of the axes that wrap."""
-        wraps = self.wrapping
-        return close_axes(add_midpoints(self.closed, wraps), wraps)
 
     def facing(self, points: Points) -> Points:
         """Return the direction in which Φ rises, or the normal of a nearer side of the box."""

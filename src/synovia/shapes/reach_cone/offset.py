@@ -196,7 +196,8 @@ def _twists_nearby(cone: ReachCone, directions: Vectors, r: float) -> Floats:
     legal, left = cone.contains_direction(beside), _twist_left(r, ways)
     # Of a cone smaller than `r`, the rings may meet nothing: its corners are asked for as well.
     corners = np.concatenate([cone.points, cone.visible[None]])
-    away = 2.0 * np.arcsin(np.clip(_chords(directions, corners) / 2.0, 0.0, 1.0))
+    chords = np.linalg.norm(directions[..., None, :] - corners, axis=-1)
+    away = 2.0 * np.arcsin(np.clip(chords / 2.0, 0.0, 1.0))
     near, rest = away <= r, _twist_left(r, away)
     found = []
     for side, name, sign in ((0, "low", 1.0), (1, "high", -1.0)):
@@ -210,11 +211,6 @@ def _twists_nearby(cone: ReachCone, directions: Vectors, r: float) -> Floats:
 def _twist_left(r: float, ways: Floats) -> Floats:
     """Return what is left of `r` for the twist, when so much of it goes to the direction."""
     return np.asarray(np.sqrt(np.maximum(r * r - ways * ways, 0.0)))
-
-
-def _chords(directions: Vectors, others: Vectors) -> Floats:
-    """Return the lengths (..., n) of the chords from directions (..., 3) to others (n, 3)."""
-    return np.asarray(np.linalg.norm(directions[..., None, :] - others, axis=-1))
 
 
 def _widen(
