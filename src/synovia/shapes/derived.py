@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from ..arrays import TOLERANCE, Floats, Points, Scalars, Vectors, check_orthonormal, own
-from .boundary import Boundary
+from .boundary import Boundary, drop_unused_points
 from .region import Region
 
 STEPS, HALVINGS = 12, 50  # to a boundary: along its slope, and between a member and a point
@@ -109,6 +109,25 @@ class Offset(Derived):
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Region | None:
         shown = self.shape.mirror(turn, about, normal)
         return None if shown is None else Offset(shown, self.radius)
+
+    # For pictures and for editing.
+
+    def boundary(self, detail: int = 1) -> Boundary:
+        """Return the shape's triangles, moved, where points are directions with twists."""
+        directional = self.shape.directional
+        if directional is None:
+            return super().boundary(detail)
+        inner = directional.boundary(detail)
+        free = directional.free_ends(inner.points, inner.triangles)
+        kept, triangles = drop_unused_points(inner.triangles[~free], len(inner.points))
+
+        def placed(points: Floats) -> Points:
+            there = inner.place(points)
+            if self.radius > 0.0:  # from beyond, so that what is nearest is on the boundary
+                there = self.shift(there, 2.0 * self.radius * self.shape.facing(there))
+            return self.project(there)
+
+        return replace(inner, points=inner.points[kept], triangles=triangles, place=placed)
 
 
 @dataclass(frozen=True, eq=False)
