@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, TypeGuard
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,42 +72,51 @@ def parse_request(text: str | bytes) -> dict[str, Any]:
 # What requests give, checked: each must be of its kind, and what came instead is said.
 
 
-def _given(request: Request, name: str, rule: str, fits: Callable[[Any], bool]) -> Any:
-    """Return what a request has under a name; ValueError says the rule where it does not fit."""
-    value = request[name]
-    if not fits(value):
-        raise ValueError(f"{name} must be {rule}, got {value!r:.60}")
-    return value
-
-
 def flag(request: Request, name: str) -> bool:
     """Return what must be true or false."""
-    return bool(_given(request, name, "true or false", lambda each: isinstance(each, bool)))
+    value = request[name]
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false, got {value!r:.60}")
+    return value
 
 
 def word(request: Request, name: str) -> str:
     """Return what must be text."""
-    return str(_given(request, name, "text", _is_text))
+    value = request[name]
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be text, got {value!r:.60}")
+    return value
 
 
 def words(request: Request, name: str) -> list[str]:
     """Return what must be a list of texts."""
-    return list(_given(request, name, "a list of names", lambda each: _is_list(each, _is_text)))
+    value = request[name]
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ValueError(f"{name} must be a list of names, got {value!r:.60}")
+    return value
 
 
 def whole_number(request: Request, name: str) -> int:
     """Return what must be a whole number."""
-    return int(_given(request, name, "a whole number", lambda each: type(each) is int))
+    value = request[name]
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{name} must be a whole number, got {value!r:.60}")
+    return value
 
 
 def degrees(request: Request, name: str) -> float:
     """Return what must be a finite number of degrees."""
-    return float(_given(request, name, "a finite number of degrees", _is_number))
+    value = request[name]
+    if not _is_number(value):
+        raise ValueError(f"{name} must be a finite number of degrees, got {value!r:.60}")
+    return float(value)
 
 
 def row(request: Request, name: str, count: int) -> Floats:
     """Return what must be so many finite numbers (count,)."""
-    value = _given(request, name, f"{count} finite numbers", lambda each: _is_row(each, count))
+    value = request[name]
+    if not _is_row(value, count):
+        raise ValueError(f"{name} must be {count} finite numbers, got {value!r:.60}")
     return np.array(value, dtype=np.float64)
 
 
@@ -118,11 +127,10 @@ def vector(request: Request, name: str) -> Vectors:
 
 def vectors(request: Request, name: str, most: int) -> Vectors:
     """Return what must be one or more vectors, but not more than `most`: (n, 3)."""
-
-    def fits(value: Any) -> bool:
-        return _is_list(value, lambda each: _is_row(each, 3)) and 1 <= len(value) <= most
-
-    value = _given(request, name, f"1 to {most} lists of 3 finite numbers", fits)
+    value = request[name]
+    fits = isinstance(value, list) and 1 <= len(value) <= most
+    if not fits or not all(_is_row(each, 3) for each in value):
+        raise ValueError(f"{name} must be 1 to {most} lists of 3 finite numbers, got {value!r:.60}")
     return np.array(value, dtype=np.float64)
 
 
@@ -145,16 +153,8 @@ def rotations(request: Request, count: int) -> Quats:
     return quat.normalize(turns)
 
 
-def _is_row(value: Any, count: int) -> bool:
-    return _is_list(value, _is_number) and len(value) == count
-
-
-def _is_list(value: Any, of: Callable[[Any], bool]) -> TypeGuard[list[Any]]:
-    return isinstance(value, list) and all(map(of, value))
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+def _is_row(value: object, count: int) -> bool:
+    return isinstance(value, list) and len(value) == count and all(map(_is_number, value))
 
 
 def _is_number(value: object) -> bool:
