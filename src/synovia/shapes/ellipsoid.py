@@ -38,6 +38,7 @@ class Ellipsoid(Convex):
     name: ClassVar[str] = "ellipsoid"
     margin_grows: ClassVar[bool] = True
     kernel: ClassVar[int | None] = ELLIPSOID
+    single_precision: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         d = len(np.atleast_1d(self.center))

@@ -31,6 +31,7 @@ class KDop(Polytope):
     name: ClassVar[str] = "kdop"
     margin_grows: ClassVar[bool] = True
     kernel: ClassVar[int | None] = KDOP
+    single_precision: ClassVar[bool] = True
     label: ClassVar[str] = "k-DOP"
 
     def __post_init__(self) -> None:

@@ -39,6 +39,7 @@ class Product(Convex):
     title: ClassVar[str] = "Swing ellipse and twist"
     margin_grows: ClassVar[bool] = True
     kernel: ClassVar[int | None] = PRODUCT
+    single_precision: ClassVar[bool] = True
     charts: ClassVar[tuple[str, ...]] = ("swing-twist",)
 
     def __post_init__(self) -> None:
