@@ -15,10 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from synovia import load_clip, quat
-from synovia.evidence import BASELINES, TradeoffCurve, at_rejection, at_volume, curves, families
+from synovia.evidence import TradeoffCurve, at_rejection, at_volume, curves, families
+from synovia.evidence.baselines import BASELINES
 from synovia.evidence.study import JointStudy, Study, growing_limit
 from synovia.evidence.tradeoff import family_name, family_options
-from synovia.learn import DEFAULT_WITHIN, Fold, Sample, estimate_offset, thin, turn_bones
+from synovia.learn import DEFAULT_WITHIN, Fold, Sample, thin
+from synovia.learn.population import estimate_offset, turn_bones
 
 CAPTURES = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh"
 VOLUMES = {"LeftArm": (0.12, 0.21, 0.25, 0.31), "LeftUpLeg": (0.04, 0.08, 0.12, 0.16)}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from synovia import ReachCone
-from synovia.shapes.reach_cone.star import from_polar, normalize
+from synovia.arrays import unit_vectors
+from synovia.shapes.reach_cone.star import from_polar
 
 TURN = 2.0 * np.pi
 NORTH = np.array([0.0, 0.0, 1.0])
@@ -18,7 +19,7 @@ def ring(azimuth_deg, angle_deg):
 
 def sphere(n, rng):
     """Directions, uniform over all."""
-    return normalize(rng.normal(size=(n, 3)))
+    return unit_vectors(rng.normal(size=(n, 3)))
 
 
 def star(n, nearest, farthest, seed=0, *, twist="varying"):
@@ -70,11 +71,11 @@ def queries(cone, rng, n=1500):
     directions = sphere(n, rng)
     following = np.roll(cone.points, -1, axis=0)
     special = [
-        *(cone.visible, -cone.visible, *cone.points, *normalize(cone.points + following)),
-        *normalize(cone.points + cone.visible),  # on slice planes
+        *(cone.visible, -cone.visible, *cone.points, *unit_vectors(cone.points + following)),
+        *unit_vectors(cone.points + cone.visible),  # on slice planes
         *-cone.points,
     ]
-    rim = normalize(
+    rim = unit_vectors(
         cone.points[rng.integers(0, len(cone.points), n // 3)]
         + 10.0 ** rng.uniform(-9.0, -1.0, (n // 3, 1)) * sphere(n // 3, rng)
     )

@@ -9,7 +9,9 @@ from click.testing import CliRunner
 import clips as made
 from synovia import LimitModel, load_limits, quat, save_clip, save_limits
 from synovia.cli import main
-from synovia.learn import OWN_PEOPLE, Take, distance_to_others, trim
+from synovia.learn import Take, trim
+from synovia.learn.population import OWN_PEOPLE
+from synovia.learn.trimming import distance_to_others
 
 
 def turned(*angles):

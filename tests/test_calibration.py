@@ -11,7 +11,8 @@ from click.testing import CliRunner
 
 from synovia import Clip, LimitModel, Pose, Skeleton, quat, save_clip, save_limits
 from synovia.cli import main
-from synovia.learn import MAX_OFFSET, OffsetObjective, Sample, calibrate, turn_bones
+from synovia.learn import Sample, calibrate
+from synovia.learn.population import MAX_OFFSET, OffsetObjective, turn_bones
 
 JOINT = "LeftUpperLeg"
 OFF = np.radians([6.0, -5.0, 3.0])

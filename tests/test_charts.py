@@ -8,7 +8,8 @@ import pytest
 from oracles import followed, random_quats
 from synovia import quat
 from synovia.arrays import TURN
-from synovia.charts import CHARTS, RotationVector, SwingTwist, wind
+from synovia.charts import CHARTS, RotationVector, SwingTwist
+from synovia.charts.rotation_vector import wind
 
 
 @pytest.fixture

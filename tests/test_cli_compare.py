@@ -13,7 +13,8 @@ from clips import person
 from synovia import save_clip
 from synovia.cli import main
 from synovia.cli.compare import family_lines, format_bytes, short_name
-from synovia.evidence import Outcome, Trial, families
+from synovia.evidence import Trial, families
+from synovia.evidence.comparison import Outcome
 
 PEOPLE = (("ann_1", 1.0), ("ann_2", 1.0), ("bob_1", 1.1), ("cat_1", 0.9))
 

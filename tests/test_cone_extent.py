@@ -7,7 +7,8 @@ import pytest
 
 from cones import TURN, angle_between, sphere, star
 from synovia import ReachCone
-from synovia.shapes.reach_cone.star import from_polar, normalize
+from synovia.arrays import unit_vectors
+from synovia.shapes.reach_cone.star import from_polar
 
 
 def test_grown_contains_and_shrunk_is_contained(cone, rng):
@@ -34,7 +35,7 @@ def test_a_grown_cone_holds_all_directions_within_r(cone, r, rng):
 def test_a_hinge_does_not_grow_far_beyond_its_ends(r, rng):
     angles = np.linspace(-1.0, 1.0, 400)
     line = np.stack([np.cos(angles), np.sin(angles), 0.003 * rng.normal(size=400)], axis=1)
-    cone = ReachCone.fit(np.column_stack([normalize(line), np.zeros(400)]))
+    cone = ReachCone.fit(np.column_stack([unit_vectors(line), np.zeros(400)]))
     assert angle_between(cone.points, cone.visible).max() < 1.02
     assert angle_between(cone.grow(r).points, cone.visible).max() < 1.02 + r + 0.15
 
@@ -46,7 +47,7 @@ def test_growing_takes_in_what_is_beside_where_limits_slope(cone, rng):
     move *= 0.9 * r / np.linalg.norm(move, axis=1, keepdims=True)
     angle = np.linalg.norm(move[:, :3], axis=1, keepdims=True)
     direction = np.cos(angle) * members[:, :3] + np.sinc(angle / np.pi) * move[:, :3]
-    beside = np.column_stack([normalize(direction), members[:, 3] + move[:, 3]])
+    beside = np.column_stack([unit_vectors(direction), members[:, 3] + move[:, 3]])
     distance = cone.grow(r).distance(beside)
     assert distance.max() < 0.2 * r
     assert (distance > 1e-9).mean() < 0.005

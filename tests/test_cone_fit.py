@@ -21,8 +21,9 @@ from synovia import (
     quat,
     save_limits,
 )
+from synovia.arrays import unit_vectors
 from synovia.io import limits_schema
-from synovia.shapes.reach_cone.star import from_polar, normalize
+from synovia.shapes.reach_cone.star import from_polar
 
 
 @pytest.mark.parametrize("case", ["three", "convex", "concave", "beyond a hemisphere", "past π"])
@@ -48,7 +49,7 @@ def test_many_samples_give_back_the_cone_they_came_from(rng):
 
 
 def test_twist_limits_follow_the_direction(rng):
-    directions = normalize(rng.normal(size=(5000, 3)) * [0.3, 0.3, 0.0] + NORTH)
+    directions = unit_vectors(rng.normal(size=(5000, 3)) * [0.3, 0.3, 0.0] + NORTH)
     twists = 2.0 * directions[:, 0] + rng.uniform(-0.2, 0.2, 5000)
     samples = np.column_stack([directions, twists])
     cone = ReachCone.fit(samples)
@@ -75,7 +76,7 @@ def test_thin_data_give_thin_cones(samples):
 
 
 def test_twists_all_around_are_free_and_past_pi_are_joined(rng):
-    directions = normalize(0.2 * rng.normal(size=(4000, 3)) + NORTH)
+    directions = unit_vectors(0.2 * rng.normal(size=(4000, 3)) + NORTH)
     around = ReachCone.fit(np.column_stack([directions, rng.uniform(-np.pi, np.pi, 4000)]))
     assert around.is_free
     past = (np.pi + rng.uniform(-0.3, 0.3, 4000) + np.pi) % TURN - np.pi
@@ -183,8 +184,8 @@ def test_unions_grow_shrink_come_back_and_face_outwards(union, rng):
 
 
 def test_two_clusters_make_two_cones(rng):
-    away = normalize(np.array([1.0, 0.0, 0.3]))
-    directions = normalize(
+    away = unit_vectors(np.array([1.0, 0.0, 0.3]))
+    directions = unit_vectors(
         np.concatenate(
             [NORTH + 0.1 * rng.normal(size=(400, 3)), away + 0.1 * rng.normal(size=(400, 3))]
         )

@@ -9,8 +9,9 @@ import pytest
 
 from cones import CONES, NORTH, TURN, angle_between, inside_by_slices, queries, sphere
 from synovia import ReachCone, Union
+from synovia.arrays import unit_vectors
 from synovia.shapes.reach_cone.fit import THIN
-from synovia.shapes.reach_cone.star import from_polar, normalize, polar
+from synovia.shapes.reach_cone.star import from_polar, polar
 
 
 def samples(cone, rng, n):
@@ -20,7 +21,9 @@ def samples(cone, rng, n):
     twisted[:, 3] += rng.uniform(-3.0, 3.0, n)
     outer = cone.points[rng.integers(len(cone.points), size=n)] - rng.random((n, 1)) * cone.visible
     outer += 10.0 ** rng.uniform(-16.0, -1.0, (n, 1)) * sphere(n, rng)
-    return np.concatenate([everywhere, twisted, np.column_stack([normalize(outer), twisted[:, 3]])])
+    return np.concatenate(
+        [everywhere, twisted, np.column_stack([unit_vectors(outer), twisted[:, 3]])]
+    )
 
 
 def beside(more, cone, directions):
@@ -59,8 +62,8 @@ def test_many_at_once_are_all_legal(cone, rng):
 
 def test_a_direction_beyond_an_edge_becomes_a_vertex_of_it():
     cone = CONES["convex"]()
-    edge = normalize(cone.points[2] + cone.points[3])
-    sample = np.array([*normalize(edge - 0.2 * cone.visible), 0.3])
+    edge = unit_vectors(cone.points[2] + cone.points[3])
+    sample = np.array([*unit_vectors(edge - 0.2 * cone.visible), 0.3])
     more = cone.add(sample[None])
     assert np.array_equal(more.points, np.insert(cone.points, 3, sample[:3], axis=0))
     assert more.low == pytest.approx(np.full(9, -1.0))
@@ -92,12 +95,12 @@ def test_a_new_vertex_has_the_narrowest_limits(seed):
     points = from_polar(np.arange(n) * TURN / n, rng.uniform(0.6, 1.2, n), NORTH)
     low, high = rng.uniform(-1.2, -1.0, n), rng.uniform(1.0, 1.2, n)
     cone = ReachCone(points, low, high, NORTH, -1.3, 1.3)
-    sample = np.array([*normalize(points[0] + points[1] - 0.1 * NORTH), 0.0])
+    sample = np.array([*unit_vectors(points[0] + points[1] - 0.1 * NORTH), 0.0])
     more = cone.add(sample[None])
     assert len(more.points) == n + 1
     assert (more.visible_low, more.visible_high) == (cone.visible_low, cone.visible_high)
     share = 10.0 ** rng.uniform(-3.0, 0.0, (4000, 3))
-    directions = normalize(share @ np.stack([NORTH, points[0], points[1]]))
+    directions = unit_vectors(share @ np.stack([NORTH, points[0], points[1]]))
     assert beside(more, cone, directions) < 1e-12
     for name, less in (("low", 1e-3), ("high", -1e-3)):
         limits = getattr(more, name).copy()
@@ -109,7 +112,7 @@ def test_twists_are_widened_by_as_little_as_will_do(rng):
     cone = CONES["convex"]()
     share = np.array([0.2, 0.5, 0.3])
     corners = np.stack([cone.visible, cone.points[2], cone.points[3]])
-    sample = np.array([*normalize(share @ corners), 1.4])
+    sample = np.array([*unit_vectors(share @ corners), 1.4])
     more = cone.add(sample[None])
     assert np.array_equal(more.points, cone.points)
     assert np.array_equal(more.low, cone.low)
@@ -160,7 +163,7 @@ def test_where_the_nearest_part_refuses_the_next_takes_the_sample():
     wide = ReachCone(from_polar(np.arange(6) * TURN / 6, np.full(6, 2.8), NORTH), -1.0, 1.0, NORTH)
     small = ReachCone(from_polar(np.arange(4) * TURN / 4, np.full(4, 0.3), NORTH), -1.0, 1.0)
     sample = np.array([*-NORTH, 0.0])
-    aside = normalize(np.array([1.0, 0.0, -0.6]))
+    aside = unit_vectors(np.array([1.0, 0.0, -0.6]))
     other = ReachCone(from_polar(np.arange(4) * TURN / 4, np.full(4, 0.3), aside), -1.0, 1.0)
     more = Union((wide, other)).add(sample[None])
     assert more.parts[0] is wide

@@ -9,7 +9,8 @@ import pytest
 
 from cones import NORTH, TURN, ring
 from synovia import ReachCone
-from synovia.shapes.reach_cone.star import from_polar, normalize
+from synovia.arrays import unit_vectors
+from synovia.shapes.reach_cone.star import from_polar
 
 
 def test_a_pentagram_is_refused():
@@ -21,17 +22,17 @@ def test_what_is_no_star_is_refused_by_its_edge():
     with pytest.raises(ValueError, match=r"edge 1 \(from point 1 to point 2\)"):
         ReachCone(ring([0, 120, 60, 240], np.full(4, 50.0)), visible=NORTH)
     corners = [(0, 0), (3, 0), (3, 1), (1, 1), (1, 2), (3, 2), (3, 3), (0, 3)]
-    horseshoe = normalize(np.array([(0.2 * x, 0.2 * y, 1.0) for x, y in corners]))
+    horseshoe = unit_vectors(np.array([(0.2 * x, 0.2 * y, 1.0) for x, y in corners]))
     with pytest.raises(ValueError, match="no visible point: no direction sees edges"):
         ReachCone(horseshoe)
 
 
 def test_a_visible_point_is_searched_for_where_the_sum_is_none():
     # An arrowhead: the sum of its points is outside.
-    points = normalize(np.array([[0.6, 0, 1], [-0.1, 0.9, 1], [0.3, 0, 1], [-0.1, -0.9, 1]]))
+    points = unit_vectors(np.array([[0.6, 0, 1], [-0.1, 0.9, 1], [0.3, 0, 1], [-0.1, -0.9, 1]]))
     with pytest.raises(ValueError, match="must make a star"):
-        ReachCone(points, visible=normalize(points.sum(axis=0)))
-    assert ReachCone(points).contains_direction(normalize(np.array([0.45, 0.0, 1.0])))
+        ReachCone(points, visible=unit_vectors(points.sum(axis=0)))
+    assert ReachCone(points).contains_direction(unit_vectors(np.array([0.45, 0.0, 1.0])))
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -42,7 +43,7 @@ def test_a_visible_point_is_found_or_edges_that_conflict_are_named(seed):
     points = from_polar(azimuth, rng.uniform(0.05, 2.6, count), NORTH)
     if seed % 2:
         points = points[rng.permutation(count)]
-    normals = normalize(np.cross(points, np.roll(points, -1, axis=0)))
+    normals = unit_vectors(np.cross(points, np.roll(points, -1, axis=0)))
     if depth_seen(normals) < 1e-9:
         with pytest.raises(ValueError, match="no direction sees edges") as refused:
             ReachCone(points)

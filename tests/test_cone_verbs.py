@@ -7,6 +7,7 @@ import pytest
 
 from cones import CONES, NORTH, TURN, angle_between, queries, sphere, star
 from synovia import DirectionTwist, ReachCone, quat
+from synovia.arrays import unit_vectors
 from synovia.limit.euler_cone import (
     from_euler_cone,
     from_xyz_euler,
@@ -25,7 +26,7 @@ from synovia.shapes.reach_cone.edit import (
     smooth,
     stereographic,
 )
-from synovia.shapes.reach_cone.star import from_polar, normalize
+from synovia.shapes.reach_cone.star import from_polar
 
 
 @pytest.fixture(params=["three", "convex", "concave", "beyond a hemisphere", "long edge", "free"])
@@ -38,7 +39,7 @@ def test_the_exit_is_the_first_place_where_dense_chords_leave(cone, rng):
     found = cone.exit(start, end)
     t = np.linspace(0.0, 1.0, 2001)[:, None, None]
     chords = start[:, :3] + t * (end[:, :3] - start[:, :3])
-    legal = cone.contains_direction(normalize(chords))
+    legal = cone.contains_direction(unit_vectors(chords))
     first = np.where(legal.all(axis=0), 1.0, (~legal).argmax(axis=0) / 2000.0)
     # Dense samples may step over a corner that is cut off, so no earlier leaving is allowed.
     assert (found.t <= first + 1e-9).all()
@@ -48,7 +49,7 @@ def test_the_exit_is_the_first_place_where_dense_chords_leave(cone, rng):
     at_boundary = np.abs(cone.left(found.points)[:, 0]) < 1e-9
     assert (at_boundary | (found.t == 1.0)).all()
     just_after = start[late, :3] + (found.t[late] + 1e-6)[:, None] * (end - start)[late, :3]
-    assert not cone.contains_direction(normalize(just_after)).any()
+    assert not cone.contains_direction(unit_vectors(just_after)).any()
     twist = start[:, 3] + found.t * (end[:, 3] - start[:, 3])
     assert np.abs(found.points[:, 3] - twist).max() < 1e-12
 
@@ -60,7 +61,7 @@ def test_ways_from_vertices_leave_only_where_dense_chords_do(kind, rng):
     ends = cone.scatter(60, rng)
     t = np.linspace(0.0, 1.0, 1001)[1:, None, None, None]
     chords = vertices[:, None, :3] + t * (ends[:, :3] - vertices[:, None, :3])
-    stays = cone.contains_direction(normalize(chords)).all(axis=0)
+    stays = cone.contains_direction(unit_vectors(chords)).all(axis=0)
     found = cone.exit(vertices[:, None], ends).t
     assert stays.any()
     assert not stays.all()
@@ -94,7 +95,7 @@ def test_pulled_points_stop_at_the_boundary_on_the_way_to_rest(cone, rng):
         out = ~cone.contains_direction(points[:, :3])
         out &= angle_between(points[:, :3], -aim) > 1e-6
         assert np.abs(cone.left(pulled)[out, 0]).max() < 1e-9
-        plane = normalize(np.cross(points[out, :3], aim))
+        plane = unit_vectors(np.cross(points[out, :3], aim))
         assert np.abs(np.sum(plane * pulled[out, :3], axis=1)).max() < 1e-6
     with pytest.raises(ValueError, match="rest must be a legal direction"):
         cone.pull(points, -cone.visible)
@@ -105,7 +106,7 @@ def test_left_tells_both_ways_to_the_boundary():
         from_polar(np.radians([45, 135, 225, 315]), np.full(4, 1.0), NORTH), -0.5, 0.75
     )
     angle, twist = cone.left(np.array([*NORTH, 0.25]))
-    edge = normalize(cone.points[0] + cone.points[1])
+    edge = unit_vectors(cone.points[0] + cone.points[1])
     assert angle == pytest.approx(angle_between(NORTH, edge))
     assert twist == pytest.approx(0.5)
     assert cone.left(np.array([*NORTH, 1.0]))[1] == pytest.approx(-0.25)
@@ -144,15 +145,15 @@ def test_smoothing_that_breaks_the_star_is_refused():
 
 def test_edits_give_new_cones_or_say_why_not():
     cone = CONES["convex"]()
-    middle = normalize(cone.points[2] + cone.points[3] - 0.1 * cone.visible)
+    middle = unit_vectors(cone.points[2] + cone.points[3] - 0.1 * cone.visible)
     added = add_point(cone, middle)
     assert np.array_equal(added.points[3], middle)
     assert len(add_point(cone, middle, 3).points) == 9
     assert np.array_equal(delete_point(added, 3).points, cone.points)
-    moved = move_point(cone, 0, normalize(cone.points[0] + 0.2 * cone.visible))
+    moved = move_point(cone, 0, unit_vectors(cone.points[0] + 0.2 * cone.visible))
     assert angle_between(moved.points[0], cone.visible) < 0.7
     assert np.array_equal(reorder(cone, [*range(1, 8), 0]).points, np.roll(cone.points, -1, axis=0))
-    aside = normalize(cone.visible + 0.1 * cone.points[0])
+    aside = unit_vectors(cone.visible + 0.1 * cone.points[0])
     assert np.abs(set_visible(cone, aside).visible - aside).max() < 1e-15
     assert set_twist(cone, -2.0, 2.0, 4).low[4] == -2.0
     assert set_twist(cone, -2.0, 2.0).visible_high == 2.0
@@ -175,7 +176,7 @@ def test_edits_give_new_cones_or_say_why_not():
 def test_the_mirrored_cone_holds_mirrored_rotations(rng):
     """Mirrored in the plane across x, a rotation vector (x, y, z) becomes (x, −y, −z)."""
     cone, chart = star(9, 0.4, 1.2, 30), DirectionTwist()
-    rotations = normalize(rng.normal(size=(500, 4)))
+    rotations = unit_vectors(rng.normal(size=(500, 4)))
     other = rotations * [1.0, 1.0, -1.0, -1.0]
     flipped = mirror(cone, np.array([1.0, 0.0, 0.0]))
     assert (

@@ -13,18 +13,9 @@ from click.testing import CliRunner
 
 from synovia import human_limits, quat
 from synovia.cli.demo import BEST, demo
-from synovia.demo import (
-    ANCESTORS,
-    JOINTS,
-    WILD_JOINTS,
-    EulerRanges,
-    largest_step,
-    near_misses,
-    range_of_motion,
-    true_limits,
-    wild,
-)
-from synovia.demo.clips import joint_rotations, random_controls
+from synovia.demo import JOINTS, WILD_JOINTS, largest_step, range_of_motion, true_limits, wild
+from synovia.demo.clips import ANCESTORS, joint_rotations, near_misses, random_controls
+from synovia.demo.compare import EulerRanges
 from synovia.io import load_clip, load_limits
 from synovia.shapes import SHAPES
 from synovia.skeleton import lineage

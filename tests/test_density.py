@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 
 from synovia import quat
-from synovia.learn import (
-    DENSITY_CUTOFF,
-    DENSITY_WIDTH,
-    SATURATION_TIME,
-    Take,
-    density,
-    level_for,
-)
+from synovia.learn import Take, density, level_for
+from synovia.learn.fields import DENSITY_CUTOFF, DENSITY_WIDTH, SATURATION_TIME
 
 
 def takes(people=4, frames=400, seed=0, frame_time=0.05):

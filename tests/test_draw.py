@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from synovia import Box, Limit, LimitModel, RotationVector, Skeleton, quat
-from synovia.demo import ANCESTORS, JOINTS, range_of_motion, true_limits, wild
+from synovia.demo import JOINTS, range_of_motion, true_limits, wild
+from synovia.demo.clips import ANCESTORS
 from synovia.draw import (
     draw_joint,
     draw_limit,

@@ -11,18 +11,10 @@ import pytest
 import clips as made
 from clips import person
 from synovia import SHAPES, Limit, LimitModel, quat
-from synovia.evidence import (
-    BASELINES,
-    TradeoffCurve,
-    at_rejection,
-    at_volume,
-    compare,
-    curves,
-    families,
-    uniform_rotations,
-)
+from synovia.evidence import TradeoffCurve, at_rejection, at_volume, compare, curves, families
+from synovia.evidence.baselines import BASELINES
 from synovia.evidence.comparison import nanoseconds, size_in_file
-from synovia.evidence.study import Study, widen
+from synovia.evidence.study import Study, uniform_rotations, widen
 from synovia.evidence.tradeoff import family_name
 from synovia.learn import FitOptions, find_duplicates, join_groups, same_bones
 

@@ -10,7 +10,8 @@ import pytest
 
 from fields import EULER
 from synovia import DistanceField, EulerZYZ, Limit, RotationVector, quat
-from synovia.learn import field_from_paths, subdivide
+from synovia.learn import field_from_paths
+from synovia.learn.fields import subdivide
 from synovia.shapes.distance_field import build
 from synovia.shapes.distance_field.build import (
     LevelSet,

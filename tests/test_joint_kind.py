@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from synovia import quat
-from synovia.learn import MAX_ROTATIONS, JointKind, Take, joint_kind, performer_of, trim
+from synovia.learn import JointKind, Take, joint_kind, performer_of, trim
+from synovia.learn.kinds import MAX_ROTATIONS
 
 CMU = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh"
 X, Y, Z = np.eye(3)

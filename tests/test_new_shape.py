@@ -422,6 +422,9 @@ def test_a_cone_of_its_own_tells_directions_and_twists(cone_limit, rng):
     assert np.abs(cone.distance(surface.vertices)).max() < 1e-8
     for changed in (cone.grow(0.1), cone.shrink(0.1)):
         assert changed.contains(changed.project(members)).all()
+        surface = changed.surface()
+        assert len(surface.triangles) > 100
+        assert np.abs(changed.distance(surface.vertices)).max() < 1e-8
     normal = cone.normal(members)
     np.testing.assert_allclose(lengths(normal), 1.0, atol=1e-6)
     assert RoundCone(cone.axis, 0.01, 0.0).measure == 0.0
@@ -443,8 +446,9 @@ def test_a_limit_of_such_a_cone_does_what_limits_do(cone_limit, tmp_path, rng):
     everywhere = random_quats(50_000, rng)
     share = float(cone_limit.contains(everywhere).mean())
     assert cone_limit.volume() == pytest.approx(share, rel=0.1)
-    converted = cone_limit.to("reach-cone")
-    assert max(converted.lost, converted.gained) < 0.01
+    for limit in (cone_limit, Limit(cone_limit.chart, cone_limit.shape.grow(0.1))):
+        converted = limit.to("reach-cone")
+        assert max(converted.lost, converted.gained) < 0.01
     model = model_of(cone_limit)
     save_limits(model, tmp_path / "a.limits.json")
     again = load_limits(tmp_path / "a.limits.json").limits["Chest"]

@@ -178,12 +178,19 @@ def test_the_page_has_its_picture_and_its_family(limit):
     header, arrays = ask(session, "region", joint=ARM)
     assert header["family"] == limit.shape.name
     assert header["numbers"] == []
+    assert header["sculptable"] is False
     assert len(arrays["triangles"]) > 100
     assert len(arrays["corners"]) == 0
     header, _ = ask(session, "family", joint=ARM)
     names = {family["name"]: family for family in header["families"]}
     assert header["choice"]["family"] in names
-    assert names["ball"] == {"name": "ball", "label": "Ball", "charts": list(Ball.charts)}
+    assert names["ball"] == {
+        "name": "ball",
+        "label": "Ball",
+        "charts": list(Ball.charts),
+        "sculptable": False,
+    }
+    assert [name for name, family in names.items() if family["sculptable"]] == ["distance-field"]
 
 
 @pytest.mark.parametrize("family", ["ball", "torus", "cap"])

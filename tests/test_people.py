@@ -11,17 +11,9 @@ from click.testing import CliRunner
 from clips import person
 from synovia import LimitModel, load_limits, quat, save_clip, save_limits
 from synovia.cli import main
-from synovia.evidence import uniform_rotations
-from synovia.learn import (
-    DEFAULT_WITHIN,
-    MAX_PEOPLE,
-    PEOPLE_CELL,
-    FitOptions,
-    People,
-    Take,
-    fit_joint,
-    within_for,
-)
+from synovia.evidence.study import uniform_rotations
+from synovia.learn import DEFAULT_WITHIN, FitOptions, People, Take, fit_joint, within_for
+from synovia.learn.fields import MAX_PEOPLE, PEOPLE_CELL
 
 AXIS = np.array([1.0, 0.0, 0.0])
 CORNER = PEOPLE_CELL * np.sqrt(3.0)

@@ -12,7 +12,8 @@ from synovia import Figure, Skeleton, save_figure
 from synovia.anatomy.shoulder import shoulders
 from synovia.cli import main
 from synovia.components import DEGREE, Control, Curve, JointSet, Network, OneToMany, Rotation
-from synovia.draw import Plate, center_of_motion, draw_plate, plates
+from synovia.draw import draw_plate, plates
+from synovia.draw.plate import Plate, center_of_motion
 from synovia.draw.style import LEGAL, REGION
 
 pytest.importorskip("matplotlib")

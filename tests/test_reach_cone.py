@@ -20,7 +20,8 @@ from cones import (
     star,
 )
 from synovia import DirectionTwist, Inside, Limit, ReachCone, quat
-from synovia.shapes.reach_cone.star import from_polar, normalize
+from synovia.arrays import unit_vectors
+from synovia.shapes.reach_cone.star import from_polar
 
 
 def test_inclusion_and_limits_are_those_of_the_slices(cone, rng):
@@ -64,7 +65,7 @@ def test_no_point_of_dense_arcs_is_nearer(rng):
     cone = CONES["concave"]()
     share = np.linspace(0.0, 1.0, 400)[:, None]
     arcs = [
-        normalize((1 - share) * p + share * q)
+        unit_vectors((1 - share) * p + share * q)
         for p, q in zip(cone.points, np.roll(cone.points, -1, axis=0), strict=True)
     ]
     dense = np.concatenate(arcs)
@@ -112,7 +113,7 @@ def test_depth_is_never_overstated(cone, rng):
         step *= (0.999 * finite / np.linalg.norm(step, axis=1))[:, None]
         angle = np.linalg.norm(step[:, :3], axis=1, keepdims=True)
         direction = np.cos(angle) * inner[:, :3] + np.sinc(angle / np.pi) * step[:, :3]
-        moved = np.column_stack([normalize(direction), inner[:, 3] + step[:, 3]])
+        moved = np.column_stack([unit_vectors(direction), inner[:, 3] + step[:, 3]])
         assert cone.contains(moved).all()
 
 
@@ -131,7 +132,7 @@ def test_quaternions_in_and_legal_quaternions_out(cone, rng):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the region contains the direction opposite")
         limit = Limit(DirectionTwist(reference, axis), cone)
-    rotations = normalize(rng.normal(size=(3000, 4)))
+    rotations = unit_vectors(rng.normal(size=(3000, 4)))
     legal = limit.chart.rotations(cone.scatter(300, rng))
     given = np.concatenate([rotations, legal])
     out = limit.project(given)

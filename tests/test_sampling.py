@@ -9,18 +9,12 @@ import pytest
 
 from synovia import quat
 from synovia.kernels import learn
-from synovia.learn import (
+from synovia.learn import Take, flips, leave_one_out, leave_parts_out, performer_of, thin, trim
+from synovia.learn.trimming import (
     CONFIRMATION_RADIUS,
-    Take,
     confirmations,
     distance_to_others,
-    flips,
     isolated_frames,
-    leave_one_out,
-    leave_parts_out,
-    performer_of,
-    thin,
-    trim,
 )
 
 CMU = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh"

@@ -86,7 +86,7 @@ def test_bad_scapulae_are_refused():
         scapula(radii=[1.0, 0.0, 1.0])
     with pytest.raises(ValueError, match="axis must not be zero"):
         scapula(axis=[0.0, 0.0, 0.0])
-    with pytest.raises(ValueError, match="square to each other"):
+    with pytest.raises(ValueError, match="orthonormal"):
         scapula(axes=np.ones((3, 3)))
     with pytest.raises(ValueError, match="away from the origin"):
         scapula(pairs=np.zeros((3, 2, 3)))

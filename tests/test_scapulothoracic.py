@@ -72,5 +72,5 @@ def test_bad_parameters_are_refused():
         Scapulothoracic([0.1, 0.0, 0.1])
     with pytest.raises(ValueError, match="direction must be finite"):
         Scapulothoracic(RADII, direction=np.nan)
-    with pytest.raises(ValueError, match="axes must be unit and square"):
+    with pytest.raises(ValueError, match="axes must be orthonormal rows"):
         Scapulothoracic(RADII, axes=np.ones((3, 3)))

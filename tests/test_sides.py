@@ -7,7 +7,8 @@ import pytest
 
 from synovia import Box, DistanceField, Limit, LimitModel, RotationVector, Skeleton, human, quat
 from synovia.limit import mirror_rotations
-from synovia.skeleton import copy_limit, mirror_normal, other_side, partner, partner_limit
+from synovia.skeleton import copy_limit, other_side, partner, partner_limit
+from synovia.skeleton.names import mirror_normal
 
 PAIRS = [
     ("LeftArm", "RightArm"),

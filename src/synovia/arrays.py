@@ -101,6 +101,22 @@ def unit_quats(name: str, values: Any) -> Quats:
     return np.where(off, array / np.where(off, length[..., None], 1.0), array)
 
 
+def unit_vectors(vectors: Vectors) -> Vectors:
+    """Return vectors (..., n), of which none is 0, with a length of 1."""
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
+
+
+def wrap_angles(angles: Scalars) -> Scalars:
+    """Return angles (...), in radians, less whole turns: within ±π."""
+    return np.asarray(angles - TURN * np.rint(angles / TURN))
+
+
+def check_orthonormal(name: str, axes: Floats) -> None:
+    """Raise ValueError unless the rows of `axes` (n, n) are unit and at right angles."""
+    if np.abs(axes @ axes.T - np.eye(len(axes))).max() > 1e-9:
+        raise ValueError(f"{name} must be orthonormal rows, got {axes.tolist()}")
+
+
 @cache
 def field_types(kind: type) -> dict[str, tuple[Any, tuple[Any, ...]]]:
     """Return the fields of a dataclass: the type of each, and what is annotated about it.

@@ -70,8 +70,7 @@ export class LimitView {
       this.sphere = new JointSphere(region, radius, theme);
       this.stage.jointGroup.add(this.sphere.group);
     }
-    const field = region.family === "distance-field";
-    this.modes.setEditState(region.outline ? "cone" : field ? "field" : "other");
+    this.modes.setEditState(region.outline ? "cone" : region.sculptable ? "field" : "other");
     this.editing.show(region, this.sphere);
     this.families.show(region);
     this.panel.show(region, joint, theme);

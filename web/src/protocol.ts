@@ -133,6 +133,8 @@ export interface ConePoints {
 export interface Picture extends ConePoints {
   family: string;
   chart: string;
+  /** Whether it can be pushed and pulled. */
+  sculptable: boolean;
   /** Of all rotations. */
   share: number;
   reference: number[];
@@ -402,6 +404,7 @@ export interface Family {
   name: string;
   label: string;
   charts: string[];
+  sculptable: boolean;
 }
 
 /** What a limit can be made from, and why not, if it cannot. */

@@ -62,6 +62,7 @@ export function conePicture(awayDeg = 30, cones = 1): Picture {
   return {
     family: "reach-cone",
     chart: "direction-twist",
+    sculptable: false,
     share: 0.1,
     reference: [1, 0, 0, 0],
     axis: [0, 0, 1],

@@ -48,9 +48,6 @@ def arm(side: str, height: float) -> Part:
     return left if side == "Left" else left.mirror()
 
 
-# The leg: hip, knee, ankle and toes.
-
-
 def leg(side: str, height: float) -> tuple[Part, Part]:
     """Return the hip and foot, and the knee, of the side "Left" or "Right"."""
     data, unit = load_tables("limbs"), millimetres(height)
@@ -68,9 +65,6 @@ def leg(side: str, height: float) -> tuple[Part, Part]:
         {"LeftFoot": [places["heel"]], "LeftToes": [tips]},
     )
     return (left if side == "Left" else left.mirror()), knee(side, height)
-
-
-# The default human: a figure with all joints, in metres, standing with the arms hanging.
 
 
 def human(height: float = REFERENCE_HEIGHT) -> Figure:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Quats
+from ..arrays import Floats, Quats, wrap_angles
 from ..skeleton import Pose, Skeleton, forward
 
 SPINE = {
@@ -58,7 +58,7 @@ def isb_angles(skeleton: Skeleton, pose: Pose, joint: str) -> Floats:
     # plane, and only the sum of the other two is known.
     hangs = np.abs(np.sin(elevation)) < 1e-9
     plane, axial = plane + np.where(hangs, -plane, np.pi), axial + np.where(hangs, plane, -np.pi)
-    return np.stack([_wrap_angles(plane), -elevation, _wrap_angles(axial)], axis=-1)
+    return np.stack([wrap_angles(plane), -elevation, wrap_angles(axial)], axis=-1)
 
 
 def _to_isb_axes(rotations: Quats, mirrored: bool) -> Quats:
@@ -66,8 +66,3 @@ def _to_isb_axes(rotations: Quats, mirrored: bool) -> Quats:
     w, left, up, ahead = np.moveaxis(rotations, -1, 0)
     seen = np.stack([w, ahead, up, -left], axis=-1)
     return np.asarray(seen * [1.0, -1.0, -1.0, 1.0]) if mirrored else seen
-
-
-def _wrap_angles(angles: Floats) -> Floats:
-    """Return angles between -π and π."""
-    return np.asarray(angles - 2.0 * np.pi * np.round(angles / (2.0 * np.pi)))

@@ -49,9 +49,6 @@ def millimetres(height: float) -> float:
     return 1e-3 * height / REFERENCE_HEIGHT
 
 
-# Parts of a figure, built one by one, and how they are joined.
-
-
 SIDES = ("Left", "Right")
 MIRROR_NORMAL = np.array([1.0, 0.0, 0.0])
 """To the person's left: the normal of the plane between the sides."""
@@ -171,15 +168,23 @@ def degree_control(low: float, high: float) -> Control:
     return Control(low, high, 0.0, "degrees")
 
 
+def _add_turn(
+    parts: dict[str, Component], wires: dict[str, str], move: str, data: Mapping[str, Any]
+) -> None:
+    """Add the turn "`move`-turn" by a control in degrees, about its axis and within its range."""
+    parts[move] = degrees_to_radians(*data["range"])
+    parts[f"{move}-turn"] = Rotation(data["axis"], np.radians(data["range"]))
+    wires[f"{move}.value"] = move
+    wires[f"{move}-turn.angle"] = f"{move}.angle"
+
+
 def hinges(moves: Mapping[str, tuple[str, Mapping[str, Any]]]) -> JointSet:
     """Return a set of hinges: to each control the segment that it turns, its axis and range."""
     parts: dict[str, Component] = {}
-    wires, outputs, controls = {}, {}, {}
+    wires: dict[str, str] = {}
+    outputs, controls = {}, {}
     for move, (segment, data) in moves.items():
-        parts[move] = degrees_to_radians(*data["range"])
-        parts[f"{move}-turn"] = Rotation(data["axis"], np.radians(data["range"]))
-        wires[f"{move}.value"] = move
-        wires[f"{move}-turn.angle"] = f"{move}.angle"
+        _add_turn(parts, wires, move, data)
         outputs[segment] = f"{move}-turn.matrix"
         controls[move] = degree_control(*data["range"])
     return JointSet(Network(parts, wires, outputs), controls)
@@ -194,10 +199,7 @@ def ball(segment: str, data: Mapping[str, Any], moves: tuple[str, str]) -> Joint
     parts: dict[str, Component] = {"turns": MatrixProduct(moves)}
     wires = {"cone.matrix": "turns.matrix"}
     for move in moves:
-        parts[move] = degrees_to_radians(*data[move]["range"])
-        parts[f"{move}-turn"] = Rotation(data[move]["axis"], np.radians(data[move]["range"]))
-        wires[f"{move}.value"] = move
-        wires[f"{move}-turn.angle"] = f"{move}.angle"
+        _add_turn(parts, wires, move, data[move])
         wires[f"turns.{move}"] = f"{move}-turn.matrix"
     controls = {move: degree_control(*data[move]["range"]) for move in moves}
     if "twist" in data:
@@ -240,7 +242,10 @@ def cone_through(
     """
     bone = np.asarray(rest, dtype=float)
     first, second = (np.asarray(axis, dtype=float) for axis in axes)
-    a, b = (_turn(axis, angles) for axis, angles in zip((first, second), corners.T, strict=True))
+    a, b = (
+        quat.exp(angles[:, None] * axis / np.linalg.norm(axis))
+        for axis, angles in zip((first, second), corners.T, strict=True)
+    )
     points = DirectionTwist(axis=bone).points(quat.mul(a, b))
     directions, carried = points[:, :3], points[:, 3:]
     limits = carried + np.broadcast_to(np.asarray(twist, dtype=float), (len(points), 2))
@@ -251,7 +256,3 @@ def cone_through(
     return ReachCone(
         directions, limits[:, 0], limits[:, 1], bone, float(middle[0]), float(middle[1])
     )
-
-
-def _turn(axis: Vectors, angles: Floats) -> Floats:
-    return quat.exp(angles[:, None] * axis / np.linalg.norm(axis))

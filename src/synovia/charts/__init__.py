@@ -7,7 +7,7 @@ from ..arrays import TURN
 from .chart import Chart
 from .direction_twist import DirectionTwist
 from .euler import EulerZYZ
-from .rotation_vector import RotationVector, wind
+from .rotation_vector import RotationVector
 from .swing_twist import SwingTwist
 
 CHARTS: dict[str, type[Chart]] = {
@@ -26,5 +26,4 @@ __all__ = [
     "EulerZYZ",
     "RotationVector",
     "SwingTwist",
-    "wind",
 ]

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .. import quat
-from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows
+from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows, wrap_angles
 from ..kernels.kinds import EULER
 from .chart import ROUNDING, Chart, unit_normal
 
@@ -49,7 +49,7 @@ class EulerZYZ(Chart):
         psi = 2.0 * np.arctan2(np.hypot(x, y), np.hypot(w, z))
         plus = np.where(np.hypot(w, z) > 0.0, plus, 0.0)
         minus = np.where(np.hypot(x, y) > 0.0, minus, 0.0)
-        return np.stack([_wrap(plus + minus), psi, _wrap(plus - minus)], axis=-1)
+        return np.stack([wrap_angles(plus + minus), psi, wrap_angles(plus - minus)], axis=-1)
 
     def rotations(self, points: Points) -> Quats:
         half = 0.5 * points
@@ -87,7 +87,3 @@ class EulerZYZ(Chart):
 
     coordinates: ClassVar[tuple[str, ...]] = ("φ", "ψ", "θ")
     left_handed: ClassVar[bool] = True
-
-
-def _wrap(angles: Scalars) -> Scalars:
-    return np.asarray(angles - TURN * np.rint(angles / TURN))

@@ -12,7 +12,9 @@ from .component import ArrayComponent, Component, Kind
 from .curve import DEGREE, Curve
 from .dependency import Dependency
 from .figure import Control, Figure, FigurePose, JointSet, clip_of, sweep
-from .fit import FittedNetwork, fit_network
+from .fit import (
+    fit_network,
+)
 from .joint_cone import JointCone
 from .mapping import OneToMany
 from .mirrored import Mirrored
@@ -51,7 +53,6 @@ __all__ = [
     "Dependency",
     "Figure",
     "FigurePose",
-    "FittedNetwork",
     "JointCone",
     "JointSet",
     "Kind",

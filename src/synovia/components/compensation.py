@@ -11,7 +11,8 @@ import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Vectors, own
-from .component import Component, Kind, Step, check_names, reflect
+from ..charts.chart import reflect
+from .component import Component, Kind, Step, check_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +41,6 @@ class Compensation(Component):
     @property
     def inputs(self) -> Mapping[str, Kind]:
         return dict.fromkeys(("ancestor", *self.between), "matrix")
-
-    @property
-    def outputs(self) -> Mapping[str, Kind]:
-        return {"matrix": "matrix"}
 
     @property
     def cancelled_input(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from itertools import accumulate
@@ -14,7 +14,6 @@ import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Ints, Vectors, floats
-from ..charts.chart import unit_axis
 from ..shapes import Shape
 
 # The work space that components run in, and how arrays get in and out of it.
@@ -35,11 +34,6 @@ Step = Callable[[int, int, Floats], object]
 """Reads and writes values of the first n lanes: (n, stride of a block, work space)."""
 Finish = Callable[[int, int, int, Floats], object]
 """Collects results: (number of the first lane, and then as a step)."""
-
-
-def rows_of(kinds: Iterable[Kind]) -> list[int]:
-    """Return the first row of each value, one after the other, and last how many there are."""
-    return list(accumulate((WIDTH[kind] for kind in kinds), initial=0))
 
 
 def columns(place: int, kind: Kind) -> Ints:
@@ -97,6 +91,15 @@ def matrices_of(rows: Floats) -> Floats:
     matrices[..., :3, :] = rows.reshape(*rows.shape[:-1], 3, 4)
     matrices[..., 3, 3] = 1.0
     return matrices
+
+
+def error_weights(count: int, length: float) -> Floats:
+    """Return weights (12 · count,) of the entries of matrices, for errors in radians.
+
+    Entries of rotations differ by √2 times the angle; `length` is the shift that is a radian's.
+    """
+    turn = 1 / 2**0.5
+    return np.tile([turn, turn, turn, 1 / length], 3 * count)
 
 
 def unpack_values(table: Floats, kinds: Mapping[str, Kind]) -> dict[str, Floats]:
@@ -166,9 +169,6 @@ def _check_rigid(name: str, matrices: Floats) -> None:
         )
 
 
-# What a component is: typed inputs to typed outputs, configured by parameters.
-
-
 DIFFERENCE_STEP = 1e-6  # the step of central differences; their error is some 1e-10
 
 
@@ -195,9 +195,9 @@ class Component(ABC):
         """The inputs' names and types, in order."""
 
     @property
-    @abstractmethod
     def outputs(self) -> Mapping[str, Kind]:
-        """The outputs' names and types, in order."""
+        """The outputs' names and types, in order: one matrix, unless a component has others."""
+        return {"matrix": "matrix"}
 
     @property
     def defaults(self) -> Mapping[str, Floats]:
@@ -250,7 +250,8 @@ class Component(ABC):
 
     def rows(self, table: Floats) -> Floats:
         """Return the outputs (n, width) for rows of inputs (n, width), matrices as 12 numbers."""
-        places = [LANES * row for row in rows_of([*self.inputs.values(), *self.outputs.values()])]
+        widths = [WIDTH[kind] for kind in (*self.inputs.values(), *self.outputs.values())]
+        places = [LANES * row for row in accumulate(widths, initial=0)]
         count = len(self.inputs)
         step = self.bind(tuple(places[:count]), tuple(places[count:-1]))
         width = sum(WIDTH[kind] for kind in self.inputs.values())
@@ -354,9 +355,3 @@ def check_names(owner: str, names: tuple[str, ...]) -> tuple[str, ...]:
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise ValueError(f"{owner} must differ from each other, got {twice!r} twice")
     return names
-
-
-def reflect(points: Floats, normal: Vectors) -> Floats:
-    """Return points or directions (..., 3) as a mirror in the plane across `normal` shows them."""
-    across = unit_axis(np.asarray(normal, dtype=np.float64), "the mirror's normal")
-    return np.asarray(points - 2.0 * (points @ across)[..., None] * across)

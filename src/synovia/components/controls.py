@@ -12,7 +12,7 @@ import numpy as np
 from .. import kernels, quat
 from ..arrays import Floats, Ints, Scalars
 from ..skeleton import Pose, check_joints
-from .component import LANES
+from .component import LANES, error_weights
 from .figure import JointSet, Program, Stage, build_program
 from .network import plan_network, tangents
 
@@ -148,7 +148,6 @@ STEPS = 60  # of one fit
 REPEAT_RATIO = 0.5  # a fit that lessens the least sum of squares to this share of it is begun anew
 EXACT = 1e-12  # roots of sums of squares that are small enough not to start again
 DAMPING, LEAST_DAMPING = 0.3, 1e-16  # times what is left, and at least
-FROBENIUS_PER_RADIAN = 2**0.5  # entries of rotation matrices differ by this times the angle
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +205,7 @@ def _solve_joint_set(figure: Figure, joint_set: JointSet, first: int, wanted: Fl
     program = program_for(figure, segments)
     task = None
     if program is not None:
-        scales, wanted_of = _scales(figure), np.full(len(figure.skeleton), -1)
+        scales, wanted_of = error_weights(1, figure.size), np.full(len(figure.skeleton), -1)
         wanted_of[segments] = np.arange(len(segments))
         aims = {"wanted": np.zeros((len(segments), 12)), "wanted_of": wanted_of, "scales": scales}
         task = program.task(figure, figure.ranges[1], first + free, np.zeros(len(free)), aims)
@@ -214,18 +213,12 @@ def _solve_joint_set(figure: Figure, joint_set: JointSet, first: int, wanted: Fl
     for number, each in enumerate(wanted[:, segments].reshape(len(wanted), -1, 12)):
         fit: _CompiledFit | _ScipyFit
         if task is None:
-            fit = _ScipyFit(joint_set, each, _scales(figure), free)
+            fit = _ScipyFit(joint_set, each, error_weights(1, figure.size), free)
         else:
             fit = _CompiledFit(task._replace(wanted=np.ascontiguousarray(each)))
         best = low[free] + (high - low)[free] * _search(fit, start)
         values[number, free] = np.clip(best, low[free], high[free])
     return values
-
-
-def _scales(figure: Figure) -> Floats:
-    """Return what the numbers of a transform (12,) are worth: angles, and shares of a length."""
-    angle = 1.0 / FROBENIUS_PER_RADIAN
-    return np.tile([angle, angle, angle, 1.0 / figure.size], 3)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from .controls import FittedControls
 
 
-# Controls: the few numbers that pose a figure.
-
 Unit = Literal["radians", "degrees", "length", "share"]
 
 
@@ -82,9 +80,6 @@ class JointSet:
                 )
         in_order = {name: self.controls[name] for name in self.network.controls}
         object.__setattr__(self, "controls", in_order)
-
-
-# What a figure gives: a pose, with what became of its controls.
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,9 +237,6 @@ def build_program(stages: Sequence[Stage], controls: int, offsets: Floats) -> Pr
     for row, found in zip(table, code, strict=True):
         row[: len(found)] = found
     return Program(table, np.array(lists, np.int64), np.ascontiguousarray(np.concatenate(numbers)))
-
-
-# Figure: segments, posed by a few named controls.
 
 
 Controls = Mapping[str, ArrayLike] | ArrayLike

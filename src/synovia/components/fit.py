@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from .component import SHAPE, WIDTH, check_value, stack_values
+from .component import SHAPE, WIDTH, check_value, error_weights, stack_values
 from .network import Network, unknown_name
 
-FROBENIUS_PER_RADIAN = 2**0.5  # entries of rotation matrices differ by this times the angle
 INVALID_ERROR = 1e6  # the error of parameters that no component can have
 
 
@@ -52,10 +51,7 @@ def fit_network(
     if not (np.isfinite(length) and length > 0.0):
         raise ValueError(f"length must be above 0 and finite, got {length}")
     columns, wanted, table = _observations(network, controls, observed)
-    scale = np.tile(
-        [1 / FROBENIUS_PER_RADIAN, 1 / FROBENIUS_PER_RADIAN, 1 / FROBENIUS_PER_RADIAN, 1 / length],
-        3 * len(observed),
-    )
+    scale = error_weights(len(observed), length)
 
     def errors(numbers: Floats) -> Floats:
         try:

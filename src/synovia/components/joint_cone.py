@@ -11,13 +11,13 @@ import numpy as np
 
 from .. import kernels
 from ..arrays import TOLERANCE, Floats, Vectors, own
-from ..charts.chart import unit_axis
+from ..charts.chart import reflect, unit_axis
 from ..shapes import ReachCone
 from ..shapes.reach_cone.cone import check_cone
 from ..shapes.reach_cone.edit import mirror
 from ..shapes.reach_cone.packing import slice_rows
 from ..shapes.reach_cone.star import tangent_basis
-from .component import Component, Kind, Step, reflect
+from .component import Component, Kind, Step
 
 Towards = Literal["rest", "nearest"]
 

@@ -214,9 +214,6 @@ def _fill_step(constants: Mapping[str, Floats], places: Mapping[str, int]) -> St
     return partial(kernels.transforms.fill, numbers, np.concatenate(rows))
 
 
-# The chain rule through a network.
-
-
 def tangents(network: Network, table: Floats) -> dict[str, Floats]:
     """Return how every source changes with the controls, (n, its width, all controls' width).
 
@@ -256,9 +253,6 @@ def tangents(network: Network, table: Floats) -> dict[str, Floats]:
     return found
 
 
-# Network: components wired into one function, a few controls in, many transforms out.
-
-
 @dataclass(frozen=True, eq=False)
 class Network:
     """A joint set function: named components, wired, with named results.
@@ -273,8 +267,10 @@ class Network:
     wires: Mapping[str, str]
     outputs: Mapping[str, str]
     controls: tuple[str, ...] = ()
-    _sources: Mapping[str, Kind] = field(init=False, repr=False)
-    _order: tuple[str, ...] = field(init=False, repr=False)
+    sources: Mapping[str, Kind] = field(init=False, repr=False)
+    """The types of all that a wire may come from: components' outputs, then controls."""
+    order: tuple[str, ...] = field(init=False, repr=False)
+    """The components' names in the order in which they are computed."""
 
     def __post_init__(self) -> None:
         check_names("a network's components", tuple(self.components))
@@ -299,25 +295,20 @@ class Network:
             ("wires", dict(self.wires)),
             ("outputs", dict(self.outputs)),
             ("controls", controls),
-            ("_sources", sources),
-            ("_order", order),
+            ("sources", sources),
+            ("order", order),
         ):
             object.__setattr__(self, name, value)
 
     @property
-    def order(self) -> tuple[str, ...]:
-        """The components' names in the order in which they are computed."""
-        return self._order
-
-    @property
     def kinds(self) -> dict[str, Kind]:
         """The types of the controls, by name."""
-        return {name: self._sources[name] for name in self.controls}
+        return {name: self.sources[name] for name in self.controls}
 
     @property
     def results(self) -> dict[str, Kind]:
         """The types of the outputs, by name."""
-        return {name: self._sources[source] for name, source in self.outputs.items()}
+        return {name: self.sources[source] for name, source in self.outputs.items()}
 
     @property
     def gaps(self) -> tuple[str, ...]:
@@ -326,11 +317,6 @@ class Network:
             f"{name}.{gap}" for name, component in self.components.items() for gap in component.gaps
         )
 
-    @property
-    def sources(self) -> Mapping[str, Kind]:
-        """The types of all that a wire may come from: components' outputs, then controls."""
-        return self._sources
-
     @cached_property
     def _plan(self) -> Plan:
         return plan_network(self, tuple(self.outputs.values()))
@@ -338,7 +324,7 @@ class Network:
     @cached_property
     def whole_plan(self) -> Plan:
         """The steps with a place for every value, to look at them all afterwards."""
-        return plan_network(self, self._sources)
+        return plan_network(self, self.sources)
 
     def __call__(self, controls: Mapping[str, Any]) -> dict[str, Floats]:
         """Return every output by name, (..., shape), for all controls, which broadcast."""
@@ -349,8 +335,8 @@ class Network:
     def rows(self, table: Floats) -> Floats:
         """Return the outputs (n, width) for rows of controls (n, width), matrices as 12 numbers."""
         plan = self._plan
-        inputs_at = plan.columns(self.controls, self._sources)
-        outputs_at = plan.columns(self.outputs.values(), self._sources)
+        inputs_at = plan.columns(self.controls, self.sources)
+        outputs_at = plan.columns(self.outputs.values(), self.sources)
         return evaluate_steps(plan.steps, plan.rows, table, inputs_at, outputs_at)
 
     def jacobian(self, controls: Mapping[str, Any]) -> dict[str, dict[str, Floats]]:
@@ -368,7 +354,7 @@ class Network:
             for control, kind in self.kinds.items():
                 part = values[source][:, :, first : first + WIDTH[kind]]
                 first += WIDTH[kind]
-                result = self._sources[source]
+                result = self.sources[source]
                 if result == "matrix":
                     full = np.zeros((len(part), 4, 4, part.shape[-1]))
                     full[:, :3] = part.reshape(len(part), 3, 4, -1)

@@ -32,10 +32,6 @@ class MatrixProduct(Component):
     def inputs(self) -> Mapping[str, Kind]:
         return dict.fromkeys(self.factors, "matrix")
 
-    @property
-    def outputs(self) -> Mapping[str, Kind]:
-        return {"matrix": "matrix"}
-
     def bind(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         return partial(kernels.transforms.product, np.array(inputs, np.int64), outputs[0])
 

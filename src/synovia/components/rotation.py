@@ -11,8 +11,8 @@ import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Vectors, own
-from ..charts.chart import unit_axis
-from .component import Component, Kind, Step, matrices_of, reflect
+from ..charts.chart import reflect, unit_axis
+from .component import Component, Kind, Step, matrices_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +54,6 @@ class Rotation(Component):
     @property
     def inputs(self) -> Mapping[str, Kind]:
         return {"angle": "scalar"}
-
-    @property
-    def outputs(self) -> Mapping[str, Kind]:
-        return {"matrix": "matrix"}
 
     @cached_property
     def _arms(self) -> Vectors:

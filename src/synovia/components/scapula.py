@@ -10,9 +10,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .. import kernels
-from ..arrays import Floats, Vectors, own
-from ..charts.chart import unit_axis
-from .component import Component, Kind, Step, reflect
+from ..arrays import Floats, Vectors, check_orthonormal, own
+from ..charts.chart import reflect, unit_axis
+from .component import Component, Kind, Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +42,7 @@ class Scapula(Component):
         object.__setattr__(self, "axis", unit_axis(self.axis, "Scapula.axis"))
         if not (self.radii > 0.0).all():
             raise ValueError(f"Scapula.radii must be above 0, got {self.radii.tolist()}")
-        if np.abs(self.axes @ self.axes.T - np.eye(3)).max() > 1e-9:
-            raise ValueError(
-                f"Scapula.axes must be unit and square to each other, got {self.axes.tolist()}"
-            )
+        check_orthonormal("Scapula.axes", self.axes)
         if not (np.linalg.norm(self.pairs[:, 0], axis=-1) > 0.0).all():
             raise ValueError("Scapula.pairs must have first points away from the origin, got zero")
 

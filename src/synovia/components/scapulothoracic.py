@@ -9,8 +9,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Vectors, own
-from .component import ArrayComponent, Kind, reflect
+from ..arrays import Floats, Vectors, check_orthonormal, own
+from ..charts.chart import reflect
+from .component import ArrayComponent, Kind
 
 COORDINATES = ("abduction", "elevation", "upward", "winging")
 X, Y, Z = np.eye(3)
@@ -43,19 +44,11 @@ class Scapulothoracic(ArrayComponent):
         if not np.isfinite(self.direction):
             raise ValueError(f"Scapulothoracic.direction must be finite, got {self.direction}")
         object.__setattr__(self, "direction", float(self.direction))
-        if np.abs(self.axes @ self.axes.T - np.eye(3)).max() > 1e-9:
-            raise ValueError(
-                "Scapulothoracic.axes must be unit and square to each other, "
-                f"got {self.axes.tolist()}"
-            )
+        check_orthonormal("Scapulothoracic.axes", self.axes)
 
     @property
     def inputs(self) -> Mapping[str, Kind]:
         return dict.fromkeys(COORDINATES, "scalar")
-
-    @property
-    def outputs(self) -> Mapping[str, Kind]:
-        return {"matrix": "matrix"}
 
     @property
     def defaults(self) -> Mapping[str, Floats]:

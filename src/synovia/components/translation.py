@@ -11,7 +11,8 @@ import numpy as np
 
 from .. import kernels
 from ..arrays import Floats, Vectors, own
-from .component import Component, Kind, Step, reflect
+from ..charts.chart import reflect
+from .component import Component, Kind, Step
 
 AXIS_NAMES = ("x", "y", "z")
 
@@ -34,10 +35,6 @@ class Translation(Component):
     @property
     def inputs(self) -> Mapping[str, Kind]:
         return dict.fromkeys(AXIS_NAMES, "scalar")
-
-    @property
-    def outputs(self) -> Mapping[str, Kind]:
-        return {"matrix": "matrix"}
 
     @property
     def defaults(self) -> Mapping[str, Floats]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Mask, Quats, own
 from ..charts import CHARTS
+from ..limit import Limit
 from ..model import LimitModel
 from ..shapes import SHAPES
 from ..skeleton import Clip, lineage
@@ -25,16 +26,6 @@ CASES = tuple(
     (shape, chart) for shape in SHAPES for chart in CHARTS if CHARTS[chart].suits(SHAPES[shape])
 )
 """Every shape in every chart that it works in."""
-
-
-class RotationSet(Protocol):
-    """A set of legal rotations of which some say that it is the truth's."""
-
-    def contains(self, rotations: Quats) -> Mask:
-        """Tell which rotations are legal."""
-
-    def volume(self) -> float:
-        """Return the share of all rotations that is legal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +47,18 @@ class EulerRanges:
         return cls(np.maximum(low, -limit), np.minimum(high, limit))
 
     def contains(self, rotations: Quats) -> Mask:
+        """Tell which rotations are legal."""
         angles = quat.to_euler(rotations, ORDER)
         return np.asarray(((self.low <= angles) & (angles <= self.high)).all(axis=-1))
 
     def volume(self) -> float:
+        """Return the share of all rotations that is legal."""
         (z0, x0, y0), (z1, x1, y1) = self.low, self.high
         return float((z1 - z0) * (np.sin(x1) - np.sin(x0)) * (y1 - y0) / (8.0 * np.pi**2))
+
+
+Regions = Mapping[str, Limit] | Mapping[str, EulerRanges]
+"""Sets of legal rotations, by joint."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,7 @@ class Exam:
         }
         self.near = {name: near_misses(limit, n, rng) for name, limit in truth.limits.items()}
 
-    def score(self, shape: str, chart: str, regions: Mapping[str, RotationSet]) -> Score:
+    def score(self, shape: str, chart: str, regions: Regions) -> Score:
         """Return how `regions`, by joint, did."""
         return Score(
             shape,
@@ -129,5 +126,5 @@ def largest_step(clip: Clip) -> tuple[float, str]:
     return float(steps[joint]), clip.skeleton.names[joint]
 
 
-def _mean_accepted(regions: Mapping[str, RotationSet], asked: Mapping[str, Quats]) -> float:
+def _mean_accepted(regions: Regions, asked: Mapping[str, Quats]) -> float:
     return float(np.mean([regions[name].contains(rows).mean() for name, rows in asked.items()]))

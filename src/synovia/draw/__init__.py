@@ -1,8 +1,8 @@
 """Pictures, with matplotlib, which is imported when something is drawn."""
 
-from .limit import draw_joint, draw_joints, draw_limit, draw_region, samples_of
+from .limit import draw_joint, draw_joints, draw_limit, samples_of
 from .overview import draw_overview
-from .plate import Plate, center_of_motion, draw_plate, plates
+from .plate import Plate, draw_plate, plates
 from .skeleton import draw_skeleton
 from .style import save_picture
 from .tradeoff import draw_tradeoff
@@ -10,13 +10,11 @@ from .violation import draw_violation
 
 __all__ = [
     "Plate",
-    "center_of_motion",
     "draw_joint",
     "draw_joints",
     "draw_limit",
     "draw_overview",
     "draw_plate",
-    "draw_region",
     "draw_skeleton",
     "draw_tradeoff",
     "draw_violation",

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Draw a limit: its region in space, with what was observed.
-
 DETAIL = 3
 """Of what is drawn in its chart."""
 ELEVATION_DEG, AZIMUTH_DEG = 17.0, -52.0
@@ -185,9 +183,6 @@ def _creases(surface: Surface, near: Mask, bend: float) -> tuple[np.ndarray, Mas
     return edges, np.array([bool(near[owners].any()) for owners in bent.values()], dtype=bool)
 
 
-# Draw a distance field in cross sections.
-
-
 FIELD_COLOURS = ("#08519c", "#6baed6", "#f7fbff", "#fcae91", "#a50f15")
 """From deep inside to far outside."""
 
@@ -228,9 +223,6 @@ def draw_cross_sections(
         axes.set_ylabel(f"{names[up]} (°)", color=MUTED, size=11)
         axes.set_aspect("equal")
         hide_frame(axes)
-
-
-# Draw cells of the sphere as a map.
 
 
 def draw_map(

@@ -14,7 +14,7 @@ from .. import quat
 from ..anatomy.shoulder import scapula_outline
 from ..arrays import Floats, Quats, Vectors
 from ..components import Figure, FigurePose
-from ..skeleton import Pose, forward
+from ..skeleton import forward
 from .skeleton import Stroke, paint, strokes
 from .style import BODY, INK, LEGAL, MUTED, OUTSIDE, PAPER, REGION, new_figure, readable_name
 
@@ -75,8 +75,7 @@ def trail_of(
     figure: Figure, poses: tuple[Mapping[str, float], ...], name: str, by: str, view: Quats
 ) -> Trail:
     """Return the way of the centre of a segment's motion, and where it is in each of the poses."""
-    posed = figure.pose(poses[0])
-    places, turns = forward(figure.skeleton, Pose(posed.rotations, posed.positions))
+    places, turns = forward(figure.skeleton, figure.pose(poses[0]))
     parent = int(figure.skeleton.parents[figure.skeleton.index(name)])
 
     def seen(controls: Mapping[str, float]) -> Vectors:
@@ -124,9 +123,6 @@ def draw_trail(axes: Axes, trail: Trail) -> None:
     axes.spines[:].set_color(BODY)
 
 
-# Plates: a figure in several poses, side by side, as Shao & Ng-Thow-Hing show their joints.
-
-
 PANEL_PX, HEIGHT_PX = 430, 560
 CIRCLES = 9  # circles each way on an ellipsoid
 TRAIL_EDGE = 0.06  # of a panel, left free on both sides of a moving centre's
@@ -170,7 +166,10 @@ def draw_plate(figure: Figure, plate: Plate) -> Picture:
     picture = new_figure(PANEL_PX * count, HEIGHT_PX)
     picture.text(0.03, 0.93, plate.title, color=INK, size=15, weight="bold")
     width = plate.width * _extent(figure, plate)
-    trail = _trail(figure, plate) if plate.moving_segment else None
+    trail = None
+    if plate.moving_segment:
+        control = _varying_control(plate.poses)
+        trail = trail_of(figure, plate.poses, plate.moving_segment, control, plate.view)
 
     def panel(number: int, caption: str, edge: float = 0.0) -> Axes:
         picture.text((number + 0.5) / count, 0.04, caption, color=MUTED, ha="center")
@@ -194,13 +193,6 @@ def draw_plate(figure: Figure, plate: Plate) -> Picture:
     return picture
 
 
-def _trail(figure: Figure, plate: Plate) -> Trail:
-    """Return the way of the centre of the moving segment's motion."""
-    return trail_of(
-        figure, plate.poses, plate.moving_segment, _varying_control(plate.poses), plate.view
-    )
-
-
 def _corners(figure: Figure, plate: Plate, panels: Sequence[Axes]) -> tuple[Vectors, Vectors]:
     """Return the lowest and highest coordinates (2,) that all panels show."""
     if plate.zoom_radius > 0.0:
@@ -217,8 +209,7 @@ def _bones(figure: Figure, posed: FigurePose, plate: Plate) -> list[Stroke]:
     names = figure.skeleton.names
     shown = {name for name in names if _matches(name, plate.segments)}
     colors = {name: LEGAL for name in shown if _matches(name, plate.highlighted)}
-    pose = Pose(posed.rotations, posed.positions)
-    return strokes(figure.skeleton, pose, colors=colors, color=BODY, only=shown, view=plate.view)
+    return strokes(figure.skeleton, posed, colors=colors, color=BODY, only=shown, view=plate.view)
 
 
 def _extent(figure: Figure, plate: Plate) -> float:
@@ -232,17 +223,15 @@ def _extent(figure: Figure, plate: Plate) -> float:
 
 def _joint_position(figure: Figure, plate: Plate) -> Vectors:
     """Return where the moving segment's joint is seen (2,), in the first pose."""
-    posed = figure.pose(plate.poses[0])
-    places, _ = forward(figure.skeleton, Pose(posed.rotations, posed.positions))
+    places, _ = forward(figure.skeleton, figure.pose(plate.poses[0]))
     seen = quat.rotate(plate.view, places[figure.skeleton.index(plate.moving_segment)])
     return np.asarray(seen[:2])
 
 
 def _draw_panel(axes: Axes, figure: Figure, posed: FigurePose, plate: Plate, width: float) -> None:
     """Draw one pose, what is far from the watcher first, and the marks."""
-    skeleton, pose = figure.skeleton, Pose(posed.rotations, posed.positions)
-    bones = _bones(figure, posed, plate)
-    places, turns = forward(skeleton, pose)
+    skeleton, bones = figure.skeleton, _bones(figure, posed, plate)
+    places, turns = forward(skeleton, posed)
     layers: list[tuple[float, Callable[[], None]]] = []
     for bone in bones:
         thin = _with_width(bone, width)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# The colours of every picture, and how axes look.
-
 PAPER = "#ffffff"
 INK = "#22303c"
 MUTED = "#6b7a86"
@@ -30,11 +28,11 @@ RAMP = ("#e3f2f0", "#fad7a0", "#f4a259", "#ec6a4c", OUTSIDE, "#a11d36", "#6d0f22
 """From inside to far outside."""
 
 
-def new_figure(width_px: int, height_px: int, dpi: int = 100) -> Figure:
+def new_figure(width_px: int, height_px: int) -> Figure:
     """Return an empty figure that no global state knows of."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width_px / dpi, height_px / dpi), dpi=dpi, facecolor=PAPER)
+    return Figure(figsize=(width_px / 100, height_px / 100), dpi=100, facecolor=PAPER)
 
 
 def violation_colours() -> Colormap:
@@ -54,9 +52,6 @@ def hide_frame(axes: Axes) -> None:
     """Take the frame and the marks away from `axes`, leaving small muted labels."""
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0, labelsize=10, labelcolor=MUTED)
-
-
-# Pictures to files, whole or not at all.
 
 
 def picture_format(path: str | PathLike[str]) -> str:

@@ -10,17 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Quats, Scalars
+from .. import learn
+from ..arrays import Quats
 from ..io.encoding import to_json
-from ..learn import (
-    MAX_DROPPED,
-    MAX_MARGIN,
-    Duplicates,
-    FitOptions,
-    Performers,
-    Progress,
-    check_rejection,
-)
 from ..limit import Limit
 from ..skeleton import Clip
 from .study import (
@@ -119,7 +111,7 @@ class Comparison:
 
     by: GroupBy
     groups: tuple[str, ...]
-    duplicates: Duplicates
+    duplicates: learn.Duplicates
     trials: tuple[Trial, ...]
     """Joint by joint, families in the order of `families`."""
 
@@ -203,9 +195,6 @@ def _curve_rows(curve: TradeoffCurve) -> list[dict[str, float]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-# The comparison: families at the least margin for a rejection, or at one margin.
-
-
 FIRST_STEP, LAST_STEP = np.radians(6.0), np.radians(0.1)
 """Steps that double, in radians, lead past the margin; they are halved down to the finest."""
 MAX_REJECTION = 0.3
@@ -228,7 +217,7 @@ class Criterion:
     def __post_init__(self) -> None:
         if self.margin is not None and not 0.0 <= self.margin < np.inf:
             raise ValueError(f"margin must be at least 0 radians, got {self.margin}")
-        check_rejection(self.reject)
+        learn.check_rejection(self.reject)
 
 
 def compare(
@@ -239,12 +228,12 @@ def compare(
     margin: float | None = None,
     reject: float = 0.01,
     margins: Sequence[float] = (),
-    trim: float = MAX_DROPPED,
-    performers: Performers = None,
+    trim: float = learn.MAX_DROPPED,
+    performers: learn.Performers = None,
     joints: Sequence[str] | None = None,
     names: Mapping[str, str] | None = None,
     seed: int = 0,
-    progress: Progress = iter,
+    progress: learn.Progress = iter,
 ) -> Comparison:
     """Return how limits of each shape, in each of its charts, serve those held out.
 
@@ -273,7 +262,7 @@ def compare(
         Of the rotations that volumes are measured by.
     """
     criterion = Criterion(margin, reject, tuple(margins), seed)
-    options = FitOptions(trim=trim, performers=performers, joints=joints, names=names)
+    options = learn.FitOptions(trim=trim, performers=performers, joints=joints, names=names)
     chosen = families(shapes)
     study = Study.of(clips, options, by=by)
     study.duplicates.warn()
@@ -313,7 +302,8 @@ def _trial(joint: JointStudy, shape: str, chart: str, criterion: Criterion) -> T
     margin, met_target = criterion.margin, True
     if margin is None:
         margin = _margin_for(criterion.reject, limits)
-        met_target = float(_rejection_shares(limits, margin).mean()) <= criterion.reject
+        shares = [each.outside(margin).mean() for each in limits]
+        met_target = bool(np.mean(shares) <= criterion.reject)
     observed = joint.folds[0].held_out
     everybody = growing_limit(joint, options, None, observed).limit(margin)
     return Trial(
@@ -330,34 +320,24 @@ def _trial(joint: JointStudy, shape: str, chart: str, criterion: Criterion) -> T
 
 def _margin_for(reject: float, limits: Sequence[GrowingLimit]) -> float:
     """Return the least margin, to a tenth of a degree, that leaves at most `reject` outside."""
-    low, high = limits[0].min_margin, limits[0].min_margin
-    below = above = _rejection_shares(limits, low)
+    most, least = np.ones(len(limits)), np.zeros(len(limits))
+
+    def passes(margin: float) -> bool:
+        nonlocal most, least  # what margins that are narrower, and wider, leave outside
+        known = zip(limits, most, least, strict=True)
+        shares = np.array([a if a == b else each.outside(margin).mean() for each, a, b in known])
+        passed = bool(shares.mean() <= reject)
+        most, least = (most, shares) if passed else (shares, least)
+        return passed
+
+    low = high = limits[0].min_margin
     step = FIRST_STEP
-    while above.mean() > reject and high < MAX_MARGIN:
-        low, below = high, above
-        high, step = min(high + step, float(MAX_MARGIN)), 2.0 * step
-        above = _rejection_shares(limits, high, below, np.zeros(len(limits)))
-    while high - low > LAST_STEP:
-        middle = 0.5 * (low + high)
-        shares = _rejection_shares(limits, middle, below, above)
-        if shares.mean() <= reject:
-            high, above = middle, shares
-        else:
-            low, below = middle, shares
-    return high
-
-
-def _rejection_shares(
-    limits: Sequence[GrowingLimit],
-    margin: float,
-    most: Scalars | None = None,
-    least: Scalars | None = None,
-) -> Scalars:
-    """Return the share outside of each, measured only where `most` and `least` differ."""
-    if most is None or least is None:
-        return np.array([each.outside(margin).mean() for each in limits])
-    known = zip(limits, most.tolist(), least.tolist(), strict=True)
-    return np.array([a if a == b else each.outside(margin).mean() for each, a, b in known])
+    while not passes(high):
+        if high >= learn.MAX_MARGIN:
+            return high
+        low, high, step = high, min(high + step, float(learn.MAX_MARGIN)), 2.0 * step
+    halvings = int(np.ceil(np.log2(max((high - low) / LAST_STEP, 1.0))))
+    return learn.least_passing(passes, low, high, halvings=halvings)
 
 
 def _outcome(

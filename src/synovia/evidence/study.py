@@ -6,32 +6,12 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from .. import quat
+from .. import learn, quat
 from ..arrays import Mask, Quats, Scalars, Vectors
-from ..learn import (
-    DEFAULT_WITHIN,
-    Duplicates,
-    FitOptions,
-    Fold,
-    People,
-    Take,
-    TrimResult,
-    bone_axes,
-    find_duplicates,
-    fit_joint,
-    invented_first_frame,
-    join_groups,
-    joints_to_fit,
-    leave_one_out,
-    people_field,
-    performer_of,
-    takes_of,
-    trim,
-)
 from ..limit import Limit
 from ..skeleton import Clip
 
@@ -44,19 +24,21 @@ class JointStudy:
 
     name: str
     axis: Vectors
-    takes: tuple[Take, ...]
-    folds: tuple[Fold, ...]
-    trims: Mapping[str | None, TrimResult]
+    takes: tuple[learn.Take, ...]
+    folds: tuple[learn.Fold, ...]
+    trims: Mapping[str | None, learn.TrimResult]
     """What trimming leaves of the others, by the name of the fold; by None that of all takes."""
 
-    def limit(self, options: FitOptions, fold: Fold | None = None) -> Limit:
+    def limit(self, options: learn.FitOptions, fold: learn.Fold | None = None) -> Limit:
         """Return the limit that the others of `fold` give; without a fold, that of everybody."""
         takes = self.takes if fold is None else fold.rest
         trimmed = self.trims[None if fold is None else fold.name]
         with warnings.catch_warnings():
             # Not about these limits, which nobody applies.
             warnings.simplefilter("ignore", UserWarning)
-            fitted = fit_joint(takes, options, reference=None, axis=self.axis, trimmed=trimmed)
+            fitted = learn.fit_joint(
+                takes, options, reference=None, axis=self.axis, trimmed=trimmed
+            )
         return fitted.limit
 
 
@@ -69,14 +51,18 @@ class Study:
     """Who, or which clips, are held out, one after another."""
     group_of: Mapping[str, str]
     """The group of each clip, by the clip's name."""
-    duplicates: Duplicates
+    duplicates: learn.Duplicates
     names: tuple[str, ...]
-    takes: Mapping[str, list[Take]]
+    takes: Mapping[str, list[learn.Take]]
     trim: float
 
     @classmethod
     def of(
-        cls, clips: Sequence[Clip], options: FitOptions | None = None, *, by: GroupBy = "performer"
+        cls,
+        clips: Sequence[Clip],
+        options: learn.FitOptions | None = None,
+        *,
+        by: GroupBy = "performer",
     ) -> Study:
         """Return the study of `clips`.
 
@@ -89,33 +75,37 @@ class Study:
         by
             By performer, all of a person's clips are held out together; by clip, each by itself.
         """
-        options = FitOptions() if options is None else options
+        options = learn.FitOptions() if options is None else options
         if by not in ("performer", "clip"):
             raise ValueError(f"by must be 'performer' or 'clip', got {by!r}")
         if not clips:
             raise ValueError("a comparison needs clips, got none")
-        performers = {clip.name: performer_of(clip.name, options.performers) for clip in clips}
+        performers = {
+            clip.name: learn.performer_of(clip.name, options.performers) for clip in clips
+        }
         if len(performers) < len(clips):
             raise ValueError("a comparison tells clips apart by their names, got one name twice")
-        duplicates = find_duplicates(clips, performers)
+        duplicates = learn.find_duplicates(clips, performers)
         people = duplicates.people(performers)
         identical = duplicates.identical
-        group_of = people if by == "performer" else join_groups(list(performers), identical)
+        group_of = people if by == "performer" else learn.join_groups(list(performers), identical)
         groups = tuple(dict.fromkeys(group_of.values()))
         if len(groups) < 2:
             raise ValueError(_too_few(by, groups))
-        wanted = joints_to_fit(clips[0].skeleton, options.joints)
-        invented = [options.trim > 0.0 and invented_first_frame(clip) for clip in clips]
-        takes = takes_of(clips, wanted, drop_first=invented, performers=people, names=options.names)
+        wanted = learn.joints_to_fit(clips[0].skeleton, options.joints)
+        invented = [options.trim > 0.0 and learn.invented_first_frame(clip) for clip in clips]
+        takes = learn.takes_of(
+            clips, wanted, drop_first=invented, performers=people, names=options.names
+        )
         return cls(tuple(clips), groups, group_of, duplicates, tuple(wanted), takes, options.trim)
 
     def joint(self, name: str) -> JointStudy:
         """Return the joint, with each group that has it held out in turn."""
         takes, skeleton = self.takes[name], self.clips[0].skeleton
-        axis = bone_axes(skeleton)[skeleton.index(name)]
-        folds = leave_one_out(takes, lambda take: self.group_of[take.clip])
-        trims: dict[str | None, TrimResult] = {None: trim(takes, self.trim)}
-        trims |= {fold.name: trim(fold.rest, self.trim) for fold in folds}
+        axis = learn.bone_axes(skeleton)[skeleton.index(name)]
+        folds = learn.leave_one_out(takes, lambda take: self.group_of[take.clip])
+        trims: dict[str | None, learn.TrimResult] = {None: learn.trim(takes, self.trim)}
+        trims |= {fold.name: learn.trim(fold.rest, self.trim) for fold in folds}
         return JointStudy(name, axis, tuple(takes), folds, trims)
 
 
@@ -150,41 +140,26 @@ def uniform_rotations(n: int, seed: int = 0) -> Quats:
     return quat.normalize(np.random.default_rng(seed).normal(size=(n, 4)))
 
 
-class GrowingLimit(Protocol):
-    """Limits that grow with a margin, in radians, and rotations that are held against them."""
-
-    min_margin: ClassVar[float]
-    """The margin of the smallest limit that is tried."""
-
-    @property
-    def rotations(self) -> Quats:
-        """The rotations (n, 4)."""
-
-    def limit(self, margin: float) -> Limit:
-        """Return the limit at this margin."""
-
-    def outside(self, margin: float) -> Mask:
-        """Tell which of the rotations are outside at this margin."""
-
-    def volume(self, margin: float, seed: int) -> float:
-        """Return the share of all rotations that is inside at this margin."""
-
-
 @dataclass(frozen=True, eq=False)
 class WidenedLimit:
     """A limit whose shape is grown, or shrunk where the margin is below 0."""
 
     tight: Limit
     rotations: Quats
+    """Those (n, 4) that are held against it."""
     min_margin: ClassVar[float] = 0.0
+    """The margin, in radians, of the smallest limit that is tried."""
 
     def limit(self, margin: float) -> Limit:
+        """Return the limit at this margin."""
         return widen(self.tight, margin)
 
     def outside(self, margin: float) -> Mask:
+        """Tell which of the rotations are outside at this margin."""
         return np.asarray(~self.limit(margin).contains(self.rotations))
 
     def volume(self, margin: float, seed: int) -> float:
+        """Return the share of all rotations that is inside at this margin."""
         return self.limit(margin).volume(VOLUME_SAMPLES, seed)
 
 
@@ -195,21 +170,21 @@ class NearPeople:
     Limits are fields on a grid; shares are measured before that, so no field is built for them.
     """
 
-    people: People
-    options: FitOptions
+    people: learn.People
+    options: learn.FitOptions
     axis: Vectors
     rotations: Quats
-    min_margin: ClassVar[float] = -float(DEFAULT_WITHIN)
+    min_margin: ClassVar[float] = -float(learn.DEFAULT_WITHIN)
 
     def limit(self, margin: float) -> Limit:
-        within = min(max(float(DEFAULT_WITHIN) + margin, 1e-6), np.pi)
-        return people_field(self.people, within, self.options, self.axis)
+        within = min(max(float(learn.DEFAULT_WITHIN) + margin, 1e-6), np.pi)
+        return learn.people_field(self.people, within, self.options, self.axis)
 
     def outside(self, margin: float) -> Mask:
-        return np.asarray(self._distances > DEFAULT_WITHIN + margin)
+        return np.asarray(self._distances > learn.DEFAULT_WITHIN + margin)
 
     def volume(self, margin: float, seed: int) -> float:
-        return float((self._everywhere(seed) <= DEFAULT_WITHIN + margin).mean())
+        return float((self._everywhere(seed) <= learn.DEFAULT_WITHIN + margin).mean())
 
     @cached_property
     def _distances(self) -> Scalars:
@@ -225,11 +200,15 @@ class NearPeople:
         return self._known[seed]
 
 
+GrowingLimit = WidenedLimit | NearPeople
+"""Limits that grow with a margin, in radians, and rotations that are held against them."""
+
+
 def growing_limit(
-    joint: JointStudy, options: FitOptions, fold: Fold | None, rotations: Quats
+    joint: JointStudy, options: learn.FitOptions, fold: learn.Fold | None, rotations: Quats
 ) -> GrowingLimit:
     """Return what the others of `fold` give, or everybody, with `rotations` (n, 4) to measure."""
     if options.by == "people":
         takes = joint.takes if fold is None else fold.rest
-        return NearPeople(People.of(takes), options, joint.axis, rotations)
+        return NearPeople(learn.People.of(takes), options, joint.axis, rotations)
     return WidenedLimit(joint.limit(options, fold), rotations)

@@ -71,9 +71,6 @@ def at_rejection(curve: TradeoffCurve, rejected: float) -> float:
     return float(volumes[k - 1] + back * (volumes[k] - volumes[k - 1]))
 
 
-# Curves of families and baselines.
-
-
 def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
     """Return each shape, all unless `shapes` names some, with each chart that it works in."""
     for name in shapes or ():

@@ -15,7 +15,7 @@ from typing import NoReturn
 import numpy as np
 
 from .. import kernels, quat
-from ..arrays import Floats, Ints, Quats, Vectors, tolerance
+from ..arrays import Floats, Ints, Quats, Vectors, tolerance, wrap_angles
 from ..quat import IDENTITY, angle_between, from_euler, to_euler
 from ..skeleton import CHANNELS, POSITIONS, ROTATIONS, Clip, Pose, Skeleton
 from .atomic import atomic_write
@@ -554,8 +554,8 @@ def _angles_deg(rotations: Quats, order: str) -> Floats:
     angles = to_euler(rotations, order)
     other = _other_triple(angles)
     # Changing to the other triple costs the same whichever of the two the frame before used.
-    stay = np.abs(_wrap_angles(np.diff(angles, axis=0))).sum(axis=-1)
-    change = np.abs(_wrap_angles(other[1:] - angles[:-1])).sum(axis=-1)
+    stay = np.abs(wrap_angles(np.diff(angles, axis=0))).sum(axis=-1)
+    change = np.abs(wrap_angles(other[1:] - angles[:-1])).sum(axis=-1)
     changed = np.cumsum(np.concatenate([np.zeros(len(angles[:1])), change < stay])) % 2 == 1
     chosen = np.where(changed[:, None], other, angles)
     return _unwrap_deg(chosen)
@@ -571,8 +571,3 @@ def _other_triple(angles: Floats) -> Floats:
     """Return the other three angles, about three different axes, of the same rotations."""
     other: Floats = np.pi + angles * np.array([1.0, -1.0, 1.0])
     return other
-
-
-def _wrap_angles(angles: Floats) -> Floats:
-    """Return `angles` (radians) less whole turns, within ±pi."""
-    return angles - 2 * np.pi * np.round(angles / (2 * np.pi))

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 
-# JSON as people read it: indented, and what is short in one line.
-
 WIDTH = 100
 """Columns of a file, where text and base64 do not need more."""
 

@@ -16,8 +16,6 @@ from ..skeleton import Skeleton
 from .atomic import atomic_write
 from .xml import Element, format_element, format_numbers, make_element, parse_xml
 
-# Figures, networks and components as XML, bit for bit; see docs/components.md.
-#
 # A component has its parameters by name, each as the kind of thing that it is.
 
 DEFAULT_SHAPE = "reach-cone"
@@ -186,9 +184,6 @@ _VALUES: dict[str, Callable[[Element], Any]] = {
     "cone": _shape,
     "component": read_component,
 }
-
-
-# Networks and figures.
 
 
 VERSION = "1"
@@ -366,17 +361,11 @@ def _joint_set(element: Element) -> JointSet:
 def _network_elements(network: Network, joint_set: JointSet | None) -> list[Element]:
     elements = []
     for name in network.controls:
-        limits = None if joint_set is None else joint_set.controls[name]
-        ranges = (
-            {}
-            if limits is None
-            else {
-                "low": repr(limits.low),
-                "high": repr(limits.high),
-                "neutral": repr(limits.neutral),
-                "unit": limits.unit,
-            }
-        )
+        ranges = {}
+        if joint_set is not None:
+            limits = joint_set.controls[name]
+            ranges = {each: repr(getattr(limits, each)) for each in ("low", "high", "neutral")}
+            ranges["unit"] = limits.unit
         elements.append(make_element("control", name=name, **ranges))
     elements += [component_element(name, each) for name, each in network.components.items()]
     for to, source in network.wires.items():

@@ -2,18 +2,13 @@
 
 from .duplicates import Duplicates, find_duplicates, join_groups, same_bones
 from .fields import (
-    DENSITY_CUTOFF,
-    DENSITY_WIDTH,
-    MAX_PEOPLE,
-    PEOPLE_CELL,
-    SATURATION_TIME,
     Density,
     People,
     check_rejection,
     density,
     field_from_paths,
+    least_passing,
     level_for,
-    subdivide,
     within_for,
 )
 from .fitting import (
@@ -26,17 +21,8 @@ from .fitting import (
     measure_from,
     people_field,
 )
-from .kinds import MAX_ROTATIONS, JointKind, joint_kind, joint_kinds
-from .population import (
-    MAX_OFFSET,
-    OWN_PEOPLE,
-    Calibration,
-    OffsetObjective,
-    Population,
-    calibrate,
-    estimate_offset,
-    turn_bones,
-)
+from .kinds import JointKind, joint_kind, joint_kinds
+from .population import Calibration, Population, calibrate
 from .takes import (
     Fold,
     Performers,
@@ -52,38 +38,19 @@ from .takes import (
     performer_of,
     takes_of,
 )
-from .trimming import (
-    CONFIRMATION_RADIUS,
-    MAX_DROPPED,
-    TrimResult,
-    confirmations,
-    distance_to_others,
-    isolated_frames,
-    thin,
-    trim,
-)
+from .trimming import MAX_DROPPED, TrimResult, thin, trim
 
 __all__ = [
-    "CONFIRMATION_RADIUS",
     "DEFAULT_WITHIN",
-    "DENSITY_CUTOFF",
-    "DENSITY_WIDTH",
     "FIELD_SOURCES",
     "MAX_DROPPED",
     "MAX_MARGIN",
-    "MAX_OFFSET",
-    "MAX_PEOPLE",
-    "MAX_ROTATIONS",
-    "OWN_PEOPLE",
-    "PEOPLE_CELL",
-    "SATURATION_TIME",
     "Calibration",
     "Density",
     "Duplicates",
     "FitOptions",
     "Fold",
     "JointKind",
-    "OffsetObjective",
     "People",
     "Performers",
     "Population",
@@ -94,21 +61,18 @@ __all__ = [
     "bone_axes",
     "calibrate",
     "check_rejection",
-    "confirmations",
     "density",
-    "distance_to_others",
-    "estimate_offset",
     "field_from_paths",
     "find_duplicates",
     "fit_joint",
     "flips",
     "invented_first_frame",
-    "isolated_frames",
     "join_groups",
     "joint_kind",
     "joint_kinds",
     "joints_to_fit",
     "learn",
+    "least_passing",
     "leave_one_out",
     "leave_parts_out",
     "level_for",
@@ -116,10 +80,8 @@ __all__ = [
     "people_field",
     "performer_of",
     "same_bones",
-    "subdivide",
     "takes_of",
     "thin",
     "trim",
-    "turn_bones",
     "within_for",
 ]

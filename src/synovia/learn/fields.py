@@ -96,19 +96,13 @@ def subdivide(path: Quats, chart: Chart, gap: float) -> Quats:
     if not gap > 0.0:
         raise ValueError(f"gap must be above 0 radians, got {gap}")
     for _ in range(MAX_HALVINGS):
-        wide = np.flatnonzero(_step_lengths(chart, path) > gap)
+        steps = np.linalg.norm(np.diff(chart.unroll(path), axis=0), axis=-1)
+        wide = np.flatnonzero(steps > gap)
         if len(wide) == 0:
             break
         middles = quat.slerp(path[wide], path[wide + 1], np.full(len(wide), 0.5))
         path = np.insert(path, wide + 1, middles, axis=0)
     return path
-
-
-def _step_lengths(chart: Chart, path: Quats) -> Points:
-    return np.asarray(np.linalg.norm(np.diff(chart.unroll(path), axis=0), axis=-1))
-
-
-# Where many people go: a saturating density of their rotations.
 
 
 DENSITY_WIDTH = np.radians(10.0)
@@ -261,9 +255,6 @@ def level_for(reject: float, scores: Density) -> tuple[float, float, float]:
     best = int(fine[-1]) if len(fine) else 0
     level = float(levels[best])
     return level, float(shares[best]), scores.field(level).volume()
-
-
-# Near to several people.
 
 
 PEOPLE_CELL = 0.02

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Ints, Points, Quats, Vectors
+from ..arrays import Floats, Points, Quats, Vectors
 from ..charts import Chart, RotationVector
 from ..limit import Limit, chart_for, has_axis
 from ..shapes import SHAPES, DistanceField
@@ -34,8 +34,6 @@ from .takes import (
     takes_of,
 )
 from .trimming import MAX_DROPPED, TrimResult, thin, trim
-
-# Fitting: from the takes of one joint to its limit, and from clips to the limits of all joints.
 
 DEFAULT_LEVEL = 0.01
 """The score from which a density's region accepts, where no rejection is asked for."""
@@ -273,13 +271,10 @@ def _kept_paths(takes: Sequence[Take], trimmed: TrimResult) -> list[Quats]:
     paths: list[Quats] = []
     for take, kept in zip(takes, trimmed.kept, strict=True):
         path = take.rotations[kept]
-        paths += np.split(path, _gaps(path)) if take.thinned else [path]
+        # Where a thinned path goes on elsewhere, it was on the way there before.
+        gaps = 1 + np.flatnonzero(quat.angle_between(path[:-1], path[1:]) > GAP)
+        paths += np.split(path, gaps) if take.thinned else [path]
     return paths
-
-
-def _gaps(path: Quats) -> Ints:
-    """Return where a thinned path goes on elsewhere, having been on the way there before."""
-    return 1 + np.flatnonzero(quat.angle_between(path[:-1], path[1:]) > GAP)
 
 
 # From clips of whole skeletons to a limit for each joint, and a record of how.
@@ -388,10 +383,8 @@ def measure_from(limit: Limit, ancestor: str) -> Limit:
         return replace(limit, relative_to=ancestor)
 
 
-def _samples_of(
-    takes: Sequence[Take], fitted: FittedJoint, *, cell: float = 0.05
-) -> tuple[Sample, ...]:
-    """Return the kept rotations of each take, one in each cell of `cell` radians.
+def _samples_of(takes: Sequence[Take], fitted: FittedJoint) -> tuple[Sample, ...]:
+    """Return the kept rotations of each take, one in each cell of 0.05 radians.
 
     Those that came thinned are not among them.
     """
@@ -400,7 +393,7 @@ def _samples_of(
         frames = np.flatnonzero(kept)
         if len(frames) == 0 or take.thinned:
             continue
-        frames = frames[thin(_vectors(fitted.limit.chart, take.rotations[frames]), cell=cell)]
+        frames = frames[thin(_vectors(fitted.limit.chart, take.rotations[frames]))]
         rotations = take.rotations[frames]
         samples.append(Sample(take.clip, take.performer, frames + take.first_frame, rotations))
     return tuple(samples)

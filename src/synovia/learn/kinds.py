@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import quat
-from ..arrays import TURN, Floats, Quats, Scalars, Vectors, own, unit_quats
+from ..arrays import TURN, Floats, Quats, Scalars, Vectors, own, unit_quats, unit_vectors
 from ..skeleton import Clip
 from .takes import invented_first_frame, takes_of
 
@@ -120,7 +120,7 @@ def _steadiest_pair(matrices: Floats) -> tuple[Vectors, Vectors, float]:
     """
     inliers = matrices
     starts = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3), axis=-1).reshape(-1, 3)[14:]
-    b = starts / np.linalg.norm(starts, axis=-1, keepdims=True)
+    b = unit_vectors(starts)
     for _ in range(ROUNDS):
         mean = inliers.mean(axis=0)
         spread = (inliers - mean).reshape(-1, 9)
@@ -150,7 +150,7 @@ def _steadiest(covariance: Floats, mean: Vectors) -> tuple[Vectors, Scalars]:
     root = np.eye(3) + stretch * mean[:, :, None] * mean[:, None, :]
     values, vectors = np.linalg.eigh(root @ covariance @ root)
     x = (root @ vectors[:, :, :1])[:, :, 0]
-    return x / np.linalg.norm(x, axis=-1, keepdims=True), values[:, 0]
+    return unit_vectors(x), values[:, 0]
 
 
 def _turns_about_pair(rotations: Quats, mean: Quats, axes: Vectors) -> Floats:
@@ -204,9 +204,6 @@ def _subsample(rotations: Quats) -> Quats:
     if len(rotations) > MAX_ROTATIONS:
         every = np.linspace(0, len(rotations) - 1, MAX_ROTATIONS).astype(int)
     return np.asarray(rotations[every], dtype=np.float64)
-
-
-# The same of all joints of clips.
 
 
 def joint_kinds(

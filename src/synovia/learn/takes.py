@@ -141,9 +141,6 @@ def check_positive(name: str, value: float, unit: str) -> None:
         raise ValueError(f"{name} must be above 0 {unit}".rstrip() + f", got {value}")
 
 
-# From clips of whole skeletons to the takes of each joint.
-
-
 def takes_of(
     clips: Sequence[Clip],
     joints: Sequence[str],
@@ -242,9 +239,6 @@ def performer_of(clip: str, performers: Performers = None) -> str:
     if found is None or not found[1]:
         raise ValueError(f"performer pattern {performers!r} finds nobody in {clip!r}")
     return found[1]
-
-
-# Leave-one-out: each group of takes is held out of the others in turn.
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,21 +89,19 @@ def distance_to_others(
     return _per_take(4.0 * np.arcsin(np.minimum(nearest / 2.0, 1.0))[visit_of], takes)
 
 
-def isolated_frames(
-    takes: Sequence[Take], *, share: float = MAX_DROPPED, link: float = LINK, cell: float = 0.05
-) -> list[Mask]:
+def isolated_frames(takes: Sequence[Take], *, share: float = MAX_DROPPED) -> list[Mask]:
     """Return which frames stand apart from the bulk of their joint's rotations, one mask a take.
 
-    Thinned rotations within `link` radians of each other belong together. Of the groups that this
+    Thinned rotations within 10 degrees of each other belong together. Of the groups that this
     makes, all but the largest are apart, the smallest first, up to `share` of the frames in all.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     rotations, _, _ = _stack_takes(takes)
-    cells, cell_of = _cells(rotations, cell)
+    cells, cell_of = _cells(rotations, 0.05)
     n = len(cells)
-    chord = 2.0 * np.sin(link / 4.0)
+    chord = 2.0 * np.sin(LINK / 4.0)
     pairs = _tree(rotations[cells]).query_pairs(chord, output_type="ndarray")
     near = coo_array((np.ones(len(pairs)), (pairs % n).T), shape=(n, n))
     _, group = connected_components(near, directed=False)

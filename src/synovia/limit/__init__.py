@@ -1,8 +1,8 @@
 """Limits: a shape seen through a chart, and how to get from one family to another."""
 
-from .convert import Conversion
+from ..charts.chart import mirror_rotations
+from .convert import Conversion, mirror_limit
 from .limit import Limit, chart_for, chart_named, charts_of, has_axis, shape_named, unroll_path
-from .mirror import mirror_limit, mirror_rotations
 from .softening import Beyond, Inside
 
 __all__ = [

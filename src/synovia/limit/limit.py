@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from .convert import Conversion
 
 
-# Limit: a shape seen through a chart, and charts and shapes by their names.
-
-
 def chart_named(chart: str | type[Chart], reference: Quats, axis: Vectors | None) -> Chart:
     """Return the chart of this name or class, about `reference`."""
     kind = CHARTS.get(chart) if isinstance(chart, str) else chart
@@ -106,9 +103,6 @@ def as_floats(rotations: Quats) -> Quats:
 def off_by_rounding(rotations: Quats) -> float:
     """Return the largest sum of squared errors of length², that rounding alone can explain."""
     return (2.0 * unit_rounding(rotations.dtype)) ** 2
-
-
-# Limit: a shape seen through a chart, so a set of legal rotations.
 
 
 FARTHEST = 5.0 * TURN  # how far a region may reach; beyond one turn it only repeats itself

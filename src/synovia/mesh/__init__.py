@@ -1,13 +1,12 @@
 """Meshes: a limit's region as triangles, for pictures and for the page."""
 
 from .region import DRAFT, FINE, PRINT, boundary, share_of, sheet, sheet_and_boundary
-from .triangles import Mesh, Quality
+from .triangles import Quality
 
 __all__ = [
     "DRAFT",
     "FINE",
     "PRINT",
-    "Mesh",
     "Quality",
     "boundary",
     "share_of",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -12,12 +12,11 @@ from .. import quat
 from ..arrays import TURN, Floats, Ints, Mask, Points, Quats, Scalars, Vectors
 from ..charts import RotationVector
 from ..limit import Limit
-from ..shapes import Directional, Region
-from ..shapes.boundary import Boundary, drop_unused_points, rim_of
+from ..shapes import Directional, Region, Surface
+from ..shapes.boundary import Boundary, Hidden, drop_unused_points, rim_of
 from ..shapes.directional import ON_RIM, SHARE
 from .sheet import Sheet, on_silhouette, visible_sheet
 from .triangles import (
-    Mesh,
     Net,
     Quality,
     cut_net,
@@ -57,7 +56,7 @@ FOLD_ROUNDS = 1
 """How often edges are halved once more where a boundary turns away from us."""
 
 
-def boundary(limit: Limit, quality: Quality = FINE) -> Mesh:
+def boundary(limit: Limit, quality: Quality = FINE) -> Surface:
     """Return the boundary as rotation vectors from the reference, in radians, facing outwards."""
     return sheet_and_boundary(limit, np.array([0.0, 0.0, 1.0]), quality)[1]
 
@@ -67,7 +66,9 @@ def sheet(limit: Limit, bone: Vectors, quality: Quality = FINE) -> Sheet:
     return sheet_and_boundary(limit, bone, quality)[0]
 
 
-def sheet_and_boundary(limit: Limit, bone: Vectors, quality: Quality = FINE) -> tuple[Sheet, Mesh]:
+def sheet_and_boundary(
+    limit: Limit, bone: Vectors, quality: Quality = FINE
+) -> tuple[Sheet, Surface]:
     """Return where the bone may point, and the boundary among rotations.
 
     The latter has rotation vectors from the reference, in radians, and faces outwards.
@@ -85,7 +86,7 @@ def sheet_and_boundary(limit: Limit, bone: Vectors, quality: Quality = FINE) -> 
     low, high = shape.twist_range(directions).T
     widths = np.minimum(high - low, TURN)
     whole = _stack([(mesh.vertices, mesh.triangles, mesh.triangles) for *_, mesh in drawn])
-    return Sheet(Mesh(directions, faces), rim, widths, _axis(limit)), Mesh(*whole[:2])
+    return Sheet(Surface(directions, faces), rim, widths, _axis(limit)), Surface(*whole[:2])
 
 
 def first_triangles(shape: Region, quality: Quality) -> Boundary:
@@ -98,7 +99,7 @@ def first_triangles(shape: Region, quality: Quality) -> Boundary:
     return first
 
 
-def _vector_meshes(limit: Limit, bone: Vectors, quality: Quality) -> tuple[Sheet, Mesh]:
+def _vector_meshes(limit: Limit, bone: Vectors, quality: Quality) -> tuple[Sheet, Surface]:
     shape, chart = limit.shape, limit.chart
     if shape.dimension != 3:  # nobody knows its boundary: it is looked for among rotations
         shape, chart = RotationRegion(limit), RotationVector(chart.reference)
@@ -157,7 +158,7 @@ class RotationRegion(Region):
 
 def _piece_meshes(
     limit: Limit, shape: Directional, number: int, quality: Quality
-) -> tuple[Mesh, Ints, Mesh]:
+) -> tuple[Surface, Ints, Surface]:
     """Return the directions of a piece of the shape, their rim, and the piece's boundary."""
     piece = shape.pieces[number]
     before, others = shape.pieces[:number], shape.pieces[:number] + shape.pieces[number + 1 :]
@@ -167,17 +168,10 @@ def _piece_meshes(
         placed = first.place(points)
         return np.concatenate([limit.chart.vectors(placed), placed[:, :3]], axis=1)
 
-    def shared(points: Floats) -> Mask:
-        inside = [other.contains_direction(points[:, :3]) for other in others]
-        return np.asarray(np.any(inside, axis=0))
-
     def hidden(points: Floats) -> Mask:
         return np.asarray(limit.shape.distance(first.place(points)) < -INSIDE)
 
-    def earlier(points: Floats) -> Mask:
-        inside = [other.contains_direction(points[:, :3]) for other in before]
-        return np.asarray(np.any(inside, axis=0))
-
+    shared, earlier = _within_any(others), _within_any(before)
     net = refine_mesh(first, drawn, quality, _torn_test(limit))
     if others:
         net = refine_where(net, first.midpoint, drawn, partly_hidden(hidden), quality)
@@ -196,18 +190,28 @@ def _piece_meshes(
         np.concatenate([top.triangles.ravel(), rim.ravel()]), len(top.points)
     )
     faces, rim = np.split(numbered, [top.triangles.size])
-    directions = Mesh(top.places[kept, 3:], faces.reshape(-1, 3))
+    directions = Surface(top.places[kept, 3:], faces.reshape(-1, 3))
     seen = _seen_triangles(limit, net, covered=bool(others) and quality.fine)
     return directions, rim.reshape(-1, 2), seen
 
 
-def _seen_triangles(limit: Limit, net: Net, *, covered: bool) -> Mesh:
+def _within_any(pieces: Sequence[Directional]) -> Hidden:
+    """Return what tells which points of a boundary have a direction that one of the pieces has."""
+
+    def within(points: Floats) -> Mask:
+        inside = [piece.contains_direction(points[:, :3]) for piece in pieces]
+        return np.asarray(np.any(inside, axis=0))
+
+    return within
+
+
+def _seen_triangles(limit: Limit, net: Net, *, covered: bool) -> Surface:
     """Return what is seen of a boundary among rotations; some of it may be `covered`."""
     triangles = _drop_torn(limit, net.places, net.triangles)
     if limit.chart.left_handed:
         triangles = triangles[:, ::-1]
     vectors = net.places[:, :3]
-    return Mesh(vectors, _drop_covered(limit, vectors, triangles) if covered else triangles)
+    return Surface(vectors, _drop_covered(limit, vectors, triangles) if covered else triangles)
 
 
 def overlaps_itself(limit: Limit) -> bool:
@@ -282,7 +286,7 @@ TOTAL_VOLUME = 8.0 * np.pi**2
 """The volume of all directions with all twists."""
 
 
-def share_of(limit: Limit, directions: Sheet, boundary: Mesh, quality: Quality) -> float:
+def share_of(limit: Limit, directions: Sheet, boundary: Surface, quality: Quality) -> float:
     """Return the share of all rotations that is legal, in [0, 1].
 
     Drafts have no time for what takes long to integrate: to a percent or so, it comes from what is
@@ -293,17 +297,13 @@ def share_of(limit: Limit, directions: Sheet, boundary: Mesh, quality: Quality) 
     if limit.shape.directional is not None:
         widths = directions.widths[directions.mesh.triangles].mean(axis=1)
         return float(_areas(directions.mesh) @ widths) / TOTAL_VOLUME
-    if not overlaps_itself(limit) and _is_closed(boundary):
+    closed = len(rim_of(boundary.triangles)) == 0  # no triangle was torn, and left out
+    if closed and not overlaps_itself(limit):
         return _enclosed_share(boundary)
     return limit.volume(DRAFT_SAMPLES)
 
 
-def _is_closed(mesh: Mesh) -> bool:
-    """Tell whether every edge has a triangle on either side: none was torn, and left out."""
-    return len(rim_of(mesh.triangles)) == 0
-
-
-def _enclosed_share(boundary: Mesh) -> float:
+def _enclosed_share(boundary: Surface) -> float:
     """Return the share of all rotations inside a closed boundary of rotation vectors.
 
     Of these a volume dV holds dV (1 − cos r)/(4π²r²), which is the divergence of v (r − sin r) over
@@ -316,7 +316,7 @@ def _enclosed_share(boundary: Mesh) -> float:
     return float(np.einsum("ij,ij->i", a, np.cross(b, c)) @ flow) / TOTAL_VOLUME
 
 
-def _areas(mesh: Mesh) -> Scalars:
+def _areas(mesh: Surface) -> Scalars:
     """Return the areas of triangles on the unit sphere."""
     a, b, c = mesh.vertices[mesh.triangles].swapaxes(0, 1)
     product = np.einsum("ij,ij->i", a, np.cross(b, c))

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import quat
-from ..arrays import TOLERANCE, Floats, Ints, Mask, Points, Quats, Scalars, Vectors
+from ..arrays import TOLERANCE, Floats, Ints, Mask, Points, Quats, Scalars, Vectors, unit_vectors
 from ..limit import Limit
+from ..shapes import Surface
 from ..shapes.boundary import drop_unused_points, rim_of
-from .triangles import Mesh, Net, Quality, longest_sides
+from .triangles import Net, Quality, longest_sides
 
 PROBE_OFFSET = 1.6
 """How far beside an edge of the rim directions are asked about, in tolerances."""
@@ -40,7 +41,7 @@ class Sheet:
     `widths` are ranges of twist at the vertices, in radians.
     """
 
-    mesh: Mesh
+    mesh: Surface
     rim: Ints
     """Edges (e, 2) where the legal directions end."""
     widths: Scalars
@@ -84,7 +85,7 @@ def visible_sheet(
         seen = seen[~_seen_edge_on(limit, bone, vectors, seen, edge_on, quality)]
     numbers, faces = drop_unused_points(seen, len(directions))
     rotations = quat.exp(vectors[numbers])
-    mesh = Mesh(directions[numbers], faces)
+    mesh = Surface(directions[numbers], faces)
     rim = rim_of(faces)
     widths = _twist_widths(limit, rotations, bone, quality)
     edge, shares = rim_parts(
@@ -96,7 +97,7 @@ def visible_sheet(
         + shares[..., None] * (mesh.vertices[last] - mesh.vertices[first])[:, None]
     )
     at_ends = widths[first, None] + shares * (widths[last] - widths[first])[:, None]
-    mesh = Mesh(np.concatenate([mesh.vertices, _unit(ends).reshape(-1, 3)]), faces)
+    mesh = Surface(np.concatenate([mesh.vertices, unit_vectors(ends).reshape(-1, 3)]), faces)
     rim = len(widths) + np.arange(2 * len(edge)).reshape(-1, 2)
     return Sheet(mesh, rim, np.concatenate([widths, at_ends.ravel()]), bone)
 
@@ -141,7 +142,7 @@ def rim_parts(
     shares = PROBE_SHARES if quality.fine else PROBE_SHARES[1:2]
     for _ in range(1 + _rounds(way, quality)):
         at = (begin + shares * (end - begin))[..., None]
-        beside = _unit(first[edge] + at * way[edge] + across[edge])
+        beside = unit_vectors(first[edge] + at * way[edge] + across[edge])
         inside = legal(beside.reshape(-1, 3)).reshape(at.shape[:2])
         outer, some = ~inside.any(axis=0), inside.any(axis=0) & ~inside.all(axis=0)
         kept.append(np.stack([edge[outer], begin[outer], end[outer]], axis=1))
@@ -157,10 +158,6 @@ def _rounds(way: Vectors, quality: Quality) -> int:
     """Return how often edges are halved until they are within tolerance; not in a draft."""
     longest = float(np.linalg.norm(way, axis=1).max(initial=0.0))
     return int(np.ceil(np.log2(max(longest / quality.tolerance, 1.0)))) if quality.fine else 0
-
-
-def _unit(vectors: Vectors) -> Vectors:
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
 
 
 def _legal(limit: Limit, directions: Vectors, bone: Vectors, quality: Quality) -> Mask:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Mask, Points, Scalars
+from ..arrays import Floats, Ints, Mask, Scalars
 from ..shapes.boundary import (
     Boundary,
     Hidden,
@@ -24,14 +24,6 @@ ROUNDS = 8
 """How often an edge is halved at most."""
 LEAST_ROOM = 0.25
 """Of the most triangles: a draft with room for no more is not worth another round's time."""
-
-
-@dataclass(frozen=True, eq=False)
-class Mesh:
-    """Triangles (t, 3) between vertices (v, 3)."""
-
-    vertices: Points
-    triangles: Ints
 
 
 class Net(NamedTuple):

@@ -12,8 +12,6 @@ from ..limit import Limit
 from ..limit.softening import Softening
 from ..shapes import Shape
 
-# Clamping clips without pops, and where a turn first leaves a limit.
-
 BENDS = (0.2, 0.4, 0.7, 1.0)  # how far towards the inside
 
 
@@ -68,17 +66,11 @@ def _shortest_route(shape: Shape, members: Points) -> Points:
 
 def _points_along(shape: Shape, stops: Points, share: Scalars) -> Points:
     """Return the points at shares of the length of the way through `stops`."""
-    length = np.concatenate([[0.0], np.cumsum(_step_lengths(shape, stops))])
+    steps = np.linalg.norm(shape.moves(stops[:-1], stops[1:]), axis=-1)
+    length = np.concatenate([[0.0], np.cumsum(steps)])
     place = np.interp(share * length[-1], length, np.arange(len(stops)))
     first = np.minimum(place.astype(np.int64), len(stops) - 2)
     return shape.toward(stops[first], stops[first + 1], place - first)
-
-
-def _step_lengths(shape: Shape, path: Points) -> Scalars:
-    return np.asarray(np.linalg.norm(shape.moves(path[:-1], path[1:]), axis=-1))
-
-
-# Limits along paths in time: clamp a clip without pops, and find where a turn leaves the limit.
 
 
 TRANSITION = 0.25

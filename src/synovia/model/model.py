@@ -414,9 +414,6 @@ def pack_limits(limits: Sequence[Limit]) -> tuple[Ints, Floats]:
     return offsets, np.concatenate([np.empty(0), *parts])
 
 
-# Limits as parents see them, where those of some joints are measured from an ancestor.
-
-
 def hold_fixed(model: LimitModel, pose: Pose, moving: Iterable[str] = ()) -> LimitModel:
     """Return the limits, all measured from parents, while joints between stay as in one `pose`.
 

@@ -5,7 +5,7 @@ from .convex import Convex
 from .derived import Offset, Turned
 from .directional import Directional
 from .distance_field.field import DistanceField
-from .distance_field.sculpt import add_sample, brush, move_sample, pull, push, redistance_field
+from .distance_field.sculpt import add_sample, brush, move_sample, pull, push
 from .ellipsoid import Ellipsoid
 from .kdop import KDop
 from .product import Product
@@ -56,6 +56,5 @@ __all__ = [
     "move_sample",
     "pull",
     "push",
-    "redistance_field",
     "stored_shapes",
 ]

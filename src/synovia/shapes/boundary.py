@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints, Mask, Points
+from ..arrays import Floats, Ints, Mask, Points, unit_vectors
 
 if TYPE_CHECKING:
     from .region import Region
@@ -179,8 +180,7 @@ def cut_edges(
 
 def midpoint_on_sphere(start: Floats, end: Floats) -> Floats:
     """Return the unit vectors half way between two, along the great circle."""
-    total = start + end
-    return np.asarray(total / np.linalg.norm(total, axis=-1, keepdims=True))
+    return unit_vectors(start + end)
 
 
 def unit_sphere(detail: int) -> Boundary:
@@ -213,19 +213,24 @@ TETRAHEDRA = _tetrahedra()
 CORNERS = np.array(list(np.ndindex(2, 2, 2)))
 
 
+def cell_corners(nodes: NDArray[Any]) -> NDArray[Any]:
+    """Return the eight corner values of each cell: (8, I − 1, J − 1, K − 1), last axis fastest."""
+    sizes = [n - 1 for n in nodes.shape]
+    return np.stack(
+        [
+            nodes[tuple(slice(c, c + n) for c, n in zip(corner, sizes, strict=True))]
+            for corner in CORNERS.tolist()
+        ]
+    )
+
+
 def march_tetrahedra(inside: Mask) -> Ints:
     """Return triangles that part the nodes of a grid that are inside from the others.
 
     Each is given by three edges, each edge by the indices of its inner and its outer node:
     (t, 3, 2, 3).
     """
-    sizes = [n - 1 for n in inside.shape]
-    corners = np.stack(
-        [
-            inside[tuple(slice(c, c + n) for c, n in zip(corner, sizes, strict=True))]
-            for corner in CORNERS.tolist()
-        ]
-    )
+    corners = cell_corners(inside)
     cut = np.argwhere(corners.any(axis=0) & ~corners.all(axis=0))
     nodes = cut[:, None, None, :] + CORNERS[TETRAHEDRA]
     tetrahedra = np.ravel_multi_index(tuple(np.moveaxis(nodes, -1, 0)), inside.shape).reshape(-1, 4)
@@ -263,9 +268,6 @@ def number_edges(edges: Ints) -> tuple[Ints, Ints]:
     """
     lines, number = np.unique(edges.reshape(-1, 6), axis=0, return_inverse=True)
     return lines.reshape(-1, 2, 3), drop_degenerate(number.reshape(-1, 3))
-
-
-# The boundary of any region of space, by its distances and its nearest members alone.
 
 
 CELLS = 8

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
-from ..arrays import Floats, Points, own
+from ..arrays import Floats, Points, check_orthonormal, own
 from ..kernels.kinds import BOX
 from .convex import Polytope, principal_axes
 from .presentation import Family
@@ -44,8 +44,7 @@ class Box(Polytope):
         own(self)
         if (self.low > self.high).any():
             raise ValueError(f"Box.low must not exceed Box.high, got {self.low} and {self.high}")
-        if np.abs(self.axes @ self.axes.T - np.eye(d)).max() > 1e-9:
-            raise ValueError(f"Box.axes must be orthonormal rows, got {self.axes.tolist()}")
+        check_orthonormal("Box.axes", self.axes)
 
     @classmethod
     def fit(
@@ -66,7 +65,6 @@ class Box(Polytope):
 
     @cached_property
     def corners(self) -> Points:
-        """The (2ᵈ, d) corners."""
         ends = np.stack([self.low, self.high])
         picks = np.array(list(product((0, 1), repeat=self.dimension)))
         return np.asarray(ends[picks, np.arange(self.dimension)] @ self.axes)

@@ -18,8 +18,6 @@ from .derived import Turned
 from .presentation import Number, label_axis, range_numbers
 from .region import Region, sample_points
 
-# What all convex shapes share: points between two members are members.
-
 
 class Convex(Region):
     """A closed convex region of a vector space, in 2 or 3 dimensions."""
@@ -142,9 +140,6 @@ def hull_boundary(corners: Points) -> Boundary:
     return Boundary(corners, triangles)
 
 
-# What shapes with flat faces share: an interval along each of some axes, and corners.
-
-
 class Polytope(Convex):
     """All points with low <= axes · x <= high; a shape gives these three and its `corners`."""
 
@@ -159,16 +154,13 @@ class Polytope(Convex):
 
     @property
     def dimension(self) -> int:
-        """The number of coordinates of the shape's points."""
         return int(self.axes.shape[1])
 
     @property
     def bounds(self) -> Points:
-        """The least and greatest coordinates in the chart: (2, d)."""
         return np.stack([self.corners.min(axis=0), self.corners.max(axis=0)])
 
     def reach(self, columns: tuple[int, ...]) -> float:
-        """Return how far members are from the origin at most, in these coordinates alone."""
         return float(np.linalg.norm(self.corners[:, columns], axis=1).max())
 
     def turn(self, turn: Floats) -> Self:
@@ -193,11 +185,9 @@ class Polytope(Convex):
 
     @property
     def measure(self) -> float:
-        """The volume in the chart, 0 if thin."""
         return measure_of(self.corners)
 
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
-        """Return `n` members, uniform in the chart."""
         return sample_hull(self.corners, n, rng)
 
     # For pictures and for editing.

@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..arrays import TOLERANCE, Floats, Points, Scalars, Vectors, own
-from .boundary import Boundary
+from ..arrays import TOLERANCE, Floats, Points, Scalars, Vectors, check_orthonormal, own
+from .boundary import Boundary, drop_unused_points
 from .region import Region
 
 STEPS, HALVINGS = 12, 50  # to a boundary: along its slope, and between a member and a point
@@ -110,6 +110,25 @@ class Offset(Derived):
         shown = self.shape.mirror(turn, about, normal)
         return None if shown is None else Offset(shown, self.radius)
 
+    # For pictures and for editing.
+
+    def boundary(self, detail: int = 1) -> Boundary:
+        """Return the shape's triangles, moved, where points are directions with twists."""
+        directional = self.shape.directional
+        if directional is None:
+            return super().boundary(detail)
+        inner = directional.boundary(detail)
+        free = directional.free_ends(inner.points, inner.triangles)
+        kept, triangles = drop_unused_points(inner.triangles[~free], len(inner.points))
+
+        def placed(points: Floats) -> Points:
+            there = inner.place(points)
+            if self.radius > 0.0:  # from beyond, so that what is nearest is on the boundary
+                there = self.shift(there, 2.0 * self.radius * self.shape.facing(there))
+            return self.project(there)
+
+        return replace(inner, points=inner.points[kept], triangles=triangles, place=placed)
+
 
 @dataclass(frozen=True, eq=False)
 class Turned(Derived):
@@ -124,8 +143,7 @@ class Turned(Derived):
     def __post_init__(self) -> None:
         super().__post_init__()
         own(self)
-        if np.abs(self.turn @ self.turn.T - np.eye(self.dimension)).max() > 1e-9:
-            raise ValueError(f"Turned.turn must be orthogonal, got {self.turn.tolist()}")
+        check_orthonormal("Turned.turn", self.turn)
 
     def _back(self, points: Points) -> Points:
         return np.asarray((points - self.about) @ self.turn + self.about)

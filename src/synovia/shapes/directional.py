@@ -12,7 +12,18 @@ from typing import ClassVar
 import numpy as np
 
 from .. import kernels
-from ..arrays import TOLERANCE, TURN, Floats, Ints, Mask, Points, Scalars, Vectors, rows
+from ..arrays import (
+    TOLERANCE,
+    TURN,
+    Floats,
+    Ints,
+    Mask,
+    Points,
+    Scalars,
+    Vectors,
+    rows,
+    unit_vectors,
+)
 from .boundary import (
     Boundary,
     Midpoint,
@@ -298,21 +309,17 @@ def _nearby_rim(shape: Directional, directions: Vectors, across: Vectors) -> Vec
     Vectors across are about as long as it is looked for.
     """
     legal = shape.contains_strictly(directions)
-    beside = _unit(directions[:, None] + ACROSS[:, None] * across[:, None])
+    beside = unit_vectors(directions[:, None] + ACROSS[:, None] * across[:, None])
     changed = shape.contains_strictly(beside) != legal[:, None]
     found = np.flatnonzero(changed.any(axis=1))
     same, other = directions[found], beside[found, changed[found].argmax(axis=1)]
     for _ in range(RIM_HALVINGS):
-        between = _unit(same + other)
+        between = unit_vectors(same + other)
         still = (shape.contains_strictly(between) == legal[found])[:, None]
         same, other = np.where(still, between, same), np.where(still, other, between)
     rim = np.array(directions)
     rim[found] = np.where(legal[found, None], same, other)
     return rim
-
-
-def _unit(vectors: Vectors) -> Vectors:
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
 
 
 def _tangent(start: Vectors, end: Vectors) -> Vectors:

@@ -9,12 +9,12 @@ from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
-from ..arrays import Floats, Points, own
+from ..arrays import Floats, Points, check_orthonormal, own
 from ..kernels.kinds import ELLIPSOID
 from .boundary import Boundary, unit_sphere
 from .box import CYLINDER
 from .convex import THIN, Convex, principal_axes
-from .presentation import Family, Number, label_axis
+from .presentation import Number, label_axis
 from .region import check_margin, sample_points
 
 NOISE = 1e-3  # what is thinner than this, as a share of the longest axis, is noise
@@ -36,6 +36,7 @@ class Ellipsoid(Convex):
     axes: Annotated[Floats, "d", "d"]
 
     name: ClassVar[str] = "ellipsoid"
+    margin_grows: ClassVar[bool] = True
     kernel: ClassVar[int | None] = ELLIPSOID
     single_precision: ClassVar[bool] = True
 
@@ -46,8 +47,7 @@ class Ellipsoid(Convex):
         own(self)
         if (self.radii < 0.0).any():
             raise ValueError(f"Ellipsoid.radii must be at least 0 radians, got {self.radii}")
-        if np.abs(self.axes @ self.axes.T - np.eye(d)).max() > 1e-9:
-            raise ValueError(f"Ellipsoid.axes must be orthonormal rows, got {self.axes.tolist()}")
+        check_orthonormal("Ellipsoid.axes", self.axes)
 
     @classmethod
     def fit(
@@ -119,12 +119,10 @@ class Ellipsoid(Convex):
 
     @property
     def bounds(self) -> Points:
-        """The least and greatest coordinates in the chart: (2, d)."""
         half = np.linalg.norm(self.axes * self.radii[:, None], axis=0)
         return np.stack([self.center - half, self.center + half])
 
     def reach(self, columns: tuple[int, ...]) -> float:
-        """Return a bound on how far members are from the origin, in these coordinates alone."""
         spread = (self.axes * self.radii[:, None])[:, columns]
         return float(np.linalg.norm(self.center[list(columns)]) + np.linalg.norm(spread, 2))
 
@@ -154,7 +152,6 @@ class Ellipsoid(Convex):
 
     @property
     def measure(self) -> float:
-        """The volume in the chart (area in 2-D), 0 if thin."""
         if self.radii.min() <= THIN:
             return 0.0
         return float(self.radii.prod() * (4.0 / 3.0 if self.dimension == 3 else 1.0) * np.pi)
@@ -180,10 +177,6 @@ class Ellipsoid(Convex):
             unit_sphere(detail),
             place=lambda points: np.asarray((points * self.radii) @ self.axes + self.center),
         )
-
-    @classmethod
-    def families(cls) -> tuple[Family, ...]:
-        return (Family(cls.name, "Ellipsoid", cls.name, margin_grows=True),)
 
     def numbers(self, coordinates: Sequence[str]) -> list[Number]:
         """Return the centre, and the radius along each axis."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import TURN, Mask, Points, Scalars, Vectors
+from ..arrays import TURN, Mask, Points, Scalars, Vectors, unit_vectors
 
 if TYPE_CHECKING:
     from .region import Region
@@ -152,15 +152,13 @@ def slope(region: Region, points: Points) -> Points:
     rise = ahead - behind
     length = np.linalg.norm(rise, axis=-1, keepdims=True)
     rise = np.where(length > NUDGE * NUDGE, rise, np.eye(rise.shape[-1])[0])
-    rise = rise / np.linalg.norm(rise, axis=-1, keepdims=True)
-    return np.asarray((rise[..., None, :] @ ways)[..., 0, :])
+    return np.asarray((unit_vectors(rise)[..., None, :] @ ways)[..., 0, :])
 
 
 def tangent_pair(direction: Vectors) -> Vectors:
     """Return two unit vectors (..., 2, 3) at right angles to unit directions and to each other."""
     least = np.eye(3)[np.abs(direction).argmin(axis=-1)]
-    first = np.cross(direction, least)
-    first = first / np.linalg.norm(first, axis=-1, keepdims=True)
+    first = unit_vectors(np.cross(direction, least))
     return np.stack([first, np.cross(direction, first)], axis=-2)
 
 
@@ -214,6 +212,5 @@ class SampledExtent:
 
 def _everywhere(n: int, rng: np.random.Generator) -> Points:
     """Return directions with twists (n, 4), uniform over all."""
-    directions = rng.normal(size=(n, 3))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    directions = unit_vectors(rng.normal(size=(n, 3)))
     return np.column_stack([directions, rng.uniform(-np.pi, np.pi, n)])

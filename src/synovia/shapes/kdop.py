@@ -12,18 +12,12 @@ from ..arrays import Floats, Points, own, rows
 from ..kernels.kinds import KDOP
 from .box import axes_along
 from .convex import Polytope, corners_of
-from .presentation import Family
 from .region import check_margin, sample_points
 
 MOST_AXES = 64  # corners are looked for at every meeting of three planes: some 300,000
 FACES = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
 CORNERS = [(1, 1, 1), (1, 1, -1), (1, -1, 1), (1, -1, -1)]
 EDGES = [(1, 1, 0), (1, -1, 0), (1, 0, 1), (1, 0, -1), (0, 1, 1), (0, 1, -1)]
-
-
-def _eight_in_the_plane() -> Floats:
-    angle = np.arange(8) * np.pi / 8.0
-    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +29,7 @@ class KDop(Polytope):
     high: Annotated[Floats, "k"]
 
     name: ClassVar[str] = "kdop"
+    margin_grows: ClassVar[bool] = True
     kernel: ClassVar[int | None] = KDOP
     single_precision: ClassVar[bool] = True
     label: ClassVar[str] = "k-DOP"
@@ -81,7 +76,9 @@ class KDop(Polytope):
         points, margin = sample_points(points), check_margin(margin)
         d = points.shape[1]
         if axes is None:
-            axes = np.array(FACES + CORNERS + EDGES, float) if d == 3 else _eight_in_the_plane()
+            angle = np.arange(8) * np.pi / 8.0
+            plane = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+            axes = np.array(FACES + CORNERS + EDGES, float) if d == 3 else plane
         axes = rows("axes", axes, d)
         length = np.linalg.norm(axes, axis=-1, keepdims=True)
         if axes.ndim != 2 or not (length > 0.0).all():
@@ -98,14 +95,9 @@ class KDop(Polytope):
 
     @cached_property
     def corners(self) -> Points:
-        """The (v, d) vertices."""
         corners = corners_of(self.axes, self.low, self.high)
         if len(corners) == 0:
             raise ValueError("KDop.axes are too nearly parallel to have corners")
         return corners
 
     # For pictures and for editing.
-
-    @classmethod
-    def families(cls) -> tuple[Family, ...]:
-        return (Family(cls.name, cls.label, cls.name, margin_grows=True),)

@@ -16,7 +16,7 @@ from .box import Box
 from .convex import THIN, Convex
 from .ellipsoid import Ellipsoid
 from .kdop import KDop
-from .presentation import Family, Number, range_numbers
+from .presentation import Number, range_numbers
 from .region import Region, check_margin, sample_points
 
 ON_THE_EDGE = 1e-9
@@ -36,6 +36,8 @@ class Product(Convex):
     high: float
 
     name: ClassVar[str] = "product"
+    title: ClassVar[str] = "Swing ellipse and twist"
+    margin_grows: ClassVar[bool] = True
     kernel: ClassVar[int | None] = PRODUCT
     single_precision: ClassVar[bool] = True
     charts: ClassVar[tuple[str, ...]] = ("swing-twist",)
@@ -76,11 +78,9 @@ class Product(Convex):
 
     @property
     def bounds(self) -> Points:
-        """The least and greatest coordinates in the chart: (2, 3)."""
         return np.concatenate([self.swing.bounds, [[self.low], [self.high]]], axis=1)
 
     def reach(self, columns: tuple[int, ...]) -> float:
-        """Return a bound on how far members are from the origin, in these coordinates alone."""
         across = tuple(c for c in columns if c < 2)
         swing = self.swing.reach(across) if across else 0.0
         twist = max(abs(self.low), abs(self.high)) if 2 in columns else 0.0
@@ -113,12 +113,10 @@ class Product(Convex):
 
     @property
     def measure(self) -> float:
-        """The volume in the chart, 0 if thin."""
         height = self.high - self.low
         return self.swing.measure * height if height > THIN else 0.0
 
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
-        """Return `n` members, uniform in the chart."""
         twist = rng.uniform(self.low, self.high, size=(n, 1))
         return np.concatenate([self.swing.scatter(n, rng), twist], axis=1)
 
@@ -150,10 +148,6 @@ class Product(Convex):
         corners = self.swing.corners
         from_middle = corners - corners.mean(axis=0)
         return corners[np.argsort(np.arctan2(from_middle[:, 1], from_middle[:, 0]))]
-
-    @classmethod
-    def families(cls) -> tuple[Family, ...]:
-        return (Family(cls.name, "Swing ellipse and twist", cls.name, margin_grows=True),)
 
     def numbers(self, coordinates: Sequence[str]) -> list[Number]:
         """Return the numbers of the swing, and the range of the twist."""

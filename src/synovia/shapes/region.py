@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 RIM = 1e-7  # nearer to the boundary than this, a move is too short to give a direction
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Surface:
     """Triangles on a shape's boundary: vertices (v, d) in the chart, corners (t, 3) by number."""
 
@@ -301,6 +301,10 @@ class Region(ABC):
     """Whether `add` takes in a sample that is inside already, as more evidence."""
     label: ClassVar[str] = ""
     """The shape's name in a sentence, where it is not `name`."""
+    title: ClassVar[str] = ""
+    """The name of its one family for people to choose, where it is not `name`."""
+    margin_grows: ClassVar[bool] = False
+    """Whether that family is, bit for bit, the fit without a margin grown by it."""
 
     def boundary(self, detail: int = 1) -> Boundary:
         """Return triangles on the boundary whose edges can be halved on it.
@@ -333,7 +337,8 @@ class Region(ABC):
     def families(cls) -> tuple[Family, ...]:
         """Return what people choose between for a fit of this shape: usually one family."""
         label = cls.name.replace("-", " ")
-        return (Family(cls.name, label[:1].upper() + label[1:], cls.name),)
+        title = cls.title or cls.label or label[:1].upper() + label[1:]
+        return (Family(cls.name, title, cls.name, margin_grows=cls.margin_grows),)
 
     @property
     def family(self) -> str:

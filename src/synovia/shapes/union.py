@@ -9,14 +9,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors
+from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
 from ..kernels.kinds import UNION
 from .boundary import Boundary, drop_unused_points
 from .directional import Directional
-from .presentation import Family
 from .reach_cone.cone import ReachCone
 from .reach_cone.extent import slice_areas
-from .reach_cone.star import normalize, unit_directions
+from .reach_cone.star import unit_directions
 from .region import Surface, check_margin, sample_points
 
 ON_THE_WALL = 1e-9  # deeper than this in another part, a vertex is inside the union
@@ -31,6 +30,8 @@ class Union(Directional):
     parts: tuple[ReachCone, ...]
 
     name: ClassVar[str] = "union"
+    title: ClassVar[str] = "Two reach cones"
+    margin_grows: ClassVar[bool] = True
     kernel: ClassVar[int | None] = UNION
 
     def __post_init__(self) -> None:
@@ -184,10 +185,6 @@ class Union(Directional):
         kept, seen = drop_unused_points(np.concatenate(triangles), count)
         return Surface(np.concatenate(vertices)[kept], seen)
 
-    @classmethod
-    def families(cls) -> tuple[Family, ...]:
-        return (Family(cls.name, "Two reach cones", cls.name, margin_grows=True),)
-
     @property
     def cones(self) -> tuple[ReachCone, ...]:
         return self.parts
@@ -211,7 +208,7 @@ def _group_directions(directions: Vectors, parts: int) -> Ints:
             [np.bincount(group, directions[:, k], minlength=len(centers)) for k in range(3)], axis=1
         )
         lost = np.linalg.norm(sums, axis=1) < 1e-9
-        moved = np.where(lost[:, None], centers, normalize(np.where(lost[:, None], 1.0, sums)))
+        moved = np.where(lost[:, None], centers, unit_vectors(np.where(lost[:, None], 1.0, sums)))
         if np.abs(moved - centers).max() < 1e-12:
             break
         centers = moved

@@ -1,17 +1,7 @@
 """Skeletons, poses and clips: names, parents, ancestors, left and right."""
 
 from .ancestry import Lineage, copy_limit, lineage, measure_from_ancestor
-from .names import (
-    Match,
-    bare_name,
-    list_names,
-    match,
-    mirror_normal,
-    names_in,
-    other_side,
-    partner,
-    partner_limit,
-)
+from .names import Match, bare_name, list_names, match, names_in, other_side, partner, partner_limit
 from .skeleton import (
     CHANNELS,
     POSITIONS,
@@ -42,7 +32,6 @@ __all__ = [
     "list_names",
     "match",
     "measure_from_ancestor",
-    "mirror_normal",
     "names_in",
     "other_side",
     "partner",

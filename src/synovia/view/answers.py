@@ -10,22 +10,30 @@ from queue import SimpleQueue
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection
 
-from . import messages
-from .contents import SHOW_HANDLERS
-from .editing import EDIT_HANDLERS, SAVE_HANDLERS
-from .families import FAMILY_HANDLERS, JUDGE_HANDLERS
+from . import contents, editing, families, messages, tryout
 from .messages import Answer, Request
 from .protocol import Failure
 from .session import Session
-from .tryout import TRYOUT_HANDLERS
 
 HANDLERS: dict[str, Callable[[Session, Request], Answer]] = {
-    **SHOW_HANDLERS,
-    **TRYOUT_HANDLERS,
-    **EDIT_HANDLERS,
-    **FAMILY_HANDLERS,
-    **JUDGE_HANDLERS,
-    **SAVE_HANDLERS,
+    "open": contents.open_scene,
+    "check": contents.check_clip,
+    "clamp": contents.clamp_clip,
+    "curve": contents.curve,
+    "region": contents.region_pictures,
+    "reach": tryout.solve_reach,
+    "look": tryout.solve_look,
+    "pose": tryout.pose_figure,
+    "outside": tryout.check_pose,
+    "edit": editing.edit_limits,
+    "undo": editing.undo,
+    "redo": editing.redo,
+    "family": families.describe_families,
+    "observed": families.observed_rotations,
+    "refit": families.refit,
+    "judge": families.judge_family,
+    "save": editing.save,
+    "download": editing.download,
 }
 """What may be asked for, by name."""
 SLOW_REQUESTS = ("region", "check", "clamp", "curve")

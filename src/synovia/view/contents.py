@@ -102,9 +102,6 @@ def _mean_offset(
     return np.asarray(where[:, others].mean(axis=1) - where[:, ours].mean(axis=1))
 
 
-# How far a joint is from its limit over time, before and after clamping.
-
-
 def curve(session: Session, request: Request) -> Curve:
     """Return the degrees (frames) that a joint is outside its limit, before and after clamping.
 
@@ -130,9 +127,6 @@ def _outside_deg(limit: Limit, seen: Quats) -> Scalars:
     violation = limit.violation(seen)
     inside = np.minimum(limit.distance(seen), 0.0)
     return np.asarray(np.degrees(np.where(violation > 0.0, violation, inside)))
-
-
-# What the page shows: the clip and its skeleton, violations over time, pictures of limits.
 
 
 def open_scene(session: Session, request: Request) -> Opening:
@@ -243,6 +237,7 @@ def _pictures(limit: Limit, bone: tuple[float, ...], quality: Quality) -> Pictur
     return {
         "family": limit.shape.name,
         "chart": limit.chart.name,
+        "sculptable": limit.shape.sculptable,
         "share": share_of(limit, directions, whole, quality),
         "reference": limit.chart.reference.tolist(),
         "axis": directions.axis.tolist(),
@@ -255,13 +250,3 @@ def _pictures(limit: Limit, bone: tuple[float, ...], quality: Quality) -> Pictur
         "vectors": whole.vertices,
         "triangles": whole.triangles,
     }
-
-
-SHOW_HANDLERS = {
-    "open": open_scene,
-    "check": check_clip,
-    "clamp": clamp_clip,
-    "curve": curve,
-    "region": region_pictures,
-}
-"""What may be asked for, by name."""

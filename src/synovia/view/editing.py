@@ -111,9 +111,6 @@ WHOLE_EDITS: dict[str, WholeEdit] = {
 }
 """What can be done to the limits of all joints, by name."""
 
-EDIT_HANDLERS = {"edit": edit_limits, "undo": undo, "redo": redo}
-"""What may be asked for, by name."""
-
 
 # Saving at the page: where the command line says, or beside it, and nowhere else.
 
@@ -184,7 +181,3 @@ def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error)
-
-
-SAVE_HANDLERS = {"save": save, "download": download}
-"""What may be asked for, by name."""

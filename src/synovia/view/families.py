@@ -11,43 +11,17 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from .. import learn
 from ..arrays import Quats, Vectors, whole_number
-from ..learn import (
-    MAX_DROPPED,
-    FitOptions,
-    Fold,
-    Sample,
-    Take,
-    TrimResult,
-    bone_axes,
-    fit_joint,
-    invented_first_frame,
-    leave_one_out,
-    leave_parts_out,
-    measure_from,
-    takes_of,
-    trim,
-)
 from ..limit import Limit, chart_for, has_axis
 from ..mesh import DRAFT
 from ..shapes import SHAPES
 from ..shapes.presentation import Family
 from ..skeleton import Clip, Skeleton
+from . import protocol
 from .contents import pictures
 from .messages import Request, degrees
-from .protocol import (
-    Cost,
-    Families,
-    Judgement,
-    Making,
-    Observed,
-    PartJudgement,
-    Refitted,
-    Refusal,
-)
 from .session import Limits, Scene, Session, limit_to_edit
-
-# Evidence at the page: what limits can be made from, which is samples kept, or the clip shown.
 
 FROM_SAMPLES, FROM_CLIP, FROM_LIMIT = "samples", "clip", "limit"
 """What a limit can be made from: samples that the file of limits kept, the clip, or itself."""
@@ -57,7 +31,7 @@ FROM_SAMPLES, FROM_CLIP, FROM_LIMIT = "samples", "clip", "limit"
 class Evidence:
     """Takes of one joint, the share of them that may be dropped, and the direction of its bone."""
 
-    takes: tuple[Take, ...]
+    takes: tuple[learn.Take, ...]
     trim: float
     axis: Vectors
 
@@ -77,7 +51,7 @@ def sources_of(scene: Scene, name: str) -> list[tuple[str, str, str | None]]:
     ]
 
 
-def kept_samples(scene: Scene, name: str) -> tuple[Sample, ...]:
+def kept_samples(scene: Scene, name: str) -> tuple[learn.Sample, ...]:
     """Return the samples that the limits, as they were given, kept of a joint of the clip."""
     if scene.source is None or name not in scene.names:
         return ()
@@ -99,22 +73,24 @@ def evidence_of(scene: Scene, limit: Limit, name: str, source: str) -> Evidence:
 @lru_cache(maxsize=32)
 def _clip_evidence(clip: Clip, name: str, ancestor: str | None) -> Evidence:
     above = {} if ancestor is None else {name: ancestor}
-    invented = [invented_first_frame(clip)]
-    takes = takes_of([clip], [name], drop_first=invented, ancestors=above)[name]
-    return Evidence(tuple(takes), MAX_DROPPED, bone_axes(clip.skeleton)[clip.skeleton.index(name)])
+    invented = [learn.invented_first_frame(clip)]
+    takes = learn.takes_of([clip], [name], drop_first=invented, ancestors=above)[name]
+    return Evidence(
+        tuple(takes), learn.MAX_DROPPED, learn.bone_axes(clip.skeleton)[clip.skeleton.index(name)]
+    )
 
 
 @lru_cache(maxsize=32)
-def _sample_evidence(samples: Sequence[Sample], skeleton: Skeleton, name: str) -> Evidence:
+def _sample_evidence(samples: Sequence[learn.Sample], skeleton: Skeleton, name: str) -> Evidence:
     """Return samples as takes of which nothing is dropped: what was kept was believed."""
     takes = tuple(sample.take() for sample in samples)
-    return Evidence(takes, 0.0, bone_axes(skeleton)[skeleton.index(name)])
+    return Evidence(takes, 0.0, learn.bone_axes(skeleton)[skeleton.index(name)])
 
 
 @lru_cache(maxsize=32)
-def trim_evidence(found: Evidence) -> TrimResult:
+def trim_evidence(found: Evidence) -> learn.TrimResult:
     """Return which frames of the evidence to believe."""
-    return trim(found.takes, found.trim)
+    return learn.trim(found.takes, found.trim)
 
 
 # How good a family is for a joint: its volume, and what it rejects of frames that it never saw.
@@ -126,7 +102,7 @@ FEWEST_FRAMES = 10
 """Frames that a clip needs to be cut."""
 
 
-def judge_family(session: Session, request: Request) -> Judgement | PartJudgement:
+def judge_family(session: Session, request: Request) -> protocol.Judgement | protocol.PartJudgement:
     """Return the volume of a joint's limit in a family, and in how many parts it can be judged.
 
     With a `part`, return instead the share of that part's frames that is outside the limit of the
@@ -160,25 +136,18 @@ def folds_of(found: Evidence) -> tuple[list[tuple[Evidence, Quats]], str]:
     Each is the rest of the evidence, and the rotations (n, 4) of the part left out.
     """
     for attribute, words in (("performer", "people"), ("clip", "clips")):
-        if folds := leave_one_out(found.takes, attrgetter(attribute)):
+        if folds := learn.leave_one_out(found.takes, attrgetter(attribute)):
             return _as_evidence(found, folds), f"{len(folds)} {words}"
     if len(found.takes) != 1 or found.takes[0].thinned:
         return [], "samples of one clip, which cannot be parted in time"
     if len(found.takes[0].rotations) < FEWEST_FRAMES:
         return [], "a clip too short to be cut in parts"
-    folds = leave_parts_out(found.takes[0], TIME_FOLDS)
+    folds = learn.leave_parts_out(found.takes[0], TIME_FOLDS)
     return _as_evidence(found, folds), f"{TIME_FOLDS} parts of this clip"
 
 
-def _as_evidence(found: Evidence, folds: Sequence[Fold]) -> list[tuple[Evidence, Quats]]:
+def _as_evidence(found: Evidence, folds: Sequence[learn.Fold]) -> list[tuple[Evidence, Quats]]:
     return [(replace(found, takes=fold.rest), fold.held_out) for fold in folds]
-
-
-JUDGE_HANDLERS = {"judge": judge_family}
-"""What may be asked for, by name."""
-
-
-# Families of limits at the page: what a joint can be refitted as, and the refit, an edit.
 
 
 MARGIN = 0.05
@@ -217,13 +186,18 @@ FIT_RECORDS: WeakKeyDictionary[Limit, FitRecord] = WeakKeyDictionary()
 """How limits were made, so that after an undo the page shows the choices that led there."""
 
 
-def describe_families(session: Session, request: Request) -> Families:
+def describe_families(session: Session, request: Request) -> protocol.Families:
     """Return the families and charts there are, the present choice, and what limits can be from."""
     scene, name = session.scene, request["joint"]
     limit_to_edit(scene.model.limits, name)
     return {
         "families": [
-            {"name": key, "label": family.label, "charts": list(SHAPES[family.shape].charts)}
+            {
+                "name": key,
+                "label": family.label,
+                "charts": list(SHAPES[family.shape].charts),
+                "sculptable": SHAPES[family.shape].sculptable,
+            }
             for key, family in families().items()
         ],
         "sources": [
@@ -234,7 +208,7 @@ def describe_families(session: Session, request: Request) -> Families:
     }
 
 
-def observed_rotations(session: Session, request: Request) -> Observed:
+def observed_rotations(session: Session, request: Request) -> protocol.Observed:
     """Return what was kept of a joint's rotations, at most `most` (n, 4); none if nothing was."""
     scene, name = session.scene, request["joint"]
     kept = kept_samples(scene, name)
@@ -244,7 +218,7 @@ def observed_rotations(session: Session, request: Request) -> Observed:
     return {"people": people, "count": len(rotations), "rotations": rotations[::step]}
 
 
-def refit(session: Session, request: Request) -> Refitted | Refusal:
+def refit(session: Session, request: Request) -> protocol.Refitted | protocol.Refusal:
     """Return the pictures of a joint's limit made anew, in a family and a chart, from evidence.
 
     An edit: requests of one `stroke` are undone together, and where the fit fails the limit stays
@@ -295,7 +269,7 @@ def refit_limit(scene: Scene, limit: Limit, name: str, choice: Choice) -> Limit:
             found = evidence_of(scene, limit, name, choice.source)
             made, origin, cost = fit_limit(found, choice), None, None
             if limit.relative_to is not None:
-                made = measure_from(made, limit.relative_to)
+                made = learn.measure_from(made, limit.relative_to)
     messages = tuple(dict.fromkeys(str(warning.message) for warning in caught))
     FIT_RECORDS[made] = FitRecord(choice, messages, origin, cost)
     return made
@@ -319,10 +293,10 @@ def _fit_without_margin(found: Evidence, family: str, chart: str) -> Limit:
 
 def _fit(found: Evidence, family: str, chart: str, margin: float) -> Limit:
     kind = families()[family]
-    options = FitOptions(
+    options = learn.FitOptions(
         kind.shape, chart, margin=margin, trim=found.trim, shape_options=dict(kind.options)
     )
-    return fit_joint(
+    return learn.fit_joint(
         found.takes, options, reference=None, axis=found.axis, trimmed=trim_evidence(found)
     ).limit
 
@@ -334,14 +308,14 @@ def _convert(
     known, family = FIT_RECORDS.get(limit), families()[choice.family]
     origin = limit if known is None or known.origin is None else known.origin
     skeleton = scene.clip.skeleton
-    axis = getattr(origin.chart, "axis", bone_axes(skeleton)[skeleton.index(name)])
+    axis = getattr(origin.chart, "axis", learn.bone_axes(skeleton)[skeleton.index(name)])
     turned = axis if has_axis(choice.chart) else None
     done = origin.to(family.shape, choice.chart, axis=turned, **dict(family.options))
     # A copy, since a limit that is of the family already comes back itself.
     return replace(done.limit), origin, (done.gained, done.lost, done.error)
 
 
-def _describe_choice(scene: Scene, name: str) -> Making:
+def _describe_choice(scene: Scene, name: str) -> protocol.Making:
     """Return the choice that the limit is from; where nobody chose, what can be told of it."""
     limit = scene.model.limits[name]
     made = FIT_RECORDS.get(limit)
@@ -358,7 +332,7 @@ def _describe_choice(scene: Scene, name: str) -> Making:
     else:
         chosen = made.choice.source != FROM_LIMIT
     choice = made.choice
-    cost: Cost | None = None
+    cost: protocol.Cost | None = None
     if made.cost is not None:
         gained, lost, error = made.cost
         cost = {"gained": gained, "lost": lost, "errorDeg": float(np.degrees(error))}
@@ -388,7 +362,3 @@ def _recorded_margin(scene: Scene, name: str) -> float:
     row = joints.get(scene.names.get(name)) if isinstance(joints, dict) else None
     margin = row.get("margin") if isinstance(row, dict) else None
     return float(margin) if isinstance(margin, int | float) else MARGIN
-
-
-FAMILY_HANDLERS = {"family": describe_families, "observed": observed_rotations, "refit": refit}
-"""What may be asked for, by name."""

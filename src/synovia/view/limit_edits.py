@@ -16,15 +16,7 @@ from ..charts import DirectionTwist
 from ..limit import Limit
 from ..shapes import ReachCone
 from ..shapes.presentation import Number
-from ..shapes.reach_cone.edit import (
-    add_point,
-    delete_point,
-    move_point,
-    reorder,
-    set_twist,
-    set_visible,
-    smooth,
-)
+from ..shapes.reach_cone import edit
 from ..shapes.reach_cone.paths import nearest_on_edges
 from ..shapes.reach_cone.star import StarError, from_polar
 from .messages import Request, degrees, row, vector, vectors, whole_number
@@ -138,42 +130,27 @@ NEW_CONE_ANGLE, NEW_CONE_TWIST = np.radians(30.0), np.radians(45.0)
 """A new cone: how far its points are from the bone, and how far it may twist to either side."""
 
 
-def apply_move(cone: ReachCone, request: Request) -> ReachCone:
-    """Return the cone with point `index` in the direction `point`, as the reference sees it."""
-    return move_point(cone, whole_number(request, "index"), _direction(request))
-
-
 def apply_add(cone: ReachCone, request: Request) -> ReachCone:
     """Return the cone with a new point: at `point`, or in the middle of the edge `after` a point.
 
     A point is put into the edge that is nearest to it.
     """
     if request.get("point") is not None:
-        return add_point(cone, _direction(request))
+        return edit.add_point(cone, _direction(request))
     after = whole_number(request, "after")
     if not 0 <= after < len(cone.points):
         raise ValueError(f"after must be from 0 to {len(cone.points) - 1}, got {after}")
     ends = cone.points[[after, (after + 1) % len(cone.points)]]
     middle = ends.sum(axis=0)
-    return add_point(cone, middle / np.linalg.norm(middle), after + 1)
-
-
-def apply_delete(cone: ReachCone, request: Request) -> ReachCone:
-    """Return the cone without point `index`."""
-    return delete_point(cone, whole_number(request, "index"))
+    return edit.add_point(cone, middle / np.linalg.norm(middle), after + 1)
 
 
 def apply_reorder(cone: ReachCone, request: Request) -> ReachCone:
     """Return the cone with point `index` `by` so many places later in the order, or earlier."""
-    index, by = whole_number(request, "index"), whole_number(request, "by")
+    index, by = _index(request), whole_number(request, "by")
     order = [each for each in range(len(cone.points)) if each != index]
     order.insert((index + by) % len(cone.points), index)
-    return reorder(cone, order)
-
-
-def apply_visible(cone: ReachCone, request: Request) -> ReachCone:
-    """Return the cone with its visible point in the direction `point`."""
-    return set_visible(cone, _direction(request))
+    return edit.reorder(cone, order)
 
 
 def apply_twist(cone: ReachCone, request: Request) -> ReachCone:
@@ -184,8 +161,8 @@ def apply_twist(cone: ReachCone, request: Request) -> ReachCone:
     low, high = degrees(request, "lowDeg"), degrees(request, "highDeg")
     if low > high:
         raise ValueError(f"a twist must not end before it begins, got {low:.1f}° to {high:.1f}°")
-    index = None if request["index"] is None else whole_number(request, "index")
-    return set_twist(cone, float(np.radians(low)), float(np.radians(high)), index)
+    index = None if request["index"] is None else _index(request)
+    return edit.set_twist(cone, float(np.radians(low)), float(np.radians(high)), index)
 
 
 def apply_smooth(cone: ReachCone, request: Request) -> ReachCone:
@@ -195,7 +172,7 @@ def apply_smooth(cone: ReachCone, request: Request) -> ReachCone:
         raise ValueError(
             f"{rounds} rounds would make more than {MOST_POINTS} points of {len(cone.points)}"
         )
-    return smooth(cone, rounds)
+    return edit.smooth(cone, rounds)
 
 
 def _on_cones(edit: ConeEdit) -> LimitEdit:
@@ -237,6 +214,10 @@ def _parts(cones: list[ReachCone], request: Request) -> list[int]:
         away = [np.linalg.norm(nearest_on_edges(cone.points, point)[0] - point) for cone in cones]
         return [int(np.argmin(away))]
     raise ValueError(f"part must say which of the {len(cones)} cones is meant, got none")
+
+
+def _index(request: Request) -> int:
+    return whole_number(request, "index")
 
 
 def _direction(request: Request) -> Vectors:
@@ -284,11 +265,13 @@ def refusal(error: ValueError) -> Reason | EdgeReason:
 
 
 LIMIT_EDITS: dict[str, LimitEdit] = {
-    "move-point": _on_cones(apply_move),
+    "move-point": _on_cones(
+        lambda cone, request: edit.move_point(cone, _index(request), _direction(request))
+    ),
     "add-point": _on_cones(apply_add),
-    "delete-point": _on_cones(apply_delete),
+    "delete-point": _on_cones(lambda cone, request: edit.delete_point(cone, _index(request))),
     "reorder-point": _on_cones(apply_reorder),
-    "move-visible": _on_cones(apply_visible),
+    "move-visible": _on_cones(lambda cone, request: edit.set_visible(cone, _direction(request))),
     "twist": _on_cones(apply_twist),
     "smooth": _on_cones(apply_smooth),
     "brush": brush_limit,

@@ -168,6 +168,8 @@ class Picture(ConePoints):
 
     family: str
     chart: str
+    sculptable: bool
+    """Whether it can be pushed and pulled."""
     share: float
     """Of all rotations."""
     reference: list[float]
@@ -480,6 +482,7 @@ class Family(TypedDict):
     name: str
     label: str
     charts: list[str]
+    sculptable: bool
 
 
 class Source(TypedDict):

@@ -116,9 +116,6 @@ def parse_address(address: str) -> str:
         raise ValueError(f"the address must be an IP address, got {address!r}") from None
 
 
-# The page's server: the built page over HTTP, and answers over one socket.
-
-
 PAGE = Path(__file__).parent / "page"
 SOCKET = "socket"
 CONTENT_TYPES = {

@@ -17,8 +17,6 @@ from ..model import LimitModel
 from ..skeleton import Clip, Pose, Skeleton, list_names, match
 from .protocol import State
 
-# History: the versions that the limits went through at the page, to go back to and on again.
-
 MOST_VERSIONS = 200
 """Steps that can be undone; older ones are forgotten."""
 
@@ -67,9 +65,6 @@ class History:
         return replace(
             self, present=following, past=(*self.past, self.present), future=tuple(future)
         )
-
-
-# Scene: what a page shows, which is a clip, limits for its joints, and perhaps a figure.
 
 
 FRAMES_A_CONTROL = 60
@@ -236,9 +231,6 @@ def _provenance(source: LimitModel, touched: set[str]) -> dict[str, Any]:
     known = {name for name in before if isinstance(name, str)} if isinstance(before, list) else ()
     edited = [name for name in source.skeleton.names if name in touched or name in known]
     return {**source.provenance, EDITED_KEY: edited}
-
-
-# Session: what all pages of a server share, which is a scene whose limits are edited.
 
 
 Limits = Mapping[str, Limit]

@@ -55,9 +55,6 @@ def _middle_rotation(limit: Limit) -> Quats:
     return np.asarray(np.linalg.eigh(toward)[1][:, -1])
 
 
-# What can be tried at the page: reaching, looking, and the controls of a figure.
-
-
 Joints = list[str] | None
 STEPS, LARGEST_STEP = 20, 0.3
 """How a dragged hand is followed: few iterations, and no large step (radians a joint)."""
@@ -214,12 +211,3 @@ def check_pose(session: Session, request: Request) -> Outside:
     """Return how far a pose is outside the limits, by limited joint, in degrees."""
     scene = session.scene
     return {"outsideDeg": _outside_deg(scene, _pose(scene, request))}
-
-
-TRYOUT_HANDLERS = {
-    "reach": solve_reach,
-    "look": solve_look,
-    "pose": pose_figure,
-    "outside": check_pose,
-}
-"""What may be asked for, by name."""

@@ -68,7 +68,7 @@ export class Families {
     });
     this.fieldButton = button("Make it a field", "Make it a distance field, to sculpt it", () => {
       this.sourceList.value = "limit";
-      this.familyList.value = "distance-field";
+      this.familyList.value = this.families.find(({ sculptable }) => sculptable)?.name ?? "";
       this.refit(this.charts());
     });
     const add = button("Add this pose", "Add the present pose as a sample", () => {
@@ -104,9 +104,8 @@ export class Families {
   /** The limit as it is drawn now. */
   show(region: Region): void {
     this.region = region;
-    const field = region.family === "distance-field";
-    this.brush.panel.hidden = !field;
-    this.fieldButton.hidden = field;
+    this.brush.panel.hidden = !region.sculptable;
+    this.fieldButton.hidden = region.sculptable;
     this.numbers.show(region.numbers);
     this.volume = formatPercent(region.share);
     this.showFacts();

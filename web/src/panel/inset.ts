@@ -95,7 +95,7 @@ export class Inset {
   }
 
   get brush(): Brush | undefined {
-    return this.region?.family === "distance-field" ? this.activeBrush : undefined;
+    return this.region?.sculptable ? this.activeBrush : undefined;
   }
 
   private beginStroke(event: PointerEvent): boolean {

@@ -8,6 +8,8 @@ import { type Compass, createCompass, type Outline, outlineFrom, type Span } fro
 export interface Region {
   family: string;
   chart: string;
+  /** Whether it can be pushed and pulled. */
+  sculptable: boolean;
   /** Of all rotations. */
   share: number;
   /** What can be typed. */
@@ -27,7 +29,7 @@ export interface Region {
 }
 
 export function regionFrom(picture: Picture): Region {
-  const { family, chart, share, numbers, twistDeg } = picture;
+  const { family, chart, sculptable, share, numbers, twistDeg } = picture;
   const { directions, faces, rim, vectors, triangles } = picture;
   let [least, most] = [Infinity, 0];
   for (const width of twistDeg) {
@@ -39,6 +41,7 @@ export function regionFrom(picture: Picture): Region {
   return {
     family,
     chart,
+    sculptable,
     share,
     numbers,
     reference,

@@ -13,8 +13,6 @@ from ...arrays import Floats, Ints, Mask, Points, Scalars
 from ..boundary import TETRAHEDRA
 from .packing import close_axes, nearest_sites
 
-# Building distance fields: a grid around samples, exact distances, holes filled.
-
 FEW = 1_000
 """Up to so many samples are compared one by one; more go into a tree."""
 LEAST_NODES, LARGEST = 8, 256

@@ -8,53 +8,34 @@ import numpy as np
 
 from ... import kernels
 from ...arrays import Floats, Ints, Mask, Points, Scalars
-from ..boundary import Boundary, march_tetrahedra, number_edges
+from ..boundary import Boundary, cell_corners, march_tetrahedra, number_edges
 from .packing import add_midpoints, close_axes
 
 if TYPE_CHECKING:
     from .field import DistanceField
 
 
-# The inside of a distance field: its volume, its extent, and members at random.
-
 SPECK = 1e-6
 """A region with a volume of less than this share of a cell is thin."""
 FINEST, LINES = 24, 400_000  # lines a side of a cell, and in all, along which volume is measured
 
 
-def cell_corners(nodes: Floats) -> Floats:
-    """Return the eight corner values of each cell: (8, I − 1, J − 1, K − 1), last axis fastest."""
-    sizes = [n - 1 for n in nodes.shape]
-    return np.stack(
-        [
-            nodes[tuple(slice(c, c + n) for c, n in zip(corner, sizes, strict=True))]
-            for corner in np.ndindex(2, 2, 2)
-        ]
-    )
-
-
-def volume_of(nodes: Floats, threshold: float, spacing: Floats, side: int | None = None) -> float:
+def volume_of(nodes: Floats, threshold: float, spacing: Floats) -> float:
     """Return the volume of {Φ <= threshold}, in the unit of the spacing; 0 for a speck.
 
     Along a line of the third axis Φ is linear in a cell, so the line's share inside is exact;
-    lines are spread evenly over the cells that the boundary goes through: `side` × `side` in each,
-    or as many as give the volume to about a thousandth.
+    lines are spread evenly over the cells that the boundary goes through, as many in each as give
+    the volume to about a thousandth.
     """
-    if side is None:
-        cut = kernels.distance_field_extent.count_cut_cells(nodes, threshold)
-        side = int(np.clip(np.sqrt(LINES / max(cut, 1)), 4, FINEST))
+    cut = kernels.distance_field_extent.count_cut_cells(nodes, threshold)
+    side = int(np.clip(np.sqrt(LINES / max(cut, 1)), 4, FINEST))
     volume = float(kernels.distance_field_extent.volume(nodes, threshold, side))
     return volume * float(spacing.prod()) if volume > SPECK else 0.0
 
 
-def member_cells(nodes: Floats, threshold: float) -> Ints:
-    """Return the cells that have members, by the numbers of their first corners: (m, 3)."""
-    return np.argwhere(least_at_corners(nodes) <= threshold)
-
-
 def bounds_of(nodes: Floats, threshold: float, low: Floats, spacing: Floats) -> Points:
     """Return the least and greatest coordinates of the cells that have members: (2, 3)."""
-    cells = member_cells(nodes, threshold)
+    cells = np.argwhere(least_at_corners(nodes) <= threshold)
     return np.asarray(low + spacing * np.stack([cells.min(axis=0), cells.max(axis=0) + 1]))
 
 
@@ -199,21 +180,14 @@ def _crossings(nodes: Floats, threshold: float, inner: Ints, outer: Ints) -> Poi
         for above in np.ndindex(2, 2, 2):
             if all(u >= c for u, c in zip(above, corner, strict=True)):
                 coefficients[sum(above)] += (-1) ** (sum(above) - sum(corner)) * part
+    a, b, c, d = coefficients
     low, high = np.zeros(len(inner)), np.ones(len(inner))
     for _ in range(60):
         middle = 0.5 * (low + high)
-        inside = _polynomial(coefficients, middle) <= 0.0
+        inside = a + middle * (b + middle * (c + middle * d)) <= 0.0
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     still = (way == 0).all(axis=1)
     return inner + way * np.where(still, 0.0, low)[:, None]
-
-
-def _polynomial(coefficients: Floats, t: Scalars) -> Scalars:
-    a, b, c, d = coefficients
-    return np.asarray(a + t * (b + t * (c + t * d)))
-
-
-# The boundary whose edges are halved where Φ is the threshold.
 
 
 AT_SIDE = 1e-9

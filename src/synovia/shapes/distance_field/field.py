@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays import Floats, Mask, Points, Scalars, Vectors, own, tolerance
 from ...kernels.kinds import FIELD
 from ..boundary import Boundary
-from ..presentation import CrossSection, Family
+from ..presentation import CrossSection
 from ..region import Region, Space, check_margin, sample_points
 from .build import EDGE, LARGEST, fill_holes, grid_around, node_points, redistance, sample_distance
 from .extent import bounds_of, field_boundary, reach_of, sample_field, values_at, volume_of
@@ -248,10 +248,10 @@ class DistanceField(Region):
     @cached_property
     def bounds(self) -> Points:
         """What contains the members, at most half a cell too large: (2, 3)."""
-        return bounds_of(self._fine, self.threshold, self.low, 0.5 * self.spacing)
+        fine = close_axes(add_midpoints(self.closed, self.wrapping), self.wrapping)
+        return bounds_of(fine, self.threshold, self.low, 0.5 * self.spacing)
 
     def reach(self, columns: tuple[int, ...]) -> float:
-        """Return a bound on how far members are from the origin, in these coordinates alone."""
         if columns not in self._reaches:
             self._reaches[columns] = reach_of(
                 self.closed, self.threshold, self.low, self.spacing, columns
@@ -262,12 +262,6 @@ class DistanceField(Region):
     def _reaches(self) -> dict[tuple[int, ...], float]:
         """What `reach` has found: limits and pictures ask for the same few again and again."""
         return {(): 0.0}
-
-    @property
-    def _fine(self) -> Floats:
-        """Φ at nodes and midpoints, with the end of the axes that wrap."""
-        wraps = self.wrapping
-        return close_axes(add_midpoints(self.closed, wraps), wraps)
 
     def facing(self, points: Points) -> Points:
         """Return the direction in which Φ rises, or the normal of a nearer side of the box."""
@@ -388,10 +382,6 @@ class DistanceField(Region):
             at = float(nodes[across][place])
             found.append(CrossSection(across, at, nodes[along], nodes[up], plane))
         return tuple(found)
-
-    @classmethod
-    def families(cls) -> tuple[Family, ...]:
-        return (Family(cls.name, "Distance field", cls.name),)
 
     def add(self, points: Points) -> Self:
         """Return the field with `points` (n, 3) as more samples, with a ball around each."""

@@ -14,7 +14,6 @@ from ...arrays import TOLERANCE, TURN, Floats, Ints, Mask, Points, Scalars, Vect
 from ...kernels.kinds import CONE
 from ..boundary import Boundary
 from ..directional import Directional
-from ..presentation import Family
 from ..region import check_margin, sample_points
 from .extent import cone_boundary, cone_bounds, cone_measure, sample_cone
 from .fit import fit_cone, include_sample
@@ -54,6 +53,7 @@ class ReachCone(Directional):
     visible_high: float = None  # type: ignore[assignment]
 
     name: ClassVar[str] = "reach-cone"
+    margin_grows: ClassVar[bool] = True
     kernel: ClassVar[int | None] = CONE
 
     def __post_init__(self) -> None:
@@ -287,10 +287,6 @@ class ReachCone(Directional):
     def boundary(self, detail: int = 1) -> Boundary:
         """Return wall and sheets of the least and greatest twist, edges in 2ᵈᵉᵗᵃⁱˡ parts."""
         return cone_boundary(self, detail)
-
-    @classmethod
-    def families(cls) -> tuple[Family, ...]:
-        return (Family(cls.name, "Reach cone", cls.name, margin_grows=True),)
 
     @property
     def cones(self) -> tuple[ReachCone, ...]:

@@ -12,8 +12,6 @@ from .cone import LEAST_POINTS, ReachCone
 from .paths import nearest_on_edges
 from .star import StarError, broken_edge, unit_directions
 
-# Edits of a reach cone: each returns a new one, or refuses and says why.
-
 
 def add_point(cone: ReachCone, point: Vectors, index: int | None = None) -> ReachCone:
     """Return the cone with a vertex at `point`, as number `index` or in the edge nearest to it.

@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...arrays import TURN, Floats, Ints, Points, Scalars, Vectors
+from ...arrays import TURN, Floats, Ints, Points, Scalars, Vectors, unit_vectors
 from ..boundary import Boundary
 from ..directional import extrude_twists
 from .packing import edge_rows
-from .star import from_polar, normalize, polar
+from .star import from_polar, polar
 
 if TYPE_CHECKING:
     from .cone import ReachCone
 
-
-# Bounds, measure and uniform members of a reach cone, slice by slice about the visible point.
 
 WIDEST = np.radians(10.0)  # of a sector of the quadrature
 NODES = 16
@@ -172,13 +170,13 @@ def _fan(cone: ReachCone, rings: int, parts: int) -> tuple[Floats, Ints]:
     along = np.arange(parts) / parts
     following = np.roll(cone.points, -1, axis=0)
     edge = cone.points[:, None] + along[:, None] * (following - cone.points)[:, None]
-    rim: Floats = normalize(edge.reshape(-1, 3))
+    rim: Floats = unit_vectors(edge.reshape(-1, 3))
     out = (np.arange(1, rings + 1) / rings)[:, None, None]
     # Along the meridian, so that the rings of a cone beyond a hemisphere do not cut the centre.
     cosine = rim @ cone.visible
     across: Floats = rim - cosine[:, None] * cone.visible
     angle = np.arctan2(np.linalg.norm(across, axis=1), cosine)[:, None]
-    across = normalize(across)
+    across = unit_vectors(across)
     rounds = np.cos(out * angle) * cone.visible + np.sin(out * angle) * across
     rounds[-1] = rim
     m = len(rim)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays import TURN, Floats, Ints, Points, Scalars, Vectors
+from ...arrays import TURN, Floats, Ints, Points, Scalars, Vectors, unit_vectors
 from .packing import slice_rows
-from .star import argmax_by_group, from_polar, normalize, polar, tangent_basis
+from .star import argmax_by_group, from_polar, polar, tangent_basis
 
 if TYPE_CHECKING:
     from .cone import ReachCone
@@ -220,7 +220,7 @@ def _middle(directions: Vectors) -> Vectors:
     """Return the mean direction, or the opposite of the middle of the widest gap."""
     mean = directions.mean(axis=0)
     if np.linalg.norm(mean) > 1e-6:
-        mean = normalize(mean)
+        mean = unit_vectors(mean)
         if (directions @ mean).min() > np.cos(MOST - 0.1):
             return mean
     k = np.arange(2000) + 0.5
@@ -409,7 +409,7 @@ def _include_direction(cone: ReachCone, point: Points) -> ReachCone:
         moved = share @ np.stack([cone.visible, *cone.points[[number, after]]])
         share /= np.linalg.norm(moved)
         points, lows, highs = cone.points.copy(), cone.low.copy(), cone.high.copy()
-        points[place] = normalize(moved)
+        points[place] = unit_vectors(moved)
         around = [place - 1, place, (place + 1) % n]
     corners = [number, after]
     low, fall = _needed_limits(share, -cone.visible_low, -cone.low[corners], -cone.low[around])

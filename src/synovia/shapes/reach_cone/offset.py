@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays import TURN, Floats, Ints, Scalars, Vectors
-from .star import from_polar, normalize, polar, tangent_basis
+from ...arrays import TURN, Floats, Ints, Scalars, Vectors, unit_vectors, wrap_angles
+from .star import from_polar, polar, tangent_basis
 
 if TYPE_CHECKING:
     from .cone import ReachCone
@@ -34,7 +34,7 @@ def dilate(points: Vectors, visible: Vectors, r: float) -> Scalars:
     starts, ends, feet = _outline(points, visible, min(r, 0.5 * np.pi))
     around, away = polar(np.concatenate([starts, ends]), visible)
     # What is beyond the opposite direction is seen at an azimuth half a turn off.
-    off = np.abs(_wrap(around - np.tile(polar(feet, visible)[0], 2)))
+    off = np.abs(wrap_angles(around - np.tile(polar(feet, visible)[0], 2)))
     beyond = (off > 0.5 * np.pi) & (np.tile(feet @ visible, 2) < 0.0)
     around = np.where(beyond, np.tile(polar(feet, visible)[0], 2), around)
     away = np.where(beyond, FARTHEST, np.minimum(away, FARTHEST))
@@ -52,8 +52,8 @@ def _outline(points: Vectors, visible: Vectors, r: float) -> tuple[Vectors, Vect
     """
     following = np.roll(points, -1, axis=0)
     share = np.linspace(0.0, 1.0, EDGE_PARTS + 1)[:, None, None]
-    feet = normalize(points + share * (following - points))
-    outward = -normalize(np.cross(points, following))
+    feet = unit_vectors(points + share * (following - points))
+    outward = -unit_vectors(np.cross(points, following))
     beside = np.cos(r) * feet + np.sin(r) * outward
     turns = np.arange(DISC_SPOKES) * TURN / DISC_SPOKES
     reach = np.arctan(np.tan(min(r, 1.5)) / np.cos(np.pi / DISC_SPOKES))
@@ -72,8 +72,8 @@ def _crossings(
 ) -> tuple[Ints, Scalars]:
     """Return which vertices' meridians the pieces cross, and at which angles."""
     before, after = polar(starts, visible)[0], polar(ends, visible)[0]
-    span = _wrap(after - before)
-    past = _wrap(azimuth[:, None] - before) * np.sign(span)
+    span = wrap_angles(after - before)
+    past = wrap_angles(azimuth[:, None] - before) * np.sign(span)
     number, piece = np.nonzero((past > 0.0) & (past < np.abs(span)))
     # cot of the angle is the mean of the ends' by the sines of the azimuths between.
     wide, here = np.abs(span)[piece], past[number, piece]
@@ -89,10 +89,10 @@ def _enclose_places(azimuth: Scalars, least: Scalars, around: Scalars, away: Sca
     between. Both ends are lowered by what a sector lacks; then each is raised again by what its
     neighbours leave, at first by half of it, so that none takes all.
     """
-    begin = _wrap(around[:, None] - azimuth) % TURN
+    begin = wrap_angles(around[:, None] - azimuth) % TURN
     number = begin.argmin(axis=1)
     past = begin[np.arange(len(around)), number]
-    step = _wrap(np.roll(azimuth, -1) - azimuth) % TURN
+    step = wrap_angles(np.roll(azimuth, -1) - azimuth) % TURN
     wide, ends = step[number], np.stack([number, (number + 1) % len(azimuth)])
     shares = np.maximum(np.stack([np.sin(wide - past), np.sin(past)]) / np.sin(wide), 0.0)
     most, asked = 1.0 / np.tan(least), 1.0 / np.tan(away) - 1e-12
@@ -113,12 +113,6 @@ def _enclose_places(azimuth: Scalars, least: Scalars, around: Scalars, away: Sca
     return np.asarray(np.minimum(np.arctan2(1.0, cotangents), FARTHEST))
 
 
-def _wrap(angles: Floats) -> Floats:
-    return np.asarray(angles - TURN * np.rint(angles / TURN))
-
-
-# Reach cones made larger and smaller, so that one contains the other, twists included.
-#
 # Vertices move along their meridians from the visible point, which keeps the star.
 
 
@@ -185,7 +179,7 @@ def _slice_directions(points: Vectors, visible: Vectors) -> tuple[Vectors, Float
     corners = np.stack(
         [points, np.roll(points, -1, axis=0), np.broadcast_to(visible, points.shape)], axis=1
     )
-    return normalize(weights @ corners), np.broadcast_to(weights, (len(points), *weights.shape))
+    return unit_vectors(weights @ corners), np.broadcast_to(weights, (len(points), *weights.shape))
 
 
 def _twists_nearby(cone: ReachCone, directions: Vectors, r: float) -> Floats:
@@ -202,7 +196,8 @@ def _twists_nearby(cone: ReachCone, directions: Vectors, r: float) -> Floats:
     legal, left = cone.contains_direction(beside), _twist_left(r, ways)
     # Of a cone smaller than `r`, the rings may meet nothing: its corners are asked for as well.
     corners = np.concatenate([cone.points, cone.visible[None]])
-    away = 2.0 * np.arcsin(np.clip(_chords(directions, corners) / 2.0, 0.0, 1.0))
+    chords = np.linalg.norm(directions[..., None, :] - corners, axis=-1)
+    away = 2.0 * np.arcsin(np.clip(chords / 2.0, 0.0, 1.0))
     near, rest = away <= r, _twist_left(r, away)
     found = []
     for side, name, sign in ((0, "low", 1.0), (1, "high", -1.0)):
@@ -216,11 +211,6 @@ def _twists_nearby(cone: ReachCone, directions: Vectors, r: float) -> Floats:
 def _twist_left(r: float, ways: Floats) -> Floats:
     """Return what is left of `r` for the twist, when so much of it goes to the direction."""
     return np.asarray(np.sqrt(np.maximum(r * r - ways * ways, 0.0)))
-
-
-def _chords(directions: Vectors, others: Vectors) -> Floats:
-    """Return the lengths (..., n) of the chords from directions (..., 3) to others (n, 3)."""
-    return np.asarray(np.linalg.norm(directions[..., None, :] - others, axis=-1))
 
 
 def _widen(
@@ -298,8 +288,8 @@ def _steps(cone: ReachCone, r: float) -> Scalars:
     Where a meridian crosses a great circle at an angle a, a way s along it ends asin(sin a sin s)
     away.
     """
-    meridian = normalize(np.cross(cone.visible, cone.points))
-    edges = normalize(np.cross(cone.points, np.roll(cone.points, -1, axis=0)))
+    meridian = unit_vectors(np.cross(cone.visible, cone.points))
+    edges = unit_vectors(np.cross(cone.points, np.roll(cone.points, -1, axis=0)))
     slant = np.linalg.norm(np.cross(meridian, edges), axis=1)
     slant = np.minimum(slant, np.linalg.norm(np.cross(meridian, np.roll(edges, 1, axis=0)), axis=1))
     sine = np.sin(min(r, 0.5 * np.pi)) / np.maximum(slant, 1e-300)

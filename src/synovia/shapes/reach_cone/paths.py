@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
+from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
 from ..region import RIM
 from .packing import edge_rows, slice_rows
-from .star import normalize
 
 if TYPE_CHECKING:
     from .cone import ReachCone
@@ -52,7 +51,7 @@ def _limit_slopes(cone: ReachCone, directions: Vectors, upper: Ints) -> Vectors:
 
 def _outward(cone: ReachCone, directions: Vectors) -> Vectors:
     """Return the unit tangents from inner directions to the nearest point of the boundary."""
-    normals = normalize(np.cross(cone.points, np.roll(cone.points, -1, axis=0)))
+    normals = unit_vectors(np.cross(cone.points, np.roll(cone.points, -1, axis=0)))
     foot, number = nearest_on_edges(cone.points, directions)
     toward = foot - directions
     size = np.linalg.norm(toward, axis=-1, keepdims=True)
@@ -65,7 +64,7 @@ def _outward(cone: ReachCone, directions: Vectors) -> Vectors:
 def nearest_on_edges(vertices: Vectors, directions: Vectors) -> tuple[Vectors, Ints]:
     """Return the point of the polygon's edges nearest to each direction, and its edge's number."""
     starts, ends = vertices, np.roll(vertices, -1, axis=0)
-    normals = normalize(np.cross(starts, ends))
+    normals = unit_vectors(np.cross(starts, ends))
     feet = directions[..., None, :] - (directions @ normals.T)[..., None] * normals
     on_edge = np.sum(feet * np.cross(normals, starts), axis=-1) >= 0.0
     on_edge &= np.sum(feet * np.cross(ends, normals), axis=-1) >= 0.0
@@ -75,9 +74,6 @@ def nearest_on_edges(vertices: Vectors, directions: Vectors) -> tuple[Vectors, I
     feet = np.where(on_edge[..., None], feet, corner)
     number = np.linalg.norm(feet - directions[..., None, :], axis=-1).argmin(axis=-1)
     return np.take_along_axis(feet, number[..., None, None], axis=-2)[..., 0, :], number
-
-
-# Ways on the sphere that meet the boundary of a reach cone.
 
 
 SLACK = 1e-12  # how far past the end of an edge still counts as on it

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ...arrays import TURN, Floats, Ints, Scalars, Vectors, rows
+from ...arrays import TURN, Floats, Ints, Scalars, Vectors, rows, unit_vectors
 
 OFF_UNIT = 1e-3  # how far a direction's length may be off 1
 ORIGIN = 1e-13  # what is nearer to the origin is there
@@ -35,13 +35,8 @@ class BrokenEdge:
 def tangent_basis(direction: Vectors) -> Floats:
     """Return two unit directions (..., 2, 3) across unit ones: right-handed, with them third."""
     helper = np.eye(3)[np.abs(direction).argmin(axis=-1)]
-    first = normalize(np.cross(helper, direction))
+    first = unit_vectors(np.cross(helper, direction))
     return np.stack([first, np.cross(direction, first)], axis=-2)
-
-
-def normalize(vectors: Vectors) -> Vectors:
-    """Return vectors (..., 3) of length 1."""
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
 
 
 def unit_directions(name: str, directions: Vectors) -> Vectors:
@@ -116,8 +111,8 @@ def visible_point(points: Vectors) -> Vectors:
     around the origin, four at most, are edges that no direction sees at once.
     """
     total = points.sum(axis=0)
-    if np.linalg.norm(total) > 1e-9 and broken_edge(points, normalize(total)) is None:
-        return normalize(total)
+    if np.linalg.norm(total) > 1e-9 and broken_edge(points, unit_vectors(total)) is None:
+        return unit_vectors(total)
     normals = np.cross(points, np.roll(points, -1, axis=0))
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     best, around = _nearest_of_hull(np.asarray(normals / np.where(length > 0.0, length, 1.0)))
@@ -129,10 +124,10 @@ def visible_point(points: Vectors) -> Vectors:
         raise ValueError(
             f"ReachCone.points have no visible point: {why}; edge i goes from point i to the next"
         )
-    broken = broken_edge(points, normalize(best))
+    broken = broken_edge(points, unit_vectors(best))
     if broken:
         raise StarError(f"ReachCone.points have no visible point: {broken.why}", broken)
-    return normalize(best)
+    return unit_vectors(best)
 
 
 def _nearest_of_hull(corners: Vectors) -> tuple[Vectors | None, list[int]]:

@@ -7,25 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...arrays import TURN, Floats, Ints, Mask, Scalars, Vectors
-from .grid import (
-    cells_of,
-    centres,
-    interpolate,
-    nearest_legal,
-    pad,
-    places_of,
-    radii,
-    tangents,
-    touching,
-    unit_directions,
-)
+from ..extent import tangent_pair
+from . import grid
 from .packing import reachable_cells
 
 if TYPE_CHECKING:
     from .table import ThetaPhi
 
-
-# Tables drawn by hand: by rows, or by an outline on the sphere.
 
 OPPOSITE = 0.99
 """The cosine of how nearly opposite a cell is for the way to it to go over a third place."""
@@ -68,8 +56,8 @@ def inside_outline(outline: Vectors, inside: Vectors, shape: tuple[int, int]) ->
             f"an outline must have shape (n, 3), n > 2, and one direction be inside, got "
             f"{outline.shape} and {inside.shape}"
         )
-    outline, inside = unit_directions(outline), unit_directions(inside)
-    points = centres(shape).reshape(-1, 3)
+    outline, inside = grid.unit_directions(outline), grid.unit_directions(inside)
+    points = grid.centres(shape).reshape(-1, 3)
     crossings = _crossings(outline, inside[None], points)
     behind = points @ inside < -OPPOSITE
     if behind.any():
@@ -79,7 +67,7 @@ def inside_outline(outline: Vectors, inside: Vectors, shape: tuple[int, int]) ->
         there = _crossings(outline, inside[None], third[None])
         crossings[behind] = there + _crossings(outline, third[None], points[behind])
     mask = crossings % 2 == 0
-    mask[cells_of(inside[None], shape)] = True
+    mask[grid.cells_of(inside[None], shape)] = True
     return np.asarray(mask.reshape(shape))
 
 
@@ -94,9 +82,6 @@ def _crossings(outline: Vectors, start: Vectors, end: Vectors) -> Ints:
     towards = np.einsum("ijk,ijk->ij", meet, (start + end)[:, None])
     same = towards * np.einsum("ijk,jk->ij", meet, outline + following) > 0.0
     return np.asarray((apart & ends_apart & same).sum(axis=1))
-
-
-# Tables from tables: what two have in common, and one grown or shrunk by a distance.
 
 
 # Directions that are looked at around a centre: how far, as shares of the radius, and where.
@@ -148,8 +133,8 @@ def restrict_ranges(
     are left without any twist are dropped, and all is done again.
     """
     while legal.any():
-        needed = touching(reachable_cells(legal, margin)).ravel()
-        source = nearest_legal(legal).ravel()
+        needed = grid.touching(reachable_cells(legal, margin)).ravel()
+        source = grid.nearest_legal(legal).ravel()
         least, most = low.copy(), high.copy()
         np.maximum.at(least.reshape(-1), source[needed], low.ravel()[needed])
         np.minimum.at(most.reshape(-1), source[needed], high.ravel()[needed])
@@ -168,7 +153,7 @@ def erode(
     `depth` (rows, columns) is that of the centres, and `ends` are low and high at all of them.
     Where no cell is deep enough, the deepest is left; none, where the ranges leave no twist.
     """
-    deep = legal & (depth - radii(legal.shape)[:, None] >= inward)
+    deep = legal & (depth - grid.radii(legal.shape)[:, None] >= inward)
     if not deep.any():
         deep = np.zeros_like(legal)
         deep.flat[np.where(legal, depth, -np.inf).argmax()] = True
@@ -184,16 +169,16 @@ def grow_ranges(legal: Mask, ends: tuple[Floats, Floats], r: float) -> tuple[Flo
     √(r² − d²) in twist. Ends that slope go by more than r, for those of directions around count.
     """
     shape = legal.shape
-    here = centres(shape)[legal]
-    across = tangents(here)
-    values = np.stack([pad(-ends[0]), pad(ends[1])])
+    here = grid.centres(shape)[legal]
+    across = tangent_pair(here)
+    values = np.stack([grid.pad(-ends[0]), grid.pad(ends[1])])
     most = np.stack([-ends[0][legal], ends[1][legal]]) + r
     if r > 0.0:
         shares, turns = np.asarray(RINGS)[:, None, None, None], np.asarray(AROUND)[:, None, None]
         angle, reach = np.minimum(shares * r, np.pi), r * np.sqrt(1.0 - shares * shares)
         way = np.cos(turns) * across[:, 0] + np.sin(turns) * across[:, 1]
         there = np.cos(angle) * here + np.sin(angle) * way
-        around = interpolate(values, *places_of(there, shape)) + reach[..., 0]
+        around = grid.interpolate(values, *grid.places_of(there, shape)) + reach[..., 0]
         most = np.maximum(most, around.max(axis=(1, 2)))
     low, high = np.zeros(shape), np.zeros(shape)
     low[legal], high[legal] = -most[0], most[1]

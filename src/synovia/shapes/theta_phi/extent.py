@@ -10,8 +10,6 @@ from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
 from ..boundary import drop_degenerate, drop_unused_points
 from .grid import areas, cache_by_shape, centres, edges, greatest_around, vectors_at
 
-# Volume of a table, members uniform in it, and triangles of its cells.
-
 NODES = 250_000  # directions that an integral is taken over, at least, unless told
 THIN = 1e-9
 

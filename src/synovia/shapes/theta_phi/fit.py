@@ -7,20 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
-from .grid import (
-    areas,
-    cells_at,
-    centres,
-    fill_from_nearest,
-    greatest_around,
-    interpolate,
-    nearest_cells,
-    nearest_legal,
-    pad,
-    places_of,
-    supported_cells,
-    touching,
-)
+from . import grid
 from .packing import reachable_cells
 
 ROUNDS = 40  # of widening, before the rest is given to all cells alike
@@ -88,10 +75,10 @@ def fit_table(
         raise ValueError(f"holes must be 'filled' or 'open', got {holes!r}")
     check_spread(spread)
     shape, frame = grid_for(cell), fitting_frame(points[:, :3])
-    places, twists = places_of(points[:, :3] @ frame.T, shape), unwrap(points[:, 3])
-    cells = cells_at(*places, shape)
+    places, twists = grid.places_of(points[:, :3] @ frame.T, shape), unwrap(points[:, 3])
+    cells = grid.cells_at(*places, shape)
     counts, low, high = collect(cells, twists, shape)
-    legal = supported_cells(counts, least)
+    legal = grid.supported_cells(counts, least)
     if not legal.any():
         raise ValueError(f"no cell has the evidence asked for: least {least:g}")
     seen = legal
@@ -116,11 +103,11 @@ def spread_out(asked: Mask, legal: Mask, high: Floats, spread: float) -> Floats:
     as many steps as keep each to a few cells, so that fine tables take no longer for each cell.
     What is `asked` for, legal cells, must hold all that was seen within `spread` of it.
     """
-    shape, every = legal.shape, centres(legal.shape).reshape(-1, 3)
+    shape, every = legal.shape, grid.centres(legal.shape).reshape(-1, 3)
     seen = np.isfinite(high[0])
     steps = int(np.ceil(spread * shape[0] / np.pi / FEW))
     if steps == 0:
-        return np.where(asked, fill_from_nearest(seen, *high), 0.0)
+        return np.where(asked, grid.fill_from_nearest(seen, *high), 0.0)
     cells = np.flatnonzero(within_angle(every, every[asked.ravel()], spread))
     start, near = neighbours(every[cells], spread / steps)
     most = own = high.reshape(len(high), -1)[:, cells]
@@ -129,7 +116,7 @@ def spread_out(asked: Mask, legal: Mask, high: Floats, spread: float) -> Floats:
     # What is farther than that from all that was seen takes what is nearest.
     known = np.isfinite(most[0])
     source = np.arange(len(cells))
-    source[~known] = np.searchsorted(cells, nearest_cells(shape, cells[~known], cells[known]))
+    source[~known] = np.searchsorted(cells, grid.nearest_cells(shape, cells[~known], cells[known]))
     most = most[:, source]
     weight = legal.ravel()[cells].astype(np.float64)
     total = np.vstack([weight * most, weight])
@@ -187,7 +174,7 @@ def find_holes(legal: Mask) -> Mask:
         label = spread
     if legal.all():
         return np.zeros_like(legal)
-    area = np.bincount(label[~legal], weights=areas(legal.shape)[~legal])
+    area = np.bincount(label[~legal], weights=grid.areas(legal.shape)[~legal])
     return np.asarray(~legal & (label != area.argmax()))
 
 
@@ -205,17 +192,17 @@ def widen(
 
 
 def _raise_ends(legal: Mask, high: Floats, places: Places, twists: Scalars) -> Floats:
-    source, high = nearest_legal(legal), high.copy()
+    source, high = grid.nearest_legal(legal), high.copy()
     row, column = places
-    cells = cells_at(row, column, legal.shape)
+    cells = grid.cells_at(row, column, legal.shape)
     # Most samples are inside whatever their place in the cell: they need no interpolation.
-    out = twists > -greatest_around(-high.ravel()[source]).ravel()[cells]
+    out = twists > -grid.greatest_around(-high.ravel()[source]).ravel()[cells]
     if not out.any():
         return high
     row, column, cells, twists = row[out], column[out], cells[out], twists[out]
     weight = (1.0 - np.abs(row % 1.0 - 0.5)) * (1.0 - np.abs(column % 1.0 - 0.5))
     for _ in range(ROUNDS):
-        missing = twists - interpolate(pad(high.ravel()[source]), row, column)
+        missing = twists - grid.interpolate(grid.pad(high.ravel()[source]), row, column)
         out = missing > 0.0
         if not out.any():
             return high
@@ -224,7 +211,7 @@ def _raise_ends(legal: Mask, high: Floats, places: Places, twists: Scalars) -> F
         lift = np.zeros(high.size)
         np.maximum.at(lift, cells, missing[out] / np.maximum(weight, 0.5))
         high += lift.reshape(high.shape)
-    missing = twists - interpolate(pad(high.ravel()[source]), row, column)
+    missing = twists - grid.interpolate(grid.pad(high.ravel()[source]), row, column)
     return np.asarray(high + max(float(missing.max()), 0.0))
 
 
@@ -243,11 +230,14 @@ def add_samples(
     Their twists count within `spread` radians, as in a fit, `margin` wider.
     """
     check_spread(spread)
-    legal, shape = supported_cells(counts, least), counts.shape
-    bounds, places = np.stack(fill_from_nearest(legal, low, high)), places_of(vectors, shape)
-    middle = interpolate(pad(bounds.mean(axis=0)), *places)
+    legal, shape = grid.supported_cells(counts, least), counts.shape
+    bounds, places = (
+        np.stack(grid.fill_from_nearest(legal, low, high)),
+        grid.places_of(vectors, shape),
+    )
+    middle = grid.interpolate(grid.pad(bounds.mean(axis=0)), *places)
     twists = middle + np.remainder(twists - middle + np.pi, TURN) - np.pi
-    cells = cells_at(*places, shape)
+    cells = grid.cells_at(*places, shape)
     more, least_seen, most_seen = collect(cells, twists, shape)
     seen = counts > 0.0
     low = np.minimum(np.where(seen, low, np.inf), least_seen - margin)
@@ -256,8 +246,11 @@ def add_samples(
     low, high = np.where(counts > 0.0, low, 0.0), np.where(counts > 0.0, high, 0.0)
     # Where a cell becomes legal, its own range takes the place of the nearest one's, for itself
     # and for the cells that it is nearest to: it must hold what they held.
-    now = supported_cells(counts, least)
-    source, held = nearest_legal(now).ravel(), touching(reachable_cells(legal, margin)).ravel()
+    now = grid.supported_cells(counts, least)
+    source, held = (
+        grid.nearest_legal(now).ravel(),
+        grid.touching(reachable_cells(legal, margin)).ravel(),
+    )
     low, high = low.ravel(), high.ravel()
     np.minimum.at(low, source[held], bounds[0].ravel()[held])
     np.maximum.at(high, source[held], bounds[1].ravel()[held])
@@ -265,7 +258,7 @@ def add_samples(
     new = now & (more > 0.0)
     if new.any():
         ends = np.where(new, [margin - least_seen, most_seen + margin], -np.inf)
-        near, every = now.copy(), centres(shape)
+        near, every = now.copy(), grid.centres(shape)
         near[now] = within_angle(every[now], every[new], spread)
         wide = spread_out(near, now, ends, spread)
         low = np.where(near, np.minimum(low, -wide[0]), low)

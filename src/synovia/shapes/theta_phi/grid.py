@@ -9,11 +9,10 @@ from typing import TypeVar, cast
 import numpy as np
 
 from ... import kernels
-from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
+from ...arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
 from ..directional import OFF_UNIT
+from ..extent import tangent_pair
 
-# Cells over longitude and latitude: where they lie, how large they are, and values between them.
-#
 # Cells are numbered row by row from the south, columns from longitude −π on. Values given at the
 # centres of cells (rows, columns) are continued everywhere: bilinear between centres, across the
 # seam, and from the last row to one value at the pole, the mean of that row.
@@ -34,6 +33,20 @@ def cache_by_shape(of_shape: Callable[[tuple[int, int]], Of]) -> Callable[[tuple
         return found
 
     return wraps(of_shape)(locked)
+
+
+def cache_by_mask(of_mask: Callable[[Mask], Of]) -> Callable[[Mask], Of]:
+    """Return the function, what it found kept for the masks that were seen last.
+
+    One table asks several times, and growing a table leaves its cells as they are.
+    """
+
+    @lru_cache(maxsize=64)
+    def found(bits: bytes, rows: int, columns: int) -> Of:
+        flags = np.unpackbits(np.frombuffer(bits, np.uint8), count=rows * columns)
+        return of_mask(flags.astype(bool).reshape(rows, columns))
+
+    return wraps(of_mask)(lambda legal: found(np.packbits(legal).tobytes(), *legal.shape))
 
 
 def angles_of(vectors: Vectors) -> tuple[Scalars, Scalars]:
@@ -105,18 +118,9 @@ def radii(shape: tuple[int, int]) -> Scalars:
     return np.asarray(2.0 * np.arcsin(np.minimum(0.5 * chords, 1.0)))
 
 
+@cache_by_mask
 def nearest_legal(legal: Mask) -> Ints:
-    """Return for each cell (rows, columns) the number of the legal cell whose centre is nearest.
-
-    Kept for the masks that were seen last, as one table asks several times.
-    """
-    return _nearest_legal(np.packbits(legal).tobytes(), *legal.shape)
-
-
-@lru_cache(maxsize=64)
-def _nearest_legal(bits: bytes, rows: int, columns: int) -> Ints:
-    flags = np.unpackbits(np.frombuffer(bits, np.uint8), count=rows * columns)
-    legal = flags.astype(bool).reshape(rows, columns)
+    """Return for each cell (rows, columns) the number of the legal cell whose centre is nearest."""
     number = np.arange(legal.size)
     lost = np.flatnonzero(~legal)
     if len(lost):
@@ -303,8 +307,8 @@ def table_normal(
     That is a wall, or the end of the twists, which is tilted as it slopes.
     """
     vectors, twist = points[..., :3], points[..., 3]
-    across = tangents(vectors)
-    ahead, behind = (_unit(vectors[..., None, :] + s * across) for s in (STEP, -STEP))
+    across = tangent_pair(vectors)
+    ahead, behind = (unit_vectors(vectors[..., None, :] + s * across) for s in (STEP, -STEP))
     wall = _along(beyond(ahead) - beyond(behind), across)
     still = np.linalg.norm(wall, axis=-1, keepdims=True) < 1e-3 * STEP
     wall = np.where(still, across[..., 0, :], wall)
@@ -318,19 +322,8 @@ def table_normal(
     end = np.concatenate([_along(rise, across), side[..., None]], axis=-1)
     level = np.concatenate([wall, np.zeros_like(end[..., :1])], axis=-1)
     room = 0.5 * (high - low) - np.abs(off)
-    return _unit(np.where((room < -beyond(vectors))[..., None], end, level))
+    return unit_vectors(np.where((room < -beyond(vectors))[..., None], end, level))
 
 
 def _along(slopes: Floats, across: Vectors) -> Vectors:
     return np.asarray(np.einsum("...i,...ij->...j", slopes, across))
-
-
-def _unit(vectors: Vectors) -> Vectors:
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
-
-
-def tangents(vectors: Vectors) -> Vectors:
-    """Return two unit vectors (..., 2, 3) across each and each other."""
-    least = np.eye(3)[np.abs(vectors).argmin(axis=-1)]
-    first = _unit(np.cross(vectors, least))
-    return np.stack([first, np.cross(vectors, first)], axis=-2)

@@ -10,7 +10,7 @@ import numpy as np
 from ... import kernels
 from ...arrays import TURN, Floats, Ints, Mask, Scalars, Vectors
 from ...kernels.kinds import TABLE
-from .grid import centres, clearance_around, edges, nearest_legal, pad, radii, slopes, slopes_around
+from . import grid
 
 # Walls: where legal and illegal cells meet, and which walls can be nearest to where.
 
@@ -25,7 +25,7 @@ def walls_between(legal: Mask) -> Floats:
     Each is an arc of a meridian, or of a parallel and less than half a turn: cosine and sine of
     the longitudes where it begins and ends, then of the latitudes. Runs of edges are one wall.
     """
-    phi, theta = edges(legal.shape)
+    phi, theta = grid.edges(legal.shape)
     step = TURN / legal.shape[1]
     # The row of no change, which a gap makes of the ring, keeps runs from passing a pole.
     beside = np.pad((legal != np.roll(legal, 1, axis=1)).T, ((0, 0), (0, 1)))
@@ -75,23 +75,10 @@ class WallLists:
     clearance: Scalars
 
 
+@grid.cache_by_mask
 def lists_for(legal: Mask) -> WallLists:
-    """Return the walls that can be nearest to any point of each place.
-
-    Kept for the masks that were seen last: growing a table leaves its cells as they are.
-    """
-    return _lists(np.packbits(legal).tobytes(), *legal.shape)
-
-
-def quick_lists_for(legal: Mask) -> WallLists:
-    """As `lists_for`, soon made and longer: for few questions. No place is clear of walls."""
-    return _quick_lists(np.packbits(legal).tobytes(), *legal.shape)
-
-
-@lru_cache(maxsize=64)
-def _lists(bits: bytes, rows: int, columns: int) -> WallLists:
-    legal = _unpack(bits, rows, columns)
-    walls = walls_between(legal)
+    """Return the walls that can be nearest to any point of each place."""
+    walls, (rows, columns) = walls_between(legal), legal.shape
     fine = 4 if rows * columns <= MANY else 2
     if not kernels.jit.COMPILED:  # uncompiled, few places with longer lists are soon made
         fine = 1
@@ -106,17 +93,12 @@ def _lists(bits: bytes, rows: int, columns: int) -> WallLists:
     return WallLists(legal, walls, fine, start, number, clearance)
 
 
-@lru_cache(maxsize=64)
-def _quick_lists(bits: bytes, rows: int, columns: int) -> WallLists:
-    legal = _unpack(bits, rows, columns)
+@grid.cache_by_mask
+def quick_lists_for(legal: Mask) -> WallLists:
+    """As `lists_for`, soon made and longer: for few questions. No place is clear of walls."""
     walls = walls_between(legal)
-    clearance = np.full(rows * columns, 0.0 if len(walls) else np.pi)
-    return WallLists(legal, walls, 1, *_nearby(walls, (rows, columns)), clearance)
-
-
-def _unpack(bits: bytes, rows: int, columns: int) -> Mask:
-    flags = np.unpackbits(np.frombuffer(bits, np.uint8), count=rows * columns)
-    return np.asarray(flags.astype(bool).reshape(rows, columns))
+    clearance = np.full(legal.size, 0.0 if len(walls) else np.pi)
+    return WallLists(legal, walls, 1, *_nearby(walls, legal.shape), clearance)
 
 
 def _nearby(walls: Floats, shape: tuple[int, int]) -> tuple[Ints, Ints]:
@@ -140,9 +122,6 @@ def _nearby(walls: Floats, shape: tuple[int, int]) -> tuple[Ints, Ints]:
     return start, number
 
 
-# The packed form of a table: twists at all centres, walls, and which to look at where.
-
-
 HEADER = 19  # numbers before the table of twists
 FREE = 1e6  # half a range of twists that nothing bounds
 
@@ -153,13 +132,13 @@ def pack_table(legal: Mask, low: Floats, high: Floats, frame: Floats, margin: fl
     `low` and `high` are the ends of the twists at the centres of all cells.
     """
     cells = reachable_cells(legal, margin)
-    slope = np.maximum(slopes(low, cells), slopes(high, cells))
+    slope = np.maximum(grid.slopes(low, cells), grid.slopes(high, cells))
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     # A quarter of a cell from the walls the depth is exact; where the twist is free, anywhere.
     deep = 0.25 * np.pi / len(legal)
     if (half >= 0.5 * TURN).all():
         half, deep = np.full_like(half, FREE), np.pi
-    gentle = 1.0 / np.hypot(1.0, slopes_around(slope))
+    gentle = 1.0 / np.hypot(1.0, grid.slopes_around(slope))
     return pack_lists(lists_for(legal), middle, half, gentle, frame, margin, deep)
 
 
@@ -182,9 +161,9 @@ def pack_lists(
 
     Those are the middle and the half of the range of twists, and how gently its ends slope around.
     """
-    rooms = np.broadcast_to(clearance_around(middle.shape)[:, None], gentle.shape)
+    rooms = np.broadcast_to(grid.clearance_around(middle.shape)[:, None], gentle.shape)
     around = np.stack([gentle, rooms], axis=-1).ravel()
-    twists = np.stack([pad(middle), pad(half)], axis=-1).ravel()
+    twists = np.stack([grid.pad(middle), grid.pad(half)], axis=-1).ravel()
     around_at = HEADER + len(twists)
     walls_at = around_at + len(around)
     places, entries = _entries(lists, walls_at, deep)
@@ -241,9 +220,9 @@ def reachable_cells(legal: Mask, margin: float) -> Mask:
     """Return the legal cells, and all that directions within `margin` of them may lie in."""
     if margin == 0.0:
         return legal
-    every: Vectors = centres(legal.shape)
-    near = every.reshape(-1, 3)[nearest_legal(legal)]
+    every: Vectors = grid.centres(legal.shape)
+    near = every.reshape(-1, 3)[grid.nearest_legal(legal)]
     apart = 2.0 * np.arcsin(np.minimum(0.5 * np.linalg.norm(every - near, axis=-1), 1.0))
     # From a centre, over such a direction and the legal cell, to that one's centre.
-    widest = radii(legal.shape)
+    widest = grid.radii(legal.shape)
     return np.asarray(legal | (apart <= margin + widest[:, None] + widest.max()))

@@ -9,27 +9,27 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 
 from ... import kernels
-from ...arrays import TURN, Floats, Mask, Points, Scalars, Vectors, own, rows, tolerance
+from ...arrays import (
+    TURN,
+    Floats,
+    Mask,
+    Points,
+    Scalars,
+    Vectors,
+    check_orthonormal,
+    own,
+    rows,
+    tolerance,
+)
 from ...kernels.kinds import TABLE
 from ..boundary import Boundary
 from ..directional import Directional, cut_boundary
-from ..presentation import CellMap, Family
+from ..presentation import CellMap
 from ..region import check_margin, sample_points
+from . import grid
 from .edit import check_alike, erode, grow_ranges, inside_outline, inside_rows, intersect_tables
 from .extent import cell_triangles, sample_table, volume
 from .fit import add_samples, fit_table, grid_for
-from .grid import (
-    areas,
-    centres,
-    fill_from_nearest,
-    join_points,
-    pad,
-    supported_cells,
-    table_normal,
-    unit_directions,
-    walk_back,
-    without_twist,
-)
 from .packing import pack_directions, pack_table, reachable_cells
 
 CELL = float(np.radians(5.0))
@@ -62,6 +62,8 @@ class ThetaPhi(Directional):
     margin: Annotated[float, ">=0"] = 0.0
 
     name: ClassVar[str] = "theta-phi"
+    title: ClassVar[str] = "Theta-phi table"
+    margin_grows: ClassVar[bool] = True
     kernel: ClassVar[int | None] = TABLE
     counts_samples: ClassVar[bool] = True
 
@@ -73,8 +75,7 @@ class ThetaPhi(Directional):
         own(self)
         if (self.counts < 0.0).any():
             raise ValueError(f"ThetaPhi.counts must be at least 0, got {self.counts.min()}")
-        if np.abs(self.frame @ self.frame.T - np.eye(3)).max() > 1e-9:
-            raise ValueError(f"ThetaPhi.frame must be orthonormal rows, got {self.frame.tolist()}")
+        check_orthonormal("ThetaPhi.frame", self.frame)
         for name in ("least", "margin"):
             value = float(getattr(self, name))
             if not 0.0 <= value < np.inf:
@@ -116,7 +117,9 @@ class ThetaPhi(Directional):
         (True, False)
         """
         points, margin = sample_points(points, (4,)), check_margin(margin)
-        counts, low, high, frame = fit_table(unit_directions(points), cell, holes, least, spread)
+        counts, low, high, frame = fit_table(
+            grid.unit_directions(points), cell, holes, least, spread
+        )
         return cls(counts, low, high, frame, least).grow(margin)
 
     @classmethod
@@ -164,21 +167,21 @@ class ThetaPhi(Directional):
     @cached_property
     def legal(self) -> Mask:
         """Which cells are legal: (rows, columns)."""
-        return supported_cells(self.counts, self.least)
+        return grid.supported_cells(self.counts, self.least)
 
     @property
     def density(self) -> Floats:
         """The evidence for each cell, per steradian: (rows, columns)."""
-        return self.counts / areas(self.counts.shape)
+        return self.counts / grid.areas(self.counts.shape)
 
     @property
     def share(self) -> float:
         """The share of the sphere's area that the legal cells have, in [0, 1]."""
-        return float(areas(self.counts.shape)[self.legal].sum() / (2.0 * TURN))
+        return float(grid.areas(self.counts.shape)[self.legal].sum() / (2.0 * TURN))
 
     def add(self, points: Points, *, spread: float = SPREAD) -> Self:
         """Return the table, all it holds, with `points` (n, 4) as more evidence, as in a fit."""
-        points = unit_directions(sample_points(points, (4,)))
+        points = grid.unit_directions(sample_points(points, (4,)))
         vectors = points[:, :3] @ self.frame.T
         seen = self.counts, self.low, self.high, self.least, vectors, points[:, 3]
         counts, low, high = add_samples(*seen, spread, self.margin)
@@ -230,7 +233,7 @@ class ThetaPhi(Directional):
         twisted = replace(self, low=middle - half, high=middle + half, margin=margin)
         if r <= self.margin:
             return twisted
-        depth = -replace(self, margin=0.0)._beyond(centres(self.counts.shape))
+        depth = -replace(self, margin=0.0)._beyond(grid.centres(self.counts.shape))
         legal, low, high = erode(self.legal, self._ends, depth, r - self.margin, r)
         if not legal.any():
             return twisted
@@ -238,12 +241,10 @@ class ThetaPhi(Directional):
 
     @cached_property
     def packed(self) -> Floats:
-        """The kind and the parameters, flat, as `kernels.table` reads them."""
         return pack_table(self.legal, *self._ends, self.frame, self.margin)
 
     @property
     def bounds(self) -> Points:
-        """The least and greatest coordinates of the members: (2, 4)."""
         # The largest coordinate along an axis is the cosine of how far the axis is outside.
         axes = np.concatenate([-np.eye(3), np.eye(3)])
         most = np.cos(np.maximum(self._beyond(axes @ self.frame.T), 0.0))
@@ -251,7 +252,7 @@ class ThetaPhi(Directional):
         return np.array([[*-most[:3], twists[0]], [*most[3:], twists[1]]])
 
     def contains_direction(self, directions: Vectors) -> Mask:
-        points = self._checked(without_twist(rows("directions", directions, 3)))
+        points = self._checked(grid.without_twist(rows("directions", directions, 3)))
         return np.asarray(self._found(points, self._directions)[1] <= tolerance(points.dtype))
 
     def twist_range(self, directions: Vectors) -> Floats:
@@ -266,13 +267,13 @@ class ThetaPhi(Directional):
         start, end = np.broadcast_arrays(self._checked(previous), self._checked(proposed))
         if not self.contains(start).all():
             raise ValueError("the previous points must be members of the table to walk back to")
-        return walk_back(self.contains, start, end, self.frame, steps)
+        return grid.walk_back(self.contains, start, end, self.frame, steps)
 
     def facing(self, points: Points) -> Points:
         """Return the outward normal of the wall or of the end of the twists, which is nearer."""
-        local = join_points(points[..., :3] @ self.frame.T, points[..., 3:])
-        normals = table_normal(self._beyond, self._twists, local)
-        return join_points(normals[..., :3] @ self.frame, normals[..., 3:])
+        local = grid.join_points(points[..., :3] @ self.frame.T, points[..., 3:])
+        normals = grid.table_normal(self._beyond, self._twists, local)
+        return grid.join_points(normals[..., :3] @ self.frame, normals[..., 3:])
 
     @cached_property
     def measure(self) -> float:
@@ -283,12 +284,12 @@ class ThetaPhi(Directional):
         """Return `n` members, uniform in direction and twist; in direction alone where thin."""
         cells, widths = reachable_cells(self.legal, self.margin), self._ends[1] - self._ends[0]
         local = sample_table(self._beyond, self._twists, cells, widths, n, rng)
-        return join_points(local[:, :3] @ self.frame, local[:, 3:])
+        return grid.join_points(local[:, :3] @ self.frame, local[:, 3:])
 
     @cached_property
     def _ends(self) -> tuple[Floats, Floats]:
         """Low and high at the centres of all cells."""
-        return fill_from_nearest(self.legal, self.low, self.high)
+        return grid.fill_from_nearest(self.legal, self.low, self.high)
 
     @cached_property
     def _directions(self) -> Floats:
@@ -297,11 +298,11 @@ class ThetaPhi(Directional):
 
     def _beyond(self, vectors: Vectors) -> Scalars:
         """Return how far beyond the legal directions unit vectors of the table's frame are."""
-        return self._found(without_twist(vectors @ self.frame), self._directions)[1]
+        return self._found(grid.without_twist(vectors @ self.frame), self._directions)[1]
 
     @cached_property
     def _padded(self) -> Floats:
-        return np.stack([pad(ends) for ends in self._ends])
+        return np.stack([grid.pad(ends) for ends in self._ends])
 
     def _twists(self, vectors: Vectors) -> Floats:
         """Return the least and greatest twist (..., 2) at vectors of the table's frame."""
@@ -318,7 +319,7 @@ class ThetaPhi(Directional):
         Cells are small: only a detail of more than 3 is more than they have by themselves.
         """
         cells = reachable_cells(self.legal, self.margin)
-        legal = self._beyond(centres(cells.shape)) <= 0.0
+        legal = self._beyond(grid.centres(cells.shape)) <= 0.0
         directions, triangles = cell_triangles(cells, legal, detail)
         if np.linalg.det(self.frame) < 0.0:  # the frame may be left-handed
             triangles = triangles[:, ::-1]
@@ -333,7 +334,3 @@ class ThetaPhi(Directional):
     def cell_map(self) -> CellMap:
         widths = np.minimum(self.high - self.low, TURN)
         return CellMap(np.where(self.legal, widths, np.nan), self.frame)
-
-    @classmethod
-    def families(cls) -> tuple[Family, ...]:
-        return (Family(cls.name, "Theta-phi table", cls.name, margin_grows=True),)
