@@ -27,6 +27,14 @@ DEPENDENT = 1e-20  # squared length of what is left of a normal across the activ
 
 
 @kernel
+def excess(p, j, count, axes, x, y, z):
+    """Return how far a point is beyond the bounds along axis j; at most 0 between them."""
+    at, low = axes + 3 * j, axes + 3 * count + j
+    along = p[at] * x + p[at + 1] * y + p[at + 2] * z
+    return max(along - p[low + count], p[low] - along)
+
+
+@kernel
 def nearest_in_polytope(p, count, axes, lows, highs, block, m):
     """Write the nearest point to the lane gathered as `m` with low <= axis · x <= high.
 
@@ -60,32 +68,30 @@ def nearest_in_polytope(p, count, axes, lows, highs, block, m):
             ra = rb = rc = 0.0
             zx, zy, zz = nx, ny, nz
             if active > 0:
-                # a has length 1; f and g are b and c made orthogonal to those before.
+                # a has length 1; f and g are b and c made orthogonal to those before, as long as
+                # they are then.
                 pa = ax * nx + ay * ny + az * nz
                 zx, zy, zz = zx - pa * ax, zy - pa * ay, zz - pa * az
                 ra = pa
                 if active > 1:
                     ab = ax * bx + ay * by + az * bz
                     fx, fy, fz = bx - ab * ax, by - ab * ay, bz - ab * az
-                    fl = 1.0 / np.sqrt(fx * fx + fy * fy + fz * fz)
-                    fx, fy, fz = fx * fl, fy * fl, fz * fl
-                    pf = fx * nx + fy * ny + fz * nz
-                    zx, zy, zz = zx - pf * fx, zy - pf * fy, zz - pf * fz
-                    rb = pf * fl
+                    scale = 1.0 / (fx * fx + fy * fy + fz * fz)
+                    rb = (fx * nx + fy * ny + fz * nz) * scale
+                    zx, zy, zz = zx - rb * fx, zy - rb * fy, zz - rb * fz
                     if active > 2:
                         ac = ax * cx + ay * cy + az * cz
-                        fc = fx * cx + fy * cy + fz * cz
+                        fc = (fx * cx + fy * cy + fz * cz) * scale
                         gx = cx - ac * ax - fc * fx
                         gy = cy - ac * ay - fc * fy
                         gz = cz - ac * az - fc * fz
-                        gl = 1.0 / np.sqrt(gx * gx + gy * gy + gz * gz)
-                        rc = (gx * nx + gy * ny + gz * nz) * gl * gl
-                        rb = (pf - fc * rc) * fl
+                        rc = (gx * nx + gy * ny + gz * nz) / (gx * gx + gy * gy + gz * gz)
+                        rb -= fc * rc
                         ra = pa - ab * rb - ac * rc
                         zx = zy = zz = 0.0
                     else:
                         ra = pa - ab * rb
-                        left = fx * zx + fy * zy + fz * zz
+                        left = (fx * zx + fy * zy + fz * zz) * scale
                         zx, zy, zz = zx - left * fx, zy - left * fy, zz - left * fz
                 # Again: what is left of a normal across almost the same one is mostly rounding.
                 if active < 3:
@@ -129,13 +135,16 @@ def nearest_in_polytope(p, count, axes, lows, highs, block, m):
             active -= 1
         if meets == np.inf and leaving == 0:
             break
-        worst = VIOLATION
-        chosen = -1
-        for j in range(count):
-            along = p[axes + 3 * j] * x + p[axes + 3 * j + 1] * y + p[axes + 3 * j + 2] * z
-            excess = max(along - p[highs + j], p[lows + j] - along)
-            chosen = j if excess > worst else chosen
-            worst = max(worst, excess)
+        worst, chosen, last = VIOLATION, -1, count - 1
+        for j in range(0, count, 4):  # the best of four waits for no other
+            j1, j2, j3 = min(j + 1, last), min(j + 2, last), min(j + 3, last)
+            e0, e1 = excess(p, j, count, axes, x, y, z), excess(p, j1, count, axes, x, y, z)
+            e2, e3 = excess(p, j2, count, axes, x, y, z), excess(p, j3, count, axes, x, y, z)
+            k01, k23 = j if e0 >= e1 else j1, j2 if e2 >= e3 else j3
+            e01, e23 = max(e0, e1), max(e2, e3)
+            best, most = k01 if e01 >= e23 else k23, max(e01, e23)
+            chosen = best if most > worst else chosen
+            worst = max(worst, most)
         if chosen < 0:
             break
     block[QX + m] = x
