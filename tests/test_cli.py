@@ -7,11 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from command_line import NAMES, acted, process, run
 from synovia import __version__, save_clip
-from synovia.cli import COMMANDS, terminal
+from synovia.cli import COMMANDS, main, terminal
 
 CMU = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh" / "rom" / "79_22.bvh"
 
@@ -46,12 +47,18 @@ def test_help_teaches_by_example(command):
     assert max(map(len, said.splitlines())) <= 100
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_list_of_commands_says_what_their_help_begins_with(command):
+    loaded = main.get_command(click.Context(main), command)
+    assert COMMANDS[command] == loaded.get_short_help_str(limit=200)
+
+
 def test_help_shows_the_main_path_and_is_light():
     code = (
         "import sys; from synovia.cli import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: pass\n"
-        "print([name for name in ('numba', 'scipy', 'matplotlib') if name in sys.modules])"
+        "print([name for name in ('numpy', 'numba', 'scipy', 'matplotlib') if name in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
@@ -68,9 +75,14 @@ def test_version():
 
 
 def test_shells_can_complete():
-    asked = {"COMP_WORDS": "synovia fit --shape k", "COMP_CWORD": "3"}
-    done = process(env={**os.environ, **asked, "_SYNOVIA_COMPLETE": "bash_complete"})
-    assert done.stdout.strip() == "plain,kdop"
+    def complete(words):
+        asked = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+        done = process(env={**os.environ, **asked, "_SYNOVIA_COMPLETE": "bash_complete"})
+        return done.stdout.split()
+
+    assert complete("synovia fit --shape k") == ["plain,kdop"]
+    assert complete("synovia c") == ["plain,check", "plain,clamp", "plain,compare"]
+    assert complete("synovia --de") == ["plain,--debug"]
 
 
 def test_tables_keep_their_columns_whatever_the_names():
