@@ -55,6 +55,14 @@ class AxisPair(NamedTuple):
 
 
 NO_PAIR = AxisPair(np.zeros(3), np.zeros(3), np.inf)
+PARTS = 0.5 * np.array(
+    [
+        *([0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0]),
+        *([2, 0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 2, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0, 2]),
+        *([0, 0, 0, 0, 0, 1, 0, 1, 0], [0, 0, 1, 0, 0, 0, 1, 0, 0], [0, 1, 0, 1, 0, 0, 0, 0, 0]),
+    ]
+)
+"""From the nine numbers of a matrix to its axial vector, and to the six of its symmetric part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,14 +210,10 @@ def _turns_every_pair(matrices: Floats, slack: float) -> bool:
 
 def _least_unexplained(matrices: Floats) -> float:
     """Return the least variance of a component of w that the symmetric part does not explain."""
-    middle = matrices[np.einsum("nij,ij->n", matrices, matrices.mean(axis=0)).argmax()]
-    turned = matrices @ middle.T
-    back = turned.swapaxes(-1, -2)
-    axial = (turned - back)[:, (2, 0, 1), (1, 2, 0)]
-    symmetric = (turned + back)[:, (0, 1, 2, 1, 2, 0), (0, 1, 2, 2, 0, 1)]
-    parts = 0.5 * np.concatenate([axial, symmetric], axis=1)
-    parts -= parts.mean(axis=0)
-    covariance = parts.T @ parts / len(parts)
+    mean, covariance = _moments(matrices)
+    middle = matrices[(matrices.reshape(-1, 9) @ mean.ravel()).argmax()]
+    turn = PARTS @ np.kron(np.eye(3), middle)
+    covariance = turn @ covariance.reshape(9, 9) @ turn.T
     mixed = covariance[:3, 3:]
     explained = mixed @ np.linalg.pinv(covariance[3:, 3:], rcond=1e-14, hermitian=True) @ mixed.T
     return float(np.linalg.eigvalsh(covariance[:3, :3] - explained)[0])
@@ -237,7 +241,9 @@ def _steadiest_pairs(joints: Sequence[Floats]) -> list[AxisPair]:
 
 def _angles_between(axis: Vectors, vectors: Vectors) -> Scalars:
     """Return the angles between an axis and each of `vectors`, in radians."""
-    return np.arctan2(np.linalg.norm(np.cross(axis, vectors), axis=-1), vectors @ axis)
+    (a, b, c), (x, y, z) = axis, vectors.T
+    across = np.sqrt((b * z - c * y) ** 2 + (c * x - a * z) ** 2 + (a * y - b * x) ** 2)
+    return np.arctan2(across, vectors @ axis)
 
 
 def _search_all(joints: Sequence[Floats], bs: Sequence[Vectors]) -> list[Search]:
