@@ -68,6 +68,7 @@ bench: $(INSTALLED) $(PAGE) browser
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/page.py
 	$(BIN)/python benchmarks/page_load.py
+	$(BIN)/python benchmarks/cold.py
 
 papers: $(INSTALLED)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[papers]'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,41 @@ def test_help_shows_the_main_path_and_is_light():
     assert said.index("synovia fit") < said.index("synovia check") < said.index("synovia clamp")
     assert "_SYNOVIA_COMPLETE" in said
     assert said.splitlines()[-1] == "[]"
+
+
+HIDE = "import sys; sys.modules.update(dict.fromkeys({!r})); from synovia.cli import main; main()"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "info wild.bvh",
+        "info a.limits.json",
+        "check wild.bvh -l a.limits.json",
+        "clamp wild.bvh -l a.limits.json -o clamped.bvh",
+        "figure human --list",
+        "figure human --set shoulder.abduction=90 -o pose.bvh",
+    ],
+)
+def test_commands_that_apply_limits_need_no_heavy_packages(here, tmp_path, command):
+    run("fit", "captures", "-o", tmp_path / "a.limits.json")
+    shutil.copy("wild.bvh", tmp_path)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            HIDE.format(("scipy", "matplotlib", "websockets")),
+            *command.split(),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout
+    assert not done.stderr
+    assert done.returncode == command.startswith("check")
 
 
 def test_version():

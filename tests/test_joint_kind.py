@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 
 from synovia import quat
-from synovia.learn import MAX_ROTATIONS, JointKind, Take, joint_kind, kinds, performer_of, trim
-from synovia.learn.kinds import kinds_of
+from synovia.learn import (
+    MAX_ROTATIONS,
+    JointKind,
+    Take,
+    joint_kind,
+    kinds,
+    kinds_of,
+    performer_of,
+    trim,
+)
 
 CMU = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh"
 X, Y, Z = np.eye(3)

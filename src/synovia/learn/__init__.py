@@ -26,7 +26,7 @@ from .fitting import (
     measure_from,
     people_field,
 )
-from .kinds import MAX_ROTATIONS, JointKind, joint_kind, joint_kinds
+from .kinds import MAX_ROTATIONS, JointKind, joint_kind, joint_kinds, kinds_of
 from .population import (
     MAX_OFFSET,
     OWN_PEOPLE,
@@ -108,6 +108,7 @@ __all__ = [
     "joint_kind",
     "joint_kinds",
     "joints_to_fit",
+    "kinds_of",
     "learn",
     "leave_one_out",
     "leave_parts_out",

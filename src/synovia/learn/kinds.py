@@ -243,7 +243,7 @@ def _angles_between(axis: Vectors, vectors: Vectors) -> Scalars:
     """Return the angles between an axis and each of `vectors`, in radians."""
     (a, b, c), (x, y, z) = axis, vectors.T
     across = np.sqrt((b * z - c * y) ** 2 + (c * x - a * z) ** 2 + (a * y - b * x) ** 2)
-    return np.arctan2(across, vectors @ axis)
+    return np.asarray(np.arctan2(across, vectors @ axis))
 
 
 def _search_all(joints: Sequence[Floats], bs: Sequence[Vectors]) -> list[Search]:
