@@ -1,31 +1,11 @@
 """Learning: from the takes of many performers to a limit for each joint."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .duplicates import Duplicates, find_duplicates, join_groups, same_bones
-from .fields import (
-    DENSITY_CUTOFF,
-    DENSITY_WIDTH,
-    MAX_PEOPLE,
-    PEOPLE_CELL,
-    SATURATION_TIME,
-    Density,
-    People,
-    check_rejection,
-    density,
-    field_from_paths,
-    level_for,
-    subdivide,
-    within_for,
-)
-from .fitting import (
-    DEFAULT_WITHIN,
-    FIELD_SOURCES,
-    MAX_MARGIN,
-    FitOptions,
-    fit_joint,
-    learn,
-    measure_from,
-    people_field,
-)
 from .kinds import MAX_ROTATIONS, JointKind, joint_kind, joint_kinds, kinds_of
 from .population import (
     MAX_OFFSET,
@@ -62,6 +42,54 @@ from .trimming import (
     thin,
     trim,
 )
+
+if TYPE_CHECKING:
+    from .fields import (
+        DENSITY_CUTOFF,
+        DENSITY_WIDTH,
+        MAX_PEOPLE,
+        PEOPLE_CELL,
+        SATURATION_TIME,
+        Density,
+        People,
+        check_rejection,
+        density,
+        field_from_paths,
+        level_for,
+        subdivide,
+        within_for,
+    )
+    from .fitting import (
+        DEFAULT_WITHIN,
+        FIELD_SOURCES,
+        MAX_MARGIN,
+        FitOptions,
+        fit_joint,
+        learn,
+        measure_from,
+        people_field,
+    )
+
+_HOMES = {
+    "fields": (
+        *("DENSITY_CUTOFF", "DENSITY_WIDTH", "MAX_PEOPLE", "PEOPLE_CELL"),
+        *("SATURATION_TIME", "Density", "People", "check_rejection", "density"),
+        *("field_from_paths", "level_for", "subdivide", "within_for"),
+    ),
+    "fitting": (
+        *("DEFAULT_WITHIN", "FIELD_SOURCES", "MAX_MARGIN", "FitOptions", "fit_joint"),
+        *("learn", "measure_from", "people_field"),
+    ),
+}
+"""What needs charts and shapes: imported when first asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "CONFIRMATION_RADIUS",
