@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors
+from ..arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
 from .boundary import Boundary
 from .derived import Turned
 from .presentation import Number, label_axis, range_numbers
@@ -117,14 +117,17 @@ def polygon_triangles(corners: Points) -> Ints:
 def hull_triangles(corners: Points, axes: Floats) -> Ints:
     """Return the triangles (t, 3), outwards, of the hull of corners that spans 3 dimensions.
 
-    Every face lies across one of the unit `axes` (k, 3), at either end of the hull.
+    Every face lies across one of the unit `axes` (k, 3), at either end of the hull, and is a fan of
+    triangles around the first of its corners.
     """
     normals, members = _faces(corners, axes)
     across = np.cross(normals, np.eye(3)[np.abs(normals).argmin(axis=1)])
     counts = members.sum(axis=1)
     from_middle = corners - ((members @ corners) / counts[:, None])[:, None]
     x, y = (np.einsum("fvi,fi->fv", from_middle, u) for u in (across, np.cross(normals, across)))
-    rings = np.argsort(np.where(members, np.arctan2(y, x), np.inf), axis=1)
+    angles = np.arctan2(y, x)
+    angles -= np.take_along_axis(angles, members.argmax(axis=1)[:, None], axis=1)
+    rings = np.argsort(np.where(members, angles % TURN, np.inf), axis=1)
     fans = [rings[:, [0, k, k + 1]][counts > k + 1] for k in range(1, counts.max() - 1)]
     triangles = np.concatenate(fans)
     if _is_closed(triangles):
