@@ -2,6 +2,7 @@
 # make test   format, lint, types and tests
 # make lint   format, lint and types alone
 # make page   build the page of `synovia view`, which both do themselves
+# make kernels  compile the kernels, which both do themselves
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
 # make bench  speed, as ratios in one run
 # make papers what the papers measured, measured again: tables, JSON and pictures
@@ -18,11 +19,11 @@ NODE_MODULES := web/node_modules/.package-lock.json
 
 .PHONY: demo test lint page browser kernels test-opensim bench papers docs clean
 
-demo: $(INSTALLED) $(PAGE)
+demo: $(INSTALLED) $(PAGE) kernels
 	$(BIN)/synovia demo synovia-demo
 
 # A file of tests runs in one process, which makes what its tests share once.
-test: lint $(PAGE) browser
+test: lint $(PAGE) browser kernels
 	$(BIN)/python web/build.py test
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
@@ -30,6 +31,7 @@ lint: $(INSTALLED) $(NODE_MODULES)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m synovia.native.build --check
 	$(BIN)/python web/build.py lint
 
 page: $(PAGE)
@@ -51,14 +53,16 @@ browser:
 	  echo "Chromium could not be installed: tests of the page in a browser will be skipped"; \
 	else echo "No Chromium: tests of the page in a browser will be skipped; apt-get install chromium brings it"; fi
 
-# What the first use of a solver does: machine code for all of them, kept for later.
+# Compiled again only if their sources changed. Without a C compiler, zig's comes from PyPI.
 kernels: $(INSTALLED)
-	$(BIN)/pytest -q tests/test_ik_errors.py -k illegal_start
+	@command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
+	$(BIN)/pip install --quiet --disable-pip-version-check ziglang || true
+	$(BIN)/python -m synovia.native.build
 
 test-opensim: $(OPENSIM)/.installed
 	$(OPENSIM)/bin/pytest --noconftest -o pythonpath=tests/opensim tests/opensim
 
-bench: $(INSTALLED) $(PAGE) browser
+bench: $(INSTALLED) $(PAGE) browser kernels
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/rotations.py
 	$(BIN)/python benchmarks/cones.py
@@ -70,7 +74,7 @@ bench: $(INSTALLED) $(PAGE) browser
 	$(BIN)/python benchmarks/page_load.py
 	$(BIN)/python benchmarks/cold.py
 
-papers: $(INSTALLED)
+papers: $(INSTALLED) kernels
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[papers]'
 	$(BIN)/python -m benchmarks.papers -o synovia-papers
 

@@ -1,24 +1,43 @@
-"""The wheel carries the built page, so that installing it needs no Node.js."""
+"""The wheel carries the kernels compiled, and the built page: installing it needs no tools."""
 
 from __future__ import annotations
 
+import os
 import runpy
+import shutil
+import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class PageHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Builds the page before the wheel is packed; an editable install leaves it to `make page`."""
+class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
+    """Compiles the kernels and builds the page before the wheel is packed.
+
+    An editable install has the kernels compiled too; the page is left to `make page`.
+    """
 
     def dependencies(self) -> list[str]:
-        """Return what building needs beside hatchling: Node.js, where the system has none."""
+        """Return what building needs beside hatchling and NumPy, where the system has it not."""
         page = self._page()
-        return [] if page["node_is_there"]() else [page["PYPI_NODE"]]
+        needed = [] if page["node_is_there"]() else [page["PYPI_NODE"]]
+        if not any(map(shutil.which, ("cc", "gcc", "clang"))) and "CC" not in os.environ:
+            needed.append("ziglang")
+        return needed
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build the page."""
+        """Compile the kernels, and build the page."""
+        sys.path.insert(0, str(Path(self.root, "src")))
+        from synovia.native import build
+
+        target = os.environ.get("SYNOVIA_TARGET", "")
+        into = build.KERNELS / build.library_name(target or build.this_system())
+        if build.build(into, target):
+            platform = build.TARGETS.get(target) or sysconfig.get_platform()
+            build_data["pure_python"] = False
+            build_data["tag"] = f"cp311-abi3-{platform.replace('-', '_').replace('.', '_')}"
         if version != "editable":
             self._page()["build"]()
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import base64
 import json
+import os
 import re
 import sys
 import tempfile
@@ -27,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 if "--plain" in sys.argv:
-    sys.modules["numba"] = None  # as if it were not installed
+    os.environ["SYNOVIA_KERNELS"] = "plain"
 
 # All that is used of the library; what is not at its top level comes last.
 from synovia import (

@@ -19,14 +19,24 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 # A room may import only rooms before it. A new room is one more name here, where it belongs.
 ROOMS = [
-    *("arrays", "quat", "kernels", "charts", "shapes", "limit", "skeleton", "components", "learn"),
+    *(
+        "arrays",
+        "quat",
+        "kernels",
+        "native",
+        "charts",
+        "shapes",
+        "limit",
+        "skeleton",
+        "components",
+        "learn",
+    ),
     *("model", "ik", "io", "anatomy", "evidence", "mesh", "draw", "demo", "view", "cli"),
 ]
 # These know even less.
 ONLY = {"kernels": set(), "shapes": {"arrays", "kernels"}, "arrays": set(), "quat": {"arrays"}}
 # At module level, these packages are for these rooms alone.
 HEAVY = {
-    "numba": {"kernels"},
     "scipy": set(),
     "matplotlib": {"draw"},
     "click": {"cli"},
@@ -94,9 +104,7 @@ def test_imports_point_one_way(path):
 def test_heavy_packages_stay_in_their_rooms(path):
     for module, top in imports(path):
         package = module.split(".")[0]
-        if package == "numba":
-            assert room_of(path) == "kernels", f"{named(path)} imports numba"
-        elif package in HEAVY and top:
+        if package in HEAVY and top:
             assert room_of(path) in HEAVY[package], f"{named(path)} imports {module} at once"
 
 
@@ -153,7 +161,7 @@ def test_the_import_check_sees_imports():
 
 
 def test_importing_synovia_is_light():
-    heavy = "('numpy', 'numba', 'scipy', 'click', 'matplotlib', 'websockets')"
+    heavy = "('numpy', 'scipy', 'click', 'matplotlib', 'websockets')"
     code = f"import synovia, sys, json; print(json.dumps([m for m in {heavy} if m in sys.modules]))"
     assert run(code) == []
 
@@ -161,7 +169,7 @@ def test_importing_synovia_is_light():
 def test_loading_the_rooms_of_limits_is_light():
     code = (
         "import sys, json; from synovia import arrays, quat, charts, shapes, limit; "
-        "print(json.dumps([m for m in ('numba', 'scipy', 'click') if m in sys.modules]))"
+        "print(json.dumps([m for m in ('scipy', 'click') if m in sys.modules]))"
     )
     assert run(code) == []
 

@@ -59,7 +59,7 @@ def test_help_shows_the_main_path_and_is_light():
         "import sys; from synovia.cli import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: pass\n"
-        "print([name for name in ('numpy', 'numba', 'scipy', 'matplotlib') if name in sys.modules])"
+        "print([name for name in ('numpy', 'scipy', 'matplotlib') if name in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
@@ -177,14 +177,3 @@ def test_a_terminal_gets_a_bar_and_colours(here, tmp_path, no_color):
     assert "fitting" in said
     assert "100%" in said
     assert ("\x1b[1m" in said) == (not no_color)
-
-
-def test_compiling_is_said_once_where_no_machine_code_was_kept(tmp_path, monkeypatch):
-    from synovia.kernels import jit
-
-    monkeypatch.setattr(jit, "CACHE", str(tmp_path))
-    assert terminal._is_compiling(since=0.0)
-    (tmp_path / "old.nbi").touch()
-    os.utime(tmp_path / "old.nbi", (100.0, 100.0))
-    assert not terminal._is_compiling(since=200.0)
-    assert terminal._is_compiling(since=50.0)

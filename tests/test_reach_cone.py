@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +19,7 @@ from cones import (
     sphere,
     star,
 )
-from synovia import DirectionTwist, Inside, Limit, ReachCone, Union, quat
+from synovia import DirectionTwist, Inside, Limit, ReachCone, quat
 from synovia.shapes.reach_cone.star import from_polar, normalize
 
 
@@ -194,39 +191,3 @@ def test_batches_keep_their_shape_and_float32_stays():
         assert cone.left(points).shape == (*batch, 2)
         assert cone.slices(points[..., :3]).shape == batch
     assert cone.project(np.array([*NORTH, 0.0], np.float32)).dtype == np.float32
-
-
-SCRIPT = """
-import sys, warnings
-sys.modules["numba"] = None
-sys.path.insert(0, {tests!r})
-warnings.simplefilter("ignore")
-import numpy as np
-from test_reach_cone import few_answers
-np.savez({out!r}, **few_answers())
-"""
-
-
-def few_answers():
-    rng, found = np.random.default_rng(12), {}
-    for name in ("three", "concave", "partly free"):
-        cone = CONES[name]()
-        points = np.column_stack([sphere(40, rng), rng.uniform(-4.0, 4.0, 40)])
-        both = Union((cone, CONES["convex"]()))
-        found[f"{name} packed"] = cone.packed
-        found[f"{name} project"] = cone.project(points)
-        found[f"{name} distance"] = cone.distance(points)
-        found[f"{name} left"] = cone.left(points)
-        found[f"{name} range"] = cone.twist_range(points[:, :3])
-        found[f"{name} union"] = both.project(points)
-    return found
-
-
-def test_uncompiled_kernels_give_the_same(tmp_path):
-    out = str(tmp_path / "answers.npz")
-    code = SCRIPT.format(tests=str(Path(__file__).parent), out=out)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    with np.load(out) as plain:
-        for name, expected in few_answers().items():
-            assert np.abs(plain[name] - expected).max() <= 1e-9, name

@@ -72,7 +72,7 @@ class Commands(click.Group):
         if terminal.colourless():
             ctx.color = False
         try:
-            with terminal.show_warnings(), terminal.report_compiling():
+            with terminal.show_warnings():
                 outcome = super().invoke(ctx)
                 sys.stdout.flush()
                 return outcome

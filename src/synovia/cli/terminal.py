@@ -7,13 +7,10 @@ import os
 import shutil
 import sys
 import textwrap
-import threading
-import time
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -236,36 +233,6 @@ def show_warnings() -> Iterator[None]:
         warnings.simplefilter("always")
         warnings.showwarning = show
         yield
-
-
-@contextlib.contextmanager
-def report_compiling() -> Iterator[None]:
-    """Say once, on a terminal, that kernels are being compiled, where that takes its time."""
-    done = threading.Event()
-
-    def watch() -> None:
-        started = time.time()
-        while not done.wait(0.25):
-            if time.time() - started > SLOW and _is_compiling(started):
-                note("compiling kernels, once …")
-                return
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    if sys.stderr.isatty():
-        watcher.start()
-    try:
-        yield
-    finally:
-        done.set()
-
-
-def _is_compiling(since: float) -> bool:
-    """Tell whether kernels are in use of which no machine code was kept before `since`."""
-    folder = getattr(sys.modules.get("synovia.kernels.jit"), "CACHE", "")
-    if not folder:
-        return False
-    kept = list(Path(folder).rglob("*.nbi"))
-    return not kept or any(path.stat().st_mtime >= since for path in kept)
 
 
 def colourless() -> bool:

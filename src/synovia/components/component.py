@@ -86,7 +86,7 @@ def evaluate_steps(
     out = np.empty((len(table), len(outputs_at)))
 
     def finish(start: int, n: int, stride: int, work: Floats) -> None:
-        kernels.transforms.store(outputs_at, n, stride, work, out[start : start + n])
+        kernels.transforms.store(outputs_at, n, stride, work, 0, out[start : start + n])
 
     run([(steps, finish)], rows, table, inputs_at)
     return out

@@ -110,14 +110,17 @@ class Stage:
     transforms: Ints
     gaps: Ints
 
-    def finish(self, offsets: Floats, rotations: Floats, positions: Floats, gaps: Floats) -> Finish:
-        """Return what writes the segments of poses (n, J, …), and the gaps."""
+    def finish(
+        self, offsets: Floats, rotations: Floats, positions: Floats, gaps: Floats, first: int
+    ) -> Finish:
+        """Return what writes the segments of poses (n, J, …), and the gaps from `first` on."""
 
         def finish(start: int, n: int, stride: int, work: Floats) -> None:
             q, p = rotations[start : start + n], positions[start : start + n]
             kernels.transforms.pose(self.segments, self.transforms, offsets, n, stride, work, q, p)
             if len(self.gaps):
-                kernels.transforms.store(self.gaps, n, stride, work, gaps[start : start + n])
+                into = gaps[start : start + n]
+                kernels.transforms.store(self.gaps, n, stride, work, first, into)
 
         return finish
 
@@ -233,7 +236,7 @@ def build_program(stages: Sequence[Stage], controls: int, offsets: Floats) -> Pr
             single = [int(each) for each in step.args if not isinstance(each, np.ndarray)]
             code.append([steps.index(step.func), *one, *other, *[*places, [0, 0]][0], *single])
         code.append([pose, 0, 0, 0, 0, *add_places(stage.segments), *add_places(stage.transforms)])
-        code.append([store, 0, 0, 0, 0, *add_places(stage.gaps), gaps, gaps + len(stage.gaps)])
+        code.append([store, 0, 0, 0, 0, *add_places(stage.gaps), gaps])
         gaps += len(stage.gaps)
     table = np.zeros((len(code), kernels.figure.COLUMNS), np.int64)
     for row, found in zip(table, code, strict=True):
@@ -464,10 +467,9 @@ class Figure:
         work: list[tuple[Sequence[Step], Finish]] = []
         first = 0
         for stage in stages:
-            into = off[:, first : first + len(stage.gaps)]
+            finish = stage.finish(self.skeleton.offsets, rotations, positions, off, first)
+            work.append((stage.steps, finish))
             first += len(stage.gaps)
-            offsets = self.skeleton.offsets
-            work.append((stage.steps, stage.finish(offsets, rotations, positions, into)))
         run(work, rows, table, LANES * np.arange(table.shape[1]), threads)
 
     @cached_property

@@ -1,7 +1,7 @@
 """Compiled loops: flat arrays in, `out` last, no checks, no classes.
 
-The only room that knows numba. Its files are loaded when first used, because importing numba
-takes a fifth of a second that `import synovia` need not pay.
+Its files are loaded when first used. See `docs/performance.md` for the subset of Python that they
+are written in, and `synovia.native` for how machine code is made of it.
 """
 
 from __future__ import annotations

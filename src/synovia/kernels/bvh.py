@@ -37,7 +37,7 @@ def quotient(mantissa, power):
     return np.float64(whole) * HALVES[power]
 
 
-@kernel
+@kernel("u1[] i8[] f8[] i8[] i8[,]")
 def scan(text, cursor, values, counts, hard):
     """Read the numbers of `text` from `cursor` on, and return the first bad byte's place or -1.
 
@@ -53,7 +53,7 @@ def scan(text, cursor, values, counts, hard):
     left = 0
     bad = -1
     while at < size and left < hard.shape[0]:
-        byte = np.int64(text[at])
+        byte = int(text[at])
         if byte == 32 or byte == 9 or byte == 11 or byte == 12:
             at += 1
             continue
@@ -67,13 +67,13 @@ def scan(text, cursor, values, counts, hard):
         negative = byte == 45
         if negative or byte == 43:
             at += 1
-        mantissa = np.int64(0)
+        mantissa = 0
         power = 0
         digits = 0
         long = False
         while at < size and 48 <= text[at] <= 57:
             if mantissa < ROOM:
-                mantissa = mantissa * 10 + (np.int64(text[at]) - 48)
+                mantissa = mantissa * 10 + (int(text[at]) - 48)
             else:
                 long = True
             digits += 1
@@ -82,7 +82,7 @@ def scan(text, cursor, values, counts, hard):
             at += 1
             while at < size and 48 <= text[at] <= 57:
                 if mantissa < ROOM:
-                    mantissa = mantissa * 10 + (np.int64(text[at]) - 48)
+                    mantissa = mantissa * 10 + (int(text[at]) - 48)
                     power -= 1
                 else:
                     long = True
@@ -96,7 +96,7 @@ def scan(text, cursor, values, counts, hard):
             digits = 0
             exponent = 0
             while at < size and 48 <= text[at] <= 57:
-                exponent = min(exponent * 10 + (np.int64(text[at]) - 48), 100_000)
+                exponent = min(exponent * 10 + (int(text[at]) - 48), 100_000)
                 digits += 1
                 at += 1
             power += -exponent if down else exponent
@@ -104,7 +104,7 @@ def scan(text, cursor, values, counts, hard):
             bad = at
             break
         if at < size:
-            byte = np.int64(text[at])
+            byte = int(text[at])
             blank = byte == 32 or 9 <= byte <= 13
             if not (blank or byte == 45 or byte == 43):
                 bad = at

@@ -199,7 +199,7 @@ def refine_roots(s, n):
     return going
 
 
-@kernel
+@kernel("f8[] i8")
 def search_lanes(s, n):
     """Write the angles nearest to 0 that put points on the ball, and how far off they are then."""
     going, step = start_search(s, n), 0

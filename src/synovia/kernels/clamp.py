@@ -8,12 +8,11 @@ from .jit import kernel
 from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
 from .limit import AXIS, CHART, enter, nearest
 from .rotation import BLOCK, DISTANCE, LANES, PX, PY, PZ, W0, X, Y, Z
-from .shapes import HERE
 
 # Paths in time: the cheapest way through covers, and where a turn leaves its limit.
 
 
-@kernel
+@kernel("f8[,,] f8[,] f8 i8[]")
 def cheapest_covers(covers, costs, switch, out):
     """Write, for each frame, which cover to take: the least sum of `costs` and of switches.
 
@@ -21,7 +20,9 @@ def cheapest_covers(covers, costs, switch, out):
     is a switch, and costs `switch`. Dynamic programming over frames.
     """
     count, frames = costs.shape
-    total = costs[:, 0].copy()
+    total = np.empty(count)
+    for b in range(count):
+        total[b] = costs[b, 0]
     before = np.zeros((count, frames), np.int64)
     following = np.empty(count)
     for t in range(1, frames):
@@ -142,7 +143,7 @@ def advance(p, o, block, i, edge, finest, turns):
     return False
 
 
-@kernel
+@kernel("f8[] f8[] f8[] f8[] f8 f8 f8[]")
 def first_exit(start, end, angles, p, edge, finest, reached):
     """Write the largest t in [0, 1] with the turn from start to end legal before it.
 
@@ -163,11 +164,11 @@ def first_exit(start, end, angles, p, edge, finest, reached):
         for i in range(active):
             turn = turns[i]
             place_on_turn(start, end, turn[WHOLE], turn[AHEAD], int(turn[NUMBER]), block, i)
-        enter(p, HERE, block, active)
-        nearest(p, HERE, -np.inf, np.inf, block, other, lanes, active)
+        enter(p, 0, block, active)
+        nearest(p, 0, -np.inf, np.inf, block, other, lanes, active)
         kept = 0
         for i in range(active):
-            if advance(p, HERE, block, i, edge, finest, turns):
+            if advance(p, 0, block, i, edge, finest, turns):
                 reached[int(turns[i, NUMBER])] = turns[i, LAST]
             else:
                 for k in range(TURN_COLUMNS):

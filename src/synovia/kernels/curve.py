@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .reach_cone import as_unsigned
 from .transforms import LANES
 
 IN, OUT, LOW, HIGH, EXTEND, COUNT, KNOTS = 1, 2, 3, 4, 5, 6, 7
@@ -44,8 +43,8 @@ def evaluate(p, o, given):
 def evaluate_few(p, o, work, a, out, to, n):
     """Write the values of a curve of up to three pieces, each tried for all lanes: vector code."""
     last = int(p[o + COUNT]) - 1
-    first = as_unsigned(o + KNOTS + last)
-    second, third = as_unsigned(first + 5 * min(1, last)), as_unsigned(first + 5 * last)
+    first = o + KNOTS + last
+    second, third = first + 5 * min(1, last), first + 5 * last
     begin, end = p[first], p[third + 5]
     factor, scale, low, high = p[o + IN], p[o + OUT], p[o + LOW], p[o + HIGH]
     a0, a1, a2, a3 = p[first + 1], p[first + 2], p[first + 3], p[first + 4]
@@ -82,7 +81,7 @@ def evaluate_many(p, o, work, a, out, to, n):
         x = factor * work[a + i]
         inner = begin if x < begin else x
         inner = end if inner > end else inner
-        at = as_unsigned(piece[i])
+        at = int(piece[i])
         t = inner - p[at]
         y = p[at + 1] + t * (p[at + 2] + t * (p[at + 3] + t * p[at + 4]))
         y = low if y < low else y
@@ -92,7 +91,6 @@ def evaluate_many(p, o, work, a, out, to, n):
 @kernel
 def evaluate_lanes(p, o, work, a, out, to, n):
     """Write the values of the curve at `o` for what stands in `work` from `a` on."""
-    o, a, to = as_unsigned(o), as_unsigned(a), as_unsigned(to)
     if p[o + EXTEND] > 0.0:
         for i in range(n):
             out[to + i] = evaluate(p, o, work[a + i])
@@ -102,7 +100,7 @@ def evaluate_lanes(p, o, work, a, out, to, n):
         evaluate_many(p, o, work, a, out, to, n)
 
 
-@kernel
+@kernel("f8[] i8 i8[] i8 i8 f8[]")
 def mapping(p, given, outs, n, stride, work):
     """Write the value of every curve at `given`."""
     for start in range(0, n, LANES):
@@ -113,7 +111,7 @@ def mapping(p, given, outs, n, stride, work):
             o += int(p[o])
 
 
-@kernel
+@kernel("f8[] i8 i8 i8 i8 f8[]")
 def exact(p, driver, out, n, stride, work):
     """Write the curve's value at `driver`."""
     for start in range(0, n, LANES):
@@ -121,7 +119,7 @@ def exact(p, driver, out, n, stride, work):
         evaluate_lanes(p, 0, work, base + driver, work, base + out, m)
 
 
-@kernel
+@kernel("f8[] f8[] i8 i8 i8 i8 i8 f8[]")
 def bounded(lower, upper, driver, given, out, n, stride, work):
     """Write `given` brought between the values of the curves; an empty one is no bound."""
     least, most = np.full(LANES, -np.inf), np.full(LANES, np.inf)
@@ -131,14 +129,14 @@ def bounded(lower, upper, driver, given, out, n, stride, work):
             evaluate_lanes(lower, 0, work, base + driver, least, 0, m)
         if upper.shape[0] > 0:
             evaluate_lanes(upper, 0, work, base + driver, most, 0, m)
-        a, to = as_unsigned(base + given), as_unsigned(base + out)
+        a, to = base + given, base + out
         for i in range(m):
             y = work[a + i]
             y = least[i] if y < least[i] else y
             work[to + i] = most[i] if y > most[i] else y
 
 
-@kernel
+@kernel("f8[] f8[] f8[]")
 def values(p, given, out):
     """Write the curve's value at each number."""
     for i in range(given.shape[0]):

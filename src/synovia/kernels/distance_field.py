@@ -43,10 +43,10 @@ ONE = 0x3FF << 1  # the exponent of 1.0, and the first digit of its mantissa
 @kernel
 def grid_of(p, o):
     """Return what is needed to look a field up, read once: see `look_up`."""
-    row = np.uint32(p[o + NODES + 2])
+    row = int(p[o + NODES + 2])
     return (
-        np.uint32(o + p[o + VALUES]),
-        np.uint32(p[o + NODES + 1]) * row,
+        int(o + p[o + VALUES]),
+        int(p[o + NODES + 1]) * row,
         row,
         (p[o + NODES] - 2.0, p[o + NODES + 1] - 2.0, p[o + NODES + 2] - 2.0),
         (1.0 / p[o + SPACING], 1.0 / p[o + SPACING + 1], 1.0 / p[o + SPACING + 2]),
@@ -69,22 +69,22 @@ def corner_of(grid, x, y, z):
         y -= period[1] * np.floor(y * turns[1])
         z -= period[2] * np.floor(z * turns[2])
     u, v, w = x * inverse[0], y * inverse[1], z * inverse[2]
-    i = np.int32(min(max(u, 0.0), last[0]))
-    j = np.int32(min(max(v, 0.0), last[1]))
-    k = np.int32(min(max(w, 0.0), last[2]))
-    at = first + np.uint32(i) * slab + np.uint32(j) * row + np.uint32(k)
-    return np.uint32(at), u - i, v - j, w - k
+    i = int(min(max(u, 0.0), last[0]))
+    j = int(min(max(v, 0.0), last[1]))
+    k = int(min(max(w, 0.0), last[2]))
+    at = first + int(i) * slab + int(j) * row + int(k)
+    return int(at), u - i, v - j, w - k
 
 
 @kernel
 def edges_of(p, grid, a):
     """Return Φ at four corners of a cell, and the steps from those to the other four."""
-    one = np.uint32(1)
-    b, c = np.uint32(a + grid[2]), np.uint32(a + grid[1])
-    d = np.uint32(c + grid[2])
+    one = 1
+    b, c = int(a + grid[2]), int(a + grid[1])
+    d = int(c + grid[2])
     p00, p01, p10, p11 = p[a], p[b], p[c], p[d]
-    q00, q01 = p[np.uint32(a + one)] - p00, p[np.uint32(b + one)] - p01
-    q10, q11 = p[np.uint32(c + one)] - p10, p[np.uint32(d + one)] - p11
+    q00, q01 = p[int(a + one)] - p00, p[int(b + one)] - p01
+    q10, q11 = p[int(c + one)] - p10, p[int(d + one)] - p11
     return p00, p01, p10, p11, q00, q01, q10, q11
 
 
@@ -120,19 +120,19 @@ def fetch_corners(p, grid, work, first, last):
         m = np.floor(min(max(w, 0.0), last_z))
         work[CELL + i] = begin + j * down + k * across + m
         work[UX + i], work[UY + i], work[UZ + i] = u - j, v - k, w - m
-    one = np.uint32(1)
+    one = 1
     for i in range(first, last):
-        a = np.uint32(work[CELL + i])
-        b, c = np.uint32(a + row), np.uint32(a + slab)
-        d = np.uint32(c + row)
+        a = int(work[CELL + i])
+        b, c = int(a + row), int(a + slab)
+        d = int(c + row)
         work[CORNERS + i] = p[a]
-        work[CORNERS + LANES + i] = p[np.uint32(a + one)]
+        work[CORNERS + LANES + i] = p[int(a + one)]
         work[CORNERS + 2 * LANES + i] = p[b]
-        work[CORNERS + 3 * LANES + i] = p[np.uint32(b + one)]
+        work[CORNERS + 3 * LANES + i] = p[int(b + one)]
         work[CORNERS + 4 * LANES + i] = p[c]
-        work[CORNERS + 5 * LANES + i] = p[np.uint32(c + one)]
+        work[CORNERS + 5 * LANES + i] = p[int(c + one)]
         work[CORNERS + 6 * LANES + i] = p[d]
-        work[CORNERS + 7 * LANES + i] = p[np.uint32(d + one)]
+        work[CORNERS + 7 * LANES + i] = p[int(d + one)]
 
 
 @kernel
@@ -189,19 +189,19 @@ def box_of(p, o):
 @kernel
 def site_grid_of(p, o):
     """Return what is needed to look sites up, read once: see `knot_below` and `least_distance`."""
-    row = np.uint32(p[o + KNOTS + 2])
+    row = int(p[o + KNOTS + 2])
     at = o + p[o + PLACES]
     return (
         (p[o + BEFORE], p[o + BEFORE + 1], p[o + BEFORE + 2]),
         (p[o + KNOTS] - 2.0, p[o + KNOTS + 1] - 2.0, p[o + KNOTS + 2] - 2.0),
         (p[o + NODES] - 1.0, p[o + NODES + 1] - 1.0, p[o + NODES + 2] - 1.0),
         (
-            np.uint32(at),
-            np.uint32(at + p[o + KNOTS]),
-            np.uint32(at + p[o + KNOTS] + p[o + KNOTS + 1]),
+            int(at),
+            int(at + p[o + KNOTS]),
+            int(at + p[o + KNOTS] + p[o + KNOTS + 1]),
         ),
-        (np.uint32(o + p[o + SQUARES]), np.uint32(p[o + KNOTS + 1]) * row, row),
-        np.uint32(o + p[o + FEATURES]),
+        (int(o + p[o + SQUARES]), int(p[o + KNOTS + 1]) * row, row),
+        int(o + p[o + FEATURES]),
     )
 
 
@@ -221,7 +221,7 @@ def knot_below(wide, axis, u):
     below = -1.0 - half_octaves(1.0 + 0.5 * max(-u, 0.0))
     above = inner + half_octaves(1.0 + 0.5 * max(u - inner, 0.0))
     k = below if u < 0.0 else (above if u >= inner else np.floor(u))
-    return np.uint32(min(max(k + before, 0.0), most))
+    return int(min(max(k + before, 0.0), most))
 
 
 @kernel
@@ -260,12 +260,12 @@ def nearest_knots(p, o, grid, work, n):
         work[SX + i] = at_x + min(max(np.floor(x) + below_x, 0.0), last_x)
         work[SY + i] = at_y + min(max(np.floor(y) + below_y, 0.0), last_y)
         work[SZ + i] = at_z + min(max(np.floor(z) + below_z, 0.0), last_z)
-    features, one = o + p[o + FEATURES], np.uint32(1)
+    features, one = o + p[o + FEATURES], 1
     for i in range(n):
-        j, k = np.uint32(work[SX + i]), np.uint32(work[SY + i])
-        at = np.uint32(features + p[j] + p[k] + p[np.uint32(work[SZ + i])])
-        site = np.int64(p[at])
-        work[SITE + i] = p[np.uint32(at + one)]
+        j, k = int(work[SX + i]), int(work[SY + i])
+        at = int(features + p[j] + p[k] + p[int(work[SZ + i])])
+        site = int(p[at])
+        work[SITE + i] = p[int(at + one)]
         work[SX + i] = site >> (2 * SHIFT)
         work[SY + i] = (site >> SHIFT) & LOW_BITS
         work[SZ + i] = site & LOW_BITS
@@ -288,7 +288,7 @@ def cell_of(grid, wide, qx, qy, qz):
     inverse, (_, slab, row) = grid[4], wide[4]
     j = knot_below(wide, 0, qx * inverse[0])
     k = knot_below(wide, 1, qy * inverse[1])
-    return np.uint32(j * slab + k * row + knot_below(wide, 2, qz * inverse[2]))
+    return int(j * slab + k * row + knot_below(wide, 2, qz * inverse[2]))
 
 
 @kernel
@@ -300,17 +300,17 @@ def least_distance(p, wide, cell, qx, qy, qz):
     |n_i − s| >= |n_i − s_i|.
     """
     first, slab, row = wide[4]
-    one = np.uint32(1)
-    j = np.uint32(wide[3][0] + cell // slab)
-    k = np.uint32(wide[3][1] + cell % slab // row)
-    m = np.uint32(wide[3][2] + cell % row)
+    one = 1
+    j = int(wide[3][0] + cell // slab)
+    k = int(wide[3][1] + cell % slab // row)
+    m = int(wide[3][2] + cell % row)
     sx, sy, sz = p[j + one] - p[j], p[k + one] - p[k], p[m + one] - p[m]
     u, v, w = (qx - p[j]) / sx, (qy - p[k]) / sy, (qz - p[m]) / sz
     a, b, c = min(max(u, 0.0), 1.0), min(max(v, 0.0), 1.0), min(max(w, 0.0), 1.0)
     bound = sx * sx * ((u - a) ** 2 - a * (1.0 - a))
     bound += sy * sy * ((v - b) ** 2 - b * (1.0 - b))
     bound += sz * sz * ((w - c) ** 2 - c * (1.0 - c))
-    p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, wide[4], np.uint32(first + cell))
+    p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, wide[4], int(first + cell))
     p00, p01, p10, p11 = p00 + c * q00, p01 + c * q01, p10 + c * q10, p11 + c * q11
     p0, p1 = p00 + b * (p01 - p00), p10 + b * (p11 - p10)
     return np.sqrt(max(p0 + a * (p1 - p0) + bound, 0.0))
@@ -338,7 +338,7 @@ def nearest_site(p, o, qx, qy, qz, least):
         if dx * dx + dy * dy + dz * dz >= least:
             continue
         for s in range(first, last):
-            sx, sy, sz = offset_to_site(p, o, np.int64(p[sites + s]), 0.5, qx, qy, qz)
+            sx, sy, sz = offset_to_site(p, o, int(p[sites + s]), 0.5, qx, qy, qz)
             apart = sx * sx + sy * sy + sz * sz
             if apart < least:
                 x, y, z, least = qx + sx, qy + sy, qz + sz, apart
@@ -493,7 +493,7 @@ def search(p, o, grid, box, wide, work, i):
     _, slab, row = wide[4]
     for corner in range(8):
         at = cell + (corner >> 2) * slab + ((corner >> 1) & 1) * row + (corner & 1)
-        site = np.int64(p[np.uint32(wide[5] + 2 * at)])
+        site = int(p[int(wide[5] + 2 * at)])
         x, y, z = offset_to_site(p, o, site, 1.0 / PARTS, qx, qy, qz)
         apart = x * x + y * y + z * z
         if apart < work[SITE + i]:
@@ -562,7 +562,7 @@ def field(p, o, block, n):
         inside = (side >= -SLACK) & (value <= threshold + SLACK)
         block[DISTANCE + i] = -depth if inside else 1.0
         block[PX + i], block[PY + i], block[PZ + i] = block[X + i], block[Y + i], block[Z + i]
-    lanes = np.empty(LANES, np.uint32)
+    lanes = np.empty(LANES, np.int64)
     count = 0
     for i in range(n):  # without a branch: whether a lane is outside is anybody's guess
         lanes[count] = i

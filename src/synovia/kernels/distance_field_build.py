@@ -127,7 +127,7 @@ def is_cut(nodes, level, i, j, k):
     return 0 < count < 8
 
 
-@kernel
+@kernel("f8[,,] f8 b1[,,] f8[] i8[,] f8[,] f8[,] f8[,]")
 def level_surface(nodes, level, wanted, grid, paths, triangles, cells, blocks):
     """Write the triangles of the wanted cells, block by block of BLOCK_SIDE cells.
 
@@ -258,6 +258,17 @@ def distance_to_found(point, shifts, triangles, found):
 
 
 @kernel
+def any_in(wanted, i, last_x, j, last_y, k, last_z):
+    """Tell whether any node of a block is wanted."""
+    for a in range(i, last_x):
+        for b in range(j, last_y):
+            for c in range(k, last_z):
+                if wanted[a, b, c]:
+                    return True
+    return False
+
+
+@kernel("b1[,,] f8[] f8[,] f8[,] f8[,] f8[,] f8[,,] i8[,,]")
 def nearest(wanted, grid, shifts, triangles, cells, blocks, squares, owners):
     """Lower the squared distances of wanted nodes to those of triangles.
 
@@ -272,14 +283,16 @@ def nearest(wanted, grid, shifts, triangles, cells, blocks, squares, owners):
     for b in range(len(blocks)):
         for s in range(len(shifts)):
             every[b * len(shifts) + s, 0], every[b * len(shifts) + s, 1] = b, s
-    near, found, point = np.empty_like(every), np.zeros(3, np.int64), np.empty(3)
-    across = (side - 1) * spacing
-    reach = np.sqrt((across * across).sum())
+    near, found = np.empty((len(blocks) * len(shifts), 2), np.int64), np.zeros(3, np.int64)
+    point, across = np.empty(3), np.empty(3)
+    for q in range(3):
+        across[q] = (side - 1) * spacing[q]
+    reach = np.sqrt(across[0] ** 2 + across[1] ** 2 + across[2] ** 2)
     for i in range(0, nx, side):
         for j in range(0, ny, side):
             for k in range(0, nz, side):
-                rows = wanted[i : i + side, j : j + side, k : k + side]
-                if not rows.any():
+                last_x, last_y, last_z = min(i + side, nx), min(j + side, ny), min(k + side, nz)
+                if not any_in(wanted, i, last_x, j, last_y, k, last_z):
                     continue
                 point[0] = low[0] + spacing[0] * (begin + i)
                 point[1], point[2] = low[1] + spacing[1] * j, low[2] + spacing[2] * k
@@ -295,9 +308,9 @@ def nearest(wanted, grid, shifts, triangles, cells, blocks, squares, owners):
                     if to_box(u, v, w, x, y, z, blocks, b) <= far:
                         near[count, 0], near[count, 1] = b, s
                         count += 1
-                for a in range(i, i + rows.shape[0]):
-                    for b in range(j, j + rows.shape[1]):
-                        for c in range(k, k + rows.shape[2]):
+                for a in range(i, last_x):
+                    for b in range(j, last_y):
+                        for c in range(k, last_z):
                             if not wanted[a, b, c]:
                                 continue
                             point[0] = low[0] + spacing[0] * (begin + a)

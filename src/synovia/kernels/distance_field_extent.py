@@ -11,7 +11,7 @@ from .jit import kernel
 # How steep a field is, how far its members reach, and how large they are together.
 
 
-@kernel
+@kernel("f8[,,] f8[] f8 f8[]")
 def steepest(nodes, spacing, threshold, out):
     """Write the greatest square of a slope: in cells that meet the region, and in all others' rim.
 
@@ -41,7 +41,7 @@ def steepest(nodes, spacing, threshold, out):
                     out[1] = square
 
 
-@kernel
+@kernel("f8[,,] f8 f8[] f8[] f8[]")
 def farthest(nodes, threshold, low, spacing, weights):
     """Return a bound on the weighted square of members, Σ w x², at most half a cell too far out.
 
@@ -69,34 +69,37 @@ def farthest(nodes, threshold, low, spacing, weights):
                 far = min(far, nodes[i + 1, j + 1, k], nodes[i + 1, j + 1, k + 1])
                 if min(near, far) > threshold:
                     continue
-                cell = nodes[i : i + 2, j : j + 2, k : k + 2]
                 for part in range(8):
                     a, b, c = part >> 2, (part >> 1) & 1, part & 1
                     square = sides[0, 2 * i + a] + sides[1, 2 * j + b] + sides[2, 2 * k + c]
-                    if square > best and least_of_part(cell, a, b, c) <= threshold:
+                    if (
+                        square > best
+                        and least_of_part(nodes, 2 * i + a, 2 * j + b, 2 * k + c) <= threshold
+                    ):
                         best = square
     return best
 
 
 @kernel
-def least_of_part(cell, a, b, c):
-    """Return the least value at the corners of an eighth (a, b, c) of a cell (2, 2, 2)."""
+def least_of_part(nodes, a, b, c):
+    """Return the least value at the corners of an eighth of a cell, counted in half cells."""
     least = math.inf
-    for u in range(a, a + 2):
-        for v in range(b, b + 2):
-            for w in range(c, c + 2):
+    i, j, k = a // 2, b // 2, c // 2
+    for u in range(a - 2 * i, a - 2 * i + 2):
+        for v in range(b - 2 * j, b - 2 * j + 2):
+            for w in range(c - 2 * k, c - 2 * k + 2):
                 # From 0 to 2, with 1 the middle: both nodes count half there.
                 value = 0.0
                 for x in range(2):
                     for y in range(2):
                         for z in range(2):
                             share = abs(2 - 2 * x - u) * abs(2 - 2 * y - v) * abs(2 - 2 * z - w)
-                            value += 0.125 * share * cell[x, y, z]
+                            value += 0.125 * share * nodes[i + x, j + y, k + z]
                 least = min(least, value)
     return least
 
 
-@kernel
+@kernel("f8[,,] f8")
 def count_cut_cells(nodes, level):
     """Return how many cells have members and others."""
     count = 0
@@ -111,7 +114,7 @@ def count_cut_cells(nodes, level):
     return count
 
 
-@kernel
+@kernel("f8[,,] f8 i8")
 def volume(nodes, level, side):
     """Return the volume of what is at most `level`, in cells.
 
@@ -170,14 +173,14 @@ def value_and_slope(nodes, x, y, z):
     return near + x * (far - near), far - near, along_y, (1.0 - x) * low + x * high
 
 
-@kernel
+@kernel("f8[,,] f8[,] f8[]")
 def values_at(nodes, points, out):
     """Write the values at points (n, 3), counted in nodes."""
     for n in range(points.shape[0]):
         out[n] = value_and_slope(nodes, points[n, 0], points[n, 1], points[n, 2])[0]
 
 
-@kernel
+@kernel("f8[,,] f8 b1[,] b1[] i8 f8 f8[,]")
 def move_to_level(nodes, level, free, moving, steps, longest, points):
     """Move points (n, 3), counted in nodes, to where the value is `level`: those that are `moving`.
 
@@ -198,7 +201,7 @@ def move_to_level(nodes, level, free, moving, steps, longest, points):
             points[n, 2] = min(max(points[n, 2] + wanted * z, 0.0), nodes.shape[2] - 1.0)
 
 
-@kernel
+@kernel("f8[,,] f8")
 def count_crossings(nodes, level):
     """Return how many edges of a grid, whose axes go on at their beginning, cross the level."""
     count = 0
@@ -213,7 +216,7 @@ def count_crossings(nodes, level):
     return count
 
 
-@kernel
+@kernel("f8[,,] f8 i8[,,] f8[,] i8[,]")
 def surface_net(nodes, level, number, places, quads):
     """Write the mean place of the crossings in each cell, and the four cells around each crossing.
 
@@ -238,7 +241,7 @@ def surface_net(nodes, level, number, places, quads):
                     if np.isfinite(start) and np.isfinite(end):
                         share = (level - start) / (end - start)
                     for corner in range(4):
-                        first, second = int(corner in (1, 2)), int(corner in (2, 3))
+                        first, second = (corner == 1) + (corner == 2), (corner == 2) + (corner == 3)
                         a = i - first * (one == 0) - second * (two == 0)
                         b = j - first * (one == 1) - second * (two == 1)
                         c = k - first * (one == 2) - second * (two == 2)

@@ -37,7 +37,7 @@ def lower_envelope(at, height, label, count, places, out, hull, start):
         out[i] = label[hull[k]]
 
 
-@kernel
+@kernel("f8[,,] f8 i8 f8 f8 f8[] i8[,,] f8[,,]")
 def member_lines(nodes, threshold, parts, spacing, period, places, out, out_height):
     """Begin a search for the nearest members of a grid whose cells are parted: the first axis.
 
@@ -64,14 +64,14 @@ def member_lines(nodes, threshold, parts, spacing, period, places, out, out_heig
                 for place in range(places.shape[0]):
                     out[place, b, c] = -1
                 continue
-            last = np.int64(-(1 << 30))
+            last = -(1 << 30)
             for f in range(fine + 1):
                 i = min(f // parts, nx - 2)
                 u = f / parts - i
                 if row[i] + u * (row[i + 1] - row[i]) <= 0.0:
                     last = f
                 below[f] = last
-            last = np.int64(1 << 30)
+            last = 1 << 30
             for f in range(fine, -1, -1):
                 last = f if below[f] == f else last
                 above[f] = last
@@ -89,7 +89,7 @@ def member_lines(nodes, threshold, parts, spacing, period, places, out, out_heig
                 out[place, b, c] = nearest % fine if period > 0.0 else nearest
 
 
-@kernel
+@kernel("i8[,,] f8[,,] f8 f8 f8[] i8[,,] f8[,,]")
 def nearest_in_lines(best, height, spacing, period, places, out, out_height):
     """Take one axis of a separable search for the nearest sites: the middle one of three.
 
@@ -126,7 +126,7 @@ def nearest_in_lines(best, height, spacing, period, places, out, out_height):
                 out_height[a, i, c] = height[a, j, c] + move * move
 
 
-@kernel
+@kernel("i8[,,] f8[,,] f8[] f8[] f8[] f8[] f8[] f8[,,]")
 def greatest_excess(codes, middle, x, y, z, spacing, period, out):
     """Write by how much |q − s|² may exceed the least squared distance of any site, near a knot.
 
@@ -168,7 +168,7 @@ def shortest_step(step, period):
     return step - period * np.rint(step / period) if period > 0.0 else step
 
 
-@kernel
+@kernel("i8[,,] i8[] i8[,,] i8[]")
 def flood(wall, wraps, reached, queue):
     """Spread from the nodes that are `reached` to their six neighbours, but not into walls.
 
@@ -206,7 +206,7 @@ def flood(wall, wraps, reached, queue):
                 tail += 1
 
 
-@kernel
+@kernel("f8[,] f8[] f8[] f8[] f8[] f8[]")
 def distance_to_samples(nodes, x, y, z, period, out):
     """Write how far each of the (n, 3) nodes is from the nearest sample; periods of 0 are none."""
     px, py, pz = period[0], period[1], period[2]
@@ -231,7 +231,7 @@ def distance_to_samples(nodes, x, y, z, period, out):
         out[i] = np.sqrt(least)
 
 
-@kernel
+@kernel("f8[,,] i8[,,] i8[,,] f8 f8[] i8[] f8[,,]")
 def fill_inside(distance, outside, nearest, r, spacing, wraps, out):
     """Write the distances, and where it is not outside r less the way out, if that is less.
 

@@ -53,7 +53,7 @@ def perform(row, lists, numbers, n, stride, work):
         scapula(p, those, n, stride, work)
 
 
-@kernel
+@kernel("i8[,] i8[] f8[] f8[,] f8[,] f8[,,] f8[,,] f8[,]")
 def run(code, lists, numbers, table, work, rotations, positions, gaps):
     """Pose the rows of controls of `table`, as many at a time as `work` (blocks, stride) is for.
 
@@ -72,6 +72,6 @@ def run(code, lists, numbers, table, work, rotations, positions, gaps):
                 q, p = rotations[start : start + n], positions[start : start + n]
                 pose(those, lists[row[7] : row[8]], offsets, n, stride, flat, q, p)
             elif row[0] == STORE:
-                store(those, n, stride, flat, gaps[start : start + n, row[7] : row[8]])
+                store(those, n, stride, flat, row[7], gaps[start : start + n])
             else:
                 perform(row, lists, numbers, n, stride, flat)

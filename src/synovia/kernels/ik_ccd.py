@@ -204,7 +204,7 @@ def copy(given, out):
         out[i] = given[i]
 
 
-@kernel
+@kernel("Chain f8[] f8[,,] f8[,,] f8[,,] f8[,] i8[,] b1[,]")
 def ccd_each(chain, settings, targets, q, p, numbers, counts, flags):
     """As `descend_each`, one joint at a time, the last first; steps are moves of one joint.
 

@@ -7,7 +7,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from .jit import kernel
+from .jit import bundle, kernel
 from .rotation import BLOCK, LANES
 
 # One rotation at a time, as numbers: what inverse kinematics needs of quaternions.
@@ -114,21 +114,19 @@ KIND, OWNER, WEIGHT, POINT, AXIS = 0, 1, 2, 3, 6  # of a goal: one of the four a
 GOAL_COLUMNS = 9
 PARENT_NODE, CHILD, FIRST_CHILD, ORIENT_GOAL = range(4)  # of the tree that FABRIK follows
 
-Chain = namedtuple(
+Chain = bundle(
     "Chain",
-    [
-        "parents",  # (joints,)
-        "order",  # the joints that goals hang on, parents first
-        "movers",  # (movers, 4) joints that may turn, parents first
-        "basis",  # (movers, 3, 3) axes as rows, in the joint's own frame
-        "swings",  # (movers, 8) 1 where it swings without twist, inverse reference, bone's axis
-        "slides",  # (slides,) roots that may move
-        "goals",  # (goals, GOAL_COLUMNS) points and axes are in the joint's frame
-        "moves",  # (goals, movers + slides) whether a mover moves the goal
-        "tree",  # (movers + goals + 1, 4) nodes are movers, then goals; see `ik_fabrik`
-        "packed",  # all limits
-        "tolerance",  # radians, of limits
-    ],
+    parents="i8[]",  # of all joints
+    order="i8[]",  # the joints that goals hang on, parents first
+    movers="i8[,]",  # (movers, 4) joints that may turn, parents first
+    basis="f8[,,]",  # (movers, 3, 3) axes as rows, in the joint's own frame
+    swings="f8[,]",  # (movers, 8) 1 where it swings without twist, inverse reference, bone's axis
+    slides="i8[]",  # roots that may move
+    goals="f8[,]",  # (goals, GOAL_COLUMNS) points and axes are in the joint's frame
+    moves="b1[,]",  # (goals, movers + slides) whether a mover moves the goal
+    tree="i8[,]",  # (movers + goals + 1, 4) nodes are movers, then goals; see `ik_fabrik`
+    packed="f8[]",  # all limits
+    tolerance="f8",  # radians, of limits
 )
 
 # Of each problem of a batch: its numbers, with errors of all goals last; its counts; and its flags,

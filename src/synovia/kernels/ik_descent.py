@@ -49,7 +49,6 @@ from .rotation import LANES, QW, QX, QY, QZ, W0, X0, Y0, Z0
 ROUNDS = 6  # in which joints are found to be at their limit
 MIN_ALONG = 1e-10  # radians; a projection that moves a joint less along its freedoms blocks nothing
 PROBE = 1e-3  # radians; a small turn, to see what a limit leaves of it
-ZERO = np.int64(0)  # not a literal, for which numba would compile what it is passed to once more
 SAME = 1e-12  # radians; a step that changes less needs no new projection
 
 
@@ -233,7 +232,7 @@ def propose(chain, work, q, p, unlimited, damping, longest):
     for number in range(ROUNDS):
         dual_solve(damping, residuals, jacobian, gram, steps)
         shorten(movers, longest, steps)
-        first, again = ZERO, False
+        first, again = 0, False
         for m in range(movers.shape[0]):
             j, n, known = movers[m, JOINT], movers[m, FREEDOMS], counts[m]
             at = movers[m, LIMIT]
@@ -307,7 +306,7 @@ FLAT = 0.02  # of what is left: a joint that could do less is not blocked
 TAKEN = 0.1  # of a small turn: a limit that takes away less does not block
 
 
-@kernel
+@kernel("Chain f8[] f8[,,] f8[,,] f8[,,] f8[,] i8[,] b1[,]")
 def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
     """Bring poses q (n, joints, 4), p (n, joints, 3) nearer to their goals, until met or stalled.
 
@@ -371,7 +370,7 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
         refresh_basis(movers, swings, fixed, q_i, basis)
         refresh_rates(goals, target, scale, world, state)
         refresh_jacobian(movers, slides, goals, moves, basis, world, state, jacobian)
-        first = ZERO
+        first = 0
         for m in range(movers.shape[0]):
             j, n, at = movers[m, JOINT], movers[m, FREEDOMS], movers[m, LIMIT]
             flat = FLAT * FLAT * square
@@ -387,7 +386,7 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
             first += n
 
 
-@kernel
+@kernel("Chain f8[,,] f8[,] f8[,,] f8[,,] f8[,,] f8[,] i8[,]")
 def rank_each(chain, targets, numbers, library, q, p, scores, ranks):
     """Write the stored poses (n, wanted) that are nearest to the goals, best first.
 
@@ -418,7 +417,7 @@ def rank_each(chain, targets, numbers, library, q, p, scores, ranks):
                 count = min(count + 1, wanted)
 
 
-@kernel
+@kernel("Chain f8[,,] f8[,,] f8[,,] f8[,] b1[,]")
 def chain_lengths(chain, targets, q, p, numbers, beyond):
     """Write how long chains are along their bones, and which targets are farther (n, goals).
 

@@ -40,6 +40,7 @@ from .ik_chain import (
     SQUARE,
     STEPS,
     WEIGHT,
+    copy_rows,
     new_work,
     product,
     refresh_basis,
@@ -138,7 +139,8 @@ def wanted_turn(chain, targets, m, nodes):
 def reach_backward(chain, targets, world, nodes, passes, sums):
     """Go back from the ends to the root: write where each node should be."""
     tree, goals = chain.tree, chain.goals
-    movers, all_axes, end = chain.movers.shape[0], np.eye(3).reshape(1, 3, 3), np.zeros(4)
+    movers, all_axes, end = chain.movers.shape[0], np.zeros((1, 3, 3)), np.zeros(4)
+    all_axes[0, 0, 0] = all_axes[0, 1, 1] = all_axes[0, 2, 2] = 1.0
     longest, sums[LARGEST] = sums[LARGEST], 9.0  # no turn is too large here
     for g in range(goals.shape[0]):
         reaches = goals[g, KIND] == REACH
@@ -254,7 +256,7 @@ def slide(chain, targets, q, p, work):
     slide_roots(chain, targets, p, state)
 
 
-@kernel
+@kernel("Chain f8[] f8[,,] f8[,,] f8[,,] f8[,] i8[,] b1[,]")
 def fabrik_each(chain, settings, targets, q, p, numbers, counts, flags):
     """As `descend_each`, by backward and forward passes; steps are pairs of them.
 
@@ -274,8 +276,8 @@ def fabrik_each(chain, settings, targets, q, p, numbers, counts, flags):
         sums[SCALE] = scale
         square, worst = evaluate(chain, target, scale, q[i], p[i], work)
         relative_frames(chain, world, nodes)
-        trial_q[:] = q[i]
-        trial_p[:] = p[i]
+        copy_rows(q[i], trial_q)
+        copy_rows(p[i], trial_p)
         while count < most and stalled < STALLED and worst > enough:
             count += 1
             reach_backward(chain, target, world, nodes, passes, sums)
@@ -302,7 +304,7 @@ def fabrik_each(chain, settings, targets, q, p, numbers, counts, flags):
             stalled = stalled + 1 if now > PROGRESS * square else 0
             if now < square:
                 square, worst = now, worst_now
-                q[i] = trial_q
-                p[i] = trial_p
+                copy_rows(trial_q, q[i])
+                copy_rows(trial_p, p[i])
         counts[i, STEPS] += count
         numbers[i, SQUARE], flags[i, MET] = square, worst <= enough

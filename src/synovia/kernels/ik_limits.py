@@ -14,7 +14,6 @@ from .rotation import DISTANCE, QW, QX, QY, QZ, W0, X0, Y0, Z0, X, Y, Z
 
 # One rotation brought into one limit, and how far around a legal one all is legal.
 
-ONE = np.int64(1)
 ROOM = 0.5  # radians; farther around nothing is said to be clear
 STEEP = 2.5  # radians of swing, beyond which a chart changes too fast to say so
 LEAST = 1e-3  # radians; less is not worth a look, and cosines have no digits for it
@@ -23,11 +22,11 @@ LEAST = 1e-3  # radians; less is not worth a look, and cosines have no digits fo
 @kernel
 def project_one(packed, at, tolerance, block, other, lanes):
     """Project the quaternion at W0 … onto one limit; return whether it had to move, to QW …"""
-    enter(packed, at, block, ONE)
-    nearest(packed, at, tolerance, np.inf, block, other, lanes, ONE)
+    enter(packed, at, block, 1)
+    nearest(packed, at, tolerance, np.inf, block, other, lanes, 1)
     if block[DISTANCE] <= tolerance:
         return False
-    leave(packed, at, tolerance, block, ONE)
+    leave(packed, at, tolerance, block, 1)
     return True
 
 
@@ -95,9 +94,9 @@ ROUNDS = 60  # of looks for a boundary, at most; every third halves what is left
 def distance_at(turn, t, p, o, block, other, lanes):
     """Return how far outside the limit the rotation a share `t` of the way is; a member, below."""
     place_on_turn(turn[START:], turn[END:], turn[ANGLE], t, 0, block, 0)
-    enter(p, o, block, ONE)
+    enter(p, o, block, 1)
     edge = 0.5 * turn[TOLERANCE]
-    nearest(p, o, edge, np.inf, block, other, lanes, ONE)
+    nearest(p, o, edge, np.inf, block, other, lanes, 1)
     return block[DISTANCE] - edge
 
 
@@ -175,7 +174,7 @@ def exit_of_one(m, turn, p, o, clear, block, other, lanes):
             break
         seen = seen or here >= 1.0
         here = min(onward, 1.0) if seen else 1.0
-    leave(p, o, turn[TOLERANCE], block, ONE)
+    leave(p, o, turn[TOLERANCE], block, 1)
     turn[OUTSIDE], turn[OUTSIDE + 1] = block[QW], block[QX]
     turn[OUTSIDE + 2], turn[OUTSIDE + 3] = block[QY], block[QZ]
     turn[LOW], turn[HIGH], turn[UNDER], turn[OVER] = low, here, under, over

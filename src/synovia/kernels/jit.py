@@ -1,107 +1,83 @@
-"""The decorator of every kernel: numba where it is installed, plain Python where it is not."""
+"""The decorator of every kernel: machine code where it was built, plain Python where it was not."""
 
 from __future__ import annotations
 
-import hashlib
+import importlib
 import os
-import re
-import sys
-import tempfile
 import warnings
-from functools import cache
+from collections import namedtuple
+from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-try:
-    import numba
-    from numba.extending import overload
-except ImportError:
-    numba = None  # type: ignore[assignment]
-    warnings.warn(
-        "numba is not installed: limits run uncompiled, some thousand times slower",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-
-COMPILED = numba is not None
-
-# Full fast-math may silently turn vectorisation off, and gives up NaN; these flags do neither.
-FAST = {"contract", "nsz", "arcp"}
+HERE = Path(__file__).parent
+CHECKOUT = HERE.parents[2] / "pyproject.toml"
+"""There if this is no installation, but sources that somebody may be changing."""
 
 
-def cache_root() -> Path:
-    """Return where machine code is kept between runs."""
+def source_hash() -> str:
+    """Return a name for all that the library is made of, in its present state."""
+    native = HERE.parent / "native"
+    files = [*HERE.glob("*.py"), *native.glob("*.py"), *native.glob("*.[hc]")]
+    return sha256(b"\0".join(path.read_bytes() for path in sorted(files))).hexdigest()[:16]
+
+
+def load_native() -> ModuleType | None:
+    """Return the library that was compiled from these files when the package was built, if any."""
+    if os.environ.get("SYNOVIA_KERNELS") == "plain":
+        return None
     try:
-        home = Path.home()
-    except RuntimeError:  # nobody in particular, as in some containers
-        home = Path(tempfile.gettempdir())
-    if "NUMBA_CACHE_DIR" in os.environ:
-        root = Path(os.environ["NUMBA_CACHE_DIR"])
-    elif sys.platform == "win32":
-        root = Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        root = home / "Library" / "Caches"
+        _native = importlib.import_module("._native", __package__)
+    except ImportError as error:
+        wrong = str(error)
     else:
-        root = Path(os.environ.get("XDG_CACHE_HOME", home / ".cache"))
-    return root / "synovia"
+        if not CHECKOUT.exists():
+            return _native
+        if source_hash() == _native.SOURCE:
+            return _native
+        wrong = "they changed since; `make kernels` compiles them"
+    text = f"kernels run uncompiled, some thousand times slower: {wrong}"
+    warnings.warn(text, RuntimeWarning, stacklevel=2)
+    return None
 
 
-CACHE = "" if numba is None else str(cache_root())
+NATIVE = load_native()
+COMPILED = NATIVE is not None
+
+SIGNATURES: dict[tuple[str, str], tuple[str, ...]] = {}
+"""Of the kernels that Python calls, by module and name: one for each combination of types."""
+BUNDLES: dict[str, Any] = {}
+"""Named tuples that signatures may name."""
 
 
-ROOM = Path(__file__).parent
-IMPORTS = re.compile(r"^from (\.|synovia\.kernels\.)(\w+) import", re.MULTILINE)
-"""Of kernels by others: beside the file that imports them, or in this room."""
+def kernel(*signatures: Any) -> Any:
+    """Mark a function as a kernel, which the translator makes C of.
 
+    A kernel that Python calls, not only other kernels, has signatures: the types of its parameters,
+    one word each. `f8`, `f4`, `i8` and `b1` are numbers, `f8[]` and `i8[,]` arrays of one and two
+    dimensions (also of bytes, `u1`); a bundle goes by its name.
 
-@cache
-def dependencies(path: Path) -> frozenset[Path]:
-    """Return a file of kernels and those that it uses, directly or not."""
-    found = IMPORTS.findall(path.read_text(encoding="utf-8"))
-    files = [(path.parent if near == "." else ROOM) / f"{name}.py" for near, name in found]
-    return frozenset({path}).union(*map(dependencies, files))
-
-
-@cache
-def version_of(path: Path) -> str:
-    """Return a name for a file of kernels in its present state.
-
-    Numba looks only at the file of the kernel itself, and would go on using the old code of
-    another kernel that it calls; so the name depends on all that it uses.
+    >>> @kernel("f8[] f8 f8[]")
+    ... def scale(given, factor, out):
+    ...     for i in range(given.shape[0]):
+    ...         out[i] = factor * given[i]
     """
-    sources = b"".join(source.read_bytes() for source in sorted(dependencies(path)))
-    return f"{path.stem}-{hashlib.sha256(sources).hexdigest()[:12]}"
+    if signatures and callable(signatures[0]):
+        return signatures[0]
+
+    def mark(function: Callable[..., Any]) -> Any:
+        SIGNATURES[function.__module__, function.__name__] = signatures
+        name = f"{function.__module__.rpartition('.')[2]}_{function.__name__}"
+        return getattr(NATIVE, name, function)
+
+    return mark
 
 
-def kernel(function):
-    """Compile `function` when it is first called, and keep the machine code between runs."""
-    if numba is None:
-        return function
-    options = {"nogil": True, "fastmath": FAST, "error_model": "numpy"}
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(Path(CACHE) / version_of(Path(function.__code__.co_filename)))
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # nowhere to write, not even beside the source
-        return numba.njit(**options)(function)
-    finally:
-        numba.config.CACHE_DIR = before
-
-
-def by_precision(single, double):
-    """Return a kernel that is `double` for blocks of float64, and `single` for others.
-
-    Settled when a caller is compiled: of an `if` both sides would be, though only one can run.
-    """
-
-    def chosen(p, o, depth, block, n):
-        run = double if block.itemsize == 8 else single
-        run(p, o, depth, block, n)
-
-    if numba is not None:
-
-        @overload(chosen, inline="always")
-        def choose(p, o, depth, block, n):
-            run = double if block.dtype == numba.float64 else single
-            return lambda p, o, depth, block, n: run(p, o, depth, block, n)
-
-    return chosen
+def bundle(name: str, **types: str) -> Any:
+    """Return a named tuple whose members have these types, to hand kernels many arrays as one."""
+    made: Any = namedtuple(name, list(types))  # type: ignore[misc]
+    made.types = tuple(types.values())  # type: ignore[attr-defined]
+    BUNDLES[name] = made
+    return made

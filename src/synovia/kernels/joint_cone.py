@@ -13,7 +13,6 @@ from .reach_cone import (
     EDGES,
     HEIGHT,
     MARGIN,
-    as_unsigned,
     look_up_limits,
     measure_margins,
     place,
@@ -39,7 +38,7 @@ from .rotation import (
 )
 from .transforms import LANES, quaternions
 
-HERE = np.int64(1)  # where a packed cone begins, after its kind
+HERE = 1  # where a packed cone begins, after its kind
 SLACK = 1e-12
 # Of the parameters: rest direction and two axes; 1 to pull towards rest, the least twist
 # margin and height over an edge that count as inside, and the sense of twists, 1 or -1.
@@ -103,7 +102,7 @@ def two_angles(p, work, out, found, n):
     With v = R rest the second angle solves first · (turned rest) = first · v, by the root nearest
     to 0; where the axes cannot reach v, it comes as near as they can.
     """
-    o = as_unsigned(out)
+    o = out
     rx, ry, rz = p[REST], p[REST + 1], p[REST + 2]
     fx, fy, fz = p[FIRST], p[FIRST + 1], p[FIRST + 2]
     sx, sy, sz = p[SECOND], p[SECOND + 1], p[SECOND + 2]
@@ -133,7 +132,7 @@ def two_angles(p, work, out, found, n):
 @kernel
 def last_angle(p, work, out, found, n):
     """Write the angle about rest that is left after those in `found`, seen on a vector across."""
-    o = as_unsigned(out)
+    o = out
     rx, ry, rz = p[REST], p[REST + 1], p[REST + 2]
     fx, fy, fz = p[FIRST], p[FIRST + 1], p[FIRST + 2]
     sx, sy, sz = p[SECOND], p[SECOND + 1], p[SECOND + 2]
@@ -160,7 +159,6 @@ def enter(p, work, given, angle, q, block, n):
     """Write the quaternions of transforms, each after a twist about rest, and where they point."""
     quaternions(work, given, q, n)
     rx, ry, rz, sense = p[REST], p[REST + 1], p[REST + 2], p[SENSE]
-    angle = as_unsigned(angle)
     for i in range(n):
         c, s = half_turn(sense * work[angle + i])
         x2, y2, z2 = s * rx, s * ry, s * rz
@@ -233,7 +231,7 @@ def find_legal(cone, p, block, apart, n):
 
     Outer directions are few, so they are gathered in `apart`, a block of their own.
     """
-    numbers = np.empty(LANES + 1)
+    numbers = np.empty(LANES + 1, np.int64)
     outside = 0
     for i in range(n):
         numbers[outside] = i
@@ -241,7 +239,7 @@ def find_legal(cone, p, block, apart, n):
     if outside == 0:
         return
     for j in range(outside):
-        i = as_unsigned(numbers[j])
+        i = numbers[j]
         apart[X + j], apart[Y + j], apart[Z + j] = block[X + i], block[Y + i], block[Z + i]
         apart[T + j] = block[T + i]
     if p[PULL] > 0.0 and move_into_cone(cone, p, apart, outside):
@@ -251,7 +249,7 @@ def find_legal(cone, p, block, apart, n):
     else:
         measure_margins(cone, HERE, apart, outside, False)
     for j in range(outside):
-        i = as_unsigned(numbers[j])
+        i = numbers[j]
         block[PX + i], block[PY + i], block[PZ + i] = apart[PX + j], apart[PY + j], apart[PZ + j]
         block[PT + i] = apart[PT + j]
 
@@ -272,7 +270,7 @@ def keep_inner(p, block, n):
 def leave(p, block, work, given, angle, center, out, n):
     """Write the transforms, about centres that stay where they are; legal ones bit for bit."""
     least_height, least_margin = p[LEAST_HEIGHT], p[LEAST_MARGIN]
-    a, o, angle, c = as_unsigned(given), as_unsigned(out), as_unsigned(angle), as_unsigned(center)
+    a, o, angle, c = given, out, angle, center
     for i in range(n):
         w, x, y, z = block[QW + i], block[QX + i], block[QY + i], block[QZ + i]
         legal = (block[HEIGHT + i] >= least_height) & (block[MARGIN + i] >= least_margin)
@@ -297,7 +295,7 @@ def leave(p, block, work, given, angle, center, out, n):
             work[to + 3 * LANES + i] = place + (work[row + j] - work[to + j]) * work[c + j]
 
 
-@kernel
+@kernel("f8[] f8[] i8[] i8 i8 f8[]")
 def joint_cone(p, cone, places, n, stride, work):
     """Write the transforms with legal directions and twists, and their angles about three axes.
 

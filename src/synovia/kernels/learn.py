@@ -13,7 +13,7 @@ from .jit import kernel
 LOW_BITS = 0xFFFFFFFF
 
 
-@kernel
+@kernel("f8[,] f8 i8[] i8[]")
 def first_in_cell(points, cell, table, out):
     """Set `out[i]` to the index of the first point in the cell of `points[i]`, in order.
 
@@ -47,7 +47,7 @@ def first_in_cell(points, cell, table, out):
 # How near rotations are to others: time spent nearby, and the nearest of them.
 
 
-@kernel
+@kernel("f8[,] f8[,] f8[] f8 f8 f8[]")
 def time_nearby(nodes, centers, seconds, width, least, out):
     """Write for each of the (n, 4) nodes the seconds spent at the centers, by how near they are.
 
@@ -59,15 +59,17 @@ def time_nearby(nodes, centers, seconds, width, least, out):
         angle = 2.0 * math.acos(min(least + (1.0 - least) * i / table, 1.0))
         steps[i] = math.exp(-0.5 * (angle / width) ** 2)
     scale = table / (1.0 - least)
-    w, x = np.ascontiguousarray(centers[:, 0]), np.ascontiguousarray(centers[:, 1])
-    y, z = np.ascontiguousarray(centers[:, 2]), np.ascontiguousarray(centers[:, 3])
-    dots = np.empty(w.shape[0])
+    count = centers.shape[0]
+    w, x, y, z = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
+    dots = np.empty(count)
+    for j in range(count):
+        w[j], x[j], y[j], z[j] = centers[j, 0], centers[j, 1], centers[j, 2], centers[j, 3]
     for i in range(nodes.shape[0]):
         a, b, c, d = nodes[i, 0], nodes[i, 1], nodes[i, 2], nodes[i, 3]
-        for j in range(w.shape[0]):
+        for j in range(count):
             dots[j] = abs(a * w[j] + b * x[j] + c * y[j] + d * z[j])
         total = 0.0
-        for j in range(w.shape[0]):
+        for j in range(count):
             if dots[j] >= least:
                 at = (min(dots[j], 1.0) - least) * scale
                 k = int(at)
@@ -75,14 +77,19 @@ def time_nearby(nodes, centers, seconds, width, least, out):
         out[i] = total
 
 
-@kernel
+@kernel("f8[,] f8[,] f8[]")
 def nearest_cosine(nodes, centers, out):
     """Write for each of the (n, 4) nodes cos(a/2) of the angle a to the nearest of the centers."""
-    w, x = np.ascontiguousarray(centers[:, 0]), np.ascontiguousarray(centers[:, 1])
-    y, z = np.ascontiguousarray(centers[:, 2]), np.ascontiguousarray(centers[:, 3])
-    dots = np.empty(w.shape[0])
+    count = centers.shape[0]
+    w, x, y, z = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
+    dots = np.empty(count)
+    for j in range(count):
+        w[j], x[j], y[j], z[j] = centers[j, 0], centers[j, 1], centers[j, 2], centers[j, 3]
     for i in range(nodes.shape[0]):
         a, b, c, d = nodes[i, 0], nodes[i, 1], nodes[i, 2], nodes[i, 3]
-        for j in range(w.shape[0]):
+        for j in range(count):
             dots[j] = abs(a * w[j] + b * x[j] + c * y[j] + d * z[j])
-        out[i] = dots.max()
+        best = 0.0
+        for j in range(count):
+            best = max(best, dots[j])
+        out[i] = best

@@ -37,7 +37,7 @@ from .rotation import (
     turn_out,
     turn_right,
 )
-from .shapes import HERE, shape
+from .shapes import shape
 
 # Limits on rotations, over all covers: whole turns more or less change no rotation.
 #
@@ -53,14 +53,14 @@ HEADER = 19  # the shape follows
 
 
 @kernel
-def cover_angle(radius, turns):
+def cover_angle(radius, turns, real):
     """Return the size of an angle of size `radius` <= π in its cover number `turns`.
 
     Covers 1, 3, … lie on the other side, at 2π − radius, 4π − radius, …
     """
     if turns % 2 == 1:
-        return (turns + 1) * np.pi - radius
-    return turns * np.pi + radius
+        return real((turns + 1) * np.pi) - radius
+    return real(turns * np.pi) + radius
 
 
 @kernel
@@ -90,7 +90,7 @@ def find_lanes(p, o, settled, block, lanes, n):
         x, y, z, distance = block[X + i], block[Y + i], block[Z + i], block[DISTANCE + i]
         near = cover_excess(x, y, z, max(swing - distance, zero), twist - distance, flat) >= zero
         found |= near & (distance > done)
-    count = np.int64(0)
+    count = 0
     if found:
         for i in range(n):
             x, y, z, distance = block[X + i], block[Y + i], block[Z + i], block[DISTANCE + i]
@@ -98,7 +98,7 @@ def find_lanes(p, o, settled, block, lanes, n):
                 cover_excess(x, y, z, max(swing - distance, zero), twist - distance, flat) >= zero
             )
             lanes[count] = i
-            count += np.int64(near & (distance > done))
+            count += int(near & (distance > done))
     return count
 
 
@@ -108,17 +108,18 @@ def gather_cover(p, o, swings, twists, block, other, lanes, n):
 
     Returns how many there are; their numbers go to `lanes` from LANES on.
     """
-    reach, reach_twist = p[o + REACH], p[o + REACH_TWIST]
+    real = block.dtype.type
+    reach, reach_twist = real(p[o + REACH]), real(p[o + REACH_TWIST])
     flat = int(p[o + CHART]) == SWING_TWIST
-    count = np.int64(0)
+    count = 0
     for k in range(n):
         i = lanes[k]
         x, y, z = block[X + i], block[Y + i], block[Z + i]
         radius = np.sqrt(x * x + y * y + (0.0 if flat else z * z))
-        size = cover_angle(radius, swings)
+        size = cover_angle(radius, swings, real)
         bound = size - reach
         if flat:
-            bound = max(bound, cover_angle(abs(z), twists) - reach_twist)
+            bound = max(bound, cover_angle(abs(z), twists, real) - reach_twist)
         if not bound < block[DISTANCE + i]:
             continue
         # At the origin every direction is a cover's: x stands for all.
@@ -127,8 +128,8 @@ def gather_cover(p, o, swings, twists, block, other, lanes, n):
         other[X + count] = scale * x if radius > 0.0 else size
         other[Y + count] = scale * y
         if flat:
-            side = 1.0 if (z >= 0.0) == (twists % 2 == 0) else -1.0
-            other[Z + count] = side * cover_angle(abs(z), twists)
+            twist = cover_angle(abs(z), twists, real)
+            other[Z + count] = twist if (z >= 0.0) == (twists % 2 == 0) else -twist
         else:
             other[Z + count] = scale * z
         lanes[LANES + count] = i
@@ -176,7 +177,7 @@ def nearest(p, o, settled, depth, block, other, lanes, n):
             break
 
 
-@kernel
+@kernel("f8[,] i8 f8[,]")
 def follow(points, chart, out):
     """Write, for each of the (n, 3) points in time, its cover nearest to the one before.
 
@@ -259,14 +260,15 @@ def off_unit(block):
     """Return the largest sum of squared errors of length over the lanes; NaN if one is NaN."""
     worst = 0.0
     for i in range(LANES):
-        if not block[OFF_UNIT + i] <= worst:
-            worst = block[OFF_UNIT + i]
+        off = float(block[OFF_UNIT + i])
+        if not off <= worst:
+            worst = off
         if worst != worst:
             break
     return worst
 
 
-@kernel
+@kernel("f8[] f8[] f8 f8[]", "f4[] f8[] f8 f4[]")
 def project(rotations, p, tolerance, out):
     """Write the nearest legal rotations, members bit for bit.
 
@@ -278,14 +280,14 @@ def project(rotations, p, tolerance, out):
     for start in range(0, count, LANES):
         n = min(LANES, count - start)
         load(rotations, start, block, n)
-        enter(p, HERE, block, n)
-        nearest(p, HERE, tolerance, 0.0, block, other, lanes, n)
-        leave(p, HERE, tolerance, block, n)
+        enter(p, 0, block, n)
+        nearest(p, 0, tolerance, 0.0, block, other, lanes, n)
+        leave(p, 0, tolerance, block, n)
         store(block, n, start, out)
     return off_unit(block)
 
 
-@kernel
+@kernel("f8[] f8[] f8[]", "f4[] f8[] f4[]")
 def measure(rotations, p, distances):
     """Write the signed distances of flat `rotations`; returns as `project` does."""
     block, other = np.zeros(BLOCK, rotations.dtype), np.zeros(BLOCK, rotations.dtype)
@@ -293,14 +295,14 @@ def measure(rotations, p, distances):
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
         load(rotations, start, block, n)
-        enter(p, HERE, block, n)
-        nearest(p, HERE, -np.inf, np.inf, block, other, lanes, n)
+        enter(p, 0, block, n)
+        nearest(p, 0, -np.inf, np.inf, block, other, lanes, n)
         for i in range(n):
             distances[start + i] = block[DISTANCE + i]
     return off_unit(block)
 
 
-@kernel
+@kernel("f8[] i8[] i8[] f8[] f8 f8[] f8[,]")
 def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
     """As `project`, for poses: flat rotations of frames × all joints, limits for some.
 

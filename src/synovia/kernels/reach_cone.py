@@ -50,12 +50,6 @@ WORK = 7 * LANES + 1  # a lane may be written after the last one, and not be cou
 
 
 @kernel
-def as_unsigned(number):
-    """Return a whole number of which the compiler knows that it does not count from the end."""
-    return np.int64(np.uint32(number))
-
-
-@kernel
 def gather(p, o, block, n, every, work):
     """List the lanes that need the boundary; return how many are outside, and how many in all.
 
@@ -68,7 +62,7 @@ def gather(p, o, block, n, every, work):
         outside += 1 if block[HEIGHT + i] < 0.0 else 0
     count = outside
     for i in range(n):
-        clear = p[as_unsigned(cells + CELL_ROW * int(block[CELL + i]) + 1)]
+        clear = p[int(cells + CELL_ROW * int(block[CELL + i]) + 1)]
         margin = block[MARGIN + i]
         asked = every | ((margin >= 0.0) & (slope * margin > clear))
         work[LANE + count] = i
@@ -100,8 +94,8 @@ def choose_edges(p, o, block, work, count):
     cells, edges = o + int(p[o + CELLS]), o + int(p[o + EDGES])
     pending = 0
     for j in range(count):
-        cell = as_unsigned(cells + CELL_ROW * int(block[CELL + as_unsigned(work[LANE + j])]))
-        work[NUMBER + j] = p[as_unsigned(cells + int(p[cell]))]
+        cell = int(cells + CELL_ROW * int(block[CELL + int(work[LANE + j])]))
+        work[NUMBER + j] = p[int(cells + int(p[cell]))]
         work[BEST + j] = np.inf
         work[PENDING + pending] = j
         pending += 1 if p[cell + CELL_ROW] - p[cell] > 1.0 else 0
@@ -109,11 +103,11 @@ def choose_edges(p, o, block, work, count):
     while pending > 0:
         kept = 0
         for m in range(pending):
-            j = as_unsigned(work[PENDING + m])
-            i = as_unsigned(work[LANE + j])
-            cell = as_unsigned(cells + CELL_ROW * int(block[CELL + i]))
-            number = p[as_unsigned(cells + int(p[cell]) + k)]
-            e = as_unsigned(edges + EDGE * int(number))
+            j = int(work[PENDING + m])
+            i = int(work[LANE + j])
+            cell = int(cells + CELL_ROW * int(block[CELL + i]))
+            number = p[int(cells + int(p[cell]) + k)]
+            e = int(edges + EDGE * int(number))
             size = distance_to(p, e, block[NX + i], block[NY + i], block[NZ + i])
             best = work[BEST + j]
             nearer = size < best * TIE
@@ -130,7 +124,7 @@ def measure_edges(p, o, block, work, count):
     """Write the angles to the nearest edges, and where on them: shares of start, tangent, end."""
     edges = o + int(p[o + EDGES])
     for j in range(count):
-        i, e = as_unsigned(work[LANE + j]), as_unsigned(edges + EDGE * int(work[NUMBER + j]))
+        i, e = int(work[LANE + j]), int(edges + EDGE * int(work[NUMBER + j]))
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
         a = p[e] * x + p[e + 1] * y + p[e + 2] * z
         t = p[e + 3] * x + p[e + 4] * y + p[e + 5] * z
@@ -171,10 +165,10 @@ def reach_boundary(p, o, block, n, every):
         block[PZ + i] = block[Z + i]
         block[ANGLE + i] = np.inf
     for j in range(outside, count):
-        block[ANGLE + as_unsigned(work[LANE + j])] = work[AWAY + j]
+        block[ANGLE + int(work[LANE + j])] = work[AWAY + j]
     for j in range(outside):
-        i, number = as_unsigned(work[LANE + j]), int(work[NUMBER + j])
-        e, at = as_unsigned(edges + EDGE * number), as_unsigned(slices + SLICE * number)
+        i, number = int(work[LANE + j]), int(work[NUMBER + j])
+        e, at = int(edges + EDGE * number), int(slices + SLICE * number)
         a, t, whole, share = work[ALONG + j], work[ACROSS + j], work[WHOLE + j], work[SHARE + j]
         block[ANGLE + i] = -work[AWAY + j]
         block[PX + i] = a * p[e] + t * p[e + 3] + whole * p[e + 11]
@@ -245,9 +239,9 @@ def find_slices(p, o, block, n):
     table, most = o + int(p[o + TABLE]), int(p[o + MOST])
     for i in range(n):
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
-        at = p[as_unsigned(table + int(block[BUCKET + i]))]
+        at = p[int(table + int(block[BUCKET + i]))]
         for _ in range(most):
-            here = as_unsigned(o + int(at))
+            here = int(o + int(at))
             beyond = p[here + 3] * x + p[here + 4] * y + p[here + 5] * z >= 0.0
             at += SLICE if beyond else 0.0
         block[BUCKET + i] = at
@@ -265,7 +259,7 @@ def look_up_limits(p, o, block, n):
     start, end = PX, PY
     for i in range(n):
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
-        at = as_unsigned(o + int(block[BUCKET + i]))
+        at = int(o + int(block[BUCKET + i]))
         c = max(p[at] * x + p[at + 1] * y + p[at + 2] * z, 0.0)
         b = max(-(p[at + 3] * x + p[at + 4] * y + p[at + 5] * z), 0.0)
         block[start + i] = b
@@ -322,11 +316,11 @@ def cone(p, o, block, n):
         block[DISTANCE + i] = outer if (angle < 0.0) | (margin < 0.0) else -inner
 
 
-@kernel
+@kernel("f8[] f8[] f8[] f8[]")
 def margins_of(points, p, angles, margins):
     """Write what is left to the boundary in direction and in twist, for flat points."""
     block = np.empty(BLOCK)
-    o = np.int64(1)
+    o = 1
     for start in range(0, angles.shape[0], LANES):
         n = min(LANES, angles.shape[0] - start)
         first = 4 * start
@@ -341,11 +335,11 @@ def margins_of(points, p, angles, margins):
             margins[start + i] = block[MARGIN + i]
 
 
-@kernel
+@kernel("f8[] f8[] i8[] f8[] f8[]")
 def locate(directions, p, slices, heights, ranges):
     """Write the slices of flat directions, heights over their edges' planes, and twist limits."""
     block = np.empty(BLOCK)
-    o = np.int64(1)
+    o = 1
     first_slice, count = int(p[o + SLICES]), int(p[o + COUNT])
     for start in range(0, heights.shape[0], LANES):
         n = min(LANES, heights.shape[0] - start)

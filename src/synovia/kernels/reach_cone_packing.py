@@ -49,7 +49,7 @@ def on_face(face, u, v):
     return u, v, side
 
 
-@kernel
+@kernel("f8[] i8 i8[] i8[] i8[] i8[]")
 def refine(edges, side, starts, items, new_starts, new_items):
     """Write the edges that stay in each cell of 6 · (2 side)² from those of 6 · side².
 
@@ -103,7 +103,7 @@ def refine(edges, side, starts, items, new_starts, new_items):
     return count
 
 
-@kernel
+@kernel("f8[] i8 i8[] i8[] f8[]")
 def clearances(edges, side, starts, items, out):
     """Write for each cell of 6 · side² how far off the boundary is at least, in radians.
 

@@ -154,36 +154,29 @@ T, PT = 17 * LANES, 18 * LANES  # the twist beside a direction, and its projecti
 SCRATCH = 19 * LANES  # for the shapes
 BLOCK = 27 * LANES
 
-ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 FAR = (2.5 * math.pi) ** 2  # |vector|² beyond which `exp` leaves its polynomials
 
 
 @kernel
 def load(rotations, start, block, n):
-    """Copy `n` quaternions from number `start` on into the block.
-
-    Places are counted without a sign, here and in `store`: a look whether they count from the end
-    would keep the loops from becoming vector code.
-    """
-    part = rotations[4 * start : 4 * (start + n)]
+    """Copy `n` quaternions from number `start` on into the block."""
     for i in range(n):
-        at = FOUR * np.uint64(i)
-        block[W0 + i] = part[at]
-        block[X0 + i] = part[at + ONE]
-        block[Y0 + i] = part[at + TWO]
-        block[Z0 + i] = part[at + THREE]
+        at = 4 * (start + i)
+        block[W0 + i] = rotations[at]
+        block[X0 + i] = rotations[at + 1]
+        block[Y0 + i] = rotations[at + 2]
+        block[Z0 + i] = rotations[at + 3]
 
 
 @kernel
 def store(block, n, start, out):
     """Copy the `n` quaternions to go out to `out`, from number `start` on."""
-    part = out[4 * start : 4 * (start + n)]
     for i in range(n):
-        at = FOUR * np.uint64(i)
-        part[at] = block[QW + i]
-        part[at + ONE] = block[QX + i]
-        part[at + TWO] = block[QY + i]
-        part[at + THREE] = block[QZ + i]
+        at = 4 * (start + i)
+        out[at] = block[QW + i]
+        out[at + 1] = block[QX + i]
+        out[at + 2] = block[QY + i]
+        out[at + 3] = block[QZ + i]
 
 
 @kernel

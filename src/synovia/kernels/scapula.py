@@ -7,7 +7,6 @@ import numpy as np
 from .circle_quartic import FOUND, HARMONICS, OFF, search_lanes
 from .circle_quartic import ROWS as SEARCH_ROWS
 from .jit import kernel
-from .reach_cone import as_unsigned
 from .rotation import cos_root, sinc_root
 from .transforms import LANES
 
@@ -25,7 +24,6 @@ ROWS = SEARCH_ROWS + 57
 @kernel
 def blend(p, work, lift, rotation, s, n):
     """Write the two points: a share of three pairs."""
-    lift, rotation = as_unsigned(lift), as_unsigned(rotation)
     for k in range(6):
         q = PAIRS + k
         a, b, c = p[q], p[q + 6], p[q + 12]
@@ -44,7 +42,7 @@ def enter(p, work, given, s, n):
         for column in range(4):
             to = SHIFT + k * LANES if column == 3 else INTO + (3 * k + column) * LANES
             away = middle if column == 3 else 0.0
-            at = as_unsigned(given + column * LANES)
+            at = given + column * LANES
             for i in range(n):
                 x, y, z = work[at + i], work[at + 4 * LANES + i], work[at + 8 * LANES + i]
                 s[to + i] = a * x + b * y + c * z - away
@@ -109,7 +107,6 @@ def turn(s, to, n):
 @kernel
 def multiply_matrices(s, a, b, out, o, wide, n):
     """Write the products of matrices a and b of `s` to rows of `out`, `wide` apart; not to a, b."""
-    o = as_unsigned(o)
     for k in range(9):
         row, column = a + k // 3 * 3 * LANES, b + k % 3 * LANES
         to = o + (k // 3 * wide + k % 3) * LANES
@@ -119,7 +116,7 @@ def multiply_matrices(s, a, b, out, o, wide, n):
             out[to + i] = x * u + y * v + z * w
 
 
-@kernel
+@kernel("f8[] i8[] i8 i8 f8[]")
 def scapula(p, places, n, stride, work):
     """Write the two turns as one transform, their angles, and how far off the ellipsoid it is.
 
@@ -131,9 +128,9 @@ def scapula(p, places, n, stride, work):
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
         one, two, off = (
-            as_unsigned(base + first),
-            as_unsigned(base + second),
-            as_unsigned(base + gap),
+            base + first,
+            base + second,
+            base + gap,
         )
         blend(p, work, base + lift, base + rotation, s, m)
         enter(p, work, base + given, s, m)
@@ -166,6 +163,6 @@ def scapula(p, places, n, stride, work):
         turn(s, AGAIN, m)
         multiply_matrices(s, TURNED, AGAIN, work, base + out, 4, m)
         for k in range(3):
-            to = as_unsigned(base + out + (4 * k + 3) * LANES)
+            to = base + out + (4 * k + 3) * LANES
             for i in range(m):
                 work[to + i] = 0.0

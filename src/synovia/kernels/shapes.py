@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .distance_field import field
-from .jit import by_precision, kernel
+from .jit import kernel
 from .kinds import BOX, CONE, ELLIPSOID, FIELD, KDOP, PRODUCT, TABLE, UNION
 from .reach_cone import SIZE, cone
 from .rotation import BLOCK, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
@@ -171,7 +171,6 @@ def union(p, o, block, n):
 
 
 ROUNDING = 1e-14  # directions whose squared length is as near to 1 are taken as they are
-HERE = np.int64(0)  # not a literal 0, for which numba would compile all it is passed to once more
 
 
 @kernel
@@ -337,10 +336,15 @@ def product(p, o, block, n):
 
 
 @kernel
-def any_shape(p, o, depth, block, n):
-    """Run the shape that is packed at `o`: its kind, then its parameters."""
+def shape(p, o, depth, block, n):
+    """Run the shape that is packed at `o`: its kind, then its parameters.
+
+    Of float32 it is a box: the others iterate to the last digit, in float64.
+    """
     kind = int(p[o])
-    if kind == PRODUCT:
+    if block.itemsize == 4:
+        box(p, o + 1, block, n)
+    elif kind == PRODUCT:
         product(p, o + 1, block, n)
     elif kind == CONE:
         cone(p, o + 1, block, n)
@@ -354,19 +358,7 @@ def any_shape(p, o, depth, block, n):
         solid(kind, p, o + 1, block, n)
 
 
-@kernel
-def only_box(p, o, depth, block, n):
-    """Run the box that is packed at `o`, in the block's own type.
-
-    The other shapes iterate to the last digit, in float64 only.
-    """
-    box(p, o + 1, block, n)
-
-
-shape = by_precision(only_box, any_shape)
-
-
-@kernel
+@kernel("f8[] f8[] f8[] f8[]")
 def project_points(points, p, out, distances):
     """Write the nearest members of flat `points` (x, y, z, x, …), and the signed distances."""
     block = np.empty(BLOCK)
@@ -377,7 +369,7 @@ def project_points(points, p, out, distances):
             block[X + i] = points[first + 3 * i]
             block[Y + i] = points[first + 3 * i + 1]
             block[Z + i] = points[first + 3 * i + 2]
-        any_shape(p, HERE, np.inf, block, n)
+        shape(p, 0, np.inf, block, n)
         for i in range(n):
             distances[start + i] = block[DISTANCE + i]
             out[first + 3 * i] = block[PX + i]
@@ -385,7 +377,7 @@ def project_points(points, p, out, distances):
             out[first + 3 * i + 2] = block[PZ + i]
 
 
-@kernel
+@kernel("f8[] f8[] f8[] f8[]")
 def project_directions(points, p, out, distances):
     """As `project_points`, for flat directions and twists (x, y, z, twist, x, …).
 
@@ -402,7 +394,7 @@ def project_directions(points, p, out, distances):
             scale = 1.0 / np.sqrt(square) if abs(square - 1.0) > ROUNDING else 1.0
             block[X + i], block[Y + i], block[Z + i] = scale * x, scale * y, scale * z
             block[T + i] = points[at + 3]
-        any_shape(p, HERE, np.inf, block, n)
+        shape(p, 0, np.inf, block, n)
         for i in range(n):
             at = first + 4 * i
             x, y, z = block[PX + i], block[PY + i], block[PZ + i]

@@ -59,15 +59,15 @@ def place(values, n, rows, columns):
 def slopes_around(p, o, block, n):
     """Write to V how gentle the twists' slopes are at COLUMN, ROW and around, to W how far."""
     q = p[o:]
-    rows, columns, around, one = q[ROWS], q[COLUMNS], q[AROUND], np.uint32(1)
+    rows, columns, around, one = q[ROWS], q[COLUMNS], q[AROUND], 1
     for i in range(n):
         left = min(max(0.0, np.floor(block[COLUMN + i])), columns - 1.0)
         below = min(max(0.0, np.floor(block[ROW + i])), rows - 1.0)
         block[U + i] = around + 2.0 * (below * columns + left)
     for i in range(n):
-        k = np.uint32(block[U + i])
+        k = int(block[U + i])
         block[V + i] = q[k]
-        block[W + i] = q[np.uint32(k + one)]
+        block[W + i] = q[int(k + one)]
 
 
 @kernel
@@ -76,7 +76,7 @@ def interpolate(p, o, block, n):
     q = p[o:]
     rows, columns, twists = q[ROWS], q[COLUMNS], q[TWISTS]
     stride = 2.0 * (columns + 2.0)
-    step = np.uint32(stride)
+    step = int(stride)
     for i in range(n):
         column, row = block[COLUMN + i] + 0.5, block[ROW + i] + 0.5
         left = min(max(0.0, np.floor(column)), columns)
@@ -86,8 +86,8 @@ def interpolate(p, o, block, n):
         block[ROW + i] = row - below
     for i in range(n):
         a, b = block[COLUMN + i], block[ROW + i]
-        k = np.uint32(block[FW + i])
-        m = np.uint32(k + step)
+        k = int(block[FW + i])
+        m = int(k + step)
         block[FU + i] = (1.0 - b) * ((1.0 - a) * q[k] + a * q[k + 2]) + b * (
             (1.0 - a) * q[m] + a * q[m + 2]
         )
@@ -97,7 +97,7 @@ def interpolate(p, o, block, n):
         block[FV + i] = max(half, 0.0)
 
 
-@kernel
+@kernel("f8[,] f8[,,] f8[,]")
 def ranges(vectors, ends, out):
     """Write the least and greatest twist (n, 2) at vectors (n, 3) of the table's frame.
 
@@ -131,16 +131,16 @@ def ranges(vectors, ends, out):
 def take_wall(q, wall, pair, m):
     """Copy a wall to the pair `m`: from the fifth row on."""
     # Indices without a sign need no look whether they count from the end.
-    one, two, three = np.uint32(1), np.uint32(2), np.uint32(3)
-    rest = np.uint32(wall + np.uint32(4))
+    one, two, three = 1, 2, 3
+    rest = int(wall + 4)
     pair[4 * LANES + m] = q[wall]
-    pair[5 * LANES + m] = q[np.uint32(wall + one)]
-    pair[6 * LANES + m] = q[np.uint32(wall + two)]
-    pair[7 * LANES + m] = q[np.uint32(wall + three)]
+    pair[5 * LANES + m] = q[int(wall + one)]
+    pair[6 * LANES + m] = q[int(wall + two)]
+    pair[7 * LANES + m] = q[int(wall + three)]
     pair[8 * LANES + m] = q[rest]
-    pair[9 * LANES + m] = q[np.uint32(rest + one)]
-    pair[10 * LANES + m] = q[np.uint32(rest + two)]
-    pair[11 * LANES + m] = q[np.uint32(rest + three)]
+    pair[9 * LANES + m] = q[int(rest + one)]
+    pair[10 * LANES + m] = q[int(rest + two)]
+    pair[11 * LANES + m] = q[int(rest + three)]
 
 
 @kernel
@@ -216,7 +216,7 @@ def feet(p, o, block, pair, owner, n):
         pair[3 * LANES + k] = block[PT + k]
     for number in range(1, 3):
         for k in range(n):
-            take_wall(q, np.uint32(q[np.uint32(block[PX + k] + number)]), pair, k)
+            take_wall(q, int(q[int(block[PX + k] + number)]), pair, k)
         measure(pair, n)
         for k in range(n):
             chord = pair[12 * LANES + k]
@@ -225,30 +225,30 @@ def feet(p, o, block, pair, owner, n):
             block[FU + k] = pair[13 * LANES + k] if nearer else block[FU + k]
             block[FV + k] = pair[14 * LANES + k] if nearer else block[FV + k]
             block[FW + k] = pair[15 * LANES + k] if nearer else block[FW + k]
-    many, one = 0, np.uint32(1)
+    many, one = 0, 1
     for k in range(n):
         owner[many] = k
-        many += 1 if q[np.uint32(block[PX + k])] > 2.0 else 0
-    m = np.uint32(0)
+        many += 1 if q[int(block[PX + k])] > 2.0 else 0
+    m = 0
     for j in range(many):
         k = owner[j]
         u, v, w, inverse = block[U + k], block[V + k], block[W + k], block[PT + k]
-        entry = np.uint32(block[PX + k])
-        last = np.uint32(block[PX + k] + q[entry])
-        entry = np.uint32(entry + one + one)
+        entry = int(block[PX + k])
+        last = int(block[PX + k] + q[entry])
+        entry = int(entry + one + one)
         while entry < last:
-            entry = np.uint32(entry + one)
+            entry = int(entry + one)
             pair[m] = u
             pair[LANES + m] = v
             pair[2 * LANES + m] = w
             pair[3 * LANES + m] = inverse
-            take_wall(q, np.uint32(q[entry]), pair, m)
+            take_wall(q, int(q[entry]), pair, m)
             owner[LANES + m] = k
-            m = np.uint32(m + one)
+            m = int(m + one)
             if m == LANES:
                 keep_nearest(block, pair, owner[LANES:], LANES)
-                m = np.uint32(0)
-    keep_nearest(block, pair, owner[LANES:], np.int64(m))
+                m = 0
+    keep_nearest(block, pair, owner[LANES:], int(m))
 
 
 # Tables of directions, in blocks: which cell, the nearest wall, the twists there.
@@ -281,7 +281,7 @@ def near_walls(p, o, depth, block, lanes, n):
         block[PX + i] = places + row * columns + column
     active, last = 0, DEEP if depth > 0.0 else np.inf
     for i in range(n):
-        code = q[np.uint32(block[PX + i])]
+        code = q[int(block[PX + i])]
         block[DISTANCE + i] = -code if code < DEEP else 0.0
         block[PX + active] = code
         lanes[active] = i
@@ -363,7 +363,7 @@ def table(p, o, depth, block, n):
     h, j, k = p[f + 6], p[f + 7], p[f + 8]
     margin, gentle = p[o + MARGIN], p[o + GENTLE]
     pair = np.empty(16 * LANES)
-    numbers = np.empty(3 * LANES, np.uint32)
+    numbers = np.empty(3 * LANES, np.int64)
     lanes = numbers[:LANES]
     for i in range(n):
         x, y, z = block[X + i], block[Y + i], block[Z + i]

@@ -80,15 +80,14 @@ def meridians(size, columns, across, out):
     return width
 
 
-@kernel
-def prune(walls, shape, size, coarse_start, coarse_number, start, number):
+@kernel("f8[,] i8 i8 i8 i8[] i8[] i8[] i8[]")
+def prune(walls, rows, columns, size, coarse_start, coarse_number, start, number):
     """Write the lists of the nodes of `size` × `size` places, from those of nodes twice as large.
 
-    `shape` are rows and columns of places. From a node with centre c and radius r, a wall is at
+    `rows` and `columns` are those of places. From a node with centre c and radius r, a wall is at
     least d(c, wall) − r away, and some wall at most the least d(c, wall) + r: what is farther is
     dropped. So are walls of which only a corner counts that a wall before them has, too.
     """
-    rows, columns = shape
     down, across = -(-rows // size), -(-columns // size)
     wide = -(-columns // (2 * size))
     cosines = np.empty(max(len(walls), 1))
@@ -138,13 +137,12 @@ def prune(walls, shape, size, coarse_start, coarse_number, start, number):
     return count
 
 
-@kernel
-def unite(shape, half_start, half_number, start, number):
+@kernel("i8 i8 i8[] i8[] i8[] i8[]")
+def unite(rows, columns, half_start, half_number, start, number):
     """Write the lists of places, each of what its four quarters have; return how long they are.
 
-    `shape` are rows and columns of places. Lists rise, before and after.
+    `rows` and `columns` are those of places. Lists rise, before and after.
     """
-    rows, columns = shape
     count = 0
     at, end = np.empty(4, np.int64), np.empty(4, np.int64)
     for k in range(rows * columns):
@@ -154,7 +152,7 @@ def unite(shape, half_start, half_number, start, number):
             node = corner + quarter // 2 * 2 * columns + quarter % 2
             at[quarter], end[quarter] = half_start[node], half_start[node + 1]
         while True:
-            least = np.int64(1 << 62)
+            least = 1 << 62
             for quarter in range(4):
                 if at[quarter] < end[quarter]:
                     least = min(least, half_number[at[quarter]])
@@ -169,13 +167,12 @@ def unite(shape, half_start, half_number, start, number):
     return count
 
 
-@kernel
-def clearances(walls, shape, start, number, clearance):
+@kernel("f8[,] i8 i8 i8[] i8[] f8[]")
+def clearances(walls, rows, columns, start, number, clearance):
     """Write how far all of each place is from the walls, at least; π without any wall.
 
     `shape` are rows and columns of places; place k has the walls number[start[k]:start[k + 1]].
     """
-    rows, columns = shape
     middle = np.empty((columns, 2))
     width = meridians(1, columns, columns, middle)
     for i in range(rows):
@@ -189,7 +186,7 @@ def clearances(walls, shape, start, number, clearance):
             clearance[k] = near if start[k + 1] > start[k] else math.pi
 
 
-@kernel
+@kernel("f8[,] i8[] i8[] i8[]")
 def nearest_centres(centres, cells, others, out):
     """Write for each of some cells which of the others has the nearest centre, by numbers.
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .reach_cone import as_unsigned
 from .rotation import TURN, cos_root, sinc_root
 
 LANES = 64
 
 
-@kernel
+@kernel("f8[,] i8[] i8 i8 f8[]")
 def load(table, values, n, stride, work):
     """Copy each column of `table` (n, columns) to the row that `values` names."""
     for column in range(table.shape[1]):
@@ -26,7 +25,7 @@ def load(table, values, n, stride, work):
                 work[here + i] = table[start + i, column]
 
 
-@kernel
+@kernel("f8[] i8[] i8 i8 f8[]")
 def fill(numbers, values, n, stride, work):
     """Write each number to all lanes of the row that `values` names."""
     for k in range(values.shape[0]):
@@ -36,20 +35,19 @@ def fill(numbers, values, n, stride, work):
                 work[here + i] = numbers[k]
 
 
-@kernel
-def store(values, n, stride, work, table):
-    """Copy the rows that `values` names to the columns of `table` (n, columns)."""
+@kernel("i8[] i8 i8 f8[] i8 f8[,]")
+def store(values, n, stride, work, first, table):
+    """Copy the rows that `values` names to the columns of `table` (n, columns), from `first` on."""
     for column in range(values.shape[0]):
         for start in range(0, n, LANES):
             here = start // LANES * stride + values[column]
             for i in range(min(LANES, n - start)):
-                table[start + i, column] = work[here + i]
+                table[start + i, first + column] = work[here + i]
 
 
 @kernel
 def multiply(left, a, right, b, out, o, n):
     """Write the products of transforms; `out` must not be where either factor is."""
-    a, b, o = as_unsigned(a), as_unsigned(b), as_unsigned(o)
     for r in range(3):
         row, to = a + 4 * r * LANES, o + 4 * r * LANES
         for i in range(n):
@@ -66,7 +64,7 @@ def multiply(left, a, right, b, out, o, n):
             out[to + 3 * LANES + i] = shift + left[row + 3 * LANES + i]
 
 
-@kernel
+@kernel("i8[] i8 i8 i8 f8[]")
 def product(factors, out, n, stride, work):
     """Write the product of the transforms that `factors` name, the last acting first."""
     count = factors.shape[0]
@@ -96,7 +94,6 @@ def turn(p, at, work, a, o, n):
     The translations are those of the interval at p[at:at+6]: its centre, and its arm turned. Sines
     first, and then what they make: a short loop waits less for its polynomials than a long one.
     """
-    at = as_unsigned(at)
     x, y, z, neutral, low, high = p[0], p[1], p[2], p[3], p[4], p[5]
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
     dx, dy, dz = p[at + 3], p[at + 4], p[at + 5]
@@ -105,7 +102,6 @@ def turn(p, at, work, a, o, n):
     ux, uy, uz = x * along - dx, y * along - dy, z * along - dz
     wx, wy, wz = y * dz - z * dy, z * dx - x * dz, x * dy - y * dx
     sx, sy, sz = p[at] + dx, p[at + 1] + dy, p[at + 2] + dz
-    a, o = as_unsigned(a), as_unsigned(o)
     for i in range(n):
         given = work[a + i]
         given = low if given < low else given
@@ -135,7 +131,6 @@ def turn(p, at, work, a, o, n):
 def carry(p, at, edge, work, a, o, n):
     """Write the translations of another interval, at p[at:at+6], for angles beyond its edge."""
     dx, dy, dz = p[at + 3], p[at + 4], p[at + 5]
-    a, o = as_unsigned(a), as_unsigned(o)
     for r in range(3):
         row, c = o + 4 * r * LANES, p[at + r]
         for i in range(n):
@@ -144,7 +139,7 @@ def carry(p, at, edge, work, a, o, n):
             work[row + 3 * LANES + i] = there if work[a + i] > edge else work[row + 3 * LANES + i]
 
 
-@kernel
+@kernel("f8[] i8 i8 i8 i8 f8[]")
 def rotation(p, angle, out, n, stride, work):
     """Write the turns by `angle` about a common axis and each interval's own centre.
 
@@ -160,14 +155,14 @@ def rotation(p, angle, out, n, stride, work):
             carry(p, first + 6 * k, p[6 + k], work, base + angle, base + out, m)
 
 
-@kernel
+@kernel("f8[] i8[] i8 i8 i8 f8[]")
 def translation(p, along, out, n, stride, work):
     """Write the translations by an offset p[0:3] and the ways `along` three directions after it."""
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
-        o = as_unsigned(base + out)
-        u, v = as_unsigned(base + along[0]), as_unsigned(base + along[1])
-        w = as_unsigned(base + along[2])
+        o = base + out
+        u, v = base + along[0], base + along[1]
+        w = base + along[2]
         for r in range(3):
             here, a, b, c = p[r], p[3 + r], p[6 + r], p[9 + r]
             row = o + 4 * r * LANES
@@ -180,7 +175,7 @@ def translation(p, along, out, n, stride, work):
                 work[row + 3 * LANES + i] = here + way
 
 
-@kernel
+@kernel("f8[] i8[] i8 i8 i8 i8 f8[]")
 def compensation(p, between, ancestor, out, n, stride, work):
     """Write the turns about the point p[0:3] that undo the rotation of `ancestor`.
 
@@ -188,7 +183,7 @@ def compensation(p, between, ancestor, out, n, stride, work):
     """
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
-        o, a = as_unsigned(base + out), as_unsigned(base + ancestor)
+        o, a = base + out, base + ancestor
         for r in range(3):
             for c in range(3):
                 to, row = o + (4 * r + c) * LANES, a + (4 * c + r) * LANES
@@ -238,7 +233,6 @@ def quaternions(work, o, q, n):
     Of the four rows of 4 q qᵀ the one with the largest diagonal keeps its digits; where two are as
     long, either will do.
     """
-    o = as_unsigned(o)
     for i in range(n):
         xx, xy, xz = work[o + i], work[o + LANES + i], work[o + 2 * LANES + i]
         yx, yy, yz = work[o + 4 * LANES + i], work[o + 5 * LANES + i], work[o + 6 * LANES + i]
@@ -262,7 +256,7 @@ def quaternions(work, o, q, n):
         q[3 * LANES + i] = scale * z
 
 
-@kernel
+@kernel("i8[] i8[] f8[,] i8 i8 f8[] f8[,,] f8[,,]")
 def pose(segments, transforms, offsets, n, stride, work, rotations, positions):
     """Write the rotations and positions of some segments, as their parents see them.
 
@@ -273,11 +267,11 @@ def pose(segments, transforms, offsets, n, stride, work, rotations, positions):
     for start in range(0, n, LANES):
         base, m = start // LANES * stride, min(LANES, n - start)
         for k in range(transforms.shape[0]):
-            o, j = as_unsigned(base + transforms[k]), as_unsigned(segments[k])
+            o, j = base + transforms[k], segments[k]
             quaternions(work, o, q, m)
             ox, oy, oz = offsets[j, 0], offsets[j, 1], offsets[j, 2]
             for i in range(m):
-                item = as_unsigned(start + i)
+                item = start + i
                 rotations[item, j, 0] = q[i]
                 rotations[item, j, 1] = q[LANES + i]
                 rotations[item, j, 2] = q[2 * LANES + i]

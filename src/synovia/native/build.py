@@ -1,0 +1,203 @@
+"""Compile the kernels: `python -m synovia.native.build`.
+
+They are translated to C, and that is compiled to one library beside them, unless the one that is
+there was made of the same sources. The compiler is the system's, or zig's from PyPI, which also
+compiles for other systems.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.machinery
+import importlib.util
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+
+if __name__ == "__main__":
+    os.environ["SYNOVIA_KERNELS"] = "plain"  # no word about a library that is about to be made
+
+from ..kernels.jit import source_hash
+from .entries import kernel_modules, translate_modules
+
+HERE = Path(__file__).parent
+KERNELS = HERE.parent / "kernels"
+
+# Full fast-math would give up NaN; without traps and errno loops become vector code.
+FLAGS = [
+    *("-std=c11", "-fPIC", "-fvisibility=hidden", "-fwrapv", "-ffp-contract=fast"),
+    *("-fno-math-errno", "-fno-signed-zeros", "-fno-trapping-math", "-freciprocal-math"),
+]
+AVX2 = ("-O3", "-mavx2", "-mfma", "-mbmi", "-mbmi2")
+SANITIZE = ("-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined")
+
+TARGETS = {
+    "x86_64-linux-gnu.2.17": "manylinux_2_17_x86_64",
+    "aarch64-linux-gnu.2.17": "manylinux_2_17_aarch64",
+    "x86_64-macos.11.0": "macosx_11_0_x86_64",
+    "aarch64-macos.11.0": "macosx_11_0_arm64",
+    "x86_64-windows-gnu": "win_amd64",
+}
+"""What zig calls a system, and what wheels call it."""
+
+
+def this_system() -> str:
+    """Return the system this runs on, as zig would call it."""
+    systems = {"linux": "linux", "darwin": "macos", "win32": "windows"}
+    processor = {"amd64": "x86_64", "arm64": "aarch64"}
+    machine = platform.machine().lower()
+    return f"{processor.get(machine, machine)}-{systems.get(sys.platform, sys.platform)}"
+
+
+def library_name(target: str) -> str:
+    """Return the file that Python looks for on a system."""
+    return "_native.pyd" if "windows" in target else "_native.abi3.so"
+
+
+LIBRARY = KERNELS / library_name(this_system())
+
+
+def zig_compiler() -> list[str]:
+    """Return the command of zig's C compiler; empty if it is not installed."""
+    found = importlib.util.find_spec("ziglang") is not None
+    return [sys.executable, "-m", "ziglang", "cc"] if found else []
+
+
+def find_compiler() -> list[str]:
+    """Return the command of a C compiler: the system's, else zig's; empty if there is none."""
+    for name in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
+        if name and shutil.which(name.split()[0]):
+            return name.split()
+    return zig_compiler()
+
+
+def write_sources(modules: Sequence[ModuleType], folder: Path) -> None:
+    """Write what is generated of the C."""
+    library = translate_modules(modules)
+    (folder / "kernels.h").write_text(library.code, encoding="utf-8")
+    (folder / "entries.h").write_text(library.list_of_entries, encoding="utf-8")
+
+
+def run(command: Sequence[str]) -> None:
+    """Run a compiler; raise RuntimeError with what it printed if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}\n{done.stderr[-4000:]}")
+
+
+def compile_library(
+    modules: Sequence[ModuleType],
+    compiler: Sequence[str],
+    into: Path,
+    target: str = "",
+    flags: Sequence[str] = (),
+) -> None:
+    """Compile the kernels of modules for a system; `target` is empty for this one.
+
+    For x86 they are compiled twice: for every processor, and for those with AVX2, as the library
+    finds out when it is loaded.
+    """
+    system = target or this_system()
+    x86 = system.startswith("x86_64")
+    builds = {"baseline": ("-O2",), "avx2": AVX2} if x86 else {"baseline": ("-O3",)}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_sources(modules, folder)
+        base = [*compiler, *FLAGS, *flags, f"-I{HERE}", f"-I{folder}"]
+        base += ["-target", target] if target else []
+        jobs = [
+            [*base, *options, f"-DBUILD={build}", "-c", str(HERE / "kernels.c")]
+            for build, options in builds.items()
+        ]
+        defined = [f'-DSOURCE_HASH="{source_hash()}"', *(["-DWITH_AVX2"] if x86 else [])]
+        jobs.append([*base, "-O2", *defined, "-c", str(HERE / "module.c")])
+        objects = [str(folder / f"{k}.o") for k in range(len(jobs))]
+        with ThreadPoolExecutor() as pool:
+            list(
+                pool.map(run, [[*job, "-o", made] for job, made in zip(jobs, objects, strict=True)])
+            )
+        made = folder / into.name
+        link = [*compiler, *flags, *(["-target", target] if target else []), *objects]
+        run([*link, *shared_flags(system, folder), "-o", str(made)])
+        into.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(shutil.copy(made, into.with_suffix(".new")), into)
+
+
+def shared_flags(system: str, folder: Path) -> list[str]:
+    """Return how a library for Python is linked."""
+    if "macos" in system:
+        return ["-shared", "-undefined", "dynamic_lookup"]
+    if "windows" in system:  # where Python's functions are found must be known
+        names = re.findall(r"^IMPORTED .*?(Py\w+)\(", (HERE / "module.c").read_text(), re.MULTILINE)
+        exports = folder / "python3.def"
+        exports.write_text(
+            "LIBRARY python3.dll\nEXPORTS\n" + "\n".join([*names, "PyExc_TypeError DATA"])
+        )
+        run([sys.executable, "-m", "ziglang", "dlltool", "-m", "i386:x86-64", "-d", str(exports),
+             "-l", str(folder / "python3.lib")])  # fmt: skip
+        return ["-shared", f"-L{folder}", "-lpython3"]
+    return ["-shared", "-lm"]
+
+
+def is_current(library: Path) -> bool:
+    """Tell whether a library was made of the sources as they are."""
+    return library.exists() and source_hash().encode() in library.read_bytes()
+
+
+def build(
+    into: Path = LIBRARY, target: str = "", flags: Sequence[str] = (), force: bool = False
+) -> bool:
+    """Build the library if it is not that of the present sources; tell whether there is one now."""
+    if not force and is_current(into):
+        return True
+    compiler = zig_compiler() if target else find_compiler()
+    if not compiler:
+        print("no C compiler: kernels will run uncompiled; install one, or ziglang from PyPI")
+        return False
+    compile_library(kernel_modules(), compiler, into, target, flags)
+    print(f"compiled the kernels: {into.name}, {into.stat().st_size // 1024} kB")
+    return True
+
+
+def load_outside(module: ModuleType) -> ModuleType:
+    """Return a module's own kernels, compiled now: those of a benchmark, say, or of a test."""
+    with tempfile.TemporaryDirectory() as name:
+        into = Path(name) / LIBRARY.name
+        compile_library([module], find_compiler(), into)
+        loader = importlib.machinery.ExtensionFileLoader("_native", str(into))
+        spec = importlib.util.spec_from_loader("_native", loader)
+        assert spec is not None
+        made = importlib.util.module_from_spec(spec)
+        loader.exec_module(made)
+        return made
+
+
+def main() -> None:
+    """Build the library, or only check that all kernels can be translated."""
+    parser = argparse.ArgumentParser(description=__doc__, prog="python -m synovia.native.build")
+    parser.add_argument(
+        "-o", "--out", type=Path, default=LIBRARY, help="where to write the library"
+    )
+    parser.add_argument("--target", default="", choices=["", *TARGETS], help="for another system")
+    parser.add_argument("--sanitize", action="store_true", help="with ASan and UBSan")
+    parser.add_argument("--check", action="store_true", help="translate, and compile nothing")
+    given = parser.parse_args()
+    try:
+        if given.check:
+            translate_modules(kernel_modules())
+        else:
+            build(given.out, given.target, SANITIZE if given.sanitize else (), given.sanitize)
+    except SyntaxError as error:  # what is no kernel
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

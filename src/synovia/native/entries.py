@@ -1,0 +1,168 @@
+"""The C of all kernels, and of the table by which Python calls those that have signatures."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from .translate import (
+    FORMATS,
+    NOTHING,
+    Array,
+    Instance,
+    KernelError,
+    Number,
+    Record,
+    Translator,
+    Type,
+    parse_type,
+    read_kernels,
+    record_of,
+)
+
+
+def kernel_modules() -> list[ModuleType]:
+    """Return the modules of all kernels of the package."""
+    from .. import kernels
+
+    names = sorted(m.name for m in pkgutil.iter_modules(kernels.__path__))
+    return [importlib.import_module(f"{kernels.__name__}.{n}") for n in names if n[0] != "_"]
+
+
+def path_of(module: ModuleType) -> str:
+    """Return the file of a module as errors name it."""
+    return "/".join(Path(module.__file__ or "").parts[-2:])
+
+
+@dataclass(frozen=True)
+class Library:
+    """All kernels that some modules define or call: the translation, and the entries."""
+
+    whole: Translator
+    entries: dict[str, list[Instance]]
+
+    @property
+    def list_of_entries(self) -> str:
+        """The header that names each entry by its number."""
+        rows = " ".join(f'X({number}, "{name}")' for number, name in enumerate(self.entries))
+        return f"#define KERNELS(X) {rows}\n"
+
+    @property
+    def code(self) -> str:
+        """All kernels in C, and the table of entries."""
+        each = self.entries.items()
+        runs = [runner(self.whole, made) for _, instances in each for made in instances]
+        tables = [table(name, instances) for name, instances in each]
+        rows = "".join(row(name, instances) for name, instances in each)
+        final = f"const Entry ENTRIES[] = {{\n{rows}}};\n"
+        return "\n".join([*self.whole.definitions(), *runs, *tables, final])
+
+
+def translate_modules(modules: Sequence[ModuleType]) -> Library:
+    """Return what the signatures in some modules ask for."""
+    from ..kernels import jit
+
+    known = {module.__name__: module for module in [*kernel_modules(), *modules]}
+    sources = [s for module in known.values() for s in read_kernels(module, path_of(module))]
+    whole = Translator(sources)
+    bundles = {name: record_of(made) for name, made in jit.BUNDLES.items()}
+    entries: dict[str, list[Instance]] = {}
+    for source in sources:
+        if source.module not in modules:
+            continue
+        for text in jit.SIGNATURES.get((source.module.__name__, source.tree.name), ()):
+            types = tuple(parse_type(word, bundles) for word in text.split())
+            if len(types) != len(source.parameters):
+                raise KernelError(
+                    f"{source.path}:{source.tree.lineno}: {source.tree.name} has "
+                    f"{len(source.parameters)} parameters, its signature {len(types)}"
+                )
+            entries.setdefault(source.name, []).append(whole.instance(source, types))
+    return Library(whole, entries)
+
+
+def slots_of(name: str, type: Type) -> list[tuple[str, Type]]:
+    """Return name and type of each slot that a parameter has."""
+    if not isinstance(type, Record):
+        return [(name, type)]
+    return [(f"{name}.{n}", m) for n, m in zip(type.names, type.members, strict=True)]
+
+
+def letter(type: Type) -> str:
+    """Return a slot's type: a letter and its dimensions."""
+    if isinstance(type, Array):
+        return f"{FORMATS[type.item.code]}{type.ndim}"
+    assert isinstance(type, Number)
+    return f"{FORMATS[type.code]}0"
+
+
+def from_slot(type: Type, k: int) -> str:
+    """Return slot k as what a kernel takes."""
+    if isinstance(type, Array):
+        sizes = ", ".join(f"s[{k}].array.n[{axis}]" for axis in range(type.ndim))
+        return f"({type.c}){{s[{k}].array.p, {sizes}}}"
+    assert isinstance(type, Number)
+    return f"s[{k}].number" if letter(type)[0] in "df" else f"({type.c})s[{k}].integer"
+
+
+def runner(whole: Translator, made: Instance) -> str:
+    """Return a function that runs an entry on slots."""
+    k, arguments = 0, ["arena"] if made.allocates else []
+    for name, type in made.passed:
+        parts = slots_of(name, type)
+        codes = [from_slot(part, k + at) for at, (_, part) in enumerate(parts)]
+        k += len(parts)
+        bundle = f"({whole.c(type)}){{{', '.join(codes)}}}"
+        arguments.append(bundle if isinstance(type, Record) else codes[0])
+    call = f"{made.name}({', '.join(arguments)})"
+    lines = [f"static void run_{made.name}(Arena *arena, const Slot *s, Slot *r) {{"]
+    lines += ["    (void)arena; (void)r;"]
+    if made.returns == NOTHING:
+        lines.append(f"    {call};")
+    else:
+        lines.append(f"    {whole.c(made.returns)} answer = {call};")
+        for at, (code, member) in enumerate(results_of(made.returns)):
+            kind = "number" if letter(member)[0] in "df" else "integer"
+            lines.append(f"    r[{at}].{kind} = {code};")
+    return "\n".join([*lines, "}", ""])
+
+
+def results_of(type: Type) -> list[tuple[str, Type]]:
+    """Return code and type of each number that an entry returns."""
+    if isinstance(type, Record):
+        return [(f"answer.{type.field(k)}", m) for k, m in enumerate(type.members)]
+    return [] if type == NOTHING else [("answer", type)]
+
+
+def table(name: str, instances: list[Instance]) -> str:
+    """Return an entry's signatures, its parameters' names, and which arguments are bundles."""
+    first = instances[0]
+    parts = [slot for given, type in first.passed for slot in slots_of(given, type)]
+    members = [len(type.members) if isinstance(type, Record) else 0 for _, type in first.passed]
+    names = ", ".join(f'"{part}"' for part, _ in parts)
+    lines = [f"static const char *const parameters_{name}[] = {{{names}}};"]
+    lines.append(f"static const int members_{name}[] = {{{', '.join(map(str, members))}}};")
+    rows = []
+    for made in instances:
+        slots = [slot for given, type in made.passed for slot in slots_of(given, type)]
+        types = "".join(letter(type) for _, type in slots)
+        returns = "".join(letter(m)[0].replace("f", "d") for _, m in results_of(made.returns))
+        rows.append(f'{{"{types}", "{returns}", run_{made.name}}}')
+    lines.append(f"static const Signature signatures_{name}[] = {{{', '.join(rows)}}};")
+    return "\n".join(lines)
+
+
+def row(name: str, instances: list[Instance]) -> str:
+    """Return an entry's row of the table."""
+    first, writes = instances[0], set().union(*(made.writes for made in instances))
+    parts = [(given, slot) for given, type in first.passed for slot in slots_of(given, type)]
+    flags = "".join("1" if given in writes else "0" for given, _ in parts)
+    counts = f"{len(first.passed)}, {len(parts)}, {len(instances)}"
+    return (
+        f'    {{"{name}", parameters_{name}, "{flags}", members_{name}, {counts}, '
+        f"signatures_{name}}},\n"
+    )

@@ -1,0 +1,153 @@
+"""Follow every call of a kernel by its own plain Python, on copies, and compare.
+
+    python tests/plain_answers.py
+
+Run by a test, in a process of its own. The work is that of `benchmarks/answers.py`: limits of all
+kinds fitted and asked, fields and tables built, figures posed, goals solved, clips read.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import warnings
+from collections import Counter, defaultdict
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+
+import numpy as np
+
+from benchmarks import answers
+from joints import EXAMPLES, figure, random_inputs
+from synovia import kernels, quat
+from synovia.kernels import jit
+from synovia.limit import Limit
+from synovia.shapes.distance_field.extent import field_boundary
+
+FIRST, SHARE = 1, 0.03  # calls of each kernel that are followed, and what share of the others
+LARGE = 150_000  # numbers; Python would take too long
+SLACK = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
+# To 1e-9: what iterates, and what takes the arc cosine of numbers next to 1.
+ROUGH = {"ik_descent.descend_each", "ik_ccd.ccd_each", "ik_fabrik.fabrik_each"}
+ROUGH |= {"reach_cone_packing.clearances"}
+# Numbers of the nearest of several, which may be as near as each other.
+TIES = {("distance_field_build.nearest", 7), ("distance_field_packing.nearest_in_lines", 5)}
+TIES |= {("theta_phi_packing.nearest_centres", 3), ("circle_quartic.search_lanes", 0)}
+TIES |= {("shapes.project_directions", 2)}  # the distances are compared
+
+
+def plain_kernels():
+    """Return the modules of kernels, loaded a second time, without their library."""
+    compiled = {name: m for name, m in sys.modules.items() if name.startswith("synovia.kernels")}
+    for name in compiled:
+        del sys.modules[name]
+    os.environ["SYNOVIA_KERNELS"] = "plain"
+    names = [path.stem for path in Path(jit.__file__).parent.glob("[!_]*.py")]
+    plain = {name: importlib.import_module(f"synovia.kernels.{name}") for name in names}
+    del os.environ["SYNOVIA_KERNELS"]
+    for name in plain:
+        del sys.modules[f"synovia.kernels.{name}"]
+    sys.modules.update(compiled)
+    sys.modules["synovia"].kernels = kernels
+    return plain
+
+
+followed, chance = set(), np.random.default_rng(1)
+calls, worst, wrong = Counter(), defaultdict(float), []
+
+
+def off(given, expected):
+    """Return how far numbers are apart, as a share of what is allowed."""
+    given, expected = np.asarray(given), np.asarray(expected)
+    if given.dtype.kind != "f":
+        return np.inf * float((given != expected).any()) if (given != expected).any() else 0.0
+    same = (given == expected) | (np.isnan(given) & np.isnan(expected))
+    with np.errstate(all="ignore"):
+        apart = np.abs(given - expected) / np.maximum(1.0, np.abs(expected))
+    return float(np.max(np.where(same, 0.0, apart), initial=0.0)) / SLACK[given.dtype]
+
+
+def copy(value):
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return type(value)(*map(copy, value)) if hasattr(value, "_fields") else value
+
+
+def follow(key, native, plain):
+    """Return a kernel that is followed by its plain Python."""
+
+    def run(*given):
+        calls[key] += 1
+        large = sum(np.size(value) for value in given if isinstance(value, np.ndarray)) > LARGE
+        known = key in followed
+        if known and (large or (calls[key] > FIRST and chance.random() > SHARE)):
+            return native(*given)
+        followed.add(key)
+        mine = [copy(value) for value in given]
+        answer = native(*given)
+        with np.errstate(all="ignore"):
+            expected = plain(*mine)
+        allowed = 1e3 if key in ROUGH else 1.0
+        if key == "reach_cone.locate":  # a direction between two slices is in either
+            same = given[2] == mine[2]
+            given = (*given[:2], given[3][same], given[4].reshape(-1, 2)[same])
+            mine = (*mine[:2], mine[3][same], mine[4].reshape(-1, 2)[same])
+        for k, (one, other) in enumerate(zip(given, mine, strict=True)):
+            if isinstance(one, np.ndarray) and (key, k) not in TIES:
+                check(f"{key}, argument {k}", off(one, other), allowed)
+        if expected is not None:
+            check(f"{key}, result", off(answer, expected), allowed)
+        return answer
+
+    return run
+
+
+def check(what, share, allowed):
+    worst[what.partition(",")[0]] = max(worst[what.partition(",")[0]], share)
+    if not share <= allowed:
+        wrong.append(f"{what} is off by {share:.3g} of what is allowed")
+
+
+def use_the_rest():
+    """Use what those answers leave out, or use with much data."""
+    rng = np.random.default_rng(3)
+    figure().pose(rng.uniform(0.0, 1.0, size=(130, 7)))
+    for component in EXAMPLES.values():
+        component(**random_inputs(component, (5,), rng))
+    limit = Limit.fit(quat.exp(rng.normal(size=(200, 3)) / 3), "distance-field", resolution=10)
+    field_boundary(limit.shape, 0)
+    kernels.circle_quartic.search_lanes(rng.normal(size=10 * 64), 64)
+
+
+def main():
+    assert jit.COMPILED
+    plain = plain_kernels()
+    for name in plain:
+        importlib.import_module(f"synovia.kernels.{name}")
+    instead = {}
+    for module, name in jit.SIGNATURES:
+        short, room = module.rpartition(".")[2], sys.modules[module]
+        native = getattr(room, name)
+        made = follow(f"{short}.{name}", native, getattr(plain[short], name))
+        setattr(room, name, made)
+        instead[native] = made
+    kernels.figure.STEPS = tuple(instead[step] for step in kernels.figure.STEPS)
+    warnings.simplefilter("ignore")
+    use_the_rest()
+    record = answers.Record()
+    for ask in (answers.ask_limits, answers.ask_models):
+        ask(record)
+    answers.ask_human(record)
+    answers.ask_ik(record)
+    for key, share in sorted(worst.items()):
+        print(f"{key:<48}{calls[key]:>6} calls, {share:.2g} of what is allowed")
+    known = {f"{module.rpartition('.')[2]}.{name}" for module, name in jit.SIGNATURES}
+    if known - followed:
+        wrong.append(f"never followed: {', '.join(sorted(known - followed))}")
+    sys.exit("\n".join(wrong) if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Kernels that do one thing of the subset each, to compare their C with their Python."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from synovia.kernels.jit import bundle, kernel
+
+TABLE = np.array([1.5, -2.0, 4.0])
+COUNT = 3
+Pair = bundle("Pair", numbers="f8[]", places="i8[,]", scale="f8")
+
+
+@kernel("i8 i8")
+def round_down(a, b):
+    return a // b, a % b, (a << 2) ^ (b & 3) | 1, a >> 1
+
+
+@kernel("f8 f8")
+def round_floats_down(a, b):
+    return a // b, a % b
+
+
+@kernel("f8 f8")
+def order(a, b):
+    return max(a, b), min(a, b), max(b, a, 0.0), abs(a), int(a), float(int(b))
+
+
+@kernel("f8 f8")
+def compare(a, b):
+    inner = 0.0 < a <= b
+    other = (a == 1.0 or b > 2.0) and not inner
+    return inner, other, (a > b) | (a != a), a in (1.0, 2.0), 1.0 * (a < b)
+
+
+@kernel("i8 i8 i8")
+def loops(first, last, step):
+    total, k = 0, -1
+    for k in range(first, last, step):
+        if k == 7:
+            continue
+        if k > 40:
+            break
+        total += k
+    for j in range(last, first, -2):
+        total += 1000 * j
+        j = 0
+    while total > 10_000:
+        total -= 999
+    return total, k
+
+
+@kernel
+def rows_of(block, k):
+    return (block[k], block[k + 1]), block[k] > 0.0
+
+
+@kernel("f8[] f8[,,] f8[,]")
+def arrays(flat, cube, out):
+    deep, rows = cube.shape[0], cube[1]
+    part, square = flat[2:5], flat[: 3 * 2].reshape(3, 2)
+    new = np.full(COUNT, 0.5)
+    for i in range(COUNT):
+        new[i] += part[i] * TABLE[i]
+    (low, high), positive = rows_of(flat, 1)
+    pair = (low, high)
+    for i in range(rows.shape[0]):
+        for j in range(cube.shape[2]):
+            out[i, j] = rows[i, j] + new[j] + square[i, 1] + pair[j % 2] + deep
+    out[0, 0], out[0, 1] = out[0, 1], out[0, 0]
+    return out.shape[0] if positive else len(out), max(cube.shape)
+
+
+@kernel("i8 f8[]")
+def allocate(n, out):
+    table, seen = np.zeros((n, 2)), np.zeros(n, np.bool_)
+    for i in range(n):
+        table[i, 1] = i * i
+        seen[i] = i % 3 == 0
+    for i in range(n):
+        out[i] = table[i, 1] if seen[i] else -1.0
+
+
+@kernel("f8[] f8[]", "f4[] f4[]")
+def types(given, out):
+    real, single = given.dtype.type, given.itemsize == 4
+    half = real(0.5)
+    for i in range(given.shape[0]):
+        x = given[i]
+        scaled = half * x + 0.25 if single else math.exp(-x)
+        out[i] = np.sqrt(scaled**2 + 1.0) * real(i)
+
+
+@kernel("u1[] b1[]")
+def small(text, flags):
+    total = 0
+    for i in range(text.shape[0]):
+        total += int(text[i]) * 300 if flags[i] and 20 <= text[i] <= 200 else -1
+    return total
+
+
+@kernel("Pair f8[]")
+def bundled(pair, out):
+    for i in range(pair.places.shape[0]):
+        out[i] = pair.scale * pair.numbers[pair.places[i, 1]]
+
+
+@kernel("f8 f8")
+def functions(a, b):
+    c = math.sin(a) + np.cos(b) + math.atan2(a, b) + np.arccos(0.5) + np.rint(a) + np.floor(b)
+    return c, np.copysign(a, -b), math.floor(a), np.float64(a).view(np.int64), np.isfinite(a)
+
+
+def not_of_kernels(x):
+    return x
