@@ -23,6 +23,7 @@ from synovia import Clip, Pose, Skeleton, demo, quat, save_clip, save_limits
 
 FRAMES, JOINTS, REPEATS = 2400, 75, 5
 SYNOVIA = (sys.executable, "-m", "synovia")
+PACKAGE = Path(synovia.__file__).parent
 COMMANDS = {
     "--help": 0.2,
     "info rom.bvh": 0.7,
@@ -41,7 +42,7 @@ FINISHED = {0, 1, -signal.SIGINT}
 
 def main() -> None:
     """Print a line for each command; exit with 1 where one misses its bar."""
-    compileall.compile_dir(Path(synovia.__file__).parent, quiet=1)
+    compileall.compile_dir(PACKAGE, quiet=1)
     missed = []
     with tempfile.TemporaryDirectory() as folder:
         write_files(Path(folder))
@@ -81,7 +82,11 @@ def seconds(command: str, folder: str) -> float:
     """Return the processor seconds, user and system, of a command in its own process."""
     before = os.times()
     process = subprocess.Popen(
-        [*SYNOVIA, *command.split()], cwd=folder, stdout=subprocess.PIPE, text=True
+        [*SYNOVIA, *command.split()],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        stdout=subprocess.PIPE,
+        text=True,
     )
     if command.startswith("view"):
         url = process.stdout.readline().strip()
