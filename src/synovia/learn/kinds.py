@@ -215,7 +215,7 @@ def _least_unexplained(matrices: Floats) -> float:
     turn = PARTS @ np.kron(np.eye(3), middle)
     covariance = turn @ covariance.reshape(9, 9) @ turn.T
     mixed = covariance[:3, 3:]
-    explained = mixed @ np.linalg.pinv(covariance[3:, 3:], rcond=1e-14, hermitian=True) @ mixed.T
+    explained = mixed @ np.linalg.solve(covariance[3:, 3:] + 1e-14 * np.eye(6), mixed.T)
     return float(np.linalg.eigvalsh(covariance[:3, :3] - explained)[0])
 
 

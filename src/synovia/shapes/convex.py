@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import ClassVar, Self
 
 import numpy as np
@@ -57,14 +57,13 @@ THIN = 1e-9  # extents up to this, in radians, count as none
 def corners_of(axes: Floats, low: Floats, high: Floats) -> Points:
     """Return the vertices of the polytope low <= axes · x <= high: (v, d), d = 2 or 3."""
     d = axes.shape[1]
-    planes = np.concatenate([axes, axes])
-    offsets = np.concatenate([low, high])
-    slack = 1e-9 * (1.0 + np.abs(offsets).max())
+    slack = 1e-9 * (1.0 + max(np.abs(low).max(), np.abs(high).max()))
+    at_high = np.array(list(product([False, True], repeat=d)))
     found = []
-    for picks in _meetings(len(planes), d):
-        matrices = planes[picks]
-        usable = np.abs(np.linalg.det(matrices)) > 1e-9
-        meets = np.linalg.solve(matrices[usable], offsets[picks[usable]][..., None])[..., 0]
+    for picks in _meetings(len(axes), d):
+        picks = picks[np.abs(np.linalg.det(axes[picks])) > 1e-9]
+        offsets = np.where(at_high, high[picks][:, None], low[picks][:, None])
+        meets = np.linalg.solve(axes[picks], offsets.swapaxes(1, 2)).swapaxes(1, 2).reshape(-1, d)
         along = meets @ axes.T
         found.append(meets[((along >= low - slack) & (along <= high + slack)).all(axis=1)])
     meets = np.concatenate(found)
@@ -72,10 +71,10 @@ def corners_of(axes: Floats, low: Floats, high: Floats) -> Points:
 
 
 @lru_cache(maxsize=8)
-def _meetings(planes: int, d: int) -> list[Ints]:
-    """Return all choices of `d` planes, in parts that need little memory."""
-    picks = np.array(list(combinations(range(planes), d)))
-    return np.array_split(picks, max(len(picks) // 20_000, 1))
+def _meetings(axes: int, d: int) -> list[Ints]:
+    """Return all choices of `d` axes, in parts that need little memory."""
+    picks = np.array(list(combinations(range(axes), d))).reshape(-1, d)
+    return np.array_split(picks, max(len(picks) // 2_500, 1))
 
 
 def _first_of_each(points: Points) -> Ints:
