@@ -4,6 +4,8 @@
 # make page   build the page of `synovia view`, which both do themselves
 # make kernels  compile the kernels, which both do themselves
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
+# make wheels  wheels for Linux, macOS and Windows, in dist/
+# make test-sanitized  the contract of shapes under ASan and UBSan
 # make bench  speed, as ratios in one run
 # make papers what the papers measured, measured again: tables, JSON and pictures
 # make docs   the documentation as a site, in site/
@@ -17,7 +19,7 @@ PAGE := src/synovia/view/page/index.html
 PAGE_SOURCES := $(shell find web -mindepth 1 -name node_modules -prune -o -name tests -prune -o -print)
 NODE_MODULES := web/node_modules/.package-lock.json
 
-.PHONY: demo test lint page browser kernels test-opensim bench papers docs clean
+.PHONY: demo test lint page browser kernels wheels test-sanitized test-opensim bench papers docs clean
 
 demo: $(INSTALLED) $(PAGE) kernels
 	$(BIN)/synovia demo synovia-demo
@@ -58,6 +60,22 @@ kernels: $(INSTALLED)
 	@command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
 	$(BIN)/pip install --quiet --disable-pip-version-check ziglang || true
 	$(BIN)/python -m synovia.native.build
+
+# The contract of all shapes, where every access to memory and every integer is watched.
+test-sanitized: $(INSTALLED)
+	$(BIN)/python -m synovia.native.build --sanitize --out build/sanitized/_native.abi3.so
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	SYNOVIA_KERNELS=$(CURDIR)/build/sanitized/_native.abi3.so \
+	$(BIN)/pytest -q -p no:cacheprovider tests/test_contract_*.py tests/test_ik.py tests/test_program.py
+
+# Wheels for five systems, compiled here by zig; a wheel serves Python 3.11 and newer.
+wheels: $(INSTALLED) $(PAGE)
+	$(BIN)/pip install --quiet --disable-pip-version-check hatchling ziglang
+	for target in $$($(BIN)/python -c 'from synovia.native.build import TARGETS; print(*TARGETS)'); do \
+	  SYNOVIA_TARGET=$$target $(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist . || exit 1; \
+	done
+	ls -l dist
 
 test-opensim: $(OPENSIM)/.installed
 	$(OPENSIM)/bin/pytest --noconftest -o pythonpath=tests/opensim tests/opensim

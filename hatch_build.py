@@ -33,8 +33,11 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
         from synovia.native import build
 
         target = os.environ.get("SYNOVIA_TARGET", "")
-        into = build.KERNELS / build.library_name(target or build.this_system())
+        name = build.library_name(target or build.this_system())
+        into = build.LIBRARY if version == "editable" else Path(self.directory, "native", name)
         if build.build(into, target):
+            if version != "editable":
+                build_data["force_include"][str(into)] = f"synovia/kernels/{name}"
             platform = build.TARGETS.get(target) or sysconfig.get_platform()
             build_data["pure_python"] = False
             build_data["tag"] = f"cp311-abi3-{platform.replace('-', '_').replace('.', '_')}"

@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks import answers
 from joints import EXAMPLES, figure, random_inputs
-from synovia import kernels, quat
+from synovia import human, kernels, quat
 from synovia.kernels import jit
 from synovia.limit import Limit
 from synovia.shapes.distance_field.extent import field_boundary
@@ -110,10 +110,19 @@ def check(what, share, allowed):
         wrong.append(f"{what} is off by {share:.3g} of what is allowed")
 
 
+def run_steps(body, n):
+    """Pose a figure step by step, as one that has components of one's own."""
+    low, _, high = body.ranges
+    table, joints = np.linspace(low, high, n), len(body.skeleton)
+    rotations, positions = np.empty((n, joints, 4)), np.empty((n, joints, 3))
+    body._run_steps(table, rotations, positions, np.empty((n, len(body.gaps))), 1)
+
+
 def use_the_rest():
     """Use what those answers leave out, or use with much data."""
     rng = np.random.default_rng(3)
     figure().pose(rng.uniform(0.0, 1.0, size=(130, 7)))
+    run_steps(human(), 5)
     for component in EXAMPLES.values():
         component(**random_inputs(component, (5,), rng))
     limit = Limit.fit(quat.exp(rng.normal(size=(200, 3)) / 3), "distance-field", resolution=10)

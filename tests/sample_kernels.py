@@ -83,6 +83,21 @@ def allocate(n, out):
         out[i] = table[i, 1] if seen[i] else -1.0
 
 
+@kernel
+def new_table(n):
+    return np.zeros(4), np.full(n, 2.0)
+
+
+@kernel("i8 f8[]")
+def take_table(n, out):
+    first, rest = new_table(n)
+    again, _ = new_table(n)
+    for i in range(4):
+        first[i], again[i] = i + 1.0, -1.0
+    for i in range(n):
+        out[i] = first[i % 4] * rest[i]
+
+
 @kernel("f8[] f8[]", "f4[] f4[]")
 def types(given, out):
     real, single = given.dtype.type, given.itemsize == 4

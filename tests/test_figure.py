@@ -163,6 +163,25 @@ def test_a_pose_that_no_controls_give_is_not_contained():
     assert found.angle[2] == pytest.approx(0.1)
 
 
+def test_controls_come_as_near_as_those_of_scipy(rng, monkeypatch):
+    """To poses that no controls give, by what is left of all segments."""
+    low, _, high = BODY.ranges
+    posed = BODY.pose(low + (high - low) * rng.random((4, len(low))))
+    off = quat.exp(0.1 * rng.normal(size=(*posed.rotations.shape[:-1], 3)))
+    pose = Pose(quat.normalize(quat.mul(posed.rotations, off)), posed.positions)
+
+    def left_over(found):
+        given = BODY.pose(found.controls)
+        turns = quat.to_matrix(given.rotations) - quat.to_matrix(pose.rotations)
+        ways = (given.positions - pose.positions) / BODY.size
+        return 0.5 * np.square(turns).sum(axis=(1, 2, 3)) + np.square(ways).sum(axis=(1, 2))
+
+    compiled = BODY.controls_for(pose)
+    monkeypatch.setattr("synovia.components.controls.program_for", lambda *_: None)
+    assert (left_over(compiled) <= left_over(BODY.controls_for(pose)) * (1.0 + 1e-6)).all()
+    assert ((compiled.controls >= low) & (compiled.controls <= high)).all()
+
+
 def test_where_a_free_root_is_makes_no_difference():
     posed = BODY.pose({"neck.flexion": 0.2})
     rotations, positions = posed.rotations.copy(), posed.positions.copy()

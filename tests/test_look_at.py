@@ -109,6 +109,58 @@ def test_the_look_is_legal_and_straight_where_it_can_be(seed):
     assert (found.pose.rotations[:, [0, 4]] == start.rotations[[0, 4]]).all()
 
 
+def turned_by_numpy(model, start, point, axis, eyes, shares):
+    """Return the rotations after at most eight rounds, the rounds taken, and the angle left."""
+    rotations, numbers = model.project(start).rotations.copy(), (1, 2, 3)
+
+    def remaining():
+        where, how = forward(BODY, Pose(rotations, start.positions))
+        along = quat.rotate(how[3], axis)
+        return quat.log(quat.between(along, point - where[3] - quat.rotate(how[3], eyes))), how
+
+    rounds, angle = 0, np.pi
+    while rounds < 8 and 0.3 * angle > 2e-4:
+        rounds += 1
+        for joint, share in zip(numbers, shares, strict=True):
+            way, how = remaining()
+            own = quat.rotate(quat.inverse(how[joint]), share * way)
+            turned = quat.normalize(quat.mul(rotations[joint], quat.exp(own)))
+            rotations[joint] = model.limits[BODY.names[joint]].project(turned)
+        angle = np.linalg.norm(remaining()[0])
+    return rotations, rounds, angle
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rounds_are_those_of_numpy_and_what_follows_comes_nearer(seed):
+    rng = np.random.default_rng(seed)
+    limits = {n: Limit.fit(quat.exp(rng.normal(scale=0.5, size=(100, 3))), "kdop") for n in NAMES}
+    model, axis = LimitModel(limits, BODY), np.array([0.0, 0.6, 0.8])
+    starts = Pose(random_quats(60, rng).reshape(12, 5, 4), np.tile(BODY.offsets, (12, 1, 1)))
+    points, eyes = rng.normal(scale=3.0, size=(12, 3)), np.array([0.0, 0.1, 0.1])
+    found = look_at(model, BODY, starts, points, NAMES, weights=[1, 2, 3], axis=axis, point=eyes)
+    same = 0
+    for k in range(12):
+        start = Pose(starts.rotations[k], starts.positions[k])
+        shares = [1 / 6, 2 / 5, 1.0]
+        wanted, rounds, angle = turned_by_numpy(model, start, points[k], axis, eyes, shares)
+        if 0.3 * angle <= 2e-4:
+            np.testing.assert_allclose(found.pose.rotations[k], wanted, atol=1e-9)
+            assert found.iterations[k] == rounds
+            same += 1
+        else:
+            assert found.errors[k, 0] <= angle + 1e-9
+    assert same > 2
+
+
+def test_an_axis_that_points_straight_back_turns_round():
+    free = LimitModel({}, BODY)
+    found = look_at(free, BODY, BODY.rest_pose(), [0.0, 1.6, -2.0], NAMES)
+    assert found.converged
+    at_the_eyes = look_at(free, BODY, BODY.rest_pose(), [0.0, 1.6, 0.0], NAMES)
+    assert at_the_eyes.converged
+    np.testing.assert_array_equal(at_the_eyes.pose.rotations, BODY.rest_pose().rotations)
+
+
 @pytest.mark.parametrize(
     ("joints", "options", "said"),
     [

@@ -87,6 +87,7 @@ def test_arrays_rows_stretches_and_tuples(compiled, rng):
 @pytest.mark.parametrize("n", [0, 1, 50])
 def test_arrays_of_any_size_are_new_and_zero(compiled, n):
     both(compiled, "allocate", n, np.empty(n))
+    both(compiled, "take_table", n, np.empty(n))
 
 
 def test_memory_that_is_not_there_is_an_error(compiled):

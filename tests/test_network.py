@@ -56,6 +56,17 @@ def test_a_batch_is_each_of_its_members(rng):
             np.testing.assert_array_equal(alone[name], found[name][k])
 
 
+def test_a_part_gives_the_same_and_has_nothing_to_spare():
+    whole = shoulder()
+    for name in whole.outputs:
+        part = whole.part([name])
+        needed = {control: CONTROLS[control] for control in part.controls}
+        np.testing.assert_array_equal(part(needed)[name], whole(CONTROLS)[name])
+        used = {source.split(".")[0] for source in [*part.wires.values(), *part.outputs.values()]}
+        assert used == {*part.components, *part.controls}
+    assert len(whole.part(["clavicle"]).components) < len(whole.components)
+
+
 def test_controls_broadcast():
     found = shoulder()({**CONTROLS, "abduction": np.zeros((3, 1)), "twist": np.zeros(2)})
     assert found["humerus"].shape == (3, 2, 4, 4)

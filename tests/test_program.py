@@ -10,7 +10,7 @@ import pytest
 from synovia import Figure, Skeleton, human, kernels
 from synovia.anatomy.shoulder import shoulders
 from synovia.components import ArrayComponent, Control, JointSet, Network, Rotation
-from synovia.components.figure import BLOCK_POSES, MIN_POSES
+from synovia.components.figure import BLOCK_POSES, MIN_THREADED
 
 BODY = human()
 LANES = kernels.transforms.LANES
@@ -23,14 +23,21 @@ def anywhere(body, n):
 
 @pytest.mark.parametrize("threads", [None, 1, 2, 50])
 def test_a_large_batch_is_what_its_poses_are_by_themselves(threads):
-    table = anywhere(BODY, MIN_POSES + BLOCK_POSES + 7)
+    table = anywhere(BODY, MIN_THREADED + BLOCK_POSES + 7)
     posed = BODY.pose(table, threads=threads)
-    for k in (0, 1, BLOCK_POSES, MIN_POSES, len(table) - 1):
+    for k in (0, 1, BLOCK_POSES, MIN_THREADED, len(table) - 1):
         alone = BODY.pose(table[k])
         assert np.abs(alone.rotations - posed.rotations[k]).max() < 1e-15
         assert np.abs(alone.positions - posed.positions[k]).max() < 1e-15
-    few = BODY.pose(table[:50])
-    assert np.abs(few.rotations - posed.rotations[:50]).max() < 1e-15
+
+
+def test_a_program_does_what_its_steps_do():
+    table = anywhere(BODY, 50)
+    posed, joints = BODY.pose(table), len(BODY.skeleton)
+    rotations, positions = np.empty((50, joints, 4)), np.empty((50, joints, 3))
+    BODY._run_steps(table, rotations, positions, np.empty((50, len(BODY.gaps))), 1)
+    assert np.abs(rotations - posed.rotations).max() < 1e-15
+    assert np.abs(positions - posed.positions).max() < 1e-15
 
 
 def test_gaps_of_a_large_batch_are_told():
@@ -41,7 +48,7 @@ def test_gaps_of_a_large_batch_are_told():
     network = set_of.network.with_components({"onto_thorax": small})
     sets = {**body.joint_sets, "right_shoulder": JointSet(network, set_of.controls)}
     torn = Figure(body.skeleton, sets)
-    table = anywhere(torn, MIN_POSES)
+    table = anywhere(torn, MIN_THREADED)
     posed = torn.pose(table)
     (name,) = posed.gaps
     assert name == "right_shoulder.onto_thorax.gap"
@@ -68,7 +75,7 @@ def test_a_figure_with_a_component_of_ones_own_takes_large_batches_too():
     )
     skeleton = Skeleton(("body", "arm"), [-1, 0], np.eye(3)[:2])
     body = Figure(skeleton, {"arm": JointSet(network, {"bend": Control(-1.0, 1.0)})})
-    bends = np.linspace(-1.0, 1.0, 2 * MIN_POSES)
+    bends = np.linspace(-1.0, 1.0, 2 * MIN_THREADED)
     found = body.pose({"arm.bend": bends}).rotations[:, 1]
     wanted = np.stack([np.cos(bends), 0 * bends, 0 * bends, np.sin(bends)], axis=-1)
     assert np.abs(found - wanted).max() < 1e-15

@@ -3,6 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from oracles import random_quats
 from synovia import quat
 from synovia.skeleton import POSITIONS, ROTATIONS, Clip, Pose, Skeleton, end_positions, forward
 
@@ -127,6 +128,23 @@ def test_forward_keeps_batch_and_type(batch, dtype):
     assert rotations.shape == (*batch, 4, 4)
     assert ends.shape == (*batch, 1, 3)
     assert {positions.dtype, rotations.dtype, ends.dtype} == {np.dtype(dtype)}
+
+
+def test_forward_is_the_product_of_transforms_up_to_the_root():
+    rng = np.random.default_rng(5)
+    bones = Skeleton(tuple("abcdef"), [-1, 0, 1, 0, -1, 4], np.zeros((6, 3)))
+    pose = Pose(random_quats(18, rng).reshape(3, 6, 4), rng.normal(size=(3, 6, 3)))
+    positions, rotations = forward(bones, pose)
+    for item, joint in np.ndindex(3, 6):
+        whole = np.eye(4)
+        for each in bones.path_to_root(joint):
+            local = np.eye(4)
+            local[:3, :3] = quat.to_matrix(pose.rotations[item, each])
+            local[:3, 3] = pose.positions[item, each]
+            whole = local @ whole
+        np.testing.assert_allclose(positions[item, joint], whole[:3, 3], atol=1e-14)
+        matrix = quat.to_matrix(rotations[item, joint])
+        np.testing.assert_allclose(matrix, whole[:3, :3], atol=1e-14)
 
 
 def test_a_batch_is_many_poses():

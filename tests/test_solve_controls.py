@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from synovia import Figure, Pose, Skeleton, human, quat
-from synovia.components import Control, JointSet, Network, Rotation
+from synovia import Figure, Pose, ReachCone, Skeleton, human, quat
+from synovia.components import (
+    ArrayComponent,
+    Compensation,
+    Control,
+    Curve,
+    Dependency,
+    JointCone,
+    JointSet,
+    MatrixProduct,
+    Network,
+    OneToMany,
+    Rotation,
+    Translation,
+)
 from synovia.ik import Aim, Orient, Reach, Stay, solve_controls
+from synovia.ik.controls import ControlGoals, search_controls
 from synovia.skeleton import forward
 
 BODY = human()
@@ -177,6 +193,128 @@ def test_the_human_leans_little_where_the_arm_can_do_it():
     assert found.converged
     assert values["left_elbow.flexion"] > 30.0
     assert abs(values["thoracic.bend"]) < 10.0
+
+
+def every_step():
+    """A figure whose joint set has each kind of component that is compiled, with two controls."""
+    around = 2.0 * np.pi * np.arange(9) / 9
+    ring = np.stack([np.sin(0.6) * np.cos(around), np.sin(0.6) * np.sin(around)], axis=1)
+    cone = ReachCone(np.column_stack([ring, np.full(9, np.cos(0.6))]), -0.4, 0.3)
+    parts = {
+        "map": OneToMany(
+            {
+                "a": Curve([-1.0, 0.0, 1.0, 2.0], [-0.5, 0.1, 0.4, 0.3], "spline"),
+                "b": Curve([-0.5, 0.5], [0.2, 0.9], beyond="extend"),
+                "c": Curve([-1.0, 0.2, 1.0], [0.0, 0.3, -0.2], low=-0.1),
+            }
+        ),
+        "follows": Dependency(exact=Curve([-1.0, 1.0], [0.5, -0.5])),
+        "bound": Dependency(lower=Curve([-1.0, 1.0], [-0.4, 0.5]), upper=Curve([0, 1], [0.5, 0.6])),
+        "turn": Rotation([0, 1, 1], [-1.0, 0.1, 1.5], [[0, 0.1, 0], [0.1, 0, 0.2]]),
+        "swing": Rotation([1, 0, 0]),
+        "slide": Translation([0.1, 0.0, 0.0], [[1, 0, 0], [0, 0.6, 0.8], [0, 0, 1]]),
+        "both": MatrixProduct(("slide", "turn", "swing")),
+        "kept": Compensation([0.1, 0.2, 0.3], ("turn",)),
+        "cone": JointCone(cone, [0, 0, 1], [0.1, 0.0, 0.2]),
+        "angles": JointCone(cone, [0, 0, 1]),
+        "last": Rotation([0, 0, 1]),
+        "tip": MatrixProduct(("cone", "last")),
+    }
+    wires = {
+        "map.value": "one",
+        "follows.driver": "two",
+        "bound.driver": "two",
+        "bound.value": "one",
+        "turn.angle": "map.a",
+        "swing.angle": "bound.value",
+        "slide.x": "map.b",
+        "slide.y": "follows.value",
+        "both.slide": "slide.matrix",
+        "both.turn": "turn.matrix",
+        "both.swing": "swing.matrix",
+        "kept.ancestor": "both.matrix",
+        "kept.turn": "turn.matrix",
+        "cone.matrix": "swing.matrix",
+        "cone.twist": "map.c",
+        "angles.matrix": "both.matrix",
+        "last.angle": "angles.second",
+        "tip.cone": "cone.matrix",
+        "tip.last": "last.matrix",
+    }
+    outputs = {"Arm": "both.matrix", "Forearm": "kept.matrix", "Hand": "tip.matrix"}
+    network = Network(parts, wires, outputs)
+    bones = Skeleton(
+        ("Chest", "Arm", "Forearm", "Hand"), [-1, 0, 1, 2], [[0, 1, 0]] + [[0.3, 0, 0]] * 3
+    )
+    ranges = {"one": Control(-0.9, 1.9), "two": Control(-0.9, 0.9)}
+    return Figure(bones, {"all": JointSet(network, ranges)})
+
+
+def problem_of(figure, start, goals):
+    free = [k for k, each in enumerate(figure.controls.values()) if each.low < each.high]
+    return ControlGoals.of(figure, np.asarray(start, float), goals, free)
+
+
+@pytest.mark.parametrize("name", ["arm", "steps", "human"])
+def test_gradients_are_those_of_finite_differences(name):
+    figure = {"arm": arm, "steps": every_step, "human": lambda: BODY}[name]()
+    tip = "LeftHand" if name == "human" else "Hand"
+    other = "RightFoot" if name == "human" else "Forearm"
+    rng, off = np.random.default_rng(2), []
+    for start in scattered(figure, 12, seed=4):
+        goals = [
+            Reach(tip, rng.normal(size=3), point=[0.1, 0.0, 0.2]),
+            Orient(tip, quat.exp(rng.normal(size=3))),
+            Aim(other, rng.normal(size=3), axis=[1, 2, 0], weight=0.5),
+            Stay(figure.pose(scattered(figure, 1, seed=5)[0]), [tip, other], weight=0.3),
+        ]
+        problem = problem_of(figure, start, goals if rng.random() < 0.5 else goals[:3])
+        assert problem.task is not None
+        share = np.clip(problem.shares + rng.normal(scale=0.1, size=len(problem.free)), 0.02, 0.98)
+        found = problem.descend(share, 0)
+        (residuals,), (errors,) = problem.residuals(share[None])
+        assert found.square == pytest.approx(residuals @ residuals, rel=1e-12)
+        np.testing.assert_allclose(found.demand_errors, errors, atol=1e-12)
+        np.testing.assert_allclose(problem.squares(share[None]), found.square, rtol=1e-12)
+        off.append(np.abs(found.down + problem.jacobian(share).T @ residuals).max())
+    assert np.median(off) < 1e-8
+    assert np.sort(off)[-3] < 1e-6  # not where a curve or a limit has a corner between differences
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_kernels_come_as_near_as_numpy(seed):
+    rng, figure = np.random.default_rng(seed), every_step()
+    where, how = placed(figure, figure.pose(scattered(figure, 1, seed=seed)[0]), "Hand")
+    aside = 0.2 * rng.normal(size=3) * (seed % 2)  # which no controls can reach
+    goals = [Reach("Hand", where + aside), Orient("Hand", how)]
+    problem = problem_of(figure, figure.pose().controls, goals)
+    found = search_controls(problem, 2e-4)
+    slowly = search_controls(replace(problem, task=None), 2e-4)
+    assert found.worst <= max(slowly.worst * (1.0 + 1e-3), 2e-4)
+    assert ((found.share >= 0.0) & (found.share <= 1.0)).all()
+
+
+def test_a_figure_with_a_component_of_ones_own_is_solved_by_differences():
+    class Twice(ArrayComponent):
+        kind = "twice-as-far"
+        inputs = {"angle": "scalar"}  # noqa: RUF012
+        outputs = {"angle": "scalar"}  # noqa: RUF012
+
+        def evaluate(self, angle):
+            return (2.0 * angle,)
+
+    network = Network(
+        {"twice": Twice(), "turn": Rotation([0, 0, 1])},
+        {"twice.angle": "bend", "turn.angle": "twice.angle"},
+        {"Arm": "turn.matrix"},
+    )
+    bones = Skeleton(("Body", "Arm", "Hand"), [-1, 0, 1], [[0, 0, 0], [0, 0, 0], [1, 0, 0]])
+    figure = Figure(bones, {"arm": JointSet(network, {"bend": Control(-0.7, 0.7)})})
+    found = solve_controls(figure, (), [Reach("Hand", [np.cos(0.8), np.sin(0.8), 0.0])])
+    assert found.converged
+    assert found.controls == pytest.approx([0.4], abs=1e-3)
+    fitted = figure.controls_for(found.pose)
+    np.testing.assert_allclose(fitted.controls, found.controls, atol=1e-9)
 
 
 def test_priorities_are_refused():

@@ -155,11 +155,11 @@ def unchecked_pose(
     return posed
 
 
-# The steps of a figure as one compiled program, for batches.
+# The steps of a figure as one compiled program.
 
 
-MIN_POSES = 1024
-"""Poses from which on a program pays: it takes seconds to compile, once, on top of its steps."""
+MIN_THREADED = 1024
+"""Poses that are worth a second thread."""
 BLOCK_POSES = 2 * LANES
 """Poses that go through all steps together: so many that their work space stays in the caches."""
 PARTS_PER_THREAD = 4
@@ -186,7 +186,8 @@ class Program:
         """Write the poses (n, J, …) of rows of controls (n, C), and how far components are off."""
 
         def part(first: int, last: int) -> None:
-            work = np.empty((BLOCK_POSES // LANES, rows * LANES))
+            blocks = -(-min(last - first, BLOCK_POSES) // LANES)
+            work = np.empty((max(blocks, 1), rows * LANES))
             kernels.figure.run(
                 *(self.code, self.lists, self.numbers, table[first:last], work),
                 *(rotations[first:last], positions[first:last], off[first:last]),
@@ -295,7 +296,8 @@ class Figure:
         }
 
     @cached_property
-    def _ranges(self) -> tuple[Floats, Floats, Floats]:
+    def ranges(self) -> tuple[Floats, Floats, Floats]:
+        """Low ends, neutral values and high ends (C,) of all controls."""
         parts = [(each.low, each.neutral, each.high) for each in self.controls.values()]
         low, neutral, high = np.array(parts).reshape(-1, 3).T.copy()
         return low, neutral, high
@@ -352,7 +354,7 @@ class Figure:
         comes back does not depend on it.
         """
         given = self.values(controls)
-        low, _, high = self._ranges
+        low, _, high = self.ranges
         used = np.maximum(given, low)
         np.minimum(used, high, out=used)
         clamped: dict[str, Scalars] = {}
@@ -362,7 +364,7 @@ class Figure:
 
     def values(self, controls: Controls = ()) -> Floats:
         """Return controls given by name, or as an array, as finite numbers (..., C) in order."""
-        neutral = self._ranges[1]
+        neutral = self.ranges[1]
         if isinstance(controls, Mapping):
             place = self._place
             for name in controls:
@@ -438,8 +440,8 @@ class Figure:
         table = np.ascontiguousarray(used).reshape(n, used.shape[-1])
         rotations, positions = np.empty((n, joints, 4)), np.empty((n, joints, 3))
         off = np.empty((n, len(self.gaps)))
-        if n >= MIN_POSES and self._program is not None:
-            workers = threads or os.cpu_count() or 1
+        if self._program is not None:
+            workers = (threads or os.cpu_count() or 1) if n >= MIN_THREADED else 1
             self._program.run(table, rows, rotations, positions, off, workers)
         else:
             self._run_steps(table, rotations, positions, off, threads or 1)
@@ -462,7 +464,7 @@ class Figure:
     def _run_steps(
         self, table: Floats, rotations: Floats, positions: Floats, off: Floats, threads: int
     ) -> None:
-        """Write poses (n, J, …) and gaps, step by step: few, or with components of one's own."""
+        """Write poses (n, J, …) and gaps, step by step: with components of one's own."""
         stages, rows = self._plan
         work: list[tuple[Sequence[Step], Finish]] = []
         first = 0
@@ -474,7 +476,7 @@ class Figure:
 
     @cached_property
     def _program(self) -> Program | None:
-        """The same steps for batches; none where a component is not compiled."""
+        """The same steps in one call; none where a component is not compiled."""
         return build_program(self._plan[0], len(self.controls), self.skeleton.offsets)
 
     @cached_property

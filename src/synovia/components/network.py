@@ -381,6 +381,27 @@ class Network:
         """Return the network with some components replaced by others of the same ports."""
         return replace(self, components={**self.components, **components})
 
+    def part(self, outputs: Iterable[str]) -> Network:
+        """Return the network with some of its outputs, and with no component that they can spare.
+
+        Controls that none of them depends on are gone, too.
+        """
+        kept = {name: self.outputs[name] for name in outputs}
+        needed, pending = set[str](), [source.split(".")[0] for source in kept.values()]
+        while pending:
+            name = pending.pop()
+            if name in needed or name not in self.components:
+                continue
+            needed.add(name)
+            inputs = (f"{name}.{port}" for port in self.components[name].inputs)
+            sources = [self.wires[target] for target in inputs if target in self.wires]
+            pending += [source.split(".")[0] for source in sources if "." in source]
+        return Network(
+            {name: each for name, each in self.components.items() if name in needed},
+            {to: source for to, source in self.wires.items() if to.split(".")[0] in needed},
+            kept,
+        )
+
     def mirror(self, normal: Vectors, names: Mapping[str, str] | None = None) -> Self:
         """Return the network of the other side, mirrored in the plane across `normal`.
 

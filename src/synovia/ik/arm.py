@@ -21,7 +21,7 @@ from .descent import Batch, finish_batch, start_batch
 from .goals import Reach
 from .problem import GOAL_TOLERANCE, Problem, Settings, check_above_0, pack
 from .solution import Solution
-from .two_bone import bend, limit_of, swivel
+from .two_bone import bend, swivel
 
 STEP = 0.2
 """Radians by which shoulder and elbow turn in a frame, at most, unless given."""
@@ -125,10 +125,10 @@ def _follow_path(problem: Problem, batch: Batch, joints: _Joints, step: float) -
     for joint in reversed(between):
         lower = batch.positions[:, joint] + quat.rotate(batch.rotations[:, joint], lower)
     far = np.linalg.norm(way, axis=-1)
-    bend(batch, elbow, limit_of(problem, elbow), upper, lower, far)
-    _shorten_steps(batch.rotations[:, elbow], limit_of(problem, elbow), step)
+    bend(batch, elbow, problem.limit_of(elbow), upper, lower, far)
+    _shorten_steps(batch.rotations[:, elbow], problem.limit_of(elbow), step)
     end = upper + quat.rotate(batch.rotations[:, elbow], lower)
-    limit, first = limit_of(problem, shoulder), batch.take(np.arange(1))
+    limit, first = problem.limit_of(shoulder), batch.take(np.arange(1))
     swivel(first, shoulder, limit, upper[:1], elbow, lower[:1], way[:1], None)
     last = batch.rotations[0, shoulder] = first.rotations[0, shoulder]
     for frame in range(1, len(way)):

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from .. import kernels, quat
 from ..arrays import Floats, Ints, Mask, Quats, Scalars, Vectors
 from ..components import Figure, FigurePose
+from ..components.controls import program_for
 from ..components.figure import Controls
 from ..skeleton import Pose, Skeleton, check_joints
 from .goals import WISH_WEIGHT, Aim, Goal, Orient, Reach, Stay, errors_of, gaps
-from .problem import GOAL_TOLERANCE, check_above_0, sub_skeleton
+from .problem import GOAL_TOLERANCE, check_above_0, goal_table, sub_skeleton, with_weights
 from .solution import describe_miss
 
 # Controls of a figure, within their ranges, whose pose meets goals: a damped Gauss–Newton search.
@@ -25,8 +26,8 @@ from .solution import describe_miss
 DIFFERENCE_STEP = 1e-6
 """The step of central differences, as a share of a range."""
 
-MIN_ROOM = 0.1
-"""The share of a range below which the room on one side of a start counts no less."""
+DAMPING, LIGHT_DAMPING, LEAST_DAMPING = 0.3, 1e-4, 1e-10
+"""At first, times what is left; the same where that stays large; and what is always added."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,8 @@ class ControlGoals:
     weights: Floats
     start_weight: float
     """The weight of a wish: that controls stay where they start."""
+    task: Any = None
+    """The same as `kernels.controls` reads it; None where a component is not compiled."""
 
     @classmethod
     def of(
@@ -73,7 +76,7 @@ class ControlGoals:
         length = max(lengths, default=0.0) or 1.0
         angle = kernels.ik_goals.TURN_SHARE
         each = (*demands, *wishes)
-        return cls(
+        found = cls(
             figure,
             start,
             np.array(free, np.int64),
@@ -86,12 +89,93 @@ class ControlGoals:
             np.array([goal.weight for goal in each]),
             0.0 if wishes else WISH_WEIGHT,
         )
+        return replace(found, task=found._task())
+
+    def _task(self) -> Any:
+        """Return the bundle that `kernels.controls` explains, if all components are compiled."""
+        skeleton = self.figure.skeleton
+        parts = [
+            skeleton.names
+            if isinstance(goal, Stay) and goal.joints is None
+            else goal.joints
+            if isinstance(goal, Stay)
+            else (goal.joint,)
+            for goal in (*self.demands, *self.wishes)
+        ]
+        each = [
+            (goal, skeleton.index(name))
+            for goal, part in zip((*self.demands, *self.wishes), parts, strict=True)
+            for name in part or ()
+        ]
+        above = np.zeros((len(each), len(skeleton)), np.bool_)
+        targets, order = np.zeros((len(each), 4)), set[int]()
+        for row, (goal, joint) in enumerate(each):
+            line = skeleton.path_to_root(joint)
+            order.update(line)
+            if isinstance(goal, Stay):
+                above[row, joint] = True
+                targets[row] = goal.pose.rotations[joint]
+            else:
+                above[row, line] = True
+                wanted = goal.rotation if isinstance(goal, Orient) else goal.target
+                targets[row, : len(wanted)] = wanted
+        program = program_for(self.figure, np.flatnonzero(above.any(axis=0)).tolist())
+        if program is None:
+            return None
+        aims = {
+            "order": np.array(sorted(order), np.int64),
+            "goals": goal_table(each),
+            "targets": targets,
+            "above": above,
+        }
+        return program.task(self.figure, self.start, self.free, self.shares, aims)
 
     def scale_wishes(self, share: float) -> Self:
         """Return the problem with the weights of its wishes multiplied by `share`."""
         wishes = np.arange(len(self.weights)) >= len(self.demands)
-        weights = np.where(wishes, share, 1.0) * self.weights
-        return replace(self, weights=weights, start_weight=share * self.start_weight)
+        weights, task = np.where(wishes, share, 1.0) * self.weights, self.task
+        if task is not None:
+            stay = task.goals[:, kernels.ik_chain.KIND] == kernels.ik_chain.STAY
+            rows = np.where(stay, share, 1.0) * task.goals[:, kernels.ik_chain.WEIGHT]
+            task = with_weights(task, rows)
+        return replace(self, weights=weights, start_weight=share * self.start_weight, task=task)
+
+    @property
+    def length(self) -> float:
+        """The length that is worth 1."""
+        pairs = zip(self.units, self.demands, strict=False)
+        return next((1.0 / float(unit) for unit, goal in pairs if isinstance(goal, Reach)), 1.0)
+
+    def descend(self, share: Floats, most: int, damping: float = DAMPING) -> DescentResult:
+        """Return where damped steps from shares (F,) lead, in at most so many of them.
+
+        `damping` is that at first, as a share of what is left.
+        """
+        if self.task is None:
+            return _descend_by_differences(self, share, most, damping)
+        names, shares = kernels.controls, share.copy()
+        found = np.empty(names.ERRORS + len(self.task.goals) + len(share))
+        names.descend(self.task, self._settings(most, damping), shares, found)
+        errors = found[names.ERRORS : names.ERRORS + len(self.demands)]
+        return DescentResult(
+            shares,
+            float(found[names.SQUARE]),
+            errors,
+            int(found[names.STEPS]),
+            found[names.ERRORS + len(self.task.goals) :],
+        )
+
+    def squares(self, shares: Floats) -> Floats:
+        """Return the sums of squares (n,) of the residuals for shares (n, F)."""
+        if self.task is None:
+            return np.asarray(np.square(self.residuals(shares)[0]).sum(axis=1))
+        found = np.empty(len(shares))
+        kernels.controls.measure_each(self.task, self._settings(0, 0.0), shares, found)
+        return found
+
+    def _settings(self, most: int, damping: float) -> Floats:
+        scale = 1.0 / self.length
+        return np.array([most, self.start_weight, scale, damping, LEAST_DAMPING, 0.0])
 
     @cached_property
     def ranges(self) -> tuple[Floats, Floats]:
@@ -127,7 +211,7 @@ class ControlGoals:
         ]
         away = shares - self.shares
         room = np.where(away < 0.0, self.shares, 1.0 - self.shares)  # on the side it goes to
-        parts.append(-self.start_weight * away / np.maximum(room, MIN_ROOM))
+        parts.append(-self.start_weight * away / np.maximum(room, kernels.controls.MIN_ROOM))
         errors = [np.linalg.norm(size[:, 0], axis=-1) for size in sizes[: len(self.demands)]]
         return np.concatenate(parts, axis=1), np.array(errors).reshape(-1, len(shares)).T
 
@@ -242,15 +326,14 @@ class ControlSolution:
 
 
 ITERATIONS = 60
-DAMPING, TRIES = 0.3, 8  # at first, times what is left; how often it may grow in a step
-MAX_STEP = 0.3  # share of its range that a control goes in one step
-STALL_STEPS, STALL_RATIO = 4, 0.995  # so many steps that leave more than this share are enough
 CANDIDATES = 256  # controls that are looked at where the start leads nowhere
 NEAR_SPREAD = 0.2  # shares of ranges, by which those are moved that goals that are met hang on, too
 RESTARTS = 8  # of them, the best go
+FIRST_RACERS = 3  # these before the others, which need not if one of them is there already;
 RACE_STEPS = 4  # steps each, and then
 FINALISTS = 3  # go on
 ROUNDS = 2  # of all this
+POLISH_ROUNDS, POLISH_RATIO = 6, 0.999  # where goals are not met; less is not worth another round
 WISH_FACTOR = 1e-3  # of the weight of wishes, where goals are not met beside them
 END_TOLERANCE = 1e-9  # shares of a range
 MIN_SLOPE = 0.02  # of what is left: a control that could do less is not wanted farther
@@ -258,17 +341,14 @@ MIN_SLOPE = 0.02  # of what is left: a control that could do less is not wanted 
 
 @dataclass(frozen=True, eq=False)
 class DescentResult:
-    """Where a descent ended: the shares, residuals of all goals, and the error of each demand."""
+    """Where a descent ended: the shares, the sum of squares of all goals, errors of the demands."""
 
     share: Floats
-    residuals: Floats
+    square: float
     demand_errors: Floats
     steps: int
-
-    @property
-    def square(self) -> float:
-        """The sum of squares of the residuals."""
-        return float(self.residuals @ self.residuals)
+    down: Floats
+    """(F,): how fast half the sum of squares falls with each share."""
 
     @property
     def worst(self) -> float:
@@ -278,27 +358,44 @@ class DescentResult:
 
 def search_controls(problem: ControlGoals, tolerance: float) -> DescentResult:
     """Return the best that is found from the start, and from elsewhere where that is not enough."""
-    found = _descend_from(problem, problem.shares, ITERATIONS)
+    found = problem.descend(problem.shares, ITERATIONS)
     if found.worst > tolerance:
         problem, before = problem.scale_wishes(WISH_FACTOR), found.steps
-        found = _descend_from(problem, found.share, ITERATIONS)
+        found = problem.descend(found.share, ITERATIONS)
         found = replace(found, steps=found.steps + before)
     for _ in range(ROUNDS):
         if found.worst <= tolerance or len(problem.free) == 0:
             break
         found = _restart_search(problem, found, tolerance)
+    return found if found.worst <= tolerance else _polish(problem, found)
+
+
+def _polish(problem: ControlGoals, found: DescentResult) -> DescentResult:
+    """Return where `found` leads when it is begun anew, as long as that is worth it.
+
+    Where goals cannot be met, the way goes along ends of ranges, and damping is in its way.
+    """
+    for _ in range(POLISH_ROUNDS):
+        after = problem.descend(found.share, ITERATIONS, LIGHT_DAMPING)
+        worth = after.square < POLISH_RATIO * found.square
+        found = replace(after, steps=found.steps + after.steps)
+        if not worth:
+            break
     return found
 
 
 def _restart_search(problem: ControlGoals, found: DescentResult, tolerance: float) -> DescentResult:
     """Return the best of `found` and of what other controls lead to."""
     scattered = _restart_shares(problem, found, tolerance)
-    residuals, _ = problem.residuals(scattered)
-    nearest = np.argsort(np.square(residuals).sum(axis=1))[:RESTARTS]
-    racers = [_descend_from(problem, share, RACE_STEPS) for share in scattered[nearest]]
+    nearest = np.argsort(problem.squares(scattered))[:RESTARTS]
+    racers: list[DescentResult] = []
+    for some in (nearest[:FIRST_RACERS], nearest[FIRST_RACERS:]):
+        racers += [problem.descend(share, RACE_STEPS) for share in scattered[some]]
+        if min(racer.worst for racer in racers) <= tolerance:
+            break
     steps, best = found.steps + sum(racer.steps for racer in racers), found
     for racer in sorted(racers, key=lambda racer: racer.square)[:FINALISTS]:
-        last = _descend_from(problem, racer.share, ITERATIONS)
+        last = problem.descend(racer.share, ITERATIONS)
         steps, best = steps + last.steps, min(best, last, key=lambda end: end.square)
         if last.worst <= tolerance:
             break
@@ -321,28 +418,31 @@ def _restart_shares(problem: ControlGoals, found: DescentResult, tolerance: floa
     return np.where(only_needed, rng.random(shape), others)
 
 
-def _descend_from(problem: ControlGoals, share: Floats, most: int) -> DescentResult:
-    """Return where damped steps lead, in at most so many of them."""
+def _descend_by_differences(
+    problem: ControlGoals, share: Floats, most: int, damping: float
+) -> DescentResult:
+    """As `kernels.controls.descend`, for figures with components that are not compiled."""
     (residuals,), (errors,) = problem.residuals(share[None])
-    found, damping, stalled = DescentResult(share, residuals, errors, 0), DAMPING, 0
-    while found.steps < most and stalled < STALL_STEPS and len(share):
-        jacobian = problem.jacobian(found.share)
-        before, better = found, None
-        for _ in range(TRIES):
-            strength = damping * found.square + 1e-10
-            trial = _take_step(found.share, found.residuals, jacobian, strength)
-            (residuals,), (errors,) = problem.residuals(trial[None])
-            if residuals @ residuals < found.square:
-                better = DescentResult(trial, residuals, errors, found.steps + 1)
+    square, stalled, steps = float(residuals @ residuals), 0, 0
+    jacobian, rules = problem.jacobian(share), kernels.controls
+    while steps < most and stalled < rules.STALL_STEPS and len(share):
+        steps, before, taken = steps + 1, square, False
+        for _ in range(rules.TRIES):
+            strength = damping * square + LEAST_DAMPING
+            trial = _take_step(share, residuals, jacobian, strength)
+            (after,), (errors_after,) = problem.residuals(trial[None])
+            if after @ after < square:
+                share, residuals, errors, taken = trial, after, errors_after, True
+                square = float(after @ after)
+                jacobian = problem.jacobian(share)
                 break
             damping = 6.0 * damping + 1e-4
-        if better is None:
-            return replace(found, steps=found.steps + 1)
-        found = better
-        if found.square < 0.5 * before.square:
+        if not taken:
+            break
+        if square < 0.5 * before:
             damping = max(0.3 * damping, 1e-4)
-        stalled = stalled + 1 if found.square > STALL_RATIO**2 * before.square else 0
-    return found
+        stalled = stalled + 1 if square > rules.STALL_RATIO**2 * before else 0
+    return DescentResult(share, square, errors, steps, -jacobian.T @ residuals)
 
 
 def _take_step(share: Floats, residuals: Floats, jacobian: Floats, damping: float) -> Floats:
@@ -358,7 +458,8 @@ def _take_step(share: Floats, residuals: Floats, jacobian: Floats, damping: floa
             break
         step[out] = np.clip(share + step, 0.0, 1.0)[out] - share[out]
         free &= ~out
-    scale = MAX_STEP / max(float(np.abs(step).max(initial=0.0)), MAX_STEP)
+    most = kernels.controls.MAX_STEP
+    scale = most / max(float(np.abs(step).max(initial=0.0)), most)
     return np.asarray(np.clip(share + scale * step, 0.0, 1.0))
 
 
@@ -371,10 +472,8 @@ def blocked_at_end(problem: ControlGoals, share: Floats) -> Mask:
     """Tell which controls at an end would go on, if they could, for the demands to come nearer."""
     if len(share) == 0:
         return np.zeros(0, np.bool_)
-    demands = problem.scale_wishes(0.0)
-    (residuals,), _ = demands.residuals(share[None])
-    onward = -demands.jacobian(share).T @ residuals
-    return np.asarray(onward * ends_of(share) > MIN_SLOPE * np.linalg.norm(residuals))
+    found = problem.scale_wishes(0.0).descend(share, 0)
+    return np.asarray(found.down * ends_of(share) > MIN_SLOPE * np.sqrt(found.square))
 
 
 # solve_controls: controls of a figure, within their ranges, whose pose meets goals.

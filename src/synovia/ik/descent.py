@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import kernels, quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors
-from ..skeleton import Pose, forward
+from ..skeleton import Pose, forward, lineage
 from .goals import Goal, Reach, Stay
 from .problem import Problem, Settings, with_weights
 from .solution import Solution
@@ -141,6 +141,8 @@ def _out_of_reach(chain: Any, batch: Batch) -> Mask:
 def descend_unmet(problem: Problem, batch: Batch, settings: Settings) -> None:
     """Go on from where they are with the problems whose goals are not met."""
     unmet = np.flatnonzero(~batch.met)
+    if len(unmet) == 0:
+        return
     part = batch.take(unmet)
     descend(problem.chain, part, settings, settings.iterations)
     batch.put(unmet, part)
@@ -224,7 +226,7 @@ def _restart(
     settings: Settings,
 ) -> None:
     """Try some of the nearest stored poses for the unmet: a few steps each, the best goes on."""
-    library, chain = problem.plan.library, problem.chain
+    library, chain = problem.library, problem.chain
     racing = batch.take(unmet)
     racing.positions[...] = start[unmet]
     racing.steps[...] = 0
@@ -272,7 +274,9 @@ def _blocked_angles(problem: Problem, batch: Batch, settings: Settings) -> Float
         joint = problem.model.skeleton.index(name)
         mine = np.flatnonzero(helps & (joints == joint))
         if len(mine):
-            angles[rows[mine], joint] = limit.violation(without.rotations[mine, joint])
+            way = lineage(problem.model.skeleton, name, limit.relative_to)
+            turned = way.relative_rotation(without.rotations[mine])
+            angles[rows[mine], joint] = limit.violation(turned)
     return angles
 
 

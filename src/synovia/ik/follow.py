@@ -95,8 +95,11 @@ def largest_turn(max_speed: float, clip: Clip) -> float:
     return max_speed * clip.frame_time
 
 
-def advance_pose(model: LimitModel, last: Pose, clip: Clip, frame: int) -> Pose:
-    """Return the pose of the frame before, moved on as the clip moves, and made legal."""
+def advance_pose(model: LimitModel, last: Pose, clip: Clip, frame: int | Ints) -> Pose:
+    """Return the pose of the frame before, moved on as the clip moves, and made legal.
+
+    For several frames, `last` are the poses before each.
+    """
     before, now = pose_at(clip.pose, frame - 1), pose_at(clip.pose, frame)
     turn = quat.mul(quat.inverse(before.rotations), now.rotations)
     turned = quat.normalize(quat.mul(last.rotations, turn))

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import kernels, quat
-from ..arrays import Floats, Quats, Vectors, floats
+from ..arrays import Floats, Mask, Quats, Vectors, floats
 from ..model import LimitModel
-from ..skeleton import Clip, Pose, Skeleton, forward
-from .descent import Batch, descend_unmet, finish_batch, start_batch
+from ..skeleton import Clip, Pose, Skeleton
+from .descent import Batch, descend_unmet, finish_batch, run_in_threads, start_batch
 from .follow import (
     MAX_SPEED,
     Progress,
@@ -31,9 +31,7 @@ from .problem import (
     GOAL_TOLERANCE,
     Problem,
     Settings,
-    joints_between,
     pack,
-    sub_skeleton,
 )
 from .solution import ClipSolution, Solution
 
@@ -119,17 +117,19 @@ def look_at(
         aside = ", ".join(skeleton.names[j] for j in sorted(missing))
         raise ValueError(f"joints must be on the way to {joints[-1]}, got {aside} beside it")
     batch = start_batch(problem)
-    for _ in range(ROUNDS):
-        for joint, share in zip(numbers, shares, strict=True):
-            _turn_joint(problem, batch, goal, joint, share)
-        batch.steps[:] += 1
-        angle = np.linalg.norm(_remaining_turn(problem, batch, goal)[0], axis=-1)
-        batch.met[:] = kernels.ik_goals.TURN_SHARE * angle <= tolerance
-        if batch.met.all():
-            break
-    batch.squares[:] = (kernels.ik_goals.TURN_SHARE * angle) ** 2
+    _share_turns(problem, batch, shares, settings)
     descend_unmet(problem, batch, settings)
     return finish_batch(problem, batch, settings, pose.rotations.dtype)
+
+
+def _share_turns(problem: Problem, batch: Batch, shares: Floats, settings: Settings) -> None:
+    """Turn all joints, from the body to the head, in some rounds."""
+    packed = np.array([ROUNDS, settings.tolerance, *shares])
+
+    def part(here: slice) -> None:
+        kernels.look_at.look_each(problem.chain, packed, *batch.arrays(here))
+
+    run_in_threads(len(batch.targets), settings.threads, part)
 
 
 def _shares(weights: ArrayLike | None, count: int) -> Floats:
@@ -141,33 +141,6 @@ def _shares(weights: ArrayLike | None, count: int) -> Floats:
             f"got {weights!r:.80}"
         )
     return np.asarray(given / np.cumsum(given[::-1])[::-1])
-
-
-def _remaining_turn(problem: Problem, batch: Batch, goal: Aim) -> tuple[Vectors, Quats]:
-    """Return the turns (n, 3) in the world, as vectors, that bring the axis to the target.
-
-    Beside them, the rotations in the world of the joints on the way to the head, (n, joints, 4).
-    """
-    skeleton = problem.model.skeleton
-    line = skeleton.path_to_root(skeleton.index(goal.joint))[::-1]
-    pose = Pose(batch.rotations[:, line], batch.positions[:, line])
-    where, how = forward(sub_skeleton(skeleton, line), pose)
-    along = quat.rotate(how[:, -1], goal.axis)
-    way = batch.targets[:, 0, :3] - where[:, -1] - quat.rotate(how[:, -1], goal.point)
-    far = np.linalg.norm(way, axis=-1, keepdims=True)
-    way = np.where(far > 1e-12, way / np.maximum(far, 1e-12), along)
-    return quat.log(quat.between(along, way)), how
-
-
-def _turn_joint(problem: Problem, batch: Batch, goal: Aim, joint: int, share: float) -> None:
-    """Turn one joint by a share of what is left, as far as its limit lets it."""
-    model = problem.model
-    way, how = _remaining_turn(problem, batch, goal)
-    place = len(model.skeleton.path_to_root(joint)) - 1
-    own = quat.rotate(quat.inverse(how[:, place]), share * way)  # as the joint itself sees it
-    turned = quat.normalize(quat.mul(batch.rotations[:, joint], quat.exp(own)))
-    limit = model.limits.get(model.skeleton.names[joint])
-    batch.rotations[:, joint] = turned if limit is None else limit.project(turned)
 
 
 # watch: through a whole clip, spine, neck and head turn towards a target, without pops.
@@ -216,24 +189,43 @@ def watch(
     fitted, legal = clamp_to_limits(model, clip, names)
     check_frames(Aim(joints[-1] if joints else "?", target), clip)
     look = partial(look_at, weights=weights, axis=axis, point=point, tolerance=GOAL_TOLERANCE)
-    if joints_between(fitted):  # which differ from frame to frame
+    if not fitted.ancestors.keys().isdisjoint(joints):  # what is between differs by frame
         found = _one_by_one(look, fitted, legal, target, joints)
     else:
         found = look(fitted, clip.skeleton, legal.pose, target, joints)
     rotations = found.pose.rotations.copy()
-    slow = np.zeros(clip.frames, np.bool_)
-    for frame in progress(range(1, clip.frames)):
-        last = Pose(rotations[frame - 1], legal.pose.positions[frame - 1])
-        start = advance_pose(fitted, last, legal, frame)
-        limited = limit_turns(fitted, start.rotations, rotations[frame], most)
-        if limited is not None:
-            rotations[frame], slow[frame] = limited, True
+    slow = _limit_speed(fitted, legal, rotations, most, progress)
     pose = Pose(rotations, legal.pose.positions)
     errors = np.where(slow[:, None], errors_of(found.goals, clip.skeleton, pose), found.errors)
     near = kernels.ik_goals.TURN_SHARE * errors[:, 0] <= GOAL_TOLERANCE
     met = np.where(slow, near, found.converged)
     whole = replace(found, pose=pose, errors=errors, converged=met)
     return ClipSolution(replace(clip, pose=pose), whole, slow & ~met, np.zeros_like(slow))
+
+
+def _limit_speed(
+    model: LimitModel, clip: Clip, rotations: Quats, most: float, progress: Progress
+) -> Mask:
+    """Let no joint turn away from the clip by more than `most` radians a frame, in place.
+
+    Returns the frames (frames,) that this changed. All are looked at together first, as if each
+    followed on what was found for the one before; only where that is changed, one by one.
+    """
+    slow, places = np.zeros(clip.frames, np.bool_), clip.pose.positions
+    late = np.zeros(clip.frames, np.bool_)
+    if clip.frames > 1:
+        following = np.arange(1, clip.frames)
+        start = advance_pose(model, Pose(rotations[:-1], places[:-1]), clip, following)
+        turns = quat.angle_between(start.rotations, rotations[1:]).max(axis=-1)
+        late[1:] = ~(turns <= most)
+    for frame in progress(range(1, clip.frames)):
+        if late[frame] or slow[frame - 1]:
+            last = Pose(rotations[frame - 1], places[frame - 1])
+            start = advance_pose(model, last, clip, frame)
+            limited = limit_turns(model, start.rotations, rotations[frame], most)
+            if limited is not None:
+                rotations[frame], slow[frame] = limited, True
+    return slow
 
 
 def _one_by_one(

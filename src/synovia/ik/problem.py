@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from numbers import Real
 from typing import Any
@@ -16,8 +17,8 @@ from .. import kernels, quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors, whole_number
 from ..learn import joint_kind
 from ..limit import Limit
-from ..model import LimitModel, hold_fixed
-from ..skeleton import Pose, Skeleton, check_joints, forward, lineage
+from ..model import LimitModel, pack_limits
+from ..skeleton import Lineage, Pose, Skeleton, check_joints, forward, lineage
 from .goals import Aim, Goal, Orient, Reach, Stay
 
 # Problems of inverse kinematics: pose, goals and limits as the kernels read them.
@@ -74,55 +75,78 @@ def check_above_0(name: str, number: float) -> None:
 # Limits that are measured from an ancestor: the joints between keep still while others move.
 
 
-_FIXED: WeakKeyDictionary[LimitModel, tuple[bytes, LimitModel]] = WeakKeyDictionary()
-
-
 def joints_between(model: LimitModel) -> list[str]:
     """Return the joints between others and what their limits are measured from."""
-    skeleton = model.skeleton
-    ways = [lineage(skeleton, name, above) for name, above in model.ancestors.items()]
-    return [skeleton.names[joint] for joint in sorted({j for way in ways for j in way.between})]
+    between = {joint for way in _ancestor_ways(model) for joint in way.between}
+    return [model.skeleton.names[joint] for joint in sorted(between)]
 
 
-def limits_from_parents(
-    model: LimitModel, pose: Pose, joints: Sequence[str] | None, free_root: bool
-) -> tuple[LimitModel, Sequence[str] | None]:
-    """Return the limits as parents see them, and the joints that may turn but those between.
+def turning_joints(
+    model: LimitModel, joints: Sequence[str] | None, free_root: bool
+) -> Sequence[str] | None:
+    """Return the joints that may turn: those given, or all but those between; None for all.
 
-    A solver turns many joints at once and knows parents only; with the joints between as in `pose`,
-    made legal, an ancestor's limit is one about another reference. They must be alike in all poses.
+    A solver turns many joints at once and knows parents only; with the joints between still, an
+    ancestor's limit is one about another reference.
     """
     if not model.ancestors:
-        return model, joints
+        return joints
     skeleton, names = model.skeleton, joints_between(model)
-    numbers = [skeleton.index(name) for name in names]
-    legal = model.project(pose)
-    one = Pose(
-        legal.rotations.reshape(-1, len(skeleton), 4)[0],
-        legal.positions.reshape(-1, len(skeleton), 3)[0],
-    )
-    if not np.array_equal(
-        legal.rotations[..., numbers, :],
-        np.broadcast_to(one.rotations[numbers], (*pose.rotations.shape[:-2], len(numbers), 4)),
-    ):
-        raise ValueError(
-            f"poses must be alike in {', '.join(names)}, which are between joints and what their "
-            "limits are measured from; solve them one by one"
-        )
     if joints is None:
         movers = [name for name in skeleton.names if name not in names]
-        joints = [n for n in movers if free_root or skeleton.parents[skeleton.index(n)] >= 0]
-    key = one.rotations[numbers].tobytes()
-    known = _FIXED.get(model)
-    if known is None or known[0] != key:
-        _FIXED[model] = known = (key, hold_fixed(model, one))
-    held_at_pose = known[1]
+        return [n for n in movers if free_root or skeleton.parents[skeleton.index(n)] >= 0]
     if turning := [name for name in joints if name in names]:
         raise ValueError(
             f"{', '.join(turning)} must not move: limits of joints below are measured from above "
             f"({', '.join(f'{name} from {above}' for name, above in model.ancestors.items())})"
         )
-    return held_at_pose, joints
+    return joints
+
+
+@dataclass(frozen=True)
+class HeldLimit:
+    """A mover whose limit is measured from an ancestor, and where that limit is packed."""
+
+    mover: int
+    offset: int
+    way: Lineage
+
+
+def hold_limits(plan: ProblemPlan, start: Pose, skeleton: Skeleton) -> dict[int, Quats]:
+    """Return, by mover, the rotation (4,) of its parent relative to what it is measured from.
+
+    It must be the same in all poses, which are legal.
+    """
+    rotations = start.rotations.reshape(-1, *start.rotations.shape[-2:])
+    for held in plan.held:
+        between = list(held.way.between)
+        if len(rotations) and (rotations[:, between] != rotations[0, between]).any():
+            names = ", ".join(skeleton.names[joint] for joint in between)
+            raise ValueError(
+                f"poses must be alike in {names}, which are between joints and what their limits "
+                "are measured from; solve them one by one"
+            )
+    return {
+        held.mover: held.way.above(rotations[0]) if len(rotations) else quat.IDENTITY
+        for held in plan.held
+    }
+
+
+def hold_chain(plan: ProblemPlan, above: dict[int, Quats]) -> Any:
+    """Return the plan's chain, its limits as parents see them."""
+    chain = plan.chain
+    if not above:
+        return chain
+    packed, swings = chain.packed.copy(), chain.swings.copy()
+    for held in plan.held:
+        turn = above[held.mover]
+        into = slice(held.offset + kernels.limit.INTO_LEFT, held.offset + kernels.limit.INTO_RIGHT)
+        back = slice(held.offset + kernels.limit.BACK_LEFT, held.offset + kernels.limit.BACK_RIGHT)
+        packed[into] = quat.normalize(quat.mul(packed[into], turn))
+        packed[back] = quat.normalize(quat.mul(quat.inverse(turn), packed[back]))
+        if swings[held.mover, 0] != 0.0:
+            swings[held.mover, 1:5] = quat.mul(swings[held.mover, 1:5], turn)
+    return chain._replace(packed=packed, swings=swings)
 
 
 # In which directions a limit lets its joint turn at all, and legal rotations to start from.
@@ -199,7 +223,9 @@ class ProblemPlan:
     """The level of each target, from 0: goals of later levels give way to those of earlier ones."""
     chain: Any
     library: Quats
-    """Legal rotations (STORED, movers, 4) to start again from."""
+    """Legal rotations (STORED, movers, 4) to start again from, each measured as its limit is."""
+    held: tuple[HeldLimit, ...]
+    """The movers whose limits are measured from an ancestor."""
 
 
 _PLANS: WeakKeyDictionary[LimitModel, dict[Any, ProblemPlan]] = WeakKeyDictionary()
@@ -222,14 +248,27 @@ def plan_of(
         if len(known) >= MAX_PLANS:
             known.clear()
         chain = _chain(model, goals, expanded, movers, free_root)
+        ways = {each.joint: each for each in _ancestor_ways(model)}
+        held = [
+            HeldLimit(m, int(row[kernels.ik_chain.LIMIT]), ways[int(row[kernels.ik_chain.JOINT])])
+            for m, row in enumerate(chain.movers)
+            if int(row[kernels.ik_chain.JOINT]) in ways
+        ]
         found = known[key] = ProblemPlan(
             tuple(tuple(part) for part in expanded),
             tuple(slice(a, b) for a, b in pairwise(ends)),
             _levels(goals, expanded),
             chain,
             _library(model, chain.movers[:, 0].tolist()),
+            tuple(held),
         )
     return found
+
+
+def _ancestor_ways(model: LimitModel) -> list[Lineage]:
+    """Return the joints whose limits are measured from above their parents."""
+    ways = [lineage(model.skeleton, name, above) for name, above in model.ancestors.items()]
+    return [way for way in ways if way.between]
 
 
 def _library(model: LimitModel, movers: list[int]) -> Quats:
@@ -308,9 +347,10 @@ def _chain(
         ],
         dtype=np.bool_,
     ).reshape(len(each), len(used) + len(slides))
-    limited, offsets, packed = model.packed
-    at = dict(zip(limited.tolist(), offsets.tolist(), strict=True))
     limits = {model.skeleton.index(name): limit for name, limit in model.limits.items()}
+    limited = [joint for joint in used if joint in limits]
+    offsets, packed = pack_limits([limits[joint].stand_in for joint in limited])
+    at = dict(zip(limited, offsets.tolist(), strict=True))
     basis, swings = np.tile(np.eye(3), (len(used), 1, 1)), np.zeros((len(used), 8))
     freedoms = np.full(len(used), 3)
     for m, joint in enumerate(used):
@@ -323,10 +363,6 @@ def _chain(
         (joint, parents[joint], n, at.get(joint, -1))
         for joint, n in zip(used, freedoms.tolist(), strict=True)
     ]
-    goal_table = [
-        (_KINDS[type(g)], j, g.weight, *_vector_of(g, "point"), *_vector_of(g, "axis"))
-        for g, j in each
-    ]
     return kernels.ik_chain.Chain(
         parents=np.ascontiguousarray(parents, dtype=np.int64),
         order=np.array(order, dtype=np.int64),
@@ -334,12 +370,21 @@ def _chain(
         basis=basis,
         swings=swings,
         slides=np.array(slides, dtype=np.int64),
-        goals=np.array(goal_table, dtype=np.float64),
+        goals=goal_table(each),
         moves=moves,
         tree=_tree(model.skeleton, used, each),
         packed=packed,
         tolerance=TOLERANCE,
     )
+
+
+def goal_table(goals: Sequence[tuple[Goal, int]]) -> Floats:
+    """Return the rows (n, GOAL_COLUMNS) of goals, each with its joint, as the kernels read them."""
+    rows = [
+        (_KINDS[type(goal)], j, goal.weight, *_vector_of(goal, "point"), *_vector_of(goal, "axis"))
+        for goal, j in goals
+    ]
+    return np.array(rows, dtype=np.float64).reshape(-1, kernels.ik_chain.GOAL_COLUMNS)
 
 
 def _tree(skeleton: Skeleton, movers: list[int], goals: Sequence[tuple[Goal, int]]) -> Ints:
@@ -390,6 +435,27 @@ class Problem:
     """That of the plan, or one with other weights."""
     targets: Floats
     """(problems, all, 4)."""
+    above: dict[int, Quats]
+    """By mover whose limit is measured from an ancestor: its parent's rotation as that sees it."""
+
+    @cached_property
+    def library(self) -> Quats:
+        """Legal rotations (STORED, movers, 4) to start again from, as parents see them."""
+        stored = self.plan.library
+        if self.above:
+            stored = stored.copy()
+            for mover, turn in self.above.items():
+                stored[:, mover] = quat.mul(quat.inverse(turn), stored[:, mover])
+        return stored
+
+    def limit_of(self, joint: int) -> Limit | None:
+        """Return the limit of a joint as its parent sees it, by its number, if it has one."""
+        limit = self.model.limits.get(self.model.skeleton.names[joint])
+        turns = [turn for mover, turn in self.above.items() if self.movers[mover] == joint]
+        if limit is None or not turns:
+            return limit
+        reference = quat.normalize(quat.mul(quat.inverse(turns[0]), limit.chart.reference))
+        return Limit(replace(limit.chart, reference=reference), limit.shape)
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -419,7 +485,8 @@ def pack(
     goals = list(goals)
     if not goals or not all(isinstance(goal, (Reach, Aim, Orient, Stay)) for goal in goals):
         raise ValueError(f"goals must be some of Reach, Aim, Orient and Stay, got {goals!r:.80}")
-    fitted, joints = limits_from_parents(model.for_skeleton(skeleton), pose, joints, free_root)
+    fitted = model.for_skeleton(skeleton)
+    joints = turning_joints(fitted, joints, free_root)
     pins = pins_of(skeleton, pose, pinned, goals)
     every_goal = (*goals, *pins)
     start, start_correction = _legal_start(fitted, pose, every_goal)
@@ -432,9 +499,10 @@ def pack(
             targets[..., rows, :] = goal.rotation[..., None, :]
         else:
             targets[..., rows, :3] = goal.target[..., None, :]
-    targets = targets.reshape(-1, len(plan.levels), 4)
+    above = hold_limits(plan, start, skeleton)
     return Problem(
-        fitted, start, start_correction, every_goal, len(pins), plan, plan.chain, targets
+        *(fitted, start, start_correction, every_goal, len(pins), plan),
+        *(hold_chain(plan, above), targets.reshape(-1, len(plan.levels), 4), above),
     )
 
 

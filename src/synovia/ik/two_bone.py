@@ -69,16 +69,11 @@ def two_bone(problem: Problem, pole: Vectors | None, settings: Settings, dtype: 
     upper = batch.positions[:, middle]
     end = where[:, last] + quat.rotate(how[:, last], goal.point)
     lower = quat.rotate(quat.inverse(how[:, middle]), end - where[:, middle])
-    bend(batch, middle, limit_of(problem, middle), upper, lower, np.linalg.norm(way, axis=-1))
+    bend(batch, middle, problem.limit_of(middle), upper, lower, np.linalg.norm(way, axis=-1))
     wanted = _pole(problem, pole, above)
-    swivel(batch, first, limit_of(problem, first), upper, middle, lower, way, wanted)
+    swivel(batch, first, problem.limit_of(first), upper, middle, lower, way, wanted)
     descend_unmet(problem, batch, settings)
     return finish_batch(problem, batch, settings, dtype)
-
-
-def limit_of(problem: Problem, joint: int) -> Limit | None:
-    """Return the limit of a joint by its number, if it has one."""
-    return problem.model.limits.get(problem.model.skeleton.names[joint])
 
 
 def _pole(problem: Problem, pole: Vectors | None, above: Quats) -> Vectors | None:

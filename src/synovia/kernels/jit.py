@@ -8,6 +8,8 @@ import warnings
 from collections import namedtuple
 from collections.abc import Callable
 from hashlib import sha256
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,10 +26,24 @@ def source_hash() -> str:
     return sha256(b"\0".join(path.read_bytes() for path in sorted(files))).hexdigest()[:16]
 
 
+def load_library(path: str) -> ModuleType:
+    """Return a library of kernels from somewhere else."""
+    loader = ExtensionFileLoader(f"{__package__}._native", path)
+    spec = spec_from_loader(loader.name, loader)
+    assert spec is not None
+    made = module_from_spec(spec)
+    loader.exec_module(made)
+    return made
+
+
 def load_native() -> ModuleType | None:
-    """Return the library that was compiled from these files when the package was built, if any."""
-    if os.environ.get("SYNOVIA_KERNELS") == "plain":
-        return None
+    """Return the library that was compiled from these files when the package was built, if any.
+
+    SYNOVIA_KERNELS names another one, or is `plain` for none.
+    """
+    wanted = os.environ.get("SYNOVIA_KERNELS")
+    if wanted:
+        return None if wanted == "plain" else load_library(wanted)
     try:
         _native = importlib.import_module("._native", __package__)
     except ImportError as error:

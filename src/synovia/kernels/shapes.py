@@ -27,9 +27,9 @@ def nearest_in_polytope(p, count, axes, lows, highs, block, i):
     Starts at the point itself, and adds the plane that is violated most; each step keeps the
     planes already met and drops one when its multiplier would turn negative. In three dimensions
     at most three planes are active, so all is written out in scalars: normals (a·, b·, c·),
-    their multipliers, and an orthonormal basis of their span.
+    their multipliers, and an orthonormal basis of their span. In float64, whatever the block has.
     """
-    x, y, z = block[X + i], block[Y + i], block[Z + i]
+    x, y, z = float(block[X + i]), float(block[Y + i]), float(block[Z + i])
     active = 0
     ax = ay = az = bx = by = bz = cx = cy = cz = 0.0
     ma = mb = mc = 0.0
@@ -128,7 +128,7 @@ def nearest_in_polytope(p, count, axes, lows, highs, block, i):
     block[PX + i] = x
     block[PY + i] = y
     block[PZ + i] = z
-    dx, dy, dz = block[X + i] - x, block[Y + i] - y, block[Z + i] - z
+    dx, dy, dz = float(block[X + i]) - x, float(block[Y + i]) - y, float(block[Z + i]) - z
     block[DISTANCE + i] = np.sqrt(dx * dx + dy * dy + dz * dz)
 
 
@@ -208,16 +208,18 @@ def ellipsoid(p, o, block, n):
     ‖s(t)‖ = 1, s = ay/(a² + t). 1/‖s‖ is concave in t, so Newton's method on 1/‖s‖ = 1 from
     below climbs to the root without ever passing it; the block goes on until all lanes are there.
     """
-    cx, cy, cz = p[o], p[o + 1], p[o + 2]
-    a, b, c = p[o + 3], p[o + 4], p[o + 5]
-    d, e, f = p[o + 6], p[o + 7], p[o + 8]
-    g, h, k = p[o + 9], p[o + 10], p[o + 11]
-    r0, r1, r2 = p[o + 12], p[o + 13], p[o + 14]
+    real, single = block.dtype.type, block.itemsize == 4
+    cx, cy, cz = real(p[o]), real(p[o + 1]), real(p[o + 2])
+    a, b, c = real(p[o + 3]), real(p[o + 4]), real(p[o + 5])
+    d, e, f = real(p[o + 6]), real(p[o + 7]), real(p[o + 8])
+    g, h, k = real(p[o + 9]), real(p[o + 10]), real(p[o + 11])
+    r0, r1, r2 = real(p[o + 12]), real(p[o + 13]), real(p[o + 14])
     # A flat ellipsoid has radii of 0: a tiny t and a huge inverse stand for the limits.
-    tiny = 1e-60
-    inverse0 = 1.0 / max(r0, 1e-150)
-    inverse1 = 1.0 / max(r1, 1e-150)
-    inverse2 = 1.0 / max(r2, 1e-150)
+    tiny, flat = real(1e-12 if single else 1e-60), real(1e-15 if single else 1e-150)
+    enough = real(1e-6 if single else 1e-15)
+    inverse0 = 1.0 / max(r0, flat)
+    inverse1 = 1.0 / max(r1, flat)
+    inverse2 = 1.0 / max(r2, flat)
     s0, s1, s2 = r0 * r0, r1 * r1, r2 * r2
     largest = max(s0, max(s1, s2))
     least = min(r0, min(r1, r2))
@@ -235,7 +237,7 @@ def ellipsoid(p, o, block, n):
         t = max(max(u - s0, v - s1), max(w - s2, tiny))
         block[t_ + i] = max(t, np.sqrt(u * u + v * v + w * w) - largest)
     for _ in range(100):
-        worst = 0.0
+        worst = real(0.0)
         for i in range(n):
             t = block[t_ + i]
             d0, d1, d2 = s0 + t, s1 + t, s2 + t
@@ -249,7 +251,7 @@ def ellipsoid(p, o, block, n):
             block[t_ + i] = t + excess * square / (u * d0 + v * d1 + w * d2 + tiny)
         for i in range(n):
             worst = max(worst, block[excess_ + i])
-        if not worst > 1e-15:
+        if not worst > enough:
             break
     for i in range(n):
         u, v, w, t = block[u_ + i], block[v_ + i], block[w_ + i], block[t_ + i]
@@ -270,6 +272,7 @@ def kdop(p, o, block, n):
 
     Parameters: number of axes k, k × 3 unit axes, k lows, k highs.
     """
+    real = block.dtype.type
     count = int(p[o])
     axes = o + 1
     lows = axes + 3 * count
@@ -278,9 +281,9 @@ def kdop(p, o, block, n):
         block[DISTANCE + i] = -np.inf
         block[FARTHEST + i] = 0.0
     for j in range(count):
-        a, b, c = p[axes + 3 * j], p[axes + 3 * j + 1], p[axes + 3 * j + 2]
-        low, high = p[lows + j], p[highs + j]
-        number = np.float64(j)
+        a, b, c = real(p[axes + 3 * j]), real(p[axes + 3 * j + 1]), real(p[axes + 3 * j + 2])
+        low, high = real(p[lows + j]), real(p[highs + j])
+        number = real(j)
         for i in range(n):
             along = a * block[X + i] + b * block[Y + i] + c * block[Z + i]
             worst = max(low - along, along - high)
@@ -317,7 +320,8 @@ def product(p, o, block, n):
     The swing shape is packed as a cylinder along z, so at z = 0 its distances are those of the
     plane.
     """
-    low, high = p[o], p[o + 1]
+    real = block.dtype.type
+    low, high = real(p[o]), real(p[o + 1])
     twist = SCRATCH + 6 * LANES
     for i in range(n):
         block[twist + i] = block[Z + i]
@@ -339,13 +343,13 @@ def product(p, o, block, n):
 def shape(p, o, depth, block, n):
     """Run the shape that is packed at `o`: its kind, then its parameters.
 
-    Of float32 it is a box: the others iterate to the last digit, in float64.
+    Convex shapes are there for float32 too, all others iterate to the last digit in float64.
     """
     kind = int(p[o])
-    if block.itemsize == 4:
-        box(p, o + 1, block, n)
-    elif kind == PRODUCT:
+    if kind == PRODUCT:
         product(p, o + 1, block, n)
+    elif block.itemsize == 4 or kind <= KDOP:
+        solid(kind, p, o + 1, block, n)
     elif kind == CONE:
         cone(p, o + 1, block, n)
     elif kind == TABLE:

@@ -236,7 +236,7 @@ class Limit:
         return Limit(chart, shape, self.relative_to)
 
     def precision(self, given: np.dtype[Any]) -> np.dtype[Any]:
-        """Return the type that `given` numbers are computed in: float32 is enough for a box only.
+        """Return the type that `given` numbers are computed in: float32 for convex shapes alone.
 
         Other shapes iterate to the last digit, and their kernels exist in float64 alone.
         """

@@ -1,7 +1,7 @@
 """Models: a limit for each joint that has one, applied to poses and clips."""
 
 from .clamp import EDGE, first_exit, project_path
-from .model import LimitModel, hold_fixed
+from .model import LimitModel, hold_fixed, pack_limits
 from .report import JointReport, Report
 
 __all__ = [
@@ -11,5 +11,6 @@ __all__ = [
     "Report",
     "first_exit",
     "hold_fixed",
+    "pack_limits",
     "project_path",
 ]

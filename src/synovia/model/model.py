@@ -259,9 +259,10 @@ class LimitModel:
         if softening is None:
             rotations = self._projected(what)[0]
             for limit, way in self._apart:
-                way.set_relative_rotation(
-                    rotations, limit.project(way.relative_rotation(rotations))
-                )
+                relative = way.relative_rotation(rotations)
+                legal = limit.project(relative)
+                if not np.array_equal(legal, relative):
+                    way.set_relative_rotation(rotations, legal)
             return what.with_rotations(rotations)
         check_joints(self.skeleton, what)
         rotations = what.rotations.copy()
@@ -356,7 +357,7 @@ class LimitModel:
             raise ValueError(f"limits must be measured from parents to be packed, got {given}")
         if self._apart:
             joints = np.array([self.skeleton.index(name) for name in self.limits], dtype=np.int64)
-            return (joints, *_in_one([limit.stand_in for limit in self.limits.values()]))
+            return (joints, *pack_limits([limit.stand_in for limit in self.limits.values()]))
         return (self._near, *self._packed)
 
     @cached_property
@@ -388,7 +389,7 @@ class LimitModel:
     @cached_property
     def _packed(self) -> tuple[Ints, Floats]:
         """The offset of each of these limits, and a buffer with them all."""
-        return _in_one(list(self._together.values()))
+        return pack_limits(list(self._together.values()))
 
     def _projected(self, pose: Pose) -> tuple[Quats, Scalars]:
         """Return the rotations, legal for joints that parents see, and the distances of these."""
@@ -408,7 +409,7 @@ class LimitModel:
         return out, distances.reshape(*batch, len(self._near))
 
 
-def _in_one(limits: Sequence[Limit]) -> tuple[Ints, Floats]:
+def pack_limits(limits: Sequence[Limit]) -> tuple[Ints, Floats]:
     """Return the offset of each limit, and a buffer with them all."""
     parts = [limit.packed for limit in limits]
     offsets = np.cumsum([0, *(len(part) for part in parts)])[:-1].astype(np.int64)

@@ -8,7 +8,6 @@ compiles for other systems.
 from __future__ import annotations
 
 import argparse
-import importlib.machinery
 import importlib.util
 import os
 import platform
@@ -25,7 +24,7 @@ from types import ModuleType
 if __name__ == "__main__":
     os.environ["SYNOVIA_KERNELS"] = "plain"  # no word about a library that is about to be made
 
-from ..kernels.jit import source_hash
+from ..kernels.jit import load_library, source_hash
 from .entries import kernel_modules, translate_modules
 
 HERE = Path(__file__).parent
@@ -172,12 +171,7 @@ def load_outside(module: ModuleType) -> ModuleType:
     with tempfile.TemporaryDirectory() as name:
         into = Path(name) / LIBRARY.name
         compile_library([module], find_compiler(), into)
-        loader = importlib.machinery.ExtensionFileLoader("_native", str(into))
-        spec = importlib.util.spec_from_loader("_native", loader)
-        assert spec is not None
-        made = importlib.util.module_from_spec(spec)
-        loader.exec_module(made)
-        return made
+        return load_library(str(into))
 
 
 def main() -> None:

@@ -554,8 +554,7 @@ class Function:
             case ast.UnaryOp(op=op, operand=operand):
                 return self.unary(op, operand, node)
             case ast.BoolOp(op=op, values=values):
-                sign = " && " if isinstance(op, ast.And) else " || "
-                return Value(f"({sign.join(self.truth(v) for v in values)})", BOOL)
+                return self.junction(isinstance(op, ast.And), values)
             case ast.Compare(left=left, ops=ops, comparators=others):
                 return self.compare(left, ops, others, node)
             case ast.IfExp(test=test, body=body, orelse=orelse):
@@ -566,6 +565,19 @@ class Function:
                 return self.call(node)
             case _:
                 raise self.fail(node, "not an expression of kernels")
+
+    def junction(self, both: bool, values: list[ast.expr]) -> Value:
+        """Translate `and` and `or`, as far as what is known leaves them open."""
+        parts = []
+        for node in values:
+            found = self.condition(node)
+            if not isinstance(found.type, Known):
+                parts.append(found.code)
+            elif bool(found.type.value) != both:  # the rest does not count
+                return found if not parts else Value("false" if both else "true", BOOL)
+        if not parts:
+            return Value("", Known(both))
+        return Value(f"({(' && ' if both else ' || ').join(parts)})", BOOL)
 
     def tuple_of(self, parts: list[ast.expr]) -> Value:
         """Translate a tuple."""
@@ -894,7 +906,8 @@ class Function:
         type, made = Array(item, len(sizes)), self.fresh()
         fixed = [self.fixed(s) for s in shape]
         count = math.prod(s for s in fixed if s is not None)
-        if None not in fixed and count * int(item.code[1]) <= 2**16:
+        stays = not has_array(self.made.returns)  # else it may be what is returned
+        if None not in fixed and stays and count * int(item.code[1]) <= 2**16:
             self.buffers.append(f"    {item.c} {made}[{max(count, 1)}];")
         else:
             self.made.allocates = True
@@ -958,6 +971,13 @@ class Function:
         if made.allocates:
             codes.insert(0, "arena")
         return Value(f"{made.name}({', '.join(codes)})", made.returns)
+
+
+def has_array(type: Type) -> bool:
+    """Tell whether a type is an array, or has one."""
+    if isinstance(type, Record):
+        return any(map(has_array, type.members))
+    return isinstance(type, Array)
 
 
 def show(type: Type) -> str:

@@ -36,6 +36,7 @@ class KDop(Polytope):
 
     name: ClassVar[str] = "kdop"
     kernel: ClassVar[int | None] = KDOP
+    single_precision: ClassVar[bool] = True
     label: ClassVar[str] = "k-DOP"
 
     def __post_init__(self) -> None:

@@ -37,6 +37,7 @@ class Product(Convex):
 
     name: ClassVar[str] = "product"
     kernel: ClassVar[int | None] = PRODUCT
+    single_precision: ClassVar[bool] = True
     charts: ClassVar[tuple[str, ...]] = ("swing-twist",)
 
     def __post_init__(self) -> None:

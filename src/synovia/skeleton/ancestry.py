@@ -32,7 +32,7 @@ class Lineage:
         `rotations` (..., J, 4) are those of all joints, each relative to its parent.
         """
         own: Quats = rotations[..., self.joint, :]
-        return quat.normalize(quat.mul(self._above(rotations), own)) if self.between else own
+        return quat.normalize(quat.mul(self.above(rotations), own)) if self.between else own
 
     def local_rotation(self, rotations: Quats, relative: Quats) -> Quats:
         """Return the joint's rotation relative to its parent, from that `relative` to the ancestor.
@@ -41,7 +41,7 @@ class Lineage:
         """
         if not self.between:
             return relative
-        return quat.normalize(quat.mul(quat.inverse(self._above(rotations)), relative))
+        return quat.normalize(quat.mul(quat.inverse(self.above(rotations)), relative))
 
     def set_relative_rotation(self, rotations: Quats, relative: Quats) -> None:
         """Turn the joint, in place, so that its rotation relative to the ancestor is `relative`.
@@ -65,7 +65,11 @@ class Lineage:
                     " is measured from above it"
                 )
 
-    def _above(self, rotations: Quats) -> Quats:
+    def above(self, rotations: Quats) -> Quats:
+        """Return the rotation (..., 4) of the joint's parent relative to the ancestor.
+
+        Only where joints are between.
+        """
         return reduce(quat.mul, [rotations[..., joint, :] for joint in self.between])
 
 

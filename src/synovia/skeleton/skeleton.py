@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import kernels
 from ..arrays import Ints, Quats, Scalars, Vectors, own, rows, unit_quats
-from ..quat import angle_between, mul, rotate
+from ..quat import angle_between, rotate
 
 POSITIONS = ("Xposition", "Yposition", "Zposition")
 ROTATIONS = ("Zrotation", "Xrotation", "Yrotation")
@@ -201,15 +202,16 @@ def forward(skeleton: Skeleton, pose: Pose) -> tuple[Vectors, Quats]:
     [[0.0, 1.4, 0.0], [0.3, 1.4, 0.0]]
     """
     check_joints(skeleton, pose)
-    positions, rotations = pose.positions.copy(), pose.rotations.copy()
-    for joint, parent in enumerate(skeleton.parents.tolist()):
-        if parent < 0:
-            continue
-        turn = rotations[..., parent, :]
-        positions[..., joint, :] = rotate(turn, positions[..., joint, :])
-        positions[..., joint, :] += positions[..., parent, :]
-        rotations[..., joint, :] = mul(turn, rotations[..., joint, :])
-    return positions, rotations
+    rotations = np.array(pose.rotations, np.float64, order="C")
+    positions = np.array(pose.positions, np.float64, order="C")
+    joints = len(skeleton)
+    kernels.skeleton.forward(
+        skeleton.parents, rotations.reshape(-1, joints, 4), positions.reshape(-1, joints, 3)
+    )
+    return (
+        positions.astype(pose.positions.dtype, copy=False),
+        rotations.astype(pose.rotations.dtype, copy=False),
+    )
 
 
 def end_positions(skeleton: Skeleton, pose: Pose) -> Vectors:

@@ -1,0 +1,486 @@
+"""Controls of a figure, within their ranges, by damped least squares: for goals, or for a pose.
+
+The variables are shares, from 0 to 1, of the ranges of the controls that are free. A joint set is a
+few of them and a stretch of the figure's program, so its transforms change with its own controls
+alone: that is all of the Jacobian that is ever computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+
+import numpy as np
+
+from .figure import POSE, STORE, perform
+from .ik_chain import GAP, KIND, PLACE, RATES, REACH, STATE_COLUMNS, STAY, cross, length, rotate
+from .ik_goals import TURN_SHARE, find_gaps, place, refresh_rates, weigh
+from .jit import bundle, kernel
+from .network import differentiate
+from .transforms import LANES, pose, quaternions
+
+# Of a joint set: rows of the code, from one to another; its free controls among all that are free,
+# from which on and how many; its controls among all.
+FIRST_ROW, END_ROW, FIRST, COUNT, FIRST_CONTROL, END_CONTROL = range(6)
+
+Task = bundle(
+    "Task",
+    code="i8[,]",  # (steps, COLUMNS) the program of the joint sets that matter; see `figure`
+    lists="i8[]",  # its places
+    numbers="f8[]",  # its numbers, the offsets of segments first
+    sizes="i8[]",  # (3,) rows of its work space and of the scratch, free controls of a set at most
+    sets="i8[,]",  # (sets, 6) those with free controls first
+    active="i8[]",  # (1,) how many these are
+    free="i8[]",  # (F,) controls, by number
+    ranges="f8[,]",  # (3, F) low ends, widths, and shares to stay near
+    values="f8[]",  # (C,) all controls
+    parents="i8[]",  # (J,)
+    order="i8[]",  # joints that goals hang on, parents first
+    set_of="i8[]",  # (J,) which of the sets moves a joint, -1 for none with free controls
+    goals="f8[,]",  # (G, GOAL_COLUMNS) as those of `ik_chain`
+    targets="f8[,]",  # (G, 4)
+    above="b1[,]",  # (G, J) whether a goal moves with a joint: those above it, `Stay` with itself
+    wanted="f8[,]",  # (W, 12) transforms that segments should have
+    wanted_of="i8[]",  # (J,) which of them a segment has, -1 for none
+    scales="f8[]",  # (12,) what their numbers are worth
+)
+LOW, WIDTH, HOME = range(3)  # of ranges
+
+# Of the settings: steps at most, the weight of staying near, 1 over the length of a chain, damping
+# at first, as a share of what is left, what it is at least, and a sum of squares that is enough.
+ITERATIONS, STAY_WEIGHT, SCALE, DAMPING, LEAST_DAMPING, ENOUGH = range(6)
+# Of what is found: steps taken, sum of squares, worst goal; then errors of goals, and then how fast
+# the sum of squares falls, by half, with each share.
+STEPS, SQUARE, WORST, ERRORS = range(4)
+
+TRIES = 8  # how often damping may grow in a step
+MAX_STEP = 0.3  # share of its range that a control goes in one step
+STALL_STEPS, STALL_RATIO = 4, 0.995  # so many steps that leave more than this share are enough
+MIN_ROOM = 0.1  # of a range; room on one side of a start counts no less
+
+Work = namedtuple(
+    "Work",
+    [
+        "lanes",  # the work space of the program, one lane of it used
+        "rates",  # (rows, directions)
+        "scratch",
+        "q",  # (J, 4) rotations of segments
+        "p",  # (J, 3) positions
+        "moves",  # (J, directions, 6) how each turns and moves, in its parent's frame
+        "world",  # (J, 7)
+        "state",  # (G, STATE_COLUMNS)
+        "residuals",  # (3 G)
+        "jacobian",  # (F, 3 G)
+        "normal",  # (2, F, F) Jᵀ J, and the factor of its free part
+        "vectors",  # (5, F) see below
+        "numbers",  # (F,) the variables that are free in a step
+    ],
+)
+DOWN, MOVE, TRIAL, SOLUTION, FIXED = range(5)
+"""Of vectors: Jᵀ r, the step, shares after it, what the factor gives, 1 where a step is fixed."""
+
+
+@kernel
+def new_work(task):
+    """Return the tables to solve with."""
+    rows, scratch, directions = task.sizes[0], task.sizes[1], task.sizes[2]
+    joints, goals, free = task.parents.shape[0], task.goals.shape[0], task.free.shape[0]
+    return Work(
+        np.empty(rows * LANES),
+        np.empty((rows, directions)),
+        np.empty(scratch * LANES),
+        np.zeros((joints, 4)),
+        np.zeros((joints, 3)),
+        np.zeros((joints, directions, 6)),
+        np.zeros((joints, 7)),
+        np.zeros((goals, STATE_COLUMNS)),
+        np.zeros(3 * goals),
+        np.zeros((free, 3 * goals)),
+        np.zeros((2, free, free)),
+        np.zeros((5, free)),
+        np.zeros(free, np.int64),
+    )
+
+
+# Transforms of segments, how they change, and what that means for the goals.
+
+
+@kernel
+def start_pose(task, work):
+    """Write all controls, and the segments of the joint sets that have none that is free."""
+    numbers, q, p = task.numbers, work.q, work.p
+    for j in range(q.shape[0]):
+        q[j, 0], q[j, 1], q[j, 2], q[j, 3] = 1.0, 0.0, 0.0, 0.0
+        p[j, 0], p[j, 1], p[j, 2] = numbers[3 * j], numbers[3 * j + 1], numbers[3 * j + 2]
+    for c in range(task.values.shape[0]):
+        work.lanes[c * LANES] = task.values[c]
+    for s in range(task.active[0], task.sets.shape[0]):
+        run_set(task, s, 0, work)
+
+
+@kernel
+def run_set(task, s, count, work):
+    """Perform the steps of one joint set; with their rates, where `count` directions are asked."""
+    for k in range(task.sets[s, FIRST_ROW], task.sets[s, END_ROW]):
+        row = task.code[k]
+        if row[0] == POSE:
+            segments, transforms = task.lists[row[5] : row[6]], task.lists[row[7] : row[8]]
+            for i in range(segments.shape[0]):
+                take_segment(segments[i], transforms[i], task.numbers, work)
+                if count > 0:
+                    take_moves(segments[i], transforms[i], count, work)
+        elif row[0] != STORE:
+            perform(row, task.lists, task.numbers, 1, 0, work.lanes)
+            if count > 0:
+                differentiate(
+                    row, task.lists, task.numbers, count, work.lanes, work.rates, work.scratch
+                )
+
+
+@kernel
+def take_segment(j, o, numbers, work):
+    """Write the rotation and the position of segment j, whose transform is at `o`."""
+    lanes, scratch = work.lanes, work.scratch
+    quaternions(lanes, o, scratch, 1)
+    for k in range(4):
+        work.q[j, k] = scratch[k * LANES]
+    for k in range(3):
+        work.p[j, k] = numbers[3 * j + k] + lanes[o + (4 * k + 3) * LANES]
+
+
+@kernel
+def take_moves(j, o, count, work):
+    """Write how segment j turns, R' Rᵀ as a vector, and moves, as its parent sees it."""
+    lanes, rates, moves, row = work.lanes, work.rates, work.moves, o // LANES
+    for d in range(count):
+        for k in range(3):
+            a, b = 4 * ((k + 2) % 3), 4 * ((k + 1) % 3)
+            turn = 0.0
+            for c in range(3):
+                turn += rates[row + a + c, d] * lanes[o + (b + c) * LANES]
+                turn -= rates[row + b + c, d] * lanes[o + (a + c) * LANES]
+            moves[j, d, k] = 0.5 * turn
+            moves[j, d, 3 + k] = rates[row + 4 * k + 3, d]
+
+
+@kernel
+def pose_controls(task, shares, differ, work):
+    """Write the segments for some shares; with their rates, where they should `differ`."""
+    lanes, rates, ranges = work.lanes, work.rates, task.ranges
+    for c in range(shares.shape[0]):
+        lanes[task.free[c] * LANES] = ranges[LOW, c] + ranges[WIDTH, c] * shares[c]
+    for s in range(task.active[0]):
+        first, count = task.sets[s, FIRST], task.sets[s, COUNT]
+        if differ:
+            for c in range(task.sets[s, FIRST_CONTROL], task.sets[s, END_CONTROL]):
+                for d in range(count):
+                    rates[c, d] = 0.0
+            for d in range(count):
+                rates[task.free[first + d], d] = ranges[WIDTH, first + d]
+        run_set(task, s, count if differ else 0, work)
+
+
+# What is left of the goals, of transforms that are wanted, and of the wish to stay.
+
+
+@kernel
+def stay_slope(share, home, weight):
+    """Return how much a share weighs, as it leaves home: by the room that it has on that side."""
+    below, above = weight / max(home, MIN_ROOM), weight / max(1.0 - home, MIN_ROOM)
+    if share == home and share > 0.0 and share < 1.0:
+        return 0.5 * (below + above)
+    return below if share < home else above
+
+
+@kernel
+def transform_error(task, j, i, work):
+    """Return what number i of the transform of segment j should still change by, weighted."""
+    q, p, wanted = work.q, work.p, task.wanted
+    r, c = i // 4, i % 4
+    if c == 3:
+        here = p[j, r] - task.numbers[3 * j + r]
+    else:
+        ux, uy, uz = 1.0 * (c == 0), 1.0 * (c == 1), 1.0 * (c == 2)
+        x, y, z = rotate(q[j, 0], q[j, 1], q[j, 2], q[j, 3], ux, uy, uz)
+        here = x if r == 0 else (y if r == 1 else z)
+    return task.scales[i] * (wanted[task.wanted_of[j], i] - here)
+
+
+@kernel
+def evaluate(task, settings, shares, work):
+    """Write the residuals for segments that are posed; return their sum of squares, and the worst.
+
+    The worst is that of goals, `Stay` apart.
+    """
+    place(task.parents, task.order, work.q, work.p, work.world)
+    find_gaps(task.goals, task.targets, work.q, work.world, work.state)
+    square, worst = weigh(task.goals, settings[SCALE], work.state, work.residuals)
+    for c in range(shares.shape[0]):
+        home = task.ranges[HOME, c]
+        if shares[c] != home:
+            slope = stay_slope(shares[c], home, settings[STAY_WEIGHT])
+            square += (slope * (shares[c] - home)) ** 2
+    if task.wanted.shape[0] > 0:
+        for j in range(task.parents.shape[0]):
+            if task.wanted_of[j] >= 0:
+                for i in range(12):
+                    square += transform_error(task, j, i, work) ** 2
+    return square, worst
+
+
+# How that changes: J, as how fast residuals close, Jᵀ J and Jᵀ r.
+
+
+@kernel
+def add_joint(task, j, d, column, work):
+    """Add how fast goals close as joint j turns and moves in direction d, to a column of J."""
+    world, state, jacobian, up = work.world, work.state, work.jacobian, task.parents[j]
+    mx, my, mz = work.moves[j, d, 0], work.moves[j, d, 1], work.moves[j, d, 2]
+    ax, ay, az, vx, vy = mx, my, mz, work.moves[j, d, 3], work.moves[j, d, 4]
+    vz = work.moves[j, d, 5]
+    if up >= 0:
+        w, x, y, z = world[up, 0], world[up, 1], world[up, 2], world[up, 3]
+        ax, ay, az = rotate(w, x, y, z, ax, ay, az)
+        vx, vy, vz = rotate(w, x, y, z, vx, vy, vz)
+    for g in range(task.goals.shape[0]):
+        if not task.above[g, j]:
+            continue
+        if task.goals[g, KIND] == STAY:  # as the joint sees its own turn
+            w, x, y, z = work.q[j, 0], -work.q[j, 1], -work.q[j, 2], -work.q[j, 3]
+            tx, ty, tz = rotate(w, x, y, z, mx, my, mz)
+            ux, uy, uz = 0.0, 0.0, 0.0
+        else:
+            tx, ty, tz = ax, ay, az
+            ux, uy = state[g, PLACE] - world[j, 4], state[g, PLACE + 1] - world[j, 5]
+            ux, uy, uz = cross(ax, ay, az, ux, uy, state[g, PLACE + 2] - world[j, 6])
+            ux, uy, uz = ux + vx, uy + vy, uz + vz
+        for i in range(3):
+            k = RATES + 3 * i
+            closes = state[g, k] * ux + state[g, k + 1] * uy + state[g, k + 2] * uz
+            closes += state[g, k + 9] * tx + state[g, k + 10] * ty + state[g, k + 11] * tz
+            jacobian[column, 3 * g + i] += closes
+
+
+@kernel
+def refresh_jacobian(task, work):
+    """Write J of the goals."""
+    jacobian = work.jacobian
+    for c in range(jacobian.shape[0]):
+        for a in range(jacobian.shape[1]):
+            jacobian[c, a] = 0.0
+    for k in range(task.order.shape[0]):
+        j = task.order[k]
+        s = task.set_of[j]
+        if s >= 0:
+            for d in range(task.sets[s, COUNT]):
+                add_joint(task, j, d, task.sets[s, FIRST] + d, work)
+
+
+@kernel
+def add_transform(task, j, errors, columns, work):
+    """Add what a wanted transform gives to Jᵀ J, the lower half, and to Jᵀ r.
+
+    `errors` (12,) and `columns` (directions, 12) are room for its residuals and their rates.
+    """
+    s = task.set_of[j]
+    first, count = task.sets[s, FIRST], task.sets[s, COUNT]
+    q, moves, scales = work.q, work.moves, task.scales
+    for i in range(12):
+        errors[i] = transform_error(task, j, i, work)
+    for d in range(count):
+        ax, ay, az = moves[j, d, 0], moves[j, d, 1], moves[j, d, 2]
+        for c in range(3):
+            ux, uy, uz = 1.0 * (c == 0), 1.0 * (c == 1), 1.0 * (c == 2)
+            x, y, z = rotate(q[j, 0], q[j, 1], q[j, 2], q[j, 3], ux, uy, uz)
+            x, y, z = cross(ax, ay, az, x, y, z)
+            columns[d, c], columns[d, 4 + c] = scales[c] * x, scales[4 + c] * y
+            columns[d, 8 + c] = scales[8 + c] * z
+            columns[d, 4 * c + 3] = scales[4 * c + 3] * moves[j, d, 3 + c]
+        for b in range(d + 1):
+            total = 0.0
+            for i in range(12):
+                total += columns[d, i] * columns[b, i]
+            work.normal[0, first + d, first + b] += total
+        total = 0.0
+        for i in range(12):
+            total += columns[d, i] * errors[i]
+        work.vectors[DOWN, first + d] += total
+
+
+@kernel
+def linearize(task, settings, shares, work):
+    """Write Jᵀ J, the lower half, and Jᵀ r, for segments that are posed and evaluated."""
+    normal, vectors, jacobian, residuals = work.normal, work.vectors, work.jacobian, work.residuals
+    free, rows = jacobian.shape[0], jacobian.shape[1]
+    if rows > 0:
+        refresh_rates(task.goals, task.targets, settings[SCALE], work.world, work.state)
+        refresh_jacobian(task, work)
+    for a in range(free):
+        for b in range(a + 1):
+            total = 0.0
+            for k in range(rows):
+                total += jacobian[a, k] * jacobian[b, k]
+            normal[0, a, b] = total
+        total = 0.0
+        for k in range(rows):
+            total += jacobian[a, k] * residuals[k]
+        home = task.ranges[HOME, a]
+        slope = stay_slope(shares[a], home, settings[STAY_WEIGHT])
+        vectors[DOWN, a] = total + slope * slope * (home - shares[a])
+        normal[0, a, a] += slope * slope
+    if task.wanted.shape[0] > 0:
+        errors, columns = np.empty(12), np.empty((task.sizes[2], 12))
+        for j in range(task.parents.shape[0]):
+            if task.wanted_of[j] >= 0 and task.set_of[j] >= 0:
+                add_transform(task, j, errors, columns, work)
+
+
+# A step within the ranges.
+
+
+@kernel
+def solve_free(damping, n, work):
+    """Write the step of the n free variables, by Cholesky's method, the others being fixed."""
+    normal, vectors, number = work.normal, work.vectors, work.numbers
+    for i in range(n):
+        a = number[i]
+        value = vectors[DOWN, a]
+        for b in range(vectors.shape[1]):
+            if vectors[FIXED, b] > 0.0:
+                high, low = max(a, b), min(a, b)
+                value -= normal[0, high, low] * vectors[MOVE, b]
+        for k in range(i):
+            total = normal[0, a, number[k]]
+            for m in range(k):
+                total -= normal[1, i, m] * normal[1, k, m]
+            normal[1, i, k] = total * normal[1, k, k]
+        total = normal[0, a, a] + damping
+        for k in range(i):
+            total -= normal[1, i, k] * normal[1, i, k]
+            value -= normal[1, i, k] * vectors[SOLUTION, k]
+        normal[1, i, i] = 1.0 / math.sqrt(max(total, 1e-30))  # so that nothing is divided again
+        vectors[SOLUTION, i] = value * normal[1, i, i]
+    for i in range(n - 1, -1, -1):
+        vectors[SOLUTION, i] *= normal[1, i, i]
+        for k in range(i):
+            vectors[SOLUTION, k] -= normal[1, i, k] * vectors[SOLUTION, i]
+        vectors[MOVE, number[i]] = vectors[SOLUTION, i]
+
+
+@kernel
+def propose(shares, damping, work):
+    """Write shares after a step: what would leave its range is fixed at its end, others go on."""
+    vectors, number, free = work.vectors, work.numbers, shares.shape[0]
+    for c in range(free):
+        vectors[MOVE, c], vectors[FIXED, c] = 0.0, 0.0
+    while True:
+        n = 0
+        for c in range(free):
+            if vectors[FIXED, c] == 0.0:
+                number[n] = c
+                n += 1
+        if n == 0:
+            break
+        solve_free(damping, n, work)
+        left = 0
+        for i in range(n):
+            c = number[i]
+            there = shares[c] + vectors[MOVE, c]
+            if there < 0.0 or there > 1.0:
+                vectors[MOVE, c] = (0.0 if there < 0.0 else 1.0) - shares[c]
+                vectors[FIXED, c] = 1.0
+                left += 1
+        if left == 0:
+            break
+    longest = MAX_STEP
+    for c in range(free):
+        longest = max(longest, abs(vectors[MOVE, c]))
+    for c in range(free):
+        there = shares[c] + MAX_STEP / longest * vectors[MOVE, c]
+        vectors[TRIAL, c] = min(max(there, 0.0), 1.0)
+
+
+@kernel("Task f8[] f8[] f8[]")
+def descend(task, settings, shares, found):
+    """Bring shares (F,) nearer to what is wanted, until steps no longer help; see `ERRORS`."""
+    work = new_work(task)
+    start_pose(task, work)
+    free, goals = shares.shape[0], task.goals
+    damping, stalled, count = settings[DAMPING], 0, 0
+    pose_controls(task, shares, True, work)
+    square, worst = evaluate(task, settings, shares, work)
+    linearize(task, settings, shares, work)
+    while count < settings[ITERATIONS] and stalled < STALL_STEPS and square > settings[ENOUGH]:
+        count += 1
+        taken, again, before = False, False, square
+        for _ in range(TRIES):
+            propose(shares, damping * square + settings[LEAST_DAMPING], work)
+            trial = work.vectors[TRIAL]
+            pose_controls(task, trial, not again, work)  # mostly the first is taken
+            now, worst_now = evaluate(task, settings, trial, work)
+            if now < square:
+                for c in range(free):
+                    shares[c] = trial[c]
+                square, worst, taken = now, worst_now, True
+                break
+            damping, again = 6.0 * damping + 1e-4, True
+        if again:
+            pose_controls(task, shares, True, work)
+            evaluate(task, settings, shares, work)
+        linearize(task, settings, shares, work)
+        if not taken:
+            break
+        if square < 0.5 * before:
+            damping = max(0.3 * damping, 1e-4)
+        stalled = stalled + 1 if square > STALL_RATIO * STALL_RATIO * before else 0
+    found[STEPS], found[SQUARE], found[WORST] = count, square, worst
+    for g in range(goals.shape[0]):
+        unit = settings[SCALE] if goals[g, KIND] == REACH else TURN_SHARE
+        x, y, z = work.state[g, GAP], work.state[g, GAP + 1], work.state[g, GAP + 2]
+        found[ERRORS + g] = unit * length(x, y, z)
+    for c in range(free):
+        found[ERRORS + goals.shape[0] + c] = work.vectors[DOWN, c]
+
+
+# Many rows of shares, a block of lanes at a time.
+
+
+@kernel
+def pose_lanes(task, table, rotations, positions, work):
+    """Write the segments (n, J, …) for rows of shares (n, F), up to LANES of them."""
+    n, lanes, numbers = table.shape[0], work.lanes, task.numbers
+    offsets = numbers[: 3 * rotations.shape[1]].reshape(rotations.shape[1], 3)
+    for c in range(task.values.shape[0]):
+        for i in range(n):
+            lanes[c * LANES + i] = task.values[c]
+    for c in range(task.free.shape[0]):
+        low, width, at = task.ranges[LOW, c], task.ranges[WIDTH, c], task.free[c] * LANES
+        for i in range(n):
+            lanes[at + i] = low + width * table[i, c]
+    for s in range(task.active[0]):
+        for k in range(task.sets[s, FIRST_ROW], task.sets[s, END_ROW]):
+            row = task.code[k]
+            if row[0] == POSE:
+                segments, transforms = task.lists[row[5] : row[6]], task.lists[row[7] : row[8]]
+                pose(segments, transforms, offsets, n, 0, lanes, rotations, positions)
+            elif row[0] != STORE:
+                perform(row, task.lists, numbers, n, 0, lanes)
+
+
+@kernel("Task f8[] f8[,] f8[]")
+def measure_each(task, settings, table, squares):
+    """Write the sums of squares of what is left, for each row of shares (n, F)."""
+    work, joints = new_work(task), task.parents.shape[0]
+    start_pose(task, work)
+    rotations, positions = np.zeros((LANES, joints, 4)), np.zeros((LANES, joints, 3))
+    for start in range(0, table.shape[0], LANES):
+        n = min(LANES, table.shape[0] - start)
+        pose_lanes(task, table[start : start + n], rotations, positions, work)
+        for i in range(n):
+            for j in range(joints):
+                if task.set_of[j] >= 0:
+                    for k in range(4):
+                        work.q[j, k] = rotations[i, j, k]
+                    for k in range(3):
+                        work.p[j, k] = positions[i, j, k]
+            squares[start + i], _ = evaluate(task, settings, table[start + i], work)
