@@ -90,6 +90,7 @@ bench: $(INSTALLED) $(PAGE) browser kernels
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/page.py
 	$(BIN)/python benchmarks/page_load.py
+	$(BIN)/python benchmarks/cold.py
 
 papers: $(INSTALLED) kernels
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[papers]'

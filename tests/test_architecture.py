@@ -161,7 +161,7 @@ def test_the_import_check_sees_imports():
 
 
 def test_importing_synovia_is_light():
-    heavy = "('scipy', 'click', 'matplotlib', 'websockets')"
+    heavy = "('numpy', 'scipy', 'click', 'matplotlib', 'websockets')"
     code = f"import synovia, sys, json; print(json.dumps([m for m in {heavy} if m in sys.modules]))"
     assert run(code) == []
 
@@ -170,6 +170,15 @@ def test_loading_the_rooms_of_limits_is_light():
     code = (
         "import sys, json; from synovia import arrays, quat, charts, shapes, limit; "
         "print(json.dumps([m for m in ('scipy', 'click') if m in sys.modules]))"
+    )
+    assert run(code) == []
+
+
+def test_reading_a_clip_loads_no_shapes():
+    code = (
+        "import sys, json; from synovia import load_clip; from synovia.learn import joint_kinds; "
+        "rooms = ('charts', 'shapes', 'limit', 'components', 'model'); "
+        "print(json.dumps([room for room in rooms if f'synovia.{room}' in sys.modules]))"
     )
     assert run(code) == []
 

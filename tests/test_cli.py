@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from command_line import NAMES, acted, process, run
 from synovia import __version__, save_clip
-from synovia.cli import COMMANDS, terminal
+from synovia.cli import COMMANDS, main, terminal
 
 CMU = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh" / "rom" / "79_22.bvh"
 
@@ -46,12 +48,18 @@ def test_help_teaches_by_example(command):
     assert max(map(len, said.splitlines())) <= 100
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_list_of_commands_says_what_their_help_begins_with(command):
+    loaded = main.get_command(click.Context(main), command)
+    assert COMMANDS[command] == loaded.get_short_help_str(limit=200)
+
+
 def test_help_shows_the_main_path_and_is_light():
     code = (
         "import sys; from synovia.cli import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: pass\n"
-        "print([name for name in ('scipy', 'matplotlib') if name in sys.modules])"
+        "print([name for name in ('numpy', 'scipy', 'matplotlib') if name in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
@@ -62,15 +70,55 @@ def test_help_shows_the_main_path_and_is_light():
     assert said.splitlines()[-1] == "[]"
 
 
+HIDE = "import sys; sys.modules.update(dict.fromkeys({!r})); from synovia.cli import main; main()"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "info wild.bvh",
+        "info a.limits.json",
+        "check wild.bvh -l a.limits.json",
+        "clamp wild.bvh -l a.limits.json -o clamped.bvh",
+        "figure human --list",
+        "figure human --set shoulder.abduction=90 -o pose.bvh",
+    ],
+)
+def test_commands_that_apply_limits_need_no_heavy_packages(here, tmp_path, command):
+    run("fit", "captures", "-o", tmp_path / "a.limits.json")
+    shutil.copy("wild.bvh", tmp_path)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            HIDE.format(("scipy", "matplotlib", "websockets")),
+            *command.split(),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout
+    assert not done.stderr
+    assert done.returncode == command.startswith("check")
+
+
 def test_version():
     assert run("--version", prog_name="synovia") == f"synovia {__version__}\n"
     assert process("--version").stdout == f"synovia {__version__}\n"
 
 
 def test_shells_can_complete():
-    asked = {"COMP_WORDS": "synovia fit --shape k", "COMP_CWORD": "3"}
-    done = process(env={**os.environ, **asked, "_SYNOVIA_COMPLETE": "bash_complete"})
-    assert done.stdout.strip() == "plain,kdop"
+    def complete(words):
+        asked = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+        done = process(env={**os.environ, **asked, "_SYNOVIA_COMPLETE": "bash_complete"})
+        return done.stdout.split()
+
+    assert complete("synovia fit --shape k") == ["plain,kdop"]
+    assert complete("synovia c") == ["plain,check", "plain,clamp", "plain,compare"]
+    assert complete("synovia --de") == ["plain,--debug"]
 
 
 def test_tables_keep_their_columns_whatever_the_names():

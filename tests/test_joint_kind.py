@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from synovia import quat
-from synovia.learn import JointKind, Take, joint_kind, performer_of, trim
+from synovia.learn import (
+    JointKind,
+    Take,
+    joint_kind,
+    kinds,
+    kinds_of,
+    performer_of,
+    trim,
+)
 from synovia.learn.kinds import MAX_ROTATIONS
 
 CMU = Path(__file__).parents[2] / "shared" / "data" / "cmu_bvh"
@@ -159,6 +167,29 @@ def test_many_rotations_are_judged_by_some(rng):
     rotations = about(TILTED, angles_deg(rng, -30, 30, count=50 * MAX_ROTATIONS))
     rotations[1:9] = about(Y, 2.0)
     assert joint_kind(rotations).kind == "hinge"
+
+
+def test_shortcuts_and_company_change_nothing(rng, monkeypatch):
+    """Joints together, with quick ways out, are of the kinds that each has by the long way."""
+    ball = quat.exp(np.radians(rng.uniform(-1.0, 1.0, size=(1200, 3)) * [40.0, 15.0, 25.0]))
+    hinge = about(TILTED, angles_deg(rng, -60, 60))
+    astray = hinge.copy()
+    astray[[3, 700]] = about(Y, [2.0, 2.5])  # as many as are ignored
+    universal = quat.mul(about(X, angles_deg(rng, -50, 50)), about(Y, angles_deg(rng, -30, 20)))
+    joints = [
+        *(ball, hinge, astray, universal, ball[:300], about(X, np.zeros(5))),
+        *(noisy(rng, each, wobble) for each in (hinge, universal) for wobble in (0.9, 1.1, 3.0)),
+    ]
+    assert kinds._leaves_subspaces(ball, 2, kinds.SLACK)
+    assert kinds._turns_every_pair(quat.to_matrix(ball), kinds.SLACK)
+    together = kinds_of(joints)
+    for shortcut in ("_leaves_subspaces", "_turns_every_pair"):
+        monkeypatch.setattr(kinds, shortcut, lambda *_: False)
+    for found, rotations in zip(together, joints, strict=True):
+        alone = joint_kind(rotations)
+        assert found.kind == alone.kind
+        for field in ("mean", "axes", "ranges"):
+            np.testing.assert_array_equal(getattr(found, field), getattr(alone, field))
 
 
 def test_no_rotations_and_no_such_kind_are_errors():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from oracles import cloud, random_frame, spanned
-from synovia.shapes import SHAPES, Box, Ellipsoid, KDop, Product
+from synovia.shapes import SHAPES, Box, Ellipsoid, KDop, Product, convex
 
 EYE = np.eye(3)
 SKEWED = np.array([[1.0, 0.1, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
@@ -15,6 +15,40 @@ SKEWED = np.array([[1.0, 0.1, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
 def test_the_registry_knows_every_shape_by_its_own_name():
     assert all(name == kind.name for name, kind in SHAPES.items())
     assert set(SHAPES) >= {"box", "ellipsoid", "kdop", "product"}
+
+
+# Polytopes.
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("closed", [True, False])
+def test_the_hull_of_a_polytope_is_that_of_its_corners(seed, closed, monkeypatch):
+    """Also where the faces do not fit together, and SciPy is asked."""
+    from scipy.spatial import ConvexHull
+
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(40, 3)) * np.exp(rng.uniform(-3.0, 0.5, 3))
+    axes = None if seed % 3 else rng.normal(size=(5 + seed, 3))
+    shape = KDop.fit(points.round(1) if seed % 2 else points, axes=axes)
+    if not closed:
+        monkeypatch.setattr(convex, "_is_closed", lambda _: False)
+    hull = ConvexHull(shape.corners)
+    boundary = shape.boundary()
+    assert shape.measure == pytest.approx(hull.volume, rel=1e-9)
+    assert len(boundary.triangles) == len(hull.simplices)
+    a, b, c = np.moveaxis(boundary.points[boundary.triangles] - shape.corners.mean(axis=0), 1, 0)
+    outward = np.einsum("ti,ti->t", a, np.cross(b, c))
+    assert outward.min() > 0.0
+    assert outward.sum() / 6.0 == pytest.approx(hull.volume, rel=1e-9)
+
+
+def test_a_flat_polytope_has_two_sides_and_no_volume():
+    sheet = Box([0.0, 0.0, 0.3], [2.0, 1.0, 0.3], EYE)
+    assert sheet.measure == 0.0
+    assert len(sheet.boundary().triangles) == 4
+    assert np.ptp(sheet.scatter(500, np.random.default_rng(0)), axis=0) == pytest.approx(
+        [2.0, 1.0, 0.0], abs=0.05
+    )
 
 
 # Box.

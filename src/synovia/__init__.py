@@ -15,17 +15,29 @@ Here is what a newcomer needs. The rest is in the rooms, which need no import of
 from __future__ import annotations
 
 from importlib import import_module as _import_module
-from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
-from .anatomy import human, human_limits
-from .charts import CHARTS, DirectionTwist, EulerZYZ, RotationVector, SwingTwist
-from .components import Figure
-from .io import load_clip, load_figure, load_limits, save_clip, save_figure, save_limits
-from .limit import Beyond, Inside, Limit, mirror_limit
-from .model import LimitModel, Report, first_exit
-from .shapes import SHAPES, Box, DistanceField, Ellipsoid, KDop, Product, ReachCone, ThetaPhi, Union
-from .skeleton import Clip, Pose, Skeleton, forward
-from .view import show
+if _TYPE_CHECKING:
+    from .anatomy import human, human_limits
+    from .charts import CHARTS, DirectionTwist, EulerZYZ, RotationVector, SwingTwist
+    from .components import Figure
+    from .io import load_clip, load_figure, load_limits, save_clip, save_figure, save_limits
+    from .limit import Beyond, Inside, Limit, mirror_limit
+    from .model import LimitModel, Report, first_exit
+    from .shapes import (
+        SHAPES,
+        Box,
+        DistanceField,
+        Ellipsoid,
+        KDop,
+        Product,
+        ReachCone,
+        ThetaPhi,
+        Union,
+    )
+    from .skeleton import Clip, Pose, Skeleton, forward
+    from .view import show
 
 __version__ = "0.1.0"
 
@@ -67,15 +79,38 @@ __all__ = [
     "show",
 ]
 
-_ROOMS = ("demo", "draw", "evidence", "ik", "learn", "mesh", "quat")
-"""Rooms that are imported when they are first asked for; the others are there already."""
+_HOMES = {
+    "anatomy": ("human", "human_limits"),
+    "charts": ("CHARTS", "DirectionTwist", "EulerZYZ", "RotationVector", "SwingTwist"),
+    "components": ("Figure",),
+    "io": (
+        *("load_clip", "load_figure", "load_limits"),
+        *("save_clip", "save_figure", "save_limits"),
+    ),
+    "limit": ("Beyond", "Inside", "Limit", "mirror_limit"),
+    "model": ("LimitModel", "Report", "first_exit"),
+    "shapes": (
+        *("SHAPES", "Box", "DistanceField", "Ellipsoid", "KDop"),
+        *("Product", "ReachCone", "ThetaPhi", "Union"),
+    ),
+    "skeleton": ("Clip", "Pose", "Skeleton", "forward"),
+    "view": ("show",),
+}
+"""The rooms that hold the public names. They are imported when a name is first asked for."""
+_ROOMS = {*_HOMES, "arrays", "demo", "draw", "evidence", "ik", "kernels", "learn", "mesh", "quat"}
+"""All rooms that need no import of their own."""
+_ROOM_OF = {name: room for room, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> _ModuleType:
+def __getattr__(name: str) -> _Any:
     if name in _ROOMS:
         return _import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(_import_module(f"{__name__}.{_ROOM_OF[name]}"), name)
+    globals()[name] = value  # later uses find it without this function
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ROOMS})
+    return sorted({*globals(), *__all__, *_ROOMS})

@@ -143,8 +143,17 @@ def from_matrix(m: Floats) -> Quats:
 def to_matrix(q: Quats) -> Floats:
     """Return the matrices (..., 3, 3) that turn column vectors as `q` does."""
     (q,) = _same_dtype(q)
-    columns = rotate(q[..., None, :], np.eye(3, dtype=q.dtype))
-    return np.ascontiguousarray(np.swapaxes(columns, -1, -2))
+    w, x, y, z = np.moveaxis(q, -1, 0)
+    x2, y2, z2 = 2 * x, 2 * y, 2 * z
+    matrices = np.empty((*q.shape[:-1], 3, 3), dtype=q.dtype)
+    matrices[..., 0, 0] = 1 - (y * y2 + z * z2)
+    matrices[..., 1, 1] = 1 - (x * x2 + z * z2)
+    matrices[..., 2, 2] = 1 - (x * x2 + y * y2)
+    others = ((1, 0, x * y2, w * z2), (0, 2, x * z2, w * y2), (2, 1, y * z2, w * x2))
+    for row, column, product, along in others:
+        matrices[..., row, column] = product + along
+        matrices[..., column, row] = product - along
+    return matrices
 
 
 def from_euler(angles: Floats, order: str) -> Quats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .. import quat
@@ -9,11 +11,13 @@ from ..arrays import Floats, Quats, Vectors
 from ..charts import DirectionTwist
 from ..components import Figure, JointSet, Network
 from ..limit import Limit
-from ..model import LimitModel
 from ..shapes import Shape
 from ..skeleton import Skeleton
 from .human import human
 from .part import REFERENCE_HEIGHT
+
+if TYPE_CHECKING:
+    from ..model import LimitModel
 
 CONE_BONES = ("UpperArm", "UpperLeg", "Hand", "Foot")
 """Segments whose bone swings: they have a reach cone."""
@@ -43,6 +47,8 @@ def limits_of(figure: Figure) -> LimitModel:
     twist about the axis. All else, such as a vertebra, has a k-DOP around what its controls give,
     half a degree wider.
     """
+    from ..model import LimitModel
+
     limits: dict[str, Limit] = {}
     for name, joint_set in figure.joint_sets.items():
         rotations = _reachable_rotations(figure, name)

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ REFERENCE_HEIGHT = 1.75
 @cache
 def load_tables(name: str) -> dict[str, Any]:
     """Return the tables of the data file `name`.toml; not to be changed."""
-    text = files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 

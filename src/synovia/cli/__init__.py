@@ -8,18 +8,33 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .. import __version__
 from . import terminal
 
-COMMANDS = (
-    *("fit", "check", "clamp", "view", "solve", "look"),
-    *("info", "draw", "compare", "figure", "demo"),
-)
-"""In the order in which people need them."""
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+COMMANDS = {
+    "fit": "Learn the limits of every joint from clips.",
+    "check": "Show which joints of clips leave their limits.",
+    "clamp": "Write clips with every joint inside its limits, free of pops.",
+    "view": "Show CLIP within its limits, on a page in the browser.",
+    "solve": "Drive joints of CLIP to their goals, frame by frame.",
+    "look": "Turn spine, neck and head of CLIP towards something.",
+    "info": "Show what is in FILE: a clip, or limits.",
+    "draw": "Draw the limits in FILE, or a plate of joints.",
+    "compare": "Show which family of limits fits clips best.",
+    "figure": "Pose the human, or the figure in FILE.xml, by its controls.",
+    "demo": "Learn limits from motion, and clamp a wild clip with them.",
+}
+"""In the order in which people need them, with what their help begins with.
+
+The list of commands is thus shown without loading one of them.
+"""
 FAILED, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
 
@@ -36,6 +51,21 @@ class Commands(click.Group):
             return None
         command = getattr(importlib.import_module(f"{__name__}.{name}"), name)
         return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names with what the commands do."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands that begin with `incomplete`, or the options that do."""
+        from click.shell_completion import CompletionItem
+
+        fitting = {name: line for name, line in COMMANDS.items() if name.startswith(incomplete)}
+        return [
+            *(CompletionItem(name, help=line) for name, line in fitting.items()),
+            *super(click.Group, self).shell_complete(ctx, incomplete),
+        ]
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, with its warnings shown; nobody reading on is no error."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import numpy as np
 
 from . import inputs, terminal
 
@@ -100,7 +100,7 @@ def figure(
     show: bool,
     output: Path | None,
 ) -> None:
-    """Pose the default human, or the figure in FILE.xml, by its controls.
+    """Pose the human, or the figure in FILE.xml, by its controls.
 
     A control moves many bones at once, and no number takes a joint where it cannot go: what is out
     of range is clamped, and reported.
@@ -175,7 +175,7 @@ def controls_of(body: Figure, pairs: Mapping[str, str]) -> dict[str, float]:
             number = float(text)
         except ValueError:
             raise click.UsageError(f"--set {name} takes a number, got {text!r}") from None
-        if not np.isfinite(number):
+        if not math.isfinite(number):
             raise click.UsageError(f"--set {name} must be finite, got {text!r}")
         found |= dict.fromkeys(names, number)
     return found
@@ -238,6 +238,8 @@ def write_output(
     body: Figure, controls: Mapping[str, float], output: Path, *, sweep_all: bool, strict: bool
 ) -> Iterator[str]:
     """Write the figure, its pose or its sweep, and yield what there is to say."""
+    import numpy as np
+
     from ..components import clip_of, sweep
     from ..io import save_clip, save_figure, save_limits
 

@@ -38,26 +38,30 @@ def info(file: Path, as_json: bool) -> None:
     from its mean. For limits the range of each joint along the axes of its chart, in degrees from
     its reference, the share of all rotations that is legal, and what they were learned from.
     """
-    from ..io import CLIP_FORMATS, load_clip, load_limits
-    from ..io.limits import SUFFIX
-
-    inputs.check_file(file)
-    title = terminal.printable(file.name)
-    if file.suffix.lower() in CLIP_FORMATS:
-        described = describe_clip(load_clip(file))
-        lines = clip_lines(title, described)
-    elif file.name.lower().endswith(SUFFIX):
-        described = describe_limits(load_limits(file))
-        lines = limits_lines(title, described)
-    else:
-        raise ValueError(
-            f"{file}: expected a clip ({', '.join(CLIP_FORMATS)}) or limits ({SUFFIX})"
-        )
+    described, lines = describe_file(file)
     if as_json:
         click.echo(json.dumps({"file": str(file), **described}, indent=2, allow_nan=False))
         return
     for line in lines:
         click.echo(line)
+
+
+def describe_file(file: Path) -> tuple[dict[str, Any], Iterator[str]]:
+    """Return what is in a file as plain values, angles in degrees, and as lines for people."""
+    from ..io import CLIP_FORMATS, load_clip
+
+    inputs.check_file(file)
+    title = terminal.printable(file.name)
+    if file.suffix.lower() in CLIP_FORMATS:
+        described = describe_clip(load_clip(file))
+        return described, clip_lines(title, described)
+
+    from ..io.limits import SUFFIX, load_limits  # needs much more of the package than a clip
+
+    if file.name.lower().endswith(SUFFIX):
+        described = describe_limits(load_limits(file))
+        return described, limits_lines(title, described)
+    raise ValueError(f"{file}: expected a clip ({', '.join(CLIP_FORMATS)}) or limits ({SUFFIX})")
 
 
 def describe_clip(clip: Clip) -> dict[str, Any]:

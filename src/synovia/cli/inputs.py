@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 
-from ..shapes import SHAPES
 from .terminal import ANGLES, progress
 
 if TYPE_CHECKING:
@@ -308,6 +307,8 @@ clips_argument = click.argument(
 
 def shape_options(shape: str, typed: Mapping[str, str]) -> dict[str, Any]:
     """Return the options of the shape's fit, as it takes them; an unknown one is an error."""
+    from ..shapes import SHAPES
+
     kind = SHAPES[shape]
     takes = kind.fit_options(typed)
     if len(kind.sources) > 1:

@@ -94,12 +94,12 @@ def look(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Turn spine, neck and head of CLIP towards something, with every joint inside its limits.
+    """Turn spine, neck and head of CLIP towards something.
 
-    From the body to the head each joint takes its share; what its limit does not allow, the others
-    take up. Where the look changes sides, as behind the back, it takes some frames. The exit code
-    is 0 when it is met in every frame, 1 when not (the clip is written all the same), and 2 for an
-    error.
+    Every joint stays inside its limits. From the body to the head each joint takes its share; what
+    its limit does not allow, the others take up. Where the look changes sides, as behind the back,
+    it takes some frames. The exit code is 0 when it is met in every frame, 1 when not (the clip is
+    written all the same), and 2 for an error.
     """
     from ..ik import watch
     from ..ik.follow import clamp_to_limits

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from . import inputs, terminal
 from .clamp import describe_growth
@@ -190,6 +189,8 @@ def _goal_text(row: dict[str, Any]) -> str:
 
 def _worst_frame(driven: ClipSolution) -> int:
     """Return the frame that is farthest off; of those on their way only where there is no other."""
+    import numpy as np
+
     unmet = ~driven.solution.converged
     stuck = unmet & ~driven.late
     farthest = max(
@@ -200,6 +201,8 @@ def _worst_frame(driven: ClipSolution) -> int:
 
 def _beyond(driven: ClipSolution) -> Mask:
     """Tell in which frames a target is farther away than the chain is long."""
+    import numpy as np
+
     return np.asarray(driven.solution.beyond.any(axis=1) & ~driven.solution.converged)
 
 
@@ -300,12 +303,13 @@ def solve(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Drive joints of CLIP to their goals, frame by frame, with every joint inside its limits.
+    """Drive joints of CLIP to their goals, frame by frame.
 
-    Each frame begins where the last one ended, and what the goals leave open stays near the clip,
-    so nothing pops. Where a goal cannot be met, the frame comes as near as limits allow, and the
-    joints that are in the way are named. The exit code is 0 when all goals are met in every frame,
-    1 when not (the clip is written all the same), and 2 for an error.
+    Every joint stays inside its limits. Each frame begins where the last one ended, and what the
+    goals leave open stays near the clip, so nothing pops. Where a goal cannot be met, the frame
+    comes as near as limits allow, and the joints that are in the way are named. The exit code is 0
+    when all goals are met in every frame, 1 when not (the clip is written all the same), and 2 for
+    an error.
     """
     from ..ik import Reach, follow
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from itertools import accumulate
 from typing import Any, ClassVar, Literal, Self
@@ -68,6 +67,8 @@ def run(
     if threads <= 1 or len(starts) < 2:
         part(starts)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(part, (starts[k::threads] for k in range(threads))))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -195,6 +194,8 @@ class Program:
             return
         parts = min(PARTS_PER_THREAD * threads, -(-n // BLOCK_POSES))
         cuts = [n * k // parts // BLOCK_POSES * BLOCK_POSES for k in range(parts)] + [n]
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(part, cuts[:-1], cuts[1:]))
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..skeleton import Clip
 from .bvh import read_bvh, write_bvh
-from .figure import figure_schema, load_figure, load_network, save_figure, save_network
-from .limits import limits_bytes, load_limits, save_limits
-from .schema import limits_schema
+
+if TYPE_CHECKING:
+    from .figure import figure_schema, load_figure, load_network, save_figure, save_network
+    from .limits import limits_bytes, load_limits, save_limits
+    from .schema import limits_schema
 
 
 class ClipFormat(NamedTuple):
@@ -50,6 +53,21 @@ def _clip_format(path: Path) -> ClipFormat:
         raise ValueError(
             f"{path}: a clip's suffix must be one of {', '.join(CLIP_FORMATS)}, got {path.suffix!r}"
         ) from None
+
+
+_HOMES = {
+    "figure": ("figure_schema", "load_figure", "load_network", "save_figure", "save_network"),
+    "limits": ("limits_bytes", "load_limits", "save_limits"),
+    "schema": ("limits_schema",),
+}
+"""Functions of files that need much of the package: imported when first asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import shutil
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from pathlib import Path
 def atomic_write(path: str | os.PathLike[str], content: bytes) -> None:
     """Write `content` to the file at `path`; on any failure what was there stays as it was."""
     target = Path(os.path.realpath(path))
-    beside = target.with_name(f".synovia-{secrets.token_hex(8)}.tmp")
+    beside = target.with_name(f".synovia-{os.urandom(8).hex()}.tmp")
     try:
         _check_place(target)
         try:

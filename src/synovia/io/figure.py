@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -248,7 +247,7 @@ def save_network(network: Network, path: str | PathLike[str]) -> None:
 
 def figure_schema() -> str:
     """Return the XML Schema of figures and networks."""
-    return files("synovia.io").joinpath("figure.xsd").read_text(encoding="utf-8")
+    return Path(__file__).with_name("figure.xsd").read_text(encoding="utf-8")
 
 
 def _root(path: str | PathLike[str], tag: str) -> Element:

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
-from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
@@ -122,6 +121,8 @@ def parse_xml(path: str, content: bytes) -> Element:
 
 def format_element(element: Element, indent: int = 0) -> str:
     """Return the text of an element, two spaces for each level."""
+    from xml.sax.saxutils import escape, quoteattr  # slow to import, and not needed to read
+
     space = " " * indent
     attributes = "".join(f" {name}={quoteattr(v)}" for name, v in element.attributes.items())
     if element.children:

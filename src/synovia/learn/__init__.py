@@ -1,27 +1,12 @@
 """Learning: from the takes of many performers to a limit for each joint."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .duplicates import Duplicates, find_duplicates, join_groups, same_bones
-from .fields import (
-    Density,
-    People,
-    check_rejection,
-    density,
-    field_from_paths,
-    least_passing,
-    level_for,
-    within_for,
-)
-from .fitting import (
-    DEFAULT_WITHIN,
-    FIELD_SOURCES,
-    MAX_MARGIN,
-    FitOptions,
-    fit_joint,
-    learn,
-    measure_from,
-    people_field,
-)
-from .kinds import JointKind, joint_kind, joint_kinds
+from .kinds import JointKind, joint_kind, joint_kinds, kinds_of
 from .population import Calibration, Population, calibrate
 from .takes import (
     Fold,
@@ -39,6 +24,48 @@ from .takes import (
     takes_of,
 )
 from .trimming import MAX_DROPPED, TrimResult, thin, trim
+
+if TYPE_CHECKING:
+    from .fields import (
+        Density,
+        People,
+        check_rejection,
+        density,
+        field_from_paths,
+        least_passing,
+        level_for,
+        within_for,
+    )
+    from .fitting import (
+        DEFAULT_WITHIN,
+        FIELD_SOURCES,
+        MAX_MARGIN,
+        FitOptions,
+        fit_joint,
+        learn,
+        measure_from,
+        people_field,
+    )
+
+_HOMES = {
+    "fields": (
+        *("Density", "People", "check_rejection", "density", "field_from_paths"),
+        *("least_passing", "level_for", "within_for"),
+    ),
+    "fitting": (
+        *("DEFAULT_WITHIN", "FIELD_SOURCES", "MAX_MARGIN", "FitOptions", "fit_joint"),
+        *("learn", "measure_from", "people_field"),
+    ),
+}
+"""What needs charts and shapes: imported when first asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "DEFAULT_WITHIN",
@@ -71,6 +98,7 @@ __all__ = [
     "joint_kind",
     "joint_kinds",
     "joints_to_fit",
+    "kinds_of",
     "learn",
     "least_passing",
     "leave_one_out",

@@ -18,7 +18,7 @@ from ..shapes import SHAPES, DistanceField
 from ..skeleton import Clip, lineage, match, names_in
 from .duplicates import find_duplicates
 from .fields import People, check_rejection, density, least_passing, level_for, within_for
-from .kinds import joint_kind
+from .kinds import JointKind, kinds_of
 from .population import Population
 from .takes import (
     Fold,
@@ -343,7 +343,7 @@ def learn(
                 for clip, dropped in zip(clips, invented, strict=True)
             ],
             "options": options.to_dict(),
-            "joints": {name: _joint_row(fitted, takes[name]) for name, fitted in fits.items()},
+            "joints": _joint_rows(fits, takes),
             **({} if population is None else {"blend": population.provenance(added)}),
         },
     )
@@ -415,8 +415,15 @@ def _clip_row(clip: Clip, performers: Performers, first_frame_dropped: bool) -> 
     }
 
 
-def _joint_row(fitted: FittedJoint, takes: Sequence[Take]) -> dict[str, Any]:
-    kind = joint_kind(fitted.trimmed.rotations(takes))
+def _joint_rows(
+    fits: Mapping[str, FittedJoint], takes: Mapping[str, Sequence[Take]]
+) -> dict[str, dict[str, Any]]:
+    kinds = kinds_of([fitted.trimmed.rotations(takes[name]) for name, fitted in fits.items()])
+    pairs = zip(fits.items(), kinds, strict=True)
+    return {name: _joint_row(fitted, kind) for (name, fitted), kind in pairs}
+
+
+def _joint_row(fitted: FittedJoint, kind: JointKind) -> dict[str, Any]:
     return {
         "kind": kind.kind,
         "axes": kind.axes.tolist(),

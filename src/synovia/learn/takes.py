@@ -123,8 +123,17 @@ def invented_first_frame(clip: Clip) -> bool:
     if clip.frames < 3:
         return False
     moving = np.flatnonzero((np.abs(np.diff(rotations, axis=0)) > 1e-6).any(axis=(0, 2)))
-    jumps = [flips(rotations[:, joint], clip.frame_time)[0] for joint in moving]
+    jumps = [_starts_with_flip(rotations[:, joint], clip.frame_time) for joint in moving]
     return len(jumps) >= 3 and sum(jumps) >= 0.25 * len(jumps)
+
+
+def _starts_with_flip(rotations: Quats, frame_time: float) -> bool:
+    """Tell whether the first of `rotations` (frames, 4) belongs to a flip.
+
+    Without a flip in the first quarter of a second it does not, and the rest need not be looked at.
+    """
+    beginning = rotations[: 2 + int(np.ceil(MIN_DURATION / frame_time))]
+    return bool(flips(beginning, frame_time).any() and flips(rotations, frame_time)[0])
 
 
 def unit_path(name: str, rotations: Quats) -> Quats:

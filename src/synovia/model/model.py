@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import kernels, quat
 from ..arrays import Floats, Ints, Mask, Quats, Scalars, tolerance
-from ..learn import FitOptions, Population, Progress, Sample, learn
+from ..learn import Population, Progress, Sample
 from ..limit import Limit
 from ..limit.softening import Softening
 from ..skeleton import (
@@ -121,6 +121,8 @@ class LimitModel:
         >>> model.limits["Head"].shape.name, model.limits["Head"].chart.name
         ('box', 'swing-twist')
         """
+        from ..learn import FitOptions, learn
+
         population = None if blend is None else blend.population
         chosen = FitOptions.of(shape, chart, blend=population, **options)
         learned = learn(clips, chosen, progress=progress)

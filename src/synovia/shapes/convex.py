@@ -6,13 +6,13 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
-from itertools import combinations
+from functools import cached_property, lru_cache
+from itertools import combinations, product
 from typing import ClassVar, Self
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Points, Scalars, Vectors
+from ..arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
 from .boundary import Boundary
 from .derived import Turned
 from .presentation import Number, label_axis, range_numbers
@@ -55,29 +55,30 @@ THIN = 1e-9  # extents up to this, in radians, count as none
 def corners_of(axes: Floats, low: Floats, high: Floats) -> Points:
     """Return the vertices of the polytope low <= axes · x <= high: (v, d), d = 2 or 3."""
     d = axes.shape[1]
-    planes = np.concatenate([axes, axes])
-    offsets = np.concatenate([low, high])
-    slack = 1e-9 * (1.0 + np.abs(offsets).max())
+    slack = 1e-9 * (1.0 + max(np.abs(low).max(), np.abs(high).max()))
+    at_high = np.array(list(product([False, True], repeat=d)))
     found = []
-    for picks in _meetings(len(planes), d):
-        matrices = planes[picks]
-        usable = np.abs(np.linalg.det(matrices)) > 1e-9
-        meets = np.linalg.solve(matrices[usable], offsets[picks[usable]][..., None])[..., 0]
+    for picks in _meetings(len(axes), d):
+        picks = picks[np.abs(np.linalg.det(axes[picks])) > 1e-9]
+        offsets = np.where(at_high, high[picks][:, None], low[picks][:, None])
+        meets = np.linalg.solve(axes[picks], offsets.swapaxes(1, 2)).swapaxes(1, 2).reshape(-1, d)
         along = meets @ axes.T
         found.append(meets[((along >= low - slack) & (along <= high + slack)).all(axis=1)])
-    return _distinct(np.concatenate(found))
+    meets = np.concatenate(found)
+    return np.asarray(meets[_first_of_each(meets)])
 
 
 @lru_cache(maxsize=8)
-def _meetings(planes: int, d: int) -> list[Ints]:
-    """Return all choices of `d` planes, in parts that need little memory."""
-    picks = np.array(list(combinations(range(planes), d)))
-    return np.array_split(picks, max(len(picks) // 20_000, 1))
+def _meetings(axes: int, d: int) -> list[Ints]:
+    """Return all choices of `d` axes, in parts that need little memory."""
+    picks = np.array(list(combinations(range(axes), d))).reshape(-1, d)
+    return np.array_split(picks, max(len(picks) // 2_500, 1))
 
 
-def _distinct(points: Points) -> Points:
+def _first_of_each(points: Points) -> Ints:
+    """Return the places of points, without those that are like another before them."""
     _, first = np.unique(np.round(points / (10 * THIN)), axis=0, return_index=True)
-    return points[np.sort(first)]
+    return np.sort(first)
 
 
 def flatten(corners: Points) -> tuple[Points, Points, Floats]:
@@ -88,13 +89,80 @@ def flatten(corners: Points) -> tuple[Points, Points, Floats]:
     return (corners - origin) @ basis.T, origin, basis
 
 
-def simplices_of(flat: Points) -> Points:
-    """Return simplices (n, r + 1, r) that fill the hull of points spanning r = 1 … 3 dimensions."""
-    if flat.shape[1] == 1:
-        return np.array([[[flat.min()], [flat.max()]]])
-    from scipy.spatial import Delaunay
+def simplices_of(corners: Points, axes: Floats) -> Points:
+    """Return simplices (n, r + 1, r) that fill the hull of corners, in the r dimensions it spans.
 
-    return np.asarray(flat[Delaunay(flat, qhull_options="QJ").simplices])
+    `axes` are those across the faces, as in `hull_triangles`.
+    """
+    flat, _, basis = flatten(corners)
+    if len(basis) == 1:
+        return np.array([[[flat.min()], [flat.max()]]])
+    if len(basis) == 2:
+        return np.asarray(flat[polygon_triangles(flat)])
+    surface = flat[hull_triangles(corners, axes)]
+    return np.concatenate([np.broadcast_to(flat.mean(axis=0), (len(surface), 1, 3)), surface], 1)
+
+
+def polygon_triangles(corners: Points) -> Ints:
+    """Return triangles (n, 3) that fill the convex polygon of corners (v, 2), all alike."""
+    distinct = _first_of_each(corners)
+    from_middle = corners[distinct] - corners[distinct].mean(axis=0)
+    ring = distinct[np.argsort(np.arctan2(from_middle[:, 1], from_middle[:, 0]))]
+    return np.stack([np.full(len(ring) - 2, ring[0]), ring[1:-1], ring[2:]], axis=1)
+
+
+def hull_triangles(corners: Points, axes: Floats) -> Ints:
+    """Return the triangles (t, 3), outwards, of the hull of corners that spans 3 dimensions.
+
+    Every face lies across one of the unit `axes` (k, 3), at either end of the hull, and is a fan of
+    triangles around the first of its corners.
+    """
+    normals, members = _faces(corners, axes)
+    across = np.cross(normals, np.eye(3)[np.abs(normals).argmin(axis=1)])
+    counts = members.sum(axis=1)
+    from_middle = corners - ((members @ corners) / counts[:, None])[:, None]
+    x, y = (np.einsum("fvi,fi->fv", from_middle, u) for u in (across, np.cross(normals, across)))
+    angles = np.arctan2(y, x)
+    angles -= np.take_along_axis(angles, members.argmax(axis=1)[:, None], axis=1)
+    rings = np.argsort(np.where(members, angles % TURN, np.inf), axis=1)
+    fans = [rings[:, [0, k, k + 1]][counts > k + 1] for k in range(1, counts.max() - 1)]
+    triangles = np.concatenate(fans)
+    if _is_closed(triangles):
+        return triangles
+    from scipy.spatial import ConvexHull  # faces so small or so alike that rounding decides
+
+    return _outwards(corners, ConvexHull(corners).simplices.astype(np.int64))
+
+
+def _faces(corners: Points, axes: Floats) -> tuple[Vectors, Mask]:
+    """Return the outward normal of each face, and which corners it has.
+
+    What only touches an edge or a corner, and a face that is there already, is left out.
+    """
+    along = corners @ axes.T
+    low, high = along.min(axis=0), along.max(axis=0)
+    near = min(30.0 * THIN, 0.25 * float((high - low).min()))
+    members = np.concatenate([along >= high - near, along <= low + near], axis=1).T
+    counts = members.sum(axis=1)[:, None]
+    shared = members.astype(np.int64) @ members.T
+    order = np.arange(len(members))
+    preferred = (counts < counts.T) | ((counts == counts.T) & (order < order[:, None]))
+    kept = ~((shared == counts) & preferred).any(axis=1) & (counts[:, 0] > 2)
+    return np.concatenate([axes, -axes])[kept], members[kept]
+
+
+def _outwards(corners: Points, triangles: Ints) -> Ints:
+    """Return triangles of a hull, counter-clockwise as seen from outside."""
+    a, b, c = (corners[triangles[:, k]] for k in range(3))
+    inward = np.einsum("ti,ti->t", np.cross(b - a, c - a), a - corners.mean(axis=0)) < 0.0
+    return np.where(inward[:, None], triangles[:, ::-1], triangles)
+
+
+def _is_closed(triangles: Ints) -> bool:
+    """Tell whether every edge is there once in either direction."""
+    edges = triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2).tolist()
+    there = {(start, end) for start, end in edges}
+    return len(there) == len(edges) and all((end, start) in there for start, end in there)
 
 
 def sizes_of(simplices: Points) -> Scalars:
@@ -103,41 +171,12 @@ def sizes_of(simplices: Points) -> Scalars:
     return np.asarray(np.abs(np.linalg.det(edges)) / math.factorial(edges.shape[-1]))
 
 
-def measure_of(corners: Points) -> float:
-    """Return the hull's volume (its area in 2-D), 0 if it is thin."""
-    flat, _, basis = flatten(corners)
-    if len(basis) < corners.shape[1]:
-        return 0.0
-    return float(sizes_of(simplices_of(flat)).sum())
-
-
-def sample_hull(corners: Points, n: int, rng: np.random.Generator) -> Points:
-    """Return `n` points, uniform in the hull; in its own dimensions where it is thin."""
-    flat, origin, basis = flatten(corners)
-    if len(basis) == 0:
-        return np.tile(origin, (n, 1))
-    simplices = simplices_of(flat)
+def sample_simplices(simplices: Points, n: int, rng: np.random.Generator) -> Points:
+    """Return `n` points, uniform in simplices (m, r + 1, r)."""
     sizes = sizes_of(simplices)
     chosen = simplices[rng.choice(len(simplices), size=n, p=sizes / sizes.sum())]
     weights = rng.dirichlet(np.ones(simplices.shape[1]), size=n)
-    return np.asarray(np.einsum("nk,nkr->nr", weights, chosen) @ basis + origin)
-
-
-def hull_boundary(corners: Points) -> Boundary:
-    """Return triangles on the hull of 3-D corners, outwards; a flat hull has both its sides."""
-    flat, _, basis = flatten(corners)
-    if len(basis) < 2:
-        return Boundary(corners, np.empty((0, 3), dtype=np.int64))
-    from scipy.spatial import ConvexHull, Delaunay
-
-    if len(basis) == 2:
-        one_side = Delaunay(flat, qhull_options="QJ").simplices
-        return Boundary(corners, np.concatenate([one_side, one_side[:, ::-1]]).astype(np.int64))
-    triangles = ConvexHull(corners).simplices.astype(np.int64)
-    a, b, c = (corners[triangles[:, k]] for k in range(3))
-    inward = np.einsum("ti,ti->t", np.cross(b - a, c - a), a - corners.mean(axis=0)) < 0.0
-    triangles[inward] = triangles[inward][:, ::-1]
-    return Boundary(corners, triangles)
+    return np.asarray(np.einsum("nk,nkr->nr", weights, chosen))
 
 
 class Polytope(Convex):
@@ -185,16 +224,36 @@ class Polytope(Convex):
 
     @property
     def measure(self) -> float:
-        return measure_of(self.corners)
+        """The volume in the chart (the area in 2-D), 0 if thin."""
+        if len(flatten(self.corners)[2]) < self.dimension:
+            return 0.0
+        return float(sizes_of(self._simplices).sum())
+
+    @cached_property
+    def _simplices(self) -> Points:
+        return simplices_of(self.corners, self.axes)
 
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
-        return sample_hull(self.corners, n, rng)
+        """Return `n` members, uniform in the chart; in its own dimensions where it is thin."""
+        _, origin, basis = flatten(self.corners)
+        if len(basis) == 0:
+            return np.tile(origin, (n, 1))
+        return np.asarray(sample_simplices(self._simplices, n, rng) @ basis + origin)
 
     # For pictures and for editing.
 
     def boundary(self, detail: int = 1) -> Boundary:
-        """Return the faces as triangles; they are flat, so `detail` changes nothing."""
-        return hull_boundary(self.corners)
+        """Return the faces as triangles; they are flat, so `detail` changes nothing.
+
+        A flat polytope has both its sides.
+        """
+        flat, _, basis = flatten(self.corners)
+        if len(basis) < 2:
+            return Boundary(self.corners, np.empty((0, 3), dtype=np.int64))
+        if len(basis) == 2:
+            side = polygon_triangles(flat)
+            return Boundary(self.corners, np.concatenate([side, side[:, ::-1]]))
+        return Boundary(self.corners, hull_triangles(self.corners, self.axes))
 
     def numbers(self, coordinates: Sequence[str]) -> list[Number]:
         """Return the ends of the interval along each axis."""

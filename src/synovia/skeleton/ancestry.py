@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import quat
 from ..arrays import Quats, tolerance
-from ..limit import Limit
 from .skeleton import Pose, Skeleton
+
+if TYPE_CHECKING:
+    from ..limit import Limit
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,16 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..arrays import Vectors
-from ..limit import Limit, mirror_limit
 from .ancestry import Lineage, copy_limit, path_between
 from .skeleton import Skeleton, forward
+
+if TYPE_CHECKING:
+    from ..limit import Limit
 
 MAX_BONE_ANGLE = np.radians(45.0)
 """Bones whose directions at rest differ by more than this, in radians, are said to differ."""
@@ -219,6 +222,8 @@ def partner_limit(skeleton: Skeleton, name: str, limit: Limit) -> tuple[str, Lim
     What is measured from an ancestor is measured from that one's partner there, if it has one.
     Frames at rest are all parallel, so that one plane is the mirror for every joint.
     """
+    from ..limit import mirror_limit
+
     other = partner(name, skeleton.names)
     if other is None:
         raise ValueError(f"no joint of this skeleton is called like {name} on the other side")
