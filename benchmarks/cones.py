@@ -5,13 +5,15 @@ python benchmarks/cones.py
 
 from __future__ import annotations
 
+import sys
 import time
 
-import numba
 import numpy as np
 from timing import best
 
 from synovia import DirectionTwist, Limit, ReachCone, kernels
+from synovia.kernels.jit import kernel
+from synovia.native.build import load_outside
 from synovia.shapes.reach_cone.packing import slice_rows
 
 ROTATIONS = 200_000
@@ -27,11 +29,11 @@ def shoulder(vertices):
     return ReachCone(np.stack(points, axis=1), low, high)
 
 
-@numba.njit
+@kernel("f8[,] f8[,] f8 f8 f8[] f8[,]")
 def scan(directions, planes, middle_low, middle_high, heights, ranges):
     """Look at one slice after the other, as in the source."""
     for i in range(heights.shape[0]):
-        x, y, z = directions[i]
+        x, y, z = directions[i, 0], directions[i, 1], directions[i, 2]
         for k in range(planes.shape[0]):
             row = planes[k]
             q = row[0] * x + row[1] * y + row[2] * z
@@ -60,11 +62,12 @@ def line(vertices):
     ranges, flat = np.empty((ROTATIONS, 2)), directions.ravel()
     planes = slice_rows(cone.points, cone.visible, cone.low, cone.high)
     ends = cone.visible_low, cone.visible_high
+    scanned = load_outside(sys.modules[__name__]).__main___scan
     runs = [
         lambda: np.copyto(out, rotations),
         lambda: limit.project(rotations),
         lambda: kernels.reach_cone.locate(flat, cone.packed, slices, heights, ranges.ravel()),
-        lambda: scan(directions, planes, *ends, heights, ranges),
+        lambda: scanned(directions, planes, *ends, heights, ranges),
     ]
     took = [1e9 * best(run) / ROTATIONS for run in runs]
     build = min(_built(cone) for _ in range(5))

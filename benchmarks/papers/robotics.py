@@ -66,7 +66,7 @@ MOST_EVALUATIONS = 100  # of SciPy
 SLACK = TURN_SHARE * STRAIGHT
 BAR = 20.0
 HOW = "mink is not installed; pip install --editable '.[papers]' brings it"
-PACKAGES = ("mink", "mujoco", "daqp", "quadprog", "scipy", "numpy", "numba")
+PACKAGES = ("mink", "mujoco", "daqp", "quadprog", "scipy", "numpy")
 OURS, ALONE_NAME = "synovia, a batch on one thread", "synovia, one call a goal"
 
 Solver = Callable[[Vectors, "Quats | None"], Floats]

@@ -7,6 +7,9 @@ that leaves the segment's limit, the move ends before the boundary.
 from __future__ import annotations
 
 import math
+import sys
+from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +19,8 @@ from synovia.kernels.limit import HEADER, REACH, REACH_TWIST, enter, nearest
 from synovia.kernels.reach_cone import HEIGHT, MARGIN, look_up_limits, place, twist
 from synovia.kernels.rotation import BLOCK, DISTANCE, LANES, W0, X0, Y0, Z0
 from synovia.kernels.shapes import CONE, shape
+from synovia.native.build import load_outside
 
-ONE = np.int64(1)
 PARTS = 128  # of a move that has to end before a boundary
 GIVE_UP = 600  # executions for one goal
 
@@ -31,19 +34,19 @@ def inside(p, o, edge, w, x, y, z, block, other, lanes):
     members in the first cover only.
     """
     block[W0], block[X0], block[Y0], block[Z0] = w, x, y, z
-    enter(p, o, block, ONE)
+    enter(p, o, block, 1)
     first = o + HEADER
     if int(p[first]) == CONE:
-        place(p, first + 1, block, ONE)
-        look_up_limits(p, first + 1, block, ONE)
+        place(p, first + 1, block, 1)
+        look_up_limits(p, first + 1, block, 1)
         if block[HEIGHT] < 0.0:
             return block[HEIGHT]
-        twist(p, first + 1, block, ONE)
+        twist(p, first + 1, block, 1)
         return min(block[HEIGHT], block[MARGIN])
     if p[o + REACH] < math.pi and p[o + REACH_TWIST] < math.pi:
-        shape(p, first, np.inf, block, ONE)
+        shape(p, first, np.inf, block, 1)
     else:
-        nearest(p, o, edge, np.inf, block, other, lanes, ONE)
+        nearest(p, o, edge, np.inf, block, other, lanes, 1)
     return edge - block[DISTANCE]
 
 
@@ -98,10 +101,8 @@ def shortest_turn(ax, ay, az, bx, by, bz):
 @kernel
 def set_out(bones, q, j, world, places):
     """Write where segment j ends, and its rotation in the world, from those of the one before."""
-    w, x, y, z = product(
-        *(world[j, 0], world[j, 1], world[j, 2], world[j, 3]),
-        *(q[j, 0], q[j, 1], q[j, 2], q[j, 3]),
-    )
+    w, x, y, z = world[j, 0], world[j, 1], world[j, 2], world[j, 3]
+    w, x, y, z = product(w, x, y, z, q[j, 0], q[j, 1], q[j, 2], q[j, 3])
     world[j + 1, 0], world[j + 1, 1], world[j + 1, 2], world[j + 1, 3] = w, x, y, z
     x, y, z = rotate(w, x, y, z, bones[j], 0.0, 0.0)
     places[j + 1, 0] = places[j, 0] + x
@@ -109,8 +110,8 @@ def set_out(bones, q, j, world, places):
     places[j + 1, 2] = places[j, 2] + z
 
 
-@kernel
-def follow_goals(bones, offsets, p, edge, obey, goals, close, gain, q, moves, stops, left):
+@kernel("f8[] i8[] f8[] f8 b1 f8[,] f8 f8 f8[,] i8[] i8[] f8[]")
+def follow_plainly(bones, offsets, p, edge, obey, goals, close, gain, q, moves, stops, left):
     """Follow goals (n, 3) one after the other, with segments along x, from rotations q (bones, 4).
 
     Sweeps from the first segment to the last end when the goal is `close`, or nearer by less than
@@ -160,3 +161,13 @@ def follow_goals(bones, offsets, p, edge, obey, goals, close, gain, q, moves, st
                 q[j, 0], q[j, 1], q[j, 2], q[j, 3] = a, b, c, d
                 set_out(bones, q, j, world, places)
         moves[i], stops[i], left[i] = executions, stopped, gap
+
+
+@cache
+def _compiled() -> Any:
+    return load_outside(sys.modules[__name__]).wilhelms_van_gelder_kernel_follow_plainly
+
+
+def follow_goals(*given: Any) -> None:
+    """As `follow_plainly`, compiled at the first call."""
+    _compiled()(*given)

@@ -105,34 +105,31 @@ def fetch_corners(p, grid, work, first, last):
     Places, then loads, then (by the callers) sums: each loop does one thing to many lanes, so
     that none waits for the memory of another.
     """
-    start, slab, row, (last_x, last_y, last_z), inverse, period, turns, wraps = grid
+    start, slab, row, (last_x, last_y, last_z), inverse, period, turns, _ = grid
     ix, iy, iz = inverse
     begin, down, across = np.float64(start), np.float64(slab), np.float64(row)
     for i in range(first, last):
         x, y, z = work[AX + i], work[AY + i], work[AZ + i]
-        if wraps:
-            x -= period[0] * np.floor(x * turns[0])
-            y -= period[1] * np.floor(y * turns[1])
-            z -= period[2] * np.floor(z * turns[2])
+        x -= period[0] * np.floor(x * turns[0])  # both are 0 where nothing wraps
+        y -= period[1] * np.floor(y * turns[1])
+        z -= period[2] * np.floor(z * turns[2])
         u, v, w = x * ix, y * iy, z * iz
         j = np.floor(min(max(u, 0.0), last_x))
         k = np.floor(min(max(v, 0.0), last_y))
         m = np.floor(min(max(w, 0.0), last_z))
         work[CELL + i] = begin + j * down + k * across + m
         work[UX + i], work[UY + i], work[UZ + i] = u - j, v - k, w - m
-    one = 1
     for i in range(first, last):
         a = int(work[CELL + i])
-        b, c = int(a + row), int(a + slab)
-        d = int(c + row)
+        b, c, d = a + row, a + slab, a + slab + row
         work[CORNERS + i] = p[a]
-        work[CORNERS + LANES + i] = p[int(a + one)]
+        work[CORNERS + LANES + i] = p[a + 1]
         work[CORNERS + 2 * LANES + i] = p[b]
-        work[CORNERS + 3 * LANES + i] = p[int(b + one)]
+        work[CORNERS + 3 * LANES + i] = p[b + 1]
         work[CORNERS + 4 * LANES + i] = p[c]
-        work[CORNERS + 5 * LANES + i] = p[int(c + one)]
+        work[CORNERS + 5 * LANES + i] = p[c + 1]
         work[CORNERS + 6 * LANES + i] = p[d]
-        work[CORNERS + 7 * LANES + i] = p[int(d + one)]
+        work[CORNERS + 7 * LANES + i] = p[d + 1]
 
 
 @kernel

@@ -91,6 +91,14 @@ def kernel(*signatures: Any) -> Any:
     return mark
 
 
+def inlined(function: Callable[..., Any]) -> Any:
+    """Mark a kernel that becomes part of each caller, whatever its size.
+
+    Rows of a block that its callers name are then known in its loops, which become vector code.
+    """
+    return function
+
+
 def bundle(name: str, **types: str) -> Any:
     """Return a named tuple whose members have these types, to hand kernels many arrays as one."""
     made: Any = namedtuple(name, list(types))  # type: ignore[misc]

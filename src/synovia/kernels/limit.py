@@ -306,7 +306,7 @@ def measure(rotations, p, distances):
     return off_unit(block)
 
 
-@kernel("f8[] i8[] i8[] f8[] f8 f8[] f8[,]")
+@kernel("f8[] i8[] i8[] f8[] f8 f8[] f8[,]", "f4[] i8[] i8[] f8[] f8 f4[] f4[,]")
 def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
     """As `project`, for poses: flat rotations of frames × all joints, limits for some.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .distance_field import field
-from .jit import kernel
+from .jit import inlined, kernel
 from .kinds import BOX, CONE, ELLIPSOID, FIELD, KDOP, PRODUCT, TABLE, UNION
 from .reach_cone import SIZE, cone
 from .rotation import BLOCK, BOUND, DISTANCE, LANES, PT, PX, PY, PZ, SCRATCH, T, X, Y, Z
@@ -288,7 +288,7 @@ def ellipsoid(p, o, block, n):
         block[DISTANCE + i] = outer if level > 1.0 else (level - 1.0) * least
 
 
-@kernel
+@inlined
 def farthest_beyond(p, o, block, x, worst, number, n):
     """Write how far out along its worst axis each point is, negative below, and that axis' number.
 

@@ -401,7 +401,6 @@ class LimitModel:
         batch, out = rotations.shape[:-2], rotations.copy()
         distances = np.empty((math.prod(batch), len(self._near)), rotations.dtype)
         (offsets, packed), flat, slack = self._packed, rotations.reshape(-1), tolerance(given)
-        flat.flags.writeable = False  # as in most poses: for both kinds it would be compiled twice
         kernels.limit.project_poses(
             flat, self._near, offsets, packed, slack, out.reshape(-1), distances
         )

@@ -32,9 +32,12 @@ KERNELS = HERE.parent / "kernels"
 
 # Full fast-math would give up NaN; without traps and errno loops become vector code.
 FLAGS = [
-    *("-std=c11", "-fPIC", "-fvisibility=hidden", "-fwrapv", "-ffp-contract=fast"),
+    *("-std=c11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=fast"),
     *("-fno-math-errno", "-fno-signed-zeros", "-fno-trapping-math", "-freciprocal-math"),
 ]
+# gcc otherwise turns a choice between two values into a branch around a store, and gives up on
+# loops over many rows of one block.
+GCC = ("-fno-thread-jumps", "--param=vect-max-version-for-alias-checks=200")
 AVX2 = ("-O3", "-mavx2", "-mfma", "-mbmi", "-mbmi2")
 SANITIZE = ("-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined")
 
@@ -78,6 +81,12 @@ def find_compiler() -> list[str]:
     return zig_compiler()
 
 
+def is_gcc(compiler: Sequence[str]) -> bool:
+    """Tell whether a compiler is gcc."""
+    done = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False)
+    return "Free Software Foundation" in done.stdout
+
+
 def write_sources(modules: Sequence[ModuleType], folder: Path) -> None:
     """Write what is generated of the C."""
     library = translate_modules(modules)
@@ -111,6 +120,7 @@ def compile_library(
         folder = Path(name)
         write_sources(modules, folder)
         base = [*compiler, *FLAGS, *flags, f"-I{HERE}", f"-I{folder}"]
+        base += GCC if is_gcc(compiler) else ()
         base += ["-target", target] if target else []
         jobs = [
             [*base, *options, f"-DBUILD={build}", "-c", str(HERE / "kernels.c")]

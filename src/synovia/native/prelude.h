@@ -21,7 +21,7 @@ ARRAYS(b1, bool)
 ARRAYS(u1, uint8_t)
 
 /* Kernels without a loop become part of their callers, so that the loops there are vector code. */
-#define STRAIGHT static inline __attribute__((always_inline))
+#define INLINED static inline __attribute__((always_inline))
 
 /* Python's max(a, b) is a unless b is greater: so NaN stays where it is first. */
 #define ORDER(code, item) \

@@ -147,7 +147,7 @@ class Source:
 def is_kernel(tree: ast.stmt) -> bool:
     """Tell whether a statement defines a kernel."""
     return isinstance(tree, ast.FunctionDef) and any(
-        ast.unparse(d).partition("(")[0] == "kernel" for d in tree.decorator_list
+        ast.unparse(d).partition("(")[0] in ("kernel", "inlined") for d in tree.decorator_list
     )
 
 
@@ -307,7 +307,8 @@ class Translator:
         given = [f"{self.c(type)} {c_name(name)}" for name, type in instance.passed]
         if instance.allocates:
             given.insert(0, "Arena *arena")
-        storage = "static" if instance.loops else "STRAIGHT"
+        inlined = ast.unparse(instance.source.tree.decorator_list[0]) == "inlined"
+        storage = "static" if instance.loops and not inlined else "INLINED"
         head = f"{self.c(instance.returns)} {instance.name}({', '.join(given) or 'void'})"
         return f"{storage} {head}"
 
