@@ -253,7 +253,8 @@ def test_across_the_seam_nothing_changes():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"spacing": [0.1, 0.0, 0.1]}, "spacing must be above 0"),
+        ({"spacing": [0.1, 0.0, 0.1]}, "spacing must be at least 0.0001 radians"),
+        ({"spacing": [0.1, 1e-8, 0.1]}, "spacing must be at least"),  # tables of many gigabytes
         ({"values": np.zeros((1, 3, 3))}, "2 to 256 nodes"),
         ({"values": np.zeros((3, 3))}, r"shape \(i, j, k\)"),
         ({"values": np.full((3, 3, 3), np.nan)}, "must be finite"),

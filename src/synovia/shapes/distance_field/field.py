@@ -29,6 +29,7 @@ from .sculpt import add_sample, brush, push, redistance_field
 
 MOST = 3_000_000
 """Nodes in a box that grows to many times its size, at most."""
+LEAST_SPACING = 1e-4  # radians; tables for projections have an entry for each half cell around
 LEAST_THRESHOLD = 0.5 * np.sqrt(3.0)
 ALONG = 1e-9
 """How far a turn's entries may be from 0 and ±1, for it to take a grid's axes to each other."""
@@ -60,8 +61,11 @@ class DistanceField(Region):
         own(self)
         threshold = float(self.threshold)
         object.__setattr__(self, "threshold", threshold)
-        if not (self.spacing > 0.0).all():
-            raise ValueError(f"DistanceField.spacing must be above 0 radians, got {self.spacing}")
+        if not (self.spacing >= LEAST_SPACING).all():
+            raise ValueError(
+                f"DistanceField.spacing must be at least {LEAST_SPACING} radians, "
+                f"got {self.spacing}"
+            )
         if not all(2 <= n <= LARGEST for n in self.values.shape):
             raise ValueError(
                 f"DistanceField.values must have 2 to {LARGEST} nodes along each axis, "
