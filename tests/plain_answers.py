@@ -26,7 +26,7 @@ from synovia.kernels import jit
 from synovia.limit import Limit
 from synovia.shapes.distance_field.extent import field_boundary
 
-FIRST, SHARE = 1, 0.03  # calls of each kernel that are followed, and what share of the others
+FIRST, SHARE = 1, 0.02  # calls of each kernel that are followed, and what share of the others
 LARGE = 150_000  # numbers; Python would take too long
 SLACK = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 # To 1e-9: what iterates, and what takes the arc cosine of numbers next to 1.

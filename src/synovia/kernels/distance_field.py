@@ -58,11 +58,7 @@ def grid_of(p, o):
 
 @kernel
 def corner_of(grid, x, y, z):
-    """Return where in the buffer the cell of a point begins, and the point's shares of the cell.
-
-    Numbers without a sign spare the check for places counted from the end, which costs as much
-    as the look-up itself.
-    """
+    """Return where in the buffer the cell of a point begins, and the point's shares of the cell."""
     first, slab, row, last, inverse, period, turns, wraps = grid
     if wraps:
         x -= period[0] * np.floor(x * turns[0])
@@ -72,19 +68,18 @@ def corner_of(grid, x, y, z):
     i = int(min(max(u, 0.0), last[0]))
     j = int(min(max(v, 0.0), last[1]))
     k = int(min(max(w, 0.0), last[2]))
-    at = first + int(i) * slab + int(j) * row + int(k)
-    return int(at), u - i, v - j, w - k
+    at = first + i * slab + j * row + k
+    return at, u - i, v - j, w - k
 
 
 @kernel
 def edges_of(p, grid, a):
     """Return Φ at four corners of a cell, and the steps from those to the other four."""
-    one = 1
-    b, c = int(a + grid[2]), int(a + grid[1])
-    d = int(c + grid[2])
+    b, c = a + grid[2], a + grid[1]
+    d = c + grid[2]
     p00, p01, p10, p11 = p[a], p[b], p[c], p[d]
-    q00, q01 = p[int(a + one)] - p00, p[int(b + one)] - p01
-    q10, q11 = p[int(c + one)] - p10, p[int(d + one)] - p11
+    q00, q01 = p[a + 1] - p00, p[b + 1] - p01
+    q10, q11 = p[c + 1] - p10, p[d + 1] - p11
     return p00, p01, p10, p11, q00, q01, q10, q11
 
 
@@ -257,12 +252,12 @@ def nearest_knots(p, o, grid, work, n):
         work[SX + i] = at_x + min(max(np.floor(x) + below_x, 0.0), last_x)
         work[SY + i] = at_y + min(max(np.floor(y) + below_y, 0.0), last_y)
         work[SZ + i] = at_z + min(max(np.floor(z) + below_z, 0.0), last_z)
-    features, one = o + p[o + FEATURES], 1
+    features = o + p[o + FEATURES]
     for i in range(n):
         j, k = int(work[SX + i]), int(work[SY + i])
         at = int(features + p[j] + p[k] + p[int(work[SZ + i])])
         site = int(p[at])
-        work[SITE + i] = p[int(at + one)]
+        work[SITE + i] = p[at + 1]
         work[SX + i] = site >> (2 * SHIFT)
         work[SY + i] = (site >> SHIFT) & LOW_BITS
         work[SZ + i] = site & LOW_BITS
@@ -285,7 +280,7 @@ def cell_of(grid, wide, qx, qy, qz):
     inverse, (_, slab, row) = grid[4], wide[4]
     j = knot_below(wide, 0, qx * inverse[0])
     k = knot_below(wide, 1, qy * inverse[1])
-    return int(j * slab + k * row + knot_below(wide, 2, qz * inverse[2]))
+    return j * slab + k * row + knot_below(wide, 2, qz * inverse[2])
 
 
 @kernel
@@ -297,17 +292,16 @@ def least_distance(p, wide, cell, qx, qy, qz):
     |n_i − s| >= |n_i − s_i|.
     """
     first, slab, row = wide[4]
-    one = 1
-    j = int(wide[3][0] + cell // slab)
-    k = int(wide[3][1] + cell % slab // row)
-    m = int(wide[3][2] + cell % row)
-    sx, sy, sz = p[j + one] - p[j], p[k + one] - p[k], p[m + one] - p[m]
+    j = wide[3][0] + cell // slab
+    k = wide[3][1] + cell % slab // row
+    m = wide[3][2] + cell % row
+    sx, sy, sz = p[j + 1] - p[j], p[k + 1] - p[k], p[m + 1] - p[m]
     u, v, w = (qx - p[j]) / sx, (qy - p[k]) / sy, (qz - p[m]) / sz
     a, b, c = min(max(u, 0.0), 1.0), min(max(v, 0.0), 1.0), min(max(w, 0.0), 1.0)
     bound = sx * sx * ((u - a) ** 2 - a * (1.0 - a))
     bound += sy * sy * ((v - b) ** 2 - b * (1.0 - b))
     bound += sz * sz * ((w - c) ** 2 - c * (1.0 - c))
-    p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, wide[4], int(first + cell))
+    p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, wide[4], first + cell)
     p00, p01, p10, p11 = p00 + c * q00, p01 + c * q01, p10 + c * q10, p11 + c * q11
     p0, p1 = p00 + b * (p01 - p00), p10 + b * (p11 - p10)
     return np.sqrt(max(p0 + a * (p1 - p0) + bound, 0.0))
@@ -490,7 +484,7 @@ def search(p, o, grid, box, wide, work, i):
     _, slab, row = wide[4]
     for corner in range(8):
         at = cell + (corner >> 2) * slab + ((corner >> 1) & 1) * row + (corner & 1)
-        site = int(p[int(wide[5] + 2 * at)])
+        site = int(p[wide[5] + 2 * at])
         x, y, z = offset_to_site(p, o, site, 1.0 / PARTS, qx, qy, qz)
         apart = x * x + y * y + z * z
         if apart < work[SITE + i]:

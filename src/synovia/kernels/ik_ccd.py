@@ -211,8 +211,7 @@ def ccd_each(chain, settings, targets, q, p, numbers, counts, flags):
     Where the way of a joint leaves its limit it is stopped there. What was first seen outside is
     projected, and taken where that brings more: so a joint slides along its boundary, and is not
     stuck where it first met it. What turns with a joint is not needed again until the next sweep,
-    but for the goals: the joints before it have not moved. This is one long loop because every
-    kernel that asks a limit has all shapes compiled into it once more.
+    but for the goals: the joints before it have not moved.
     """
     work = new_work(chain)
     parents, order, movers, goals = chain.parents, chain.order, chain.movers, chain.goals

@@ -258,11 +258,7 @@ def slide(chain, targets, q, p, work):
 
 @kernel("Chain f8[] f8[,,] f8[,,] f8[,,] f8[,] i8[,] b1[,]")
 def fabrik_each(chain, settings, targets, q, p, numbers, counts, flags):
-    """As `descend_each`, by backward and forward passes; steps are pairs of them.
-
-    The forward pass is in this loop because every kernel that asks a limit has all shapes compiled
-    into it once more.
-    """
+    """As `descend_each`, by backward and forward passes; steps are pairs of them."""
     work, slides, tree = new_work(chain), chain.slides.shape[0] > 0, chain.tree
     movers, packed, tolerance = chain.movers, chain.packed, chain.tolerance
     clear, block, other, lanes = work.clear, work.block, work.other, work.lanes

@@ -62,7 +62,7 @@ def gather(p, o, block, n, every, work):
         outside += 1 if block[HEIGHT + i] < 0.0 else 0
     count = outside
     for i in range(n):
-        clear = p[int(cells + CELL_ROW * int(block[CELL + i]) + 1)]
+        clear = p[cells + CELL_ROW * int(block[CELL + i]) + 1]
         margin = block[MARGIN + i]
         asked = every | ((margin >= 0.0) & (slope * margin > clear))
         work[LANE + count] = i
@@ -94,8 +94,8 @@ def choose_edges(p, o, block, work, count):
     cells, edges = o + int(p[o + CELLS]), o + int(p[o + EDGES])
     pending = 0
     for j in range(count):
-        cell = int(cells + CELL_ROW * int(block[CELL + int(work[LANE + j])]))
-        work[NUMBER + j] = p[int(cells + int(p[cell]))]
+        cell = cells + CELL_ROW * int(block[CELL + int(work[LANE + j])])
+        work[NUMBER + j] = p[cells + int(p[cell])]
         work[BEST + j] = np.inf
         work[PENDING + pending] = j
         pending += 1 if p[cell + CELL_ROW] - p[cell] > 1.0 else 0
@@ -105,9 +105,9 @@ def choose_edges(p, o, block, work, count):
         for m in range(pending):
             j = int(work[PENDING + m])
             i = int(work[LANE + j])
-            cell = int(cells + CELL_ROW * int(block[CELL + i]))
-            number = p[int(cells + int(p[cell]) + k)]
-            e = int(edges + EDGE * int(number))
+            cell = cells + CELL_ROW * int(block[CELL + i])
+            number = p[cells + int(p[cell]) + k]
+            e = edges + EDGE * int(number)
             size = distance_to(p, e, block[NX + i], block[NY + i], block[NZ + i])
             best = work[BEST + j]
             nearer = size < best * TIE
@@ -124,7 +124,7 @@ def measure_edges(p, o, block, work, count):
     """Write the angles to the nearest edges, and where on them: shares of start, tangent, end."""
     edges = o + int(p[o + EDGES])
     for j in range(count):
-        i, e = int(work[LANE + j]), int(edges + EDGE * int(work[NUMBER + j]))
+        i, e = int(work[LANE + j]), edges + EDGE * int(work[NUMBER + j])
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
         a = p[e] * x + p[e + 1] * y + p[e + 2] * z
         t = p[e + 3] * x + p[e + 4] * y + p[e + 5] * z
@@ -168,7 +168,7 @@ def reach_boundary(p, o, block, n, every):
         block[ANGLE + int(work[LANE + j])] = work[AWAY + j]
     for j in range(outside):
         i, number = int(work[LANE + j]), int(work[NUMBER + j])
-        e, at = int(edges + EDGE * number), int(slices + SLICE * number)
+        e, at = edges + EDGE * number, slices + SLICE * number
         a, t, whole, share = work[ALONG + j], work[ACROSS + j], work[WHOLE + j], work[SHARE + j]
         block[ANGLE + i] = -work[AWAY + j]
         block[PX + i] = a * p[e] + t * p[e + 3] + whole * p[e + 11]
@@ -239,9 +239,9 @@ def find_slices(p, o, block, n):
     table, most = o + int(p[o + TABLE]), int(p[o + MOST])
     for i in range(n):
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
-        at = p[int(table + int(block[BUCKET + i]))]
+        at = p[table + int(block[BUCKET + i])]
         for _ in range(most):
-            here = int(o + int(at))
+            here = o + int(at)
             beyond = p[here + 3] * x + p[here + 4] * y + p[here + 5] * z >= 0.0
             at += SLICE if beyond else 0.0
         block[BUCKET + i] = at
@@ -259,7 +259,7 @@ def look_up_limits(p, o, block, n):
     start, end = PX, PY
     for i in range(n):
         x, y, z = block[NX + i], block[NY + i], block[NZ + i]
-        at = int(o + int(block[BUCKET + i]))
+        at = o + int(block[BUCKET + i])
         c = max(p[at] * x + p[at + 1] * y + p[at + 2] * z, 0.0)
         b = max(-(p[at + 3] * x + p[at + 4] * y + p[at + 5] * z), 0.0)
         block[start + i] = b

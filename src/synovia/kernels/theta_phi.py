@@ -59,7 +59,7 @@ def place(values, n, rows, columns):
 def slopes_around(p, o, block, n):
     """Write to V how gentle the twists' slopes are at COLUMN, ROW and around, to W how far."""
     q = p[o:]
-    rows, columns, around, one = q[ROWS], q[COLUMNS], q[AROUND], 1
+    rows, columns, around = q[ROWS], q[COLUMNS], q[AROUND]
     for i in range(n):
         left = min(max(0.0, np.floor(block[COLUMN + i])), columns - 1.0)
         below = min(max(0.0, np.floor(block[ROW + i])), rows - 1.0)
@@ -67,7 +67,7 @@ def slopes_around(p, o, block, n):
     for i in range(n):
         k = int(block[U + i])
         block[V + i] = q[k]
-        block[W + i] = q[int(k + one)]
+        block[W + i] = q[k + 1]
 
 
 @kernel
@@ -87,7 +87,7 @@ def interpolate(p, o, block, n):
     for i in range(n):
         a, b = block[COLUMN + i], block[ROW + i]
         k = int(block[FW + i])
-        m = int(k + step)
+        m = k + step
         block[FU + i] = (1.0 - b) * ((1.0 - a) * q[k] + a * q[k + 2]) + b * (
             (1.0 - a) * q[m] + a * q[m + 2]
         )
@@ -130,17 +130,8 @@ def ranges(vectors, ends, out):
 @kernel
 def take_wall(q, wall, pair, m):
     """Copy a wall to the pair `m`: from the fifth row on."""
-    # Indices without a sign need no look whether they count from the end.
-    one, two, three = 1, 2, 3
-    rest = int(wall + 4)
-    pair[4 * LANES + m] = q[wall]
-    pair[5 * LANES + m] = q[int(wall + one)]
-    pair[6 * LANES + m] = q[int(wall + two)]
-    pair[7 * LANES + m] = q[int(wall + three)]
-    pair[8 * LANES + m] = q[rest]
-    pair[9 * LANES + m] = q[int(rest + one)]
-    pair[10 * LANES + m] = q[int(rest + two)]
-    pair[11 * LANES + m] = q[int(rest + three)]
+    for k in range(8):
+        pair[(4 + k) * LANES + m] = q[wall + k]
 
 
 @kernel
@@ -225,7 +216,7 @@ def feet(p, o, block, pair, owner, n):
             block[FU + k] = pair[13 * LANES + k] if nearer else block[FU + k]
             block[FV + k] = pair[14 * LANES + k] if nearer else block[FV + k]
             block[FW + k] = pair[15 * LANES + k] if nearer else block[FW + k]
-    many, one = 0, 1
+    many = 0
     for k in range(n):
         owner[many] = k
         many += 1 if q[int(block[PX + k])] > 2.0 else 0
@@ -235,20 +226,20 @@ def feet(p, o, block, pair, owner, n):
         u, v, w, inverse = block[U + k], block[V + k], block[W + k], block[PT + k]
         entry = int(block[PX + k])
         last = int(block[PX + k] + q[entry])
-        entry = int(entry + one + one)
+        entry += 2
         while entry < last:
-            entry = int(entry + one)
+            entry += 1
             pair[m] = u
             pair[LANES + m] = v
             pair[2 * LANES + m] = w
             pair[3 * LANES + m] = inverse
             take_wall(q, int(q[entry]), pair, m)
             owner[LANES + m] = k
-            m = int(m + one)
+            m += 1
             if m == LANES:
                 keep_nearest(block, pair, owner[LANES:], LANES)
                 m = 0
-    keep_nearest(block, pair, owner[LANES:], int(m))
+    keep_nearest(block, pair, owner[LANES:], m)
 
 
 # Tables of directions, in blocks: which cell, the nearest wall, the twists there.
