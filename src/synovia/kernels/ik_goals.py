@@ -38,23 +38,28 @@ OPPOSITE = 1e-6  # sine of the angle from straight back, within which any way ro
 
 
 @kernel
+def place_one(parents, j, q, p, world):
+    """Write the rotation and the position of one joint in the world, its parent's being there."""
+    up = parents[j]
+    if up < 0:
+        for i in range(4):
+            world[j, i] = q[j, i]
+        for i in range(3):
+            world[j, 4 + i] = p[j, i]
+        return
+    w, x, y, z = world[up, 0], world[up, 1], world[up, 2], world[up, 3]
+    px, py, pz = rotate(w, x, y, z, p[j, 0], p[j, 1], p[j, 2])
+    world[j, 4], world[j, 5] = world[up, 4] + px, world[up, 5] + py
+    world[j, 6] = world[up, 6] + pz
+    w, x, y, z = product(w, x, y, z, q[j, 0], q[j, 1], q[j, 2], q[j, 3])
+    world[j, 0], world[j, 1], world[j, 2], world[j, 3] = w, x, y, z
+
+
+@kernel
 def place(parents, order, q, p, world):
     """Write rotations and positions in the world of the joints that goals hang on."""
     for k in range(order.shape[0]):
-        j = order[k]
-        up = parents[j]
-        if up < 0:
-            for i in range(4):
-                world[j, i] = q[j, i]
-            for i in range(3):
-                world[j, 4 + i] = p[j, i]
-            continue
-        w, x, y, z = world[up, 0], world[up, 1], world[up, 2], world[up, 3]
-        px, py, pz = rotate(w, x, y, z, p[j, 0], p[j, 1], p[j, 2])
-        world[j, 4], world[j, 5] = world[up, 4] + px, world[up, 5] + py
-        world[j, 6] = world[up, 6] + pz
-        w, x, y, z = product(w, x, y, z, q[j, 0], q[j, 1], q[j, 2], q[j, 3])
-        world[j, 0], world[j, 1], world[j, 2], world[j, 3] = w, x, y, z
+        place_one(parents, order[k], q, p, world)
 
 
 @kernel

@@ -21,7 +21,7 @@ from .ik_chain import (
     product,
     rotate,
 )
-from .ik_goals import TURN_SHARE
+from .ik_goals import TURN_SHARE, place_one
 from .ik_limits import is_clear, note_clear, project_one
 from .jit import kernel
 from .rotation import QW, QX, QY, QZ, W0, X0, Y0, Z0
@@ -79,24 +79,6 @@ def remaining_turn(goals, target, buffer):
     px, py, pz = shortest_turn(size * ax, size * ay, size * az, px, py, pz)
     buffer[WAY], buffer[WAY + 1], buffer[WAY + 2] = px, py, pz
     return length(px, py, pz)
-
-
-@kernel
-def place_one(parents, j, q, p, world):
-    """Write the rotation and the position of one joint in the world, its parent's being there."""
-    up = parents[j]
-    if up < 0:
-        for i in range(4):
-            world[j, i] = q[j, i]
-        for i in range(3):
-            world[j, 4 + i] = p[j, i]
-        return
-    w, x, y, z = world[up, 0], world[up, 1], world[up, 2], world[up, 3]
-    px, py, pz = rotate(w, x, y, z, p[j, 0], p[j, 1], p[j, 2])
-    world[j, 4], world[j, 5] = world[up, 4] + px, world[up, 5] + py
-    world[j, 6] = world[up, 6] + pz
-    w, x, y, z = product(w, x, y, z, q[j, 0], q[j, 1], q[j, 2], q[j, 3])
-    world[j, 0], world[j, 1], world[j, 2], world[j, 3] = w, x, y, z
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .ik_chain import product, rotate
 from .jit import kernel
 
 
@@ -16,17 +17,8 @@ def forward(parents, rotations, positions):
             up = parents[j]
             if up < 0:
                 continue
-            w, x, y = rotations[item, up, 0], rotations[item, up, 1], rotations[item, up, 2]
-            z = rotations[item, up, 3]
-            vx, vy, vz = positions[item, j, 0], positions[item, j, 1], positions[item, j, 2]
-            tx, ty = 2.0 * (y * vz - z * vy), 2.0 * (z * vx - x * vz)
-            tz = 2.0 * (x * vy - y * vx)
-            positions[item, j, 0] = positions[item, up, 0] + (vx + w * tx + y * tz - z * ty)
-            positions[item, j, 1] = positions[item, up, 1] + (vy + w * ty + z * tx - x * tz)
-            positions[item, j, 2] = positions[item, up, 2] + (vz + w * tz + x * ty - y * tx)
-            a, b = rotations[item, j, 0], rotations[item, j, 1]
-            c, d = rotations[item, j, 2], rotations[item, j, 3]
-            rotations[item, j, 0] = w * a - x * b - y * c - z * d
-            rotations[item, j, 1] = w * b + x * a + y * d - z * c
-            rotations[item, j, 2] = w * c - x * d + y * a + z * b
-            rotations[item, j, 3] = w * d + x * c - y * b + z * a
+            q, r = rotations[item, up], rotations[item, j]
+            v, above = positions[item, j], positions[item, up]
+            x, y, z = rotate(q[0], q[1], q[2], q[3], v[0], v[1], v[2])
+            v[0], v[1], v[2] = above[0] + x, above[1] + y, above[2] + z
+            r[0], r[1], r[2], r[3] = product(q[0], q[1], q[2], q[3], r[0], r[1], r[2], r[3])
