@@ -86,6 +86,7 @@ bench: $(INSTALLED) $(PAGE) browser kernels
 	$(BIN)/python benchmarks/cones.py
 	$(BIN)/python benchmarks/fields.py
 	$(BIN)/python benchmarks/components.py
+	$(BIN)/python benchmarks/interactive.py
 	$(BIN)/python benchmarks/fitting.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/page.py
