@@ -4,7 +4,7 @@
 # make page   build the page of `synovia view`, which both do themselves
 # make kernels  compile the kernels, which both do themselves
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
-# make wheels  wheels for Linux, macOS and Windows, in dist/
+# make wheels  wheels for Linux, macOS and Windows, and WebAssembly, in dist/
 # make test-sanitized  the contract of shapes under ASan and UBSan
 # make bench  speed, as ratios in one run
 # make papers what the papers measured, measured again: tables, JSON and pictures
@@ -25,9 +25,11 @@ demo: $(INSTALLED) $(PAGE) kernels
 	$(BIN)/synovia demo synovia-demo
 
 # A file of tests runs in one process, which makes what its tests share once.
-test: lint $(PAGE) browser kernels
+# One process more than processors: tests of the page mostly wait for their browser.
+test: $(INSTALLED) $(NODE_MODULES)
+	$(MAKE) --no-print-directory -j 2 lint $(PAGE) browser kernels
 	$(BIN)/python web/build.py test
-	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)') --dist loadfile --no-loadscope-reorder
 
 lint: $(INSTALLED) $(NODE_MODULES)
 	$(BIN)/ruff check .
@@ -69,12 +71,15 @@ test-sanitized: $(INSTALLED)
 	SYNOVIA_KERNELS=$(CURDIR)/build/sanitized/_native.abi3.so \
 	$(BIN)/pytest -q -p no:cacheprovider tests/test_contract_*.py tests/test_ik.py tests/test_program.py
 
-# Wheels for five systems, compiled here by zig; a wheel serves Python 3.11 and newer.
+# Wheels for five systems, compiled here by zig; a wheel serves Python 3.11 and newer. And the
+# kernels alone as WebAssembly, run in Node.
 wheels: $(INSTALLED) $(PAGE)
 	$(BIN)/pip install --quiet --disable-pip-version-check hatchling ziglang
 	for target in $$($(BIN)/python -c 'from synovia.native.build import TARGETS; print(*TARGETS)'); do \
 	  SYNOVIA_TARGET=$$target $(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist . || exit 1; \
 	done
+	$(BIN)/python -m synovia.native.build --target wasm32-wasi --out dist/synovia.wasm
+	SYNOVIA_WASM=dist/synovia.wasm $(BIN)/pytest -q tests/test_wasm.py
 	ls -l dist
 
 test-opensim: $(OPENSIM)/.installed
@@ -108,7 +113,7 @@ $(VENV)/.docs: $(INSTALLED)
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Synovia needs Python 3.11 or newer; run make PYTHON=/path/to/python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	SYNOVIA_KERNELS_LATER=1 $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
 	touch $@
 
 $(OPENSIM)/.installed: pyproject.toml

@@ -128,6 +128,9 @@ def use_the_rest():
     limit = Limit.fit(quat.exp(rng.normal(size=(200, 3)) / 3), "distance-field", resolution=10)
     field_boundary(limit.shape, 0)
     kernels.circle_quartic.search_lanes(rng.normal(size=10 * 64), 64)
+    lines = b"1\nroot 1 2\n leg\t3\n12x 4\n\n0123 \nroot 5\nROOT 6\nle 7"
+    text, names = (np.frombuffer(each, np.uint8).copy() for each in (lines, b"rootleg"))
+    kernels.amc.blank_names(text, names, np.array([4, 7]), np.empty(9, np.int64))
 
 
 def main():

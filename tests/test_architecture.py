@@ -31,13 +31,14 @@ ROOMS = [
         "components",
         "learn",
     ),
-    *("model", "ik", "io", "anatomy", "evidence", "mesh", "draw", "demo", "view", "cli"),
+    *("model", "ik", "anatomy", "io", "corpus", "evidence", "mesh", "draw", "demo", "view", "cli"),
 ]
 # These know even less.
 ONLY = {"kernels": set(), "shapes": {"arrays", "kernels"}, "arrays": set(), "quat": {"arrays"}}
 # At module level, these packages are for these rooms alone.
 HEAVY = {
     "scipy": set(),
+    "pyarrow": set(),
     "matplotlib": {"draw"},
     "click": {"cli"},
     "websockets": {"view"},

@@ -7,7 +7,7 @@ import pytest
 
 from synovia import quat
 from synovia.io import load_clip, save_clip
-from synovia.io.atomic import atomic_write
+from synovia.io.files import atomic_write
 from synovia.skeleton import POSITIONS, ROTATIONS, Clip, Pose, Skeleton
 
 OFFSETS = [[0.0, 0.0, 0.0], [0.1, 2.0, 0.0]]

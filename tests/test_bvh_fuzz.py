@@ -58,10 +58,25 @@ BROKEN = [
     (("Frames: 2", "Frames: -2"), "17: expected Frames: and a count from 0 to 999999999, got "),
     (("Frames: 2", "Frames: 1e3"), "17: expected Frames: and a count from 0 to 999999999, got "),
     (("Frames: 2", "Frames: " + "9" * 5000), "17: expected Frames: and a count from 0 to 99999"),
-    (("Frame Time: 0.1", "Frame Time: 0"), "18: expected Frame Time: and seconds above 0, got "),
-    (("Frame Time: 0.1", "Frame Time: -1"), "18: expected Frame Time: and seconds above 0, got "),
-    (("Frame Time: 0.1", "Frame Time: nan"), "18: expected Frame Time: and seconds above 0, got "),
-    (("Frame Time: 0.1", "Frame Time: 1 2"), "18: expected Frame Time: and seconds above 0, got "),
+    (
+        ("Frame Time: 0.1", "Frame Time: 0"),
+        "18: expected Frame Time: and seconds from 1e-06 to 10000, got ",
+    ),
+    (
+        ("Frame Time: 0.1", "Frame Time: -1"),
+        "18: expected Frame Time: and seconds from 1e-06 to 10000, got ",
+    ),
+    (
+        ("Frame Time: 0.1", "Frame Time: nan"),
+        "18: expected Frame Time: and seconds from 1e-06 to 10000, got ",
+    ),
+    (("Frame Time: 0.1", "Frame Time: 5e-324"), "18: expected Frame Time: and seconds from "),
+    (("70 80", "70 1e308"), "20: expected Xrotation of hip within ±1e+06, got 1e+308"),
+    (("ROOT hip", "ROOT " + "h" * 1001), "2: expected a name of at most 1000 characters, got "),
+    (
+        ("Frame Time: 0.1", "Frame Time: 1 2"),
+        "18: expected Frame Time: and seconds from 1e-06 to 10000, got ",
+    ),
     (("70 80", "70 nan"), f"20: {NUMBERS} 'nan'"),
     (("70 80", "70 -inf"), f"20: {NUMBERS} '-inf'"),
     (("70 80", "70 1e999"), f"20: {NUMBERS} '1e999'"),
@@ -159,7 +174,7 @@ def test_mutations_give_a_clip_or_an_error_with_its_line(tmp_path):
             errors.append(str(error))
     assert [error for error in errors if not re.search(r"walk\.bvh:\d+: .*, got ", error)] == []
     assert all(isinstance(clip, Clip) for clip in clips)
-    assert min(len(clips), len(errors)) > 100
+    assert min(len(clips), len(errors)) > 80
 
 
 def test_numbers_are_rounded_as_python_rounds_them():

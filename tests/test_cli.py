@@ -117,7 +117,13 @@ def test_shells_can_complete():
         return done.stdout.split()
 
     assert complete("synovia fit --shape k") == ["plain,kdop"]
-    assert complete("synovia c") == ["plain,check", "plain,clamp", "plain,compare"]
+    assert complete("synovia c") == [
+        "plain,check",
+        "plain,clamp",
+        "plain,convert",
+        "plain,compare",
+        "plain,corpus",
+    ]
     assert complete("synovia --de") == ["plain,--debug"]
 
 

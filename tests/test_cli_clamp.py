@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +46,23 @@ def test_clamp_into_a_directory(here, tmp_path):
         map(str, map(Path, ["a.bvh", "deep/a.bvh", "out/a.bvh", "out/deep/a.bvh"]))
     )
     run("check", tmp_path / "in" / "out", "-l", "human.limits.json")
+
+
+def test_clamp_a_directory_with_one_clip_in_a_folder(here, tmp_path):
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    save_clip(acted(2, size=1.5), tmp_path / "in" / "deep" / "a.bvh")
+    run("clamp", tmp_path / "in", "-l", "human.limits.json", "-o", tmp_path / "out")
+    run("check", tmp_path / "out" / "deep" / "a.bvh", "-l", "human.limits.json")
+
+
+def test_clamp_with_a_closed_stdout_writes_and_is_content(here, tmp_path):
+    out = tmp_path / "a.bvh"
+    words = ["clamp", "wild.bvh", "-l", "human.limits.json", "-o", str(out)]
+    script = '"$0" -m synovia "$@" >&-'
+    command = ["sh", "-c", script, sys.executable, *words]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert out.exists()
 
 
 def test_clamp_overwrites_a_source_only_by_force(here, tmp_path):

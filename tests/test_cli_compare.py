@@ -115,6 +115,13 @@ def test_a_margin_can_be_given_and_clips_left_out(studio):
     assert "compare them with --reject" in said
 
 
+def test_a_quick_look_says_that_it_is_one(studio):
+    said = run(studio, "-s", "box", "--quick").stdout
+    assert said.startswith("a quick look at the joints that move most")
+    assert "families over 3 joints" in said
+    assert json.loads(run(studio, "-s", "box", "--quick", "--json").stdout)["quick"] is True
+
+
 def test_the_trade_off_is_drawn(studio, tmp_path):
     pytest.importorskip("matplotlib")
     path = tmp_path / "tradeoff.png"

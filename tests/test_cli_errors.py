@@ -39,7 +39,7 @@ def complaint(*arguments):
         (["check", "human.limits.json", *LIMITS], "suffix must be one of .bvh"),
         (["check", "wild.bvh", "-l", "wild.bvh"], "wild.bvh: "),
         (["info", "captures"], "captures: expected a file, got a directory"),
-        (["info", "gone.bvh"], "gone.bvh: no such file"),
+        (["info", "gone.bvh"], "gone.bvh: No such file"),
         (["fit", "captures", "-o", "captures"], "--output must end in .limits.json"),
         (["fit", "captures", "-o", "gone/a.limits.json"], "gone: there is no such directory"),
         (["clamp", "wild.bvh", *LIMITS, "-o", "gone/a.bvh"], "gone: there is no such directory"),
@@ -48,7 +48,7 @@ def complaint(*arguments):
         (["clamp", "captures", *LIMITS, "-o", "human.limits.json"], "is a file"),
         (["check", "wild.bvh", *LIMITS, "--csv", "gone/a.csv"], "gone: there is no such directory"),
         (["check", "wild.bvh", *LIMITS, "--csv", "-", "--json"], "choose one"),
-        (["fot"], "No such command 'fot'"),
+        (["fot"], "no command 'fot'; did you mean fit?"),
         (["check", "wild.bvh"], "Missing option '-l'"),
     ],
     ids=" ".join,
@@ -250,7 +250,7 @@ def test_faults_of_ours_are_said_without_a_traceback(here, monkeypatch):
     def fail(*_, **__):
         raise ZeroDivisionError("by nothing")
 
-    monkeypatch.setattr(LimitModel, "check", fail)
+    monkeypatch.setattr(LimitModel, "check_chunks", fail)
     said = complaint("check", "wild.bvh", *LIMITS)
     assert said.startswith("ZeroDivisionError: by nothing (a fault in synovia")
 
@@ -262,8 +262,8 @@ def test_warnings_are_lines_each_once(here, monkeypatch):
         warnings.warn("old", DeprecationWarning, stacklevel=2)
         return plain(model, clip)
 
-    plain = LimitModel.check
-    monkeypatch.setattr(LimitModel, "check", warn)
+    plain = LimitModel.check_chunks
+    monkeypatch.setattr(LimitModel, "check_chunks", warn)
     result = result_of("check", "captures", *LIMITS)
     assert result.stderr == "synovia: warning: look out\n"
 

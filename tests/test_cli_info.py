@@ -52,3 +52,21 @@ def test_info_of_limits(here):
     assert described["joints"][0]["name"] == "Chest"
     assert np.allclose(described["joints"][0]["bounds_deg"], np.degrees(limit.shape.bounds).T)
     assert described["provenance"]["clips"][0]["name"] == "ann_1"
+
+
+@pytest.mark.parametrize(
+    "provenance",
+    [
+        {"options": 5},
+        {"options": [1]},
+        {"options": {"margin": None, "reject": [1], "trim": {}, "cell": "wide"}},
+        {"clips": [{"performer": 1, "frames": {}, "frame_time": "x"}]},
+        {"clips": {"a": None}, "joints": [1], "blend": {"performers": 1}},
+        {"joints": {"Chest": {"frames": 0, "flips": 3, "unconfirmed": 0, "isolated": 0}}},
+    ],
+)
+def test_info_takes_any_provenance_that_a_file_may_have(here, tmp_path, provenance):
+    document = json.loads((here / "human.limits.json").read_text())
+    document["provenance"] = provenance
+    (tmp_path / "a.limits.json").write_text(json.dumps(document))
+    assert "limits for 3 of 4 joints" in run("info", tmp_path / "a.limits.json")

@@ -8,6 +8,7 @@ import warnings
 import jsonschema
 import numpy as np
 import pytest
+from scipy.sparse import block_array, coo_array
 
 from cones import CONES, NORTH, TURN, angle_between, queries, sphere, star
 from synovia import (
@@ -23,11 +24,12 @@ from synovia import (
 )
 from synovia.arrays import unit_vectors
 from synovia.io import limits_schema
+from synovia.shapes.reach_cone.fit import _Entries, _stack_entries
 from synovia.shapes.reach_cone.star import from_polar
 
 
 @pytest.mark.parametrize("case", ["three", "convex", "concave", "beyond a hemisphere", "past π"])
-@pytest.mark.parametrize("n", [1, 2, 3, 10, 60, 3000])
+@pytest.mark.parametrize("n", [1, 2, 3, 60, 3000])
 def test_every_sample_is_contained(case, n, rng):
     samples = CONES[case]().scatter(n, rng)
     for options in ({}, {"vertices": 7}, {"vertices": 60}):
@@ -37,6 +39,22 @@ def test_every_sample_is_contained(case, n, rng):
         wider = ReachCone.fit(samples, margin=0.1, **options)
         assert wider.contains(samples).all()
         assert wider.measure > cone.measure
+
+
+def test_matrices_are_stacked_as_scipy_does():
+    def entries(matrix):
+        return _Entries(matrix.data, *matrix.coords, matrix.shape[0])
+
+    rng = np.random.default_rng(0)
+    a, b, c = (
+        coo_array(rng.random(shape) * (rng.random(shape) < 0.5))
+        for shape in ((4, 3), (2, 3), (2, 5))
+    )
+    stacked = _stack_entries(
+        [[(entries(a), 0, -1.0)], [(entries(b), 0, 1.0), (entries(c), 1, 2.0)]], np.array([0, 3, 8])
+    )
+    plain = block_array([[-a, None], [b, 2.0 * c]])
+    np.testing.assert_array_equal(stacked.toarray(), plain.toarray())
 
 
 def test_many_samples_give_back_the_cone_they_came_from(rng):

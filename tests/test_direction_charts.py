@@ -24,7 +24,7 @@ def rotations(rng):
 
 def through_kernels(chart, rotations):
     """Points, and the quaternions of the same points, as the compiled loops give them."""
-    packed = np.array([*chart.packed, 0.0, 0.0])
+    packed = np.array([kernels.limit.LAYOUT, 0.0, *chart.packed, 0.0, 0.0])
     points, back = [], []
     for part in np.split(rotations, len(rotations) // LANES):
         block = np.zeros(BLOCK, rotations.dtype)
@@ -73,7 +73,7 @@ def test_where_only_the_twist_is_new_the_rotation_is_twisted_in_place(rng):
     chart, turn = DirectionTwist(), 0.4
     # Opposite the axis no twist is defined, but twisting further is.
     rotations = np.tile([0.0, 0.6, 0.8, 0.0], (LANES, 1))
-    packed = np.array([*chart.packed, 0.0, 0.0])
+    packed = np.array([kernels.limit.LAYOUT, 0.0, *chart.packed, 0.0, 0.0])
     block = np.zeros(BLOCK)
     kernels.rotation.load(rotations.ravel(), 0, block, LANES)
     kernels.limit.enter(packed, np.int64(0), block, LANES)

@@ -10,13 +10,23 @@ import pytest
 
 import clips as made
 from clips import person
+from oracles import EXHAUSTIVE
 from synovia import SHAPES, Limit, LimitModel, quat
 from synovia.evidence import TradeoffCurve, at_rejection, at_volume, compare, curves, families
 from synovia.evidence.baselines import BASELINES
-from synovia.evidence.comparison import nanoseconds, size_in_file
-from synovia.evidence.study import Study, uniform_rotations, widen
+from synovia.evidence.comparison import FIRST_STEP, LAST_STEP, nanoseconds, size_in_file
+from synovia.evidence.study import Excerpt, Study, uniform_rotations, widen
 from synovia.evidence.tradeoff import family_name
-from synovia.learn import FitOptions, find_duplicates, join_groups, same_bones
+from synovia.learn import (
+    MAX_MARGIN,
+    FitOptions,
+    find_duplicates,
+    join_groups,
+    least_passing,
+    same_bones,
+)
+from synovia.learn.margins import halve_steps, least_margin
+from synovia.limit import has_axis
 
 AXIS = np.array([1.0, 0.0, 0.0])
 
@@ -279,6 +289,143 @@ def test_the_margin_is_the_least_for_the_rejection_asked_for(compared, people):
     margin = trial.outcome.margin
     assert rejected(margin) == pytest.approx(trial.outcome.mean)
     assert margin == 0.0 or rejected(margin - np.radians(0.2)) > 0.05
+
+
+def halve(passes):
+    """Return the least margin as a search by halves finds it: steps that double, then halves."""
+    low, high, step = 0.0, 0.0, FIRST_STEP
+    while not passes(high):
+        low, high, step = high, min(high + step, MAX_MARGIN), 2.0 * step
+        if high == MAX_MARGIN:
+            break
+    halvings = int(np.ceil(np.log2(max((high - low) / LAST_STEP, 1.0))))
+    return least_passing(passes, low, high, halvings=halvings)
+
+
+TRIED = [
+    (shape, chart)
+    for shape, chart in families(SHAPES)
+    if EXHAUSTIVE or shape != "distance-field" or chart == "euler"
+]
+
+
+@pytest.mark.parametrize(("shape", "chart"), TRIED, ids=lambda name: name)
+def test_margins_found_from_a_guess_are_those_found_by_halves(people, shape, chart):
+    joint = Study.of(people, FitOptions(joints=["LeftArm"])).joint("LeftArm")
+    tight = [
+        (joint.limit(FitOptions(shape, chart, margin=0.0), fold), fold.held_out)
+        for fold in joint.folds
+    ]
+
+    def rejected(margin):
+        shares = [1.0 - widen(limit, margin).contains(held).mean() for limit, held in tight]
+        return np.mean(shares)
+
+    found = compare(people, [shape], joints=["LeftArm"], reject=0.03)
+    margin = next(t.outcome.margin for t in found.trials if t.chart == chart)
+    assert margin == halve(lambda margin: rejected(margin) <= 0.03)
+
+
+@pytest.mark.parametrize("guess", ["good", "none", "far too little", "far too much"])
+@pytest.mark.parametrize("reject", [0.001, 0.05, 0.9])
+def test_the_least_margin_does_not_depend_on_the_guess(guess, reject):
+    rng = np.random.default_rng(4)
+    needed = [rng.exponential(0.3, 500) - 0.1 for _ in range(3)]
+    guesses = {
+        "good": needed,
+        "none": [np.zeros(500)] * 3,
+        "far too little": [0.1 * each for each in needed],
+        "far too much": [9.0 * each for each in needed],
+    }
+    candidates = halve_steps(0.0, 1.5, 10)
+    tried = []
+
+    def rejected(margin):
+        tried.append(margin)
+        return float(np.mean([(each > margin).mean() for each in needed]))
+
+    found = least_margin(rejected, reject, candidates, guesses[guess])
+    assert found == next(c for c in [*candidates] if rejected(c) <= reject or c == 1.5)
+    assert found == least_passing(lambda m: rejected(m) <= reject, 0.0, 1.5, halvings=10) or (
+        found == 0.0
+    )
+
+
+def test_a_good_guess_takes_two_trials():
+    needed, tried = [np.linspace(-0.2, 1.0, 400)], []
+
+    def rejected(margin):
+        tried.append(margin)
+        return float((needed[0] > margin).mean())
+
+    least_margin(rejected, 0.1, halve_steps(0.0, 1.5, 10), needed)
+    assert len(tried) == 2
+
+
+@pytest.mark.parametrize(("shape", "chart"), families(SHAPES), ids=lambda name: name)
+def test_the_growth_that_is_required_is_about_that(shoulder, shape, chart):
+    limit = Limit.fit(shoulder, shape, chart, margin=0.0, axis=AXIS if has_axis(chart) else None)
+    rotations = uniform_rotations(300)
+    required = limit.required_growth(rotations)
+    assert required.shape == (300,)
+    assert (limit.required_growth(shoulder) <= 1e-9).all()
+    for margin in (0.2, 0.5):
+        inside = widen(limit, margin).contains(rotations)
+        assert inside[required <= 0.4 * margin].all()
+        assert ((required <= margin) == inside).mean() > 0.8
+
+
+def test_progress_goes_family_by_family_the_fast_ones_first(people):
+    steps = []
+
+    def progress(items):
+        for item in items:
+            steps.append(item)
+            yield item
+
+    shapes, joints = ["people", "theta-phi", "box"], ["LeftArm", "Chest"]
+    found = compare(people, shapes, joints=joints, margin=0.1, progress=progress)
+    assert steps[:2] == ["box in rotation-vector, LeftArm", "box in rotation-vector, Chest"]
+    assert [step.split()[0].strip(",") for step in steps[4:]] == ["people"] * 2 + ["theta-phi"] * 2
+    tried = [(trial.joint, trial.shape) for trial in found.trials]
+    assert tried[:4] == [("LeftArm", s) for s in ("people", "theta-phi", "box", "box")]
+
+
+def test_joints_that_are_alike_have_the_same_outcome(people):
+    still = []
+    for clip in people:
+        rotations = clip.pose.rotations.copy()
+        rotations[:, 3] = rotations[:, 4] = quat.IDENTITY
+        still.append(replace(clip, pose=replace(clip.pose, rotations=rotations)))
+    joints, shapes = ["LeftForeArm", "LeftHand"], ["box", "reach-cone"]
+    found = compare(still, shapes, joints=joints, margin=0.1)
+    for joint in joints:
+        alone = compare(still, shapes, joints=[joint], margin=0.1)
+        own = [trial for trial in found.trials if trial.joint == joint]
+        assert [t.outcome for t in own] == [t.outcome for t in alone.trials]
+        assert [t.bytes for t in own] == [t.bytes for t in alone.trials]
+
+
+def test_a_quick_look_is_at_joints_that_move_at_few_frames_and_charts(people):
+    whole = Study.of(people)
+    part = Excerpt(joints=2, frames=50, charts=1)
+    study = part.study(whole)
+    spread = {
+        name: np.mean(
+            [quat.angle_between(quat.mean(t.rotations), t.rotations).mean() for t in takes]
+        )
+        for name, takes in whole.takes.items()
+    }
+    assert set(study.names) == set(sorted(spread, key=spread.get)[-2:])
+    assert {len(take.rotations) for takes in study.takes.values() for take in takes} == {40}
+    assert part.families([("box", "a"), ("box", "b"), ("kdop", "a")]) == [
+        ("box", "a"),
+        ("kdop", "a"),
+    ]
+    found = compare(people, ["box"], excerpt=part, margin=0.1)
+    assert [trial.joint for trial in found.trials] == list(study.names)
+    with pytest.raises(ValueError, match="frames must be an integer of at least 1, got 0"):
+        Excerpt(joints=1, frames=0, charts=1)
 
 
 def test_outcomes_name_the_worst_and_add_up(compared):

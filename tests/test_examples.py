@@ -54,7 +54,7 @@ def test_the_first_example_and_the_code_in_the_readme_run(tmp_path: Path) -> Non
     "page",
     [
         *("limits", "reach-cones", "theta-phi", "distance-fields"),
-        *("components", "human", "shoulder", "ik"),
+        *("components", "human", "shoulder", "ik", "formats"),
         *("guides/biomechanist", "guides/robotics", "guides/learning"),
     ],
 )

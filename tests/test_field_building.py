@@ -12,7 +12,7 @@ from fields import EULER
 from synovia import DistanceField, EulerZYZ, Limit, RotationVector, quat
 from synovia.learn import field_from_paths
 from synovia.learn.fields import subdivide
-from synovia.shapes.distance_field import build
+from synovia.shapes.distance_field import build, packing
 from synovia.shapes.distance_field.build import (
     LevelSet,
     fill_holes,
@@ -270,3 +270,17 @@ def test_a_field_must_wrap_as_its_chart_does():
         Limit(RotationVector(), wrapped)
     with pytest.raises(ValueError, match="must have the periods"):
         Limit(EulerZYZ(), plain)
+
+
+@pytest.mark.parametrize("wraps", [(0.0, 0.0, 0.0), (1.0, 0.0, 1.0)])
+def test_sites_do_not_depend_on_slabs(wraps, monkeypatch, rng):
+    period = 2.0 * np.pi
+    spacing = np.where(wraps, period / np.array((12, 9, 10)), 0.2)
+    values = rng.normal(size=(12, 9, 10))
+    field = DistanceField(np.zeros(3), spacing, values, -0.5, np.array(wraps))
+    packed = {}
+    for slab in (1, 3, 6, 1000):
+        monkeypatch.setattr(packing, "SLAB", slab)
+        packed[slab] = replace(field).packed
+    for slab in (1, 3, 6):
+        np.testing.assert_array_equal(packed[slab], packed[1000])

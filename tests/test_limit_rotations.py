@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from oracles import SEEN, fitted, placed, random_quats
-from synovia import quat
+from synovia import kernels, quat
 from synovia.limit import Limit
 from synovia.limit.softening import Beyond
 
@@ -93,3 +93,25 @@ def test_threads_give_the_same_bits(case, chart, dtype, rng):
     alone = limit.project(rotations)
     assert limit.project(rotations, threads=2).tobytes() == alone.tobytes()
     assert limit.project(rotations, threads=3).tobytes() == alone.tobytes()
+
+
+@pytest.mark.parametrize("kind", ["tilted"])
+def test_a_packed_limit_of_another_layout_or_cut_short_is_refused(limit, rng):
+    rotations = random_quats(5, rng)
+    if not limit.compiled:
+        pytest.skip("not packed")
+    version, size = kernels.limit.VERSION, kernels.limit.SIZE
+    other, longer = limit.packed.copy(), limit.packed.copy()
+    other[version] += 1.0
+    longer[size] += 1.0
+    assert limit.packed[size] == len(limit.packed)
+    for packed in (other, longer, limit.packed[:-1].copy(), limit.packed[:5].copy(), np.empty(0)):
+        out, distances = np.full(20, 7.0), np.full(5, 7.0)
+        refused = kernels.limit.OTHER_LAYOUT
+        assert kernels.limit.project(rotations.ravel(), packed, 1e-9, out) == refused
+        assert kernels.limit.measure(rotations.ravel(), packed, distances) == refused
+        assert (out == 7.0).all()
+        assert (distances == 7.0).all()
+        joints, offsets = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        poses = (rotations[:1].ravel().copy(), joints, offsets, packed, 1e-9, out[:4])
+        assert kernels.limit.project_poses(*poses, distances[:1, None]) == refused

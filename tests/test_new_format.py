@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -11,11 +12,11 @@ from click.testing import CliRunner
 from clips import clip
 from synovia import Clip, LimitModel, Pose, Skeleton, load_clip, save_clip, save_limits
 from synovia.cli import main
-from synovia.io import CLIP_FORMATS, ClipFormat
+from synovia.io import CLIP_FORMATS, ClipFormat, save_clips
 
 
 # The file.
-def read_poses(path):
+def read_poses(path, _options):
     with open(path, encoding="utf-8") as file:
         found = json.load(file)
     skeleton = Skeleton(found["names"], found["parents"], found["offsets"])
@@ -23,7 +24,8 @@ def read_poses(path):
     return Clip(skeleton, pose, found["frame_time"], name=path.stem)
 
 
-def write_poses(clip, path):
+def write_poses(clips, path):
+    (clip,) = clips
     skeleton, pose = clip.skeleton, clip.pose
     found = {
         "names": list(skeleton.names),
@@ -75,5 +77,21 @@ def test_the_command_line_takes_it(tmp_path):
 
 
 def test_an_unknown_suffix_names_those_that_are_known(tmp_path):
-    with pytest.raises(ValueError, match=r"must be one of \.bvh, got '\.poses'"):
+    known = re.escape(", ".join(CLIP_FORMATS))
+    with pytest.raises(ValueError, match=rf"must be one of {known}, got '\.poses'"):
         load_clip(tmp_path / "walk.poses")
+
+
+def test_a_file_without_a_known_suffix_is_told_by_how_it_begins(tmp_path):
+    before = clip(frames=3)
+    save_clip(before, tmp_path / "walk.bvh")
+    (tmp_path / "walk.bvh").rename(tmp_path / "walk.txt~")
+    assert load_clip(tmp_path / "walk.txt~").frames == 3
+
+
+def test_a_format_that_is_only_read_says_what_can_be_written(tmp_path, monkeypatch):
+    monkeypatch.setitem(CLIP_FORMATS, ".poses", ClipFormat(read_poses))
+    with pytest.raises(ValueError, match=r"walk\.poses: \.poses is only read; \.bvh.* written"):
+        save_clip(clip(frames=3), tmp_path / "walk.poses")
+    with pytest.raises(ValueError, match=r"walk\.bvh: a \.bvh file holds one clip, got 2"):
+        save_clips([clip(frames=3)] * 2, tmp_path / "walk.bvh")

@@ -12,7 +12,7 @@ from clips import person
 from synovia import LimitModel, load_limits, quat, save_clip, save_limits
 from synovia.cli import main
 from synovia.evidence.study import uniform_rotations
-from synovia.learn import DEFAULT_WITHIN, FitOptions, People, Take, fit_joint, within_for
+from synovia.learn import DEFAULT_WITHIN, FitOptions, People, Take, fields, fit_joint, within_for
 from synovia.learn.fields import MAX_PEOPLE, PEOPLE_CELL
 
 AXIS = np.array([1.0, 0.0, 0.0])
@@ -187,3 +187,9 @@ def test_what_cannot_be_is_refused(crowd):
         within_for(1.0, People.of(crowd))
     with pytest.raises(ValueError, match="within must be above 0 radians"):
         People.of(crowd).field(0.0)
+
+
+def test_trees_find_the_same_people_as_looking_at_all(crowd, monkeypatch):
+    slow = People.of(crowd).performer_distances
+    monkeypatch.setattr(fields, "MANY_PAIRS", 0.0)
+    np.testing.assert_allclose(People.of(crowd).performer_distances, slow, atol=1e-7)

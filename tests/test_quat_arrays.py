@@ -24,6 +24,8 @@ VERBS = {
     "twist": (lambda q: quat.swing_twist(q, UNIT_X)[1], (4,)),
     "from_matrix": (lambda q: quat.from_matrix(quat.to_matrix(q)), (4,)),
     "to_matrix": (quat.to_matrix, (3, 3)),
+    "from_6d": (lambda q: quat.from_6d(quat.to_6d(q)), (4,)),
+    "to_6d": (quat.to_6d, (6,)),
     "from_euler": (lambda q: quat.from_euler(q[..., 1:], "xyz"), (4,)),
     "to_euler": (lambda q: quat.to_euler(q, "ZXY"), (3,)),
     "to_euler, proper": (lambda q: quat.to_euler(q, "zyz"), (3,)),

@@ -20,7 +20,7 @@ from cones import (
     star,
 )
 from synovia import DirectionTwist, Inside, Limit, ReachCone, quat
-from synovia.arrays import unit_vectors
+from synovia.arrays import TOLERANCE, cross, unit_vectors
 from synovia.shapes.reach_cone.star import from_polar
 
 
@@ -39,6 +39,21 @@ def test_inclusion_and_limits_are_those_of_the_slices(cone, rng):
     off = cone.slices(points[:, :3], last=guess) != slices
     on_plane = np.abs(np.cross(cone.visible, cone.points) @ points[:, :3].T).min(axis=0) < 1e-12
     assert not (off & ~on_plane).any()
+
+
+def test_cross_products_are_those_of_numpy(rng):
+    a, b = rng.normal(size=(5, 1, 3)), rng.normal(size=(4, 3))
+    np.testing.assert_array_equal(cross(a, b), np.cross(a, b))
+    np.testing.assert_array_equal(cross(a[0, 0], b[0]), np.cross(a[0, 0], b[0]))
+
+
+def test_legal_directions_are_those_with_something_left(cone, rng):
+    directions = queries(cone, rng)[:, :3]
+    left = cone.left(np.concatenate([directions, np.zeros((len(directions), 1))], axis=1))
+    legal, ranges = cone.legal_ranges(directions)
+    assert legal.tolist() == (left[:, 0] >= -TOLERANCE).tolist()
+    np.testing.assert_array_equal(ranges, cone.twist_range(directions))
+    assert cone.contains_direction(directions[0]) == legal[0]
 
 
 def test_limits_at_the_points_are_the_points_limits(cone):

@@ -163,6 +163,18 @@ def test_unconfirmed_frames_are_those_of_all_pairs(rng):
     assert found.tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_what_is_near_enough_needs_no_search(rng, k):
+    takes = five_performers(rng)
+    plain = np.concatenate(distance_to_others(takes, others=k))
+    found = np.concatenate(distance_to_others(takes, others=k, enough=CONFIRMATION_RADIUS))
+    far = plain > CONFIRMATION_RADIUS
+    assert far.any()
+    assert (found == 0.0).any() or k == 4
+    np.testing.assert_array_equal(found[far], plain[far])
+    assert (found[~far] <= plain[~far]).all()
+
+
 def test_a_performer_does_not_confirm_themselves(rng):
     same = cloud(rng, 50, center=(0.0, 2.0, 0.0), spread=0.01)
     usual = [take(cloud(rng, 50, spread=0.01), name) for name in "abc"]

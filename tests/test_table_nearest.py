@@ -13,7 +13,7 @@ from synovia.shapes.theta_phi.grid import vectors_at
 from synovia.shapes.theta_phi.packing import FREE, WallLists, lists_for, pack_lists, quick_lists_for
 from tables import MASKS, TURN, angles, directions, hard_directions, nearest_cell_point, table
 
-MARGINS = (0.0, 0.13)
+MARGINS = (0.0, 0.13) if EXHAUSTIVE else (0.13,)
 ANYWHERE = 5000 if EXHAUSTIVE else 500  # directions, beside those at borders and corners
 
 

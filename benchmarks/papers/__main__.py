@@ -19,7 +19,7 @@ import click
 from synovia import Clip, __version__
 from synovia.cli import inputs, terminal
 from synovia.demo import range_of_motion
-from synovia.io.atomic import atomic_write
+from synovia.io.files import atomic_write
 
 from . import arm, engell_norregard, robotics, wilhelms_van_gelder
 from .finding import Finding, Order, Result

@@ -106,6 +106,17 @@ def unit_vectors(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
 
 
+def cross(a: Vectors, b: Vectors) -> Vectors:
+    """Return the cross products of vectors (..., 3): those of `np.cross`, in less time for few."""
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
+    b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
+    out[..., 0] = a1 * b2 - a2 * b1
+    out[..., 1] = a2 * b0 - a0 * b2
+    out[..., 2] = a0 * b1 - a1 * b0
+    return out
+
+
 def wrap_angles(angles: Scalars) -> Scalars:
     """Return angles (...), in radians, less whole turns: within ±π."""
     return np.asarray(angles - TURN * np.rint(angles / TURN))

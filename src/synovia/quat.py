@@ -156,6 +156,24 @@ def to_matrix(q: Quats) -> Floats:
     return matrices
 
 
+def from_6d(columns: Floats) -> Quats:
+    """Return the rotations, with w >= 0, whose matrices begin with two `columns` (..., 6).
+
+    The first three numbers are the first column, the others the second (Zhou et al. 2019). They are
+    made orthonormal first, so a network's raw output will do; parallel columns are undefined.
+    """
+    (columns,) = _same_dtype(columns)
+    x = _polar(columns[..., :3])[1]
+    z = _polar(np.cross(x, columns[..., 3:]))[1]
+    return from_matrix(np.stack([x, np.cross(z, x), z], axis=-1))
+
+
+def to_6d(q: Quats) -> Floats:
+    """Return the first two columns (..., 6) of the matrices of `q`, one after the other."""
+    matrices = to_matrix(q)
+    return np.concatenate([matrices[..., 0], matrices[..., 1]], axis=-1)
+
+
 def from_euler(angles: Floats, order: str) -> Quats:
     """Return the rotations by `angles` (..., n), radians, about the moving axes named in `order`.
 

@@ -226,8 +226,8 @@ def test_controls_pose_a_figure(browser):
         seen.until(lambda: seen.page.title().startswith("•"))
         sliders.first.evaluate("(each) => (each.max = 9)")  # more than the figure takes
         sliders.first.press("End")
-        seen.page.get_by_text("Outside: c7").wait_for()
-        assert seen.page.locator(".controls output.clamped").count() == 1
+        seen.page.locator(".controls output.clamped").wait_for()  # exactly one
+        assert "Outside: c7" in text_of(seen, ".controls [role=status]")
         seen.page.keyboard.press("Space")  # plays the clip, which is to look
         seen.until(lambda: frame_of(seen) > 3)
         tab = seen.page.get_by_role("tab", name="Look")

@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,8 +27,10 @@ COMMANDS = {
     "solve": "Drive joints of CLIP to their goals, frame by frame.",
     "look": "Turn spine, neck and head of CLIP towards something.",
     "info": "Show what is in FILE: a clip, or limits.",
+    "convert": "Write clips in another format, with another axis up, another unit or rate.",
     "draw": "Draw the limits in FILE, or a plate of joints.",
     "compare": "Show which family of limits fits clips best.",
+    "corpus": "Learn from thousands of clips, stopped and resumed at will.",
     "figure": "Pose the human, or the figure in FILE.xml, by its controls.",
     "demo": "Learn limits from motion, and clamp a wild clip with them.",
 }
@@ -48,7 +51,9 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Return the command from the file of its name."""
         if name not in COMMANDS:
-            return None
+            close = get_close_matches(name, COMMANDS, 1, 0.5)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"no command {name!r:.40}; {hint}", ctx)
         command = getattr(importlib.import_module(f"{__name__}.{name}"), name)
         return command if isinstance(command, click.Command) else None
 
@@ -90,6 +95,8 @@ class Commands(click.Group):
         """Run, and exit: 0, 1 for what a command found, 2 for an error, 130 when interrupted."""
         if not standalone_mode:
             return super().main(args, prog_name, standalone_mode=False, **extra)
+        if sys.stdout is None:  # closed by the shell: there is nobody to tell, and nothing wrong
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(AttributeError):
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +17,10 @@ import click
 from . import inputs, terminal
 
 if TYPE_CHECKING:
+    from ..arrays import Mask, Quats
     from ..learn import Calibration
     from ..model import JointReport, LimitModel, Report
+    from ..skeleton import Clip
 
 
 EXAMPLES = (
@@ -38,6 +42,7 @@ SECTIONS = {
     "Limits": ("limits_path", "maps", "others"),
     "Output": ("every", "as_json", "csv_path"),
 }
+FRAMES_AT_ONCE = 4096  # whose violations are written in one go
 COLUMNS = ("clip", "frame", "time", "joint", "violation_deg")
 
 
@@ -45,6 +50,7 @@ COLUMNS = ("clip", "frame", "time", "joint", "violation_deg")
 @inputs.clips_argument
 @inputs.limits_option
 @inputs.map_option
+@inputs.skeleton_option
 @click.option(
     "--calibrate",
     "others",
@@ -81,9 +87,8 @@ def check(
     rotation angles to the nearest legal rotation. The exit code is 0 when all joints stay inside,
     1 when one does not, and 2 for an error.
     """
-    from ..io import load_limits
-    from ..io.atomic import atomic_write
-    from ..learn import invented_first_frame
+    from ..io import load_limits, split_clip
+    from ..io.files import atomic_file
 
     if as_json and csv_path == "-":
         raise click.UsageError("--json and --csv - would both print to stdout: choose one")
@@ -94,17 +99,22 @@ def check(
     model = load_limits(limits_path)
     calibration = calibrate_performer(model, limits_path, others, files, names) if others else None
     reports, invented = [], set()
-    for _, clip, known in inputs.clips_for(model, files, names, "checking"):
-        aligned = clip if calibration is None else calibration.apply(clip, names=known)
-        reports.append(model.check(aligned, names=known))
-        if invented_first_frame(clip):
-            invented.add(clip.name)
+    for _, chunks, known in inputs.chunks_for(model, files, names, "checking"):
+        beginning = Beginning()
+        parts = beginning.watch(chunks)
+        if calibration is not None:
+            parts = map(partial(calibration.apply, names=known), parts)
+        reports.append(model.check_chunks(parts, names=known))
+        if beginning.invented():
+            invented.add(chunks.name)
     if csv_path == "-":
-        click.echo(csv_text(reports), nl=False)
+        for text in csv_pieces(reports):
+            click.echo(text, nl=False)
     elif csv_path is not None:
-        atomic_write(csv_path, csv_text(reports).encode())
+        with atomic_file(csv_path) as file:
+            file.writelines(text.encode() for text in csv_pieces(reports))
     if as_json:
-        single = len(clips) == 1 and Path(clips[0]).is_file()
+        single = len(clips) == len(reports) == 1 and split_clip(clips[0])[0].is_file()
         offsets = {} if calibration is None else {"offsets_deg": offsets_deg(calibration)}
         documents = [report.to_dict() | offsets for report in reports]
         click.echo(json.dumps(documents[0] if single else documents, indent=2, allow_nan=False))
@@ -114,6 +124,38 @@ def check(
         for line in summary(reports, every=every, invented=invented):
             click.echo(line)
     ctx.exit(0 if all(report.ok for report in reports) else 1)
+
+
+class Beginning:
+    """How a clip begins, and which of its joints move, from its chunks on their way."""
+
+    def __init__(self) -> None:
+        self.first: Clip | None = None
+        self.last: Quats | None = None
+        self.moving: Mask | None = None
+
+    def watch(self, chunks: Iterable[Clip]) -> Iterator[Clip]:
+        """Yield the chunks."""
+        import numpy as np
+
+        from ..learn import moving_joints
+
+        for clip in chunks:
+            rotations = clip.pose.rotations
+            moving = moving_joints(rotations)
+            if self.first is None or self.last is None or self.moving is None:
+                self.first, self.moving = clip, moving
+            else:
+                border = np.concatenate([self.last, rotations[:1]])
+                self.moving = self.moving | moving | moving_joints(border)
+            self.last = rotations[-1:].copy()
+            yield clip
+
+    def invented(self) -> bool:
+        """Tell whether nobody performed the first frame."""
+        from ..learn import invented_first_frame
+
+        return self.first is not None and invented_first_frame(self.first, self.moving)
 
 
 def calibrate_performer(
@@ -219,16 +261,28 @@ def _cells(report: Report, row: JointReport) -> tuple[str, ...]:
     return row.name, *often, _deg(row.worst), *where, _deg(row.mean)
 
 
-def csv_text(reports: Sequence[Report]) -> str:
-    """Return a row for each clip, frame and joint outside."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+def csv_pieces(reports: Sequence[Report]) -> Iterator[str]:
+    """Yield the titles, then a row for each clip, frame and joint outside; many rows at a time."""
+    yield _csv_rows([COLUMNS])
     for report in reports:
-        for frame, joint in zip(*(each.tolist() for each in report.outside.nonzero()), strict=True):
-            violation_deg = math.degrees(report.violation[frame, joint])
-            time = f"{frame * report.frame_time:.6g}"
-            writer.writerow([report.clip, frame, time, report.names[joint], f"{violation_deg:.6g}"])
+        for first in range(0, len(report.violation), FRAMES_AT_ONCE):
+            part = replace(report, violation=report.violation[first : first + FRAMES_AT_ONCE])
+            frames, joints = (each.tolist() for each in part.outside.nonzero())
+            yield _csv_rows(
+                _violation(report, first + frame, joint)
+                for frame, joint in zip(frames, joints, strict=True)
+            )
+
+
+def _violation(report: Report, frame: int, joint: int) -> tuple[object, ...]:
+    violation_deg = math.degrees(report.violation[frame, joint])
+    time = f"{frame * report.frame_time:.6g}"
+    return report.clip, frame, time, report.names[joint], f"{violation_deg:.6g}"
+
+
+def _csv_rows(rows: Iterable[Sequence[object]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import inputs, terminal
 
 if TYPE_CHECKING:
+    from ..arrays import Quats
     from ..learn import Progress
     from ..limit.softening import Softening
     from ..skeleton import Clip
@@ -63,6 +66,7 @@ SECTIONS = {
     "comes back on another.",
 )
 @inputs.map_option
+@inputs.skeleton_option
 @click.option("-f", "--force", is_flag=True, help="Overwrite even a clip that is being clamped.")
 @terminal.debug_option
 def clamp(
@@ -79,24 +83,37 @@ def clamp(
     CLIPs are files, directories (with all that is below them) and globs. Frames that are legal stay
     as they are. Where OUT exists it is overwritten, unless it is one of the CLIPs.
     """
-    from ..io import load_limits, save_clip
+    from ..io import load_limits, project_chunks, save_chunks, save_clips
 
     softening = softening_option(soften)
     names = inputs.joint_names(maps)
     files = exclude_outputs(inputs.clip_files(clips), output)
     targets = dict(zip(files, output_paths(clips, files, output), strict=True))
-    check_targets(files, list(targets.values()), force=force)
+    check_targets(targets, output, force=force)
     model = load_limits(limits_path)
     show: Progress = terminal.progress("clamping") if len(files) == 1 else iter
+    options = {"softening": softening, "transition": transition, "progress": show}
+    left, done = Counter(targets.values()), defaultdict[Path, list["Clip"]](list)
     lines = []
-    for file, clip, known in inputs.clips_for(model, files, names, "clamping"):
-        clamped = model.project(
-            clip, softening=softening, transition=transition, names=known, progress=show
-        )
-        targets[file].parent.mkdir(parents=True, exist_ok=True)
-        save_clip(clamped, targets[file])
-        lines.append(f"{describe_change(clip, clamped)}; wrote {targets[file]}")
-        if grown := describe_growth(clip, clamped):
+    for file, chunks, known in inputs.chunks_for(model, files, names, "clamping"):
+        target, change = targets[file], Change(chunks.name)
+        how: dict[str, Any] = {**options, "names": known}
+        if chunks.frames > inputs.MANY_FRAMES and left[target] == 1:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            clamped = project_chunks(
+                model, chunks, folder=target.parent, notice=change.add, **how
+            ).rename(file.clip or chunks.name)
+            save_chunks(clamped, target)
+        else:
+            clip = chunks.clip()
+            legal = model.project(clip, **how)
+            change.add(clip, legal)
+            done[target].append(replace(legal, name=file.clip or legal.name))
+            if len(done[target]) == left[target]:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                save_clips(done.pop(target), target)
+        lines.append(f"{change.summary()}; wrote {target}")
+        if grown := change.growth():
             lines.append(grown)
     for line in lines:
         click.echo(line)
@@ -124,77 +141,124 @@ def exclude_outputs(files: list[inputs.ClipFile], output: Path) -> list[inputs.C
 def output_paths(
     clips: Sequence[str], files: Sequence[inputs.ClipFile], output: Path
 ) -> list[Path]:
-    """Return where each clip is to be written."""
-    from ..io import CLIP_FORMATS
+    """Return where each clip is to be written: those of one file go to one file."""
+    from ..io import clip_suffix, writable_suffixes
 
-    looks_like_clip = output.suffix.lower() in CLIP_FORMATS and not output.is_dir()
-    if len(files) == 1 and looks_like_clip:
-        return [output]
+    suffix = clip_suffix(output)
+    looks_like_clip = suffix != "" and not output.is_dir()
+    sources = {file.path for file in files}
+    if len(sources) == 1 and looks_like_clip:
+        check_writable_suffix(output)
+        return [output] * len(files)
     if looks_like_clip:
         raise click.UsageError(f"{len(files)} clips need a directory to go to, got {str(output)!r}")
-    if len(clips) == 1 and Path(clips[0]).is_file() and not output.is_dir():
+    one_file = len(clips) == 1 and len(sources) == 1 and not Path(clips[0]).is_dir()
+    if one_file and not output.is_dir():
         raise click.UsageError(
-            f"--output must end in {' or '.join(CLIP_FORMATS)} or be a directory that exists, "
-            f"got {str(output)!r}"
+            f"--output must end in {' or '.join(writable_suffixes())} or be a directory that "
+            f"exists, got {str(output)!r}"
         )
     if output.exists() and not output.is_dir():
         raise click.UsageError(f"clips need a directory to go to, and {str(output)!r} is a file")
-    return [output / file.relative_path for file in files]
+    targets = [output / file.relative_path for file in files]
+    for target in targets:
+        check_writable_suffix(target)
+    return targets
 
 
-def check_targets(
-    files: Sequence[inputs.ClipFile], targets: Sequence[Path], *, force: bool
-) -> None:
-    """Raise where two clips go to one file, a file cannot be written, or a clip would be lost."""
-    sources = {os.path.realpath(file.path) for file in files}
+def check_writable_suffix(target: Path) -> None:
+    """Raise UsageError where files of this suffix are only read."""
+    from ..io import clip_suffix, writable_suffixes
+
+    suffix = clip_suffix(target)
+    if suffix not in writable_suffixes():
+        raise click.UsageError(
+            f"{suffix or target.suffix} files are only read; write "
+            f"{' or '.join(writable_suffixes())}, one clip at a time, or convert them first"
+        )
+
+
+def check_targets(targets: Mapping[inputs.ClipFile, Path], output: Path, *, force: bool) -> None:
+    """Raise where two files go to one, a file cannot be written, or a clip would be lost."""
+    sources = {os.path.realpath(file.path) for file in targets}
     taken: dict[str, inputs.ClipFile] = {}
-    for file, target in zip(files, targets, strict=True):
+    for file, target in targets.items():
         real = os.path.realpath(target)
-        if real in taken:
+        if real in taken and taken[real].path != file.path:
             raise ValueError(
                 f"{taken[real].path} and {file.path} would both be written to {target}"
             )
         taken[real] = file
         if real in sources and not force:
-            raise ValueError(f"{target} is one of the clips to clamp; --force overwrites it")
-        if len(files) == 1 or target.parent.exists():
+            raise ValueError(f"{target} is one of the clips that are read; --force overwrites it")
+        if target == output or target.parent.exists():
             inputs.check_writable(target)
 
 
-def describe_change(before: Clip, after: Clip) -> str:
-    """Return in one line what was changed, and by how much at most."""
-    import numpy as np
+@dataclass
+class Change:
+    """What became of a clip, from its consecutive chunks before and after."""
 
-    from .. import quat
+    name: str
+    frames: int = 0
+    changed_frames: int = 0
+    changed_joints: set[str] = field(default_factory=set)
+    worst_deg: float = 0.0
+    worst: tuple[str, int] = ("", 0)
+    grown: float = 0.0
+    grown_step: tuple[str, int, float, float] = ("", 0, 0.0, 0.0)
+    last: tuple[Quats, Quats] | None = None
 
-    old, new = before.pose.rotations, after.pose.rotations
-    changed = (old != new).any(axis=-1)
-    name = click.style(terminal.printable(before.name), bold=True)
-    if not changed.any():
-        return f"{name}: nothing to change"
-    angles_deg = np.degrees(np.where(changed, quat.angle_between(old, new), 0.0))
-    frame, joint = np.unravel_index(int(angles_deg.argmax()), angles_deg.shape)
-    frames = int(changed.any(axis=1).sum())
-    joints = terminal.pluralize(int(changed.any(axis=0).sum()), "joint")
-    return (
-        f"{name}: changed {joints} in {frames} of {terminal.pluralize(before.frames, 'frame')}, "
-        f"by at most {terminal.degrees(float(angles_deg[frame, joint]))} degrees "
-        f"({before.skeleton.names[int(joint)]}, frame {int(frame)})"
-    )
+    def add(self, before: Clip, after: Clip) -> None:
+        """Look at the next chunk; nothing where it comes again."""
+        import numpy as np
 
+        from .. import quat
 
-def describe_growth(before: Clip, after: Clip) -> str:
-    """Return in one line which step from frame to frame grew most; nothing where none did."""
-    import numpy as np
+        names, first = before.skeleton.names, self.frames
+        if before.start < first or not before.frames:
+            return
+        old, new = before.pose.rotations, after.pose.rotations
+        changed = (old != new).any(axis=-1)
+        angles_deg = np.degrees(np.where(changed, quat.angle_between(old, new), 0.0))
+        self.frames += before.frames
+        self.changed_frames += int(changed.any(axis=1).sum())
+        self.changed_joints.update(names[k] for k in np.flatnonzero(changed.any(axis=0)))
+        frame, joint = np.unravel_index(int(angles_deg.argmax()), angles_deg.shape)
+        if angles_deg[frame, joint] > self.worst_deg or not self.worst[0]:
+            self.worst_deg = float(angles_deg[frame, joint])
+            self.worst = names[int(joint)], first + int(frame)
+        if self.last:
+            old, new = (np.concatenate(pair) for pair in zip(self.last, (old, new), strict=True))
+            first -= 1
+        self.last = old[-1:].copy(), new[-1:].copy()
+        old_deg, new_deg = (np.degrees(quat.angle_between(q[:-1], q[1:])) for q in (old, new))
+        grown = np.where(new_deg > STEP_DEG, new_deg / np.maximum(old_deg, STEP_DEG), 0.0)
+        if grown.max(initial=0.0) > self.grown:
+            frame, joint = np.unravel_index(int(grown.argmax()), grown.shape)
+            step = float(old_deg[frame, joint]), float(new_deg[frame, joint])
+            self.grown = float(grown[frame, joint])
+            self.grown_step = (names[int(joint)], first + int(frame), *step)
 
-    old_deg, new_deg = np.degrees(before.steps), np.degrees(after.steps)
-    grown = np.where(new_deg > STEP_DEG, new_deg / np.maximum(old_deg, STEP_DEG), 0.0)
-    if not grown.max(initial=0.0) > NOTABLE_GROWTH:
-        return ""
-    frame, joint = np.unravel_index(int(grown.argmax()), grown.shape)
-    return (
-        f"  the step that grew most: {terminal.printable(before.skeleton.names[int(joint)])}, "
-        f"frames {int(frame)} to {int(frame) + 1}, from "
-        f"{terminal.degrees(float(old_deg[frame, joint]))} to "
-        f"{terminal.degrees(float(new_deg[frame, joint]))} degrees"
-    )
+    def summary(self) -> str:
+        """Return in one line what was changed, and by how much at most."""
+        name = click.style(terminal.printable(self.name), bold=True)
+        if not self.changed_joints:
+            return f"{name}: nothing to change"
+        joint, frame = self.worst
+        joints = terminal.pluralize(len(self.changed_joints), "joint")
+        return (
+            f"{name}: changed {joints} in {self.changed_frames} of "
+            f"{terminal.pluralize(self.frames, 'frame')}, by at most "
+            f"{terminal.degrees(self.worst_deg)} degrees ({joint}, frame {frame})"
+        )
+
+    def growth(self) -> str:
+        """Return in one line which step from frame to frame grew most; nothing where none did."""
+        if not self.grown > NOTABLE_GROWTH:
+            return ""
+        joint, frame, old_deg, new_deg = self.grown_step
+        return (
+            f"  the step that grew most: {terminal.printable(joint)}, frames {frame} to "
+            f"{frame + 1}, from {terminal.degrees(old_deg)} to {terminal.degrees(new_deg)} degrees"
+        )

@@ -26,6 +26,7 @@ EXAMPLES = (
         "one performer: leave out clip by clip, and draw what is rejected against what is accepted",
         "synovia compare ann/ --by clip -o tradeoff.png",
     ),
+    ("a first look at many clips, in seconds", "synovia compare captures/ --quick"),
     (
         "all at a margin of 5 degrees, every number for a script",
         "synovia compare captures/ --margin 5 --json > comparison.json",
@@ -34,6 +35,7 @@ EXAMPLES = (
 SECTIONS = {
     "What is compared": ("shapes", "margin_deg", "reject", "joints"),
     "Who is left out": ("by", "performer", "maps"),
+    "How much is compared": ("quick",),
     "Output": ("every", "as_json", "output"),
 }
 SWEEP_DEG = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 13.0, 17.0, 22.0, 28.0, 35.0, 45.0, 60.0, 80.0)
@@ -48,6 +50,12 @@ MEANING = (
     "margin, moved and outside in degrees: how much wider than observed, and how far frames were "
     "moved, over all of them and over those outside; rejected as a mean over those left out, with "
     "the 95th percentile and the worst; bytes in a file, ns to project a rotation"
+)
+
+
+QUICK_LOOK = (
+    "a quick look at the joints that move most, at few frames of each clip, and at each shape in "
+    "one chart: without --quick numbers differ"
 )
 
 
@@ -78,6 +86,13 @@ MEANING = (
 )
 @inputs.performer_option
 @inputs.map_option
+@inputs.skeleton_option
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="A first look in seconds: the three joints that move most, at most 300 frames of a clip, "
+    "each shape in one chart.",
+)
 @click.option("-a", "--all", "every", is_flag=True, help="Every family at every joint.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
 @click.option(
@@ -97,6 +112,7 @@ def compare(
     by: str,
     performer: str | None,
     maps: tuple[str, ...],
+    quick: bool,
     every: bool,
     as_json: bool,
     output: Path | None,
@@ -130,6 +146,7 @@ def compare(
         performers=who,
         joints=inputs.split_names(joints) or None,
         names=names or None,
+        excerpt=evidence.QUICK if quick else None,
         progress=terminal.progress("comparing"),
     )
     rejection = target if margin_deg is None else None
@@ -137,9 +154,15 @@ def compare(
         save_tradeoff(compared, rejection, output)
     if as_json:
         click.echo(
-            json.dumps({"reject": rejection, **compared.to_dict()}, indent=2, allow_nan=False)
+            json.dumps(
+                {"reject": rejection, "quick": quick, **compared.to_dict()},
+                indent=2,
+                allow_nan=False,
+            )
         )
         return
+    if quick:
+        click.echo("\n".join(terminal.wrap(QUICK_LOOK)))
     for line in summary(compared, rejection, every=every):
         click.echo(line)
     if output is not None:

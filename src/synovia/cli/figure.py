@@ -134,16 +134,16 @@ def figure(
 
 def check_output(output: Path, posed: bool) -> None:
     """Raise an error unless `output` is a clip, or else for a figure that is not posed."""
-    from ..io import CLIP_FORMATS
+    from ..io import clip_suffix, writable_suffixes
 
-    clips = output.suffix.lower() in CLIP_FORMATS
+    clips = clip_suffix(output) in writable_suffixes()
     if not clips and not output.name.lower().endswith(FIGURE_SUFFIXES):
-        known = " or ".join((*CLIP_FORMATS, *FIGURE_SUFFIXES))
+        known = " or ".join((*writable_suffixes(), *FIGURE_SUFFIXES))
         raise click.UsageError(f"--output must end in {known}, got {output}")
     if posed and not clips:
         raise click.UsageError(
             f"{' and '.join(FIGURE_SUFFIXES)} files are of the figure, not of a pose: leave out "
-            f"--set, --reach and --sweep, or write a {next(iter(CLIP_FORMATS))} file, got {output}"
+            f"--set, --reach and --sweep, or write a {writable_suffixes()[0]} file, got {output}"
         )
     inputs.check_writable(output)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -48,44 +48,94 @@ SECTIONS = {
     "Joints": ("joints", "exclude", "maps"),
     "Output": ("output", "keep_samples"),
 }
+Command = TypeVar("Command", bound=Callable[..., Any])
 DROPPED = ("flips", "unconfirmed", "isolated")
+
+
+FIT_OPTIONS = (
+    click.option(
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Where to write the limits: a name that ends in .limits.json.",
+    ),
+    click.option(
+        "-s",
+        "--shape",
+        type=click.Choice(list(SHAPES)),
+        default="kdop",
+        show_default=True,
+        help="What the region of a joint looks like.",
+    ),
+    click.option(
+        "-c",
+        "--chart",
+        type=click.Choice(list(CHARTS)),
+        show_default="swing-twist, or what the shape needs",
+        help="What coordinates it is drawn in.",
+    ),
+    click.option(
+        "-w",
+        "--with",
+        "options",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="An option of the shape, like along=chart for box and kdop, by=volume for ellipsoid, "
+        "swing=kdop for product, vertices=12 for reach-cone and union, cell=3 (degrees) for "
+        "theta-phi, resolution=48 or by=people for distance-field. Repeat it for more.",
+    ),
+    click.option(
+        "--margin",
+        "margin_deg",
+        type=click.FloatRange(min=0.0),
+        metavar="DEG",
+        help="How much wider than what was observed, in degrees.",
+        show_default="2.9",
+    ),
+    click.option(
+        "--reject",
+        callback=inputs.share,
+        metavar="SHARE",
+        help="Widen each joint's margin until at most this share (0.5% or 0.005) of the frames of "
+        "a performer left out is outside. Needs two clips or more.",
+    ),
+    click.option(
+        "--trim",
+        callback=inputs.share,
+        metavar="SHARE",
+        default="5%",
+        show_default=True,
+        help="The most to drop of a joint's frames because nobody else comes near them; 0 keeps "
+        "every frame, capture flips too.",
+    ),
+    inputs.joints_option,
+    click.option("-x", "--exclude", multiple=True, metavar="A,B", help="Not these joints."),
+    inputs.map_option,
+    click.option(
+        "--keep-samples", is_flag=True, help="Also keep what was observed, thinned, in the file."
+    ),
+    click.option(
+        "-f",
+        "--force",
+        is_flag=True,
+        help="Replace even limits that were learned from more people.",
+    ),
+)
+"""What a fit is asked for, whatever it learns from."""
+
+
+def fit_options(command: Command) -> Command:
+    """Give a command the options of a fit."""
+    for option in reversed(FIT_OPTIONS):
+        command = option(command)
+    return command
 
 
 @click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
 @inputs.clips_argument
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Where to write the limits: a name that ends in .limits.json.",
-)
-@click.option(
-    "-s",
-    "--shape",
-    type=click.Choice(list(SHAPES)),
-    default="kdop",
-    show_default=True,
-    help="What the region of a joint looks like.",
-)
-@click.option(
-    "-c",
-    "--chart",
-    type=click.Choice(list(CHARTS)),
-    show_default="swing-twist, or what the shape needs",
-    help="What coordinates it is drawn in.",
-)
-@click.option(
-    "-w",
-    "--with",
-    "options",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="An option of the shape, like along=chart for box and kdop, by=volume for ellipsoid, "
-    "swing=kdop for product, vertices=12 for reach-cone and union, cell=3 (degrees) for theta-phi, "
-    "resolution=48 or by=people for distance-field. Repeat it for more.",
-)
+@fit_options
 @click.option(
     "-r",
     "--reference",
@@ -102,30 +152,6 @@ DROPPED = ("flips", "unconfirmed", "isolated")
     metavar="JOINT=ANCESTOR",
     help="Measure a joint from a joint above it instead of from its parent. Repeat it for more.",
 )
-@click.option(
-    "--margin",
-    "margin_deg",
-    type=click.FloatRange(min=0.0),
-    metavar="DEG",
-    help="How much wider than what was observed, in degrees.",
-    show_default="2.9",
-)
-@click.option(
-    "--reject",
-    callback=inputs.share,
-    metavar="SHARE",
-    help="Widen each joint's margin until at most this share (0.5% or 0.005) of the frames of a "
-    "performer left out is outside. Needs two clips or more.",
-)
-@click.option(
-    "--trim",
-    callback=inputs.share,
-    metavar="SHARE",
-    default="5%",
-    show_default=True,
-    help="The most to drop of a joint's frames because nobody else comes near them; 0 keeps "
-    "every frame, capture flips too.",
-)
 @inputs.performer_option
 @click.option(
     "--blend",
@@ -134,12 +160,7 @@ DROPPED = ("flips", "unconfirmed", "isolated")
     help="Limits of a population, written with --keep-samples: the CLIPs are one performer's, who "
     "is believed in every frame and counts for 20 people; what the others did fills the rest.",
 )
-@inputs.joints_option
-@click.option("-x", "--exclude", multiple=True, metavar="A,B", help="Not these joints.")
-@inputs.map_option
-@click.option(
-    "--keep-samples", is_flag=True, help="Also keep what was observed, thinned, in the file."
-)
+@inputs.skeleton_option
 @terminal.debug_option
 def fit(
     clips: tuple[str, ...],
@@ -158,6 +179,7 @@ def fit(
     exclude: tuple[str, ...],
     maps: tuple[str, ...],
     keep_samples: bool,
+    force: bool,
 ) -> None:
     """Learn the limits of every joint from clips.
 
@@ -174,6 +196,8 @@ def fit(
     names = inputs.joint_names(maps)
     files = inputs.clip_files(clips)
     who = inputs.performers(performer, files)
+    if not force:
+        check_replaced(output, len(set(who.values())))
     start = reference_of(reference)
     population = None if blend is None else load_limits(blend)
     if population is not None and not any(population.samples.values()):
@@ -213,18 +237,35 @@ def check_output(output: Path) -> None:
     inputs.check_writable(output)
 
 
+def check_replaced(output: Path, people: int) -> None:
+    """Raise ValueError where limits of more performers than these would be lost."""
+    from ..io import load_limits
+
+    if not output.exists():
+        return
+    try:
+        provenance = load_limits(output).provenance
+    except ValueError:  # no limits, or damaged: nothing is lost
+        return
+    if len(others := terminal.performers_in(provenance)) > people:
+        raise ValueError(
+            f"{output} was learned from {terminal.pluralize(len(others), 'performer')}, and would "
+            f"be replaced by limits from {people}; --force does so"
+        )
+
+
 def reference_of(text: str) -> str | int | Clip:
     """Return what --reference says, a clip loaded."""
-    from ..io import CLIP_FORMATS, load_clip
+    from ..io import clip_suffix, load_clip, split_clip
 
     word, colon, number = text.partition(":")
     if text in ("mean", "rest"):
         return text
     if word == "frame" and colon and number.lstrip("-").isdigit():
         return int(number)
-    if Path(text).suffix.lower() not in CLIP_FORMATS:
+    if not clip_suffix(split_clip(text)[0]):
         raise click.UsageError(f"--reference takes mean, rest, frame:N or a clip, got {text!r}")
-    return load_clip(text)
+    return load_clip(text, skeleton=inputs.SKELETON.get())
 
 
 def summary(model: LimitModel) -> Iterator[str]:

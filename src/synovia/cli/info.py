@@ -25,11 +25,13 @@ EXAMPLES = (
     ("the same, for a script", "synovia info human.limits.json --json"),
 )
 DEEPEST = 12
+LIMITS = ".limits.json"
 
 
 @click.command(cls=terminal.TeachingCommand, examples=EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
+@inputs.skeleton_option
 @terminal.debug_option
 def info(file: Path, as_json: bool) -> None:
     """Show what is in FILE: a clip, or limits.
@@ -48,20 +50,29 @@ def info(file: Path, as_json: bool) -> None:
 
 def describe_file(file: Path) -> tuple[dict[str, Any], Iterator[str]]:
     """Return what is in a file as plain values, angles in degrees, and as lines for people."""
-    from ..io import CLIP_FORMATS, load_clip
+    from ..io import CLIP_FORMATS, is_clip, list_clips, split_clip
 
-    inputs.check_file(file)
+    path, _ = split_clip(file)
+    inputs.check_file(path)
     title = terminal.printable(file.name)
-    if file.suffix.lower() in CLIP_FORMATS:
-        described = describe_clip(load_clip(file))
-        return described, clip_lines(title, described)
+    if path.name.lower().endswith(LIMITS):
+        from ..io import load_limits  # needs much more of the package than a clip
 
-    from ..io.limits import SUFFIX, load_limits  # needs much more of the package than a clip
-
-    if file.name.lower().endswith(SUFFIX):
         described = describe_limits(load_limits(file))
         return described, limits_lines(title, described)
-    raise ValueError(f"{file}: expected a clip ({', '.join(CLIP_FORMATS)}) or limits ({SUFFIX})")
+    if not is_clip(path):
+        known = ", ".join(CLIP_FORMATS)
+        raise ValueError(f"{file}: expected a clip ({known}) or limits ({LIMITS})")
+    names = list_clips(file)
+    clips = inputs.load_all(inputs.clip_files([str(file)]))
+    described = describe_clip(clips[0])
+    if len(clips) == 1:
+        return described, clip_lines(title, described)
+    described["clips"] = [
+        {"name": name, "frames": clip.frames, "duration": clip.frames * clip.frame_time}
+        for name, clip in zip(names, clips, strict=True)
+    ]
+    return described, several_clips_lines(title, described)
 
 
 def describe_clip(clip: Clip) -> dict[str, Any]:
@@ -132,6 +143,18 @@ def clip_lines(title: str, clip: Mapping[str, Any]) -> Iterator[str]:
     yield from terminal.heading(
         terminal.table(("joint", "kind", "turns, in degrees"), rows, left=3)
     )
+
+
+def several_clips_lines(title: str, clip: Mapping[str, Any]) -> Iterator[str]:
+    """Yield which clips there are in a file, and what people want to know of the first."""
+    clips = clip["clips"]
+    first = f"{title}#{terminal.printable(clips[0]['name'])}"
+    yield f"{click.style(title, bold=True)}: {len(clips)} clips; {first} is the first alone"
+    yield ""
+    rows = [(each["name"], str(each["frames"]), f"{each['duration']:.2f}") for each in clips]
+    yield from terminal.heading(terminal.table(("clip", "frames", "seconds"), rows))
+    yield ""
+    yield from clip_lines(first, clip)
 
 
 def _by_channels(joints: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -208,7 +231,8 @@ def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
         f"{terminal.pluralize(len(limits['skeleton']), 'joint')}, {' and '.join(sorted(kinds))}"
     )
     yield from terminal.provenance_lines(limits["provenance"])
-    if options := limits["provenance"].get("options"):
+    options = limits["provenance"].get("options")
+    if isinstance(options, Mapping) and options:
         text = ", ".join(f"{key} {_option(key, options[key])}" for key in options)
         yield from terminal.wrap(f"options: {text}")
     if kept := sum(joint["samples"] for joint in joints):
@@ -236,8 +260,8 @@ def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _option(key: str, value: Any) -> str:
-    if key == "margin" or key in terminal.ANGLES:
+    if terminal.is_number(value) and (key == "margin" or key in terminal.ANGLES):
         return f"{math.degrees(value):.3g} deg"
-    if key in ("trim", "reject") and value is not None:
+    if terminal.is_number(value) and key in ("trim", "reject"):
         return terminal.percent(value)
     return "none" if value is None else str(value)

@@ -10,22 +10,47 @@ import math
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import click
 
-from .terminal import ANGLES, progress
+from .terminal import ANGLES, progress, progress_by
 
 if TYPE_CHECKING:
     from ..arrays import Vectors
+    from ..io import Chunks
     from ..model import LimitModel
     from ..skeleton import Clip, Skeleton
 
+Motion = TypeVar("Motion", "Clip", "Chunks")
+MANY_FRAMES = 50_000
+"""Longer clips are taken in chunks, with a bar, where one alone would be silent for long."""
+
 
 # What people type: clips as files, directories and globs, maps of names, shares, performers.
+
+
+SKELETON: ContextVar[Path | None] = ContextVar("SKELETON", default=None)
+"""The file with the skeleton of clips that come without."""
+
+
+def _remember_skeleton(_ctx: click.Context, _param: click.Parameter, value: Path | None) -> None:
+    SKELETON.set(value)
+
+
+skeleton_option = click.option(
+    "--skeleton",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    expose_value=False,
+    callback=_remember_skeleton,
+    help="Where the skeleton is, for clips that have it apart and not beside them: the .asf of an "
+    ".amc, or any clip of the same joints.",
+)
 
 
 @dataclass(frozen=True)
@@ -37,18 +62,39 @@ class ClipFile:
     """Where it stands below the directory that was asked for; its file name if it was named."""
     name: str = ""
     """What it is called: the stem, with as many folders as tell it from the others."""
+    clip: str = ""
+    """Which of the clips in the file it is, where there are several."""
+    performer: str = ""
+    """Who performs in it, where a manifest says."""
+
+    @property
+    def suffix(self) -> str:
+        """What the file's name ends with, as formats are told by."""
+        from ..io import clip_suffix
+
+        return clip_suffix(self.path) or self.path.suffix
 
     def load(self) -> Clip:
         """Return the clip, under its name."""
         from ..io import load_clip
 
-        return replace(load_clip(self.path), name=self.name)
+        return replace(load_clip(self._which, skeleton=SKELETON.get()), name=self.name)
+
+    def load_chunks(self) -> Chunks:
+        """Return the clip in chunks, under its name."""
+        from ..io import load_chunks
+
+        return load_chunks(self._which, skeleton=SKELETON.get()).rename(self.name)
+
+    @property
+    def _which(self) -> str:
+        return f"{self.path}#{self.clip}" if self.clip else str(self.path)
 
 
 def clip_files(arguments: Sequence[str]) -> list[ClipFile]:
     """Return the clips that files, directories and globs stand for, each once."""
     found = {
-        os.path.realpath(file.path): file
+        (os.path.realpath(file.path), file.clip): file
         for argument in reversed(arguments)
         for file in reversed(list(_files_of(argument)))
     }
@@ -56,11 +102,17 @@ def clip_files(arguments: Sequence[str]) -> list[ClipFile]:
 
 
 def _files_of(argument: str) -> Iterator[ClipFile]:
-    path = Path(argument)
-    if path.is_dir():
+    from ..io import clip_suffix, split_clip
+
+    path, clip = split_clip(argument)
+    if path.suffix.lower() == ".csv" and not clip_suffix(path) and path.exists():
+        yield from _files_listed(path)
+    elif clip:
+        yield ClipFile(path, Path(path.name), clip=clip)
+    elif path.is_dir():
         yield from _files_in(path)
     elif path.exists():
-        yield ClipFile(path, Path(path.name))
+        yield from _clips_in(path, Path(path.name))
     elif not glob.has_magic(argument):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argument)
     else:
@@ -70,9 +122,19 @@ def _files_of(argument: str) -> Iterator[ClipFile]:
             raise ValueError(f"{argument}: no clip matches; clips end in {_suffixes()}")
         for match in clips:
             if not match.is_dir():
-                yield ClipFile(match, Path(match.name))
+                yield from _clips_in(match, Path(match.name))
             elif "**" not in argument:
                 yield from _files_in(match)
+
+
+def _files_listed(manifest: Path) -> Iterator[ClipFile]:
+    """Yield the clips of a table with the column path, below its folder; performer if there."""
+    for place, row in _table_rows(str(manifest), ("path",), ("performer",)):
+        path = manifest.parent / row["path"]
+        if not path.is_file():
+            raise ValueError(f"{place}: no such file: {row['path']!r:.80}")
+        for file in _clips_in(path, Path(os.path.relpath(path, manifest.parent))):
+            yield replace(file, performer=row["performer"])
 
 
 def _files_in(directory: Path) -> Iterator[ClipFile]:
@@ -84,13 +146,27 @@ def _files_in(directory: Path) -> Iterator[ClipFile]:
     if not clips:
         raise ValueError(f"{directory}: no clips in this directory; clips end in {_suffixes()}")
     for path in sorted(clips):
-        yield ClipFile(path, path.relative_to(directory))
+        yield from _clips_in(path, path.relative_to(directory))
+
+
+def _clips_in(path: Path, relative: Path) -> Iterator[ClipFile]:
+    """Yield the clips in one file."""
+    from ..io import list_clips
+
+    for clip in list_clips(path):
+        yield ClipFile(path, relative, clip=clip)
 
 
 def _is_clip(path: Path) -> bool:
-    from ..io import CLIP_FORMATS
+    """Return whether a file among others is a clip; say why not, where the suffix is a clip's."""
+    from ..io import clip_format, clip_suffix
 
-    return path.suffix.lower() in CLIP_FORMATS and path.is_file()
+    if not clip_suffix(path) or not path.is_file():
+        return False
+    why = clip_format(path).skip(path)
+    if why:
+        warnings.warn(f"{path}: skipped: {why}", stacklevel=2)
+    return why is None
 
 
 def _suffixes() -> str:
@@ -101,7 +177,7 @@ def _suffixes() -> str:
 
 def _name_files(files: list[ClipFile]) -> list[ClipFile]:
     """Name each file by its stem, and by ever more of its folders while others have that name."""
-    parts = [Path(os.path.abspath(file.path)).with_suffix("").parts for file in files]
+    parts = [_name_parts(file) for file in files]
     length = [1] * len(files)
     while True:
         names = ["/".join(part[-n:]) for part, n in zip(parts, length, strict=True)]
@@ -116,6 +192,13 @@ def _name_files(files: list[ClipFile]) -> list[ClipFile]:
     if again := next((name for name, times in taken.items() if times > 1), None):
         raise ValueError(f"two clips are called {again!r}: rename one")
     return [replace(file, name=name) for file, name in zip(files, names, strict=True)]
+
+
+def _name_parts(file: ClipFile) -> tuple[str, ...]:
+    """Return the folders of a file, and its stem with the clip in it."""
+    path = Path(os.path.abspath(file.path))
+    stem = path.name[: len(path.name) - len(file.suffix)]
+    return (*path.parent.parts, f"{stem}#{file.clip}" if file.clip else stem)
 
 
 def load_all(files: Sequence[ClipFile]) -> list[Clip]:
@@ -176,22 +259,32 @@ def joint_names(maps: Sequence[str]) -> dict[str, str]:
 
 def csv_rows(path: str, columns: Sequence[str]) -> list[dict[str, str]]:
     """Return the rows of a CSV file whose first line names `columns`."""
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        reader = csv.DictReader(file, skipinitialspace=True)
+    return [row for _, row in _table_rows(path, columns)]
+
+
+def _table_rows(
+    path: str, columns: Sequence[str], maybe: Sequence[str] = ()
+) -> list[tuple[str, dict[str, str]]]:
+    """Return the rows of a CSV file, each with its place; `maybe` columns may be empty or lack."""
+    reader = csv.DictReader(io.StringIO(_read_text(Path(path)), newline=""), skipinitialspace=True)
+    rows = []
+    try:
         titles = reader.fieldnames or []
         if not set(columns) <= set(titles):
             raise ValueError(
-                f"{path}:1: expected the columns {','.join(columns)}, got {','.join(titles)!r}"
+                f"{path}:1: expected the columns {','.join(columns)}, got {','.join(titles)!r:.80}"
             )
-        rows = []
         for row in reader:
             cells = {column: (row[column] or "").strip() for column in columns}
             if not all(cells.values()):
                 raise ValueError(
                     f"{path}:{reader.line_num}: expected {' and '.join(columns)}, "
-                    f"got {','.join(cells.values())!r}"
+                    f"got {','.join(cells.values())!r:.80}"
                 )
-            rows.append(cells)
+            cells |= {column: (row.get(column) or "").strip() for column in maybe}
+            rows.append((f"{path}:{reader.line_num}", cells))
+    except csv.Error as error:
+        raise ValueError(f"{path}:{reader.line_num}: {error}") from None
     return rows
 
 
@@ -200,7 +293,10 @@ def performers(who: str | None, files: Sequence[ClipFile]) -> dict[str, str]:
     from ..learn import performer_of
 
     if who is None or not who.lower().endswith(".csv"):
-        return {file.name: performer_of(file.path.as_posix(), who) for file in files}
+        return {
+            file.name: (not who and file.performer) or performer_of(file.path.as_posix(), who)
+            for file in files
+        }
     rows = {row["clip"]: row["performer"] for row in csv_rows(who, ("clip", "performer"))}
     found = {}
     for file in files:
@@ -213,7 +309,7 @@ def performers(who: str | None, files: Sequence[ClipFile]) -> dict[str, str]:
     return found
 
 
-def check_map(names: Mapping[str, str], ours: Skeleton, clips: Sequence[Clip]) -> None:
+def check_map(names: Mapping[str, str], ours: Skeleton, clips: Sequence[Clip | Chunks]) -> None:
     """Raise ValueError where the map names a joint that is nowhere."""
     for name in names.values():
         ours.index(name)
@@ -226,13 +322,41 @@ def clips_for(
     model: LimitModel, files: Sequence[ClipFile], names: Mapping[str, str], label: str
 ) -> Iterator[tuple[ClipFile, Clip, dict[str, str]]]:
     """Yield each clip, loaded one at a time, with its part of the map, once it is sure to match."""
+    return _matching(model, files, names, label, ClipFile.load)
+
+
+def chunks_for(
+    model: LimitModel, files: Sequence[ClipFile], names: Mapping[str, str], label: str
+) -> Iterator[tuple[ClipFile, Chunks, dict[str, str]]]:
+    """Yield each clip as `clips_for` does, but in chunks, with a bar where there is one clip."""
+    for file, chunks, known in _matching(model, files, names, label, ClipFile.load_chunks):
+        alone = len(files) == 1 and chunks.frames > MANY_FRAMES
+        yield file, show_frames(label, chunks) if alone else chunks, known
+
+
+def show_frames(label: str, chunks: Chunks) -> Chunks:
+    """Return the chunks, with a bar each time that somebody goes through them."""
+
+    def read() -> Iterator[Clip]:
+        return progress_by(label, chunks, chunks.frames, lambda clip: clip.frames)
+
+    return replace(chunks, read=read)
+
+
+def _matching(
+    model: LimitModel,
+    files: Sequence[ClipFile],
+    names: Mapping[str, str],
+    label: str,
+    load: Callable[[ClipFile], Motion],
+) -> Iterator[tuple[ClipFile, Motion, dict[str, str]]]:
     from ..skeleton import names_in
 
     for name in names.values():
         model.skeleton.index(name)
     unused = dict(names)
     for file in progress(label)(files):
-        clip = file.load()
+        clip = load(file)
         if len(files) == 1:
             check_map(names, model.skeleton, [clip])
         known = names_in(names, clip.skeleton)
@@ -243,7 +367,7 @@ def clips_for(
         warnings.warn(f"no clip has {', '.join(unused)}, which the map names", stacklevel=2)
 
 
-def check_match(model: LimitModel, clip: Clip, names: Mapping[str, str]) -> None:
+def check_match(model: LimitModel, clip: Clip | Chunks, names: Mapping[str, str]) -> None:
     """Raise ValueError, telling what to do, where no joint of the clip has a limit."""
     from ..skeleton import list_names
 
@@ -258,7 +382,7 @@ def check_match(model: LimitModel, clip: Clip, names: Mapping[str, str]) -> None
 def check_file(path: Path) -> None:
     """Raise OSError where there is no file to read."""
     if not path.exists():
-        raise FileNotFoundError(f"{path}: no such file")
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     if path.is_dir():
         raise IsADirectoryError(f"{path}: expected a file, got a directory")
 
@@ -271,6 +395,17 @@ def check_writable(path: Path) -> None:
         raise OSError(errno.ENOENT, "there is no such directory to write to", str(path.parent))
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+def check_clip_output(path: Path) -> None:
+    """Raise where no clip can be written at `path`."""
+    from ..io import clip_suffix, writable_suffixes
+
+    if clip_suffix(path) not in writable_suffixes():
+        raise click.UsageError(
+            f"--output must end in {' or '.join(writable_suffixes())}, got {path}"
+        )
+    check_writable(path)
 
 
 performer_option = click.option(
@@ -405,15 +540,22 @@ def load_points(file: Path, frames: int) -> Vectors:
     return np.array(points).reshape(-1, 3)
 
 
+def _read_text(file: Path) -> str:
+    """Return the text of a file; ValueError with the line where it is not UTF-8."""
+    from ..io.files import read_file
+
+    check_file(file)
+    content = read_file(file)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ValueError(f"{file}:{line}: expected text in UTF-8, got other bytes") from None
+
+
 def _read_rows(file: Path) -> list[Row]:
     """Return all rows of a file that are not blank."""
-    check_file(file)
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = file.read_bytes()[: error.start].count(b"\n") + 1
-        raise ValueError(f"{file}:{line}: expected text in UTF-8, got other bytes") from None
-    reader = csv.reader(io.StringIO(text, newline=""))
+    reader = csv.reader(io.StringIO(_read_text(file), newline=""))
     found: list[Row] = []
     try:
         for row in reader:

@@ -75,6 +75,7 @@ SECTIONS = {
 )
 @solve.speed_option
 @inputs.map_option
+@inputs.skeleton_option
 @solve.output_option
 @solve.force_option
 @solve.json_option

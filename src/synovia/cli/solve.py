@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import inputs, terminal
-from .clamp import describe_growth
+from .clamp import Change
 
 if TYPE_CHECKING:
     from ..arrays import Mask
@@ -56,15 +56,14 @@ def load_inputs(
     clip_path: str, limits_path: Path, maps: Sequence[str], output: Path, *, force: bool
 ) -> tuple[LimitModel, Clip, dict[str, str]]:
     """Return limits, clip and map of names, once it is sure that the output can be written."""
-    from ..io import CLIP_FORMATS, load_limits
+    from ..io import load_limits
 
     names = inputs.joint_names(maps)
     files = inputs.clip_files([clip_path])
     if len(files) != 1:
-        raise click.UsageError(f"give one clip, got {len(files)} in {clip_path}")
-    if output.suffix.lower() not in CLIP_FORMATS:
-        raise click.UsageError(f"--output must end in {' or '.join(CLIP_FORMATS)}, got {output}")
-    inputs.check_writable(output)
+        several = "; name one as FILE#NAME" if not Path(clip_path).is_dir() else ""
+        raise click.UsageError(f"give one clip, got {len(files)} in {clip_path}{several}")
+    inputs.check_clip_output(output)
     if os.path.realpath(output) == os.path.realpath(files[0].path) and not force:
         raise ValueError(f"{output} is the clip that is read; --force overwrites it")
     model = load_limits(limits_path)
@@ -100,7 +99,9 @@ def summary(clip: Clip, driven: ClipSolution, output: Path) -> Iterator[str]:
     )
     if met < frames:
         yield from _reason_lines(driven)
-    if grown := describe_growth(clip, driven.clip):
+    change = Change(clip.name)
+    change.add(clip, driven.clip)
+    if grown := change.growth():
         yield grown
 
 
@@ -284,6 +285,7 @@ SECTIONS = {
 @click.option("--free-root", is_flag=True, help="Let the root turn and move as well.")
 @speed_option
 @inputs.map_option
+@inputs.skeleton_option
 @output_option
 @force_option
 @json_option

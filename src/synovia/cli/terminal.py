@@ -11,6 +11,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from types import UnionType
 from typing import Any, TypeVar
 
 import click
@@ -158,8 +159,10 @@ def pluralize(number: int, thing: str) -> str:
 
 def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
     """Yield lines that say from whom and what limits were learned; none where that is not known."""
-    clips = _complete_rows(provenance.get("clips"), "performer", "frames", "frame_time")
-    joints = _complete_rows(provenance.get("joints"), "frames", *WHY_DROPPED)
+    clips = _complete_rows(
+        provenance.get("clips"), performer=object, frames=int, frame_time=float | int
+    )
+    joints = _complete_rows(provenance.get("joints"), frames=int, **dict.fromkeys(WHY_DROPPED, int))
     if clips:
         people = list(dict.fromkeys(str(clip["performer"]) for clip in clips))
         named = ", ".join(people[:8]) + ", …" * (len(people) > 8)
@@ -172,7 +175,9 @@ def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
         )
         if first := sum(bool(clip.get("first_frame_dropped")) for clip in clips):
             yield f"left out the first frame of {pluralize(first, 'clip')}: nobody performed it"
-    for row in _complete_rows([provenance.get("blend")], "performers", "samples", "counted_as"):
+    for row in _complete_rows(
+        [provenance.get("blend")], performers=list, samples=int, counted_as=float | int
+    ):
         people = [str(name) for name in row["performers"]]
         named = ", ".join(people[:8]) + ", …" * (len(people) > 8)
         yield (
@@ -182,20 +187,37 @@ def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
         )
     for key, why in WHY_DROPPED.items():
         if lost := sum(row[key] for row in joints):
-            share = lost / sum(row["frames"] for row in joints)
+            share = lost / max(sum(row["frames"] for row in joints), 1)
             yield f"left out {percent(share)} of the joints' frames: {why}"
+
+
+def performers_in(provenance: Mapping[str, Any]) -> set[str]:
+    """Return the performers that limits were learned from."""
+    return {
+        str(row["performer"]) for row in _complete_rows(provenance.get("clips"), performer=object)
+    }
 
 
 def clip_names(provenance: Mapping[str, Any]) -> list[str]:
     """Return the names of the clips that limits were learned from."""
-    return [str(clip["name"]) for clip in _complete_rows(provenance.get("clips"), "name")]
+    return [str(clip["name"]) for clip in _complete_rows(provenance.get("clips"), name=object)]
 
 
-def _complete_rows(rows: Any, *keys: str) -> list[Mapping[str, Any]]:
-    """Return the rows that have these keys: limits need not come from a fit, nor be ours."""
+def is_number(value: Any) -> bool:
+    """Tell whether a value of provenance, which may be anything, is a number."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _complete_rows(rows: Any, **kinds: type | UnionType) -> list[Mapping[str, Any]]:
+    """Return the rows that have values of these kinds: limits need not come from a fit of ours."""
     rows = list(rows.values()) if isinstance(rows, Mapping) else rows
     rows = rows if isinstance(rows, list) else []
-    return [row for row in rows if isinstance(row, Mapping) and row.keys() >= set(keys)]
+    return [
+        row
+        for row in rows
+        if isinstance(row, Mapping)
+        and all(key in row and isinstance(row[key], kind) for key, kind in kinds.items())
+    ]
 
 
 def note(text: str) -> None:
@@ -212,10 +234,30 @@ def progress(label: str) -> Callable[[Sequence[Item]], Iterator[Item]]:
         if len(items) < 2 or not sys.stderr.isatty():
             yield from items
             return
-        with click.progressbar(items, label=label, file=sys.stderr) as bar:
+        with click.progressbar(
+            items, label=label, file=sys.stderr, item_show_func=_show_item
+        ) as bar:
             yield from bar
 
     return shown
+
+
+def _show_item(item: object) -> str | None:
+    """Return what a bar says of the item at hand: names, and nothing of other things."""
+    return printable(item) if isinstance(item, str) else None
+
+
+def progress_by(
+    label: str, items: Iterable[Item], whole: int, size: Callable[[Item], int]
+) -> Iterator[Item]:
+    """Yield items, with a bar of how much of the `whole` their sizes make, on a terminal."""
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    with click.progressbar(length=whole, label=label, file=sys.stderr) as bar:
+        for item in items:
+            yield item
+            bar.update(size(item))
 
 
 @contextlib.contextmanager

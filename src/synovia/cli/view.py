@@ -67,6 +67,7 @@ def _parse_address(_ctx: click.Context, _param: click.Parameter, value: str | No
     help="A figure with controls.  [default: human, where neither clip nor limits are given]",
 )
 @inputs.map_option
+@inputs.skeleton_option
 @click.option(
     "-o",
     "--output",
@@ -140,7 +141,7 @@ def _load_inputs(
     if clip_path is not None and clip_path.name.endswith(SUFFIX):
         raise click.UsageError(f"{clip_path} is no clip but limits: give it after --limits")
     body = None if which is None else figure_of(which, None)
-    clip = None if clip_path is None else load_clip(clip_path)
+    clip = None if clip_path is None else load_clip(clip_path, skeleton=inputs.SKELETON.get())
     if limits_path is not None:
         model = load_limits(limits_path)
     elif body is not None:

@@ -65,6 +65,10 @@ class Curve:
         object.__setattr__(self, "high", float(self.high))
         if not self.low <= self.high:
             raise ValueError(f"Curve.low must not exceed Curve.high, got {self.low}, {self.high}")
+        with np.errstate(all="ignore"):
+            finite = np.isfinite(self.coefficients).all()
+        if not finite:
+            raise ValueError("Curve.x must have knots far enough apart for a finite slope")
 
     @classmethod
     def linear(cls, start: tuple[float, float], end: tuple[float, float], **options: Any) -> Self:

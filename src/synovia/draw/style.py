@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..io.atomic import atomic_write
+from ..io.files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from .. import learn
-from ..arrays import Quats
+from .. import learn, quat
+from ..arrays import Floats, Mask, Quats, Scalars
 from ..io.encoding import to_json
-from ..limit import Limit
+from ..learn.margins import halve_steps, least_margin
+from ..limit import Limit, has_axis
 from ..skeleton import Clip
 from .study import (
     VOLUME_SAMPLES,
+    Excerpt,
     GroupBy,
     GrowingLimit,
     JointStudy,
@@ -24,7 +27,14 @@ from .study import (
     growing_limit,
     uniform_rotations,
 )
-from .tradeoff import TradeoffCurve, at_rejection, families, family_name, family_options
+from .tradeoff import (
+    TradeoffCurve,
+    at_rejection,
+    families,
+    family_name,
+    family_options,
+    fastest_first,
+)
 
 ALL = "all joints"
 
@@ -232,6 +242,7 @@ def compare(
     performers: learn.Performers = None,
     joints: Sequence[str] | None = None,
     names: Mapping[str, str] | None = None,
+    excerpt: Excerpt | None = None,
     seed: int = 0,
     progress: learn.Progress = iter,
 ) -> Comparison:
@@ -256,8 +267,13 @@ def compare(
         leaves at most this share of held-out frames outside.
     margins
         Margins, in radians, that curves of rejection against volume are drawn through.
-    trim, performers, joints, names, progress
+    trim, performers, joints, names
         As `LimitModel.fit` takes them.
+    excerpt
+        A part of joints, frames and charts, for a quick look; everything unless given.
+    progress
+        Gives back what is to be done, as in "box in euler, LeftArm", one by one: family by family,
+        those first that take the least time.
     seed
         Of the rotations that volumes are measured by.
     """
@@ -266,13 +282,26 @@ def compare(
     chosen = families(shapes)
     study = Study.of(clips, options, by=by)
     study.duplicates.warn()
-    trials = []
-    for name in progress(study.names):
-        joint = study.joint(name)
-        if joint.folds:
-            trials += [_trial(joint, shape, chart, criterion) for shape, chart in chosen]
-    if not trials:
+    if excerpt is not None:
+        chosen, study = excerpt.families(chosen), excerpt.study(study)
+    studied = [joint for joint in map(study.joint, study.names) if joint.folds]
+    if not studied:
         raise ValueError(f"no joint is in two of the {by}s: {', '.join(study.names)}")
+    steps = {
+        f"{family_name(*family)}, {joint.name}": (joint, *family)
+        for family in fastest_first(chosen)
+        for joint in studied
+    }
+    found: dict[tuple[str, str, str], Trial] = {}
+    alike: dict[tuple[object, ...], Trial] = {}
+    for step in progress(list(steps)):
+        joint, shape, chart = steps[step]
+        # Joints that never move are all alike, where the chart has no axis.
+        key = (joint.fingerprint, joint.axis.tobytes() if has_axis(chart) else b"", shape, chart)
+        if key not in alike:
+            alike[key] = _trial(joint, shape, chart, criterion)
+        found[joint.name, shape, chart] = replace(alike[key], joint=joint.name)
+    trials = [found[joint.name, *family] for joint in studied for family in chosen]
     return Comparison(by, study.groups, study.duplicates, tuple(trials))
 
 
@@ -322,22 +351,27 @@ def _margin_for(reject: float, limits: Sequence[GrowingLimit]) -> float:
     """Return the least margin, to a tenth of a degree, that leaves at most `reject` outside."""
     most, least = np.ones(len(limits)), np.zeros(len(limits))
 
-    def passes(margin: float) -> bool:
+    def rejected(margin: float) -> float:
         nonlocal most, least  # what margins that are narrower, and wider, leave outside
         known = zip(limits, most, least, strict=True)
         shares = np.array([a if a == b else each.outside(margin).mean() for each, a, b in known])
-        passed = bool(shares.mean() <= reject)
-        most, least = (most, shares) if passed else (shares, least)
-        return passed
+        most, least = (most, shares) if shares.mean() <= reject else (shares, least)
+        return float(shares.mean())
 
-    low = high = limits[0].min_margin
-    step = FIRST_STEP
-    while not passes(high):
-        if high >= learn.MAX_MARGIN:
-            return high
-        low, high, step = high, min(high + step, float(learn.MAX_MARGIN)), 2.0 * step
-    halvings = int(np.ceil(np.log2(max((high - low) / LAST_STEP, 1.0))))
-    return learn.least_passing(passes, low, high, halvings=halvings)
+    candidates = _candidate_margins(limits[0].min_margin)
+    return least_margin(rejected, reject, candidates, [each.required_margins for each in limits])
+
+
+@cache
+def _candidate_margins(low: float) -> Floats:
+    """Return margins from `low` on, in radians: steps that double, each halved to the finest."""
+    found, step = [np.array([low])], FIRST_STEP
+    while low < learn.MAX_MARGIN:
+        high = min(low + step, float(learn.MAX_MARGIN))
+        halvings = int(np.ceil(np.log2(max((high - low) / LAST_STEP, 1.0))))
+        found.append(halve_steps(low, high, halvings)[1:])
+        low, step = high, 2.0 * step
+    return np.concatenate(found)
 
 
 def _outcome(
@@ -345,7 +379,10 @@ def _outcome(
 ) -> Outcome:
     wider = [each.limit(margin) for each in limits]
     outside = [~wide.contains(each.rotations) for wide, each in zip(wider, limits, strict=True)]
-    moved = [wide.violation(each.rotations) for wide, each in zip(wider, limits, strict=True)]
+    moved = [
+        _move_lengths(wide, each.rotations, out)
+        for wide, each, out in zip(wider, limits, outside, strict=True)
+    ]
     beyond = np.concatenate([angles[out] for angles, out in zip(moved, outside, strict=True)])
     return Outcome(
         margin=margin,
@@ -354,6 +391,14 @@ def _outcome(
         correction=float(np.mean([angles.mean() for angles in moved])),
         correction_outside=float(beyond.mean()) if len(beyond) else 0.0,
     )
+
+
+def _move_lengths(limit: Limit, rotations: Quats, outside: Mask) -> Scalars:
+    """Return the angles, in radians, that projections move rotations by, as `violation` does."""
+    angles, beyond = np.zeros(len(rotations)), rotations[outside]
+    if len(beyond):
+        angles[outside] = quat.angle_between(beyond, limit.project(beyond))
+    return angles
 
 
 def _curve(limits: Sequence[GrowingLimit], name: str, criterion: Criterion) -> TradeoffCurve:

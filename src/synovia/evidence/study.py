@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from .. import learn, quat
-from ..arrays import Mask, Quats, Scalars, Vectors
+from ..arrays import Mask, Quats, Scalars, Vectors, whole_number
 from ..limit import Limit
 from ..skeleton import Clip
 
@@ -26,8 +27,26 @@ class JointStudy:
     axis: Vectors
     takes: tuple[learn.Take, ...]
     folds: tuple[learn.Fold, ...]
-    trims: Mapping[str | None, learn.TrimResult]
-    """What trimming leaves of the others, by the name of the fold; by None that of all takes."""
+    trim: float
+    """The share that may be dropped; see `learn.trim`."""
+
+    @cached_property
+    def trims(self) -> Mapping[str | None, learn.TrimResult]:
+        """What trimming leaves of the others, by the name of the fold; by None that of all takes.
+
+        All families share it.
+        """
+        found: dict[str | None, learn.TrimResult] = {None: learn.trim(self.takes, self.trim)}
+        return found | {fold.name: learn.trim(fold.rest, self.trim) for fold in self.folds}
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """The same for joints with the same rotations in the same clips, whatever their axis."""
+        found = hashlib.sha256()
+        for take in self.takes:
+            found.update(f"{take.clip}\0{len(take.rotations)}\0".encode())
+            found.update(take.rotations.tobytes())
+        return found.digest()
 
     def limit(self, options: learn.FitOptions, fold: learn.Fold | None = None) -> Limit:
         """Return the limit that the others of `fold` give; without a fold, that of everybody."""
@@ -40,6 +59,56 @@ class JointStudy:
                 takes, options, reference=None, axis=self.axis, trimmed=trimmed
             )
         return fitted.limit
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A part of what can be compared, for a quick look."""
+
+    joints: int
+    """At most so many, those whose rotations are the farthest from the mean of their clip."""
+    frames: int
+    """At most so many of a clip, evenly spread, capture flips aside."""
+    charts: int
+    """At most so many of each shape, the first ones."""
+
+    def __post_init__(self) -> None:
+        for name in ("joints", "frames", "charts"):
+            whole_number(name, getattr(self, name), least=1)
+
+    def study(self, whole: Study) -> Study:
+        """Return the study of fewer joints and frames."""
+        spread = {name: _spread(takes) for name, takes in whole.takes.items() if takes}
+        chosen = sorted(spread, key=lambda name: -spread[name])[: self.joints]
+        names = tuple(name for name in whole.names if name in chosen)
+        takes = {
+            name: [_fewer_frames(take, self.frames) for take in whole.takes[name]] for name in names
+        }
+        return replace(whole, names=names, takes=takes)
+
+    def families(self, chosen: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return the families of fewer charts, each a shape and a chart."""
+        charts: dict[str, list[str]] = {}
+        for shape, chart in chosen:
+            charts.setdefault(shape, []).append(chart)
+        return [(shape, chart) for shape, own in charts.items() for chart in own[: self.charts]]
+
+
+QUICK = Excerpt(joints=3, frames=300, charts=1)
+"""What `synovia compare --quick` looks at."""
+
+
+def _spread(takes: Sequence[learn.Take]) -> float:
+    """Return how far rotations are from the mean of their take, in radians, as a mean."""
+    paths = [take.without_flips() for take in takes]
+    return float(np.mean([quat.angle_between(quat.mean(path), path).mean() for path in paths]))
+
+
+def _fewer_frames(take: learn.Take, most: int) -> learn.Take:
+    """Return every n-th frame, so that there are at most so many."""
+    rotations = take.without_flips()
+    step = -(-len(rotations) // most)
+    return replace(take, rotations=rotations[::step], frame_time=step * take.frame_time)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +173,13 @@ class Study:
         takes, skeleton = self.takes[name], self.clips[0].skeleton
         axis = learn.bone_axes(skeleton)[skeleton.index(name)]
         folds = learn.leave_one_out(takes, lambda take: self.group_of[take.clip])
-        trims: dict[str | None, learn.TrimResult] = {None: learn.trim(takes, self.trim)}
-        trims |= {fold.name: learn.trim(fold.rest, self.trim) for fold in folds}
-        return JointStudy(name, axis, tuple(takes), folds, trims)
+        return JointStudy(name, axis, tuple(takes), folds, self.trim)
 
 
 def widen(limit: Limit, margin: float) -> Limit:
     """Return the limit `margin` radians wider, or narrower where that is below 0."""
+    if margin == 0.0:
+        return limit
     shape = limit.shape.grow(margin) if margin >= 0.0 else limit.shape.shrink(-margin)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -140,6 +209,10 @@ def uniform_rotations(n: int, seed: int = 0) -> Quats:
     return quat.normalize(np.random.default_rng(seed).normal(size=(n, 4)))
 
 
+KEPT_LIMITS = 4
+"""So many limits of the margins asked for last are kept, since they are asked for again."""
+
+
 @dataclass(frozen=True, eq=False)
 class WidenedLimit:
     """A limit whose shape is grown, or shrunk where the margin is below 0."""
@@ -152,15 +225,34 @@ class WidenedLimit:
 
     def limit(self, margin: float) -> Limit:
         """Return the limit at this margin."""
-        return widen(self.tight, margin)
+        if margin not in self._limits:
+            for earliest in list(self._limits)[: 1 - KEPT_LIMITS]:
+                del self._limits[earliest]
+            self._limits[margin] = widen(self.tight, margin)
+        return self._limits[margin]
 
     def outside(self, margin: float) -> Mask:
         """Tell which of the rotations are outside at this margin."""
-        return np.asarray(~self.limit(margin).contains(self.rotations))
+        if margin not in self._outside:
+            self._outside[margin] = np.asarray(~self.limit(margin).contains(self.rotations))
+        return self._outside[margin]
 
     def volume(self, margin: float, seed: int) -> float:
         """Return the share of all rotations that is inside at this margin."""
         return self.limit(margin).volume(VOLUME_SAMPLES, seed)
+
+    @cached_property
+    def required_margins(self) -> Scalars:
+        """About the margins, in radians, from which each of the rotations is inside: (n,)."""
+        return self.tight.required_growth(self.rotations)
+
+    @cached_property
+    def _limits(self) -> dict[float, Limit]:
+        return {}
+
+    @cached_property
+    def _outside(self) -> dict[float, Mask]:
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +277,10 @@ class NearPeople:
 
     def volume(self, margin: float, seed: int) -> float:
         return float((self._everywhere(seed) <= learn.DEFAULT_WITHIN + margin).mean())
+
+    @property
+    def required_margins(self) -> Scalars:
+        return np.asarray(self._distances - learn.DEFAULT_WITHIN)
 
     @cached_property
     def _distances(self) -> Scalars:

@@ -84,6 +84,13 @@ def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
     ]
 
 
+def fastest_first(chosen: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return families in another order: convex shapes, which take the least time, come first."""
+    return sorted(
+        chosen, key=lambda family: family[0] not in SHAPES or not SHAPES[family[0]].convex
+    )
+
+
 def family_options(shape: str, chart: str) -> FitOptions:
     """Return how to fit a family: a shape, or a distance field of what many people do."""
     if shape in FIELD_FAMILIES:

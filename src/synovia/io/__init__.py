@@ -2,35 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..skeleton import Clip
-from .bvh import read_bvh, write_bvh
+from .chunks import (
+    FRAMES,
+    Chunks,
+    JointPaths,
+    check_chunk_frames,
+    check_repeatable,
+    join_clips,
+    project_chunks,
+)
+from .format import ClipFormat, ReadOptions
 
 if TYPE_CHECKING:
     from .figure import figure_schema, load_figure, load_network, save_figure, save_network
     from .limits import limits_bytes, load_limits, save_limits
     from .schema import limits_schema
+    from .smpl import clip_from_poses, poses_of
 
 
-class ClipFormat(NamedTuple):
-    """How clips are read from, and written to, files of one suffix."""
+CLIP_FORMATS: dict[str, ClipFormat | str] = {
+    ".bvh": "bvh.BVH",
+    ".amc": "amc.AMC",
+    ".asf": "amc.ASF",
+    ".glb": "gltf.GLTF",
+    ".gltf": "gltf.GLTF",
+    ".vrm": "gltf.GLTF",
+    ".vrma": "gltf.GLTF",
+    ".npz": "smpl.NPZ",
+    ".motion.csv": "table.CSV",
+    ".motion.parquet": "table.PARQUET",
+    ".fbx": "fbx.FBX",
+    ".h5": "dm_control.DM_CONTROL",
+    ".deepmimic.json": "deepmimic.DEEPMIMIC",
+}
+"""Every clip format by its suffix, in lower case; ours by where they are, loaded when needed."""
+HEAD = 4096
+"""Bytes by which a format is told where the suffix does not tell it."""
 
-    read: Callable[[Path], Clip]
-    write: Callable[[Clip, Path], None]
+
+def load_clip(path: str | PathLike[str], *, skeleton: str | PathLike[str] | None = None) -> Clip:
+    """Return the clip in the file at `path`; the suffix tells the format, else the content.
+
+    A file may hold several clips: `robot.glb#Walk` is the one called Walk. `skeleton` is the file
+    with the skeleton, where the format has one apart and it does not stand beside the clip.
+    """
+    file, clip = split_clip(path)
+    options = ReadOptions(clip, None if skeleton is None else Path(skeleton))
+    return clip_format(file).read(file, options)
 
 
-CLIP_FORMATS = {".bvh": ClipFormat(read_bvh, write_bvh)}
-"""Every clip format by its suffix, in lower case."""
+def load_chunks(
+    path: str | PathLike[str],
+    *,
+    frames: int = FRAMES,
+    skeleton: str | PathLike[str] | None = None,
+) -> Chunks:
+    """Return the clip in the file at `path` as consecutive clips of at most `frames` frames.
 
+    Together they are what `load_clip` returns, bit for bit, with the same errors and warnings, all
+    of which come before the first chunk. Memory does not grow with a file of BVH or a table, of
+    which only a chunk is there at a time; other formats are loaded whole, and then cut.
 
-def load_clip(path: str | PathLike[str]) -> Clip:
-    """Return the clip in the file at `path`; the suffix tells the format."""
-    return _clip_format(Path(path)).read(Path(path))
+    Examples
+    --------
+    >>> from synovia.demo import wild
+    >>> save_clip(wild(), "wild.bvh")
+    >>> [(clip.start, clip.frames) for clip in load_chunks("wild.bvh", frames=200)]
+    [(0, 200), (200, 200), (400, 80)]
+    """
+    file, clip = split_clip(path)
+    options = ReadOptions(clip, None if skeleton is None else Path(skeleton))
+    form = clip_format(file)
+    frames = check_chunk_frames(frames)
+    if form.chunks is None:
+        return Chunks.of(form.read(file, options), frames)
+    return form.chunks(file, options, frames)
 
 
 def save_clip(clip: Clip, path: str | PathLike[str]) -> None:
@@ -43,22 +97,113 @@ def save_clip(clip: Clip, path: str | PathLike[str]) -> None:
     >>> load_clip("wild.bvh").name
     'wild'
     """
-    _clip_format(Path(path)).write(clip, Path(path))
+    save_clips([clip], path)
 
 
-def _clip_format(path: Path) -> ClipFormat:
-    try:
-        return CLIP_FORMATS[path.suffix.lower()]
-    except KeyError:
+def save_clips(clips: Sequence[Clip], path: str | PathLike[str]) -> None:
+    """Write several clips of one skeleton to one file, whole or not at all, as `save_clip` does."""
+    path = Path(path)
+    write = _writable_format(path).write
+    if not clips:
+        raise ValueError(f"{path}: expected a clip to write, got none")
+    assert write is not None
+    write(clips, path)
+
+
+def save_chunks(clips: Iterable[Clip], path: str | PathLike[str]) -> None:
+    """Write consecutive clips of one skeleton as one clip, with the bytes that `save_clip` writes.
+
+    BVH is written in memory that does not grow with the file. It needs to know all frames before
+    it writes the first, so `clips` must be what can be gone through twice: a list, or what
+    `load_chunks` returns. For other formats the clip is put together in memory.
+    """
+    path = Path(path)
+    form = _writable_format(path)
+    check_repeatable(clips)
+    if form.write_chunks is None:
+        save_clip(join_clips(clips), path)
+    else:
+        form.write_chunks(clips, path)
+
+
+def _writable_format(path: Path) -> ClipFormat:
+    form = clip_format(path)
+    if form.write is None:
         raise ValueError(
-            f"{path}: a clip's suffix must be one of {', '.join(CLIP_FORMATS)}, got {path.suffix!r}"
-        ) from None
+            f"{path}: {clip_suffix(path)} is only read; "
+            f"{', '.join(writable_suffixes())} can be written"
+        )
+    return form
+
+
+def list_clips(path: str | PathLike[str]) -> list[str]:
+    """Return the names of the clips in a file, as they stand after `#`; [""] for a single one."""
+    file, clip = split_clip(path)
+    contents = clip_format(file).contents
+    return [clip] if clip or contents is None else contents(file)
+
+
+def split_clip(path: str | PathLike[str]) -> tuple[Path, str]:
+    """Return the file and the clip that `file.glb#Walk` stands for; names of files may have #."""
+    text = os.fspath(path)
+    marks = [] if os.path.exists(text) else [at for at, sign in enumerate(text) if sign == "#"]
+    for at in marks:
+        if os.path.isfile(text[:at]):
+            return Path(text[:at]), text[at + 1 :]
+    return Path(text), ""
+
+
+def clip_format(path: Path) -> ClipFormat:
+    """Return the format of a file by its suffix, else by how it begins; ValueError if unknown."""
+    if suffix := clip_suffix(path):
+        return _loaded(suffix)
+    if path.is_file():
+        with open(path, "rb") as file:
+            head = file.read(HEAD)
+        for each in map(_loaded, CLIP_FORMATS):
+            if each.begins(head):
+                return each
+    raise ValueError(
+        f"{path}: a clip's suffix must be one of {', '.join(CLIP_FORMATS)}, got {path.suffix!r}"
+    )
+
+
+def is_clip(path: Path) -> bool:
+    """Return whether a file has a format of clips, by its suffix or by how it begins."""
+    try:
+        clip_format(path)
+    except (ValueError, OSError):
+        return False
+    return True
+
+
+def clip_suffix(path: str | PathLike[str]) -> str:
+    """Return the suffix of a clip's file, such as `.bvh` or `.motion.csv`; empty for others."""
+    name = Path(path).name.lower()
+    known = [suffix for suffix in CLIP_FORMATS if name.endswith(suffix) and name != suffix]
+    return max(known, key=len, default="")
+
+
+def writable_suffixes() -> list[str]:
+    """Return the suffixes of the formats that can be written."""
+    return [suffix for suffix in CLIP_FORMATS if _loaded(suffix).write is not None]
+
+
+def _loaded(suffix: str) -> ClipFormat:
+    found = CLIP_FORMATS[suffix]
+    if isinstance(found, str):
+        module, _, name = found.partition(".")
+        found = getattr(import_module(f"{__name__}.{module}"), name)
+        assert isinstance(found, ClipFormat)
+        CLIP_FORMATS[suffix] = found
+    return found
 
 
 _HOMES = {
     "figure": ("figure_schema", "load_figure", "load_network", "save_figure", "save_network"),
     "limits": ("limits_bytes", "load_limits", "save_limits"),
     "schema": ("limits_schema",),
+    "smpl": ("clip_from_poses", "poses_of"),
 }
 """Functions of files that need much of the package: imported when first asked for."""
 
@@ -71,15 +216,32 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "CLIP_FORMATS",
+    "Chunks",
+    "ClipFormat",
+    "JointPaths",
+    "ReadOptions",
+    "clip_format",
+    "clip_from_poses",
+    "clip_suffix",
     "figure_schema",
+    "is_clip",
     "limits_bytes",
     "limits_schema",
+    "list_clips",
+    "load_chunks",
     "load_clip",
     "load_figure",
     "load_limits",
     "load_network",
+    "poses_of",
+    "project_chunks",
+    "save_chunks",
     "save_clip",
+    "save_clips",
     "save_figure",
     "save_limits",
     "save_network",
+    "split_clip",
+    "writable_suffixes",
 ]

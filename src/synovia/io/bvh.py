@@ -4,64 +4,44 @@ back the same. See docs/bvh.md.
 
 from __future__ import annotations
 
-import math
+import itertools
 import re
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import BinaryIO
 
 import numpy as np
 
-from .. import kernels, quat
-from ..arrays import Floats, Ints, Quats, Vectors, tolerance, wrap_angles
+from .. import quat
+from ..arrays import Floats, Ints, Quats, Vectors, tolerance
 from ..quat import IDENTITY, angle_between, from_euler, to_euler
 from ..skeleton import CHANNELS, POSITIONS, ROTATIONS, Clip, Pose, Skeleton
-from .atomic import atomic_write
+from .bounds import (
+    MAX_ANGLE_DEG,
+    MAX_FRAME_TIME,
+    MAX_JOINTS,
+    MAX_LENGTH,
+    MAX_NAME,
+    MIN_FRAME_TIME,
+)
+from .chunks import Chunks, is_short, path_state, regroup_rows, same_skeleton
+from .euler import EulerPath, Unwrapping, other_triple
+from .files import atomic_file, open_regular
+from .format import ClipFormat, ReadOptions, only_clip
+from .lines import (
+    Source,
+    decode_text,
+    parse_numbers,
+    read_head,
+    read_pieces,
+    scan_numbers,
+)
 
-LINE_END = re.compile(rb"\r\n|\r|\n")
 _BRACE = re.compile(rb"([{}])")
 _JOINT_LINE = re.compile(rb"(ROOT|JOINT)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
-_NUMBER = re.compile(rb"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+(?=[\s+-]|\Z)\s*+")
 _CHANNEL_NAMES = {name.upper().encode(): name for name in CHANNELS}
-
-
-@dataclass
-class Source:
-    """The bytes of a file, taken line by line."""
-
-    path: str
-    data: bytes
-    at: int = 0
-    number: int = 0
-    line: bytes = b""
-    warnings: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        if self.data.startswith(b"\xef\xbb\xbf"):
-            self.at = 3
-
-    def advance(self, wanted: str) -> bytes:
-        """Move to the next line that is not blank, and return it stripped."""
-        while True:
-            if self.at >= len(self.data):
-                self.fail_at(max(self.number, 1), f"expected {wanted}", "the end of the file")
-            end = LINE_END.search(self.data, self.at)
-            stop, after = end.span() if end else (len(self.data), len(self.data))
-            self.line = self.data[self.at : stop].strip()
-            self.at = after
-            self.number += 1
-            if self.line:
-                return self.line
-
-    def fail(self, rule: str) -> NoReturn:
-        """Raise ValueError about the line at hand."""
-        self.fail_at(self.number, rule, quote_line(self.line))
-
-    def fail_at(self, number: int, rule: str, came: str) -> NoReturn:
-        """Raise the error that names the file and the line."""
-        raise ValueError(f"{self.path}:{number}: {rule}, got {came}")
 
 
 @dataclass
@@ -169,9 +149,13 @@ def _begin_joint(
         source.fail(f"expected '}}' to close {block.title} before ROOT")
     if keyword == "JOINT" and (not block or block.is_end):
         source.fail("expected JOINT inside of a joint")
-    name = _decode(statement[len(keyword) :].strip())
+    name = decode_text(statement[len(keyword) :].strip())
     if not name:
         source.fail(f"expected a name after {keyword}")
+    if len(name) > MAX_NAME:
+        source.fail(f"expected a name of at most {MAX_NAME} characters")
+    if len(tree.names) == MAX_JOINTS:
+        source.fail(f"expected at most {MAX_JOINTS} joints")
     if name in tree.known:
         source.fail("expected a name that no other joint has")
     tree.known.add(name)
@@ -212,32 +196,6 @@ def _read_channels(source: Source, tree: Hierarchy, block: _Block, words: list[b
     tree.channels[block.joint] = names
 
 
-def parse_numbers(text: bytes) -> list[float] | None:
-    """Return the finite numbers in `text`, or None where anything else is in it."""
-    text = text.strip()
-    found, at = [], 0
-    while at < len(text):
-        match = _NUMBER.match(text, at)
-        if not match or not math.isfinite(number := float(match[0])):
-            return None
-        found.append(number)
-        at = match.end()
-    return found
-
-
-def _decode(text: bytes) -> str:
-    try:
-        return text.decode()
-    except UnicodeDecodeError:
-        return text.decode("latin-1")
-
-
-def quote_line(text: bytes) -> str:
-    """Return `text` as an error shows it: quoted, and cut where it is long."""
-    line = _decode(text)
-    return repr(line if len(line) <= 60 else f"{line[:57]}...")
-
-
 # The BVH reader: takes what people have, and says where it cannot; see docs/bvh.md.
 
 
@@ -248,21 +206,199 @@ MAX_STILL_POSES = 10**6
 
 _FRAMES = re.compile(rb"Frames\s*:\s*(\d+)", re.IGNORECASE)
 _FRAME_TIME = re.compile(rb"Frame\s*Time\s*:\s*(.*)", re.IGNORECASE | re.DOTALL)
-_WORD = re.compile(rb"\S*")
-_WORD_END = re.compile(rb"\S*\Z")
 _ROWS_AT_ONCE = 256
 
 
-def read_bvh(path: Path) -> Clip:
+def read_bvh(path: Path, _options: ReadOptions) -> Clip:
     """Return the clip in the BVH file at `path`."""
-    source = Source(str(path), path.read_bytes())
-    hierarchy = read_hierarchy(source)
-    skeleton = hierarchy.skeleton()
-    declared, frame_time = _motion_header(source, len(skeleton), hierarchy.width)
-    table = _rows(source, hierarchy.width, declared)
-    for message in source.warnings:
+    with open_regular(path) as file:
+        head = _read_head(path, file)
+        rows = _Rows(head)
+        tables = [head.no_rows, *map(rows.take, read_pieces(file, head.at))]
+    for message in rows.finish():
         warnings.warn(f"{path}: {message}", UserWarning, stacklevel=3)
-    return Clip(skeleton, _pose(skeleton, table), frame_time, name=path.stem)
+    return head.clip(np.concatenate(tables))
+
+
+def bvh_chunks(path: Path, options: ReadOptions, frames: int) -> Chunks:
+    """Return the clip in the BVH file at `path` in chunks, once all of it was looked at."""
+    if is_short(path):
+        return Chunks.of(read_bvh(path, options), frames)
+    state = path_state(path)
+    with open_regular(path) as file:
+        head = _read_head(path, file)
+        rows = _Rows(head)
+        for text in read_pieces(file, head.at):
+            rows.take(text)
+    for message in rows.finish():
+        warnings.warn(f"{path}: {message}", UserWarning, stacklevel=3)
+
+    def read() -> Iterator[Clip]:
+        start = 0
+        with open_regular(path) as file:
+            if path_state(path) != state:
+                raise ValueError(f"{path}: the file changed while it was read in chunks")
+            tables = map(_Rows(head).take, read_pieces(file, head.at))
+            for table in regroup_rows(itertools.chain([head.no_rows], tables), frames):
+                yield replace(head.clip(table), start=start)
+                start += len(table)
+
+    return Chunks(head.skeleton, rows.frames, head.frame_time, path.stem, read)
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What stands before the rows, and where they begin: the byte, and the lines before it."""
+
+    path: Path
+    skeleton: Skeleton
+    declared: int
+    frame_time: float
+    at: int
+    number: int
+
+    @property
+    def channels(self) -> list[tuple[str, str]]:
+        """The channel and the joint of each number in a row."""
+        named = zip(self.skeleton.names, self.skeleton.channels, strict=True)
+        return [(channel, name) for name, each in named for channel in each]
+
+    @property
+    def no_rows(self) -> Floats:
+        """A table without a row; without a column, of as many rows as are declared."""
+        width = len(self.channels)
+        return np.zeros((0 if width else self.declared, width))
+
+    def clip(self, table: Floats) -> Clip:
+        """Return the clip of some rows."""
+        pose = _pose(self.skeleton, table)
+        return Clip(self.skeleton, pose, self.frame_time, name=self.path.stem)
+
+
+def _read_head(path: Path, file: BinaryIO) -> _Head:
+    """Return what stands before the rows."""
+
+    def parse(source: Source) -> tuple[Skeleton, int, float]:
+        hierarchy = read_hierarchy(source)
+        skeleton = hierarchy.skeleton()
+        return skeleton, *_motion_header(source, len(skeleton), hierarchy.width)
+
+    head, source = read_head(path, file, parse)
+    return _Head(path, *head, source.at, source.number)
+
+
+class _Rows:
+    """The rows of a file, one a frame, from its text in pieces that end where lines do.
+
+    The first line of numbers tells whether rows are spread over several lines. What is wrong with
+    rows is remembered until the end, because text that is no number at all is worse.
+    """
+
+    def __init__(self, head: _Head) -> None:
+        self.head, self.number = head, head.number
+        self.width = len(head.channels)
+        self.most = np.array(
+            [MAX_LENGTH if each in POSITIONS else MAX_ANGLE_DEG for each, _ in head.channels]
+        )
+        self.frames = len(head.no_rows)
+        self.extra = self.longer = 0
+        self.error: ValueError | None = None
+        self.first: tuple[int, int] | None = None  # line of numbers, and how many it has
+        self.mixed = False  # lines as long as a row, and shorter ones
+        self.last, self.missing = 0, 0  # line so far, and numbers until its row is complete
+        self.begun: list[int] = []  # lines where the rows begin that were not returned
+        self.values = np.zeros(0)  # its numbers so far
+        self.largest: dict[int, tuple[float, int]] = {}  # by column, where too large: value, line
+
+    def take(self, text: bytes) -> Floats:
+        """Return the rows (n, channels) that the next piece of text completes."""
+        source = Source(str(self.head.path), text, number=self.number)
+        source.at = 0
+        values, per_line = scan_numbers(source)
+        places = np.flatnonzero(per_line)
+        lines, counts = self.number + 1 + places, per_line[places]
+        self.number += len(per_line) - 1
+        if self.first is None and counts.size:
+            self.first = int(lines[0]), int(counts[0])
+        if self.first is not None and self.first[1] < self.width:
+            table, begins = self._join_lines(values, lines, counts)
+        else:
+            table, begins = self._cut_lines(values, lines, counts)
+        if self.width:
+            self.frames += len(table)
+        self._measure(table, begins)
+        return table
+
+    def _cut_lines(self, values: Floats, lines: Ints, counts: Ints) -> tuple[Floats, Ints]:
+        """Return a row of each line, without the numbers that are too many."""
+        short = counts < self.width
+        if short.any():
+            place = int(short.argmax())
+            self._remember(int(lines[place]), "", int(counts[place]))
+            return self.head.no_rows, lines[:0]
+        self.extra += int(values.size - self.width * counts.size)
+        self.longer += int((counts > self.width).sum())
+        if not self.width:
+            return np.zeros((0, 0)), lines[:0]
+        if values.size == self.width * counts.size:
+            return values.reshape(-1, self.width).copy(), lines  # of a buffer with room for more
+        starts = np.cumsum(counts) - counts
+        return values[starts[:, None] + np.arange(self.width)], lines
+
+    def _join_lines(self, values: Floats, lines: Ints, counts: Ints) -> tuple[Floats, Ints]:
+        """Return the rows that several lines make, each of which begins on a new line."""
+        if (counts >= self.width).any() and not self.mixed:
+            self.mixed, self.error = True, None
+            assert self.first is not None
+            self._remember(self.first[0], "", self.first[1])
+        for line, count in zip(lines.tolist(), counts.tolist(), strict=True):
+            if self.error:
+                return self.head.no_rows, lines[:0]
+            if self.missing == 0:
+                self.begun.append(line)
+                self.missing = self.width
+            self.last, self.missing = line, self.missing - count
+            if self.missing < 0:
+                self._remember(line, ", in the lines of a row", self.width - self.missing)
+        joined = np.concatenate([self.values, values])
+        whole = len(joined) // self.width
+        table, self.values = np.split(joined, [whole * self.width])
+        begun, self.begun = self.begun[:whole], self.begun[whole:]
+        return table.reshape(whole, self.width), np.array(begun, dtype=np.int64)
+
+    def _remember(self, line: int, where: str, count: int) -> None:
+        rule = f"expected {self.width} numbers, as many as there are channels{where}"
+        self.error = self.error or ValueError(f"{self.head.path}:{line}: {rule}, got {count}")
+
+    def _measure(self, table: Floats, lines: Ints) -> None:
+        """Remember where a column is largest, if that is too large to mean anything."""
+        sizes = np.maximum(table.max(axis=0, initial=0.0), -table.min(axis=0, initial=0.0))
+        for column in np.flatnonzero(sizes > self.most).tolist():
+            if sizes[column] > abs(self.largest.get(column, (0.0, 0))[0]):
+                row = int(np.abs(table[:, column]).argmax())
+                self.largest[column] = float(table[row, column]), int(lines[row])
+
+    def finish(self) -> list[str]:
+        """Return what to warn about, at the end of the file; ValueError for what is wrong."""
+        if self.missing > 0:
+            self._remember(self.last, ", in the lines of a row", self.width - self.missing)
+        if self.error:
+            raise self.error
+        for column, (value, line) in sorted(self.largest.items()):
+            channel, name = self.head.channels[column]
+            raise ValueError(
+                f"{self.head.path}:{line}: expected {channel} of {name} within "
+                f"±{self.most[column]:g}, got {value:g}"
+            )
+        messages = []
+        if self.extra:
+            messages.append(
+                f"dropped {self.extra} numbers at the ends of {self.longer} rows: "
+                f"there are {self.width} channels"
+            )
+        if self.frames != self.head.declared:
+            messages.append(f"Frames: says {self.head.declared}, kept the {self.frames} there are")
+        return messages
 
 
 def _motion_header(source: Source, joints: int, width: int) -> tuple[int, float]:
@@ -276,86 +412,11 @@ def _motion_header(source: Source, joints: int, width: int) -> tuple[int, float]
         source.fail(f"expected at most {MAX_STILL_POSES // joints} frames without channels")
     match = _FRAME_TIME.fullmatch(source.advance("Frame Time:"))
     seconds = parse_numbers(match[1]) if match else None
-    if seconds is None or len(seconds) != 1 or seconds[0] <= 0.0:
-        source.fail("expected Frame Time: and seconds above 0")
+    if seconds is None or len(seconds) != 1 or not MIN_FRAME_TIME <= seconds[0] <= MAX_FRAME_TIME:
+        source.fail(
+            f"expected Frame Time: and seconds from {MIN_FRAME_TIME:g} to {MAX_FRAME_TIME:g}"
+        )
     return declared, seconds[0]
-
-
-def _rows(source: Source, width: int, declared: int) -> Floats:
-    """Return the numbers of the rest of the file, one row of `width` a frame."""
-    values, per_line = _scan(source)
-    if width == 0 and not values.size:
-        return np.zeros((declared, 0))
-    lines = np.flatnonzero(per_line)
-    counts = per_line[lines]
-    short = counts < width
-    starts = np.cumsum(counts) - counts
-    if short.any() and short.all():
-        starts = starts[_row_starts(source, width, lines, counts)]
-    elif short.any():
-        place = int(short.argmax())
-        source.fail_at(
-            source.number + 1 + int(lines[place]),
-            f"expected {width} numbers, as many as there are channels",
-            f"{counts[place]}",
-        )
-    elif extra := int(values.size - width * counts.size):
-        source.warnings.append(
-            f"dropped {extra} numbers at the ends of {int((counts > width).sum())} rows: "
-            f"there are {width} channels"
-        )
-    if width == 0:
-        return np.zeros((declared, 0))
-    if starts.size != declared:
-        source.warnings.append(f"Frames: says {declared}, kept the {starts.size} there are")
-    if values.size == width * starts.size:
-        return values.reshape(-1, width)
-    table: Floats = values[starts[:, None] + np.arange(width)]
-    return table
-
-
-def _row_starts(source: Source, width: int, lines: Ints, counts: Ints) -> list[int]:
-    """Return the lines that begin a row when every row is spread over several."""
-    begins, have = [], width
-    for place, count in enumerate(counts.tolist()):
-        if have == width:
-            begins.append(place)
-            have = 0
-        have += count
-        if have > width or (have < width and place + 1 == len(counts)):
-            source.fail_at(
-                source.number + 1 + int(lines[place]),
-                f"expected {width} numbers, as many as there are channels, in the lines of a row",
-                f"{have}",
-            )
-    return begins
-
-
-def _scan(source: Source) -> tuple[Floats, Ints]:
-    """Return every number in the rest of the file, and how many there are in each line."""
-    rest = source.data[source.at :]
-    text = np.frombuffer(rest, dtype=np.uint8)
-    values = np.empty(len(rest) // 2 + 1)
-    per_line = np.zeros(rest.count(b"\n") + rest.count(b"\r") + 1, dtype=np.int64)
-    hard = np.empty((4096, 3), dtype=np.int64)
-    cursor = np.zeros(3, dtype=np.int64)
-    bad = -1
-    while cursor[0] < len(rest) and bad < 0:
-        bad = int(kernels.bvh.scan(text, cursor, values, per_line, hard))
-        for number, start, stop in hard.tolist():
-            if number < 0:
-                break
-            values[number] = float(rest[start:stop])
-            if not math.isfinite(values[number]):
-                bad = start
-                break
-    if bad >= 0:
-        number = source.number + 1 + len(LINE_END.findall(rest, 0, bad))
-        before = _WORD_END.search(rest, max(bad - 60, 0), bad)
-        after = _WORD.match(rest, bad, bad + 60)
-        word = b"".join(part[0] for part in (before, after) if part)
-        source.fail_at(number, "expected finite numbers", quote_line(word))
-    return values[: cursor[1]], per_line
 
 
 def _pose(skeleton: Skeleton, table: Floats) -> Pose:
@@ -391,35 +452,65 @@ def _pose(skeleton: Skeleton, table: Floats) -> Pose:
 _MAX_INDENT = 40
 
 
-def write_bvh(clip: Clip, path: Path) -> None:
-    """Write `clip` to a BVH file at `path`, joints in the order of depth first."""
-    for name in clip.skeleton.names:
+def write_bvh(clips: Sequence[Clip], path: Path) -> None:
+    """Write a clip to a BVH file at `path`, joints in the order of depth first."""
+    write_chunks(Chunks.of(only_clip(clips, path)), path)
+
+
+def write_chunks(clips: Iterable[Clip], path: Path) -> None:
+    """Write consecutive clips as one BVH file; they are gone through twice."""
+    skeleton, frames, frame_time, channels = _survey(clips)
+    for name in skeleton.names:
         _check_name(name, path)
-    channels, columns = _columns(clip)
-    added = [
-        name
-        for name, had, has in zip(
-            clip.skeleton.names, clip.skeleton.channels, channels, strict=True
-        )
-        if had != has
-    ]
-    if added:
+    each = zip(skeleton.names, skeleton.channels, channels, strict=True)
+    if added := [name for name, had, has in each if had != has]:
         warnings.warn(
             f"{path}: added the channels that the motion needs to {', '.join(added)}",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    order = _depth_first(clip.skeleton)
-    lines = ["HIERARCHY", *_hierarchy_lines(clip.skeleton, channels, order)]
-    lines += ["MOTION", f"Frames: {clip.frames}", f"Frame Time: {clip.frame_time!r}"]
+    order = _depth_first(skeleton)
+    lines = ["HIERARCHY", *_hierarchy_lines(skeleton, channels, order)]
+    lines += ["MOTION", f"Frames: {frames}", f"Frame Time: {frame_time!r}"]
     # Positions are exact; eight decimals of a degree are a hundredth of what we promise.
     form = " ".join(
         "%r" if channel in POSITIONS else "%.8f" for joint in order for channel in channels[joint]
     )
-    if form:
-        table = np.concatenate([columns[joint] for joint in order], axis=1)
-        lines += [form % tuple(row) for row in table.tolist()]
-    atomic_write(path, "\n".join([*lines, ""]).encode())
+    columns = [_Columns(channels[joint], joint) for joint in order]
+    with atomic_file(path) as file:
+        file.write("\n".join([*lines, ""]).encode())
+        for clip in clips if form else ():
+            table = np.concatenate([each.take(clip.pose) for each in columns], axis=1)
+            rows = [form % tuple(row) for row in table.tolist()]
+            file.write("\n".join([*rows, ""]).encode())
+
+
+def _survey(clips: Iterable[Clip]) -> tuple[Skeleton, int, float, list[tuple[str, ...]]]:
+    """Return the skeleton, the number of frames, their time, and the channels to write."""
+    frames, moved, turned = 0, np.zeros((1, 3), bool), np.zeros(1, bool)
+    for clip in same_skeleton(clips):
+        skeleton, pose = clip.skeleton, clip.pose
+        frames += clip.frames
+        slack = tolerance(pose.positions.dtype) * np.abs(skeleton.offsets).max()
+        moved = moved | (np.abs(pose.positions - skeleton.offsets).max(axis=0, initial=0.0) > slack)
+        turned = turned | [
+            _partial_angles(pose.rotations[:, joint], _turn_order(channels)) is None
+            for joint, channels in enumerate(skeleton.channels)
+        ]
+    channels = []
+    for joint, had in enumerate(skeleton.channels):
+        has = had
+        if turned[joint]:
+            has += tuple(channel for channel in ROTATIONS if channel not in had)
+        if any(moved[joint, axis] for axis, name in enumerate(POSITIONS) if name not in had):
+            has = tuple(channel for channel in POSITIONS if channel not in had) + has
+        channels.append(has)
+    return skeleton, frames, clip.frame_time, channels
+
+
+def _turn_order(channels: tuple[str, ...]) -> str:
+    """Return the axes that a joint turns about, as letters."""
+    return "".join(channel[0] for channel in channels if channel in ROTATIONS)
 
 
 def _check_name(name: str, path: Path) -> None:
@@ -487,26 +578,23 @@ def _triple(values: list[float]) -> str:
     return " ".join(map(repr, values))
 
 
-def _columns(clip: Clip) -> tuple[list[tuple[str, ...]], list[Floats]]:
-    """Return the channels to write for each joint, and their numbers (frames, channels)."""
-    skeleton, pose = clip.skeleton, clip.pose
-    slack = tolerance(pose.positions.dtype) * np.abs(skeleton.offsets).max()
-    moved = np.abs(pose.positions - skeleton.offsets).max(axis=0, initial=0.0) > slack
-    channels, columns = [], []
-    for joint, had in enumerate(skeleton.channels):
-        rotations = pose.rotations[:, joint].astype(np.float64)
-        orders = "".join(channel[0] for channel in had if channel in ROTATIONS)
-        angles_deg = _partial_angles_deg(rotations, orders, tolerance(pose.rotations.dtype))
-        has = had
-        if angles_deg is None:
-            has += tuple(channel for channel in ROTATIONS if channel not in had)
-            orders = "".join(channel[0] for channel in has if channel in ROTATIONS)
-            angles_deg = _angles_deg(rotations, orders)
-        if any(moved[joint, axis] for axis, name in enumerate(POSITIONS) if name not in had):
-            has = tuple(channel for channel in POSITIONS if channel not in had) + has
-        channels.append(has)
-        columns.append(_table(has, pose.positions[:, joint], angles_deg))
-    return channels, columns
+class _Columns:
+    """The numbers of one joint's channels, from consecutive poses."""
+
+    def __init__(self, channels: tuple[str, ...], joint: int) -> None:
+        self.channels, self.joint, self.order = channels, joint, _turn_order(channels)
+        self.path, self.unwrapping = EulerPath(self.order), Unwrapping()
+
+    def take(self, pose: Pose) -> Floats:
+        """Return the table (frames, channels) of the next poses."""
+        rotations = pose.rotations[:, self.joint]
+        if len(self.order) == 3:
+            angles_deg = self.path.angles_deg(rotations.astype(np.float64))
+        else:
+            angles = _partial_angles(rotations, self.order)
+            assert angles is not None  # or the joint would have got more channels
+            angles_deg = self.unwrapping.unwrap_deg(angles)
+        return _table(self.channels, pose.positions[:, self.joint], angles_deg)
 
 
 def _table(channels: tuple[str, ...], positions: Vectors, angles_deg: Floats) -> Floats:
@@ -522,10 +610,14 @@ def _table(channels: tuple[str, ...], positions: Vectors, angles_deg: Floats) ->
     return table
 
 
-def _partial_angles_deg(rotations: Quats, order: str, slack: float) -> Floats | None:
-    """Return angles (frames, n) about the n axes in `order`, or None where those do not suffice."""
+def _partial_angles(rotations: Quats, order: str) -> Floats | None:
+    """Return angles (frames, n), radians, about the n axes in `order`, or None if they are too few.
+
+    Of three there are enough; which of the triples to take, an `EulerPath` knows.
+    """
     if len(order) == 3:
-        return _angles_deg(rotations, order)
+        return np.zeros((len(rotations), 3))
+    slack, rotations = tolerance(rotations.dtype), rotations.astype(np.float64)
     if not order:
         still = angle_between(IDENTITY, rotations).max(initial=0.0) <= slack
         return np.zeros((len(rotations), 0)) if still else None
@@ -537,7 +629,7 @@ def _partial_angles_deg(rotations: Quats, order: str, slack: float) -> Floats | 
     each = np.stack(
         [
             angles,
-            _other_triple(angles),
+            other_triple(angles),
             np.stack([first + third, middle, 0 * third], axis=-1),
             np.stack([first - third, middle, 0 * third], axis=-1),
         ]
@@ -546,28 +638,14 @@ def _partial_angles_deg(rotations: Quats, order: str, slack: float) -> Floats | 
     if error.min(axis=0).max(initial=0.0) > slack:
         return None
     best = np.take_along_axis(each, error.argmin(axis=0)[None, :, None], axis=0)[0]
-    return _unwrap_deg(best)
+    return np.asarray(best)
 
 
-def _angles_deg(rotations: Quats, order: str) -> Floats:
-    """Return angles (frames, 3), degrees, that go on from frame to frame without a jump."""
-    angles = to_euler(rotations, order)
-    other = _other_triple(angles)
-    # Changing to the other triple costs the same whichever of the two the frame before used.
-    stay = np.abs(wrap_angles(np.diff(angles, axis=0))).sum(axis=-1)
-    change = np.abs(wrap_angles(other[1:] - angles[:-1])).sum(axis=-1)
-    changed = np.cumsum(np.concatenate([np.zeros(len(angles[:1])), change < stay])) % 2 == 1
-    chosen = np.where(changed[:, None], other, angles)
-    return _unwrap_deg(chosen)
-
-
-def _unwrap_deg(angles: Floats) -> Floats:
-    """Return `angles` (radians) in degrees, whole turns added so that no step is above 180."""
-    angles_deg: Floats = np.unwrap(np.degrees(angles), axis=0, period=360.0)
-    return angles_deg
-
-
-def _other_triple(angles: Floats) -> Floats:
-    """Return the other three angles, about three different axes, of the same rotations."""
-    other: Floats = np.pi + angles * np.array([1.0, -1.0, 1.0])
-    return other
+BVH = ClipFormat(
+    read_bvh,
+    write_bvh,
+    begins=lambda head: head.removeprefix(b"\xef\xbb\xbf").lstrip()[:9].upper() == b"HIERARCHY",
+    up="y",
+    chunks=bvh_chunks,
+    write_chunks=write_chunks,
+)

@@ -285,6 +285,17 @@ def check_json(entry: Entry, depth: int = 0) -> None:
             check_json(entry.child(key), depth + 1)
 
 
+@contextmanager
+def errors_name(path: str) -> Iterator[None]:
+    """Name the file in errors about places in it."""
+    try:
+        yield
+    except RecursionError:
+        raise ValueError(f"{path}: expected {DEPTH_RULE}, got more") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
 def quote_value(value: Any) -> str:
     """Return `value` as an error shows it, cut where it is long."""
     text = repr(value)

@@ -12,7 +12,7 @@ import numpy as np
 from ..components import COMPONENTS, Component, Control, Curve, Figure, JointSet, Network
 from ..shapes import SHAPES, Region
 from ..skeleton import Skeleton
-from .atomic import atomic_write
+from .files import atomic_write, read_file
 from .xml import Element, format_element, format_numbers, make_element, parse_xml
 
 # A component has its parameters by name, each as the kind of thing that it is.
@@ -251,7 +251,7 @@ def figure_schema() -> str:
 
 
 def _root(path: str | PathLike[str], tag: str) -> Element:
-    root = parse_xml(str(path), _check_suffix(path).read_bytes())
+    root = parse_xml(str(path), read_file(_check_suffix(path)))
     if root.tag != tag:
         root.fail(f"expected a <{tag}>, got <{root.tag}>")
     version = root.attributes.get("version", VERSION)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, get_origin
@@ -19,17 +18,17 @@ from ..model import LimitModel
 from ..shapes import stored_shapes
 from ..shapes.region import nested_shapes
 from ..skeleton import Skeleton
-from .atomic import atomic_write
 from .encoding import (
-    DEPTH_RULE,
     Entry,
     check_json,
     encode_array,
+    errors_name,
     json_text,
     parse_json,
     quote_value,
     to_json,
 )
+from .files import atomic_write, read_file
 
 FORMAT = "synovia-limits"
 VERSION = 1
@@ -41,7 +40,7 @@ MAX_NUMBER = 1e100
 def load_limits(path: str | PathLike[str]) -> LimitModel:
     """Return the model in the limits file at `path`."""
     path = limits_path(path)
-    return _parse_model(str(path), path.read_bytes())
+    return _parse_model(str(path), read_file(path))
 
 
 def save_limits(model: LimitModel, path: str | PathLike[str]) -> None:
@@ -62,7 +61,7 @@ def save_limits(model: LimitModel, path: str | PathLike[str]) -> None:
 
 def limits_bytes(model: LimitModel, path: str) -> bytes:
     """Return what a limits file of `model` holds; errors name it by `path`."""
-    with _errors_name(path):
+    with errors_name(path):
         document = _document(model)
         check_json(Entry(document))
         content = f"{json_text(document)}\n".encode()
@@ -76,16 +75,6 @@ def limits_path(path: str | PathLike[str]) -> Path:
     if not path.name.lower().endswith(SUFFIX):
         raise ValueError(f"{path}: the suffix of limits must be {SUFFIX}, got {path.suffix!r}")
     return path
-
-
-@contextmanager
-def _errors_name(path: str) -> Iterator[None]:
-    try:
-        yield
-    except RecursionError:
-        raise ValueError(f"{path}: expected {DEPTH_RULE}, got more") from None
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
 
 
 def _document(model: LimitModel) -> dict[str, Any]:
@@ -123,7 +112,7 @@ def _document(model: LimitModel) -> dict[str, Any]:
 def _parse_model(path: str, content: bytes) -> LimitModel:
     """Return the model in the bytes of the file at `path`."""
     document = Entry(parse_json(path, content))
-    with _errors_name(path):
+    with errors_name(path):
         _check_version(document)
         check_json(document)
         return _model(document)

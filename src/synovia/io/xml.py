@@ -82,8 +82,11 @@ class Element:
             next(guilty, self).fail(str(error))
 
 
-def parse_xml(path: str, content: bytes) -> Element:
-    """Return the root element of the XML in `content`; entities and DOCTYPE are refused."""
+def parse_xml(path: str, content: bytes, depth: int = MAX_DEPTH) -> Element:
+    """Return the root element of the XML in `content`; entities and DOCTYPE are refused.
+
+    Elements may be within each other up to `depth`.
+    """
     parser = expat.ParserCreate()
     parser.buffer_text = True
     stack: list[Element] = []
@@ -94,8 +97,8 @@ def parse_xml(path: str, content: bytes) -> Element:
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         element = Element(path, parser.CurrentLineNumber, tag, attributes)
-        if len(stack) >= MAX_DEPTH:
-            element.fail(f"expected at most {MAX_DEPTH} elements within each other, got more")
+        if len(stack) >= depth:
+            element.fail(f"expected at most {depth} elements within each other, got more")
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
 

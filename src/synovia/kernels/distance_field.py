@@ -13,8 +13,8 @@ from .rotation import DISTANCE, LANES, PX, PY, PZ, X, Y, Z
 THRESHOLD, STEEP_INSIDE, STEEP_OUTSIDE, HALF_DIAGONAL = 0, 1, 2, 3
 LOW, SPACING, PERIOD, TURNS, NODES = 4, 7, 10, 13, 16  # three each; TURNS are 1/PERIOD, or 0
 KNOTS, BEFORE, BLOCKS = 19, 22, 25  # three each: of the wider grid, its knots and those below 0
-VALUES, PLACES, FEATURES, SQUARES, STARTS, SITES = 28, 29, 30, 31, 32, 33
-HALVES, HALVES_BELOW, HALVES_LAST = 34, 37, 40  # three each: see `field_sites.nearest_knots`
+VALUES, PLACES, FEATURES, EXCESS, STARTS, SITES = 28, 29, 30, 31, 32, 33
+HALVES, HALVES_BELOW, HALVES_LAST = 34, 37, 40  # three each: see `nearest_knots`
 HEADER = 43
 
 SLACK = 1e-10  # what Φ may exceed the threshold by, and a point its box, for rounding
@@ -37,7 +37,8 @@ AIM = 15 * LANES  # what Φ is to be at most
 CELL, UX, UY, UZ = 16 * LANES, 17 * LANES, 18 * LANES, 19 * LANES  # where a cell begins, shares
 CORNERS = 20 * LANES  # Φ at the eight corners of the cell
 WORK = 28 * LANES
-ONE = 0x3FF << 1  # the exponent of 1.0, and the first digit of its mantissa
+EXCESSES = 2.0**22  # a knot's site and its excess share a number: this many steps of the latter
+UNKNOWN = 1e30  # more than any square
 
 
 @kernel
@@ -192,26 +193,19 @@ def site_grid_of(p, o):
             int(at + p[o + KNOTS]),
             int(at + p[o + KNOTS] + p[o + KNOTS + 1]),
         ),
-        (int(o + p[o + SQUARES]), int(p[o + KNOTS + 1]) * row, row),
-        int(o + p[o + FEATURES]),
+        (int(o + p[o + FEATURES]), int(p[o + KNOTS + 1]) * row, row),
     )
 
 
 @kernel
-def half_octaves(x):
-    """Return in which half octave x >= 1 is, counted from 0: 1, 1.5, 2, 3, 4, 6, … begin them.
-
-    The bits of a float, less its mantissa but for the first digit, count just that.
-    """
-    return float((np.float64(x).view(np.int64) >> 51) - ONE)
-
-
-@kernel
 def knot_below(wide, axis, u):
-    """Return the cell of the wider grid that u, in cells of the field, is in or nearest to."""
+    """Return the cell of the wider grid that u, in cells of the field, is in or nearest to.
+
+    Its knots are those of the field, and around it at 1, 4, 9, … cells.
+    """
     before, most, inner = wide[0][axis], wide[1][axis], wide[2][axis]
-    below = -1.0 - half_octaves(1.0 + 0.5 * max(-u, 0.0))
-    above = inner + half_octaves(1.0 + 0.5 * max(u - inner, 0.0))
+    below = -1.0 - np.floor(np.sqrt(max(-u, 0.0)))
+    above = inner + np.floor(np.sqrt(max(u - inner, 0.0)))
     k = below if u < 0.0 else (above if u >= inner else np.floor(u))
     return int(min(max(k + before, 0.0), most))
 
@@ -252,15 +246,20 @@ def nearest_knots(p, o, grid, work, n):
         work[SX + i] = at_x + min(max(np.floor(x) + below_x, 0.0), last_x)
         work[SY + i] = at_y + min(max(np.floor(y) + below_y, 0.0), last_y)
         work[SZ + i] = at_z + min(max(np.floor(z) + below_z, 0.0), last_z)
-    features = o + p[o + FEATURES]
+    features, step = o + p[o + FEATURES], p[o + EXCESS]
     for i in range(n):
         j, k = int(work[SX + i]), int(work[SY + i])
-        at = int(features + p[j] + p[k] + p[int(work[SZ + i])])
-        site = int(p[at])
-        work[SITE + i] = p[at + 1]
-        work[SX + i] = site >> (2 * SHIFT)
-        work[SY + i] = (site >> SHIFT) & LOW_BITS
-        work[SZ + i] = site & LOW_BITS
+        work[SITE + i] = p[int(features + p[j] + p[k] + p[int(work[SZ + i])])]
+    for i in range(n):
+        packed = work[SITE + i]
+        site = np.floor(packed / EXCESSES)
+        excess = packed - EXCESSES * site
+        work[SITE + i] = step * excess if excess < EXCESSES - 1.0 else UNKNOWN
+        x = np.floor(site / (1 << (2 * SHIFT)))
+        y = np.floor(site / (1 << SHIFT))
+        work[SX + i] = x
+        work[SY + i] = y - (1 << SHIFT) * x
+        work[SZ + i] = site - (1 << SHIFT) * y
     hx, hy, hz = p[o + SPACING] / PARTS, p[o + SPACING + 1] / PARTS, p[o + SPACING + 2] / PARTS
     for i in range(n):
         qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
@@ -284,7 +283,7 @@ def cell_of(grid, wide, qx, qy, qz):
 
 
 @kernel
-def least_distance(p, wide, cell, qx, qy, qz):
+def least_distance(p, o, wide, cell, qx, qy, qz):
     """Return what no site can be nearer to q than, in this cell of the wider grid: a better bound.
 
     With w_i the weights that make q of the corners n_i of its cell of the wider grid, and s_i the
@@ -301,10 +300,20 @@ def least_distance(p, wide, cell, qx, qy, qz):
     bound = sx * sx * ((u - a) ** 2 - a * (1.0 - a))
     bound += sy * sy * ((v - b) ** 2 - b * (1.0 - b))
     bound += sz * sz * ((w - c) ** 2 - c * (1.0 - c))
-    p00, p01, p10, p11, q00, q01, q10, q11 = edges_of(p, wide[4], first + cell)
-    p00, p01, p10, p11 = p00 + c * q00, p01 + c * q01, p10 + c * q10, p11 + c * q11
-    p0, p1 = p00 + b * (p01 - p00), p10 + b * (p11 - p10)
-    return np.sqrt(max(p0 + a * (p1 - p0) + bound, 0.0))
+    for corner in range(8):
+        right, up, ahead = corner >> 2, (corner >> 1) & 1, corner & 1
+        site = site_at(p, first + cell + right * slab + up * row + ahead)
+        x, y, z = offset_to_site(p, o, site, 1.0 / PARTS, p[j + right], p[k + up], p[m + ahead])
+        weight = (a if right == 1 else 1.0 - a) * (b if up == 1 else 1.0 - b)
+        weight *= c if ahead == 1 else 1.0 - c
+        bound += weight * (x * x + y * y + z * z)
+    return np.sqrt(max(bound, 0.0))
+
+
+@kernel
+def site_at(p, at):
+    """Return the code of the site that is packed for a knot."""
+    return int(np.floor(p[at] / EXCESSES))
 
 
 @kernel
@@ -468,7 +477,7 @@ def search(p, o, grid, box, wide, work, i):
     """
     qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
     cell = cell_of(grid, wide, qx, qy, qz)
-    least = least_distance(p, wide, cell, qx, qy, qz)
+    least = least_distance(p, o, wide, cell, qx, qy, qz)
     work[ENOUGH + i] = max(work[ENOUGH + i], (least + 0.5 * p[o + HALF_DIAGONAL]) ** 2)
     if work[LEAST + i] <= work[ENOUGH + i]:
         return
@@ -481,11 +490,10 @@ def search(p, o, grid, box, wide, work, i):
     if work[SITE + i] <= work[ENOUGH + i]:
         take_site(work, i)
         return
-    _, slab, row = wide[4]
+    first, slab, row = wide[4]
     for corner in range(8):
-        at = cell + (corner >> 2) * slab + ((corner >> 1) & 1) * row + (corner & 1)
-        site = int(p[wide[5] + 2 * at])
-        x, y, z = offset_to_site(p, o, site, 1.0 / PARTS, qx, qy, qz)
+        at = first + cell + (corner >> 2) * slab + ((corner >> 1) & 1) * row + (corner & 1)
+        x, y, z = offset_to_site(p, o, site_at(p, at), 1.0 / PARTS, qx, qy, qz)
         apart = x * x + y * y + z * z
         if apart < work[SITE + i]:
             work[SX + i], work[SY + i], work[SZ + i] = qx + x, qy + y, qz + z

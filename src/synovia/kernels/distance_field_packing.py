@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .distance_field import UNKNOWN
 from .jit import kernel
-
-UNKNOWN = 1e30  # more than any square
 
 
 @kernel

@@ -45,12 +45,16 @@ from .shapes import shape
 # A packed limit is a stretch of one flat float64 buffer: where things stand in it is here.
 
 # Where things stand in a packed limit.
-CHART = 0
-INTO_LEFT, INTO_RIGHT = 1, 5  # chart's quaternion = left · rotation · right
-BACK_LEFT, BACK_RIGHT = 9, 13  # and back again
-AXIS = 5  # in place of the right one: the bone's axis, for directions
-REACH, REACH_TWIST = 17, 18  # no member is farther from the chart's origin (swing and twist apart)
-HEADER = 19  # the shape follows
+VERSION, SIZE = 0, 1  # of this layout; how many numbers in all
+CHART = 2
+INTO_LEFT, INTO_RIGHT = 3, 7  # chart's quaternion = left · rotation · right
+BACK_LEFT, BACK_RIGHT = 11, 15  # and back again
+AXIS = 7  # in place of the right one: the bone's axis, for directions
+REACH, REACH_TWIST = 19, 20  # no member is farther from the chart's origin (swing and twist apart)
+HEADER = 21  # the shape follows
+
+LAYOUT = 1  # the version that these kernels read
+OTHER_LAYOUT = -1.0  # what they return instead, where a limit is not of it, or not all there
 
 
 @kernel
@@ -272,12 +276,24 @@ def off_unit(block):
     return worst
 
 
+@kernel
+def is_whole(p, o):
+    """Tell whether a packed limit of the layout that is known here stands at `o`, all of it."""
+    room = p.shape[0] - o
+    if o < 0 or room < HEADER:
+        return False
+    return (p[o + VERSION] == LAYOUT) & (p[o + SIZE] > HEADER) & (p[o + SIZE] <= room)
+
+
 @kernel("f8[] f8[] f8 f8[]", "f4[] f8[] f8 f4[]")
 def project(rotations, p, tolerance, out):
     """Write the nearest legal rotations, members bit for bit.
 
-    `rotations` and `out` are flat; returns how far lengths are off 1, squared (see `off_unit`).
+    `rotations` and `out` are flat; returns how far lengths are off 1, squared (see `off_unit`), or
+    OTHER_LAYOUT.
     """
+    if not is_whole(p, 0):
+        return OTHER_LAYOUT
     block, other = np.zeros(BLOCK, rotations.dtype), np.zeros(BLOCK, rotations.dtype)
     lanes = np.empty(2 * LANES, np.int64)
     count = rotations.shape[0] // 4
@@ -294,6 +310,8 @@ def project(rotations, p, tolerance, out):
 @kernel("f8[] f8[] f8[]", "f4[] f8[] f4[]")
 def measure(rotations, p, distances):
     """Write the signed distances of flat `rotations`; returns as `project` does."""
+    if not is_whole(p, 0):
+        return OTHER_LAYOUT
     block, other = np.zeros(BLOCK, rotations.dtype), np.zeros(BLOCK, rotations.dtype)
     lanes = np.empty(2 * LANES, np.int64)
     for start in range(0, distances.shape[0], LANES):
@@ -313,6 +331,9 @@ def project_poses(rotations, joints, offsets, p, tolerance, out, distances):
     `joints[k]` is the joint that the limit at `offsets[k]` of `p` is for; `out` holds a copy of
     the rotations, `distances` is (frames, limits).
     """
+    for k in range(joints.shape[0]):
+        if not is_whole(p, offsets[k]):
+            return OTHER_LAYOUT
     block, other = np.zeros(BLOCK, rotations.dtype), np.zeros(BLOCK, rotations.dtype)
     lanes = np.empty(2 * LANES, np.int64)
     frames = distances.shape[0]

@@ -20,6 +20,7 @@ from .takes import (
     joints_to_fit,
     leave_one_out,
     leave_parts_out,
+    moving_joints,
     performer_of,
     takes_of,
 )
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         FitOptions,
         fit_joint,
         learn,
+        learn_from_takes,
         measure_from,
         people_field,
     )
@@ -54,7 +56,7 @@ _HOMES = {
     ),
     "fitting": (
         *("DEFAULT_WITHIN", "FIELD_SOURCES", "MAX_MARGIN", "FitOptions", "fit_joint"),
-        *("learn", "measure_from", "people_field"),
+        *("learn", "learn_from_takes", "measure_from", "people_field"),
     ),
 }
 """What needs charts and shapes: imported when first asked for."""
@@ -100,11 +102,13 @@ __all__ = [
     "joints_to_fit",
     "kinds_of",
     "learn",
+    "learn_from_takes",
     "least_passing",
     "leave_one_out",
     "leave_parts_out",
     "level_for",
     "measure_from",
+    "moving_joints",
     "people_field",
     "performer_of",
     "same_bones",

@@ -69,9 +69,20 @@ def find_duplicates(clips: Sequence[Clip], performers: Mapping[str, str]) -> Dup
 
     Performers belong together where they have a clip or the bones in common.
     """
-    names = list(dict.fromkeys(performers[clip.name] for clip in clips))
-    identical = _names_sharing([clip.name for clip in clips], [fingerprint(clip) for clip in clips])
-    bones = _performers_by_bones(clips, performers)
+    clip_names, skeletons = [clip.name for clip in clips], [clip.skeleton for clip in clips]
+    return compare_marks(clip_names, skeletons, [fingerprint(clip) for clip in clips], performers)
+
+
+def compare_marks(
+    clips: Sequence[str],
+    skeletons: Sequence[Skeleton],
+    fingerprints: Sequence[str],
+    performers: Mapping[str, str],
+) -> Duplicates:
+    """Return the duplicates among clips, of which names, skeletons and fingerprints are known."""
+    names = list(dict.fromkeys(performers[clip] for clip in clips))
+    identical = _names_sharing(clips, fingerprints)
+    bones = _performers_by_bones(clips, skeletons, performers)
     same = [group for group in bones if 1 < len(group) <= MAX_NAMES and len(group) < len(names)]
     rigs = [group for group in bones if len(group) > 1 and group not in same]
     shared = [tuple({performers[clip]: None for clip in group}) for group in identical]
@@ -124,17 +135,17 @@ def same_bones(ours: Skeleton, theirs: Skeleton) -> bool:
 
 
 def _performers_by_bones(
-    clips: Sequence[Clip], performers: Mapping[str, str]
+    clips: Sequence[str], skeletons: Sequence[Skeleton], performers: Mapping[str, str]
 ) -> list[tuple[str, ...]]:
     """Return the performers of each set of bones, those of the first clips first."""
     known: list[tuple[Skeleton, dict[str, None]]] = []
-    for clip in clips:
-        for skeleton, who in known:
-            if skeleton is clip.skeleton or same_bones(skeleton, clip.skeleton):
-                who[performers[clip.name]] = None
+    for clip, skeleton in zip(clips, skeletons, strict=True):
+        for other, who in known:
+            if skeleton is other or same_bones(other, skeleton):
+                who[performers[clip]] = None
                 break
         else:
-            known.append((clip.skeleton, {performers[clip.name]: None}))
+            known.append((skeleton, {performers[clip]: None}))
     return [tuple(who) for _, who in known]
 
 

@@ -30,6 +30,7 @@ from ..shapes import DistanceField
 from ..shapes.distance_field.build import grid_around, node_points, redistance
 from ..shapes.distance_field.packing import interpolate
 from .takes import Take
+from .trimming import rotation_tree
 
 MAX_HALVINGS = 12  # of a step in time; then it is a jump, and stays one
 
@@ -205,9 +206,9 @@ def density(
     names = tuple(dict.fromkeys(take.performer for take in takes))
     frames, weights = [], []
     for name in names:
-        kept = [(take.without_flips(), take.frame_time) for take in takes if take.performer == name]
-        frames.append(np.concatenate([rotations for rotations, _ in kept]))
-        weights.append(np.concatenate([np.full(len(r), seconds) for r, seconds in kept]))
+        kept = [take.subset(~take.flips()) for take in takes if take.performer == name]
+        frames.append(np.concatenate([take.rotations for take in kept]))
+        weights.append(np.concatenate([take.frame_time * take.frame_counts for take in kept]))
     if reference is None:
         reference = quat.mean(np.concatenate(frames))
     framed = chart_named(chart, reference, axis)
@@ -259,6 +260,8 @@ def level_for(reject: float, scores: Density) -> tuple[float, float, float]:
 
 PEOPLE_CELL = 0.02
 """Frames of a person within a cell of this size, in radians, are taken for one."""
+MANY_PAIRS = 1e9
+"""From so many pairs of rotations on, trees find the nearest sooner than looking at all."""
 MAX_PEOPLE = 10
 """At most so many of the nearest people matter to a distance."""
 
@@ -276,8 +279,15 @@ class People:
     """Which performer did each, by number: (n,)."""
     frame_counts: Ints
     """How many frames each stands for: (n,)."""
-    performer_distances: Floats
-    """How far each rotation is from each performer, in radians: (n, performers)."""
+
+    @cached_property
+    def performer_distances(self) -> Floats:
+        """How far each rotation is from each performer, in radians: (n, performers)."""
+        own = self.rotations_by_performer
+        if len(self.rotations) ** 2 < MANY_PAIRS:
+            return distances(self.rotations, own)
+        chords = [rotation_tree(each).query(self.rotations)[0] for each in own]
+        return np.asarray(4.0 * np.arcsin(np.minimum(0.5 * np.stack(chords, axis=1), 1.0)))
 
     @classmethod
     def of(cls, takes: Sequence[Take]) -> People:
@@ -287,20 +297,21 @@ class People:
         names = tuple(dict.fromkeys(take.performer for take in takes))
         rotations, frames = [], []
         for name in names:
-            own = np.concatenate([take.without_flips() for take in takes if take.performer == name])
+            kept = [take.subset(~take.flips()) for take in takes if take.performer == name]
+            own = np.concatenate([take.rotations for take in kept])
             cells = np.floor(quat.log(own) / PEOPLE_CELL).astype(np.int64)
-            _, first, count = np.unique(cells, axis=0, return_index=True, return_counts=True)
+            _, first, cell = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+            counts = np.concatenate([take.frame_counts for take in kept])
             rotations.append(own[first])
-            frames.append(count)
-        counts = {take.performer: take.person_count for take in takes}
+            frames.append(np.bincount(cell.reshape(-1), weights=counts).astype(np.int64))
+        people = {take.performer: take.person_count for take in takes}
         every = np.concatenate(rotations)
         return cls(
             performers=names,
-            person_counts=np.array([counts[name] for name in names]),
+            person_counts=np.array([people[name] for name in names]),
             rotations=every,
             performer_indices=np.repeat(np.arange(len(names)), [len(own) for own in rotations]),
             frame_counts=np.concatenate(frames),
-            performer_distances=distances(every, rotations),
         )
 
     def without(self, performer: int) -> People:
@@ -315,7 +326,6 @@ class People:
             rotations=self.rotations[kept],
             performer_indices=indices[kept] - (indices[kept] > performer),
             frame_counts=self.frame_counts[kept],
-            performer_distances=self.performer_distances[np.ix_(kept, others)],
         )
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -15,10 +16,11 @@ from ..arrays import Floats, Points, Quats, Vectors
 from ..charts import Chart, RotationVector
 from ..limit import Limit, chart_for, has_axis
 from ..shapes import SHAPES, DistanceField
-from ..skeleton import Clip, lineage, match, names_in
+from ..skeleton import Clip, Skeleton, lineage, match, names_in
 from .duplicates import find_duplicates
-from .fields import People, check_rejection, density, least_passing, level_for, within_for
+from .fields import People, check_rejection, density, level_for, within_for
 from .kinds import JointKind, kinds_of
+from .margins import halve_steps, least_margin
 from .population import Population
 from .takes import (
     Fold,
@@ -176,6 +178,10 @@ def fit_joint(
         What `trim` leaves of the takes, where that is known already.
     """
     trimmed = trim(takes, options.trim) if trimmed is None else trimmed
+    if reference is None and any(take.counts is not None for take in takes):
+        counts = [take.frame_counts[kept] for take, kept in zip(takes, trimmed.kept, strict=True)]
+        weights = np.concatenate(counts).astype(float)
+        reference = quat.mean(trimmed.rotations(takes), weights)
     frame = _JointFrame(options, reference, axis)
     if options.by == "density":
         return _fit_density(takes, frame, trimmed)
@@ -237,26 +243,25 @@ def _margin_for(reject: float, takes: Sequence[Take], frame: _JointFrame) -> tup
     """
     options = frame.options
     pairs = [
-        (frame.limit(_kept_paths(fold.rest, trim(fold.rest, options.trim)), 0.0), fold.held_out)
+        (frame.limit(_kept_paths(fold.rest, trim(fold.rest, options.trim)), 0.0), fold)
         for fold in _folds(takes)
     ]
 
+    @cache
     def rejected(margin: float) -> float:
-        wider = [(replace(limit, shape=limit.shape.grow(margin)), held) for limit, held in pairs]
-        return float(np.mean([1.0 - limit.contains(held).mean() for limit, held in wider]))
+        wider = [(replace(limit, shape=limit.shape.grow(margin)), fold) for limit, fold in pairs]
+        return float(np.mean([fold.share(~limit.contains(fold.held_out)) for limit, fold in wider]))
 
-    low = options.margin
-    if rejected(low) <= reject:
-        return low, rejected(low)
     # To a tenth of a degree.
-    most = max(low, MAX_MARGIN)
-    margin = least_passing(lambda margin: rejected(margin) <= reject, low, most, halvings=10)
+    candidates = halve_steps(options.margin, max(options.margin, MAX_MARGIN), halvings=10)
+    required = [limit.required_growth(fold.held_out) for limit, fold in pairs]
+    margin = least_margin(rejected, reject, candidates, required)
     return margin, rejected(margin)
 
 
 def _folds(takes: Sequence[Take]) -> tuple[Fold, ...]:
     """Return the folds by performer, or by clip where there is one; samples are never held out."""
-    own = [take for take in takes if not take.thinned]
+    own = [take for take in takes if not take.is_sample]
     several = len({take.performer for take in own}) > 1
     name_of = attrgetter("performer" if several else "clip")
     if (count := len({name_of(take) for take in own})) < 2:
@@ -264,16 +269,19 @@ def _folds(takes: Sequence[Take]) -> tuple[Fold, ...]:
             "a rejection can be asked for only with two clips or more, since each is left out in "
             f"turn; got {count}"
         )
-    return leave_one_out(takes, lambda take: None if take.thinned else name_of(take))
+    return leave_one_out(takes, lambda take: None if take.is_sample else name_of(take))
 
 
 def _kept_paths(takes: Sequence[Take], trimmed: TrimResult) -> list[Quats]:
     paths: list[Quats] = []
     for take, kept in zip(takes, trimmed.kept, strict=True):
         path = take.rotations[kept]
-        # Where a thinned path goes on elsewhere, it was on the way there before.
-        gaps = 1 + np.flatnonzero(quat.angle_between(path[:-1], path[1:]) > GAP)
-        paths += np.split(path, gaps) if take.thinned else [path]
+        if take.thinned:
+            # Where a thinned path goes on elsewhere, it was on the way there before.
+            gaps = 1 + np.flatnonzero(quat.angle_between(path[:-1], path[1:]) > GAP)
+            paths += np.split(path, gaps)
+        else:
+            paths.append(path)
     return paths
 
 
@@ -319,32 +327,65 @@ def learn(
     population, added = options.blend, dict[str, Sequence[Sample]]()
     if population is not None:
         takes, added = population.blend(takes, skeleton, options.names, ancestors)
-    references = _references(options, clips[0])
-    axes = bone_axes(skeleton)
+    rows = [
+        _clip_row(clip, performers, dropped) for clip, dropped in zip(clips, invented, strict=True)
+    ]
+    learned = learn_from_takes(
+        takes, skeleton, options, _references(options, clips[0]), rows, progress=progress
+    )
+    if population is None:
+        return learned
+    kept = {name: (*own, *added.get(name, ())) for name, own in learned.samples.items()}
+    blend = {"blend": population.provenance(added)}
+    return LearnedLimits(learned.limits, kept, learned.provenance | blend)
+
+
+def learn_from_takes(
+    takes: Mapping[str, Sequence[Take]],
+    skeleton: Skeleton,
+    options: FitOptions,
+    references: Mapping[str, Quats],
+    clip_rows: Sequence[Mapping[str, Any]],
+    *,
+    flips: Mapping[str, int] | None = None,
+    progress: Progress = iter,
+) -> LearnedLimits:
+    """Return a limit for each joint that has takes, and a record of how.
+
+    Parameters
+    ----------
+    takes
+        By joint, named as in `skeleton`.
+    references
+        What joints are measured from; those without one from their mean.
+    clip_rows
+        What the provenance says of each clip.
+    flips
+        By joint, frames of capture flips that are no longer in the takes.
+    """
+    axes, ancestors = bone_axes(skeleton), options.ancestors
     fits: dict[str, FittedJoint] = {}
-    for name in progress(wanted):
+    for name in progress([*takes]):
         if takes[name]:
             axis = axes[skeleton.index(name)]
             fitted = _fit_named(name, takes[name], options, references.get(name), axis)
             if name in ancestors:
                 limit = measure_from(fitted.limit, ancestors[name])
                 fitted = replace(fitted, limit=limit)
+            if lost := (flips or {}).get(name, 0):
+                had = fitted.trimmed
+                counted = replace(had, frames=had.frames + lost, flips=had.flips + lost)
+                fitted = replace(fitted, trimmed=counted)
             fits[name] = fitted
     return LearnedLimits(
         limits={name: fitted.limit for name, fitted in fits.items()},
         samples={
-            name: (*_samples_of(takes[name], fits[name]), *added.get(name, ()))
-            for name in fits
-            if options.keep_samples
+            name: _samples_of(takes[name], fits[name]) for name in fits if options.keep_samples
         },
         provenance={
-            "clips": [
-                _clip_row(clip, performers, dropped)
-                for clip, dropped in zip(clips, invented, strict=True)
-            ],
+            "clips": list(clip_rows),
             "options": options.to_dict(),
             "joints": _joint_rows(fits, takes),
-            **({} if population is None else {"blend": population.provenance(added)}),
         },
     )
 
@@ -391,7 +432,7 @@ def _samples_of(takes: Sequence[Take], fitted: FittedJoint) -> tuple[Sample, ...
     samples = []
     for take, kept in zip(takes, fitted.trimmed.kept, strict=True):
         frames = np.flatnonzero(kept)
-        if len(frames) == 0 or take.thinned:
+        if len(frames) == 0 or take.is_sample:
             continue
         frames = frames[thin(_vectors(fitted.limit.chart, take.rotations[frames]))]
         rotations = take.rotations[frames]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from pathlib import PurePath
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Ints, Mask, Quats, unit_quats
+from ..arrays import Floats, Ints, Mask, Quats, Scalars, unit_quats
 from ..skeleton import Clip, Skeleton, match, names_in
 
 MAX_SPEED = np.radians(3600.0)
@@ -43,14 +44,39 @@ class Take:
     """How many people the performer counts for, where frames need others to confirm them."""
     thinned: bool = False
     """Whether frames that repeat others were left out, so that steps between them mean nothing."""
+    counts: Ints | None = None
+    """How many frames each rotation stands for, (n,), where cells stand for all frames of a take.
+
+    Without it each stands for itself, and what was thinned for nothing else.
+    """
 
     def __post_init__(self) -> None:
         rotations = np.array(unit_path(f"rotations of {self.clip!r}", self.rotations))
         if len(rotations) == 0:
             raise ValueError(f"a take needs at least one frame, got none in {self.clip!r}")
         check_positive(f"frame_time of {self.clip!r}", self.frame_time, "seconds")
+        if self.counts is not None and self.counts.shape != rotations.shape[:1]:
+            raise ValueError(
+                f"counts of {self.clip!r} must have shape ({len(rotations)},), "
+                f"got {self.counts.shape}"
+            )
         rotations.flags.writeable = False
         object.__setattr__(self, "rotations", rotations)
+
+    @property
+    def frame_counts(self) -> Ints:
+        """How many frames each rotation stands for: (n,)."""
+        return np.ones(len(self.rotations), np.int64) if self.counts is None else self.counts
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether it is what is kept of others, which is never held out."""
+        return self.thinned and self.counts is None
+
+    def subset(self, kept: Mask) -> Take:
+        """Return some of the frames."""
+        counts = None if self.counts is None else self.counts[kept]
+        return replace(self, rotations=self.rotations[kept], counts=counts)
 
     @property
     def needs_confirmation(self) -> bool:
@@ -59,6 +85,11 @@ class Take:
 
     def flips(self) -> Mask:
         """Return which frames belong to a capture flip; of thinned ones nobody can tell."""
+        return self._flips.copy()
+
+    @cached_property
+    def _flips(self) -> Mask:
+        """As `flips`, which every fold that has the take asks for."""
         if self.thinned:
             return np.zeros(len(self.rotations), dtype=bool)
         return flips(self.rotations, self.frame_time)
@@ -104,6 +135,11 @@ def flips(rotations: Quats, frame_time: float, *, max_speed: float = MAX_SPEED) 
     if len(rotations) == 0:
         return np.zeros(0, dtype=bool)
     steps = quat.angle_between(rotations[:-1], rotations[1:])
+    return flips_by_steps(steps, frame_time, max_speed=max_speed)
+
+
+def flips_by_steps(steps: Scalars, frame_time: float, *, max_speed: float = MAX_SPEED) -> Mask:
+    """Return as `flips` does, (frames,), from the angles (frames - 1,) between frames, radians."""
     jumps = steps > min(max_speed * frame_time, MAX_STEP)
     following = steps[1 : 1 + int(np.ceil(MIN_DURATION / frame_time))]
     if len(following) * frame_time >= MIN_DURATION:
@@ -114,26 +150,30 @@ def flips(rotations: Quats, frame_time: float, *, max_speed: float = MAX_SPEED) 
     return np.repeat(short, lengths)
 
 
-def invented_first_frame(clip: Clip) -> bool:
+def invented_first_frame(clip: Clip, moving: Mask | None = None) -> bool:
     """Tell whether the clip starts with a pose nobody performed, as CMU's T-poses.
 
-    That is so when, for a quarter of the joints that move at all, the first step is a jump.
+    That is so when, for a quarter of the joints that move at all, the first step is a jump. Of a
+    long clip the beginning is enough, and which joints (J,) are `moving` later.
     """
     rotations = clip.pose.rotations
     if clip.frames < 3:
         return False
-    moving = np.flatnonzero((np.abs(np.diff(rotations, axis=0)) > 1e-6).any(axis=(0, 2)))
-    jumps = [_starts_with_flip(rotations[:, joint], clip.frame_time) for joint in moving]
+    moves = np.flatnonzero(moving_joints(rotations) if moving is None else moving)
+    # Without a flip in the first quarter of a second there is none at the first frame.
+    first = rotations[: 2 + int(np.ceil(MIN_DURATION / clip.frame_time)), moves]
+    steps = np.ascontiguousarray(quat.angle_between(first[:-1], first[1:]).T)
+    jumps = [
+        bool(flips_by_steps(own, clip.frame_time).any())
+        and bool(flips(rotations[:, joint], clip.frame_time)[0])
+        for joint, own in zip(moves, steps, strict=True)
+    ]
     return len(jumps) >= 3 and sum(jumps) >= 0.25 * len(jumps)
 
 
-def _starts_with_flip(rotations: Quats, frame_time: float) -> bool:
-    """Tell whether the first of `rotations` (frames, 4) belongs to a flip.
-
-    Without a flip in the first quarter of a second it does not, and the rest need not be looked at.
-    """
-    beginning = rotations[: 2 + int(np.ceil(MIN_DURATION / frame_time))]
-    return bool(flips(beginning, frame_time).any() and flips(rotations, frame_time)[0])
+def moving_joints(rotations: Quats) -> Mask:
+    """Return which joints (J,) turn at all in `rotations` (frames, J, 4)."""
+    return np.asarray((np.abs(np.diff(rotations, axis=0)) > 1e-6).any(axis=(0, 2)))
 
 
 def unit_path(name: str, rotations: Quats) -> Quats:
@@ -258,6 +298,12 @@ class Fold:
     held_out: Quats
     """What they did, capture flips aside: (n, 4)."""
     rest: tuple[Take, ...]
+    counts: Ints | None = None
+    """How many frames each rotation that is held out stands for: (n,); one unless given."""
+
+    def share(self, outside: Mask) -> float:
+        """Return which share of the frames that are held out is `outside`, (n,)."""
+        return float(np.average(outside, weights=self.counts))
 
     @property
     def rest_rotations(self) -> Quats:
@@ -286,8 +332,10 @@ def leave_one_out(
         pairs = list(zip(takes, groups, strict=True))
         rest = tuple(take for take, name in pairs if name != group)
         if rest:
-            held_out = [take.without_flips() for take, name in pairs if name == group]
-            folds.append(Fold(group, np.concatenate(held_out), rest))
+            own = [take.subset(~take.flips()) for take, name in pairs if name == group]
+            held_out = np.concatenate([take.rotations for take in own])
+            counts = np.concatenate([take.frame_counts for take in own])
+            folds.append(Fold(group, held_out, rest, counts))
     return tuple(folds)
 
 

@@ -7,7 +7,7 @@ then what no other performer confirms; with one or two performers, what stands a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ def thin(points: Points, *, cell: float = 0.05) -> Ints:
     Cells are cubes with sides of `cell`, in the unit of the points, with corners at multiples of
     it. Takes linear time.
     """
-    first = _first_in_cell(points, cell)
+    first = first_in_cell(points, cell)
     return np.flatnonzero(first == np.arange(len(first)))
 
 
@@ -58,13 +58,14 @@ def confirmations(performers: int) -> int:
 
 
 def distance_to_others(
-    takes: Sequence[Take], *, others: int | None = None, cell: float = 0.02
+    takes: Sequence[Take], *, others: int | None = None, cell: float = 0.02, enough: float = 0.0
 ) -> list[Scalars]:
     """Return how near, in radians, the `others`-th nearest other performer comes to each frame.
 
     One array a take. Frames are compared by cells of rotation vectors, so answers are off by at
     most twice a cell's diagonal; `others` is `confirmations` of the performers unless given.
-    Performers who count for several are met as often.
+    Performers who count for several are met as often. Where they come within `enough` radians,
+    which is often seen at once, answers may be 0.
     """
     rotations, who, performers = _stack_takes(takes)
     counts = _person_counts(takes)
@@ -75,18 +76,58 @@ def distance_to_others(
             f"others must be at least 1 and fewer than the {counts.sum()} performers, got {others}"
         )
     cells, cell_of = _cells(rotations, cell)
-    trees = [_tree(rotations[cells[np.unique(cell_of[who == p])]]) for p in range(performers)]
+    own = [cells[np.unique(cell_of[who == p])] for p in range(performers)]
+    trees = [rotation_tree(rotations[each]) for each in own]
     # Nobody confirms themselves, so the performers who meet in a cell ask for it one by one.
     visits, visit_of = np.unique(cell_of * performers + who, return_inverse=True)
-    nearest = np.empty(len(visits))
-    for start in range(0, len(visits), 10_000):
-        block = slice(start, start + 10_000)
-        cell_asked, asking = np.divmod(visits[block], performers)
-        chords = np.stack([tree.query(rotations[cells[cell_asked]])[0] for tree in trees], axis=1)
-        chords[np.arange(len(asking)), asking] = np.inf
+    cell_asked, asking = np.divmod(visits, performers)
+    asked = rotations[cells[cell_asked]]
+    left: Ints = np.arange(len(visits))
+    if enough > 0.0:
+        met = _others_in_cell(rotations[cells], cell_asked, asking, counts, enough)
+        left = np.flatnonzero(met < others)
+        left = left[_unconfirmed(asked[left], asking[left], trees, counts, others, enough)]
+    nearest = np.zeros(len(visits))
+    for start in range(0, len(left), 10_000):
+        block = left[start : start + 10_000]
+        chords = np.stack([tree.query(asked[block])[0] for tree in trees], axis=1)
+        chords[np.arange(len(block)), asking[block]] = np.inf
         met = np.repeat(chords, counts, axis=1)
         nearest[block] = np.partition(met, others - 1, axis=1)[:, others - 1]
     return _per_take(4.0 * np.arcsin(np.minimum(nearest / 2.0, 1.0))[visit_of], takes)
+
+
+def _others_in_cell(
+    rotations: Quats, visited: Ints, visitors: Ints, counts: Ints, within: float
+) -> Ints:
+    """Return for each visit how many others visit rotations in the same large cell: (visits,).
+
+    Performer `visitors[k]` visits rotation `visited[k]`. Cells are of rotation vectors, and such
+    that rotations in one are `within` so many radians: their angle is at most the distance of
+    their vectors.
+    """
+    large = first_in_cell(quat.log(rotations), (1.0 - 1e-9) * within / np.sqrt(3.0))[visited]
+    met = np.unique(large * len(counts) + visitors)
+    people = np.bincount(met // len(counts), weights=counts[met % len(counts)])
+    return np.asarray(people[large] - counts[visitors])
+
+
+def _unconfirmed(
+    asked: Quats, asking: Ints, trees: Sequence[Any], counts: Ints, others: int, within: float
+) -> Ints:
+    """Return which rotations fewer than `others` other performers come `within` radians of.
+
+    Nearly all are confirmed by the first performers who are asked, the busiest first.
+    """
+    reach = 2.0 * np.sin(within / 4.0)
+    met = np.zeros(len(asked), np.int64)
+    left = np.arange(len(asked))
+    for performer in sorted(range(len(trees)), key=lambda p: -trees[p].n):
+        distance = trees[performer].query(asked[left], distance_upper_bound=reach)[0]
+        near = (distance < np.inf) & (asking[left] != performer)
+        met[left] += counts[performer] * near
+        left = left[met[left] < others]
+    return left
 
 
 def isolated_frames(takes: Sequence[Take], *, share: float = MAX_DROPPED) -> list[Mask]:
@@ -102,13 +143,14 @@ def isolated_frames(takes: Sequence[Take], *, share: float = MAX_DROPPED) -> lis
     cells, cell_of = _cells(rotations, 0.05)
     n = len(cells)
     chord = 2.0 * np.sin(LINK / 4.0)
-    pairs = _tree(rotations[cells]).query_pairs(chord, output_type="ndarray")
+    pairs = rotation_tree(rotations[cells]).query_pairs(chord, output_type="ndarray")
     near = coo_array((np.ones(len(pairs)), (pairs % n).T), shape=(n, n))
     _, group = connected_components(near, directed=False)
     group_of = group[cell_of]
-    sizes = np.bincount(group_of)
+    frames = np.concatenate([take.frame_counts for take in takes])
+    sizes = np.bincount(group_of, weights=frames)
     smallest_first = np.argsort(sizes, kind="stable")[:-1]
-    fits = np.cumsum(sizes[smallest_first]) <= share * len(rotations)
+    fits = np.cumsum(sizes[smallest_first]) <= share * frames.sum()
     return _per_take(np.isin(group_of, smallest_first[fits]), takes)
 
 
@@ -130,26 +172,26 @@ def trim(takes: Sequence[Take], share: float = MAX_DROPPED) -> TrimResult:
         raise ValueError(f"share must be at least 0 and below 1, got {share}")
     if share == 0.0:
         every = tuple(np.ones(len(take.rotations), dtype=bool) for take in takes)
-        return TrimResult(every, "none", sum(map(len, every)), flips=0, unconfirmed=0, isolated=0)
+        frames = sum(int(take.frame_counts.sum()) for take in takes)
+        return TrimResult(every, "none", frames, flips=0, unconfirmed=0, isolated=0)
     kept = [~take.flips() for take in takes]
-    unflipped = [
-        replace(take, rotations=take.rotations[mask])
-        for take, mask in zip(takes, kept, strict=True)
-    ]
+    unflipped = [take.subset(mask) for take, mask in zip(takes, kept, strict=True)]
     if _person_counts(takes).sum() >= 3 and len({take.performer for take in takes}) > 1:
         rule, dropped = "confirmation", _least_confirmed(unflipped, share)
     else:
         rule, dropped = "isolation", isolated_frames(unflipped, share=share)
+    lost = sum(
+        int(take.frame_counts[drop].sum()) for take, drop in zip(unflipped, dropped, strict=True)
+    )
     for mask, drop in zip(kept, dropped, strict=True):
         mask[mask] = ~drop
         mask.flags.writeable = False
-    frames = sum(len(mask) for mask in kept)
-    lost = sum(int(drop.sum()) for drop in dropped)
+    frames = sum(int(take.frame_counts.sum()) for take in takes)
     return TrimResult(
         kept=tuple(kept),
         rule=rule,
         frames=frames,
-        flips=frames - sum(len(take.rotations) for take in unflipped),
+        flips=frames - sum(int(take.frame_counts.sum()) for take in unflipped),
         unconfirmed=lost if rule == "confirmation" else 0,
         isolated=lost if rule == "isolation" else 0,
     )
@@ -157,18 +199,21 @@ def trim(takes: Sequence[Take], share: float = MAX_DROPPED) -> TrimResult:
 
 def _least_confirmed(takes: Sequence[Take], share: float) -> list[Mask]:
     """Return which frames are unconfirmed, those farthest from others first, up to `share`."""
-    pairs = zip(takes, distance_to_others(takes), strict=True)
+    pairs = zip(takes, distance_to_others(takes, enough=CONFIRMATION_RADIUS), strict=True)
     angles = np.concatenate(
         [own if take.needs_confirmation else np.zeros(len(own)) for take, own in pairs]
     )
-    doubtful = sum(len(take.rotations) for take in takes if take.needs_confirmation)
-    order = np.argsort(-angles, kind="stable")[: int(share * doubtful)]
+    frames = np.concatenate([take.frame_counts for take in takes])
+    doubtful = sum(int(take.frame_counts.sum()) for take in takes if take.needs_confirmation)
+    order = np.argsort(-angles, kind="stable")
+    order = order[np.cumsum(frames[order]) <= int(share * doubtful)]
     drop = np.zeros(len(angles), dtype=bool)
     drop[order] = angles[order] > CONFIRMATION_RADIUS
     return _per_take(drop, takes)
 
 
-def _first_in_cell(points: Points, cell: float) -> Ints:
+def first_in_cell(points: Points, cell: float) -> Ints:
+    """Return, for each of `points` (n, 3), the index of the first one in its cell: see `thin`."""
     from ..kernels import learn
 
     points = rows("points", points, 3)
@@ -184,7 +229,7 @@ def _first_in_cell(points: Points, cell: float) -> Ints:
 
 def _cells(rotations: Quats, cell: float) -> tuple[Ints, Ints]:
     """Return the first frame of each cell of rotation vectors, and the cell of each frame."""
-    first = _first_in_cell(quat.log(rotations), cell)
+    first = first_in_cell(quat.log(rotations), cell)
     cells, cell_of = np.unique(first, return_inverse=True)
     return cells, cell_of
 
@@ -210,7 +255,7 @@ def _per_take(values: Any, takes: Sequence[Take]) -> list[Any]:
     return np.split(values, np.cumsum([len(take.rotations) for take in takes])[:-1])
 
 
-def _tree(rotations: Quats) -> Any:
+def rotation_tree(rotations: Quats) -> Any:
     """Return a tree of the quaternions of both signs; one that is not compact answers sooner."""
     from scipy.spatial import cKDTree
 

@@ -87,6 +87,8 @@ def unroll_path(chart: Chart, path: Quats) -> Points:
     points = chart.unroll(path)
     if np.abs(points).max(initial=0.0) > TURN:
         return chart.points(path)  # a joint that goes round and round is free to turn
+    if np.square(points).sum(axis=-1).max(initial=0.0) < HALF_TURN**2:
+        return points  # a whole turn away each of them is farther
     candidates = chart.shifts(points, 1)
     return min(candidates, key=lambda shifted: float(np.square(shifted).sum()))
 
@@ -105,6 +107,7 @@ def off_by_rounding(rotations: Quats) -> float:
     return (2.0 * unit_rounding(rotations.dtype)) ** 2
 
 
+HALF_TURN = 0.5 * TURN - 1e-6  # radians, or a little less
 FARTHEST = 5.0 * TURN  # how far a region may reach; beyond one turn it only repeats itself
 BATCH = 4096  # rotations; fewer are not worth a second thread
 STAND_IN_NODES, STAND_IN_MEMBERS = 24, 2000  # of the field that solvers see for another shape
@@ -210,7 +213,8 @@ class Limit:
 
     def _with_chart(self, shape: Floats) -> Floats:
         reach = [self.shape.reach(self.chart.winds), self.shape.reach((2,))]
-        return np.concatenate([self.chart.packed, reach, shape])
+        size = kernels.limit.HEADER + len(shape)
+        return np.concatenate([[kernels.limit.LAYOUT, size], self.chart.packed, reach, shape])
 
     @cached_property
     def stand_in(self) -> Limit:
@@ -253,6 +257,11 @@ class Limit:
             distances = [self.shape.distance(points) for points in self.covers(rotations)]
             return np.asarray(np.min(distances, axis=0), rotations.dtype)
         return self._distance(rotations, self.packed)
+
+    def required_growth(self, rotations: Quats) -> Scalars:
+        """Return about how much the shape must `grow`, in radians, to have each rotation in it."""
+        covers = self.covers(unit_quats("rotations", rotations))
+        return np.asarray(np.min([self.shape.required_growth(points) for points in covers], axis=0))
 
     def _distance(self, rotations: Quats, packed: Floats) -> Scalars:
         rotations = as_floats(rotations)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Self, overload
+from typing import Any, Protocol, Self, overload
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -32,6 +32,27 @@ from .clamp import TRANSITION, first_exit, project_path
 from .report import Report
 
 _FOR_SKELETON: WeakKeyDictionary[LimitModel, LimitModel] = WeakKeyDictionary()
+
+
+class Paths(Protocol):
+    """Paths in time by the number of their joint: rotations (frames, 4)."""
+
+    def __getitem__(self, joint: int, /) -> Quats: ...
+
+    def __setitem__(self, joint: int, path: Quats, /) -> None: ...
+
+
+@dataclass(frozen=True)
+class _ClipPaths:
+    """Those in rotations (frames, J, 4)."""
+
+    rotations: Quats
+
+    def __getitem__(self, joint: int) -> Quats:
+        return self.rotations[:, joint]
+
+    def __setitem__(self, joint: int, path: Quats) -> None:
+        self.rotations[:, joint] = path
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,20 +301,62 @@ class LimitModel:
         names: Mapping[str, str] | None,
         progress: Progress,
     ) -> Clip:
-        found = self.match(clip.skeleton, names)
-        found.warn(clip.name)
-        ways = found.lineages(self.ancestors, clip.name)
         rotations = clip.pose.rotations.copy()
+        self.project_paths(
+            _ClipPaths(rotations),
+            clip.skeleton,
+            clip.frame_time,
+            softening=softening,
+            transition=transition,
+            names=names,
+            progress=progress,
+            clip=clip.name,
+        )
+        return replace(clip, pose=clip.pose.with_rotations(rotations))
+
+    def project_paths(
+        self,
+        paths: Paths,
+        skeleton: Skeleton,
+        frame_time: float,
+        *,
+        softening: Softening | None = None,
+        transition: float = TRANSITION,
+        names: Mapping[str, str] | None = None,
+        progress: Progress = iter,
+        clip: str = "",
+    ) -> None:
+        """Make the paths in time of a skeleton's joints legal, as `project` does those of a clip.
+
+        Only a few joints are asked for at a time, so that `paths` need not be in memory:
+        `io.JointPaths` keeps those of a long clip in a file.
+
+        Parameters
+        ----------
+        paths
+            By number of the joint, its rotations (frames, 4). Those that change are set.
+        skeleton, frame_time, clip
+            Whose joints they are, the seconds from frame to frame, and what warnings call it.
+        softening, transition, names, progress
+            As for `project`.
+        """
+        found = self.match(skeleton, names)
+        found.warn(clip)
+        ways = found.lineages(self.ancestors, clip)
         for name in progress(sorted(ways, key=lambda name: ways[name].joint)):  # parents first
+            way = ways[name]
+            joints = (*way.between, way.joint)
+            rotations = np.stack([paths[joint] for joint in joints], axis=-2)
+            near = Lineage(len(joints) - 1, tuple(range(len(joints) - 1)))
             path = project_path(
                 self.limits[name],
-                ways[name].relative_rotation(rotations),
-                clip.frame_time,
+                near.relative_rotation(rotations),
+                frame_time,
                 softening=softening,
                 transition=transition,
             )
-            ways[name].set_relative_rotation(rotations, path)
-        return replace(clip, pose=clip.pose.with_rotations(rotations))
+            near.set_relative_rotation(rotations, path)
+            paths[way.joint] = rotations[..., near.joint, :]
 
     def check(self, clip: Clip, *, names: Mapping[str, str] | None = None) -> Report:
         """Return how far, where and how often a clip leaves these limits.
@@ -305,15 +368,34 @@ class LimitModel:
         names
             Names of the clip's joints, mapped to those of the model.
         """
-        found = self.match(clip.skeleton, names)
-        found.warn(clip.name)
-        ways = found.lineages(self.ancestors, clip.name)
-        violation = np.zeros((clip.frames, len(ways)))
-        for k, (name, way) in enumerate(ways.items()):
-            violation[:, k] = self.limits[name].violation(
-                way.relative_rotation(clip.pose.rotations)
-            )
-        return Report(clip.name, tuple(ways), violation, clip.frame_time)
+        return self.check_chunks([clip], names=names)
+
+    def check_chunks(
+        self, clips: Iterable[Clip], *, names: Mapping[str, str] | None = None
+    ) -> Report:
+        """Return the report of a clip that comes in consecutive chunks; see `io.load_chunks`.
+
+        It is that of the whole clip; angles that a shape finds by iteration, as an ellipsoid does,
+        may differ in their last digits.
+        """
+        return Report.merge(self._reports(clips, names))
+
+    def _reports(self, clips: Iterable[Clip], names: Mapping[str, str] | None) -> Iterator[Report]:
+        """Yield the reports of consecutive chunks, which are matched once."""
+        skeleton: Skeleton | None = None
+        ways: dict[str, Lineage] = {}
+        for clip in clips:
+            if clip.skeleton is not skeleton:
+                skeleton = clip.skeleton
+                found = self.match(skeleton, names)
+                found.warn(clip.name)
+                ways = found.lineages(self.ancestors, clip.name)
+            violation = np.zeros((clip.frames, len(ways)))
+            for k, (name, way) in enumerate(ways.items()):
+                violation[:, k] = self.limits[name].violation(
+                    way.relative_rotation(clip.pose.rotations)
+                )
+            yield Report(clip.name, tuple(ways), violation, clip.frame_time)
 
     def first_exit(self, previous: Pose, proposed: Pose) -> Scalars:
         """Return the largest t (...) in [0, 1] with all joints legal before it.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -39,6 +40,30 @@ class Report:
     violation: Scalars
     frame_time: float
 
+    @classmethod
+    def merge(cls, reports: Iterable[Report]) -> Self:
+        """Return the report of a clip from those of its consecutive chunks, at least one.
+
+        They are taken one at a time: only their sum is in memory.
+        """
+        first: Report | None = None
+        violation = np.zeros((0, 0))
+        for report in reports:
+            if first is None:
+                first, violation = report, np.zeros((0, len(report.names)))
+            if report.names != first.names:
+                raise ValueError(
+                    f"reports of one clip must have the same joints, got {len(report.names)} in "
+                    f"{report.clip!r} and {len(first.names)} in {first.clip!r}"
+                )
+            before = len(violation)
+            # In place, where the system can: the frames of a long clip take half of the memory.
+            violation.resize((before + len(report.violation), len(first.names)), refcheck=False)
+            violation[before:] = report.violation
+        if first is None:
+            raise ValueError("expected the report of at least one chunk, got none")
+        return cls(first.clip, first.names, violation, first.frame_time)
+
     @property
     def outside(self) -> Mask:
         """Which joints are outside, frame by frame: (frames, joints)."""
@@ -63,7 +88,8 @@ class Report:
         return sorted(rows, key=lambda row: -row.worst)
 
     def _joint(self, k: int) -> JointReport:
-        angles, outside = self.violation[:, k], self.outside[:, k]
+        angles = np.ascontiguousarray(self.violation[:, k])
+        outside = angles > NEGLIGIBLE
         count = int(outside.sum())
         return JointReport(
             name=self.names[k],

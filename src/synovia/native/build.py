@@ -49,6 +49,7 @@ TARGETS = {
     "x86_64-windows-gnu": "win_amd64",
 }
 """What zig calls a system, and what wheels call it."""
+WASM = "wasm32-wasi"
 
 
 def this_system() -> str:
@@ -156,6 +157,24 @@ def shared_flags(system: str, folder: Path) -> list[str]:
     return ["-shared", "-lm"]
 
 
+def compile_wasm(into: Path) -> None:
+    """Compile the kernels for browsers and Node, by zig: see `wasm.c` for how they are called."""
+    compiler = zig_compiler()
+    if not compiler:
+        raise RuntimeError("WebAssembly is compiled by zig; pip install ziglang")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_sources(kernel_modules(), folder)
+        made = folder / into.name
+        flags = [flag for flag in FLAGS if flag != "-fPIC"]
+        command = [*compiler, *flags, "-target", WASM, "-mexec-model=reactor", "-O3"]
+        command += ["-mbulk-memory", "-mnontrapping-fptoint", "-Wl,--strip-all", "-DBUILD=baseline"]
+        command += [f"-I{HERE}", f"-I{folder}", str(HERE / "kernels.c"), str(HERE / "wasm.c")]
+        run([*command, "-o", str(made)])
+        into.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(shutil.copy(made, into.with_suffix(".new")), into)
+
+
 def is_current(library: Path) -> bool:
     """Tell whether a library was made of the sources as they are."""
     return library.exists() and source_hash().encode() in library.read_bytes()
@@ -166,6 +185,10 @@ def build(
 ) -> bool:
     """Build the library if it is not that of the present sources; tell whether there is one now."""
     if not force and is_current(into):
+        return True
+    if target == WASM:
+        compile_wasm(into)
+        print(f"compiled the kernels: {into.name}, {into.stat().st_size // 1024} kB")
         return True
     compiler = zig_compiler() if target else find_compiler()
     if not compiler:
@@ -190,7 +213,9 @@ def main() -> None:
     parser.add_argument(
         "-o", "--out", type=Path, default=LIBRARY, help="where to write the library"
     )
-    parser.add_argument("--target", default="", choices=["", *TARGETS], help="for another system")
+    parser.add_argument(
+        "--target", default="", choices=["", *TARGETS, WASM], help="for another system"
+    )
     parser.add_argument("--sanitize", action="store_true", help="with ASan and UBSan")
     parser.add_argument("--check", action="store_true", help="translate, and compile nothing")
     given = parser.parse_args()

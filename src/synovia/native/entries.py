@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +18,7 @@ from .translate import (
     KernelError,
     Number,
     Record,
+    Source,
     Translator,
     Type,
     parse_type,
@@ -36,6 +38,12 @@ def kernel_modules() -> list[ModuleType]:
 def path_of(module: ModuleType) -> str:
     """Return the file of a module as errors name it."""
     return "/".join(Path(module.__file__ or "").parts[-2:])
+
+
+@cache
+def kernels_of(module: ModuleType) -> list[Source]:
+    """Return the kernels of a module, parsed once."""
+    return read_kernels(module, path_of(module))
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,7 @@ def translate_modules(modules: Sequence[ModuleType]) -> Library:
     from ..kernels import jit
 
     known = {module.__name__: module for module in [*kernel_modules(), *modules]}
-    sources = [s for module in known.values() for s in read_kernels(module, path_of(module))]
+    sources = [source for module in known.values() for source in kernels_of(module)]
     whole = Translator(sources)
     bundles = {name: record_of(made) for name, made in jit.BUNDLES.items()}
     entries: dict[str, list[Instance]] = {}

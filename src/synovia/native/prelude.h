@@ -3,7 +3,9 @@
 #define SYNOVIA_PRELUDE_H
 
 #include <math.h>
+#ifndef __wasm__
 #include <setjmp.h>
+#endif
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,12 +62,18 @@ static inline int64_t bits_of(double a) {
 
 /* Arrays whose size is not known before live until the entry returns. */
 typedef struct Chunk { struct Chunk *before; } Chunk;
+#ifdef __wasm__ /* which has no way out of a function but its end, or a trap */
+typedef struct { Chunk *last; } Arena;
+#define EXHAUSTED(arena) __builtin_trap()
+#else
 typedef struct { Chunk *last; jmp_buf *exhausted; } Arena;
+#define EXHAUSTED(arena) longjmp(*(arena)->exhausted, 1)
+#endif
 
 static inline void *allocate(Arena *arena, int64_t count, size_t size) {
     size_t bytes = (size_t)(count > 0 ? count : 0) * size;
     Chunk *chunk = malloc(64 + bytes);
-    if (chunk == NULL) longjmp(*arena->exhausted, 1);
+    if (chunk == NULL) EXHAUSTED(arena);
     chunk->before = arena->last;
     arena->last = chunk;
     return (char *)chunk + 64;

@@ -222,6 +222,10 @@ class Polytope(Convex):
         high = np.maximum(self.high - r, np.minimum(middle, self.high))
         return replace(self, low=low, high=np.maximum(low, high))  # type: ignore[type-var]
 
+    def required_growth(self, points: Points) -> Scalars:
+        along = points @ self.axes.T
+        return np.asarray(np.maximum(along - self.high, self.low - along).max(axis=-1))
+
     @property
     def measure(self) -> float:
         """The volume in the chart (the area in 2-D), 0 if thin."""

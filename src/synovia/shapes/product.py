@@ -111,6 +111,10 @@ class Product(Convex):
         low = self.low + step
         return replace(self, swing=self.swing.shrink(r), low=low, high=max(self.high - step, low))
 
+    def required_growth(self, points: Points) -> Scalars:
+        twist = np.maximum(points[..., 2] - self.high, self.low - points[..., 2])
+        return np.asarray(np.maximum(self.swing.required_growth(points[..., :2]), twist))
+
     @property
     def measure(self) -> float:
         height = self.high - self.low

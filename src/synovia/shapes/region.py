@@ -176,6 +176,13 @@ class Region(ABC):
 
         return Offset(self, -r)
 
+    def required_growth(self, points: Points) -> Scalars:
+        """Return about how much the shape must `grow`, in radians, to have each point in it.
+
+        At most 0 for members.
+        """
+        return self.distance(points)
+
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Region | None:
         """Return what a mirror across `normal` shows of the shape; None where it has no such form.
 

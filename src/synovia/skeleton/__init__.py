@@ -6,6 +6,7 @@ from .skeleton import (
     CHANNELS,
     POSITIONS,
     ROTATIONS,
+    Axis,
     Clip,
     Pose,
     Skeleton,
@@ -13,11 +14,13 @@ from .skeleton import (
     end_positions,
     forward,
 )
+from .world import resample, with_unit, with_up
 
 __all__ = [
     "CHANNELS",
     "POSITIONS",
     "ROTATIONS",
+    "Axis",
     "Clip",
     "Lineage",
     "Match",
@@ -36,4 +39,7 @@ __all__ = [
     "other_side",
     "partner",
     "partner_limit",
+    "resample",
+    "with_unit",
+    "with_up",
 ]

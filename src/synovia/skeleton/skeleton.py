@@ -6,18 +6,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from .. import kernels
 from ..arrays import Ints, Quats, Scalars, Vectors, own, rows, unit_quats
-from ..quat import angle_between, rotate
+from ..quat import IDENTITY, angle_between, rotate
 
 POSITIONS = ("Xposition", "Yposition", "Zposition")
 ROTATIONS = ("Zrotation", "Xrotation", "Yrotation")
 CHANNELS = frozenset(POSITIONS + ROTATIONS)
 """The channels a joint may have, by the names that BVH gives them."""
+Axis = Literal["", "x", "y", "z"]
+"""An axis of the world; empty where a file does not say."""
 MAX_NAMED = 12
 """How many joints are named where none of a skeleton was meant."""
 
@@ -29,6 +31,12 @@ class Skeleton:
     `offsets` (J, 3) lead from the parent to the joint. `channels` name what a file holds of each
     joint, in its order: six for a root and Z, X, Y rotation for the others unless given. End sites
     are the tips of bones: the joint each hangs on, and the way to it.
+
+    Rotations of poses are rest-aligned: at rest all are the identity, and all see the axes of the
+    world. What a file needs beyond that to be written again is kept where it is known:
+    `rest_rotations` (J, 4), how the file's own frame of each joint is turned in the world at rest;
+    `up`, which axis of the world is up; and `unit`, how many metres a unit of length has, 0 where
+    the file does not say.
 
     Examples
     --------
@@ -43,6 +51,9 @@ class Skeleton:
     channels: tuple[tuple[str, ...], ...] = ()
     end_parents: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     end_offsets: Vectors = field(default_factory=lambda: np.zeros((0, 3)))
+    rest_rotations: Quats = field(default_factory=lambda: np.zeros((0, 4)))
+    up: Axis = ""
+    unit: float = 0.0
 
     def __post_init__(self) -> None:
         names = _check_names(self.names)
@@ -64,7 +75,14 @@ class Skeleton:
             )
         object.__setattr__(self, "parents", parents)
         object.__setattr__(self, "end_parents", ends)
-        own(self, offsets=(count, 3), end_offsets=(len(ends), 3))
+        if len(self.rest_rotations) == 0:
+            object.__setattr__(self, "rest_rotations", np.tile(IDENTITY, (count, 1)))
+        unit_quats("Skeleton.rest_rotations", self.rest_rotations)
+        own(self, offsets=(count, 3), end_offsets=(len(ends), 3), rest_rotations=(count, 4))
+        if self.up not in get_args(Axis):
+            raise ValueError(f"Skeleton.up must be x, y or z, or empty, got {self.up!r}")
+        if not 0.0 <= self.unit < math.inf:
+            raise ValueError(f"Skeleton.unit must be metres, or 0 if unknown, got {self.unit}")
         channels = self.channels or tuple(
             POSITIONS + ROTATIONS if parent < 0 else ROTATIONS for parent in parents
         )
@@ -160,12 +178,19 @@ class Pose:
 
 @dataclass(frozen=True, eq=False)
 class Clip:
-    """Poses of a skeleton, frames first, `frame_time` seconds apart; there may be none."""
+    """Poses of a skeleton, frames first, `frame_time` seconds apart; there may be none.
+
+    `origin` is what a reader keeps of its file, so that the writer of the same format can change
+    the motion and leave all else as it was; nobody else looks into it. `start` is the number of the
+    first frame, where a clip is a chunk of a longer one.
+    """
 
     skeleton: Skeleton
     pose: Pose
     frame_time: float
     name: str = ""
+    origin: object = field(default=None, repr=False)
+    start: int = 0
 
     def __post_init__(self) -> None:
         shape = self.pose.rotations.shape

@@ -343,6 +343,11 @@ class DistanceField(Region):
         least = float(self.values.min())
         return replace(self, threshold=min(max(self.threshold - r, least), self.threshold))
 
+    def required_growth(self, points: Points) -> Scalars:
+        high = self.low + self.spacing * (np.array(self.values.shape) - 1)
+        beyond = np.where(self.wrapping, 0.0, points - np.clip(points, self.low, high))
+        return np.asarray(self.value(points) - self.threshold + np.linalg.norm(beyond, axis=-1))
+
     @cached_property
     def measure(self) -> float:
         """The volume in the chart, to about a thousandth; 0 if hardly a node is inside."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +56,7 @@ def interpolate(points: Points, field: DistanceField, table: Floats) -> Floats:
 # A site is a node, or a midpoint between nodes, that is a member. See `kernels.field`.
 
 
+SLAB = 6  # cells of the third axis that sites are looked for in at a time
 BEYOND = 2.0 * np.pi  # radians around the box in which sites are looked up
 
 
@@ -86,18 +88,19 @@ def with_sites(packed: Floats, wraps: Mask) -> Floats:
     members = add_midpoints(nodes, wraps) <= threshold
     knots = [_knots(n - 1, h, bool(w)) for n, h, w in zip(nodes.shape, spacing, wraps, strict=True)]
     axes = [places for places, _ in knots]
-    features, squares = _features(nodes, threshold, spacing, period, axes)
     starts, sites, blocks = _blocks(members, wraps, layout.SIDE, layout.SHIFT)
     middles: list[Floats] = [0.5 * (places[1:] + places[:-1]) for places in axes]
-    middle = _features(nodes, threshold, spacing, period, middles)[1]
-    excess = np.empty(squares.shape)
+    (features, _), (_, middle) = _features(
+        nodes, threshold, spacing, period, wraps, (axes, middles)
+    )
+    excess = np.empty(features.shape)
     steps = spacing / layout.PARTS
     kernels.distance_field_packing.greatest_excess(features, middle, *axes, steps, period, excess)
-    near = np.stack([features.astype(np.float64), excess], axis=-1)
+    near, excess_step = _share_numbers(features, excess, layout.EXCESSES)
     halves = [_halves(places, h) for places, h in zip(axes, spacing, strict=True)]
-    strides = 2.0 * np.array([squares[0].size, squares[0, 0].size, 1.0])
+    strides = np.array([features[0].size, features[0, 0].size, 1.0])
     by_half = [stride * knot for stride, (knot, _) in zip(strides, halves, strict=True)]
-    tables = [*axes, near.ravel(), squares.ravel(), starts, sites, *by_half]
+    tables = [*axes, near, starts, sites, *by_half]
     first = len(packed) + np.cumsum([0, *map(len, tables)])
     header[layout.KNOTS : layout.VALUES] = [
         *map(len, axes),
@@ -105,12 +108,24 @@ def with_sites(packed: Floats, wraps: Mask) -> Floats:
         *blocks,
     ]
     header[layout.PLACES :] = [
-        *first[[0, 3, 4, 5, 6]],
-        *first[7:10],
+        *first[[0, 3]],
+        excess_step,
+        *first[4:9],
         *(below for _, below in halves),
         *(len(knot) - 1 for knot, _ in halves),
     ]
     return np.concatenate([header, nodes.ravel(), *tables])
+
+
+def _share_numbers(features: Ints, excess: Floats, count: float) -> tuple[Floats, float]:
+    """Return codes of sites and excesses in one number each, and the step of excesses, rounded up.
+
+    An excess that is not known has the last of `count` steps.
+    """
+    known = excess < kernels.distance_field.UNKNOWN
+    step = max(float(excess.max(where=known, initial=0.0)), 1e-30) / (count - 2.0)
+    steps = np.where(known, np.ceil(np.maximum(excess, 0.0) / step), count - 1.0)
+    return (count * features + steps).ravel(), step
 
 
 def close_axes(values: Floats, wraps: Mask) -> Floats:
@@ -134,44 +149,73 @@ def nearest_sites(members: Mask, spacing: Floats, period: Floats, places: list[F
     A code holds a member's three numbers, 10 bits each; the metric wraps where there is a period.
     At least one node must be a member.
     """
-    best = np.where(members, 0, -1)
-    return _search_axes(best, np.zeros(members.shape), spacing, period, places, 0)[0]
+    best: Ints = np.where(members, 0, -1)
+    height: Floats = np.zeros(members.shape)
+    for axis in range(3):
+        best, height = _search_axis(best, height, axis, spacing, period, places)
+    return best
 
 
 def _features(
-    nodes: Floats, threshold: float, spacing: Floats, period: Floats, places: list[Floats]
-) -> tuple[Ints, Floats]:
-    """Return the codes of the sites nearest to the places, and their squared distances."""
+    nodes: Floats,
+    threshold: float,
+    spacing: Floats,
+    period: Floats,
+    wraps: Mask,
+    wanted: Sequence[list[Floats]],
+) -> list[tuple[Ints, Floats]]:
+    """Return, for each list of places wanted, the codes of the nearest sites, and squares.
+
+    The first two axes go slab by slab of the third: whole, they would not fit a cache, and new
+    memory takes longer to get than to fill.
+    """
     parts = kernels.distance_field.PARTS
-    fine = [parts * (n - 1) + int(p == 0.0) for n, p in zip(nodes.shape, period, strict=True)]
-    best = np.empty((len(places[0]), *fine[1:]), dtype=np.int64)
-    height = np.empty(best.shape)
-    kernels.distance_field_packing.member_lines(
-        nodes, threshold, parts, float(spacing[0]), float(period[0]), places[0], best, height
-    )
-    return _search_axes(best, height, spacing / parts, period, places, 1)
-
-
-def _search_axes(
-    best: Ints, height: Floats, spacing: Floats, period: Floats, places: list[Floats], first: int
-) -> tuple[Ints, Floats]:
-    """Search along one axis after the other for the nearest members, from axis `first` on."""
-    for axis in range(first, 3):
-        before, after = int(np.prod(best.shape[:axis])), int(np.prod(best.shape[axis + 1 :]))
-        shape = (*best.shape[:axis], len(places[axis]), *best.shape[axis + 1 :])
-        lines = (before, -1, after)
-        out, out_height = np.empty(shape, np.int64), np.empty(shape)
-        kernels.distance_field_packing.nearest_in_lines(
-            best.reshape(lines),
-            height.reshape(lines),
-            float(spacing[axis]),
-            float(period[axis]),
-            places[axis],
-            out.reshape(lines),
-            out_height.reshape(lines),
+    steps = spacing / parts
+    fine = [parts * (n - 1) + int(not wrap) for n, wrap in zip(nodes.shape, wraps, strict=True)]
+    first = np.concatenate([places[0] for places in wanted])
+    ends = np.cumsum([len(places[0]) for places in wanted])
+    found = []
+    for places in wanted:
+        shape = (len(places[0]), len(places[1]), fine[2])
+        found.append((np.empty(shape, np.int64), np.empty(shape)))
+    for start in range(0, nodes.shape[2] - 1, SLAB):
+        slab = np.ascontiguousarray(nodes[:, :, start : start + SLAB + 1])
+        last = start + SLAB >= nodes.shape[2] - 1
+        lines = slice(parts * start, fine[2] if last else parts * (start + SLAB))
+        best = np.empty((len(first), fine[1], lines.stop - lines.start), dtype=np.int64)
+        height = np.empty(best.shape)
+        kernels.distance_field_packing.member_lines(
+            slab, threshold, parts, float(spacing[0]), float(period[0]), first, best, height
         )
-        best, height = out, out_height
-    return best, height
+        for places, end, (codes, squares) in zip(wanted, ends, found, strict=True):
+            own = slice(end - len(places[0]), end)
+            codes[:, :, lines], squares[:, :, lines] = _search_axis(
+                best[own], height[own], 1, steps, period, places
+            )
+    return [
+        _search_axis(codes, squares, 2, steps, period, places)
+        for places, (codes, squares) in zip(wanted, found, strict=True)
+    ]
+
+
+def _search_axis(
+    best: Ints, height: Floats, axis: int, spacing: Floats, period: Floats, places: list[Floats]
+) -> tuple[Ints, Floats]:
+    """Search along an axis for the nearest members, after the axes before it."""
+    before, after = int(np.prod(best.shape[:axis])), int(np.prod(best.shape[axis + 1 :]))
+    shape = (*best.shape[:axis], len(places[axis]), *best.shape[axis + 1 :])
+    lines = (before, -1, after)
+    out, out_height = np.empty(shape, np.int64), np.empty(shape)
+    kernels.distance_field_packing.nearest_in_lines(
+        best.reshape(lines),
+        height.reshape(lines),
+        float(spacing[axis]),
+        float(period[axis]),
+        places[axis],
+        out.reshape(lines),
+        out_height.reshape(lines),
+    )
+    return out, out_height
 
 
 def steepest(nodes: Floats, spacing: Floats, threshold: float) -> tuple[float, float]:
@@ -185,13 +229,13 @@ def steepest(nodes: Floats, spacing: Floats, threshold: float) -> tuple[float, f
 def _knots(cells: int, h: float, wrap: bool) -> tuple[Floats, int]:
     """Return places for looking sites up along an axis, from the box's corner, and those below 0.
 
-    In the box they are its nodes; around it they are at 1, 1.5, 2, 3, 4, 6, … − 1 double cells.
+    In the box they are its nodes; around it they are at 1, 4, 9, … cells: d away from a site, knots
+    √(d h) apart tell distances to a share of a cell h.
     """
     inner = h * np.arange(cells + 1)
     if wrap:
         return inner, 0
-    octaves = 2.0 ** np.arange(1 + int(np.ceil(np.log2(1.0 + 0.5 * BEYOND / h))))
-    outer = 2.0 * h * (np.stack([octaves, 1.5 * octaves], axis=1).ravel()[1:] - 1.0)
+    outer = h * np.arange(1.0, 2.0 + np.sqrt(BEYOND / h)) ** 2
     return np.concatenate([-outer[::-1], inner, inner[-1] + outer]), len(outer)
 
 

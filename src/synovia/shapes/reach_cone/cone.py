@@ -134,11 +134,19 @@ class ReachCone(Directional):
         return bool(widths.min() >= TURN)
 
     def contains_direction(self, directions: Vectors) -> Mask:
+        return self.legal_ranges(directions)[0]
+
+    def legal_ranges(self, directions: Vectors) -> tuple[Mask, Floats]:
+        """Return which unit directions (..., 3) are legal, and the `twist_range` (..., 2) there."""
         directions = unit_directions("directions", directions)
-        twists = np.zeros((*directions.shape[:-1], 1))
-        return np.asarray(
-            self._left(np.concatenate([directions, twists], axis=-1))[0] >= -TOLERANCE
-        )
+        _, heights, ranges = self._located(directions)
+        legal = np.asarray(heights >= 0.0)
+        # Only those below the planes of their edges may be outside; how far, takes a while to find.
+        below = directions[~legal]
+        if len(below):
+            points = np.concatenate([below, np.zeros((len(below), 1))], axis=1)
+            legal[~legal] = self._left(points)[0] >= -TOLERANCE
+        return legal, ranges
 
     def twist_range(self, directions: Vectors) -> Floats:
         """Return the least and greatest legal twist (..., 2), in radians, at legal directions.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays import TURN, Floats, Ints, Points, Scalars, Vectors, unit_vectors
+from ...arrays import TURN, Floats, Ints, Points, Scalars, Vectors, cross, unit_vectors
 from .packing import slice_rows
 from .star import argmax_by_group, from_polar, polar, tangent_basis
 
@@ -91,9 +92,9 @@ def _weights(corners: Vectors, visible: Vectors, directions: Vectors) -> tuple[I
     number = np.searchsorted(edges, (around - begin) % TURN, side="right") - 1
     following = np.roll(corners, -1, axis=0)
     normals = (
-        -np.cross(visible, following),
-        np.cross(visible, corners),
-        np.cross(corners, following),
+        -cross(visible, following),
+        cross(visible, corners),
+        cross(corners, following),
     )
     heights = [np.einsum("ij,ij->i", normal[number], directions) for normal in normals]
     weights = np.maximum(np.stack(heights, axis=1), 0.0)
@@ -129,6 +130,35 @@ def _gradients(corners: Vectors, visible: Vectors) -> Floats:
     return np.asarray(both @ np.swapaxes(frames, 1, 2) * (size / depth**2)[:, None, None])
 
 
+@dataclass(frozen=True, eq=False)
+class _Entries:
+    """A sparse matrix of so many rows: values, and where they stand."""
+
+    values: Floats
+    rows: Ints
+    columns: Ints
+    count: int
+
+
+def _stack_entries(blocks: Sequence[Sequence[tuple[_Entries, int, float]]], starts: Ints) -> Any:
+    """Return matrices one below the other, each times a sign, as one sparse matrix.
+
+    `starts` has the columns where blocks begin, and how many there are; each matrix of a row of
+    blocks comes with the number of its own. As `scipy.sparse.block_array`, in a tenth of its time.
+    """
+    from scipy.sparse import csc_array
+
+    values, rows, columns, below = [], [], [], 0
+    for row in blocks:
+        for entries, block, sign in row:
+            values.append(sign * entries.values)
+            rows.append(entries.rows + below)
+            columns.append(entries.columns + starts[block])
+        below += row[0][0].count
+    where = np.concatenate(rows), np.concatenate(columns)
+    return csc_array((np.concatenate(values), where), shape=(below, int(starts[-1])))
+
+
 def _solve_limits(gradients: Floats, number: Ints, weights: Floats, twists: Scalars) -> Floats:
     """Return low and high (2, n + 1), the visible point's last, of the least width and bend.
 
@@ -136,40 +166,49 @@ def _solve_limits(gradients: Floats, number: Ints, weights: Floats, twists: Scal
     is held by its neighbours, because a bend costs more than the width it saves.
     """
     from scipy.optimize import linprog
-    from scipy.sparse import block_array, coo_array, csr_array, eye_array
 
     n, m = len(gradients), len(twists)
-    rows = np.tile(np.arange(m), 3)
-    columns = np.concatenate([number, (number + 1) % n, np.full(m, n)])
-    interpolate = csr_array((weights.T.ravel(), (rows, columns)), shape=(m, n + 1))
-    i = np.tile(np.arange(n), 3)
-    j = np.concatenate([np.arange(n), (np.arange(n) - 1) % n, (np.arange(n) + 1) % n])
-    bend = coo_array((np.repeat([2.0, -1.0, -1.0], n), (i, j)), shape=(n, n + 1)).tocsr()
+    each, following = np.arange(n), (np.arange(n) + 1) % n
+    interpolate = _Entries(
+        weights.T.ravel(),
+        np.tile(np.arange(m), 3),
+        np.concatenate([number, (number + 1) % n, np.full(m, n)]),
+        m,
+    )
+    bend = _Entries(
+        np.repeat([2.0, -1.0, -1.0], n),
+        np.tile(each, 3),
+        np.concatenate([each, (each - 1) % n, following]),
+        n,
+    )
     # Each coordinate of a gradient, as a share of the steepest, and both sums of the two: these
     # keep it within an octagon.
     steep = np.concatenate([gradients, gradients @ OCTAGON], axis=2) / STEEPEST
     scale = np.maximum(np.abs(steep).max(axis=1), 1.0)
     steep = np.swapaxes(steep / scale[:, None, :], 0, 1).reshape(2, -1)
-    i = np.tile(np.arange(4 * n), 3)
-    j = np.concatenate([np.repeat(k, 4) for k in (np.arange(n), (np.arange(n) + 1) % n)])
-    j = np.concatenate([j, np.full(4 * n, n)])
-    entries = np.concatenate([steep[0], steep[1], -steep[0] - steep[1]])
-    slope = csr_array((entries, (i, j)), shape=(4 * n, n + 1))
-    one, ordered = eye_array(n), eye_array(n + 1)
-    constraints = block_array(
+    slope = _Entries(
+        np.concatenate([steep[0], steep[1], -steep[0] - steep[1]]),
+        np.tile(np.arange(4 * n), 3),
+        np.concatenate([np.repeat(each, 4), np.repeat(following, 4), np.full(4 * n, n)]),
+        4 * n,
+    )
+    one = _Entries(np.ones(n), each, each, n)
+    ordered = _Entries(np.ones(n + 1), np.arange(n + 1), np.arange(n + 1), n + 1)
+    constraints = _stack_entries(
         [
-            [interpolate, None, None, None],
-            [None, -interpolate, None, None],
-            [bend, None, -one, None],
-            [-bend, None, -one, None],
-            [None, bend, None, -one],
-            [None, -bend, None, -one],
-            [ordered, -ordered, None, None],
-            [slope, None, None, None],
-            [-slope, None, None, None],
-            [None, slope, None, None],
-            [None, -slope, None, None],
-        ]
+            [(interpolate, 0, 1.0)],
+            [(interpolate, 1, -1.0)],
+            [(bend, 0, 1.0), (one, 2, -1.0)],
+            [(bend, 0, -1.0), (one, 2, -1.0)],
+            [(bend, 1, 1.0), (one, 3, -1.0)],
+            [(bend, 1, -1.0), (one, 3, -1.0)],
+            [(ordered, 0, 1.0), (ordered, 1, -1.0)],
+            [(slope, 0, 1.0)],
+            [(slope, 0, -1.0)],
+            [(slope, 1, 1.0)],
+            [(slope, 1, -1.0)],
+        ],
+        np.array([0, n + 1, 2 * n + 2, 3 * n + 2, 4 * n + 2]),
     )
     bound = np.concatenate([twists, -twists, np.zeros(5 * n + 1), np.tile(1.0 / scale.ravel(), 4)])
     size = np.append(np.full(n, 2.0 / (3.0 * n)), 1.0 / 3.0)

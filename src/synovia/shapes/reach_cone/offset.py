@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays import TURN, Floats, Ints, Scalars, Vectors, unit_vectors, wrap_angles
+from ...arrays import TURN, Floats, Ints, Scalars, Vectors, cross, unit_vectors, wrap_angles
 from .star import from_polar, polar, tangent_basis
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _outline(points: Vectors, visible: Vectors, r: float) -> tuple[Vectors, Vect
     following = np.roll(points, -1, axis=0)
     share = np.linspace(0.0, 1.0, EDGE_PARTS + 1)[:, None, None]
     feet = unit_vectors(points + share * (following - points))
-    outward = -unit_vectors(np.cross(points, following))
+    outward = -unit_vectors(cross(points, following))
     beside = np.cos(r) * feet + np.sin(r) * outward
     turns = np.arange(DISC_SPOKES) * TURN / DISC_SPOKES
     reach = np.arctan(np.tan(min(r, 1.5)) / np.cos(np.pi / DISC_SPOKES))
@@ -192,8 +192,8 @@ def _twists_nearby(cone: ReachCone, directions: Vectors, r: float) -> Floats:
     turns = np.concatenate([[0.0], np.tile(np.arange(SPOKES), len(RINGS))]) * (TURN / SPOKES)
     offset = np.stack([np.cos(turns) * np.sin(ways), np.sin(turns) * np.sin(ways)], axis=1)
     beside = np.cos(ways)[:, None] * directions[..., None, :] + offset @ tangent_basis(directions)
-    limits = np.moveaxis(cone.twist_range(beside), -1, 0)
-    legal, left = cone.contains_direction(beside), _twist_left(r, ways)
+    legal, ranges = cone.legal_ranges(beside)
+    limits, left = np.moveaxis(ranges, -1, 0), _twist_left(r, ways)
     # Of a cone smaller than `r`, the rings may meet nothing: its corners are asked for as well.
     corners = np.concatenate([cone.points, cone.visible[None]])
     chords = np.linalg.norm(directions[..., None, :] - corners, axis=-1)
@@ -288,9 +288,9 @@ def _steps(cone: ReachCone, r: float) -> Scalars:
     Where a meridian crosses a great circle at an angle a, a way s along it ends asin(sin a sin s)
     away.
     """
-    meridian = unit_vectors(np.cross(cone.visible, cone.points))
-    edges = unit_vectors(np.cross(cone.points, np.roll(cone.points, -1, axis=0)))
-    slant = np.linalg.norm(np.cross(meridian, edges), axis=1)
-    slant = np.minimum(slant, np.linalg.norm(np.cross(meridian, np.roll(edges, 1, axis=0)), axis=1))
+    meridian = unit_vectors(cross(cone.visible, cone.points))
+    edges = unit_vectors(cross(cone.points, np.roll(cone.points, -1, axis=0)))
+    slant = np.linalg.norm(cross(meridian, edges), axis=1)
+    slant = np.minimum(slant, np.linalg.norm(cross(meridian, np.roll(edges, 1, axis=0)), axis=1))
     sine = np.sin(min(r, 0.5 * np.pi)) / np.maximum(slant, 1e-300)
     return np.asarray(np.arcsin(np.minimum(sine, 1.0)))

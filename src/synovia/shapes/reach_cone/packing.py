@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import kernels
-from ...arrays import Floats, Ints, Vectors
+from ...arrays import Floats, Ints, Vectors, cross
 from ...kernels.kinds import CONE
 from .star import tangent_basis
 
@@ -48,9 +48,9 @@ def slice_rows(points: Vectors, visible: Vectors, low: Floats, high: Floats) -> 
     following = np.roll(points, -1, axis=0)
     rows = np.zeros((len(points), 16))
     # Products with differences: those of a small cone's directions would lose half the digits.
-    rows[:, 0:3] = np.cross(visible, points - visible)
+    rows[:, 0:3] = cross(visible, points - visible)
     rows[:, 3:6] = np.roll(rows[:, 0:3], -1, axis=0)
-    rows[:, 6:9] = np.cross(points, following - points)
+    rows[:, 6:9] = cross(points, following - points)
     rows[:, 9:13] = np.stack([low, high, np.roll(low, -1), np.roll(high, -1)], axis=1)
     return rows
 
@@ -58,12 +58,12 @@ def slice_rows(points: Vectors, visible: Vectors, low: Floats, high: Floats) -> 
 def edge_rows(points: Vectors) -> Floats:
     """Return for each edge its start, tangent, normal, cosine and sine of its length, end."""
     following = np.roll(points, -1, axis=0)
-    normal = np.cross(points, following - points)
+    normal = cross(points, following - points)
     sine = np.linalg.norm(normal, axis=1, keepdims=True)
     normal = normal / sine
     cosine = np.sum(points * following, axis=1, keepdims=True)
     size = np.hypot(sine, cosine)
-    rows = [points, np.cross(normal, points), normal, cosine / size, sine / size, following]
+    rows = [points, cross(normal, points), normal, cosine / size, sine / size, following]
     return np.concatenate([*rows, np.zeros((len(points), 2))], axis=1)
 
 

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ...arrays import TURN, Floats, Ints, Scalars, Vectors, rows, unit_vectors
+from ...arrays import TURN, Floats, Ints, Scalars, Vectors, cross, rows, unit_vectors
 
 OFF_UNIT = 1e-3  # how far a direction's length may be off 1
 ORIGIN = 1e-13  # what is nearer to the origin is there
@@ -35,8 +35,8 @@ class BrokenEdge:
 def tangent_basis(direction: Vectors) -> Floats:
     """Return two unit directions (..., 2, 3) across unit ones: right-handed, with them third."""
     helper = np.eye(3)[np.abs(direction).argmin(axis=-1)]
-    first = unit_vectors(np.cross(helper, direction))
-    return np.stack([first, np.cross(direction, first)], axis=-2)
+    first = unit_vectors(cross(helper, direction))
+    return np.stack([first, cross(direction, first)], axis=-2)
 
 
 def unit_directions(name: str, directions: Vectors) -> Vectors:
@@ -83,7 +83,7 @@ def broken_edge(points: Vectors, visible: Vectors) -> BrokenEdge | None:
     of azimuth must also make one turn.
     """
     following = np.roll(points, -1, axis=0)
-    triple = np.cross(points, following - points) @ visible
+    triple = cross(points, following - points) @ visible
     size = np.linalg.norm(points - visible, axis=1)
     if not (triple > LEAST * size * np.roll(size, -1)).all():
         fault = "does not run counter-clockwise as seen from the visible point"

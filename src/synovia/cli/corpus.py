@@ -1,0 +1,402 @@
+"""`synovia corpus`: whole corpora of clips."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import inputs, terminal
+from .fit import check_output, check_replaced, fit_options, summary
+from .inputs import shape_options
+
+if TYPE_CHECKING:
+    from ..corpus import Corpus, Outcome, Task
+
+MOST_FAILURES = 20
+"""How many clips that could not be read are named."""
+FAILED = 1
+"""The exit code where some clips could not be read."""
+
+
+EPILOG = """\b
+Examples:
+  # all clips below a directory, as many processes as cores; run it again to go on
+  synovia corpus add captures/ -o corpus/
+  # what is in it
+  synovia corpus status corpus/
+  # limits from it
+  synovia corpus fit corpus/ -o human.limits.json
+"""
+
+
+@click.group(epilog=EPILOG)
+def corpus() -> None:
+    """Learn from thousands of clips, stopped and resumed at will.
+
+    A corpus is a folder with a small file for each clip, from which limits are fitted. It grows by
+    `add`, and needs the clips no more: summaries can be shared where motion cannot.
+    """
+
+
+jobs_option = click.option(
+    "-n",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=os.cpu_count() or 1,
+    show_default="one a core",
+    metavar="N",
+    help="How many processes to use.",
+)
+folder_argument = click.argument(
+    "folder", metavar="CORPUS", type=click.Path(path_type=Path, file_okay=False)
+)
+
+
+@corpus.command(
+    cls=terminal.TeachingCommand,
+    examples=(
+        ("all clips below a directory", "synovia corpus add captures/ -o corpus/"),
+        (
+            "who performs in a table, two processes",
+            "synovia corpus add mocap/ -o corpus/ -p people.csv --jobs 2",
+        ),
+        ("a list of clips: path,performer", "synovia corpus add clips.csv -o corpus/"),
+        ("on a cluster", "synovia corpus add /data -o /data/corpus --scheduler tcp://head:8786"),
+    ),
+)
+@inputs.clips_argument
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    metavar="CORPUS",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The corpus to add to; made if there is none.",
+)
+@jobs_option
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS|local",
+    help="A scheduler of Dask's, which sees the same files; local starts one here.",
+)
+@click.option(
+    "--relative-to",
+    "ancestors",
+    multiple=True,
+    metavar="JOINT=ANCESTOR",
+    help="Measure a joint from a joint above it instead of from its parent. Repeat it for more.",
+)
+@inputs.performer_option
+@inputs.skeleton_option
+@click.option("--strict", is_flag=True, help="Stop at the first clip that cannot be read.")
+@terminal.debug_option
+@click.pass_context
+def add(
+    ctx: click.Context,
+    clips: tuple[str, ...],
+    folder: Path,
+    jobs: int,
+    scheduler: str | None,
+    ancestors: tuple[str, ...],
+    performer: str | None,
+    strict: bool,
+) -> None:
+    """Summarise clips into a corpus; what is there already is not read again.
+
+    CLIPs are files, directories (with all that is below them), globs, and tables (.csv) with the
+    columns path and performer. A run that was stopped goes on where it was: clips that were added
+    or changed alone are read. Clips that cannot be read are named at the end; then the exit code
+    is 1.
+    """
+    from ..corpus import Corpus, SummaryOptions, pending
+    from ..corpus.store import Task
+
+    files = inputs.clip_files(clips)
+    who = inputs.performers(performer, files)
+    bones = inputs.SKELETON.get()
+    tasks = [
+        Task(
+            str(file.path.resolve()), file.clip, file.name, who[file.name],
+            None if bones is None else str(bones.resolve()),
+        )
+        for file in files
+    ]  # fmt: skip
+    options = SummaryOptions(ancestors=inputs.pairs(ancestors, "--relative-to"))
+    corpus = Corpus.make(folder, options)
+    left = pending(corpus, tasks)
+    start, failed, done, frames = time.monotonic(), [], 0, 0
+    for outcome in _with_bar(run(corpus, left, jobs, scheduler), len(left)):
+        if outcome.error:
+            failed.append(outcome)
+            if strict:
+                raise ValueError(describe_failure(outcome))
+        else:
+            done, frames = done + 1, frames + outcome.result.frames
+    seconds = time.monotonic() - start
+    note_failures("not added", [describe_failure(outcome) for outcome in failed])
+    click.echo(
+        f"added {terminal.pluralize(done, 'clip')} ({terminal.pluralize(frames, 'frame')}) in "
+        f"{seconds:.0f} s; {len(tasks) - len(left)} were there; "
+        f"{f'{len(failed)} could not be read; ' if failed else ''}"
+        f"{len(Corpus.open(folder).entries)} in {folder}"
+    )
+    if failed:
+        ctx.exit(FAILED)
+
+
+def run(
+    corpus: Corpus, tasks: Sequence[Task], jobs: int, scheduler: str | None
+) -> Iterator[Outcome]:
+    """Yield the outcomes of tasks, from whoever is to do the work."""
+    from ..corpus.executors import run_dask, run_here, run_processes
+
+    folder = str(corpus.folder.resolve())
+    if not tasks:
+        return iter(())
+    if scheduler:
+        return run_dask(folder, tasks, scheduler, jobs)
+    if jobs == 1 or len(tasks) == 1:
+        return run_here(folder, tasks)
+    return run_processes(folder, tasks, min(jobs, len(tasks)))
+
+
+def note_failures(what: str, failures: Sequence[str]) -> None:
+    """Say which clips were not done, and why; of very many the first."""
+    for line in failures[:MOST_FAILURES]:
+        terminal.note(f"{click.style(f'{what}:', fg='red')} {line}")
+    if len(failures) > MOST_FAILURES:
+        terminal.note(f"{what}: {len(failures) - MOST_FAILURES} more")
+
+
+def describe_failure(outcome: Outcome) -> str:
+    """Return in one line why a clip is not in the corpus."""
+    known = outcome.task.path in outcome.error
+    return outcome.error if known else f"{outcome.task.place}: {outcome.error}"
+
+
+def _with_bar(outcomes: Iterator[Outcome], count: int) -> Iterator[Outcome]:
+    if count < 2 or not sys.stderr.isatty():
+        yield from outcomes
+        return
+    with click.progressbar(outcomes, count, "summarising", file=sys.stderr, show_pos=True) as bar:
+        yield from bar
+
+
+@corpus.command("status")
+@folder_argument
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
+@terminal.debug_option
+def show_status(folder: Path, as_json: bool) -> None:
+    """Show what is in a corpus, and what is to be done again."""
+    from ..corpus import Corpus, status
+
+    found = status(Corpus.open(folder))
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+        return
+    click.echo(
+        f"{click.style(str(folder), bold=True)}: {terminal.pluralize(found['clips'], 'clip')} of "
+        f"{terminal.pluralize(found['performers'], 'performer')}, "
+        f"{terminal.pluralize(found['frames'], 'frame')}, {found['bytes'] / 1e6:.1f} MB"
+    )
+    for key, word in (
+        ("damaged", "damaged, add them again"),
+        ("changed", "changed since, add them again"),
+        ("gone", "no longer there; their summaries are"),
+    ):
+        if paths := found[key]:
+            click.echo(f"{len(paths)} {word}: {', '.join(paths[:3])}{', …' * (len(paths) > 3)}")
+
+
+@corpus.command("fit", cls=terminal.TeachingCommand)
+@folder_argument
+@fit_options
+@click.option(
+    "-r",
+    "--reference",
+    type=click.Choice(["mean", "rest"]),
+    default="mean",
+    show_default=True,
+    help="What angles are measured from.",
+)
+@terminal.debug_option
+def fit_command(
+    folder: Path,
+    output: Path,
+    shape: str,
+    chart: str | None,
+    options: tuple[str, ...],
+    margin_deg: float | None,
+    reject: float | None,
+    trim: float,
+    joints: tuple[str, ...],
+    exclude: tuple[str, ...],
+    maps: tuple[str, ...],
+    keep_samples: bool,
+    force: bool,
+    reference: str,
+) -> None:
+    """Learn limits from a corpus: from cells of rotations, joint by joint.
+
+    The limits are those of `synovia fit`, to within a cell of 0.02 radians.
+    """
+    from ..corpus import Corpus, fit_corpus
+    from ..io import save_limits
+    from ..learn import FitOptions
+
+    if margin_deg is not None and reject is not None:
+        raise click.UsageError("--reject chooses the margin: give either --margin or --reject")
+    check_output(output)
+    corpus = Corpus.open(folder)
+    if not force:
+        check_replaced(output, len({entry.performer for entry in corpus.entries}))
+    chosen = FitOptions.of(
+        shape,
+        chart,
+        margin=0.05 if margin_deg is None else math.radians(margin_deg),
+        reject=reject,
+        trim=trim,
+        reference=reference,
+        joints=inputs.split_names(joints) or None,
+        exclude=inputs.split_names(exclude),
+        names=inputs.joint_names(maps) or None,
+        keep_samples=keep_samples,
+        **shape_options(shape, inputs.pairs(options, "--with")),
+    )
+    model = fit_corpus(corpus, chosen, progress=terminal.progress("fitting"))
+    save_limits(model, output)
+    for line in summary(model):
+        click.echo(line)
+    click.echo(f"wrote {output}")
+
+
+@corpus.command(
+    "check",
+    cls=terminal.TeachingCommand,
+    examples=(
+        (
+            "a table and a page in report/",
+            "synovia corpus check corpus/ -l human.limits.json -o report/",
+        ),
+        (
+            "the frames to drop, for those who clean data",
+            "synovia corpus check corpus/ -l human.limits.json -o report/ --list outside.csv",
+        ),
+    ),
+)
+@folder_argument
+@inputs.limits_option
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="DIRECTORY",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where to write report.html, and violations.csv, .jsonl and (with pyarrow) .parquet.",
+)
+@click.option(
+    "--list",
+    "listed",
+    metavar="FILE.csv",
+    type=click.Path(path_type=Path),
+    help="Also write all frames in which a joint is outside: clip, frame.",
+)
+@jobs_option
+@inputs.map_option
+@terminal.debug_option
+@click.pass_context
+def check_command(
+    ctx: click.Context,
+    folder: Path,
+    limits_path: Path,
+    output: Path,
+    listed: Path | None,
+    jobs: int,
+    maps: tuple[str, ...],
+) -> None:
+    """Hold the clips of a corpus against limits: by clip, joint and performer.
+
+    The clips are read again, from where they were added. The exit code is 0 when all joints stay
+    inside, 1 when one does not or a clip could not be read, and 2 for an error.
+    """
+    from ..corpus import Corpus, check
+    from ..corpus.executors import run_here, run_processes
+    from ..corpus.store import Task
+    from ..io import load_limits
+    from ..io.files import atomic_write
+
+    load_limits(limits_path)
+    if listed is not None:
+        inputs.check_writable(listed)
+    output.mkdir(parents=True, exist_ok=True)
+    tasks = [
+        Task(entry.path, entry.clip, entry.name, entry.performer)
+        for entry in sorted(Corpus.open(folder).entries, key=lambda entry: entry.name)
+    ]
+    names = tuple(inputs.joint_names(maps).items())
+    work = partial(run_check, names)
+    place = str(limits_path.resolve())
+    outcomes = (
+        run_here(place, tasks, work) if jobs == 1 else run_processes(place, tasks, jobs, work)
+    )
+    found = sorted(_with_bar(outcomes, len(tasks)), key=lambda outcome: outcome.task.name)
+    failed = [describe_failure(outcome) for outcome in found if outcome.error]
+    done = [(outcome.task.name, outcome.result) for outcome in found if not outcome.error]
+    note_failures("not checked", failed)
+    if not done:
+        raise ValueError(f"{folder}: no clip could be checked")
+    rows = [row for _, each in done for row in each.rows]
+    atomic_write(output / "violations.csv", check.table_csv(rows).encode())
+    atomic_write(output / "violations.jsonl", check.table_jsonl(rows).encode())
+    check.write_parquet(rows, output / "violations.parquet")
+    page = check.report_page([each for _, each in done], limits_path.name, failed)
+    atomic_write(output / "report.html", page.encode())
+    if listed is not None:
+        atomic_write(listed, check.frames_csv(done).encode())
+    outside = sum(bool(each.listed) for _, each in done)
+    bad = sum(len(each.listed) for _, each in done)
+    frames = sum(each.rows[0].frames for _, each in done)
+    click.echo(
+        f"{outside} of {terminal.pluralize(len(done), 'clip')} and {bad} of "
+        f"{terminal.pluralize(frames, 'frame')} ({terminal.percent(bad / max(frames, 1))}) have a "
+        f"joint outside; wrote {output / 'report.html'}"
+    )
+    ctx.exit(FAILED if outside or failed else 0)
+
+
+def run_check(names: tuple[tuple[str, str], ...], limits: str, task: Task) -> Outcome:
+    """Check one clip, in whatever process this is."""
+    from ..corpus.check import check_work
+
+    return check_work(limits, names, task)
+
+
+@corpus.command("merge")
+@click.argument(
+    "folders", nargs=-1, required=True, metavar="CORPUS...", type=click.Path(path_type=Path)
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="CORPUS",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The corpus to write; what is there stays.",
+)
+@terminal.debug_option
+def merge_command(folders: tuple[Path, ...], output: Path) -> None:
+    """Join corpora, as those of several labs, into one."""
+    from ..corpus import Corpus, merge_corpora
+
+    _, clips = merge_corpora([Corpus.open(folder) for folder in folders], output)
+    click.echo(f"{terminal.pluralize(clips, 'clip')} in {output}")

@@ -1,0 +1,302 @@
+"""Checking a corpus: violations by clip, joint and person, as a table and as a page."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from ..io import load_clip, load_limits
+from ..io.files import atomic_write
+from ..model import LimitModel
+from ..skeleton import Clip, forward, names_in
+from .store import Outcome, Task
+
+EDGES_DEG = (1.0, 2.0, 5.0, 10.0, 20.0, 45.0, 90.0)
+"""Where the bars of a histogram of violations end, in degrees; the last has no end."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One joint in one clip; angles are true rotation angles, in degrees."""
+
+    clip: str
+    performer: str
+    joint: str
+    frames: int
+    outside: int
+    share: float
+    worst_deg: float
+    worst_frame: int
+    mean_deg: float
+    histogram: tuple[int, ...]
+    """How many of the frames outside are in each bar of `EDGES_DEG`, and beyond the last."""
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A skeleton at one frame, from the front: ends of bones (n, 2, 2), and who is to blame."""
+
+    bones: Floats
+    worst: tuple[int, ...]
+    """The bones of the worst joint, by number."""
+    joint: Floats
+    """Where it is: (2,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClipCheck:
+    """What was found in one clip."""
+
+    rows: tuple[Row, ...]
+    listed: tuple[int, ...]
+    """The frames in which some joint is outside."""
+    figure: Figure | None
+
+
+def check_work(limits: str, names: tuple[tuple[str, str], ...], task: Task) -> Outcome:
+    """Check one clip against the limits in a file; never raises ValueError."""
+    try:
+        model = _load_model(limits, os.stat(limits).st_mtime_ns)
+        clip = replace(load_clip(task.place, skeleton=task.skeleton), name=task.name)
+        return Outcome(task, check_clip(model, clip, task.performer, dict(names)))
+    except (ValueError, OSError) as error:
+        return Outcome(task, error=str(error))
+
+
+@lru_cache(maxsize=1)
+def _load_model(path: str, _modified: int) -> LimitModel:
+    return load_limits(path)
+
+
+def check_clip(model: LimitModel, clip: Clip, performer: str, names: dict[str, str]) -> ClipCheck:
+    """Return how far, where and how often the joints of a clip are outside."""
+    report = model.check(clip, names=names_in(names, clip.skeleton))
+    if not report.names:
+        raise ValueError(f"{clip.name}: no joint of this clip has a limit")
+    pairs = zip(report.names, report.violation.T, report.outside.T, strict=True)
+    histograms = {
+        name: tuple(
+            np.bincount(
+                np.searchsorted(EDGES_DEG, np.degrees(own[outside])), minlength=len(EDGES_DEG) + 1
+            ).tolist()
+        )
+        for name, own, outside in pairs
+    }
+    rows = tuple(
+        Row(
+            clip.name,
+            performer,
+            row.name,
+            clip.frames,
+            row.frames,
+            row.share,
+            float(np.degrees(row.worst)),
+            row.worst_frame,
+            float(np.degrees(row.mean)),
+            histograms[row.name],
+        )
+        for row in report.joints
+    )
+    listed = tuple(np.flatnonzero(report.outside.any(axis=1)).tolist())
+    figure = _figure(model, clip, names, rows[0]) if rows[0].outside else None
+    return ClipCheck(rows, listed, figure)
+
+
+def _figure(model: LimitModel, clip: Clip, names: dict[str, str], worst: Row) -> Figure:
+    """Return the clip at its worst frame, seen along the axis across which it is thinnest."""
+    skeleton, frame = clip.skeleton, worst.worst_frame
+    pose = clip.pose
+    one = type(pose)(pose.rotations[frame : frame + 1], pose.positions[frame : frame + 1])
+    places = forward(skeleton, one)[0][0]
+    up = {"x": 0, "y": 1, "z": 2}[skeleton.up or "y"]
+    others = [axis for axis in range(3) if axis != up]
+    across = max(others, key=lambda axis: float(np.ptp(places[:, axis])))
+    flat = places[:, [across, up]]
+    limbs = np.flatnonzero(skeleton.parents >= 0)
+    bones: Floats = np.stack([flat[skeleton.parents[limbs]], flat[limbs]], axis=1)
+    joint = model.match(skeleton, names_in(names, skeleton)).joints[worst.joint]
+    blamed: Ints = np.flatnonzero(
+        (skeleton.parents[limbs] == joint)
+        if (skeleton.parents == joint).any()
+        else (limbs == joint)
+    )
+    return Figure(bones, tuple(blamed.tolist()), flat[joint])
+
+
+# What is written: a table, the frames to drop, and a page.
+
+
+def table_csv(rows: Iterable[Row]) -> str:
+    """Return the rows as CSV, with a column for each bar of the histogram."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    plain = [name for name in Row.__dataclass_fields__ if name != "histogram"]
+    writer.writerow([*plain, *bar_names()])
+    for row in rows:
+        values = asdict(row)
+        writer.writerow([*(_cell(values[name]) for name in plain), *row.histogram])
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    return f"{value:.6g}" if isinstance(value, float) else value
+
+
+def bar_names() -> list[str]:
+    """Return what the columns of a histogram are called."""
+    lows = (0.0, *EDGES_DEG)
+    return [
+        *(f"deg_{low:g}_to_{high:g}" for low, high in zip(lows, EDGES_DEG, strict=False)),
+        f"deg_above_{EDGES_DEG[-1]:g}",
+    ]
+
+
+def table_jsonl(rows: Iterable[Row]) -> str:
+    """Return the rows as lines of JSON."""
+    return "".join(f"{json.dumps(asdict(row), ensure_ascii=False)}\n" for row in rows)
+
+
+def write_parquet(rows: Sequence[Row], path: Path) -> bool:
+    """Write the rows as Parquet, if pyarrow is there; tell whether it is."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        return False
+    columns = {name: [getattr(row, name) for row in rows] for name in Row.__dataclass_fields__}
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(pyarrow.table(columns), sink)
+    atomic_write(path, sink.getvalue().to_pybytes())
+    return True
+
+
+def frames_csv(checks: Iterable[tuple[str, ClipCheck]]) -> str:
+    """Return the frames in which some joint is outside: clip, frame."""
+    lines = ["clip,frame"]
+    for clip, check in checks:
+        name = f'"{clip}"' if "," in clip or '"' in clip else clip
+        lines += [f"{name},{frame}" for frame in check.listed]
+    return "\n".join([*lines, ""])
+
+
+STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222}
+h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
+table{border-collapse:collapse;width:100%}th,td{padding:.25rem .6rem;text-align:right}
+th{border-bottom:2px solid #888;font-weight:600}td{border-bottom:1px solid #ddd}
+th:first-child,td:first-child{text-align:left}.bar{fill:#c2410c}.axis{fill:#888;font-size:9px}
+.clips{display:flex;flex-wrap:wrap;gap:1rem}.clip{width:11rem;font-size:.85rem}
+.clip svg{width:100%;height:11rem;background:#f6f6f4}.bone{stroke:#666;stroke-width:2}
+.worst{stroke:#c2410c;stroke-width:4}.joint{fill:none;stroke:#c2410c;stroke-width:1.5}.note{color:#666}
+@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}.clip svg{background:#242424}
+td{border-color:#333}.bone{stroke:#aaa}}
+"""
+MOST_CLIPS = 24
+"""How many clips the page shows, the worst first."""
+
+
+def report_page(checks: Sequence[ClipCheck], limits: str, failed: Sequence[str]) -> str:
+    """Return a page without outside references: by joint, by performer, and the worst clips."""
+    rows = [row for check in checks for row in check.rows]
+    clips = len(checks)
+    frames = sum(check.rows[0].frames for check in checks)
+    bad = sum(len(check.listed) for check in checks)
+    worst = sorted(
+        (check for check in checks if check.listed),
+        key=lambda check: -check.rows[0].worst_deg,
+    )
+    parts = [
+        "<!doctype html><html lang='en'><meta charset='utf-8'>",
+        "<meta name='viewport' content='width=device-width'>",
+        f"<title>{_text(limits)}: what is outside</title><style>{STYLE}</style>",
+        f"<h1>{clips} clips against {_text(limits)}</h1>",
+        f"<p>{len(worst)} of {clips} clips and {bad:,} of {frames:,} frames "
+        f"({_percent(bad, frames)}) have a joint outside. Angles are those from each rotation to "
+        "the nearest legal one.</p>",
+        *([f"<p class='note'>Not read: {_text('; '.join(failed[:20]))}</p>"] if failed else []),
+        "<h2>By joint, the worst first</h2>",
+        _group_table(rows, "joint", lambda row: row.joint),
+        "<h2>By performer</h2>",
+        _group_table(rows, "performer", lambda row: row.performer),
+        f"<h2>The worst clips{f', {MOST_CLIPS} of {len(worst)}' if len(worst) > MOST_CLIPS else ''}"
+        "</h2><div class='clips'>",
+        *(_clip_card(check) for check in worst[:MOST_CLIPS]),
+        "</div></html>",
+    ]
+    return "\n".join(parts)
+
+
+def _group_table(rows: Sequence[Row], title: str, key: Callable[[Row], str]) -> str:
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[key(row)].append(row)
+    lines = [
+        f"<table><tr><th>{title}<th>joints × frames<th>outside<th>share<th>worst deg<th>in<th>"
+        f"deg outside, {' · '.join(f'{edge:g}' for edge in EDGES_DEG)}</tr>"
+    ]
+    for name, own in sorted(groups.items(), key=lambda item: -max(r.worst_deg for r in item[1])):
+        outside, frames = sum(row.outside for row in own), sum(row.frames for row in own)
+        peak = max(own, key=lambda row: row.worst_deg)
+        where = f"{_text(peak.clip)}, frame {peak.worst_frame}" if outside else ""
+        bars = np.sum([row.histogram for row in own], axis=0).tolist()
+        lines.append(
+            f"<tr><td>{_text(name)}<td>{frames:,}<td>{outside:,}<td>{_percent(outside, frames)}"
+            f"<td>{peak.worst_deg:.1f}<td>{where}<td>{_histogram(bars)}</tr>"
+        )
+    return "\n".join([*lines, "</table>"])
+
+
+def _histogram(bars: Sequence[int]) -> str:
+    """Return bars as a small picture; heights go by the logarithm, since few are far outside."""
+    tall = np.log1p(np.array(bars, float))
+    heights = 22.0 * tall / max(float(tall.max()), 1e-9)
+    drawn = "".join(
+        f"<rect class='bar' x='{12 * k}' y='{24 - h:.1f}' width='10' height='{h:.1f}'>"
+        f"<title>{count:,} frames</title></rect>"
+        for k, (h, count) in enumerate(zip(heights.tolist(), bars, strict=True))
+    )
+    return f"<svg width='{12 * len(bars)}' height='24' role='img'>{drawn}</svg>"
+
+
+def _clip_card(check: ClipCheck) -> str:
+    row, drawn = check.rows[0], ""
+    if check.figure is not None:
+        ends = check.figure.bones
+        low, high = ends.min(axis=(0, 1)), ends.max(axis=(0, 1))
+        scale = 90.0 / max(float((high - low).max()), 1e-9)
+        turn, middle = np.array([scale, -scale]), 0.5 * (low + high)
+        places = (ends - middle) * turn + 50.0
+        x, y = ((check.figure.joint - middle) * turn + 50.0).tolist()
+        lines = [
+            f"<line class='{'worst' if k in check.figure.worst else 'bone'}' "
+            f"x1='{a[0]:.1f}' y1='{a[1]:.1f}' x2='{b[0]:.1f}' y2='{b[1]:.1f}'/>"
+            for k, (a, b) in enumerate(places.tolist())
+        ]
+        lines.sort(key=lambda line: "worst" in line)
+        lines.append(f"<circle class='joint' cx='{x:.1f}' cy='{y:.1f}' r='4'/>")
+        drawn = f"<svg viewBox='0 0 100 100' role='img'>{''.join(lines)}</svg>"
+    return (
+        f"<div class='clip'>{drawn}<b>{_text(row.clip)}</b><br>{_text(row.joint)} "
+        f"{row.worst_deg:.1f}° at frame {row.worst_frame}<br>"
+        f"<span class='note'>{len(check.listed):,} of {row.frames:,} frames outside</span></div>"
+    )
+
+
+def _text(value: str) -> str:
+    return html.escape("".join(sign if sign.isprintable() else "?" for sign in value))
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100.0 * part / max(whole, 1):.2g}%"

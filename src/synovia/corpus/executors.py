@@ -1,0 +1,137 @@
+"""Who does the work: this process, processes beside it, or a cluster of Dask's."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from .store import Outcome, Task, work
+
+Work = Callable[[str, Task], Outcome]
+BATCHES, MOST_TOGETHER = 20, 16
+"""A cluster gets about so many batches for each of its threads, of at most so many clips."""
+RETRIES = 2
+"""How often a cluster tries a clip whose worker died, before it is told as broken."""
+KILLED = "the process that read it was killed"
+
+
+def run_here(folder: str, tasks: Sequence[Task], work: Work = work) -> Iterator[Outcome]:
+    """Yield the outcomes of tasks, one after the other."""
+    yield from map(partial(work, folder), tasks)
+
+
+def run_processes(
+    folder: str, tasks: Sequence[Task], jobs: int, work: Work = work
+) -> Iterator[Outcome]:
+    """Yield the outcomes of tasks as they come, from so many processes.
+
+    Where a process dies, all in flight are tried again one by one: who dies again is told.
+    """
+    left = list(tasks)
+    while left:
+        suspects: list[Task] = []
+        with _pool(jobs) as pool:
+            waiting = iter(left)
+            flying: dict[Future[Outcome], Task] = {}
+            broken = False
+            while True:
+                while not broken and len(flying) < 2 * jobs and (task := next(waiting, None)):
+                    try:
+                        flying[pool.submit(work, folder, task)] = task
+                    except BrokenProcessPool:
+                        broken = True
+                        suspects.append(task)
+                if not flying:
+                    break
+                done, _ = wait(flying, return_when=FIRST_COMPLETED)
+                for future in done:
+                    task = flying.pop(future)
+                    try:
+                        yield future.result()
+                    except BrokenProcessPool:
+                        broken = True
+                        suspects.append(task)
+            left = list(waiting) if broken else []
+        for task in suspects:
+            yield _run_alone(folder, task, work)
+
+
+def _run_alone(folder: str, task: Task, work: Work) -> Outcome:
+    with _pool(1) as pool:
+        try:
+            return pool.submit(work, folder, task).result()
+        except BrokenProcessPool:
+            return Outcome(task, error=KILLED)
+
+
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+
+
+def run_dask(
+    folder: str, tasks: Sequence[Task], scheduler: str, jobs: int, work: Work = work
+) -> Iterator[Outcome]:
+    """Yield the outcomes of tasks as they come, from a cluster; "local" starts one here.
+
+    Tasks go in batches, since handing one out takes as long as a short clip; where a batch kills
+    its worker, its tasks are tried one by one.
+    """
+    with _client(scheduler, jobs) as client:
+        from distributed import as_completed
+
+        print_link(client)
+        size = min(max(len(tasks) // (BATCHES * max(len(client.nthreads()), 1)), 1), MOST_TOGETHER)
+        batches = {
+            client.submit(_work_batch, folder, part, work, retries=RETRIES, pure=False): part
+            for part in (tasks[k : k + size] for k in range(0, len(tasks), size))
+        }
+        coming = as_completed(batches)
+        for future in coming:
+            part = batches.pop(future)
+            try:
+                yield from future.result()
+            except Exception as error:  # a worker that died, or whatever a cluster may raise
+                if len(part) == 1:
+                    yield Outcome(part[0], error=f"{KILLED}: {type(error).__name__}")
+                for task in part if len(part) > 1 else ():
+                    again = client.submit(_work_batch, folder, [task], work, pure=False)
+                    batches[again] = [task]
+                    coming.add(again)
+
+
+def _work_batch(folder: str, tasks: Sequence[Task], work: Work) -> list[Outcome]:
+    return [work(folder, task) for task in tasks]
+
+
+def print_link(client: Any) -> None:
+    """Say where the cluster can be watched."""
+    import sys
+
+    if link := client.dashboard_link:
+        print(f"dashboard: {link}", file=sys.stderr)
+
+
+@contextmanager
+def _client(scheduler: str, jobs: int) -> Iterator[Any]:
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise ValueError(
+            "a scheduler needs Dask: pip install 'synovia[dask]', or leave --scheduler away"
+        ) from None
+    if scheduler != "local":
+        with Client(scheduler) as client:
+            yield client
+        return
+    with (
+        LocalCluster(
+            n_workers=jobs, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client

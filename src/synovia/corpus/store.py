@@ -1,0 +1,253 @@
+"""A corpus on disk: a folder with a file for each clip, which is all that a stopped run needs.
+
+corpus/corpus.json            the options of its summaries
+corpus/summaries/<mark>       a clip in little, by the hash of its content
+corpus/clips/<path's hash>    which file that was, who performs, and its mark
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..io import load_clip
+from ..io.encoding import json_text
+from ..io.files import atomic_write, read_file
+from .summary import Summary, SummaryOptions, load_summary, mark_of, save_summary, summarize
+
+FORMAT, VERSION = "synovia-corpus", 1
+
+
+@dataclass(frozen=True)
+class Task:
+    """A clip to summarise: its file, which clip of it, its name, and who performs."""
+
+    path: str
+    clip: str
+    name: str
+    performer: str
+    skeleton: str | None = None
+
+    @property
+    def place(self) -> str:
+        """The file, and the clip in it, as `load_clip` takes it."""
+        return f"{self.path}#{self.clip}" if self.clip else self.path
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A clip that was summarised, and how its file looked then."""
+
+    path: str
+    clip: str
+    name: str
+    performer: str
+    mark: str
+    frames: int
+    size: int
+    modified: int
+    """When the file was changed, in nanoseconds."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a task: a result, or what went wrong; and the processor seconds it took."""
+
+    task: Task
+    result: Any = None
+    """An entry, or whatever the work gives."""
+    error: str = ""
+    reading: float = 0.0
+    summarizing: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """A folder of summaries."""
+
+    folder: Path
+    options: SummaryOptions
+
+    @classmethod
+    def open(cls, folder: Path) -> Corpus:
+        """Return the corpus in a folder; ValueError where there is none."""
+        file = folder / "corpus.json"
+        if not file.exists():
+            raise ValueError(f"{folder}: no corpus here; `synovia corpus add` makes one")
+        try:
+            found = json.loads(read_file(file))
+            if (found["format"], found["version"]) != (FORMAT, VERSION):
+                raise ValueError(f"expected {FORMAT} {VERSION}")
+            options = SummaryOptions(
+                float(found["options"]["cell"]), dict(found["options"]["ancestors"])
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{file}: not a corpus that can be read: {error}") from None
+        return cls(folder, options)
+
+    @classmethod
+    def make(cls, folder: Path, options: SummaryOptions) -> Corpus:
+        """Return the corpus in a folder, made if there is none; its options must be these."""
+        if (folder / "corpus.json").exists():
+            found = cls.open(folder)
+            if found.options != options:
+                raise ValueError(
+                    f"{folder}: summaries there have the options {found.options.to_dict()}, "
+                    f"got {options.to_dict()}"
+                )
+            return found
+        for each in ("summaries", "clips"):
+            (folder / each).mkdir(parents=True, exist_ok=True)
+        about = {"format": FORMAT, "version": VERSION, "options": options.to_dict()}
+        atomic_write(folder / "corpus.json", f"{json_text(about)}\n".encode())
+        return cls(folder, options)
+
+    def entry_file(self, path: str, clip: str) -> Path:
+        """Return where the entry of a clip belongs."""
+        return self.folder / "clips" / hashlib.sha256(f"{path}#{clip}".encode()).hexdigest()[:40]
+
+    def summary_file(self, mark: str) -> Path:
+        """Return where the summary with this mark belongs."""
+        return self.folder / "summaries" / mark
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """All clips, sorted by their marks, then by their names."""
+        found = [_read_entry(file) for file in (self.folder / "clips").iterdir() if _is_ours(file)]
+        return sorted(found, key=lambda entry: (entry.mark, entry.name, entry.path))
+
+    def entry_of(self, task: Task) -> Entry | None:
+        """Return the entry of a clip that need not be read again: its file is as it was."""
+        file = self.entry_file(task.path, task.clip)
+        try:
+            entry, about = _read_entry(file), os.stat(task.path)
+        except (OSError, ValueError):
+            return None
+        same = (entry.size, entry.modified) == (about.st_size, about.st_mtime_ns)
+        return entry if same and self.summary_file(entry.mark).exists() else None
+
+    def summaries(
+        self, entries: Sequence[Entry], joints: Iterable[str] | None = None
+    ) -> Iterator[tuple[int, str, Summary]]:
+        """Yield number, performer and summary of entries; those with one mark are read once."""
+        wanted = None if joints is None else list(joints)
+        seen: set[str] = set()
+        for number, entry in enumerate(entries):
+            if entry.mark not in seen:  # the same clip under two names counts once
+                seen.add(entry.mark)
+                summary = load_summary(self.summary_file(entry.mark), wanted)
+                yield number, entry.performer, summary
+
+
+def _is_ours(file: Path) -> bool:
+    return not file.name.startswith(".")
+
+
+def _read_entry(file: Path) -> Entry:
+    try:
+        return Entry(**json.loads(read_file(file)))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{file}: not an entry that can be read: {error}") from None
+
+
+def pending(corpus: Corpus, tasks: Sequence[Task]) -> list[Task]:
+    """Return the tasks that are not done; of the others, performers that changed are noted."""
+    left = []
+    for task in tasks:
+        entry = corpus.entry_of(task)
+        if entry is None:
+            left.append(task)
+        elif (entry.name, entry.performer) != (task.name, task.performer):
+            _write_entry(corpus, task, entry.mark, entry.frames, entry.size, entry.modified)
+    return left
+
+
+def work(folder: str, task: Task) -> Outcome:
+    """Summarise one clip into the corpus in a folder, unless that is done; never raises ValueError.
+
+    Runs in any process that sees the folder and the clip.
+    """
+    corpus = Corpus.open(Path(folder))
+    try:
+        about = os.stat(task.path)
+        start = time.process_time()
+        clip = load_clip(task.place, skeleton=task.skeleton)
+        read = time.process_time()
+        mark = mark_of(clip, corpus.options)
+        if not _is_whole(corpus.summary_file(mark)):
+            save_summary(summarize(clip, corpus.options), corpus.summary_file(mark))
+        done = time.process_time()
+        entry = _write_entry(corpus, task, mark, clip.frames, about.st_size, about.st_mtime_ns)
+    except (ValueError, OSError) as error:
+        return Outcome(task, error=str(error))
+    return Outcome(task, entry, reading=read - start, summarizing=done - read)
+
+
+def _is_whole(file: Path) -> bool:
+    try:
+        load_summary(file, ())
+    except (ValueError, OSError):
+        return False
+    return True
+
+
+def _write_entry(
+    corpus: Corpus, task: Task, mark: str, frames: int, size: int, modified: int
+) -> Entry:
+    entry = Entry(task.path, task.clip, task.name, task.performer, mark, frames, size, modified)
+    content = f"{json_text(asdict(entry))}\n".encode()
+    atomic_write(corpus.entry_file(task.path, task.clip), content)
+    return entry
+
+
+def merge_corpora(sources: Sequence[Corpus], into: Path) -> tuple[Corpus, int]:
+    """Return a corpus with the clips of several, and how many there are; nothing is read twice."""
+    made = Corpus.make(into, sources[0].options)
+    for source in sources:
+        if source.options != made.options:
+            raise ValueError(
+                f"{source.folder}: summaries there have the options {source.options.to_dict()}, "
+                f"those of {sources[0].folder} {made.options.to_dict()}"
+            )
+        for entry in source.entries:
+            target = made.summary_file(entry.mark)
+            if not target.exists():
+                atomic_write(target, read_file(source.summary_file(entry.mark)))
+            atomic_write(
+                made.entry_file(entry.path, entry.clip), f"{json_text(asdict(entry))}\n".encode()
+            )
+    merged = Corpus.open(into)
+    return merged, len(merged.entries)
+
+
+def status(corpus: Corpus) -> Mapping[str, Any]:
+    """Return what is in a corpus, and what of it is damaged, gone or changed since."""
+    damaged, gone, changed = [], [], []
+    for entry in corpus.entries:
+        if not _is_whole(corpus.summary_file(entry.mark)):
+            damaged.append(entry.path)
+        try:
+            about = os.stat(entry.path)
+        except OSError:
+            gone.append(entry.path)
+            continue
+        if (about.st_size, about.st_mtime_ns) != (entry.size, entry.modified):
+            changed.append(entry.path)
+    entries = corpus.entries
+    return {
+        "clips": len(entries),
+        "performers": len({entry.performer for entry in entries}),
+        "frames": sum(entry.frames for entry in entries),
+        "bytes": sum(file.stat().st_size for file in (corpus.folder / "summaries").iterdir()),
+        "options": corpus.options.to_dict(),
+        "damaged": damaged,
+        "gone": gone,
+        "changed": changed,
+    }

@@ -1,0 +1,324 @@
+"""A clip in little: cells of the rotations of its joints, and how many frames are in each.
+
+Summaries merge exactly: counts add up, and a cell is stood for by its lowest clip and frame. So the
+same comes out whatever the order, the split and the number of workers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Ints, Mask, Points, Quats
+from ..io.files import atomic_write
+from ..learn import Take, flips, invented_first_frame
+from ..learn.duplicates import fingerprint
+from ..learn.takes import flips_by_steps
+from ..learn.trimming import first_in_cell
+from ..skeleton import Clip, Skeleton, lineage
+
+MAGIC = b"synovia-summary\n"
+VERSION = 1
+CELL = 0.02
+"""Radians along the sides of a cell of rotation vectors."""
+SECOND = 10**9
+"""Nanoseconds: times add up as integers, so that their order does not matter."""
+MAX_WAITING = 20_000
+"""Cells that wait to be merged with those of other clips, at most, or as many as there are."""
+COLUMNS = {"keys": ("<i2", 3), "counts": ("<i8", 1), "frames": ("<i8", 1), "rotations": ("<f8", 4)}
+"""What is kept of each cell, with its type and how many numbers that is."""
+
+
+@dataclass(frozen=True)
+class SummaryOptions:
+    """How clips are summarised; summaries of different options do not merge."""
+
+    cell: float = CELL
+    ancestors: Mapping[str, str] = field(default_factory=dict)
+    """What joints are measured from, by joint, where that is not the parent."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options as JSON holds them."""
+        return {"cell": self.cell, "ancestors": dict(sorted(self.ancestors.items()))}
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of one joint in some clips of one performer, sorted by their keys.
+
+    `keys` (n, 3) count cells along the axes of rotation vectors. `counts` are the frames in each,
+    `times` the nanoseconds spent there. Each has a frame that stands for it, `rotations` (n, 4): of
+    the clip with the lowest number in `clips`, the first one, whose numbers are `frames`.
+    """
+
+    keys: Ints
+    counts: Ints
+    times: Ints
+    clips: Ints
+    frames: Ints
+    rotations: Quats
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Cells]) -> Cells:
+        """Return cells of the same joint and performer as one, exactly, in any order."""
+        keys = np.concatenate([each.keys for each in parts])
+        clips = np.concatenate([each.clips for each in parts])
+        frames = np.concatenate([each.frames for each in parts])
+        code = _code(keys)
+        order = np.lexsort((frames, clips, code))
+        starts = np.flatnonzero(np.diff(code[order], prepend=code[order[:1]] - 1))
+        first = order[starts]
+
+        def total(name: str) -> Ints:
+            values = np.concatenate([getattr(each, name) for each in parts])
+            return np.add.reduceat(values[order], starts) if len(order) else values
+
+        rotations = np.concatenate([each.rotations for each in parts])
+        return cls(
+            keys[first], total("counts"), total("times"), clips[first], frames[first],
+            rotations[first],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """What a summary says of its clip, cells aside."""
+
+    mark: str
+    """The hash of the clip's content and of the options."""
+    fingerprint: str
+    """The hash of its rotations alone: that of the same motion under another name."""
+    options: SummaryOptions
+    skeleton: Skeleton
+    frames: int
+    frame_time: float
+    first_frame_dropped: bool
+    sizes: dict[str, int]
+    """How many cells each joint has; roots are left out."""
+    flips: dict[str, int]
+    """How many frames of each joint belong to capture flips, and are in no cell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """One clip in little: the cells of each of its joints but the roots."""
+
+    head: Head
+    joints: dict[str, Cells]
+
+
+def mark_of(clip: Clip, options: SummaryOptions) -> str:
+    """Return the hash of all that the summary of a clip depends on."""
+    skeleton = clip.skeleton
+    about = {
+        "version": VERSION,
+        "options": options.to_dict(),
+        "names": skeleton.names,
+        "parents": skeleton.parents.tolist(),
+        "frame_time": clip.frame_time,
+    }
+    mark = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    mark.update(np.ascontiguousarray(skeleton.offsets).tobytes())
+    mark.update(np.ascontiguousarray(clip.pose.rotations, np.float64).tobytes())
+    return mark.hexdigest()[:40]
+
+
+def summarize(clip: Clip, options: SummaryOptions = SummaryOptions()) -> Summary:  # noqa: B008
+    """Return the summary of a clip: cells of each joint, capture flips aside."""
+    if clip.frames == 0:
+        raise ValueError(f"{clip.name or 'clip'}: no frames to summarise")
+    skeleton, invented = clip.skeleton, invented_first_frame(clip)
+    first = 1 if invented else 0
+    nanoseconds = round(clip.frame_time * SECOND)
+    rotations = np.asarray(clip.pose.rotations, np.float64)[first:]
+    steps = np.ascontiguousarray(quat.angle_between(rotations[:-1], rotations[1:]).T)
+    points = np.ascontiguousarray(quat.log(rotations).swapaxes(0, 1))
+    joints, flipped = {}, {}
+    for joint in np.flatnonzero(skeleton.parents >= 0).tolist():
+        name = skeleton.names[joint]
+        own: Quats = np.ascontiguousarray(rotations[:, joint])
+        at: Points = points[joint]
+        flip = flips_by_steps(steps[joint], clip.frame_time)
+        if ancestor := options.ancestors.get(name):
+            own = lineage(skeleton, name, ancestor).relative_rotation(rotations)
+            flip, at = flips(own, clip.frame_time), quat.log(own)
+        joints[name] = _cells_of(own, at, ~flip, first, nanoseconds, options.cell)
+        flipped[name] = int(flip.sum())
+    sizes = {name: len(cells.counts) for name, cells in joints.items()}
+    head = Head(
+        mark_of(clip, options), fingerprint(clip), options, skeleton, clip.frames, clip.frame_time,
+        invented, sizes, flipped,
+    )  # fmt: skip
+    return Summary(head, joints)
+
+
+def _cells_of(
+    rotations: Quats, points: Points, kept: Mask, first: int, nanoseconds: int, cell: float
+) -> Cells:
+    frames = np.flatnonzero(kept)
+    own, points = rotations[frames], points[frames]
+    starts = first_in_cell(points, cell)
+    chosen = np.flatnonzero(starts == np.arange(len(starts)))
+    counts = np.bincount(starts, minlength=len(starts))[chosen]
+    keys = np.floor(points[chosen] / cell).astype(np.int64)
+    order = np.argsort(_code(keys), kind="stable")
+    chosen, counts = chosen[order], counts[order]
+    return Cells(
+        keys[order],
+        counts,
+        counts * nanoseconds,
+        np.zeros(len(chosen), np.int64),
+        frames[chosen] + first,
+        own[chosen],
+    )
+
+
+def _code(keys: Ints) -> Ints:
+    """Return one number for the three of each key, in their order."""
+    x, y, z = (np.asarray(keys, np.int64) + 2**15).T
+    return np.asarray((x << 32) | (y << 16) | z)
+
+
+def take_of(cells: Cells, performer: str) -> Take:
+    """Return cells as a take: rotations in the order in which they were met, with their frames."""
+    order = np.lexsort((cells.frames, cells.clips))
+    frames = int(cells.counts.sum())
+    return Take(
+        cells.rotations[order],
+        cells.times.sum() / (SECOND * max(frames, 1)),
+        performer,
+        performer,
+        thinned=True,
+        counts=cells.counts[order],
+    )
+
+
+# Files of summaries: a line of JSON, then the columns of all cells, joint after joint.
+
+
+def save_summary(summary: Summary, path: Path) -> None:
+    """Write a summary, whole or not at all; the same summary gives the same bytes."""
+    head, skeleton = summary.head, summary.head.skeleton
+    header = {
+        "version": VERSION,
+        "mark": head.mark,
+        "fingerprint": head.fingerprint,
+        "options": head.options.to_dict(),
+        "names": list(skeleton.names),
+        "parents": skeleton.parents.tolist(),
+        "offsets": skeleton.offsets.tolist(),
+        "end_parents": skeleton.end_parents.tolist(),
+        "end_offsets": skeleton.end_offsets.tolist(),
+        "frames": head.frames,
+        "frame_time": head.frame_time,
+        "first_frame_dropped": head.first_frame_dropped,
+        "sizes": head.sizes,
+        "flips": head.flips,
+    }
+    parts = [MAGIC, json.dumps(header).encode(), b"\n"]
+    for cells in summary.joints.values():
+        for name, (kind, _) in COLUMNS.items():
+            parts.append(np.ascontiguousarray(getattr(cells, name)).astype(kind).tobytes())
+    atomic_write(path, b"".join(parts))
+
+
+def load_head(path: Path) -> Head:
+    """Return what a summary says of its clip; ValueError where the file is damaged."""
+    return load_summary(path, ()).head
+
+
+def load_summary(path: Path, joints: Iterable[str] | None = None) -> Summary:
+    """Return the summary in a file, with all joints or some; ValueError where it is damaged."""
+    try:
+        with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+            return _parse_summary(content, None if joints is None else set(joints))
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise ValueError(f"{path}: not a summary that can be read: {error}") from None
+
+
+def _parse_summary(content: mmap, wanted: set[str] | None) -> Summary:
+    end = content.find(b"\n", len(MAGIC))
+    if content[: len(MAGIC)] != MAGIC or end < 0:
+        raise ValueError("expected it to begin with synovia-summary and a line of JSON")
+    header = json.loads(content[len(MAGIC) : end])
+    if header["version"] != VERSION:
+        raise ValueError(f"expected version {VERSION}, got {header['version']}")
+    width = sum(np.dtype(kind).itemsize * count for kind, count in COLUMNS.values())
+    sizes = {str(name): int(size) for name, size in header["sizes"].items()}
+    if end + 1 + width * sum(sizes.values()) != len(content) or min(sizes.values(), default=0) < 0:
+        raise ValueError("expected as many cells as it says")
+    skeleton = Skeleton(
+        tuple(header["names"]),
+        np.array(header["parents"], np.int64),
+        np.array(header["offsets"], float).reshape(-1, 3),
+        (),
+        np.array(header["end_parents"], np.int64),
+        np.array(header["end_offsets"], float).reshape(-1, 3),
+    )
+    head = Head(
+        header["mark"], header["fingerprint"],
+        SummaryOptions(header["options"]["cell"], header["options"]["ancestors"]),
+        skeleton, int(header["frames"]), float(header["frame_time"]),
+        bool(header["first_frame_dropped"]), sizes,
+        {str(name): int(count) for name, count in header["flips"].items()},
+    )  # fmt: skip
+    nanoseconds = round(head.frame_time * SECOND)
+    found, at = {}, end + 1
+    for name, size in sizes.items():
+        if wanted is None or name in wanted:
+            found[name] = _read_cells(content, at, size, nanoseconds)
+        at += width * size
+    return Summary(head, found)
+
+
+def _read_cells(content: mmap, at: int, size: int, nanoseconds: int) -> Cells:
+    columns: dict[str, Any] = {}
+    for name, (kind, count) in COLUMNS.items():
+        column = np.frombuffer(content, kind, size * count, at)
+        at += column.nbytes
+        columns[name] = column.reshape(size, count) if count > 1 else column
+    counts = columns["counts"].astype(np.int64)
+    rotations: Floats = columns["rotations"].astype(np.float64)
+    return Cells(
+        columns["keys"].astype(np.int64), counts, counts * nanoseconds,
+        np.zeros(size, np.int64), columns["frames"].astype(np.int64), rotations,
+    )  # fmt: skip
+
+
+def numbered(cells: Cells, clip: int) -> Cells:
+    """Return the cells of a single clip as those of clip number `clip` among others."""
+    return replace(cells, clips=np.full(len(cells.counts), clip, np.int64))
+
+
+def merge(
+    summaries: Iterable[tuple[int, str, Summary]], names: Mapping[str, Mapping[str, str]]
+) -> dict[str, dict[str, Cells]]:
+    """Return merged cells by joint and performer.
+
+    Each summary comes with its number among all and its performer. `names` maps, by mark, what a
+    clip calls its joints to what they are called here; others are left out.
+    """
+    merged: dict[tuple[str, str], list[Cells]] = {}
+    waiting: Counter[tuple[str, str]] = Counter()
+    for number, performer, summary in summaries:
+        for theirs, ours in names[summary.head.mark].items():
+            key, cells = (ours, performer), numbered(summary.joints[theirs], number)
+            parts = merged.setdefault(key, [])
+            parts.append(cells)
+            waiting[key] += len(cells.counts)
+            if waiting[key] > max(MAX_WAITING, len(parts[0].counts)):
+                merged[key] = [Cells.concatenate(parts)]
+                waiting[key] = 0
+    found: dict[str, dict[str, Cells]] = {}
+    for joint, performer in sorted(merged):
+        found.setdefault(joint, {})[performer] = Cells.concatenate(merged[joint, performer])
+    return found

@@ -1,0 +1,139 @@
+"""Files that are read, and written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be removed
+    fcntl = None  # type: ignore[assignment]
+
+YOUNG = 60.0
+"""Seconds for which an empty leftover may belong to a writer that has not locked it yet."""
+
+
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of the regular file at `path`; a pipe or a device is refused."""
+    with open_regular(path) as file:
+        return file.read()
+
+
+@contextlib.contextmanager
+def open_regular(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open the regular file at `path` to read its bytes; a pipe or a device is refused."""
+    # Opened first and then looked at; without waiting, since the other end of a pipe may be silent.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "only regular files can be read", os.fspath(path))
+        with open(handle, "rb", closefd=False) as file:
+            yield file
+    finally:
+        os.close(handle)
+
+
+def check_regular(path: str | os.PathLike[str]) -> os.stat_result:
+    """Return what the system knows of the file at `path`; OSError unless it is a regular one."""
+    about = os.stat(path)
+    if not stat.S_ISREG(about.st_mode):
+        raise OSError(errno.EINVAL, "only regular files can be read", os.fspath(path))
+    return about
+
+
+def atomic_write(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write `content` to the file at `path`; on any failure what was there stays as it was.
+
+    What killed writers left beside it is removed.
+    """
+    with atomic_file(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file to write piece by piece, which takes the place of that at `path` at the end.
+
+    It gives the same guarantees as `atomic_write`; an exception inside is a failure.
+    """
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".synovia-{os.urandom(8).hex()}.tmp")
+    try:
+        _check_place(target)
+        try:
+            with open(beside, "xb") as file:
+                _lock(file.fileno())
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+                if target.exists():
+                    shutil.copymode(target, beside)
+                if fcntl:  # renamed while it is locked, so that nobody takes it for a leftover
+                    os.replace(beside, target)
+            if not fcntl:
+                os.replace(beside, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                beside.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        if error.filename not in (None, str(beside), str(target)):
+            raise  # about what is read meanwhile
+        raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error
+    _sync_directory(target.parent)
+    _remove_leftovers(target.parent)
+
+
+def _check_place(target: Path) -> None:
+    if target.is_dir():
+        raise OSError(errno.EISDIR, "a directory is where the file belongs")
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "only regular files can be replaced")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def _lock(handle: int) -> bool:
+    """Lock an open file without waiting; false where somebody else has, or the system cannot."""
+    try:
+        if fcntl:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make a rename last through a power failure, where the system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@cache  # once in a directory: there may be thousands of files
+def _remove_leftovers(directory: Path) -> None:
+    """Remove files of writers that were killed: those that nobody has locked."""
+    for leftover in directory.glob(".synovia-*.tmp"):
+        with contextlib.suppress(OSError), open(leftover, "rb") as file:
+            about = os.fstat(file.fileno())
+            starting = about.st_size == 0 and time.time() - about.st_mtime < YOUNG
+            if not starting and _lock(file.fileno()) and fcntl:
+                leftover.unlink()
+        if not fcntl:
+            with contextlib.suppress(OSError):
+                leftover.unlink()

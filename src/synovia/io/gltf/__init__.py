@@ -1,0 +1,28 @@
+"""glTF 2.0: .gltf, .glb, and VRM and VRMA, which are GLB with names for the bones of a human.
+
+See docs/formats.md. `humanoid` gives the joints that a VRM names.
+"""
+
+from __future__ import annotations
+
+from ..format import ClipFormat
+from .read import clip_names, humanoid, read_gltf
+from .write import write_gltf
+
+
+def _begins(head: bytes) -> bool:
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return head.startswith(b"glTF") or (text.startswith(b"{") and b'"asset"' in text)
+
+
+GLTF = ClipFormat(
+    read_gltf,
+    write_gltf,
+    clip_names,
+    _begins,
+    up="y",
+    unit=1.0,
+    beside="meshes, materials and other animations",
+)
+
+__all__ = ["GLTF", "humanoid"]

@@ -1,0 +1,413 @@
+"""A glTF file as it stands: its JSON, its buffers and its accessors, every index checked."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, unquote_to_bytes
+
+import numpy as np
+
+from ...arrays import Floats
+from ..encoding import Entry, parse_json, quote_value
+from ..files import read_file
+
+MAGIC = b"glTF"
+JSON, BIN = b"JSON", b"BIN\0"
+BYTES = "application/octet-stream"
+FLOAT = 5126
+DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", FLOAT: "<f4"}
+"""Types of numbers by the code that glTF has for them."""
+WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
+MAX_ZEROS = 10**6
+"""So many numbers are believed of an accessor that has no bytes, which stand for zeros."""
+MAX_WHOLE = 2**53
+"""Larger whole numbers are a mistake, not an index or a count of bytes."""
+MAX_NUMBER = 1e12
+"""Numbers beyond this are a mistake, not a length or a scale."""
+
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
+_OUTSIDE = re.compile(r"[\\\0]|\A/|\A\Z|(\A|/)\.\.(/|\Z)")
+_SPACE = re.compile(r"[ \t\r\n]*+")
+_decode_value = json.JSONDecoder().raw_decode
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """A glTF file: its bytes, its JSON, and its chunks if it is a GLB."""
+
+    path: Path
+    folder: Path
+    content: bytes
+    chunks: tuple[tuple[bytes, bytes], ...]
+    text: str
+    root: Entry
+    _buffers: dict[int, bytes] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: Path) -> Document:
+        """Return the file at `path`."""
+        return cls.parse(path, read_file(path))
+
+    @classmethod
+    def parse(cls, path: Path, content: bytes) -> Document:
+        """Return the file with this content, whose buffers stand beside `path`."""
+        chunks = tuple(_split_chunks(content)) if content.startswith(MAGIC) else ()
+        text = (chunks[0][1].rstrip(b"\0") if chunks else content).removeprefix(b"\xef\xbb\xbf")
+        root = Entry(parse_json(str(path), text))
+        asset = require(root, "asset")
+        version = require(asset, "version")
+        if not version.text().startswith("2."):
+            version.fail("glTF 2.0")
+        return cls(path, path.parent.resolve(), content, chunks, text.decode(), root)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether this is a GLB."""
+        return bool(self.chunks)
+
+    @property
+    def size(self) -> int:
+        """How many bytes the file has, and its buffers as far as they have been read."""
+        return len(self.content) + sum(map(len, self._buffers.values()))
+
+    def count(self, kind: str) -> int:
+        """Return how many items one of the lists of the file has."""
+        found = member(self.root, kind)
+        return 0 if found is None else len(list_of(found))
+
+    def items(self, kind: str) -> list[Entry]:
+        """Return the items of one of the lists of the file."""
+        found = member(self.root, kind)
+        return [] if found is None else found.items()
+
+    def index(self, kind: str, entry: Entry) -> int:
+        """Return the number of an item that stands in `entry`."""
+        count = self.count(kind)
+        if not count:
+            entry.fail(f"an item of {kind}, of which there are none")
+        return whole_number(entry, 0, count - 1)
+
+    def item(self, kind: str, entry: Entry) -> Entry:
+        """Return the item whose number stands in `entry`."""
+        return self.at(kind, self.index(kind, entry))
+
+    def at(self, kind: str, number: int) -> Entry:
+        """Return an item that is known to be there."""
+        return self.root.child(kind).child(number)
+
+    def bin_buffer(self) -> bool:
+        """Tell whether the first buffer is the GLB's own chunk."""
+        own = len(self.chunks) > 1 and self.chunks[1][0] == BIN and self.count("buffers") > 0
+        return own and member(self.at("buffers", 0), "uri") is None
+
+    def buffer(self, number: int) -> bytes:
+        """Return the bytes of a buffer: in the GLB, in its URI, or in a file beside this one."""
+        if number not in self._buffers:
+            entry = self.at("buffers", number)
+            length = whole_number(require(entry, "byteLength"), 1)
+            uri = member(entry, "uri")
+            if uri is not None:
+                content = read_uri(uri, self.folder)
+            elif number == 0 and self.bin_buffer():
+                content = self.chunks[1][1]
+            else:
+                entry.fail("a uri, or the binary chunk of a GLB", "neither")
+            if len(content) < length:
+                entry.child("byteLength").fail(f"at most the {len(content)} bytes there are")
+            self._buffers[number] = content[:length]
+        return self._buffers[number]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the elements of an accessor stand in a buffer; (count, width) numbers."""
+
+    buffer: int
+    start: int
+    stride: int
+    count: int
+    width: int
+    dtype: str
+
+    @property
+    def stop(self) -> int:
+        """The byte after the last element."""
+        size = np.dtype(self.dtype).itemsize
+        return self.start + self.stride * (self.count - 1) + size * self.width
+
+    def view(self, data: bytes | bytearray) -> Any:
+        """Return the numbers as an array (count, width) that shares the memory of `data`."""
+        strides = (self.stride, np.dtype(self.dtype).itemsize)
+        return np.ndarray((self.count, self.width), self.dtype, data, self.start, strides)
+
+
+def layout(document: Document, accessor: Entry) -> Layout | None:
+    """Return where the elements of an accessor stand; None where all of them are zeros."""
+    dtype = _dtype(require(accessor, "componentType"), DTYPES)
+    width = _width(accessor)
+    count = whole_number(require(accessor, "count"), 1)
+    if member(accessor, "bufferView") is None:
+        if count * width > MAX_ZEROS:
+            accessor.child("count").fail(f"at most {MAX_ZEROS // width} without a bufferView")
+        return None
+    return _view_layout(document, accessor, count, width, dtype)
+
+
+def accessor_floats(document: Document, accessor: Entry) -> Floats:
+    """Return the elements of an accessor as finite numbers (count, width), float64."""
+    found = layout(document, accessor)
+    dtype = DTYPES[accessor.value["componentType"]]
+    if found is None:
+        numbers = np.zeros((accessor.value["count"], _width(accessor)), dtype)
+    else:
+        numbers = found.view(document.buffer(found.buffer))
+    if sparse := member(accessor, "sparse"):
+        numbers = _replace_sparse(document, sparse, np.array(numbers))
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        floats = numbers.astype(np.float64)
+    if dtype == "<f4":
+        if not np.isfinite(floats).all():
+            accessor.fail("finite numbers", f"{floats[~np.isfinite(floats)][0]}")
+        return floats
+    if not (member(accessor, "normalized") or Entry(False)).value:
+        accessor.fail("floats or normalized integers", "plain integers")
+    # The lowest signed integer stands for -1 as its neighbour does.
+    return np.maximum(floats / np.iinfo(dtype).max, -1.0)
+
+
+def _replace_sparse(document: Document, sparse: Entry, numbers: Any) -> Any:
+    """Return `numbers` (count, width) with the rows replaced that a sparse accessor lists."""
+    count = whole_number(require(sparse, "count"), 1, len(numbers))
+    indices, values = require(sparse, "indices"), require(sparse, "values")
+    kinds = {code: DTYPES[code] for code in (5121, 5123, 5125)}
+    at = _view_layout(document, indices, count, 1, _dtype(require(indices, "componentType"), kinds))
+    rows = at.view(document.buffer(at.buffer))[:, 0].astype(np.int64)
+    if (np.diff(rows) <= 0).any() or rows[-1] >= len(numbers):
+        indices.fail(f"increasing numbers below {len(numbers)}", quote_value(rows.tolist()))
+    new = _view_layout(document, values, count, numbers.shape[1], numbers.dtype.str)
+    numbers[rows] = new.view(document.buffer(new.buffer))
+    return numbers
+
+
+def _view_layout(document: Document, owner: Entry, count: int, width: int, dtype: str) -> Layout:
+    """Return where `count` elements stand in the bufferView that `owner` names; all within it."""
+    view = document.item("bufferViews", require(owner, "bufferView"))
+    extensions = member(view, "extensions")
+    if extensions is not None and any("compression" in name for name in extensions.members()):
+        view.fail("bytes without compression", quote_value(list(extensions.value)))
+    buffer = document.index("buffers", require(view, "buffer"))
+    begin, length = _optional(view, "byteOffset"), whole_number(require(view, "byteLength"), 1)
+    available = len(document.buffer(buffer))
+    if begin + length > available:
+        view.fail(f"bytes within the buffer's {available}", f"{begin} to {begin + length}")
+    size = np.dtype(dtype).itemsize * width
+    stride = _optional(view, "byteStride", least=4, most=252, default=size)
+    if stride < size:
+        view.child("byteStride").fail(f"at least an element's {size} bytes")
+    offset = _optional(owner, "byteOffset")
+    if offset + stride * (count - 1) + size > length:
+        owner.fail(
+            f"elements within the {length} bytes of {view.place}",
+            f"{count} of {size} bytes, {stride} apart, from byte {offset}",
+        )
+    return Layout(buffer, begin + offset, stride, count, width, dtype)
+
+
+def _width(accessor: Entry) -> int:
+    kind = require(accessor, "type")
+    return WIDTHS.get(kind.text()) or kind.fail(f"one of {', '.join(WIDTHS)}")
+
+
+def _dtype(entry: Entry, kinds: Mapping[int, str]) -> str:
+    code = whole_number(entry)
+    return kinds.get(code) or entry.fail(f"one of {', '.join(map(str, kinds))}")
+
+
+def _optional(
+    entry: Entry, key: str, *, least: int = 0, most: int = MAX_WHOLE, default: int = 0
+) -> int:
+    found = member(entry, key)
+    return default if found is None else whole_number(found, least, most)
+
+
+# Entries
+
+
+def member(entry: Entry, key: str) -> Entry | None:
+    """Return what an object has under `key`, if anything."""
+    if not isinstance(entry.value, dict):
+        entry.fail("an object")
+    return entry.child(key) if key in entry.value else None
+
+
+def require(entry: Entry, key: str) -> Entry:
+    """Return what an object has under `key`."""
+    return member(entry, key) or entry.refuse(f"the key {key!r} is missing")
+
+
+def list_of(entry: Entry) -> list[Any]:
+    """Return the list that stands here."""
+    return entry.value if isinstance(entry.value, list) else entry.fail("a list")
+
+
+def whole_number(entry: Entry, least: int = 0, most: int = MAX_WHOLE) -> int:
+    """Return the whole number that stands here."""
+    value = entry.value
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        entry.fail(f"a whole number {_bounds(least, most)}")
+    return int(value)
+
+
+def _bounds(least: int, most: int) -> str:
+    return f"from {least}" if most == MAX_WHOLE else f"from {least} to {most}"
+
+
+def numbers(entry: Entry, count: int) -> list[float]:
+    """Return as many numbers as asked for, each of sane size."""
+    found = list_of(entry)
+    sane = len(found) == count and all(
+        isinstance(each, (int, float)) and not isinstance(each, bool) and abs(each) <= MAX_NUMBER
+        for each in found
+    )
+    return [float(each) for each in found] if sane else entry.fail(f"{count} numbers")
+
+
+@contextmanager
+def errors_name(path: Path) -> Iterator[None]:
+    """Name the file in errors about what is in it."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error)
+        known = message.startswith(f"{path}:")
+        raise ValueError(message if known else f"{path}: {message}") from error
+
+
+# Containers
+
+
+def _split_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield kind and payload of each chunk of a GLB."""
+    if len(content) < 20:
+        raise ValueError(f"byte {len(content)}: expected the header of a GLB, got its end")
+    version, length = struct.unpack_from("<II", content, 4)
+    if version != 2:
+        raise ValueError(f"byte 4: expected version 2, got {version}")
+    if length > len(content):
+        raise ValueError(f"byte 8: expected {length} bytes in the file, got {len(content)}")
+    at = 12
+    while at < length:
+        if at + 8 > length:
+            raise ValueError(f"byte {at}: expected a chunk's header, got the end of the file")
+        size, kind = struct.unpack_from("<I4s", content, at)
+        if at + 8 + size > length:
+            raise ValueError(
+                f"byte {at}: expected a chunk of at most {length - at - 8} bytes, got {size}"
+            )
+        if (at == 12) != (kind == JSON):
+            raise ValueError(f"byte {at + 4}: expected one JSON chunk, the first, got {kind!r}")
+        yield kind, content[at + 8 : at + 8 + size]
+        at += 8 + size
+
+
+def join_chunks(chunks: list[tuple[bytes, bytes]]) -> bytes:
+    """Return the GLB with these chunks, each filled up to a multiple of four bytes."""
+    parts = []
+    for kind, payload in chunks:
+        payload += (b" " if kind == JSON else b"\0") * (-len(payload) % 4)
+        parts += [struct.pack("<I4s", len(payload), kind), payload]
+    length = 12 + sum(map(len, parts))
+    if length >= 2**32:
+        raise ValueError(f"a GLB has at most 4294967295 bytes, got {length}")
+    return b"".join([struct.pack("<4sII", MAGIC, 2, length), *parts])
+
+
+def read_uri(uri: Entry, folder: Path) -> bytes:
+    """Return the bytes of a data URI, or of a file in `folder`; nothing else is opened."""
+    text = uri.text()
+    if text.startswith("data:"):
+        about, comma, coded = text.partition(",")
+        if not comma:
+            uri.fail("a comma in a data URI")
+        try:
+            return (
+                base64.b64decode(coded, validate=True)
+                if about.endswith(";base64")
+                else unquote_to_bytes(coded)
+            )
+        except (binascii.Error, ValueError) as error:
+            uri.fail(f"base64 ({error})")
+    name = unquote(text)
+    if _SCHEME.match(name) or _OUTSIDE.search(name):
+        uri.fail("a file in the same folder")
+    return read_file(folder / name)
+
+
+def data_uri(content: bytes, kind: str = BYTES) -> str:
+    """Return `content` as a URI."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+# JSON text
+
+
+def replace_values(text: str, changes: Mapping[Any, Any]) -> str:
+    """Return JSON text with values replaced where they stand, and all else as it was.
+
+    `changes` has the keys and numbers that lead to a value, inside each other.
+    """
+    parts, done = [], 0
+    for start, stop, value in _edits(text, text.index("{"), changes):
+        parts += [text[done:start], value]
+        done = stop
+    return "".join([*parts, text[done:]])
+
+
+def _edits(text: str, at: int, changes: Mapping[Any, Any]) -> Iterator[tuple[int, int, str]]:
+    for key, start, stop in _members(text, at):
+        change = changes.get(key)
+        if isinstance(change, dict):
+            yield from _edits(text, start, change)
+        elif change is not None:
+            yield start, stop, json_line(change)
+
+
+def _members(text: str, at: int) -> Iterator[tuple[str | int, int, int]]:
+    """Yield the key of each member of the object or list at `at`, and where its value stands."""
+    is_object, count = text[at] == "{", 0
+    at = _skip(text, at + 1)
+    while text[at] not in "]}":
+        key: str | int = count
+        if is_object:
+            key, at = _decode_value(text, at)
+            at = _skip(text, _skip(text, at) + 1)
+        stop = _decode_value(text, at)[1]
+        yield key, at, stop
+        at = _skip(text, stop)
+        at = _skip(text, at + 1) if text[at] == "," else at
+        count += 1
+
+
+def _skip(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def json_line(value: Any, indent: int | None = None) -> str:
+    """Return `value` as JSON; ValueError where it has what JSON, or glTF, does not allow."""
+    separators = None if indent else (",", ":")
+    try:
+        return json.dumps(
+            value, allow_nan=False, ensure_ascii=False, separators=separators, indent=indent
+        )
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"expected JSON that can be written again, got {error}") from error

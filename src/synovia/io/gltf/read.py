@@ -1,0 +1,378 @@
+"""Reading clips: an animation's keys, at frames that are evenly spaced."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...arrays import Floats, Ints, Scalars
+from ...quat import IDENTITY, angle_between, normalize, slerp
+from ...skeleton import Clip, Pose
+from ...skeleton.world import MAX_FRAMES
+from ..encoding import Entry
+from ..format import ReadOptions
+from .document import Document, accessor_floats, errors_name, member, require
+from .rig import Rig, channel_sampler, channel_target, read_rig, refuse_uneven, unique_names
+
+MODES = ("LINEAR", "STEP", "CUBICSPLINE")
+STILL_FRAME_TIME = 1.0 / 30.0
+"""Seconds that the frame of a clip lasts which has no other."""
+MAX_SPLINE_STEP = 1.0 / 24.0
+"""Splines with keys farther apart than this many seconds have frames between them."""
+MIN_UNEVEN_STEP = 1.0 / 120.0
+"""Keys at no even spacing are resampled, to frames at least this many seconds apart."""
+MIN_STEP, MAX_STEP, MAX_TIME = 1e-6, 1e4, 1e6
+RATES = (24, 25, 30, 48, 50, 60, 90, 100, 120, 240)
+MAX_DIVISOR = 32
+"""Into so many parts the shortest gap between keys is divided in the search for a spacing."""
+GRID_SLACK = 0.02
+"""Keys this near to a frame, as a share of the spacing, are on it: some exporters round."""
+FINE_SLACK = 1e-3
+"""The same for a spacing that no two keys have."""
+MAX_POSES = 4 * 10**6
+"""So many frames times joints, or keys, are believed beyond those that the file has bytes for."""
+SCALE_SLACK = 1e-3
+STILL = 1e-6
+"""Radians by which a joint may turn that has to be still."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Frames evenly spaced in time, in seconds."""
+
+    start: float
+    step: float
+    count: int
+
+    def times(self) -> Scalars:
+        """Return the time of each frame."""
+        return self.start + self.step * np.arange(self.count)
+
+    def coordinates(self, times: Scalars) -> Scalars:
+        """Return `times` counted in frames, whole where they are near to one."""
+        found = (times - self.start) / self.step
+        whole = np.rint(found)
+        slack = GRID_SLACK + 8.0 * _rounding(times) / self.step
+        return np.where(np.abs(found - whole) <= slack, whole, found)
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """The keys of one property of a joint: times in seconds, and values a row each.
+
+    `channel` is the number of its channel in the animation, `input` of the accessor of its times.
+    """
+
+    joint: int
+    channel: int
+    path: str
+    mode: str
+    input: int
+    times: Scalars
+    values: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """What a clip keeps of its file: the file, its rig, the animation, and the clip as it was."""
+
+    document: Document
+    rig: Rig
+    animation: int | None
+    grid: Grid
+    pose: Pose
+
+
+def read_gltf(path: Path, options: ReadOptions) -> Clip:
+    """Return a clip of a glTF, GLB, VRM or VRMA file: metres, y up.
+
+    Without an animation it is one frame at rest. Raises ValueError where there are several
+    animations and `options.clip` names none.
+    """
+    with errors_name(path):
+        document = Document.open(path)
+        rig = read_rig(document)
+        animation, name = _choose(document, options.clip)
+        tracks = [] if animation is None else read_tracks(document, rig, animation)
+        hint = 0.0 if animation is None else _frame_time_hint(document, animation)
+        moving = [track for track in tracks if track.path != "scale"]
+        grid = frame_grid(moving, hint)
+        most = MAX_POSES + document.size
+        if grid.count * len(rig.nodes) > most:
+            raise ValueError(
+                f"animations[{animation}]: expected at most {most} poses of joints, "
+                f"got {grid.count} frames of {len(rig.nodes)} joints"
+            )
+        pose = _pose(document, rig, moving, grid)
+        scaled = [rig.skeleton.names[track.joint] for track in tracks if _is_scaled(track, rig)]
+    if scaled:
+        warnings.warn(
+            f"{path}: scale that changes is not read, at {', '.join(scaled[:12])}", stacklevel=3
+        )
+    origin = Origin(document, rig, animation, grid, pose)
+    return Clip(rig.skeleton, pose, grid.step, name or path.stem, origin)
+
+
+def clip_names(path: Path) -> list[str]:
+    """Return the names of the animations in a file; [""] where there is at most one."""
+    with errors_name(path):
+        names = _animation_names(Document.open(path))
+    return names if len(names) > 1 else [""]
+
+
+def humanoid(clip: Clip) -> dict[str, str]:
+    """Return the joints that the VRM or VRMA file of `clip` names, by bone; else none.
+
+    Bones are called as in VRM: hips, spine, leftUpperArm. VRM 0.x differs from 1.0 at the thumbs.
+    """
+    return dict(clip.origin.rig.humanoid) if isinstance(clip.origin, Origin) else {}
+
+
+def _animation_names(document: Document) -> list[str]:
+    return unique_names(enumerate(document.items("animations")), "animation")
+
+
+def _choose(document: Document, wanted: str) -> tuple[int | None, str]:
+    """Return the number and the name of the wanted animation; None for the pose at rest."""
+    names = _animation_names(document)
+    if wanted and wanted not in names:
+        raise ValueError(f"no clip {wanted!r:.60}; this file has {_list(names) or 'none'}")
+    if len(names) > 1 and not wanted:
+        raise ValueError(
+            f"expected one of its clips, as in {document.path.name}#{names[0]:.60}; "
+            f"it has {_list(names)}"
+        )
+    if not names:
+        return None, ""
+    number = names.index(wanted) if wanted else 0
+    own = document.items("animations")[number].value.get("name")
+    return number, names[number] if own or len(names) > 1 else ""
+
+
+def _list(names: list[str]) -> str:
+    more = f" and {len(names) - 40} more" if len(names) > 40 else ""
+    return ", ".join(name[:60] for name in names[:40]) + more
+
+
+def _frame_time_hint(document: Document, animation: int) -> float:
+    """Return the seconds between frames that our writer leaves, since key times are float32."""
+    extras = document.items("animations")[animation].value.get("extras")
+    hint = extras.get("frameTime") if isinstance(extras, dict) else None
+    return float(hint) if isinstance(hint, float) and MIN_STEP <= hint <= MAX_STEP else 0.0
+
+
+def read_tracks(document: Document, rig: Rig, animation: int) -> list[Track]:
+    """Return the keys of all joints in an animation."""
+    entry = document.items("animations")[animation]
+    joint_of = {node: joint for joint, node in enumerate(rig.nodes)}
+    arrays: dict[int, Floats] = {}
+    count = 0
+    found: dict[tuple[int, str], Track] = {}
+    for number, channel in enumerate(require(entry, "channels").items()):
+        node, path = channel_target(document, channel)
+        if path not in ("rotation", "translation", "scale") or node not in joint_of:
+            continue
+        if (node, path) in found:
+            channel.fail("one channel for each property of a node", f"{path} of {node} again")
+        sampler = channel_sampler(entry, channel)
+        mode = member(sampler, "interpolation") or Entry("LINEAR")
+        if mode.value not in MODES:
+            mode.fail(f"one of {', '.join(MODES)}")
+        ends = [document.item("accessors", require(sampler, key)) for key in ("input", "output")]
+        for key, end in zip(("input", "output"), ends, strict=True):
+            if sampler.value[key] not in arrays:
+                arrays[sampler.value[key]] = accessor_floats(document, end)
+            count += len(arrays[sampler.value[key]])
+            if count > MAX_POSES + document.size:
+                entry.fail(f"at most {MAX_POSES + document.size} keys", "more")
+        times, values = (arrays[sampler.value[key]] for key in ("input", "output"))
+        _check_keys(ends[0], ends[1], times, mode.value, path)
+        rows = _quaternions(ends[1], values, mode.value) if path == "rotation" else values
+        found[node, path] = Track(
+            joint_of[node], number, path, mode.value, sampler.value["input"], times[:, 0], rows
+        )
+    return list(found.values())
+
+
+def _check_keys(inputs: Entry, outputs: Entry, times: Floats, mode: str, path: str) -> None:
+    """Raise ValueError unless two accessors have times, and a value of the right kind for each."""
+    if inputs.value["type"] != "SCALAR":
+        inputs.child("type").fail("SCALAR for times")
+    if outputs.value["type"] != ("VEC4" if path == "rotation" else "VEC3"):
+        outputs.child("type").fail("VEC4 for rotations, VEC3 for others")
+    if (np.diff(times[:, 0]) < 0.0).any() or np.abs(times).max() > MAX_TIME:
+        inputs.fail(f"times that increase, up to {MAX_TIME:g} seconds", "others")
+    if outputs.value["count"] != len(times) * (3 if mode == "CUBICSPLINE" else 1):
+        outputs.child("count").fail(f"as many as there are times, {len(times)} ({mode})")
+
+
+def _quaternions(output: Entry, values: Floats, mode: str) -> Floats:
+    """Return rotations (n, 4) w first, those of keys unit; splines have tangents between them."""
+    wxyz = values[:, [3, 0, 1, 2]]
+    keys = wxyz[1::3] if mode == "CUBICSPLINE" else wxyz
+    length = np.linalg.norm(keys, axis=-1)
+    if not ((length > 0.5) & (length < 2.0)).all():
+        worst = length[np.abs(length - 1.0).argmax()]
+        output.fail("unit quaternions", f"one of length {worst:g}")
+    return wxyz if mode == "CUBICSPLINE" else wxyz / length[:, None]
+
+
+# Frames
+
+
+def frame_grid(tracks: list[Track], hint: float = 0.0) -> Grid:
+    """Return evenly spaced frames for the keys of all tracks, from the first key to the last.
+
+    The widest spacing at which every key falls on a frame: `hint`, the shortest gap between keys
+    or up to a 32nd part of it, or a common rate. Where there is none, the shortest gap, but at most
+    120 frames a second. Splines get at least 24 frames a second.
+    """
+    distinct = {track.input: track.times for track in tracks}
+    times = np.unique(np.concatenate([*distinct.values(), np.zeros(0)]))
+    if not len(times) or times[-1] - times[0] < MIN_STEP:
+        return Grid(float(times[0]) if len(times) else 0.0, hint or STILL_FRAME_TIME, 1)
+    grid = _regular_grid(times, hint) or _uneven_grid(times)
+    if any(track.mode == "CUBICSPLINE" for track in tracks) and grid.step > MAX_SPLINE_STEP:
+        parts = math.ceil(grid.step / MAX_SPLINE_STEP * (1.0 - 1e-6))
+        grid = Grid(grid.start, grid.step / parts, (grid.count - 1) * parts + 1)
+    if not MIN_STEP <= grid.step <= MAX_STEP:
+        raise ValueError(
+            f"expected keys {MIN_STEP:g} to {MAX_STEP:g} seconds apart, got {grid.step:g}"
+        )
+    return grid
+
+
+def _shortest_gap(times: Scalars) -> float:
+    """Return the least distance of times, in seconds, that is more than rounding."""
+    gaps = np.diff(times)
+    some = gaps[gaps > max(MIN_STEP, 4.0 * _rounding(times))]
+    return float(some.min(initial=times[-1] - times[0]))
+
+
+def _uneven_grid(times: Scalars) -> Grid:
+    """Return frames about as dense as `times`."""
+    span = float(times[-1] - times[0])
+    step = max(_shortest_gap(times), MIN_UNEVEN_STEP)
+    count = math.ceil(span / step * (1.0 - 1e-9)) + 1
+    return Grid(float(times[0]), span / (count - 1), count)
+
+
+def _regular_grid(times: Scalars, hint: float) -> Grid | None:
+    """Return the fewest frames that all of `times` fall on, if there are any."""
+    shortest = _shortest_gap(times)
+    parts = [shortest / part for part in range(2, MAX_DIVISOR + 1)]
+    for step, slack in [
+        (hint, GRID_SLACK),
+        (shortest, GRID_SLACK),
+        *((step, FINE_SLACK) for step in parts),
+        *((1.0 / rate, GRID_SLACK) for rate in RATES),
+    ]:
+        grid = _fitted_grid(times, step, slack, hint) if step >= MIN_STEP else None
+        if grid:
+            return grid
+    return None
+
+
+def _fitted_grid(times: Scalars, step: float, slack: float, hint: float) -> Grid | None:
+    """Return frames about `step` apart on which all of `times` fall, if there are such."""
+    # Gap by gap, so that an error of the step does not add up over a long clip.
+    frames = np.concatenate([[0.0], np.cumsum(np.rint(np.diff(times) / step))])
+    if not 1 <= frames[-1] <= MAX_FRAMES:
+        return None
+    mean = float(times[-1] - times[0]) / float(frames[-1])
+    whole = 1.0 / max(round(1.0 / mean), 1)
+    # Rates are whole numbers, unless times say precisely that they are not.
+    rounding = 8.0 * _rounding(times)
+    exact = [(spacing, rounding) for spacing in (hint, whole, mean)]
+    for spacing, near in [*exact, *((each, rounding + slack * each) for each in (whole, mean))]:
+        if np.abs(times - times[0] - spacing * frames).max() <= near:
+            return Grid(float(times[0]), spacing, int(frames[-1]) + 1)
+    return None
+
+
+def _rounding(times: Scalars) -> float:
+    """Return by how much times, in seconds, may be off for being float32."""
+    return float(np.finfo(np.float32).eps * np.abs(times).max())
+
+
+# Poses
+
+
+def _pose(document: Document, rig: Rig, tracks: list[Track], grid: Grid) -> Pose:
+    """Return the pose of each frame; what has no keys stays at rest."""
+    joints = len(rig.nodes)
+    rotations = np.broadcast_to(IDENTITY, (grid.count, joints, 4)).copy()
+    positions = np.broadcast_to(rig.skeleton.offsets, (grid.count, joints, 3)).copy()
+    times = {track.input: track.times for track in tracks}
+    coordinates = {each: grid.coordinates(times[each]) for each in times}
+    for track in tracks:
+        values = sample(track, coordinates[track.input], grid)
+        joint = track.joint
+        if track.path == "translation":
+            positions[:, joint] = rig.positions(joint, values)
+            continue
+        if rig.uneven[joint] and angle_between(rig.rests[joint], values).max() > STILL:
+            refuse_uneven(document, rig.nodes[joint])
+        rotations[:, joint] = rig.aligned(joint, values)
+    if not np.abs(positions).max() < 1e12:
+        raise ValueError("expected joints within 1e12 metres, got some beyond")
+    return Pose(rotations, positions)
+
+
+def sample(track: Track, at: Scalars, grid: Grid) -> Floats:
+    """Return the values of a track at all frames; its keys stand `at` these."""
+    count = grid.count
+    keys = track.values[1::3] if track.mode == "CUBICSPLINE" else track.values
+    if len(at) == count and (at == np.arange(count)).all():
+        return _unit(track, keys)
+    if len(at) == 1:
+        return np.repeat(_unit(track, keys), count, axis=0)
+    frames = np.arange(count)
+    before = np.clip(np.searchsorted(at, frames, "right") - 1, 0, len(at) - 2)
+    gap = at[before + 1] - at[before]
+    share = np.clip((frames - at[before]) / np.where(gap > 0.0, gap, 1.0), 0.0, 1.0)
+    if track.mode == "STEP":
+        held: Floats = keys[before + (share == 1.0)]
+        return held
+    if track.mode == "CUBICSPLINE":
+        seconds = (grid.step * gap)[:, None]
+        return _unit(track, _hermite(track.values, before, share[:, None], seconds))
+    if track.path == "rotation":
+        return slerp(keys[before], keys[before + 1], share)
+    return (1.0 - share[:, None]) * keys[before] + share[:, None] * keys[before + 1]
+
+
+def _unit(track: Track, values: Floats) -> Floats:
+    if track.mode != "CUBICSPLINE" or track.path != "rotation":
+        return values
+    if not np.linalg.norm(values, axis=-1).min() > 1e-6:
+        raise ValueError(
+            f"channel {track.channel}: expected a spline of rotations that stays away from zero, "
+            "got one that does not"
+        )
+    return normalize(values)
+
+
+def _hermite(values: Floats, before: Ints, s: Floats, seconds: Floats) -> Floats:
+    """Return the cubic spline: rows of in-tangent, value, out-tangent for each key."""
+    value, leave = values[3 * before + 1], values[3 * before + 2]
+    arrive, following = values[3 * before + 3], values[3 * before + 4]
+    return (
+        (2 * s**3 - 3 * s**2 + 1) * value
+        + seconds * (s**3 - 2 * s**2 + s) * leave
+        + (3 * s**2 - 2 * s**3) * following
+        + seconds * (s**3 - s**2) * arrive
+    )
+
+
+def _is_scaled(track: Track, rig: Rig) -> bool:
+    """Tell whether a track changes the scale of a joint from what it is at rest."""
+    if track.path != "scale":
+        return False
+    keys = track.values[1::3] if track.mode == "CUBICSPLINE" else track.values
+    rest = rig.scales[track.joint]
+    return bool((np.abs(keys - rest) > SCALE_SLACK * np.abs(rest)).any())

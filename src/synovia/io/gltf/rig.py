@@ -1,0 +1,359 @@
+"""The joints of a glTF file: which of its nodes they are, and how these stand at rest.
+
+A rotation r of a joint's node becomes G · r · r_rest⁻¹ · G⁻¹, where G is the rotation in the world,
+at rest, of the node above. A translation t becomes base + L · t, where L is the linear part of the
+node above at rest, scales included: lengths are those of the world. This is exact where L is a
+rotation times one scale, mirrored or not. Below any other scale it is exact as long as the joint
+does not turn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+
+from ... import kernels
+from ...arrays import Floats, Ints, Mask, Quats, Vectors
+from ...quat import IDENTITY, from_matrix, inverse, mul, normalize, to_matrix
+from ...skeleton import Skeleton
+from ..encoding import Entry
+from .document import MAX_NUMBER, Document, list_of, member, numbers, require, whole_number
+
+MAX_UNEVEN = 1e-3
+"""Scales along the axes that differ by more than this share are uneven; exporters have noise."""
+MIN_SCALE = 1e-9
+END = "_end"
+"""How exporters, and we, call the tip of a bone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rig:
+    """The joints of a file in the order of its skeleton.
+
+    `nodes` are their numbers in the file, `above` (J, 4) the rotation of the node above each in the
+    world at rest, `rests` (J, 4) the rotation of each in that frame. `bases` (J, 3) and `linears`
+    (J, 3, 3) lead from translations to positions. `uneven` (J,) tells where a scale above keeps a
+    joint from turning rigidly. `humanoid` has the joints that a VRM names, by bone.
+    """
+
+    skeleton: Skeleton
+    nodes: tuple[int, ...]
+    above: Quats
+    rests: Quats
+    bases: Vectors
+    linears: Floats
+    scales: Vectors
+    uneven: Mask
+    humanoid: Mapping[str, str]
+
+    def aligned(self, joint: int, rotations: Quats) -> Quats:
+        """Return rotations (..., 4) of a joint's node as a clip has them."""
+        above = self.above[joint]
+        back = inverse(mul(above, self.rests[joint]))
+        # What is before and after each rotation is constant, so that all is one linear map.
+        return np.asarray(rotations @ mul(mul(above, np.eye(4)), back))
+
+    def local(self, joint: int, rotations: Quats) -> Quats:
+        """Return rotations (..., 4) of a joint in a clip as the joint's node has them."""
+        above = self.above[joint]
+        return mul(mul(inverse(above), rotations), mul(above, self.rests[joint]))
+
+    def positions(self, joint: int, translations: Vectors) -> Vectors:
+        """Return translations (..., 3) of a joint's node as positions in a clip."""
+        return np.asarray(translations @ self.linears[joint].T + self.bases[joint])
+
+    def local_positions(self, joint: int, positions: Vectors) -> Vectors:
+        """Return positions (..., 3) of a joint in a clip as translations of its node."""
+        return np.linalg.solve(self.linears[joint], (positions - self.bases[joint]).T).T
+
+
+def read_rig(document: Document) -> Rig:
+    """Return the joints: those of skins and of a humanoid, else what is animated."""
+    parents = _parents(document)
+    order = _depth_first(document, parents)
+    moving = animated_nodes(document)
+    humanoid = _humanoid(document)
+    skinned = {
+        document.index("nodes", joint)
+        for skin in document.items("skins")
+        for joint in require(skin, "joints").items()
+    }
+    marked = skinned | set(humanoid.values()) or moving
+    if not marked:
+        raise ValueError("skins: expected a skin, a humanoid or animated nodes, got none of them")
+    on_path = _ancestors(marked, parents)
+    joints = [node for node in order if node in marked or (node in on_path and node in moving)]
+    return _rig(document, [node for node in order if node in on_path], joints, parents, humanoid)
+
+
+def animated_nodes(document: Document) -> set[int]:
+    """Return the nodes that some animation turns or moves."""
+    return {
+        node
+        for animation in document.items("animations")
+        for channel in require(animation, "channels").items()
+        for node, path in [channel_target(document, channel)]
+        if path in ("rotation", "translation")
+    }
+
+
+def channel_target(document: Document, channel: Entry) -> tuple[int, str]:
+    """Return the node and the property that a channel moves; (-1, "") without a node."""
+    target = require(channel, "target")
+    path = require(target, "path").text()
+    node = member(target, "node")
+    return (-1, "") if node is None else (document.index("nodes", node), path)
+
+
+def channel_sampler(animation: Entry, channel: Entry) -> Entry:
+    """Return the sampler of a channel of an animation."""
+    samplers = require(animation, "samplers")
+    last = len(list_of(samplers)) - 1
+    return samplers.child(whole_number(require(channel, "sampler"), 0, last))
+
+
+def unique_names(items: Iterable[tuple[int, Entry]], kind: str) -> list[str]:
+    """Return the names of numbered items, each once: those without one are called by number."""
+    found: dict[str, None] = {}
+    ends: dict[str, int] = {}
+    for number, item in items:
+        entry = member(item, "name")
+        name = plain = (_text(entry) if entry else "") or f"{kind} {number}"
+        while name in found:
+            ends[plain] = ends.get(plain, 1) + 1
+            name = f"{plain} ({ends[plain]})"
+        found[name] = None
+    return list(found)
+
+
+def _text(entry: Entry) -> str:
+    text = entry.text()
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        entry.fail("text of whole Unicode characters")
+    return text
+
+
+def _parents(document: Document) -> list[int]:
+    """Return the node above each node, -1 at the top."""
+    nodes = document.items("nodes")
+    parents = [-1] * len(nodes)
+    for number, node in enumerate(nodes):
+        children = member(node, "children")
+        for child in children.items() if children else ():
+            below = whole_number(child, 0, len(nodes) - 1)
+            if parents[below] >= 0:
+                child.fail("a node that no other has as its child", f"{below}")
+            parents[below] = number
+    return parents
+
+
+def _depth_first(document: Document, parents: list[int]) -> list[int]:
+    """Return all nodes, each before its children; ValueError where nodes form a circle."""
+    nodes = document.items("nodes")
+    order: list[int] = []
+    stack = [node for node in reversed(range(len(nodes))) if parents[node] < 0]
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        stack += reversed(nodes[node].value.get("children", ()))
+    if len(order) < len(nodes):
+        node = min(set(range(len(nodes))) - set(order))
+        for _ in nodes:  # by now this is within the circle, wherever it began
+            node = parents[node]
+        nodes[node].child("children").fail("nodes that are not above this one")
+    return order
+
+
+def _ancestors(nodes: Iterable[int], parents: list[int]) -> set[int]:
+    """Return `nodes` and all that is above them."""
+    found: set[int] = set()
+    for node in nodes:
+        while node >= 0 and node not in found:
+            found.add(node)
+            node = parents[node]
+    return found
+
+
+def _rig(
+    document: Document,
+    path: list[int],
+    joints: list[int],
+    parents: list[int],
+    humanoid: Mapping[str, int],
+) -> Rig:
+    """Return the rig of `joints`, where `path` are the joints and the nodes above, top first."""
+    nodes = document.items("nodes")
+    place = {node: number for number, node in enumerate(path)}
+    above = np.array([place.get(parents[node], -1) for node in path], dtype=np.int64)
+    moves, turns, scales = (
+        np.array(each) for each in zip(*(node_transform(nodes[n]) for n in path), strict=True)
+    )
+    linears, points = _world(nodes, path, above, moves, turns, scales)
+    frames = _frames(above, turns, scales)
+
+    # Above the top there is the world, kept as the last row.
+    linears, points = np.append(linears, [np.eye(3)], 0), np.append(points, [np.zeros(3)], 0)
+    frames = np.append(frames, [IDENTITY], 0)
+
+    joint_of = {node: number for number, node in enumerate(joints)}
+    carrier = {-1: -1}  # the joint that each node moves with
+    for node in path:
+        carrier[node] = joint_of.get(node, carrier[parents[node]])
+    parent = np.array([carrier[parents[node]] for node in joints])
+    rows = np.array([place[node] for node in joints])
+    rows_above = above[rows]
+    origins = np.where((parent >= 0)[:, None], points[rows][parent], 0.0)
+    names = unique_names([(node, nodes[node]) for node in joints], "node")
+    end_parents, end_offsets = _ends(nodes, joints, set(path), linears[rows])
+    skeleton = Skeleton(
+        tuple(names),
+        parent,
+        points[rows] - origins,
+        end_parents=np.array(end_parents, dtype=np.int64),
+        end_offsets=np.array(end_offsets).reshape(-1, 3),
+        rest_rotations=frames[rows],
+        up="y",
+        unit=1.0,
+    )
+    return Rig(
+        skeleton,
+        tuple(joints),
+        above=frames[rows_above],
+        rests=turns[rows],
+        bases=points[rows_above] - origins,
+        linears=linears[rows_above],
+        scales=scales[rows],
+        uneven=_uneven(linears[rows_above]),
+        humanoid={bone: names[joint_of[node]] for bone, node in humanoid.items()},
+    )
+
+
+def node_transform(node: Entry) -> tuple[list[float], list[float], list[float]]:
+    """Return translation, rotation (w first, unit) and scale of a node, from a matrix too."""
+    matrix = member(node, "matrix")
+    if matrix is not None:
+        return _decompose(matrix)
+    move, turn, scale = (member(node, key) for key in ("translation", "rotation", "scale"))
+    x, y, z, w = numbers(turn, 4) if turn else (0.0, 0.0, 0.0, 1.0)
+    length = math.hypot(x, y, z, w)
+    if turn and not 0.5 < length < 2.0:
+        turn.fail("a unit quaternion")
+    sizes = numbers(scale, 3) if scale else [1.0] * 3
+    if scale and not min(map(abs, sizes)) >= MIN_SCALE:
+        scale.fail(f"scales of at least {MIN_SCALE} at a joint and above")
+    unit = [w / length, x / length, y / length, z / length]
+    return numbers(move, 3) if move else [0.0] * 3, unit, sizes
+
+
+def _translation(node: Entry) -> list[float]:
+    matrix, move = member(node, "matrix"), member(node, "translation")
+    if matrix is not None:
+        return numbers(matrix, 16)[12:15]
+    return numbers(move, 3) if move else [0.0] * 3
+
+
+def _decompose(entry: Entry) -> tuple[list[float], list[float], list[float]]:
+    """Return translation, rotation and scale of a matrix, columns first, that is made of these."""
+    matrix = np.array(numbers(entry, 16)).reshape(4, 4).T
+    linear = matrix[:3, :3]
+    scale = np.linalg.norm(linear, axis=0)
+    if not scale.min() >= MIN_SCALE or matrix[3].tolist() != [0.0, 0.0, 0.0, 1.0]:
+        entry.fail("a matrix of translation, rotation and scale")
+    scale[0] *= np.sign(np.linalg.det(linear / scale)) or 1.0
+    axes = linear / scale
+    if np.abs(axes.T @ axes - np.eye(3)).max() > MAX_UNEVEN:
+        entry.fail("a matrix without shear")
+    turn = normalize(from_matrix(axes))
+    return matrix[:3, 3].tolist(), turn.tolist(), scale.tolist()
+
+
+def _world(
+    nodes: list[Entry], path: list[int], above: Ints, moves: Vectors, turns: Quats, scales: Vectors
+) -> tuple[Floats, Vectors]:
+    """Return the linear part (n, 3, 3) and the place (n, 3) of each node in the world at rest."""
+    linears, points = to_matrix(turns) * scales[:, None, :], moves.copy()
+    for number, parent in enumerate(above.tolist()):
+        if parent >= 0:
+            points[number] = points[parent] + linears[parent] @ points[number]
+            linears[number] = linears[parent] @ linears[number]
+        size = np.abs(linears[number]).max()
+        if not (1.0 / MAX_NUMBER < size < MAX_NUMBER and np.abs(points[number]).max() < MAX_NUMBER):
+            nodes[path[number]].fail(f"scales and places up to {MAX_NUMBER:g}", "beyond")
+    return linears, points
+
+
+def _frames(above: Ints, turns: Quats, scales: Vectors) -> Quats:
+    """Return the rotation (n, 4) of each node in the world at rest.
+
+    Of a mirror, a half turn is left: turns below it are seen from its other side.
+    """
+    signs = np.sign(scales)
+    signs *= np.prod(signs, axis=-1, keepdims=True)
+    mirrors = np.concatenate([(signs > 0).all(-1, keepdims=True), signs > 0], -1).astype(float)
+    mirrors[mirrors[:, 0] > 0, 1:] = 0.0
+    rotations = np.ascontiguousarray(mul(turns, mirrors))[None]
+    kernels.skeleton.forward(above, rotations, np.zeros((1, len(above), 3)))
+    return normalize(rotations[0])
+
+
+def _uneven(linears: Floats) -> Mask:
+    """Return which linear parts (n, 3, 3) are not a rotation times one scale, mirrored or not."""
+    gram = np.swapaxes(linears, -1, -2) @ linears
+    size = np.trace(gram, axis1=-2, axis2=-1)[:, None, None] / 3
+    return np.asarray((np.abs(gram - size * np.eye(3)) > 2 * MAX_UNEVEN * size).any((-2, -1)))
+
+
+def refuse_uneven(document: Document, joint: int) -> NoReturn:
+    """Raise ValueError about the scale above a node that keeps it from turning rigidly."""
+    nodes, parents = document.items("nodes"), _parents(document)
+    node = parents[joint]
+    while parents[node] >= 0 and np.ptp(np.abs(node_transform(nodes[node])[2])) < MAX_UNEVEN / 2:
+        node = parents[node]
+    entry = member(nodes[node], "scale") or nodes[node]
+    entry.fail(f"one scale for all axes above nodes[{joint}], which turns")
+
+
+def _ends(
+    nodes: list[Entry], joints: list[int], path: set[int], linears: Floats
+) -> tuple[list[int], list[Vectors]]:
+    """Return the joints with end sites, and the ways there.
+
+    These are bare nodes without children: at the last joint of a chain, or called `..._end`.
+    """
+    parents, offsets = [], []
+    for number, joint in enumerate(joints):
+        children = nodes[joint].value.get("children", ())
+        is_last = path.isdisjoint(children)
+        for child in children:
+            node = nodes[child]
+            bare = not {"children", "mesh", "camera", "skin", "extensions"} & set(node.value)
+            named = str(node.value.get("name")).lower().endswith(END)
+            if child not in path and bare and (is_last or named):
+                parents.append(number)
+                offsets.append(linears[number] @ _translation(node))
+    return parents, offsets
+
+
+def _humanoid(document: Document) -> dict[str, int]:
+    """Return the nodes of the bones that a VRM or VRMA file names."""
+    extensions = member(document.root, "extensions")
+    found: dict[str, int] = {}
+    for name in ("VRM", "VRMC_vrm", "VRMC_vrm_animation"):
+        extension = member(extensions, name) if extensions else None
+        humanoid = member(extension, "humanoid") if extension else None
+        if humanoid is None:
+            continue
+        bones = require(humanoid, "humanBones")
+        if name == "VRM":  # 0.x
+            named = [(require(bone, "bone").text(), bone) for bone in bones.items()]
+        else:
+            named = list(bones.members().items())
+        for bone, entry in named:
+            found[bone] = document.index("nodes", require(entry, "node"))
+    return found

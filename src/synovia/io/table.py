@@ -1,0 +1,561 @@
+"""Tables of motion, one row a frame, as CSV or Parquet: for everything that has no format.
+
+Columns are `time`, in seconds, and for a joint `Knee` the quaternion `Knee.qw`, `Knee.qx`, …, or
+the rotation vector `Knee.rx`, …, in radians, and the position `Knee.px`, … where it is not the
+joint's offset. The skeleton is in the first line of CSV, or in Parquet's metadata, as JSON.
+See docs/formats.md.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .. import quat
+from ..arrays import UNIT_SLACK, Floats, Ints, Quats, Scalars, unit_quats
+from ..skeleton import Clip, Pose, Skeleton
+from .bounds import MAX_ANGLE, MAX_LENGTH, check_content, check_frame_time, check_numbers
+from .chunks import Chunks, is_short, path_state, regroup_rows
+from .encoding import Entry, check_json, parse_json, quote_value
+from .files import atomic_write, open_regular, read_file
+from .format import ClipFormat, ReadOptions, only_clip
+from .lines import (
+    LINE_END,
+    Source,
+    parse_numbers,
+    quote_line,
+    read_head,
+    read_pieces,
+    scan_numbers,
+)
+
+MARK = "synovia-skeleton"
+TIME = "time"
+QUATERNION, VECTOR, POSITION = ("qw", "qx", "qy", "qz"), ("rx", "ry", "rz"), ("px", "py", "pz")
+MAX_TIME = 1e12
+"""Seconds."""
+UNEVEN = 0.1
+"""A time may be off its place in an even row of times by this share of a frame."""
+MAX_NAMED = 6
+"""How many joints without columns are named."""
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Numbers by column, and what the file says of the skeleton, if it does."""
+
+    path: Path
+    titles: list[str]
+    numbers: Floats
+    head: Entry | None
+    lines: Ints | None = None
+
+    def place(self, row: int) -> str:
+        """Return what an error calls a row."""
+        return f"{self.path}: row {row}" if self.lines is None else f"{self.path}:{self.lines[row]}"
+
+
+# From a table to a clip.
+
+
+def _clip(table: _Table, options: ReadOptions) -> Clip:
+    """Return the clip of a table; its skeleton is the table's own, or in the file that is given."""
+    layout = _layout(table, options)
+    frame_time = _frame_time(table, table.numbers[:, layout.time], layout.head_time)
+    pose = _pose(table, layout)
+    _warn_of_still_joints(table.path, layout)
+    return Clip(layout.skeleton, pose, frame_time, _name(table.path))
+
+
+def _name(path: Path) -> str:
+    return re.sub(r"\.motion$", "", path.stem, flags=re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What the columns of a table mean."""
+
+    skeleton: Skeleton
+    head_time: float | None
+    small: tuple[str, ...]
+    time: int
+    columns: dict[str, dict[str, int]]
+
+
+def _layout(table: _Table, options: ReadOptions) -> _Layout:
+    """Return what the columns mean."""
+    from . import load_clip
+
+    if table.head is not None:
+        skeleton, head_time, small = _decode_head(table.head)
+    elif options.skeleton is not None:
+        skeleton, head_time, small = load_clip(options.skeleton).skeleton, None, ()
+    else:
+        raise ValueError(
+            f"{table.path}: expected the skeleton ({MARK}), got none: name a clip that has it, "
+            "with --skeleton FILE or load_clip(…, skeleton=FILE)"
+        )
+    columns = _columns(table, skeleton)
+    return _Layout(skeleton, head_time, small, columns.pop("")[TIME], columns)
+
+
+def _pose(table: _Table, layout: _Layout) -> Pose:
+    skeleton = layout.skeleton
+    rotations = _rotations(table, skeleton, layout.columns)
+    positions = np.tile(skeleton.offsets, (len(table.numbers), 1, 1))
+    for name, own in layout.columns.items():
+        if POSITION[0] in own:
+            positions[:, skeleton.index(name)] = table.numbers[:, [own[key] for key in POSITION]]
+    check_numbers(f"{table.path}: positions", positions, MAX_LENGTH)
+    if "rotations" in layout.small:
+        rotations = rotations.astype(np.float32)
+    rotations = unit_quats(f"{table.path}: rotations", rotations)
+    if "positions" in layout.small:
+        positions = positions.astype(np.float32)
+    return Pose(rotations, positions)
+
+
+def _chunks(
+    path: Path,
+    options: ReadOptions,
+    frames: int,
+    read: Callable[[Path, ReadOptions], Clip],
+    tables: Callable[[], Iterator[_Table]],
+) -> Chunks:
+    """Return the clip of tables of consecutive rows in chunks, once all of it was looked at."""
+    if is_short(path):
+        return Chunks.of(read(path, options), frames)
+    state = path_state(path)
+    layout: _Layout | None = None
+    times = []
+    try:
+        for table in tables():
+            layout = layout or _layout(table, options)
+            times.append(table.numbers[:, layout.time].copy())
+            _pose(table, layout)
+        assert layout is not None  # there is a table, if only of no rows
+        frame_time = _frame_time(table, np.concatenate(times), layout.head_time)
+    except ValueError:
+        # Rows are counted from the beginning of the file: the whole says what is wrong.
+        return Chunks.of(read(path, options), frames)
+    _warn_of_still_joints(path, layout)
+    name = _name(path)
+
+    def read_again() -> Iterator[Clip]:
+        if path_state(path) != state:
+            raise ValueError(f"{path}: the file changed while it was read in chunks")
+        start = 0
+        for numbers in regroup_rows((table.numbers for table in tables()), frames):
+            pose = _pose(_Table(path, [], numbers, None), layout)
+            yield Clip(layout.skeleton, pose, frame_time, name, start=start)
+            start += len(numbers)
+
+    return Chunks(layout.skeleton, sum(map(len, times)), frame_time, name, read_again)
+
+
+def _columns(table: _Table, skeleton: Skeleton) -> dict[str, dict[str, int]]:
+    """Return the number of each column, by joint and kind; under "" is that of the time."""
+    found: dict[str, dict[str, int]] = {}
+    joints = set(skeleton.names)
+    for number, title in enumerate(table.titles):
+        joint, _, kind = title.rpartition(".")
+        if joint not in joints:
+            joint, _, kind = title.strip().rpartition(".")
+        known = kind in (*QUATERNION, *VECTOR, *POSITION) and joint in joints
+        if not known and (joint, kind) != ("", TIME):
+            raise ValueError(
+                f"{table.path}: expected the column {TIME!r} and a joint's, such as "
+                f"'{skeleton.names[0]:.60}.qw', got {quote_value(title)}"
+            )
+        own = found.setdefault(joint, {})
+        if own.setdefault(kind, number) != number:
+            raise ValueError(f"{table.path}: expected each column once, got {quote_value(title)}")
+    if "" not in found:
+        raise ValueError(f"{table.path}: expected the column {TIME!r}, got none")
+    for joint, own in found.items():
+        for kinds in (QUATERNION, VECTOR, POSITION):
+            missing = [kind for kind in kinds if kind not in own]
+            if 0 < len(missing) < len(kinds):
+                raise ValueError(
+                    f"{table.path}: expected the column {f'{joint}.{missing[0]}'!r:.80} beside "
+                    "the others of that joint, got none"
+                )
+        if QUATERNION[0] in own and VECTOR[0] in own:
+            raise ValueError(
+                f"{table.path}: expected a quaternion or a rotation vector, got both: {joint!r:.60}"
+            )
+    return found
+
+
+def _frame_time(table: _Table, times: Scalars, head_time: float | None) -> float:
+    """Return the seconds from frame to frame; ValueError names the row that is out of step."""
+    check_numbers(f"{table.path}: {TIME}", times, MAX_TIME, "seconds")
+    if len(times) < 2:
+        if head_time is None:
+            raise ValueError(f"{table.path}: expected at least 2 rows, to know the frame time")
+        return head_time
+    frames = np.arange(len(times))
+    if head_time and (np.abs(times - times[0] - frames * head_time) <= UNEVEN * head_time).all():
+        return head_time
+    mean = float((times[-1] - times[0]) / (len(times) - 1))
+    check_frame_time(f"{table.path}: {TIME}", mean)
+    late = np.abs(times - times[0] - frames * mean) > UNEVEN * mean
+    if late.any():
+        # The first step that is not like most: the mean of all is off when one row is missing.
+        steps = np.diff(times)
+        odd = int((np.abs(steps - np.median(steps)) > UNEVEN * mean).argmax()) + 1
+        raise ValueError(
+            f"{table.place(odd)}: expected even times, {np.median(steps):.6g} seconds apart, "
+            f"got {times[odd]} after {times[odd - 1]}"
+        )
+    return mean
+
+
+def _rotations(table: _Table, skeleton: Skeleton, columns: dict[str, dict[str, int]]) -> Quats:
+    """Return the rotations of all joints; those without columns stay at rest."""
+    rotations = np.tile(quat.IDENTITY, (len(table.numbers), len(skeleton), 1))
+    for kinds in (QUATERNION, VECTOR):
+        names = [name for name, own in columns.items() if kinds[0] in own]
+        if not names:
+            continue
+        numbers = [[columns[name][kind] for kind in kinds] for name in names]
+        values = table.numbers[:, np.array(numbers)]
+        if kinds is VECTOR:
+            check_numbers(f"{table.path}: rotation vectors", values, MAX_ANGLE, "radians")
+            values = quat.exp(values)
+        else:
+            check_numbers(f"{table.path}: quaternions", values, 1.0 + UNIT_SLACK)
+        number = {name: joint for joint, name in enumerate(skeleton.names)}
+        rotations[:, [number[name] for name in names]] = values
+    return rotations
+
+
+def _warn_of_still_joints(path: Path, layout: _Layout) -> None:
+    still = [
+        name
+        for name in layout.skeleton.names
+        if not layout.columns.get(name, {}).keys() & {QUATERNION[0], VECTOR[0]}
+    ]
+    if still:
+        more = f" and {len(still) - MAX_NAMED} more" if len(still) > MAX_NAMED else ""
+        warnings.warn(
+            f"{path}: no rotations of {', '.join(still[:MAX_NAMED])}{more}: left at rest",
+            stacklevel=5,
+        )
+
+
+def _decode_head(head: Entry) -> tuple[Skeleton, float, tuple[str, ...]]:
+    """Return the skeleton, the frame time, and which arrays are of float32."""
+    check_json(head)
+    given = head.fields(
+        *("names", "parents", "offsets", "frame_time"),
+        maybe=("channels", "ends", "rest_rotations", "up", "unit", "float32"),
+    )
+    names = given["names"].texts()
+    if len(set(names)) < len(names):
+        given["names"].fail("names that differ")
+    offsets = given["offsets"].floats(None, 3)
+    ends = given["ends"].floats(None, 4) if "ends" in given else np.zeros((0, 4))
+    check_numbers(given["offsets"].place, np.concatenate([offsets, ends[:, 1:]]), MAX_LENGTH)
+    if not (ends[:, 0] % 1 == 0).all() or (np.abs(ends[:, 0]) > len(names)).any():
+        given["ends"].fail("joints and 3 numbers each")
+    with head.locate_errors():
+        skeleton = Skeleton(
+            names,
+            given["parents"].ints(None),
+            offsets,
+            tuple(each.texts() for each in given["channels"].items())
+            if "channels" in given
+            else (),
+            ends[:, 0].astype(np.int64),
+            ends[:, 1:],
+            given["rest_rotations"].floats(len(names), 4)
+            if "rest_rotations" in given
+            else np.zeros((0, 4)),
+            given["up"].value if "up" in given else "",
+            float(given["unit"].floats()) if "unit" in given else 0.0,
+        )
+    seconds = float(given["frame_time"].floats())
+    check_frame_time(given["frame_time"].place, seconds)
+    return skeleton, seconds, given["float32"].texts() if "float32" in given else ()
+
+
+# From a clip to a table.
+
+
+def _encode_head(clip: Clip) -> str:
+    """Return what `_decode_head` reads; what is as usual is left out."""
+    skeleton, pose = clip.skeleton, clip.pose
+    plain = Skeleton(skeleton.names, skeleton.parents, skeleton.offsets)
+    head: dict[str, Any] = {
+        "names": skeleton.names,
+        "parents": skeleton.parents.tolist(),
+        "offsets": skeleton.offsets.tolist(),
+        "frame_time": clip.frame_time,
+    }
+    if skeleton.channels != plain.channels:
+        head["channels"] = skeleton.channels
+    if len(skeleton.end_parents):
+        ends = zip(skeleton.end_parents.tolist(), skeleton.end_offsets.tolist(), strict=True)
+        head["ends"] = [[joint, *offset] for joint, offset in ends]
+    if skeleton.rest_rotations.tobytes() != plain.rest_rotations.tobytes():
+        head["rest_rotations"] = skeleton.rest_rotations.tolist()
+    if skeleton.up:
+        head["up"] = skeleton.up
+    if skeleton.unit:
+        head["unit"] = skeleton.unit
+    arrays = {"rotations": pose.rotations, "positions": pose.positions}
+    if small := [name for name, array in arrays.items() if array.dtype == np.float32]:
+        head["float32"] = small
+    return json.dumps(head, allow_nan=False)
+
+
+def _encode_motion(clip: Clip) -> tuple[list[str], Floats]:
+    """Return the titles of the columns, and the numbers (frames, columns)."""
+    skeleton = clip.skeleton
+    positions = clip.pose.positions.astype(np.float64)
+    rotations = clip.pose.rotations.astype(np.float64)
+    same_bits = positions.view(np.int64) == skeleton.offsets.view(np.int64)
+    moves = (skeleton.parents < 0) | ~same_bits.all(axis=(0, 2))
+    titles, parts = [TIME], [np.arange(clip.frames)[:, None] * clip.frame_time]
+    for joint, name in enumerate(skeleton.names):
+        titles += [f"{name}.{kind}" for kind in QUATERNION]
+        parts.append(rotations[:, joint])
+        if moves[joint]:
+            titles += [f"{name}.{kind}" for kind in POSITION]
+            parts.append(positions[:, joint])
+    return titles, np.concatenate(parts, axis=1)
+
+
+# CSV.
+
+
+def read_csv(path: Path, options: ReadOptions) -> Clip:
+    """Return the clip in the CSV file at `path`."""
+    source = Source(str(path), read_file(path))
+    head, titles = _read_titles(source)
+    numbers, at = _read_rows(source, len(titles))
+    return _clip(_Table(path, titles, numbers, head, at), options)
+
+
+def csv_chunks(path: Path, options: ReadOptions, frames: int) -> Chunks:
+    """Return the clip in the CSV file at `path` in chunks."""
+
+    def tables() -> Iterator[_Table]:
+        with open_regular(path) as file:
+            (head, titles), source = read_head(path, file, _read_titles)
+            for text in read_pieces(file, source.at):
+                rows = Source(str(path), text)
+                rows.at = 0  # a mark of the byte order is for the beginning of a file
+                numbers, _ = _read_rows(rows, len(titles))
+                yield _Table(path, titles, numbers, head)
+
+    return _chunks(path, options, frames, read_csv, tables)
+
+
+def _read_titles(source: Source) -> tuple[Entry | None, list[str]]:
+    """Return what the file says of the skeleton, if it does, and the titles of columns."""
+    lines = _lines(source)
+    head = None
+    for line in lines:
+        if line.strip() and not line.startswith("#"):
+            break
+        mark, colon, value = line[1:].partition(":")
+        if mark.strip() == MARK and colon:
+            place = f"{source.path}: {MARK}"
+            head = Entry(parse_json(place, value.strip().encode()), place)
+    else:
+        source.fail_at(max(source.number, 1), "expected the titles of columns", "nothing")
+    try:
+        return head, next(csv.reader(itertools.chain([line], lines), strict=True))
+    except csv.Error as error:
+        source.fail_at(source.number, f"expected the titles of columns ({error})", repr(line[:60]))
+
+
+def _lines(source: Source) -> Iterator[str]:
+    """Yield the lines from where `source` is, with their ends."""
+    while source.at < len(source.data):
+        end = LINE_END.search(source.data, source.at)
+        stop = end.end() if end else len(source.data)
+        line, source.at = source.data[source.at : stop], stop
+        source.number += 1
+        try:
+            yield line.decode()
+        except UnicodeDecodeError as error:
+            source.fail_at(source.number, "expected UTF-8", f"the byte 0x{line[error.start]:02x}")
+
+
+_AROUND_CELLS = re.compile(rb"[ \t]*([,\r\n])[ \t]*")
+
+
+def _read_rows(source: Source, width: int) -> tuple[Floats, Ints]:
+    """Return the rows of `width` numbers in the rest of the file, and the lines they stand in."""
+    cells = source.data[source.at :].replace(b'"', b"")
+    if b" " in cells or b"\t" in cells:
+        cells = _AROUND_CELLS.sub(rb"\1", cells.strip(b" \t"))
+    if _has_empty_cell(cells) or b" " in cells or b"\t" in cells:
+        _explain_rows(source, cells, width)
+    values, per_line = scan_numbers(
+        Source(source.path, cells.replace(b",", b" "), number=source.number)
+    )
+    lines = np.flatnonzero(per_line)
+    # No cell is empty: with as many cells as numbers, each cell is one number.
+    if (per_line[lines] != width).any() or cells.count(b",") != len(lines) * (width - 1):
+        _explain_rows(source, cells, width)
+    return values.reshape(-1, width), source.number + 1 + lines
+
+
+def _has_empty_cell(text: bytes) -> bool:
+    """Return whether a comma stands beside another, or at an end of a line."""
+    signs = np.frombuffer(b"\n" + text + b"\n", np.uint8)
+    commas = signs == ord(",")
+    ends = commas | (signs == ord("\n")) | (signs == ord("\r"))
+    return bool((commas[1:] & ends[:-1]).any() or (commas[:-1] & ends[1:]).any())
+
+
+def _explain_rows(source: Source, text: bytes, width: int) -> NoReturn:
+    """Raise ValueError about the first row that is not `width` numbers."""
+    for number, line in enumerate(LINE_END.split(text), start=source.number + 1):
+        cells = line.split(b",") if line.strip() else []
+        if cells and len(cells) != width:
+            source.fail_at(number, f"expected {width} cells, one a column", f"{len(cells)}")
+        for cell in cells:
+            if len(parse_numbers(cell) or ()) != 1:
+                source.fail_at(number, "expected one finite number in each cell", quote_line(cell))
+    source.fail_at(source.number + 1, f"expected rows of {width} numbers", quote_line(text))
+
+
+def write_csv(clips: Sequence[Clip], path: Path) -> None:
+    """Write a clip to a CSV file at `path`; what is read again is the same bit for bit."""
+    clip = only_clip(clips, path)
+    titles, numbers = _encode_motion(clip)
+    line = io.StringIO(newline="")
+    csv.writer(line).writerow(titles)
+    lines = [f"# {MARK}: {_encode_head(clip)}", line.getvalue().removesuffix("\r\n")]
+    lines += [",".join(map(repr, row)) for row in numbers.tolist()]
+    atomic_write(path, _encode_text("\n".join([*lines, ""]), path))
+
+
+def _encode_text(text: str, path: Path) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        odd = text[error.start : error.end]
+        raise ValueError(f"{path}: expected names of Unicode, got {odd!r:.60}") from None
+
+
+# Parquet.
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise OSError("Parquet needs pyarrow: pip install 'synovia[parquet]' brings it") from None
+    return pyarrow, pyarrow.parquet
+
+
+@contextmanager
+def _arrow_errors(path: Path) -> Iterator[None]:
+    arrow, _ = _pyarrow()
+    try:
+        yield
+    except (arrow.ArrowException, OSError, ValueError, ArithmeticError, LookupError) as error:
+        raise ValueError(f"{path}: expected Parquet, got {str(error)!r:.120}") from error
+
+
+def read_parquet(path: Path, options: ReadOptions) -> Clip:
+    """Return the clip in the Parquet file at `path`."""
+    arrow, parquet = _pyarrow()
+    content = read_file(path)
+    with _arrow_errors(path):
+        file = parquet.ParquetFile(arrow.BufferReader(content))
+        size = 8 * file.metadata.num_rows * file.metadata.num_columns
+    check_content(str(path), size, len(content))
+    with _arrow_errors(path):
+        found = file.read(use_threads=False)
+    return _clip(_arrow_table(path, found), options)
+
+
+def parquet_chunks(path: Path, options: ReadOptions, frames: int) -> Chunks:
+    """Return the clip in the Parquet file at `path` in chunks."""
+    arrow, parquet = _pyarrow()
+
+    def tables() -> Iterator[_Table]:
+        with open_regular(path) as file, _arrow_errors(path):
+            found = parquet.ParquetFile(file)
+            size = 8 * found.metadata.num_rows * found.metadata.num_columns
+            check_content(str(path), size, os.stat(path).st_size)
+            yield _arrow_table(path, found.schema_arrow.empty_table())
+            for batch in found.iter_batches(batch_size=frames, use_threads=False):
+                yield _arrow_table(path, arrow.Table.from_batches([batch]))
+
+    return _chunks(path, options, frames, read_parquet, tables)
+
+
+def _arrow_table(path: Path, found: Any) -> _Table:
+    """Return a table of pyarrow's; ValueError where it has other things than finite numbers."""
+    arrow, _ = _pyarrow()
+    titles, metadata = list(found.column_names), found.schema.metadata or {}
+    numbers = np.empty((found.num_rows, len(titles)))
+    for number, column in enumerate(found.columns):
+        kind = column.type
+        if not (arrow.types.is_floating(kind) or arrow.types.is_integer(kind)):
+            raise ValueError(
+                f"{path}: column {quote_value(titles[number])}: expected numbers, got {kind}"
+            )
+        numbers[:, number] = column.to_numpy()
+    bad = np.argwhere(~np.isfinite(numbers))
+    if len(bad):
+        row, at = bad[0].tolist()
+        raise ValueError(
+            f"{path}: row {row}: expected finite numbers, got {numbers[row, at]} as "
+            f"{quote_value(titles[at])}"
+        )
+    place = f"{path}: {MARK}"
+    value = metadata.get(MARK.encode())
+    head = None if value is None else Entry(parse_json(place, value), place)
+    return _Table(path, titles, numbers, head)
+
+
+def write_parquet(clips: Sequence[Clip], path: Path) -> None:
+    """Write a clip to a Parquet file at `path`; what is read again is the same bit for bit."""
+    arrow, parquet = _pyarrow()
+    clip = only_clip(clips, path)
+    titles, numbers = _encode_motion(clip)
+    for title in titles:
+        _encode_text(title, path)
+    schema = arrow.schema(
+        [(title, arrow.float64()) for title in titles], metadata={MARK: _encode_head(clip)}
+    )
+    table = arrow.Table.from_arrays([arrow.array(each) for each in numbers.T.copy()], schema=schema)
+    sink = arrow.BufferOutputStream()
+    parquet.write_table(table, sink)
+    atomic_write(path, sink.getvalue().to_pybytes())
+
+
+CSV = ClipFormat(
+    read_csv,
+    write_csv,
+    begins=lambda head: head.removeprefix(b"\xef\xbb\xbf").startswith(f"# {MARK}:".encode()),
+    chunks=csv_chunks,
+)
+PARQUET = ClipFormat(
+    read_parquet,
+    write_parquet,
+    begins=lambda head: head.startswith(b"PAR1"),
+    chunks=parquet_chunks,
+)

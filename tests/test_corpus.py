@@ -1,0 +1,379 @@
+"""Corpora: summaries merge exactly, a stopped run goes on, and limits come from cells."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+import poison
+from clips import person
+from command_line import process, result_of, run
+from oracles import EXHAUSTIVE
+from synovia import LimitModel, load_clip, load_limits, quat, save_clip
+from synovia.corpus import (
+    Cells,
+    Corpus,
+    SummaryOptions,
+    Task,
+    fit_corpus,
+    load_summary,
+    merge,
+    save_summary,
+    summarize,
+)
+from synovia.corpus.executors import KILLED, run_dask, run_processes
+from synovia.corpus.summary import numbered, take_of
+from synovia.learn import FitOptions, learn_from_takes
+
+PEOPLE = ("ann", "bob", "cat", "dan")
+
+
+@pytest.fixture(scope="module")
+def captures(tmp_path_factory):
+    """Three clips each of four people with bones of their own."""
+    folder = tmp_path_factory.mktemp("captures")
+    for k, name in enumerate(PEOPLE):
+        for part in range(3):
+            clip = person(f"{name}_{part}", 3 * k + part, tall=1.0 + 0.1 * k, size=0.4 + 0.1 * part)
+            save_clip(clip, folder / f"{name}_{part}.bvh")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made(captures, tmp_path_factory):
+    """The corpus of them, made in one process."""
+    folder = tmp_path_factory.mktemp("made") / "corpus"
+    run("corpus", "add", captures, "-o", folder, "--jobs", 1)
+    return folder
+
+
+def contents(corpus):
+    """All bytes of a corpus, by file; when files were changed is not compared."""
+    found = {}
+    for path in sorted(corpus.rglob("*")):
+        if path.is_file():
+            found[path.relative_to(corpus).as_posix()] = path.read_bytes()
+    return found
+
+
+def tree(cells):
+    return {
+        (joint, who): [column.tobytes() for column in vars(each).values()]
+        for joint, people in cells.items()
+        for who, each in people.items()
+    }
+
+
+def test_merging_gives_the_same_bytes_for_any_order_and_split(made):
+    corpus = Corpus.open(made)
+    every = list(corpus.summaries(corpus.entries))
+    names = {each.head.mark: {n: n for n in each.joints} for _, _, each in every}
+    whole = merge(every, names)
+    rng = random.Random(3)
+    for _ in range(10):
+        rng.shuffle(every)
+        assert tree(merge(every, names)) == tree(whole)
+        parts = [[numbered(each.joints["LeftArm"], k)] for k, _, each in every]
+        while len(parts) > 1:  # a random tree of merges
+            one, other = parts.pop(rng.randrange(len(parts))), parts.pop(rng.randrange(len(parts)))
+            parts.append([Cells.concatenate(one + other)])
+        expected = Cells.concatenate(list(whole["LeftArm"].values()))
+        for name, column in vars(parts[0][0]).items():
+            np.testing.assert_array_equal(column, getattr(expected, name))
+
+
+def test_cells_count_every_frame_once_and_are_stood_for_by_their_first(captures):
+    clip = load_clip(captures / "ann_0.bvh")
+    summary = summarize(clip)
+    for name, cells in summary.joints.items():
+        rotations = clip.pose.rotations[:, clip.skeleton.index(name)]
+        assert cells.counts.sum() + summary.head.flips[name] == clip.frames
+        np.testing.assert_array_equal(rotations[cells.frames], cells.rotations)
+        keys = np.floor(quat.log(rotations) / 0.02).astype(int)
+        first = {}
+        for frame, key in enumerate(map(tuple, keys)):
+            first.setdefault(key, frame)
+        if summary.head.flips[name] == 0:
+            assert sorted(first.values()) == sorted(cells.frames.tolist())
+    assert "Hips" not in summary.joints
+
+
+def test_a_summary_there_and_back(captures, tmp_path):
+    summary = summarize(load_clip(captures / "bob_1.bvh"))
+    save_summary(summary, tmp_path / "a")
+    again = load_summary(tmp_path / "a")
+    save_summary(again, tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert list(load_summary(tmp_path / "a", ["Chest"]).joints) == ["Chest"]
+    content = (tmp_path / "a").read_bytes()
+    for broken in (b"", content[:-1], content[:40], b"x" + content, content.replace(b"1", b"2", 1)):
+        (tmp_path / "c").write_bytes(broken)
+        with pytest.raises(ValueError, match="c: not a summary that can be read"):
+            load_summary(tmp_path / "c")
+
+
+def test_several_workers_give_the_same_bytes(captures, made, tmp_path):
+    run("corpus", "add", captures, "-o", tmp_path / "corpus", "--jobs", 3)
+    assert contents(tmp_path / "corpus") == contents(made)
+
+
+def test_a_run_that_is_killed_goes_on_and_redoes_nothing(captures, made, tmp_path):
+    folder = tmp_path / "corpus"
+    words = ["corpus", "add", str(captures), "-o", str(folder), "--jobs", "2"]
+    for wanted in (1, 4):
+        command = [sys.executable, "-m", "synovia", *words]
+        running = subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL)
+        until = time.monotonic() + 60.0
+        while len(list(folder.glob("clips/[!.]*"))) < wanted and time.monotonic() < until:
+            time.sleep(0.01)
+        os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
+    before = {path: path.stat().st_mtime_ns for path in folder.glob("summaries/[!.]*")}
+    assert len(before) >= 1
+    said = run(*words)
+    assert f"{len(list(folder.glob('clips/[!.]*')))} in" in said
+    for path, modified in before.items():
+        assert path.stat().st_mtime_ns == modified
+    assert contents(folder) == contents(made)
+
+
+def test_what_changed_alone_is_read_again_and_what_is_gone_is_told(captures, tmp_path):
+    mine, folder = tmp_path / "mine", tmp_path / "corpus"
+    shutil.copytree(captures, mine)
+    run("corpus", "add", mine, "-o", folder, "--jobs", 1)
+    save_clip(person("ann_0", 99), mine / "ann_0.bvh")
+    (mine / "bob_0.bvh").unlink()
+    found = json.loads(run("corpus", "status", folder, "--json"))
+    assert [len(found[key]) for key in ("changed", "gone", "damaged")] == [1, 1, 0]
+    said = run("corpus", "add", mine, "-o", folder, "--jobs", 1)
+    assert "added 1 clip (120 frames)" in said
+    assert "10 were there" in said
+    assert "1 no longer there" in run("corpus", "status", folder)
+
+
+def test_a_damaged_summary_is_told_and_made_again(captures, made, tmp_path):
+    folder = tmp_path / "corpus"
+    shutil.copytree(made, folder)
+    entry = Corpus.open(folder).entries[3]
+    file = Corpus.open(folder).summary_file(entry.mark)
+    file.write_bytes(file.read_bytes()[:100])
+    assert "1 damaged, add them again" in run("corpus", "status", folder)
+    wrong = result_of("corpus", "fit", folder, "-o", tmp_path / "a.limits.json", code=2).output
+    assert "not a summary that can be read" in wrong
+    file.unlink()
+    run("corpus", "add", captures, "-o", folder, "--jobs", 1)
+    assert contents(folder)[f"summaries/{entry.mark}"] == contents(made)[f"summaries/{entry.mark}"]
+
+
+def test_a_clip_that_cannot_be_read_is_named_and_the_others_are_kept(captures, tmp_path):
+    mine = tmp_path / "mine"
+    shutil.copytree(captures, mine)
+    (mine / "bad.bvh").write_text("HIERARCHY\nnonsense\n")
+    done = result_of("corpus", "add", mine, "-o", tmp_path / "corpus", "--jobs", 2, code=1)
+    assert "bad.bvh:2: expected ROOT or MOTION" in done.output
+    assert "added 12 clips" in done.output
+    words = ("corpus", "add", mine, "-o", tmp_path / "other", "--jobs", 1, "--strict")
+    assert "bad.bvh:2" in result_of(*words, code=2).output
+
+
+def tasks_of(captures, extra=()):
+    paths = sorted(captures.glob("*.bvh"))
+    return [
+        *(Task(str(path), "", path.stem, path.stem[:3]) for path in paths),
+        *(Task(str(paths[0]), "", name, "x") for name in extra),
+    ]
+
+
+@pytest.mark.parametrize(
+    "start", [run_processes, pytest.param("dask", marks=pytest.mark.exhaustive)]
+)
+def test_a_clip_that_kills_its_worker_is_named_and_the_others_are_kept(captures, tmp_path, start):
+    if start == "dask":
+        if not EXHAUSTIVE:
+            pytest.skip("workers of Dask are killed with SYNOVIA_EXHAUSTIVE=1")
+        pytest.importorskip("distributed", reason="Dask is not installed")
+        start = partial(run_dask, scheduler="local")
+    corpus = Corpus.make(tmp_path / "corpus", SummaryOptions())
+    tasks = tasks_of(captures)[:5]
+    tasks.insert(2, replace(tasks[0], name="poison", clip=""))
+    outcomes = list(start(str(corpus.folder), tasks, jobs=2, work=poison.work))
+    failed = [outcome for outcome in outcomes if outcome.error]
+    assert [outcome.task.name for outcome in failed] == ["poison"]
+    assert failed[0].error.startswith(KILLED)
+    assert len(outcomes) == 6
+
+
+def test_dask_gives_the_same_bytes(captures, made, tmp_path):
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    words = ["corpus", "add", captures, "-o", tmp_path / "corpus", "--jobs", 2]
+    done = process(*words, "--scheduler", "local")
+    assert done.returncode == 0, done.stderr
+    assert "dashboard: http://127.0.0.1" in done.stderr
+    assert contents(tmp_path / "corpus") == contents(made)
+
+
+def test_corpora_merge_and_summaries_are_enough(captures, made, tmp_path):
+    for name, pattern in (("one", "[ab]*.bvh"), ("two", "[bcd]*.bvh")):
+        run("corpus", "add", f"{captures}/{pattern}", "-o", tmp_path / name, "--jobs", 1)
+    run("corpus", "merge", tmp_path / "two", tmp_path / "one", "-o", tmp_path / "both")
+    assert contents(tmp_path / "both") == contents(made)
+
+
+def test_the_same_clip_under_two_names_counts_once(captures, made, tmp_path):
+    shutil.copytree(captures, tmp_path / "mine")
+    shutil.copy(captures / "ann_0.bvh", tmp_path / "mine" / "zoe_9.bvh")
+    run("corpus", "add", tmp_path / "mine", "-o", tmp_path / "corpus", "--jobs", 1)
+    ours, theirs = (fit_corpus(Corpus.open(f), FitOptions()) for f in (tmp_path / "corpus", made))
+    assert len(Corpus.open(tmp_path / "corpus").entries) == 13
+    for name, limit in ours.limits.items():
+        np.testing.assert_array_equal(limit.packed, theirs.limits[name].packed)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"shape": "box", "along": "chart"}, {"reject": 0.01}, {"trim": 0.0}]
+)
+def test_limits_from_cells_are_those_from_frames_to_within_a_cell(captures, made, options):
+    clips = [load_clip(path) for path in sorted(captures.glob("*.bvh"))]
+    with_options = {"reference": "rest", **options}
+    model = LimitModel.fit(clips, **with_options)
+    shape = with_options.pop("shape", "kdop")
+    found = fit_corpus(Corpus.open(made), FitOptions.of(shape, None, **with_options))
+    assert list(found.limits) == list(model.limits)
+    diagonal = 0.02 * np.sqrt(3.0)
+    rng = np.random.default_rng(2)
+    for name, limit in model.limits.items():
+        other = found.limits[name]
+        for one, two in ((limit, other), (other, limit)):
+            # What one accepts, the other accepts but for a cell.
+            assert two.distance(one.sample(300, rng)).max() < 1.5 * diagonal, name
+    rows = model.provenance["joints"]
+    for name, row in found.provenance["joints"].items():
+        assert row["frames"] == rows[name]["frames"]
+        assert row["kind"] == rows[name]["kind"]
+
+
+def test_a_corpus_fit_is_the_fit_of_its_cells(made):
+    corpus = Corpus.open(made)
+    every = list(corpus.summaries(corpus.entries))
+    names = {each.head.mark: {n: n for n in each.joints} for _, _, each in every}
+    takes = {
+        joint: [take_of(cells, who) for who, cells in people.items()]
+        for joint, people in merge(every, names).items()
+    }
+    options = FitOptions.of("kdop", None, reject=0.02)
+    skeleton = every[0][2].head.skeleton
+    expected = learn_from_takes(takes, skeleton, options, {}, []).limits
+    for name, limit in fit_corpus(corpus, options).limits.items():
+        np.testing.assert_array_equal(limit.packed, expected[name].packed)
+
+
+def test_people_and_densities_come_from_cells_too(captures, made, tmp_path):
+    for by in ("people", "density"):
+        out = tmp_path / f"{by}.limits.json"
+        words = ("-s", "distance-field", "-w", f"by={by}", "-w", "resolution=16", "-j", "LeftArm")
+        run("corpus", "fit", made, "-o", out, *words)
+        direct = tmp_path / f"direct-{by}.limits.json"
+        run("fit", captures, "-o", direct, *words)
+        volumes = [load_limits(path).limits["LeftArm"].volume() for path in (out, direct)]
+        assert volumes[0] == pytest.approx(volumes[1], rel=0.15)
+
+
+def test_a_manifest_says_which_clips_and_who_performs(captures, tmp_path):
+    rows = ["path,performer,note"]
+    rows += [f"{path.name},{path.stem[0]},x" for path in sorted(captures.glob("*_1.bvh"))]
+    shutil.copytree(captures, tmp_path / "mine")
+    manifest = tmp_path / "mine" / "clips.csv"
+    manifest.write_text("\n".join(rows))
+    run("corpus", "add", manifest, "-o", tmp_path / "corpus", "--jobs", 1)
+    entries = Corpus.open(tmp_path / "corpus").entries
+    assert sorted(entry.performer for entry in entries) == ["a", "b", "c", "d"]
+    run("fit", manifest, "-o", tmp_path / "a.limits.json")
+    clips = load_limits(tmp_path / "a.limits.json").provenance["clips"]
+    assert [clip["performer"] for clip in clips] == ["a", "b", "c", "d"]
+    manifest.write_text("path\ngone.bvh\n")
+    words = ("corpus", "add", manifest, "-o", tmp_path / "corpus")
+    assert "clips.csv:2: no such file: 'gone.bvh'" in result_of(*words, code=2).output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["status", "nowhere"], "nowhere: no corpus here; `synovia corpus add` makes one"),
+        (["fit", "nowhere", "-o", "a.limits.json"], "nowhere: no corpus here"),
+        (["fit", "CORPUS", "-o", "a.json"], "--output must end in .limits.json"),
+        (["add", "CAPTURES", "-o", "CORPUS", "--relative-to", "LeftArm=Hips"], "have the options"),
+        (["fot", "CORPUS"], "No such command 'fot'"),
+    ],
+)
+def test_what_makes_no_sense_is_said(captures, made, words, said):
+    places = {"CORPUS": str(made), "CAPTURES": str(captures)}
+    words = [places.get(word, word) for word in words]
+    assert said in result_of("corpus", *words, code=2).output
+
+
+def test_joints_are_measured_from_ancestors(captures, tmp_path):
+    words = ("corpus", "add", captures, "-o", tmp_path / "corpus", "--jobs", 1)
+    run(*words, "--relative-to", "LeftForeArm=Chest")
+    run("corpus", "fit", tmp_path / "corpus", "-o", tmp_path / "a.limits.json")
+    limit = load_limits(tmp_path / "a.limits.json").limits["LeftForeArm"]
+    assert limit.relative_to == "Chest"
+    clip = load_clip(captures / "ann_1.bvh")
+    assert LimitModel.check(load_limits(tmp_path / "a.limits.json"), clip) is not None
+
+
+def test_a_corpus_is_checked_by_clip_joint_and_performer(captures, made, tmp_path):
+    limits, report = tmp_path / "a.limits.json", tmp_path / "report"
+    run("corpus", "fit", made, "-o", limits, "--margin", 0)
+    words = ("corpus", "check", made, "-l", limits, "-o", report)
+    listed = tmp_path / "outside.csv"
+    said = run(*words, "--jobs", 1, "--list", listed, code=1)
+    model = load_limits(limits)
+    expected, frames = {}, []
+    for path in sorted(captures.glob("*.bvh")):
+        found = model.check(load_clip(path))
+        for row in found.joints:
+            expected[path.stem, row.name] = (row.frames, np.degrees(row.worst), row.worst_frame)
+        frames += [f"{path.stem},{k}" for k in np.flatnonzero(found.outside.any(axis=1))]
+    with open(report / "violations.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(expected)
+    for row in rows:
+        outside, worst_deg, worst_frame = expected[row["clip"], row["joint"]]
+        assert int(row["outside"]) == outside
+        assert float(row["worst_deg"]) == pytest.approx(worst_deg, rel=1e-5)
+        assert int(row["worst_frame"]) == worst_frame
+        assert row["performer"] == row["clip"][:3]
+        assert sum(int(row[name]) for name in row if name.startswith("deg_")) == outside
+    assert listed.read_text().split() == ["clip,frame", *frames]
+    assert f"{len(frames)} of 1440 frames" in said
+    lines = (report / "violations.jsonl").read_text().splitlines()
+    assert [json.loads(line)["clip"] for line in lines] == [row["clip"] for row in rows]
+    page = (report / "report.html").read_text()
+    assert page.count("<svg viewBox") == len({row["clip"] for row in rows if int(row["outside"])})
+    assert "http" not in page  # nothing from elsewhere
+    before = contents(report)
+    run(*words, "--jobs", 2, code=1)
+    assert contents(report) == before
+
+
+def test_a_clip_that_is_gone_cannot_be_checked_and_is_named(captures, tmp_path):
+    shutil.copytree(captures, tmp_path / "mine")
+    run("corpus", "add", tmp_path / "mine", "-o", tmp_path / "corpus", "--jobs", 1)
+    run("corpus", "fit", tmp_path / "corpus", "-o", tmp_path / "a.limits.json", "--margin", 40)
+    (tmp_path / "mine" / "ann_1.bvh").unlink()
+    words = ("corpus", "check", tmp_path / "corpus", "-l", tmp_path / "a.limits.json")
+    done = result_of(*words, "-o", tmp_path / "report", "--jobs", 1, code=1)
+    assert "ann_1.bvh" in done.output
+    assert "0 of 11 clips" in done.output
