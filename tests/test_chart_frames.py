@@ -24,8 +24,9 @@ from synovia import (
     mirror_limit,
     quat,
 )
-from synovia.arrays import TOLERANCE
+from synovia.arrays import TOLERANCE, unit_vectors
 from synovia.charts import DirectionTwist, RotationVector, SwingTwist
+from synovia.draw.sphere import twist_widths_deg
 from synovia.ik import Orient, Reach, solve
 from synovia.io import limits_schema, load_limits, save_limits
 from synovia.kernels.limit import enter, leave, nearest
@@ -35,6 +36,7 @@ from synovia.limit import change_frames, charts_of, has_axis, mirror_rotations
 from synovia.mesh import DRAFT, sheet_and_boundary
 from synovia.model import project_path
 from synovia.shapes import Box
+from synovia.shapes.derived import Turned
 from synovia.view.limit_edits import LIMIT_EDITS, cone_points
 
 FAMILIES = [(shape, chart) for shape in SHAPES for chart in charts_of(shape)]
@@ -107,6 +109,11 @@ def test_every_verb_says_the_same_in_other_frames(limit, there, rotations):
     assert quat.angle_between(there.soften(seen[:50], softening), softened).max() < 1e-9
     np.testing.assert_allclose(there.normal(seen), limit.normal(rotations), atol=1e-6)
     assert there.volume() == limit.volume()
+    single = there.project(seen.astype(np.float32))
+    assert single.dtype == np.float32
+    inside = distance < -1e-3
+    assert np.array_equal(single[inside], seen.astype(np.float32)[inside])
+    assert np.median(quat.angle_between(single.astype(float), moved)) < 1e-6
 
 
 def test_members_come_back_bit_for_bit(there, rotations):
@@ -145,7 +152,7 @@ def test_kernels_give_what_plain_python_gives(there, rotations):
 
 
 @pytest.mark.parametrize("chart", CHARTS)
-def test_a_framed_chart_is_its_own_inverse_in_float32_too(chart, rng):
+def test_points_and_rotations_of_a_framed_chart_are_inverse(chart, rng):
     framed = next(fitted(*each) for each in FAMILIES if each[1] == chart)
     framed = framed.in_frames(PARENT, CHILD).chart
     rotations = random_quats(300, rng)
@@ -154,9 +161,6 @@ def test_a_framed_chart_is_its_own_inverse_in_float32_too(chart, rng):
     assert quat.angle_between(framed.rotations(points), rotations)[plain].max() < 1e-12
     vectors = quat.mul(framed.reference, quat.exp(framed.vectors(points)))
     assert quat.angle_between(vectors, rotations)[plain].max() < 1e-11
-    single = framed.points(rotations.astype(np.float32))
-    near = np.abs(single - points).max(axis=1)[plain]
-    assert np.median(near) < 1e-6
     path = quat.slerp(rotations[0], rotations[1], np.linspace(0.0, 1.0, 50))
     assert quat.angle_between(framed.rotations(framed.unroll(path)), path).max() < 1e-6
 
@@ -201,6 +205,16 @@ def test_pictures_are_those_in_other_frames(limit, there):
     np.testing.assert_allclose(
         turned.mesh.vertices[:same], quat.rotate(CHILD, sheet.mesh.vertices[:same]), atol=1e-6
     )
+
+
+def test_ranges_of_twist_are_drawn_where_the_bone_points(limit, there, rng):
+    if limit.chart.bone is None:
+        return  # z of each frame is drawn: another direction
+    directions = np.concatenate([unit_vectors(rng.normal(size=(300, 3))), limit.chart.bone[None]])
+    widths = twist_widths_deg(limit, directions)
+    assert np.isfinite(widths).any()
+    turned = twist_widths_deg(there, quat.rotate(CHILD, directions))
+    np.testing.assert_allclose(turned, widths, atol=1e-6)
 
 
 def test_a_conversion_keeps_the_frame():
@@ -317,6 +331,11 @@ def test_a_chart_without_a_frame_is_approximated_and_says_so(monkeypatch):
     rotations = quat.mul(REFERENCE, quat.exp(0.4 * vectors))
     legal = box.contains(rotations)
     assert (there.limit.contains(outward(rotations)) == legal).mean() > 0.97
+    odd = Limit(kind(REFERENCE), Turned(box.shape, np.diag([1.0, -1.0, 1.0]), np.zeros(3)))
+    field = change_frames(odd, PARENT, CHILD)  # of a shape that nobody fits
+    assert (field.limit.shape.name, field.limit.chart.name) == ("distance-field", "rotation-vector")
+    assert 0.0 < field.error < 0.3
+    assert max(field.gained, field.lost) < 0.01
     exact = change_frames(box, PARENT, quat.IDENTITY)
     assert (exact.gained, exact.lost, exact.error) == (0.0, 0.0, 0.0)
     assert exact.limit.shape is box.shape

@@ -73,7 +73,7 @@ class Chart(ABC):
     @classmethod
     def takes_frame(cls) -> bool:
         """Tell whether the chart's own axes may be turned in the joint's frame."""
-        return any(each.name == "frame" for each in fields(cls))
+        return False
 
     @property
     def bone(self) -> Vectors | None:

@@ -35,6 +35,10 @@ class FramedChart(Chart):
         if np.abs(self.frame[1:]).max() <= FRAME_ROUNDING:
             object.__setattr__(self, "frame", quat.IDENTITY)
 
+    @classmethod
+    def takes_frame(cls) -> bool:
+        return True
+
     @cached_property
     def is_turned(self) -> bool:
         """Whether the chart's axes are not those of the joint's frame."""

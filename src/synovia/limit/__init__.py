@@ -2,7 +2,16 @@
 
 from ..charts.chart import mirror_rotations
 from .convert import Conversion, change_frames, mirror_limit
-from .limit import Limit, chart_for, chart_named, charts_of, has_axis, shape_named, unroll_path
+from .limit import (
+    Limit,
+    chart_for,
+    chart_named,
+    charts_of,
+    frame_of,
+    has_axis,
+    shape_named,
+    unroll_path,
+)
 from .softening import Beyond, Inside
 
 __all__ = [
@@ -14,6 +23,7 @@ __all__ = [
     "chart_for",
     "chart_named",
     "charts_of",
+    "frame_of",
     "has_axis",
     "mirror_limit",
     "mirror_rotations",

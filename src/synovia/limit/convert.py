@@ -176,7 +176,7 @@ def change_frames(limit: Limit, parent: Quats, child: Quats) -> Conversion:
     shape stays as it is, and the chart gets another reference and `frame`: nothing is gained or
     lost. A chart that takes no frame, as one's own may, is about the turned reference and bone
     instead; its shape is fitted anew, or else is a distance field of rotation vectors, and the
-    conversion says how far it is off.
+    conversion says how far it is off. `relative_to` stays: rename it where joints have other names.
 
     Examples
     --------
