@@ -205,6 +205,8 @@ def test_pictures_are_those_in_other_frames(limit, there):
     np.testing.assert_allclose(
         turned.mesh.vertices[:same], quat.rotate(CHILD, sheet.mesh.vertices[:same]), atol=1e-6
     )
+    if limit.shape.directional is not None:  # of others twists are searched for, to a degree
+        np.testing.assert_allclose(turned.widths[:same], sheet.widths[:same], atol=1e-6)
 
 
 def test_ranges_of_twist_are_drawn_where_the_bone_points(limit, there, rng):
@@ -315,7 +317,21 @@ def test_goals_are_met_alike_in_other_frames(name):
     assert quat.angle_between(here, there).max() < 1e-7
 
 
-# Charts that take no frame.
+# Shapes without kernels, and charts that take no frame.
+
+
+def test_a_shape_without_a_kernel_follows_too():
+    middle = unit_vectors(BONE + np.array([0.0, 0.3, 0.1]))
+    shape = load("shapes", "round_cone").RoundCone(middle, 0.7, 0.5)
+    limit = Limit(DirectionTwist(REFERENCE, BONE), shape)
+    there, rotations = limit.in_frames(PARENT, CHILD), random_quats(200, np.random.default_rng(4))
+    seen = outward(rotations)
+    np.testing.assert_allclose(there.distance(seen), limit.distance(rotations), atol=1e-11)
+    moved = outward(limit.project(rotations))
+    assert quat.angle_between(there.project(seen), moved).max() < 1e-11
+    # What solvers see in its place is the same grid; of two nodes as near, either may be nearest.
+    apart = np.abs(there.stand_in.distance(seen) - limit.stand_in.distance(rotations))
+    assert np.median(apart) < 1e-9
 
 
 def test_a_chart_without_a_frame_is_approximated_and_says_so(monkeypatch):
