@@ -149,7 +149,7 @@ def test_what_to_dict_writes_from_dict_reads(chart, rotations):
 
 
 def test_packed_charts_have_one_length(chart):
-    assert len(chart.packed) == 17
+    assert len(chart.packed) == 20
     assert np.isfinite(chart.packed).all()
 
 

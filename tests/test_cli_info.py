@@ -10,7 +10,7 @@ import pytest
 
 from command_line import acted, run
 from synovia import Clip, Pose, quat, save_clip
-from synovia.io import load_limits
+from synovia.io import load_limits, save_limits
 
 
 def test_info_of_a_clip(here):
@@ -52,6 +52,20 @@ def test_info_of_limits(here):
     assert described["joints"][0]["name"] == "Chest"
     assert np.allclose(described["joints"][0]["bounds_deg"], np.degrees(limit.shape.bounds).T)
     assert described["provenance"]["clips"][0]["name"] == "ann_1"
+
+
+def test_info_tells_how_the_axes_of_charts_are_turned(here, tmp_path):
+    assert "axes turned" not in run("info", "human.limits.json")
+    model = load_limits("human.limits.json")
+    turn = quat.exp(np.array([0.0, 0.0, -0.5 * np.pi]))
+    limits = {**model.limits, "Chest": model.limits["Chest"].in_frames(turn, turn)}
+    save_limits(replace(model, limits=limits), tmp_path / "a.limits.json")
+    said = run("info", tmp_path / "a.limits.json")
+    assert "axes turned by" in said
+    assert "90 deg about -z" in said
+    joints = json.loads(run("info", tmp_path / "a.limits.json", "--json"))["joints"]
+    np.testing.assert_allclose(joints[0]["frame"], turn)
+    assert joints[1]["frame"] is None
 
 
 @pytest.mark.parametrize(

@@ -114,9 +114,13 @@ def test_fields_of_vectors_are_mirrored_where_axes_change_places():
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_a_field_in_another_plane_is_refused(name):
-    with pytest.raises(ValueError, match="only in a plane across one of them, got the normal"):
-        mirror_limit(FIELDS[name], ASLANT)
+def test_fields_are_mirrored_in_any_other_plane_by_a_frame(name):
+    agree(FIELDS[name], ASLANT)
+    field = FIELDS[name].shape
+    there = mirror_limit(FIELDS[name], ASLANT)
+    assert there.chart.is_turned
+    assert np.array_equal(np.sort(there.shape.values, axis=None), np.sort(field.values, axis=None))
+    assert not mirror_limit(FIELDS[name], AXES["x"]).chart.is_turned
 
 
 @pytest.mark.parametrize("name", [*LIMITS, *FIELDS])

@@ -141,6 +141,13 @@ def test_a_mirrored_limit_says_of_mirrored_rotations_the_same(shape, rng):
         np.testing.assert_allclose(shown, limit.distance(rotations), atol=1e-8)
 
 
+def test_a_field_is_mirrored_across_an_axis_and_refused_across_others():
+    field = fitted("distance-field")
+    assert mirror_limit(field, np.eye(3)[1]).shape.values.shape == field.shape.values.shape
+    with pytest.raises(ValueError, match="only in a plane across one of them, got the normal"):
+        mirror_limit(field, np.array([0.9, 0.3, -0.2]))
+
+
 def test_a_limit_is_converted_from_and_to_the_chart():
     box = fitted("box")
     there = box.to("kdop", "rotation-vector")

@@ -106,9 +106,14 @@ def test_what_cannot_be_is_said():
         copy_limit(body(), "Tail", limit)
     with pytest.raises(ValueError, match="RightHand must be measured from a joint above it"):
         copy_limit(body(), "RightHand", Limit(RotationVector(), BOX, relative_to="LeftArm"))
+
+
+def test_a_field_gets_a_partner_whatever_the_plane():
     field = Limit(RotationVector(), DistanceField.fit(np.zeros((1, 3)), margin=0.3, resolution=12))
-    with pytest.raises(ValueError, match="only in a plane across one of them"):
-        partner_limit(body(0.5), "LeftArm", field)
+    name, there = partner_limit(body(0.5), "LeftArm", field)
+    assert name == "RightArm"
+    assert there.chart.is_turned
+    assert there.volume() == pytest.approx(field.volume(), rel=0.02)
 
 
 def test_a_copy_has_the_same_rotations():

@@ -145,6 +145,12 @@ def field_types(kind: type) -> dict[str, tuple[Any, tuple[Any, ...]]]:
 
 
 @cache
+def optional_fields(kind: type) -> tuple[str, ...]:
+    """Return the fields of a dataclass that files leave out where they are the default."""
+    return tuple(each.name for each in dataclasses.fields(kind) if each.metadata.get("optional"))
+
+
+@cache
 def _array_sizes(kind: type) -> dict[str, tuple[int | str | None, ...]]:
     return {
         name: tuple(each if isinstance(each, int) else each.partition(">=")[0] for each in about)

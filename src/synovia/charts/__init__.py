@@ -7,6 +7,7 @@ from ..arrays import TURN
 from .chart import Chart
 from .direction_twist import DirectionTwist
 from .euler import EulerZYZ
+from .framed import FramedChart
 from .rotation_vector import RotationVector
 from .swing_twist import SwingTwist
 
@@ -24,6 +25,7 @@ __all__ = [
     "Chart",
     "DirectionTwist",
     "EulerZYZ",
+    "FramedChart",
     "RotationVector",
     "SwingTwist",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -19,13 +19,26 @@ ROUNDING = 1e-9
 """How far a mirrored point may be off, for the mirror to be a turn of the chart's points."""
 
 
+class Reflection(NamedTuple):
+    """A chart of the other side of a mirror, and what the mirror makes of points.
+
+    x becomes about + turn · (x − about), by an orthogonal `turn` (d, d). Along the chart's axes the
+    mirror is across `normal`.
+    """
+
+    chart: Chart
+    turn: Floats
+    about: Points
+    normal: Vectors
+
+
 @dataclass(frozen=True, eq=False)
 class Chart(ABC):
     """Rotations as points (..., dimension), angles in radians; a chart owns the metric.
 
     A chart gives its `name`, `points` and `rotations`. The rest follows from these, more slowly
     than it might; `shifts` too, where a rotation has more than one point. With a field `axis` it
-    is about a bone's direction in the joint's own frame.
+    is about a bone's direction. A chart whose axes may be turned is a `FramedChart`.
     """
 
     reference: Annotated[Quats, 4] = field(default_factory=lambda: quat.IDENTITY)
@@ -58,6 +71,24 @@ class Chart(ABC):
         return any(each.name == "axis" for each in fields(cls))
 
     @classmethod
+    def takes_frame(cls) -> bool:
+        """Tell whether the chart's own axes may be turned in the joint's frame."""
+        return False
+
+    @property
+    def bone(self) -> Vectors | None:
+        """The bone's direction (3,) in the joint's own frame; None if the chart is about none."""
+        return self.in_joint(self.__dict__["axis"]) if self.takes_axis() else None
+
+    def in_joint(self, vectors: Vectors) -> Vectors:
+        """Return vectors (..., 3) along the chart's axes as they are in the joint's own frame."""
+        return vectors
+
+    def in_chart(self, vectors: Vectors) -> Vectors:
+        """Return vectors (..., 3) of the joint's own frame as they are along the chart's axes."""
+        return vectors
+
+    @classmethod
     def suits(cls, shape: Any) -> bool:
         """Tell whether a shape, or all of its class, works in this chart."""
         return cls.name in shape.charts or cls.like in shape.charts
@@ -72,7 +103,7 @@ class Chart(ABC):
 
     @property
     def packed(self) -> list[float]:
-        """The chart's part of a packed limit: kind, then the quaternions in and back."""
+        """The chart's part of a packed limit: kind, the quaternions in and back, the axis."""
         raise ValueError(f"the chart {self.name} has no kernel")
 
     def shifts(self, points: Points, turns: int) -> list[Points]:
@@ -114,11 +145,10 @@ class Chart(ABC):
         """Tell whether the bone may point where the chart's twist is not defined."""
         return False
 
-    def mirror(self, normal: Vectors) -> list[tuple[Self, Floats, Points]]:
+    def mirror(self, normal: Vectors) -> list[Reflection]:
         """Return charts of the other side of a mirror across `normal`, the best first.
 
-        Each comes with what the mirror makes of points: x becomes about + turn · (x − about), by
-        an orthogonal `turn` (d, d). There is none where no turn is what the mirror does.
+        There is none where no turn of points is what the mirror does.
         """
         there = self._mirrored(normal)
         vectors = np.random.default_rng(0).uniform(-0.8, 0.8, size=(SEEN, 3))
@@ -128,7 +158,7 @@ class Chart(ABC):
         turn = np.linalg.lstsq(seen - about, shown - about, rcond=None)[0].T
         off = np.abs((seen - about) @ turn.T + about - shown).max()
         off = max(off, np.abs(turn @ turn.T - np.eye(self.dimension)).max())
-        return [(there, turn, about)] if off < ROUNDING else []
+        return [Reflection(there, turn, about, unit_normal(normal))] if off < ROUNDING else []
 
     def _mirrored(self, normal: Vectors) -> Self:
         """Return the chart about what the mirror shows of the reference, and of the bone."""
@@ -158,7 +188,8 @@ class Chart(ABC):
     def vectors(self, points: Points) -> Vectors:
         """Return points (n, d) as rotation vectors (n, 3) from the reference, in radians.
 
-        They go on beyond half a turn where the chart does, so that a region is not torn.
+        They are in the joint's own frame, and go on beyond half a turn where the chart does, so
+        that a region is not torn.
         """
         return quat.log(quat.mul(quat.inverse(self.reference), self.rotations(points)))
 

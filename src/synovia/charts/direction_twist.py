@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from .. import quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows
 from ..kernels.kinds import DIRECTION_TWIST
-from .chart import Chart, cross_matrix, reflect, twisted_vectors
+from .chart import cross_matrix, reflect, twisted_vectors
+from .framed import FramedChart
 
 
 @dataclass(frozen=True, eq=False)
-class DirectionTwist(Chart):
+class DirectionTwist(FramedChart):
     """Unit direction of the bone (3 numbers), then twist about it; q = swing · twist.
 
-    `axis` is the bone's direction in the joint's own frame; the direction is seen from the
-    reference, so at the reference it is the axis itself, and the twist is 0. The swing is the
-    shortest turn from the axis to the direction. Opposite the axis the twist is not defined: 0.
+    `axis` is the bone's direction along the chart's axes, as all directions are: those of the
+    joint's own frame unless the chart has a `frame`. Directions are seen from the reference, so at
+    the reference it is the axis itself, and the twist is 0. The swing is the shortest turn from the
+    axis to the direction. Opposite the axis the twist is not defined: 0.
     """
 
     axis: Annotated[Vectors, 3] = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
@@ -31,13 +33,8 @@ class DirectionTwist(Chart):
     periods: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, TURN)
     dense_volume: ClassVar[float] = 8.0 * np.pi**2
 
-    @property
-    def packed(self) -> list[float]:
-        axis = [*self.axis, 0.0]
-        return [DIRECTION_TWIST, *quat.inverse(self.reference), *axis, *self.reference, *axis]
-
     def points(self, rotations: Quats) -> Points:
-        local = quat.mul(quat.inverse(self.reference), rotations)
+        local = self._local(rotations)
         _, twist = quat.swing_twist(local, self.axis)
         angle = np.sum(quat.log(twist) * self.axis, axis=-1)
         return np.concatenate([quat.rotate(local, self.axis), angle[..., None]], axis=-1)
@@ -45,7 +42,7 @@ class DirectionTwist(Chart):
     def rotations(self, points: Points) -> Quats:
         swing = quat.between(self.axis, points[..., :3])
         twist = quat.exp(points[..., 3:] * self.axis)
-        return quat.mul(self.reference, quat.mul(swing, twist))
+        return self._global(quat.mul(swing, twist))
 
     def shifts(self, points: Points, turns: int) -> list[Points]:
         # Shapes of directions take a twist and its whole turns for the same.
@@ -78,10 +75,10 @@ class DirectionTwist(Chart):
         cosine = directions @ self.axis[:, None]
         w = np.sqrt(np.maximum(0.5 * (1.0 + cosine), 1e-18))
         v = directions @ cross_matrix(self.axis) / (2.0 * w)
-        return twisted_vectors(w, v, self.axis, points[:, 3:])
+        return self.in_joint(twisted_vectors(w, v, self.axis, points[:, 3:]))
 
-    def mirror(self, normal: Vectors) -> list[tuple[Self, Floats, Points]]:
+    def _reflections(self, normal: Vectors) -> list[tuple[dict[str, Any], Floats, Points]]:
         # Directions are mirrored, and twists change their sign.
         turn = -np.eye(4)
         turn[:3, :3] = reflect(np.eye(3), normal)
-        return [(self._mirrored(normal), turn, np.zeros(4))]
+        return [({"axis": reflect(self.axis, normal)}, turn, np.zeros(4))]

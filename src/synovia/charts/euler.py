@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from .. import quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows, wrap_angles
 from ..kernels.kinds import EULER
-from .chart import ROUNDING, Chart, unit_normal
+from .chart import ROUNDING, unit_normal
+from .framed import FramedChart
 
 SIDEWAYS = quat.exp(np.array([0.0, 0.5 * np.pi, 0.0]))
 MIRROR_SIGNS = np.array([[1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
@@ -18,7 +20,7 @@ MIRROR_SIGNS = np.array([[1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]
 
 
 @dataclass(frozen=True, eq=False)
-class EulerZYZ(Chart):
+class EulerZYZ(FramedChart):
     """Angles (φ, ψ, θ) with y(π/2) · reference⁻¹ · q = z(φ) · y(ψ) · z(θ).
 
     φ and θ are from −π to π and wrap, ψ is from 0 to π. At the ends of ψ only φ + θ or φ − θ
@@ -36,15 +38,14 @@ class EulerZYZ(Chart):
         """Return the chart of the plain angles of q = z(φ) · y(ψ) · z(θ)."""
         return cls(SIDEWAYS)
 
-    @property
-    def packed(self) -> list[float]:
-        back = quat.mul(self.reference, quat.inverse(SIDEWAYS))
-        one = quat.IDENTITY
-        return [EULER, *quat.inverse(back), *one, *back, *one]
+    @cached_property
+    def _sides(self) -> tuple[Quats, Quats]:
+        right = self.frame
+        back = quat.mul(self.reference, right) if self.is_turned else self.reference
+        return quat.mul(back, quat.inverse(SIDEWAYS)), right
 
     def points(self, rotations: Quats) -> Points:
-        local = quat.mul(quat.mul(SIDEWAYS, quat.inverse(self.reference)), rotations)
-        w, x, y, z = np.moveaxis(local, -1, 0)
+        w, x, y, z = np.moveaxis(self._local(rotations), -1, 0)
         plus, minus = np.arctan2(z, w), np.arctan2(-x, y)
         psi = 2.0 * np.arctan2(np.hypot(x, y), np.hypot(w, z))
         plus = np.where(np.hypot(w, z) > 0.0, plus, 0.0)
@@ -56,8 +57,7 @@ class EulerZYZ(Chart):
         plus, minus = half[..., 0] + half[..., 2], half[..., 0] - half[..., 2]
         c, s = np.cos(half[..., 1]), np.sin(half[..., 1])
         parts = [c * np.cos(plus), -s * np.sin(minus), s * np.cos(minus), c * np.sin(plus)]
-        back = quat.mul(self.reference, quat.inverse(SIDEWAYS))
-        return quat.mul(back, np.stack(parts, axis=-1))
+        return self._global(np.stack(parts, axis=-1))
 
     def shifts(self, points: Points, turns: int) -> list[Points]:
         # Shapes in this chart take φ and θ and their whole turns for the same.
@@ -76,12 +76,12 @@ class EulerZYZ(Chart):
         # |ω|² = φ'² + θ'² + 2 φ'θ' cos ψ + ψ'², and its least eigenvalue is 1 − |cos ψ|.
         return np.asarray(1.0 / np.sqrt(np.maximum(1.0 - np.abs(np.cos(points[..., 1])), 1e-18)))
 
-    def mirror(self, normal: Vectors) -> list[tuple[Self, Floats, Points]]:
+    def _reflections(self, normal: Vectors) -> list[tuple[dict[str, Any], Floats, Points]]:
         along = np.abs(unit_normal(normal))
         if along.max() <= 1.0 - ROUNDING:
             return []  # the three angles mix: no turn of them is the mirror's
         turn, about = np.diag(MIRROR_SIGNS[along.argmax()]), np.array([0.0, 0.5 * np.pi, 0.0])
-        return [(self._mirrored(normal), turn, about)]
+        return [({}, turn, about)]
 
     # For pictures.
 

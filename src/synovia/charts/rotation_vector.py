@@ -7,18 +7,19 @@ A rotation has many points: whole turns more or less change nothing. These are i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import kernels, quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors, rows
 from ..kernels.kinds import ROTATION_VECTOR
-from .chart import Chart, half_turn
+from .chart import half_turn
+from .framed import FramedChart
 
 
 @dataclass(frozen=True, eq=False)
-class RotationVector(Chart):
+class RotationVector(FramedChart):
     """The rotation vector (axis times angle) of a rotation relative to the reference."""
 
     name: ClassVar[str] = "rotation-vector"
@@ -26,17 +27,11 @@ class RotationVector(Chart):
     winds: ClassVar[tuple[int, ...]] = (0, 1, 2)
     dense_volume: ClassVar[float] = 8.0 * np.pi**2
 
-    @property
-    def packed(self) -> list[float]:
-        left = quat.inverse(self.reference)
-        one = quat.IDENTITY
-        return [ROTATION_VECTOR, *left, *one, *self.reference, *one]
-
     def points(self, rotations: Quats) -> Points:
-        return quat.log(quat.mul(quat.inverse(self.reference), rotations))
+        return quat.log(self._local(rotations))
 
     def rotations(self, points: Points) -> Quats:
-        return quat.mul(self.reference, quat.exp(points))
+        return self._global(quat.exp(points))
 
     def shifts(self, points: Points, turns: int) -> list[Points]:
         return [wind(points, k) for k in whole_turns(turns)]
@@ -53,8 +48,8 @@ class RotationVector(Chart):
         half = 0.5 * np.linalg.norm(points, axis=-1)
         return np.asarray(1.0 / np.maximum(np.abs(np.sinc(half / np.pi)), 1e-9))
 
-    def mirror(self, normal: Vectors) -> list[tuple[Self, Floats, Points]]:
-        return [(self._mirrored(normal), quat.to_matrix(half_turn(normal)), np.zeros(3))]
+    def _reflections(self, normal: Vectors) -> list[tuple[dict[str, Any], Floats, Points]]:
+        return [({}, quat.to_matrix(half_turn(normal)), np.zeros(3))]
 
     # For pictures.
 
@@ -62,7 +57,7 @@ class RotationVector(Chart):
     torn_at: ClassVar[float] = np.inf
 
     def vectors(self, points: Points) -> Vectors:
-        return points
+        return self.in_joint(points)
 
 
 def wind(vectors: Points, turns: int) -> Points:

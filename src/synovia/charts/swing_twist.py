@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from .. import quat
 from ..arrays import TURN, Floats, Points, Quats, Scalars, Vectors
 from ..kernels.kinds import SWING_TWIST
-from .chart import Chart, half_turn, reflect, twisted_vectors
+from .chart import half_turn, reflect, twisted_vectors
+from .framed import FramedChart
 from .rotation_vector import follow_covers, whole_turns, wind
 
 
 @dataclass(frozen=True, eq=False)
-class SwingTwist(Chart):
+class SwingTwist(FramedChart):
     """Swing vector across the bone's axis (2 numbers), then twist about it; q = swing · twist.
 
-    `axis` is the bone's direction in the joint's own frame. The swing's two coordinates are
-    measured in the frame that turns z to the axis by the shortest way.
+    `axis` is the bone's direction along the chart's axes, which are those of the joint's own frame
+    unless the chart has a `frame`. The swing's two coordinates are measured in the frame that turns
+    z to the axis by the shortest way.
     """
 
     axis: Annotated[Vectors, 3] = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
@@ -32,28 +34,24 @@ class SwingTwist(Chart):
     dense_volume: ClassVar[float] = 8.0 * np.pi**2
 
     @cached_property
-    def frame(self) -> Quats:
-        """The rotation that turns z to the axis."""
-        return quat.between(np.array([0.0, 0.0, 1.0]), self.axis)
+    def _sides(self) -> tuple[Quats, Quats]:
+        right = self.swing_frame
+        return quat.mul(self.reference, right), right
 
-    @property
-    def packed(self) -> list[float]:
-        back = quat.mul(self.reference, self.frame)
-        right = self.frame
-        return [SWING_TWIST, *quat.inverse(back), *right, *back, *quat.inverse(right)]
+    @cached_property
+    def swing_frame(self) -> Quats:
+        """The rotation that turns z to the bone, and x and y to what swings are about."""
+        return quat.mul(self.frame, _turn_to(self.axis)) if self.is_turned else _turn_to(self.axis)
 
     def points(self, rotations: Quats) -> Points:
-        frame = self.frame
-        local = quat.mul(quat.mul(quat.inverse(quat.mul(self.reference, frame)), rotations), frame)
-        swing, twist = quat.swing_twist(local, np.array([0.0, 0.0, 1.0]))
+        swing, twist = quat.swing_twist(self._local(rotations), np.array([0.0, 0.0, 1.0]))
         return np.concatenate([quat.log(swing)[..., :2], quat.log(twist)[..., 2:]], axis=-1)
 
     def rotations(self, points: Points) -> Quats:
         zero = np.zeros_like(points[..., :1])
         swing = quat.exp(np.concatenate([points[..., :2], zero], axis=-1))
         twist = quat.exp(np.concatenate([zero, zero, points[..., 2:]], axis=-1))
-        back = quat.mul(self.reference, self.frame)
-        return quat.mul(quat.mul(back, quat.mul(swing, twist)), quat.inverse(self.frame))
+        return self._global(quat.mul(swing, twist))
 
     def shifts(self, points: Points, turns: int) -> list[Points]:
         return [
@@ -80,13 +78,17 @@ class SwingTwist(Chart):
     def is_singular_in(self, shape: Any) -> bool:
         return bool(shape.reach((0, 1)) >= np.pi)
 
-    def mirror(self, normal: Vectors) -> list[tuple[Self, Floats, Points]]:
+    @property
+    def grid_axes(self) -> Floats:
+        return np.asarray(quat.to_matrix(_turn_to(self.axis)).T)
+
+    def _reflections(self, normal: Vectors) -> list[tuple[dict[str, Any], Floats, Points]]:
         # About either end of the bone, swing and twist are the same; the mirrored bone comes first.
-        there, bone = self._mirrored(normal), reflect(self.axis, normal)
-        half, frame = quat.to_matrix(half_turn(normal)), quat.to_matrix(self.frame)
+        half, turn = quat.to_matrix(half_turn(normal)), quat.to_matrix(_turn_to(self.axis))
+        bone = reflect(self.axis, normal)
         return [
-            (each, quat.to_matrix(each.frame).T @ half @ frame, np.zeros(3))
-            for each in (there, replace(there, axis=-bone))
+            ({"axis": each}, quat.to_matrix(_turn_to(each)).T @ half @ turn, np.zeros(3))
+            for each in (bone, -bone)
         ]
 
     # For pictures.
@@ -95,8 +97,13 @@ class SwingTwist(Chart):
     torn_at: ClassVar[float] = TURN
 
     def vectors(self, points: Points) -> Vectors:
-        x, y = quat.rotate(self.frame, np.eye(3)[:2])
+        x, y = quat.rotate(self.swing_frame, np.eye(3)[:2])
         swing = points[:, :1] * x + points[:, 1:2] * y
         half = 0.5 * np.linalg.norm(points[:, :2], axis=1, keepdims=True)
         v = 0.5 * np.sinc(half / np.pi) * swing
-        return twisted_vectors(np.cos(half), v, self.axis, points[:, 2:])
+        return twisted_vectors(np.cos(half), v, self.in_joint(self.axis), points[:, 2:])
+
+
+def _turn_to(axis: Vectors) -> Quats:
+    """Return the shortest rotation that turns z to the axis."""
+    return quat.between(np.array([0.0, 0.0, 1.0]), axis)

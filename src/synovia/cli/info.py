@@ -199,6 +199,7 @@ def describe_limits(model: LimitModel) -> dict[str, Any]:
                 "shape": limit.shape.name,
                 "chart": limit.chart.name,
                 "relative_to": limit.relative_to,
+                "frame": _frame(limit),
                 "bounds_deg": _bounds_deg(limit),
                 "volume": volumes[name],
                 "samples": sum(len(sample.frames) for sample in model.samples.get(name, ())),
@@ -207,6 +208,12 @@ def describe_limits(model: LimitModel) -> dict[str, Any]:
         ],
         "provenance": model.provenance,
     }
+
+
+def _frame(limit: Limit) -> list[float] | None:
+    """Return how the chart's axes are turned in the joint's frame, w first; None if not."""
+    given: dict[str, Any] = limit.chart.to_dict()
+    return given["frame"].tolist() if "frame" in given else None
 
 
 def _bounds_deg(limit: Limit) -> list[list[float]]:
@@ -244,19 +251,30 @@ def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
         axes = CHARTS[charts.pop()].coordinates
     titles = ["joint", *[f"{axis} deg" for axis in axes], "volume"]
     mixed, far = len(kinds) > 1, any(joint["relative_to"] for joint in joints)
+    turned = any(joint["frame"] for joint in joints)
     rows = []
     for joint in joints:
         ranges = [terminal.interval(*ends) for ends in joint["bounds_deg"]]
         ranges += [""] * (widest - len(ranges))
         row = [joint["name"], *ranges, terminal.percent(joint["volume"])]
         row += [joint["shape"], joint["chart"]] * mixed
-        rows.append(row + [joint["relative_to"] or "its parent"] * far)
-    titles += ["shape", "chart"] * mixed + ["measured from"] * far
+        row += [joint["relative_to"] or "its parent"] * far
+        rows.append(row + [_turn(joint["frame"])] * turned)
+    titles += ["shape", "chart"] * mixed + ["measured from"] * far + ["axes turned by"] * turned
     yield ""
     yield from terminal.heading(terminal.table(titles, rows))
     if names := terminal.clip_names(limits["provenance"]):
         yield ""
         yield from terminal.wrap(f"clips: {', '.join(names)}")
+
+
+def _turn(frame: Sequence[float] | None) -> str:
+    """Return a rotation, w first, in words."""
+    if frame is None:
+        return ""
+    sine, side = math.hypot(*frame[1:]), math.copysign(1.0, frame[0])
+    angle_deg = math.degrees(2.0 * math.atan2(sine, abs(frame[0])))
+    return f"{angle_deg:.0f} deg about {_axis([side * each / sine for each in frame[1:]])}"
 
 
 def _option(key: str, value: Any) -> str:

@@ -12,7 +12,7 @@ from .. import quat
 from ..arrays import Floats, Mask, Points, Quats, Scalars, Vectors
 from ..charts import RotationVector
 from ..learn import Progress
-from ..limit import Limit
+from ..limit import Limit, frame_of
 from ..mesh import PRINT, boundary
 from ..model import LimitModel
 from ..shapes import Surface
@@ -309,11 +309,16 @@ def draw_joints(model: LimitModel, *, progress: Progress = iter) -> Figure:
 
 
 def describe_limit(limit: Limit) -> str:
-    """Return the family, the chart, the share of all rotations and the ancestor, in words."""
+    """Return the family, the chart, the share of all rotations and the ancestor, in words.
+
+    Of a chart that has a frame, by how much its axes are turned in the joint's frame.
+    """
+    turn_deg = np.degrees(quat.angle_between(frame_of(limit.chart), quat.IDENTITY))
+    turned = f" with axes turned by {turn_deg:.0f}°" if turn_deg > 0.0 else ""
     above = (
         "" if limit.relative_to is None else f", measured from {readable_name(limit.relative_to)}"
     )
-    return f"{limit.shape.name} in {limit.chart.name}, {_volume_text(limit)}{above}"
+    return f"{limit.shape.name} in {limit.chart.name}{turned}, {_volume_text(limit)}{above}"
 
 
 def _volume_text(limit: Limit) -> str:

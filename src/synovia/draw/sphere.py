@@ -91,8 +91,9 @@ def twist_colours() -> Colormap:
 
 
 def direction_chart(limit: Limit) -> DirectionTwist:
-    """Return the chart of directions with the limit's reference, and its axis or else z."""
-    axis = getattr(limit.chart, "axis", np.array([0.0, 0.0, 1.0]))
+    """Return the chart of directions with the limit's reference, and its bone or else z."""
+    bone = limit.chart.bone
+    axis = np.array([0.0, 0.0, 1.0]) if bone is None else bone
     return DirectionTwist(limit.chart.reference, axis)
 
 
@@ -100,6 +101,7 @@ def twist_widths_deg(limit: Limit, directions: Vectors) -> Scalars:
     """Return how far the bone may twist at each direction (n, 3), in degrees; NaN where illegal."""
     shape = limit.shape.directional
     if shape is not None:
+        directions = limit.chart.in_chart(directions)
         legal = shape.contains_direction(directions)
         widths = np.full(len(directions), np.nan)
         low, high = np.moveaxis(shape.twist_range(directions[legal]), -1, 0)

@@ -191,9 +191,9 @@ def _axes(limit: Limit, legal: Quats) -> tuple[Vectors, Floats]:
         return np.empty((0, 3)), still
     if seen.kind == "hinge":
         return quat.rotate(quat.inverse(seen.mean), seen.axes), still
-    axis = getattr(limit.chart, "axis", None)
-    if axis is not None and np.ptp(limit.chart.points(legal)[:, -1]) <= HINGE_TOLERANCE:
-        return orthonormal_pair(axis), np.array([1.0, *quat.inverse(limit.chart.reference), *axis])
+    bone = limit.chart.bone
+    if bone is not None and np.ptp(limit.chart.points(legal)[:, -1]) <= HINGE_TOLERANCE:
+        return orthonormal_pair(bone), np.array([1.0, *quat.inverse(limit.chart.reference), *bone])
     return np.eye(3), still
 
 

@@ -10,7 +10,7 @@ from typing import Any, get_origin
 
 import numpy as np
 
-from ..arrays import field_types, unit_quats
+from ..arrays import field_types, optional_fields, unit_quats
 from ..charts import CHARTS
 from ..learn import Sample
 from ..limit import Limit
@@ -200,10 +200,10 @@ def _fields(entry: Entry, registry: Mapping[str, Any], dimension: int) -> dict[s
     kind = members["type"].text()
     if kind not in registry:
         members["type"].fail(f"one of {', '.join(registry)}")
-    types = field_types(registry[kind])
-    entry.fields("type", *types)
+    types, optional = field_types(registry[kind]), optional_fields(registry[kind])
+    entry.fields("type", *(name for name in types if name not in optional), maybe=optional)
     known: dict[Any, int] = {"d": dimension}
-    fields = {name: _value(members[name], *types[name], known) for name in types}
+    fields = {name: _value(members[name], *types[name], known) for name in types if name in members}
     return {"type": kind, **fields}
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 
-from ..arrays import field_types
+from ..arrays import field_types, optional_fields
 from ..charts import CHARTS
 from ..shapes import SHAPES, stored_shapes
 from ..shapes.region import nested_shapes
@@ -117,7 +117,10 @@ def _fields(name: str, kind: type, dimension: int) -> Schema:
         field: _value(hint, about, dimension) for field, (hint, about) in field_types(kind).items()
     }
     says = (inspect.getdoc(kind) or "").partition("\n")[0]
-    return {"description": says, **_object(type={"const": name}, **fields)}
+    described = {"description": says, **_object(type={"const": name}, **fields)}
+    optional = optional_fields(kind)
+    described["required"] = [each for each in described["required"] if each not in optional]
+    return described
 
 
 def _value(hint: Any, about: tuple[Any, ...], dimension: int) -> Schema:

@@ -27,10 +27,12 @@ from .rotation import (
     Z,
     exp,
     exp_far,
+    is_turn,
     join,
     join_far,
     load,
     load_strided,
+    log,
     split,
     store,
     turn_in,
@@ -49,11 +51,11 @@ VERSION, SIZE = 0, 1  # of this layout; how many numbers in all
 CHART = 2
 INTO_LEFT, INTO_RIGHT = 3, 7  # chart's quaternion = left · rotation · right
 BACK_LEFT, BACK_RIGHT = 11, 15  # and back again
-AXIS = 7  # in place of the right one: the bone's axis, for directions
-REACH, REACH_TWIST = 19, 20  # no member is farther from the chart's origin (swing and twist apart)
-HEADER = 21  # the shape follows
+AXIS = 19  # the bone's axis in the chart's frame, for directions
+REACH, REACH_TWIST = 22, 23  # no member is farther from the chart's origin (swing and twist apart)
+HEADER = 24  # the shape follows
 
-LAYOUT = 1  # the version that these kernels read
+LAYOUT = 2  # the version that these kernels read
 OTHER_LAYOUT = -1.0  # what they return instead, where a limit is not of it, or not all there
 
 
@@ -226,13 +228,16 @@ def follow(points, chart, out):
 @kernel
 def enter(p, o, block, n):
     """Turn the quaternions into the chart's frame, and write their points."""
-    chart = int(p[o + CHART])
-    if chart == ROTATION_VECTOR:
+    chart, framed = int(p[o + CHART]), is_turn(p, o + INTO_RIGHT)
+    if chart == ROTATION_VECTOR and not framed:
         turn_in_and_log(p, o + INTO_LEFT, block, n)
         return
     turn_in(p, o + INTO_LEFT, block, n)
-    if chart == SWING_TWIST:
+    if framed:
         turn_right(p, o + INTO_RIGHT, block, n)
+    if chart == ROTATION_VECTOR:
+        log(block, n)
+    elif chart == SWING_TWIST:
         split(block, n)
     elif chart == DIRECTION_TWIST:
         to_direction_twist(p, o + AXIS, block, n)
@@ -255,11 +260,12 @@ def leave(p, o, tolerance, block, n):
             join(block, n)
         else:
             join_far(block, n)
-        turn_right(p, o + BACK_RIGHT, block, n)
     elif chart == DIRECTION_TWIST:
         from_direction_twist(p, o + AXIS, block, n)
     else:
         from_angles(block, n)
+    if is_turn(p, o + BACK_RIGHT):
+        turn_right(p, o + BACK_RIGHT, block, n)
     turn_out(p, o + BACK_LEFT, tolerance, block, n)
 
 

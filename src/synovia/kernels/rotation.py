@@ -221,6 +221,12 @@ def turn_right(a, o, block, n):
 
 
 @kernel
+def is_turn(a, o):
+    """Tell whether the quaternion at a[o:o+4] turns anything: whether it is not the identity."""
+    return (a[o + 1] != 0.0) | (a[o + 2] != 0.0) | (a[o + 3] != 0.0)
+
+
+@kernel
 def turn_out(a, o, tolerance, block, n):
     """Write a · q, a at a[o:o+4], or what came in, where that is inside.
 
@@ -252,8 +258,8 @@ def turn_in_and_log(a, o, block, n):
     and a polynomial, good from 0 to π. Notes lengths that are off, as `turn_in` does. In two
     loops: of a long one too little fits into the processor to go on while it waits.
     """
-    real, single = block.dtype.type, block.itemsize == 4
-    zero, one, four = real(0.0), real(1.0), real(4.0)
+    real = block.dtype.type
+    zero, one = real(0.0), real(1.0)
     aw, ax, ay, az = real(a[o]), real(a[o + 1]), real(a[o + 2]), real(a[o + 3])
     for i in range(n):
         w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
@@ -268,6 +274,29 @@ def turn_in_and_log(a, o, block, n):
         block[X + i] = d * qx
         block[Y + i] = d * qy
         block[Z + i] = d * qz
+    to_whole_angles(block, n)
+
+
+@kernel
+def log(block, n):
+    """Write the rotation vectors, at most π long, of the quaternions in the chart's frame."""
+    real = block.dtype.type
+    zero, one = real(0.0), real(1.0)
+    for i in range(n):
+        w = block[QW + i]
+        d = one / (abs(w) + one)
+        d = d if w >= zero else -d
+        block[X + i] = d * block[QX + i]
+        block[Y + i] = d * block[QY + i]
+        block[Z + i] = d * block[QZ + i]
+    to_whole_angles(block, n)
+
+
+@kernel
+def to_whole_angles(block, n):
+    """Lengthen vectors as long as tan(angle/4) to the angle."""
+    real, single = block.dtype.type, block.itemsize == 4
+    four = real(4.0)
     for i in range(n):
         x, y, z = block[X + i], block[Y + i], block[Z + i]
         u = x * x + y * y + z * z

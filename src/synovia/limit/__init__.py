@@ -1,8 +1,17 @@
 """Limits: a shape seen through a chart, and how to get from one family to another."""
 
 from ..charts.chart import mirror_rotations
-from .convert import Conversion, mirror_limit
-from .limit import Limit, chart_for, chart_named, charts_of, has_axis, shape_named, unroll_path
+from .convert import Conversion, change_frames, mirror_limit
+from .limit import (
+    Limit,
+    chart_for,
+    chart_named,
+    charts_of,
+    frame_of,
+    has_axis,
+    shape_named,
+    unroll_path,
+)
 from .softening import Beyond, Inside
 
 __all__ = [
@@ -10,9 +19,11 @@ __all__ = [
     "Conversion",
     "Inside",
     "Limit",
+    "change_frames",
     "chart_for",
     "chart_named",
     "charts_of",
+    "frame_of",
     "has_axis",
     "mirror_limit",
     "mirror_rotations",

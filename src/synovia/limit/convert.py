@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from .. import quat
-from ..arrays import Points, Quats, Scalars, Vectors
-from ..charts import Chart
+from ..arrays import Mask, Points, Quats, Scalars, Vectors, unit_quats
+from ..charts import Chart, FramedChart, RotationVector
 from ..charts.chart import unit_normal
-from ..shapes import Shape
-from .limit import Limit, chart_for, chart_named, check_chart, has_axis, shape_named
+from ..shapes import SHAPES, DistanceField, Shape
+from .limit import Limit, chart_for, chart_named, check_chart, frame_of, has_axis, shape_named
 
 MEMBERS = 20_000  # to fit to, beside those on the boundary
 UNIFORM_ROTATIONS = 100_000  # rotations, uniform over all, of which the losses are shares
@@ -44,9 +44,10 @@ def convert(
     """Return `limit` as another shape; `Limit.to` says what the arguments mean."""
     kind = shape_named(shape)
     name = chart or (limit.chart.name if limit.chart.suits(kind) else chart_for(kind.name, None))
-    if axis is None:
-        axis = getattr(limit.chart, "axis", None)
-    framed = chart_named(name, limit.chart.reference, axis if has_axis(name) else None)
+    bone = limit.chart.bone if axis is None else axis
+    framed = chart_named(
+        name, limit.chart.reference, bone if has_axis(name) else None, frame=frame_of(limit.chart)
+    )
     check_chart(kind, framed)
     if isinstance(limit.shape, kind) and not options and _same_chart(framed, limit.chart):
         return Conversion(limit, gained=0.0, lost=0.0, error=0.0)
@@ -79,7 +80,8 @@ def approximate(
 def _same_chart(one: Chart, other: Chart) -> bool:
     """Tell whether two charts of the same reference are the same."""
     axes = [getattr(chart, "axis", np.zeros(3)) for chart in (one, other)]
-    return one.name == other.name and bool(np.abs(axes[0] - axes[1]).max() < 1e-9)
+    turned = quat.angle_between(frame_of(one), frame_of(other))
+    return one.name == other.name and bool(np.abs(axes[0] - axes[1]).max() < 1e-9 > turned)
 
 
 def _members(limit: Limit, n: int) -> Points:
@@ -89,11 +91,11 @@ def _members(limit: Limit, n: int) -> Points:
     return np.concatenate([scattered, limit.shape.surface(DETAIL).vertices])
 
 
-def _compare(old: Limit, new: Limit) -> Conversion:
+def _compare(old: Limit | SeenLimit, new: Limit) -> Conversion:
     rng = np.random.default_rng(1)
     rotations = quat.normalize(rng.normal(size=(UNIFORM_ROTATIONS, 4)))
     was, now = old.contains(rotations), new.contains(rotations)
-    violations = [_worst(*pair, rotations, rng) for pair in ((old, new), (new, old))]
+    violations = [_worst(old, new, rotations, rng), _worst(new, old, rotations, rng)]
     return Conversion(
         new,
         gained=float((now & ~was).mean()),
@@ -102,7 +104,12 @@ def _compare(old: Limit, new: Limit) -> Conversion:
     )
 
 
-def _worst(judge: Limit, other: Limit, rotations: Quats, rng: np.random.Generator) -> float:
+def _worst(
+    judge: Limit | SeenLimit,
+    other: Limit | SeenLimit,
+    rotations: Quats,
+    rng: np.random.Generator,
+) -> float:
     """Return how far outside by `judge` what `other` accepts is at most, in radians, as found.
 
     That lies on a boundary. From the worst of many rotations the search goes uphill, by ever
@@ -125,12 +132,95 @@ def _worst(judge: Limit, other: Limit, rotations: Quats, rng: np.random.Generato
     return float(far.max())
 
 
+# Limits in other frames: of the same joint, on a skeleton whose bones have other axes.
+
+
+@dataclass(frozen=True, eq=False)
+class SeenLimit:
+    """The rotations r whose c = parent⁻¹ · r · child a limit accepts, as verbs on r."""
+
+    limit: Limit
+    parent: Quats
+    child: Quats
+
+    def inward(self, rotations: Quats) -> Quats:
+        """Return the rotations c (..., 4) that the limit is about, of rotations r."""
+        return quat.mul(quat.mul(quat.inverse(self.parent), rotations), self.child)
+
+    def outward(self, rotations: Quats) -> Quats:
+        """Return the rotations r (..., 4) of rotations c."""
+        return quat.mul(quat.mul(self.parent, rotations), quat.inverse(self.child))
+
+    def contains(self, rotations: Quats) -> Mask:
+        """Tell which rotations are legal."""
+        return self.limit.contains(self.inward(rotations))
+
+    def distance(self, rotations: Quats) -> Scalars:
+        """Return the limit's distances, in its chart's metric."""
+        return self.limit.distance(self.inward(rotations))
+
+    def project(self, rotations: Quats) -> Quats:
+        """Return the legal rotations that are nearest in the limit's chart."""
+        return self.outward(self.limit.project(self.inward(rotations)))
+
+    def violation(self, rotations: Quats) -> Scalars:
+        """Return the angles, in radians, between rotations and their projections."""
+        return self.limit.violation(self.inward(rotations))
+
+
+def change_frames(limit: Limit, parent: Quats, child: Quats) -> Conversion:
+    """Return the limit on rotations r, of which `limit` accepts c = parent⁻¹ · r · child.
+
+    `parent` and `child` are constant unit quaternions (4,): the frames of the parent's and of the
+    child's bone, as the skeleton of r has them, for a limit that was made for the frames of c. The
+    shape stays as it is, and the chart gets another reference and `frame`: nothing is gained or
+    lost. A chart that takes no frame, as one's own may, is about the turned reference and bone
+    instead; its shape is fitted anew, or else is a distance field of rotation vectors, and the
+    conversion says how far it is off. `relative_to` stays: rename it where joints have other names.
+
+    Examples
+    --------
+    >>> from synovia import Box, Limit, RotationVector, quat
+    >>> knee = Limit(RotationVector(), Box(low=[0, 0, 0], high=[2.4, 0, 0], axes=np.eye(3)))
+    >>> z_to_x = quat.exp(np.array([0.0, np.pi / 2, 0.0]))
+    >>> there = change_frames(knee, quat.inverse(z_to_x), quat.inverse(z_to_x)).limit
+    >>> bool(there.contains(quat.exp(np.array([0.0, 0.0, 1.2]))))  # it bends about z there
+    True
+    """
+    parent, child = (
+        quat.normalize(unit_quats(name, given).astype(np.float64))
+        for name, given in (("parent", parent), ("child", child))
+    )
+    for name, given in (("parent", parent), ("child", child)):
+        if given.shape != (4,):
+            raise ValueError(f"{name} must be one unit quaternion (4,), got {given.shape}")
+    chart, seen = limit.chart, SeenLimit(limit, parent, child)
+    reference = quat.normalize(seen.outward(chart.reference))
+    if isinstance(chart, FramedChart):
+        frame = quat.normalize(quat.mul(child, chart.frame))
+        there: Chart = replace(chart, reference=reference, frame=frame)
+        return Conversion(replace(limit, chart=there), gained=0.0, lost=0.0, error=0.0)
+    if not child[1:].any():  # points are from the reference: with it they stay what they are
+        made = replace(limit, chart=replace(chart, reference=reference))
+        return Conversion(made, gained=0.0, lost=0.0, error=0.0)
+    bone = {} if chart.bone is None else {"axis": quat.rotate(child, chart.bone)}
+    there, kind = replace(chart, reference=reference, **bone), type(limit.shape)
+    if kind not in SHAPES.values():
+        there, kind = RotationVector(reference), DistanceField
+    points = there.points(seen.outward(chart.rotations(_members(limit, MEMBERS))))
+    shape = kind.approximate(
+        there, points, lambda points: seen.distance(there.rotations(points)), exact=False
+    )
+    return _compare(seen, replace(limit, chart=there, shape=shape))
+
+
 def mirror_limit(limit: Limit, normal: Vectors) -> Limit:
     """Return the limit of the other side: it contains what a mirror shows of legal rotations.
 
     The plane is across `normal` (3,), of any length, as the one sees it that the limit is measured
     from. Family and chart stay. A distance field has a grid along the axes of its chart: across
-    other normals than these it cannot be mirrored exactly, and ValueError says so.
+    other normals than these, the chart gets a frame in which they are. In a chart that takes no
+    frame it cannot be mirrored exactly, and ValueError says so.
 
     Examples
     --------
@@ -140,10 +230,10 @@ def mirror_limit(limit: Limit, normal: Vectors) -> Limit:
     >>> bool(right.contains([np.cos(0.1), 0.0, 0.0, -np.sin(0.1)]))
     True
     """
-    for chart, turn, about in limit.chart.mirror(normal):
-        shape = limit.shape.mirror(turn, about, unit_normal(normal))
+    for there in limit.chart.mirror(normal):
+        shape = limit.shape.mirror(there.turn, there.about, there.normal)
         if shape is not None:
-            return replace(limit, chart=chart, shape=shape)
+            return replace(limit, chart=there.chart, shape=shape)
     raise ValueError(
         f"a {limit.shape.name} in {limit.chart.name} lies along the axes of its chart, and can be "
         "mirrored only in a plane across one of them, got the normal "

@@ -25,7 +25,7 @@ from ..arrays import (
     unit_rounding,
     whole_number,
 )
-from ..charts import CHARTS, Chart, RotationVector, SwingTwist
+from ..charts import CHARTS, Chart, FramedChart, RotationVector, SwingTwist
 from ..shapes import SHAPES, DistanceField, Shape
 from .softening import Softening
 
@@ -33,16 +33,32 @@ if TYPE_CHECKING:
     from .convert import Conversion
 
 
-def chart_named(chart: str | type[Chart], reference: Quats, axis: Vectors | None) -> Chart:
-    """Return the chart of this name or class, about `reference`."""
+def chart_named(
+    chart: str | type[Chart],
+    reference: Quats,
+    axis: Vectors | None,
+    *,
+    frame: Quats = quat.IDENTITY,
+) -> Chart:
+    """Return the chart of this name or class, about `reference`, in `frame` where it takes one.
+
+    `axis` is the bone's direction in the joint's own frame.
+    """
     kind = CHARTS.get(chart) if isinstance(chart, str) else chart
     if kind is None or kind not in CHARTS.values():
         raise ValueError(f"chart must be one of {', '.join(CHARTS)}, got {chart!r}")
+    turned = {"frame": frame} if kind.takes_frame() and frame[1:].any() else {}
     if axis is None:
-        return kind(reference)
+        return kind.from_dict({"reference": reference, **turned})
     if not kind.takes_axis():
         raise ValueError(f"the chart {kind.name} has no axis, got {axis!r}")
-    return kind.from_dict({"reference": reference, "axis": axis})
+    along = quat.rotate(quat.inverse(frame), np.asarray(axis, np.float64)) if turned else axis
+    return kind.from_dict({"reference": reference, "axis": along, **turned})
+
+
+def frame_of(chart: Chart) -> Quats:
+    """Return how a chart's axes are turned in the joint's frame: (4,), the identity if not."""
+    return chart.frame if isinstance(chart, FramedChart) else quat.IDENTITY
 
 
 def has_axis(chart: str) -> bool:
@@ -228,7 +244,8 @@ class Limit:
         if self.compiled:
             return self
         suits = self.chart.kernel is not None and self.chart.suits(DistanceField)
-        chart = self.chart if suits else RotationVector(self.chart.reference)
+        vectors = RotationVector(self.chart.reference, frame=frame_of(self.chart))
+        chart = self.chart if suits else vectors
         options = {"resolution": STAND_IN_NODES}
         shape = approximate(self, DistanceField, chart, STAND_IN_MEMBERS, options)
         return Limit(chart, shape, self.relative_to)
@@ -398,13 +415,25 @@ class Limit:
     ) -> Conversion:
         """Return this limit as nearly as another family can, with the share gained and lost.
 
-        The chart stays, if the shape works in it, unless one is given; `axis` is the bone's, for
-        a chart that needs one where this has none. Further options go to the shape's fit. A limit
-        that is of the family already, in this chart, is returned as it is unless there are options.
+        The chart stays, if the shape works in it, unless one is given, and so does its frame;
+        `axis` is the bone's, in the joint's own frame, for a chart that needs one where this has
+        none. Further options go to the shape's fit. A limit that is of the family already, in this
+        chart, is returned as it is unless there are options.
         """
         from .convert import convert
 
         return convert(self, shape, chart, axis, options)
+
+    def in_frames(self, parent: Quats, child: Quats) -> Limit:
+        """Return the limit on rotations r, of which this one accepts c = parent⁻¹ · r · child.
+
+        `parent` and `child` are constant unit quaternions (4,): see `change_frames`, which also
+        says how far the new limit is off where the chart takes no frame; for all others it is
+        exact.
+        """
+        from .convert import change_frames
+
+        return change_frames(self, parent, child).limit
 
     def to_dict(self) -> dict[str, Any]:
         """Return chart and shape by name, with their fields, and the ancestor if there is one."""

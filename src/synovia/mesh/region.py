@@ -83,7 +83,7 @@ def sheet_and_boundary(
     directions, faces, rim = _stack(
         [(each.vertices, each.triangles, rim) for each, rim, _ in drawn]
     )
-    low, high = shape.twist_range(directions).T
+    low, high = shape.twist_range(limit.chart.in_chart(directions)).T
     widths = np.minimum(high - low, TURN)
     whole = _stack([(mesh.vertices, mesh.triangles, mesh.triangles) for *_, mesh in drawn])
     return Sheet(Surface(directions, faces), rim, widths, _axis(limit)), Surface(*whole[:2])
@@ -166,7 +166,8 @@ def _piece_meshes(
 
     def drawn(points: Floats) -> Floats:
         placed = first.place(points)
-        return np.concatenate([limit.chart.vectors(placed), placed[:, :3]], axis=1)
+        directions = limit.chart.in_joint(placed[:, :3])
+        return np.concatenate([limit.chart.vectors(placed), directions], axis=1)
 
     def hidden(points: Floats) -> Mask:
         return np.asarray(limit.shape.distance(first.place(points)) < -INSIDE)
@@ -226,8 +227,9 @@ def _rotations(limit: Limit, vectors: Points) -> Quats:
 
 
 def _axis(limit: Limit) -> Vectors:
-    """Return the bone's axis of a chart that has one; of others, z."""
-    return np.asarray(getattr(limit.chart, "axis", [0.0, 0.0, 1.0]))
+    """Return the bone's direction in the joint's own frame, of a chart about one; else z."""
+    bone = limit.chart.bone
+    return np.array([0.0, 0.0, 1.0]) if bone is None else bone
 
 
 def _torn_test(limit: Limit) -> Callable[[Floats], Mask]:

@@ -308,7 +308,8 @@ def _convert(
     known, family = FIT_RECORDS.get(limit), families()[choice.family]
     origin = limit if known is None or known.origin is None else known.origin
     skeleton = scene.clip.skeleton
-    axis = getattr(origin.chart, "axis", learn.bone_axes(skeleton)[skeleton.index(name)])
+    bone = origin.chart.bone
+    axis = learn.bone_axes(skeleton)[skeleton.index(name)] if bone is None else bone
     turned = axis if has_axis(choice.chart) else None
     done = origin.to(family.shape, choice.chart, axis=turned, **dict(family.options))
     # A copy, since a limit that is of the family already comes back itself.

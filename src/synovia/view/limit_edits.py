@@ -182,14 +182,15 @@ def _on_cones(edit: ConeEdit) -> LimitEdit:
         cones = list(limit.shape.cones)
         if not cones:
             raise ValueError(f"only reach cones have points, this limit is a {limit.shape.name}")
+        if request.get("point") is not None:  # directions are in the joint's frame at the page
+            request = {**request, "point": limit.chart.in_chart(_direction(request)).tolist()}
         for number in _parts(cones, request):
             try:
                 cones[number] = edit(cones[number], request)
             except StarError as error:
-                if len(cones) == 1:
-                    raise
-                broken = replace(error.broken, why=f"cone {number}, {error.broken.why}")
-                raise StarError(str(error), broken) from error
+                why = error.broken.why if len(cones) == 1 else f"cone {number}, {error.broken.why}"
+                ends = limit.chart.in_joint(error.broken.ends)
+                raise StarError(str(error), replace(error.broken, why=why, ends=ends)) from error
         return replace(limit, shape=limit.shape.with_cones(cones))
 
     return edited
@@ -239,16 +240,16 @@ def new_cone_limit(rotation: Quats, bone: Vectors) -> Limit:
 def cone_points(limit: Limit) -> ConePoints:
     """Return what the page needs to edit cones: points and visible points, twists in degrees.
 
-    Points of one cone follow those of another; there are `cornerCounts` of each. Shapes without
-    cones have none.
+    Directions are in the joint's own frame. Points of one cone follow those of another; there are
+    `cornerCounts` of each. Shapes without cones have none.
     """
-    cones = limit.shape.cones
+    cones, in_joint = limit.shape.cones, limit.chart.in_joint
     limits = [np.stack([cone.low, cone.high], axis=1) for cone in cones]
     return {
-        "corners": np.concatenate([np.zeros((0, 3)), *(cone.points for cone in cones)]),
+        "corners": np.concatenate([np.zeros((0, 3)), *(in_joint(cone.points) for cone in cones)]),
         "cornersTwistDeg": np.degrees(np.concatenate([np.zeros((0, 2)), *limits])),
         "cornerCounts": np.array([len(cone.points) for cone in cones], dtype=np.int64),
-        "visible": np.reshape([cone.visible for cone in cones], (-1, 3)),
+        "visible": np.reshape([in_joint(cone.visible) for cone in cones], (-1, 3)),
         "visibleTwistDeg": np.degrees(
             np.reshape([(cone.visible_low, cone.visible_high) for cone in cones], (-1, 2))
         ),
