@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from ..skeleton import Skeleton
 from .human import ARM, LEG
@@ -66,7 +67,7 @@ class Chain:
 
 
 def candidates(
-    limb: str, side: str, words: Sequence[Word], said: Mapping[int, str]
+    limb: str, side: str, skeleton: Skeleton, words: Sequence[Word], said: Mapping[int, str]
 ) -> list[Candidate]:
     """Return the joints that may be bones of a limb of one side.
 
@@ -74,17 +75,20 @@ def candidates(
     joint is then a bone that was said.
     """
     spoken_for = {role.removeprefix(side) for role in said.values() if role.startswith(side)}
+    parents = set(skeleton.parents.tolist())
     found = []
     for joint, word in enumerate(words):
         if joint in said:
             bone = said[joint].removeprefix(side)
             if said[joint].startswith(side) and bone in LIMBS[limb]:
-                found.append(Candidate(joint, Word(side, f"said {bone}"), {bone: FORCED}))
+                found.append(Candidate(joint, Word(side, "said", (str(joint),)), {bone: FORCED}))
             continue
         readings = _WORDS[limb].get(word.key, {}) if word.side == side else {}
         scale = 1.0 if word.exact else INEXACT
         bones = {
-            bone: scale * weight for bone, weight in readings.items() if bone not in spoken_for
+            bone: scale * weight
+            for bone, weight in readings.items()
+            if bone not in spoken_for and (bone != "Fingers" or joint not in parents)
         }
         if bones:
             found.append(Candidate(joint, word, bones))
@@ -104,8 +108,12 @@ def best_chain(limb: str, skeleton: Skeleton, found: Iterable[Candidate]) -> Cha
         for joint, path in paths.items()
         if joint not in inner
     ]
-    # Of the five toes of a foot, which read alike, the first.
-    best = min(chains, key=lambda each: (-round(each[0].score, 6), each[1], each[2]), default=None)
+    # A whole limb first; and of the five toes of a foot, which read alike, the first.
+    best = min(
+        chains,
+        key=lambda each: (not each[0].whole(limb), -round(each[0].score, 6), each[1], each[2]),
+        default=None,
+    )
     return Chain() if best is None else best[0]
 
 
@@ -119,7 +127,9 @@ def _read(limb: str, path: Sequence[Candidate]) -> Chain:
     """Return the best reading of one path: bones in order, each joint one of them or none."""
     order = LIMBS[limb]
     readings = [_Reading()]
-    for candidate in path:
+    for candidate, after in zip_longest(path, path[1:]):
+        if after is not None and after.word == candidate.word:
+            continue  # of two of one name, the first only leads to the second
         readings += [
             _Reading(reading.score + gain, (*reading.parts, (candidate, bone)))
             for reading in readings
@@ -128,10 +138,7 @@ def _read(limb: str, path: Sequence[Candidate]) -> Chain:
         ]
         readings = _best_of_each_end(readings)
     ended = [each for each in readings if not each.parts or not each.parts[-1][0].word.twist]
-    # Of two that read alike, the outer one: the other only leads to it.
-    best = max(
-        ended, key=lambda each: (round(each.score, 6), [part.joint for part, _ in each.parts])
-    )
+    best = max(ended, key=lambda each: each.score)
     bones: dict[str, tuple[int, ...]] = {}
     trust: dict[str, float] = {}
     for candidate, bone in best.parts:
@@ -174,8 +181,6 @@ def _gain(
         return _TWIST
     if candidate.word.key in BEGINNINGS or bone in _UNSPLIT or not candidate.word.exact:
         return weight - _MISFIT
-    if (candidate.word.key, candidate.word.numbers) == (before.word.key, before.word.numbers):
-        return None if not before.word.twist else weight - _SPLIT  # a copy, not another part
     alike = candidate.word.key == before.word.key or before.word.twist
     strong = weight >= FULL and before.bones[bone] >= FULL
     return weight - (_SPLIT if alike or strong else _MISFIT)

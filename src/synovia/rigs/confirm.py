@@ -53,6 +53,12 @@ class Build:
             return None
         return np.asarray(self.positions[self.starts[other]] - self.positions[self.starts[one]])
 
+    @property
+    def torso(self) -> Vectors | None:
+        """The way (3,) up the torso; None where that is not known."""
+        ways = (self.way("hips", end) for end in ("chest", "head"))
+        return next((way for way in ways if way is not None and way.any()), None)
+
     def limb(self, side: str, limb: str) -> Vectors | None:
         """Return the way (3,) along an arm or a leg, to hand or foot, or else to its last joint."""
         ends = {"Arm": "Hand", "Leg": "Foot"}
@@ -79,9 +85,7 @@ def _cosine(one: Vectors, other: Vectors) -> float:
 
 def upright(build: Build) -> bool:
     """Return whether both legs point away from the torso at rest, as those of people do."""
-    torso = build.way("hips", "chest")
-    if torso is None or not torso.any():
-        torso = build.way("hips", "head")
+    torso = build.torso
     legs = [build.limb(side, "Leg") for side in SIDES]
     return torso is not None and all(
         leg is not None and _cosine(torso, -leg) > _UPRIGHT_COSINE for leg in legs
@@ -90,8 +94,8 @@ def upright(build: Build) -> bool:
 
 def on_all_fours(build: Build) -> bool:
     """Return whether the torso is level at rest, and the hands are as low as the feet."""
-    torso = build.way("hips", "chest")
-    if torso is None or not torso.any():
+    torso = build.torso
+    if torso is None:
         return False
     for side in SIDES:
         leg, arm = build.limb(side, "Leg"), build.limb(side, "Arm")
@@ -116,7 +120,7 @@ def opposite_limbs(build: Build) -> bool:
 
 def exchanged_sides(build: Build) -> bool:
     """Return whether what is called left is certainly on the right, by where the feet point."""
-    torso, legs = build.way("hips", "chest"), build.lateral("UpperLeg")
+    torso, legs = build.torso, build.lateral("UpperLeg")
     if torso is None or legs is None or not upright(build):
         return False
     up = torso / np.linalg.norm(torso)

@@ -14,7 +14,7 @@ from ..skeleton import Skeleton, bare_name, list_names
 from .chains import LIMBS, Candidate, Chain, best_chain, candidates
 from .confirm import Build, exchanged_sides, limb_doubts, on_all_fours, opposite_limbs, upright
 from .human import FINGERS, PARENTS, PHALANGES, ROLES, SIDES
-from .words import TORSO_WORDS, Word, animal_words, words_of
+from .words import TORSO_WORDS, Word, animal_joints, words_of
 
 _CONVENTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("VRoid", ("j_bip_l_upperarm",)),
@@ -153,9 +153,11 @@ def recognize(
         taken = set(said.values())
         said = {**{joint: role for joint, role in declared.items() if role not in taken}, **said}
     believed = any(role for role in said.values())
-    animals, avatars = animal_words(skeleton)
+    animals, legs, avatars = animal_joints(skeleton)
     if animals and not believed:
         raise NotHumanError(f"no human: it has joints of an animal, {list_names(animals)}")
+    if legs and not believed:
+        raise NotHumanError(f"no human: it has front or hind legs, {list_names(legs)}")
     found = _Search(skeleton, words, said)
     found.find_limbs()
     found.find_torso()
@@ -207,34 +209,35 @@ class _Search:
     def find_limbs(self) -> None:
         """Find arms and legs; raise NotHumanError where there is no pair of them."""
         spare: dict[str, Chain] = {}
-        whole: set[str] = set()
         for limb in LIMBS:
             for side in SIDES:
-                each = candidates(limb, side, self.words, self.said)
-                chain = best_chain(limb, self.skeleton, each)
+                named = candidates(limb, side, self.skeleton, self.words, self.said)
+                chain = best_chain(limb, self.skeleton, named)
                 far = [
-                    other
-                    for other in each
-                    if not chain.joints & {*self.paths[other.joint]}
-                    and not any(other.joint in self.paths[joint] for joint in chain.joints)
+                    each
+                    for each in named
+                    if not chain.joints & {*self.paths[each.joint]}
+                    and not any(each.joint in self.paths[joint] for joint in chain.joints)
                 ]
                 second = best_chain(limb, self.skeleton, far)
                 if chain.whole(limb) and second.whole(limb) and _as_good(chain, second):
                     spare[side + limb] = second
-                self._keep(side, limb, chain)
+                if f"Upper{limb}" in chain.bones:
+                    for bone in chain.bones.keys() - {"Fingers"}:
+                        self.place(side + bone, chain.bones[bone], chain.trust[bone])
                 if chain.whole(limb):
-                    whole.add(side + limb)
-                    self._note_unused(side, limb, chain, each)
-        self.whole = whole
+                    self._note_unused(side, limb, chain, named)
+        for joint, role in self.said.items():
+            if role.startswith(SIDES) and role in ROLES and role not in self.roles:
+                self.place(role, [joint], 1.0)  # the tree does not join it, but somebody says so
+        self.whole = {
+            side + limb
+            for side in SIDES
+            for limb in LIMBS
+            if {f"{side}Upper{limb}", f"{side}Lower{limb}"} <= self.roles.keys()
+        }
         self._check_pairs()
         self._check_spares(spare)
-
-    def _keep(self, side: str, limb: str, chain: Chain) -> None:
-        if f"Upper{limb}" not in chain.bones:
-            return
-        for bone, joints in chain.bones.items():
-            if bone != "Fingers":
-                self.place(side + bone, joints, chain.trust[bone])
 
     def _note_unused(self, side: str, limb: str, chain: Chain, named: Sequence[Candidate]) -> None:
         """Note hands and feet that are not below the limb that they are named after."""
@@ -276,10 +279,13 @@ class _Search:
             return
         which, (one, other) = next(iter(apart.items()))
         where = f"{self.name([one])} and {self.name([other])}"
-        if set(apart) == self.whole or len(apart) >= 4:
-            raise NotHumanError(f"no human: two humans in one skeleton, by {where}")
-        limb = "leg" if which.endswith("Leg") else "arm"
-        raise NotHumanError(f"no human: more than two {limb}s, by {where}")
+        limb = which.removeprefix("left").removeprefix("right")
+        pair = [apart.get(side + limb) for side in SIDES]
+        if None not in pair:
+            (left, second_left), (right, second_right) = (each for each in pair if each)
+            if self._branch_of(left, right) != self._branch_of(second_left, second_right):
+                raise NotHumanError(f"no human: two humans in one skeleton, by {where}")
+        raise NotHumanError(f"no human: more than two {limb.lower()}s, by {where}")
 
     # The torso, neck and head.
 
@@ -332,10 +338,12 @@ class _Search:
     def _branch(self, role: str) -> int | None:
         """Return the joint from which the bones of both sides branch."""
         ends = [self.starts[side + role] for side in SIDES if side + role in self.starts]
-        if len(ends) < 2:
-            return None
-        other = set(self.paths[ends[1]])
-        return next((joint for joint in self.paths[ends[0]][1:] if joint in other), None)
+        return self._branch_of(*ends) if len(ends) == 2 else None
+
+    def _branch_of(self, one: int, other: int) -> int | None:
+        """Return the nearest joint above both."""
+        above = set(self.paths[other][1:])
+        return next((joint for joint in self.paths[one][1:] if joint in above), None)
 
     def _above(self, joint: int, parts: Sequence[str]) -> int | None:
         """Return the nearest joint from `joint` up that is named after one of the parts."""

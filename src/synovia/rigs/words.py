@@ -56,7 +56,8 @@ ARM_WORDS: Mapping[str, Mapping[str, float]] = _table(
         "arm": {"UpperArm": FULL, "LowerArm": 0.4},
         "forearm forarm lowerarm lowarm loarm armlower armdown": {"LowerArm": FULL},
         "radius ulna elbow": {"LowerArm": FULL},
-        "wrist palm fist": {"Hand": FULL},
+        "wrist": {"Hand": FULL},
+        "palm fist": {"Hand": 0.9},
         "hand fingerbase": {"Hand": FULL, "Fingers": 0.6},
         "fingers finger": {"Fingers": FULL},
     }
@@ -192,19 +193,19 @@ def words_of(skeleton: Skeleton) -> list[Word]:
     return words
 
 
-def animal_words(skeleton: Skeleton) -> tuple[list[str], list[str]]:
-    """Return the joints named as those of animals alone, and those that avatars have, too."""
-    animals, avatars, fore = [], [], []
+def animal_joints(skeleton: Skeleton) -> tuple[list[str], list[str], list[str]]:
+    """Return joints by their names: of animals alone, of front and hind legs, of avatars, too."""
+    animals, legs, avatars = [], [], []
     for name in skeleton.names:
         tokens = [token.lower() for token in _TOKEN.findall(_bare(name))]
         spoken = {*tokens, "".join(tokens), *map("".join, pairwise(tokens))}
         if spoken & _ANIMAL_WORDS:
             animals.append(name)
         elif _PLACES & set(tokens) and _LEG_LIKE & set(tokens):
-            fore.append(name)
+            legs.append(name)
         elif spoken & _AVATAR_WORDS:
             avatars.append(name)
-    return animals + (fore if len(fore) > 1 else []), avatars
+    return animals, legs if len(legs) > 1 else [], avatars
 
 
 def _bare(name: str) -> str:
@@ -250,7 +251,7 @@ def _word(tokens: list[str]) -> Word:
     side, letters = _side(letters)
     key, exact = _key(letters)
     finger = _finger(letters, numbers)
-    palm = bool(finger) and bool(_PALM_WORDS.intersection(letters))
+    palm = finger not in ("", "Thumb") and bool(_PALM_WORDS.intersection(letters))
     if finger:
         key = ""
     return Word(side, key, numbers, twist, exact, finger, palm, deform)
