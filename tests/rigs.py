@@ -687,6 +687,112 @@ jnt_hips hips
    {lf}_ankle_jnt Foot
     {lf}_ball_jnt Toes
 """,
+    "H-Anim": """
+humanoid_root -
+ sacroiliac hips
+  {l}_hip UpperLeg
+   {l}_knee LowerLeg
+    {l}_talocrural Foot
+     {l}_metatarsophalangeal_2 Toes
+ vl5 spine<
+  vl1 spine>
+   vt1 chest
+    vc4 neck
+     skullbase head
+    {l}_sternoclavicular Shoulder<
+     {l}_acromioclavicular Shoulder>
+      {l}_shoulder UpperArm
+       {l}_elbow LowerArm
+        {l}_radiocarpal Hand
+""",
+    "OptiTrack": """
+Skeleton1:Hip hips
+ Skeleton1:Ab spine
+  Skeleton1:Chest chest
+   Skeleton1:Neck neck
+    Skeleton1:Head head
+   Skeleton1:{L}Shoulder Shoulder
+    Skeleton1:{L}UArm UpperArm
+     Skeleton1:{L}FArm LowerArm
+      Skeleton1:{L}Hand Hand
+ Skeleton1:{L}Thigh UpperLeg
+  Skeleton1:{L}Shin LowerLeg
+   Skeleton1:{L}Foot Foot
+    Skeleton1:{L}Toe Toes
+""",
+    "Second Life": """
+mPelvis hips
+ mTorso spine
+  mChest chest
+   mNeck neck
+    mHead head
+     mSkull -
+   mCollar{Left} Shoulder
+    mShoulder{Left} UpperArm
+     mElbow{Left} LowerArm
+      mWrist{Left} Hand
+ mHip{Left} UpperLeg
+  mKnee{Left} LowerLeg
+   mAnkle{Left} Foot<
+    mFoot{Left} Foot>
+     mToe{Left} Toes
+""",
+    "Skyrim": """
+NPC Root [Root] -
+ NPC COM [COM ] -
+  NPC Pelvis [Pelv] hips
+   NPC {L} Thigh [{L}Thg] UpperLeg
+    NPC {L} Calf [{L}Clf] LowerLeg
+     NPC {L} Foot [{L}ft ] Foot
+      NPC {L} Toe0 [{L}Toe] Toes
+  NPC Spine [Spn0] spine<
+   NPC Spine1 [Spn1] spine>
+    NPC Spine2 [Spn2] chest
+     NPC Neck [Neck] neck
+      NPC Head [Head] head
+     NPC {L} Clavicle [{L}Clv] Shoulder
+      NPC {L} UpperArm [{L}UAr] UpperArm
+       NPC {L} UpperarmTwist1 [{L}Ut1] -
+       NPC {L} Forearm [{L}LAr] LowerArm
+        NPC {L} Hand [{L}Hnd] Hand
+""",
+    "Azure Kinect": """
+PELVIS hips
+ SPINE_NAVAL spine
+  SPINE_CHEST chest
+   NECK neck
+    HEAD head
+   CLAVICLE_{LEFT} Shoulder
+    SHOULDER_{LEFT} UpperArm
+     ELBOW_{LEFT} LowerArm
+      WRIST_{LEFT} Hand<
+       HAND_{LEFT} Hand>
+        HANDTIP_{LEFT} -
+       THUMB_{LEFT} ThumbMetacarpal
+ HIP_{LEFT} UpperLeg
+  KNEE_{LEFT} LowerLeg
+   ANKLE_{LEFT} Foot
+    FOOT_{LEFT} Toes
+""",
+    "a robot": """
+pelvis hips
+ {left}_hip_pitch_link UpperLeg<
+  {left}_hip_roll_link -
+   {left}_hip_yaw_link UpperLeg>
+    {left}_knee_link LowerLeg
+     {left}_ankle_pitch_link Foot<
+      {left}_ankle_roll_link Foot>
+ waist_yaw_link spine
+  torso_link chest
+   head_link head
+   {left}_shoulder_pitch_link UpperArm<
+    {left}_shoulder_roll_link -
+     {left}_shoulder_yaw_link UpperArm>
+      {left}_elbow_link LowerArm
+       {left}_wrist_roll_link Hand<
+        {left}_wrist_pitch_link Hand>
+         {left}_rubber_hand -
+""",
     "capitals": """
 HIP hips
  WAIST spine

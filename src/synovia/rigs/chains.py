@@ -104,7 +104,7 @@ def best_chain(limb: str, skeleton: Skeleton, found: Iterable[Candidate]) -> Cha
     }
     inner = {each.joint for path in paths.values() for each in path[:-1]}
     chains = [
-        (_read(limb, path), [int(number) for number in path[-1].word.numbers], joint)
+        (_read(limb, path), [int(each) for each in path[-1].word.numbers if each.isdigit()], joint)
         for joint, path in paths.items()
         if joint not in inner
     ]
@@ -175,12 +175,15 @@ def _gain(
     if last and order.index(bone) < order.index(last):
         return None
     weight = candidate.bones[bone]
+    if before is not None and bone != last and candidate.word.is_axis_of(before.word):
+        return None
     if bone != last or before is None:
         return None if candidate.word.twist else weight + _GAIN[bone]
     if candidate.word.twist:
         return _TWIST
-    if candidate.word.key in BEGINNINGS or bone in _UNSPLIT or not candidate.word.exact:
+    alike = candidate.word.key == before.word.key
+    begins = candidate.word.key in BEGINNINGS and not alike
+    if begins or bone in _UNSPLIT or not candidate.word.exact:
         return weight - _MISFIT
-    alike = candidate.word.key == before.word.key or before.word.twist
     strong = weight >= FULL and before.bones[bone] >= FULL
     return weight - (_SPLIT if alike or strong else _MISFIT)

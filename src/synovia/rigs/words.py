@@ -41,9 +41,9 @@ LEG_WORDS: Mapping[str, Mapping[str, float]] = _table(
         "leg": {"LowerLeg": FULL, "UpperLeg": 0.8},
         "shin calf tibia crus knee shank": {"LowerLeg": FULL},
         "lowerleg lowleg loleg leglower legdown": {"LowerLeg": FULL},
-        "ankle talus calcn calcaneus": {"Foot": FULL},
+        "ankle talus calcn calcaneus talocrural": {"Foot": FULL},
         "foot": {"Foot": FULL, "Toes": 0.6},
-        "toe toes toebase ball footindex foottoe": {"Toes": FULL},
+        "toe toes toebase ball footindex foottoe metatarsophalangeal": {"Toes": FULL},
         "bigtoe": {"Toes": 0.9},
     }
 )
@@ -51,12 +51,13 @@ LEG_WORDS: Mapping[str, Mapping[str, float]] = _table(
 ARM_WORDS: Mapping[str, Mapping[str, float]] = _table(
     {
         "clavicle clav collar collarbone scapula shoulderblade": {"Shoulder": FULL},
+        "sternoclavicular acromioclavicular": {"Shoulder": FULL},
         "shoulder": {"Shoulder": FULL, "UpperArm": 0.8},
-        "upperarm uparm humerus shldr armupper armup": {"UpperArm": FULL},
+        "upperarm uparm uarm humerus shldr armupper armup": {"UpperArm": FULL},
         "arm": {"UpperArm": FULL, "LowerArm": 0.4},
-        "forearm forarm lowerarm lowarm loarm armlower armdown": {"LowerArm": FULL},
+        "forearm forarm farm lowerarm lowarm loarm armlower armdown": {"LowerArm": FULL},
         "radius ulna elbow": {"LowerArm": FULL},
-        "wrist": {"Hand": FULL},
+        "wrist radiocarpal": {"Hand": FULL},
         "palm fist": {"Hand": 0.9},
         "hand fingerbase": {"Hand": FULL, "Fingers": 0.6},
         "fingers finger": {"Fingers": FULL},
@@ -67,7 +68,7 @@ BEGINNINGS = {"hip", "hips", "hipjoint", "knee", "elbow"}
 """Joints by which a bone begins: what has such a name is not the second half of another."""
 TORSO_WORDS: Mapping[str, str] = _table(
     {
-        "hips hip pelvis lowerbody sacrum": "hips",
+        "hips hip pelvis lowerbody sacrum sacroiliac": "hips",
         "root center centre cog reference": "root",
         "spine lowerspine midspine upperspine spinelower spinemid spineupper": "spine",
         "back lowerback upperback waist belly stomach ab body upperbody lowertorso": "spine",
@@ -75,7 +76,7 @@ TORSO_WORDS: Mapping[str, str] = _table(
         "chest lowerchest upperchest chestlower chestupper": "chest",
         "thorax torso uppertorso trunk ribcage sternum": "chest",
         "neck cervical lowerneck upperneck necklower neckupper": "neck",
-        "head skull cranium": "head",
+        "head skull cranium skullbase": "head",
     }
 )
 """The part of the torso that a word without a side stands for."""
@@ -91,7 +92,7 @@ FINGER_WORDS = _table(
 _NUMBERED_FINGERS = ("Thumb", "Index", "Middle", "Ring", "Little")
 _PALM_WORDS = {"in", "inhand", "palm", "metacarpal", "carpal", "meta"}
 """With these before it, a finger's word is a bone inside the hand."""
-_VERTEBRAE = {"l": "lumbar", "t": "thoracic", "c": "cervical"}
+_VERTEBRAE = _table({"l vl": "lumbar", "t vt": "thoracic", "c vc": "cervical"})
 _JAPANESE = _table(
     {
         "センター グルーブ 全ての親": "root",
@@ -124,7 +125,9 @@ _PREFIXES = _words(
     "mixamorig mixamo valve biped bip def org cc character char rig armature skeleton skel sk "
     "metarig actor j b f"
 )
-_FILLERS = _words("joint jnt jt bone bn bind skin geo node c m x j bend stretch")
+_AXES = {"pitch", "yaw", "roll"}
+"""Robots have a joint for each axis; without the other two, a roll is a twist."""
+_FILLERS = _words("joint jnt jt bone bn bind skin geo node link c m x j bend stretch")
 """Words that say nothing of a bone."""
 _TWISTS = {"twist", "roll", "twst", "tw"}
 _NO_BONES = _words(
@@ -155,9 +158,9 @@ class Word:
     """What the name of one joint says.
 
     `side` is left, right or empty; `key` the words that are left, joined, and empty for what is no
-    bone; `numbers` those in the name, as they are written. A `twist` bone belongs to the bone of
-    its key. `exact` is False where words before the key are not understood. `finger` and `palm`
-    tell the fingers, and bones inside the hand.
+    bone; `numbers` those in the name, as they are written, and the axes of robots. A `twist` bone
+    belongs to the bone of its key. `exact` is False where words before the key are not understood.
+    `finger` and `palm` tell the fingers, and bones inside the hand; `deform` a bone marked so.
     """
 
     side: str = ""
@@ -169,6 +172,10 @@ class Word:
     palm: bool = False
     deform: bool = False
 
+    def is_axis_of(self, other: Word) -> bool:
+        """Return whether the two are axes of one joint of a robot."""
+        return self.key == other.key and bool(_AXES.intersection(self.numbers))
+
 
 def words_of(skeleton: Skeleton) -> list[Word]:
     """Return what the name of each joint says.
@@ -177,15 +184,15 @@ def words_of(skeleton: Skeleton) -> list[Word]:
     marked as those that deform (DEF-), the others are controls.
     """
     names = [unicodedata.normalize("NFKC", name) for name in skeleton.names]
-    split = [_TOKEN.findall(_bare(name)) for name in names]
-    tokens = [[token.lower() for token in each] for each in split]
+    tokens = [_tokens(name) for name in names]
+    axes = any({"pitch", "yaw"} & set(each) for each in tokens)
     root_of: list[int] = []
     for joint, parent in enumerate(skeleton.parents.tolist()):
         root_of.append(joint if parent < 0 else root_of[parent])
     for root in set(root_of):
         _drop_shared_prefix(tokens, [joint for joint, top in enumerate(root_of) if top == root])
     words = [
-        _japanese(name) if _is_japanese(name) else _word(each)
+        _japanese(name) if _is_japanese(name) else _word(each, axes=axes)
         for name, each in zip(names, tokens, strict=True)
     ]
     if any(word.deform and word.side and word.key for word in words):
@@ -197,7 +204,7 @@ def animal_joints(skeleton: Skeleton) -> tuple[list[str], list[str], list[str]]:
     """Return joints by their names: of animals alone, of front and hind legs, of avatars, too."""
     animals, legs, avatars = [], [], []
     for name in skeleton.names:
-        tokens = [token.lower() for token in _TOKEN.findall(_bare(name))]
+        tokens = _tokens(name)
         spoken = {*tokens, "".join(tokens), *map("".join, pairwise(tokens))}
         if spoken & _ANIMAL_WORDS:
             animals.append(name)
@@ -206,6 +213,13 @@ def animal_joints(skeleton: Skeleton) -> tuple[list[str], list[str], list[str]]:
         elif spoken & _AVATAR_WORDS:
             avatars.append(name)
     return animals, legs if len(legs) > 1 else [], avatars
+
+
+def _tokens(name: str) -> list[str]:
+    """Return the words and numbers of a name, in lower case."""
+    text = re.sub(r"\[[^\]]*\]", "", _bare(name))  # NPC L Thigh [LThg]
+    text = re.sub(r"([LR])U(?=Arm|Leg)", r"\1Upper", re.sub(r"([LR])F(?=Arm)", r"\1Fore", text))
+    return [token.lower() for token in _TOKEN.findall(text)]
 
 
 def _bare(name: str) -> str:
@@ -229,7 +243,7 @@ def _drop_shared_prefix(tokens: list[list[str]], joints: Sequence[int]) -> None:
                 del tokens[joint][0]
 
 
-def _word(tokens: list[str]) -> Word:
+def _word(tokens: list[str], *, axes: bool) -> Word:
     deform = "def" in tokens[:1]
     if _NO_BONES.intersection(tokens):
         return Word()
@@ -246,8 +260,9 @@ def _word(tokens: list[str]) -> Word:
     ]
     if len(numbers) == 1 and len(tokens) == 2 and tokens[0] in _VERTEBRAE:
         return Word(key=_VERTEBRAE[tokens[0]], numbers=numbers, deform=deform)
-    twist = bool(_TWISTS.intersection(letters))
-    letters = [token for token in letters if token not in _TWISTS]
+    twist = bool(_TWISTS.intersection(letters)) and not (axes and _AXES.intersection(letters))
+    numbers += tuple(token for token in letters if token in _AXES)
+    letters = [token for token in letters if token not in _TWISTS | _AXES]
     side, letters = _side(letters)
     key, exact = _key(letters)
     finger = _finger(letters, numbers)
