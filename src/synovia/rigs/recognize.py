@@ -189,7 +189,9 @@ class _Search:
 
     def __init__(self, skeleton: Skeleton, words: Sequence[Word], said: Mapping[int, str]) -> None:
         self.skeleton, self.words, self.said = skeleton, words, said
-        self.paths = [skeleton.path_to_root(joint) for joint in range(len(skeleton))]
+        self.paths: list[list[int]] = []  # from each joint up to its root
+        for joint, parent in enumerate(skeleton.parents.tolist()):
+            self.paths.append([joint, *(self.paths[parent] if parent >= 0 else [])])
         self.roles: dict[str, int] = {}
         self.starts: dict[str, int] = {}
         self.confidence: dict[str, float] = {}
