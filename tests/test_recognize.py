@@ -27,6 +27,13 @@ def noted(found, words):
     return any(words in note for note in found.notes)
 
 
+def part(text, *missing):
+    """Return a rig without the lines that have one of these words."""
+    return "\n".join(
+        line for line in text.splitlines() if not any(each in line for each in missing)
+    )
+
+
 # The canonical human.
 
 
@@ -161,6 +168,34 @@ def test_bodies_of_smpl(joints):
     assert ("leftIndexDistal" in found.roles) == (joints > 24)
 
 
+PARTS = (
+    *("Left", "Right", "_L", "_R", "左", "右", "Arm", "Leg", "Hip", "Foot", "Hand", "Shoulder"),
+    *("Spine", "Head", "Upper", "Lower", "足", "Index", "twist", "IK", "tail", "01", ".", "x"),
+)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_any_names_are_answered_and_sides_kept(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(30):
+        text = part(RIGS[rng.choice(list(RIGS))], rng.choice(PARTS[6:20]))
+        skeleton, *_ = rig(text.strip("\n") or RIGS["SMPL"], exchange=bool(rng.random() < 0.5))
+        names = [
+            (name if rng.random() < 0.95 else "".join(rng.choice(PARTS, 3))) + f"~{joint}"
+            for joint, name in enumerate(skeleton.names)
+        ]
+        offsets = skeleton.offsets * rng.choice([0.0, 1.0, -1.0, 100.0])
+        skeleton = replace(skeleton, names=tuple(names), offsets=offsets)
+        try:
+            found = recognize(skeleton)
+        except NotHumanError:
+            continue
+        words = words_of(skeleton)
+        for role, joint in (*found.roles.items(), *found.starts.items()):
+            side = next((each for each in ("left", "right") if role.startswith(each)), "")
+            assert side in (words[skeleton.index(joint)].side, "")
+
+
 # What tree and rest pose say to names.
 
 
@@ -227,13 +262,6 @@ def test_copies_of_a_limb_in_one_place_are_not_used():
 
 
 # Parts of humans.
-
-
-def part(text, *missing):
-    """Return a rig without the lines that have one of these words."""
-    return "\n".join(
-        line for line in text.splitlines() if not any(each in line for each in missing)
-    )
 
 
 def test_a_body_without_legs():

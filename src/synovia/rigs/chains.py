@@ -98,16 +98,19 @@ def candidates(
 def best_chain(limb: str, skeleton: Skeleton, found: Iterable[Candidate]) -> Chain:
     """Return the best reading along any path from a root outward; an empty one of none."""
     by_joint = {each.joint: each for each in found}
-    paths = {
-        joint: [by_joint[each] for each in skeleton.path_to_root(joint)[::-1] if each in by_joint]
-        for joint in by_joint
-    }
-    inner = {each.joint for path in paths.values() for each in path[:-1]}
-    chains = [
-        (_read(limb, path), [int(each) for each in path[-1].word.numbers if each.isdigit()], joint)
-        for joint, path in paths.items()
-        if joint not in inner
-    ]
+    parents = skeleton.parents.tolist()
+    inner: set[int] = set()  # the joints above candidates
+    for joint in by_joint:
+        above = parents[joint]
+        while above >= 0 and above not in inner:
+            inner.add(above)
+            above = parents[above]
+    chains = []
+    for joint in by_joint.keys() - inner:
+        up = skeleton.path_to_root(joint)
+        path = [by_joint[each] for each in reversed(up) if each in by_joint]
+        numbers = [int(each) for each in path[-1].word.numbers if each.isdigit()]
+        chains.append((_read(limb, path), numbers, joint))
     # A whole limb first; and of the five toes of a foot, which read alike, the first.
     best = min(
         chains,
@@ -156,9 +159,12 @@ def _trust(candidate: Candidate, bone: str) -> float:
 
 def _best_of_each_end(readings: Sequence[_Reading]) -> list[_Reading]:
     """Return the best of the readings that end alike: what follows depends on the end alone."""
-    best: dict[tuple[int, str] | None, _Reading] = {}
+    best: dict[tuple[str, str, bool, float] | None, _Reading] = {}
     for reading in readings:
-        end = (reading.parts[-1][0].joint, reading.parts[-1][1]) if reading.parts else None
+        end = None
+        if reading.parts:
+            last, bone = reading.parts[-1]
+            end = (bone, last.word.key, last.word.twist, last.bones[bone])
         if end not in best or reading.score > best[end].score:
             best[end] = reading
     return list(best.values())

@@ -189,9 +189,7 @@ class _Search:
 
     def __init__(self, skeleton: Skeleton, words: Sequence[Word], said: Mapping[int, str]) -> None:
         self.skeleton, self.words, self.said = skeleton, words, said
-        self.paths: list[list[int]] = []  # from each joint up to its root
-        for joint, parent in enumerate(skeleton.parents.tolist()):
-            self.paths.append([joint, *(self.paths[parent] if parent >= 0 else [])])
+        self.parents: list[int] = skeleton.parents.tolist()
         self.roles: dict[str, int] = {}
         self.starts: dict[str, int] = {}
         self.confidence: dict[str, float] = {}
@@ -201,6 +199,14 @@ class _Search:
         """Let `joints`, outward, be one bone."""
         self.starts[role], self.roles[role] = joints[0], joints[-1]
         self.confidence[role] = confidence
+
+    def path(self, joint: int) -> list[int]:
+        """Return a joint and all joints above it, the root last."""
+        path = []
+        while joint >= 0:
+            path.append(joint)
+            joint = self.parents[joint]
+        return path
 
     def name(self, joints: Iterable[int]) -> str:
         """Return the names of joints, for people."""
@@ -215,12 +221,8 @@ class _Search:
             for side in SIDES:
                 named = candidates(limb, side, self.skeleton, self.words, self.said)
                 chain = best_chain(limb, self.skeleton, named)
-                far = [
-                    each
-                    for each in named
-                    if not chain.joints & {*self.paths[each.joint]}
-                    and not any(each.joint in self.paths[joint] for joint in chain.joints)
-                ]
+                near = self._above_and_below(chain.joints)
+                far = [each for each in named if each.joint not in near]
                 second = best_chain(limb, self.skeleton, far)
                 if chain.whole(limb) and second.whole(limb) and _as_good(chain, second):
                     spare[side + limb] = second
@@ -240,6 +242,14 @@ class _Search:
         }
         self._check_pairs()
         self._check_spares(spare)
+
+    def _above_and_below(self, joints: set[int]) -> set[int]:
+        """Return joints with all that are above or below one of them."""
+        near = set(joints)
+        for joint, parent in enumerate(self.parents):
+            if parent in near:
+                near.add(joint)
+        return near.union(*(self.path(joint) for joint in joints))
 
     def _note_unused(self, side: str, limb: str, chain: Chain, named: Sequence[Candidate]) -> None:
         """Note hands and feet that are not below the limb that they are named after."""
@@ -325,7 +335,7 @@ class _Search:
             self.notes.append(f"there is no joint of the head: {self.name([head])} carries it")
         elif head is not None and self._part(head) == "spine" and "head" not in said:
             self.notes.append(f"{self.name([head])}, the last of the spine, is taken for the head")
-        if hips is not None and chest is not None and chest in self.paths[hips] and hips != chest:
+        if hips is not None and chest is not None and chest in self.path(hips) and hips != chest:
             self._lower(ROLES[1:6], 0.5)
             self.notes.append(
                 f"{self.name([chest])} is above {self.name([hips])} in the tree: "
@@ -344,12 +354,12 @@ class _Search:
 
     def _branch_of(self, one: int, other: int) -> int | None:
         """Return the nearest joint above both."""
-        above = set(self.paths[other][1:])
-        return next((joint for joint in self.paths[one][1:] if joint in above), None)
+        above = set(self.path(other)[1:])
+        return next((joint for joint in self.path(one)[1:] if joint in above), None)
 
     def _above(self, joint: int, parts: Sequence[str]) -> int | None:
         """Return the nearest joint from `joint` up that is named after one of the parts."""
-        return next((each for each in self.paths[joint] if self._part(each) in parts), None)
+        return next((each for each in self.path(joint) if self._part(each) in parts), None)
 
     def _above_one(self, role: str, parts: Sequence[str]) -> int | None:
         """Return the nearest joint named after one of the parts above the bone of either side."""
@@ -395,8 +405,8 @@ class _Search:
 
     def _head(self, chest: int | None) -> int | None:
         named = [joint for joint in range(len(self.words)) if self._part(joint) == "head"]
-        named.sort(key=lambda joint: (not self.words[joint].exact, len(self.paths[joint])))
-        below = [joint for joint in named if chest in self.paths[joint]]
+        named.sort(key=lambda joint: (not self.words[joint].exact, len(self.path(joint))))
+        below = [joint for joint in named if chest in self.path(joint)]
         if below or named:
             return (below or named)[0]
         if chest is None:
@@ -405,16 +415,16 @@ class _Search:
         above = [
             joint
             for joint in range(len(self.words))
-            if chest in self.paths[joint][1:] and self._part(joint) in ("neck", "spine")
+            if chest in self.path(joint)[1:] and self._part(joint) in ("neck", "spine")
         ]
-        return max(above, key=lambda joint: len(self.paths[joint]), default=None)
+        return max(above, key=lambda joint: len(self.path(joint)), default=None)
 
     def _collapse(self, role: str, low: int | None, high: int | None, said: int | None) -> None:
         """Let all joints between two be one bone."""
         between: list[int] = []
         if low is not None and high is not None:
             route = _route(self.skeleton, low, high)
-            top = min(route, key=lambda joint: len(self.paths[joint]))
+            top = min(route, key=lambda joint: len(self.path(joint)))
             turn = [] if top in (low, high) else [top]  # above both, and part of neither
             between = [joint for joint in route[1:-1] if joint not in turn]
         if role == "neck":  # the chest may be a branch, with vertebrae of its own above it
@@ -442,10 +452,10 @@ class _Search:
                     for joint, word in enumerate(self.words)
                     if (word.finger, word.side, word.palm) == (finger, side, False)
                     and joint not in self.said
-                    and hand in self.paths[joint]
+                    and hand in self.path(joint)
                 ]
                 # Along one path, and the last of those that have one name.
-                path = [each for each in joints if each in self.paths[joints[-1]]]
+                path = [each for each in joints if each in self.path(joints[-1])]
                 numbers = [self.words[joint].numbers for joint in path]
                 chain = [
                     joint
@@ -485,7 +495,7 @@ class _Search:
         """Note joints between two bones that are neither's by name."""
         if upper not in self.roles or lower not in self.roles:
             return
-        path = self.paths[self.starts[lower]][1:]
+        path = self.path(self.starts[lower])[1:]
         if self.roles[upper] not in path:
             return
         between = path[: path.index(self.roles[upper])]

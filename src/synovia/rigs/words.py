@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
+
+import numpy as np
 
 from ..skeleton import Skeleton
 
@@ -186,11 +189,12 @@ def words_of(skeleton: Skeleton) -> list[Word]:
     names = [unicodedata.normalize("NFKC", name) for name in skeleton.names]
     tokens = [_tokens(name) for name in names]
     axes = any({"pitch", "yaw"} & set(each) for each in tokens)
-    root_of: list[int] = []
+    trees: list[list[int]] = []  # for each joint, all joints of its tree
     for joint, parent in enumerate(skeleton.parents.tolist()):
-        root_of.append(joint if parent < 0 else root_of[parent])
-    for root in set(root_of):
-        _drop_shared_prefix(tokens, [joint for joint, top in enumerate(root_of) if top == root])
+        trees.append([] if parent < 0 else trees[parent])
+        trees[joint].append(joint)
+    for root in np.flatnonzero(skeleton.parents < 0):
+        _drop_shared_prefix(tokens, trees[root])
     words = [
         _japanese(name) if _is_japanese(name) else _word(each, axes=axes)
         for name, each in zip(names, tokens, strict=True)
@@ -234,9 +238,9 @@ def _drop_shared_prefix(tokens: list[list[str]], joints: Sequence[int]) -> None:
         firsts = [tokens[joint][0] for joint in long]
         if len(joints) < _FEWEST or not firsts:
             return
-        first = max(set(firsts), key=lambda each: (firsts.count(each), each))
+        first, count = Counter(firsts).most_common(1)[0]
         known = first in _KNOWN | _LEFT | _RIGHT | _PREFIXES | {"up", "upper", "lower", "low", "lo"}
-        if known or firsts.count(first) < _SHARE * len(joints):
+        if known or count < _SHARE * len(joints):
             return
         for joint in long:
             if tokens[joint][0] == first:
