@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -474,6 +475,28 @@ def test_names_of_vrm_0():
     assert found.roles["leftThumbProximal"] == "leftThumbProximal"
     assert found.roles["chest"] == roles["chest"] == "upperChest"  # where the arms branch off
     assert (found.starts["spine"], found.roles["spine"]) == ("spine", "chest")
+
+
+def test_a_vrm_without_a_chest():
+    skeleton, roles, _ = rig(GIBBERISH.replace("<", "").replace("    boneC{l} LowerArm>\n", ""))
+    declared = {**roles, "spine": roles["chest"]}
+    del declared["chest"]
+    found = recognize(skeleton, humanoid=declared)
+    assert dict(found.roles) == roles  # the spine is the chest, for the arms branch off there
+    assert found.confidence["chest"] == 1.0
+
+
+def test_a_chest_beside_the_arms_is_told():
+    found = recognize(rig(RIGS["SMPL"])[0], {"spine2": "chest"})
+    assert found.roles["chest"] == "spine2"
+    assert noted(found, "the arms branch off at spine3, not at the chest")
+
+
+def test_rigs_can_be_sent_to_other_processes():
+    found = recognize(rig(RIGS["SMPL"])[0])
+    again = pickle.loads(pickle.dumps(found))
+    assert again.roles == found.roles
+    assert again.torso == found.torso == ("pelvis", "spine1", "spine2", "spine3")
 
 
 def test_a_rig_checks_what_it_is_given():

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from types import MappingProxyType
 
 from ..skeleton import Skeleton, bare_name, list_names
 from .chains import LIMBS, Candidate, Chain, best_chain, candidates
@@ -54,6 +53,14 @@ _NEAR = 0.05
 """Chains that begin within this share of a limb's length of each other are copies of one."""
 
 
+_NAMED = {
+    "hips": ("hips", "root"),
+    "chest": ("chest", "spine"),
+    "head": ("head",),
+}
+"""The parts that a joint may be named after to be believed at once."""
+
+
 class NotHumanError(ValueError):
     """A skeleton in which no human is recognised; the message tells why."""
 
@@ -92,8 +99,7 @@ class Rig:
         order = [role for role in PARENTS if role in self.roles]
         for name in ("roles", "starts", "confidence"):
             given: Mapping[str, str | float] = getattr(self, name)
-            inside = {role: given[role] for role in order if role in given}
-            object.__setattr__(self, name, MappingProxyType(inside))
+            object.__setattr__(self, name, {role: given[role] for role in order if role in given})
 
     @property
     def torso(self) -> tuple[str, ...]:
@@ -147,11 +153,13 @@ def recognize(
     """
     said = _said(skeleton, names or {})
     declared = _declared(skeleton, humanoid or {})
-    words = words_of(skeleton)
     if declared:
-        words = [Word()] * len(words)
         taken = set(said.values())
         said = {**{joint: role for joint, role in declared.items() if role not in taken}, **said}
+    words = [
+        Word() if declared or joint in said else word
+        for joint, word in enumerate(words_of(skeleton))
+    ]
     believed = any(role for role in said.values())
     animals, legs, avatars = animal_joints(skeleton)
     if animals and not believed:
@@ -304,10 +312,11 @@ class _Search:
     def find_torso(self) -> None:
         """Find hips, spine, chest, neck and head by where the limbs branch off, and by words."""
         said = {role: joint for joint, role in self.said.items() if role in ROLES[:6]}
-        if "upperChest" in said:  # the chest is where the arms branch off, whatever it is called
+        upper = said.pop("upperChest", None)
+        if upper is not None and self._branch("UpperArm") != said.get("chest"):
             if "chest" in said:
                 said.setdefault("spine", said["chest"])
-            said["chest"] = said.pop("upperChest")
+            said["chest"] = upper  # the chest is where the arms branch off, whatever it is called
         hips = said.get("hips", self._hips())
         chest = said.get("chest", self._chest(hips))
         if hips is None and chest is not None:
@@ -324,10 +333,13 @@ class _Search:
             )
         for role, joint in (("hips", hips), ("chest", chest), ("head", head)):
             if joint is not None:
-                sure = role in said or self._part(joint) in _NAMED[role]
+                sure = joint in self.said or self._part(joint) in _NAMED[role]
                 self.place(role, [joint], 1.0 if sure else _WEAK)
         self._collapse("spine", hips, chest, said.get("spine"))
         self._collapse("neck", chest, head, said.get("neck"))
+        branch = self._branch("UpperArm")
+        if "chest" in said and branch not in (None, chest):
+            self.notes.append(f"the arms branch off at {self.name([branch])}, not at the chest")
         if hips is not None and hips == chest:
             self.notes.append(f"{self.name([hips])} is hips and chest: the torso does not bend")
         if head is not None and self._part(head) == "neck" and "head" not in said:
@@ -430,7 +442,7 @@ class _Search:
         if role == "neck":  # the chest may be a branch, with vertebrae of its own above it
             named_neck = [self._part(joint) == "neck" for joint in between]
             between = between[named_neck.index(True) :] if any(named_neck) else between
-        if said is not None and said not in between:
+        if said is not None and said not in (*between, low, high):
             between = [said]
         if not between:
             return
@@ -512,14 +524,6 @@ class _Search:
 
     def _is_said(self, role: str) -> bool:
         return role in self.said.values()
-
-
-_NAMED = {
-    "hips": ("hips", "root"),
-    "chest": ("chest", "spine"),
-    "head": ("head",),
-}
-"""The parts that a joint may be named after to be believed at once."""
 
 
 def _as_good(chain: Chain, other: Chain) -> bool:
