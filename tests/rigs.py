@@ -793,6 +793,17 @@ pelvis hips
         {left}_wrist_pitch_link Hand>
          {left}_rubber_hand -
 """,
+    "a word behind": """
+hips_sj hips
+ chest_sj chest
+  head_sj head
+  {L}_arm_1_sj UpperArm
+   {L}_arm_2_sj LowerArm
+    {L}_hand_sj Hand
+ {L}_leg_1_sj UpperLeg
+  {L}_leg_2_sj LowerLeg
+   {L}_foot_sj Foot
+""",
     "capitals": """
 HIP hips
  WAIST spine

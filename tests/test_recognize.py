@@ -298,6 +298,39 @@ def test_a_torso_of_one_joint():
     assert noted(found, "the torso does not bend")
 
 
+def test_thighs_below_the_spine():
+    """As in old bipeds of 3ds Max."""
+    spine = RIGS["Biped"].replace("  Bip01 {L} Thigh", "   Bip01 {L} Thigh")
+    legs = spine.index("   Bip01 {L} Thigh")
+    text = spine[:legs] + spine[legs:].replace("\n ", "\n  ")
+    skeleton, roles, _ = rig(text)
+    assert skeleton.names[skeleton.parents[skeleton.index("Bip01 L Thigh")]] == "Bip01 Spine"
+    found = recognize(skeleton)
+    assert dict(found.roles) == roles
+    assert noted(found, "the thighs hang from Bip01 Spine; the hips are Bip01 Pelvis")
+
+
+def test_a_tree_that_begins_at_the_head():
+    text = """
+HMD -
+ Head head
+  Neck neck
+   Chest chest
+    Waist spine
+     Hip hips
+      {Left}-Hip UpperLeg
+       {Left}-Knee LowerLeg
+        {Left}-Ankle Foot
+         {Left}-Foot Toes
+"""
+    skeleton, roles, _ = rig(text)
+    found = recognize(skeleton)
+    assert dict(found.roles) == roles
+    assert found.torso == ("Hip", "Waist", "Chest")
+    assert found.confidence["chest"] <= 0.5 < found.confidence["leftUpperLeg"]
+    assert noted(found, "Chest is above Hip in the tree")
+
+
 # What is no human.
 
 
@@ -353,13 +386,18 @@ pelvis hips
         (RIGS["Biped"].replace("Toe0 ", "Hoof "), PLACES, "joints of an animal, Bip01 L Hoof"),
         (SPIDER, ON_ALL_FOURS, "more than two legs, by leg1_L and leg2_L"),
         (HAND, PLACES, "hands and fingers, but no arms or legs"),
-        (CHAIR, PLACES, "front or hind legs, leg_front_l"),
+        (CHAIR, PLACES, "no pair of arms or legs"),
         (WALKER, PLACES, "a pair of legs, but neither a head nor a chest"),
         ("base -\n link1 -\n  link2 -\n", PLACES, "none of their bones"),
     ],
 )
 def test_what_is_no_human_is_refused(text, places, reason):
     assert reason in refusal(rig(text, places=places)[0])
+
+
+def test_clothes_and_muscles_of_legs_are_no_front_legs():
+    text = RIGS["no pause between words"] + " {left}_thigh_front -\n skirt_front_leg_{left} -\n"
+    assert len(recognize(rig(text)[0]).roles) == 15
 
 
 def test_tails_are_for_avatars_that_stand_upright():

@@ -140,19 +140,20 @@ _NO_BONES = _words(
 )
 """A joint with such a word in its name is a control, an end or clothes."""
 _ANIMAL_WORDS = _words(
-    "hoof hooves paw paws forepaw hindpaw fetlock pastern hock flipper fin beak snout muzzle "
-    "antler tentacle pincer mandible foreleg frontleg hindleg rearleg backleg"
+    "hoof hooves paw paws forepaw hindpaw fetlock pastern hock flipper beak snout pincer "
+    "foreleg frontleg hindleg rearleg backleg"
 )
-_AVATAR_WORDS = {"tail", "wing", "wings"}
+_AVATAR_WORDS = _words("tail wing wings antler tentacle")
 """Animals have these, and so have avatars of people who stand upright."""
 _PLACES = {"front", "fore", "hind", "rear"}
 _LEG_LIKE = {"leg", "upleg", "foot", "thigh", "shin", "knee", "toe", "ankle", "calf"}
 
 _KNOWN = {*LEG_WORDS, *ARM_WORDS, *TORSO_WORDS, *FINGER_WORDS}
 _TOKEN = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]")
-_MOST_SHARED_PREFIXES = 3
+_MOST_SHARED = 3
 _SHARE = 0.6
-"""A first word that this share of a tree's joints has is a prefix."""
+"""A first or last word that this share of a tree's joints has says nothing."""
+_LEVELS = {"up", "upper", "lower", "low", "lo"}
 _FEWEST = 5
 
 
@@ -183,8 +184,8 @@ class Word:
 def words_of(skeleton: Skeleton) -> list[Word]:
     """Return what the name of each joint says.
 
-    A first word that most joints of a tree have is left out, whatever it is. Where some bones are
-    marked as those that deform (DEF-), the others are controls.
+    A first or last word that most joints of a tree have is left out, whatever it is. Where some
+    bones are marked as those that deform (DEF-), the others are controls.
     """
     names = [unicodedata.normalize("NFKC", name) for name in skeleton.names]
     tokens = [_tokens(name) for name in names]
@@ -194,7 +195,8 @@ def words_of(skeleton: Skeleton) -> list[Word]:
         trees.append([] if parent < 0 else trees[parent])
         trees[joint].append(joint)
     for root in np.flatnonzero(skeleton.parents < 0):
-        _drop_shared_prefix(tokens, trees[root])
+        _drop_shared(tokens, trees[root], 0)
+        _drop_shared(tokens, trees[root], -1)
     words = [
         _japanese(name) if _is_japanese(name) else _word(each, axes=axes)
         for name, each in zip(names, tokens, strict=True)
@@ -205,18 +207,25 @@ def words_of(skeleton: Skeleton) -> list[Word]:
 
 
 def animal_joints(skeleton: Skeleton) -> tuple[list[str], list[str], list[str]]:
-    """Return joints by their names: of animals alone, of front and hind legs, of avatars, too."""
+    """Return joints by their names: of animals alone, of front and hind legs, of avatars, too.
+
+    Front legs count where two of their parts are named; one may be a muscle of a thigh.
+    """
     animals, legs, avatars = [], [], []
+    parts: set[str] = set()
     for name in skeleton.names:
-        tokens = _tokens(name)
-        spoken = {*tokens, "".join(tokens), *map("".join, pairwise(tokens))}
+        tokens = _tokens(unicodedata.normalize("NFKC", name))
+        if _NO_BONES.intersection(tokens):
+            continue
+        spoken = {*tokens, *map("".join, pairwise(tokens))}
         if spoken & _ANIMAL_WORDS:
             animals.append(name)
-        elif _PLACES & set(tokens) and _LEG_LIKE & set(tokens):
+        elif _PLACES.intersection(tokens) and _LEG_LIKE.intersection(tokens):
             legs.append(name)
+            parts |= _LEG_LIKE.intersection(tokens)
         elif spoken & _AVATAR_WORDS:
             avatars.append(name)
-    return animals, legs if len(legs) > 1 else [], avatars
+    return animals, legs if len(parts) > 1 else [], avatars
 
 
 def _tokens(name: str) -> list[str]:
@@ -232,19 +241,19 @@ def _bare(name: str) -> str:
     return parts[-1] if parts else name
 
 
-def _drop_shared_prefix(tokens: list[list[str]], joints: Sequence[int]) -> None:
-    for _ in range(_MOST_SHARED_PREFIXES):
+def _drop_shared(tokens: list[list[str]], joints: Sequence[int], place: int) -> None:
+    """Leave out the first or last word (place 0, -1) of most names, unless it says something."""
+    for _ in range(_MOST_SHARED):
         long = [joint for joint in joints if len(tokens[joint]) > 1]
-        firsts = [tokens[joint][0] for joint in long]
-        if len(joints) < _FEWEST or not firsts:
+        shared = Counter(tokens[joint][place] for joint in long).most_common(1)
+        if len(joints) < _FEWEST or not shared or shared[0][1] < _SHARE * len(joints):
             return
-        first, count = Counter(firsts).most_common(1)[0]
-        known = first in _KNOWN | _LEFT | _RIGHT | _PREFIXES | {"up", "upper", "lower", "low", "lo"}
-        if known or count < _SHARE * len(joints):
+        word = shared[0][0]
+        if word in _KNOWN | _LEFT | _RIGHT | _PREFIXES | _LEVELS or word.isdigit():
             return
         for joint in long:
-            if tokens[joint][0] == first:
-                del tokens[joint][0]
+            if tokens[joint][place] == word:
+                del tokens[joint][place]
 
 
 def _word(tokens: list[str], *, axes: bool) -> Word:
