@@ -28,6 +28,7 @@ ROOMS = [
         "shapes",
         "limit",
         "skeleton",
+        "rigs",
         "components",
         "learn",
     ),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from command_line import acted, run
+from rigs import RIGS, rig
 from synovia import Clip, Pose, quat, save_clip
 from synovia.io import load_limits, save_limits
 
@@ -40,6 +41,44 @@ def test_info_tells_zero_bones_and_invented_frames(tmp_path):
     said = run("info", tmp_path / "t.bvh")
     assert "no length: UpperArm" in said
     assert "first frame: nobody performed it" in said
+
+
+def standing(skeleton):
+    """A clip of two frames at rest."""
+    pose = skeleton.rest_pose()
+    both = Pose(np.stack([pose.rotations] * 2), np.stack([pose.positions] * 2))
+    return Clip(skeleton, both, 1.0 / 60.0)
+
+
+def test_info_shows_the_bones_of_a_human(tmp_path):
+    skeleton, roles, starts = rig(RIGS["CMU"])
+    save_clip(standing(skeleton), tmp_path / "cmu.bvh")
+    said = run("info", tmp_path / "cmu.bvh")
+    assert "a human, by names as in CMU: 21 of 21 bones, and 4 bones of the fingers" in said
+    assert "spine is 2 joints: LowerBack, Spine" in said
+    rows = [line.split() for line in said.splitlines()]
+    assert ["upperArm", "LeftArm", "RightArm"] in rows
+    assert ["hips", "Hips"] in rows
+    assert "LeftHand … LeftFingerBase" in said
+    human = json.loads(run("info", tmp_path / "cmu.bvh", "--json"))["human"]
+    assert human["recognized"]
+    assert {bone["role"]: bone["joint"] for bone in human["roles"]} == roles
+    assert {bone["role"]: bone["start"] for bone in human["roles"]} == starts
+
+
+def test_info_shows_doubts_about_a_human(tmp_path):
+    save_clip(standing(rig(RIGS["SMPL"], exchange=True)[0]), tmp_path / "a.bvh")
+    said = run("info", tmp_path / "a.bvh")
+    assert "left and right look exchanged" in said
+    assert "left_elbow (0.5)" in said
+
+
+def test_info_tells_why_there_is_no_human(here):
+    said = run("info", "captures/ann_1.bvh")
+    assert "no human: its joints name no pair of arms or legs" in said
+    human = json.loads(run("info", "captures/ann_1.bvh", "--json"))["human"]
+    assert not human["recognized"]
+    assert human["reason"].startswith("no human: ")
 
 
 def test_info_of_limits(here):

@@ -97,7 +97,19 @@ _HOMES = {
     "view": ("show",),
 }
 """The rooms that hold the public names. They are imported when a name is first asked for."""
-_ROOMS = {*_HOMES, "arrays", "demo", "draw", "evidence", "ik", "kernels", "learn", "mesh", "quat"}
+_ROOMS = {
+    *_HOMES,
+    "arrays",
+    "demo",
+    "draw",
+    "evidence",
+    "ik",
+    "kernels",
+    "learn",
+    "mesh",
+    "quat",
+    "rigs",
+}
 """All rooms that need no import of their own."""
 _ROOM_OF = {name: room for room, names in _HOMES.items() for name in names}
 

@@ -26,6 +26,8 @@ EXAMPLES = (
 )
 DEEPEST = 12
 LIMITS = ".limits.json"
+SURE = 0.85
+"""Confidence in a bone below this is shown."""
 
 
 @click.command(cls=terminal.TeachingCommand, examples=EXAMPLES)
@@ -37,8 +39,9 @@ def info(file: Path, as_json: bool) -> None:
     """Show what is in FILE: a clip, or limits.
 
     For a clip its joints as a tree, what kind of joint each is, and how far it turns, in degrees
-    from its mean. For limits the range of each joint along the axes of its chart, in degrees from
-    its reference, the share of all rotations that is legal, and what they were learned from.
+    from its mean; and which joints are the bones of a human, if it is one. For limits the range of
+    each joint along the axes of its chart, in degrees from its reference, the share of all
+    rotations that is legal, and what they were learned from.
     """
     described, lines = describe_file(file)
     if as_json:
@@ -94,6 +97,7 @@ def describe_clip(clip: Clip) -> dict[str, Any]:
         "invented_first_frame": bool(invented_first_frame(clip)),
         "zero_length_bones": [skeleton.names[joint] for joint in np.flatnonzero(short)],
         "end_sites": len(skeleton.end_parents),
+        "human": describe_human(clip),
         "joints": [
             {
                 "name": name,
@@ -105,6 +109,35 @@ def describe_clip(clip: Clip) -> dict[str, Any]:
                 skeleton.names, skeleton.parents.tolist(), skeleton.channels, strict=True
             )
         ],
+    }
+
+
+def describe_human(clip: Clip) -> dict[str, Any]:
+    """Return which joints are the bones of a human, as plain values; else why there is none."""
+    from ..rigs import NotHumanError, recognize
+
+    declared = None
+    if clip.origin is not None:
+        from ..io.gltf import humanoid
+
+        declared = humanoid(clip)
+    try:
+        rig = recognize(clip.skeleton, humanoid=declared)
+    except NotHumanError as error:
+        return {"recognized": False, "reason": str(error)}
+    return {
+        "recognized": True,
+        "convention": rig.convention,
+        "roles": [
+            {
+                "role": role,
+                "joint": joint,
+                "start": rig.starts[role],
+                "confidence": round(rig.confidence[role], 3),
+            }
+            for role, joint in rig.roles.items()
+        ],
+        "notes": list(rig.notes),
     }
 
 
@@ -143,6 +176,44 @@ def clip_lines(title: str, clip: Mapping[str, Any]) -> Iterator[str]:
     yield from terminal.heading(
         terminal.table(("joint", "kind", "turns, in degrees"), rows, left=3)
     )
+    yield ""
+    yield from human_lines(clip["human"])
+
+
+def human_lines(human: Mapping[str, Any]) -> Iterator[str]:
+    """Yield which joints are the bones of a human, both sides in a line; else why there is none."""
+    if not human["recognized"]:
+        yield from terminal.wrap(human["reason"])
+        return
+    from ..rigs import ROLES
+
+    joints = {bone["role"]: _bone_joints(bone) for bone in human["roles"]}
+    fingers = len(joints.keys() - set(ROLES))
+    also = f", and {terminal.pluralize(fingers, 'bone')} of the fingers" if fingers else ""
+    known = human["convention"]
+    names = "its names" if known == "names" else f"names as in {known}"
+    bones = f"{len(joints) - fingers} of {len(ROLES) - 1} bones{also}"
+    yield f"a human, by {names}: {bones}"
+    for note in human["notes"]:
+        yield from terminal.wrap(f"  {note}")
+    rows = []
+    for role in ROLES:
+        if role.startswith("left"):
+            right = role.replace("left", "right", 1)
+            if role in joints or right in joints:
+                bone = role.removeprefix("left")
+                row = (bone[:1].lower() + bone[1:], joints.get(role, ""), joints.get(right, ""))
+                rows.append(row)
+        elif role in joints and not role.startswith("right"):
+            rows.append((role, joints[role], ""))
+    yield from terminal.heading(terminal.table(("bone", "joint, left", "right"), rows, left=3))
+
+
+def _bone_joints(bone: Mapping[str, Any]) -> str:
+    """Return the joints of a bone: the first and the last where it is split."""
+    ends = [bone["start"], bone["joint"]] if bone["start"] != bone["joint"] else [bone["joint"]]
+    doubt = f" ({bone['confidence']:.1f})" if bone["confidence"] < SURE else ""
+    return " … ".join(ends) + doubt
 
 
 def several_clips_lines(title: str, clip: Mapping[str, Any]) -> Iterator[str]:
