@@ -15,8 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from synovia import Clip, Pose, forward, human
-from synovia.anatomy import human_limits
+from synovia import Clip, Pose, forward, human, human_limits
 from synovia.ik import Reach, arm, follow, look_at, solve_controls, watch
 
 BODY = human()

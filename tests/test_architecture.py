@@ -32,7 +32,8 @@ ROOMS = [
         "components",
         "learn",
     ),
-    *("model", "ik", "anatomy", "io", "corpus", "evidence", "mesh", "draw", "demo", "view", "cli"),
+    *("model", "ik", "anatomy", "io", "population", "corpus", "evidence", "mesh", "draw", "demo"),
+    *("view", "cli"),
 ]
 # These know even less.
 ONLY = {"kernels": set(), "shapes": {"arrays", "kernels"}, "arrays": set(), "quat": {"arrays"}}

@@ -65,7 +65,7 @@ def test_help_shows_the_main_path_and_is_light():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     said = done.stdout
-    assert said.index("synovia fit") < said.index("synovia check") < said.index("synovia clamp")
+    assert said.index("synovia check") < said.index("synovia clamp") < said.index("synovia fit")
     assert "_SYNOVIA_COMPLETE" in said
     assert said.splitlines()[-1] == "[]"
 

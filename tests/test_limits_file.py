@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import warnings
+import zlib
 from pathlib import Path
 
 import jsonschema
@@ -16,12 +17,12 @@ import pytest
 from limits_files import SCHEMA, SKELETON, again, assert_same, bits, sample, small
 from oracles import CASES, SEEN, fitted, placed, random_quats
 from synovia import quat
-from synovia.charts import CHARTS, SwingTwist
+from synovia.charts import CHARTS, RotationVector, SwingTwist
 from synovia.io import limits_schema, load_limits, save_limits
 from synovia.learn import Sample
 from synovia.limit import Limit
 from synovia.model import LimitModel
-from synovia.shapes import SHAPES, Box, stored_shapes
+from synovia.shapes import SHAPES, Box, DistanceField, stored_shapes
 from synovia.skeleton import Clip, Pose, Skeleton
 
 
@@ -87,6 +88,24 @@ def test_small_arrays_are_lists_and_large_ones_base64(tmp_path):
     assert (frames["dtype"], frames["shape"]) == ("int64", [257])
     content = base64.b64decode(frames["base64"])
     np.testing.assert_array_equal(np.frombuffer(content, "<i8"), 3 * np.arange(257))
+
+
+def test_numbers_on_a_grid_of_steps_take_little_room(tmp_path):
+    steps = np.random.default_rng(3).integers(-(2**15) + 1, 2**15, size=(9, 8, 7)) / 1024.0
+    field = DistanceField(low=-np.ones(3), spacing=np.full(3, 0.3), values=steps, threshold=0.0)
+    model = LimitModel({"knee": Limit(RotationVector(), field)}, SKELETON)
+    loaded = again(model, tmp_path)
+    assert loaded.limits["knee"].shape.values.tobytes() == steps.tobytes()
+    save_limits(model, tmp_path / "a.limits.json")
+    document = json.loads((tmp_path / "a.limits.json").read_text())
+    jsonschema.validate(document, limits_schema())
+    values = document["limits"]["knee"]["shape"]["values"]
+    assert set(values) == {"dtype", "shape", "step", "zlib"}
+    bomb = {**values, "zlib": base64.b64encode(zlib.compress(bytes(10**8))).decode()}
+    document["limits"]["knee"]["shape"]["values"] = bomb
+    (tmp_path / "b.limits.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=r"zlib: expected 1008 bytes, compressed, got 1009"):
+        load_limits(tmp_path / "b.limits.json")
 
 
 def test_the_file_is_for_people_too(tmp_path):

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from .anatomy import human, human_limits
+    from .anatomy import human
     from .charts import CHARTS, DirectionTwist, EulerZYZ, RotationVector, SwingTwist
     from .components import Figure
     from .io import load_clip, load_figure, load_limits, save_clip, save_figure, save_limits
     from .limit import Beyond, Inside, Limit, mirror_limit
     from .model import LimitModel, Report, first_exit
+    from .population import check, clamp, human_limits
     from .shapes import (
         SHAPES,
         Box,
@@ -65,6 +66,8 @@ __all__ = [
     "SwingTwist",
     "ThetaPhi",
     "Union",
+    "check",
+    "clamp",
     "first_exit",
     "forward",
     "human",
@@ -80,7 +83,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "anatomy": ("human", "human_limits"),
+    "anatomy": ("human",),
     "charts": ("CHARTS", "DirectionTwist", "EulerZYZ", "RotationVector", "SwingTwist"),
     "components": ("Figure",),
     "io": (
@@ -89,6 +92,7 @@ _HOMES = {
     ),
     "limit": ("Beyond", "Inside", "Limit", "mirror_limit"),
     "model": ("LimitModel", "Report", "first_exit"),
+    "population": ("check", "clamp", "human_limits"),
     "shapes": (
         *("SHAPES", "Box", "DistanceField", "Ellipsoid", "KDop"),
         *("Product", "ReachCone", "ThetaPhi", "Union"),

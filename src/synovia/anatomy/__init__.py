@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .human import human
 from .isb import isb_angles
-from .limits import human_limits, limits_of
+from .limits import limits_of
 from .part import Part, join
 from .shoulder import shoulder_shao_2003
 from .spine import cervical_shao_2003
@@ -13,7 +13,6 @@ __all__ = [
     "Part",
     "cervical_shao_2003",
     "human",
-    "human_limits",
     "isb_angles",
     "join",
     "limits_of",

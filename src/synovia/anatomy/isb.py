@@ -49,8 +49,18 @@ def isb_angles(skeleton: Skeleton, pose: Pose, joint: str) -> Floats:
         raise ValueError(f"no joint {joint!r}; there are {', '.join(JOINTS)}")
     near, far = (skeleton.index(name) for name in JOINTS[joint])
     _, rotations = forward(skeleton, pose)
-    turn = quat.mul(quat.inverse(rotations[..., near, :]), rotations[..., far, :])
-    seen = _to_isb_axes(turn, mirrored=joint.startswith("left"))
+    return isb_angles_of(
+        quat.mul(quat.inverse(rotations[..., near, :]), rotations[..., far, :]), joint
+    )
+
+
+def isb_angles_of(rotations: Quats, joint: str) -> Floats:
+    """Return the angles (..., 3) of a joint from its rotations (..., 4); see `isb_angles`.
+
+    They are of the farther segment as the nearer one sees it, with x to the left, y up and z
+    forward in both while the human stands with hanging arms.
+    """
+    seen = _to_isb_axes(rotations, mirrored=joint.startswith("left"))
     if not joint.endswith("shoulder"):
         return quat.to_euler(seen, "zxy")
     plane, elevation, axial = np.moveaxis(quat.to_euler(seen, "yxy"), -1, 0)

@@ -13,8 +13,6 @@ from ..components import Figure, JointSet, Network
 from ..limit import Limit
 from ..shapes import Shape
 from ..skeleton import Skeleton
-from .human import human
-from .part import REFERENCE_HEIGHT
 
 if TYPE_CHECKING:
     from ..model import LimitModel
@@ -31,11 +29,6 @@ STEPS = 9
 """Values of each control from which limits are fitted, three controls at most together."""
 RANDOM_POSES = 20_000
 """Values of many controls at once, drawn at random, from which limits are fitted."""
-
-
-def human_limits(height: float = REFERENCE_HEIGHT) -> LimitModel:
-    """Return limits for every joint that the default human moves; see `limits_of`."""
-    return limits_of(human(height))
 
 
 def limits_of(figure: Figure) -> LimitModel:

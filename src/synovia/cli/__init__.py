@@ -27,6 +27,8 @@ COMMANDS = {
     "solve": "Drive joints of CLIP to their goals, frame by frame.",
     "look": "Turn spine, neck and head of CLIP towards something.",
     "info": "Show what is in FILE: a clip, or limits.",
+    "limits": "Write the limits of a human for a rig.",
+    "retarget-limits": "Write the limits in FILE for another rig of a human.",
     "convert": "Write clips in another format, with another axis up, another unit or rate.",
     "draw": "Draw the limits in FILE, or a plate of joints.",
     "compare": "Show which family of limits fits clips best.",
@@ -38,6 +40,8 @@ COMMANDS = {
 
 The list of commands is thus shown without loading one of them.
 """
+FILES = {"retarget-limits": "limits"}
+"""The files of commands that are not called like them."""
 FAILED, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
 
@@ -54,7 +58,9 @@ class Commands(click.Group):
             close = get_close_matches(name, COMMANDS, 1, 0.5)
             hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(COMMANDS)}"
             raise click.UsageError(f"no command {name!r:.40}; {hint}", ctx)
-        command = getattr(importlib.import_module(f"{__name__}.{name}"), name)
+        function = name.replace("-", "_")
+        module = importlib.import_module(f"{__name__}.{FILES.get(name, name)}")
+        command = getattr(module, function)
         return command if isinstance(command, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -152,13 +158,18 @@ Completion, for bash (zsh and fish alike), in your ~/.bashrc:
 @click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 @terminal.debug_option
 def main() -> None:
-    """Joint limits, learned from motion capture.
+    """Joint limits: of a human on any rig, or learned from motion capture.
 
     \b
-    Learn them, see who leaves them, and bring clips back inside:
-      synovia fit captures/ -o human.limits.json
-      synovia check wild.bvh --limits human.limits.json
-      synovia clamp wild.bvh --limits human.limits.json -o clamped.bvh
+    See who leaves them, bring clips back inside, and look:
+      synovia check walk.bvh
+      synovia clamp walk.bvh -o clamped.bvh
+      synovia view walk.bvh
+
+    \b
+    Limits of your own, from captures of one person or many:
+      synovia fit captures/ -o mine.limits.json
+      synovia check walk.bvh --limits mine.limits.json
 
     Angles are in degrees, frames count from 0. The exit code is 0 when all is well, 1 when `check`
     finds joints outside or goals of `solve` and `look` are not met, and 2 for an error.

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from ..arrays import Mask, Quats
     from ..learn import Calibration
     from ..model import JointReport, LimitModel, Report
+    from ..population import Finding, Source
     from ..skeleton import Clip
 
 
 EXAMPLES = (
-    ("a table of the joints outside, worst first", "synovia check wild.bvh -l human.limits.json"),
+    ("a clip of a human, on any rig, in any format", "synovia check walk.bvh"),
+    ("limits of your own, which fit learned", "synovia check wild.bvh -l mine.limits.json"),
     (
         "every clip of a project, for a script: exit code 1 where a joint is outside",
         "synovia check takes/ -l human.limits.json --json > report.json",
@@ -39,18 +41,17 @@ EXAMPLES = (
     ),
 )
 SECTIONS = {
-    "Limits": ("limits_path", "maps", "others"),
+    "Limits": ("limits", "maps", "tpose", "others"),
     "Output": ("every", "as_json", "csv_path"),
 }
+MOST_FINDINGS = 6  # joints that a sentence is said about
 FRAMES_AT_ONCE = 4096  # whose violations are written in one go
 COLUMNS = ("clip", "frame", "time", "joint", "violation_deg")
 
 
 @click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
 @inputs.clips_argument
-@inputs.limits_option
-@inputs.map_option
-@inputs.skeleton_option
+@inputs.human_options
 @click.option(
     "--calibrate",
     "others",
@@ -74,7 +75,7 @@ COLUMNS = ("clip", "frame", "time", "joint", "violation_deg")
 def check(
     ctx: click.Context,
     clips: tuple[str, ...],
-    limits_path: Path,
+    limits: str,
     maps: tuple[str, ...],
     others: tuple[str, ...],
     every: bool,
@@ -87,7 +88,7 @@ def check(
     rotation angles to the nearest legal rotation. The exit code is 0 when all joints stay inside,
     1 when one does not, and 2 for an error.
     """
-    from ..io import load_limits, split_clip
+    from ..io import split_clip
     from ..io.files import atomic_file
 
     if as_json and csv_path == "-":
@@ -96,15 +97,20 @@ def check(
         inputs.check_writable(Path(csv_path))
     names = inputs.joint_names(maps)
     files = inputs.clip_files(clips)
-    model = load_limits(limits_path)
-    calibration = calibrate_performer(model, limits_path, others, files, names) if others else None
+    model = inputs.load_limits_of(limits)
+    calibration = calibrate_performer(model, limits, others, files, names) if others else None
     reports, invented = [], set()
-    for _, chunks, known in inputs.chunks_for(model, files, names, "checking"):
+    findings: dict[str, list[Finding]] = {}
+    for _, chunks, applied in inputs.chunks_for(model, files, names, "checking"):
         beginning = Beginning()
         parts = beginning.watch(chunks)
         if calibration is not None:
-            parts = map(partial(calibration.apply, names=known), parts)
-        reports.append(model.check_chunks(parts, names=known))
+            parts = map(partial(calibration.apply, names=applied.names), parts)
+        if applied.human is not None:
+            report, findings[chunks.name] = applied.human.check(parts)
+        else:
+            report = applied.model.check_chunks(parts, names=applied.names)
+        reports.append(report)
         if beginning.invented():
             invented.add(chunks.name)
     if csv_path == "-":
@@ -116,12 +122,15 @@ def check(
     if as_json:
         single = len(clips) == len(reports) == 1 and split_clip(clips[0])[0].is_file()
         offsets = {} if calibration is None else {"offsets_deg": offsets_deg(calibration)}
-        documents = [report.to_dict() | offsets for report in reports]
+        documents = [
+            report.to_dict() | offsets | finding_rows(findings.get(report.clip))
+            for report in reports
+        ]
         click.echo(json.dumps(documents[0] if single else documents, indent=2, allow_nan=False))
     elif csv_path != "-":
         for line in [] if calibration is None else offset_lines(calibration):
             click.echo(line)
-        for line in summary(reports, every=every, invented=invented):
+        for line in summary(reports, every=every, invented=invented, findings=findings):
             click.echo(line)
     ctx.exit(0 if all(report.ok for report in reports) else 1)
 
@@ -159,8 +168,8 @@ class Beginning:
 
 
 def calibrate_performer(
-    model: LimitModel,
-    limits_path: Path,
+    model: LimitModel | Source,
+    limits: str,
     others: Sequence[str],
     files: Sequence[inputs.ClipFile],
     names: Mapping[str, str],
@@ -169,9 +178,9 @@ def calibrate_performer(
     from ..learn import calibrate
     from ..skeleton import names_in
 
-    if not any(model.samples.values()):
+    if isinstance(model, str) or not any(model.samples.values()):
         raise ValueError(
-            f"{limits_path}: no samples to calibrate with; write it with fit --keep-samples"
+            f"{limits}: no samples to calibrate with; write it with fit --keep-samples"
         )
     checked = {file.path.resolve() for file in files}
     used = [file for file in inputs.clip_files(others) if file.path.resolve() not in checked]
@@ -210,19 +219,31 @@ def offset_lines(calibration: Calibration) -> Iterator[str]:
     yield ""
 
 
-def summary(reports: Sequence[Report], *, every: bool, invented: set[str]) -> Iterator[str]:
+def summary(
+    reports: Sequence[Report],
+    *,
+    every: bool,
+    invented: set[str],
+    findings: Mapping[str, Sequence[Finding]],
+) -> Iterator[str]:
     """Yield each clip's lines, then one for all of them where there are several.
 
-    `invented` names the clips whose first frame nobody performed.
+    `invented` names the clips whose first frame nobody performed; `findings` are by clip, where
+    limits are those of a human.
     """
     for report in reports:
-        yield from clip_summary(report, every=every, invented=report.clip in invented)
+        found = findings.get(report.clip)
+        yield from clip_summary(
+            report, every=every, invented=report.clip in invented, findings=found
+        )
     if len(reports) > 1:
         outside = sum(not report.ok for report in reports)
         yield f"{outside} of {terminal.pluralize(len(reports), 'clip')} outside"
 
 
-def clip_summary(report: Report, *, every: bool, invented: bool) -> Iterator[str]:
+def clip_summary(
+    report: Report, *, every: bool, invented: bool, findings: Sequence[Finding] | None = None
+) -> Iterator[str]:
     """Yield one line about a clip; where joints are outside also the worst frame and a table."""
     frames, joints = len(report.violation), len(report.names)
     rows = [row for row in report.joints if every or row.frames]
@@ -239,10 +260,13 @@ def clip_summary(report: Report, *, every: bool, invented: bool) -> Iterator[str
             f"{terminal.pluralize(joints, 'joint')} in {outside} of "
             f"{terminal.pluralize(frames, 'frame')} ({terminal.percent(outside / frames)})"
         )
-        yield from terminal.wrap(
-            f"worst at frame {worst.worst_frame} ({_time(report, worst.worst_frame)} s): "
-            f"{worst.name}, {_deg(worst.worst)} degrees outside"
-        )
+        if not findings:
+            yield from terminal.wrap(
+                f"worst at frame {worst.worst_frame} ({_time(report, worst.worst_frame)} s): "
+                f"{worst.name}, {_deg(worst.worst)} degrees outside"
+            )
+        for finding in (findings or [])[:MOST_FINDINGS]:
+            yield from terminal.wrap(f"  {finding_text(finding, report)}")
         if invented and report.outside[0].any():
             yield "frame 0 counts, though nobody performed it: the motion jumps from it"
     if rows and frames:
@@ -251,6 +275,39 @@ def clip_summary(report: Report, *, every: bool, invented: bool) -> Iterator[str
         yield ""
         yield from terminal.heading(terminal.table(titles, cells))
         yield ""
+
+
+def finding_text(finding: Finding, report: Report) -> str:
+    """Return a sentence about a joint of a human that is outside."""
+    angles = ", ".join(f"{name} {math.degrees(each):.0f}°" for name, each in finding.angles.items())
+    near = "" if finding.people is None else f"; {finding.people:.0%} of people come within 10°"
+    return (
+        f"{finding.name}: {math.degrees(finding.violation):.0f}° {finding.beyond}, "
+        f"at {_time(report, finding.frame)} s: {finding.direction}"
+        f"{f' ({angles})' if angles else ''}{near}"
+    )
+
+
+def finding_rows(findings: Sequence[Finding] | None) -> dict[str, object]:
+    """Return findings as plain values, for JSON; nothing where limits are those of a file."""
+    if findings is None:
+        return {}
+    return {
+        "findings": [
+            {
+                "joint": finding.joint,
+                "role": finding.role,
+                "name": finding.name,
+                "frame": finding.frame,
+                "violation_deg": math.degrees(finding.violation),
+                "direction": finding.direction,
+                "angles_deg": {name: math.degrees(each) for name, each in finding.angles.items()},
+                "outside": list(finding.outside),
+                "people_within_10_deg": finding.people,
+            }
+            for finding in findings
+        ]
+    }
 
 
 def _cells(report: Report, row: JointReport) -> tuple[str, ...]:

@@ -21,17 +21,18 @@ if TYPE_CHECKING:
 
 
 EXAMPLES = (
-    ("one clip", "synovia clamp wild.bvh -l human.limits.json -o clamped.bvh"),
+    ("a clip of a human, on any rig", "synovia clamp wild.bvh -o clamped.bvh"),
+    ("limits of your own", "synovia clamp wild.bvh -l mine.limits.json -o clamped.bvh"),
     (
         "slow down within the last 5 degrees instead of hitting the limit",
-        "synovia clamp wild.bvh -l human.limits.json -o clamped.bvh --soften inside:5",
+        "synovia clamp wild.bvh -o clamped.bvh --soften inside:5",
     ),
-    ("many clips, into a directory", "synovia clamp takes/ -l human.limits.json -o clamped/"),
+    ("many clips, into a directory", "synovia clamp takes/ -o clamped/"),
 )
 STEP_DEG = 1.0  # smaller steps may grow without anybody seeing it
 NOTABLE_GROWTH = 1.5  # times; a step that grew less is not worth a line
 SECTIONS = {
-    "Limits": ("limits_path", "maps"),
+    "Limits": ("limits", "maps", "tpose"),
     "How": ("soften", "transition"),
     "Output": ("output", "force"),
 }
@@ -39,7 +40,7 @@ SECTIONS = {
 
 @click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
 @inputs.clips_argument
-@inputs.limits_option
+@inputs.human_options
 @click.option(
     "-o",
     "--output",
@@ -65,13 +66,11 @@ SECTIONS = {
     help="How long to take to the other side of a limit, where a joint goes out on one side and "
     "comes back on another.",
 )
-@inputs.map_option
-@inputs.skeleton_option
 @click.option("-f", "--force", is_flag=True, help="Overwrite even a clip that is being clamped.")
 @terminal.debug_option
 def clamp(
     clips: tuple[str, ...],
-    limits_path: Path,
+    limits: str,
     output: Path,
     soften: str | None,
     transition: float,
@@ -83,30 +82,30 @@ def clamp(
     CLIPs are files, directories (with all that is below them) and globs. Frames that are legal stay
     as they are. Where OUT exists it is overwritten, unless it is one of the CLIPs.
     """
-    from ..io import load_limits, project_chunks, save_chunks, save_clips
+    from ..io import project_chunks, save_chunks, save_clips
 
     softening = softening_option(soften)
     names = inputs.joint_names(maps)
     files = exclude_outputs(inputs.clip_files(clips), output)
     targets = dict(zip(files, output_paths(clips, files, output), strict=True))
     check_targets(targets, output, force=force)
-    model = load_limits(limits_path)
+    model = inputs.load_limits_of(limits)
     show: Progress = terminal.progress("clamping") if len(files) == 1 else iter
     options = {"softening": softening, "transition": transition, "progress": show}
     left, done = Counter(targets.values()), defaultdict[Path, list["Clip"]](list)
     lines = []
-    for file, chunks, known in inputs.chunks_for(model, files, names, "clamping"):
+    for file, chunks, applied in inputs.chunks_for(model, files, names, "clamping"):
         target, change = targets[file], Change(chunks.name)
-        how: dict[str, Any] = {**options, "names": known}
+        how: dict[str, Any] = {**options, "names": applied.names}
         if chunks.frames > inputs.MANY_FRAMES and left[target] == 1:
             target.parent.mkdir(parents=True, exist_ok=True)
             clamped = project_chunks(
-                model, chunks, folder=target.parent, notice=change.add, **how
+                applied.model, chunks, folder=target.parent, notice=change.add, **how
             ).rename(file.clip or chunks.name)
             save_chunks(clamped, target)
         else:
             clip = chunks.clip()
-            legal = model.project(clip, **how)
+            legal = applied.model.project(clip, **how)
             change.add(clip, legal)
             done[target].append(replace(legal, name=file.clip or legal.name))
             if len(done[target]) == left[target]:

@@ -295,7 +295,7 @@ def fit_command(
     ),
 )
 @folder_argument
-@inputs.limits_option
+@inputs.limits_file_option
 @click.option(
     "-o",
     "--output",

@@ -12,10 +12,14 @@ from . import inputs, terminal
 
 if TYPE_CHECKING:
     from ..model import LimitModel
+    from ..population import Source
 
 
+HUMAN: Source = "human"
 EXAMPLES = (
-    ("every joint on one sheet", "synovia draw human.limits.json -o joints.png"),
+    ("what humans can do, every joint on one sheet", "synovia draw -o human.png"),
+    ("the same on the rig of a clip", "synovia draw walk.bvh -o rig.png"),
+    ("every joint of a file", "synovia draw mine.limits.json -o joints.png"),
     (
         "one joint: where the bone may point and twist, and the region in space",
         "synovia draw human.limits.json --joint LeftUpperArm -o shoulder.png",
@@ -25,7 +29,7 @@ EXAMPLES = (
 
 
 @click.command(cls=terminal.TeachingCommand, examples=EXAMPLES)
-@click.argument("file", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
+@click.argument("file", metavar="[FILE|human|people|anatomy]", required=False)
 @click.option("-j", "--joint", metavar="NAME", help="Draw this joint alone, in detail.")
 @click.option(
     "--plate",
@@ -42,14 +46,15 @@ EXAMPLES = (
     help="Where to write the picture: a name that ends in .png, .svg or .pdf.",
 )
 @terminal.debug_option
-def draw(file: Path | None, joint: str | None, plate: str | None, output: Path) -> None:
+def draw(file: str | None, joint: str | None, plate: str | None, output: Path) -> None:
     """Draw the limits in FILE, or a plate of joints.
+
+    FILE holds limits, or it is a clip of a human, on whose rig the limits of a human are drawn;
+    without it they are drawn on the canonical human, by role.
 
     On a sphere, where the bone may point, from green, where it may twist little, to red. What was
     observed is drawn with it, if the file keeps that (synovia fit --keep-samples).
     """
-    from ..io import load_limits
-
     if importlib.util.find_spec("matplotlib") is None:
         raise click.ClickException(
             "pictures need matplotlib: pip install 'synovia[draw]' brings it"
@@ -58,17 +63,26 @@ def draw(file: Path | None, joint: str | None, plate: str | None, output: Path) 
     if plate is not None:
         if joint is not None:
             raise click.UsageError("--plate and --joint draw different things: give one of them")
-        _save_plate(plate, file, output)
+        _save_plate(plate, None if file is None else Path(file), output)
         click.echo(f"wrote {output}")
         return
-    if file is None:
-        raise click.UsageError("limits are drawn from a FILE, and plates by --plate: give either")
-    model = load_limits(file)
+    model = _model(HUMAN if file is None else file)
     if joint is not None and joint not in model.limits:
         known = ", ".join(model.limits) or "none"
         raise click.UsageError(f"--joint must be one of those with a limit ({known}), got {joint}")
     _save(model, joint, output)
     click.echo(f"wrote {output}")
+
+
+def _model(file: str) -> LimitModel:
+    """Return the limits in a file, those of a human for the rig of a clip, or by role."""
+    from ..io import clip_suffix, load_clip
+    from ..population import canonical_limits
+
+    if clip_suffix(Path(file)):
+        return inputs.apply_human(HUMAN, load_clip(file), {}).model
+    model = inputs.load_limits_of(file)
+    return canonical_limits(model) if isinstance(model, str) else model
 
 
 def _save(model: LimitModel, joint: str | None, output: Path) -> None:

@@ -13,19 +13,23 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import click
 
-from .terminal import ANGLES, progress, progress_by
+from .terminal import ANGLES, note, printable, progress, progress_by
 
 if TYPE_CHECKING:
     from ..arrays import Vectors
     from ..io import Chunks
     from ..model import LimitModel
+    from ..population import HumanLimits, Source
     from ..skeleton import Clip, Skeleton
 
+SOURCES: tuple[Source, ...] = ("human", "people", "anatomy")
+"""Limits that need no file: of `population.SOURCES`, which takes longer to import."""
 Motion = TypeVar("Motion", "Clip", "Chunks")
 MANY_FRAMES = 50_000
 """Longer clips are taken in chunks, with a bar, where one alone would be silent for long."""
@@ -51,6 +55,46 @@ skeleton_option = click.option(
     help="Where the skeleton is, for clips that have it apart and not beside them: the .asf of an "
     ".amc, or any clip of the same joints.",
 )
+
+
+TPOSE: ContextVar[str | None] = ContextVar("TPOSE", default=None)
+"""Where somebody stands, for the limits of a human: the number of a frame, or a file."""
+VERBOSE: ContextVar[bool] = ContextVar("VERBOSE", default=False)
+"""Whether the user wants to know how a rig was understood."""
+
+
+def _remember_tpose(_ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    TPOSE.set(value)
+
+
+def _remember_verbose(_ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    VERBOSE.set(value)
+
+
+tpose_option = click.option(
+    "--tpose",
+    metavar="FRAME|FILE",
+    expose_value=False,
+    callback=_remember_tpose,
+    help="For the limits of a human, where somebody stands, the arms hanging or to the sides: a "
+    "frame of the clip, or the first of another clip of this rig.  [default: the rest pose, or "
+    "the frame that is most like standing]",
+)
+verbose_option = click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    expose_value=False,
+    callback=_remember_verbose,
+    help="Say how the rig was understood: roles of joints, the reference, what was turned.",
+)
+
+
+def human_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options about limits and how they are put on a rig."""
+    for option in (verbose_option, skeleton_option, tpose_option, map_option, limits_option):
+        command = option(command)
+    return command
 
 
 @dataclass(frozen=True)
@@ -243,8 +287,9 @@ map_option = click.option(
     "maps",
     multiple=True,
     metavar="THEIRS=OURS|FILE.csv",
-    help="What the clip calls a joint, and what the limits call it. Repeat it, or give a file "
-    "with the columns theirs,ours. Prefixes like mixamorig: need no map.",
+    help="What the clip calls a joint, and what the limits call it; limits of a human have roles, "
+    "such as leftUpperArm. Repeat it, or give a file with the columns theirs,ours. Prefixes like "
+    "mixamorig: need no map.",
 )
 
 
@@ -318,20 +363,49 @@ def check_map(names: Mapping[str, str], ours: Skeleton, clips: Sequence[Clip | C
             clips[0].skeleton.index(name)
 
 
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """Limits as one clip has them."""
+
+    model: LimitModel
+    names: dict[str, str]
+    """What the clip calls joints, and what the model does."""
+    human: HumanLimits | None = None
+    """How the rig was understood, where limits are those of a human."""
+
+
+def load_limits_of(limits: str) -> LimitModel | Source:
+    """Return the limits in a file, or the name of those that are made for each rig."""
+    from ..io import load_limits
+    from ..io.limits import SUFFIX
+
+    for source in SOURCES:
+        if limits == source:
+            return source
+    if not limits.lower().endswith(SUFFIX) and not Path(limits).exists():
+        close = get_close_matches(limits, SOURCES, 1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise click.UsageError(
+            f"--limits takes a file that ends in {SUFFIX}, or {', '.join(SOURCES)}; {hint}"
+            f"got {limits!r}"
+        )
+    return load_limits(limits)
+
+
 def clips_for(
-    model: LimitModel, files: Sequence[ClipFile], names: Mapping[str, str], label: str
-) -> Iterator[tuple[ClipFile, Clip, dict[str, str]]]:
-    """Yield each clip, loaded one at a time, with its part of the map, once it is sure to match."""
-    return _matching(model, files, names, label, ClipFile.load)
+    limits: LimitModel | Source, files: Sequence[ClipFile], names: Mapping[str, str], label: str
+) -> Iterator[tuple[ClipFile, Clip, Applied]]:
+    """Yield each clip, loaded one at a time, with its limits, once it is sure to match."""
+    return _matching(limits, files, names, label, ClipFile.load)
 
 
 def chunks_for(
-    model: LimitModel, files: Sequence[ClipFile], names: Mapping[str, str], label: str
-) -> Iterator[tuple[ClipFile, Chunks, dict[str, str]]]:
+    limits: LimitModel | Source, files: Sequence[ClipFile], names: Mapping[str, str], label: str
+) -> Iterator[tuple[ClipFile, Chunks, Applied]]:
     """Yield each clip as `clips_for` does, but in chunks, with a bar where there is one clip."""
-    for file, chunks, known in _matching(model, files, names, label, ClipFile.load_chunks):
+    for file, chunks, applied in _matching(limits, files, names, label, ClipFile.load_chunks):
         alone = len(files) == 1 and chunks.frames > MANY_FRAMES
-        yield file, show_frames(label, chunks) if alone else chunks, known
+        yield file, show_frames(label, chunks) if alone else chunks, applied
 
 
 def show_frames(label: str, chunks: Chunks) -> Chunks:
@@ -344,27 +418,72 @@ def show_frames(label: str, chunks: Chunks) -> Chunks:
 
 
 def _matching(
-    model: LimitModel,
+    limits: LimitModel | Source,
     files: Sequence[ClipFile],
     names: Mapping[str, str],
     label: str,
     load: Callable[[ClipFile], Motion],
-) -> Iterator[tuple[ClipFile, Motion, dict[str, str]]]:
+) -> Iterator[tuple[ClipFile, Motion, Applied]]:
     from ..skeleton import names_in
 
-    for name in names.values():
-        model.skeleton.index(name)
+    if not isinstance(limits, str):
+        for name in names.values():
+            limits.skeleton.index(name)
     unused = dict(names)
     for file in progress(label)(files):
         clip = load(file)
-        if len(files) == 1:
-            check_map(names, model.skeleton, [clip])
         known = names_in(names, clip.skeleton)
-        check_match(model, clip, known)
+        if isinstance(limits, str):
+            if len(files) == 1:
+                known = dict(names)  # so that a name that is nowhere is an error
+            applied = apply_human(limits, clip, known)
+        else:
+            if len(files) == 1:
+                check_map(names, limits.skeleton, [clip])
+            check_match(limits, clip, known)
+            applied = Applied(limits, known)
         unused = {theirs: ours for theirs, ours in unused.items() if theirs not in known}
-        yield file, clip, known
+        yield file, clip, applied
     if unused:
         warnings.warn(f"no clip has {', '.join(unused)}, which the map names", stacklevel=2)
+
+
+def apply_human(source: Source, motion: Clip | Chunks, roles: Mapping[str, str]) -> Applied:
+    """Return the limits of a human for the rig of a clip, and say so in a line."""
+    from ..population import limits_for
+    from ..skeleton import Clip
+
+    clip = motion if isinstance(motion, Clip) else next(iter(motion))
+    clip = replace(clip, name=motion.name)
+    try:
+        human = limits_for(clip, source, roles=roles, reference=_tpose(clip))
+    except ValueError as error:
+        raise ValueError(
+            f"{motion.name}: the limits of a human are not for this: {error}. "
+            "--limits FILE takes others"
+        ) from None
+    for line in human.describe(verbose=VERBOSE.get()):
+        note(f"{printable(motion.name)}: {printable(line)}")
+    return Applied(human.model, {}, human)
+
+
+def _tpose(clip: Clip) -> Clip | None:
+    """Return the clip in whose first frame somebody stands; None if it was not said."""
+    from ..io import load_clip
+    from ..skeleton import Pose
+
+    given = TPOSE.get()
+    if given is None:
+        return None
+    if not given.lstrip("-").isdigit():
+        return load_clip(given, skeleton=SKELETON.get())
+    frame = int(given)
+    if not 0 <= frame < clip.frames:
+        raise click.UsageError(
+            f"--tpose must be a frame below {clip.frames}, or a file, got {given}"
+        )
+    pose = Pose(clip.pose.rotations[frame:][:1], clip.pose.positions[frame:][:1])
+    return replace(clip, pose=pose)
 
 
 def check_match(model: LimitModel, clip: Clip | Chunks, names: Mapping[str, str]) -> None:
@@ -424,6 +543,17 @@ joints_option = click.option(
     help="Only these joints, instead of all but roots.",
 )
 limits_option = click.option(
+    "-l",
+    "--limits",
+    "limits",
+    default="human",
+    show_default=True,
+    metavar="FILE|human|people|anatomy",
+    help="The limits: a file, as `synovia fit` writes it, or those of a human on whatever rig the "
+    "clip has. people: what 66 people did; anatomy: published ranges of motion; human: both "
+    "together. A file of such a name is ./human.",
+)
+limits_file_option = click.option(
     "-l",
     "--limits",
     "limits_path",

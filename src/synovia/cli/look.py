@@ -35,7 +35,7 @@ EXAMPLES = (
 )
 SECTIONS = {
     "What": ("at", "joints", "axis", "eyes"),
-    "Limits": ("limits_path", "maps"),
+    "Limits": ("limits", "maps", "tpose"),
     "How": ("speed_deg",),
     "Output": ("output", "force", "as_json"),
 }
@@ -43,7 +43,7 @@ SECTIONS = {
 
 @click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
 @solve.clip_argument
-@inputs.limits_option
+@inputs.human_options
 @click.option(
     "--at",
     required=True,
@@ -74,8 +74,6 @@ SECTIONS = {
     help="Where the eyes are, in the frame of the head.",
 )
 @solve.speed_option
-@inputs.map_option
-@inputs.skeleton_option
 @solve.output_option
 @solve.force_option
 @solve.json_option
@@ -84,7 +82,7 @@ SECTIONS = {
 def look(
     ctx: click.Context,
     clip_path: str,
-    limits_path: Path,
+    limits: str,
     at: str,
     joints: tuple[str, ...],
     axis: str,
@@ -107,7 +105,7 @@ def look(
     from ..ik.problem import joints_between
 
     face, place = inputs.parse_direction("--axis", axis), inputs.parse_vector("--eyes", eyes)
-    model, clip, names = solve.load_inputs(clip_path, limits_path, maps, output, force=force)
+    model, clip, names = solve.load_inputs(clip_path, limits, maps, output, force=force)
     weights = parse_weights(inputs.split_names(joints))
     if not weights:
         with warnings.catch_warnings(action="ignore"):  # what they say `watch` will say

@@ -53,11 +53,9 @@ speed_option = click.option(
 
 
 def load_inputs(
-    clip_path: str, limits_path: Path, maps: Sequence[str], output: Path, *, force: bool
+    clip_path: str, limits: str, maps: Sequence[str], output: Path, *, force: bool
 ) -> tuple[LimitModel, Clip, dict[str, str]]:
     """Return limits, clip and map of names, once it is sure that the output can be written."""
-    from ..io import load_limits
-
     names = inputs.joint_names(maps)
     files = inputs.clip_files([clip_path])
     if len(files) != 1:
@@ -66,11 +64,11 @@ def load_inputs(
     inputs.check_clip_output(output)
     if os.path.realpath(output) == os.path.realpath(files[0].path) and not force:
         raise ValueError(f"{output} is the clip that is read; --force overwrites it")
-    model = load_limits(limits_path)
-    _, clip, known = next(iter(inputs.clips_for(model, files, names, "loading")))
+    found = inputs.clips_for(inputs.load_limits_of(limits), files, names, "loading")
+    _, clip, applied = next(iter(found))
     if clip.frames == 0:
         raise ValueError(f"{clip.name}: a clip to drive must have frames, got none")
-    return model, clip, known
+    return applied.model, clip, applied.names
 
 
 def finish(
@@ -247,7 +245,7 @@ EXAMPLES = (
 )
 SECTIONS = {
     "Goals": ("goals", "pins"),
-    "Limits": ("limits_path", "maps"),
+    "Limits": ("limits", "maps", "tpose"),
     "How": ("joints", "free_root", "speed_deg"),
     "Output": ("output", "force", "as_json"),
 }
@@ -255,7 +253,7 @@ SECTIONS = {
 
 @click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
 @clip_argument
-@inputs.limits_option
+@inputs.human_options
 @click.option(
     "-g",
     "--goal",
@@ -284,8 +282,6 @@ SECTIONS = {
 )
 @click.option("--free-root", is_flag=True, help="Let the root turn and move as well.")
 @speed_option
-@inputs.map_option
-@inputs.skeleton_option
 @output_option
 @force_option
 @json_option
@@ -294,7 +290,7 @@ SECTIONS = {
 def solve(
     ctx: click.Context,
     clip_path: str,
-    limits_path: Path,
+    limits: str,
     goals: tuple[str, ...],
     pins: tuple[str, ...],
     joints: tuple[str, ...],
@@ -316,7 +312,7 @@ def solve(
     from ..ik import Reach, follow
 
     places = inputs.pairs(goals, "--goal")
-    model, clip, names = load_inputs(clip_path, limits_path, maps, output, force=force)
+    model, clip, names = load_inputs(clip_path, limits, maps, output, force=force)
     for joint in (*places, *inputs.split_names(pins), *inputs.split_names(joints)):
         clip.skeleton.index(joint)
     reaches = [

@@ -14,12 +14,14 @@ from . import inputs, terminal
 if TYPE_CHECKING:
     from ..components import Figure
     from ..model import LimitModel
+    from ..population import Source
     from ..skeleton import Clip
 
 
 EXAMPLES = (
     ("the default human, every control through its range", "synovia view"),
-    ("a clip against limits", "synovia view wild.bvh --limits human.limits.json"),
+    ("a clip of a human against what humans can do", "synovia view wild.bvh"),
+    ("a clip against limits of your own", "synovia view wild.bvh --limits mine.limits.json"),
     ("limits alone, joint by joint", "synovia view --limits human.limits.json"),
     ("a figure of your own", "synovia view --figure mine.xml"),
     (
@@ -32,7 +34,7 @@ EXAMPLES = (
     ),
 )
 SECTIONS = {
-    "What to show": ("limits_path", "which", "maps"),
+    "What to show": ("limits", "which", "maps", "tpose"),
     "What to save": ("output",),
     "How to serve it": ("port", "no_browser", "allow_remote"),
 }
@@ -53,11 +55,10 @@ def _parse_address(_ctx: click.Context, _param: click.Parameter, value: str | No
 @click.option(
     "-l",
     "--limits",
-    "limits_path",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The limits, as `synovia fit` writes them; those of the figure, if there is one, unless "
-    "given.",
+    "limits",
+    metavar="FILE|human|people|anatomy",
+    help="The limits, as `synovia fit` writes them, or those of a human on the clip's rig.  "
+    "[default: those of the figure, if there is one, else human where a human is recognised]",
 )
 @click.option(
     "-f",
@@ -67,7 +68,9 @@ def _parse_address(_ctx: click.Context, _param: click.Parameter, value: str | No
     help="A figure with controls.  [default: human, where neither clip nor limits are given]",
 )
 @inputs.map_option
+@inputs.tpose_option
 @inputs.skeleton_option
+@inputs.verbose_option
 @click.option(
     "-o",
     "--output",
@@ -90,7 +93,7 @@ def _parse_address(_ctx: click.Context, _param: click.Parameter, value: str | No
 @terminal.debug_option
 def view(
     clip: Path | None,
-    limits_path: Path | None,
+    limits: str | None,
     which: str | None,
     maps: tuple[str, ...],
     output: Path | None,
@@ -110,8 +113,10 @@ def view(
 
     if output is not None:
         check_output(output)
-    scene = scene_of(*_load_inputs(clip, limits_path, which, maps))
-    save_to = limits_path if output is None else output
+    scene = scene_of(*_load_inputs(clip, limits, which, maps))
+    save_to = output
+    if output is None and limits is not None and limits not in inputs.SOURCES:
+        save_to = Path(limits)
     server = PageServer(scene, port=port, allow_remote=allow_remote, save_to=save_to)
     click.echo(f"{click.style(server.url, bold=True)}\nCtrl-C ends it.")
     if not no_browser:
@@ -127,30 +132,47 @@ def view(
 
 
 def _load_inputs(
-    clip_path: Path | None, limits_path: Path | None, which: str | None, maps: Sequence[str]
+    clip_path: Path | None, limits: str | None, which: str | None, maps: Sequence[str]
 ) -> tuple[LimitModel, Clip | None, Figure | None, dict[str, str]]:
     """Return what the command line names: limits, clip, figure, and the map of joints."""
     from ..anatomy import limits_of
-    from ..io import load_clip, load_limits
+    from ..io import load_clip
     from ..io.limits import SUFFIX
-    from ..model import LimitModel
+    from ..population import canonical_limits
     from .figure import HUMAN, figure_of
 
-    if clip_path is None and limits_path is None and which is None:
+    if clip_path is None and limits is None and which is None:
         which = HUMAN
     if clip_path is not None and clip_path.name.endswith(SUFFIX):
         raise click.UsageError(f"{clip_path} is no clip but limits: give it after --limits")
     body = None if which is None else figure_of(which, None)
     clip = None if clip_path is None else load_clip(clip_path, skeleton=inputs.SKELETON.get())
-    if limits_path is not None:
-        model = load_limits(limits_path)
-    elif body is not None:
-        model = limits_of(body)
-    elif clip is not None:
-        model = LimitModel({}, clip.skeleton)
-    else:
-        raise click.UsageError("nothing to show: give a clip, limits or a figure")
     names = inputs.joint_names(maps)
+    if limits is None and body is not None:
+        model: LimitModel | Source = limits_of(body)
+    elif limits is None and clip is None:
+        raise click.UsageError("nothing to show: give a clip, limits or a figure")
+    else:
+        model = inputs.load_limits_of(limits or HUMAN)
+    if isinstance(model, str):
+        if clip is None:
+            return canonical_limits(model), None, body, names
+        return (*_on_rig(model, clip, names, wanted=limits is not None), body, {})
     if clip is not None:
         inputs.check_map(names, model.skeleton, [clip])
     return model, clip, body, names
+
+
+def _on_rig(
+    source: Source, clip: Clip, names: dict[str, str], *, wanted: bool
+) -> tuple[LimitModel, Clip]:
+    """Return the limits of a human for a clip; none where it is no human and nobody asked."""
+    from ..model import LimitModel
+
+    try:
+        return inputs.apply_human(source, clip, names).model, clip
+    except ValueError as error:
+        if wanted or names:
+            raise
+        terminal.note(terminal.printable(str(error)))
+        return LimitModel({}, clip.skeleton), clip

@@ -321,9 +321,12 @@ class _FrameSolver:
         """Tell at which of these frames another pose would meet goals that were not met."""
         found = np.zeros(len(frames), np.bool_)
         unmet = np.flatnonzero(~whole.converged & frames)
-        if len(unmet):
-            goals = [at_frame(goal, unmet) for goal in whole.goals]
-            found[unmet] = self.solve(pose_at(whole.pose, unmet), goals).converged
+        # Poses are solved together unless joints between one and its limit's ancestor move.
+        batches = np.split(unmet, len(unmet)) if self.model.ancestors and len(unmet) else [unmet]
+        for batch in batches:
+            if len(batch):
+                goals = [at_frame(goal, batch) for goal in whole.goals]
+                found[batch] = self.solve(pose_at(whole.pose, batch), goals).converged
         return found
 
 

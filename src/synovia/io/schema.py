@@ -21,19 +21,28 @@ PLAIN: dict[Any, Schema] = {
     str: {"type": "string"},
     bool: {"type": "boolean"},
 }
+BASE64: Schema = {
+    "type": "string",
+    "contentEncoding": "base64",
+    "pattern": "^[A-Za-z0-9+/]*={0,2}$",
+}
 PACKED: Schema = {
     "description": "An array of numbers as base64 of its bytes: little-endian, row after row. "
     "Written for more than 256 numbers.",
     "type": "object",
-    "required": ["dtype", "shape", "base64"],
+    "required": ["dtype", "shape"],
+    "oneOf": [{"required": ["base64"]}, {"required": ["step", "zlib"]}],
+    "dependentRequired": {"step": ["zlib"], "zlib": ["step"]},
     "additionalProperties": False,
     "properties": {
         "dtype": {"enum": ["float64", "int64"]},
         "shape": {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1},
-        "base64": {
-            "type": "string",
-            "contentEncoding": "base64",
-            "pattern": "^[A-Za-z0-9+/]*={0,2}$",
+        "base64": BASE64,
+        "step": {"type": "number"},
+        "zlib": {
+            **BASE64,
+            "description": "Instead of base64, for multiples of step: differences between one and "
+            "the next as integers of 16 bits, compressed.",
         },
     },
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,6 +26,7 @@ from ..skeleton import (
     Skeleton,
     check_joints,
     lineage,
+    list_names,
     match,
     measure_from_ancestor,
 )
@@ -195,6 +197,49 @@ class LimitModel:
             return known  # frame after frame: what is cached of a model stays known
         _FOR_SKELETON[self] = model = LimitModel(limits, skeleton)
         return model
+
+    def on(
+        self,
+        skeleton: Skeleton,
+        *,
+        clips: Sequence[Clip] = (),
+        roles: Mapping[str, str] | None = None,
+    ) -> LimitModel:
+        """Return these limits for another rig of a human: names, rest pose and frames may differ.
+
+        Both skeletons are recognised as humans and turned to the same T-pose (`synovia.rigs`).
+        Only limits of joints that both have, measured from the same bones, are carried over;
+        others are named in a warning.
+
+        Parameters
+        ----------
+        skeleton
+            The rig that gets limits.
+        clips
+            Motion of that rig, which shows how its limbs are twisted; see `rigs.align`.
+        roles
+            Roles of its joints, where names do not tell them: ``{"Bone_07": "leftUpperArm"}``.
+
+        Examples
+        --------
+        >>> from synovia import human_limits
+        >>> from synovia.io.smpl import smpl_skeleton
+        >>> model = human_limits(source="people").on(smpl_skeleton(24))
+        >>> model.limits["left_shoulder"].relative_to
+        'spine3'
+        """
+        from ..rigs import align, limits_from_rig, limits_on_rig, recognize
+
+        here = align(recognize(self.skeleton))
+        canonical = limits_from_rig(self.limits, here)
+        there = align(recognize(skeleton, roles), clips)
+        limits = limits_on_rig(canonical, there)
+        carried = {
+            here.rig.roles[role] for role in canonical if there.rig.roles.get(role) in limits
+        }
+        if lost := [name for name in self.limits if name not in carried]:
+            warnings.warn(f"limits that are not carried over: {list_names(lost)}", stacklevel=2)
+        return LimitModel(limits, skeleton, self.provenance)
 
     def contains(self, pose: Pose) -> Mask:
         """Return which poses (...) are legal at every joint."""

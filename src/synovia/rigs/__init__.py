@@ -1,6 +1,29 @@
-"""Rigs: the canonical human, and which joint of a skeleton is which of its bones."""
+"""Rigs: the canonical human, which joint of a skeleton is which of its bones, and T-poses."""
 
+from .canonical import (
+    MEASURED_FROM,
+    canonical_clip,
+    canonical_skeleton,
+    limits_from_rig,
+    limits_on_rig,
+)
 from .human import FINGERS, PARENTS, ROLES, parent_role
 from .recognize import NotHumanError, Rig, recognize
+from .reference import Alignment, align
 
-__all__ = ["FINGERS", "PARENTS", "ROLES", "NotHumanError", "Rig", "parent_role", "recognize"]
+__all__ = [
+    "FINGERS",
+    "MEASURED_FROM",
+    "PARENTS",
+    "ROLES",
+    "Alignment",
+    "NotHumanError",
+    "Rig",
+    "align",
+    "canonical_clip",
+    "canonical_skeleton",
+    "limits_from_rig",
+    "limits_on_rig",
+    "parent_role",
+    "recognize",
+]

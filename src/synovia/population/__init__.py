@@ -1,0 +1,31 @@
+"""Limits of a human, out of the box, for any rig: what people did, and what anatomy says."""
+
+from .findings import Finding, clinical_angles, describe_move, joint_name
+from .limits import (
+    HumanLimits,
+    canonical_limits,
+    check,
+    clamp,
+    human_limits,
+    limits_for,
+    limits_on,
+    people_near,
+)
+from .sources import SOURCES, Source
+
+__all__ = [
+    "SOURCES",
+    "Finding",
+    "HumanLimits",
+    "Source",
+    "canonical_limits",
+    "check",
+    "clamp",
+    "clinical_angles",
+    "describe_move",
+    "human_limits",
+    "joint_name",
+    "limits_for",
+    "limits_on",
+    "people_near",
+]

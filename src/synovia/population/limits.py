@@ -1,0 +1,243 @@
+"""Limits of a human for any rig: what 66 people did, what anatomy says, and both together."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import as_file, files
+from typing import Any
+
+import numpy as np
+
+from .. import quat
+from ..anatomy import human, limits_of
+from ..anatomy.part import REFERENCE_HEIGHT
+from ..arrays import Floats, Ints, Quats
+from ..io import load_limits
+from ..io.gltf import humanoid
+from ..limit import Limit, mirror_limit
+from ..model import LimitModel, Report
+from ..model.report import NEGLIGIBLE
+from ..rigs import Alignment, Rig, align, recognize
+from ..rigs.canonical import canonical_skeleton, limits_on_rig
+from ..skeleton import Clip, Skeleton, lineage
+from .findings import Finding, joint_name
+from .sources import SOURCES, WORDS, Source
+
+
+def human_limits(height: float = REFERENCE_HEIGHT, *, source: Source = "anatomy") -> LimitModel:
+    """Return limits of a human.
+
+    Parameters
+    ----------
+    height
+        The height, in metres, of the default human, whose limits are those of anatomy.
+    source
+        "anatomy": limits for every joint of the default human, `synovia.human(height)`, from
+        published ranges of motion. "people": what 66 people did, learned from motion capture, on
+        the canonical human (`rigs.canonical_skeleton`). "human": both together on that, so that
+        what is legal was done by people and is anatomically possible. See docs/population.md.
+    """
+    if source == "anatomy":
+        return limits_of(human(height))
+    return canonical_limits(source)
+
+
+@cache
+def canonical_limits(source: Source) -> LimitModel:
+    """Return limits on the canonical human, by role."""
+    if source not in SOURCES:
+        raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {source!r}")
+    with as_file(files(__package__) / f"{source}.limits.json") as path:
+        left = load_limits(path)
+    return replace(left, limits=both_sides(left.limits))
+
+
+def both_sides(limits: Mapping[str, Limit]) -> dict[str, Limit]:
+    """Return limits of the trunk and of left sides with those of right sides, their mirror images.
+
+    Roles are in the order of the canonical skeleton.
+    """
+    mirrored = {
+        f"right{role.removeprefix('left')}": mirror_limit(limit, np.array([1.0, 0.0, 0.0]))
+        for role, limit in limits.items()
+        if role.startswith("left")
+    }
+    every = {**limits, **mirrored}
+    return {role: every[role] for role in canonical_skeleton().names if role in every}
+
+
+@dataclass(frozen=True, eq=False)
+class HumanLimits:
+    """Limits of a human as one rig has them, and how the rig was understood."""
+
+    model: LimitModel
+    alignment: Alignment
+    source: Source
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """The roles of the limited joints, by joint."""
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The rig's skeleton."""
+        return self.model.skeleton
+
+    @property
+    def silent(self) -> list[str]:
+        """The joints, by their common names, that the rig has but that get no verdict."""
+        known = canonical_limits(self.source).limits
+        wanted = [role for role in self.alignment.measured if role in known]
+        return [joint_name(role) for role in wanted if role not in self.roles.values()]
+
+    def describe(self, *, verbose: bool = False) -> Iterator[str]:
+        """Yield in a line what the limits are and what they are put on; `verbose`, how."""
+        rig, limited = self.alignment.rig, len(self.roles)
+        silent = f"; no verdict on {', '.join(self.silent)}" if self.silent else ""
+        known = "" if rig.convention in ("names", "map") else f" with {rig.convention}'s names"
+        yield (
+            f"limits of a human ({WORDS[self.source]}), for {limited} joints of this rig{known}"
+            f"{silent}"
+        )
+        if verbose:
+            yield from (f"{role}: {name}" for role, name in rig.roles.items())
+            yield from rig.notes
+            yield from self.alignment.steps
+
+    def check(self, clips: Clip | Iterable[Clip]) -> tuple[Report, list[Finding]]:
+        """Return the report of a clip, or of its consecutive chunks, and what is wrong in words.
+
+        The findings are one for each joint that is outside, where it is the worst, worst first.
+        """
+        worst: dict[str, tuple[float, int, Quats]] = {}
+
+        def reports() -> Iterable[Report]:
+            for clip in [clips] if isinstance(clips, Clip) else clips:
+                report = self.model.check(clip)
+                for k, name in enumerate(report.names):
+                    angles = report.violation[:, k]
+                    if not len(angles) or angles.max() <= max(worst.get(name, (NEGLIGIBLE,))[0], 0):
+                        continue
+                    frame = int(angles.argmax())
+                    seen = self._seen(clip, name, frame)
+                    worst[name] = float(angles[frame]), clip.start + frame, seen
+                yield report
+
+        merged = Report.merge(reports())
+        found = [self._finding(name, *each) for name, each in worst.items()]
+        return merged, sorted(found, key=lambda each: -each.violation)
+
+    def _seen(self, clip: Clip, name: str, frame: int) -> Quats:
+        """Return the rotation (4,) of a joint in a frame, from what its limit is measured from."""
+        way = lineage(self.skeleton, name, self.model.limits[name].relative_to)
+        return way.relative_rotation(clip.pose.rotations[frame])
+
+    def _finding(self, name: str, violation: float, frame: int, rotation: Quats) -> Finding:
+        role = self.roles[name]
+        legal = self.model.limits[name].project(rotation)
+        actual, nearest = (self._to_canonical(role, each) for each in (rotation, legal))
+        outside = tuple(
+            source
+            for source in ("people", "anatomy")
+            if role in (limits := canonical_limits(source).limits)
+            and not limits[role].contains(actual)
+        )
+        near = people_near(role, actual)
+        return Finding(role, name, violation, frame, actual, nearest, outside, near)
+
+    def _to_canonical(self, role: str, rotation: Quats) -> Quats:
+        frames = self.alignment.frames
+        above = self.alignment.measured[role]
+        turned = quat.mul(quat.mul(quat.inverse(frames[above]), rotation), frames[role])
+        return quat.normalize(turned)
+
+
+def limits_for(
+    clips: Clip | Sequence[Clip],
+    source: Source = "human",
+    *,
+    roles: Mapping[str, str] | None = None,
+    reference: Clip | None = None,
+) -> HumanLimits:
+    """Return limits of a human for the rig of clips.
+
+    Parameters
+    ----------
+    clips
+        One clip or several of one skeleton. They show how the rig stands; see `rigs.align`.
+    source
+        "human", "anatomy" or "people"; see `human_limits`.
+    roles
+        Roles of joints by the joints' names, where names do not tell them.
+    reference
+        A clip of the same skeleton in whose first frame one stands; see `rigs.align`.
+    """
+    clips = [clips] if isinstance(clips, Clip) else list(clips)
+    rig = recognize(clips[0].skeleton, roles, humanoid(clips[0]) or None)
+    return limits_on(align(rig, clips, reference=reference), source)
+
+
+def limits_on(alignment: Alignment, source: Source = "human") -> HumanLimits:
+    """Return limits of a human for a rig that is aligned with the canonical one."""
+    canonical = canonical_limits(source)
+    limits = limits_on_rig(canonical.limits, alignment)
+    rig: Rig = alignment.rig
+    by_joint = {name: role for role, name in rig.roles.items() if name in limits}
+    model = LimitModel(limits, rig.skeleton, {"source": source, **canonical.provenance})
+    return HumanLimits(model, alignment, source, by_joint)
+
+
+def check(clip: Clip, source: Source = "human", **options: Any) -> Report:
+    """Return how far, where and how often a clip of a human leaves what humans can do.
+
+    The rig is recognised by the names of its joints. `options` are those of `limits_for`.
+    """
+    return limits_for(clip, source, **options).check(clip)[0]
+
+
+def clamp(clip: Clip, source: Source = "human", **options: Any) -> Clip:
+    """Return a clip of a human, free of pops, with every joint within what humans can do.
+
+    The rig is recognised by the names of its joints. `options` are those of `limits_for`.
+    """
+    return limits_for(clip, source, **options).model.project(clip)
+
+
+# How many people come near a rotation: a coarse grid of rotation vectors, and a count at each node.
+
+
+def people_near(role: str, rotation: Quats) -> float | None:
+    """Return the share of people who come within 10 degrees of a canonical rotation (4,).
+
+    None where that was not counted.
+    """
+    counted = canonical_limits("people").provenance.get("people_within_10_degrees", {})
+    mirror = role.startswith("right")
+    entry = counted.get(f"left{role.removeprefix('right')}" if mirror else role)
+    if entry is None:
+        return None
+    seen = rotation * [1.0, 1.0, -1.0, -1.0] if mirror else rotation
+    counts = decode_counts(entry["counts"], entry["nodes"])
+    node = nearest_node(quat.log(seen), entry["nodes"])
+    return float(counts[node] / entry["people"])
+
+
+def nearest_node(vectors: Floats, nodes: int) -> tuple[Any, ...]:
+    """Return the node of the grid that is nearest to rotation vectors (..., 3)."""
+    step = 2.0 * np.pi / (nodes - 1)
+    at = np.clip(np.rint((vectors + np.pi) / step).astype(int), 0, nodes - 1)
+    return tuple(np.moveaxis(at, -1, 0))
+
+
+def encode_counts(counts: Ints) -> str:
+    """Return counts up to 255 as text."""
+    return base64.b64encode(zlib.compress(counts.astype(np.uint8).tobytes(), 9)).decode()
+
+
+@cache
+def decode_counts(text: str, nodes: int) -> Ints:
+    """Return the counts (nodes, nodes, nodes) that `encode_counts` wrote."""
+    found = np.frombuffer(zlib.decompress(base64.b64decode(text)), np.uint8)
+    return found.reshape(nodes, nodes, nodes)

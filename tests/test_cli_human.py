@@ -1,0 +1,135 @@
+"""The command line without limits of one's own: a human on whatever rig a clip has."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from command_line import result_of, run
+from synovia import Clip, Pose, load_clip, load_limits, quat, save_clip, save_limits
+from synovia.io.smpl import smpl_skeleton
+from synovia.population import canonical_limits, limits_for
+from twins import renamed, walker
+
+ELBOW = "mixamorig:LeftForeArm"
+
+
+def broken(clip):
+    """The clip with an elbow that bends backwards for a moment."""
+    rotations = np.array(clip.pose.rotations)
+    back = quat.exp(np.array([0.0, 1.0, 0.0]) * np.radians(60.0))
+    rotations[40:50, clip.skeleton.index(ELBOW)] = back
+    return Clip(clip.skeleton, Pose(rotations, clip.pose.positions), clip.frame_time, clip.name)
+
+
+def complaint(*arguments):
+    return result_of(*arguments, code=2).stderr
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_clip(walker(), "walk.bvh")
+    save_clip(broken(walker()), "wild.bvh")
+    return tmp_path
+
+
+def test_three_commands_on_ones_own_file(folder):
+    assert "inside, all of 18 joints in 90 frames" in run("check", "walk.bvh")
+    said = run("check", "wild.bvh", code=1)
+    assert "left elbow:" in said
+    assert "extension" in said
+    assert "changed 1 joint" in run("clamp", "wild.bvh", "-o", "clamped.bvh")
+    assert "inside" in run("check", "clamped.bvh")
+    before, after = load_clip("wild.bvh"), load_clip("clamped.bvh")
+    moved = (before.pose.rotations != after.pose.rotations).any(axis=(0, 2))
+    assert [before.skeleton.names[k] for k in np.flatnonzero(moved)] == [ELBOW]
+
+
+def test_what_is_used_is_said_in_a_line(folder):
+    said = result_of("check", "walk.bvh", "--limits", "people").stderr
+    assert "walk: limits of a human (what 66 people did), for" in said
+    assert said.count("\n") == 1
+    said = result_of("check", "walk.bvh", "-v").stderr
+    assert "leftUpperArm: mixamorig:LeftArm" in said
+    assert "reference: the rest pose" in said
+
+
+def test_json_tells_joint_direction_angles_and_people(folder):
+    document = json.loads(run("check", "wild.bvh", "--json", code=1))
+    (finding,) = document["findings"]
+    assert finding["joint"] == ELBOW
+    assert finding["role"] == "leftLowerArm"
+    assert 40 <= finding["frame"] < 50
+    assert finding["violation_deg"] == pytest.approx(50.0, abs=10.0)
+    assert finding["angles_deg"]["flexion"] == pytest.approx(-60.0, abs=2.0)
+    assert json.loads(run("check", "walk.bvh", "--json"))["findings"] == []
+
+
+def test_a_map_says_what_names_do_not(folder):
+    strange = {name: f"Bone{k}" for k, name in enumerate(walker().skeleton.names)}
+    save_clip(renamed(broken(walker()), strange), "strange.bvh")
+    assert "no human" in complaint("check", "strange.bvh")
+    rows = [
+        f"{strange[name]},{role}" for role, name in limits_for(walker()).alignment.rig.roles.items()
+    ]
+    (folder / "roles.csv").write_text("\n".join(["theirs,ours", *rows]))
+    assert "left elbow" in run("check", "strange.bvh", "--map", "roles.csv", code=1)
+    assert "leftUpperArm" in complaint("check", "strange.bvh", "--map", "Bone1=leftUperArm")
+
+
+def test_a_reference_by_hand(folder):
+    standing = result_of("check", "walk.bvh", "--tpose", "40", "-v").stderr
+    assert "reference: the pose that was given" in standing
+    run("check", "walk.bvh", "--tpose", "walk.bvh")
+    assert "--tpose must be a frame below 90" in complaint("check", "walk.bvh", "--tpose", "90")
+
+
+def test_limits_as_a_file(folder):
+    assert "limits of 18 joints" in run("limits", "--rig", "walk.bvh", "-o", "a.limits.json")
+    said = run("check", "wild.bvh", "-l", "a.limits.json", code=1)
+    assert ELBOW in said
+    run("limits", "people", "--rig", "smpl", "-o", "smpl.limits.json")
+    made = load_limits("smpl.limits.json")
+    assert made.skeleton.names == smpl_skeleton(24).names
+    fresh = canonical_limits("people").on(made.skeleton)
+    assert set(made.limits) == set(fresh.limits)
+    rotations = quat.normalize(np.random.default_rng(0).normal(size=(500, 4)))
+    for name, limit in made.limits.items():
+        np.testing.assert_array_equal(
+            limit.contains(rotations), fresh.limits[name].contains(rotations)
+        )
+    for rig in ("smplh", "smplx", "vrm", "mixamo"):
+        run("limits", "--rig", rig, "-o", f"{rig}.limits.json")
+        first = (folder / f"{rig}.limits.json").read_bytes()
+        run("limits", "--rig", rig, "-o", f"{rig}.limits.json")
+        assert (folder / f"{rig}.limits.json").read_bytes() == first
+        assert len(load_limits(f"{rig}.limits.json").limits) >= 17
+    assert "must be one of smpl" in complaint("limits", "--rig", "smlp", "-o", "b.limits.json")
+
+
+def test_limits_of_one_rig_on_another(folder):
+    save_limits(limits_for(walker()).model, "mixamo.limits.json")
+    run("retarget-limits", "mixamo.limits.json", "--rig", "smpl", "-o", "smpl.limits.json")
+    assert "left_shoulder" in load_limits("smpl.limits.json").limits
+    assert "No such file" in complaint(
+        "retarget-limits", "gone.limits.json", "--rig", "smpl", "-o", "b.limits.json"
+    )
+
+
+def test_goals_and_gaze_within_what_humans_can_do(folder):
+    place = "mixamorig:LeftHand=0.5,1.2,0.4"
+    said = run("solve", "walk.bvh", "--goal", place, "-o", "reach.bvh", code=1)
+    assert "goals met" in said
+    limits = limits_for(load_clip("walk.bvh"))
+    assert limits.check(load_clip("reach.bvh"))[0].violation.max() < 1e-4
+    run("look", "walk.bvh", "--at", "0.5,1.6,4", "-o", "look.bvh")
+    assert limits.check(load_clip("look.bvh"))[0].violation.max() < 1e-4
+
+
+def test_pictures_of_a_human(folder):
+    run("draw", "people", "--joint", "leftUpperArm", "-o", "people.png")
+    assert (folder / "people.png").stat().st_size > 10_000
+    run("draw", "walk.bvh", "--joint", "mixamorig:LeftUpLeg", "-o", "rig.png")

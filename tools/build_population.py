@@ -1,0 +1,352 @@
+"""Build the limits of `synovia.population`: what people did, what anatomy says, both together.
+
+    python tools/build_population.py FOLDER [-o OUT]
+
+FOLDER holds BVH files and people.csv with the columns clip,performer. What is written are regions
+and counts, no observations: people.limits.json, anatomy.limits.json and human.limits.json, in the
+package unless OUT is given. The recipe is in docs/population.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import time
+import warnings
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+import synovia.population
+from synovia import (
+    Box,
+    Clip,
+    DistanceField,
+    KDop,
+    Limit,
+    LimitModel,
+    RotationVector,
+    SwingTwist,
+    forward,
+    human,
+    load_clip,
+    quat,
+    save_limits,
+)
+from synovia.anatomy import limits_of
+from synovia.learn import FitOptions, Take, fit_joint, invented_first_frame, thin
+from synovia.population.limits import encode_counts
+from synovia.rigs import align, canonical_skeleton, limits_from_rig, recognize
+from synovia.rigs.canonical import BONE_DIRECTIONS
+
+LEARNED = ("chest", "head", "leftUpperArm", "leftUpperLeg", "leftFoot")
+"""The roles whose range comes from people; right sides count as left ones in a mirror."""
+HINGES = {"leftLowerArm": (0.0, 0.0, 1.0), "leftLowerLeg": (0.0, 0.0, -1.0)}
+"""Where the bone goes when the joint bends: of these, people give the ends of flexion."""
+REJECT = 0.005
+"""The share of new people's frames that may be outside, on average."""
+RECIPE = {"by": "density", "resolution": 32}
+STEP = 1.0 / 1024.0
+"""Fields are rounded to multiples of this, in radians, which makes them small."""
+HINGE_PEOPLE, HINGE_TAIL, HINGE_MARGIN = 3, 0.1, np.radians(5.0)
+"""An end of flexion is that of the third most extreme person, by percentile, and so much more."""
+NEAR = np.radians(10.0)
+NODES = 25
+"""Along each axis of the grid of counts: every 15 degrees."""
+ALLOWANCE = np.radians(10.0)
+"""How far beyond published ranges joints may go: people differ, and so does how rigs are set up."""
+FEW_PEOPLE = 3
+"""Rotations beyond anatomy that fewer people come near are refused by both together."""
+KNEE_TWIST = np.radians(45.0)
+SIDEWAYS, TILT = np.radians(15.0), np.radians(15.0)
+"""How far hinges bend to the sides where they are straight, and how far their axes are tilted."""
+MIRROR = np.array([1.0, 1.0, -1.0, -1.0])
+POSES = 40_000
+
+CREDITS = (
+    "The data used in this project was obtained from mocap.cs.cmu.edu. The database was created "
+    "with funding from NSF EIA-0196217."
+)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("folder", type=Path)
+    room = Path(synovia.population.__file__).parent
+    options.add_argument("-o", "--output", type=Path, default=room)
+    given = options.parse_args()
+    start = time.process_time()
+    takes, people = canonical_takes(given.folder)
+    report(f"{len(people)} people, canonical rotations", start)
+    exact = anatomy_limits()
+    anatomy = {role: widen(limit, ALLOWANCE) for role, limit in exact.items()}
+    learned, provenance = learn_people(takes, people)
+    report("learned", start)
+    both = both_together(learned, exact, takes)
+    about = {"anatomy": {"figure": "human"}, "people": provenance}
+    about["human"] = {"people": strip_counts(provenance), "beyond_anatomy": ALLOWANCE}
+    for name, limits in (("people", learned), ("anatomy", anatomy), ("human", both)):
+        model = LimitModel(limits, canonical_skeleton(), about[name])
+        save_limits(model, given.output / f"{name}.limits.json")
+        for role, limit in limits.items():
+            print(f"{name:8} {role:14} {limit.shape.name:15} {100.0 * limit.volume():7.3f} %")
+    report("written", start)
+
+
+def report(what: str, start: float) -> None:
+    print(f"{what}: {time.process_time() - start:.0f} s", file=sys.stderr, flush=True)
+
+
+# What people did.
+
+
+def canonical_takes(folder: Path) -> tuple[dict[str, list[Take]], dict[str, list[str]]]:
+    """Return takes of canonical rotations by role, and the clips of each person."""
+    with (folder / "people.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    people = defaultdict(list)
+    for row in rows:
+        people[row["performer"]].append(row["clip"])
+    takes: dict[str, list[Take]] = defaultdict(list)
+    for person, names in sorted(people.items()):
+        clips = [load_clip(folder / f"{name}.bvh") for name in names]
+        clips = [without_first(clip) if invented_first_frame(clip) else clip for clip in clips]
+        alignment = align(recognize(clips[0].skeleton), clips)
+        for clip in clips:
+            seen = alignment.canonical_rotations(clip.pose)
+            for role in alignment.trusted:
+                left = f"left{role.removeprefix('right')}" if role.startswith("right") else role
+                path = seen[role] * MIRROR if left != role else seen[role]
+                takes[left].append(Take(path, clip.frame_time, f"{clip.name} {role}", person))
+                if role in ("chest", "head"):
+                    mirrored = Take(path * MIRROR, clip.frame_time, f"{clip.name} mirror", person)
+                    takes[role].append(mirrored)
+    return takes, people
+
+
+def without_first(clip: Clip) -> Clip:
+    pose = replace(clip.pose, rotations=clip.pose.rotations[1:], positions=clip.pose.positions[1:])
+    return replace(clip, pose=pose)
+
+
+def learn_people(
+    takes: dict[str, list[Take]], people: dict[str, list[str]]
+) -> tuple[dict[str, Limit], dict[str, object]]:
+    """Return the limits that people give, and where they come from."""
+    options = FitOptions.of("distance-field", "rotation-vector", reject=REJECT, **RECIPE)
+    limits, rows, counts = {}, {}, {}
+    for role in LEARNED:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = fit_joint(takes[role], options, reference=None, axis=np.array([0.0, 0.0, 1.0]))
+        limits[role] = round_field(fitted.limit)
+        rows[role] = {
+            "people": len({take.performer for take in takes[role]}),
+            "frames": fitted.trimmed.frames,
+            "flips": fitted.trimmed.flips,
+            "left_one_out_rejected": fitted.rejected,
+            "volume": limits[role].volume(),
+        }
+        counts[role] = count_people(takes[role])
+        print(role, rows[role], file=sys.stderr, flush=True)
+    for role in HINGES:
+        ends = flexion_of_people(takes[role], role)
+        limits[role] = hinge_limit(role, ends, np.pi)
+        rows[role] = {"flexion": list(ends)}
+    provenance = {
+        "data": "Carnegie Mellon University Motion Capture Database, mocap.cs.cmu.edu",
+        "rights": "free for use in research and commercial projects; the data may not be resold",
+        "credits": CREDITS,
+        "people": len(people),
+        "clips": sum(map(len, people.values())),
+        "recipe": {"reject": REJECT, **RECIPE},
+        "joints": rows,
+        "people_within_10_degrees": counts,
+    }
+    return limits, provenance
+
+
+def round_field(limit: Limit) -> Limit:
+    """Return a limit whose field has numbers on a grid of steps."""
+    field = limit.shape
+    values = np.rint(field.values / STEP) * STEP
+    return replace(limit, shape=replace(field, values=values))
+
+
+def count_people(takes: list[Take]) -> dict[str, object]:
+    """Return how many people come within 10 degrees of rotations, at the nodes of a grid."""
+    axis = np.linspace(-np.pi, np.pi, NODES)
+    nodes = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1)
+    counts = people_near(takes, quat.exp(nodes))
+    people = len({take.performer for take in takes})
+    return {"people": people, "nodes": NODES, "counts": encode_counts(counts)}
+
+
+def people_near(takes: list[Take], rotations: np.ndarray) -> np.ndarray:
+    """Return how many people come within 10 degrees of each of the rotations (..., 4): (...)."""
+    flat = rotations.reshape(-1, 4)
+    tree = cKDTree(np.concatenate([flat, -flat]))
+    counts = np.zeros(len(flat), int)
+    for person in sorted({take.performer for take in takes}):
+        seen = np.concatenate([take.rotations for take in takes if take.performer == person])
+        seen = seen[thin(quat.log(seen))]
+        found = tree.query_ball_point(seen, 2.0 * np.sin(0.25 * NEAR))
+        near = np.concatenate([np.asarray(each, int) for each in found])
+        counts[np.unique(near % len(flat))] += 1
+    return counts.reshape(rotations.shape[:-1])
+
+
+def strip_counts(provenance: dict[str, object]) -> dict[str, object]:
+    return {key: each for key, each in provenance.items() if key != "people_within_10_degrees"}
+
+
+def flexion_of_people(takes: list[Take], role: str) -> tuple[float, float]:
+    """Return the least and the largest flexion, in radians, of the third most extreme person."""
+    hinge = np.cross(BONE_DIRECTIONS[role], HINGES[role])
+    ends = []
+    for person in sorted({take.performer for take in takes}):
+        seen = np.concatenate([take.rotations for take in takes if take.performer == person])
+        flexion = 2.0 * np.arctan2(seen[:, 1:] @ hinge, seen[:, 0])
+        flexion = np.remainder(flexion + np.pi, 2.0 * np.pi) - np.pi
+        ends.append(np.percentile(flexion, [HINGE_TAIL, 100.0 - HINGE_TAIL]))
+    low, high = np.sort(np.array(ends), axis=0).T
+    return (
+        float(low[HINGE_PEOPLE - 1] - HINGE_MARGIN),
+        float(high[-HINGE_PEOPLE] + HINGE_MARGIN),
+    )
+
+
+def hinge_limit(role: str, flexion: tuple[float, float], twist: float) -> Limit:
+    """Return a limit of flexion, of twist, and of bends to the sides, in radians.
+
+    The axis of the hinge may be tilted a little, so that the more a joint is bent, the farther it
+    may be to the sides.
+    """
+    bone, ahead = BONE_DIRECTIONS[role], np.array(HINGES[role])
+    chart = SwingTwist(axis=bone)
+    hinge = np.cross(bone, ahead)
+    tilt = np.array(
+        [np.cos(TILT) * ahead - np.sin(TILT) * hinge, -np.cos(TILT) * ahead - np.sin(TILT) * hinge]
+    )
+    axes = quat.rotate(quat.inverse(chart.swing_frame), np.stack([hinge, bone, *tilt]))
+    far = 2.0 * np.pi
+    return Limit(
+        chart, KDop(axes, [flexion[0], -twist, -far, -far], [flexion[1], twist, SIDEWAYS, SIDEWAYS])
+    )
+
+
+# What anatomy says.
+
+
+def anatomy_limits() -> dict[str, Limit]:
+    """Return the limits of the default human on the canonical one, of left sides and the trunk."""
+    figure = human()
+    skeleton = figure.skeleton
+    bends = {f"left_{joint}.flexion": np.linspace(0.0, 120.0, 60) for joint in ("elbow", "knee")}
+    bends |= {name.replace("left", "right"): values for name, values in bends.items()}
+    moves = Clip(skeleton, figure.pose(bends), 1.0 / 30.0)
+    alignment = align(recognize(skeleton), [moves], gravity=False)
+    exact = limits_from_rig(limits_of(figure).limits, alignment)
+    limits = {
+        role: exact[role] for role in ("leftUpperArm", "leftUpperLeg", "leftHand", "leftFoot")
+    }
+    rng = np.random.default_rng(0)
+    ranges = np.array([(each.low, each.high) for each in figure.controls.values()])
+    shares = np.clip(rng.uniform(-0.5, 1.5, size=(POSES, len(ranges))), 0.0, 1.0)
+    values = ranges[:, 0] + shares * (ranges[:, 1] - ranges[:, 0])
+    pose = figure.pose(dict(zip(figure.controls, values.T, strict=True)))
+    _, rotations = forward(skeleton, pose)
+    frames, roles = alignment.frames, alignment.rig.roles
+    for role, above in (
+        ("chest", "hips"),
+        ("head", "chest"),
+        ("leftLowerArm", "leftUpperArm"),
+        ("leftLowerLeg", "leftUpperLeg"),
+        ("leftToes", "leftFoot"),
+    ):
+        near, far = (rotations[:, skeleton.index(roles[each])] for each in (above, role))
+        local = quat.mul(quat.inverse(near), far)
+        seen = quat.mul(quat.mul(quat.inverse(frames[above]), local), frames[role])
+        limits[role] = Limit.fit(
+            quat.normalize(seen), "kdop", "rotation-vector", margin=np.radians(0.5)
+        )
+    clavicle = pose.rotations[:, skeleton.index("LeftClavicle")]
+    limits["leftShoulder"] = Limit.fit(clavicle, "kdop", "rotation-vector", margin=np.radians(0.5))
+    return limits
+
+
+def widen(limit: Limit, allowance: float) -> Limit:
+    """Return a limit that lets joints go farther by an angle, in radians."""
+    if limit.shape.name == "kdop":
+        return replace(limit, shape=limit.shape.grow(allowance))
+    chart = RotationVector(limit.chart.reference)
+    seen = chart.points(limit.sample(20_000, np.random.default_rng(0)))
+
+    def distance(points: np.ndarray) -> np.ndarray:
+        return beyond_anatomy(limit, chart.rotations(points)) + ALLOWANCE - allowance
+
+    # Around the region, and as much as it grows.
+    corners = np.concatenate([seen - allowance, seen + allowance])
+    corners = corners[np.linalg.norm(corners, axis=1) < np.pi]
+    field = DistanceField.approximate(chart, corners, distance, exact=False, resolution=24)
+    return round_field(Limit(chart, field))
+
+
+# Both together.
+
+
+def both_together(
+    people: dict[str, Limit], exact: dict[str, Limit], takes: dict[str, list[Take]]
+) -> dict[str, Limit]:
+    """Return limits inside both, where both decide; of the rest those that one can trust."""
+    limits = dict(people)
+    for role in ("chest", "head", "leftUpperArm", "leftUpperLeg"):
+        limits[role] = intersect(people[role], exact[role], takes[role])
+    # Elbows of the captures are never quite straight, and both hinges have one axis only.
+    elbow, knee = (people[role].shape for role in HINGES)
+    straight = min(float(elbow.low[0]), -np.radians(10.0))
+    limits["leftLowerArm"] = hinge_limit("leftLowerArm", (straight, float(elbow.high[0])), np.pi)
+    ends = float(knee.low[0]), float(knee.high[0])
+    limits["leftLowerLeg"] = hinge_limit("leftLowerLeg", ends, KNEE_TWIST)
+    # The palm's side is not known on a rig: a wrist bends as far every way.
+    wrist = np.radians(95.0)
+    limits["leftHand"] = Limit(
+        SwingTwist(axis=BONE_DIRECTIONS["leftHand"]),
+        Box([-wrist, -wrist, -np.pi], [wrist, wrist, np.pi], np.eye(3)),
+    )
+    for role in ("leftShoulder", "leftToes"):
+        limits[role] = widen(exact[role], 2.0 * ALLOWANCE)
+    return limits
+
+
+def intersect(people: Limit, anatomy: Limit, takes: list[Take]) -> Limit:
+    """Return what people did, less what is beyond anatomy and that few of them come near.
+
+    It is on the same grid. Where several people go, anatomy's averages are too narrow.
+    """
+    field = people.shape
+    axes = [
+        low + step * np.arange(count)
+        for low, step, count in zip(field.low, field.spacing, field.values.shape, strict=True)
+    ]
+    rotations = people.chart.rotations(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1))
+    beyond = beyond_anatomy(anatomy, rotations)
+    refused = (beyond > 0.0) & (people_near(takes, rotations) < FEW_PEOPLE)
+    values = np.maximum(field.values, np.where(refused, beyond, -np.inf) + field.threshold)
+    return round_field(replace(people, shape=replace(field, values=values)))
+
+
+def beyond_anatomy(anatomy: Limit, rotations: np.ndarray) -> np.ndarray:
+    """Return how far beyond anatomy and the allowance rotations are, in radians; below 0 inside."""
+    beyond = np.array(anatomy.distance(rotations))
+    outside = beyond > 0.0
+    beyond[outside] = anatomy.violation(rotations[outside])
+    return beyond - ALLOWANCE
+
+
+if __name__ == "__main__":
+    main()
