@@ -148,6 +148,7 @@ def learn_people(
             "people": len({take.performer for take in takes[role]}),
             "frames": fitted.trimmed.frames,
             "flips": fitted.trimmed.flips,
+            "unconfirmed": fitted.trimmed.unconfirmed,
             "left_one_out_rejected": fitted.rejected,
             "volume": limits[role].volume(),
         }

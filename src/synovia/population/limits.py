@@ -137,7 +137,7 @@ class HumanLimits:
     def _finding(self, name: str, violation: float, frame: int, rotation: Quats) -> Finding:
         role = self.roles[name]
         legal = self.model.limits[name].project(rotation)
-        actual, nearest = (self._to_canonical(role, each) for each in (rotation, legal))
+        actual, nearest = (self.alignment.to_canonical(role, each) for each in (rotation, legal))
         outside = tuple(
             source
             for source in ("people", "anatomy")
@@ -146,12 +146,6 @@ class HumanLimits:
         )
         near = people_near(role, actual)
         return Finding(role, name, violation, frame, actual, nearest, outside, near)
-
-    def _to_canonical(self, role: str, rotation: Quats) -> Quats:
-        frames = self.alignment.frames
-        above = self.alignment.measured[role]
-        turned = quat.mul(quat.mul(quat.inverse(frames[above]), rotation), frames[role])
-        return quat.normalize(turned)
 
 
 def limits_for(

@@ -33,6 +33,9 @@ LEAST_FRAMES, LEAST_CONCENTRATION = 30, 0.85
 """Frames that show an axis, and how much they must agree: 1 if they are all the same."""
 FEW_FRAMES, HIGH_CONCENTRATION = 8, 0.98
 """As few do, too, if they agree so much."""
+HINGE_BONES = {"elbow": ("UpperArm", "LowerArm"), "knee": ("UpperLeg", "LowerLeg")}
+BACKWARDS = np.radians(120.0)
+"""What bends so far from where it should bends the wrong way."""
 MAX_TWIST = {"elbow": np.radians(100.0), "knee": np.radians(60.0)}
 """How far limbs may be twisted at rest: what bends farther off is a fault of the motion."""
 TRUNK, ENDS = ("hips", "chest"), ("head", "leftFoot", "rightFoot")
@@ -86,16 +89,19 @@ class Alignment:
 
     def canonical_rotations(self, pose: Pose) -> dict[str, Quats]:
         """Return by role the rotation (..., 4) that the canonical human would have in this pose."""
+        skeleton, roles = self.rig.skeleton, self.rig.roles
         return {
-            role: quat.normalize(self._to_canonical(pose, role, above))
+            role: self.to_canonical(
+                role,
+                lineage(skeleton, roles[role], roles[above]).relative_rotation(pose.rotations),
+            )
             for role, above in self.measured.items()
         }
 
-    def _to_canonical(self, pose: Pose, role: str, above: str) -> Quats:
-        roles = self.rig.roles
-        way = lineage(self.rig.skeleton, roles[role], roles[above])
-        relative = way.relative_rotation(pose.rotations)
-        return quat.mul(quat.mul(quat.inverse(self.frames[above]), relative), self.frames[role])
+    def to_canonical(self, role: str, rotations: Quats) -> Quats:
+        """Return rotations (..., 4) of a bone, from what it is measured from, as canonical ones."""
+        above = quat.inverse(self.frames[MEASURED_FROM[role]])
+        return quat.normalize(quat.mul(quat.mul(above, rotations), self.frames[role]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -389,61 +395,80 @@ def _heading(line: Vectors, axes: Quats) -> Quats:
 # What motion shows.
 
 
+@dataclass(frozen=True)
+class Hinge:
+    """An elbow or a knee, and how it bends in motion."""
+
+    name: str
+    upper: str
+    lower: str
+    frames: int
+    """How many frames show it bent."""
+    mean: complex
+    """The mean of its directions about the upper bone, 1 where it bends as it should."""
+
+    @property
+    def twist(self) -> float:
+        """By how much it bends elsewhere than it should, in radians about the upper bone."""
+        return float(np.angle(self.mean))
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether enough frames agree."""
+        return (self.frames >= LEAST_FRAMES and abs(self.mean) > LEAST_CONCENTRATION) or (
+            self.frames >= FEW_FRAMES and abs(self.mean) > HIGH_CONCENTRATION
+        )
+
+
+def observe_hinge(stance: Stance, frames: Mapping[str, Quats], side: str, joint: str) -> Hinge:
+    """Return how the elbow or the knee of a side bends in a stance of many poses."""
+    upper, lower = (f"{side}{bone}" for bone in HINGE_BONES[joint])
+    above, below = (quat.mul(stance.rotations[role], frames[role]) for role in (upper, lower))
+    bone, ahead = BONE_DIRECTIONS[upper], FORWARD if joint == "elbow" else -FORWARD
+    way = quat.rotate(quat.mul(quat.inverse(above), below), bone)
+    bend = _angle(way, bone)
+    bent = way[(bend > BENT[0]) & (bend < BENT[1])]
+    azimuth = np.arctan2(cross(ahead, bent) @ bone, bent @ ahead)
+    mean = complex(np.exp(1j * azimuth).mean()) if len(azimuth) else 0j
+    return Hinge(f"{side} {joint}", upper, lower, len(azimuth), mean)
+
+
 def turn_to_hinges(
     rig: Rig, pose: Pose, still: bool, frames: dict[str, Quats], confidence: dict[str, float]
 ) -> list[str]:
     """Twist limbs until elbows bend forwards and knees backwards, where motion shows how they bend.
 
-    Changes `frames` and `confidence`; returns what was done, a sentence each.
+    Hands go with their arms. Changes `frames` and `confidence`; returns what was done, a sentence
+    each.
     """
-    steps, backwards = [], []
+    stance, steps, clear = stance_of(rig, pose), [], []
     for side in SIDES:
-        for bones, ahead, joint in (
-            (("UpperArm", "LowerArm", "Hand"), FORWARD, "elbow"),
-            (("UpperLeg", "LowerLeg"), -FORWARD, "knee"),
-        ):
-            upper, lower, *carried = (f"{side}{bone}" for bone in bones)
-            if upper not in frames or lower not in frames or confidence[lower] == NO_END:
+        for joint, bones in HINGE_BONES.items():
+            roles = [f"{side}{bone}" for bone in bones]
+            if not all(role in frames and confidence[role] > NO_END for role in roles):
                 continue
-            bone = BONE_DIRECTIONS[upper]
-            trial = Alignment(rig, quat.IDENTITY, frames, confidence, ())
-            if lower not in trial.measured:
+            hinge = observe_hinge(stance, frames, side, joint)
+            seen = f"{hinge.frames} frames, concentration {abs(hinge.mean):.2f}"
+            twist_deg = np.degrees(hinge.twist)
+            if not hinge.is_clear:
+                confidence.update(dict.fromkeys(roles, 0.7 if still else 0.2))
+                steps.append(f"{hinge.name}: it bends too seldom or too variously ({seen})")
                 continue
-            way = quat.rotate(trial._to_canonical(pose, lower, upper), bone)
-            bend = _angle(way, bone)
-            shown = way[(bend > BENT[0]) & (bend < BENT[1])]
-            azimuth = np.arctan2(cross(ahead, shown) @ bone, shown @ ahead)
-            agree = np.exp(1j * azimuth).mean() if len(azimuth) else 0.0
-            clear = (len(azimuth) >= LEAST_FRAMES and abs(agree) > LEAST_CONCENTRATION) or (
-                len(azimuth) >= FEW_FRAMES and abs(agree) > HIGH_CONCENTRATION
-            )
-            name = f"{side} {joint}"
-            if not clear:
-                for role in (upper, lower):
-                    confidence[role] = 0.7 if still else 0.2
+            clear.append(hinge)
+            if still and abs(hinge.twist) > MAX_TWIST[joint]:
                 steps.append(
-                    f"{name}: it bends in too few frames or in too many directions to tell its axis"
-                    f" ({len(azimuth)} frames, concentration {abs(agree):.2f})"
+                    f"{hinge.name}: bends {twist_deg:.0f} degrees off, left alone ({seen})"
                 )
                 continue
-            twist = float(np.angle(agree))
-            backwards.append(abs(twist) > 2.0 * np.pi / 3.0)
-            if still and abs(twist) > MAX_TWIST[joint]:
-                steps.append(
-                    f"{name}: bends {np.degrees(abs(twist)):.0f} degrees from where it should, "
-                    "left alone"
-                )
-                continue
-            for role in (upper, lower, *carried):
-                if role in frames:
-                    frames[role] = quat.mul(frames[role], quat.exp(twist * bone))
-            for role in (upper, lower):
-                confidence[role] = 1.0 if still else 0.8
-            steps.append(
-                f"{name}: twisted by {np.degrees(twist):.0f} degrees, as it bends "
-                f"(concentration {abs(agree):.2f})"
-            )
-    if len(backwards) > 1 and all(backwards):
+            turn = quat.exp(hinge.twist * BONE_DIRECTIONS[hinge.upper])
+            for role in {
+                *roles,
+                f"{side}Hand" if joint == "elbow" else hinge.lower,
+            } & frames.keys():
+                frames[role] = quat.mul(frames[role], turn)
+            confidence.update(dict.fromkeys(roles, 1.0 if still else 0.8))
+            steps.append(f"{hinge.name}: twisted by {twist_deg:.0f} degrees, as it bends ({seen})")
+    if len(clear) > 1 and all(abs(hinge.twist) > BACKWARDS for hinge in clear):
         raise ValueError(
             "elbows and knees all bend the wrong way: left and right seem to be exchanged in the "
             "names, which a map of joints to roles can set right"
