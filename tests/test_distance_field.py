@@ -42,7 +42,7 @@ def test_projections_are_members_and_stay_where_they_are(kind):
 
 def test_projections_miss_the_nearest_member_by_half_a_diagonal_at_most(kind):
     shape = field(kind)
-    points = queries(shape)
+    points = queries(shape, 1500)
     distance = shape.distance(points)
     outside = distance > 0.0
     excess = distance[outside] - nearest_distance(kind, points[outside])

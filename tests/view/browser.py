@@ -23,6 +23,7 @@ FLAGS = [
     "--use-angle=swiftshader-webgl",  # for the canvases alone: all of a page would take long
     "--disable-gpu-compositing",
     "--enable-unsafe-swiftshader",
+    "--webgl-antialiasing-mode=none",  # a quarter of what is to be drawn
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
