@@ -121,6 +121,13 @@ class Visit:
             self.page.wait_for_timeout(50)
         raise TimeoutError("the page did not get there")
 
+    def settle(self):
+        """Wait until all that was asked for is answered, and what that leads to."""
+        for _ in range(2):
+            self.page.evaluate("() => new Promise((done) => setTimeout(done))")
+            self.until(lambda: len(self.asked) == len(self.heard))
+        self.page.evaluate("() => new Promise((done) => setTimeout(done))")
+
     @property
     def middle(self):
         box = self.page.locator("#stage").bounding_box()
