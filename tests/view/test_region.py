@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cones import CONES
-from oracles import EXHAUSTIVE, triangle_distance
+from oracles import triangle_distance
 from synovia import SHAPES, Box, DirectionTwist, Limit, RotationVector, SwingTwist, Union, quat
 from synovia.limit import mirror_limit
 from synovia.mesh import DRAFT, boundary, sheet, sheet_and_boundary
@@ -16,7 +16,7 @@ from synovia.shapes.boundary import edges_of
 REFERENCE = quat.exp(np.array([0.3, -0.2, 0.5]))
 AXIS = np.array([0.0, 0.6, 0.8])
 STEP = np.radians(0.1)
-SAMPLES, ON_RIM = (1500, 300) if EXHAUSTIVE else (600, 150)
+SAMPLES, ON_RIM = 1500, 300
 OBLIQUE = 0.25
 FAMILIES = [
     (name, chart) for name, shape in SHAPES.items() if name != "union" for chart in shape.charts
