@@ -19,6 +19,13 @@ PAGE := src/synovia/view/page/index.html
 PAGE_SOURCES := $(shell find web -mindepth 1 -name node_modules -prune -o -name tests -prune -o -print)
 NODE_MODULES := web/node_modules/.package-lock.json
 
+# Two things at a time: what both commands need is done beside what only one does.
+ifeq ($(filter-out demo test,$(MAKECMDGOALS)),)
+MAKEFLAGS += --jobs=2
+endif
+# Commands that tests start would otherwise compile all of Python's sources each time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test lint page browser kernels wheels test-sanitized test-opensim bench papers docs clean
 
 demo: $(INSTALLED) $(PAGE) kernels
@@ -26,10 +33,10 @@ demo: $(INSTALLED) $(PAGE) kernels
 
 # A file of tests runs in one process, which makes what its tests share once.
 # One process more than processors: tests of the page mostly wait for their browser.
-test: $(INSTALLED) $(NODE_MODULES)
-	$(MAKE) --no-print-directory -j 2 lint $(PAGE) browser kernels
+# Matrices are small: threads of BLAS would only wait for each other.
+test: lint $(PAGE) browser kernels
 	$(BIN)/python web/build.py test
-	$(BIN)/pytest -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)') --dist loadfile --no-loadscope-reorder
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)') --dist loadfile --no-loadscope-reorder
 
 lint: $(INSTALLED) $(NODE_MODULES)
 	$(BIN)/ruff check .

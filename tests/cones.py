@@ -96,8 +96,9 @@ def inside_by_slices(cone, directions):
     limits = np.full((len(directions), 2), np.nan)
     for i in range(n):
         p, q, v = cone.points[i], cone.points[(i + 1) % n], cone.visible
-        shares = np.linalg.solve(np.stack([v, p, q], axis=1), directions.T).T
-        here = (shares >= -1e-15).all(axis=1)
+        corners = np.stack([v, p, q], axis=1)
+        shares = np.linalg.solve(corners, directions.T).T
+        here = (shares >= -1e-15 * np.linalg.cond(corners)).all(axis=1)
         shares = shares / shares.sum(axis=1, keepdims=True)
         low = shares @ [cone.visible_low, cone.low[i], cone.low[(i + 1) % n]]
         high = shares @ [cone.visible_high, cone.high[i], cone.high[(i + 1) % n]]

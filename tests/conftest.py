@@ -90,16 +90,24 @@ def here(made, monkeypatch):
 
 
 LONGEST = (
-    "test_examples.py",
     "test_page_families.py",
-    "test_ik_errors.py",
     "test_page_cones.py",
-    "test_demo.py",
     "test_page_look.py",
-    "test_page_files.py",
     "test_page_try.py",
-    "test_papers.py",
+    "test_page_use.py",
+    "test_page_files.py",
+    "test_new_shape.py",
+    "test_contract_families.py",
+    "test_new_shape_pictures.py",
+    "test_demo.py",
+    "test_examples.py",
     "test_evidence.py",
+    "test_distance_field.py",
+    "test_corpus.py",
+    "test_chunks.py",
+    "test_native.py",
+    "test_papers.py",
+    "test_draw.py",
 )
 
 

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from oracles import BATCHES, CONVEX, placed, random_quats
+from oracles import BATCHES, CONVEX, EXHAUSTIVE, placed, random_quats
 from synovia import Beyond, Inside, first_exit, quat
 from synovia.arrays import TOLERANCE
 from synovia.limit import Limit
@@ -22,6 +22,8 @@ FAMILIES = [
     for chart in shape.charts
 ]
 KINDS = ("round", "elongated", "wide", "islands", "hinge", "one")
+# Softening packs a field anew for each of its levels, which takes long where cells are many.
+OPTIONS = {} if EXHAUSTIVE else {"distance-field": {"resolution": 20}}
 
 
 @cache
@@ -49,7 +51,9 @@ def fitted(family, kind, margin=0.0):
     axis = placed(chart).axis if hasattr(placed(chart), "axis") else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # some contain the direction opposite the axis
-        return Limit.fit(cloud(kind), name, chart, margin=margin, axis=axis)
+        return Limit.fit(
+            cloud(kind), name, chart, margin=margin, axis=axis, **OPTIONS.get(name, {})
+        )
 
 
 @cache
@@ -334,7 +338,8 @@ def test_softened_rotations_are_near_or_inside(limit, rotations, softening):
     if isinstance(softening, Inside):
         assert (distance <= 1e-8).all()
     else:
-        assert (distance <= 0.1 + 0.06).all()
+        missed = max(0.06, getattr(limit.shape, "half_diagonal", 0.0))  # by a field
+        assert (distance <= 0.1 + missed).all()
         legal = limit.contains(rotations)
         assert np.array_equal(softened[legal], rotations[legal])
 

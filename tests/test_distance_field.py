@@ -42,7 +42,7 @@ def test_projections_are_members_and_stay_where_they_are(kind):
 
 def test_projections_miss_the_nearest_member_by_half_a_diagonal_at_most(kind):
     shape = field(kind)
-    points = queries(shape)
+    points = queries(shape, 1500)
     distance = shape.distance(points)
     outside = distance > 0.0
     excess = distance[outside] - nearest_distance(kind, points[outside])
@@ -100,7 +100,7 @@ def test_the_surface_is_the_boundary_and_closed(kind):
 @pytest.mark.parametrize("kind", FIELDS)
 def test_the_surface_encloses_the_volume(kind):
     shape = field(kind)
-    surface = shape.surface(4)
+    surface = shape.surface(4 if kind == "one" else 3)  # of few cells, more to each
     a, b, c = np.moveaxis(surface.vertices[surface.triangles], 1, 0)
     volume = np.einsum("ti,ti->", a, np.cross(b, c)) / 6.0
     np.testing.assert_allclose(volume, shape.measure, rtol=0.03)

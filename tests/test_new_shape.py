@@ -294,6 +294,7 @@ def model_of(*limits):
 
 
 def test_limits_are_saved_and_loaded_bit_for_bit(limit, rotations, tmp_path):
+    some = rotations[::5]
     schema = jsonschema.Draft202012Validator(limits_schema())
     variants = [
         limit,
@@ -305,7 +306,7 @@ def test_limits_are_saved_and_loaded_bit_for_bit(limit, rotations, tmp_path):
         document = json.loads((tmp_path / "a.limits.json").read_text())
         schema.validate(document)
         again = load_limits(tmp_path / "a.limits.json").limits["Chest"]
-        assert again.project(rotations).tobytes() == each.project(rotations).tobytes()
+        assert again.project(some).tobytes() == each.project(some).tobytes()
         assert type(again.shape) is type(each.shape)
 
 

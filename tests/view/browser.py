@@ -23,6 +23,7 @@ FLAGS = [
     "--use-angle=swiftshader-webgl",  # for the canvases alone: all of a page would take long
     "--disable-gpu-compositing",
     "--enable-unsafe-swiftshader",
+    "--webgl-antialiasing-mode=none",  # a quarter of what is to be drawn
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -119,6 +120,13 @@ class Visit:
                 return
             self.page.wait_for_timeout(50)
         raise TimeoutError("the page did not get there")
+
+    def settle(self):
+        """Wait until all that was asked for is answered, and what that leads to."""
+        for _ in range(2):
+            self.page.evaluate("() => new Promise((done) => setTimeout(done))")
+            self.until(lambda: len(self.asked) == len(self.heard))
+        self.page.evaluate("() => new Promise((done) => setTimeout(done))")
 
     @property
     def middle(self):

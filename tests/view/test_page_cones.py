@@ -63,20 +63,12 @@ def drag(seen, start, end, steps=10):
     seen.page.mouse.move(*start)
     seen.page.mouse.down()
     seen.page.mouse.move(*end, steps=steps)
-    settle(seen)
-
-
-def settle(seen):
-    """Wait until everything that was asked for is answered, and what that leads to."""
-    for _ in range(2):
-        seen.page.evaluate("() => new Promise((done) => setTimeout(done))")
-        seen.until(lambda: len(seen.asked) == len(seen.heard))
-    seen.page.evaluate("() => new Promise((done) => setTimeout(done))")
+    seen.settle()
 
 
 def drop(seen):
     seen.page.mouse.up()
-    settle(seen)
+    seen.settle()
 
 
 def at(away_deg, around_deg):
@@ -100,12 +92,12 @@ def field(seen, label):
 def press(seen, *keys):
     for key in keys:
         seen.page.keyboard.press(key)
-        settle(seen)
+        seen.settle()
 
 
 def button(seen, name):
     seen.page.get_by_role("button", name=name).click()
-    settle(seen)
+    seen.settle()
 
 
 def test_a_point_follows_the_mouse_and_a_drag_is_one_step(seen):
@@ -125,11 +117,11 @@ def test_a_point_follows_the_mouse_and_a_drag_is_one_step(seen):
         off_deg(after.points[1], [1.0, 0.0, 0.0]), abs=0.06
     )
     seen.page.keyboard.press("Control+z")
-    settle(seen)
+    seen.settle()
     assert cone_of(seen) is before
     np.testing.assert_allclose(seen.answer("undo")[1]["corners"], before.points, atol=1e-6)
     seen.page.keyboard.press("Control+y")
-    settle(seen)
+    seen.settle()
     assert cone_of(seen) is after
 
 
@@ -184,7 +176,7 @@ def test_numbers_can_be_entered(seen):
 def test_twists_are_dragged_by_their_fans(seen):
     corner = cone_of(seen).points[2]
     seen.page.mouse.click(*place(seen, corner))
-    settle(seen)
+    seen.settle()
     assert cone_of(seen).high[2] == pytest.approx(np.radians(45.0))
     # Seen from the bone's end, a twist of zero is up, and twists turn as the clock does not.
     swing = np.cross([1.0, 0.0, 0.0], corner)
@@ -218,7 +210,7 @@ def test_points_by_keyboard(seen):
     for _ in range(4):
         seen.page.keyboard.down("ArrowUp")
     seen.page.keyboard.up("ArrowUp")
-    settle(seen)
+    seen.settle()
     assert off_deg(cone_of(seen).points[0], before.points[0]) == pytest.approx(4.0, abs=0.01)
     assert cone_of(seen).points[0, 1] > before.points[0, 1]
     assert len(history(seen)) == 1
@@ -260,7 +252,7 @@ def test_points_by_mouse(seen):
     before = cone_of(seen)
     beside = at(36.0, np.degrees(np.arctan2(*before.points[3, 1:][::-1])) + 20.0)
     seen.page.mouse.dblclick(*place(seen, beside))
-    settle(seen)
+    seen.settle()
     assert len(cone_of(seen).points) == 9
     new = int(seen.page.get_by_label("Point", exact=True).input_value())
     assert off_deg(cone_of(seen).points[new], beside) < 1.0
@@ -346,11 +338,11 @@ def test_a_limit_can_be_removed_while_it_is_drawn(seen, monkeypatch):
     seen.page.get_by_role("button", name="Remove the limit").click()
     seen.until(lambda: not seen.server.scene.model.limits)
     go_on.set()
-    settle(seen)
+    seen.settle()
     assert "error" in seen.answer("region")[0]
     assert said(seen) == "Removed."
     press("Control+z")
-    settle(seen)
+    seen.settle()
     assert "error" not in seen.answer("region")[0]
     assert seen.page.get_by_role("button", name="Remove the limit").is_visible()
 

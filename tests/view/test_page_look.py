@@ -123,6 +123,7 @@ def test_a_joint_is_picked_by_a_click(seen):
     seen.pick("LeftForeArm")
     seen.page.keyboard.press(".")
     seen.page.keyboard.press("Escape")
+    seen.drawn()
     seen.page.mouse.click(*seen.middle)
     assert text_of(seen, "aside h2:visible") == "LeftForeArm"
     x, y = seen.middle
@@ -192,7 +193,7 @@ def test_bones_ghost_and_theme(seen):
     pictures = {seen.picture()}
     for key, tool in (("b", "Bones or body (B)"), ("g", "Ghost of the clamped clip (G)")):
         seen.page.keyboard.press(key)
-        seen.until(lambda: len(seen.asked) == len(seen.heard))
+        seen.settle()
         tool = seen.page.get_by_role("button", name=tool)
         assert tool.get_attribute("aria-pressed") == "true"
         pictures.add(seen.picture())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -27,10 +26,23 @@ def dragged(seen, joint, right, down):
     seen.page.mouse.down()
     seen.page.mouse.move(x + right, y + down, steps=4)
     seen.until(lambda: any(each["ask"] == "reach" for each in seen.asked))
-    seen.until(lambda: len(seen.asked) == len(seen.heard))
+    seen.settle()
     seen.page.mouse.up()
+    seen.settle()
     seen.drawn()
     return seen.answer("reach")
+
+
+def hold_back(monkeypatch):
+    """Goals are answered only once what comes back is set."""
+    go_on = threading.Event()
+
+    def waiting(session, text):
+        assert '"reach"' not in text or go_on.wait(PATIENCE / 1000)
+        return answer(session, text)
+
+    monkeypatch.setattr(sys.modules["synovia.view.server"], "answer", waiting)
+    return go_on
 
 
 def test_a_dragged_hand_takes_the_arm_with_it(seen, scene):
@@ -58,11 +70,7 @@ def test_a_pose_that_is_reset_in_mid_drag_stays_so(seen, monkeypatch):
     seen.drawn()
     at_rest = seen.picture()
 
-    def slowly(session, text):
-        time.sleep(0.3 if '"reach"' in text else 0.0)
-        return answer(session, text)
-
-    monkeypatch.setattr(sys.modules["synovia.view.server"], "answer", slowly)
+    go_on = hold_back(monkeypatch)
     asked, (x, y) = len(seen.asked), seen.middle
     seen.page.mouse.move(x, y)
     seen.page.mouse.down()
@@ -70,8 +78,10 @@ def test_a_pose_that_is_reset_in_mid_drag_stays_so(seen, monkeypatch):
     seen.until(lambda: len(seen.asked) > asked)
     seen.page.keyboard.press("r")
     seen.page.mouse.move(x, y, steps=2)
-    seen.until(lambda: len(seen.asked) == len(seen.heard))
+    go_on.set()
+    seen.settle()
     seen.page.mouse.up()
+    seen.settle()
     seen.drawn()
     assert text_of(seen, "#tried") == ""
     assert len(seen.asked) == asked + 1  # what waited to be sent was dropped
@@ -80,13 +90,7 @@ def test_a_pose_that_is_reset_in_mid_drag_stays_so(seen, monkeypatch):
 
 def test_a_late_answer_is_told_until_it_is_there(seen, monkeypatch):
     """As when a solver is compiled, which is done when it is used for the first time."""
-    go_on = threading.Event()
-
-    def waiting(session, text):
-        assert '"reach"' not in text or go_on.wait(PATIENCE / 1000)
-        return answer(session, text)
-
-    monkeypatch.setattr(sys.modules["synovia.view.server"], "answer", waiting)
+    go_on = hold_back(monkeypatch)
     seen.page.keyboard.press("2")
     seen.pick("LeftHand")
     seen.page.keyboard.press(".")
@@ -186,7 +190,7 @@ def test_the_head_looks_at_a_ball(browser):
         seen.page.mouse.down()
         seen.page.mouse.move(x + away, y - 60, steps=4)
         seen.until(lambda: any(each["ask"] == "look" for each in seen.asked))
-        seen.until(lambda: len(seen.asked) == len(seen.heard))
+        seen.settle()
         seen.page.mouse.up()
         arrays = seen.answer("look")[1]
         pose = Pose(arrays["rotations"].astype(float), upright.pose.positions[0])
@@ -227,7 +231,7 @@ def test_controls_pose_a_figure(browser):
         sliders.first.evaluate("(each) => (each.max = 9)")  # more than the figure takes
         sliders.first.press("End")
         seen.page.locator(".controls output.clamped").wait_for()  # exactly one
-        assert "Outside: c7" in text_of(seen, ".controls [role=status]")
+        seen.page.locator(".controls [role=status]", has_text="Outside: c7").wait_for()
         seen.page.keyboard.press("Space")  # plays the clip, which is to look
         seen.until(lambda: frame_of(seen) > 3)
         tab = seen.page.get_by_role("tab", name="Look")

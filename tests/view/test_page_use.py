@@ -12,7 +12,7 @@ from synovia import Clip, LimitModel, Pose
 from synovia.view.limit_edits import new_cone_limit
 from synovia.view.session import scene_of
 from view.browser import visit
-from view.test_page_cones import cone_of, field, history, picked, settle
+from view.test_page_cones import cone_of, field, history, picked
 
 LONG = "верхняя_левая_рука_с_очень_длинным_именем"
 
@@ -153,19 +153,19 @@ def test_numbers_are_red_only_where_they_are_wrong(cone):
     away = field(cone, "Away from the bone, degrees")
     away.fill("30.5")
     away.press("Enter")
-    settle(cone)
+    cone.settle()
     assert cone.page.locator(".points input:invalid").count() == 0
     before, steps = cone_of(cone).points, len(history(cone))
     for nonsense in ("1e300", "-3", "999"):
         away.fill(nonsense)
         away.press("Enter")
-        settle(cone)
+        cone.settle()
         assert cone.page.locator(".points input:invalid").count() == 1
     rounds = field(cone, "Rounds of smoothing")
     for nonsense in ("", "0", "99"):
         rounds.fill(nonsense)
         cone.page.get_by_role("button", name="Smooth the outline (S)").click()
-        settle(cone)
+        cone.settle()
     assert np.array_equal(cone_of(cone).points, before)
     assert len(history(cone)) == steps
 
@@ -175,19 +175,19 @@ def test_a_number_that_was_typed_is_undone_from_its_field(cone):
     before = cone_of(cone).points
     away.fill("35")
     away.press("Enter")
-    settle(cone)
+    cone.settle()
     assert len(history(cone)) == 1
     away.press("Control+z")
-    settle(cone)
+    cone.settle()
     assert len(history(cone)) == 0
     assert np.array_equal(cone_of(cone).points, before)
     away.press("Control+Shift+z")
-    settle(cone)
+    cone.settle()
     assert len(history(cone)) == 1
     # What is not taken over yet is the field's own.
     away.press("4")
     away.press("Control+z")
-    settle(cone)
+    cone.settle()
     assert len(history(cone)) == 1
 
 
@@ -196,17 +196,17 @@ def test_what_is_undone_is_said_in_every_mode(cone):
     away = field(cone, "Away from the bone, degrees")
     away.fill("35")
     away.press("Enter")
-    settle(cone)
+    cone.settle()
     cone.page.get_by_role("treeitem", name="RightArm").click()
     away.page.keyboard.press("Control+z")
-    settle(cone)
+    cone.settle()
     assert said.inner_text() == "Undone: move point, LeftArm"
     cone.page.keyboard.press("1")
     cone.page.keyboard.press("Control+y")
-    settle(cone)
+    cone.settle()
     assert said.inner_text() == "Done again: move point, LeftArm"
     cone.page.keyboard.press("Control+y")
-    settle(cone)
+    cone.settle()
     assert said.inner_text() == "there is nothing to redo"
 
 

@@ -37,6 +37,9 @@ ROUNDS = 3
 """A fit is repeated so often, each time without what the last one made out to be outliers."""
 RACE_STEPS = 15
 """Pairs of axes from different starts go on for so many steps; then the best is known."""
+SETTLED = (1e-6, 1e-6, 1e-12)
+"""Axes are settled, in each of the rounds, where a step leaves the cosine so near to 1: the first
+ones only tell outliers."""
 MAX_STEPS = 100
 """The search for a pair of axes ends after so many steps, settled or not."""
 ROUNDING = 1e-12
@@ -225,11 +228,12 @@ def _steadiest_pairs(joints: Sequence[Floats]) -> list[AxisPair]:
     starts /= np.linalg.norm(starts, axis=-1, keepdims=True)
     inliers, bs = list(joints), [starts] * len(joints)
     pairs: list[AxisPair] = []
-    for _ in range(ROUNDS):
-        searches = _search_all(inliers, bs)
-        pairs, bs, inliers = [], [b for _, b, _ in searches], []
+    for still in SETTLED:
+        searches = _search_all(inliers, bs, still)
+        pairs, bs, inliers = [], [], []
         for matrices, (a, b, ratio) in zip(joints, searches, strict=True):
             best = int(ratio.argmin())
+            bs.append(b[best : best + 1])
             angles = _angles_between(a[best], matrices @ b[best])
             low, high = _range(angles)
             off = np.abs(angles - 0.5 * (low + high))
@@ -246,14 +250,14 @@ def _angles_between(axis: Vectors, vectors: Vectors) -> Scalars:
     return np.asarray(np.arctan2(across, vectors @ axis))
 
 
-def _search_all(joints: Sequence[Floats], bs: Sequence[Vectors]) -> list[Search]:
+def _search_all(joints: Sequence[Floats], bs: Sequence[Vectors], still: float) -> list[Search]:
     """Return the search of each joint, from its own starts `bs`; as many starts, as one batch."""
     moments = [_moments(matrices) for matrices in joints]
     found: dict[int, Search] = {}
     for count in {len(b) for b in bs}:
         group = [joint for joint, b in enumerate(bs) if len(b) == count]
         means, covariances = (np.stack([moments[k][m] for k in group]) for m in range(2))
-        searches = _search_pairs(means, covariances, np.stack([bs[k] for k in group]))
+        searches = _search_pairs(means, covariances, np.stack([bs[k] for k in group]), still)
         found |= dict(zip(group, searches, strict=True))
     return [found[joint] for joint in range(len(joints))]
 
@@ -265,12 +269,12 @@ def _moments(matrices: Floats) -> tuple[Floats, Floats]:
     return mean, (spread.T @ spread / len(spread)).reshape(3, 3, 3, 3)
 
 
-def _search_pairs(mean: Floats, covariance: Floats, b: Vectors) -> list[Search]:
+def _search_pairs(mean: Floats, covariance: Floats, b: Vectors, still: float) -> list[Search]:
     """Return axes a and b for each joint, from each of its starts b (joints, starts, 3).
 
     Minimises Var(a . R b) / (1 - (a . E[R] b)^2), nearly the variance of the angle, for a and for
     b in turn: each is an eigenvalue problem of 3 x 3. Many starts go some steps, the best goes on.
-    A joint whose axes have settled leaves the batch.
+    A joint leaves the batch once the cosine of the angle that its axes turn by is `still` from 1.
     """
     found: dict[int, Search] = {}
     joints = np.arange(len(b))
@@ -281,7 +285,7 @@ def _search_pairs(mean: Floats, covariance: Floats, b: Vectors) -> list[Search]:
         )
         b, ratio = _steadiest(np.einsum("nijkl,nsi,nsk->nsjl", covariance, a, a), a @ mean)
         moved = np.abs(np.abs(np.sum(b * before, axis=-1)) - 1.0).max(axis=-1)
-        settled = (moved < 1e-12) | (step == MAX_STEPS - 1)
+        settled = (moved < still) | (step == MAX_STEPS - 1)
         for k in np.flatnonzero(settled):
             found[int(joints[k])] = a[k], b[k], ratio[k]
         if settled.all():
