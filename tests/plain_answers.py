@@ -33,7 +33,7 @@ SLACK = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 ROUGH = {"ik_descent.descend_each", "ik_ccd.ccd_each", "ik_fabrik.fabrik_each"}
 ROUGH |= {"reach_cone_packing.clearances"}
 # Numbers of the nearest of several, which may be as near as each other.
-TIES = {("distance_field_build.nearest", 7), ("distance_field_packing.nearest_in_lines", 5)}
+TIES = {("distance_field_build.nearest", 7), ("distance_field_packing.nearest_in_lines", 6)}
 TIES |= {("theta_phi_packing.nearest_centres", 3), ("circle_quartic.search_lanes", 0)}
 TIES |= {("shapes.project_directions", 2)}  # the distances are compared
 

@@ -19,7 +19,7 @@ from .fit import check_output, check_replaced, fit_options, summary
 from .inputs import shape_options
 
 if TYPE_CHECKING:
-    from ..corpus import Corpus, Outcome, Task
+    from ..corpus import Outcome
 
 MOST_FAILURES = 20
 """How many clips that could not be read are named."""
@@ -56,6 +56,11 @@ jobs_option = click.option(
     metavar="N",
     help="How many processes to use.",
 )
+scheduler_option = click.option(
+    "--scheduler",
+    metavar="ADDRESS|local",
+    help="A scheduler of Dask's, which sees the same files; local starts one here.",
+)
 folder_argument = click.argument(
     "folder", metavar="CORPUS", type=click.Path(path_type=Path, file_okay=False)
 )
@@ -84,11 +89,7 @@ folder_argument = click.argument(
     help="The corpus to add to; made if there is none.",
 )
 @jobs_option
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS|local",
-    help="A scheduler of Dask's, which sees the same files; local starts one here.",
-)
+@scheduler_option
 @click.option(
     "--relative-to",
     "ancestors",
@@ -119,9 +120,10 @@ def add(
     is 1.
     """
     from ..corpus import Corpus, SummaryOptions, pending
+    from ..corpus.executors import run
     from ..corpus.store import Task
 
-    files = inputs.clip_files(clips)
+    files = inputs.clip_files(clips, unread=True)
     who = inputs.performers(performer, files)
     bones = inputs.SKELETON.get()
     tasks = [
@@ -135,7 +137,8 @@ def add(
     corpus = Corpus.make(folder, options)
     left = pending(corpus, tasks)
     start, failed, done, frames = time.monotonic(), [], 0, 0
-    for outcome in _with_bar(run(corpus, left, jobs, scheduler), len(left)):
+    outcomes = run(str(folder.resolve()), left, jobs=jobs, scheduler=scheduler)
+    for outcome in _with_bar("summarising", outcomes, len(left)):
         if outcome.error:
             failed.append(outcome)
             if strict:
@@ -154,22 +157,6 @@ def add(
         ctx.exit(FAILED)
 
 
-def run(
-    corpus: Corpus, tasks: Sequence[Task], jobs: int, scheduler: str | None
-) -> Iterator[Outcome]:
-    """Yield the outcomes of tasks, from whoever is to do the work."""
-    from ..corpus.executors import run_dask, run_here, run_processes
-
-    folder = str(corpus.folder.resolve())
-    if not tasks:
-        return iter(())
-    if scheduler:
-        return run_dask(folder, tasks, scheduler, jobs)
-    if jobs == 1 or len(tasks) == 1:
-        return run_here(folder, tasks)
-    return run_processes(folder, tasks, min(jobs, len(tasks)))
-
-
 def note_failures(what: str, failures: Sequence[str]) -> None:
     """Say which clips were not done, and why; of very many the first."""
     for line in failures[:MOST_FAILURES]:
@@ -184,11 +171,11 @@ def describe_failure(outcome: Outcome) -> str:
     return outcome.error if known else f"{outcome.task.place}: {outcome.error}"
 
 
-def _with_bar(outcomes: Iterator[Outcome], count: int) -> Iterator[Outcome]:
+def _with_bar(label: str, outcomes: Iterator[Outcome], count: int) -> Iterator[Outcome]:
     if count < 2 or not sys.stderr.isatty():
         yield from outcomes
         return
-    with click.progressbar(outcomes, count, "summarising", file=sys.stderr, show_pos=True) as bar:
+    with click.progressbar(outcomes, count, label, file=sys.stderr, show_pos=True) as bar:
         yield from bar
 
 
@@ -229,6 +216,8 @@ def show_status(folder: Path, as_json: bool) -> None:
     show_default=True,
     help="What angles are measured from.",
 )
+@jobs_option
+@scheduler_option
 @terminal.debug_option
 def fit_command(
     folder: Path,
@@ -245,10 +234,13 @@ def fit_command(
     keep_samples: bool,
     force: bool,
     reference: str,
+    jobs: int,
+    scheduler: str | None,
 ) -> None:
     """Learn limits from a corpus: from cells of rotations, joint by joint.
 
-    The limits are those of `synovia fit`, to within a cell of 0.02 radians.
+    The limits are those of `synovia fit`, to within a cell of 0.02 radians. Each process has one
+    joint at a time; how many there are changes nothing but the time.
     """
     from ..corpus import Corpus, fit_corpus
     from ..io import save_limits
@@ -273,7 +265,9 @@ def fit_command(
         keep_samples=keep_samples,
         **shape_options(shape, inputs.pairs(options, "--with")),
     )
-    model = fit_corpus(corpus, chosen, progress=terminal.progress("fitting"))
+    model = fit_corpus(
+        corpus, chosen, jobs=jobs, scheduler=scheduler, progress=terminal.progress("fitting")
+    )
     save_limits(model, output)
     for line in summary(model):
         click.echo(line)
@@ -312,7 +306,9 @@ def fit_command(
     help="Also write all frames in which a joint is outside: clip, frame.",
 )
 @jobs_option
+@scheduler_option
 @inputs.map_option
+@inputs.skeleton_option
 @terminal.debug_option
 @click.pass_context
 def check_command(
@@ -322,6 +318,7 @@ def check_command(
     output: Path,
     listed: Path | None,
     jobs: int,
+    scheduler: str | None,
     maps: tuple[str, ...],
 ) -> None:
     """Hold the clips of a corpus against limits: by clip, joint and performer.
@@ -330,7 +327,7 @@ def check_command(
     inside, 1 when one does not or a clip could not be read, and 2 for an error.
     """
     from ..corpus import Corpus, check
-    from ..corpus.executors import run_here, run_processes
+    from ..corpus.executors import run
     from ..corpus.store import Task
     from ..io import load_limits
     from ..io.files import atomic_write
@@ -339,17 +336,18 @@ def check_command(
     if listed is not None:
         inputs.check_writable(listed)
     output.mkdir(parents=True, exist_ok=True)
+    bones = inputs.SKELETON.get()
+    skeleton = None if bones is None else str(bones.resolve())
     tasks = [
-        Task(entry.path, entry.clip, entry.name, entry.performer)
-        for entry in sorted(Corpus.open(folder).entries, key=lambda entry: entry.name)
+        Task(entry.path, entry.clip, entry.name, entry.performer, skeleton)
+        for entry in Corpus.open(folder).entries
     ]
-    names = tuple(inputs.joint_names(maps).items())
-    work = partial(run_check, names)
-    place = str(limits_path.resolve())
-    outcomes = (
-        run_here(place, tasks, work) if jobs == 1 else run_processes(place, tasks, jobs, work)
+    work = partial(check.check_work, inputs.joint_names(maps))
+    outcomes = run(str(limits_path.resolve()), tasks, work, jobs=jobs, scheduler=scheduler)
+    found = sorted(
+        _with_bar("checking", outcomes, len(tasks)),
+        key=lambda outcome: (outcome.task.name, outcome.task.place),
     )
-    found = sorted(_with_bar(outcomes, len(tasks)), key=lambda outcome: outcome.task.name)
     failed = [describe_failure(outcome) for outcome in found if outcome.error]
     done = [(outcome.task.name, outcome.result) for outcome in found if not outcome.error]
     note_failures("not checked", failed)
@@ -372,13 +370,6 @@ def check_command(
         f"joint outside; wrote {output / 'report.html'}"
     )
     ctx.exit(FAILED if outside or failed else 0)
-
-
-def run_check(names: tuple[tuple[str, str], ...], limits: str, task: Task) -> Outcome:
-    """Check one clip, in whatever process this is."""
-    from ..corpus.check import check_work
-
-    return check_work(limits, names, task)
 
 
 @corpus.command("merge")

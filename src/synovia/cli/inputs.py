@@ -135,17 +135,23 @@ class ClipFile:
         return f"{self.path}#{self.clip}" if self.clip else str(self.path)
 
 
-def clip_files(arguments: Sequence[str]) -> list[ClipFile]:
-    """Return the clips that files, directories and globs stand for, each once."""
+def clip_files(arguments: Sequence[str], *, unread: bool = False) -> list[ClipFile]:
+    """Return the clips that files, directories and globs stand for, each once.
+
+    Where a file cannot be looked into for the clips in it, that is raised; or, with `unread`, the
+    file stands for one, and reading it will say what is wrong.
+    """
     found = {
-        (os.path.realpath(file.path), file.clip): file
+        (os.path.realpath(clip.path), clip.clip): clip
         for argument in reversed(arguments)
         for file in reversed(list(_files_of(argument)))
+        for clip in reversed(_clips_in(file, unread=unread))
     }
     return _name_files(list(reversed(found.values())))
 
 
 def _files_of(argument: str) -> Iterator[ClipFile]:
+    """Yield the files that an argument stands for, with the clip where it names one."""
     from ..io import clip_suffix, split_clip
 
     path, clip = split_clip(argument)
@@ -156,7 +162,7 @@ def _files_of(argument: str) -> Iterator[ClipFile]:
     elif path.is_dir():
         yield from _files_in(path)
     elif path.exists():
-        yield from _clips_in(path, Path(path.name))
+        yield ClipFile(path, Path(path.name))
     elif not glob.has_magic(argument):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argument)
     else:
@@ -166,19 +172,19 @@ def _files_of(argument: str) -> Iterator[ClipFile]:
             raise ValueError(f"{argument}: no clip matches; clips end in {_suffixes()}")
         for match in clips:
             if not match.is_dir():
-                yield from _clips_in(match, Path(match.name))
+                yield ClipFile(match, Path(match.name))
             elif "**" not in argument:
                 yield from _files_in(match)
 
 
 def _files_listed(manifest: Path) -> Iterator[ClipFile]:
-    """Yield the clips of a table with the column path, below its folder; performer if there."""
+    """Yield the files of a table with the column path, below its folder; performer if there."""
     for place, row in _table_rows(str(manifest), ("path",), ("performer",)):
         path = manifest.parent / row["path"]
         if not path.is_file():
             raise ValueError(f"{place}: no such file: {row['path']!r:.80}")
-        for file in _clips_in(path, Path(os.path.relpath(path, manifest.parent))):
-            yield replace(file, performer=row["performer"])
+        relative = Path(os.path.relpath(path, manifest.parent))
+        yield ClipFile(path, relative, performer=row["performer"])
 
 
 def _files_in(directory: Path) -> Iterator[ClipFile]:
@@ -190,15 +196,21 @@ def _files_in(directory: Path) -> Iterator[ClipFile]:
     if not clips:
         raise ValueError(f"{directory}: no clips in this directory; clips end in {_suffixes()}")
     for path in sorted(clips):
-        yield from _clips_in(path, path.relative_to(directory))
+        yield ClipFile(path, path.relative_to(directory))
 
 
-def _clips_in(path: Path, relative: Path) -> Iterator[ClipFile]:
-    """Yield the clips in one file."""
+def _clips_in(file: ClipFile, *, unread: bool) -> list[ClipFile]:
+    """Return the clips in one file, or the one that was asked for."""
     from ..io import list_clips
 
-    for clip in list_clips(path):
-        yield ClipFile(path, relative, clip=clip)
+    if file.clip:
+        return [file]
+    try:
+        return [replace(file, clip=clip) for clip in list_clips(file.path)]
+    except (ValueError, OSError):
+        if unread:
+            return [file]
+        raise
 
 
 def _is_clip(path: Path) -> bool:
@@ -207,7 +219,10 @@ def _is_clip(path: Path) -> bool:
 
     if not clip_suffix(path) or not path.is_file():
         return False
-    why = clip_format(path).skip(path)
+    try:
+        why = clip_format(path).skip(path)
+    except OSError:  # reading it will say so
+        return True
     if why:
         warnings.warn(f"{path}: skipped: {why}", stacklevel=2)
     return why is None

@@ -21,7 +21,7 @@ from ..io import load_clip, load_limits
 from ..io.files import atomic_write
 from ..model import LimitModel
 from ..skeleton import Clip, forward, names_in
-from .store import Outcome, Task
+from .store import Outcome, Task, error_message
 
 EDGES_DEG = (1.0, 2.0, 5.0, 10.0, 20.0, 45.0, 90.0)
 """Where the bars of a histogram of violations end, in degrees; the last has no end."""
@@ -65,14 +65,14 @@ class ClipCheck:
     figure: Figure | None
 
 
-def check_work(limits: str, names: tuple[tuple[str, str], ...], task: Task) -> Outcome:
-    """Check one clip against the limits in a file; never raises ValueError."""
+def check_work(names: dict[str, str], limits: str, task: Task) -> Outcome:
+    """Check one clip against the limits in a file, in any process; never raises ValueError."""
     try:
         model = _load_model(limits, os.stat(limits).st_mtime_ns)
         clip = replace(load_clip(task.place, skeleton=task.skeleton), name=task.name)
-        return Outcome(task, check_clip(model, clip, task.performer, dict(names)))
+        return Outcome(task, check_clip(model, clip, task.performer, names))
     except (ValueError, OSError) as error:
-        return Outcome(task, error=str(error))
+        return Outcome(task, error=error_message(error))
 
 
 @lru_cache(maxsize=1)

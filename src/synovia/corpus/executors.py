@@ -4,29 +4,54 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from .store import Outcome, Task, work
+from .store import Outcome, work
 
-Work = Callable[[str, Task], Outcome]
+Work = Callable[[str, Any], Outcome]
+"""What is done with a task, given the place of the corpus or of whatever else it needs."""
 BATCHES, MOST_TOGETHER = 20, 16
 """A cluster gets about so many batches for each of its threads, of at most so many clips."""
 RETRIES = 2
 """How often a cluster tries a clip whose worker died, before it is told as broken."""
-KILLED = "the process that read it was killed"
+KILLED = "the process at work on it was killed"
 
 
-def run_here(folder: str, tasks: Sequence[Task], work: Work = work) -> Iterator[Outcome]:
+def run(
+    folder: str,
+    tasks: Sequence[Any],
+    work: Work = work,
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+) -> Iterator[Outcome]:
+    """Yield the outcomes of tasks as they come: from here, from processes or from a scheduler."""
+    if not tasks:
+        return iter(())
+    if scheduler:
+        return run_dask(folder, tasks, scheduler, jobs, work)
+    if jobs == 1 or len(tasks) == 1:
+        return run_here(folder, tasks, work)
+    return run_processes(folder, tasks, min(jobs, len(tasks)), work)
+
+
+def run_here(folder: str, tasks: Sequence[Any], work: Work = work) -> Iterator[Outcome]:
     """Yield the outcomes of tasks, one after the other."""
     yield from map(partial(work, folder), tasks)
 
 
 def run_processes(
-    folder: str, tasks: Sequence[Task], jobs: int, work: Work = work
+    folder: str, tasks: Sequence[Any], jobs: int, work: Work = work
 ) -> Iterator[Outcome]:
     """Yield the outcomes of tasks as they come, from so many processes.
 
@@ -34,10 +59,10 @@ def run_processes(
     """
     left = list(tasks)
     while left:
-        suspects: list[Task] = []
+        suspects: list[Any] = []
         with _pool(jobs) as pool:
             waiting = iter(left)
-            flying: dict[Future[Outcome], Task] = {}
+            flying: dict[Future[Outcome], Any] = {}
             broken = False
             while True:
                 while not broken and len(flying) < 2 * jobs and (task := next(waiting, None)):
@@ -61,7 +86,7 @@ def run_processes(
             yield _run_alone(folder, task, work)
 
 
-def _run_alone(folder: str, task: Task, work: Work) -> Outcome:
+def _run_alone(folder: str, task: Any, work: Work) -> Outcome:
     with _pool(1) as pool:
         try:
             return pool.submit(work, folder, task).result()
@@ -74,7 +99,7 @@ def _pool(jobs: int) -> ProcessPoolExecutor:
 
 
 def run_dask(
-    folder: str, tasks: Sequence[Task], scheduler: str, jobs: int, work: Work = work
+    folder: str, tasks: Sequence[Any], scheduler: str, jobs: int, work: Work = work
 ) -> Iterator[Outcome]:
     """Yield the outcomes of tasks as they come, from a cluster; "local" starts one here.
 
@@ -95,6 +120,11 @@ def run_dask(
             part = batches.pop(future)
             try:
                 yield from future.result()
+            except CancelledError:
+                raise ConnectionError(
+                    f"the scheduler {scheduler} is gone, or dropped what it had to do; what was "
+                    "done is kept: run the same command again"
+                ) from None
             except Exception as error:  # a worker that died, or whatever a cluster may raise
                 if len(part) == 1:
                     yield Outcome(part[0], error=f"{KILLED}: {type(error).__name__}")
@@ -104,7 +134,7 @@ def run_dask(
                     coming.add(again)
 
 
-def _work_batch(folder: str, tasks: Sequence[Task], work: Work) -> list[Outcome]:
+def _work_batch(folder: str, tasks: Sequence[Any], work: Work) -> list[Outcome]:
     return [work(folder, task) for task in tasks]
 
 

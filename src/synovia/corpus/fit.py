@@ -1,11 +1,13 @@
-"""Limits from a corpus: summaries are merged joint by joint, and fitted as takes are."""
+"""Limits from a corpus: each joint's cells are merged, and fitted as takes are, by any process."""
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
 from .. import quat
 from ..arrays import Quats
@@ -14,18 +16,48 @@ from ..learn.duplicates import compare_marks
 from ..learn.fitting import LearnedLimits
 from ..model import LimitModel
 from ..skeleton import Skeleton, match, names_in
-from .store import Corpus, Entry
-from .summary import Head, load_head, merge, take_of
-
-MAX_CELLS = 4_000_000
-"""Cells that are merged at a time, of some joints: a few hundred megabytes."""
+from .executors import run
+from .store import Corpus, Entry, Outcome, error_message
+from .summary import Head, Place, load_cells, load_head, merge_cells, numbered, places_of, take_of
 
 
-def fit_corpus(corpus: Corpus, options: FitOptions, *, progress: Progress = iter) -> LimitModel:
+@dataclass(frozen=True)
+class JointTask:
+    """A joint to fit: its cells in all clips, each with the number of the clip and who performs."""
+
+    joint: str
+    parts: tuple[tuple[int, str, Place], ...]
+    flips: int
+    """Frames of capture flips, which are in no cell."""
+
+    @property
+    def size(self) -> int:
+        """How many cells there are before they are merged."""
+        return sum(place.size for _, _, place in self.parts)
+
+
+@dataclass(frozen=True, eq=False)
+class JointFit:
+    """What was learned of a joint, and what was warned of."""
+
+    learned: LearnedLimits
+    warnings: tuple[Warning | str, ...]
+
+
+def fit_corpus(
+    corpus: Corpus,
+    options: FitOptions,
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    progress: Progress = iter,
+) -> LimitModel:
     """Return limits from the summaries of a corpus; `LimitModel.fit` says what the options mean.
 
     Performers are those of the corpus; what joints are measured from is what it was made with.
-    The reference is the mean, or the pose at rest.
+    The reference is the mean, or the pose at rest. Joints are fitted one by one, in so many
+    processes or by the workers of a scheduler of Dask's; each holds one joint at a time. The same
+    comes out for any number of them.
     """
     entries = _distinct(corpus.entries)
     if not entries:
@@ -37,67 +69,95 @@ def fit_corpus(corpus: Corpus, options: FitOptions, *, progress: Progress = iter
     first = min(entries, key=lambda entry: (entry.name, entry.mark))
     skeleton = heads[first.mark].skeleton
     wanted = joints_to_fit(skeleton, options.joints, options.exclude)
+    if roots := [name for name in wanted if skeleton.parents[skeleton.index(name)] < 0]:
+        raise ValueError(f"a corpus knows nothing of roots, got {', '.join(roots)}")
     names = {
         mark: _names_of(wanted, skeleton, head.skeleton, options) for mark, head in heads.items()
     }
     if options.reject is not None:
         entries = _merge_people(entries, [heads[entry.mark] for entry in entries])
-    sizes: Counter[str] = Counter()
-    flips: Counter[str] = Counter()
-    for mark, head in heads.items():
-        for theirs, ours in names[mark].items():
-            sizes[ours] += head.sizes[theirs]
-            flips[ours] += head.flips[theirs]
-    rows = [
-        {
-            "name": entry.name,
-            "performer": entry.performer,
-            "frames": entry.frames,
-            "frame_time": heads[entry.mark].frame_time,
-            "first_frame_dropped": heads[entry.mark].first_frame_dropped,
-        }
-        for entry in sorted(entries, key=lambda entry: entry.name)
-    ]
-    references: dict[str, Quats] = {}
-    if options.reference == "rest":
-        references = dict.fromkeys(skeleton.names, quat.IDENTITY)
-    joints = iter(progress(wanted))
-    parts: list[LearnedLimits] = []
-    for group in _groups(wanted, sizes):
-        chosen = {
-            mark: {theirs: ours for theirs, ours in found.items() if ours in group}
-            for mark, found in names.items()
-        }
-        known = {name for found in chosen.values() for name in found}
-        merged = merge(corpus.summaries(entries, known), chosen)
-        takes = {
-            joint: [
-                take_of(cells, performer)
-                for performer, cells in merged.get(joint, {}).items()
-                if len(cells.counts)
-            ]
-            for joint in group
-        }
-        parts.append(
-            learn_from_takes(
-                takes,
-                skeleton,
-                options,
-                references,
-                rows,
-                flips=flips,
-                progress=lambda names: (next(joints) for _ in names),
-            )
-        )
-    next(joints, None)  # so that a progress bar sees its end
+    tasks = _tasks(wanted, entries, heads, names)
+    work, folder = partial(fit_work, skeleton, options), str(corpus.folder.resolve())
+    shown = iter(progress([task.joint for task in tasks]))
+    next(shown, None)
+    found: dict[str, JointFit] = {}
+    for outcome in run(folder, tasks, work, jobs=jobs, scheduler=scheduler):
+        if outcome.error:
+            raise ValueError(f"{outcome.task.joint}: {outcome.error}")
+        found[outcome.task.joint] = outcome.result
+        next(shown, None)
+    parts = [found[joint].learned for joint in wanted]
+    for joint in wanted:
+        for warning in found[joint].warnings:
+            warnings.warn(warning, stacklevel=2)
     provenance = {
-        **parts[0].provenance,
+        "clips": [_clip_row(entry, heads) for entry in sorted(entries, key=lambda e: e.name)],
+        "options": options.to_dict(),
         "joints": {k: v for part in parts for k, v in part.provenance["joints"].items()},
         "cell": corpus.options.cell,
     }
     limits = {name: limit for part in parts for name, limit in part.limits.items()}
     samples = {name: kept for part in parts for name, kept in part.samples.items()}
     return LimitModel(limits, skeleton, provenance, samples)
+
+
+def fit_work(skeleton: Skeleton, options: FitOptions, folder: str, task: JointTask) -> Outcome:
+    """Fit one joint from the summaries in a folder, in any process; never raises ValueError."""
+    try:
+        corpus = Corpus.open(Path(folder))
+        merged = merge_cells(
+            (performer, numbered(load_cells(corpus.summary_file(place.mark), place), number))
+            for number, performer, place in task.parts
+        )
+        takes = [take_of(cells, who) for who, cells in merged.items() if len(cells.counts)]
+        references: dict[str, Quats] = {}
+        if options.reference == "rest":
+            references = {task.joint: quat.IDENTITY}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            learned = learn_from_takes(
+                {task.joint: takes},
+                skeleton,
+                options,
+                references,
+                (),
+                flips={task.joint: task.flips},
+            )
+    except (ValueError, OSError) as error:
+        return Outcome(task, error=error_message(error))
+    return Outcome(task, JointFit(learned, tuple(warning.message for warning in caught)))
+
+
+def _tasks(
+    wanted: Sequence[str],
+    entries: Sequence[Entry],
+    heads: Mapping[str, Head],
+    names: Mapping[str, Mapping[str, str]],
+) -> list[JointTask]:
+    """Return the joints to fit, those with the most cells first, since they take the longest."""
+    parts: dict[str, list[tuple[int, str, Place]]] = {joint: [] for joint in wanted}
+    flips: Counter[str] = Counter()
+    for number, entry in enumerate(entries):
+        head = heads[entry.mark]
+        places = places_of(head)
+        for theirs, ours in names[entry.mark].items():
+            if theirs in places:  # summaries have no roots
+                parts[ours].append((number, entry.performer, places[theirs]))
+                flips[ours] += head.flips[theirs]
+    tasks = [JointTask(joint, tuple(own), flips[joint]) for joint, own in parts.items()]
+    return sorted(tasks, key=lambda task: -task.size)
+
+
+def _clip_row(entry: Entry, heads: Mapping[str, Head]) -> dict[str, object]:
+    """Return what the provenance says of a clip."""
+    head = heads[entry.mark]
+    return {
+        "name": entry.name,
+        "performer": entry.performer,
+        "frames": entry.frames,
+        "frame_time": head.frame_time,
+        "first_frame_dropped": head.first_frame_dropped,
+    }
 
 
 def _distinct(entries: Sequence[Entry]) -> list[Entry]:
@@ -132,14 +192,3 @@ def _merge_people(entries: Sequence[Entry], heads: Sequence[Head]) -> list[Entry
         warnings.warn(message, stacklevel=3)
     people = duplicates.people(performers)
     return [replace(entry, performer=people[entry.name]) for entry in entries]
-
-
-def _groups(joints: Sequence[str], sizes: Mapping[str, int]) -> Iterator[list[str]]:
-    """Yield joints in groups whose cells fit into memory together."""
-    group: list[str] = []
-    for joint in joints:
-        if group and sum(sizes[each] for each in (*group, joint)) > MAX_CELLS:
-            yield group
-            group = []
-        group.append(joint)
-    yield group

@@ -60,7 +60,8 @@ class Entry:
 class Outcome:
     """What became of a task: a result, or what went wrong; and the processor seconds it took."""
 
-    task: Task
+    task: Any
+    """A `Task`, or what else the work takes."""
     result: Any = None
     """An entry, or whatever the work gives."""
     error: str = ""
@@ -130,7 +131,7 @@ class Corpus:
             entry, about = _read_entry(file), os.stat(task.path)
         except (OSError, ValueError):
             return None
-        same = (entry.size, entry.modified) == (about.st_size, about.st_mtime_ns)
+        same = (entry.size, entry.modified) == _looks(about)
         return entry if same and self.summary_file(entry.mark).exists() else None
 
     def summaries(
@@ -179,15 +180,29 @@ def work(folder: str, task: Task) -> Outcome:
         about = os.stat(task.path)
         start = time.process_time()
         clip = load_clip(task.place, skeleton=task.skeleton)
+        if _looks(os.stat(task.path)) != _looks(about):
+            raise ValueError("it was changed while it was read: add it again")
         read = time.process_time()
         mark = mark_of(clip, corpus.options)
         if not _is_whole(corpus.summary_file(mark)):
             save_summary(summarize(clip, corpus.options), corpus.summary_file(mark))
         done = time.process_time()
-        entry = _write_entry(corpus, task, mark, clip.frames, about.st_size, about.st_mtime_ns)
+        entry = _write_entry(corpus, task, mark, clip.frames, *_looks(about))
     except (ValueError, OSError) as error:
-        return Outcome(task, error=str(error))
+        return Outcome(task, error=error_message(error))
     return Outcome(task, entry, reading=read - start, summarizing=done - read)
+
+
+def error_message(error: ValueError | OSError) -> str:
+    """Return what went wrong: the file first, where the system names one."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{os.fspath(error.filename)}: {error.strerror or error}"
+    return str(error)
+
+
+def _looks(about: os.stat_result) -> tuple[int, int]:
+    """Return what tells that a file was changed: its size, and when that was, in nanoseconds."""
+    return about.st_size, about.st_mtime_ns
 
 
 def _is_whole(file: Path) -> bool:
@@ -238,7 +253,7 @@ def status(corpus: Corpus) -> Mapping[str, Any]:
         except OSError:
             gone.append(entry.path)
             continue
-        if (about.st_size, about.st_mtime_ns) != (entry.size, entry.modified):
+        if _looks(about) != (entry.size, entry.modified):
             changed.append(entry.path)
     entries = corpus.entries
     return {

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from ..learn.takes import flips_by_steps
 from ..learn.trimming import first_in_cell
 from ..skeleton import Clip, Skeleton, lineage
 
+Key = TypeVar("Key", str, tuple[str, str])
 MAGIC = b"synovia-summary\n"
 VERSION = 1
 CELL = 0.02
@@ -36,6 +38,7 @@ MAX_WAITING = 20_000
 """Cells that wait to be merged with those of other clips, at most, or as many as there are."""
 COLUMNS = {"keys": ("<i2", 3), "counts": ("<i8", 1), "frames": ("<i8", 1), "rotations": ("<f8", 4)}
 """What is kept of each cell, with its type and how many numbers that is."""
+CELL_BYTES = sum(np.dtype(kind).itemsize * count for kind, count in COLUMNS.values())
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,19 @@ class Head:
     """How many cells each joint has; roots are left out."""
     flips: dict[str, int]
     """How many frames of each joint belong to capture flips, and are in no cell."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the cells of one joint are in the file of a summary."""
+
+    mark: str
+    from_end: int
+    """In bytes: cells are the last things in a file."""
+    size: int
+    """How many cells there are."""
+    nanoseconds: int
+    """From frame to frame."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,9 +268,9 @@ def _parse_summary(content: mmap, wanted: set[str] | None) -> Summary:
     header = json.loads(content[len(MAGIC) : end])
     if header["version"] != VERSION:
         raise ValueError(f"expected version {VERSION}, got {header['version']}")
-    width = sum(np.dtype(kind).itemsize * count for kind, count in COLUMNS.values())
     sizes = {str(name): int(size) for name, size in header["sizes"].items()}
-    if end + 1 + width * sum(sizes.values()) != len(content) or min(sizes.values(), default=0) < 0:
+    cells = CELL_BYTES * sum(sizes.values())
+    if end + 1 + cells != len(content) or min(sizes.values(), default=0) < 0:
         raise ValueError("expected as many cells as it says")
     skeleton = Skeleton(
         tuple(header["names"]),
@@ -276,11 +292,29 @@ def _parse_summary(content: mmap, wanted: set[str] | None) -> Summary:
     for name, size in sizes.items():
         if wanted is None or name in wanted:
             found[name] = _read_cells(content, at, size, nanoseconds)
-        at += width * size
+        at += CELL_BYTES * size
     return Summary(head, found)
 
 
-def _read_cells(content: mmap, at: int, size: int, nanoseconds: int) -> Cells:
+def places_of(head: Head) -> dict[str, Place]:
+    """Return where the cells of each joint are."""
+    nanoseconds, left = round(head.frame_time * SECOND), sum(head.sizes.values())
+    found = {}
+    for name, size in head.sizes.items():
+        found[name] = Place(head.mark, CELL_BYTES * left, size, nanoseconds)
+        left -= size
+    return found
+
+
+def load_cells(path: Path, place: Place) -> Cells:
+    """Return the cells of one joint alone; ValueError where they are not there any more."""
+    with open(path, "rb") as file:
+        file.seek(-place.from_end, os.SEEK_END)
+        content = file.read(CELL_BYTES * place.size)
+    return _read_cells(content, 0, place.size, place.nanoseconds)
+
+
+def _read_cells(content: mmap | bytes, at: int, size: int, nanoseconds: int) -> Cells:
     columns: dict[str, Any] = {}
     for name, (kind, count) in COLUMNS.items():
         column = np.frombuffer(content, kind, size * count, at)
@@ -307,18 +341,26 @@ def merge(
     Each summary comes with its number among all and its performer. `names` maps, by mark, what a
     clip calls its joints to what they are called here; others are left out.
     """
-    merged: dict[tuple[str, str], list[Cells]] = {}
-    waiting: Counter[tuple[str, str]] = Counter()
-    for number, performer, summary in summaries:
-        for theirs, ours in names[summary.head.mark].items():
-            key, cells = (ours, performer), numbered(summary.joints[theirs], number)
-            parts = merged.setdefault(key, [])
-            parts.append(cells)
-            waiting[key] += len(cells.counts)
-            if waiting[key] > max(MAX_WAITING, len(parts[0].counts)):
-                merged[key] = [Cells.concatenate(parts)]
-                waiting[key] = 0
+    merged = merge_cells(
+        ((ours, performer), numbered(summary.joints[theirs], number))
+        for number, performer, summary in summaries
+        for theirs, ours in names[summary.head.mark].items()
+    )
     found: dict[str, dict[str, Cells]] = {}
-    for joint, performer in sorted(merged):
-        found.setdefault(joint, {})[performer] = Cells.concatenate(merged[joint, performer])
+    for (joint, performer), cells in merged.items():
+        found.setdefault(joint, {})[performer] = cells
     return found
+
+
+def merge_cells(parts: Iterable[tuple[Key, Cells]]) -> dict[Key, Cells]:
+    """Return the cells of each key as one, sorted by the keys; parts may come in any order."""
+    merged: dict[Key, list[Cells]] = {}
+    waiting: Counter[Key] = Counter()
+    for key, cells in parts:
+        own = merged.setdefault(key, [])
+        own.append(cells)
+        waiting[key] += len(cells.counts)
+        if waiting[key] > max(MAX_WAITING, len(own[0].counts)):
+            merged[key] = [Cells.concatenate(own)]
+            waiting[key] = 0
+    return {key: Cells.concatenate(merged[key]) for key in sorted(merged)}

@@ -350,12 +350,22 @@ def _trial(joint: JointStudy, shape: str, chart: str, criterion: Criterion) -> T
 def _margin_for(reject: float, limits: Sequence[GrowingLimit]) -> float:
     """Return the least margin, to a tenth of a degree, that leaves at most `reject` outside."""
     most, least = np.ones(len(limits)), np.zeros(len(limits))
+    required = [np.sort(each.required_margins) for each in limits]
 
     def rejected(margin: float) -> float:
         nonlocal most, least  # what margins that are narrower, and wider, leave outside
-        known = zip(limits, most, least, strict=True)
-        shares = np.array([a if a == b else each.outside(margin).mean() for each, a, b in known])
-        most, least = (most, shares) if shares.mean() <= reject else (shares, least)
+        expected = [1.0 - np.searchsorted(each, margin, "right") / len(each) for each in required]
+        shares, measured = np.clip(expected, least, most), most == least
+        for k in np.argsort(-shares, kind="stable"):
+            if not measured[k]:
+                shares[k], measured[k] = limits[k].outside(margin).mean(), True
+            # Too much, whatever the others are: what they were expected to be will do.
+            if np.where(measured, shares, least).mean() > reject:
+                break
+        if shares.mean() > reject:
+            most = np.where(measured, shares, most)
+        else:
+            least = shares
         return float(shares.mean())
 
     candidates = _candidate_margins(limits[0].min_margin)

@@ -15,20 +15,22 @@ def lower_envelope(at, height, label, count, places, out, hull, start):
     `at` and `places` rise. The lower envelope is built from left to right, each parabola ending
     those that it undercuts: `hull` and `start` hold it. Writes labels.
     """
-    last = -1
+    last, x, low = -1, 0.0, 0.0
     for j in range(count):
-        begins = -np.inf
+        begins, here, up = -np.inf, at[j], height[j]
         while last >= 0:
-            i = hull[last]
-            rise = (height[j] - height[i]) + (at[j] - at[i]) * (at[j] + at[i])
-            begins = rise / (2.0 * (at[j] - at[i]))
+            rise = (up - low) + (here - x) * (here + x)
+            begins = rise / (2.0 * (here - x))
             if begins > start[last]:
                 break
             last -= 1
             begins = -np.inf
+            i = hull[max(last, 0)]
+            x, low = at[i], height[i]
         last += 1
         hull[last] = j
         start[last] = begins
+        x, low = here, up
     k = 0
     for i in range(places.shape[0]):
         while k < last and start[k + 1] <= places[i]:
@@ -46,7 +48,14 @@ def member_lines(nodes, threshold, parts, spacing, period, places, out, out_heig
     nx, row = nodes.shape[0], np.empty(nodes.shape[0])
     fine = parts * (nx - 1)
     below, above = np.empty(fine + 1, np.int64), np.empty(fine + 1, np.int64)
-    step = spacing / parts
+    step, count = spacing / parts, places.shape[0]
+    at, cell = np.empty(count), np.empty(count, np.int64)
+    shares = np.empty(parts)
+    for part in range(parts):
+        shares[part] = part / parts
+    for place in range(count):
+        at[place] = places[place] / step
+        cell[place] = int(min(max(at[place], 0.0), np.float64(fine)))
     for b in range(out.shape[1]):
         j, v = b // parts, (b % parts) / parts
         jj = min(j + 1, nodes.shape[1] - 1)
@@ -60,16 +69,17 @@ def member_lines(nodes, threshold, parts, spacing, period, places, out, out_heig
                 row[i] = low + v * (high - low) - threshold
                 least = min(least, row[i])
             if least > 0.0:
-                for place in range(places.shape[0]):
+                for place in range(count):
                     out[place, b, c] = -1
                 continue
             last = -(1 << 30)
-            for f in range(fine + 1):
-                i = min(f // parts, nx - 2)
-                u = f / parts - i
-                if row[i] + u * (row[i + 1] - row[i]) <= 0.0:
-                    last = f
-                below[f] = last
+            for i in range(nx - 1):
+                value, rise = row[i], row[i + 1] - row[i]
+                for part in range(parts):
+                    f = parts * i + part
+                    last = f if value + shares[part] * rise <= 0.0 else last
+                    below[f] = last
+            below[fine] = fine if row[nx - 2] + (row[nx - 1] - row[nx - 2]) <= 0.0 else last
             last = 1 << 30
             for f in range(fine, -1, -1):
                 last = f if below[f] == f else last
@@ -79,22 +89,21 @@ def member_lines(nodes, threshold, parts, spacing, period, places, out, out_heig
                 for f in range(fine + 1):
                     below[f] = below[f] if below[f] >= 0 else final - fine
                     above[f] = above[f] if above[f] <= fine else first + fine
-            for place in range(places.shape[0]):
-                x = places[place] / step
-                f = int(min(max(x, 0.0), np.float64(fine)))
+            for place in range(count):
+                x, f = at[place], cell[place]
                 lower, upper = below[f], above[min(f + 1, fine)]
                 nearest = lower if x - lower <= upper - x else upper
                 out_height[place, b, c] = (step * (nearest - x)) ** 2
                 out[place, b, c] = nearest % fine if period > 0.0 else nearest
 
 
-@kernel("i8[,,] f8[,,] f8 f8 f8[] i8[,,] f8[,,]")
-def nearest_in_lines(best, height, spacing, period, places, out, out_height):
+@kernel("i8[,,] f8[,,] f8 f8 f8[] i8 i8[,,] f8[,,]")
+def nearest_in_lines(best, height, spacing, period, places, first, out, out_height):
     """Take one axis of a separable search for the nearest sites: the middle one of three.
 
     `best` (a, m, c) holds, for each place along this axis, a label below 2**20 of the best so
-    far, or -1; `height` its squared distance by the axes before. `out` (a, places, c) receives the
-    labels with this axis' number appended, in 10 bits.
+    far, or -1; `height` its squared distance by the axes before. `out` (a, places, c or more)
+    receives the labels with this axis' number appended, in 10 bits, from column `first` on.
     """
     m = best.shape[1]
     images = 3 if period > 0.0 else 1
@@ -114,15 +123,15 @@ def nearest_in_lines(best, height, spacing, period, places, out, out_height):
                         count += 1
             if count == 0:
                 for i in range(places.shape[0]):
-                    out[a, i, c] = -1
+                    out[a, i, first + c] = -1
                 continue
             lower_envelope(at, heights, label, count, places, found, hull, start)
             for i in range(places.shape[0]):
                 j, image = found[i] >> 2, found[i] & 3
                 shift = period * (image - 1) if images == 3 else 0.0
                 move = spacing * j + shift - places[i]
-                out[a, i, c] = (best[a, j, c] << 10) | j
-                out_height[a, i, c] = height[a, j, c] + move * move
+                out[a, i, first + c] = (best[a, j, c] << 10) | j
+                out_height[a, i, first + c] = height[a, j, c] + move * move
 
 
 @kernel("i8[,,] f8[,,] f8[] f8[] f8[] f8[] f8[] f8[,,]")
@@ -135,6 +144,12 @@ def greatest_excess(codes, middle, x, y, z, spacing, period, out):
     axis without a period nothing is known.
     """
     nx, ny, nz = codes.shape
+    cells_x, halves_x = np.empty(2 * nx, np.int64), np.empty(2 * nx)
+    cells_y, halves_y = np.empty(2 * ny, np.int64), np.empty(2 * ny)
+    cells_z, halves_z = np.empty(2 * nz, np.int64), np.empty(2 * nz)
+    cells_beside(x, cells_x, halves_x)
+    cells_beside(y, cells_y, halves_y)
+    cells_beside(z, cells_z, halves_z)
     for i in range(nx):
         for j in range(ny):
             for k in range(nz):
@@ -149,16 +164,27 @@ def greatest_excess(codes, middle, x, y, z, spacing, period, out):
                 vy = shortest_step(spacing[1] * ((code >> 10) & 1023) - y[j], period[1])
                 vz = shortest_step(spacing[2] * (code & 1023) - z[k], period[2])
                 worst = -np.inf
-                for corner in range(8):
-                    right, up, ahead = corner >> 2, (corner >> 1) & 1, corner & 1
-                    a = (i + right + nx - 2) % (nx - 1)
-                    b = (j + up + ny - 2) % (ny - 1)
-                    c = (k + ahead + nz - 2) % (nz - 1)
-                    dx = (right - 0.5) * (x[a + 1] - x[a]) - vx
-                    dy = (up - 0.5) * (y[b + 1] - y[b]) - vy
-                    dz = (ahead - 0.5) * (z[c + 1] - z[c]) - vz
-                    worst = max(worst, dx * dx + dy * dy + dz * dz - middle[a, b, c])
+                for right in range(2):
+                    a, dx = cells_x[2 * i + right], halves_x[2 * i + right] - vx
+                    for up in range(2):
+                        b, dy = cells_y[2 * j + up], halves_y[2 * j + up] - vy
+                        c, d = cells_z[2 * k], cells_z[2 * k + 1]
+                        dz, ez = halves_z[2 * k] - vz, halves_z[2 * k + 1] - vz
+                        beside = dx * dx + dy * dy
+                        worst = max(worst, beside + dz * dz - middle[a, b, c])
+                        worst = max(worst, beside + ez * ez - middle[a, b, d])
                 out[i, j, k] = worst
+
+
+@kernel
+def cells_beside(places, cells, halves):
+    """Write the cells before and after each of the places, and the ways to their middles."""
+    count = places.shape[0]
+    for i in range(count):
+        for side in range(2):
+            cell = (i + side + count - 2) % (count - 1)
+            cells[2 * i + side] = cell
+            halves[2 * i + side] = (side - 0.5) * (places[cell + 1] - places[cell])
 
 
 @kernel

@@ -133,6 +133,8 @@ class Union(Directional):
 
         Elsewhere the mean over a fixed sample, off by about a percent of the overlap.
         """
+        if len(self.parts) == 1:
+            return self.parts[0].measure
         rng = np.random.default_rng(0)
         shares = [
             part.measure * float((1.0 / self._multiplicity(part.scatter(SAMPLES, rng))).mean())

@@ -78,15 +78,21 @@ def pack_values(
     return np.concatenate([header, nodes.ravel()])
 
 
-def with_sites(packed: Floats, wraps: Mask) -> Floats:
-    """Return what `pack_values` gave, with the sites, which only projections need."""
+def with_sites(packed: Floats, wraps: Mask, beyond: float = BEYOND) -> Floats:
+    """Return what `pack_values` gave, with the sites, which only projections need.
+
+    They are looked up at once as far as `beyond` radians from the box; farther off it takes longer.
+    """
     layout = kernels.distance_field
     header = packed[: layout.HEADER].copy()
     threshold = float(header[layout.THRESHOLD])
     spacing, period, count = header[layout.SPACING : layout.TURNS + 6].reshape(-1, 3)[[0, 1, 3]]
     nodes = packed[layout.HEADER :].reshape(count.astype(int))
     members = add_midpoints(nodes, wraps) <= threshold
-    knots = [_knots(n - 1, h, bool(w)) for n, h, w in zip(nodes.shape, spacing, wraps, strict=True)]
+    knots = [
+        _knots(n - 1, h, bool(w), beyond)
+        for n, h, w in zip(nodes.shape, spacing, wraps, strict=True)
+    ]
     axes = [places for places, _ in knots]
     starts, sites, blocks = _blocks(members, wraps, layout.SIDE, layout.SHIFT)
     middles: list[Floats] = [0.5 * (places[1:] + places[:-1]) for places in axes]
@@ -178,19 +184,22 @@ def _features(
     for places in wanted:
         shape = (len(places[0]), len(places[1]), fine[2])
         found.append((np.empty(shape, np.int64), np.empty(shape)))
+    best, height = np.empty((0, 0, 0), np.int64), np.empty((0, 0, 0))
     for start in range(0, nodes.shape[2] - 1, SLAB):
         slab = np.ascontiguousarray(nodes[:, :, start : start + SLAB + 1])
         last = start + SLAB >= nodes.shape[2] - 1
         lines = slice(parts * start, fine[2] if last else parts * (start + SLAB))
-        best = np.empty((len(first), fine[1], lines.stop - lines.start), dtype=np.int64)
-        height = np.empty(best.shape)
+        shape = (len(first), fine[1], lines.stop - lines.start)
+        if shape != best.shape:
+            best, height = np.empty(shape, np.int64), np.empty(shape)
         kernels.distance_field_packing.member_lines(
             slab, threshold, parts, float(spacing[0]), float(period[0]), first, best, height
         )
         for places, end, (codes, squares) in zip(wanted, ends, found, strict=True):
             own = slice(end - len(places[0]), end)
-            codes[:, :, lines], squares[:, :, lines] = _search_axis(
-                best[own], height[own], 1, steps, period, places
+            kernels.distance_field_packing.nearest_in_lines(
+                *(best[own], height[own], float(steps[1]), float(period[1]), places[1]),
+                *(lines.start, codes, squares),
             )
     return [
         _search_axis(codes, squares, 2, steps, period, places)
@@ -212,6 +221,7 @@ def _search_axis(
         float(spacing[axis]),
         float(period[axis]),
         places[axis],
+        0,
         out.reshape(lines),
         out_height.reshape(lines),
     )
@@ -226,7 +236,7 @@ def steepest(nodes: Floats, spacing: Floats, threshold: float) -> tuple[float, f
     return float(inside), float(outside)
 
 
-def _knots(cells: int, h: float, wrap: bool) -> tuple[Floats, int]:
+def _knots(cells: int, h: float, wrap: bool, beyond: float) -> tuple[Floats, int]:
     """Return places for looking sites up along an axis, from the box's corner, and those below 0.
 
     In the box they are its nodes; around it they are at 1, 4, 9, … cells: d away from a site, knots
@@ -235,7 +245,7 @@ def _knots(cells: int, h: float, wrap: bool) -> tuple[Floats, int]:
     inner = h * np.arange(cells + 1)
     if wrap:
         return inner, 0
-    outer = h * np.arange(1.0, 2.0 + np.sqrt(BEYOND / h)) ** 2
+    outer = h * np.arange(1.0, 2.0 + np.sqrt(beyond / h)) ** 2
     return np.concatenate([-outer[::-1], inner, inner[-1] + outer]), len(outer)
 
 

@@ -264,7 +264,7 @@ class ReachCone(Directional):
         """
         return replace(self, **shrink_cone(self, r)) if r > 0.0 else self
 
-    @property
+    @cached_property
     def measure(self) -> float:
         return cone_measure(self)
 
