@@ -11,7 +11,8 @@ The estimate is the most probable offset. The mean logarithm of the score over t
 often as there are independent frames; how many that are is told by how parts of the clips disagree:
 were all frames independent, the gradient of the mean would vary from part to part as much as its
 curvature says (for a likelihood both are Fisher's information). Offsets have a normal distribution
-beforehand. The uncertainty is that of the curvature of both together.
+beforehand. The uncertainty is that of the curvature of both together, and that of where so few
+people have the joint on average.
 """
 
 from __future__ import annotations
@@ -215,6 +216,8 @@ def estimate_offset(rotations: Quats, samples: Sequence[Sample]) -> Offset:
             found = float(np.trace(curvature)) / variance
             independent = float(np.clip(found, 1.0, len(objective.frames)))
     covariance = np.linalg.inv(independent * curvature + np.eye(3) / OFFSET_SPREAD**2)
+    # Where people's joints are is known only as well as the mean of so many offsets.
+    covariance += np.eye(3) * OFFSET_SPREAD**2 / objective.person_count
     for array in (vector, covariance):
         array.flags.writeable = False
     gain = objective.log_scores(vector).mean() - objective.log_scores(np.zeros(3)).mean()
