@@ -109,10 +109,10 @@ SAMPLES_PER_PERSON = 10.0
 """Samples nearby, as many as this together, make one person."""
 FLOOR = 1e-3
 """The share of people who come near everything, so that the score has a logarithm."""
-OFFSET_SPREAD = np.radians(3.3)
-"""Standard deviation of offsets about each axis, in radians: half of all are below 5 degrees."""
+OFFSET_SPREAD = np.radians(5.0)
+"""Standard deviation of offsets about each axis, in radians, habits included."""
 MAX_OFFSET = np.radians(20.0)
-"""Offsets are searched for up to six times that, in radians."""
+"""Offsets are searched for up to four times that, in radians."""
 PARTS = 10
 """Parts of the clips, one after another, that tell how many frames are independent."""
 STEPS = np.radians([4.0, 2.0, 1.0, 0.5])
@@ -208,7 +208,7 @@ def calibrate(
 def estimate_offset(rotations: Quats, samples: Sequence[Sample]) -> Offset:
     """Return the most probable offset of `rotations` (n, 4), in order of time, from samples."""
     objective = OffsetObjective.of(_thin_evenly(rotations), samples)
-    independent = float(PARTS)
+    independent = float(min(PARTS, len(objective.frames)))
     for _ in range(2):
         vector = most_probable(objective, independent)
         curvature, variance = objective.information(vector)
