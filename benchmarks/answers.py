@@ -115,8 +115,6 @@ RECIPES = {
     "ancestor": {"shape": "reach-cone", "vertices": 7, "relative_to": {"Forearm": "Chest"}},
     "table": {"shape": "theta-phi", "cell": 0.5, "holes": "open", "reference": "rest", **ONE},
     "samples": {**FIELD, **ONE},
-    "density": {**FIELD, "by": "density", **ONE},
-    "density-reject": {**FIELD, "by": "density", "reject": 0.2, **ONE},
     "people": {**FIELD, "by": "people", **ONE},
     "people-reject": {**FIELD, "by": "people", "reject": 0.2, **ONE},
 }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from synovia import SHAPES, Limit, quat
-from synovia.learn import least_passing, thin
+from synovia.learn import thin
 from synovia.learn.margins import halve_steps, least_margin
 
 BAR = 3.0  # seconds for a million samples
@@ -18,6 +19,14 @@ def seconds(rotations: np.ndarray, shape: str, **options: str) -> float:
     start = time.perf_counter()
     Limit.fit(rotations, shape, SHAPES[shape].charts[-1], **options)
     return time.perf_counter() - start
+
+
+def least_passing(passes: Callable[[float], bool], low: float, high: float, halvings: int) -> float:
+    """Return about the least number that passes, from above, where `high` and all beyond do."""
+    for _ in range(halvings):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    return high
 
 
 def margin_seconds(rotations: np.ndarray, vectors: np.ndarray, shape: str) -> tuple[float, float]:

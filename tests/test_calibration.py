@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from synovia import Clip, LimitModel, Pose, Skeleton, quat, save_clip, save_limits
 from synovia.cli import main
 from synovia.learn import Sample, calibrate
-from synovia.learn.population import MAX_OFFSET, OffsetObjective, turn_bones
+from synovia.learn.population import MAX_OFFSET, OFFSET_SPREAD, OffsetObjective, turn_bones
 
 JOINT = "LeftUpperLeg"
 OFF = np.radians([6.0, -5.0, 3.0])
@@ -51,7 +51,28 @@ def test_an_offset_is_found_from_other_clips(model):
     back = quat.mul(quat.exp(OFF), quat.exp(found.vector))
     assert quat.angle_between(back, quat.IDENTITY) < np.radians(4.0)
     assert found.gain > 0.0
-    assert found.angle <= MAX_OFFSET
+
+
+def test_an_offset_is_off_by_about_its_uncertainty(model):
+    rng = np.random.default_rng(0)
+    errors = []
+    for seed in range(5):
+        turn = np.radians(10.0) * quat.rotate(quat.normalize(rng.normal(size=4)), np.eye(3)[0])
+        clip = performed("ann_1", 20 + seed, turn)
+        found = calibrate([clip], model.population, joints=[JOINT]).offsets[JOINT]
+        back = quat.mul(quat.exp(turn), quat.exp(found.vector))
+        errors.append(quat.angle_between(back, quat.IDENTITY) / found.uncertainty)
+        np.testing.assert_allclose(found.covariance, found.covariance.T)
+        assert found.angle < 0.75 * MAX_OFFSET  # it does not drift to where the search ends
+    assert max(errors) < 2.0
+    assert np.mean(np.square(errors)) > 0.25
+
+
+def test_one_still_pose_says_nothing_but_what_was_known_before(model):
+    still = performed("ann_1", 10)
+    pose = still.pose.with_rotations(np.tile(still.pose.rotations[:1], (900, 1, 1)))
+    found = calibrate([replace(still, pose=pose)], model.population, joints=[JOINT]).offsets[JOINT]
+    assert np.linalg.eigvalsh(found.covariance).max() >= 0.9 * OFFSET_SPREAD**2
 
 
 def test_who_is_not_off_is_hardly_turned(model):
@@ -111,10 +132,14 @@ def test_check_calibrates(model, tmp_path):
     said = run(ann / "ann_2.bvh", "-l", limits, "--calibrate", ann, code=1).stdout.splitlines()
     assert said[0].split() == ["turned", "back", "by", "deg", "about", "x", "y", "z"]
     assert said[1].startswith(JOINT)
-    assert float(said[1].split()[1]) == pytest.approx(8.4, abs=4.0)
+    _, size, sign, error, *_ = said[1].split()
+    assert float(size) == pytest.approx(8.4, abs=4.0)
+    assert sign == "±"
+    assert 1.0 < float(error) < 6.0
     arguments = (ann / "ann_2.bvh", "-l", limits, "--json")
     aligned = json.loads(run(*arguments, "--calibrate", ann, code=1).stdout)
     assert set(aligned["offsets_deg"]) == {JOINT, "LeftLowerLeg"}
+    assert aligned["offset_uncertainty_deg"][JOINT] == pytest.approx(float(error), abs=0.05)
     before = json.loads(run(*arguments, code=1).stdout)
     outside = [
         next(row["frames_outside"] for row in told["joints"] if row["name"] == JOINT)

@@ -18,11 +18,15 @@ def test_fit_tells_joint_by_joint(here, tmp_path):
     assert rows["joint"][:4] == ["joint", "kind", "frames", "flips"]
     assert [rows[name][1] for name in NAMES[1:]] == ["ball", "ball", "hinge"]
     assert rows["Forearm"][2] == "800"
-    assert "2.9" in rows["Chest"]
+    assert rows["joint"][-5:] == ["deg", "held", "out", "newcomers", "volume"]
+    assert rows["Chest"][-2] == "1.0%"
     assert rows["Chest"][-1].endswith("%")
     assert rows["all"][2] == "2400"
     assert "learned from 800 frames (13 s) in 4 clips of 3 performers (ann, bob, cat)" in said
     assert "Hips" not in rows
+    two = run("fit", "captures/ann_1.bvh", "captures/bob_1.bvh", "-o", tmp_path / "b.limits.json")
+    assert "2.9" in next(line for line in two.splitlines() if line.startswith("Chest"))
+    assert "newcomers" not in two
 
 
 def performers_in(path):
@@ -111,7 +115,7 @@ def test_a_rejection_out_of_reach_is_said(here, tmp_path):
     save_clip(replace(clip, pose=replace(clip.pose, rotations=rotations)), tmp_path / "zoe.bvh")
     out = tmp_path / "a.limits.json"
     said = result_of("fit", "captures/bob_1.bvh", tmp_path / "zoe.bvh", "-o", out, "--reject", "1%")
-    assert "synovia: warning: Chest: even 90 degrees of margin leave" in said.stderr
+    assert "synovia: warning: Chest: 1.00% was asked for, but these people promise" in said.stderr
 
 
 def test_the_margin_is_in_degrees(here, tmp_path):

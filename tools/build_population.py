@@ -49,7 +49,7 @@ HINGES = {"leftLowerArm": (0.0, 0.0, 1.0), "leftLowerLeg": (0.0, 0.0, -1.0)}
 """Where the bone goes when the joint bends: of these, people give the ends of flexion."""
 REJECT = 0.005
 """The share of new people's frames that may be outside, on average."""
-RECIPE = {"by": "density", "resolution": 32}
+RECIPE = {"by": "people", "resolution": 32}
 STEP = 1.0 / 1024.0
 """Fields are rounded to multiples of this, in radians, which makes them small."""
 HINGE_PEOPLE, HINGE_TAIL, HINGE_MARGIN = 3, 0.1, np.radians(5.0)
@@ -143,13 +143,15 @@ def learn_people(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fitted = fit_joint(takes[role], options, reference=None, axis=np.array([0.0, 0.0, 1.0]))
+        assert fitted.promise is not None
         limits[role] = round_field(fitted.limit)
         rows[role] = {
             "people": len({take.performer for take in takes[role]}),
             "frames": fitted.trimmed.frames,
             "flips": fitted.trimmed.flips,
             "unconfirmed": fitted.trimmed.unconfirmed,
-            "left_one_out_rejected": fitted.rejected,
+            "left_one_out_rejected": fitted.promise.held_out,
+            "promised": fitted.promise.rejected,
             "volume": limits[role].volume(),
         }
         counts[role] = count_people(takes[role])

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -121,7 +121,7 @@ def check(
             file.writelines(text.encode() for text in csv_pieces(reports))
     if as_json:
         single = len(clips) == len(reports) == 1 and split_clip(clips[0])[0].is_file()
-        offsets = {} if calibration is None else {"offsets_deg": offsets_deg(calibration)}
+        offsets = {} if calibration is None else offsets_deg(calibration)
         documents = [
             report.to_dict() | offsets | finding_rows(findings.get(report.clip))
             for report in reports
@@ -199,21 +199,30 @@ def calibrate_performer(
     )
 
 
-def offsets_deg(calibration: Calibration) -> dict[str, list[float]]:
-    """Return the rotation vectors that turn joints back, in degrees."""
+def offsets_deg(calibration: Calibration) -> dict[str, Any]:
+    """Return the rotation vectors that turn joints back, and how far off they are, in degrees."""
+    found = calibration.offsets.items()
     return {
-        name: [math.degrees(angle) for angle in offset.vector.tolist()]
-        for name, offset in calibration.offsets.items()
+        "offsets_deg": {
+            name: [math.degrees(angle) for angle in offset.vector.tolist()]
+            for name, offset in found
+        },
+        "offset_uncertainty_deg": {
+            name: math.degrees(offset.uncertainty) for name, offset in found
+        },
     }
 
 
 def offset_lines(calibration: Calibration) -> Iterator[str]:
     """Yield a table of what joints were turned back by, the largest first."""
     ordered = sorted(calibration.offsets.items(), key=lambda item: -item[1].angle)
-    rows = [
-        (name, *(f"{math.degrees(angle):.1f}" for angle in (offset.angle, *offset.vector)))
-        for name, offset in ordered
-    ]
+    rows = []
+    for name, offset in ordered:
+        size, error, *about = (
+            f"{math.degrees(angle):.1f}"
+            for angle in (offset.angle, offset.uncertainty, *offset.vector)
+        )
+        rows.append((name, f"{size} ± {error}", *about))
     titles = ("turned back", "by deg", "about x", "y", "z")
     yield from terminal.heading(terminal.table(titles, rows))
     yield ""

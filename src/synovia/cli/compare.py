@@ -46,7 +46,7 @@ SHORT_CHARTS = {"rotation-vector": "vector", "swing-twist": "swing"}
 """Charts as the tables name them, so that a line has room for all of its numbers."""
 MEANING = (
     "families by shape, and chart where there are several (vector: rotation-vector, swing: "
-    "swing-twist), or by what a distance field holds (density, people); "
+    "swing-twist), or by what a distance field holds (people); "
     "margin, moved and outside in degrees: how much wider than observed, and how far frames were "
     "moved, over all of them and over those outside; rejected as a mean over those left out, with "
     "the 95th percentile and the worst; bytes in a file, ns to project a rotation"

@@ -255,7 +255,7 @@ def fit_command(
     chosen = FitOptions.of(
         shape,
         chart,
-        margin=0.05 if margin_deg is None else math.radians(margin_deg),
+        margin=None if margin_deg is None else math.radians(margin_deg),
         reject=reject,
         trim=trim,
         reference=reference,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     ("learn from every clip in a directory", "synovia fit captures/ -o human.limits.json"),
     (
-        "choose the margins so that a newcomer is outside in 0.5% of the frames",
+        "choose the margins so that newcomers are outside in 0.5% of the frames, on average",
         "synovia fit 'rom/*.bvh' -o human.limits.json --reject 0.5%",
     ),
     (
@@ -92,14 +92,15 @@ FIT_OPTIONS = (
         type=click.FloatRange(min=0.0),
         metavar="DEG",
         help="How much wider than what was observed, in degrees.",
-        show_default="2.9",
+        show_default="--reject 1% with three performers or more, else 2.9",
     ),
     click.option(
         "--reject",
         callback=inputs.share,
         metavar="SHARE",
         help="Widen each joint's margin until at most this share (0.5% or 0.005) of the frames of "
-        "a performer left out is outside. Needs two clips or more.",
+        "people who are not in the clips is to be expected outside, on average; performers are "
+        "left out in turn to tell. Needs two clips or more.",
     ),
     click.option(
         "--trim",
@@ -208,7 +209,7 @@ def fit(
         loaded,
         shape,
         chart,
-        margin=0.05 if margin_deg is None else math.radians(margin_deg),
+        margin=None if margin_deg is None else math.radians(margin_deg),
         reject=reject,
         trim=trim,
         reference=start,
@@ -272,18 +273,19 @@ def summary(model: LimitModel) -> Iterator[str]:
     """Yield a table of the joints, then what it was learned from."""
     joints, volumes = model.provenance["joints"], model.volume()
     drops = [key for key in DROPPED if key == "flips" or any(row[key] for row in joints.values())]
-    reject = model.provenance["options"]["reject"]
-    rejected = reject is not None
-    titles = ["joint", "kind", "frames", *drops, "margin deg"]
-    titles += ["held out"] * rejected + ["volume"]
+    shares = {"held out": "rejected", "newcomers": "promised"}
+    if model.provenance["options"]["reject"] is None:
+        shares = {}
+    titles = ["joint", "kind", "frames", *drops, "margin deg", *shares, "volume"]
     rows = []
     for name, row in joints.items():
         cells = [name, row["kind"], str(row["frames"]), *(str(row[key] or "-") for key in drops)]
         cells += [terminal.degrees(math.degrees(row["margin"]))]
-        cells += [terminal.percent(row["rejected"])] if rejected else []
+        promised = [row[key] for key in shares.values()]
+        cells += ["-" if share is None else terminal.percent(share) for share in promised]
         rows.append([*cells, terminal.percent(volumes[name])])
     totals = [sum(row[key] for row in joints.values()) for key in ("frames", *drops)]
-    rows.append(["all joints", "", *map(str, totals), *[""] * (2 + rejected)])
+    rows.append(["all joints", "", *map(str, totals), *[""] * (2 + len(shares))])
     yield from terminal.heading(terminal.table(titles, rows, left=2))
     yield ""
     yield from terminal.provenance_lines(model.provenance)

@@ -74,7 +74,7 @@ def fit_corpus(
     names = {
         mark: _names_of(wanted, skeleton, head.skeleton, options) for mark, head in heads.items()
     }
-    if options.reject is not None:
+    if options.leaves_out({entry.performer for entry in entries}):
         entries = _merge_people(entries, [heads[entry.mark] for entry in entries])
     tasks = _tasks(wanted, entries, heads, names)
     work, folder = partial(fit_work, skeleton, options), str(corpus.folder.resolve())

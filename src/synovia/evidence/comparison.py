@@ -257,7 +257,7 @@ def compare(
     clips
         Clips of at least two performers, or two clips.
     shapes
-        Names of shapes, or "density" and "people"; all of them unless given.
+        Names of shapes, or "people"; all of them unless given.
     by
         What is held out in turn: all clips of a "performer", or each "clip".
     margin

@@ -19,7 +19,7 @@ from .study import GroupBy, JointStudy, Study, uniform_rotations, widen
 MARGINS = np.radians([*range(-40, -10, 3), *range(-10, 20), *range(20, 50, 2), 55.0, 65.0, 80.0])
 """Margins, in radians, that a family's curve is drawn through."""
 FIELD_FAMILIES, FIELD_CHART = FIELD_SOURCES[1:], "rotation-vector"
-"""Families beside the shapes: distance fields of what many people do, in the chart they suit."""
+"""Families beside the shapes: distance fields near people, in the chart they suit."""
 CURVE_POINTS = 120
 """Knobs that the curve of a baseline, or of fields near people, is drawn through."""
 
@@ -123,7 +123,7 @@ def curves(
     joint
         The name of the joint.
     shapes
-        Names of shapes, or "density" and "people"; all of them unless given.
+        Names of shapes, or "people"; all of them unless given.
     baselines
         Simpler regions to compare with.
     by

@@ -44,37 +44,7 @@ def first_in_cell(points, cell, table, out):
             place = (place + 1) & last
 
 
-# How near rotations are to others: time spent nearby, and the nearest of them.
-
-
-@kernel("f8[,] f8[,] f8[] f8 f8 f8[]")
-def time_nearby(nodes, centers, seconds, width, least, out):
-    """Write for each of the (n, 4) nodes the seconds spent at the centers, by how near they are.
-
-    A rotation at angle a counts exp(−½ (a/width)²), and nothing if cos(a/2) is below `least`.
-    """
-    table = 256
-    steps = np.empty(table + 2)
-    for i in range(table + 2):
-        angle = 2.0 * math.acos(min(least + (1.0 - least) * i / table, 1.0))
-        steps[i] = math.exp(-0.5 * (angle / width) ** 2)
-    scale = table / (1.0 - least)
-    count = centers.shape[0]
-    w, x, y, z = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
-    dots = np.empty(count)
-    for j in range(count):
-        w[j], x[j], y[j], z[j] = centers[j, 0], centers[j, 1], centers[j, 2], centers[j, 3]
-    for i in range(nodes.shape[0]):
-        a, b, c, d = nodes[i, 0], nodes[i, 1], nodes[i, 2], nodes[i, 3]
-        for j in range(count):
-            dots[j] = abs(a * w[j] + b * x[j] + c * y[j] + d * z[j])
-        total = 0.0
-        for j in range(count):
-            if dots[j] >= least:
-                at = (min(dots[j], 1.0) - least) * scale
-                k = int(at)
-                total += seconds[j] * (steps[k] + (at - k) * (steps[k + 1] - steps[k]))
-        out[i] = total
+# How near rotations are to others.
 
 
 @kernel("f8[,] f8[,] f8[]")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .duplicates import Duplicates, find_duplicates, join_groups, same_bones
 from .kinds import JointKind, joint_kind, joint_kinds, kinds_of
+from .margins import Promise, check_rejection
 from .population import Calibration, Population, calibrate
 from .takes import (
     Fold,
@@ -28,13 +29,8 @@ from .trimming import MAX_DROPPED, TrimResult, thin, trim
 
 if TYPE_CHECKING:
     from .fields import (
-        Density,
         People,
-        check_rejection,
-        density,
         field_from_paths,
-        least_passing,
-        level_for,
         within_for,
     )
     from .fitting import (
@@ -50,10 +46,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "fields": (
-        *("Density", "People", "check_rejection", "density", "field_from_paths"),
-        *("least_passing", "level_for", "within_for"),
-    ),
+    "fields": ("People", "field_from_paths", "within_for"),
     "fitting": (
         *("DEFAULT_WITHIN", "FIELD_SOURCES", "MAX_MARGIN", "FitOptions", "fit_joint"),
         *("learn", "learn_from_takes", "measure_from", "people_field"),
@@ -75,7 +68,6 @@ __all__ = [
     "MAX_DROPPED",
     "MAX_MARGIN",
     "Calibration",
-    "Density",
     "Duplicates",
     "FitOptions",
     "Fold",
@@ -84,13 +76,13 @@ __all__ = [
     "Performers",
     "Population",
     "Progress",
+    "Promise",
     "Sample",
     "Take",
     "TrimResult",
     "bone_axes",
     "calibrate",
     "check_rejection",
-    "density",
     "field_from_paths",
     "find_duplicates",
     "fit_joint",
@@ -103,10 +95,8 @@ __all__ = [
     "kinds_of",
     "learn",
     "learn_from_takes",
-    "least_passing",
     "leave_one_out",
     "leave_parts_out",
-    "level_for",
     "measure_from",
     "moving_joints",
     "people_field",

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from functools import cache
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Points, Quats, Vectors
+from ..arrays import Floats, Mask, Points, Quats, Vectors
 from ..charts import Chart, RotationVector
 from ..limit import Limit, chart_for, has_axis
 from ..shapes import SHAPES, DistanceField
 from ..skeleton import Clip, Skeleton, lineage, match, names_in
 from .duplicates import find_duplicates
-from .fields import People, check_rejection, density, level_for, within_for
+from .fields import People, within_for
 from .kinds import JointKind, kinds_of
-from .margins import halve_steps, least_margin
+from .margins import HeldOut, Promise, check_rejection, promise
 from .population import Population
 from .takes import (
-    Fold,
     Performers,
     Progress,
     Sample,
@@ -31,20 +30,23 @@ from .takes import (
     bone_axes,
     invented_first_frame,
     joints_to_fit,
-    leave_one_out,
     performer_of,
     takes_of,
 )
-from .trimming import MAX_DROPPED, TrimResult, thin, trim
+from .trimming import MAX_DROPPED, TrimResult, thin, thin_takes, trim, trim_without
 
-DEFAULT_LEVEL = 0.01
-"""The score from which a density's region accepts, where no rejection is asked for."""
+DEFAULT_MARGIN = 0.05
+"""How much wider than what was observed limits are, in radians, where nobody else can tell."""
+DEFAULT_REJECT, MIN_PERFORMERS = 0.01, 3
+"""The share of a newcomer's frames that may be outside, with so many performers or more."""
 DEFAULT_WITHIN = np.radians(30.0)
 """How near to people a field of them reaches, in radians, where no rejection is asked for."""
 FIELD_SOURCES = DistanceField.sources
-"""What a distance field may hold: all that was seen, or in one of two ways what many do."""
+"""What a distance field may hold: all that was seen, or what is near to many people."""
 MAX_MARGIN = np.radians(90.0)
 """The largest margin, in radians, that is tried for the rejection asked for."""
+MAX_FOLDS = 10
+"""More performers than so many are left out several at a time."""
 GAP = np.radians(60.0)
 """Where thinned rotations are farther apart than this, in radians, they are not one path."""
 
@@ -56,7 +58,7 @@ class FitOptions:
     shape: str = "kdop"
     chart: str = "swing-twist"
     _: KW_ONLY
-    margin: float = 0.05
+    margin: float | None = None
     reject: float | None = None
     trim: float = MAX_DROPPED
     reference: str | int | Clip = "mean"
@@ -68,7 +70,7 @@ class FitOptions:
     keep_samples: bool = False
     blend: Population | None = None
     shape_options: Mapping[str, Any] = field(default_factory=dict)
-    """Of the shape's fit; of a distance field also `by`, one of `FIELD_SOURCES`, and `level`."""
+    """Of the shape's fit; of a distance field also `by`, one of `FIELD_SOURCES`."""
 
     @classmethod
     def of(cls, shape: str, chart: str | None, **options: Any) -> FitOptions:
@@ -92,6 +94,18 @@ class FitOptions:
         """What the limit is to hold: of all shapes but distance fields the samples."""
         by = self.shape_options.get("by") if _has_sources(self.shape) else None
         return "samples" if by is None else str(by)
+
+    def with_defaults(self, takes: Sequence[Take]) -> FitOptions:
+        """Return the options with a margin, and with a rejection where several people perform."""
+        reject, margin = self.reject, self.margin
+        if reject is None and self.leaves_out({t.performer for t in takes if not t.is_sample}):
+            reject = DEFAULT_REJECT
+        return replace(self, margin=DEFAULT_MARGIN if margin is None else margin, reject=reject)
+
+    def leaves_out(self, performers: Collection[str]) -> bool:
+        """Tell whether some of so many performers are left out, to choose the margin."""
+        several = len(performers) >= MIN_PERFORMERS
+        return self.reject is not None or (self.margin is None and several)
 
     @property
     def ancestors(self) -> Mapping[str, str]:
@@ -119,8 +133,8 @@ class FittedJoint:
     limit: Limit
     trimmed: TrimResult
     margin: float
-    rejected: float | None
-    """The share of held-out frames outside, where a rejection was asked for."""
+    promise: Promise | None
+    """What those left out, and newcomers, have outside, where a rejection was aimed at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +148,7 @@ class _JointFrame:
     def limit(self, paths: Sequence[Quats], margin: float) -> Limit:
         """Return the limit around paths (frames, 4)."""
         options = self.options
-        own = ("by", "level") if _has_sources(options.shape) else ()
+        own = ("by",) if _has_sources(options.shape) else ()
         return Limit.fit(
             [path for path in paths if len(path)],
             options.shape,
@@ -145,9 +159,14 @@ class _JointFrame:
         )
 
     def field_options(self) -> dict[str, Any]:
-        """Return what the fields of a density and of people take."""
+        """Return what a field of people takes."""
         resolution = self.options.shape_options.get("resolution", 32)
         return {"chart": self.options.chart, "resolution": resolution, **self._chart_options()}
+
+    @property
+    def margin(self) -> float:
+        """How much wider than what was observed a limit is, at least, in radians."""
+        return DEFAULT_MARGIN if self.options.margin is None else self.options.margin
 
     def _chart_options(self) -> dict[str, Any]:
         axis = self.axis if has_axis(self.options.chart) else None
@@ -182,51 +201,37 @@ def fit_joint(
         counts = [take.frame_counts[kept] for take, kept in zip(takes, trimmed.kept, strict=True)]
         weights = np.concatenate(counts).astype(float)
         reference = quat.mean(trimmed.rotations(takes), weights)
-    frame = _JointFrame(options, reference, axis)
-    if options.by == "density":
-        return _fit_density(takes, frame, trimmed)
+    frame = _JointFrame(options.with_defaults(takes), reference, axis)
     if options.by == "people":
         return _fit_people(takes, frame, trimmed)
-    margin, rejected = options.margin, None
-    if options.reject is not None:
-        margin, rejected = _margin_for(options.reject, takes, frame)
-        if rejected > options.reject:
-            warnings.warn(
-                f"even {np.degrees(MAX_MARGIN):.0f} degrees of margin leave {rejected:.1%} of "
-                f"held-out frames outside, more than the {options.reject:.1%} asked for",
-                stacklevel=2,
-            )
-    limit = frame.limit(_kept_paths(takes, trimmed), margin)
-    return FittedJoint(limit, trimmed, margin, rejected)
-
-
-def _fit_density(takes: Sequence[Take], frame: _JointFrame, trimmed: TrimResult) -> FittedJoint:
-    """Return the region that scores high with many people, at the level for what is rejected."""
-    options = frame.options
-    scores = density(takes, **frame.field_options())
-    if options.reject is None:
-        top = float(scores.node_scores.max())
-        limit = scores.field(min(options.shape_options.get("level", DEFAULT_LEVEL), top))
-        wider = replace(limit, shape=limit.shape.grow(options.margin))
-        return FittedJoint(wider, trimmed, options.margin, None)
-    level, rejected, _ = level_for(options.reject, scores)
-    if rejected > options.reject:
-        warnings.warn(
-            f"even the lowest level leaves {rejected:.1%} of held-out frames outside, more than "
-            f"the {options.reject:.1%} asked for",
-            stacklevel=3,
-        )
-    return FittedJoint(scores.field(level), trimmed, 0.0, rejected)
+    margin, kept = frame.margin, None
+    if frame.options.reject is not None:
+        kept = _promise_for(frame.options.reject, takes, frame)
+        margin = kept.margin
+        _warn_unless_kept(frame.options.reject, kept, f"{np.degrees(margin):.0f} degrees of margin")
+    limit = frame.limit(_kept_paths(takes, trimmed.kept), margin)
+    return FittedJoint(limit, trimmed, margin, kept)
 
 
 def _fit_people(takes: Sequence[Take], frame: _JointFrame, trimmed: TrimResult) -> FittedJoint:
     """Return the region near to several people, as near as it takes for what is rejected."""
-    options, people = frame.options, People.of(takes)
-    within, rejected = DEFAULT_WITHIN + options.margin, None
-    if options.reject is not None:
-        within, rejected = within_for(options.reject, people)
+    reject, people = frame.options.reject, People.of(takes)
+    within, kept = DEFAULT_WITHIN + frame.margin, None
+    if reject is not None:
+        kept = within_for(reject, people)
+        within = kept.margin
+        _warn_unless_kept(reject, kept, f"{np.degrees(within):.0f} degrees around people")
     limit = people.field(within, **frame.field_options())
-    return FittedJoint(limit, trimmed, within - DEFAULT_WITHIN, rejected)
+    return FittedJoint(limit, trimmed, within - DEFAULT_WITHIN, kept)
+
+
+def _warn_unless_kept(reject: float, kept: Promise, width: str) -> None:
+    if kept.rejected > reject * (1.0 + 1e-6):
+        warnings.warn(
+            f"{reject:.2%} was asked for, but these people promise no less than "
+            f"{kept.rejected:.2%} of newcomers' frames outside, at {width}",
+            stacklevel=3,
+        )
 
 
 def people_field(people: People, within: float, options: FitOptions, axis: Vectors) -> Limit:
@@ -234,47 +239,65 @@ def people_field(people: People, within: float, options: FitOptions, axis: Vecto
     return people.field(within, **_JointFrame(options, None, axis).field_options())
 
 
-def _margin_for(reject: float, takes: Sequence[Take], frame: _JointFrame) -> tuple[float, float]:
+def _promise_for(reject: float, takes: Sequence[Take], frame: _JointFrame) -> Promise:
     """Return the margin, in radians, for a rejection of at most `reject`, and what it gives.
 
-    It is at least the margin of the options. Each performer is left out in turn (each clip, where
-    there is one performer, or one who is blended with others), and what they did is held against
-    the limit of the others; the mean share outside counts.
+    It is at least the margin of the options. Performers are left out in turn (clips, where there is
+    one performer, or one who is blended with others), and what they did is held against the limit
+    of the others. Frames are counted by cells.
     """
-    options = frame.options
-    pairs = [
-        (frame.limit(_kept_paths(fold.rest, trim(fold.rest, options.trim)), 0.0), fold)
-        for fold in _folds(takes)
-    ]
+    name_of = _left_out_by(takes)
+    thinned = thin_takes(takes, name_of)
+    if frame.reference is None:
+        weights = np.concatenate([take.frame_counts for take in thinned]).astype(float)
+        every = np.concatenate([take.rotations for take in thinned])
+        frame = replace(frame, reference=quat.mean(every, weights))
+    names = [name_of(take) for take in thinned if not take.is_sample]
+    groups = [names[k::MAX_FOLDS] for k in range(min(MAX_FOLDS, len(names)))]
+    held_out = []
+    for group, (rest, kept) in zip(groups, _rests(thinned, groups, frame.options), strict=True):
+        limit = frame.limit(_kept_paths(rest, kept), 0.0)
+        held_out += [
+            HeldOut(limit.required_growth(take.rotations), take.frame_counts)
+            for take in thinned
+            if not take.is_sample and name_of(take) in group
+        ]
+    return promise(reject, held_out, frame.margin, max(frame.margin, float(MAX_MARGIN)))
 
-    @cache
-    def rejected(margin: float) -> float:
-        wider = [(replace(limit, shape=limit.shape.grow(margin)), fold) for limit, fold in pairs]
-        return float(np.mean([fold.share(~limit.contains(fold.held_out)) for limit, fold in wider]))
 
-    # To a tenth of a degree.
-    candidates = halve_steps(options.margin, max(options.margin, MAX_MARGIN), halvings=10)
-    required = [limit.required_growth(fold.held_out) for limit, fold in pairs]
-    margin = least_margin(rejected, reject, candidates, required)
-    return margin, rejected(margin)
+def _rests(
+    takes: Sequence[Take], groups: Sequence[Sequence[str]], options: FitOptions
+) -> Iterator[tuple[Sequence[Take], Sequence[Mask]]]:
+    """Yield the takes of the others of each group, and what trimming keeps of them."""
+    if _left_out_by(takes) is _performer:
+        yield from trim_without(takes, groups, options.trim)
+        return
+    for group in groups:
+        rest = [take for take in takes if take.is_sample or take.clip not in group]
+        yield rest, trim(rest, options.trim).kept
 
 
-def _folds(takes: Sequence[Take]) -> tuple[Fold, ...]:
-    """Return the folds by performer, or by clip where there is one; samples are never held out."""
+_performer, _clip = attrgetter("performer"), attrgetter("clip")
+
+
+def _left_out_by(takes: Sequence[Take]) -> Callable[[Take], str]:
+    """Return what tells whom to leave out: the performer, or the clip where there is one.
+
+    Samples are never left out.
+    """
     own = [take for take in takes if not take.is_sample]
-    several = len({take.performer for take in own}) > 1
-    name_of = attrgetter("performer" if several else "clip")
-    if (count := len({name_of(take) for take in own})) < 2:
+    name_of = _performer if len(set(map(_performer, own))) > 1 else _clip
+    if (count := len(set(map(name_of, own)))) < 2:
         raise ValueError(
             "a rejection can be asked for only with two clips or more, since each is left out in "
             f"turn; got {count}"
         )
-    return leave_one_out(takes, lambda take: None if take.is_sample else name_of(take))
+    return name_of
 
 
-def _kept_paths(takes: Sequence[Take], trimmed: TrimResult) -> list[Quats]:
+def _kept_paths(takes: Sequence[Take], masks: Sequence[Mask]) -> list[Quats]:
     paths: list[Quats] = []
-    for take, kept in zip(takes, trimmed.kept, strict=True):
+    for take, kept in zip(takes, masks, strict=True):
         path = take.rotations[kept]
         if take.thinned:
             # Where a thinned path goes on elsewhere, it was on the way there before.
@@ -313,7 +336,7 @@ def learn(
         if name not in wanted:
             raise ValueError(f"relative_to names {name}, for which no limit is wanted")
     performers = options.performers
-    if options.reject is not None:
+    if options.leaves_out({performer_of(clip.name, performers) for clip in clips}):
         performers = _merge_duplicates(clips, performers)
     invented = [options.trim > 0.0 and invented_first_frame(clip) for clip in clips]
     takes = takes_of(
@@ -384,7 +407,7 @@ def learn_from_takes(
         },
         provenance={
             "clips": list(clip_rows),
-            "options": options.to_dict(),
+            "options": options.with_defaults([*chain(*takes.values())]).to_dict(),
             "joints": _joint_rows(fits, takes),
         },
     )
@@ -474,7 +497,8 @@ def _joint_row(fitted: FittedJoint, kind: JointKind) -> dict[str, Any]:
         "unconfirmed": fitted.trimmed.unconfirmed,
         "isolated": fitted.trimmed.isolated,
         "margin": fitted.margin,
-        "rejected": fitted.rejected,
+        "rejected": None if fitted.promise is None else fitted.promise.held_out,
+        "promised": None if fitted.promise is None else fitted.promise.rejected,
     }
 
 

@@ -1,12 +1,139 @@
-"""The least margin for a rejection, by few trials: to grow a limit takes longer than to guess."""
+"""How wide a limit must be for a rejection: of those who are left out, and of newcomers.
+
+`promise` answers for newcomers, from how much wider it takes for those who were left out. The least
+margin that rejects few enough of them is chosen by luck, where a few people make up most of what is
+rejected: the next ten may have one more of them. So the tail is smoothed, and counted in is that it
+is known from few.
+
+Let u be the margin that 5 % of the frames of those left out need more than, and let what is needed
+beyond fall off exponentially, with a mean σ that nobody knows. From k people who go beyond u by
+X₁ … X_k, the next one who does exceeds c · ΣX with probability (1 + c)^−k, whatever σ is: ΣX / σ
+has a gamma distribution, over which the mean of exp(−c ΣX / σ) is that. So where a share p is
+beyond u, a margin of u + k · x · ((p / reject)^(1/k) − 1), with x the mean excess, rejects `reject`
+on average over who happened to be captured. Frames of one person are alike, so k counts people: as
+many as would weigh the same if each had the same share e beyond u, (Σe)² / Σe², from three on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats, Scalars
+from ..arrays import Floats, Ints, Scalars
+
+TAIL_SHARE = 0.05
+"""The tail begins where this share of frames is outside, or as much as is asked for."""
+MIN_TAIL_PEOPLE = 3.0
+"""A tail of fewer people counts as one of so many: of one alone it would hardly end."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What one who was left out needs: margins, in radians, and what each of them counts: (n,)."""
+
+    required: Scalars
+    counts: Ints
+
+    def share_beyond(self, margin: float) -> float:
+        """Return the share of frames that need more than this margin."""
+        return float(np.average(self.required > margin, weights=self.counts))
+
+    def mean_excess(self, margin: float) -> float:
+        """Return by how much frames need more, in radians, as a mean over all of them."""
+        return float(np.average(np.maximum(self.required - margin, 0.0), weights=self.counts))
+
+
+@dataclass(frozen=True)
+class Promise:
+    """How wide a limit is, and what that promises."""
+
+    margin: float
+    """In radians."""
+    held_out: float
+    """The share of frames outside of those who were left out, as a mean over them."""
+    rejected: float
+    """The share to expect of a newcomer; above the one asked for where that is out of reach."""
+
+
+def promise(reject: float, held_out: Sequence[HeldOut], low: float, high: float) -> Promise:
+    """Return the margin at which a newcomer's frames are outside in a share `reject`, on average.
+
+    Parameters
+    ----------
+    reject
+        The share that may be outside, of those held out and of newcomers.
+    held_out
+        What those need who were left out, one by one.
+    low, high
+        The least and the greatest margin, in radians.
+    """
+    check_rejection(reject)
+    tail = Tail.of(held_out, least_for(max(TAIL_SHARE, reject), held_out))
+    wanted = max(tail.margin_for(reject), least_for(reject, held_out))
+    margin = float(np.clip(wanted, low, high))
+    left = float(np.mean([each.share_beyond(margin) for each in held_out]))
+    return Promise(margin, left, max(tail.share_beyond(margin), left))
+
+
+@dataclass(frozen=True)
+class Tail:
+    """What newcomers need beyond a margin: a share of their frames, less and less of it."""
+
+    start: float
+    """The margin, in radians, where it begins."""
+    share: float
+    people: float
+    """How many people it is known from."""
+    excess: float
+    """How much more frames in it need, in radians, as a mean."""
+
+    @classmethod
+    def of(cls, held_out: Sequence[HeldOut], start: float) -> Tail:
+        """Return the tail beyond `start`, from what those need who were left out."""
+        shares = np.array([each.share_beyond(start) for each in held_out])
+        if not shares.any():
+            return cls(start, 0.0, MIN_TAIL_PEOPLE, 0.0)
+        excess = sum(each.mean_excess(start) for each in held_out)
+        people = max(shares.sum() ** 2 / np.square(shares).sum(), MIN_TAIL_PEOPLE)
+        return cls(start, float(shares.mean()), float(people), float(excess / shares.sum()))
+
+    def margin_for(self, share: float) -> float:
+        """Return the margin, in radians, that such a share of newcomers' frames is beyond.
+
+        It is where the tail starts for larger shares.
+        """
+        if self.share <= share:
+            return self.start
+        further = float((self.share / share) ** (1.0 / self.people)) - 1.0
+        return self.start + self.people * self.excess * further
+
+    def share_beyond(self, margin: float) -> float:
+        """Return the share of newcomers' frames that need more than a margin from the start on."""
+        if self.excess == 0.0:
+            return self.share
+        further = max(margin - self.start, 0.0) / (self.people * self.excess)
+        return float(self.share * (1.0 + further) ** -self.people)
+
+
+def least_for(share: float, held_out: Sequence[HeldOut]) -> float:
+    """Return the least margin, in radians, that leaves at most a share outside, of those held out.
+
+    It is what some frame needs: the shares are those of frames that need more.
+    """
+    required = np.concatenate([each.required for each in held_out])
+    weights = np.concatenate([each.counts / each.counts.sum() for each in held_out])
+    order = np.argsort(-required, kind="stable")
+    beyond = np.cumsum(weights[order]) / len(held_out)
+    enough = int(np.searchsorted(beyond, share * (1.0 + 1e-9), side="right"))
+    return float(required[order[min(enough, len(order) - 1)]])
+
+
+def check_rejection(reject: float | None) -> None:
+    """Raise ValueError unless `reject`, if given, is a share of frames."""
+    if reject is not None and not 0.0 < reject < 1.0:
+        raise ValueError(f"reject must be a share between 0 and 1, got {reject}")
 
 
 def halve_steps(low: float, high: float, halvings: int) -> Floats:

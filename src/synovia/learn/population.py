@@ -5,8 +5,14 @@ A performer is blended with a population where both make one limit, see `LimitMo
 A performer is calibrated by it: markers and skeletons are set up a little differently for
 everybody, which turns a joint by the same rotation in all of a performer's clips. That is estimated
 by turning the performer's rotations until they lie where most people's do: the score of a rotation
-is the share of people who come near it, each counted by how much and at most once, and the mean of
-its logarithm over the clips is made as large as it gets.
+is the share of people who come near it, each counted by how much and at most once.
+
+The estimate is the most probable offset. The mean logarithm of the score over the clips counts as
+often as there are independent frames; how many that are is told by how parts of the clips disagree:
+were all frames independent, the gradient of the mean would vary from part to part as much as its
+curvature says (for a likelihood both are Fisher's information). Offsets have a normal distribution
+beforehand. The uncertainty is that of the curvature of both together, and that of where so few
+people have the joint on average.
 """
 
 from __future__ import annotations
@@ -18,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from .. import quat
-from ..arrays import Ints, Points, Quats, Scalars
+from ..arrays import Floats, Ints, Points, Quats, Scalars
 from ..skeleton import Clip, Skeleton, match, names_in
 from .takes import Progress, Sample, Take, flips, invented_first_frame
 from .trimming import thin
@@ -103,12 +109,16 @@ SAMPLES_PER_PERSON = 10.0
 """Samples nearby, as many as this together, make one person."""
 FLOOR = 1e-3
 """The share of people who come near everything, so that the score has a logarithm."""
-MAX_OFFSET = np.radians(15.0)
-"""The largest offset, in radians."""
-TYPICAL_OFFSET, OFFSET_PENALTY = np.radians(5.0), 0.01
-"""Offsets of this size, in radians, must better the mean logarithm by so much."""
+OFFSET_SPREAD = np.radians(5.0)
+"""Standard deviation of offsets about each axis, in radians, habits included."""
+MAX_OFFSET = np.radians(20.0)
+"""Offsets are searched for up to four times that, in radians."""
+PARTS = 10
+"""Parts of the clips, one after another, that tell how many frames are independent."""
 STEPS = np.radians([4.0, 2.0, 1.0, 0.5])
 """Steps of the search, in radians."""
+DIFFERENCE = np.radians(2.0)
+"""Derivatives are from differences of so many radians."""
 CELL, MAX_FRAMES = 0.1, 250
 """Frames are thinned to one in a cell of so many radians, and to so many."""
 
@@ -118,6 +128,8 @@ class Offset:
     """By what a performer's joint is off: `vector` turns what was captured back, in radians."""
 
     vector: Points
+    covariance: Floats
+    """Of the error of the vector, in radians squared: (3, 3)."""
     gain: float
     """How much the mean logarithm of the score grows."""
 
@@ -125,6 +137,11 @@ class Offset:
     def angle(self) -> float:
         """The size, in radians."""
         return float(np.linalg.norm(self.vector))
+
+    @property
+    def uncertainty(self) -> float:
+        """The angle, in radians, that the estimate is off by: root mean square."""
+        return float(np.sqrt(np.trace(self.covariance)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,10 +206,32 @@ def calibrate(
 
 
 def estimate_offset(rotations: Quats, samples: Sequence[Sample]) -> Offset:
-    """Return the offset, within 15 degrees, that brings `rotations` (n, 4) closest to samples."""
+    """Return the most probable offset of `rotations` (n, 4), in order of time, from samples."""
     objective = OffsetObjective.of(_thin_evenly(rotations), samples)
-    best, value = np.zeros(3), objective.value(np.zeros(3))
-    unmoved = value
+    independent = float(min(PARTS, len(objective.frames)))
+    for _ in range(2):
+        vector = most_probable(objective, independent)
+        curvature, variance = objective.information(vector)
+        if variance > 0.0:
+            found = float(np.trace(curvature)) / variance
+            independent = float(np.clip(found, 1.0, len(objective.frames)))
+    covariance = np.linalg.inv(independent * curvature + np.eye(3) / OFFSET_SPREAD**2)
+    # Where people's joints are is known only as well as the mean of so many offsets.
+    covariance += np.eye(3) * OFFSET_SPREAD**2 / objective.person_count
+    for array in (vector, covariance):
+        array.flags.writeable = False
+    gain = objective.log_scores(vector).mean() - objective.log_scores(np.zeros(3)).mean()
+    return Offset(vector, covariance, float(gain))
+
+
+def most_probable(objective: OffsetObjective, independent: float) -> Points:
+    """Return the most probable offset, of frames of which so many are independent."""
+
+    def value_of(vector: Points) -> float:
+        surprise = 0.5 * float(vector @ vector) / float(OFFSET_SPREAD) ** 2
+        return independent * float(objective.log_scores(vector).mean()) - surprise
+
+    best, value = np.zeros(3), value_of(np.zeros(3))
     for step in STEPS.tolist():
         improved = True
         while improved:
@@ -201,10 +240,9 @@ def estimate_offset(rotations: Quats, samples: Sequence[Sample]) -> Offset:
                 candidate = best + move
                 if np.linalg.norm(candidate) > MAX_OFFSET:
                     continue
-                if (found := objective.value(candidate)) > value + 1e-9:
+                if (found := value_of(candidate)) > value + 1e-9:
                     best, value, improved = candidate, found, True
-    best.flags.writeable = False
-    return Offset(best, value - unmoved)
+    return best
 
 
 def turn_bones(rotations: Quats, vector: Points) -> Quats:
@@ -250,10 +288,38 @@ class OffsetObjective:
         near = np.bincount(pair, weight, minlength=size) / SAMPLES_PER_PERSON
         return np.asarray(np.minimum(near, 1.0).reshape(-1, self.person_count).mean(axis=1))
 
-    def value(self, vector: Points) -> float:
-        """Return the mean logarithm of the score, less the penalty of the offset's size."""
-        penalty = OFFSET_PENALTY * float(vector @ vector) / float(TYPICAL_OFFSET) ** 2
-        return float(np.log(self.score(vector) + FLOOR).mean()) - penalty
+    def log_scores(self, vector: Points) -> Scalars:
+        """Return the logarithm of the score of each frame, once turned by `vector`: (frames,)."""
+        return np.asarray(np.log(self.score(vector) + FLOOR))
+
+    def information(self, vector: Points) -> tuple[Floats, float]:
+        """Return what the frames tell of an offset near `vector`, by the mean of `log_scores`.
+
+        Returns
+        -------
+        curvature
+            Minus the second derivatives, (3, 3), directions of growth aside.
+        variance
+            Of the gradient, summed over its axes, as parts of the clips have it; 0 of one part.
+        """
+        steps = DIFFERENCE * np.eye(3)
+        ahead, behind = (
+            np.stack([self.log_scores(vector + sign * step) for step in steps]) for sign in (1, -1)
+        )
+        parts = np.array_split((ahead - behind) / (2.0 * DIFFERENCE), PARTS, axis=1)
+        gradients = np.stack([part.mean(axis=1) for part in parts if part.shape[1]])
+        variance = gradients.var(axis=0, ddof=1).sum() / len(gradients) if len(gradients) > 1 else 0
+        here = float(self.log_scores(vector).mean())
+        hessian = np.diag(ahead.mean(axis=1) + behind.mean(axis=1) - 2.0 * here)
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            corners = [
+                a * b * float(self.log_scores(vector + a * steps[i] + b * steps[j]).mean())
+                for a in (1, -1)
+                for b in (1, -1)
+            ]
+            hessian[i, j] = hessian[j, i] = 0.25 * sum(corners)
+        sizes, axes = np.linalg.eigh(-hessian / DIFFERENCE**2)
+        return axes * np.maximum(sizes, 0.0) @ axes.T, float(variance)
 
 
 def _thin_evenly(rotations: Quats, most: int | None = MAX_FRAMES) -> Quats:

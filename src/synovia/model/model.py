@@ -106,16 +106,17 @@ class LimitModel:
             Is given the names of the joints, and gives them back one by one.
         **options
             Any of those below. Further ones go to the shape, like ``vertices=12`` for a reach
-            cone; of a distance field these are also ``by``, "samples" unless it is "density" or
-            "people", and a density's ``level``.
+            cone; of a distance field these are also ``by``, "samples" unless it is "people".
 
         Other Parameters
         ----------------
         margin : float
-            How deep observed frames are inside, in radians; 0.05 unless given.
+            How deep observed frames are inside, in radians. Unless given, it is chosen for a
+            rejection of 1 % with three performers or more, and 0.05 with fewer.
         reject : float
-            Widen the margin of each joint until at most this share of held-out frames is outside.
-            Each performer is held out in turn; where there is one, each clip.
+            Widen each joint until at most this share of the frames of people who are not in the
+            clips is to be expected outside, on average, but at least by the margin. Performers are
+            left out in turn to tell, clips where there is one; see `synovia.learn.promise`.
         trim : float
             The largest share of frames, besides capture flips, that may be left out because no
             other performer confirms them or because they stand alone; 0.05 unless given. 0 keeps
