@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import inputs, terminal
+from . import human, inputs, terminal
 
 if TYPE_CHECKING:
     from ..model import LimitModel
@@ -55,9 +55,9 @@ output_option = click.option(
 )
 @rig_option
 @inputs.map_option
-@inputs.tpose_option
+@human.tpose_option
 @inputs.skeleton_option
-@inputs.verbose_option
+@human.verbose_option
 @output_option
 @terminal.debug_option
 def limits(source: Source, rig: str, maps: tuple[str, ...], output: Path) -> None:
@@ -71,7 +71,7 @@ def limits(source: Source, rig: str, maps: tuple[str, ...], output: Path) -> Non
     check_output(output)
     skeleton, clip = _rig(rig)
     names = inputs.joint_names(maps)
-    _write(inputs.apply_human(source, clip or _still(skeleton), names).model, output)
+    _write(inputs.apply_human(source, clip or _still(skeleton, rig), names, rig).model, output)
 
 
 @click.command(cls=terminal.TeachingCommand, examples=RETARGET_EXAMPLES)
@@ -120,14 +120,14 @@ def _rig(rig: str) -> tuple[Skeleton, Clip | None]:
     return clip.skeleton, clip
 
 
-def _still(skeleton: Skeleton) -> Clip:
+def _still(skeleton: Skeleton, name: str) -> Clip:
     """Return a clip of a skeleton at rest, without frames."""
     import numpy as np
 
     from ..skeleton import Clip, Pose
 
     joints = len(skeleton)
-    return Clip(skeleton, Pose(np.empty((0, joints, 4)), np.empty((0, joints, 3))), 1.0, "rig")
+    return Clip(skeleton, Pose(np.empty((0, joints, 4)), np.empty((0, joints, 3))), 1.0, name)
 
 
 def _write(model: LimitModel, output: Path) -> None:

@@ -228,15 +228,16 @@ class LimitModel:
         >>> model.limits["left_shoulder"].relative_to
         'spine3'
         """
-        from ..rigs import align, limits_from_rig, limits_on_rig, recognize
+        from ..rigs import align, canonical_skeleton, limits_from_rig, limits_on_rig, recognize
 
-        here = align(recognize(self.skeleton))
-        canonical = limits_from_rig(self.limits, here)
+        if self.skeleton.names == canonical_skeleton().names:
+            canonical, here = dict(self.limits), {name: name for name in self.limits}
+        else:
+            rig = recognize(self.skeleton)
+            canonical, here = limits_from_rig(self.limits, align(rig)), dict(rig.roles)
         there = align(recognize(skeleton, roles), clips)
         limits = limits_on_rig(canonical, there)
-        carried = {
-            here.rig.roles[role] for role in canonical if there.rig.roles.get(role) in limits
-        }
+        carried = {here[role] for role in canonical if there.rig.roles.get(role) in limits}
         if lost := [name for name in self.limits if name not in carried]:
             warnings.warn(f"limits that are not carried over: {list_names(lost)}", stacklevel=2)
         return LimitModel(limits, skeleton, self.provenance)

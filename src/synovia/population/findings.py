@@ -113,6 +113,24 @@ def joint_name(role: str) -> str:
     return f"{side} {JOINT_NAMES[bone]}".strip()
 
 
+def join_sides(names: Sequence[str]) -> list[str]:
+    """Return names of joints with left and right ones of the same kind as one.
+
+    Examples
+    --------
+    >>> join_sides(["neck", "left wrist", "right wrist", "left knee"])
+    ['neck', 'both wrists', 'left knee']
+    """
+    found = []
+    for name in names:
+        side, _, joint = name.partition(" ")
+        if side == "left" and f"right {joint}" in names:
+            found.append(f"both {joint.removesuffix('s')}s")
+        elif not (side == "right" and f"left {joint}" in names):
+            found.append(name)
+    return found
+
+
 def describe_move(role: str, start: Quats, end: Quats) -> str:
     """Return which way a bone goes from one rotation (4,) of the canonical human to another.
 
