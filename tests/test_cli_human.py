@@ -8,13 +8,23 @@ import numpy as np
 import pytest
 
 from command_line import result_of, run
-from synovia import Clip, Pose, Skeleton, load_clip, load_limits, quat, save_clip, save_limits
+from synovia import (
+    Clip,
+    Pose,
+    Skeleton,
+    forward,
+    load_clip,
+    load_limits,
+    quat,
+    save_clip,
+    save_limits,
+)
 from synovia.cli.human import limits_on_clip
 from synovia.io import Chunks
 from synovia.io.smpl import smpl_skeleton
 from synovia.population import canonical_limits, limits_for
 from synovia.rigs import reference
-from twins import renamed, walker
+from twins import renamed, walker, with_rest
 
 ELBOW = "mixamorig:LeftForeArm"
 
@@ -181,6 +191,37 @@ def test_limits_of_one_rig_on_another(folder):
     )
 
 
+def test_a_clip_shows_how_the_rig_stood_that_limits_were_learned_on(folder):
+    rng = np.random.default_rng(1)
+    lost = {name: quat.normalize(rng.normal(size=4)) for name in walker().skeleton.names}
+    save_clip(with_rest(walker(), lost), "lost.bvh")
+    run("fit", "lost.bvh", "-o", "lost.limits.json", "--trim", "0")
+    order = ("retarget-limits", "lost.limits.json", "--rig", "smpl", "-o", "smpl.limits.json")
+    said = complaint(*order)
+    assert "lost.limits.json on smpl: of the rig that these limits are for: no pose" in said
+    assert "--learned-on CLIP" in said
+    run(*order, "--learned-on", "lost.bvh")
+    assert "left_hip" in load_limits("smpl.limits.json").limits
+    save_clip(CHAIR, "chair.bvh")
+    assert "--learned-on takes a clip of the joints" in complaint(
+        *order, "--learned-on", "chair.bvh"
+    )
+
+
+def test_info_tells_reference_doubts_and_where_limits_come_from(folder):
+    assert "reference: the rest pose" in run("info", "walk.bvh")
+    rng = np.random.default_rng(1)
+    lost = {name: quat.normalize(rng.normal(size=4)) for name in walker().skeleton.names}
+    save_clip(with_rest(walker(), lost), "lost.bvh")
+    said = run("info", "lost.bvh")
+    assert "reference: lost at" in said
+    assert "limits of a human give no verdict on" in said
+    assert "leftHand" in json.loads(run("info", "lost.bvh", "--json"))["human"]["no_verdict"]
+    for source in ("human", "people"):
+        run("limits", source, "--rig", "smpl", "-o", "smpl.limits.json")
+        assert "learned from 66 people in 1457 clips of Carn" in run("info", "smpl.limits.json")
+
+
 def test_goals_and_gaze_within_what_humans_can_do(folder):
     place = "mixamorig:LeftHand=0.5,1.2,0.4"
     said = run("solve", "walk.bvh", "--goal", place, "-o", "reach.bvh", code=1)
@@ -189,6 +230,23 @@ def test_goals_and_gaze_within_what_humans_can_do(folder):
     assert limits.check(load_clip("reach.bvh"))[0].violation.max() < 1e-4
     run("look", "walk.bvh", "--at", "0.5,1.6,4", "-o", "look.bvh")
     assert limits.check(load_clip("look.bvh"))[0].violation.max() < 1e-4
+
+
+def test_a_face_looks_ahead_however_its_joint_is_turned(folder):
+    """The head of this twin is called otherwise, and at rest it looks up."""
+    twin = with_rest(walker(), {"mixamorig:Head": quat.exp(np.array([-0.4, 0.0, 0.0]))})
+    save_clip(renamed(twin, {"mixamorig:Head": "mixamorig:Skull"}), "twin.bvh")
+    roles = ("--map", "mixamorig:Skull=head")
+    run("look", "twin.bvh", *roles, "--at", "0.5,1.6,4", "-o", "look.bvh")
+    twin, looked = load_clip("twin.bvh"), load_clip("look.bvh")
+    alignment = limits_for(twin, roles={"mixamorig:Skull": "head"}).alignment
+    head = looked.skeleton.index("mixamorig:Skull")
+    places, turns = forward(looked.skeleton, looked.pose)
+    face = quat.rotate(quat.mul(turns[:, head], alignment.frames["head"]), [0.0, 0.0, 1.0])
+    way = np.array([0.5, 1.6, 4.0]) - places[:, head]
+    way /= np.linalg.norm(way, axis=1, keepdims=True)
+    assert (face * way).sum(axis=1).min() > np.cos(np.radians(0.1))
+    assert quat.angle_between(alignment.frames["head"], quat.IDENTITY) > 0.2
 
 
 def test_pictures_of_a_human(folder):

@@ -236,3 +236,9 @@ def test_the_canonical_human_is_on_disk_and_small():
     sizes = [path.stat().st_size for path in folder.glob("*.limits.json")]
     assert len(sizes) == len(SOURCES)
     assert sum(sizes) < 700_000
+
+
+def test_slices_of_a_region_are_within_half_a_turn():
+    for role in ("leftUpperArm", "leftUpperLeg", "chest"):
+        sections = canonical_limits("people").limits[role].shape.cross_sections()
+        assert np.linalg.norm([section.at for section in sections]) <= np.pi

@@ -78,23 +78,43 @@ def limits(source: Source, rig: str, maps: tuple[str, ...], output: Path) -> Non
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @rig_option
 @inputs.map_option
+@click.option(
+    "--learned-on",
+    "own_clip",
+    metavar="CLIP",
+    help="A clip of the rig that the limits were learned on: it shows how that stands, where its "
+    "rest pose does not.",
+)
 @inputs.skeleton_option
 @output_option
 @terminal.debug_option
-def retarget_limits(file: Path, rig: str, maps: tuple[str, ...], output: Path) -> None:
+def retarget_limits(
+    file: Path, rig: str, maps: tuple[str, ...], own_clip: str | None, output: Path
+) -> None:
     """Write the limits in FILE for another rig of a human.
 
     Names, rest pose and frames of the rigs may differ: both are recognised as humans and brought
     to the same T-pose. Limits of joints that both have are carried over exactly, others are named.
     """
-    from ..io import load_limits
+    from ..io import load_clip, load_limits
     from .fit import check_output
 
     check_output(output)
     skeleton, clip = _rig(rig)
-    model = load_limits(file).on(
-        skeleton, clips=[] if clip is None else [clip], roles=inputs.joint_names(maps)
-    )
+    limits = load_limits(file)
+    own = [] if own_clip is None else [load_clip(own_clip, skeleton=inputs.SKELETON.get())]
+    if own and own[0].skeleton.names != limits.skeleton.names:
+        raise ValueError(f"{own_clip}: --learned-on takes a clip of the joints that {file} is for")
+    try:
+        model = limits.on(
+            skeleton,
+            clips=[] if clip is None else [clip],
+            roles=inputs.joint_names(maps),
+            own_clips=own,
+        )
+    except ValueError as error:
+        hint = "" if own else "; --learned-on CLIP may show how its rig stands"
+        raise ValueError(f"{file} on {rig}: {error}{hint}") from None
     if not model.limits:
         raise ValueError(f"{file}: none of its limits can be carried over to {rig}")
     _write(model, output)

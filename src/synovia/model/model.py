@@ -204,6 +204,7 @@ class LimitModel:
         *,
         clips: Sequence[Clip] = (),
         roles: Mapping[str, str] | None = None,
+        own_clips: Sequence[Clip] = (),
     ) -> LimitModel:
         """Return these limits for another rig of a human: names, rest pose and frames may differ.
 
@@ -219,6 +220,9 @@ class LimitModel:
             Motion of that rig, which shows how its limbs are twisted; see `rigs.align`.
         roles
             Roles of its joints, where names do not tell them: ``{"Bone_07": "leftUpperArm"}``.
+        own_clips
+            Motion of the rig that these limits are for, which shows how that stands, where its rest
+            pose does not.
 
         Examples
         --------
@@ -234,7 +238,11 @@ class LimitModel:
             canonical, here = dict(self.limits), {name: name for name in self.limits}
         else:
             rig = recognize(self.skeleton)
-            canonical, here = limits_from_rig(self.limits, align(rig)), dict(rig.roles)
+            try:
+                canonical = limits_from_rig(self.limits, align(rig, own_clips))
+            except ValueError as error:
+                raise ValueError(f"of the rig that these limits are for: {error}") from None
+            here = dict(rig.roles)
         there = align(recognize(skeleton, roles), clips)
         limits = limits_on_rig(canonical, there)
         carried = {here[role] for role in canonical if there.rig.roles.get(role) in limits}
