@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import synovia
-from synovia import Pose, load_clip, quat
+from synovia import Pose, demo, load_clip, quat
 from synovia.io import list_clips
 from synovia.io.smpl import clip_from_poses
 from synovia.population import (
@@ -242,3 +242,9 @@ def test_slices_of_a_region_are_within_half_a_turn():
     for role in ("leftUpperArm", "leftUpperLeg", "chest"):
         sections = canonical_limits("people").limits[role].shape.cross_sections()
         assert np.linalg.norm([section.at for section in sections]) <= np.pi
+
+
+def test_a_shoulder_blade_is_not_judged_as_a_collarbone():
+    found = limits_for(demo.wild())
+    assert "left collarbone" in found.silent
+    assert "LeftScapula" not in found.model.limits

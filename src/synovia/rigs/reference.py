@@ -48,6 +48,8 @@ NOT_AT_REST = {"head": 0.4, "Foot": 0.4, "Hand": 0.3, "Shoulder": 0.3, "Toes": 0
 """The confidence in bones whose reference is a moment of the motion, and not the rest pose."""
 NO_END = 0.3
 """The confidence in a limb's bone that has no end."""
+SCAPULA = 0.3
+"""The confidence in a shoulder blade as a collarbone."""
 LEAST_CONFIDENCE = 0.55
 """Joints of less confidence get no verdict."""
 
@@ -208,6 +210,10 @@ def align(
         if stance.direction(role) is None:
             confidence[role] = NO_END
             steps.append(f"{role}: where it ends is not known, nor whether it is bent at rest")
+    for role in (role for role in frames if role.endswith("Shoulder")):
+        if "scapula" in rig.roles[role].lower():
+            confidence[role] = SCAPULA
+            steps.append(f"{role}: a shoulder blade, which turns farther than a collarbone")
     if clips:
         pose = Pose(
             np.concatenate([clip.pose.rotations for clip in clips]),
