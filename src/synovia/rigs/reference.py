@@ -508,20 +508,19 @@ def turn_upright(
     up = world_up(rig, [clip])
     stance = stance_of(rig, pose)
 
-    def usual_up(role: str) -> Vectors:
-        turned = quat.mul(stance.rotations[role], frames[role])
-        return most_common_direction(quat.rotate(quat.inverse(turned), up))
+    def seen_up(role: str) -> Vectors:
+        return quat.rotate(quat.inverse(quat.mul(stance.rotations[role], frames[role])), up)
 
     for role in (role for role in TRUNK if role in frames and role not in bones):
-        lean = float(_angle(usual_up(role), UP))
+        lean = float(np.median(_angle(seen_up(role), UP)))
         if lean > MAX_LEAN:
             return [
-                f"{role}: {np.degrees(lean):.0f} degrees from upright most often, so that gravity "
-                "does not show how head and feet stand"
+                f"{role}: {np.degrees(lean):.0f} degrees from upright in half of the frames, so "
+                "that gravity does not show how head and feet stand"
             ]
     steps = []
     for role in (role for role in bones if role in frames):
-        mode = usual_up(role)
+        mode = most_common_direction(seen_up(role))
         lean = float(_angle(mode, UP))
         if lean <= MAX_LEAN:
             for each in {role, role.replace("Foot", "Toes")} & frames.keys():
@@ -538,7 +537,7 @@ def turn_upright(
 
 def most_common_direction(directions: Vectors) -> Vectors:
     """Return the densest direction (3,) among unit `directions` (n, 3), by mean shift."""
-    starts = directions[np.linspace(0, len(directions) - 1, min(len(directions), 400)).astype(int)]
+    starts = directions[np.linspace(0, len(directions) - 1, min(len(directions), 100)).astype(int)]
 
     def weights(at: Vectors) -> Scalars:
         return np.asarray(np.exp((np.clip(at @ directions.T, -1.0, 1.0) - 1.0) / LEAN_WIDTH**2))
