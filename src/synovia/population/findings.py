@@ -44,6 +44,11 @@ FOOT_TERMS = (
     ("outward rotation", "inward rotation"),
     ("eversion", "inversion"),
 )
+COLLARBONE_TERMS = (
+    ("forward rotation", "backward rotation"),
+    ("retraction", "protraction"),
+    ("elevation", "depression"),
+)
 SECOND = 0.5
 """A second direction is named if it is at least this share of the first."""
 ANGLE_NAMES = {
@@ -156,6 +161,8 @@ def _moves(role: str, start: Quats, end: Quats) -> list[tuple[str, float]]:
         return _both_ways(TRUNK_TERMS, turn)
     if bone in ("Foot", "Toes"):
         return _both_ways(FOOT_TERMS, turn * [1.0, mirror, mirror])
+    if bone == "Shoulder":
+        return _both_ways(COLLARBONE_TERMS, turn * [1.0, mirror, mirror])
     if role not in BONE_DIRECTIONS:
         return [("rotation", float(np.linalg.norm(turn)))]
     before, after = (quat.rotate(each, BONE_DIRECTIONS[role]) for each in (start, end))
