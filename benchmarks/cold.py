@@ -29,6 +29,7 @@ COMMANDS = {
     "info rom.bvh": 0.7,
     "info wild.bvh": 0.7,
     "info human.limits.json": 0.7,
+    "check wild.bvh": 0.9,
     "check wild.bvh -l human.limits.json": 0.8,
     "clamp wild.bvh -l human.limits.json -o clamped.bvh": 0.9,
     "fit wander.bvh -o wander.limits.json": 3.0,

@@ -49,7 +49,7 @@ def complaint(*arguments):
         (["check", "wild.bvh", *LIMITS, "--csv", "gone/a.csv"], "gone: there is no such directory"),
         (["check", "wild.bvh", *LIMITS, "--csv", "-", "--json"], "choose one"),
         (["fot"], "no command 'fot'; did you mean fit?"),
-        (["check", "wild.bvh"], "wild: the limits of a human are not for this: no human"),
+        (["check", "wild.bvh"], "wild.bvh: no human"),
         (["check", "wild.bvh", "-l", "humna"], "did you mean human? got 'humna'"),
         (["check", "wild.bvh", "--tpose", "9999"], "--tpose must be a frame below"),
     ],

@@ -8,10 +8,23 @@ import numpy as np
 import pytest
 
 from command_line import result_of, run
-from synovia import Clip, Pose, load_clip, load_limits, quat, save_clip, save_limits
+from synovia import (
+    Clip,
+    Pose,
+    Skeleton,
+    forward,
+    load_clip,
+    load_limits,
+    quat,
+    save_clip,
+    save_limits,
+)
+from synovia.cli.human import limits_on_clip
+from synovia.io import Chunks
 from synovia.io.smpl import smpl_skeleton
 from synovia.population import canonical_limits, limits_for
-from twins import renamed, walker
+from synovia.rigs import reference
+from twins import renamed, walker, with_rest
 
 ELBOW = "mixamorig:LeftForeArm"
 
@@ -22,6 +35,17 @@ def broken(clip):
     back = quat.exp(np.array([0.0, 1.0, 0.0]) * np.radians(60.0))
     rotations[40:50, clip.skeleton.index(ELBOW)] = back
     return Clip(clip.skeleton, Pose(rotations, clip.pose.positions), clip.frame_time, clip.name)
+
+
+def seat():
+    """A chair, whose joints are no bones."""
+    names = ("seat", "back", "leg1", "leg2")
+    skeleton = Skeleton(names, np.array([-1, 0, 0, 0]), np.eye(4, 3))
+    rotations = np.tile(quat.IDENTITY, (5, 4, 1))
+    return Clip(skeleton, Pose(rotations, np.tile(skeleton.offsets, (5, 1, 1))), 0.1, "chair")
+
+
+CHAIR = seat()
 
 
 def complaint(*arguments):
@@ -39,7 +63,7 @@ def folder(tmp_path, monkeypatch):
 def test_three_commands_on_ones_own_file(folder):
     assert "inside, all of 18 joints in 90 frames" in run("check", "walk.bvh")
     said = run("check", "wild.bvh", code=1)
-    assert "left elbow:" in said
+    assert f"left elbow ({ELBOW}): 50° beyond" in said
     assert "extension" in said
     assert "changed 1 joint" in run("clamp", "wild.bvh", "-o", "clamped.bvh")
     assert "inside" in run("check", "clamped.bvh")
@@ -57,6 +81,43 @@ def test_what_is_used_is_said_in_a_line(folder):
     assert "reference: the rest pose" in said
 
 
+def test_many_clips_of_one_rig_take_a_line_and_what_is_no_human_is_left_out(folder):
+    save_clip(CHAIR, "chair.bvh")
+    said = result_of("check", ".", code=1)
+    assert said.stderr.count("limits of a human") == 1
+    assert "2 clips: limits of a human (66 people and anatomy), for 18 joints" in said.stderr
+    assert "chair.bvh: no human" in said.stderr
+    assert "1 of 2 clips outside" in said.stdout
+    assert "left out 1 clip" in said.stdout
+    run("clamp", ".", "-o", "legal")
+    assert sorted(path.name for path in (folder / "legal").iterdir()) == ["walk.bvh", "wild.bvh"]
+    save_clip(CHAIR, "stool.bvh")
+    assert "chair.bvh: no human" in complaint("check", "chair.bvh", "stool.bvh")
+
+
+def test_a_long_clip_in_chunks_is_understood_as_the_whole_is(monkeypatch, folder):
+    """Elbows and knees are still for the first three quarters of it."""
+    walk = walker(120)
+    rotations = np.tile(quat.IDENTITY, (480, len(walk.skeleton), 1))
+    rotations[360:] = walk.pose.rotations
+    positions = np.tile(walk.skeleton.offsets, (480, 1, 1))
+    clip = Clip(walk.skeleton, Pose(rotations, positions), 1.0 / 30.0, "long")
+    whole = limits_for(clip).alignment
+    chunks = Chunks.of(clip, 50)
+    found = limits_on_clip("human", chunks, {}, place="long.bvh").alignment
+    assert found.steps == whole.steps
+    for role, frame in whole.frames.items():
+        np.testing.assert_array_equal(found.frames[role], frame)
+    monkeypatch.setattr(reference, "MOST_FRAMES", 100)
+    thin = limits_on_clip("human", chunks, {}, place="long.bvh").alignment
+    assert thin.steps == limits_for(clip).alignment.steps != whole.steps
+
+
+def test_calibration_needs_limits_of_ones_own(folder):
+    said = complaint("check", "walk.bvh", "--calibrate", "wild.bvh")
+    assert "--calibrate needs limits of your own" in said
+
+
 def test_json_tells_joint_direction_angles_and_people(folder):
     document = json.loads(run("check", "wild.bvh", "--json", code=1))
     (finding,) = document["findings"]
@@ -65,7 +126,13 @@ def test_json_tells_joint_direction_angles_and_people(folder):
     assert 40 <= finding["frame"] < 50
     assert finding["violation_deg"] == pytest.approx(50.0, abs=10.0)
     assert finding["angles_deg"]["flexion"] == pytest.approx(-60.0, abs=2.0)
-    assert json.loads(run("check", "walk.bvh", "--json"))["findings"] == []
+    assert finding["time"] == pytest.approx(finding["frame"] / 30.0, rel=1e-4)
+    inside = json.loads(run("check", "walk.bvh", "--json"))
+    assert inside["findings"] == []
+    assert inside["human"]["limits"] == "human"
+    assert inside["human"]["convention"] == "Mixamo"
+    assert inside["human"]["no_verdict"] == []
+    assert inside["human"]["steps"][0] == "reference: the rest pose"
 
 
 def test_a_map_says_what_names_do_not(folder):
@@ -85,6 +152,10 @@ def test_a_reference_by_hand(folder):
     assert "reference: the pose that was given" in standing
     run("check", "walk.bvh", "--tpose", "walk.bvh")
     assert "--tpose must be a frame below 90" in complaint("check", "walk.bvh", "--tpose", "90")
+    assert "or a clip, got '1.5'" in complaint("check", "walk.bvh", "--tpose", "1.5")
+    save_clip(CHAIR, "chair.bvh")
+    said = complaint("check", "walk.bvh", "--tpose", "chair.bvh")
+    assert "chair.bvh: --tpose takes a clip of the same joints as walk.bvh" in said
 
 
 def test_limits_as_a_file(folder):
@@ -96,6 +167,7 @@ def test_limits_as_a_file(folder):
     assert made.skeleton.names == smpl_skeleton(24).names
     fresh = canonical_limits("people").on(made.skeleton)
     assert set(made.limits) == set(fresh.limits)
+    assert "left_collar" in canonical_limits("human").on(made.skeleton).limits
     rotations = quat.normalize(np.random.default_rng(0).normal(size=(500, 4)))
     for name, limit in made.limits.items():
         np.testing.assert_array_equal(
@@ -119,6 +191,37 @@ def test_limits_of_one_rig_on_another(folder):
     )
 
 
+def test_a_clip_shows_how_the_rig_stood_that_limits_were_learned_on(folder):
+    rng = np.random.default_rng(1)
+    lost = {name: quat.normalize(rng.normal(size=4)) for name in walker().skeleton.names}
+    save_clip(with_rest(walker(), lost), "lost.bvh")
+    run("fit", "lost.bvh", "-o", "lost.limits.json", "--trim", "0")
+    order = ("retarget-limits", "lost.limits.json", "--rig", "smpl", "-o", "smpl.limits.json")
+    said = complaint(*order)
+    assert "lost.limits.json on smpl: of the rig that these limits are for: no pose" in said
+    assert "--learned-on CLIP" in said
+    run(*order, "--learned-on", "lost.bvh")
+    assert "left_hip" in load_limits("smpl.limits.json").limits
+    save_clip(CHAIR, "chair.bvh")
+    assert "--learned-on takes a clip of the joints" in complaint(
+        *order, "--learned-on", "chair.bvh"
+    )
+
+
+def test_info_tells_reference_doubts_and_where_limits_come_from(folder):
+    assert "reference: the rest pose" in run("info", "walk.bvh")
+    rng = np.random.default_rng(1)
+    lost = {name: quat.normalize(rng.normal(size=4)) for name in walker().skeleton.names}
+    save_clip(with_rest(walker(), lost), "lost.bvh")
+    said = run("info", "lost.bvh")
+    assert "reference: lost at" in said
+    assert "limits of a human give no verdict on" in said
+    assert "leftHand" in json.loads(run("info", "lost.bvh", "--json"))["human"]["no_verdict"]
+    for source in ("human", "people"):
+        run("limits", source, "--rig", "smpl", "-o", "smpl.limits.json")
+        assert "learned from 66 people in 1457 clips of Carn" in run("info", "smpl.limits.json")
+
+
 def test_goals_and_gaze_within_what_humans_can_do(folder):
     place = "mixamorig:LeftHand=0.5,1.2,0.4"
     said = run("solve", "walk.bvh", "--goal", place, "-o", "reach.bvh", code=1)
@@ -127,6 +230,23 @@ def test_goals_and_gaze_within_what_humans_can_do(folder):
     assert limits.check(load_clip("reach.bvh"))[0].violation.max() < 1e-4
     run("look", "walk.bvh", "--at", "0.5,1.6,4", "-o", "look.bvh")
     assert limits.check(load_clip("look.bvh"))[0].violation.max() < 1e-4
+
+
+def test_a_face_looks_ahead_however_its_joint_is_turned(folder):
+    """The head of this twin is called otherwise, and at rest it looks up."""
+    twin = with_rest(walker(), {"mixamorig:Head": quat.exp(np.array([-0.4, 0.0, 0.0]))})
+    save_clip(renamed(twin, {"mixamorig:Head": "mixamorig:Skull"}), "twin.bvh")
+    roles = ("--map", "mixamorig:Skull=head")
+    run("look", "twin.bvh", *roles, "--at", "0.5,1.6,4", "-o", "look.bvh")
+    twin, looked = load_clip("twin.bvh"), load_clip("look.bvh")
+    alignment = limits_for(twin, roles={"mixamorig:Skull": "head"}).alignment
+    head = looked.skeleton.index("mixamorig:Skull")
+    places, turns = forward(looked.skeleton, looked.pose)
+    face = quat.rotate(quat.mul(turns[:, head], alignment.frames["head"]), [0.0, 0.0, 1.0])
+    way = np.array([0.5, 1.6, 4.0]) - places[:, head]
+    way /= np.linalg.norm(way, axis=1, keepdims=True)
+    assert (face * way).sum(axis=1).min() > np.cos(np.radians(0.1))
+    assert quat.angle_between(alignment.frames["head"], quat.IDENTITY) > 0.2
 
 
 def test_pictures_of_a_human(folder):

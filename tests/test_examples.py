@@ -41,13 +41,16 @@ def test_there_are_examples() -> None:
 
 
 def test_the_first_example_and_the_code_in_the_readme_run(tmp_path: Path) -> None:
-    """The README reads rom.bvh and wild.bvh, which that example writes."""
+    """The README and the first pages read rom.bvh and wild.bvh, which that example writes."""
     check_example(EXAMPLES[0], tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
-    assert blocks
-    for block in blocks:
+    found = {
+        page: re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
+        for page in ("README.md", "docs/index.md", "docs/population.md")
+    }
+    assert all(found.values())
+    for block in dict.fromkeys(block for blocks in found.values() for block in blocks):
         run(["-c", block], tmp_path)
-    assert len(blocks[0].strip().splitlines()) <= 10
+    assert len(found["README.md"][0].strip().splitlines()) <= 10
 
 
 @pytest.mark.parametrize(

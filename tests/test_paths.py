@@ -246,3 +246,15 @@ def test_a_leap_of_the_path_itself_is_not_smoothed(notched: Limit) -> None:
     clamped = project_path(notched, path, FRAME, transition=3.0)
     assert np.allclose(clamped[1], notched.project(path[1]), atol=0.05)
     assert np.allclose(clamped[0], notched.project(path[0]), atol=1e-9)
+
+
+def test_crossing_the_seam_of_a_free_twist_outside_is_no_change_of_sides():
+    """Where all twists are legal, the seam at 180 degrees is nowhere among rotations."""
+    free = Box(low=[-0.5, -0.5, -np.pi], high=[0.5, 0.5, np.pi], axes=np.eye(3))
+    wrist = Limit(SwingTwist(axis=[0.0, 0.0, 1.0]), free)
+    twist = np.linspace(np.pi - 1.0, np.pi + 1.0, 41)[:, None] * [0.0, 0.0, 1.0]
+    swing = 0.8 * np.sin(np.linspace(0.0, np.pi, 41))[:, None] * [1.0, 0.0, 0.0]
+    path = quat.mul(quat.exp(swing), quat.exp(twist))
+    clamped = project_path(wrist, path, 1.0 / 30.0)
+    moved = quat.angle_between(path, clamped)
+    assert moved.max() == pytest.approx(0.3, abs=1e-6)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import synovia
-from synovia import Pose, load_clip, quat
+from synovia import Pose, demo, load_clip, quat
 from synovia.io import list_clips
 from synovia.io.smpl import clip_from_poses
 from synovia.population import (
@@ -153,6 +153,8 @@ def test_people_are_counted():
         ("rightLowerArm", quat.IDENTITY, (0, 30, 0), "flexion"),
         ("chest", quat.IDENTITY, (0, 0, 30), "bend to the right"),
         ("leftFoot", quat.IDENTITY, (30, 0, 0), "plantarflexion"),
+        ("leftShoulder", quat.IDENTITY, (0, 0, 30), "elevation"),
+        ("rightShoulder", quat.IDENTITY, (0, 30, 0), "protraction"),
         ("leftUpperArm", about(0, 0, -90), (40, 30, 0), "extension with outward rotation"),
     ],
 )
@@ -202,7 +204,7 @@ def test_a_joint_without_a_verdict_is_named():
     )
     limits = limits_for(lost)
     assert "left wrist" in limits.silent
-    assert "no verdict on" in next(iter(limits.describe()))
+    assert any("no verdict on" in line and "both wrists" in line for line in limits.explain())
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="no captures beside the project")
@@ -236,3 +238,15 @@ def test_the_canonical_human_is_on_disk_and_small():
     sizes = [path.stat().st_size for path in folder.glob("*.limits.json")]
     assert len(sizes) == len(SOURCES)
     assert sum(sizes) < 700_000
+
+
+def test_slices_of_a_region_are_within_half_a_turn():
+    for role in ("leftUpperArm", "leftUpperLeg", "chest"):
+        sections = canonical_limits("people").limits[role].shape.cross_sections()
+        assert np.linalg.norm([section.at for section in sections]) <= np.pi
+
+
+def test_a_shoulder_blade_is_not_judged_as_a_collarbone():
+    found = limits_for(demo.wild())
+    assert "left collarbone" in found.silent
+    assert "LeftScapula" not in found.model.limits

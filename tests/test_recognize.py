@@ -430,6 +430,16 @@ def test_two_humans_are_refused(between):
     assert "bob_" in reason
 
 
+def test_two_humans_in_the_same_place_are_one_and_a_warning():
+    one = rig(RIGS["Mixamo"])[0]
+    names = tuple(f"{who}_{name}" for who in ("ann", "bob") for name in one.names)
+    below = np.where(one.parents < 0, -1, one.parents + len(one))
+    both = Skeleton(names, np.concatenate([one.parents, below]), np.tile(one.offsets, (2, 1)))
+    found = recognize(both)
+    assert {name[:4] for name in found.roles.values()} == {"ann_"}
+    assert any("a second human" in text and "bob_" in text for text in found.warnings)
+
+
 # What somebody says.
 
 

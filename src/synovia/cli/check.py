@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from ..arrays import Mask, Quats
     from ..learn import Calibration
     from ..model import JointReport, LimitModel, Report
-    from ..population import Finding, Source
+    from ..population import Finding, HumanLimits, Source
     from ..skeleton import Clip
+
+    HumanFound = tuple[HumanLimits, Sequence[Finding]]
 
 
 EXAMPLES = (
@@ -100,14 +102,15 @@ def check(
     model = inputs.load_limits_of(limits)
     calibration = calibrate_performer(model, limits, others, files, names) if others else None
     reports, invented = [], set()
-    findings: dict[str, list[Finding]] = {}
+    humans: dict[str, HumanFound] = {}
     for _, chunks, applied in inputs.chunks_for(model, files, names, "checking"):
         beginning = Beginning()
         parts = beginning.watch(chunks)
         if calibration is not None:
             parts = map(partial(calibration.apply, names=applied.names), parts)
         if applied.human is not None:
-            report, findings[chunks.name] = applied.human.check(parts)
+            report, found = applied.human.check(parts)
+            humans[chunks.name] = applied.human, found
         else:
             report = applied.model.check_chunks(parts, names=applied.names)
         reports.append(report)
@@ -123,15 +126,20 @@ def check(
         single = len(clips) == len(reports) == 1 and split_clip(clips[0])[0].is_file()
         offsets = {} if calibration is None else offsets_deg(calibration)
         documents = [
-            report.to_dict() | offsets | finding_rows(findings.get(report.clip))
+            report.to_dict() | offsets | describe_human(report, humans.get(report.clip))
             for report in reports
         ]
         click.echo(json.dumps(documents[0] if single else documents, indent=2, allow_nan=False))
     elif csv_path != "-":
         for line in [] if calibration is None else offset_lines(calibration):
             click.echo(line)
+        findings = {name: found for name, (_, found) in humans.items()}
         for line in summary(reports, every=every, invented=invented, findings=findings):
             click.echo(line)
+        if left_out := len(files) - len(reports):
+            click.echo(
+                f"left out {terminal.pluralize(left_out, 'clip')}, of which stderr tells why"
+            )
     ctx.exit(0 if all(report.ok for report in reports) else 1)
 
 
@@ -178,7 +186,12 @@ def calibrate_performer(
     from ..learn import calibrate
     from ..skeleton import names_in
 
-    if isinstance(model, str) or not any(model.samples.values()):
+    if isinstance(model, str):
+        raise click.UsageError(
+            "--calibrate needs limits of your own, written with fit --keep-samples: "
+            f"those of a human ({limits}) hold no samples"
+        )
+    if not any(model.samples.values()):
         raise ValueError(
             f"{limits}: no samples to calibrate with; write it with fit --keep-samples"
         )
@@ -288,26 +301,41 @@ def clip_summary(
 
 def finding_text(finding: Finding, report: Report) -> str:
     """Return a sentence about a joint of a human that is outside."""
-    angles = ", ".join(f"{name} {math.degrees(each):.0f}°" for name, each in finding.angles.items())
+    angles = ", ".join(
+        f"{name} {round(math.degrees(each))}°" for name, each in finding.angles.items()
+    )
     near = "" if finding.people is None else f"; {finding.people:.0%} of people come within 10°"
+    beyond_deg = math.degrees(finding.violation)
     return (
-        f"{finding.name}: {math.degrees(finding.violation):.0f}° {finding.beyond}, "
+        f"{finding.name} ({finding.joint}): "
+        f"{round(beyond_deg) if beyond_deg >= 1.0 else _deg(finding.violation)}° {finding.beyond}, "
         f"at {_time(report, finding.frame)} s: {finding.direction}"
         f"{f' ({angles})' if angles else ''}{near}"
     )
 
 
-def finding_rows(findings: Sequence[Finding] | None) -> dict[str, object]:
-    """Return findings as plain values, for JSON; nothing where limits are those of a file."""
-    if findings is None:
+def describe_human(report: Report, found: HumanFound | None) -> dict[str, object]:
+    """Return how the limits of a human came onto a rig, and what was found, as plain values.
+
+    Nothing where limits are those of a file.
+    """
+    if found is None:
         return {}
+    human, findings = found
     return {
+        "human": {
+            "limits": human.source,
+            "convention": human.alignment.rig.convention,
+            "no_verdict": human.silent,
+            "steps": list(human.alignment.steps),
+        },
         "findings": [
             {
                 "joint": finding.joint,
                 "role": finding.role,
                 "name": finding.name,
                 "frame": finding.frame,
+                "time": finding.frame * report.frame_time,
                 "violation_deg": math.degrees(finding.violation),
                 "direction": finding.direction,
                 "angles_deg": {name: math.degrees(each) for name, each in finding.angles.items()},
@@ -315,7 +343,7 @@ def finding_rows(findings: Sequence[Finding] | None) -> dict[str, object]:
                 "people_within_10_deg": finding.people,
             }
             for finding in findings
-        ]
+        ],
     }
 
 

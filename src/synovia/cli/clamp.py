@@ -114,6 +114,9 @@ def clamp(
         lines.append(f"{change.summary()}; wrote {target}")
         if grown := change.growth():
             lines.append(grown)
+    for target, legal_clips in done.items():  # of files in which a clip was left out
+        target.parent.mkdir(parents=True, exist_ok=True)
+        save_clips(legal_clips, target)
     for line in lines:
         click.echo(line)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from . import inputs, terminal
+from . import human, inputs, terminal
 
 if TYPE_CHECKING:
     from ..model import LimitModel
@@ -45,8 +46,14 @@ EXAMPLES = (
     type=click.Path(path_type=Path),
     help="Where to write the picture: a name that ends in .png, .svg or .pdf.",
 )
+@inputs.map_option
+@human.tpose_option
+@inputs.skeleton_option
+@human.verbose_option
 @terminal.debug_option
-def draw(file: str | None, joint: str | None, plate: str | None, output: Path) -> None:
+def draw(
+    file: str | None, joint: str | None, plate: str | None, output: Path, maps: tuple[str, ...]
+) -> None:
     """Draw the limits in FILE, or a plate of joints.
 
     FILE holds limits, or it is a clip of a human, on whose rig the limits of a human are drawn;
@@ -66,7 +73,7 @@ def draw(file: str | None, joint: str | None, plate: str | None, output: Path) -
         _save_plate(plate, None if file is None else Path(file), output)
         click.echo(f"wrote {output}")
         return
-    model = _model(HUMAN if file is None else file)
+    model = _model(HUMAN if file is None else file, inputs.joint_names(maps))
     if joint is not None and joint not in model.limits:
         known = ", ".join(model.limits) or "none"
         raise click.UsageError(f"--joint must be one of those with a limit ({known}), got {joint}")
@@ -74,14 +81,15 @@ def draw(file: str | None, joint: str | None, plate: str | None, output: Path) -
     click.echo(f"wrote {output}")
 
 
-def _model(file: str) -> LimitModel:
+def _model(file: str, roles: Mapping[str, str]) -> LimitModel:
     """Return the limits in a file, those of a human for the rig of a clip, or by role."""
-    from ..io import clip_suffix, load_clip
+    from ..io import clip_suffix, load_clip, split_clip
     from ..population import canonical_limits
 
-    if clip_suffix(Path(file)):
-        return inputs.apply_human(HUMAN, load_clip(file), {}).model
-    model = inputs.load_limits_of(file)
+    if clip_suffix(split_clip(file)[0]):
+        clip = load_clip(file, skeleton=inputs.SKELETON.get())
+        return inputs.apply_human(HUMAN, clip, roles, file).model
+    model = inputs.load_limits_of(file, "FILE")
     return canonical_limits(model) if isinstance(model, str) else model
 
 

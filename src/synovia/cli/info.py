@@ -114,7 +114,7 @@ def describe_clip(clip: Clip) -> dict[str, Any]:
 
 def describe_human(clip: Clip) -> dict[str, Any]:
     """Return which joints are the bones of a human, as plain values; else why there is none."""
-    from ..rigs import NotHumanError, recognize
+    from ..rigs import MEASURED_FROM, NotHumanError, align, recognize
 
     declared = None
     if clip.origin is not None:
@@ -125,6 +125,12 @@ def describe_human(clip: Clip) -> dict[str, Any]:
         rig = recognize(clip.skeleton, humanoid=declared)
     except NotHumanError as error:
         return {"recognized": False, "reason": str(error)}
+    try:
+        alignment = align(rig, [clip])
+        steps = list(alignment.steps)
+        unsure = [role for role in alignment.measured if role not in alignment.trusted]
+    except ValueError as error:
+        steps, unsure = [str(error)], [role for role in rig.roles if role in MEASURED_FROM]
     return {
         "recognized": True,
         "convention": rig.convention,
@@ -138,6 +144,8 @@ def describe_human(clip: Clip) -> dict[str, Any]:
             for role, joint in rig.roles.items()
         ],
         "notes": list(rig.notes),
+        "steps": steps,
+        "no_verdict": unsure,
     }
 
 
@@ -196,6 +204,10 @@ def human_lines(human: Mapping[str, Any]) -> Iterator[str]:
     yield f"a human, by {names}: {bones}"
     for note in human["notes"]:
         yield from terminal.wrap(f"  {note}")
+    yield from terminal.wrap(f"  {human['steps'][0]}")
+    if human["no_verdict"]:
+        unsure = _join_sides(human["no_verdict"])
+        yield from terminal.wrap(f"  limits of a human give no verdict on {', '.join(unsure)}")
     rows = []
     for role in ROLES:
         if role.startswith("left"):
@@ -207,6 +219,12 @@ def human_lines(human: Mapping[str, Any]) -> Iterator[str]:
         elif role in joints and not role.startswith("right"):
             rows.append((role, joints[role], ""))
     yield from terminal.heading(terminal.table(("bone", "joint, left", "right"), rows, left=3))
+
+
+def _join_sides(roles: Sequence[str]) -> list[str]:
+    """Return bones without their sides, each once."""
+    bones = [role.removeprefix("left").removeprefix("right") for role in roles]
+    return list(dict.fromkeys(bone[:1].lower() + bone[1:] for bone in bones))
 
 
 def _bone_joints(bone: Mapping[str, Any]) -> str:

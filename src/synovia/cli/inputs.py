@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import click
 
-from .terminal import ANGLES, note, printable, progress, progress_by
+from . import human
+from .terminal import ANGLES, progress, progress_by
 
 if TYPE_CHECKING:
     from ..arrays import Vectors
@@ -57,44 +58,11 @@ skeleton_option = click.option(
 )
 
 
-TPOSE: ContextVar[str | None] = ContextVar("TPOSE", default=None)
-"""Where somebody stands, for the limits of a human: the number of a frame, or a file."""
-VERBOSE: ContextVar[bool] = ContextVar("VERBOSE", default=False)
-"""Whether the user wants to know how a rig was understood."""
-
-
-def _remember_tpose(_ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
-    TPOSE.set(value)
-
-
-def _remember_verbose(_ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-    VERBOSE.set(value)
-
-
-tpose_option = click.option(
-    "--tpose",
-    metavar="FRAME|FILE",
-    expose_value=False,
-    callback=_remember_tpose,
-    help="For the limits of a human, where somebody stands, the arms hanging or to the sides: a "
-    "frame of the clip, or the first of another clip of this rig.  [default: the rest pose, or "
-    "the frame that is most like standing]",
-)
-verbose_option = click.option(
-    "-v",
-    "--verbose",
-    is_flag=True,
-    expose_value=False,
-    callback=_remember_verbose,
-    help="Say how the rig was understood: roles of joints, the reference, what was turned.",
-)
-
-
 def human_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options about limits and how they are put on a rig."""
-    for option in (verbose_option, skeleton_option, tpose_option, map_option, limits_option):
+    for option in (human.verbose_option, skeleton_option, human.tpose_option, map_option):
         command = option(command)
-    return command
+    return limits_option(command)
 
 
 @dataclass(frozen=True)
@@ -389,8 +357,11 @@ class Applied:
     """How the rig was understood, where limits are those of a human."""
 
 
-def load_limits_of(limits: str) -> LimitModel | Source:
-    """Return the limits in a file, or the name of those that are made for each rig."""
+def load_limits_of(limits: str, option: str = "--limits") -> LimitModel | Source:
+    """Return the limits in a file, or the name of those that are made for each rig.
+
+    `option` is where that was typed.
+    """
     from ..io import load_limits
     from ..io.limits import SUFFIX
 
@@ -401,7 +372,7 @@ def load_limits_of(limits: str) -> LimitModel | Source:
         close = get_close_matches(limits, SOURCES, 1)
         hint = f"did you mean {close[0]}? " if close else ""
         raise click.UsageError(
-            f"--limits takes a file that ends in {SUFFIX}, or {', '.join(SOURCES)}; {hint}"
+            f"{option} takes a file that ends in {SUFFIX}, or {', '.join(SOURCES)}; {hint}"
             f"got {limits!r}"
         )
     return load_limits(limits)
@@ -441,64 +412,74 @@ def _matching(
 ) -> Iterator[tuple[ClipFile, Motion, Applied]]:
     from ..skeleton import names_in
 
-    if not isinstance(limits, str):
-        for name in names.values():
-            limits.skeleton.index(name)
+    if isinstance(limits, str):
+        yield from _on_rigs(limits, files, names, label, load)
+        return
+    for name in names.values():
+        limits.skeleton.index(name)
     unused = dict(names)
     for file in progress(label)(files):
         clip = load(file)
+        if len(files) == 1:
+            check_map(names, limits.skeleton, [clip])
         known = names_in(names, clip.skeleton)
-        if isinstance(limits, str):
-            if len(files) == 1:
-                known = dict(names)  # so that a name that is nowhere is an error
-            applied = apply_human(limits, clip, known)
-        else:
-            if len(files) == 1:
-                check_map(names, limits.skeleton, [clip])
-            check_match(limits, clip, known)
-            applied = Applied(limits, known)
+        check_match(limits, clip, known)
         unused = {theirs: ours for theirs, ours in unused.items() if theirs not in known}
-        yield file, clip, applied
-    if unused:
-        warnings.warn(f"no clip has {', '.join(unused)}, which the map names", stacklevel=2)
+        yield file, clip, Applied(limits, known)
+    _warn_of_unused(unused)
 
 
-def apply_human(source: Source, motion: Clip | Chunks, roles: Mapping[str, str]) -> Applied:
-    """Return the limits of a human for the rig of a clip, and say so in a line."""
-    from ..population import limits_for
-    from ..skeleton import Clip
+def _on_rigs(
+    source: Source,
+    files: Sequence[ClipFile],
+    names: Mapping[str, str],
+    label: str,
+    load: Callable[[ClipFile], Motion],
+) -> Iterator[tuple[ClipFile, Motion, Applied]]:
+    """Yield clips with the limits of a human on their rigs; among several, only those of humans."""
+    from ..skeleton import names_in
 
-    clip = motion if isinstance(motion, Clip) else next(iter(motion))
-    clip = replace(clip, name=motion.name)
-    try:
-        human = limits_for(clip, source, roles=roles, reference=_tpose(clip))
-    except ValueError as error:
-        raise ValueError(
-            f"{motion.name}: the limits of a human are not for this: {error}. "
-            "--limits FILE takes others"
-        ) from None
-    for line in human.describe(verbose=VERBOSE.get()):
-        note(f"{printable(motion.name)}: {printable(line)}")
-    return Applied(human.model, {}, human)
+    alone, unused, understood = len(files) == 1, dict(names), {}
+    stranger: human.NoHumanLimitsError | None = None
+    for file in progress(label)(files):
+        clip = load(file)
+        known = dict(names) if alone else names_in(names, clip.skeleton)
+        unused = {theirs: ours for theirs, ours in unused.items() if theirs not in known}
+        place = str(file.path)
+        try:
+            if alone:
+                found = apply_human(source, clip, known, place)
+            else:
+                found = human.limits_on_clip(
+                    source, clip, known, place=place, skeleton=SKELETON.get()
+                )
+        except human.NoHumanLimitsError as error:
+            if alone:
+                raise human.NoHumanLimitsError(f"{error}. --limits FILE takes others") from None
+            stranger = stranger or error
+            warnings.warn(f"{error}; this clip is left out", stacklevel=2)
+            continue
+        understood[clip.name] = found
+        yield file, clip, Applied(found.model, {}, found)
+    if not alone:
+        human.tell(understood)
+    if stranger is not None and not understood:
+        raise stranger
+    _warn_of_unused(unused)
 
 
-def _tpose(clip: Clip) -> Clip | None:
-    """Return the clip in whose first frame somebody stands; None if it was not said."""
-    from ..io import load_clip
-    from ..skeleton import Pose
+def _warn_of_unused(names: Mapping[str, str]) -> None:
+    if names:
+        warnings.warn(f"no clip has {', '.join(names)}, which the map names", stacklevel=2)
 
-    given = TPOSE.get()
-    if given is None:
-        return None
-    if not given.lstrip("-").isdigit():
-        return load_clip(given, skeleton=SKELETON.get())
-    frame = int(given)
-    if not 0 <= frame < clip.frames:
-        raise click.UsageError(
-            f"--tpose must be a frame below {clip.frames}, or a file, got {given}"
-        )
-    pose = Pose(clip.pose.rotations[frame:][:1], clip.pose.positions[frame:][:1])
-    return replace(clip, pose=pose)
+
+def apply_human(
+    source: Source, motion: Clip | Chunks, roles: Mapping[str, str], place: str
+) -> HumanLimits:
+    """Return the limits of a human for the rig of a clip, and say so; errors name its `place`."""
+    found = human.limits_on_clip(source, motion, roles, place=place, skeleton=SKELETON.get())
+    human.tell({motion.name: found})
+    return found
 
 
 def check_match(model: LimitModel, clip: Clip | Chunks, names: Mapping[str, str]) -> None:

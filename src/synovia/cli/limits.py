@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import inputs, terminal
+from . import human, inputs, terminal
 
 if TYPE_CHECKING:
     from ..model import LimitModel
@@ -55,9 +55,9 @@ output_option = click.option(
 )
 @rig_option
 @inputs.map_option
-@inputs.tpose_option
+@human.tpose_option
 @inputs.skeleton_option
-@inputs.verbose_option
+@human.verbose_option
 @output_option
 @terminal.debug_option
 def limits(source: Source, rig: str, maps: tuple[str, ...], output: Path) -> None:
@@ -71,30 +71,50 @@ def limits(source: Source, rig: str, maps: tuple[str, ...], output: Path) -> Non
     check_output(output)
     skeleton, clip = _rig(rig)
     names = inputs.joint_names(maps)
-    _write(inputs.apply_human(source, clip or _still(skeleton), names).model, output)
+    _write(inputs.apply_human(source, clip or _still(skeleton, rig), names, rig).model, output)
 
 
 @click.command(cls=terminal.TeachingCommand, examples=RETARGET_EXAMPLES)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @rig_option
 @inputs.map_option
+@click.option(
+    "--learned-on",
+    "own_clip",
+    metavar="CLIP",
+    help="A clip of the rig that the limits were learned on: it shows how that stands, where its "
+    "rest pose does not.",
+)
 @inputs.skeleton_option
 @output_option
 @terminal.debug_option
-def retarget_limits(file: Path, rig: str, maps: tuple[str, ...], output: Path) -> None:
+def retarget_limits(
+    file: Path, rig: str, maps: tuple[str, ...], own_clip: str | None, output: Path
+) -> None:
     """Write the limits in FILE for another rig of a human.
 
     Names, rest pose and frames of the rigs may differ: both are recognised as humans and brought
     to the same T-pose. Limits of joints that both have are carried over exactly, others are named.
     """
-    from ..io import load_limits
+    from ..io import load_clip, load_limits
     from .fit import check_output
 
     check_output(output)
     skeleton, clip = _rig(rig)
-    model = load_limits(file).on(
-        skeleton, clips=[] if clip is None else [clip], roles=inputs.joint_names(maps)
-    )
+    limits = load_limits(file)
+    own = [] if own_clip is None else [load_clip(own_clip, skeleton=inputs.SKELETON.get())]
+    if own and own[0].skeleton.names != limits.skeleton.names:
+        raise ValueError(f"{own_clip}: --learned-on takes a clip of the joints that {file} is for")
+    try:
+        model = limits.on(
+            skeleton,
+            clips=[] if clip is None else [clip],
+            roles=inputs.joint_names(maps),
+            own_clips=own,
+        )
+    except ValueError as error:
+        hint = "" if own else "; --learned-on CLIP may show how its rig stands"
+        raise ValueError(f"{file} on {rig}: {error}{hint}") from None
     if not model.limits:
         raise ValueError(f"{file}: none of its limits can be carried over to {rig}")
     _write(model, output)
@@ -120,14 +140,14 @@ def _rig(rig: str) -> tuple[Skeleton, Clip | None]:
     return clip.skeleton, clip
 
 
-def _still(skeleton: Skeleton) -> Clip:
+def _still(skeleton: Skeleton, name: str) -> Clip:
     """Return a clip of a skeleton at rest, without frames."""
     import numpy as np
 
     from ..skeleton import Clip, Pose
 
     joints = len(skeleton)
-    return Clip(skeleton, Pose(np.empty((0, joints, 4)), np.empty((0, joints, 3))), 1.0, "rig")
+    return Clip(skeleton, Pose(np.empty((0, joints, 4)), np.empty((0, joints, 3))), 1.0, name)
 
 
 def _write(model: LimitModel, output: Path) -> None:

@@ -13,6 +13,8 @@ import click
 from . import inputs, solve, terminal
 
 if TYPE_CHECKING:
+    from ..arrays import Vectors
+    from ..population import HumanLimits
     from ..skeleton import Skeleton
 
 
@@ -20,16 +22,15 @@ HEAD = "head"
 EXAMPLES = (
     (
         "look at a place, with all joints from the hips to the head",
-        "synovia look walk.bvh -l human.limits.json --at 0,50,200 -o looking.bvh",
+        "synovia look walk.bvh --at 0,50,200 -o looking.bvh",
     ),
     (
         "look after something that moves; the head does most of it",
-        "synovia look walk.bvh -l human.limits.json --at ball.csv --with Neck=1,Head=3 "
-        "-o looking.bvh",
+        "synovia look walk.bvh --at ball.csv --with Neck=1,Head=3 -o looking.bvh",
     ),
     (
         "a rig whose head faces along x, with the eyes a little above the joint",
-        "synovia look walk.bvh -l human.limits.json --at 0,50,200 --axis 1,0,0 "
+        "synovia look walk.bvh -l mine.limits.json --at 0,50,200 --axis 1,0,0 "
         "--eyes 2,3,0 -o b.bvh",
     ),
 )
@@ -57,14 +58,14 @@ SECTIONS = {
     multiple=True,
     metavar="JOINT[=WEIGHT],…",
     help="The joints that turn, from the body to the head, and how much of it each does; all alike "
-    "unless given. Without it, all between the root and the joint called Head.",
+    "unless given. Without it, all between the root and the head, but for those that limits are "
+    "measured across.",
 )
 @click.option(
     "--axis",
-    default="0,0,1",
-    show_default=True,
     metavar="X,Y,Z",
-    help="Where the face points, in the frame of the head.",
+    help="Where the face points, in the frame of the head.  [default: forwards, where limits of a "
+    "human know the head, else 0,0,1]",
 )
 @click.option(
     "--eyes",
@@ -85,7 +86,7 @@ def look(
     limits: str,
     at: str,
     joints: tuple[str, ...],
-    axis: str,
+    axis: str | None,
     eyes: str,
     speed_deg: float,
     maps: tuple[str, ...],
@@ -104,15 +105,19 @@ def look(
     from ..ik.follow import clamp_to_limits
     from ..ik.problem import joints_between
 
-    face, place = inputs.parse_direction("--axis", axis), inputs.parse_vector("--eyes", eyes)
-    model, clip, names = solve.load_inputs(clip_path, limits, maps, output, force=force)
+    typed = None if axis is None else inputs.parse_direction("--axis", axis)
+    place = inputs.parse_vector("--eyes", eyes)
+    clip, applied = solve.load_inputs(clip_path, limits, maps, output, force=force)
+    model, names = applied.model, applied.names
+    face = face_of(clip.name, applied.human) if typed is None else typed
     weights = parse_weights(inputs.split_names(joints))
     if not weights:
         with warnings.catch_warnings(action="ignore"):  # what they say `watch` will say
             still = (
                 joints_between(clamp_to_limits(model, clip, names)[0]) if model.ancestors else []
             )
-        free = [name for name in joints_to_head(clip.skeleton) if name not in still]
+        line = joints_to_head(clip.skeleton, applied.human)
+        free = [name for name in line if name not in still]
         weights = dict.fromkeys(free, 1.0)
     for joint in weights:
         clip.skeleton.index(joint)
@@ -149,15 +154,37 @@ def parse_weights(texts: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def joints_to_head(skeleton: Skeleton) -> list[str]:
-    """Return the joints from below the root to the one called Head."""
+def face_of(name: str, human: HumanLimits | None) -> Vectors:
+    """Return where the face of a clip points, in the frame of its head."""
+    import numpy as np
+
+    from .. import quat
+
+    ahead = np.array([0.0, 0.0, 1.0])
+    if human is None:
+        return ahead
+    if HEAD not in human.alignment.trusted:
+        warnings.warn(
+            f"{name}: where the face points is not sure: 0,0,1 of the head is taken, and --axis "
+            "says otherwise",
+            stacklevel=2,
+        )
+        return ahead
+    return quat.rotate(human.alignment.frames[HEAD], ahead)
+
+
+def joints_to_head(skeleton: Skeleton, human: HumanLimits | None) -> list[str]:
+    """Return the joints from below the root to the head, or to the one called so."""
     from ..skeleton import bare_name
 
-    bare = [bare_name(name).lower() for name in skeleton.names]
-    if HEAD not in bare:
-        raise click.UsageError(
-            "no joint is called Head: say with --with which joints turn, from the body to the "
-            f"head; there are {', '.join(skeleton.names)}"
-        )
-    line = skeleton.path_to_root(bare.index(HEAD))
-    return [skeleton.names[joint] for joint in line[-2::-1]]
+    if human is not None and HEAD in human.alignment.rig.roles:
+        head = skeleton.index(human.alignment.rig.roles[HEAD])
+    else:
+        bare = [bare_name(name).lower() for name in skeleton.names]
+        if HEAD not in bare:
+            raise click.UsageError(
+                "no joint is called Head: say with --with which joints turn, from the body to the "
+                f"head; there are {', '.join(skeleton.names)}"
+            )
+        head = bare.index(HEAD)
+    return [skeleton.names[joint] for joint in skeleton.path_to_root(head)[-2::-1]]

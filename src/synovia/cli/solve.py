@@ -17,7 +17,6 @@ from .clamp import Change
 if TYPE_CHECKING:
     from ..arrays import Mask
     from ..ik import ClipSolution
-    from ..model import LimitModel
     from ..skeleton import Clip
 
 
@@ -54,8 +53,8 @@ speed_option = click.option(
 
 def load_inputs(
     clip_path: str, limits: str, maps: Sequence[str], output: Path, *, force: bool
-) -> tuple[LimitModel, Clip, dict[str, str]]:
-    """Return limits, clip and map of names, once it is sure that the output can be written."""
+) -> tuple[Clip, inputs.Applied]:
+    """Return a clip and its limits, once it is sure that the output can be written."""
     names = inputs.joint_names(maps)
     files = inputs.clip_files([clip_path])
     if len(files) != 1:
@@ -68,7 +67,7 @@ def load_inputs(
     _, clip, applied = next(iter(found))
     if clip.frames == 0:
         raise ValueError(f"{clip.name}: a clip to drive must have frames, got none")
-    return applied.model, clip, applied.names
+    return clip, applied
 
 
 def finish(
@@ -312,7 +311,7 @@ def solve(
     from ..ik import Reach, follow
 
     places = inputs.pairs(goals, "--goal")
-    model, clip, names = load_inputs(clip_path, limits, maps, output, force=force)
+    clip, applied = load_inputs(clip_path, limits, maps, output, force=force)
     for joint in (*places, *inputs.split_names(pins), *inputs.split_names(joints)):
         clip.skeleton.index(joint)
     reaches = [
@@ -320,14 +319,14 @@ def solve(
         for joint, text in places.items()
     ]
     found = follow(
-        model,
+        applied.model,
         clip,
         reaches,
         joints=inputs.split_names(joints) or None,
         pinned=inputs.split_names(pins),
         free_root=free_root,
         max_speed=math.radians(speed_deg),
-        names=names,
+        names=applied.names,
         progress=terminal.progress("solving"),
     )
     finish(clip, found, output, as_json=as_json, exit=ctx.exit)

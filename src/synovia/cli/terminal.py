@@ -163,6 +163,13 @@ def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
         provenance.get("clips"), performer=object, frames=int, frame_time=float | int
     )
     joints = _complete_rows(provenance.get("joints"), frames=int, **dict.fromkeys(WHY_DROPPED, int))
+    origin = people if isinstance(people := provenance.get("people"), Mapping) else provenance
+    if "data" in origin:
+        yield from wrap(
+            f"learned from {origin.get('people', '?')} people in {origin.get('clips', '?')} clips "
+            f"of {origin['data']}; {origin.get('rights', 'rights not known')}"
+        )
+        yield from wrap(str(origin.get("credits", "")))
     if clips:
         people = list(dict.fromkeys(str(clip["performer"]) for clip in clips))
         named = ", ".join(people[:8]) + ", …" * (len(people) > 8)

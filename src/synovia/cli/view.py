@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import inputs, terminal
+from . import human, inputs, terminal
 
 if TYPE_CHECKING:
     from ..components import Figure
@@ -68,9 +68,9 @@ def _parse_address(_ctx: click.Context, _param: click.Parameter, value: str | No
     help="A figure with controls.  [default: human, where neither clip nor limits are given]",
 )
 @inputs.map_option
-@inputs.tpose_option
+@human.tpose_option
 @inputs.skeleton_option
-@inputs.verbose_option
+@human.verbose_option
 @click.option(
     "-o",
     "--output",
@@ -157,22 +157,23 @@ def _load_inputs(
     if isinstance(model, str):
         if clip is None:
             return canonical_limits(model), None, body, names
-        return (*_on_rig(model, clip, names, wanted=limits is not None), body, {})
+        on_rig = _on_rig(model, clip, names, str(clip_path), wanted=limits is not None)
+        return on_rig, clip, body, {}
     if clip is not None:
         inputs.check_map(names, model.skeleton, [clip])
     return model, clip, body, names
 
 
 def _on_rig(
-    source: Source, clip: Clip, names: dict[str, str], *, wanted: bool
-) -> tuple[LimitModel, Clip]:
+    source: Source, clip: Clip, names: dict[str, str], place: str, *, wanted: bool
+) -> LimitModel:
     """Return the limits of a human for a clip; none where it is no human and nobody asked."""
     from ..model import LimitModel
 
     try:
-        return inputs.apply_human(source, clip, names).model, clip
-    except ValueError as error:
+        return inputs.apply_human(source, clip, names, place).model
+    except human.NoHumanLimitsError as error:
         if wanted or names:
             raise
-        terminal.note(terminal.printable(str(error)))
-        return LimitModel({}, clip.skeleton), clip
+        terminal.note(f"{terminal.printable(str(error))}; shown without limits")
+        return LimitModel({}, clip.skeleton)

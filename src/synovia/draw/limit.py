@@ -314,7 +314,7 @@ def describe_limit(limit: Limit) -> str:
     Of a chart that has a frame, by how much its axes are turned in the joint's frame.
     """
     turn_deg = np.degrees(quat.angle_between(frame_of(limit.chart), quat.IDENTITY))
-    turned = f" with axes turned by {turn_deg:.0f}°" if turn_deg > 0.0 else ""
+    turned = f" with axes turned by {turn_deg:.0f}°" if turn_deg >= 0.5 else ""
     above = (
         "" if limit.relative_to is None else f", measured from {readable_name(limit.relative_to)}"
     )

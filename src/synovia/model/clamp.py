@@ -136,6 +136,8 @@ def project_path(
     switches = np.flatnonzero(np.linalg.norm(np.diff(points, axis=0), axis=-1) > np.pi) + 1
     if len(covers) == 1:
         switches = switches[:0]  # it is all there is
+    jumps = _step_angles(limit, projected) > _calm_turns(limit, points)
+    switches = switches[jumps[switches - 1]]  # others are seams of the chart, and of no rotation
     for first, at, last in _transitions(switches, inside, half):
         ahead = _follow_covers(points[at - 1], covers[:, at:last])
         back = _follow_covers(points[at], covers[:, first:at][:, ::-1])[::-1]
@@ -183,7 +185,7 @@ def _remove_jumps(
     would still jump, as in a notch, other ways are tried (see `detours`); where each of them jumps
     as far, the jump stays.
     """
-    calm = JUMP + 2.0 * _step_angles(limit, points)
+    calm = _calm_turns(limit, points)
     excess = _step_angles(limit, projected) - calm
     if not (excess > 0.0).any():
         return projected
@@ -205,6 +207,11 @@ def _remove_jumps(
                     break
             excess[before:after] = np.minimum(excess[before:after], least)
     return projected
+
+
+def _calm_turns(limit: Limit, points: Points) -> Scalars:
+    """Return how far a clamped path may turn from each frame to the next without a jump."""
+    return JUMP + 2.0 * _step_angles(limit, points)
 
 
 def _step_angles(limit: Limit, path: Points) -> Scalars:

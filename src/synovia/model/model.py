@@ -205,6 +205,7 @@ class LimitModel:
         *,
         clips: Sequence[Clip] = (),
         roles: Mapping[str, str] | None = None,
+        own_clips: Sequence[Clip] = (),
     ) -> LimitModel:
         """Return these limits for another rig of a human: names, rest pose and frames may differ.
 
@@ -220,6 +221,9 @@ class LimitModel:
             Motion of that rig, which shows how its limbs are twisted; see `rigs.align`.
         roles
             Roles of its joints, where names do not tell them: ``{"Bone_07": "leftUpperArm"}``.
+        own_clips
+            Motion of the rig that these limits are for, which shows how that stands, where its rest
+            pose does not.
 
         Examples
         --------
@@ -229,15 +233,20 @@ class LimitModel:
         >>> model.limits["left_shoulder"].relative_to
         'spine3'
         """
-        from ..rigs import align, limits_from_rig, limits_on_rig, recognize
+        from ..rigs import align, canonical_skeleton, limits_from_rig, limits_on_rig, recognize
 
-        here = align(recognize(self.skeleton))
-        canonical = limits_from_rig(self.limits, here)
+        if self.skeleton.names == canonical_skeleton().names:
+            canonical, here = dict(self.limits), {name: name for name in self.limits}
+        else:
+            rig = recognize(self.skeleton)
+            try:
+                canonical = limits_from_rig(self.limits, align(rig, own_clips))
+            except ValueError as error:
+                raise ValueError(f"of the rig that these limits are for: {error}") from None
+            here = dict(rig.roles)
         there = align(recognize(skeleton, roles), clips)
         limits = limits_on_rig(canonical, there)
-        carried = {
-            here.rig.roles[role] for role in canonical if there.rig.roles.get(role) in limits
-        }
+        carried = {here[role] for role in canonical if there.rig.roles.get(role) in limits}
         if lost := [name for name in self.limits if name not in carried]:
             warnings.warn(f"limits that are not carried over: {list_names(lost)}", stacklevel=2)
         return LimitModel(limits, skeleton, self.provenance)

@@ -1,6 +1,6 @@
 """Limits of a human, out of the box, for any rig: what people did, and what anatomy says."""
 
-from .findings import Finding, clinical_angles, describe_move, joint_name
+from .findings import Finding, clinical_angles, describe_move, join_sides, joint_name
 from .limits import (
     HumanLimits,
     canonical_limits,
@@ -24,6 +24,7 @@ __all__ = [
     "clinical_angles",
     "describe_move",
     "human_limits",
+    "join_sides",
     "joint_name",
     "limits_for",
     "limits_on",

@@ -44,6 +44,11 @@ FOOT_TERMS = (
     ("outward rotation", "inward rotation"),
     ("eversion", "inversion"),
 )
+COLLARBONE_TERMS = (
+    ("forward rotation", "backward rotation"),
+    ("retraction", "protraction"),
+    ("elevation", "depression"),
+)
 SECOND = 0.5
 """A second direction is named if it is at least this share of the first."""
 ANGLE_NAMES = {
@@ -113,6 +118,24 @@ def joint_name(role: str) -> str:
     return f"{side} {JOINT_NAMES[bone]}".strip()
 
 
+def join_sides(names: Sequence[str]) -> list[str]:
+    """Return names of joints with left and right ones of the same kind as one.
+
+    Examples
+    --------
+    >>> join_sides(["neck", "left wrist", "right wrist", "left knee"])
+    ['neck', 'both wrists', 'left knee']
+    """
+    found = []
+    for name in names:
+        side, _, joint = name.partition(" ")
+        if side == "left" and f"right {joint}" in names:
+            found.append(f"both {joint.removesuffix('s')}s")
+        elif not (side == "right" and f"left {joint}" in names):
+            found.append(name)
+    return found
+
+
 def describe_move(role: str, start: Quats, end: Quats) -> str:
     """Return which way a bone goes from one rotation (4,) of the canonical human to another.
 
@@ -138,6 +161,8 @@ def _moves(role: str, start: Quats, end: Quats) -> list[tuple[str, float]]:
         return _both_ways(TRUNK_TERMS, turn)
     if bone in ("Foot", "Toes"):
         return _both_ways(FOOT_TERMS, turn * [1.0, mirror, mirror])
+    if bone == "Shoulder":
+        return _both_ways(COLLARBONE_TERMS, turn * [1.0, mirror, mirror])
     if role not in BONE_DIRECTIONS:
         return [("rotation", float(np.linalg.norm(turn)))]
     before, after = (quat.rotate(each, BONE_DIRECTIONS[role]) for each in (start, end))

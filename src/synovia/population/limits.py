@@ -21,10 +21,11 @@ from ..io.gltf import humanoid
 from ..limit import Limit, mirror_limit
 from ..model import LimitModel, Report
 from ..model.report import NEGLIGIBLE
-from ..rigs import Alignment, Rig, align, recognize
+from ..rigs import ROLES, Alignment, Rig, align, recognize
 from ..rigs.canonical import canonical_skeleton, limits_on_rig
+from ..rigs.reference import LEAST_CONFIDENCE
 from ..skeleton import Clip, Skeleton, lineage
-from .findings import Finding, joint_name
+from .findings import Finding, join_sides, joint_name
 from .sources import SOURCES, WORDS, Source
 
 
@@ -50,7 +51,7 @@ def human_limits(height: float = REFERENCE_HEIGHT, *, source: Source = "anatomy"
 def canonical_limits(source: Source) -> LimitModel:
     """Return limits on the canonical human, by role."""
     if source not in SOURCES:
-        raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {source!r}")
+        raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {source!r:.60}")
     with as_file(files(__package__) / f"{source}.limits.json") as path:
         left = load_limits(path)
     return replace(left, limits=both_sides(left.limits))
@@ -92,19 +93,27 @@ class HumanLimits:
         wanted = [role for role in self.alignment.measured if role in known]
         return [joint_name(role) for role in wanted if role not in self.roles.values()]
 
-    def describe(self, *, verbose: bool = False) -> Iterator[str]:
-        """Yield in a line what the limits are and what they are put on; `verbose`, how."""
-        rig, limited = self.alignment.rig, len(self.roles)
-        silent = f"; no verdict on {', '.join(self.silent)}" if self.silent else ""
-        known = "" if rig.convention in ("names", "map") else f" with {rig.convention}'s names"
-        yield (
-            f"limits of a human ({WORDS[self.source]}), for {limited} joints of this rig{known}"
-            f"{silent}"
-        )
-        if verbose:
-            yield from (f"{role}: {name}" for role, name in rig.roles.items())
-            yield from rig.notes
-            yield from self.alignment.steps
+    @property
+    def words(self) -> str:
+        """Where the limits come from, in words."""
+        return WORDS[self.source]
+
+    def explain(self) -> Iterator[str]:
+        """Yield how the rig was understood, a line each: roles, what is odd, what was turned."""
+        rig, confidence = self.alignment.rig, self.alignment.confidence
+        bones = {role: name for role, name in rig.roles.items() if role in ROLES}
+        for role, name in bones.items():
+            sure = confidence.get(role, 1.0)
+            yield f"{role}: {name}" + (f" (confidence {sure:.2f})" if sure < 1.0 else "")
+        if fingers := len(rig.roles) - len(bones):
+            yield f"and {fingers} bones of the fingers"
+        yield from rig.notes
+        yield from self.alignment.steps
+        if self.silent:
+            yield (
+                f"no verdict on {', '.join(join_sides(self.silent))}: the confidence in a joint's "
+                f"two bones must be at least {LEAST_CONFIDENCE}"
+            )
 
     def check(self, clips: Clip | Iterable[Clip]) -> tuple[Report, list[Finding]]:
         """Return the report of a clip, or of its consecutive chunks, and what is wrong in words.
@@ -169,6 +178,8 @@ def limits_for(
         A clip of the same skeleton in whose first frame one stands; see `rigs.align`.
     """
     clips = [clips] if isinstance(clips, Clip) else list(clips)
+    if not clips:
+        raise ValueError("clips must be at least one, got none")
     rig = recognize(clips[0].skeleton, roles, humanoid(clips[0]) or None)
     return limits_on(align(rig, clips, reference=reference), source)
 

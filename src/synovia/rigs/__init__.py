@@ -9,7 +9,7 @@ from .canonical import (
 )
 from .human import FINGERS, PARENTS, ROLES, parent_role
 from .recognize import NotHumanError, Rig, recognize
-from .reference import Alignment, align
+from .reference import Alignment, align, thin_clip
 
 __all__ = [
     "FINGERS",
@@ -26,4 +26,5 @@ __all__ = [
     "limits_on_rig",
     "parent_role",
     "recognize",
+    "thin_clip",
 ]

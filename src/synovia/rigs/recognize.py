@@ -77,7 +77,8 @@ class Rig:
     may be hips and chest.
 
     `convention` is what the names look like, "names" where they are nobody's, "map" where a user
-    named them. `notes` are sentences for people. `confidence` is from 0 to 1, by role.
+    named them. `notes` are sentences for people, and `warnings` those of them that must not be
+    missed. `confidence` is from 0 to 1, by role.
     """
 
     skeleton: Skeleton
@@ -86,6 +87,7 @@ class Rig:
     convention: str
     notes: tuple[str, ...] = ()
     confidence: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if set(self.roles) != set(self.starts):
@@ -188,6 +190,7 @@ def recognize(
         starts={role: skeleton.names[joint] for role, joint in found.starts.items()},
         convention=_convention(skeleton, declared=bool(declared), mapped=bool(names)),
         notes=tuple(found.notes),
+        warnings=tuple(found.warnings),
         confidence=found.confidence,
     )
 
@@ -202,6 +205,7 @@ class _Search:
         self.starts: dict[str, int] = {}
         self.confidence: dict[str, float] = {}
         self.notes: list[str] = []
+        self.warnings: list[str] = []
 
     def place(self, role: str, joints: Sequence[int], confidence: float) -> None:
         """Let `joints`, outward, be one bone."""
@@ -280,10 +284,14 @@ class _Search:
             f"({seen}); a map of joints to roles can name them"
         )
 
+    def _warn(self, text: str) -> None:
+        self.notes.append(text)
+        self.warnings.append(text)
+
     def _check_spares(self, spare: Mapping[str, Chain]) -> None:
         """Raise NotHumanError for second arms or legs, but for copies in the same place."""
         build = Build(self.skeleton, self.starts, self.roles)
-        apart = {}
+        apart, copies = {}, {}
         for which, chain in spare.items():
             limb = which.removeprefix("left").removeprefix("right")
             side = which.removesuffix(limb)
@@ -292,9 +300,15 @@ class _Search:
             if build.distance(upper, second) > _NEAR * build.distance(upper, lower):
                 apart[which] = (upper, second)
             else:
-                self.notes.append(
-                    f"{self.name([second])} begins a copy of the {side} {limb.lower()}, not used"
-                )
+                copies[f"{side} {limb.lower()}"] = second
+        if len(copies) == len(SIDES) * len(LIMBS):
+            second = copies["left arm"]
+            self._warn(f"a second human, to whom {self.name([second])} belongs, is not used")
+        else:
+            self.notes += [
+                f"{self.name([second])} begins a copy of the {limb}, not used"
+                for limb, second in copies.items()
+            ]
         if not apart:
             return
         which, (one, other) = next(iter(apart.items()))
@@ -489,10 +503,10 @@ class _Search:
         sided = [role for role in self.roles if role.startswith(SIDES)]
         if opposite_limbs(build):
             self._lower(sided, 0.5)
-            self.notes.append("the left arm is on the side of the right leg")
+            self._warn("the left arm is on the side of the right leg")
         elif exchanged_sides(build):
             self._lower(sided, 0.5)
-            self.notes.append(
+            self._warn(
                 "left and right look exchanged: by the feet, the left of the names is the right of "
                 "the body"
             )

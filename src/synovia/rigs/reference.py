@@ -10,14 +10,14 @@ rotation is then B_parent⁻¹ · (R_parent⁻¹ · R) · B: its own one between
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from .. import quat
 from ..arrays import Quats, Scalars, Vectors, cross, unit_vectors
-from ..skeleton import Clip, Pose, Skeleton, forward, lineage
+from ..skeleton import Clip, Pose, Skeleton, forward, lineage, list_names
 from .canonical import BONE_DIRECTIONS, MEASURED_FROM
 from .human import SIDES
 from .recognize import Rig
@@ -48,6 +48,8 @@ NOT_AT_REST = {"head": 0.4, "Foot": 0.4, "Hand": 0.3, "Shoulder": 0.3, "Toes": 0
 """The confidence in bones whose reference is a moment of the motion, and not the rest pose."""
 NO_END = 0.3
 """The confidence in a limb's bone that has no end."""
+SCAPULA = 0.3
+"""The confidence in a shoulder blade as a collarbone."""
 LEAST_CONFIDENCE = 0.55
 """Joints of less confidence get no verdict."""
 
@@ -187,7 +189,13 @@ def align(
 
     Raises ValueError where there is no reference.
     """
+    clips = [thin_clip(clip) for clip in clips if clip.frames]
     if reference is not None:
+        if reference.skeleton.names != rig.skeleton.names:
+            raise ValueError(
+                f"the reference must be a clip of the rig's {len(rig.skeleton)} joints, got "
+                f"{len(reference.skeleton)} joints: {list_names(reference.skeleton.names, 5)}"
+            )
         stance, still = stance_of(rig, first_pose(reference)), True
         step = "the pose that was given"
         if (why := unlike_standing(stance)) is not None:
@@ -202,9 +210,15 @@ def align(
         if stance.direction(role) is None:
             confidence[role] = NO_END
             steps.append(f"{role}: where it ends is not known, nor whether it is bent at rest")
-    poses = [_spread(clip) for clip in clips]
-    if poses:
-        pose = Pose(*(np.concatenate(parts) for parts in zip(*poses, strict=True)))
+    for role in (role for role in frames if role.endswith("Shoulder")):
+        if "scapula" in rig.roles[role].lower():
+            confidence[role] = SCAPULA
+            steps.append(f"{role}: a shoulder blade, which turns farther than a collarbone")
+    if clips:
+        pose = Pose(
+            np.concatenate([clip.pose.rotations for clip in clips]),
+            np.concatenate([clip.pose.positions for clip in clips]),
+        )
         if hinges:
             steps += turn_to_hinges(rig, pose, still, frames, confidence)
         if gravity:
@@ -235,11 +249,8 @@ def find_reference(rig: Rig, clips: Sequence[Clip]) -> tuple[Stance, bool, str]:
                 break
             one = stance_of(rig, Pose(clip.pose.rotations[frame], clip.pose.positions[frame]))
             if unlike_standing(one) is None and off[frame] <= LEG_SLACK:
-                best = (
-                    float(off[frame]),
-                    one,
-                    f"frame {clip.start + frame} of {clip.name or 'the clip'}",
-                )
+                time = (clip.start + frame) * clip.frame_time
+                best = float(off[frame]), one, f"{clip.name or 'the clip'} at {time:.2f} s"
                 break
     if best is None:
         where = " and nobody stands in the motion" if clips else ""
@@ -325,7 +336,7 @@ def world_up(rig: Rig, clips: Sequence[Clip]) -> Vectors:
         return np.asarray(np.eye(3)["xyz".index(rig.skeleton.up)])
     at_rest = stance_of(rig, rig.skeleton.rest_pose())
     up = UP if unlike_standing(at_rest) is not None else snap(at_rest.up(), SNAP_UP)
-    towards = [stance_of(rig, Pose(*_spread(clip))).up() for clip in clips if clip.frames]
+    towards = [stance_of(rig, thin_clip(clip).pose).up() for clip in clips if clip.frames]
     if towards:
         near = np.cos(LEG_SLACK)
         for axis in (UP, FORWARD):
@@ -467,7 +478,9 @@ def turn_to_hinges(
             } & frames.keys():
                 frames[role] = quat.mul(frames[role], turn)
             confidence.update(dict.fromkeys(roles, 1.0 if still else 0.8))
-            steps.append(f"{hinge.name}: twisted by {twist_deg:.0f} degrees, as it bends ({seen})")
+            steps.append(
+                f"{hinge.name}: twisted by {round(twist_deg)} degrees, as it bends ({seen})"
+            )
     if len(clear) > 1 and all(abs(hinge.twist) > BACKWARDS for hinge in clear):
         raise ValueError(
             "elbows and knees all bend the wrong way: left and right seem to be exchanged in the "
@@ -486,17 +499,28 @@ def turn_upright(
     """Turn bones upright, as they stand most often; toes go with the foot.
 
     Changes `frames` and `confidence`; returns what was done, a sentence each. A head or a foot that
-    mostly leans far is one whose frame is not known.
+    mostly leans far is one whose frame is not known, unless hips or chest, which are not among
+    `bones`, lean as far: then somebody lies or crawls, and all stay as they are.
     """
+    if len(pose.rotations) < LEAST_FRAMES:
+        return []
     clip = Clip(rig.skeleton, pose, 1.0)
     up = world_up(rig, [clip])
     stance = stance_of(rig, pose)
+
+    def seen_up(role: str) -> Vectors:
+        return quat.rotate(quat.inverse(quat.mul(stance.rotations[role], frames[role])), up)
+
+    for role in (role for role in TRUNK if role in frames and role not in bones):
+        lean = float(np.median(_angle(seen_up(role), UP)))
+        if lean > MAX_LEAN:
+            return [
+                f"{role}: {np.degrees(lean):.0f} degrees from upright in half of the frames, so "
+                "that gravity does not show how head and feet stand"
+            ]
     steps = []
-    for role in bones:
-        if role not in frames or len(pose.rotations) < LEAST_FRAMES:
-            continue
-        seen = quat.rotate(quat.inverse(quat.mul(stance.rotations[role], frames[role])), up)
-        mode = most_common_direction(seen)
+    for role in (role for role in bones if role in frames):
+        mode = most_common_direction(seen_up(role))
         lean = float(_angle(mode, UP))
         if lean <= MAX_LEAN:
             for each in {role, role.replace("Foot", "Toes")} & frames.keys():
@@ -513,7 +537,7 @@ def turn_upright(
 
 def most_common_direction(directions: Vectors) -> Vectors:
     """Return the densest direction (3,) among unit `directions` (n, 3), by mean shift."""
-    starts = directions[np.linspace(0, len(directions) - 1, min(len(directions), 400)).astype(int)]
+    starts = directions[np.linspace(0, len(directions) - 1, min(len(directions), 100)).astype(int)]
 
     def weights(at: Vectors) -> Scalars:
         return np.asarray(np.exp((np.clip(at @ directions.T, -1.0, 1.0) - 1.0) / LEAN_WIDTH**2))
@@ -525,6 +549,22 @@ def most_common_direction(directions: Vectors) -> Vectors:
             break
         at = moved
     return np.asarray(at)
+
+
+def thin_clip(clip: Clip, total: int | None = None) -> Clip:
+    """Return a clip with at most `MOST_FRAMES` frames, spread evenly; of shorter ones, all.
+
+    Where a clip is one chunk of several, `total` are the frames of all of them: the thinned chunks
+    together are the thinned clip.
+    """
+    first, total = (0, clip.frames) if total is None else (clip.start, total)
+    if total <= MOST_FRAMES:
+        return clip
+    kept = np.linspace(0, total - 1, MOST_FRAMES).astype(int) - first
+    kept = kept[(kept >= 0) & (kept < clip.frames)]
+    pose = Pose(clip.pose.rotations[kept], clip.pose.positions[kept])
+    step = (total - 1) / (MOST_FRAMES - 1)
+    return replace(clip, pose=pose, frame_time=clip.frame_time * step, start=0)
 
 
 def first_pose(clip: Clip) -> Pose:
@@ -544,13 +584,6 @@ def _doubt_limbs(frames: Mapping[str, Quats], confidence: dict[str, float]) -> N
 def _bone(role: str) -> str:
     """Return a role without its side."""
     return role.removeprefix("left").removeprefix("right")
-
-
-def _spread(clip: Clip) -> tuple[Quats, Vectors]:
-    """Return rotations and positions of a clip, at most so many frames of them, spread evenly."""
-    count = min(clip.frames, MOST_FRAMES)
-    frames = np.unique(np.linspace(0, max(clip.frames - 1, 0), count).astype(int))
-    return clip.pose.rotations[frames], clip.pose.positions[frames]
 
 
 def _angle(a: Vectors, b: Vectors) -> Scalars:

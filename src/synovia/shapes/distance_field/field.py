@@ -394,13 +394,19 @@ class DistanceField(Region):
         return field_boundary(self, detail)
 
     def cross_sections(self) -> tuple[CrossSection, ...]:
-        """Return the planes through the deepest node."""
+        """Return the planes through the deepest node, within half a turn if there is one inside.
+
+        Beyond that a chart has the same rotations once more.
+        """
         distances = self.values - self.threshold
-        deepest = np.unravel_index(int(distances.argmin()), distances.shape)
         nodes = [
             low + step * np.arange(count)
             for low, step, count in zip(self.low, self.spacing, distances.shape, strict=True)
         ]
+        turns = np.linalg.norm(np.stack(np.meshgrid(*nodes, indexing="ij")), axis=0)
+        once = np.where(turns <= np.pi, distances, np.inf)
+        ranked = once if once.min() < 0.0 else distances
+        deepest = np.unravel_index(int(ranked.argmin()), distances.shape)
         found = []
         for across, place in enumerate(int(each) for each in deepest):
             along, up = (axis for axis in range(3) if axis != across)

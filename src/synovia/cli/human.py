@@ -1,0 +1,183 @@
+"""How limits of a human come onto the rigs of clips, and what is said about it."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .terminal import note, pluralize, printable, wrap
+
+if TYPE_CHECKING:
+    from ..io import Chunks
+    from ..population import HumanLimits, Source
+    from ..skeleton import Clip
+
+TPOSE: ContextVar[str | None] = ContextVar("TPOSE", default=None)
+"""Where somebody stands, for the limits of a human: the number of a frame, or a file."""
+VERBOSE: ContextVar[bool] = ContextVar("VERBOSE", default=False)
+"""Whether the user wants to know how a rig was understood."""
+
+
+def _remember_tpose(_ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    TPOSE.set(value)
+
+
+def _remember_verbose(_ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    VERBOSE.set(value)
+
+
+tpose_option = click.option(
+    "--tpose",
+    metavar="FRAME|FILE",
+    expose_value=False,
+    callback=_remember_tpose,
+    help="For the limits of a human, where somebody stands, the arms hanging or to the sides: a "
+    "frame of the clip, or the first of another clip of this rig.  [default: the rest pose, or "
+    "the frame that is most like standing]",
+)
+verbose_option = click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    expose_value=False,
+    callback=_remember_verbose,
+    help="Say how the rig was understood: roles of joints, the reference, what was turned.",
+)
+
+
+class NoHumanLimitsError(ValueError):
+    """A clip that the limits of a human are not for; the message names it and tells why."""
+
+
+def limits_on_clip(
+    source: Source,
+    motion: Clip | Chunks,
+    roles: Mapping[str, str],
+    *,
+    place: str,
+    skeleton: Path | None = None,
+) -> HumanLimits:
+    """Return the limits of a human for the rig of a clip.
+
+    `place` is what errors begin with, the file; `skeleton` the file with the skeleton of clips that
+    come without.
+    """
+    from ..io.gltf import humanoid
+    from ..population import limits_on
+    from ..rigs import NotHumanError, align, recognize
+
+    clip, reference = _look_at(motion), _tpose(motion, place, skeleton)
+    try:
+        rig = recognize(clip.skeleton, roles, humanoid(clip) or None)
+    except NotHumanError as error:
+        raise NoHumanLimitsError(f"{place}: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{place}: --map: {error}") from None
+    try:
+        return limits_on(align(rig, [clip], reference=reference), source)
+    except ValueError as error:
+        raise (NoHumanLimitsError if reference is None else ValueError)(
+            f"{place}: {error}"
+        ) from None
+
+
+def _look_at(motion: Clip | Chunks) -> Clip:
+    """Return a clip; of one in chunks, as many frames, spread over all, as show its rig."""
+    from ..io.chunks import join_clips
+    from ..rigs import thin_clip
+    from ..skeleton import Clip
+
+    if isinstance(motion, Clip):
+        return motion
+    parts = [thin_clip(part, motion.frames) for part in motion]
+    return replace(join_clips(parts), name=motion.name)
+
+
+def _tpose(motion: Clip | Chunks, place: str, skeleton: Path | None) -> Clip | None:
+    """Return the clip in whose first frame somebody stands; None if it was not said."""
+    from ..io import clip_suffix, load_clip, split_clip
+
+    given = TPOSE.get()
+    if given is None:
+        return None
+    if given.lstrip("-").isdigit():
+        return _one_frame(motion, int(given))
+    path = split_clip(given)[0]
+    if not path.exists() and not clip_suffix(path):
+        raise click.UsageError(f"--tpose must be the number of a frame, or a clip, got {given!r}")
+    clip = load_clip(given, skeleton=skeleton)
+    if clip.skeleton.names != motion.skeleton.names:
+        raise ValueError(
+            f"{given}: --tpose takes a clip of the same joints as {place}, "
+            f"which has {len(motion.skeleton)}, got {len(clip.skeleton)} and other names"
+        )
+    return clip
+
+
+def _one_frame(motion: Clip | Chunks, frame: int) -> Clip:
+    from ..skeleton import Clip, Pose
+
+    if not 0 <= frame < motion.frames:
+        raise click.UsageError(
+            f"--tpose must be a frame below {motion.frames}, as many as {printable(motion.name)} "
+            f"has, or a clip, got {frame}"
+        )
+    for clip in [motion] if isinstance(motion, Clip) else motion:
+        if frame < clip.start + clip.frames:
+            one = slice(frame - clip.start, frame - clip.start + 1)
+            return replace(clip, pose=Pose(clip.pose.rotations[one], clip.pose.positions[one]))
+    raise ValueError(f"{motion.name}: expected {motion.frames} frames, got fewer")
+
+
+def tell(humans: Mapping[str, HumanLimits]) -> None:
+    """Say which limits were put on clips, by the clips' names: a line for each kind of rig."""
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for name, human in humans.items():
+        kinds.setdefault((human.source, human.alignment.rig.convention), []).append(name)
+    for names in kinds.values():
+        for line in describe_kind({name: humans[name] for name in names}):
+            note(printable(line))
+    for name, human in humans.items():
+        for text in human.alignment.rig.warnings:
+            warnings.warn(f"{name}: {text}", stacklevel=2)
+    if VERBOSE.get():
+        for name, human in humans.items():
+            for line in describe_rig(name, human):
+                note(line)
+
+
+def describe_kind(humans: Mapping[str, HumanLimits]) -> Iterator[str]:
+    """Yield a line about clips of one kind of rig: which limits, and on what is no verdict."""
+    from ..population import join_sides
+
+    name, first = next(iter(humans.items()))
+    counts = sorted({len(human.roles) for human in humans.values()})
+    known = first.alignment.rig.convention
+    rig = f" with {known}'s names" if known not in ("names", "map") else ""
+    joints = f"{counts[0]} to {counts[-1]} joints" if len(counts) > 1 else f"{counts[0]} joints"
+    who = name if len(humans) == 1 else f"{len(humans)} clips"
+    missing = [
+        joint if count == len(humans) else f"{joint} ({pluralize(count, 'clip')})"
+        for joint, count in Counter(
+            joint for human in humans.values() for joint in join_sides(human.silent)
+        ).items()
+    ]
+    yield (
+        f"{who}: limits of a human ({first.words}), for {joints} of "
+        f"{'this rig' if len(humans) == 1 else 'each rig'}{rig}"
+        + (f"; no verdict on {', '.join(missing)} (-v says why)" if missing else "")
+    )
+
+
+def describe_rig(name: str, human: HumanLimits) -> Iterator[str]:
+    """Yield how the rig of a clip was understood."""
+    yield f"{printable(name)}:"
+    for line in human.explain():
+        yield from wrap(f"  {printable(line)}")
