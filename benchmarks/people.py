@@ -1,13 +1,15 @@
 """Limits and people whom they never met: which recipe, what a promise is worth, and offsets.
 
     python benchmarks/people.py CLIPS [recipes] [promise] [offsets] [--joints A,B] [--people chosen]
+    python benchmarks/people.py CLIPS roles
 
 CLIPS is a directory of clips with people.csv (clip, performer) in it, such as CMU's captures as
 BVH. Everybody who is tested is none of those fitted. Frames are counted by cells of 0.05 radians.
 
 Recipes were chosen on the first half of the people, in the order of a seeded shuffle, and are
 reported on the other half: `--people chosen` shows the first. The one constant of `promise`, where
-the tail begins, was chosen there too.
+the tail begins, was chosen there too. `roles` does the same with the recipe that was taken for all
+joints of the canonical human, sides together, at the volumes of `human_limits(source="people")`.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from synovia import load_clip, quat
+from synovia import human_limits, load_clip, quat
 from synovia.evidence.study import uniform_rotations
 from synovia.learn import (
     FitOptions,
@@ -38,6 +40,7 @@ from synovia.learn.fitting import FittedJoint
 from synovia.learn.margins import HeldOut, promise
 from synovia.learn.population import estimate_offset, turn_bones
 from synovia.learn.trimming import first_in_cell
+from synovia.rigs import align, recognize
 
 VOLUMES = {"LeftArm": 0.25, "RightArm": 0.25, "LeftUpLeg": 0.12}
 """At which share of all rotations a joint's recipes are compared; others at 10 %."""
@@ -48,6 +51,7 @@ REJECT = 0.005
 MEASURED = 12
 """People whose joints are calibrated."""
 STUDIES = ("recipes", "promise", "offsets")
+MIRROR = np.array([1.0, 1.0, -1.0, -1.0])
 EVERYWHERE = uniform_rotations(10_000)
 
 
@@ -74,6 +78,61 @@ def load(folder: Path, joints: Sequence[str]) -> dict[str, Crowd]:
         frame_time = own[0][2]
         takes[name].append(Take(rotations, frame_time, who, who, thinned=True, counts=counts))
     return {name: Crowd(own, axes[name]) for name, own in takes.items()}
+
+
+def load_roles(folder: Path, roles: Sequence[str]) -> dict[str, Crowd]:
+    """Return the same by role of the canonical human, right sides as mirrored left ones."""
+    with open(folder / "people.csv", newline="") as file:
+        performers = dict(list(csv.reader(file))[1:])
+    takes: dict[str, list[Take]] = {role: [] for role in roles}
+    for who in sorted(set(performers.values())):
+        names = [name for name, each in performers.items() if each == who]
+        clips = [load_clip(folder / f"{name}.bvh") for name in names]
+        alignment = align(recognize(clips[0].skeleton), clips)
+        seen: dict[str, list[np.ndarray]] = {}
+        for clip in clips:
+            first = int(invented_first_frame(clip))
+            for role, rotations in alignment.canonical_rotations(clip.pose).items():
+                path = rotations[first:]
+                path = path[~flips(path, clip.frame_time)]
+                left = role.replace("right", "left")
+                if role in alignment.trusted and left in roles:
+                    seen.setdefault(left, []).append(path if left == role else path * MIRROR)
+        for role, paths in seen.items():
+            every = np.concatenate(paths)
+            rotations, counts = count_cells(every, np.ones(len(every)))
+            takes[role].append(
+                Take(rotations, clips[0].frame_time, who, who, thinned=True, counts=counts)
+            )
+    return {role: Crowd(own, np.array([0.0, 0.0, 1.0])) for role, own in takes.items()}
+
+
+def roles_of_human(folder: Path) -> None:
+    """Print what `people` rejects at every canonical joint, at the volume that is shipped."""
+    shipped = human_limits(source="people")
+    roles = [
+        role
+        for role in shipped.provenance["joints"]
+        if "volume" in shipped.provenance["joints"][role]
+    ]
+    print("role             people  volume, %   rejected, %      95th   worst person")
+    for role, everybody in load_roles(folder, roles).items():
+        crowd, volume = everybody.subset("others"), shipped.limits[role].volume()
+        people, rows = len(crowd.takes), []
+        for some, others in splits(people, 2 * people // 3, seed=1):
+            at, everywhere = RECIPES["people"](crowd, some)
+            outside = at > np.quantile(everywhere, volume)
+            each = 100.0 * np.array(crowd.shares(others, outside))
+            rows.append(
+                (100.0 * crowd.share(others, outside), np.percentile(each, 95.0), each.max())
+            )
+        found = np.array(rows)
+        mean = found.mean(axis=0)
+        print(
+            f"{role:<16}{people:5}{100.0 * volume:12.1f}{mean[0]:10.2f} ± "
+            f"{standard_error(found[:, 0]):.2f}{mean[1]:10.1f}{mean[2]:10.1f}",
+            flush=True,
+        )
 
 
 def count_cells(rotations: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -322,11 +381,14 @@ def offsets(name: str, crowd: Crowd, turned: float = np.radians(10.0)) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("clips", type=Path)
-    parser.add_argument("studies", nargs="*", choices=STUDIES, default=STUDIES)
+    parser.add_argument("studies", nargs="*", choices=[*STUDIES, "roles"], default=STUDIES)
     parser.add_argument("--joints", default=",".join(VOLUMES))
     parser.add_argument("--people", choices=["chosen", "others", "all"])
     parser.add_argument("--reject", type=float, default=REJECT)
     options = parser.parse_args()
+    if "roles" in options.studies:
+        roles_of_human(options.clips)
+        return
     joints = options.joints.split(",")
     everybody = load(options.clips, joints)
     for study in options.studies:
