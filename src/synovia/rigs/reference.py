@@ -187,7 +187,10 @@ def align(
         Whether motion may correct the twist of limbs, and the lean of head and feet; without a
         rest pose that of hips and chest, too.
 
-    Raises ValueError where there is no reference.
+    Raises
+    ------
+    ValueError
+        Where there is no reference.
     """
     clips = [thin_clip(clip) for clip in clips if clip.frames]
     if reference is not None:
