@@ -214,6 +214,7 @@ export class Page implements PageActions {
 
   enterMode(mode: Mode, playing = false): void {
     if (!this.modes.has(mode)) return;
+    if (mode === "edit" && this.mode !== "edit") this.framePicked();
     this.mode = mode;
     if (!playing) this.timeline.pause();
     this.modes.show(mode);

@@ -21,6 +21,13 @@ export interface Failure {
   error: string;
 }
 
+/** A file with edits that were not saved when the limits were last shown. */
+export interface Leftover {
+  name: string;
+  /** When it was, in seconds since 1970. */
+  written: number;
+}
+
 /** What all pages show of the limits: which joints have some, what can be undone, the file. */
 export interface State {
   limited: number[];
@@ -31,6 +38,9 @@ export interface State {
   /** Where the limits are saved; without it they can only be downloaded. */
   file: string | null;
   unsaved: boolean;
+  /** Which of the scenes that were shown this is: with another number, there is another clip. */
+  scene: number;
+  leftover: Leftover | null;
 }
 
 /** Another page has changed the limits. */
@@ -132,6 +142,8 @@ export interface ConePoints {
 /** A limit as it is drawn: the directions of the bone, and the boundary among rotations. */
 export interface Picture extends ConePoints {
   family: string;
+  /** What the family is called. */
+  label: string;
   chart: string;
   /** Whether it can be pushed and pulled. */
   sculptable: boolean;
@@ -280,6 +292,20 @@ export interface Smooth {
   rounds: number;
 }
 
+/** Calm the points of a cone, or of all, as many as there are. */
+export interface Relax {
+  edit: "relax";
+  part?: number;
+  rounds: number;
+}
+
+/** Leave out points of a cone, or of all, that matter by less than so many degrees. */
+export interface Simplify {
+  edit: "simplify";
+  part?: number;
+  toleranceDeg: number;
+}
+
 /** Push a distance field out around places, or pull it in. */
 export interface Brush {
   edit: "brush";
@@ -339,6 +365,8 @@ export type Edit =
   | MoveVisible
   | Twist
   | Smooth
+  | Relax
+  | Simplify
   | Brush
   | Settle
   | AddSample
@@ -468,9 +496,15 @@ export interface Saved extends State {
   saved: string;
 }
 
-/** They are not: a file of this name was there before. */
+/** They are not: a file of this name was there before, or was changed since by others. */
 export interface Exists extends State {
   exists: string;
+  changed: boolean;
+}
+
+/** A request to bring back edits of last time, or to remove them. */
+export interface RecoverRequest {
+  restore: boolean;
 }
 
 /** The limits as a file, and its name. */
@@ -498,6 +532,7 @@ export interface Requests {
   refit: Refit & Stroke;
   judge: JudgeRequest;
   save: SaveRequest;
+  recover: RecoverRequest;
   download: EmptyRequest;
 }
 
@@ -520,5 +555,6 @@ export interface Answers {
   refit: Refitted | Refusal;
   judge: Judgement | PartJudgement;
   save: Saved | Exists | Refusal;
+  recover: State | Refusal;
   download: Download | Refusal;
 }

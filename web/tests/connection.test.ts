@@ -9,6 +9,8 @@ const STATE: State = {
   redo: null,
   file: null,
   unsaved: true,
+  scene: 0,
+  leftover: null,
 };
 
 /** A message as Python packs it: length, header padded to 4 bytes, arrays. */

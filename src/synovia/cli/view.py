@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import webbrowser
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ EXAMPLES = (
 SECTIONS = {
     "What to show": ("limits", "which", "maps", "tpose"),
     "What to save": ("output",),
-    "How to serve it": ("port", "no_browser", "allow_remote"),
+    "How to serve it": ("port", "no_browser", "allow_remote", "hosts"),
 }
 
 
@@ -46,6 +46,18 @@ def _parse_address(_ctx: click.Context, _param: click.Parameter, value: str | No
 
     try:
         return None if value is None else parse_address(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _parse_hosts(
+    _ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the names of this machine, before anything is loaded."""
+    from ..view.server import parse_host
+
+    try:
+        return tuple(map(parse_host, value))
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -90,6 +102,15 @@ def _parse_address(_ctx: click.Context, _param: click.Parameter, value: str | No
     help="Listen on this address of this machine instead of 127.0.0.1, so that others who have "
     "the link can come in. The connection is not encrypted.",
 )
+@click.option(
+    "--host",
+    "hosts",
+    metavar="NAME",
+    multiple=True,
+    callback=_parse_hosts,
+    help="A name by which others reach this machine: links with other names than that and the "
+    "address are refused. May be repeated; with --allow-remote.",
+)
 @terminal.debug_option
 def view(
     clip: Path | None,
@@ -100,6 +121,7 @@ def view(
     port: int,
     no_browser: bool,
     allow_remote: str | None,
+    hosts: tuple[str, ...],
 ) -> None:
     """Show CLIP within its limits, on a page in the browser.
 
@@ -107,27 +129,38 @@ def view(
     to it. Nothing is loaded from elsewhere, and files are written only where --output or --limits
     says, or beside it.
     """
+    from ..view.doorway import open_browser
     from ..view.server import PageServer
     from ..view.session import scene_of
     from .fit import check_output
 
+    if hosts and allow_remote is None:
+        raise click.UsageError("--host names a machine for others: it needs --allow-remote")
     if output is not None:
         check_output(output)
     scene = scene_of(*_load_inputs(clip, limits, which, maps))
     save_to = output
     if output is None and limits is not None and limits not in inputs.SOURCES:
         save_to = Path(limits)
-    server = PageServer(scene, port=port, allow_remote=allow_remote, save_to=save_to)
+    server = PageServer(scene, port=port, allow_remote=allow_remote, hosts=hosts, save_to=save_to)
     click.echo(f"{click.style(server.url, bold=True)}\nCtrl-C ends it.")
-    if not no_browser:
-        webbrowser.open(server.url)
+    if allow_remote is not None:
+        click.echo(f"It answers to {', '.join(server.guard.names)}; --host NAME adds a name.")
+    if server.session.leftover is not None:
+        terminal.note(f"edits were not saved last time: the page offers {server.session.leftover}")
     try:
-        server.wait()
+        with contextlib.nullcontext() if no_browser else open_browser(server.url):
+            server.wait()
     except KeyboardInterrupt:
         click.echo("")
     finally:
         server.close()
-        if server.session.unsaved:
+        if server.session.kept is not None:
+            terminal.note(
+                f"edits were not saved: {server.session.kept} has them, and the next start offers "
+                "them"
+            )
+        elif server.session.unsaved:
             terminal.note("edits that were not saved are gone")
 
 

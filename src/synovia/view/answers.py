@@ -33,6 +33,7 @@ HANDLERS: dict[str, Callable[[Session, Request], Answer]] = {
     "refit": families.refit,
     "judge": families.judge_family,
     "save": editing.save,
+    "recover": editing.recover,
     "download": editing.download,
 }
 """What may be asked for, by name."""

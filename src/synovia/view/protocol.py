@@ -38,6 +38,14 @@ class Failure(TypedDict):
     error: str
 
 
+class Leftover(TypedDict):
+    """A file with edits that were not saved when the limits were last shown."""
+
+    name: str
+    written: float
+    """When it was, in seconds since 1970."""
+
+
 class State(TypedDict):
     """What all pages show of the limits: which joints have some, what can be undone, the file."""
 
@@ -49,6 +57,9 @@ class State(TypedDict):
     file: str | None
     """Where the limits are saved; without it they can only be downloaded."""
     unsaved: bool
+    scene: int
+    """Which of the scenes that were shown this is: with another number, there is another clip."""
+    leftover: Leftover | None
 
 
 class News(State):
@@ -167,6 +178,8 @@ class Picture(ConePoints):
     """A limit as it is drawn: the directions of the bone, and the boundary among rotations."""
 
     family: str
+    label: str
+    """What the family is called."""
     chart: str
     sculptable: bool
     """Whether it can be pushed and pulled."""
@@ -339,6 +352,22 @@ class Smooth(TypedDict):
     rounds: int
 
 
+class Relax(TypedDict):
+    """Calm the points of a cone, or of all, as many as there are."""
+
+    edit: Literal["relax"]
+    part: NotRequired[int]
+    rounds: int
+
+
+class Simplify(TypedDict):
+    """Leave out points of a cone, or of all, that matter by less than so many degrees."""
+
+    edit: Literal["simplify"]
+    part: NotRequired[int]
+    toleranceDeg: float
+
+
 class Brush(TypedDict):
     """Push a distance field out around places, or pull it in."""
 
@@ -405,6 +434,8 @@ Edit = (
     | MoveVisible
     | Twist
     | Smooth
+    | Relax
+    | Simplify
     | Brush
     | Settle
     | AddSample
@@ -554,9 +585,16 @@ class Saved(State):
 
 
 class Exists(State):
-    """They are not: a file of this name was there before."""
+    """They are not: a file of this name was there before, or was changed since by others."""
 
     exists: str
+    changed: bool
+
+
+class RecoverRequest(TypedDict):
+    """A request to bring back edits of last time, or to remove them."""
+
+    restore: bool
 
 
 class Download(State):
@@ -589,6 +627,7 @@ class Requests(TypedDict):
     refit: Annotated[Refit, Stroke]
     judge: JudgeRequest
     save: SaveRequest
+    recover: RecoverRequest
     download: EmptyRequest
 
 
@@ -612,4 +651,5 @@ class Answers(TypedDict):
     refit: Refitted | Refusal
     judge: Judgement | PartJudgement
     save: Saved | Exists | Refusal
+    recover: State | Refusal
     download: Download | Refusal

@@ -182,9 +182,30 @@ export class Stage {
         const text = ` ${formatDegrees(angle)} outside`;
         const label = element("span", { class: "label" }, element("bdi", {}, name), text);
         const { x, y } = this.screen.toPixels(this.body.world.positions[joint] ?? new Vector3());
-        label.style.transform = `translate(${x + 12}px, ${y - 10}px)`;
+        label.dataset.x = `${x + 12}`;
+        label.dataset.y = `${y - 10}`;
         return label;
       }),
     );
+    spreadLabels([...this.labels.children] as HTMLElement[]);
+  }
+}
+
+/** Put labels where they belong, each below those above that it would cover. */
+function spreadLabels(labels: HTMLElement[]): void {
+  const boxes = labels.map((label) => ({
+    label,
+    x: Number(label.dataset.x),
+    y: Number(label.dataset.y),
+    width: label.offsetWidth,
+    height: label.offsetHeight,
+  }));
+  boxes.sort((one, other) => one.y - other.y);
+  for (const [place, box] of boxes.entries()) {
+    for (const above of boxes.slice(0, place)) {
+      const beside = box.x >= above.x + above.width || above.x >= box.x + box.width;
+      if (!beside) box.y = Math.max(box.y, above.y + above.height);
+    }
+    box.label.style.transform = `translate(${box.x}px, ${box.y}px)`;
   }
 }
