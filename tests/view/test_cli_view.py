@@ -16,7 +16,7 @@ from clips import clip
 from joints import figure
 from synovia import LimitModel, save_clip, save_figure, save_limits
 from synovia.cli import main
-from synovia.cli.view import _load_inputs
+from synovia.cli.view import _folder_of, _load_inputs
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +44,16 @@ def test_clip_limits_and_figure_come_from_the_command_line(here):
     model, shown, body, _ = _load_inputs(None, "arm.limits.json", "half.xml", ())
     assert shown is None
     assert body.name == "half a body"
+
+
+def test_a_folder_is_a_list_of_its_clips(here):
+    save_clip(clip(frames=5), here / "run.bvh")
+    found = _folder_of(here)
+    assert [path.name for path in found.paths] == ["run.bvh", "walk.bvh"]
+    assert found.names == ("run", "walk")
+    assert _folder_of(here / "walk.bvh") is None
+    (here / "empty").mkdir()
+    assert "no clip" in failed("empty")
 
 
 def test_what_is_wrong_is_said():

@@ -4,7 +4,7 @@
 /** An array behind the header of a message. */
 export interface ArrayEntry {
   name: string;
-  type: "f4" | "u4";
+  type: "f4" | "u4" | "u1";
   shape: number[];
 }
 
@@ -507,6 +507,79 @@ export interface RecoverRequest {
   restore: boolean;
 }
 
+/** A piece of a file, whose bytes follow: the word that the page has for it, name and size. */
+export interface SendRequest {
+  upload: string;
+  name: string;
+  size: number;
+}
+
+/** How many bytes of a file have come. */
+export interface Received {
+  received: number;
+}
+
+/** A request to show a file that was sent: a clip, or limits. */
+export interface LoadRequest {
+  upload: string;
+  /** Whether edits that are not saved may go. */
+  discard: boolean;
+}
+
+/** Nothing was done: edits that are not saved would be gone. */
+export interface Discards extends State {
+  discards: boolean;
+}
+
+/** The roles of a human's bones, and which joints have them, or why that is not known. */
+export interface Roles {
+  roles: string[];
+  found: Record<string, string>;
+  why: string | null;
+}
+
+/** A request for limits of a human, with roles of joints that are mapped by hand. */
+export interface HumanRequest {
+  source: string;
+  roles: Record<string, string>;
+  discard: boolean;
+}
+
+/** A request for a file to take home. */
+export interface ExportRequest {
+  what: "clamped" | "pose" | "violations" | "page";
+  soften?: string | null;
+  frame?: number;
+  rotations?: number[];
+}
+
+/** A file to take home, and its name. */
+export interface Export {
+  name: string;
+  content: Uint8Array<ArrayBuffer>;
+}
+
+/** A clip of a folder, and how far it is outside, as far as that is known. */
+export interface ClipRow {
+  number: number;
+  name: string;
+  worstDeg: number | null;
+  /** Of its frames. */
+  share: number | null;
+  error: string | null;
+}
+
+/** The clips of a folder, the worst first, and whether some are still being checked. */
+export interface Clips {
+  clips: ClipRow[];
+  checking: boolean;
+}
+
+/** A request to show a clip of the folder. */
+export interface ChooseRequest {
+  number: number;
+}
+
 /** The limits as a file, and its name. */
 export interface Download extends State {
   name: string;
@@ -533,6 +606,13 @@ export interface Requests {
   judge: JudgeRequest;
   save: SaveRequest;
   recover: RecoverRequest;
+  send: SendRequest;
+  load: LoadRequest;
+  roles: EmptyRequest;
+  human: HumanRequest;
+  export: ExportRequest;
+  clips: EmptyRequest;
+  choose: ChooseRequest;
   download: EmptyRequest;
 }
 
@@ -556,5 +636,12 @@ export interface Answers {
   judge: Judgement | PartJudgement;
   save: Saved | Exists | Refusal;
   recover: State | Refusal;
+  send: Received;
+  load: State | Refusal | Discards;
+  roles: Roles;
+  human: State | Refusal | Discards;
+  export: Export | Refusal;
+  clips: Clips;
+  choose: State | Refusal;
   download: Download | Refusal;
 }

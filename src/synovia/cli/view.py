@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from ..model import LimitModel
     from ..population import Source
     from ..skeleton import Clip
+    from ..view.folder import Folder
 
 
 EXAMPLES = (
     ("the default human, every control through its range", "synovia view"),
     ("a clip of a human against what humans can do", "synovia view wild.bvh"),
     ("a clip against limits of your own", "synovia view wild.bvh --limits mine.limits.json"),
+    ("all clips of a folder, the worst first", "synovia view captures/"),
     ("limits alone, joint by joint", "synovia view --limits human.limits.json"),
     ("a figure of your own", "synovia view --figure mine.xml"),
     (
@@ -125,10 +127,13 @@ def view(
 ) -> None:
     """Show CLIP within its limits, on a page in the browser.
 
+    Of a folder, the page lists all clips with how far they are outside, to choose between.
+
     The page is served on this machine alone, until Ctrl-C, and the link that is printed is the key
     to it. Nothing is loaded from elsewhere, and files are written only where --output or --limits
     says, or beside it.
     """
+    from ..io import clip_suffix
     from ..view.doorway import open_browser
     from ..view.server import PageServer
     from ..view.session import scene_of
@@ -138,11 +143,17 @@ def view(
         raise click.UsageError("--host names a machine for others: it needs --allow-remote")
     if output is not None:
         check_output(output)
+    folder = _folder_of(clip)
+    if folder is not None:
+        clip = folder.paths[0]
     scene = scene_of(*_load_inputs(clip, limits, which, maps))
     save_to = output
     if output is None and limits is not None and limits not in inputs.SOURCES:
         save_to = Path(limits)
     server = PageServer(scene, port=port, allow_remote=allow_remote, hosts=hosts, save_to=save_to)
+    server.session.folder = folder
+    if clip is not None:
+        server.session.clip_suffix = clip_suffix(clip)
     click.echo(f"{click.style(server.url, bold=True)}\nCtrl-C ends it.")
     if allow_remote is not None:
         click.echo(f"It answers to {', '.join(server.guard.names)}; --host NAME adds a name.")
@@ -162,6 +173,18 @@ def view(
             )
         elif server.session.unsaved:
             terminal.note("edits that were not saved are gone")
+
+
+def _folder_of(path: Path | None) -> Folder | None:
+    """Return the clips of a folder, to choose between; None for anything else."""
+    from ..view.folder import Folder
+
+    if path is None or not path.is_dir():
+        return None
+    files = [file for file in inputs.clip_files([str(path)]) if not file.clip]
+    if not files:
+        raise click.UsageError(f"{path} has no clips")
+    return Folder([file.path for file in files], [str(file.name) for file in files])
 
 
 def _load_inputs(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from ..arrays import Floats, Ints
+from ..arrays import Bytes, Floats, Ints
 
 # ---------------------------------------------------------------------------------------- messages
 
@@ -19,7 +19,7 @@ class ArrayEntry(TypedDict):
     """An array behind the header of a message."""
 
     name: str
-    type: Literal["f4", "u4"]
+    type: Literal["f4", "u4", "u1"]
     shape: list[int]
 
 
@@ -597,6 +597,90 @@ class RecoverRequest(TypedDict):
     restore: bool
 
 
+class SendRequest(TypedDict):
+    """A piece of a file, whose bytes follow: the word that the page has for it, name and size."""
+
+    upload: str
+    name: str
+    size: int
+
+
+class Received(TypedDict):
+    """How many bytes of a file have come."""
+
+    received: int
+
+
+class LoadRequest(TypedDict):
+    """A request to show a file that was sent: a clip, or limits."""
+
+    upload: str
+    discard: bool
+    """Whether edits that are not saved may go."""
+
+
+class Discards(State):
+    """Nothing was done: edits that are not saved would be gone."""
+
+    discards: bool
+
+
+class Roles(TypedDict):
+    """The roles of a human's bones, and which joints have them, or why that is not known."""
+
+    roles: list[str]
+    found: dict[str, str]
+    why: str | None
+
+
+class HumanRequest(TypedDict):
+    """A request for limits of a human, with roles of joints that are mapped by hand."""
+
+    source: str
+    roles: dict[str, str]
+    discard: bool
+
+
+class ExportRequest(TypedDict):
+    """A request for a file to take home."""
+
+    what: Literal["clamped", "pose", "violations", "page"]
+    soften: NotRequired[str | None]
+    frame: NotRequired[int]
+    rotations: NotRequired[list[float]]
+
+
+class Export(TypedDict):
+    """A file to take home, and its name."""
+
+    name: str
+    content: Bytes
+
+
+class ClipRow(TypedDict):
+    """A clip of a folder, and how far it is outside, as far as that is known."""
+
+    number: int
+    name: str
+    worstDeg: float | None
+    share: float | None
+    """Of its frames."""
+    error: str | None
+
+
+class Clips(TypedDict):
+    """The clips of a folder, the worst first, and whether some are still being checked."""
+
+    clips: list[ClipRow]
+    checking: bool
+
+
+class ChooseRequest(TypedDict):
+    """A request to show a clip of the folder."""
+
+    number: int
+
+
 class Download(State):
     """The limits as a file, and its name."""
 
@@ -628,6 +712,13 @@ class Requests(TypedDict):
     judge: JudgeRequest
     save: SaveRequest
     recover: RecoverRequest
+    send: SendRequest
+    load: LoadRequest
+    roles: EmptyRequest
+    human: HumanRequest
+    export: ExportRequest
+    clips: EmptyRequest
+    choose: ChooseRequest
     download: EmptyRequest
 
 
@@ -652,4 +743,11 @@ class Answers(TypedDict):
     judge: Judgement | PartJudgement
     save: Saved | Exists | Refusal
     recover: State | Refusal
+    send: Received
+    load: State | Refusal | Discards
+    roles: Roles
+    human: State | Refusal | Discards
+    export: Export | Refusal
+    clips: Clips
+    choose: State | Refusal
     download: Download | Refusal

@@ -20,6 +20,7 @@ from ..model import LimitModel
 from ..skeleton import Clip, Pose, Skeleton, list_names, match
 from .protocol import Leftover, State
 from .recovery import Recovery, discard, find_recovery, load
+from .uploads import Uploads
 
 MOST_VERSIONS = 200
 """Steps that can be undone; older ones are forgotten."""
@@ -293,6 +294,11 @@ class Session:
         if self._file is not None:
             self._known[self._file] = fingerprint(self._file)
             self._leftover = find_recovery(self._file)
+        self.clip_suffix = ".bvh"
+        """That of the file which the clip comes from."""
+        self.folder: object = None
+        """Clips to choose between, if the command line names a folder."""
+        self.uploads = Uploads()
         self._set_scene(scene, unsaved=False)
 
     def _set_scene(self, scene: Scene, *, unsaved: bool) -> None:

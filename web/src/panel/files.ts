@@ -7,6 +7,13 @@ import type { State } from "../protocol";
 
 const SUFFIX = ".limits.json";
 
+/** Let the browser download a file. */
+export function saveBlob(name: string, content: Blob): void {
+  const url = URL.createObjectURL(content);
+  element("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
 export class Files {
   readonly tools = element("div", { id: "files", role: "toolbar", "aria-label": "Limits file" });
   private saveButton = button("Save", "Save (Ctrl S)", () => void this.save());
@@ -178,14 +185,11 @@ export class Files {
     );
   }
 
-  private async download(): Promise<void> {
+  async download(): Promise<void> {
     try {
       const answer = await this.connection.ask("download", {});
       if ("refused" in answer) return showMessage(answer.refused, false);
-      const { name, text } = answer;
-      const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-      element("a", { href: url, download: name }).click();
-      setTimeout(() => URL.revokeObjectURL(url), 10_000);
+      saveBlob(answer.name, new Blob([answer.text], { type: "application/json" }));
     } catch (error) {
       showMessage((error as Error).message, false);
     }

@@ -174,6 +174,14 @@ export class Stage {
     this.draw();
   }
 
+  /** What is seen, as PNG. */
+  picture(): Promise<Blob> {
+    this.renderer.render(this.scene, this.turntable.camera); // or what was drawn may be gone
+    return new Promise((resolve, reject) =>
+      this.canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture")))),
+    );
+  }
+
   private updateLabels(): void {
     const worst = [...this.outsideDeg].sort((a, b) => b[1] - a[1]).slice(0, MOST_LABELS);
     this.labels.replaceChildren(
