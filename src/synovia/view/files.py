@@ -132,8 +132,9 @@ def use_human_limits(session: Session, request: Request) -> State | Refusal | Di
     except ValueError as error:
         return {"refused": str(error), **session.state()}
     scene = scene_of(human.model, session.scene.clip)
-    notes = (*scene.notes, *(f"{line[:1].upper()}{line[1:]}." for line in human.describe()))
-    session.show(replace(scene, notes=notes), unsaved=True)
+    said = f"Limits of a human ({human.words}), for {len(human.roles)} joints of this rig."
+    silent = [f"No verdict on {', '.join(human.silent)}."] if human.silent else []
+    session.show(replace(scene, notes=(*scene.notes, said, *silent)), unsaved=True)
     return session.state()
 
 
