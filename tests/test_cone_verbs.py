@@ -20,12 +20,15 @@ from synovia.shapes.reach_cone.edit import (
     from_stereographic,
     mirror,
     move_point,
+    relax,
     reorder,
     set_twist,
     set_visible,
+    simplify,
     smooth,
     stereographic,
 )
+from synovia.shapes.reach_cone.paths import nearest_on_edges
 from synovia.shapes.reach_cone.star import from_polar
 
 
@@ -141,6 +144,43 @@ def test_smoothing_that_breaks_the_star_is_refused():
     with pytest.raises(ValueError, match="rounds must be at least 0"):
         smooth(cone, -1)
     assert smooth(cone, 0) is cone
+
+
+def spiked():
+    """A round cone whose point 3 sticks out, smoothed to many points."""
+    azimuth = np.arange(12) * TURN / 12
+    angle = np.where(np.arange(12) == 3, 1.1, 0.6)
+    return smooth(ReachCone(from_polar(azimuth, angle, NORTH), -0.5, 0.5, NORTH), 2)
+
+
+def test_relaxing_takes_a_spike_away_and_adds_no_point():
+    cone = spiked()
+    calm = relax(cone, 100)
+    assert len(calm.points) == len(cone.points)
+    away, before = (angle_between(NORTH, each.points) for each in (calm, cone))
+    assert np.ptp(away) < 0.3 * np.ptp(before)
+    np.testing.assert_allclose(calm.low, -0.5)
+    with pytest.raises(ValueError, match="at least 0"):
+        relax(cone, -1)
+
+
+@pytest.mark.parametrize("tolerance", [0.01, 0.05])
+def test_simplified_cones_have_fewer_points_and_are_as_near_as_said(tolerance):
+    cone = spiked()
+    fewer = simplify(cone, tolerance)
+    assert 3 <= len(fewer.points) < 0.6 * len(cone.points)
+    feet, _ = nearest_on_edges(fewer.points, cone.points)
+    assert angle_between(feet, cone.points).max() <= tolerance + 1e-9
+    assert len(simplify(cone, 9.0).points) == 3
+    same = simplify(cone, 0.0)
+    np.testing.assert_array_equal(same.points, cone.points)
+
+
+def test_points_with_twists_of_their_own_stay():
+    cone = set_twist(CONES["convex"](), -1.4, 1.4, 2)
+    dense = smooth(cone, 2)
+    fewer = simplify(dense, 0.02)
+    assert fewer.high.max() == dense.high.max()
 
 
 def test_edits_give_new_cones_or_say_why_not():

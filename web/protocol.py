@@ -26,6 +26,7 @@ NAMES = {
     "bool": "boolean",
     "Floats": "Float32Array",
     "Ints": "Uint32Array",
+    "Bytes": "Uint8Array<ArrayBuffer>",
 }
 """TypeScript's names for types, where they are others than Python's."""
 

@@ -23,6 +23,7 @@ Scalars = Floats
 Mask = NDArray[np.bool_]
 """(...): one truth value an item."""
 Ints = NDArray[np.integer[Any]]
+Bytes = NDArray[np.uint8]
 
 _TOLERANCES = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
 TOLERANCE = _TOLERANCES[np.dtype(np.float64)]

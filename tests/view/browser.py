@@ -93,7 +93,7 @@ class Visit:
     def _listen(self, line):
         if urlparse(line.url).hostname != "127.0.0.1":
             self.faults.append(f"a socket to {line.url}")
-        line.on("framesent", lambda text: self.asked.append(json.loads(text)))
+        line.on("framesent", lambda text: self.asked.append(messages.parse_request(text)))
         line.on("framereceived", lambda text: self.heard.append(messages.unpack(text)))
 
     def open(self):

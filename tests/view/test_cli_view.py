@@ -16,7 +16,7 @@ from clips import clip
 from joints import figure
 from synovia import LimitModel, save_clip, save_figure, save_limits
 from synovia.cli import main
-from synovia.cli.view import _load_inputs
+from synovia.cli.view import _folder_of, _load_inputs
 
 
 @pytest.fixture(autouse=True)
@@ -36,14 +36,24 @@ def failed(*arguments):
 
 
 def test_clip_limits_and_figure_come_from_the_command_line(here):
-    model, shown, body, names = _load_inputs(here / "walk.bvh", here / "arm.limits.json", None, ())
+    model, shown, body, names = _load_inputs(here / "walk.bvh", "arm.limits.json", None, ())
     assert set(model.limits) == {"Chest", "LeftArm", "LeftForeArm", "LeftHand"}
     assert (shown.frames, body, names) == (30, None, {})
-    model, shown, body, _ = _load_inputs(here / "walk.bvh", None, None, ("LeftHand=Chest",))
+    model, shown, body, _ = _load_inputs(here / "walk.bvh", None, None, ())
     assert not model.limits
-    model, shown, body, _ = _load_inputs(None, here / "arm.limits.json", "half.xml", ())
+    model, shown, body, _ = _load_inputs(None, "arm.limits.json", "half.xml", ())
     assert shown is None
     assert body.name == "half a body"
+
+
+def test_a_folder_is_a_list_of_its_clips(here):
+    save_clip(clip(frames=5), here / "run.bvh")
+    found = _folder_of(here)
+    assert [path.name for path in found.paths] == ["run.bvh", "walk.bvh"]
+    assert found.names == ("run", "walk")
+    assert _folder_of(here / "walk.bvh") is None
+    (here / "empty").mkdir()
+    assert "no clip" in failed("empty")
 
 
 def test_what_is_wrong_is_said():
@@ -58,19 +68,22 @@ def test_what_is_wrong_is_said():
     assert "IP address" in failed("nowhere.bvh", "-l", "nowhere.json", "--allow-remote", "studio")
     assert ".limits.json" in failed("nowhere.bvh", "-o", "mine.json")
     assert "no such directory" in failed("nowhere.bvh", "-o", "nowhere/mine.limits.json")
+    assert "a host must be" in failed("walk.bvh", "--host", "a/b", "--allow-remote", "::1")
+    assert "needs --allow-remote" in failed("walk.bvh", "--host", "studio.lan")
     assert "65535" in failed("walk.bvh", "--port", "99999")
 
 
 def test_the_help_teaches():
     said = CliRunner().invoke(main, ["view", "--help"]).output
-    assert "synovia view wild.bvh --limits human.limits.json" in said
+    assert "synovia view wild.bvh --limits mine.limits.json" in said
     assert "--allow-remote" in said
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are of POSIX")
 def test_it_prints_the_link_and_ends_with_ctrl_c(here):
     """The page itself may not be built here: then that is what is said."""
-    words = [sys.executable, "-m", "synovia", "view", "walk.bvh", "--no-browser"]
+    words = [sys.executable, "-m", "synovia", "view", "walk.bvh", "-l", "arm.limits.json"]
+    words.append("--no-browser")
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment

@@ -115,6 +115,11 @@ def test_twists_visible_point_and_smoothing(asking):
     assert asking.cone.visible[1] == pytest.approx(0.1 / np.hypot(0.99, 0.1))
     asking.edit("smooth", rounds=2)
     assert len(asking.cone.points) == 32
+    asking.edit("relax", rounds=3)
+    assert len(asking.cone.points) == 32
+    asking.edit("simplify", toleranceDeg=2.0)
+    assert len(asking.cone.points) < 32
+    assert "matters by more than 0.001" in asking.edit("simplify", toleranceDeg=0.001)["refused"]
 
 
 def test_a_broken_star_is_refused_with_its_edge(asking):
@@ -165,6 +170,8 @@ def test_all_the_way_round_is_the_same_cone(asking):
         ("add-point", {"after": 8}, "after must be from 0 to 7"),
         ("move-visible", {"point": [-1, 0, 0]}, "no longer a star"),
         ("smooth", {"rounds": -1}, "rounds must be at least 0"),
+        ("relax", {"rounds": 101}, "rounds must be at most 100"),
+        ("simplify", {"toleranceDeg": -1}, "tolerance must be at least 0"),
         ("smooth", {"rounds": 1.5}, "rounds must be a whole number"),
         ("copy", {"to": "Hips"}, "Hips is a root"),
         ("copy", {"to": "lefthnd"}, "no joint 'lefthnd'; did you mean LeftHand"),

@@ -82,7 +82,7 @@ def test_a_refit_is_what_fit_makes_of_the_clip(session, family):
         )
         assert_same(session.scene.model.limits[ARM], fitted.limits[ARM])
     assert header["choice"]["family"] == family
-    assert header["undo"] == f"{kind.label.lower()} for {ARM}"
+    assert header["undo"] == f"{kind.label[0].lower()}{kind.label[1:]} for {ARM}"
 
 
 def test_a_slider_of_margins_is_one_step(session):

@@ -141,7 +141,7 @@ def test_families_are_compared_and_a_row_chooses(seen):
     seen.page.get_by_text("Compare all families").click()
     rows = seen.page.locator(".comparison tbody tr")
     seen.until(lambda: rows.count() == 9 and "…" not in "".join(rows.all_inner_texts()))
-    seen.page.get_by_role("button", name="Make it a Ellipsoid").click()
+    seen.page.get_by_role("button", name="Make it an ellipsoid").click()
     settle(seen)
     assert limit_of(seen).shape.name == "ellipsoid"
     chosen = seen.page.locator(".comparison button[aria-pressed=true]")

@@ -56,7 +56,7 @@ def test_saving_asks_before_it_replaces_the_loaded_file(browser, model, tmp_path
         assert save.get_attribute("data-unsaved") is not None
         seen.page.keyboard.press("Control+s")
         dialog = seen.page.get_by_role("dialog", name="Overwrite")
-        dialog.get_by_role("button", name="Keep it").click()
+        dialog.get_by_role("button", name="Cancel").click()
         assert file.read_bytes() == before
         save.click()
         dialog.get_by_role("button", name="Overwrite").click()
@@ -314,3 +314,35 @@ def test_names_of_any_kind_are_shown_edited_and_saved(browser, tmp_path):
         seen.page.keyboard.press("Control+s")
         said(seen, "Saved")
     assert list(load(file).limits) == list(ODD_NAMES[1:])
+
+
+def test_a_file_that_others_changed_is_asked_about_by_name(browser, model, tmp_path):
+    file = tmp_path / "arm.limits.json"
+    with at(browser, model, file) as seen:
+        edited(seen)
+        seen.page.keyboard.press("Control+s")
+        said(seen, "Saved arm.limits.json")
+        file.write_text("theirs")
+        edited(seen, 0.6)
+        seen.page.keyboard.press("Control+s")
+        dialog = seen.page.get_by_role("dialog", name="Overwrite")
+        dialog.get_by_text("was changed by somebody else").wait_for()
+        dialog.get_by_role("button", name="Cancel").click()
+        assert file.read_text() == "theirs"
+
+
+def test_edits_that_were_not_saved_are_offered_at_the_next_start(browser, model, tmp_path):
+    file = tmp_path / "arm.limits.json"
+    with at(browser, model, file) as seen:
+        edited(seen)
+    with at(browser, model, file) as seen:
+        assert seen.server.scene.model.limits["LeftArm"].shape.high[0] == 1.2
+        offer = seen.page.get_by_role("button", name="Bring back the edits that were not saved")
+        offer.click()
+        seen.until(lambda: seen.page.title().startswith("•"))
+        assert seen.server.scene.model.limits["LeftArm"].shape.high[0] == 0.7
+        offer.wait_for(state="detached")
+        seen.page.wait_for_selector("body[data-ready]")
+        seen.page.keyboard.press("Control+s")
+        said(seen, "Saved")
+    assert [each.name for each in tmp_path.iterdir()] == [file.name]

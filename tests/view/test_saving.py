@@ -266,7 +266,7 @@ def test_a_failure_is_told_and_nothing_is_lost(session, file, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
     with monkeypatch.context() as patched:
-        patched.setattr(editing, "save_limits", full)
+        patched.setattr(editing, "write_limits", full)
         told = save(session)
     assert "No space left" in told["refused"]
     assert told["unsaved"] is True
@@ -283,3 +283,115 @@ def test_a_directory_that_is_gone_is_told(model, tmp_path):
 
 def test_beside_keeps_the_directory(tmp_path):
     assert sibling_path(tmp_path / "a.limits.json", " b ") == tmp_path / "b.limits.json"
+
+
+def test_a_file_that_others_changed_is_not_replaced_unasked(session, file):
+    save(session)
+    turned(session, "LeftArm", box(0.1, "Hips"))
+    theirs = file.read_bytes() + b"\n"
+    file.write_bytes(theirs)
+    told = save(session)
+    assert (told["exists"], told["changed"]) == (file.name, True)
+    assert file.read_bytes() == theirs
+    file.write_bytes(theirs + b"\n")  # once more, while somebody reads the question
+    assert save(session, overwrite=True)["changed"] is True
+    assert "saved" in save(session, overwrite=True)
+    turned(session, "LeftArm", box(0.2, "Hips"))
+    assert "saved" in save(session)
+
+
+def test_the_file_that_was_loaded_counts_as_known(model, file):
+    save_limits(model, file)
+    session = Session(scene_of(model), file)
+    assert save(session)["changed"] is False
+    file.write_text("theirs")
+    assert save(session, overwrite=True)["changed"] is True
+    assert file.read_text() == "theirs"
+
+
+def test_a_link_planted_after_a_save_is_not_followed(session, file, tmp_path_factory):
+    save(session)
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "theirs.limits.json"
+    elsewhere.write_text("precious")
+    file.unlink()
+    try:
+        file.symlink_to(elsewhere)
+    except OSError:
+        pytest.skip("no symbolic links here")
+    turned(session, "LeftArm", box(0.1, "Hips"))
+    assert "link" in save(session, overwrite=True)["refused"]
+    with pytest.raises(OSError, match="link"):  # nor where it is planted after the look
+        editing.write_limits(session.model, file)
+    assert elsewhere.read_text() == "precious"
+
+
+def test_a_link_that_the_command_line_names_is_followed_once(model, tmp_path):
+    target, link = tmp_path / "target.limits.json", tmp_path / "link.limits.json"
+    save_limits(model, target)
+    try:
+        link.symlink_to(target)
+    except OSError:
+        pytest.skip("no symbolic links here")
+    session = Session(scene_of(model), link)
+    assert "saved" in save(session, overwrite=True)
+    assert session.file == target.resolve()
+    assert link.is_symlink()
+
+
+def test_unsaved_edits_are_kept_until_they_are_saved(session, file):
+    kept = file.with_name("mine.unsaved.limits.json")
+    session.keep_unsaved()
+    assert not kept.exists()
+    turned(session, "LeftArm", box(0.1, "Hips"))
+    session.keep_unsaved()
+    np.testing.assert_array_equal(load_limits(kept).limits["arm.L"].shape.high, 0.1)
+    if os.name == "posix":
+        assert kept.stat().st_mode & 0o777 == 0o600
+    session.undo()
+    session.keep_unsaved()
+    assert not kept.exists()
+    session.redo()
+    session.keep_unsaved()
+    assert kept.exists()
+    save(session)
+    assert not kept.exists()
+
+
+def test_the_next_start_offers_what_was_not_saved(session, model, file):
+    turned(session, "LeftArm", box(0.1, "Hips"))
+    session.edit(lambda limits: {"LeftArm": limits["LeftArm"]}, "without an elbow", None)
+    session.keep_unsaved()
+    following = Session(scene_of(model, clip(frames=3), names=OURS), file)
+    kept = file.with_name("mine.unsaved.limits.json")
+    assert following.state()["leftover"]["name"] == kept.name
+    turned(following, "Chest", box(0.5))  # what is edited meanwhile goes elsewhere
+    following.keep_unsaved()
+    assert file.with_name("mine.unsaved-2.limits.json").exists()
+    scene = following.state()["scene"]
+    told = ask(following, "recover", restore=True)
+    assert (told["leftover"], told["unsaved"]) == (None, True)
+    assert told["scene"] > scene  # pages show it all anew
+    assert not kept.exists()
+    limits = following.scene.model.limits
+    np.testing.assert_array_equal(limits["LeftArm"].shape.high, 0.1)
+    assert limits["LeftArm"].relative_to == "Hips"
+    assert "LeftForeArm" not in limits
+    following.undo()
+    assert "LeftForeArm" in following.scene.model.limits
+    assert "no edits of last time" in ask(following, "recover", restore=True)["refused"]
+
+
+def test_what_was_not_saved_can_be_left(session, model, file):
+    turned(session, "LeftArm", box(0.1, "Hips"))
+    session.keep_unsaved()
+    following = Session(scene_of(model, clip(frames=3), names=OURS), file)
+    told = ask(following, "recover", restore=False)
+    assert (told["leftover"], told["unsaved"]) == (None, False)
+    assert list(file.parent.iterdir()) == []
+
+
+def test_a_leftover_that_cannot_be_read_is_told(model, file):
+    file.with_name("mine.unsaved.limits.json").write_text("half")
+    session = Session(scene_of(model), file)
+    assert "JSON" in ask(session, "recover", restore=True)["refused"]
+    assert session.state()["leftover"] is not None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import mimetypes
+import os
 import socket
 import sys
 import threading
@@ -15,7 +18,7 @@ from websockets.sync.client import connect
 
 from clips import clip
 from synovia import LimitModel, show
-from synovia.view import messages
+from synovia.view import listening, messages
 from synovia.view.server import Guard, PageServer
 from synovia.view.session import scene_of
 
@@ -43,11 +46,11 @@ def server(scene, tmp_path, monkeypatch):
     server_module.page_files.cache_clear()
 
 
-def fetched(server, path, host=None):
+def fetched(server, path, host=None, *, method="GET", more="", body=""):
     """The status line, the headers and the body of an answer, asked for in plain bytes."""
     name = f"127.0.0.1:{server.guard.port}" if host is None else host
     with socket.create_connection(("127.0.0.1", server.guard.port), timeout=10) as line:
-        line.sendall(f"GET {path} HTTP/1.1\r\nHost: {name}\r\n\r\n".encode())
+        line.sendall(f"{method} {path} HTTP/1.1\r\nHost: {name}\r\n{more}\r\n{body}".encode())
         received = b""
         while part := line.recv(65536):
             received += part
@@ -225,6 +228,85 @@ def test_looking_turns_what_it_is_told_to_within_limits(server, scene):
         assert "error" in asked(line, "look", **{**given, "joints": None})[0]
 
 
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "get", "DELETE"])
+def test_other_methods_than_get_are_refused(server, method):
+    status, headers, _ = fetched(server, f"/{server.guard.token}/", method=method)
+    assert (status, headers["Allow"]) == (405, "GET")
+
+
+def test_a_body_is_refused_too(server):
+    more, body = "Content-Length: 70000\r\n", "x" * 70000
+    assert fetched(server, "/", method="POST", more=more, body=body)[0] == 405
+
+
+@pytest.mark.parametrize("twice", ["Host: 127.0.0.1:{port}", "Origin: a\r\nOrigin: a"])
+def test_doubled_names_are_refused(server, twice):
+    more = twice.format(port=server.guard.port) + "\r\n"
+    assert fetched(server, f"/{server.guard.token}/", more=more)[0] == 400
+
+
+def test_strangers_who_say_nothing_are_hung_up_on(server, monkeypatch):
+    monkeypatch.setattr(listening, "MOST_STRANGERS", 3)
+    where = ("127.0.0.1", server.guard.port)
+    with contextlib.ExitStack() as stack, page(server) as line:
+        idle = [stack.enter_context(socket.create_connection(where, timeout=10)) for _ in range(6)]
+        assert fetched(server, f"/{server.guard.token}/")[0] == 200
+        assert [each.recv(1) for each in idle[:3]] == [b"", b"", b""]  # the oldest went
+        assert "error" not in asked(line, "open")[0]  # who has the token stays
+
+
+def test_slow_requests_have_a_time(scene, server, monkeypatch):
+    monkeypatch.setattr(server_module, "SECONDS_TO_ASK", 0.2)
+    there = PageServer(scene)
+    try:
+        for start in (b"", b"GE", b"GET / HTTP/1.1\r\nHost: "):
+            with socket.create_connection(("127.0.0.1", there.guard.port), timeout=10) as line:
+                line.sendall(start)
+                assert line.recv(1) == b""
+    finally:
+        there.close()
+
+
+def test_accepting_goes_on_after_errors(server, monkeypatch):
+    """A connection that is gone before it is accepted, and no descriptors for a while."""
+    faults = [errno.ECONNABORTED, errno.EMFILE, errno.ENFILE, errno.EPERM]
+    accept = socket.socket.accept
+
+    def fail(listener):
+        if faults:
+            number = faults.pop()
+            raise OSError(number, os.strerror(number))
+        return accept(listener)
+
+    monkeypatch.setattr(socket.socket, "accept", fail)
+    assert fetched(server, f"/{server.guard.token}/")[0] == 200
+    assert not faults
+    assert not server.closed
+
+
+def test_pages_are_not_without_number(server, monkeypatch):
+    monkeypatch.setattr(server_module, "MOST_PAGES", 1)
+    with page(server) as line:
+        asked(line, "open")
+        with pytest.raises(InvalidStatus, match="503"):
+            page(server)
+
+
+def test_an_end_that_nobody_asked_for_is_an_error(scene, server, monkeypatch):
+    def fail(listener):
+        raise RuntimeError("no more threads")
+
+    there = PageServer(scene)
+    try:
+        monkeypatch.setattr(listening.Listener, "accept", fail)
+        socket.create_connection(("127.0.0.1", there.guard.port), timeout=10).close()
+        with pytest.raises(OSError, match="ended: no more threads"):
+            there.wait()
+    finally:
+        monkeypatch.undo()
+        there.close()
+
+
 def test_a_message_too_long_ends_the_line_and_nothing_else(server):
     with page(server) as line:
         line.send("x" * (messages.MAX_REQUEST_BYTES + 1))
@@ -300,8 +382,12 @@ def test_elsewhere_than_here_only_when_told():
     there = Guard("10.0.0.5", 80)
     assert there.allows_host("10.0.0.5:80")
     assert not there.allows_host("localhost:80")
-    everywhere = Guard("0.0.0.0", 80)
+    everywhere = Guard("0.0.0.0", 80, ("studio.lan",))
     assert everywhere.allows_host("studio.lan:80")
+    assert everywhere.allows_host("10.0.0.5:80", "10.0.0.5")
+    assert not everywhere.allows_host("10.0.0.5:80", "10.0.0.6")
+    assert not everywhere.allows_host("evil.example:80", "10.0.0.5")
+    assert everywhere.names == ["127.0.0.1", "localhost", "studio.lan"]
     assert everywhere.url.startswith("http://127.0.0.1:80/")
     assert not everywhere.allows_origin("http://evil.example:80", "studio.lan:80")
     assert here.token != there.token
@@ -312,13 +398,14 @@ def test_elsewhere_than_here_only_when_told():
     [("127.0.0.1", "localhost"), ("10.0.0.5", "10.0.0.5"), ("::1", "[::1]"), ("::", "studio.lan")],
 )
 def test_browsers_leave_out_the_port_of_http(address, name):
-    guard = Guard(address, 80)
+    hosts = ("studio.lan",) if address == "::" else ()
+    guard = Guard(address, 80, hosts)
     for host in (name, f"{name}:80"):
         assert guard.allows_host(host)
         assert guard.allows_origin(f"http://{name}", host)
         assert not guard.allows_origin(f"https://{name}", host)
         assert not guard.allows_origin(f"http://{name}:8123", host)
-        assert not Guard(address, 8123).allows_host(host)
+        assert not Guard(address, 8123, hosts).allows_host(host)
     assert not guard.allows_host("")
     assert not guard.allows_host(f"{name}:8123")
 

@@ -12,15 +12,26 @@ export function decode(buffer: ArrayBuffer): Message {
   const length = new DataView(buffer).getUint32(0, true);
   const text = new TextDecoder().decode(new Uint8Array(buffer, 4, length));
   const message: Message = JSON.parse(text);
-  const arrays: Record<string, Float32Array | Uint32Array> = {};
+  const arrays: Record<string, Float32Array | Uint32Array | Uint8Array> = {};
   let start = 4 + length;
   for (const { name, type, shape } of message.arrays) {
     const count = shape.reduce((product, side) => product * side, 1);
-    const Kind = type === "u4" ? Uint32Array : Float32Array;
-    arrays[name] = new Kind(buffer, start, count);
-    start += 4 * count;
+    const Kind = { u4: Uint32Array, u1: Uint8Array, f4: Float32Array }[type];
+    const array = new Kind(buffer, start, count);
+    arrays[name] = array;
+    start += 4 * Math.ceil(array.byteLength / 4);
   }
   return Object.assign(message, arrays);
+}
+
+/** A request with the bytes of a file behind it: the header's length, the header, the bytes. */
+export function encode(request: object, content: Uint8Array): Uint8Array<ArrayBuffer> {
+  const header = new TextEncoder().encode(JSON.stringify(request));
+  const message = new Uint8Array(4 + header.length + content.length);
+  new DataView(message.buffer).setUint32(0, header.length, true);
+  message.set(header, 4);
+  message.set(content, 4 + header.length);
+  return message;
 }
 
 /** Milliseconds after which an answer is late. */
@@ -43,7 +54,8 @@ export class Connection {
   private nextId = 0;
   private closed: Error | undefined;
 
-  private constructor(private socket: WebSocket) {
+  protected constructor(private socket?: WebSocket) {
+    if (!socket) return;
     socket.onmessage = ({ data }) => this.receive(decode(data));
     socket.addEventListener("close", () => this.close());
   }
@@ -59,12 +71,18 @@ export class Connection {
     });
   }
 
-  ask<Name extends Ask>(name: Name, request: Requests[Name]): Promise<Answers[Name]> {
+  /** Ask, with the bytes of a file perhaps. */
+  ask<Name extends Ask>(
+    name: Name,
+    request: Requests[Name],
+    content?: Uint8Array,
+  ): Promise<Answers[Name]> {
     // A socket that is closing sends nothing any more, but has not said so yet.
-    if (this.socket.readyState !== WebSocket.OPEN) this.close();
+    if (this.socket?.readyState !== WebSocket.OPEN) this.close();
     if (this.closed) return Promise.reject(this.closed);
     const id = this.nextId++;
-    this.socket.send(JSON.stringify({ ...request, id, ask: name }));
+    const whole = { ...request, id, ask: name };
+    this.socket?.send(content ? encode(whole, content) : JSON.stringify(whole));
     setTimeout(() => this.markLate(id), LATE_MS);
     return new Promise((resolve, reject) => {
       // Python answers a request as the protocol says: mypy sees to it.
@@ -101,10 +119,7 @@ export class Connection {
     if (this.closed) return;
     const closed = new Error("the line to synovia is gone");
     this.closed = closed;
-    // Those who opened the connection are told; who asks without a care for the answer need not be.
-    addEventListener("unhandledrejection", (event) => {
-      if (event.reason === closed) event.preventDefault();
-    });
+    ignoreUnhandled(closed);
     for (const [id, { reject }] of this.pending) {
       this.clearLate(id);
       reject(closed);
@@ -125,6 +140,41 @@ export class Connection {
     this.clearLate(id);
     if ("error" in message) pending.reject(new Error(message.error));
     else pending.resolve(message);
+  }
+}
+
+/** Those who opened the connection are told; who asks without a care for the answer need not be. */
+function ignoreUnhandled(reason: Error): void {
+  addEventListener("unhandledrejection", (event) => {
+    if (event.reason === reason) event.preventDefault();
+  });
+}
+
+/** Answers that were recorded into the page itself, which nothing else is asked for. */
+export class Recording extends Connection {
+  private readOnly = new Error("this page is a recording: it is only looked at");
+
+  constructor(private told: Record<string, string>) {
+    super();
+    ignoreUnhandled(this.readOnly);
+  }
+
+  /** The recording that the page holds, if it does. */
+  static find(): Recording | undefined {
+    const text = document.querySelector("#recorded")?.textContent;
+    return text ? new Recording(JSON.parse(text)) : undefined;
+  }
+
+  override async ask<Name extends Ask>(
+    name: Name,
+    request: Requests[Name],
+  ): Promise<Answers[Name]> {
+    const entries = Object.entries(request).sort(([a], [b]) => (a < b ? -1 : 1));
+    const text = this.told[JSON.stringify([name, Object.fromEntries(entries)])];
+    if (text === undefined) throw this.readOnly;
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const whole = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return decode(await new Response(whole).arrayBuffer()) as unknown as Answers[Name];
   }
 }
 

@@ -18,3 +18,9 @@ export function formatShare(share: number): string {
   const digits = percent >= 10 ? percent.toFixed(0) : Number(percent.toPrecision(2)).toString();
   return `${digits}% of all rotations`;
 }
+
+/** Of what is called so, in the middle of a sentence: an oriented box, a k-DOP. */
+export function withArticle(label: string): string {
+  const name = /^[A-Z][a-z]/.test(label) ? label[0]?.toLowerCase() + label.slice(1) : label;
+  return `${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`;
+}

@@ -1,14 +1,16 @@
 // Open the connection to Python, and the page.
 
 import { clipFrom } from "./clip";
-import { Connection } from "./connection";
+import { Connection, Recording } from "./connection";
 import { showLate, showNote } from "./notes";
 import { Page } from "./page";
 
 const GONE = "The line to synovia is gone: start it again, or run the notebook’s cell again.";
 
 async function start(): Promise<void> {
-  const connection = await Connection.open(() => showNote(GONE));
+  const recording = Recording.find();
+  document.body.toggleAttribute("data-recorded", recording !== undefined);
+  const connection = recording ?? (await Connection.open(() => showNote(GONE)));
   connection.onLate = showLate;
   const opened = connection.ask("open", {});
   const check = connection.ask("check", {}); // computed while the page is being built

@@ -42,11 +42,12 @@ export class Modes {
     clip: Clip,
     private onEnter: (mode: Mode) => void,
   ) {
+    const live = !document.body.hasAttribute("data-recorded");
     const can: Record<Mode, boolean> = {
       look: true,
-      try: clip.skeleton.names.length > 1,
-      edit: true,
-      controls: clip.controls.length > 0,
+      try: live && clip.skeleton.names.length > 1,
+      edit: live,
+      controls: live && clip.controls.length > 0,
     };
     for (const mode of (Object.keys(can) as Mode[]).filter((each) => can[each])) {
       const known = { role: "tab", "aria-controls": "details" };

@@ -10,6 +10,7 @@ import { bindKeys } from "./keys";
 import { LimitView } from "./limit";
 import { type Mode, Modes, showOnlyIn } from "./modes";
 import { showNote } from "./notes";
+import { Exchange } from "./panel/exchange";
 import { Files } from "./panel/files";
 import { JointPanel } from "./panel/joint";
 import { JointTree } from "./panel/tree";
@@ -179,6 +180,12 @@ export class Page implements PageActions {
     find("#tools").before(this.files.tools);
     find("#strip").before(this.curve.panel);
     this.files.update(clip.state);
+    new Exchange(this.files, this.connection, {
+      pose: () => ({ frame: this.timeline.frame, rotations: [...this.pose.rotations] }),
+      soften: () => this.ghost.softening.value,
+      picture: () => this.stage.picture(),
+      names: clip.skeleton.names,
+    });
     this.editing.updateState(clip.state);
     find("#tools").append(
       this.appearance.styleButton,
@@ -214,6 +221,7 @@ export class Page implements PageActions {
 
   enterMode(mode: Mode, playing = false): void {
     if (!this.modes.has(mode)) return;
+    if (mode === "edit" && this.mode !== "edit") this.framePicked();
     this.mode = mode;
     if (!playing) this.timeline.pause();
     this.modes.show(mode);

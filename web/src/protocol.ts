@@ -4,7 +4,7 @@
 /** An array behind the header of a message. */
 export interface ArrayEntry {
   name: string;
-  type: "f4" | "u4";
+  type: "f4" | "u4" | "u1";
   shape: number[];
 }
 
@@ -21,6 +21,13 @@ export interface Failure {
   error: string;
 }
 
+/** A file with edits that were not saved when the limits were last shown. */
+export interface Leftover {
+  name: string;
+  /** When it was, in seconds since 1970. */
+  written: number;
+}
+
 /** What all pages show of the limits: which joints have some, what can be undone, the file. */
 export interface State {
   limited: number[];
@@ -31,6 +38,9 @@ export interface State {
   /** Where the limits are saved; without it they can only be downloaded. */
   file: string | null;
   unsaved: boolean;
+  /** Which of the scenes that were shown this is: with another number, there is another clip. */
+  scene: number;
+  leftover: Leftover | null;
 }
 
 /** Another page has changed the limits. */
@@ -132,6 +142,8 @@ export interface ConePoints {
 /** A limit as it is drawn: the directions of the bone, and the boundary among rotations. */
 export interface Picture extends ConePoints {
   family: string;
+  /** What the family is called. */
+  label: string;
   chart: string;
   /** Whether it can be pushed and pulled. */
   sculptable: boolean;
@@ -280,6 +292,20 @@ export interface Smooth {
   rounds: number;
 }
 
+/** Calm the points of a cone, or of all, as many as there are. */
+export interface Relax {
+  edit: "relax";
+  part?: number;
+  rounds: number;
+}
+
+/** Leave out points of a cone, or of all, that matter by less than so many degrees. */
+export interface Simplify {
+  edit: "simplify";
+  part?: number;
+  toleranceDeg: number;
+}
+
 /** Push a distance field out around places, or pull it in. */
 export interface Brush {
   edit: "brush";
@@ -339,6 +365,8 @@ export type Edit =
   | MoveVisible
   | Twist
   | Smooth
+  | Relax
+  | Simplify
   | Brush
   | Settle
   | AddSample
@@ -468,9 +496,88 @@ export interface Saved extends State {
   saved: string;
 }
 
-/** They are not: a file of this name was there before. */
+/** They are not: a file of this name was there before, or was changed since by others. */
 export interface Exists extends State {
   exists: string;
+  changed: boolean;
+}
+
+/** A request to bring back edits of last time, or to remove them. */
+export interface RecoverRequest {
+  restore: boolean;
+}
+
+/** A piece of a file, whose bytes follow: the word that the page has for it, name and size. */
+export interface SendRequest {
+  upload: string;
+  name: string;
+  size: number;
+}
+
+/** How many bytes of a file have come. */
+export interface Received {
+  received: number;
+}
+
+/** A request to show a file that was sent: a clip, or limits. */
+export interface LoadRequest {
+  upload: string;
+  /** Whether edits that are not saved may go. */
+  discard: boolean;
+}
+
+/** Nothing was done: edits that are not saved would be gone. */
+export interface Discards extends State {
+  discards: boolean;
+}
+
+/** The roles of a human's bones, and which joints have them, or why that is not known. */
+export interface Roles {
+  roles: string[];
+  found: Record<string, string>;
+  why: string | null;
+}
+
+/** A request for limits of a human, with roles of joints that are mapped by hand. */
+export interface HumanRequest {
+  source: string;
+  roles: Record<string, string>;
+  discard: boolean;
+}
+
+/** A request for a file to take home. */
+export interface ExportRequest {
+  what: "clamped" | "pose" | "violations" | "page";
+  soften?: string | null;
+  frame?: number;
+  rotations?: number[];
+}
+
+/** A file to take home, and its name. */
+export interface Export {
+  name: string;
+  content: Uint8Array<ArrayBuffer>;
+}
+
+/** A clip of a folder, and how far it is outside, as far as that is known. */
+export interface ClipRow {
+  number: number;
+  name: string;
+  worstDeg: number | null;
+  /** Of its frames. */
+  share: number | null;
+  error: string | null;
+}
+
+/** The clips of a folder, the worst first, and whether some are still being checked. */
+export interface Clips {
+  clips: ClipRow[];
+  checking: boolean;
+}
+
+/** A request to show a clip of the folder. */
+export interface ChooseRequest {
+  number: number;
 }
 
 /** The limits as a file, and its name. */
@@ -498,6 +605,14 @@ export interface Requests {
   refit: Refit & Stroke;
   judge: JudgeRequest;
   save: SaveRequest;
+  recover: RecoverRequest;
+  send: SendRequest;
+  load: LoadRequest;
+  roles: EmptyRequest;
+  human: HumanRequest;
+  export: ExportRequest;
+  clips: EmptyRequest;
+  choose: ChooseRequest;
   download: EmptyRequest;
 }
 
@@ -520,5 +635,13 @@ export interface Answers {
   refit: Refitted | Refusal;
   judge: Judgement | PartJudgement;
   save: Saved | Exists | Refusal;
+  recover: State | Refusal;
+  send: Received;
+  load: State | Refusal | Discards;
+  roles: Roles;
+  human: State | Refusal | Discards;
+  export: Export | Refusal;
+  clips: Clips;
+  choose: State | Refusal;
   download: Download | Refusal;
 }

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { Connection, decode, Latest } from "../src/connection";
+import { Connection, decode, encode, Latest } from "../src/connection";
 import type { State } from "../src/protocol";
 
 const STATE: State = {
@@ -9,6 +9,8 @@ const STATE: State = {
   redo: null,
   file: null,
   unsaved: true,
+  scene: 0,
+  leftover: null,
 };
 
 /** A message as Python packs it: length, header padded to 4 bytes, arrays. */
@@ -179,4 +181,12 @@ test("what was cancelled is not sent", async () => {
   release();
   await first;
   expect(sent).toEqual([1]);
+});
+
+test("a request with a file is its header's length, the header, and the bytes", () => {
+  const message = encode({ id: 3, ask: "send", name: "é" }, Uint8Array.of(1, 2, 255));
+  const length = new DataView(message.buffer).getUint32(0, true);
+  const header = new TextDecoder().decode(message.subarray(4, 4 + length));
+  expect(JSON.parse(header)).toEqual({ id: 3, ask: "send", name: "é" });
+  expect([...message.subarray(4 + length)]).toEqual([1, 2, 255]);
 });

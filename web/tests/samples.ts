@@ -37,6 +37,8 @@ export const OPENING: Opening = {
   redo: null,
   file: null,
   unsaved: false,
+  scene: 0,
+  leftover: null,
   offsets: Float32Array.of(0, 1, 0, 0, 0.5, 0, 0.2, 0, 0, 0.3, 0, 0, 0, -0.4, 0, 0, -0.4, 0),
   endOffsets: Float32Array.of(0.1, 0, 0),
   rotations: Float32Array.from([0, 1].flatMap((frame) => frameRotations(frame))),
@@ -60,6 +62,7 @@ export function conePicture(awayDeg = 30, cones = 1): Picture {
   const corners = [far, 0, near, 0, far, near, -far, 0, near, 0, -far, near];
   const each = (values: number[]) => Array.from({ length: cones }, () => values).flat();
   return {
+    label: "Reach cone",
     family: "reach-cone",
     chart: "direction-twist",
     sculptable: false,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import webbrowser
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from ..model import LimitModel
     from ..population import Source
     from ..skeleton import Clip
+    from ..view.folder import Folder
 
 
 EXAMPLES = (
     ("the default human, every control through its range", "synovia view"),
     ("a clip of a human against what humans can do", "synovia view wild.bvh"),
     ("a clip against limits of your own", "synovia view wild.bvh --limits mine.limits.json"),
+    ("all clips of a folder, the worst first", "synovia view captures/"),
     ("limits alone, joint by joint", "synovia view --limits human.limits.json"),
     ("a figure of your own", "synovia view --figure mine.xml"),
     (
@@ -36,7 +38,7 @@ EXAMPLES = (
 SECTIONS = {
     "What to show": ("limits", "which", "maps", "tpose"),
     "What to save": ("output",),
-    "How to serve it": ("port", "no_browser", "allow_remote"),
+    "How to serve it": ("port", "no_browser", "allow_remote", "hosts"),
 }
 
 
@@ -46,6 +48,18 @@ def _parse_address(_ctx: click.Context, _param: click.Parameter, value: str | No
 
     try:
         return None if value is None else parse_address(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _parse_hosts(
+    _ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the names of this machine, before anything is loaded."""
+    from ..view.server import parse_host
+
+    try:
+        return tuple(map(parse_host, value))
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -90,6 +104,15 @@ def _parse_address(_ctx: click.Context, _param: click.Parameter, value: str | No
     help="Listen on this address of this machine instead of 127.0.0.1, so that others who have "
     "the link can come in. The connection is not encrypted.",
 )
+@click.option(
+    "--host",
+    "hosts",
+    metavar="NAME",
+    multiple=True,
+    callback=_parse_hosts,
+    help="A name by which others reach this machine: links with other names than that and the "
+    "address are refused. May be repeated; with --allow-remote.",
+)
 @terminal.debug_option
 def view(
     clip: Path | None,
@@ -100,35 +123,68 @@ def view(
     port: int,
     no_browser: bool,
     allow_remote: str | None,
+    hosts: tuple[str, ...],
 ) -> None:
     """Show CLIP within its limits, on a page in the browser.
+
+    Of a folder, the page lists all clips with how far they are outside, to choose between.
 
     The page is served on this machine alone, until Ctrl-C, and the link that is printed is the key
     to it. Nothing is loaded from elsewhere, and files are written only where --output or --limits
     says, or beside it.
     """
+    from ..io import clip_suffix
+    from ..view.doorway import open_browser
     from ..view.server import PageServer
     from ..view.session import scene_of
     from .fit import check_output
 
+    if hosts and allow_remote is None:
+        raise click.UsageError("--host names a machine for others: it needs --allow-remote")
     if output is not None:
         check_output(output)
+    folder = _folder_of(clip)
+    if folder is not None:
+        clip = folder.paths[0]
     scene = scene_of(*_load_inputs(clip, limits, which, maps))
     save_to = output
     if output is None and limits is not None and limits not in inputs.SOURCES:
         save_to = Path(limits)
-    server = PageServer(scene, port=port, allow_remote=allow_remote, save_to=save_to)
+    server = PageServer(scene, port=port, allow_remote=allow_remote, hosts=hosts, save_to=save_to)
+    server.session.folder = folder
+    if clip is not None:
+        server.session.clip_suffix = clip_suffix(clip)
     click.echo(f"{click.style(server.url, bold=True)}\nCtrl-C ends it.")
-    if not no_browser:
-        webbrowser.open(server.url)
+    if allow_remote is not None:
+        click.echo(f"It answers to {', '.join(server.guard.names)}; --host NAME adds a name.")
+    if server.session.leftover is not None:
+        terminal.note(f"edits were not saved last time: the page offers {server.session.leftover}")
     try:
-        server.wait()
+        with contextlib.nullcontext() if no_browser else open_browser(server.url):
+            server.wait()
     except KeyboardInterrupt:
         click.echo("")
     finally:
         server.close()
-        if server.session.unsaved:
+        if server.session.kept is not None:
+            terminal.note(
+                f"edits were not saved: {server.session.kept} has them, and the next start offers "
+                "them"
+            )
+        elif server.session.unsaved:
             terminal.note("edits that were not saved are gone")
+
+
+def _folder_of(path: Path | None) -> Folder | None:
+    """Return the clips of a folder, to choose between; None for anything else."""
+    from ..view.folder import Folder
+
+    if path is None or not path.is_dir():
+        return None
+    files = [file for file in inputs.clip_files([str(path)]) if not file.clip]
+    if not files:
+        raise click.UsageError(f"{path} has no clips")
+    return Folder([file.path for file in files], [str(file.name) for file in files])
 
 
 def _load_inputs(

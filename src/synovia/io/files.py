@@ -53,22 +53,23 @@ def check_regular(path: str | os.PathLike[str]) -> os.stat_result:
     return about
 
 
-def atomic_write(path: str | os.PathLike[str], content: bytes) -> None:
+def atomic_write(path: str | os.PathLike[str], content: bytes, *, follow: bool = True) -> None:
     """Write `content` to the file at `path`; on any failure what was there stays as it was.
 
-    What killed writers left beside it is removed.
+    What killed writers left beside it is removed. A link is followed, or with `follow` false
+    refused; one that is planted at the last moment is then replaced, and never written through.
     """
-    with atomic_file(path) as file:
+    with atomic_file(path, follow=follow) as file:
         file.write(content)
 
 
 @contextlib.contextmanager
-def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_file(path: str | os.PathLike[str], *, follow: bool = True) -> Iterator[BinaryIO]:
     """Open a file to write piece by piece, which takes the place of that at `path` at the end.
 
     It gives the same guarantees as `atomic_write`; an exception inside is a failure.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path) if follow else os.path.abspath(path))
     beside = target.with_name(f".synovia-{os.urandom(8).hex()}.tmp")
     try:
         _check_place(target)
@@ -97,6 +98,8 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _check_place(target: Path) -> None:
+    if target.is_symlink():
+        raise OSError(errno.ELOOP, "this is a link to elsewhere, and is not followed")
     if target.is_dir():
         raise OSError(errno.EISDIR, "a directory is where the file belongs")
     if target.exists() and not target.is_file():

@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection
 
-from . import contents, editing, families, messages, tryout
+from . import contents, editing, families, files, folder, messages, tryout
 from .messages import Answer, Request
 from .protocol import Failure
 from .session import Session
@@ -33,10 +33,18 @@ HANDLERS: dict[str, Callable[[Session, Request], Answer]] = {
     "refit": families.refit,
     "judge": families.judge_family,
     "save": editing.save,
+    "recover": editing.recover,
     "download": editing.download,
+    "send": files.receive_piece,
+    "load": files.load_upload,
+    "roles": files.describe_roles,
+    "human": files.use_human_limits,
+    "export": files.export,
+    "clips": folder.list_clips,
+    "choose": folder.choose_clip,
 }
 """What may be asked for, by name."""
-SLOW_REQUESTS = ("region", "check", "clamp", "curve")
+SLOW_REQUESTS = ("region", "check", "clamp", "curve", "export")
 """What is to stay, takes a while, and depends on nothing that is asked for before it."""
 TEXT_FIELDS = ("joint", "edit", "stroke", "as")
 """What is text or null, whatever is asked for."""

@@ -236,6 +236,7 @@ def _pictures(limit: Limit, bone: tuple[float, ...], quality: Quality) -> Pictur
     directions, whole = sheet_and_boundary(limit, np.array(bone), quality)
     return {
         "family": limit.shape.name,
+        "label": _label(limit),
         "chart": limit.chart.name,
         "sculptable": limit.shape.sculptable,
         "share": share_of(limit, directions, whole, quality),
@@ -250,3 +251,10 @@ def _pictures(limit: Limit, bone: tuple[float, ...], quality: Quality) -> Pictur
         "vectors": whole.vertices,
         "triangles": whole.triangles,
     }
+
+
+def _label(limit: Limit) -> str:
+    """Return what people call the limit's family, as where they choose one."""
+    shape = limit.shape
+    named = {family.name: family.label for family in shape.families()}
+    return named.get(shape.family) or shape.label or shape.name

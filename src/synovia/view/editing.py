@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from ..io import limits_bytes, save_limits
+from ..io import limits_bytes
+from ..io.files import atomic_write
 from ..io.limits import SUFFIX
 from ..mesh import DRAFT
+from ..model import LimitModel
 from ..skeleton import copy_limit, partner_limit
 from .contents import bone_of, pictures
 from .limit_edits import LIMIT_EDITS, new_cone_limit, refusal
@@ -125,17 +127,38 @@ def save(session: Session, request: Request) -> Saved | Exists | Refusal:
     """Return that the limits are saved, or `exists` or `refused`: what is in the way.
 
     `as` is a name beside the present file, or null for that file itself. A file that was there
-    before is replaced only with `overwrite`.
+    before, or that somebody else has changed since, is replaced only with `overwrite`.
     """
     overwrite = flag(request, "overwrite")
     try:
-        path = _save_path(session.file, request["as"])
-        if path.exists() and not (session.has_written(path) or overwrite):
-            return {"exists": path.name, **session.state()}
-        session.save(save_limits, path)
+        path = _check_link(_save_path(session.file, request["as"]))
+        why = session.in_the_way(path, overwrite=overwrite)
+        if why is not None:
+            return {"exists": path.name, "changed": why == "changed", **session.state()}
+        session.save(write_limits, path)
     except (OSError, ValueError) as error:
         return {"refused": _reason(error), **session.state()}
     return {"saved": path.name, **session.state()}
+
+
+def write_limits(model: LimitModel, path: Path) -> None:
+    """Write limits to a file, whole or not at all, and never through a link."""
+    atomic_write(path, limits_bytes(model, str(path)), follow=False)
+
+
+def recover(session: Session, request: Request) -> State | Refusal:
+    """Return whether limits are saved, after edits of last time were brought back or removed."""
+    restore, leftover = flag(request, "restore"), session.leftover
+    try:
+        if leftover is None:
+            raise ValueError("there are no edits of last time")
+        if restore:
+            session.restore(leftover)
+        else:
+            session.forget(leftover)
+    except (OSError, ValueError) as error:
+        return {"refused": _reason(error), **session.state()}
+    return session.state()
 
 
 def download(session: Session, request: Request) -> Download | Refusal:
@@ -171,7 +194,11 @@ def sibling_path(file: Path, name: object) -> Path:
         raise ValueError(f"a name must be one of a file, in the same directory, got {name!r:.60}")
     if _DEVICES.fullmatch(stem):
         raise ValueError(f"a name must not be one of a device, got {name!r:.60}")
-    path = file.with_name(f"{stem}{SUFFIX}")
+    return file.with_name(f"{stem}{SUFFIX}")
+
+
+def _check_link(path: Path) -> Path:
+    """Return a path that is no link: where one leads was not said on the command line."""
     if path.is_symlink():
         raise ValueError(f"{path.name} is a link to elsewhere, and is not followed")
     return path

@@ -230,7 +230,8 @@ def refit(session: Session, request: Request) -> protocol.Refitted | protocol.Re
     def with_fit(limits: Limits) -> Limits:
         return {**limits, name: refit_limit(scene, limit_to_edit(limits, name), name, choice)}
 
-    what = f"{families()[choice.family].label.lower()} for {name}"
+    label = families()[choice.family].label
+    what = f"{label[:1].lower()}{label[1:]} for {name}"
     try:
         session.edit(with_fit, what, stroke)
     except ValueError as error:

@@ -44,6 +44,12 @@ def describe_numbers(limit: Limit) -> list[ShapeNumber]:
     ]
 
 
+def _a_shape(limit: Limit) -> str:
+    """Return what the limit's shape is called in a sentence, with its article."""
+    called = limit.shape.label or limit.shape.name.replace("-", " ")
+    return f"{'an' if called[0] in 'aeiou' else 'a'} {called}"
+
+
 def _numbers(limit: Limit) -> list[Number]:
     return limit.shape.numbers(limit.chart.coordinates)
 
@@ -53,7 +59,7 @@ def set_number(limit: Limit, request: Request) -> Limit:
     field, index, deg = request["field"], request["index"], degrees(request, "deg")
     known = {(number.field, number.index): number for number in _numbers(limit)}
     if (field, index) not in known:
-        raise ValueError(f"a {limit.shape.name} has no number {field!r:.40} [{index!r:.10}]")
+        raise ValueError(f"{_a_shape(limit)} has no number {field!r:.40} [{index!r:.10}]")
     if abs(deg) > WIDEST_DEG:
         raise ValueError(f"a number must be from -1800 to 1800 degrees, got {deg:g}")
     angle = float(np.radians(deg))
@@ -107,7 +113,7 @@ def settle(limit: Limit, request: Request) -> Limit:
 
 def _check_sculptable(limit: Limit) -> None:
     if not limit.shape.sculptable:
-        raise ValueError(f"a {limit.shape.name} cannot be sculpted: make it a distance field")
+        raise ValueError(f"{_a_shape(limit)} cannot be sculpted: make it a distance field")
 
 
 def include_sample(limit: Limit, request: Request) -> Limit:
@@ -175,13 +181,36 @@ def apply_smooth(cone: ReachCone, request: Request) -> ReachCone:
     return edit.smooth(cone, rounds)
 
 
+MOST_ROUNDS = 100
+"""Rounds of relaxing at a time."""
+
+
+def apply_relax(cone: ReachCone, request: Request) -> ReachCone:
+    """Return the cone after so many `rounds` of relaxing."""
+    rounds = whole_number(request, "rounds")
+    if rounds > MOST_ROUNDS:
+        raise ValueError(f"rounds must be at most {MOST_ROUNDS}, got {rounds}")
+    return edit.relax(cone, rounds)
+
+
+def apply_simplify(cone: ReachCone, request: Request) -> ReachCone:
+    """Return the cone without points that matter by less than `toleranceDeg` degrees."""
+    fewer = edit.simplify(cone, float(np.radians(degrees(request, "toleranceDeg"))))
+    if len(fewer.points) == len(cone.points):
+        raise ValueError(
+            f"each of the {len(cone.points)} points matters by more than "
+            f"{request['toleranceDeg']:g} degrees"
+        )
+    return fewer
+
+
 def _on_cones(edit: ConeEdit) -> LimitEdit:
     """Return the edit of a limit that edits one of its cones, or all that are meant."""
 
     def edited(limit: Limit, request: Request) -> Limit:
         cones = list(limit.shape.cones)
         if not cones:
-            raise ValueError(f"only reach cones have points, this limit is a {limit.shape.name}")
+            raise ValueError(f"only reach cones have points, this limit is {_a_shape(limit)}")
         if request.get("point") is not None:  # directions are in the joint's frame at the page
             request = {**request, "point": limit.chart.in_chart(_direction(request)).tolist()}
         for number in _parts(cones, request):
@@ -199,7 +228,7 @@ def _on_cones(edit: ConeEdit) -> LimitEdit:
 def _parts(cones: list[ReachCone], request: Request) -> list[int]:
     """Return which cones a request means: its `part`, or that of the edge nearest to a new point.
 
-    Without either it is the only one, or for smoothing all of them.
+    Without either it is the only one, or for smoothing and its kin all of them.
     """
     if len(cones) == 1:
         return [0]
@@ -208,7 +237,7 @@ def _parts(cones: list[ReachCone], request: Request) -> list[int]:
         if not 0 <= part < len(cones):
             raise ValueError(f"part must be from 0 to {len(cones) - 1}, got {part}")
         return [part]
-    if request["edit"] == "smooth":
+    if request["edit"] in ("smooth", "relax", "simplify"):
         return list(range(len(cones)))
     if request["edit"] == "add-point" and request.get("point") is not None:
         point = _direction(request)
@@ -275,6 +304,8 @@ LIMIT_EDITS: dict[str, LimitEdit] = {
     "move-visible": _on_cones(lambda cone, request: edit.set_visible(cone, _direction(request))),
     "twist": _on_cones(apply_twist),
     "smooth": _on_cones(apply_smooth),
+    "relax": _on_cones(apply_relax),
+    "simplify": _on_cones(apply_simplify),
     "brush": brush_limit,
     "settle": settle,
     "add-sample": include_sample,

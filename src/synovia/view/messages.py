@@ -1,8 +1,10 @@
 """Messages to the page: a JSON header and arrays behind it, as bytes that a browser reads at once.
 
 First the header's length (4 bytes, little-endian), then the header, padded with spaces to a
-multiple of 4, then the arrays one after the other: 32-bit floats, or 32-bit unsigned integers. The
-header's `arrays` names them in order, with their types and shapes.
+multiple of 4, then the arrays one after the other: 32-bit floats, 32-bit unsigned integers, or
+bytes, padded to a multiple of 4. The header's `arrays` names them in order, with their types and
+shapes. A request is JSON as text; one with the bytes of a file is the header's length, the header,
+and these bytes.
 """
 
 from __future__ import annotations
@@ -33,12 +35,19 @@ def pack(answer: Answer) -> bytes:
         if not isinstance(array, np.ndarray):
             header[name] = array
             continue
-        whole = np.issubdtype(array.dtype, np.integer)
-        flat.append(np.ascontiguousarray(array, dtype="<u4" if whole else "<f4").tobytes())
-        listed.append({"name": name, "type": "u4" if whole else "f4", "shape": list(array.shape)})
+        kind = _array_type(array)
+        content = np.ascontiguousarray(array, dtype=f"<{kind}").tobytes()
+        flat.append(content + bytes(-len(content) % 4))
+        listed.append({"name": name, "type": kind, "shape": list(array.shape)})
     text = json.dumps({**header, "arrays": listed}, ensure_ascii=False, allow_nan=False).encode()
     text += b" " * (-len(text) % 4)
     return b"".join([len(text).to_bytes(4, "little"), text, *flat])
+
+
+def _array_type(array: NDArray[Any]) -> str:
+    if array.dtype == np.uint8:
+        return "u1"
+    return "u4" if np.issubdtype(array.dtype, np.integer) else "f4"
 
 
 def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -50,14 +59,24 @@ def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         count = int(np.prod(each["shape"], dtype=np.int64))
         flat = np.frombuffer(message, "<" + each["type"], count, start)
         arrays[each["name"]] = flat.reshape(each["shape"])
-        start += 4 * count
+        start += flat.nbytes + -flat.nbytes % 4
     return header, arrays
 
 
 def parse_request(text: str | bytes) -> dict[str, Any]:
-    """Return a request of the page: an object with an `id` and what it asks for, `ask`."""
+    """Return a request of the page: an object with an `id` and what it asks for, `ask`.
+
+    Bytes that come with it are its `content`.
+    """
     if not isinstance(text, str):
-        raise ValueError("a request must be text, got bytes")
+        start = 4 + int.from_bytes(text[:4], "little")
+        if len(text) < max(start, 4):
+            raise ValueError(f"a request must be text, or a header and bytes, got {text!r:.60}")
+        try:
+            header = text[4:start].decode()
+        except UnicodeDecodeError:
+            raise ValueError(f"the header of a request must be text, got {text!r:.60}") from None
+        return {**parse_request(header), "content": text[start:]}
     try:
         request = json.loads(text)
     except (ValueError, RecursionError):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from ..arrays import Floats, Ints
+from ..arrays import Bytes, Floats, Ints
 
 # ---------------------------------------------------------------------------------------- messages
 
@@ -19,7 +19,7 @@ class ArrayEntry(TypedDict):
     """An array behind the header of a message."""
 
     name: str
-    type: Literal["f4", "u4"]
+    type: Literal["f4", "u4", "u1"]
     shape: list[int]
 
 
@@ -38,6 +38,14 @@ class Failure(TypedDict):
     error: str
 
 
+class Leftover(TypedDict):
+    """A file with edits that were not saved when the limits were last shown."""
+
+    name: str
+    written: float
+    """When it was, in seconds since 1970."""
+
+
 class State(TypedDict):
     """What all pages show of the limits: which joints have some, what can be undone, the file."""
 
@@ -49,6 +57,9 @@ class State(TypedDict):
     file: str | None
     """Where the limits are saved; without it they can only be downloaded."""
     unsaved: bool
+    scene: int
+    """Which of the scenes that were shown this is: with another number, there is another clip."""
+    leftover: Leftover | None
 
 
 class News(State):
@@ -167,6 +178,8 @@ class Picture(ConePoints):
     """A limit as it is drawn: the directions of the bone, and the boundary among rotations."""
 
     family: str
+    label: str
+    """What the family is called."""
     chart: str
     sculptable: bool
     """Whether it can be pushed and pulled."""
@@ -339,6 +352,22 @@ class Smooth(TypedDict):
     rounds: int
 
 
+class Relax(TypedDict):
+    """Calm the points of a cone, or of all, as many as there are."""
+
+    edit: Literal["relax"]
+    part: NotRequired[int]
+    rounds: int
+
+
+class Simplify(TypedDict):
+    """Leave out points of a cone, or of all, that matter by less than so many degrees."""
+
+    edit: Literal["simplify"]
+    part: NotRequired[int]
+    toleranceDeg: float
+
+
 class Brush(TypedDict):
     """Push a distance field out around places, or pull it in."""
 
@@ -405,6 +434,8 @@ Edit = (
     | MoveVisible
     | Twist
     | Smooth
+    | Relax
+    | Simplify
     | Brush
     | Settle
     | AddSample
@@ -554,9 +585,100 @@ class Saved(State):
 
 
 class Exists(State):
-    """They are not: a file of this name was there before."""
+    """They are not: a file of this name was there before, or was changed since by others."""
 
     exists: str
+    changed: bool
+
+
+class RecoverRequest(TypedDict):
+    """A request to bring back edits of last time, or to remove them."""
+
+    restore: bool
+
+
+class SendRequest(TypedDict):
+    """A piece of a file, whose bytes follow: the word that the page has for it, name and size."""
+
+    upload: str
+    name: str
+    size: int
+
+
+class Received(TypedDict):
+    """How many bytes of a file have come."""
+
+    received: int
+
+
+class LoadRequest(TypedDict):
+    """A request to show a file that was sent: a clip, or limits."""
+
+    upload: str
+    discard: bool
+    """Whether edits that are not saved may go."""
+
+
+class Discards(State):
+    """Nothing was done: edits that are not saved would be gone."""
+
+    discards: bool
+
+
+class Roles(TypedDict):
+    """The roles of a human's bones, and which joints have them, or why that is not known."""
+
+    roles: list[str]
+    found: dict[str, str]
+    why: str | None
+
+
+class HumanRequest(TypedDict):
+    """A request for limits of a human, with roles of joints that are mapped by hand."""
+
+    source: str
+    roles: dict[str, str]
+    discard: bool
+
+
+class ExportRequest(TypedDict):
+    """A request for a file to take home."""
+
+    what: Literal["clamped", "pose", "violations", "page"]
+    soften: NotRequired[str | None]
+    frame: NotRequired[int]
+    rotations: NotRequired[list[float]]
+
+
+class Export(TypedDict):
+    """A file to take home, and its name."""
+
+    name: str
+    content: Bytes
+
+
+class ClipRow(TypedDict):
+    """A clip of a folder, and how far it is outside, as far as that is known."""
+
+    number: int
+    name: str
+    worstDeg: float | None
+    share: float | None
+    """Of its frames."""
+    error: str | None
+
+
+class Clips(TypedDict):
+    """The clips of a folder, the worst first, and whether some are still being checked."""
+
+    clips: list[ClipRow]
+    checking: bool
+
+
+class ChooseRequest(TypedDict):
+    """A request to show a clip of the folder."""
+
+    number: int
 
 
 class Download(State):
@@ -589,6 +711,14 @@ class Requests(TypedDict):
     refit: Annotated[Refit, Stroke]
     judge: JudgeRequest
     save: SaveRequest
+    recover: RecoverRequest
+    send: SendRequest
+    load: LoadRequest
+    roles: EmptyRequest
+    human: HumanRequest
+    export: ExportRequest
+    clips: EmptyRequest
+    choose: ChooseRequest
     download: EmptyRequest
 
 
@@ -612,4 +742,12 @@ class Answers(TypedDict):
     refit: Refitted | Refusal
     judge: Judgement | PartJudgement
     save: Saved | Exists | Refusal
+    recover: State | Refusal
+    send: Received
+    load: State | Refusal | Discards
+    roles: Roles
+    human: State | Refusal | Discards
+    export: Export | Refusal
+    clips: Clips
+    choose: State | Refusal
     download: Download | Refusal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import re
 import secrets
 import socket
 import sys
@@ -22,6 +23,7 @@ from websockets.sync.server import Server, ServerConnection, serve
 
 from . import messages
 from .answers import PageConnection, answer
+from .listening import SECONDS_TO_ASK, Line, Listener
 from .protocol import Failure, News
 from .session import Scene, Session
 
@@ -62,10 +64,12 @@ def policy(framed_by: Sequence[str] = ()) -> str:
 
 @dataclass(frozen=True)
 class Guard:
-    """The address that is listened on, and the token that links must begin with."""
+    """The address that is listened on, its names, and the token that links must begin with."""
 
     address: str
     port: int
+    hosts: tuple[str, ...] = ()
+    """Names that lead here, besides the address itself."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
 
     @property
@@ -81,15 +85,26 @@ class Guard:
             return None
         return parts[2]
 
-    def allows_host(self, host: str | None) -> bool:
-        """Tell whether a Host header names this server, so that no other name leads here."""
+    @property
+    def names(self) -> list[str]:
+        """The hosts that are answered to: addresses and names, without the port."""
+        own = [WILDCARDS[self.address], "localhost"] if self.address in WILDCARDS else []
+        own += [self.address, "localhost"] if self.address == LOOPBACK else []
+        own = own or [self.address]
+        return list(dict.fromkeys(_add_brackets(name.lower()) for name in (*own, *self.hosts)))
+
+    def allows_host(self, host: str | None, local: str | None = None) -> bool:
+        """Tell whether a Host header names this server, so that no other name leads here.
+
+        `local` is the address of this machine that a connection came to: where all are listened
+        on, that is one of its names.
+        """
         if not host:
             return False
-        named = _with_port(host.lower())
-        if self.address in WILDCARDS:  # all names of this machine
-            return named.endswith(f":{self.port}")
-        names = {self.address, "localhost"} if self.address == LOOPBACK else {self.address}
-        return named in {f"{_add_brackets(name)}:{self.port}" for name in names}
+        names = self.names
+        if self.address in WILDCARDS and local is not None:
+            names.append(_add_brackets(local))
+        return _with_port(host.lower()) in {f"{name}:{self.port}" for name in names}
 
     def allows_origin(self, origin: str | None, host: str | None) -> bool:
         """Tell whether an Origin header is the page's own; only then is there a socket."""
@@ -116,6 +131,19 @@ def parse_address(address: str) -> str:
         raise ValueError(f"the address must be an IP address, got {address!r}") from None
 
 
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.IGNORECASE)
+
+
+def parse_host(name: str) -> str:
+    """Return a name, or an IP address, that links may have; ValueError for anything else."""
+    if _HOST.fullmatch(name):
+        return name.lower()
+    try:
+        return parse_address(name.strip("[]"))
+    except ValueError:
+        raise ValueError(f"a host must be a name or an IP address, got {name!r:.60}") from None
+
+
 PAGE = Path(__file__).parent / "page"
 SOCKET = "socket"
 CONTENT_TYPES = {
@@ -128,8 +156,14 @@ CONTENT_TYPES = {
 and browsers do not run text."""
 
 
+MOST_PAGES = 32
+"""Pages at a time."""
+KEEP_SECONDS = 0.5
+"""Seconds between looks whether there are edits to keep."""
+
+
 class PageServer:
-    """Serves a scene to any number of pages, from a thread of its own, until it is closed."""
+    """Serves a scene to some pages, from a thread of its own, until it is closed."""
 
     def __init__(
         self,
@@ -137,6 +171,7 @@ class PageServer:
         *,
         port: int = 0,
         allow_remote: str | None = None,
+        hosts: Sequence[str] = (),
         save_to: Path | None = None,
     ) -> None:
         self.session = Session(scene, save_to)
@@ -144,19 +179,26 @@ class PageServer:
         self._connections: set[ServerConnection] = set()
         self._framed_by: tuple[str, ...] = ()
         address = LOOPBACK if allow_remote is None else parse_address(allow_remote)
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        names = tuple(map(parse_host, hosts))
+        self._listener = Listener(family, address, port)
         self._server: Server = serve(
             self._serve_socket,
-            address,
-            port,
-            family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+            sock=self._listener,
             process_request=self._handle_http,
+            open_timeout=SECONDS_TO_ASK,
             max_size=messages.MAX_REQUEST_BYTES,
             compression=None,
             server_header=None,
+            create_connection=Line,
         )
-        self.guard = Guard(address, self._server.socket.getsockname()[1])
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self.guard = Guard(address, self._listener.getsockname()[1], names)
+        self._closing = threading.Event()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._keeper = threading.Thread(target=self._keep_edits, daemon=True)
         self._thread.start()
+        self._keeper.start()
 
     @property
     def scene(self) -> Scene:
@@ -178,29 +220,62 @@ class PageServer:
         self._framed_by = tuple(origins)
 
     def close(self) -> None:
-        """Stop listening and hang up; a second time does nothing."""
+        """Stop listening and hang up; a second time does nothing. Unsaved edits are kept."""
+        self._closing.set()
         self._server.shutdown()
         for connection in tuple(self._connections):
             connection.close()
         self._thread.join()
+        self._keeper.join()
 
     def wait(self) -> None:
-        """Return when the server has been closed."""
+        """Return when the server has been closed; OSError where it ended by itself."""
         while self._thread.is_alive():
             self._thread.join(0.2)  # in pieces, so that Ctrl-C comes through
+        if not self._closing.is_set():
+            raise OSError(f"the page's server ended: {self._failure or 'nobody listens'}")
+
+    def _listen(self) -> None:
+        try:
+            self._server.serve_forever()
+        except BaseException as error:
+            self._failure = error
+
+    def _keep_edits(self) -> None:
+        """Keep unsaved edits beside the limits, soon after each of them and at the end."""
+        kept = told = None
+        while True:
+            closing = self._closing.wait(KEEP_SECONDS)
+            changes = self.session.changes
+            if changes != kept:
+                kept = changes
+                try:
+                    self.session.keep_unsaved()
+                except (OSError, ValueError) as error:
+                    if str(error) != told:  # once: the next edit may fail likewise
+                        told = str(error)
+                        print(f"unsaved edits are not kept: {error}", file=sys.stderr)
+            if closing:
+                return
 
     def _handle_http(self, connection: ServerConnection, request: Request) -> Response | None:
         """Return a page's file or a refusal; None lets a socket open."""
-        host, origin = request.headers.get("Host"), request.headers.get("Origin")
-        if not self.guard.allows_host(host):
+        hosts, origins = (request.headers.get_all(name) for name in ("Host", "Origin"))
+        if len(hosts) > 1 or len(origins) > 1:
+            return self._response(HTTPStatus.BAD_REQUEST, "Host and Origin are given once\n")
+        host, origin = next(iter(hosts), None), next(iter(origins), None)
+        if not self.guard.allows_host(host, connection.local_address[0]):
             return self._response(HTTPStatus.MISDIRECTED_REQUEST, "this server has another name\n")
         wanted = self.guard.path_below_token(request.path)
         if wanted is None:
             return self._response(HTTPStatus.FORBIDDEN, "the link lacks its token: use all of it\n")
+        self._listener.let_in(connection.socket)
         if wanted == SOCKET:
-            if self.guard.allows_origin(origin, host):
-                return None
-            return self._response(HTTPStatus.FORBIDDEN, "only the page may open the socket\n")
+            if not self.guard.allows_origin(origin, host):
+                return self._response(HTTPStatus.FORBIDDEN, "only the page may open the socket\n")
+            if len(self._connections) >= MOST_PAGES:
+                return self._response(HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open\n")
+            return None
         if wanted not in self._files:
             return self._response(HTTPStatus.NOT_FOUND, "there is no such file\n")
         kind, content = self._files[wanted]

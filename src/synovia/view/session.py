@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -15,7 +18,9 @@ from ..components import Figure, clip_of, sweep
 from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Clip, Pose, Skeleton, list_names, match
-from .protocol import State
+from .protocol import Leftover, State
+from .recovery import Recovery, discard, find_recovery, load
+from .uploads import Uploads
 
 MOST_VERSIONS = 200
 """Steps that can be undone; older ones are forgotten."""
@@ -233,6 +238,32 @@ def _provenance(source: LimitModel, touched: set[str]) -> dict[str, Any]:
     return {**source.provenance, EDITED_KEY: edited}
 
 
+def restored_limits(
+    scene: Scene, opened: Mapping[str, Limit], found: LimitModel
+) -> dict[str, Limit]:
+    """Return the limits of a scene with those that are noted as edited in a model of its source."""
+    edited = found.provenance.get(EDITED_KEY)
+    touched = set(edited) if isinstance(edited, list) else set(found.limits)
+    given = scene.clip.skeleton.names if scene.source is None else scene.names
+    theirs = {name: _source_name(scene, name) for name in given}
+    ours = {source: name for name, source in theirs.items()}
+    limits = dict(opened)
+    for name, source in theirs.items():
+        if source not in touched:
+            continue
+        limit = found.limits.get(source)
+        if limit is None:
+            limits.pop(name, None)
+            continue
+        was, before = _source(scene).limits.get(source), opened.get(name)
+        if was is not None and before is not None and limit.relative_to == was.relative_to:
+            above = before.relative_to
+        else:
+            above = None if limit.relative_to is None else ours.get(limit.relative_to)
+        limits[name] = replace(limit, relative_to=above)
+    return limits
+
+
 Limits = Mapping[str, Limit]
 IDLE_SECONDS = 0.1
 """Seconds without a change after which nobody drags."""
@@ -252,14 +283,29 @@ class Session:
     """
 
     def __init__(self, scene: Scene, save_to: Path | None = None) -> None:
-        self._scene = scene
-        self._history = History(Version(scene.model.limits))
         self._lock = threading.Lock()
-        self._opened = self._saved = scene.model.limits
-        self._changes = 0
+        self._changes = self._scenes = 0
         self._changed_at = -IDLE_SECONDS
         self._written: set[Path] = set()
-        self._file = save_to
+        self._known: dict[Path, str | None] = {}
+        self._file = None if save_to is None else _without_link(save_to)
+        self._recovery = Recovery(self._file)
+        self._leftover: Path | None = None
+        if self._file is not None:
+            self._known[self._file] = fingerprint(self._file)
+            self._leftover = find_recovery(self._file)
+        self.clip_suffix = ".bvh"
+        """That of the file which the clip comes from."""
+        self.folder: object = None
+        """Clips to choose between, if the command line names a folder."""
+        self.uploads = Uploads()
+        self._set_scene(scene, unsaved=False)
+
+    def _set_scene(self, scene: Scene, *, unsaved: bool) -> None:
+        self._scene = scene
+        self._history = History(Version(scene.model.limits))
+        self._opened = self._saved = scene.model.limits
+        self._carried = unsaved
 
     @property
     def scene(self) -> Scene:
@@ -274,7 +320,7 @@ class Session:
     @property
     def unsaved(self) -> bool:
         """Whether the limits are others than those that were given, or saved last."""
-        return self._scene.model.limits != self._saved
+        return self._carried or self._scene.model.limits != self._saved
 
     @property
     def changes(self) -> int:
@@ -316,12 +362,103 @@ class Session:
         with self._lock:
             write(self.model, path)
             self._file, self._saved = path, self._scene.model.limits
+            self._carried = False
             self._written.add(path)
+            self._known[path] = fingerprint(path)
+            self._recovery.remove()
+            self._recovery = Recovery(path)
             self._changes += 1
 
-    def has_written(self, path: Path) -> bool:
-        """Tell whether the file at a path is there because it was saved here."""
-        return path in self._written
+    def in_the_way(self, path: Path, *, overwrite: bool) -> Literal["there", "changed"] | None:
+        """Return why a file is not replaced unasked; None where it may be.
+
+        It is `there`, and not because it was saved here; or somebody else `changed` it since it was
+        last read, written or asked about here. With `overwrite` only the latter counts.
+        """
+        present = fingerprint(path)
+        if present is None:
+            return None
+        known = self._known.setdefault(path, present)
+        if known is not None and known != present:
+            self._known[path] = present
+            return "changed"
+        self._known[path] = present
+        return None if overwrite or path in self._written else "there"
+
+    # Another clip, or other limits, in the place of those that were given.
+
+    def show(self, scene: Scene, *, unsaved: bool) -> None:
+        """Show another scene; what was edited before can no longer be undone.
+
+        Where other limits are `unsaved`, no file is theirs yet: what is there is replaced only
+        after a question.
+        """
+        with self._lock:
+            self._set_scene(scene, unsaved=unsaved)
+            self._written.clear()
+            self._mark_new_scene()
+
+    def show_clip(self, clip: Clip, notes: tuple[str, ...] = ()) -> None:
+        """Show another clip within the limits as they are now.
+
+        Where its skeleton is the same, what was edited can still be undone.
+        """
+        with self._lock:
+            scene = self._scene
+            if not same_tree(clip.skeleton, scene.clip.skeleton):
+                unsaved, model = self.unsaved, self.model
+                self._set_scene(scene_of(model, clip), unsaved=unsaved)
+            else:
+                model = LimitModel(scene.model.limits, clip.skeleton)
+                self._scene = replace(scene, clip=clip, model=model, notes=notes)
+            self._mark_new_scene()
+
+    def _mark_new_scene(self) -> None:
+        self._scenes += 1
+        self._changes += 1
+        self._changed_at = time.monotonic()
+
+    # What is not saved yet is kept beside the limits.
+
+    def keep_unsaved(self) -> None:
+        """Keep what is not saved beside the limits file; OSError or ValueError where it cannot."""
+        with self._lock:
+            if self.unsaved:
+                self._recovery.write(self.model)
+            else:
+                self._recovery.remove()
+
+    @property
+    def kept(self) -> Path | None:
+        """The file in which unsaved edits are kept."""
+        return self._recovery.path
+
+    @property
+    def leftover(self) -> Path | None:
+        """The file with edits that were not saved when this was last shown, until it is decided."""
+        return self._leftover
+
+    def restore(self, leftover: Path) -> None:
+        """Bring back edits that were not saved when this was last shown."""
+        found = load(leftover)
+        with self._lock:
+            source = _source(self._scene)
+            if found.skeleton.names == source.skeleton.names:
+                limits = restored_limits(self._scene, self._opened, found)
+                self._set_history(self._history.push(Version(limits, "edits of last time")))
+            else:
+                clip, figure = self._scene.clip, self._scene.figure
+                self._set_scene(scene_of(found, clip, figure), unsaved=True)
+            self._mark_new_scene()
+        self.keep_unsaved()
+        self.forget(leftover)
+
+    def forget(self, leftover: Path) -> None:
+        """Remove edits that were not saved when this was last shown."""
+        with self._lock:
+            discard(leftover)
+            self._leftover = None
+            self._changes += 1
 
     def wait_until_idle(self) -> None:
         """Return when the limits have not changed for a moment."""
@@ -338,6 +475,8 @@ class Session:
             "redo": history.future[0].label if history.future else None,
             "file": None if self._file is None else str(self._file),
             "unsaved": self.unsaved,
+            "scene": self._scenes,
+            "leftover": _describe_leftover(self._leftover),
         }
 
     def _set_history(self, history: History) -> None:
@@ -346,3 +485,30 @@ class Session:
         self._history = history
         self._changes += 1
         self._changed_at = time.monotonic()
+
+
+def fingerprint(path: Path) -> str | None:
+    """Return what tells one content of a file from another; None where it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def _without_link(path: Path) -> Path:
+    """Return where a link leads that the command line names: later ones are not followed."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def _describe_leftover(path: Path | None) -> Leftover | None:
+    if path is None:
+        return None
+    written = 0.0
+    with contextlib.suppress(OSError):
+        written = path.stat().st_mtime
+    return {"name": path.name, "written": written}
+
+
+def same_tree(one: Skeleton, other: Skeleton) -> bool:
+    """Tell whether two skeletons have the same joints on the same parents."""
+    return one.names == other.names and one.parents.tolist() == other.parents.tolist()

@@ -2,7 +2,7 @@
 
 import type { Connection } from "../connection";
 import { button, element } from "../elements";
-import { formatPercent } from "../format";
+import { formatPercent, withArticle } from "../format";
 import type { Choice, Family } from "../protocol";
 
 export interface Judged {
@@ -122,7 +122,7 @@ export class Comparison {
   }
 
   private addRow({ name, label }: Family, chosen: string): [HTMLElement, HTMLElement] {
-    const choose = button(label, `Make it a ${label}`, () => this.choose(name));
+    const choose = button(label, `Make it ${withArticle(label)}`, () => this.choose(name));
     choose.dataset.family = name;
     choose.setAttribute("aria-pressed", String(name === chosen));
     const [volume, held] = [element("td", {}, "…"), element("td", {}, "…")];

@@ -43,6 +43,15 @@ export class PointsPanel {
     required: true,
     "aria-label": "Rounds of smoothing",
   });
+  private tolerance = element("input", {
+    type: "number",
+    min: "0.1",
+    max: "45",
+    step: "any",
+    value: "2",
+    required: true,
+    "aria-label": "Degrees by which a point must matter",
+  });
   private earlier = button(
     "Earlier",
     "One place earlier in the order",
@@ -97,9 +106,18 @@ export class PointsPanel {
       element(
         "div",
         { class: "line" },
-        button("Smooth", "Smooth the outline (S)", () => this.smooth()),
+        button("Smooth", "Smooth the outline (S), with more points", () => this.smooth()),
+        button("Relax", "Relax the points: spikes go", () => this.smooth("relax")),
         this.rounds,
         element("span", {}, "rounds"),
+      ),
+      element(
+        "div",
+        { class: "line" },
+        button("Simplify", "Leave out points that matter little", () => this.simplify()),
+        element("span", {}, "below"),
+        this.tolerance,
+        element("span", {}, "°"),
       ),
       this.sliceText,
     );
@@ -161,11 +179,20 @@ export class PointsPanel {
   }
 
   /** The chosen point's cone, or all of them. */
-  smooth(): void {
+  smooth(edit: "smooth" | "relax" = "smooth"): void {
     if (!this.rounds.reportValidity()) return; // the browser says what is allowed
+    void this.apply({ edit, ...this.chosenPart(), rounds: Number(this.rounds.value) });
+  }
+
+  private simplify(): void {
+    if (!this.tolerance.reportValidity()) return;
+    const toleranceDeg = Number(this.tolerance.value);
+    void this.apply({ edit: "simplify", ...this.chosenPart(), toleranceDeg });
+  }
+
+  private chosenPart(): { part?: number } {
     const selected = this.selectedPart();
-    const part = selected ? { part: selected.part } : {};
-    void this.apply({ edit: "smooth", ...part, rounds: Number(this.rounds.value) });
+    return selected ? { part: selected.part } : {};
   }
 
   private selectedPart(): { part: number; index: number | null } | undefined {

@@ -1,11 +1,18 @@
 // Files: save where the command line or Python says, save beside it, download; and what is not saved yet.
 
 import type { Connection } from "../connection";
-import { button, element } from "../elements";
+import { button, element, find } from "../elements";
 import { showMessage } from "../notes";
 import type { State } from "../protocol";
 
 const SUFFIX = ".limits.json";
+
+/** Let the browser download a file. */
+export function saveBlob(name: string, content: Blob): void {
+  const url = URL.createObjectURL(content);
+  element("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
 
 export class Files {
   readonly tools = element("div", { id: "files", role: "toolbar", "aria-label": "Limits file" });
@@ -23,6 +30,8 @@ export class Files {
   private overwriteDialog = element("dialog", { id: "overwrite", "aria-label": "Overwrite" });
   private file: string | null = null;
   private isUnsaved = false;
+  private scene: number | undefined;
+  private offered: HTMLElement | undefined;
 
   constructor(
     private title: string,
@@ -58,14 +67,47 @@ export class Files {
 
   /** Show where limits are saved, and whether they are. */
   update(state: State): void {
+    this.scene ??= state.scene;
+    if (state.scene !== this.scene) {
+      this.reload();
+      return;
+    }
     this.file = state.file;
     this.isUnsaved = state.unsaved;
+    this.offerLeftover(state);
     const none = this.file === null;
     this.saveButton.textContent = none ? "Save…" : "Save";
     this.saveButton.title = none ? "Save (Ctrl S): how to" : `Save to ${this.file} (Ctrl S)`;
     this.saveAsButton.hidden = none;
     this.saveButton.toggleAttribute("data-unsaved", this.isUnsaved);
     document.title = `${this.isUnsaved ? "• " : ""}${this.title} – Synovia`;
+  }
+
+  /** Show the page anew: there is another clip, or there are other limits. */
+  private reload(): void {
+    this.isUnsaved = false; // what is not saved is in Python, and stays
+    location.reload();
+  }
+
+  /** Offer edits that were not saved when the limits were last shown. */
+  private offerLeftover({ leftover }: State): void {
+    if (!leftover || this.offered) {
+      if (!leftover) this.offered?.remove();
+      return;
+    }
+    const when = new Date(1000 * leftover.written).toLocaleString();
+    const decide = (restore: boolean) => async () => {
+      const answer = await this.connection.ask("recover", { restore });
+      if ("refused" in answer) showMessage(answer.refused, false);
+    };
+    this.offered = element(
+      "p",
+      { id: "leftover" },
+      `Edits of ${when} were not saved (${leftover.name}).`,
+      button("Bring them back", "Bring back the edits that were not saved", decide(true)),
+      button("Remove them", "Remove the edits that were not saved", decide(false)),
+    );
+    find("#notes").prepend(this.offered);
   }
 
   /** Save to the file, or beside it under a name. */
@@ -79,7 +121,8 @@ export class Files {
       const answer = await this.connection.ask("save", { as: name, overwrite });
       this.update(answer);
       if ("exists" in answer) {
-        if (await this.confirmOverwrite(answer.exists)) await this.save(name, true);
+        const { exists, changed } = answer;
+        if (await this.confirmOverwrite(exists, changed)) await this.save(name, true);
       } else if ("refused" in answer) this.showFailure(answer.refused);
       else {
         this.nameDialog.close();
@@ -142,25 +185,22 @@ export class Files {
     );
   }
 
-  private async download(): Promise<void> {
+  async download(): Promise<void> {
     try {
       const answer = await this.connection.ask("download", {});
       if ("refused" in answer) return showMessage(answer.refused, false);
-      const { name, text } = answer;
-      const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-      element("a", { href: url, download: name }).click();
-      setTimeout(() => URL.revokeObjectURL(url), 10_000);
+      saveBlob(answer.name, new Blob([answer.text], { type: "application/json" }));
     } catch (error) {
       showMessage((error as Error).message, false);
     }
   }
 
   /** Whether a file that was there before may be replaced: that is asked once. */
-  private confirmOverwrite(name: string): Promise<boolean> {
+  private confirmOverwrite(name: string, changed: boolean): Promise<boolean> {
     return new Promise((resolve) => {
       const form = element("form", { method: "dialog" });
       form.append(
-        element("button", { value: "no" }, "Keep it"),
+        element("button", { value: "no" }, "Cancel"),
         element("button", { value: "yes", class: "first" }, "Overwrite"),
       );
       this.overwriteDialog.replaceChildren(
@@ -169,7 +209,9 @@ export class Files {
           "p",
           {},
           element("b", {}, name),
-          " is there already, and what is in it would be gone.",
+          changed
+            ? " was changed by somebody else since it was read here, and that would be gone."
+            : " is there already, and what is in it would be gone.",
         ),
         form,
       );

@@ -108,7 +108,7 @@ export class JointPanel {
   show(region: Region, joint: number, theme: Theme): void {
     const [least, most] = region.twistSpan;
     this.facts.replaceChildren(
-      ...fact("Family", region.family, "known"),
+      ...fact("Family", region.label, "known"),
       ...fact("Chart", region.chart, "known"),
       ...this.measuredFromFact(joint),
       ...fact("Allows", formatShare(region.share), "known"),

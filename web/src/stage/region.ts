@@ -7,6 +7,8 @@ import { type Compass, createCompass, type Outline, outlineFrom, type Span } fro
 
 export interface Region {
   family: string;
+  /** What the family is called. */
+  label: string;
   chart: string;
   /** Whether it can be pushed and pulled. */
   sculptable: boolean;
@@ -29,7 +31,7 @@ export interface Region {
 }
 
 export function regionFrom(picture: Picture): Region {
-  const { family, chart, sculptable, share, numbers, twistDeg } = picture;
+  const { family, label, chart, sculptable, share, numbers, twistDeg } = picture;
   const { directions, faces, rim, vectors, triangles } = picture;
   let [least, most] = [Infinity, 0];
   for (const width of twistDeg) {
@@ -40,6 +42,7 @@ export function regionFrom(picture: Picture): Region {
   const reference = quaternionAt(picture.reference, 0);
   return {
     family,
+    label,
     chart,
     sculptable,
     share,

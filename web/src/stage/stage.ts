@@ -174,6 +174,14 @@ export class Stage {
     this.draw();
   }
 
+  /** What is seen, as PNG. */
+  picture(): Promise<Blob> {
+    this.renderer.render(this.scene, this.turntable.camera); // or what was drawn may be gone
+    return new Promise((resolve, reject) =>
+      this.canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture")))),
+    );
+  }
+
   private updateLabels(): void {
     const worst = [...this.outsideDeg].sort((a, b) => b[1] - a[1]).slice(0, MOST_LABELS);
     this.labels.replaceChildren(
@@ -182,9 +190,30 @@ export class Stage {
         const text = ` ${formatDegrees(angle)} outside`;
         const label = element("span", { class: "label" }, element("bdi", {}, name), text);
         const { x, y } = this.screen.toPixels(this.body.world.positions[joint] ?? new Vector3());
-        label.style.transform = `translate(${x + 12}px, ${y - 10}px)`;
+        label.dataset.x = `${x + 12}`;
+        label.dataset.y = `${y - 10}`;
         return label;
       }),
     );
+    spreadLabels([...this.labels.children] as HTMLElement[]);
+  }
+}
+
+/** Put labels where they belong, each below those above that it would cover. */
+function spreadLabels(labels: HTMLElement[]): void {
+  const boxes = labels.map((label) => ({
+    label,
+    x: Number(label.dataset.x),
+    y: Number(label.dataset.y),
+    width: label.offsetWidth,
+    height: label.offsetHeight,
+  }));
+  boxes.sort((one, other) => one.y - other.y);
+  for (const [place, box] of boxes.entries()) {
+    for (const above of boxes.slice(0, place)) {
+      const beside = box.x >= above.x + above.width || above.x >= box.x + box.width;
+      if (!beside) box.y = Math.max(box.y, above.y + above.height);
+    }
+    box.label.style.transform = `translate(${box.x}px, ${box.y}px)`;
   }
 }

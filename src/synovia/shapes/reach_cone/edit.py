@@ -175,3 +175,73 @@ def _new_vertices(points: Vectors, visible: Vectors) -> Vectors:
     before, after, second = (np.roll(plane, shift, axis=0) for shift in (1, -1, -2))
     middle = 0.5 * (plane + after) + alpha * (after - before) + alpha * (plane - second)
     return from_stereographic(middle, visible)
+
+
+# Fewer, calmer points: the opposite of smoothing, which keeps each and adds more.
+
+
+def relax(cone: ReachCone, rounds: int = 1) -> ReachCone:
+    """Return the cone with each vertex moved half of the way to the middle of its neighbours.
+
+    Their number stays, spikes and dents go; twist limits follow likewise. A round draws the
+    outline in where it bulges. Where one would break the star, ValueError names the edge.
+    """
+    if rounds < 0:
+        raise ValueError(f"rounds must be at least 0, got {rounds}")
+    for done in range(rounds):
+        points = from_stereographic(_calm(stereographic(cone.points, cone.visible)), cone.visible)
+        broken = broken_edge(points, cone.visible)
+        if broken:
+            raise StarError(f"round {done + 1} of relaxing breaks the star: {broken.why}", broken)
+        cone = replace(cone, points=points, low=_calm(cone.low), high=_calm(cone.high))
+    return cone
+
+
+def _calm(rows: Floats) -> Floats:
+    return np.asarray(0.5 * rows + 0.25 * (np.roll(rows, 1, axis=0) + np.roll(rows, -1, axis=0)))
+
+
+def simplify(cone: ReachCone, tolerance: float) -> ReachCone:
+    """Return the cone without vertices that the others make up for, to `tolerance` radians.
+
+    Every vertex that is left out is as near to the new outline, and so are its twist limits to
+    those there. The one that matters least goes first; three stay, and so does the star.
+    """
+    if not tolerance >= 0.0:
+        raise ValueError(f"tolerance must be at least 0 radians, got {tolerance}")
+    kept = list(range(len(cone.points)))
+    errors = {at: _omission(cone, kept, at) for at in kept}
+    while len(kept) > LEAST_POINTS:
+        number = min(errors, key=lambda each: errors[each])
+        if errors[number] > tolerance:
+            break
+        place = kept.index(number)
+        fewer = kept[:place] + kept[place + 1 :]
+        if broken_edge(cone.points[fewer], cone.visible):
+            errors[number] = np.inf
+            continue
+        del errors[number]
+        kept = fewer
+        for beside in (kept[place - 1], kept[place % len(kept)]):
+            errors[beside] = _omission(cone, kept, beside)
+    return replace(cone, points=cone.points[kept], low=cone.low[kept], high=cone.high[kept])
+
+
+def _omission(cone: ReachCone, kept: Sequence[int], number: int) -> float:
+    """Return how far off, in radians, the outline is where vertex `number` is left out, too."""
+    place, n = kept.index(number), len(cone.points)
+    start, end = kept[place - 1], kept[(place + 1) % len(kept)]
+    gone = (start + 1 + np.arange((end - start - 1) % n)) % n
+    ends = cone.points[[start, end]]
+    feet, _ = nearest_on_edges(ends, cone.points[gone])
+    share = _angle(ends[0], feet) / max(float(_angle(ends[0], ends[1])), 1e-12)
+    off = [_angle(cone.points[gone], feet)]
+    for limits in (cone.low, cone.high):
+        off.append(np.abs(limits[gone] - (limits[start] + share * (limits[end] - limits[start]))))
+    return float(np.max(off))
+
+
+def _angle(one: Vectors, other: Vectors) -> Floats:
+    return np.asarray(
+        2.0 * np.arcsin(np.clip(0.5 * np.linalg.norm(one - other, axis=-1), 0.0, 1.0))
+    )

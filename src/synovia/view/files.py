@@ -1,0 +1,241 @@
+"""Files in and out of the page: what is dropped on it, and what one takes home from it.
+
+The server reads only what the command line names and what the page sends; it writes nothing here
+but into a private directory, which is gone when the request is answered.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar, cast, get_args
+
+import numpy as np
+
+from ..io import clip_suffix, load_clip, load_limits, save_clip, writable_suffixes
+from ..io.limits import SUFFIX
+from ..limit.softening import parse_softening
+from ..model import LimitModel
+from ..population import limits_for
+from ..population.sources import Source
+from ..rigs import FINGERS, ROLES, recognize
+from ..skeleton import Clip, Pose
+from .messages import Request, flag, rotations, whole_number, word
+from .protocol import Discards, Export, Received, Refusal, Roles, State
+from .session import EDITED_KEY, Session, scene_of
+from .uploads import Upload
+
+Kind = TypeVar("Kind", Clip, LimitModel)
+NOT_DROPPED = (".fbx",)
+"""Formats that another program reads."""
+
+
+def receive_piece(session: Session, request: Request) -> Received:
+    """Return how much of a file has come; pieces come in their order."""
+    piece = request.get("content", b"")
+    name, size = word(request, "name"), whole_number(request, "size")
+    return {"received": session.uploads.receive(word(request, "upload"), name, size, piece)}
+
+
+def load_upload(session: Session, request: Request) -> State | Refusal | Discards:
+    """Return the state with a file that was sent in the place of the clip, or of the limits.
+
+    Where edits that are not saved would be gone, it `discards` them only when told to.
+    """
+    discard = flag(request, "discard")
+    upload = session.uploads.take(word(request, "upload"))
+    limits = upload.name.lower().endswith(SUFFIX)
+    try:
+        if limits:
+            model = _read(upload, SUFFIX, load_limits)
+            if session.unsaved and not discard:
+                return {"discards": True, **session.state()}
+            session.show(scene_of(model, session.scene.clip), unsaved=True)
+        else:
+            suffix = clip_suffix(upload.name)
+            if not suffix or suffix in NOT_DROPPED:
+                raise ValueError(f"{upload.name}: neither limits nor a clip that can be dropped")
+            clip = _read(upload, suffix, load_clip)
+            show_clip(session, replace(clip, name=upload.name[: -len(suffix)]), suffix)
+    except (OSError, ValueError) as error:
+        return {"refused": str(error), **session.state()}
+    return session.state()
+
+
+def _read(upload: Upload, suffix: str, load: Callable[[Path], Kind]) -> Kind:
+    """Return what a file holds, from a private directory; errors name it as the page does."""
+    with tempfile.TemporaryDirectory(prefix="synovia-") as folder:
+        path = Path(folder) / f"dropped{suffix}"
+        path.write_bytes(upload.content)
+        try:
+            return load(path)
+        except (OSError, ValueError) as error:
+            raise ValueError(str(error).replace(str(path), upload.name)) from error
+
+
+def show_clip(session: Session, clip: Clip, suffix: str) -> None:
+    """Show another clip; limits of a human that nobody edited are made for its rig anew."""
+    source = None if session.unsaved else human_source(session.model)
+    if source is None:
+        session.show_clip(clip)
+    else:
+        session.show(scene_of(model_for(clip, session.model, source), clip), unsaved=False)
+    session.clip_suffix = suffix
+
+
+def human_source(model: LimitModel) -> Source | None:
+    """Return which limits of a human these are, as they were made for a rig; None for others."""
+    about = model.provenance
+    source = next((each for each in get_args(Source) if each == about.get("source")), None)
+    return None if EDITED_KEY in about else source
+
+
+def model_for(clip: Clip, model: LimitModel, source: Source | None) -> LimitModel:
+    """Return the limits for a clip: those of a human for its rig, if it is one, or as they are."""
+    if source is None:
+        return model
+    try:
+        return limits_for(clip, source).model
+    except ValueError:
+        return model
+
+
+# Limits of a human, for a rig that is recognised, or that somebody maps.
+
+
+def describe_roles(session: Session, request: Request) -> Roles:
+    """Return the roles of joints as they are recognised, all roles there are, and why not."""
+    clip = session.scene.clip
+    try:
+        rig = recognize(clip.skeleton)
+    except ValueError as error:
+        return {"roles": [*ROLES, *FINGERS], "found": {}, "why": str(error)}
+    found = {joint: role for role, joint in rig.roles.items()}
+    return {"roles": [*ROLES, *FINGERS], "found": found, "why": None}
+
+
+def use_human_limits(session: Session, request: Request) -> State | Refusal | Discards:
+    """Return the state with limits of a human for the rig of the clip.
+
+    `roles` names joints that recognition cannot: an empty one is none of a human's.
+    """
+    source, roles = _source(request), _roles(request)
+    if session.unsaved and not flag(request, "discard"):
+        return {"discards": True, **session.state()}
+    try:
+        human = limits_for(session.scene.clip, source, roles=roles or None)
+    except ValueError as error:
+        return {"refused": str(error), **session.state()}
+    scene = scene_of(human.model, session.scene.clip)
+    said = f"Limits of a human ({human.words}), for {len(human.roles)} joints of this rig."
+    silent = [f"No verdict on {', '.join(human.silent)}."] if human.silent else []
+    session.show(replace(scene, notes=(*scene.notes, said, *silent)), unsaved=True)
+    return session.state()
+
+
+def _source(request: Request) -> Source:
+    wanted = word(request, "source")
+    for source in get_args(Source):
+        if source == wanted:
+            return cast(Source, source)
+    raise ValueError(f"source must be one of {', '.join(get_args(Source))}, got {wanted!r:.60}")
+
+
+def _roles(request: Request) -> dict[str, str]:
+    value = request["roles"]
+    if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
+        raise ValueError(f"roles must be names by joint, got {value!r:.60}")
+    return value
+
+
+# What one takes home.
+
+
+def export(session: Session, request: Request) -> Export | Refusal:
+    """Return a file: the clamped clip, one pose, the violations as a table, or all as a page."""
+    what = word(request, "what")
+    if what not in EXPORTS:
+        raise ValueError(f"what must be one of {', '.join(EXPORTS)}, got {what!r:.60}")
+    try:
+        name, content = EXPORTS[what](session, request)
+    except (OSError, ValueError) as error:
+        return {"refused": str(error), **session.state()}
+    return {"name": name, "content": np.frombuffer(content, np.uint8)}
+
+
+def clamped_clip(session: Session, request: Request) -> tuple[str, bytes]:
+    """Return the clip within its limits, in the format that it came in, or as BVH."""
+    softening = parse_softening(request.get("soften"))
+    made = session.scene.model.project(session.scene.clip, softening=softening)
+    return clip_file(replace(made, name=f"{made.name} clamped"), session.clip_suffix)
+
+
+def one_pose(session: Session, request: Request) -> tuple[str, bytes]:
+    """Return the pose that the page shows, at the place of a `frame`, as a clip of one frame."""
+    clip, frame = session.scene.clip, whole_number(request, "frame")
+    if not 0 <= frame < clip.frames:
+        raise ValueError(f"frame must be from 0 to {clip.frames - 1}, got {frame}")
+    turns = rotations(request, len(clip.skeleton))
+    pose = Pose(turns[None], np.array(clip.pose.positions[frame : frame + 1]))
+    made = Clip(clip.skeleton, pose, clip.frame_time, f"{clip.name} pose {frame}")
+    return clip_file(made, BVH)
+
+
+def violations_table(session: Session, request: Request) -> tuple[str, bytes]:
+    """Return a row for each frame and joint outside, with the columns of `synovia check --csv`."""
+    report = session.scene.model.check(session.scene.clip)
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(("clip", "frame", "time", "joint", "violation_deg"))
+    for frame, joint in np.argwhere(report.outside).tolist():
+        seconds, degrees = frame * report.frame_time, np.degrees(report.violation[frame, joint])
+        row = (report.clip, frame, f"{seconds:.6g}", report.names[joint], f"{degrees:.6g}")
+        table.writerow(row)
+    return f"{_plain(report.clip)} violations.csv", out.getvalue().encode()
+
+
+def standalone_page(session: Session, request: Request) -> tuple[str, bytes]:
+    """Return the page with the scene in it, as one file of HTML that needs no Python."""
+    from .server import page_files
+    from .standalone import standalone_html
+
+    name = _plain(session.scene.clip.name)
+    return f"{name}.html", standalone_html(session, page_files()).encode()
+
+
+Exporter = Callable[[Session, Request], tuple[str, bytes]]
+EXPORTS: dict[str, Exporter] = {
+    "clamped": clamped_clip,
+    "pose": one_pose,
+    "violations": violations_table,
+    "page": standalone_page,
+}
+"""What can be taken home as a file, by name."""
+
+
+BVH = ".bvh"
+
+
+def clip_file(clip: Clip, suffix: str) -> tuple[str, bytes]:
+    """Return a name and the bytes of a clip's file, in this format where it can be; else as BVH."""
+    for form in (suffix, BVH) if suffix in writable_suffixes() else (BVH,):
+        with tempfile.TemporaryDirectory(prefix="synovia-") as folder:
+            path = Path(folder) / f"clip{form}"
+            try:
+                save_clip(clip, path)
+            except ValueError:
+                if form == BVH:
+                    raise
+                continue
+            return f"{_plain(clip.name)}{form}", path.read_bytes()
+    raise ValueError(f"{clip.name}: this clip cannot be written")
+
+
+def _plain(name: str) -> str:
+    """Return a name that any system takes for a file's."""
+    return re.sub(r"[^\w .()-]+", "_", name).strip(" .")[:100] or "clip"

@@ -1,0 +1,102 @@
+"""One file of HTML that shows the scene without Python, read only: for a paper or a colleague."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from ..mesh import DRAFT
+from .contents import check_clip, clamp_clip, curve, open_scene, pictures
+from .families import observed_rotations
+from .messages import Answer, Request, pack
+from .protocol import Picture
+from .session import Session
+
+MOST_OBSERVED = 3000
+"""Rotations of a joint that the page asks for."""
+MOST_NUMBERS = 30_000
+"""Coordinates of a picture that is not too large for a file."""
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; base-uri 'none'; form-action 'none'"
+)
+"""Nothing is loaded: all that runs and is seen is in the file itself."""
+_SCRIPT = re.compile(r'<script type="module"[^>]*src="\./([^"]+)"[^>]*></script>')
+_STYLE = re.compile(r'<link rel="stylesheet"[^>]*href="\./([^"]+)"[^>]*>')
+_URL = re.compile(r"""url\(["']?(?:\.\./|\./|/)*([^"')]+)["']?\)""")
+_ICON = re.compile(r"\s*<link rel=\"icon\"[^>]*>")
+
+
+def answers_of(session: Session) -> Iterator[tuple[str, Request, Answer]]:
+    """Yield what the page asks for when one only looks: the question, and the answer."""
+    plain: Request = {"soften": None}
+    yield "open", {}, {**open_scene(session, {}), "file": None, "unsaved": False, "leftover": None}
+    yield "check", {}, check_clip(session, {})
+    yield "clamp", plain, clamp_clip(session, plain)
+    for name in session.scene.model.limits:
+        joint: Request = {"joint": name}
+        yield "region", joint, _picture(session, name)
+        yield "curve", {**joint, **plain}, curve(session, {**joint, **plain})
+        most = {**joint, "most": MOST_OBSERVED}
+        yield "observed", most, observed_rotations(session, most)
+
+
+def _picture(session: Session, name: str) -> Picture:
+    """Return the picture of a limit: a fine one, or a draft where that would take much room."""
+    fine = pictures(session.scene, name)
+    large = fine["vectors"].size + fine["directions"].size > MOST_NUMBERS
+    return pictures(session.scene, name, DRAFT) if large else fine
+
+
+def recording(session: Session) -> str:
+    """Return these answers as JSON: each compressed, in base64, by the page's question."""
+    told = {
+        question(ask, request): _encode(pack({"id": None, **answer}))
+        for ask, request, answer in answers_of(session)
+    }
+    return json.dumps(told)
+
+
+def _encode(message: bytes) -> str:
+    return base64.b64encode(gzip.compress(message, mtime=0)).decode()
+
+
+def question(ask: str, request: Mapping[str, object]) -> str:
+    """Return a question as a key: its word, and what is asked in the order of the alphabet."""
+    return json.dumps(
+        [ask, dict(sorted(request.items()))], separators=(",", ":"), ensure_ascii=False
+    )
+
+
+def standalone_html(session: Session, files: Mapping[str, tuple[str, bytes]]) -> str:
+    """Return the page of these files with all that it asks for, in one file."""
+    text = files["index.html"][1].decode()
+    text = _ICON.sub("", text)
+    script, style = (found(text) for found in (_SCRIPT.search, _STYLE.search))
+    if script is None or style is None:
+        raise ValueError("the built page is not as it should be: build it again")
+    code = files[script[1]][1].decode().replace("</script", "<\\/script")
+    looks = _URL.sub(lambda found: _data_url(found, files), files[style[1]][1].decode())
+    data = recording(session).replace("</", "<\\/")
+    head = (
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(POLICY)}">\n'
+        f"<style>{looks}</style>\n"
+    )
+    body = (
+        f'<script type="application/json" id="recorded">{data}</script>\n'
+        f'<script type="module">{code}</script>\n'
+    )
+    text = text.replace(script[0], "").replace(style[0], head)
+    return text.replace("</body>", body + "</body>")
+
+
+def _data_url(found: re.Match[str], files: Mapping[str, tuple[str, bytes]]) -> str:
+    """Return what a style refers to as data, where it is a file of the page."""
+    if found[1] not in files:
+        return found[0]
+    kind, content = files[found[1]]
+    return f"url(data:{kind};base64,{base64.b64encode(content).decode()})"

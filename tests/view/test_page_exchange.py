@@ -1,0 +1,144 @@
+"""Files in and out of the page in a real browser: dropped, chosen, mapped, taken home."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from clips import clip
+from synovia import LimitModel, load_clip, save_clip, save_limits
+from synovia.demo import wild
+from synovia.view.folder import Folder
+from synovia.view.session import scene_of
+from view.browser import visit
+
+
+@pytest.fixture(scope="module")
+def model():
+    return LimitModel.fit([clip(size=0.4, frames=60)], "box", margin=0.0)
+
+
+@pytest.fixture
+def at(browser, model):
+    with visit(browser, scene_of(model, clip("walk", size=0.8, frames=30))) as seen:
+        yield seen
+
+
+def choose(seen, name):
+    seen.page.get_by_role("button", name="Open files, and take some home").click()
+    seen.page.locator(".menu").get_by_role("button", name=name).click()
+
+
+def taken(seen, name, folder):
+    with seen.page.expect_download() as coming:
+        choose(seen, name)
+    path = folder / coming.value.suggested_filename
+    coming.value.save_as(path)
+    return path
+
+
+def shown_anew(seen, title):
+    seen.until(lambda: title in seen.page.title())
+    seen.page.wait_for_selector("body[data-ready]")
+
+
+def drop(seen, name, content):
+    """Drop a file on the page, as a mouse would."""
+    seen.page.evaluate(
+        """([name, numbers]) => {
+            const given = new DataTransfer();
+            given.items.add(new File([Uint8Array.from(numbers)], name));
+            const options = { dataTransfer: given, bubbles: true, cancelable: true };
+            document.querySelector("#stage").dispatchEvent(new DragEvent("drop", options));
+        }""",
+        [name, list(content)],
+    )
+
+
+def test_clips_and_limits_are_dropped_or_opened(at, tmp_path):
+    save_clip(clip("run", size=0.7, frames=40), tmp_path / "run.bvh")
+    drop(at, "run.bvh", (tmp_path / "run.bvh").read_bytes())
+    shown_anew(at, "run – Synovia")
+    assert at.server.scene.clip.frames == 40
+    drop(at, "bad.bvh", b"HIERARCHY")
+    at.page.locator("#done", has_text="bad.bvh").wait_for()
+    tight = LimitModel.fit([clip(size=0.1, frames=60)], "box", joints=["LeftArm"])
+    save_limits(tight, tmp_path / "tight.limits.json")
+    at.page.get_by_label("File to open").set_input_files(tmp_path / "tight.limits.json")
+    at.until(lambda: list(at.server.scene.model.limits) == ["LeftArm"])
+    shown_anew(at, "• run")
+
+
+def test_what_is_taken_home_is_what_python_makes(at, tmp_path):
+    made = load_clip(taken(at, "Take home the clip within its limits", tmp_path))
+    assert at.server.scene.model.check(made).violation.max() < 1e-4
+    pose = load_clip(taken(at, "Take home the pose", tmp_path))
+    frame = int(at.page.locator("#when").inner_text().split("/")[0])
+    turns = at.server.scene.clip.pose.rotations[frame]
+    np.testing.assert_allclose(
+        np.abs((pose.pose.rotations[0] * turns).sum(axis=-1)), 1.0, atol=1e-6
+    )
+    assert taken(at, "Take home the violations", tmp_path).read_text().startswith("clip,frame,time")
+    assert json.loads(taken(at, "Take home the limits", tmp_path).read_text())["limits"]
+    picture = taken(at, "Take home what is seen", tmp_path).read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 5000
+
+
+def test_one_file_shows_it_all_without_python(browser, at, tmp_path):
+    path = taken(at, "Take home all of this", tmp_path)
+    context = browser.new_context(offline=True)
+    try:
+        page, faults = context.new_page(), []
+        page.on("console", lambda said: said.type == "error" and faults.append(said.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("request", lambda request: faults.append(request.url))
+        page.goto(path.as_uri())
+        page.wait_for_selector("body[data-ready]")
+        page.get_by_role("treeitem", name="LeftArm", exact=True).click()
+        page.locator("#inset").wait_for()
+        page.locator("#curve canvas").wait_for()
+        assert page.get_by_role("tab").all_inner_texts() == ["Look"]
+        assert not page.locator("#files").is_visible()
+        before = page.locator("#when").inner_text()
+        page.keyboard.press("ArrowRight")
+        assert page.locator("#when").inner_text() != before
+        assert [each for each in faults if not each.startswith(("file:", "blob:", "data:"))] == []
+    finally:
+        context.close()
+
+
+def test_the_folder_s_clips_are_listed_and_chosen(browser, model, tmp_path):
+    for name, size in {"calm": 0.2, "wild": 0.9}.items():
+        save_clip(clip(name, size=size, frames=20), tmp_path / f"{name}.bvh")
+    paths = sorted(tmp_path.iterdir())
+    with visit(browser, scene_of(model, load_clip(paths[0]))) as seen:
+        seen.server.session.folder = Folder(paths, [path.stem for path in paths])
+        seen.page.reload()
+        seen.page.wait_for_selector("body[data-ready]")
+        choose(seen, "The clips of the folder")
+        rows = seen.page.get_by_role("dialog", name="Clips of the folder").locator("tr")
+        seen.until(lambda: "…" not in "".join(rows.all_inner_texts()) and rows.count() == 2)
+        assert rows.first.inner_text().startswith("wild")
+        rows.first.get_by_role("button").click()
+        shown_anew(seen, "wild – Synovia")
+
+
+def test_limits_of_a_human_by_one_click_or_by_a_map(browser):
+    body = wild()
+    with visit(browser, scene_of(LimitModel({}, body.skeleton), body)) as seen:
+        choose(seen, "Limits of a human")
+        seen.until(lambda: len(seen.server.scene.model.limits) > 10)
+        shown_anew(seen, "•")
+    with visit(browser, scene_of(LimitModel({}, clip().skeleton), clip())) as seen:
+        choose(seen, "Limits of a human")
+        dialog = seen.page.get_by_role("dialog", name="Which joint is which")
+        dialog.get_by_text("no human").wait_for()
+        dialog.get_by_label("Role of LeftArm").select_option("leftUpperArm")
+        dialog.get_by_role("button", name="Human limits").click()
+        dialog.get_by_text("no human").wait_for()  # an arm alone is none
+        last = [each for each in seen.asked if each["ask"] == "human"][-1]
+        assert last["roles"] == {"LeftArm": "leftUpperArm"}
+        dialog.get_by_role("button", name="Cancel").click()
