@@ -237,3 +237,20 @@ def test_keys_are_shown(seen):
     seen.page.get_by_role("button", name="Keys and mouse (?)").click()
     sheet.get_by_role("button", name="Close").click()
     assert not sheet.is_visible()
+
+
+def test_labels_do_not_cover_each_other(seen):
+    seen.page.keyboard.press("Home")
+    for _ in range(12):  # from afar all joints are in one place
+        seen.page.keyboard.press("-")
+    seen.drawn()
+    boxes = seen.page.evaluate(
+        "() => [...document.querySelectorAll('#labels .label')].map((each) => {"
+        " const { left, right, top, bottom } = each.getBoundingClientRect();"
+        " return [left, right, top, bottom]; })"
+    )
+    assert len(boxes) > 1
+    for number, (left, right, top, bottom) in enumerate(boxes):
+        for other in boxes[:number]:
+            apart = left >= other[1] - 0.5 or other[0] >= right - 0.5
+            assert apart or top >= other[3] - 0.5 or other[2] >= bottom - 0.5
