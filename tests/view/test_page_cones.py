@@ -382,3 +382,16 @@ def test_limits_are_drawn_mirrored_copied_and_removed(seen):
     assert list(limits()) == ["LeftArm", "RightArm"]
     seen.pick("Hips")
     assert not seen.page.get_by_role("button", name="Draw a cone").is_visible()
+
+
+def test_points_are_relaxed_and_simplified_by_buttons(seen):
+    count = len(cone_of(seen).points)
+    button(seen, "Smooth the outline")
+    before = cone_of(seen)
+    assert len(before.points) == 2 * count
+    button(seen, "Relax the points")
+    assert len(cone_of(seen).points) == 2 * count
+    assert not np.array_equal(cone_of(seen).points, before.points)
+    seen.page.get_by_label("Degrees by which a point must matter").fill("3")
+    button(seen, "Leave out points")
+    assert 3 <= len(cone_of(seen).points) < 2 * count

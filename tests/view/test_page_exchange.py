@@ -87,6 +87,13 @@ def test_what_is_taken_home_is_what_python_makes(at, tmp_path):
     assert len(picture) > 5000
 
 
+def test_a_turn_around_it_is_a_video(at, tmp_path):
+    path = taken(at, "Take home a video", tmp_path)
+    content = path.read_bytes()
+    assert content.startswith(b"\x1a\x45\xdf\xa3" if path.suffix == ".webm" else b"\x00")
+    assert len(content) > 5000
+
+
 def test_one_file_shows_it_all_without_python(browser, at, tmp_path):
     path = taken(at, "Take home all of this", tmp_path)
     context = browser.new_context(offline=True)

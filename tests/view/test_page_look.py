@@ -134,7 +134,7 @@ def test_a_joint_is_picked_by_a_click(seen):
 def test_the_panel_tells_of_the_limit(seen, scene):
     seen.pick("LeftArm")
     facts = text_of(seen, ".joint dl")
-    assert "reach-cone" in facts
+    assert "Reach cone" in facts
     assert "direction-twist" in facts
     share = 100.0 * scene.model.limits["LeftArm"].volume(4000)
     assert f"{share:.2g}% of all rotations" in facts
@@ -237,3 +237,20 @@ def test_keys_are_shown(seen):
     seen.page.get_by_role("button", name="Keys and mouse (?)").click()
     sheet.get_by_role("button", name="Close").click()
     assert not sheet.is_visible()
+
+
+def test_labels_do_not_cover_each_other(seen):
+    seen.page.keyboard.press("Home")
+    for _ in range(12):  # from afar all joints are in one place
+        seen.page.keyboard.press("-")
+    seen.drawn()
+    boxes = seen.page.evaluate(
+        "() => [...document.querySelectorAll('#labels .label')].map((each) => {"
+        " const { left, right, top, bottom } = each.getBoundingClientRect();"
+        " return [left, right, top, bottom]; })"
+    )
+    assert len(boxes) > 1
+    for number, (left, right, top, bottom) in enumerate(boxes):
+        for other in boxes[:number]:
+            apart = left >= other[1] - 0.5 or other[0] >= right - 0.5
+            assert apart or top >= other[3] - 0.5 or other[2] >= bottom - 0.5

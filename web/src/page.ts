@@ -22,6 +22,7 @@ import { type PageActions, shortcuts } from "./shortcuts";
 import { Appearance } from "./stage/appearance";
 import { Ghost } from "./stage/ghost";
 import { Stage } from "./stage/stage";
+import { recordTurn } from "./stage/video";
 import { Curve } from "./time/curve";
 import { Timeline } from "./time/timeline";
 
@@ -184,6 +185,11 @@ export class Page implements PageActions {
       pose: () => ({ frame: this.timeline.frame, rotations: [...this.pose.rotations] }),
       soften: () => this.ghost.softening.value,
       picture: () => this.stage.picture(),
+      film: () =>
+        recordTurn(find<HTMLCanvasElement>("#stage"), (yaw) => {
+          this.stage.turntable.turn(yaw, 0);
+          this.stage.draw();
+        }),
       names: clip.skeleton.names,
     });
     this.editing.updateState(clip.state);

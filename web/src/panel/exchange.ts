@@ -18,6 +18,8 @@ export interface Shown {
   pose(): { frame: number; rotations: number[] };
   soften(): string | null;
   picture(): Promise<Blob>;
+  /** A film of one turn around it. */
+  film(): Promise<Blob>;
   names: string[];
 }
 
@@ -82,6 +84,7 @@ export class Exchange {
       entry("Limits", "Take home the limits", () => void this.files.download()),
       take("Violations", "Take home the violations as a table, CSV", "violations"),
       entry("Picture", "Take home what is seen, PNG", () => void this.takePicture()),
+      entry("Turntable", "Take home a video of one turn around it", () => void this.takeFilm()),
       take("Page", "Take home all of this as one file of HTML that needs no Python", "page"),
     );
   }
@@ -249,7 +252,15 @@ export class Exchange {
   }
 
   private async takePicture(): Promise<void> {
-    saveBlob("synovia.png", await this.shown.picture());
+    await report(async () => saveBlob("synovia.png", await this.shown.picture()));
+  }
+
+  private async takeFilm(): Promise<void> {
+    await report(async () => {
+      showMessage("Recording one turn …");
+      const film = await this.shown.film();
+      saveBlob(`synovia.${film.type.includes("mp4") ? "mp4" : "webm"}`, film);
+    });
   }
 }
 
