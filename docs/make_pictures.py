@@ -18,12 +18,17 @@ from synovia import (
     quat,
 )
 from synovia.anatomy.shoulder import shoulders
+from synovia.arrays import Floats
+from synovia.body import body_of, pose_vertices
 from synovia.cli.demo import BEST, save_overview
+from synovia.components import FigurePose
 from synovia.demo import learn_limits, range_of_motion, wild
 from synovia.draw import draw_plate, plates, save_picture
+from synovia.draw.body import see_bones
 from synovia.draw.limit import draw_map
+from synovia.draw.render import render
 from synovia.draw.skeleton import VIEW, draw_skeleton
-from synovia.draw.style import INK, LEGAL, MUTED, OUTSIDE, new_figure
+from synovia.draw.style import BONE, INK, LEGAL, LEGAL_BONE, MUTED, OUTSIDE, new_figure
 from synovia.ik import arm
 
 HERE = Path(__file__).parent / "img"
@@ -31,12 +36,65 @@ HERE = Path(__file__).parent / "img"
 
 def main() -> None:
     """Write the pictures in docs/img."""
+    for theme in ("light", "dark"):
+        raised(HERE / f"raised-{theme}.png", theme)
     rom, broken = range_of_motion(), wild()
     model = learn_limits(rom, *BEST)
     save_overview(model, rom, broken, model.project(broken), HERE / "overview.png")
     people(HERE / "human.png")
     save_picture(draw_plate(shoulders(), plates()["scapula"]), HERE / "shoulder.png")
     led_arm(HERE / "arm.png")
+
+
+ARMS = ("Clavicle", "Scapula", "UpperArm", "LowerArm", "Forearm", "Hand")
+PAPERS = {
+    "light": ((0.985, 0.99, 0.995), (0.90, 0.925, 0.945)),
+    "dark": ((0.12, 0.15, 0.18), (0.045, 0.06, 0.075)),
+}
+
+
+def raised(path: Path, theme: str) -> None:
+    """Draw the human from behind with raised arms, and how arms and scapulae came there."""
+    from matplotlib.image import imsave
+
+    figure = human()
+    body = body_of(figure.skeleton)
+    if body is None or body.skin is None:
+        raise ValueError("the default human must have bones and a skin")
+    view = quat.from_euler(np.radians([7.0, 180.0]), "xy")
+    size, window = (1440, 900), (-1.06, 1.06, 0.945, 2.27)
+    names = figure.skeleton.names
+    arms = {name for name in names if name.endswith(ARMS) and "Rib" not in name}
+
+    def posed(degrees: float) -> FigurePose:
+        return figure.pose({f"{side}_shoulder.abduction": degrees for side in ("left", "right")})
+
+    def layer(degrees: float, only: set[str] | None, colors: dict[str, str], color: str) -> Floats:
+        seen = see_bones(
+            body.mesh, figure.skeleton, posed(degrees), view, colors=colors, color=color, only=only
+        )
+        return render(*seen, window, size)
+
+    inner, outer = (np.array(each) for each in PAPERS[theme])
+    y, x = np.mgrid[-1.0 : 1.0 : size[1] * 1j, -1.0 : 1.0 : size[0] * 1j]
+    far = np.clip(np.hypot(0.8 * x, y + 0.15), 0.0, 1.0)[..., None]
+    picture = inner + (outer - inner) * far**1.5
+    for number, degrees in enumerate((0.0, 34.0, 68.0, 102.0, 136.0)):
+        ghost = layer(degrees, arms, {}, LEGAL_BONE)
+        picture = _over(picture, ghost, 0.10 + 0.05 * number)
+    girdle = {name: LEGAL_BONE for name in names if name.endswith(("Scapula", "Clavicle"))}
+    picture = _over(picture, layer(170.0, None, girdle, BONE))
+    skin = quat.rotate(view, pose_vertices(body.skin, figure.skeleton, posed(170.0)))
+    tint = np.tile([0.62, 0.70, 0.76] if theme == "light" else [0.62, 0.74, 0.82], (len(skin), 1))
+    veil = render(skin, body.skin.triangles, tint, window, size, veil=0.05)
+    picture = _over(picture, veil, 0.55)
+    imsave(path, np.clip(picture, 0.0, 1.0), metadata={"Software": None})
+
+
+def _over(below: Floats, above: Floats, share: float = 1.0) -> Floats:
+    """Return a picture (rows, columns, 3) with another, which has an alpha, on top."""
+    alpha = share * above[..., 3:]
+    return np.asarray(below * (1.0 - alpha) + above[..., :3] * alpha)
 
 
 def led_arm(path: Path) -> None:
@@ -67,7 +125,7 @@ def led_arm(path: Path) -> None:
     left.scatter(*wrists[led.converged, :2].T, s=6, color=LEGAL, zorder=901)
     left.scatter(*wrists[~led.converged, :2].T, s=6, color=OUTSIDE, zorder=902)
     left.set_title("dotted: asked of the wrist; red: not met", color=MUTED, size=11)
-    draw_map(right, shoulder, (0.0, 360.0))
+    draw_map(right, table.cell_map(), (0.0, 360.0))
     x, y, z = table.frame @ shoulder.chart.points(led.pose.rotations[:, 3])[:, :3].T
     theta, phi = np.degrees(np.arctan2(y, x)), np.degrees(np.arcsin(z))
     right.scatter(theta, phi, s=8, color=np.where(led.converged, LEGAL, OUTSIDE).tolist())
@@ -91,11 +149,11 @@ def people(path: Path) -> None:
     squat = {f"{side}_{name}": value for side in ("left", "right") for name, value in legs.items()}
     bent = {"lumbar.bend": 15, "thoracic.bend": 25, "cervical.bend": 20}
     bent |= {"left_shoulder.abduction": 70, "right_shoulder.abduction": 110}
-    figure = Figure(figsize=(9.0, 4.6), dpi=120)
+    figure = Figure(figsize=(9.6, 5.4), dpi=150)
     poses = ({}, bent, {"lumbar.flexion": 25, "cervical.flexion": -20, **squat})
     for axes, controls in zip(figure.subplots(1, 3), poses, strict=True):
-        draw_skeleton(axes, body.skeleton, body.pose(controls), thickness=0.005)
-        axes.set(xlim=(-0.85, 0.85), ylim=(-0.1, 2.2))
+        axes.set(xlim=(-0.72, 0.72), ylim=(-0.06, 2.24))
+        draw_skeleton(axes, body.skeleton, body.pose(controls))
     figure.tight_layout()
     save_picture(figure, path)
 

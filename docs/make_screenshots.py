@@ -30,6 +30,9 @@ def main() -> None:
         edited(page)
         page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="dark")
         posed(opened(page, figure.url))
+        for theme in ("light", "dark"):
+            page = browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme=theme)
+            raised(opened(page, figure.url), HERE / f"view-raised-{theme}.png")
         browser.close()
     clip.close()
     figure.close()
@@ -82,6 +85,19 @@ def posed(page: Page) -> None:
     page.get_by_role("heading", name="Controls").scroll_into_view_if_needed()
     page.wait_for_timeout(2 * STILL)
     page.screenshot(path=HERE / "view-controls.png")
+
+
+def raised(page: Page, path: Path) -> None:
+    """The human from behind with raised arms: bones in a veil of skin."""
+    page.keyboard.press("4")
+    for side in ("left", "right"):
+        page.locator(f'input[aria-label="{side}_shoulder.abduction"]').fill("170")
+    page.locator("#stage").focus()
+    page.wait_for_timeout(STILL)
+    for key in ("Control+Numpad1", "a", "Numpad8"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(2 * STILL)
+    page.screenshot(path=path)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,19 @@ ROOMS = [
         "components",
         "learn",
     ),
-    *("model", "ik", "anatomy", "io", "population", "corpus", "evidence", "mesh", "draw", "demo"),
+    *(
+        "model",
+        "ik",
+        "anatomy",
+        "body",
+        "io",
+        "population",
+        "corpus",
+        "evidence",
+        "mesh",
+        "draw",
+        "demo",
+    ),
     *("view", "cli"),
 ]
 # These know even less.

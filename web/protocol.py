@@ -26,6 +26,8 @@ NAMES = {
     "bool": "boolean",
     "Floats": "Float32Array",
     "Ints": "Uint32Array",
+    "Shorts": "Int16Array",
+    "Halves": "Uint16Array",
     "Bytes": "Uint8Array<ArrayBuffer>",
 }
 """TypeScript's names for types, where they are others than Python's."""

@@ -104,6 +104,7 @@ _HOMES = {
 _ROOMS = {
     *_HOMES,
     "arrays",
+    "body",
     "demo",
     "draw",
     "evidence",

@@ -23,6 +23,8 @@ Scalars = Floats
 Mask = NDArray[np.bool_]
 """(...): one truth value an item."""
 Ints = NDArray[np.integer[Any]]
+Shorts = NDArray[np.int16]
+Halves = NDArray[np.uint16]
 Bytes = NDArray[np.uint8]
 
 _TOLERANCES = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}

@@ -50,7 +50,12 @@ def playing(seen):
 
 @pytest.mark.parametrize(
     ("role", "name"),
-    [("treeitem", "Chest"), ("tab", "Look"), ("button", "On one frame (→)"), ("button", "Bones")],
+    [
+        ("treeitem", "Chest"),
+        ("tab", "Look"),
+        ("button", "On one frame (→)"),
+        ("button", "Bones, body or both (B)"),
+    ],
 )
 def test_space_plays_after_a_click_with_the_mouse(seen, role, name):
     seen.page.get_by_role(role, name=name).click()
@@ -70,7 +75,7 @@ def test_space_still_clicks_what_the_keyboard_went_to(seen):
 def test_the_view_is_framed_for_the_keyboard_alone(seen):
     frame = "stage => getComputedStyle(stage).outlineStyle"
     stage = seen.page.locator("#stage")
-    seen.page.get_by_role("button", name="Bones").click()
+    seen.page.get_by_role("button", name="Bones, body or both (B)").click()
     seen.page.keyboard.press("Home")
     assert stage.evaluate("stage => stage === document.activeElement")
     assert stage.evaluate(frame) == "none"

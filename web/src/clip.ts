@@ -29,6 +29,8 @@ export interface Clip {
   notes: string[];
   limited: number[];
   controls: Control[];
+  /** Whether the root goes about, as in a capture. */
+  rootMoves: boolean;
   /** The axis of the world that is up. */
   up: "y" | "z";
   /** The joint that looks, if one is called so, and along which of its axes. */
@@ -61,6 +63,7 @@ export function clipFrom(opening: Opening): Clip {
     notes: opening.notes,
     limited: opening.limited,
     controls: opening.controls,
+    rootMoves: moving.includes(0),
     up: opening.up,
     looker: opening.looker,
     lookAxis: opening.lookAxis,

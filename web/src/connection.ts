@@ -7,17 +7,24 @@ export type Ask = keyof Requests;
 
 export type Message = Header & (Answers[Ask] | News | Failure);
 
+const KINDS = {
+  f4: Float32Array,
+  u4: Uint32Array,
+  i2: Int16Array,
+  u2: Uint16Array,
+  u1: Uint8Array,
+};
+
 /** Read a message, whose arrays become fields like the others. */
 export function decode(buffer: ArrayBuffer): Message {
   const length = new DataView(buffer).getUint32(0, true);
   const text = new TextDecoder().decode(new Uint8Array(buffer, 4, length));
   const message: Message = JSON.parse(text);
-  const arrays: Record<string, Float32Array | Uint32Array | Uint8Array> = {};
+  const arrays: Record<string, InstanceType<(typeof KINDS)[keyof typeof KINDS]>> = {};
   let start = 4 + length;
   for (const { name, type, shape } of message.arrays) {
     const count = shape.reduce((product, side) => product * side, 1);
-    const Kind = { u4: Uint32Array, u1: Uint8Array, f4: Float32Array }[type];
-    const array = new Kind(buffer, start, count);
+    const array = new KINDS[type](buffer, start, count);
     arrays[name] = array;
     start += 4 * Math.ceil(array.byteLength / 4);
   }

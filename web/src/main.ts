@@ -14,7 +14,8 @@ async function start(): Promise<void> {
   connection.onLate = showLate;
   const opened = connection.ask("open", {});
   const check = connection.ask("check", {}); // computed while the page is being built
-  await new Page(clipFrom(await opened), connection).begin(check);
+  const shape = connection.ask("body", {});
+  await new Page(clipFrom(await opened), connection).begin(check, shape);
 }
 
 start().catch((error: unknown) => showNote(error instanceof Error ? error.message : String(error)));

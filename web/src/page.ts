@@ -17,9 +17,10 @@ import { JointTree } from "./panel/tree";
 import { measuredRotation } from "./pose/kinematics";
 import { Sliders } from "./pose/sliders";
 import { TryOut } from "./pose/tryout";
-import type { Check } from "./protocol";
+import type { BodyShape, Check } from "./protocol";
 import { type PageActions, shortcuts } from "./shortcuts";
 import { Appearance } from "./stage/appearance";
+import { bonesFrom, skinFrom } from "./stage/flesh";
 import { Ghost } from "./stage/ghost";
 import { Stage } from "./stage/stage";
 import { recordTurn } from "./stage/video";
@@ -154,13 +155,24 @@ export class Page implements PageActions {
   }
 
   /** Ask for violations and the clamped clip, and begin with the worst joint. */
-  async begin(check: Promise<Check>): Promise<void> {
+  async begin(check: Promise<Check>, shape: Promise<BodyShape>): Promise<void> {
+    const shaped = shape.then((answer) => this.takeShape(answer));
     await this.checkClip(check);
     this.showClip();
     const worst = this.timeline.worstDeg;
     const most = Math.max(...worst, 0);
     if (most > 0) this.pick(this.clip.limited[worst.indexOf(most)]);
+    await shaped;
     document.body.dataset.ready = "true";
+  }
+
+  /** Show a human with bones and skin. */
+  private takeShape(shape: BodyShape): void {
+    const bones = bonesFrom(shape, this.clip.skeleton);
+    if (!bones) return;
+    const skin = skinFrom(shape, this.clip.skeleton);
+    this.stage.setShapes({ bones, skin });
+    this.appearance.offerShapes(skin !== undefined);
   }
 
   /** Ask for violations and the clamped clip, of the limits as they are now. */

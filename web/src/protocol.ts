@@ -4,7 +4,7 @@
 /** An array behind the header of a message. */
 export interface ArrayEntry {
   name: string;
-  type: "f4" | "u4" | "u1";
+  type: "f4" | "u4" | "i2" | "u2" | "u1";
   shape: number[];
 }
 
@@ -92,6 +92,39 @@ export interface Opening extends Orientation, State {
   endOffsets: Float32Array;
   rotations: Float32Array;
   positions: Float32Array;
+}
+
+/** The skin around a body, packed as its bones are; no points where there is none. */
+export interface SkinShape {
+  skinStep: number;
+  skinPoints: Int16Array;
+  skinCorners: Int16Array;
+  /** Of each vertex, four joints that it goes with. */
+  skinJoints: Uint16Array;
+  /** By how much, of 255. */
+  skinWeights: Uint8Array<ArrayBuffer>;
+  /** Of joints, each as its parent sees it, in the pose in which the points are so. */
+  skinRotations: Float32Array;
+  skinPositions: Float32Array;
+}
+
+/** The bones of a human, each a surface that several may share; none where there is no human. Points are three rows of steps from one vertex to the next. Of triangles the first row steps from the least corner of one to that of the next; the others count from that corner. */
+export interface BodyShape extends SkinShape {
+  /** Of each surface, how many vertices and triangles. */
+  sizes: number[][];
+  /** Of each surface, how long a step is. */
+  steps: number[];
+  /** Of each bone, which surface it has. */
+  kinds: number[];
+  points: Int16Array;
+  corners: Int16Array;
+  /** By how much, of 255, a vertex goes with its bone's second joint. */
+  shares: Uint8Array<ArrayBuffer>;
+  joints: Uint16Array;
+  /** Of each bone, a matrix of three rows and four columns. */
+  placings: Float32Array;
+  bindRotations: Float32Array;
+  bindPositions: Float32Array;
 }
 
 /** How far limited joints are outside, by frame. */
@@ -589,6 +622,7 @@ export interface Download extends State {
 /** What the page may ask for, by name. */
 export interface Requests {
   open: EmptyRequest;
+  body: EmptyRequest;
   check: EmptyRequest;
   clamp: ClampRequest;
   curve: CurveRequest;
@@ -619,6 +653,7 @@ export interface Requests {
 /** What it is answered, by the same names, where there is no failure. */
 export interface Answers {
   open: Opening;
+  body: BodyShape;
   check: Check;
   clamp: Clamping;
   curve: Curve;

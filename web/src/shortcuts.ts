@@ -160,7 +160,7 @@ export function shortcuts(page: PageActions): Record<string, Key[]> {
       ),
       key(["NumpadDecimal", "."], ".", "look at the picked joint", () => page.framePicked()),
       key(["a", "NumpadMultiply"], "A", "all into view", () => stage.frameAll()),
-      key(["b"], "B", "bones or body", () => page.appearance.toggleStyle()),
+      key(["b"], "B", "bones, body or both", () => page.appearance.toggleStyle()),
       key(["l"], "L", "light or dark", () => page.appearance.setTheme()),
     ],
     Page: [

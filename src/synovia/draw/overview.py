@@ -10,8 +10,9 @@ import numpy as np
 from ..arrays import Ints, Quats
 from ..model import LimitModel, Report
 from ..skeleton import Clip, Pose, lineage
+from .body import Seen, bones_of, bounds, paint_bones, see_bones, together
 from .limit import draw_region
-from .skeleton import body_size, mark_joints, paint, strokes, with_descendants
+from .skeleton import VIEW, body_size, mark_joints, paint, strokes, with_descendants
 from .style import INK, LEGAL, MUTED, OUTSIDE, REGION, new_figure, readable_name
 from .violation import draw_scale, draw_strip
 
@@ -75,6 +76,7 @@ def _draw_poses(axes: Axes, wild: Clip, clamped: Clip, before: Report, frames: I
     skeleton = wild.skeleton
     size = body_size(skeleton)
     step = 0.70 * size
+    bodies: list[tuple[Seen, tuple[float, float]]] = []
     for column, frame in enumerate(frames.tolist()):
         outside = [
             name for name, out in zip(before.names, before.outside[frame], strict=True) if out
@@ -82,8 +84,14 @@ def _draw_poses(axes: Axes, wild: Clip, clamped: Clip, before: Report, frames: I
         limbs = with_descendants(skeleton, outside)
         legal, illegal = (_at_origin(clip.pose, frame) for clip in (clamped, wild))
         place = (column * step, 0.0)
-        body = strokes(skeleton, legal, colors=dict.fromkeys(limbs, LEGAL))
-        paint(axes, body + strokes(skeleton, illegal, color=OUTSIDE, only=limbs), place=place)
+        mesh = bones_of(skeleton)
+        if mesh is not None:
+            whole = see_bones(mesh, skeleton, legal, VIEW, colors=dict.fromkeys(limbs, LEGAL))
+            wrong = see_bones(mesh, skeleton, illegal, VIEW, color=OUTSIDE, only=limbs)
+            bodies.append((together([whole, wrong]), place))
+        else:
+            body = strokes(skeleton, legal, colors=dict.fromkeys(limbs, LEGAL))
+            paint(axes, body + strokes(skeleton, illegal, color=OUTSIDE, only=limbs), place=place)
         mark_joints(axes, skeleton, illegal, outside, place=place)
         worst = int(before.violation[frame].argmax())
         worst_deg = np.degrees(before.violation[frame, worst])
@@ -95,6 +103,10 @@ def _draw_poses(axes: Axes, wild: Clip, clamped: Clip, before: Report, frames: I
     axes.set(xlim=(-0.5 * step, (len(frames) - 0.5) * step), ylim=(-0.21 * size, 1.13 * size))
     axes.set_aspect("equal")
     axes.axis("off")
+    for seen, (x, y) in bodies:
+        moved = seen._replace(vertices=seen.vertices + np.array([x, y, 0.0]))
+        (left, bottom), (right, top) = bounds(moved)
+        paint_bones(axes, moved, (left, right, bottom, top))
 
 
 def _draw_strips(figure: Figure, before: Report, after: Report, joints: Sequence[str]) -> None:

@@ -15,8 +15,20 @@ from ..anatomy.shoulder import scapula_outline
 from ..arrays import Floats, Quats, Vectors
 from ..components import Figure, FigurePose
 from ..skeleton import forward
+from .body import Seen, bones_of, bounds, paint_bones, see_bones
 from .skeleton import Stroke, paint, strokes
-from .style import BODY, INK, LEGAL, MUTED, OUTSIDE, PAPER, REGION, new_figure, readable_name
+from .style import (
+    BODY,
+    INK,
+    LEGAL,
+    LEGAL_BONE,
+    MUTED,
+    OUTSIDE,
+    PAPER,
+    REGION,
+    new_figure,
+    readable_name,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -166,6 +178,7 @@ def draw_plate(figure: Figure, plate: Plate) -> Picture:
     picture = new_figure(PANEL_PX * count, HEIGHT_PX)
     picture.text(0.03, 0.93, plate.title, color=INK, size=15, weight="bold")
     width = plate.width * _extent(figure, plate)
+    seen = [_see(figure, figure.pose(controls), plate) for controls in plate.poses]
     trail = None
     if plate.moving_segment:
         control = _varying_control(plate.poses)
@@ -177,7 +190,7 @@ def draw_plate(figure: Figure, plate: Plate) -> Picture:
 
     panels = [panel(number, _caption(controls)) for number, controls in enumerate(plate.poses)]
     for number, (axes, controls) in enumerate(zip(panels, plate.poses, strict=True)):
-        _draw_panel(axes, figure, figure.pose(controls), plate, width)
+        _draw_panel(axes, figure, figure.pose(controls), plate, width, seen[number])
         if trail is not None:
             mark_center(axes, trail, number)
     low, high = _corners(figure, plate, panels)
@@ -186,6 +199,9 @@ def draw_plate(figure: Figure, plate: Plate) -> Picture:
         axes.set_ylim(low[1], high[1])
         axes.set_aspect("equal")
         axes.axis("off")
+    for axes, bones in zip(panels, seen, strict=True):
+        if bones is not None:
+            paint_bones(axes, bones, (low[0], high[0], low[1], high[1]))
     if trail is not None:
         larger = (1.0 - 2.0 * TRAIL_EDGE) * (high - low).max() / (2.0 * trail.reach)
         words = f"its centre, {larger:.0f} times as large (dotted: beyond)"
@@ -212,6 +228,18 @@ def _bones(figure: Figure, posed: FigurePose, plate: Plate) -> list[Stroke]:
     return strokes(figure.skeleton, posed, colors=colors, color=BODY, only=shown, view=plate.view)
 
 
+def _see(figure: Figure, posed: FigurePose, plate: Plate) -> Seen | None:
+    """Return the bones with a shape that a plate shows; None for a figure that is no human."""
+    mesh = bones_of(figure.skeleton)
+    if mesh is None:
+        return None
+    names = figure.skeleton.names
+    shown = {name for name in names if _matches(name, plate.segments)}
+    green = (*plate.highlighted, *plate.outlines)
+    colors = {name: LEGAL_BONE for name in shown if _matches(name, green)}
+    return see_bones(mesh, figure.skeleton, posed, plate.view, colors=colors, only=shown)
+
+
 def _extent(figure: Figure, plate: Plate) -> float:
     """Return how high or wide the poses of a plate are together, whichever is more."""
     every = [bone for each in plate.poses for bone in _bones(figure, figure.pose(each), plate)]
@@ -228,19 +256,26 @@ def _joint_position(figure: Figure, plate: Plate) -> Vectors:
     return np.asarray(seen[:2])
 
 
-def _draw_panel(axes: Axes, figure: Figure, posed: FigurePose, plate: Plate, width: float) -> None:
-    """Draw one pose, what is far from the watcher first, and the marks."""
+def _draw_panel(
+    axes: Axes,
+    figure: Figure,
+    posed: FigurePose,
+    plate: Plate,
+    width: float,
+    seen_body: Seen | None,
+) -> None:
+    """Draw one pose, what is far from the watcher first, and the marks; not bones with a shape."""
     skeleton, bones = figure.skeleton, _bones(figure, posed, plate)
     places, turns = forward(skeleton, posed)
     layers: list[tuple[float, Callable[[], None]]] = []
-    for bone in bones:
+    for bone in bones if seen_body is None else ():
         thin = _with_width(bone, width)
         depth = 0.5 * float(bone.start[2] + bone.end[2])
         layers.append((depth, partial(paint, axes, [thin])))
     for center, halves in _ellipsoids(figure, places, turns) if plate.ellipsoids else []:
         seen, across = quat.rotate(plate.view, center), quat.rotate(plate.view, halves)
         layers.append((float(seen[2]), partial(_draw_ellipsoid, axes, seen, across)))
-    for name, corners in plate.outlines.items():
+    for name, corners in plate.outlines.items() if seen_body is None else ():
         joint = skeleton.index(name)
         there = places[joint] + quat.rotate(turns[joint], np.asarray(corners))
         seen = quat.rotate(plate.view, there)
@@ -248,7 +283,7 @@ def _draw_panel(axes: Axes, figure: Figure, posed: FigurePose, plate: Plate, wid
     for _, draw in sorted(layers, key=lambda layer: layer[0]):
         draw()
     points = np.array([point for each in bones for point in (each.start[:2], each.end[:2])])
-    axes.update_datalim(points)
+    axes.update_datalim(points if seen_body is None else bounds(seen_body))
 
 
 def _with_width(stroke: Stroke, width: float) -> Stroke:

@@ -1,4 +1,4 @@
-"""Draw a pose: bones as rounded strokes, seen from a little to the side and above."""
+"""Draw a pose: a human's bones, or strokes, seen from a little to the side and above."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from .. import quat
 from ..arrays import Quats, Vectors
 from ..skeleton import Pose, Skeleton, end_positions, forward
-from .style import BODY, OUTSIDE, PAPER
+from .body import bones_of, bounds, paint_bones, see_bones
+from .style import BODY, BONE, OUTSIDE, PAPER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,15 +47,27 @@ def draw_skeleton(
 ) -> None:
     """Draw one pose into flat axes, in the unit of its positions; joints `outside` are red.
 
-    `thickness` is half the width of a bone, as a share of the skeleton's size.
+    A human, also a recognised one, has bones; other skeletons are strokes, whose `thickness` is
+    half the width of a bone, as a share of the skeleton's size.
     """
     colors = dict.fromkeys(with_descendants(skeleton, outside), OUTSIDE)
-    drawn = strokes(skeleton, pose, colors=colors, color=color, view=view, thickness=thickness)
-    paint(axes, drawn)
-    mark_joints(axes, skeleton, pose, outside, view=view)
+    mesh = bones_of(skeleton)
     axes.set_aspect("equal")
-    axes.autoscale_view()
     axes.axis("off")
+    if mesh is not None:
+        base = BONE if color == BODY else color
+        seen = see_bones(mesh, skeleton, pose, view, colors=colors, color=base)
+        low, high = bounds(seen)
+        edge = 0.02 * float((high - low).max())
+        axes.update_datalim(np.stack([low - edge, high + edge]))
+        axes.autoscale_view()
+        (left, bottom), (right, top) = low - edge, high + edge
+        paint_bones(axes, seen, (left, right, bottom, top))
+    else:
+        drawn = strokes(skeleton, pose, colors=colors, color=color, view=view, thickness=thickness)
+        paint(axes, drawn)
+    mark_joints(axes, skeleton, pose, outside, view=view)
+    axes.autoscale_view()
 
 
 def strokes(

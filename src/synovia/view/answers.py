@@ -10,13 +10,14 @@ from queue import SimpleQueue
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection
 
-from . import contents, editing, families, files, folder, messages, tryout
+from . import bodies, contents, editing, families, files, folder, messages, tryout
 from .messages import Answer, Request
 from .protocol import Failure
 from .session import Session
 
 HANDLERS: dict[str, Callable[[Session, Request], Answer]] = {
     "open": contents.open_scene,
+    "body": bodies.body_shape,
     "check": contents.check_clip,
     "clamp": contents.clamp_clip,
     "curve": contents.curve,
@@ -44,7 +45,7 @@ HANDLERS: dict[str, Callable[[Session, Request], Answer]] = {
     "choose": folder.choose_clip,
 }
 """What may be asked for, by name."""
-SLOW_REQUESTS = ("region", "check", "clamp", "curve", "export")
+SLOW_REQUESTS = ("body", "region", "check", "clamp", "curve", "export")
 """What is to stay, takes a while, and depends on nothing that is asked for before it."""
 TEXT_FIELDS = ("joint", "edit", "stroke", "as")
 """What is text or null, whatever is asked for."""

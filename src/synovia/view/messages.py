@@ -1,10 +1,10 @@
 """Messages to the page: a JSON header and arrays behind it, as bytes that a browser reads at once.
 
 First the header's length (4 bytes, little-endian), then the header, padded with spaces to a
-multiple of 4, then the arrays one after the other: 32-bit floats, 32-bit unsigned integers, or
-bytes, padded to a multiple of 4. The header's `arrays` names them in order, with their types and
-shapes. A request is JSON as text; one with the bytes of a file is the header's length, the header,
-and these bytes.
+multiple of 4, then the arrays one after the other, each padded with zeros to a multiple of 4:
+32-bit floats, 32-bit unsigned integers, or short ones where they were made so. The header's
+`arrays` names them in order, with their types and shapes. A request is JSON as text; one with the
+bytes of a file is the header's length, the header, and these bytes.
 """
 
 from __future__ import annotations
@@ -44,9 +44,13 @@ def pack(answer: Answer) -> bytes:
     return b"".join([len(text).to_bytes(4, "little"), text, *flat])
 
 
+SHORT = {np.dtype(np.int16): "i2", np.dtype(np.uint16): "u2", np.dtype(np.uint8): "u1"}
+"""Types of arrays that are sent as they are."""
+
+
 def _array_type(array: NDArray[Any]) -> str:
-    if array.dtype == np.uint8:
-        return "u1"
+    if array.dtype in SHORT:
+        return SHORT[array.dtype]
     return "u4" if np.issubdtype(array.dtype, np.integer) else "f4"
 
 

@@ -2,7 +2,8 @@
 
 The page has the same types in `web/src/protocol.ts`, which `python web/protocol.py` writes from
 this file. What comes from a page may be anything, so requests are checked all the same. Arrays of
-an answer go behind its JSON, as `messages` says: floats with 32 bits, and unsigned integers.
+an answer go behind its JSON, as `messages` says: floats with 32 bits, unsigned integers, and short
+integers where the type says so.
 Angles are in degrees where names say so, rotations are quaternions, w first.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from ..arrays import Bytes, Floats, Ints
+from ..arrays import Bytes, Floats, Halves, Ints, Shorts
 
 # ---------------------------------------------------------------------------------------- messages
 
@@ -19,7 +20,7 @@ class ArrayEntry(TypedDict):
     """An array behind the header of a message."""
 
     name: str
-    type: Literal["f4", "u4", "u1"]
+    type: Literal["f4", "u4", "i2", "u2", "u1"]
     shape: list[int]
 
 
@@ -120,6 +121,45 @@ class Opening(Orientation, State):
     endOffsets: Floats
     rotations: Floats
     positions: Floats
+
+
+class SkinShape(TypedDict):
+    """The skin around a body, packed as its bones are; no points where there is none."""
+
+    skinStep: float
+    skinPoints: Shorts
+    skinCorners: Shorts
+    skinJoints: Halves
+    """Of each vertex, four joints that it goes with."""
+    skinWeights: Bytes
+    """By how much, of 255."""
+    skinRotations: Floats
+    """Of joints, each as its parent sees it, in the pose in which the points are so."""
+    skinPositions: Floats
+
+
+class BodyShape(SkinShape):
+    """The bones of a human, each a surface that several may share; none where there is no human.
+
+    Points are three rows of steps from one vertex to the next. Of triangles the first row steps
+    from the least corner of one to that of the next; the others count from that corner.
+    """
+
+    sizes: list[list[int]]
+    """Of each surface, how many vertices and triangles."""
+    steps: list[float]
+    """Of each surface, how long a step is."""
+    kinds: list[int]
+    """Of each bone, which surface it has."""
+    points: Shorts
+    corners: Shorts
+    shares: Bytes
+    """By how much, of 255, a vertex goes with its bone's second joint."""
+    joints: Halves
+    placings: Floats
+    """Of each bone, a matrix of three rows and four columns."""
+    bindRotations: Floats
+    bindPositions: Floats
 
 
 class Check(TypedDict):
@@ -695,6 +735,7 @@ class Requests(TypedDict):
     """What the page may ask for, by name."""
 
     open: EmptyRequest
+    body: EmptyRequest
     check: EmptyRequest
     clamp: ClampRequest
     curve: CurveRequest
@@ -726,6 +767,7 @@ class Answers(TypedDict):
     """What it is answered, by the same names, where there is no failure."""
 
     open: Opening
+    body: BodyShape
     check: Check
     clamp: Clamping
     curve: Curve

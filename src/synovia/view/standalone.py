@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ..mesh import DRAFT
+from .bodies import body_shape
 from .contents import check_clip, clamp_clip, curve, open_scene, pictures
 from .families import observed_rotations
 from .messages import Answer, Request, pack
@@ -35,6 +36,7 @@ def answers_of(session: Session) -> Iterator[tuple[str, Request, Answer]]:
     """Yield what the page asks for when one only looks: the question, and the answer."""
     plain: Request = {"soften": None}
     yield "open", {}, {**open_scene(session, {}), "file": None, "unsaved": False, "leftover": None}
+    yield "body", {}, body_shape(session, {})
     yield "check", {}, check_clip(session, {})
     yield "clamp", plain, clamp_clip(session, plain)
     for name in session.scene.model.limits:

@@ -1,4 +1,4 @@
-// How the page looks: bones or a body, light or dark, remembered from page to page.
+// How the page looks: bones, a body or both, light or dark, remembered from page to page.
 
 import { recall, remember } from "../browser";
 import type { Pose } from "../clip";
@@ -7,10 +7,13 @@ import type { Style } from "./body";
 import { THEMES } from "./colours";
 import type { Stage } from "./stage";
 
+const LABELS: Record<Style, string> = { bones: "Bones", body: "Body", both: "Both" };
+
 export class Appearance {
-  readonly styleButton = button("Bones", "Bones or body (B)", () => this.toggleStyle());
+  readonly styleButton = button(LABELS.body, "Bones, body or both (B)", () => this.toggleStyle());
   readonly themeButton = button("◐", "Light or dark (L)", () => this.setTheme());
   private style: Style = "body";
+  private styles: Style[] = ["body", "bones"];
 
   constructor(
     private stage: Stage,
@@ -21,10 +24,25 @@ export class Appearance {
     private onTheme: () => void,
   ) {}
 
+  /** Show the next style. */
   toggleStyle(): void {
-    this.style = this.style === "body" ? "bones" : "body";
-    this.styleButton.setAttribute("aria-pressed", String(this.style === "bones"));
-    this.stage.setStyle(this.style, this.pose());
+    const next = (this.styles.indexOf(this.style) + 1) % this.styles.length;
+    this.setStyle(this.styles[next] ?? "body");
+    remember("style", this.style);
+  }
+
+  /** A human has bones and perhaps a skin: show them as before, or both. */
+  offerShapes(hasSkin: boolean): void {
+    this.styles = hasSkin ? ["both", "bones", "body"] : ["bones"];
+    const before = recall("style") as Style | null;
+    const known = before && this.styles.includes(before);
+    this.setStyle(known ? before : (this.styles[0] ?? "bones"));
+  }
+
+  private setStyle(style: Style): void {
+    this.style = style;
+    this.styleButton.textContent = LABELS[style];
+    this.stage.setStyle(style, this.pose());
     this.onStyle();
   }
 

@@ -1,4 +1,5 @@
-// The skeleton as one sees it: bones, or a body of capsules, and a dot at each joint.
+// The skeleton as one sees it: bones and skin of a human, or else sticks or capsules, and a dot at
+// each joint.
 
 import {
   type BufferGeometry,
@@ -10,6 +11,7 @@ import {
   Mesh,
   MeshBasicMaterial,
   MeshLambertMaterial,
+  MeshStandardMaterial,
   OctahedronGeometry,
   type Quaternion,
   SphereGeometry,
@@ -18,6 +20,13 @@ import {
 import type { Pose, Skeleton } from "../clip";
 import { forwardKinematics, vectorAt, type WorldPose } from "../pose/kinematics";
 import { OUTSIDE, PICKED, type Theme } from "./colours";
+import {
+  createBoneMaterial,
+  createSkinMaterial,
+  Flesh,
+  type FleshData,
+  type SeeThrough,
+} from "./flesh";
 
 const UP = new Vector3(0, 1, 0);
 const BLOCKING = "#7c5cd6";
@@ -41,13 +50,29 @@ export function listBones(skeleton: Skeleton): Bone[] {
   return [...limbs, ...tips].filter(({ tip }) => tip.length() > 0);
 }
 
-export type Style = "bones" | "body";
+export type Style = "bones" | "body" | "both";
+
+/** What a human is made of. */
+export interface Shapes {
+  bones: FleshData;
+  skin: FleshData | undefined;
+}
+
+/** How much of the skin is seen where one looks straight at it, if the bones are to be seen. */
+const VEIL = 0.2;
+/** Around a picked joint, as far as this share of the body's size, one sees the bones. */
+const CLEARING = 0.15;
 
 /** What stands out: the picked joint, those outside, those that hold a goal back. */
 export interface Marks {
   picked: number | undefined;
   outside: Set<number>;
   blocking: Set<number>;
+}
+
+function ghostMaterial(): MeshStandardMaterial {
+  const thin = { transparent: true, opacity: 0.4, depthWrite: false };
+  return new MeshStandardMaterial({ vertexColors: true, roughness: 0.6, ...thin });
 }
 
 export class Body {
@@ -64,7 +89,15 @@ export class Body {
   private meshes: Mesh<BufferGeometry, MeshLambertMaterial>[] = [];
   private materials: Record<"body" | "picked" | "outside" | "held", MeshLambertMaterial>;
   private dots: InstancedMesh | undefined;
-  private style: Style = "body";
+  private style: Style = "both";
+  private shapes: Shapes | undefined;
+  private bonesFlesh: Flesh | undefined;
+  private skinFlesh: Flesh | undefined;
+  private seen: SeeThrough = {
+    opacity: { value: 1 },
+    place: { value: new Vector3() },
+    radius: { value: 0 },
+  };
 
   constructor(
     private skeleton: Skeleton,
@@ -94,15 +127,43 @@ export class Body {
     if (!isGhost) this.setStyle(this.style); // a ghost takes shape when there is one to see
   }
 
+  /** Take the shape of a human. */
+  setShapes(shapes: Shapes): void {
+    this.shapes = shapes;
+    for (const flesh of [this.bonesFlesh, this.skinFlesh]) flesh?.dispose();
+    const { isGhost, seen } = this;
+    const bone = isGhost ? ghostMaterial() : createBoneMaterial(seen);
+    const skin = isGhost ? ghostMaterial() : createSkinMaterial(seen);
+    this.bonesFlesh = new Flesh(shapes.bones, bone);
+    this.skinFlesh = shapes.skin && new Flesh(shapes.skin, skin);
+    if (this.skinFlesh) this.skinFlesh.mesh.renderOrder = 0.5;
+    for (const flesh of [this.bonesFlesh, this.skinFlesh])
+      if (flesh) Object.assign(flesh.mesh, { castShadow: !this.isGhost, receiveShadow: false });
+    this.setStyle(this.style);
+  }
+
+  /** Whether it has the shape of a human, and not capsules or sticks. */
+  get isShaped(): boolean {
+    return this.shapes !== undefined;
+  }
+
+  /** Whether there is a skin to choose. */
+  get hasSkin(): boolean {
+    return this.skinFlesh !== undefined;
+  }
+
   setStyle(style: Style): void {
     this.style = style;
     for (const mesh of this.meshes) mesh.geometry.dispose();
     this.group.clear();
-    this.meshes = this.bones.map((bone) => {
-      const mesh = new Mesh(this.boneGeometry(bone), this.materials.body);
-      this.group.add(mesh);
-      return mesh;
-    });
+    this.meshes = [];
+    if (this.bonesFlesh) this.addFlesh();
+    else
+      this.meshes = this.bones.map((bone) => {
+        const mesh = new Mesh(this.boneGeometry(bone), this.materials.body);
+        this.group.add(mesh);
+        return mesh;
+      });
     if (this.isGhost) return;
     this.dots = new InstancedMesh(
       new SphereGeometry(1, 16, 10),
@@ -113,6 +174,15 @@ export class Body {
     this.dots.frustumCulled = false;
     this.dots.renderOrder = 1;
     this.group.add(this.dots);
+  }
+
+  private addFlesh(): void {
+    const { bonesFlesh, skinFlesh, style } = this;
+    const skinned = style !== "bones" && skinFlesh;
+    // A ghost is one of them; under a skin that one sees through there are bones.
+    if (bonesFlesh && !(this.isGhost && skinned)) this.group.add(bonesFlesh.mesh);
+    this.seen.opacity.value = style === "body" && skinned ? 1 : VEIL;
+    if (skinned) this.group.add(skinFlesh.mesh);
   }
 
   /** A twig, such as a rib, ends in nothing that moves: it is drawn half as thick. */
@@ -144,16 +214,18 @@ export class Body {
   }
 
   setPose(pose: Pose): void {
-    if (!this.meshes.length) this.setStyle(this.style);
+    if (!this.meshes.length && !this.bonesFlesh) this.setStyle(this.style);
     this.world = forwardKinematics(this.skeleton, pose);
+    this.bonesFlesh?.setPose(this.world);
+    this.skinFlesh?.setPose(this.world);
     const { positions, rotations } = this.world;
     this.tips = this.bones.map(({ owner, child, tip }, number) => {
       const root = positions[owner] as Vector3;
       const turn = rotations[owner] as Quaternion;
       const way = child === undefined ? tip : vectorAt(pose.positions, child);
-      const mesh = this.meshes[number] as Mesh;
-      mesh.position.copy(root);
-      mesh.quaternion.setFromUnitVectors(UP, way.clone().normalize()).premultiply(turn);
+      const mesh = this.meshes[number];
+      mesh?.position.copy(root);
+      mesh?.quaternion.setFromUnitVectors(UP, way.clone().normalize()).premultiply(turn);
       return way.clone().applyQuaternion(turn).add(root);
     });
   }
@@ -161,6 +233,18 @@ export class Body {
   /** Show only the bones that are elsewhere than another body's, so that a ghost stands out. */
   showDifferencesFrom(other: Body): void {
     const near = 1e-4 * this.size;
+    const still = new Set<number>();
+    this.world.positions.forEach((position, joint) => {
+      const there = other.world.positions[joint] ?? position;
+      const turn = this.world.rotations[joint] as Quaternion;
+      const { x, y, z, w } = other.world.rotations[joint] ?? turn;
+      const apart = Math.hypot(turn.x - x, turn.y - y, turn.z - z, turn.w - w);
+      if (position.distanceTo(there) <= near && apart < 1e-4) still.add(joint);
+    });
+    for (const flesh of [this.bonesFlesh, this.skinFlesh]) {
+      flesh?.hide(still);
+      flesh?.setPose(this.world);
+    }
     this.meshes.forEach((mesh, number) => {
       const root = other.meshes[number]?.position ?? mesh.position;
       const tip = other.tips[number] as Vector3;
@@ -170,11 +254,17 @@ export class Body {
   }
 
   paint(theme: Theme, marks: Marks): void {
-    if (!this.meshes.length) return;
+    this.bonesFlesh?.paint(this.fleshColours(theme.bone, theme, marks));
+    this.skinFlesh?.paint(this.fleshColours(theme.skin, theme, marks));
+    const place = marks.picked === undefined ? undefined : this.world.positions[marks.picked];
+    this.seen.radius.value = place ? CLEARING * this.size : 0;
+    if (place) this.seen.place.value.copy(place);
+    if (!this.meshes.length && !this.bonesFlesh) return;
     const { body, picked, outside, held } = this.materials;
     body.color.set(this.isGhost ? theme.ghost : theme.body);
     this.bones.forEach(({ owner }, number) => {
-      const mesh = this.meshes[number] as Mesh;
+      const mesh = this.meshes[number];
+      if (!mesh) return;
       if (this.isGhost) mesh.material = body;
       else if (marks.outside.has(owner)) mesh.material = outside;
       else if (marks.blocking.has(owner)) mesh.material = held;
@@ -191,13 +281,22 @@ export class Body {
     if (this.dots.instanceColor) this.dots.instanceColor.needsUpdate = true;
   }
 
+  private fleshColours(plain: string, theme: Theme, marks: Marks): string[] {
+    return this.skeleton.names.map((_, joint) => {
+      if (this.isGhost) return theme.ghost;
+      if (marks.outside.has(joint)) return OUTSIDE;
+      if (marks.blocking.has(joint)) return BLOCKING;
+      return joint === marks.picked ? PICKED : plain;
+    });
+  }
+
   /** A dot's radius: what stands out is large, what has no limit is not marked in a body. */
   private dotPixels(joint: number, marks: Marks): number {
     if (marks.outside.has(joint) || marks.blocking.has(joint)) return 5.5;
     if (joint === marks.picked) return 5;
     if (!this.limited.has(joint)) return this.style === "bones" ? 1.8 : 0;
     const room = (0.35 * (this.spacing[joint] ?? 0)) / this.pixel;
-    return Math.min(Math.max(room, 1.8), 3.4);
+    return Math.min(Math.max(room, 1.6), this.isShaped ? 2.6 : 3.4);
   }
 
   private dotColour(joint: number, theme: Theme, marks: Marks): string {

@@ -25,31 +25,41 @@ export const twistColour = (share: number): Color => interpolate(TWIST, share);
 export interface Theme {
   background: string;
   body: string;
+  bone: string;
+  skin: string;
   bare: string;
   /** The dot of a joint that has a limit. */
   limited: string;
   ink: string;
   line: string;
   ghost: string;
+  /** How dark the shadow on the ground is. */
+  shade: number;
 }
 
 export const THEMES: Record<"light" | "dark", Theme> = {
   light: {
     background: "#f3f6f8",
     body: "#b9c5ce",
+    bone: "#efe7d6",
+    skin: "#d2bfb1",
     bare: "#d5dde3",
     limited: "#0b7a70",
     ink: "#22303c",
     line: "#d3dce2",
     ghost: "#0b9488",
+    shade: 0.22,
   },
   dark: {
     background: "#12171c",
     body: "#8493a0",
+    bone: "#e9e0cd",
+    skin: "#a99f9a",
     bare: "#4b5863",
     limited: "#7ff0e1",
     ink: "#e8edf1",
     line: "#27313a",
     ghost: "#2dd4bf",
+    shade: 0.5,
   },
 };

@@ -1,4 +1,4 @@
-// What the body stands on and is lit by.
+// What the body stands on and is lit by: sky, key and rim, and a shadow where it touches the ground.
 
 import {
   AmbientLight,
@@ -7,33 +7,78 @@ import {
   Group,
   HemisphereLight,
   type LineBasicMaterial,
+  Mesh,
+  PlaneGeometry,
   type Quaternion,
+  ShadowMaterial,
+  Vector3,
 } from "three";
 import type { Theme } from "./colours";
+
+const SHADOW_PX = 1024;
 
 export class Scenery {
   readonly group = new Group();
   private ground: GridHelper;
+  private shade: Mesh<PlaneGeometry, ShadowMaterial>;
+  /** From above, so that the shadow is where the body touches the ground. */
+  private overhead = new DirectionalLight("#ffffff", 0.7);
+  private cell: number;
+  private key = new DirectionalLight("#fff4e6", 2.1);
+  private rim = new DirectionalLight("#cfe4ff", 2.4);
 
   /** For a body of this size, in a world that is turned so from y up. */
   constructor(
     private size: number,
-    upright: Quaternion,
+    private upright: Quaternion,
   ) {
-    const key = new DirectionalLight("#ffffff", 2.2);
-    key.position.set(3, 5, 4);
-    const back = new DirectionalLight("#cfe4ff", 0.8);
-    back.position.set(-4, 2, -5);
-    const sky = new HemisphereLight("#ffffff", "#8a97a3", 1.1);
-    for (const each of [key, back, sky]) each.position.applyQuaternion(upright);
+    this.cell = 10 ** Math.round(Math.log10(size / 4));
+    const sky = new HemisphereLight("#ffffff", "#6f7a85", 0.75);
+    sky.position.applyQuaternion(upright);
     this.ground = this.createGrid();
     this.ground.quaternion.copy(upright);
-    this.group.add(key, back, sky, new AmbientLight("#ffffff", 0.25), this.ground);
+    this.shade = new Mesh(
+      new PlaneGeometry(6 * size, 6 * size),
+      new ShadowMaterial({ opacity: 0.2, depthWrite: false }),
+    );
+    this.shade.rotation.x = -Math.PI / 2;
+    this.shade.quaternion.premultiply(upright);
+    this.shade.receiveShadow = true;
+    this.castFromAbove();
+    this.group.add(sky, new AmbientLight("#ffffff", 0.18), this.ground, this.shade);
+    this.group.add(this.key, this.rim, this.overhead, this.overhead.target);
   }
 
-  /** Put the ground at this height along the axis that is up. */
-  setGroundHeight(up: "y" | "z", height: number): void {
-    this.ground.position.set(0, 0, 0)[up] = height;
+  /** Let the light come over the watcher's left shoulder, and around the body from behind. */
+  lightFrom(view: Quaternion): void {
+    this.key.position.set(-0.75, 0.85, 0.8).applyQuaternion(view);
+    this.rim.position.set(0.9, 0.45, -0.75).applyQuaternion(view);
+  }
+
+  private castFromAbove(): void {
+    const { shadow } = this.overhead;
+    const reach = 1.1 * this.size;
+    this.overhead.castShadow = true;
+    shadow.mapSize.set(SHADOW_PX, SHADOW_PX);
+    shadow.radius = 6;
+    shadow.bias = -0.002;
+    Object.assign(shadow.camera, { left: -reach, right: reach, top: reach, bottom: -reach });
+    Object.assign(shadow.camera, { near: 0.01 * this.size, far: 6 * this.size });
+    shadow.camera.updateProjectionMatrix();
+  }
+
+  /** Put the ground at this height along the axis that is up, under a place. */
+  setGround(up: "y" | "z", height: number, place: Vector3): void {
+    const below = place.clone();
+    below[up] = height;
+    this.shade.position.copy(below);
+    this.overhead.target.position.copy(below);
+    const above = new Vector3(0.1, 3, 0.12).multiplyScalar(this.size).applyQuaternion(this.upright);
+    this.overhead.position.copy(below).add(above);
+    // Lines stay where they are in the world, so that one sees the body go.
+    for (const axis of ["x", "y", "z"] as const)
+      if (axis !== up) below[axis] = this.cell * Math.round(below[axis] / this.cell);
+    this.ground.position.copy(below);
   }
 
   setTheme(theme: Theme): void {
@@ -44,10 +89,10 @@ export class Scenery {
     this.group.remove(this.ground);
     this.ground = fresh;
     this.group.add(fresh);
+    this.shade.material.opacity = theme.shade;
   }
 
   private createGrid(colour?: string): GridHelper {
-    const cell = 10 ** Math.round(Math.log10(this.size / 4));
-    return new GridHelper(20 * cell, 20, colour, colour);
+    return new GridHelper(20 * this.cell, 20, colour, colour);
   }
 }

@@ -7,6 +7,7 @@ import {
   Mesh,
   MeshStandardMaterial,
   type Object3D,
+  PCFShadowMap,
   Scene,
   Sphere,
   SphereGeometry,
@@ -16,7 +17,7 @@ import {
 import type { Clip, Pose } from "../clip";
 import { element, find } from "../elements";
 import { formatDegrees } from "../format";
-import { Body, type Marks, type Style } from "./body";
+import { Body, type Marks, type Shapes, type Style } from "./body";
 import { Screen, Turntable } from "./camera";
 import { LEGAL, THEMES, type Theme } from "./colours";
 import { Pointer } from "./pointer";
@@ -43,6 +44,7 @@ export class Stage {
   private marks: Marks = { picked: undefined, outside: new Set(), blocking: new Set() };
   private outsideDeg = new Map<number, number>();
   private target: Mesh;
+  private groundHeight: number | undefined;
 
   constructor(private clip: Clip) {
     this.body = new Body(clip.skeleton, this.limited);
@@ -51,6 +53,9 @@ export class Stage {
     this.ghost.group.visible = false;
     this.renderer = new WebGLRenderer({ canvas: this.canvas, antialias: true });
     this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.renderer.shadowMap.enabled = true;
+    this.renderer.shadowMap.type = PCFShadowMap;
+    this.renderer.shadowMap.autoUpdate = false; // only when the body moves
     this.turntable.setUp(clip.up);
     this.scenery = new Scenery(this.body.size, this.turntable.upright);
     this.target = new Mesh(
@@ -84,6 +89,8 @@ export class Stage {
 
   show(pose: Pose, outsideDeg: Map<number, number>, marks: Marks): void {
     this.body.setPose(pose);
+    this.renderer.shadowMap.needsUpdate = true;
+    this.placeGround();
     this.outsideDeg = outsideDeg;
     this.setMarks(marks);
   }
@@ -119,17 +126,39 @@ export class Stage {
     this.setMarks(this.marks);
   }
 
+  /** Show a human, not capsules. */
+  setShapes(shapes: Shapes): void {
+    this.body.setShapes(shapes);
+    this.ghost.setShapes(shapes);
+  }
+
   setStyle(style: Style, pose: Pose): void {
     this.body.setStyle(style);
     this.ghost.setStyle(style);
     this.body.setPose(pose);
+    this.renderer.shadowMap.needsUpdate = true;
     this.setMarks(this.marks);
+  }
+
+  /** Let the ground go with the body; under its feet, unless its root moves as in a clip. */
+  private placeGround(): void {
+    const { positions } = this.body.world;
+    const root = positions[0];
+    if (!root) return;
+    const { up } = this.clip;
+    if (this.groundHeight === undefined || !this.clip.rootMoves) {
+      const points = [...positions, ...this.body.tips].map((point) => point[up]);
+      this.groundHeight =
+        Math.min(...points) - (this.body.isShaped ? 0.004 : 0.02) * this.body.size;
+    }
+    this.scenery.setGround(up, this.groundHeight, root);
   }
 
   /** Put the ground under the lowest joint, and all of the body into view. */
   frameAll(): void {
     const bounds = new Box3().setFromPoints([...this.body.world.positions, ...this.body.tips]);
-    this.scenery.setGroundHeight(this.clip.up, bounds.min[this.clip.up] - 0.02 * this.body.size);
+    this.groundHeight = undefined;
+    this.placeGround();
     const sphere = bounds.getBoundingSphere(new Sphere());
     // With some room for the hint that is below.
     this.turntable.frame(sphere.center, Math.max(1.06 * sphere.radius, 0.2 * this.body.size));
@@ -148,6 +177,7 @@ export class Stage {
     requestAnimationFrame(() => {
       this.isDrawRequested = false;
       this.updatePixelSize();
+      this.scenery.lightFrom(this.turntable.camera.quaternion);
       this.renderer.render(this.scene, this.turntable.camera);
       this.updateLabels();
       find("#view").textContent = [

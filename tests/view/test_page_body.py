@@ -1,0 +1,42 @@
+"""The page in a real browser: a human has bones and a skin."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import numpy as np
+import pytest
+
+from synovia import human
+from synovia.anatomy import limits_of
+from synovia.view.session import scene_of
+from view.browser import visit
+
+imread = pytest.importorskip("matplotlib.image").imread
+
+
+def ivory(picture):
+    """The share of pixels that are as warm as bones: more red than blue, and light."""
+    red, _, blue = np.moveaxis(imread(BytesIO(picture), format="png")[..., :3], -1, 0)
+    return float(((red > blue + 0.05) & (red > 0.5)).mean())
+
+
+def test_a_human_has_bones_and_a_skin(browser):
+    figure = human()
+    with visit(browser, scene_of(limits_of(figure), figure=figure)) as seen:
+        heard = next(arrays for header, arrays in seen.heard if "kinds" in header)
+        assert heard["points"].dtype == np.int16
+        assert heard["points"].shape[0] == 3
+        button = seen.page.get_by_role("button", name="Bones, body or both (B)")
+        pictures = {}
+        for _ in range(3):
+            pictures[button.text_content()] = seen.picture()
+            seen.page.keyboard.press("b")
+        assert list(pictures) == ["Both", "Bones", "Body"]
+        assert len(set(pictures.values())) == 3
+        assert ivory(pictures["Bones"]) > 0.01
+        assert ivory(pictures["Body"]) > 1.5 * ivory(pictures["Bones"])  # there is more skin
+        before = seen.picture()
+        seen.pick("LeftUpperLeg")
+        assert seen.picture() != before
+    assert seen.faults == []
