@@ -138,7 +138,7 @@ def test_a_joint_is_picked_by_a_click(seen):
 def test_the_panel_tells_of_the_limit(seen, scene):
     seen.pick("LeftArm")
     facts = text_of(seen, ".joint dl")
-    assert "reach-cone" in facts
+    assert "Reach cone" in facts
     assert "direction-twist" in facts
     share = 100.0 * scene.model.limits["LeftArm"].volume(4000)
     assert f"{share:.2g}% of all rotations" in facts
