@@ -17,6 +17,7 @@ import numpy as np
 
 from synovia import Clip, Pose, forward, human, human_limits
 from synovia.ik import Reach, arm, follow, look_at, solve_controls, watch
+from synovia.view.pulling import controls_of, pull
 
 BODY = human()
 MODEL = human_limits()
@@ -97,6 +98,23 @@ def controls() -> dict[str, tuple[float, float]]:
     }
 
 
+def pulls() -> dict[str, tuple[float, float | None]]:
+    """A hand dragged to where an arm reaches, where the spine must help, and out of reach."""
+    home = BODY.pose().controls
+    limb = controls_of(BODY, ["LeftUpperArm", "LeftLowerArm", "LeftForearm", "LeftHand"])
+    spine = controls_of(BODY, ["L5", "T5"])
+
+    def drag(*target: float) -> float:
+        goals = [Reach("LeftHand", target)]
+        return best(lambda: pull(BODY, goals, home, home, limb, spine))
+
+    return {
+        "pull, within the arm's reach": (drag(0.2, 1.3, 0.4), 16.0),
+        "pull, the spine helps": (drag(0.35, 2.05, 0.05), 16.0),
+        "pull, out of reach": (drag(0.73, 1.68, -0.51), 16.0),
+    }
+
+
 def joints() -> dict[str, tuple[float, float | None]]:
     pose, clip = rest(), moving_clip()
     hand = forward(BONES, clip.pose)[0][:, BONES.index("LeftHand")]
@@ -115,7 +133,7 @@ def main() -> int:
     """Print the table; return 1 if a bar is missed."""
     missed = False
     print(f"{'':<34} {'ms':>8} {'bar':>6}")
-    for part in (joints, looks, controls):
+    for part in (joints, looks, controls, pulls):
         for name, (taken, bar) in part().items():
             missed |= bar is not None and taken > bar
             print(f"{name:<34} {taken:8.4f} {'' if bar is None else f'{bar:6g}'}")

@@ -19,6 +19,7 @@ def seen(browser):
     """An arm that moves twice as far as its box allows, picked to be edited."""
     model = LimitModel.fit([clip(size=0.4, frames=40)], "box", margin=0.02, joints=[ARM])
     with visit(browser, scene_of(model, clip("wild", size=0.8, frames=60))) as page:
+        page.page.keyboard.press("Home")  # where the tests are
         page.page.keyboard.press("3")
         page.page.get_by_role("heading", name=f"Edit {ARM}").wait_for()
         settle(page)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import BytesIO
 
 import numpy as np
+import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
 from clips import clip
-from synovia import LimitModel
+from synovia import LimitModel, Pose
 from synovia.view.session import scene_of
 from view.browser import frame_of, text_of, visit
+from view.test_cone_edits import two_arms
 
 
 def test_it_opens_at_the_worst_joint(seen, scene):
@@ -64,6 +67,7 @@ def test_a_click_in_the_strip_jumps_there(seen, scene):
 
 def test_time_by_keyboard_and_mouse(seen, scene):
     keys, last = seen.page.keyboard, scene.clip.frames - 1
+    keys.press("Home")
     for key, frame in [
         ("ArrowRight", 1),
         ("Shift+ArrowRight", 11),
@@ -212,6 +216,8 @@ def test_bones_ghost_and_theme(seen):
 
 def test_joints_with_limits_are_marked_in_either_style(seen):
     """In the body, too: one sees what can be picked, and what is outside."""
+    seen.page.keyboard.press("Home")
+    seen.page.keyboard.press("a")
     seen.page.keyboard.press("Escape")
     for style in ("first", "second", "third"):
         picture = imread(BytesIO(seen.picture()), format="png")[..., :3]
@@ -223,7 +229,8 @@ def test_joints_with_limits_are_marked_in_either_style(seen):
 
 def test_the_ghost_is_the_clamped_clip(seen, scene):
     seen.page.keyboard.press("g")
-    seen.until(lambda: seen.asked[-1]["ask"] == "clamp" and len(seen.asked) == len(seen.heard))
+    seen.until(lambda: any(each["ask"] == "clamp" for each in seen.asked))
+    seen.settle()
     header, arrays = seen.answer("clamp")
     clamped = scene.model.project(scene.clip)
     rotations = scene.clip.pose.rotations.copy()
@@ -258,3 +265,90 @@ def test_labels_do_not_cover_each_other(seen):
         for other in boxes[:number]:
             apart = left >= other[1] - 0.5 or other[0] >= right - 0.5
             assert apart or top >= other[3] - 0.5 or other[2] >= bottom - 0.5
+
+
+def test_it_opens_on_the_worst_frame_and_says_why(seen, scene):
+    report = scene.model.check(scene.clip)
+    frame, place = np.unravel_index(report.violation.argmax(), report.violation.shape)
+    assert frame_of(seen) == frame
+    name = report.names[place]
+    assert text_of(seen, "aside h2:visible") == name
+    seen.page.locator("#why", has_text="Swing").wait_for()
+    why = seen.answer("why")[0]
+    assert why["joint"] == name
+    assert why["outsideDeg"] == pytest.approx(np.degrees(report.violation.max()), abs=1e-3)
+    assert scene.model.limits[name].violation(np.array(why["legal"])) < 1e-6
+    seen.page.get_by_role("button", name="Widen the limit").click()
+    seen.page.locator("#now", has_text="Inside its limit").wait_for()
+    now = seen.server.scene.model
+    place = scene.clip.skeleton.index(name)
+    assert now.violation(scene.frame(int(frame)))[place] < 1e-6
+    seen.page.keyboard.press("Control+z")
+    seen.page.locator("#why", has_text="Swing").wait_for()
+    seen.page.keyboard.press("Escape")
+    assert not seen.page.locator("#why").is_visible()
+
+
+def test_violations_below_a_threshold_are_passed_over(seen, scene):
+    least = 0.7 * np.degrees(scene.model.check(scene.clip).violation.max())
+    seen.page.get_by_label("Ignore violations below").fill(f"{least:.2f}")
+    seen.page.locator("#stage").focus()
+    seen.page.keyboard.press("Home")
+    outside = np.degrees(scene.model.check(scene.clip).violation) > float(f"{least:.2f}")
+    begins = outside & ~np.vstack([np.zeros_like(outside[:1]), outside[:-1]])
+    seen.page.keyboard.press("n")
+    assert frame_of(seen) == np.flatnonzero(begins[1:].any(axis=1))[0] + 1
+
+
+def test_the_view_goes_with_the_root(browser, scene):
+    """So a body that walks off looks, a frame on, as it does where it is."""
+    pose = scene.clip.pose
+    rotations = np.repeat(pose.rotations[:1], 2, axis=0)
+    positions = np.repeat(pose.positions[:1], 2, axis=0)
+    positions[1, 0] += [3.0, 0.0, 2.0]
+    walk = replace(scene.clip, pose=Pose(rotations, positions))
+    with visit(browser, scene_of(LimitModel({}, walk.skeleton), walk)) as seen:
+        arm = seen.page.get_by_role("treeitem", name="LeftHand", exact=True)
+        arm.click()
+        seen.page.keyboard.press(".")
+        seen.page.keyboard.press("Escape")
+        seen.page.keyboard.press("ArrowRight")
+        seen.drawn()
+        seen.page.mouse.click(*seen.middle)
+        assert text_of(seen, "aside h2:visible") == "LeftHand"
+
+
+def test_branches_of_the_tree_fold(browser):
+    still = two_arms(frames=1)
+    with visit(browser, scene_of(LimitModel({}, still.skeleton), still)) as seen:
+        shown = seen.page.get_by_role("treeitem")
+        every = shown.all_inner_texts()
+        fork = seen.page.locator("[role=treeitem][aria-expanded]").first
+        name = fork.inner_text()
+        fork.focus()
+        fork.press("ArrowLeft")
+        assert fork.get_attribute("aria-expanded") == "false"
+        assert shown.all_inner_texts() == every[: every.index(name) + 1]
+        box = fork.locator("bdi").bounding_box()
+        seen.page.mouse.click(box["x"] - 6, box["y"] + 6)
+        assert shown.all_inner_texts() == every
+        fork.press("ArrowLeft")
+        seen.page.keyboard.press("/")
+        seen.page.keyboard.type("hand" if any("Hand" in each for each in every) else every[-1])
+        seen.page.keyboard.press("Enter")  # what is picked is unfolded
+        assert shown.all_inner_texts() == every
+
+
+def test_a_loop_is_played_over_and_over(seen):
+    keys = seen.page.keyboard
+    slider = seen.page.get_by_role("slider", name="Frame")
+    for frame in (20, 24):
+        slider.fill(str(frame))
+        seen.page.locator(".pace button").click()
+    seen.page.get_by_role("button", name="Play all frames again").wait_for()
+    seen.page.locator("#stage").focus()
+    keys.press("Space")
+    shown = set()
+    seen.until(lambda: shown.add(frame_of(seen)) or len(shown) > 2)
+    keys.press("Space")
+    assert shown <= set(range(20, 25))

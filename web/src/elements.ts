@@ -33,3 +33,9 @@ export function button(
   made.addEventListener("click", act);
   return made;
 }
+
+/** Take a slider out of the hand that drags it: browsers let go of one that is disabled. */
+export function letGo(slider: HTMLInputElement): void {
+  slider.disabled = true;
+  requestAnimationFrame(() => (slider.disabled = false));
+}

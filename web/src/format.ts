@@ -24,3 +24,15 @@ export function withArticle(label: string): string {
   const name = /^[A-Z][a-z]/.test(label) ? label[0]?.toLowerCase() + label.slice(1) : label;
   return `${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`;
 }
+
+const UNITS: Record<string, string> = { degrees: "°", radians: " rad", length: "", share: "" };
+
+/** Of a control's value, as it is typed: with the decimals that matter. */
+export const formatNumber = (value: number, unit: string): string => {
+  const text = value.toFixed(unit === "degrees" ? 0 : 2);
+  return Number(text) === 0 ? text.replace("-", "") : text;
+};
+
+/** Of a control's value, in its unit. */
+export const formatValue = (value: number, unit: string): string =>
+  `${formatNumber(value, unit)}${UNITS[unit] ?? ""}`;

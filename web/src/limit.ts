@@ -1,12 +1,14 @@
 // The limit of the picked joint as it is shown: at the joint, in the panel, in what edits it.
 
-import { Quaternion } from "three";
+import { Quaternion, Vector3 } from "three";
 import type { Clip } from "./clip";
 import type { Connection } from "./connection";
 import type { Editing } from "./edit/editing";
 import type { Families } from "./edit/families";
 import type { Modes } from "./modes";
 import type { JointPanel } from "./panel/joint";
+import { quaternionAt } from "./pose/kinematics";
+import type { Hinge, Why } from "./protocol";
 import { type Region, regionFrom } from "./stage/region";
 import { JointSphere } from "./stage/sphere";
 import type { Stage } from "./stage/stage";
@@ -14,6 +16,8 @@ import type { Stage } from "./stage/stage";
 export class LimitView {
   private joint: number | undefined;
   private sphere: JointSphere | undefined;
+  /** The one axis that the picked joint turns about, where that is known. */
+  hinge: Hinge | null = null;
 
   constructor(
     private clip: Clip,
@@ -30,6 +34,7 @@ export class LimitView {
   /** Show the limit of another joint, if it has one. */
   pick(joint: number | undefined): void {
     this.joint = joint;
+    this.hinge = null;
     this.clear();
     if (this.isLimited) {
       this.modes.setEditState("coming");
@@ -60,6 +65,7 @@ export class LimitView {
   show(region: Region): void {
     const { joint } = this;
     if (joint === undefined) return;
+    this.hinge = region.hinge;
     const { body, theme } = this.stage;
     const bones = body.bones.filter(({ owner }) => owner === joint);
     const length = Math.max(...bones.map(({ tip }) => tip.length()), 0);
@@ -90,6 +96,14 @@ export class LimitView {
     this.editing.updateSlice();
     this.panel.setRotation(turn, outsideDeg > 0);
     this.families.setRotation(turn);
+    this.stage.draw();
+  }
+
+  /** Explain why the joint is outside, as it is turned now; or not any more. */
+  showWhy(why: Why | undefined, turn?: Quaternion): void {
+    this.panel.showWhy(why);
+    const bone = why && new Vector3(...(why.bone as [number, number, number]));
+    this.sphere?.showWayBack(why && turn, why && quaternionAt(why.legal, 0), bone);
     this.stage.draw();
   }
 

@@ -7,9 +7,9 @@ export type Mode = "look" | "try" | "edit" | "controls";
 
 const HINTS: Record<Mode, string> = {
   look: "Click a joint to see its limit · drag to turn · ? for all keys",
-  try: "Drag a joint: the others follow within their limits · K pins one · R starts again",
+  try: "Drag a joint, or a ring to turn it · K pins one · Ctrl Z undoes · R starts again",
   edit: "Pick a joint to edit its limit",
-  controls: "Move a slider: coupled bones move together · R resets the pose",
+  controls: "Move a slider: coupled bones move together · Ctrl Z undoes · R resets the pose",
 };
 /** What to do in edit, by what the picked joint has. */
 const EDIT_HINTS = {
@@ -27,8 +27,8 @@ const NAMES: Record<Mode, string> = {
   controls: "Controls",
 };
 
-/** Have parts of the page be seen in one mode only. */
-export function showOnlyIn(mode: Mode, ...parts: HTMLElement[]): HTMLElement[] {
+/** Have parts of the page be seen in one mode only, or where poses are made. */
+export function showOnlyIn(mode: Mode | "pose", ...parts: HTMLElement[]): HTMLElement[] {
   for (const part of parts) part.dataset.in = mode;
   return parts;
 }

@@ -9,12 +9,15 @@ import { button, find } from "./elements";
 import { bindKeys } from "./keys";
 import { LimitView } from "./limit";
 import { type Mode, Modes, showOnlyIn } from "./modes";
-import { showNote } from "./notes";
+import { showMessage, showNote } from "./notes";
 import { Exchange } from "./panel/exchange";
 import { Files } from "./panel/files";
 import { JointPanel } from "./panel/joint";
 import { JointTree } from "./panel/tree";
+import { type MadePose, PoseHistory } from "./pose/history";
 import { measuredRotation } from "./pose/kinematics";
+import { TurnRing } from "./pose/ring";
+import { Shelf } from "./pose/shelf";
 import { Sliders } from "./pose/sliders";
 import { TryOut } from "./pose/tryout";
 import type { BodyShape, Check } from "./protocol";
@@ -26,6 +29,9 @@ import { Stage } from "./stage/stage";
 import { recordTurn } from "./stage/video";
 import { Curve } from "./time/curve";
 import { Timeline } from "./time/timeline";
+
+/** Milliseconds after which a pose is still, and it is asked why a joint is outside. */
+const STILL_MS = 120;
 
 export class Page implements PageActions {
   readonly stage: Stage;
@@ -44,13 +50,17 @@ export class Page implements PageActions {
   mode: Mode = "look";
   readonly ghost: Ghost;
   private pose: Pose;
-  /** Whether that is one that was tried, and not one of the clip. */
-  private isTried = false;
+  /** The one owner of what is shown besides the clip: what is tried, turned, slid or applied. */
+  private made = new PoseHistory(() => this.showPresent());
+  private shelf: Shelf;
+  private ring: TurnRing;
   /** By limited joint, as told last. */
   private poseOutsideDeg: number[] = [];
   private outsideDeg = new Map<number, number>();
   private blocking = new Set<number>();
   private checking = new Latest(() => this.checkClip());
+  private reasons = new Latest((joint: number) => this.explain(joint));
+  private wondering: number | undefined;
   readonly modes: Modes;
   readonly appearance: Appearance;
 
@@ -60,12 +70,26 @@ export class Page implements PageActions {
   ) {
     this.pose = clip.pose(0);
     this.stage = new Stage(clip);
-    this.panel = new JointPanel(clip, connection, () => this.enterMode("edit"));
+    this.panel = new JointPanel(clip, connection, () => this.enterMode("edit"), [
+      {
+        label: "Show clamped",
+        title: "Show the nearest legal pose as a ghost",
+        act: () => this.ghost.toggle(),
+      },
+      {
+        label: "Allow this",
+        title: "Widen the limit just so much that this is legal",
+        act: () => this.allowPose(),
+      },
+    ]);
     this.tree = new JointTree(clip, (joint) => this.pick(joint));
     this.timeline = new Timeline(
       clip,
       () => this.showClip(),
-      (joint) => this.pick(joint),
+      (joint) => {
+        this.pick(joint);
+        if (!this.stage.isInView(joint)) this.framePicked();
+      },
     );
     this.ghost = new Ghost(
       clip,
@@ -83,23 +107,42 @@ export class Page implements PageActions {
         this.timeline.goTo(frame);
       },
     );
+    const posing = {
+      current: () => this.currentPose(),
+      onCancel: (stroke: symbol) => this.made.cancel(stroke),
+      frame: () => this.timeline.frame,
+    };
     this.tryOut = new TryOut(
       clip,
       connection,
       this.stage,
-      ({ pose, outsideDeg, blocking }) => {
-        if (this.mode !== "try") return;
-        this.blocking = new Set(blocking.map((name) => clip.skeleton.names.indexOf(name)));
-        this.isTried = true;
-        this.showPose(pose, outsideDeg);
+      {
+        ...posing,
+        onPose: (made, stroke, blocking) => {
+          this.blocking = new Set(blocking);
+          this.made.take(made, stroke);
+        },
       },
       () => this.resetPose(),
     );
-    this.sliders = new Sliders(clip, connection, ({ pose, outsideDeg }) => {
-      if (this.mode !== "controls") return;
-      this.isTried = true;
-      this.showPose(pose, outsideDeg);
+    this.sliders = new Sliders(clip, connection, {
+      ...posing,
+      onPose: (made, stroke) => this.made.take(made, stroke),
+      onFitted: (made) => this.made.present && this.made.refine(made),
     });
+    this.shelf = new Shelf(clip, this.made, {
+      current: () => this.currentPose(),
+      apply: (made) => this.made.take(made),
+      mirror: () => void this.mirrorPose(),
+      resetJoint: () => this.resetJoint(),
+    });
+    this.ring = new TurnRing(this.stage.body.size, {
+      onBegin: () => this.tryOut.begin(),
+      onTurn: (joint, rotation) => this.tryOut.turn(joint, rotation),
+      onEnd: () => this.updateRing(),
+      onCancel: () => this.tryOut.cancel(),
+    });
+    this.stage.add(this.ring.group);
     this.editing = new Editing(
       clip,
       connection,
@@ -127,12 +170,24 @@ export class Page implements PageActions {
       editing,
       families,
       this.modes,
-      () => this.updateLimitPose(),
+      () => {
+        this.updateLimitPose();
+        this.updateRing();
+      },
     );
     this.stage.pointer.onPick = (joint) => this.pick(joint);
-    this.stage.pointer.onGrip = (grip) => this.mode === "try" && this.tryOut.grab(grip);
+    this.stage.pointer.onGrip = (grip) => {
+      if (this.mode !== "try" || !this.tryOut.grab(grip)) return false;
+      if (grip.joint !== undefined && grip.joint !== this.picked) this.pick(grip.joint);
+      return true;
+    };
     this.stage.pointer.onDrag = (target) => this.tryOut.drag(target);
-    this.stage.pointer.listHandles = () => (this.mode === "edit" ? this.editing.handles : []);
+    this.stage.pointer.onRelease = () => this.tryOut.release();
+    this.stage.pointer.onCancel = () => this.tryOut.cancel();
+    this.stage.pointer.listHandles = () => {
+      if (this.mode === "try") return this.ring.handles;
+      return this.mode === "edit" ? this.editing.handles : [];
+    };
     connection.onNews = (news) => this.editing.receiveNews(news);
     this.appearance = new Appearance(
       stage,
@@ -161,7 +216,11 @@ export class Page implements PageActions {
     this.showClip();
     const worst = this.timeline.worstDeg;
     const most = Math.max(...worst, 0);
-    if (most > 0) this.pick(this.clip.limited[worst.indexOf(most)]);
+    if (most > 0) {
+      this.timeline.goToWorst(worst.indexOf(most));
+      this.stage.frameAll();
+      this.pick(this.clip.limited[worst.indexOf(most)]);
+    }
     await shaped;
     document.body.dataset.ready = "true";
   }
@@ -182,8 +241,7 @@ export class Page implements PageActions {
     this.tree.showWorst(this.timeline.worstDeg);
     this.curve.pick(this.picked);
     await this.ghost.refresh(this.timeline.worstDeg.some((angle) => angle > 0));
-    if (this.mode === "controls") this.sliders.requestPose();
-    else if (this.isTried) await this.assessPose();
+    if (this.made.present) await this.assessPose();
     else this.showFrame();
   }
 
@@ -221,6 +279,7 @@ export class Page implements PageActions {
     const { panel, editing, families, ghost } = this;
     return [
       ...showOnlyIn("try", this.tryOut.panel),
+      ...showOnlyIn("pose", this.shelf.panel),
       ...showOnlyIn("controls", this.sliders.panel),
       ...showOnlyIn("edit", editing.head),
       panel.intro,
@@ -248,10 +307,8 @@ export class Page implements PageActions {
     this.panel.intro.hidden = mode !== "look" || this.picked !== undefined;
     this.stage.showTarget(undefined);
     this.blocking = new Set();
-    if (mode === "controls") this.sliders.requestPose();
-    else if (mode === "edit" && this.isTried) this.showPose(this.pose, this.poseOutsideDeg);
-    else this.showClip();
-    this.tryOut.restart(this.timeline.frame);
+    this.tryOut.restart();
+    this.showPresent();
   }
 
   togglePin(): void {
@@ -260,7 +317,71 @@ export class Page implements PageActions {
 
   resetPose(): void {
     if (this.mode === "controls") this.sliders.reset();
-    else this.enterMode(this.mode);
+    else {
+      this.tryOut.restart();
+      this.blocking = new Set();
+      this.made.leave();
+    }
+  }
+
+  /** Take back the drag that is under way, whatever is dragged; tell whether there is one. */
+  cancelDrag(): boolean {
+    const { pointer } = this.stage;
+    return (
+      pointer.cancel() ||
+      this.sliders.cancel() ||
+      this.panel.cancelDrag() ||
+      this.timeline.cancelDrag()
+    );
+  }
+
+  /** Widen the limit of the picked joint, so that the pose it is in is legal. */
+  private allowPose(): void {
+    const { w, x, y, z } = this.pickedRotation();
+    void this.editing.strokes.apply({ edit: "add-sample", rotation: [w, x, y, z] });
+  }
+
+  /** Undo or redo a pose where poses are made; tell whether there was one. */
+  stepPose(which: "undo" | "redo"): boolean {
+    return (this.mode === "try" || this.mode === "controls") && this.made[which]();
+  }
+
+  /** The pose that is shown, with what is known of it. */
+  private currentPose(): MadePose {
+    const { pose, poseOutsideDeg } = this;
+    return this.made.present ?? { pose, outsideDeg: poseOutsideDeg, values: undefined };
+  }
+
+  private async mirrorPose(): Promise<void> {
+    const { pose } = this.currentPose();
+    const request = {
+      frame: this.timeline.frame,
+      rotations: [...pose.rotations],
+      positions: [...pose.positions],
+    };
+    try {
+      const { rotations, positions, outsideDeg } = await this.connection.ask("mirror", request);
+      this.made.take({ pose: { rotations, positions }, outsideDeg, values: undefined });
+    } catch (error) {
+      showMessage((error as Error).message, false);
+    }
+  }
+
+  /** Put the picked joint back: as it is in the clip, or the controls that move it to neutral. */
+  private resetJoint(): void {
+    const { picked } = this;
+    if (picked === undefined) return;
+    const current = this.currentPose();
+    const moved = this.clip.controls.some(({ joints }) => joints.includes(picked));
+    if (moved && current.values) {
+      void this.sliders.show(current).then(() => this.sliders.resetJoint(picked));
+      return;
+    }
+    const own = this.clip.pose(this.timeline.frame);
+    const rotations = current.pose.rotations.slice();
+    rotations.set(own.rotations.subarray(4 * picked, 4 * picked + 4), 4 * picked);
+    const { positions } = current.pose;
+    this.made.take({ pose: { rotations, positions }, outsideDeg: undefined, values: undefined });
   }
 
   /** Show the clip at the present frame; a pose that was tried is left. */
@@ -269,10 +390,24 @@ export class Page implements PageActions {
       this.enterMode("look", this.timeline.isPlaying);
       return;
     }
-    this.isTried = false;
     this.blocking = new Set();
-    if (this.mode === "try") this.tryOut.restart(this.timeline.frame);
-    this.showFrame();
+    if (this.mode === "try") this.tryOut.restart();
+    if (this.made.present) this.made.leave();
+    else this.showFrame();
+  }
+
+  /** Show the pose that was made, or else the clip's. */
+  private showPresent(): void {
+    const { present } = this.made;
+    this.shelf.update();
+    if (!present) {
+      this.showFrame();
+      if (this.mode === "controls") void this.sliders.show(this.currentPose());
+      return;
+    }
+    if (!present.outsideDeg) void this.assessPose();
+    this.showPose(present.pose, present.outsideDeg ?? []);
+    if (this.mode === "controls") void this.sliders.show(present);
   }
 
   private showFrame(): void {
@@ -281,15 +416,24 @@ export class Page implements PageActions {
     const outside = this.outside?.subarray(frame * length, (frame + 1) * length);
     this.curve.setFrame(frame);
     this.showPose(this.clip.pose(frame), [...(outside ?? [])]);
+    this.stage.followRoot();
     this.ghost.show();
   }
 
   /** Ask how far the pose that was tried is outside the limits as they are now. */
   private async assessPose(): Promise<void> {
-    const { pose } = this;
-    const request = { frame: this.timeline.frame, rotations: [...pose.rotations] };
+    const { present } = this.made;
+    if (!present) return;
+    const { rotations, positions } = present.pose;
+    const request = {
+      frame: this.timeline.frame,
+      rotations: [...rotations],
+      positions: [...positions],
+    };
     const { outsideDeg } = await this.connection.ask("outside", request);
-    if (this.isTried && this.pose === pose) this.showPose(pose, outsideDeg);
+    if (this.made.present?.pose !== present.pose) return;
+    this.made.refine({ ...this.made.present, outsideDeg });
+    this.showPose(present.pose, outsideDeg);
   }
 
   private showPose(pose: Pose, outsideDeg: number[]): void {
@@ -301,7 +445,18 @@ export class Page implements PageActions {
       if (angle > 1e-4 && joint !== undefined) this.outsideDeg.set(joint, angle);
     });
     this.stage.show(pose, this.outsideDeg, this.marks());
+    this.sliders.showOutside(outsideDeg);
     this.updateLimitPose();
+    this.updateRing();
+  }
+
+  /** Let the rings be at the picked joint, where it can be turned by hand. */
+  private updateRing(): void {
+    const { picked, stage } = this;
+    const joint = this.mode === "try" ? picked : undefined;
+    const parent = joint === undefined ? -1 : (this.clip.skeleton.parents[joint] ?? -1);
+    this.ring.show(joint, stage.body.world, parent, this.limitView.hinge);
+    stage.draw();
   }
 
   private marks() {
@@ -316,11 +471,13 @@ export class Page implements PageActions {
     if (this.mode !== "look") this.panel.intro.hidden = true;
     this.editing.pick(joint);
     this.tryOut.pins.pick(joint);
+    this.shelf.pick(joint);
     this.curve.pick(joint);
     this.families.pick(joint);
     this.limitView.pick(joint);
     this.stage.setMarks(this.marks());
     this.updateLimitPose();
+    this.updateRing();
   }
 
   /** Show what the limits are now. */
@@ -338,8 +495,27 @@ export class Page implements PageActions {
 
   /** Let what belongs to the picked joint follow its pose. */
   private updateLimitPose(): void {
-    if (this.picked !== undefined)
-      this.limitView.setPose(this.pickedRotation(), this.outsideDeg.get(this.picked) ?? 0);
+    if (this.picked === undefined) return;
+    const outsideDeg = this.outsideDeg.get(this.picked) ?? 0;
+    this.limitView.setPose(this.pickedRotation(), outsideDeg);
+    this.limitView.showWhy(undefined);
+    const { picked } = this;
+    clearTimeout(this.wondering);
+    if (outsideDeg > 0 && !this.timeline.isPlaying)
+      this.wondering = window.setTimeout(() => void this.reasons.send(picked), STILL_MS);
+  }
+
+  /** Ask why a joint is outside in the pose that is shown, and say it if it still is. */
+  private async explain(joint: number): Promise<void> {
+    const { pose } = this;
+    const why = await this.connection.ask("why", {
+      frame: this.timeline.frame,
+      rotations: [...pose.rotations],
+      positions: [...pose.positions],
+      joint: this.clip.skeleton.names[joint] ?? "",
+    });
+    if (this.pose === pose && this.picked === joint)
+      this.limitView.showWhy(why, this.pickedRotation());
   }
 
   /** How the picked joint is turned, as the one sees it that its limit is measured from. */

@@ -63,6 +63,8 @@ export interface Control {
   high: number;
   neutral: number;
   unit: string;
+  /** Those that its joint set moves. */
+  joints: number[];
 }
 
 /** How the clip stands. */
@@ -172,6 +174,15 @@ export interface ConePoints {
   visibleTwistDeg: Float32Array;
 }
 
+/** The one axis that a joint turns about, and how far, as its parent sees it. */
+export interface Hinge {
+  axis: number[];
+  /** Where the bone points at 0, across the axis. */
+  zero: number[];
+  lowDeg: number;
+  highDeg: number;
+}
+
 /** A limit as it is drawn: the directions of the bone, and the boundary among rotations. */
 export interface Picture extends ConePoints {
   family: string;
@@ -185,6 +196,8 @@ export interface Picture extends ConePoints {
   reference: number[];
   axis: number[];
   numbers: ShapeNumber[];
+  /** Of a joint that turns about one axis. */
+  hinge: Hinge | null;
   directions: Float32Array;
   faces: Uint32Array;
   rim: Uint32Array;
@@ -209,6 +222,8 @@ export interface Observed {
 export interface PoseRequest {
   frame: number;
   rotations: number[];
+  /** Of all joints, each as its parent sees it, if not those of the frame. */
+  positions?: number[] | null;
 }
 
 /** A request for a pose that meets a goal. */
@@ -217,6 +232,10 @@ export interface GoalRequest extends PoseRequest {
   root?: number[] | null;
   /** Places of joints that stay. */
   pins?: Record<string, number[]>;
+  /** Rotations in the world, of those of them that stay turned as they are. */
+  turns?: Record<string, number[]>;
+  /** Rotations where the drag began, which is tried before a target is out of reach. */
+  start?: number[] | null;
   target: number[];
   /** Whether they are kept. */
   limits: boolean;
@@ -252,17 +271,94 @@ export interface Solved extends Outside {
   root: Float32Array;
 }
 
+/** A pose, and how far it is outside. */
+export interface PoseAnswer extends Outside {
+  rotations: Float32Array;
+  positions: Float32Array;
+}
+
+/** A request for the reason why a joint of a pose is outside. */
+export interface WhyRequest extends PoseRequest {
+  joint: string;
+}
+
+/** How far a joint is from the nearest legal rotation, and which way. */
+export interface Why {
+  joint: string;
+  outsideDeg: number;
+  swingDeg: number;
+  twistDeg: number;
+  /** What people call the joint, of a rig that is recognised as a human's. */
+  name: string | null;
+  /** Which way it is beyond, in clinical terms. */
+  move: string | null;
+  /** The nearest legal rotation, as the one sees it that the limit is measured from. */
+  legal: number[];
+  /** Where the bone points, in the joint's own frame. */
+  bone: number[];
+}
+
+/** A request about the figure in a pose, which controls give, if these are known. */
+export interface FigureRequest extends PoseRequest {
+  /** Where the drag began. */
+  values: Record<string, number> | null;
+  /** Where it was. */
+  last?: Record<string, number> | null;
+}
+
+/** A request for a pose of the figure in which a point of a joint is at the target. */
+export interface PullRequest extends FigureRequest {
+  joint: string;
+  point: number[];
+  target: number[];
+  /** The joints that go first. */
+  limb: string[];
+  /** Whether no others follow. */
+  alone: boolean;
+  pins?: Record<string, number[]>;
+  turns?: Record<string, number[]>;
+  /** Whether to try all before the target is called out of reach. */
+  thorough: boolean;
+}
+
+/** A request for a pose in which a joint has a rotation in the world. */
+export interface TurnRequest extends FigureRequest {
+  joint: string;
+  rotation: number[];
+  /** Whether its limit is kept; a figure's controls are then. */
+  limits: boolean;
+}
+
+/** A pose of the figure that meets a goal, or comes near it. */
+export interface Pulled extends PoseAnswer {
+  ms: number;
+  met: boolean;
+  left: number;
+  /** Whether the target is farther off than the bones are long. */
+  beyond: boolean;
+  /** Controls at an end of their range that would have to go on. */
+  held: Record<string, number>;
+  /** Controls of what is pulled that are at an end of their range. */
+  atEnd: Record<string, number>;
+  /** All controls, those of the root among them. */
+  values: Record<string, number>;
+}
+
+/** The controls nearest to a pose, and how far they are off. */
+export interface Fitted {
+  values: Record<string, number>;
+  offDeg: number;
+}
+
 /** A request for the pose that values of controls give. */
 export interface ControlsRequest {
   values: Record<string, number>;
 }
 
 /** A pose of the figure, and what became of its controls. */
-export interface Posed extends Outside {
+export interface Posed extends PoseAnswer {
   clamped: Record<string, number>;
   gaps: Record<string, number>;
-  rotations: Float32Array;
-  positions: Float32Array;
 }
 
 /** What every edit is of: a joint, and a stroke, whose edits are undone together. */
@@ -630,6 +726,11 @@ export interface Requests {
   observed: ObservedRequest;
   reach: ReachRequest;
   look: LookRequest;
+  pull: PullRequest;
+  turn: TurnRequest;
+  mirror: PoseRequest;
+  why: WhyRequest;
+  fitted: PoseRequest;
   pose: ControlsRequest;
   outside: PoseRequest;
   edit: Edit & Stroke;
@@ -661,6 +762,11 @@ export interface Answers {
   observed: Observed;
   reach: Solved;
   look: Solved;
+  pull: Pulled;
+  turn: Pulled | PoseAnswer;
+  mirror: PoseAnswer;
+  why: Why;
+  fitted: Fitted;
   pose: Posed;
   outside: Outside;
   edit: Drawn | State | Refusal | EdgeRefusal;

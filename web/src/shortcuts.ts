@@ -25,6 +25,8 @@ export interface PageActions {
   resetPose(): void;
   showHelp(): void;
   togglePin(): void;
+  cancelDrag(): boolean;
+  stepPose(which: "undo" | "redo"): boolean;
   files: Files;
 }
 
@@ -172,12 +174,20 @@ export function shortcuts(page: PageActions): Record<string, Key[]> {
       key(
         ["Escape"],
         "Esc",
-        "pick nothing; shrink the picture of rotations",
-        () => editing.deselect() || page.pick(undefined),
+        "take a drag back; pick nothing; shrink the picture of rotations",
+        () => page.cancelDrag() || editing.deselect() || page.pick(undefined),
       ),
-      key(["Ctrl+KeyZ"], "Ctrl Z", "undo", () => editing.strokes.step("undo")),
-      key(["Ctrl+Shift+KeyZ", "Ctrl+KeyY"], "Ctrl Shift Z, Ctrl Y", "redo", () =>
-        editing.strokes.step("redo"),
+      key(
+        ["Ctrl+KeyZ"],
+        "Ctrl Z",
+        "undo: in Try and Controls the pose, else an edit",
+        () => page.stepPose("undo") || editing.strokes.step("undo"),
+      ),
+      key(
+        ["Ctrl+Shift+KeyZ", "Ctrl+KeyY"],
+        "Ctrl Shift Z, Ctrl Y",
+        "redo",
+        () => page.stepPose("redo") || editing.strokes.step("redo"),
       ),
       key(["Ctrl+KeyS"], "Ctrl S", "save", () => void page.files.save()),
       key(["Ctrl+Shift+KeyS"], "Ctrl Shift S", "save as", () => page.files.askName()),

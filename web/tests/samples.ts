@@ -70,6 +70,7 @@ export function conePicture(awayDeg = 30, cones = 1): Picture {
     reference: [1, 0, 0, 0],
     axis: [0, 0, 1],
     numbers: [],
+    hinge: null,
     corners: Float32Array.from(each(corners)),
     cornersTwistDeg: Float32Array.from(each([-10, 10, -20, 20, -30, 30, -40, 40])),
     cornerCounts: Uint32Array.from(each([4])),

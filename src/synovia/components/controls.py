@@ -42,12 +42,14 @@ class ControlProgram:
         free: Ints,
         home: Floats,
         aims: Mapping[str, Any],
+        stiffness: Floats | None = None,
     ) -> Any | None:
         """Return the bundle that `kernels.controls` explains; None where a set is too large.
 
         `values` (C,) are all controls, `free` (F,) the numbers of those that may change, rising,
-        `home` (F,) the shares of their ranges that they should stay near, and `aims` the fields of
-        the bundle that say what is wanted, where there is something.
+        `home` (F,) the shares of their ranges that they should stay near, `aims` the fields of the
+        bundle that say what is wanted, where there is something, and `stiffness` (F,) how much more
+        than others each should stay; 1 unless given.
         """
         table = []
         for name, (row, end_row, first, end) in self.sets.items():
@@ -60,6 +62,7 @@ class ControlProgram:
             return None
         active = [name for name, each in table if each[3] > 0]
         low, _, high = figure.ranges
+        stiff = np.ones(len(free)) if stiffness is None else stiffness
         joints = len(figure.skeleton)
         set_of = np.full(joints, -1)
         for joint, name in self.driven.items():
@@ -81,7 +84,7 @@ class ControlProgram:
             sets=np.array([each for _, each in table], np.int64).reshape(-1, 6),
             active=np.array([len(active)]),
             free=free,
-            ranges=np.stack([low[free], (high - low)[free], home]),
+            ranges=np.stack([low[free], (high - low)[free], home, stiff]),
             values=np.array(values),
             parents=figure.skeleton.parents,
             set_of=set_of,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -14,6 +14,7 @@ from ..arrays import Floats, Ints, Mask, Quats, Scalars, Vectors
 from ..components import Figure, FigurePose
 from ..components.controls import program_for
 from ..components.figure import Controls
+from ..components.network import unknown_name
 from ..skeleton import Pose, Skeleton, check_joints
 from .goals import WISH_WEIGHT, Aim, Goal, Orient, Reach, Stay, errors_of, gaps
 from .problem import GOAL_TOLERANCE, check_above_0, goal_table, sub_skeleton, with_weights
@@ -52,14 +53,24 @@ class ControlGoals:
     weights: Floats
     start_weight: float
     """The weight of a wish: that controls stay where they start."""
+    stiffness: Floats
+    """(F,): how much more than others each free control wishes so."""
     task: Any = None
     """The same as `kernels.controls` reads it; None where a component is not compiled."""
 
     @classmethod
     def of(
-        cls, figure: Figure, start: Floats, goals: Sequence[Goal], changing: Sequence[int]
+        cls,
+        figure: Figure,
+        start: Floats,
+        goals: Sequence[Goal],
+        changing: Sequence[int],
+        stiffness: Floats | None = None,
     ) -> Self:
-        """Return the problem with those of the controls `changing` that the goals depend on."""
+        """Return the problem with those of the controls `changing` that the goals depend on.
+
+        `stiffness` (C,) is that of all controls; 1 unless given.
+        """
         demands = tuple(goal for goal in goals if not isinstance(goal, Stay))
         wishes = tuple(goal for goal in goals if isinstance(goal, Stay))
         skeleton = figure.skeleton
@@ -88,6 +99,7 @@ class ControlGoals:
             np.array([1.0 / length if isinstance(goal, Reach) else angle for goal in each]),
             np.array([goal.weight for goal in each]),
             0.0 if wishes else WISH_WEIGHT,
+            np.ones(len(free)) if stiffness is None else stiffness[free],
         )
         return replace(found, task=found._task())
 
@@ -128,7 +140,7 @@ class ControlGoals:
             "targets": targets,
             "above": above,
         }
-        return program.task(self.figure, self.start, self.free, self.shares, aims)
+        return program.task(self.figure, self.start, self.free, self.shares, aims, self.stiffness)
 
     def scale_wishes(self, share: float) -> Self:
         """Return the problem with the weights of its wishes multiplied by `share`."""
@@ -187,8 +199,12 @@ class ControlGoals:
     @cached_property
     def shares(self) -> Floats:
         """The shares (F,) of their ranges at which the free controls start."""
+        return self.shares_at(self.start)
+
+    def shares_at(self, values: Floats) -> Floats:
+        """Return the shares (F,) of their ranges at which the free ones of all controls are."""
         low, width = self.ranges
-        return np.clip((self.start[self.free] - low) / width, 0.0, 1.0)
+        return np.clip((values[self.free] - low) / width, 0.0, 1.0)
 
     def values(self, shares: Floats) -> Floats:
         """Return all controls (..., C) for shares (..., F) of those that are free."""
@@ -211,7 +227,8 @@ class ControlGoals:
         ]
         away = shares - self.shares
         room = np.where(away < 0.0, self.shares, 1.0 - self.shares)  # on the side it goes to
-        parts.append(-self.start_weight * away / np.maximum(room, kernels.controls.MIN_ROOM))
+        slope = self.start_weight * self.stiffness / np.maximum(room, kernels.controls.MIN_ROOM)
+        parts.append(-slope * away)
         errors = [np.linalg.norm(size[:, 0], axis=-1) for size in sizes[: len(self.demands)]]
         return np.concatenate(parts, axis=1), np.array(errors).reshape(-1, len(shares)).T
 
@@ -334,6 +351,7 @@ RACE_STEPS = 4  # steps each, and then
 FINALISTS = 3  # go on
 ROUNDS = 2  # of all this
 POLISH_ROUNDS, POLISH_RATIO = 6, 0.999  # where goals are not met; less is not worth another round
+BETTER_START = 0.9  # a later start must leave at most this share of the error
 WISH_FACTOR = 1e-3  # of the weight of wishes, where goals are not met beside them
 END_TOLERANCE = 1e-9  # shares of a range
 MIN_SLOPE = 0.02  # of what is left: a control that could do less is not wanted farther
@@ -356,18 +374,36 @@ class DescentResult:
         return float(self.demand_errors.max(initial=0.0))
 
 
-def search_controls(problem: ControlGoals, tolerance: float) -> DescentResult:
-    """Return the best that is found from the start, and from elsewhere where that is not enough."""
-    found = problem.descend(problem.shares, ITERATIONS)
+def search_controls(
+    problem: ControlGoals, tolerance: float, starts: Sequence[Floats] = (), rounds: int = ROUNDS
+) -> DescentResult:
+    """Return the best that is found from the start, and from elsewhere where that is not enough.
+
+    `starts` are shares (F,) to begin from, one after the other, instead of the problem's own;
+    `rounds` is how often others are drawn at random if none of them leads to the goals.
+    """
+    begun, found = problem, problem.descend(starts[0] if starts else problem.shares, ITERATIONS)
+    problem = problem.scale_wishes(WISH_FACTOR)
     if found.worst > tolerance:
-        problem, before = problem.scale_wishes(WISH_FACTOR), found.steps
-        found = problem.descend(found.share, ITERATIONS)
-        found = replace(found, steps=found.steps + before)
-    for _ in range(ROUNDS):
+        found = _descend_again(problem, found)
+    for share in starts[1:]:
+        if found.worst <= tolerance:
+            break
+        other = begun.descend(share, ITERATIONS)
+        if other.worst > tolerance:
+            other = _descend_again(problem, other)
+        best = other if other.worst < BETTER_START * found.worst else found
+        found = replace(best, steps=found.steps + other.steps)
+    for _ in range(rounds):
         if found.worst <= tolerance or len(problem.free) == 0:
             break
         found = _restart_search(problem, found, tolerance)
     return found if found.worst <= tolerance else _polish(problem, found)
+
+
+def _descend_again(problem: ControlGoals, found: DescentResult) -> DescentResult:
+    after = problem.descend(found.share, ITERATIONS)
+    return replace(after, steps=found.steps + after.steps)
 
 
 def _polish(problem: ControlGoals, found: DescentResult) -> DescentResult:
@@ -485,6 +521,9 @@ def solve_controls(
     goals: Sequence[Goal],
     *,
     only: Sequence[str] | None = None,
+    stiffness: Mapping[str, float] | None = None,
+    starts: Sequence[Controls] = (),
+    restarts: bool = True,
     tolerance: float = GOAL_TOLERANCE,
 ) -> ControlSolution:
     """Return controls within their ranges, found from `controls`, whose pose meets `goals`.
@@ -505,6 +544,15 @@ def solve_controls(
         axes too. What they leave open stays near `controls`, or near what a `Stay` says.
     only
         The controls that may change; all that matter to the goals unless given.
+    stiffness
+        By control, or by joint set for all of its controls, how much more than others it stays
+        near `controls`; 1 unless given. A stiff spine bends where arms do not reach far enough.
+    starts
+        Where the search begins, instead of at `controls`: from the first of these, and from the
+        next where that does not meet the goals. A drag begins where its last step ended.
+    restarts
+        Whether the search also begins at controls drawn at random, where no start leads to the
+        goals, which takes some 10 ms.
     tolerance
         A goal is met when its error is under this share of the length from the root; an angle of
         1 radian counts as 0.3 of that length.
@@ -517,8 +565,11 @@ def solve_controls(
     checked = _check_goals(figure, goals)
     check_above_0("tolerance", tolerance)
     changing = _free_controls(figure, only)
+    stiff = _stiffness(figure, stiffness)
+    begin = [figure.pose(each).controls for each in starts]
     start = figure.pose(controls).controls
-    shapes = [start.shape[:-1], *(_batch_shape(goal) for goal in checked)]
+    shapes = [each.shape[:-1] for each in (start, *begin)]
+    shapes += [_batch_shape(goal) for goal in checked]
     try:
         batch = np.broadcast_shapes(*shapes)
     except ValueError:
@@ -530,8 +581,9 @@ def solve_controls(
     steps, met = np.zeros(batch, np.int64), np.zeros(batch, np.bool_)
     for item in np.ndindex(batch):
         here = [_goal_at(goal, batch, item) for goal in checked]
-        problem = ControlGoals.of(figure, values[item], here, changing)
-        found = search_controls(problem, tolerance)
+        problem = ControlGoals.of(figure, values[item], here, changing, stiff)
+        shares = [problem.shares_at(np.broadcast_to(each, values.shape)[item]) for each in begin]
+        found = search_controls(problem, tolerance, shares, ROUNDS if restarts else 0)
         values[item] = problem.values(found.share)
         steps[item], met[item] = found.steps, found.worst <= tolerance
         ends[item][problem.free] = ends_of(found.share)
@@ -570,6 +622,20 @@ def _free_controls(figure: Figure, only: Sequence[str] | None) -> list[int]:
         for number, (name, control) in enumerate(figure.controls.items())
         if control.low < control.high and (only is None or name in only)
     ]
+
+
+def _stiffness(figure: Figure, given: Mapping[str, float] | None) -> Floats:
+    """Return the stiffness (C,) of all controls, which is given by control or by joint set."""
+    found = np.ones(len(figure.controls))
+    names = list(figure.controls)
+    for key, value in (given or {}).items():
+        check_above_0(f"stiffness of {key}", value)
+        places = [k for k, name in enumerate(names) if key in (name, name.rpartition(".")[0])]
+        if not places:
+            known = (*figure.joint_sets, *names)
+            raise ValueError(f"stiffness: {unknown_name('control or joint set', key, known)}")
+        found[places] = value
+    return found
 
 
 def _batch_shape(goal: Goal) -> tuple[int, ...]:

@@ -32,7 +32,7 @@ Task = bundle(
     sets="i8[,]",  # (sets, 6) those with free controls first
     active="i8[]",  # (1,) how many these are
     free="i8[]",  # (F,) controls, by number
-    ranges="f8[,]",  # (3, F) low ends, widths, and shares to stay near
+    ranges="f8[,]",  # (4, F) low ends, widths, shares to stay near, and how stiff each is
     values="f8[]",  # (C,) all controls
     parents="i8[]",  # (J,)
     order="i8[]",  # joints that goals hang on, parents first
@@ -44,7 +44,7 @@ Task = bundle(
     wanted_of="i8[]",  # (J,) which of them a segment has, -1 for none
     scales="f8[]",  # (12,) what their numbers are worth
 )
-LOW, WIDTH, HOME = range(3)  # of ranges
+LOW, WIDTH, HOME, STIFFNESS = range(4)  # of ranges
 
 # Of the settings: steps at most, the weight of staying near, 1 over the length of a chain, damping
 # at first, as a share of what is left, what it is at least, and a sum of squares that is enough.
@@ -218,7 +218,8 @@ def evaluate(task, settings, shares, work):
     for c in range(shares.shape[0]):
         home = task.ranges[HOME, c]
         if shares[c] != home:
-            slope = stay_slope(shares[c], home, settings[STAY_WEIGHT])
+            weight = settings[STAY_WEIGHT] * task.ranges[STIFFNESS, c]
+            slope = stay_slope(shares[c], home, weight)
             square += (slope * (shares[c] - home)) ** 2
     if task.wanted.shape[0] > 0:
         for j in range(task.parents.shape[0]):
@@ -325,7 +326,7 @@ def linearize(task, settings, shares, work):
         for k in range(rows):
             total += jacobian[a, k] * residuals[k]
         home = task.ranges[HOME, a]
-        slope = stay_slope(shares[a], home, settings[STAY_WEIGHT])
+        slope = stay_slope(shares[a], home, settings[STAY_WEIGHT] * task.ranges[STIFFNESS, a])
         vectors[DOWN, a] = total + slope * slope * (home - shares[a])
         normal[0, a, a] += slope * slope
     if task.wanted.shape[0] > 0:

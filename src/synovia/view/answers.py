@@ -10,7 +10,19 @@ from queue import SimpleQueue
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection
 
-from . import bodies, contents, editing, families, files, folder, messages, tryout
+from . import (
+    bodies,
+    contents,
+    editing,
+    families,
+    files,
+    folder,
+    messages,
+    poses,
+    pulling,
+    reasons,
+    tryout,
+)
 from .messages import Answer, Request
 from .protocol import Failure
 from .session import Session
@@ -24,8 +36,13 @@ HANDLERS: dict[str, Callable[[Session, Request], Answer]] = {
     "region": contents.region_pictures,
     "reach": tryout.solve_reach,
     "look": tryout.solve_look,
-    "pose": tryout.pose_figure,
-    "outside": tryout.check_pose,
+    "pull": pulling.pull_figure,
+    "turn": pulling.turn_joint,
+    "mirror": poses.mirror_pose,
+    "why": reasons.explain,
+    "fitted": pulling.fit_figure,
+    "pose": pulling.pose_figure,
+    "outside": poses.check_pose,
     "edit": editing.edit_limits,
     "undo": editing.undo,
     "redo": editing.redo,

@@ -90,6 +90,8 @@ class Control(TypedDict):
     high: float
     neutral: float
     unit: str
+    joints: list[int]
+    """Those that its joint set moves."""
 
 
 class Orientation(TypedDict):
@@ -214,6 +216,16 @@ class ConePoints(TypedDict):
     visibleTwistDeg: Floats
 
 
+class Hinge(TypedDict):
+    """The one axis that a joint turns about, and how far, as its parent sees it."""
+
+    axis: list[float]
+    zero: list[float]
+    """Where the bone points at 0, across the axis."""
+    lowDeg: float
+    highDeg: float
+
+
 class Picture(ConePoints):
     """A limit as it is drawn: the directions of the bone, and the boundary among rotations."""
 
@@ -228,6 +240,8 @@ class Picture(ConePoints):
     reference: list[float]
     axis: list[float]
     numbers: list[ShapeNumber]
+    hinge: Hinge | None
+    """Of a joint that turns about one axis."""
     directions: Floats
     faces: Ints
     rim: Ints
@@ -258,6 +272,8 @@ class PoseRequest(TypedDict):
 
     frame: int
     rotations: list[float]
+    positions: NotRequired[list[float] | None]
+    """Of all joints, each as its parent sees it, if not those of the frame."""
 
 
 class GoalRequest(PoseRequest):
@@ -267,6 +283,10 @@ class GoalRequest(PoseRequest):
     """Where the root is, if not where it is in the frame."""
     pins: NotRequired[dict[str, list[float]]]
     """Places of joints that stay."""
+    turns: NotRequired[dict[str, list[float]]]
+    """Rotations in the world, of those of them that stay turned as they are."""
+    start: NotRequired[list[float] | None]
+    """Rotations where the drag began, which is tried before a target is out of reach."""
     target: list[float]
     limits: bool
     """Whether they are kept."""
@@ -306,19 +326,104 @@ class Solved(Outside):
     root: Floats
 
 
+class PoseAnswer(Outside):
+    """A pose, and how far it is outside."""
+
+    rotations: Floats
+    positions: Floats
+
+
+class WhyRequest(PoseRequest):
+    """A request for the reason why a joint of a pose is outside."""
+
+    joint: str
+
+
+class Why(TypedDict):
+    """How far a joint is from the nearest legal rotation, and which way."""
+
+    joint: str
+    outsideDeg: float
+    swingDeg: float
+    twistDeg: float
+    name: str | None
+    """What people call the joint, of a rig that is recognised as a human's."""
+    move: str | None
+    """Which way it is beyond, in clinical terms."""
+    legal: list[float]
+    """The nearest legal rotation, as the one sees it that the limit is measured from."""
+    bone: list[float]
+    """Where the bone points, in the joint's own frame."""
+
+
+class FigureRequest(PoseRequest):
+    """A request about the figure in a pose, which controls give, if these are known."""
+
+    values: dict[str, float] | None
+    """Where the drag began."""
+    last: NotRequired[dict[str, float] | None]
+    """Where it was."""
+
+
+class PullRequest(FigureRequest):
+    """A request for a pose of the figure in which a point of a joint is at the target."""
+
+    joint: str
+    point: list[float]
+    target: list[float]
+    limb: list[str]
+    """The joints that go first."""
+    alone: bool
+    """Whether no others follow."""
+    pins: NotRequired[dict[str, list[float]]]
+    turns: NotRequired[dict[str, list[float]]]
+    thorough: bool
+    """Whether to try all before the target is called out of reach."""
+
+
+class TurnRequest(FigureRequest):
+    """A request for a pose in which a joint has a rotation in the world."""
+
+    joint: str
+    rotation: list[float]
+    limits: bool
+    """Whether its limit is kept; a figure's controls are then."""
+
+
+class Pulled(PoseAnswer):
+    """A pose of the figure that meets a goal, or comes near it."""
+
+    ms: float
+    met: bool
+    left: float
+    beyond: bool
+    """Whether the target is farther off than the bones are long."""
+    held: dict[str, float]
+    """Controls at an end of their range that would have to go on."""
+    atEnd: dict[str, float]
+    """Controls of what is pulled that are at an end of their range."""
+    values: dict[str, float]
+    """All controls, those of the root among them."""
+
+
+class Fitted(TypedDict):
+    """The controls nearest to a pose, and how far they are off."""
+
+    values: dict[str, float]
+    offDeg: float
+
+
 class ControlsRequest(TypedDict):
     """A request for the pose that values of controls give."""
 
     values: dict[str, float]
 
 
-class Posed(Outside):
+class Posed(PoseAnswer):
     """A pose of the figure, and what became of its controls."""
 
     clamped: dict[str, float]
     gaps: dict[str, float]
-    rotations: Floats
-    positions: Floats
 
 
 # ------------------------------------------------------------------------------------------- edits
@@ -743,6 +848,11 @@ class Requests(TypedDict):
     observed: ObservedRequest
     reach: ReachRequest
     look: LookRequest
+    pull: PullRequest
+    turn: TurnRequest
+    mirror: PoseRequest
+    why: WhyRequest
+    fitted: PoseRequest
     pose: ControlsRequest
     outside: PoseRequest
     edit: Annotated[Edit, Stroke]
@@ -775,6 +885,11 @@ class Answers(TypedDict):
     observed: Observed
     reach: Solved
     look: Solved
+    pull: Pulled
+    turn: Pulled | PoseAnswer
+    mirror: PoseAnswer
+    why: Why
+    fitted: Fitted
     pose: Posed
     outside: Outside
     edit: Drawn | State | Refusal | EdgeRefusal

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from .. import quat
 from ..arrays import Quats
-from ..ik import Aim, Reach, Solution, look_at, solve
+from ..ik import Aim, Orient, Reach, Solution, look_at, solve
 from ..ik.problem import joints_between
 from ..limit import Limit
 from ..model import LimitModel
 from ..skeleton import Pose
 from .contents import AXES
-from .messages import Request, flag, numbers, rotations, vector, word, words
-from .protocol import Outside, Posed, Solved
+from .messages import Request, flag, rotations, vector, word, words
+from .poses import outside_deg, pose_from
+from .protocol import Solved
+from .pulling import pin_goals
 from .session import Scene, Session
 
 # A little bend for limbs that are stretched, whose ends no small turn brings nearer.
@@ -73,11 +76,12 @@ def solve_reach(session: Session, request: Request) -> Solved:
     degrees the limits of joints would have to give way.
     """
     scene = session.scene
-    pose, pins = _pose(scene, request), _pins(request)
+    pose, pins = pose_from(scene, request), _pins(request)
     goal = Reach(word(request, "joint"), vector(request, "target"), vector(request, "point"))
     started = time.perf_counter()
-    found = _solve(scene, request, pose, [goal, *pins], _free_joints(scene, request))
-    return _solution_answer(scene, found, started)
+    joints = _free_joints(scene, request)
+    found = _solve(scene, request, pose, [goal, *pins], joints)
+    return _solution_answer(scene, found, started, joints)
 
 
 def solve_look(session: Session, request: Request) -> Solved:
@@ -87,7 +91,7 @@ def solve_look(session: Session, request: Request) -> Solved:
     in `reached`.
     """
     scene = session.scene
-    pose, target, pins = _pose(scene, request), vector(request, "target"), _pins(request)
+    pose, target, pins = pose_from(scene, request), vector(request, "target"), _pins(request)
     joints = _free_joints(scene, request)
     if not joints:
         raise ValueError("joints must be some that may turn to look, got none")
@@ -98,13 +102,20 @@ def solve_look(session: Session, request: Request) -> Solved:
     else:
         limits, skeleton = _limits(scene, request), scene.clip.skeleton
         found = look_at(limits, skeleton, pose, target, joints, axis=axis, threads=1)
-    return _solution_answer(scene, found, started)
+    return _solution_answer(scene, found, started, None if pins else joints)
 
 
 def _solve(
-    scene: Scene, request: Request, pose: Pose, goals: Sequence[Reach | Aim], joints: Joints
+    scene: Scene,
+    request: Request,
+    pose: Pose,
+    goals: Sequence[Reach | Aim | Orient],
+    joints: Joints,
 ) -> Solution:
-    """Return what is found from the pose; or from one a little bent, if that is clearly better."""
+    """Return what is found from the pose, or elsewhere if that is clearly better.
+
+    That is from one a little bent, from where the drag began, and from rest.
+    """
     skeleton, limits = scene.clip.skeleton, _limits(scene, request)
 
     def found(start: Pose) -> Solution:
@@ -125,16 +136,38 @@ def _solve(
     if first.converged or first.beyond[0]:
         return first
     free = set(skeleton.names if joints is None else joints) - set(joints_between(scene.model))
-    second = found(bend_into_limits(scene.model, pose, [goal.joint for goal in goals], free))
-    return second if second.errors[0] < BETTER * first.errors[0] else first
+    turning = [place for place, name in enumerate(skeleton.names) if name in free]
+    best = first
+    for start in _other_starts(scene, request, pose, turning):
+        bent = bend_into_limits(scene.model, start, [goal.joint for goal in goals], free)
+        other = found(bent)
+        if other.errors[0] < BETTER * best.errors[0]:
+            best = other
+        if best.converged:
+            break
+    return best
 
 
-def _pins(request: Request) -> list[Reach]:
-    """Return goals, before all others, that keep joints at places in the world."""
-    pins = request.get("pins", {})
-    if not isinstance(pins, dict):
-        raise ValueError(f"pins must be places by the names of joints, got {pins!r:.60}")
-    return [Reach(name, vector(pins, name), priority=-1) for name in pins]
+def _other_starts(
+    scene: Scene, request: Request, pose: Pose, turning: Sequence[int]
+) -> Iterator[Pose]:
+    """Yield the pose, and what it is with the joints that may turn as they were, and at rest."""
+    yield pose
+    count = len(scene.clip.skeleton)
+    if request.get("start") is not None:
+        yield _with_turns(pose, rotations({"rotations": request["start"]}, count), turning)
+    yield _with_turns(pose, scene.clip.skeleton.rest_pose().rotations, turning)
+
+
+def _with_turns(pose: Pose, turns: Quats, joints: Sequence[int]) -> Pose:
+    mixed = np.array(pose.rotations)
+    mixed[joints] = turns[joints]
+    return pose.with_rotations(mixed)
+
+
+def _pins(request: Request) -> list[Reach | Orient]:
+    """Return goals, before all others, that keep joints as they are in the world."""
+    return [replace(goal, weight=1.0, priority=-1) for goal in pin_goals(request)]
 
 
 def _free_joints(scene: Scene, request: Request) -> Joints:
@@ -150,7 +183,7 @@ def _limits(scene: Scene, request: Request) -> LimitModel:
     return scene.model if flag(request, "limits") else LimitModel({}, scene.clip.skeleton)
 
 
-def _solution_answer(scene: Scene, found: Solution, started: float) -> Solved:
+def _solution_answer(scene: Scene, found: Solution, started: float, joints: Joints) -> Solved:
     seconds = time.perf_counter() - started
     root = found.pose.positions[scene.clip.skeleton.parents < 0]
     return {
@@ -158,56 +191,25 @@ def _solution_answer(scene: Scene, found: Solution, started: float) -> Solved:
         "met": bool(found.converged),
         "left": float(found.errors[0]),
         "blockingDeg": {name: float(np.degrees(angle)) for name, angle in found.blocking().items()},
-        "outsideDeg": _outside_deg(scene, found.pose),
-        "atLimit": _at_limit(scene, found.pose),
+        "outsideDeg": outside_deg(scene, found.pose),
+        "atLimit": _at_limit(scene, found, joints),
         "rotations": found.pose.rotations,
         "root": root[0],
     }
 
 
-def _at_limit(scene: Scene, pose: Pose) -> list[str]:
-    """Return the joints that are on the boundary of their limits, or nearly, or outside."""
-    near = scene.model.distance(pose) > -np.radians(NEAR_DEG)
-    return [name for name in scene.model.limits if near[scene.clip.skeleton.index(name)]]
-
-
-def pose_figure(session: Session, request: Request) -> Posed:
-    """Return the pose that controls of the figure give, and what became of them."""
-    scene = session.scene
-    if scene.figure is None:
-        raise ValueError("there is no figure here, so there are no controls")
-    pose = scene.figure.pose(numbers(request, "values"))
-    return {
-        "clamped": {name: float(off) for name, off in pose.clamped.items()},
-        "gaps": {name: float(off) for name, off in pose.gaps.items()},
-        "outsideDeg": _outside_deg(scene, pose),
-        "rotations": pose.rotations,
-        "positions": pose.positions,
+def _at_limit(scene: Scene, found: Solution, joints: Joints) -> list[str]:
+    """Return the joints of what is pulled that are on the boundary of their limits, or nearly."""
+    skeleton = scene.clip.skeleton
+    near = scene.model.distance(found.pose) > -np.radians(NEAR_DEG)
+    chain = {
+        skeleton.names[above]
+        for goal in found.goals
+        if isinstance(goal, Reach | Aim | Orient)
+        for above in skeleton.path_to_root(skeleton.index(goal.joint))
     }
-
-
-def _outside_deg(scene: Scene, pose: Pose) -> list[float]:
-    violation = np.degrees(scene.model.violation(pose))
-    return [float(angle) for angle in violation[scene.limited]]
-
-
-def _pose(scene: Scene, request: Request) -> Pose:
-    """Return the pose that a request sends: rotations, at the positions of one of the frames.
-
-    Its root, the first one, is elsewhere if the request says where.
-    """
-    number = request["frame"]
-    if type(number) is not int or not 0 <= number < scene.clip.frames:
-        raise ValueError(f"frame must be from 0 to {scene.clip.frames - 1}, got {number!r:.60}")
-    positions = scene.frame(number).positions
-    if request.get("root") is not None:
-        first = int(np.flatnonzero(scene.clip.skeleton.parents < 0)[0])
-        positions = np.array(positions)
-        positions[first] = vector(request, "root")
-    return Pose(rotations(request, len(scene.clip.skeleton)), positions)
-
-
-def check_pose(session: Session, request: Request) -> Outside:
-    """Return how far a pose is outside the limits, by limited joint, in degrees."""
-    scene = session.scene
-    return {"outsideDeg": _outside_deg(scene, _pose(scene, request))}
+    return [
+        name
+        for name in scene.model.limits
+        if near[skeleton.index(name)] and name in chain and (joints is None or name in joints)
+    ]

@@ -14,6 +14,8 @@ interface BrushStroke {
   stroke: Stroke;
   radiusDeg: number;
   amountDeg: number;
+  /** Whether it has changed anything. */
+  hasChanged: boolean;
 }
 
 /** A place that was touched in a stroke; without one, the stroke's end. */
@@ -77,7 +79,7 @@ export class Brush {
     const stroke = this.strokes.newStroke();
     const { radiusDeg, strengthDeg } = this;
     const amountDeg = this.isPulling !== other ? -strengthDeg : strengthDeg;
-    this.current = stroke && { stroke, radiusDeg, amountDeg };
+    this.current = stroke && { stroke, radiusDeg, amountDeg, hasChanged: false };
     this.touch(point);
   }
 
@@ -89,6 +91,14 @@ export class Brush {
   lift(): void {
     if (this.current) this.enqueue({ by: this.current, point: undefined });
     this.current = undefined;
+  }
+
+  /** Take the stroke back: what it changed is undone. */
+  cancel(): void {
+    const { current } = this;
+    this.touches = this.touches.filter(({ by }) => by !== current);
+    this.lift();
+    if (current) void this.strokes.step("undo", () => current.hasChanged);
   }
 
   private enqueue(touch: Touch): void {
@@ -111,10 +121,8 @@ export class Brush {
       const centers: number[][] = [];
       while (centers.length < AT_ONCE && this.touches[0]?.by === by && this.touches[0].point)
         centers.push((this.touches.shift() as Touch & { point: Vector3 }).point.toArray());
-      await this.strokes.sendInStroke(
-        { edit: "brush", draft: true, centers, radiusDeg, amountDeg },
-        stroke,
-      );
+      const edit = { edit: "brush", draft: true, centers, radiusDeg, amountDeg } as const;
+      if (await this.strokes.sendInStroke(edit, stroke)) by.hasChanged = true;
     }
   }
 

@@ -123,6 +123,7 @@ export class Editing {
       this.coneHandles = new ConeHandles(sphere, outline, this.selected, this.isActive, {
         onDrag: (edit) => this.strokes.drag(edit),
         onDrop: () => void this.strokes.endDrag(),
+        onCancel: () => void this.strokes.cancelDrag(),
         onSelect: (key) => this.select(key),
       });
       sphere.group.add(this.coneHandles.group);

@@ -48,6 +48,7 @@ const STEP_DEG = 10;
 interface DragListener {
   onDrag(edit: Edit): void;
   onDrop(): void;
+  onCancel(): void;
   onSelect(key: PointKey): void;
 }
 
@@ -224,6 +225,7 @@ export class ConeHandles {
         this.listener.onDrag(moveEdit(this.outline, key, last));
       },
       release: () => this.listener.onDrop(),
+      cancel: () => this.listener.onCancel(),
       click: () => this.listener.onSelect(key),
     };
   }
@@ -250,6 +252,7 @@ export class ConeHandles {
         this.listener.onDrag(twistEdit(this.outline, key, moveTwistEnd(low, high, side, twist)));
       },
       release: () => this.listener.onDrop(),
+      cancel: () => this.listener.onCancel(),
       click: () => {},
     };
   }

@@ -26,7 +26,11 @@ export interface EditListener {
 
 export class Strokes {
   private count = 0;
-  private latest = new Latest(async (edit: StrokeEdit) => void (await this.send(edit)));
+  private latest = new Latest(async (edit: StrokeEdit) => {
+    if (await this.send(edit)) this.changedBy = edit.stroke;
+  });
+  /** The last stroke of a drag that was allowed to change something. */
+  private changedBy = "";
   private steps: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -48,6 +52,15 @@ export class Strokes {
     this.count++;
     await this.latest.whenIdle();
     this.listener.onChange();
+  }
+
+  /** Take the drag back: what it changed is undone. */
+  async cancelDrag(): Promise<void> {
+    const stroke = `${SESSION}-${this.count++}`;
+    this.latest.cancel();
+    await this.latest.whenIdle();
+    if (this.changedBy === stroke) await this.step("undo");
+    else this.listener.onChange();
   }
 
   /** A stroke of its own, at the joint that is picked. */
@@ -80,10 +93,11 @@ export class Strokes {
     return made;
   }
 
-  /** Undo or redo, once all that was done before is answered. */
-  step(which: "undo" | "redo"): Promise<unknown> {
+  /** Undo or redo, once all that was done before is answered, if that is still `wanted` then. */
+  step(which: "undo" | "redo", wanted = () => true): Promise<unknown> {
     this.steps = this.steps.then(async () => {
       await this.latest.whenIdle();
+      if (!wanted()) return;
       const joint = this.joint();
       try {
         const answer = await this.connection.ask(which, { joint });

@@ -61,6 +61,7 @@ export class Inset {
   );
   private activeBrush: Brush | undefined;
   private isBrushing = false;
+  private cancelTurn: () => boolean;
 
   constructor(readonly canvas: HTMLCanvasElement) {
     const light = new DirectionalLight("#ffffff", 2.4);
@@ -75,7 +76,7 @@ export class Inset {
       new HemisphereLight("#ffffff", "#777777", 1.2),
     );
     this.turntable.isParallel = true;
-    steer(
+    this.cancelTurn = steer(
       canvas,
       this.turntable,
       () => this.draw(),
@@ -96,6 +97,14 @@ export class Inset {
 
   get brush(): Brush | undefined {
     return this.region?.sculptable ? this.activeBrush : undefined;
+  }
+
+  /** Take back the stroke or the turn that is under way; tell whether there is one. */
+  cancel(): boolean {
+    if (!this.isBrushing) return this.cancelTurn();
+    this.isBrushing = false;
+    this.brush?.cancel();
+    return true;
   }
 
   private beginStroke(event: PointerEvent): boolean {

@@ -7,6 +7,7 @@ import type { Brush } from "../edit/brush";
 import { button, element, find } from "../elements";
 import { formatDegrees, formatShare } from "../format";
 import { measuredRotation, quaternionAt } from "../pose/kinematics";
+import type { Why } from "../protocol";
 import type { Theme } from "../stage/colours";
 import type { Region } from "../stage/region";
 import { Inset } from "./inset";
@@ -39,6 +40,8 @@ export class JointPanel {
   private dotsText = element("span");
   private enlargeButton = button("⤢", "Enlarge this picture", () => this.toggleLarge());
   private editButton: HTMLButtonElement;
+  /** Why the joint is outside. */
+  private reason = element("div", { id: "why" });
   private picked: number | undefined;
   private observed = new Map<string, Promise<Observed>>();
 
@@ -46,6 +49,7 @@ export class JointPanel {
     private clip: Clip,
     private connection: Connection,
     edit: () => void,
+    private remedies: { label: string; title: string; act: () => void }[],
   ) {
     this.intro.append(
       element("h2", {}, "What to do first"),
@@ -75,7 +79,15 @@ export class JointPanel {
     );
     document.addEventListener("keydown", (event) => this.shrinkOnEscape(event), { capture: true });
     this.editButton = button("", "", edit, { class: "wide", "data-in": "look" });
-    this.details.append(this.title, this.status, this.facts, this.scale, this.editButton);
+    this.reason.hidden = true;
+    this.details.append(
+      this.title,
+      this.status,
+      this.reason,
+      this.facts,
+      this.scale,
+      this.editButton,
+    );
     this.insetPlace.append(this.picture);
     this.picture.hidden = true;
   }
@@ -174,7 +186,12 @@ export class JointPanel {
   private shrinkOnEscape(event: KeyboardEvent): void {
     if (event.key !== "Escape" || !this.isLarge) return;
     event.stopPropagation();
-    this.toggleLarge();
+    if (!this.cancelDrag()) this.toggleLarge();
+  }
+
+  /** Take back what is dragged in the picture; tell whether there is something. */
+  cancelDrag(): boolean {
+    return this.inset.cancel();
   }
 
   /** What a joint is measured from, where that is not its parent. */
@@ -189,6 +206,24 @@ export class JointPanel {
     const outside = outsideDeg > 0;
     this.status.textContent = outside ? `${formatDegrees(outsideDeg)} outside` : "Inside its limit";
     this.status.className = outside ? "missed" : "met";
+  }
+
+  /** Say why the joint is outside: by swing and twist, and in words where it has some. */
+  showWhy(why: Why | undefined): void {
+    this.reason.hidden = !why;
+    if (!why) return;
+    const { outsideDeg, swingDeg, twistDeg, name, move } = why;
+    const words = name && move ? `${name}: ${formatDegrees(outsideDeg)} beyond ${move}` : "";
+    const apart = `Swing ${formatDegrees(swingDeg)}, twist ${formatDegrees(Math.abs(twistDeg))} too far`;
+    this.reason.replaceChildren(
+      ...(words ? [element("b", {}, words.charAt(0).toUpperCase() + words.slice(1))] : []),
+      element("span", {}, apart),
+      element(
+        "div",
+        { class: "remedies" },
+        ...this.remedies.map(({ label, title, act }) => button(label, title, act)),
+      ),
+    );
   }
 
   setRotation(rotation: Quaternion, outside: boolean): void {

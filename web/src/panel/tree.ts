@@ -11,6 +11,7 @@ export class JointTree {
   private tree = find("#tree");
   private search = find<HTMLInputElement>("#search");
   private emptyNote = element("p", { role: "status" });
+  private folded = new Set<number>();
 
   constructor(
     private clip: Clip,
@@ -28,7 +29,9 @@ export class JointTree {
     };
     for (const [joint, parent] of parents.entries()) if (parent < 0) visit(joint);
     this.items = names.map((name, joint) => {
+      const forks = (children[joint]?.length ?? 0) > 1;
       const item = button("", name, () => this.pick(joint), {
+        ...(forks ? { "aria-expanded": "true" } : {}),
         role: "treeitem",
         "aria-level": String(levels[joint]),
         "aria-selected": "false",
@@ -36,6 +39,8 @@ export class JointTree {
       });
       item.style.paddingInlineStart = `${0.35 + 0.7 * Math.min(levels[joint] ?? 1, DEEPEST)}rem`;
       item.append(element("bdi", {}, name), element("span", { class: "worst" }));
+      if (forks)
+        item.addEventListener("click", (event) => this.foldAtMark(event, joint), { capture: true });
       return item;
     });
     this.tree.before(this.emptyNote);
@@ -54,7 +59,36 @@ export class JointTree {
     });
   }
 
+  /** Fold what hangs on a joint, or unfold it, where the mark before its name is clicked. */
+  private foldAtMark(event: MouseEvent, joint: number): void {
+    const item = this.items[joint];
+    if (!item || event.detail === 0) return; // by keyboard it is picked
+    const start = item.querySelector("bdi")?.getBoundingClientRect().left ?? 0;
+    if (event.clientX >= start - 1) return;
+    event.stopImmediatePropagation();
+    this.fold(joint, !this.folded.has(joint));
+  }
+
+  /** Fold what hangs on a joint, or unfold it. */
+  private fold(joint: number, on: boolean): void {
+    if (on) this.folded.add(joint);
+    else this.folded.delete(joint);
+    this.items[joint]?.setAttribute("aria-expanded", String(!on));
+    this.filter();
+  }
+
+  /** Whether a joint hangs on one that is folded. */
+  private isFoldedAway(joint: number): boolean {
+    const { parents } = this.clip.skeleton;
+    for (let above = parents[joint] ?? -1; above >= 0; above = parents[above] ?? -1)
+      if (this.folded.has(above)) return true;
+    return false;
+  }
+
   select(joint: number | undefined): void {
+    const { parents } = this.clip.skeleton;
+    for (let above = parents[joint ?? -1] ?? -1; above >= 0; above = parents[above] ?? -1)
+      if (this.folded.has(above)) this.fold(above, false);
     this.items.forEach((item, number) => {
       item.setAttribute("aria-selected", String(number === joint));
       if (number === joint) {
@@ -102,7 +136,8 @@ export class JointTree {
     const wanted = this.search.value.toLocaleLowerCase().split(/\s+/);
     this.items.forEach((item, joint) => {
       const name = this.clip.skeleton.names[joint]?.toLocaleLowerCase() ?? "";
-      item.hidden = !wanted.every((word) => name.includes(word));
+      const found = wanted.every((word) => name.includes(word));
+      item.hidden = !found || (!this.search.value && this.isFoldedAway(joint));
     });
     // What is hidden cannot have the focus.
     const shown = this.visibleItems();
@@ -111,6 +146,14 @@ export class JointTree {
   }
 
   private moveFocus(event: KeyboardEvent): void {
+    const joint = this.items.indexOf(document.activeElement as HTMLElement);
+    const folds = { ArrowLeft: true, ArrowRight: false }[event.key];
+    if (folds !== undefined && this.items[joint]?.hasAttribute("aria-expanded")) {
+      this.fold(joint, folds);
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step === undefined) return;
     const shown = this.visibleItems();

@@ -1,14 +1,23 @@
 // Pins: joints that stay where they are while others are dragged, marked in the view.
 
-import { Group, Mesh, MeshBasicMaterial, OctahedronGeometry, type Vector3 } from "three";
+import {
+  Group,
+  Mesh,
+  MeshBasicMaterial,
+  OctahedronGeometry,
+  type Quaternion,
+  type Vector3,
+} from "three";
 import { button, element } from "../elements";
+import type { WorldPose } from "./kinematics";
 
 const PIN = "#2f6fde";
 
 export class Pins {
   readonly panel = element("div", { class: "pins" });
   readonly marks = new Group();
-  private places = new Map<number, Vector3>();
+  private places = new Map<number, { position: Vector3; rotation: Quaternion }>();
+  private keepTurned = element("input", { type: "checkbox" });
   private picked: number | undefined;
   private toggleButton = button("", "", () => this.toggle(), { class: "wide" });
   private list = element("ul", { "aria-label": "Pinned joints" });
@@ -18,12 +27,17 @@ export class Pins {
   constructor(
     private names: string[],
     size: number,
-    /** Where a joint is now. */
-    private jointPosition: (joint: number) => Vector3,
+    /** Where the joints are now. */
+    private world: () => WorldPose,
     private onChange: () => void,
   ) {
     this.shape = new OctahedronGeometry(0.022 * size).scale(0.9, 1.6, 0.9) as OctahedronGeometry;
-    this.panel.append(this.toggleButton, this.list);
+    const turned = "Pins keep joints turned as they are, too";
+    this.panel.append(
+      this.toggleButton,
+      this.list,
+      element("label", { class: "check turned" }, this.keepTurned, turned),
+    );
     this.update();
   }
 
@@ -34,7 +48,22 @@ export class Pins {
   /** Places by the names of joints, as Python takes them. */
   get positionsByName(): Record<string, number[]> {
     return Object.fromEntries(
-      [...this.places].map(([joint, at]) => [this.names[joint], at.toArray()]),
+      [...this.places].map(([joint, { position }]) => [this.names[joint], position.toArray()]),
+    );
+  }
+
+  /** Rotations in the world, w first, if pins keep those. */
+  get turnsByName(): Record<string, number[]> {
+    if (!this.keepTurned.checked) return {};
+    return Object.fromEntries(
+      [...this.places].map(
+        ([
+          joint,
+          {
+            rotation: { w, x, y, z },
+          },
+        ]) => [this.names[joint], [w, x, y, z]],
+      ),
     );
   }
 
@@ -46,7 +75,11 @@ export class Pins {
   /** Pin the picked joint where it is, or let it go. */
   toggle(joint = this.picked): void {
     if (joint === undefined) return;
-    if (!this.places.delete(joint)) this.places.set(joint, this.jointPosition(joint).clone());
+    if (!this.places.delete(joint)) {
+      const { positions, rotations } = this.world();
+      const [position, rotation] = [positions[joint], rotations[joint]];
+      if (position && rotation) this.places.set(joint, { position, rotation });
+    }
     this.update();
   }
 
@@ -78,10 +111,11 @@ export class Pins {
       }),
     );
     this.list.hidden = this.places.size === 0;
+    (this.panel.lastElementChild as HTMLElement).hidden = this.places.size === 0;
     this.marks.clear();
-    for (const at of this.places.values()) {
+    for (const { position } of this.places.values()) {
       const mark = new Mesh(this.shape, this.material);
-      mark.position.copy(at);
+      mark.position.copy(position);
       mark.renderOrder = 5;
       this.marks.add(mark);
     }

@@ -73,6 +73,12 @@ export class Turntable {
     this.updateCameras();
   }
 
+  /** Go by a way in the world. */
+  shift(way: Vector3): void {
+    this.target.add(way);
+    this.updateCameras();
+  }
+
   zoom(factor: number): void {
     this.distance = Math.min(Math.max(this.distance * factor, 1e-3), 1e6);
     this.updateCameras();
@@ -84,6 +90,16 @@ export class Turntable {
     this.pitch = pitch;
     this.viewName = name;
     this.updateCameras();
+  }
+
+  /** Remember how one looks; what comes back restores it. */
+  keepView(): () => void {
+    const { yaw, pitch, distance, viewName } = this;
+    const target = this.target.clone();
+    return () => {
+      Object.assign(this, { yaw, pitch, distance, viewName, target });
+      this.updateCameras();
+    };
   }
 
   turnAround(): void {
@@ -126,19 +142,24 @@ export class Turntable {
   }
 }
 
-/** Give a canvas the mouse of a turntable; what `taken` claims at its start is not a turn. */
+/**
+ * Give a canvas the mouse of a turntable; what `taken` claims at its start is not a turn. What comes
+ * back takes a turn back that is under way, and tells whether one is.
+ */
 export function steer(
   canvas: HTMLCanvasElement,
   table: Turntable,
   changed: () => void,
   taken: (event: PointerEvent) => boolean = () => false,
-): void {
+): () => boolean {
   let last: { x: number; y: number } | undefined;
+  let restore = () => {};
   canvas.addEventListener("pointerdown", (event) => {
     if (taken(event)) return;
     if (event.button === 1) event.preventDefault();
     canvas.setPointerCapture(event.pointerId);
     last = { x: event.clientX, y: event.clientY };
+    restore = table.keepView();
   });
   canvas.addEventListener("pointermove", (event) => {
     if (!last) return;
@@ -162,6 +183,13 @@ export function steer(
     },
     { passive: false },
   );
+  return () => {
+    if (!last) return false;
+    last = undefined;
+    restore();
+    changed();
+    return true;
+  };
 }
 
 /** The canvas of the view, in pixels: where points of the world are on it, and what is under one. */

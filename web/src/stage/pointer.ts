@@ -7,6 +7,7 @@ import { steer, type Turntable } from "./camera";
 
 const NEAR_PX = 14;
 const CLICK_PX = 4;
+const JOINT_PX = 9;
 
 /** What the mouse is at: a joint, the tip of one of its bones, or the target to look at. */
 export interface Grip {
@@ -25,6 +26,10 @@ export interface Handle {
   drag(ray: Ray): void;
   /** The drag is over. */
   release(): void;
+  /** The drag is taken back. */
+  cancel(): void;
+  /** Whether a joint that is there as well goes first. */
+  yields?: boolean;
   click(): void;
 }
 
@@ -33,6 +38,9 @@ export class Pointer {
   /** Told of drags that begin on a joint; where it answers false, the view turns instead. */
   onGrip: (grip: Grip) => boolean = () => false;
   onDrag: (target: Vector3) => void = () => {};
+  /** The drag of a joint is over, or taken back. */
+  onRelease: () => void = () => {};
+  onCancel: () => void = () => {};
   listHandles: () => Handle[] = () => [];
   /** Told of clicks beside all joints; where it answers true, what is picked stays. */
   onClick: (ray: Ray) => boolean = () => false;
@@ -40,6 +48,7 @@ export class Pointer {
   private pressed: Vector2 | undefined;
   private plane: Plane | undefined;
   private handle: Handle | undefined;
+  private cancelTurn: () => boolean;
 
   constructor(
     private screen: Screen,
@@ -50,13 +59,14 @@ export class Pointer {
     turned: () => void,
   ) {
     const { canvas } = screen;
-    steer(canvas, turntable, turned, (event) => this.press(event));
+    this.cancelTurn = steer(canvas, turntable, turned, (event) => this.press(event));
     canvas.addEventListener("pointerdown", (event) => {
       this.pressed = event.button === 0 ? screen.mousePosition(event) : undefined;
     });
     canvas.addEventListener("pointermove", (event) => this.move(event));
     canvas.addEventListener("pointercancel", () => {
       this.handle?.release();
+      if (this.plane) this.onRelease();
       this.plane = this.pressed = this.handle = undefined;
     });
     canvas.addEventListener("dblclick", (event) => {
@@ -64,6 +74,17 @@ export class Pointer {
       if (!this.handleAt(place)) this.onDoubleClick(screen.rayAt(place));
     });
     canvas.addEventListener("pointerup", (event) => this.release(screen.mousePosition(event)));
+  }
+
+  /** Take back the drag that is under way, as though it had never begun; tell whether there is. */
+  cancel(): boolean {
+    const { handle, plane } = this;
+    this.plane = this.handle = undefined;
+    if (!handle && !plane) return this.cancelTurn();
+    this.pressed = undefined; // what follows is no click
+    if (handle) handle.cancel();
+    else this.onCancel();
+    return true;
   }
 
   private move(event: PointerEvent): void {
@@ -76,6 +97,7 @@ export class Pointer {
   }
 
   private release(place: Vector2): void {
+    if (this.plane) this.onRelease();
     this.plane = undefined;
     if (this.handle) {
       if (this.hasMoved(place)) this.handle.release();
@@ -148,11 +170,19 @@ export class Pointer {
     return !this.pressed || this.pressed.distanceTo(place) >= CLICK_PX;
   }
 
-  /** The handle at a place on the canvas: of those near it, the one in front. */
+  /** The handle at a place on the canvas: of those near it, the one in front; of a ring, the nearest. */
   private handleAt(place: Vector2): Handle | undefined {
     const eye = this.turntable.camera.position;
+    const atJoint = this.body.world.positions.some(
+      (spot) => this.screen.toPixels(spot).distanceTo(place) <= JOINT_PX,
+    );
+    const pixels = (handle: Handle) => this.screen.toPixels(handle.position).distanceTo(place);
     return this.listHandles()
-      .filter((handle) => this.screen.toPixels(handle.position).distanceTo(place) <= NEAR_PX)
-      .sort((a, b) => a.position.distanceTo(eye) - b.position.distanceTo(eye))[0];
+      .filter((handle) => !(handle.yields && atJoint) && pixels(handle) <= NEAR_PX)
+      .sort((a, b) =>
+        a.yields && b.yields
+          ? pixels(a) - pixels(b)
+          : a.position.distanceTo(eye) - b.position.distanceTo(eye),
+      )[0];
   }
 }

@@ -2,7 +2,7 @@
 
 import { type Quaternion, Vector3 } from "three";
 import { quaternionAt } from "../pose/kinematics";
-import type { Picture, ShapeNumber } from "../protocol";
+import type { Hinge, Picture, ShapeNumber } from "../protocol";
 import { type Compass, createCompass, type Outline, outlineFrom, type Span } from "./cone";
 
 export interface Region {
@@ -16,6 +16,8 @@ export interface Region {
   share: number;
   /** What can be typed. */
   numbers: ShapeNumber[];
+  /** Of a joint that turns about one axis. */
+  hinge: Hinge | null;
   reference: Quaternion;
   axis: Vector3;
   compass: Compass;
@@ -31,7 +33,7 @@ export interface Region {
 }
 
 export function regionFrom(picture: Picture): Region {
-  const { family, label, chart, sculptable, share, numbers, twistDeg } = picture;
+  const { family, label, chart, sculptable, share, numbers, hinge, twistDeg } = picture;
   const { directions, faces, rim, vectors, triangles } = picture;
   let [least, most] = [Infinity, 0];
   for (const width of twistDeg) {
@@ -47,6 +49,7 @@ export function regionFrom(picture: Picture): Region {
     sculptable,
     share,
     numbers,
+    hinge,
     reference,
     axis,
     compass: createCompass(axis, reference),

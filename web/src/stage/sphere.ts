@@ -33,6 +33,8 @@ export class JointSphere {
     new SphereGeometry(0.045, 16, 12),
     new MeshBasicMaterial({ color: LEGAL }),
   );
+  /** From where the bone points to where it would be legal. */
+  private wayBack = createLines(OUTSIDE);
   private sides = createLines(SLICE);
   private edge = createLines(SLICE);
   private interior = new Mesh(new BufferGeometry(), translucentMaterial(0.45, { color: SLICE }));
@@ -48,9 +50,12 @@ export class JointSphere {
     );
     const painted = new Mesh(this.shape, translucentMaterial(0.6, { vertexColors: true }));
     const rim = new LineSegments(this.outline, new LineBasicMaterial({ color: theme.ink }));
-    this.group.add(ball, painted, rim, this.interior, this.sides, this.edge, this.needle, this.tip);
+    const { interior, sides, edge, needle, tip, wayBack } = this;
+    this.group.add(ball, painted, rim, interior, sides, edge, needle, tip, wayBack);
     this.group.scale.setScalar(radius);
-    for (const part of [this.interior, this.sides, this.edge]) part.scale.setScalar(OVER);
+    for (const part of [interior, sides, edge, wayBack]) part.scale.setScalar(OVER);
+    wayBack.visible = false;
+    wayBack.material.depthTest = false;
     this.show(region);
   }
 
@@ -91,6 +96,17 @@ export class JointSphere {
     const same = slice.part === this.slice?.part && slice.edge === this.slice.edge;
     if (visible && !same) this.highlight(visible, ...slice.ends);
     this.slice = slice;
+  }
+
+  /** Draw the way from a rotation to the nearest legal one, for a bone; or none. */
+  showWayBack(turn?: Quaternion, legal?: Quaternion, bone?: Vector3): void {
+    this.wayBack.visible = turn !== undefined;
+    if (!turn || !legal || !bone) return;
+    const back = this.region.reference.clone().invert();
+    const [start, end] = [turn, legal].map((each) =>
+      bone.clone().applyQuaternion(back.clone().multiply(each)),
+    ) as [Vector3, Vector3];
+    setLines(this.wayBack, segments(arc(start, end)));
   }
 
   /** Draw the triangle between the visible point and an edge. */

@@ -24,6 +24,8 @@ import { Pointer } from "./pointer";
 import { Scenery } from "./scenery";
 
 const MOST_LABELS = 6;
+/** How near to its rim the view shows nothing well, as a share of its sides. */
+const RIM = 0.04;
 
 export class Stage {
   readonly turntable = new Turntable();
@@ -45,6 +47,7 @@ export class Stage {
   private outsideDeg = new Map<number, number>();
   private target: Mesh;
   private groundHeight: number | undefined;
+  private lastRoot: Vector3 | undefined;
 
   constructor(private clip: Clip) {
     this.body = new Body(clip.skeleton, this.limited);
@@ -163,6 +166,28 @@ export class Stage {
     // With some room for the hint that is below.
     this.turntable.frame(sphere.center, Math.max(1.06 * sphere.radius, 0.2 * this.body.size));
     this.draw();
+  }
+
+  /** Let the view go with the root over the ground, from where it was when this was last asked. */
+  followRoot(): void {
+    const root = this.body.world.positions[0];
+    if (!root) return;
+    if (this.lastRoot) {
+      const way = root.clone().sub(this.lastRoot);
+      way[this.clip.up] = 0;
+      if (way.lengthSq() > 0) this.turntable.shift(way);
+    }
+    this.lastRoot = root.clone();
+  }
+
+  /** Whether a joint is to be seen, not too near to the rim of the view. */
+  isInView(joint: number): boolean {
+    const place = this.body.world.positions[joint];
+    if (!place) return true;
+    const { x, y } = this.screen.toPixels(place);
+    const { clientWidth, clientHeight } = this.canvas;
+    const [left, top] = [RIM * clientWidth, RIM * clientHeight];
+    return x > left && y > top && x < clientWidth - left && y < clientHeight - top;
   }
 
   frameJoint(joint: number): void {

@@ -1,11 +1,12 @@
 // Time: play, scrub and step; and a strip that shows when each joint is outside.
 
 import type { Clip } from "../clip";
-import { button, element, find } from "../elements";
+import { button, element, find, letGo } from "../elements";
 import { formatDegrees } from "../format";
 import { outsideColour } from "../stage/colours";
 
 const ROW_PX = 16;
+const SPEEDS = ["0.1", "0.25", "0.5", "1", "2", "4"];
 /** Pixels from just outside to farthest, as browsers have them in memory. */
 const SHADES = Uint32Array.from({ length: 256 }, (_, shade) => {
   const { r, g, b } = outsideColour(shade / 255).convertLinearToSRGB();
@@ -22,12 +23,28 @@ export class Timeline {
   isPlaying = false;
   private started = { at: 0, frame: 0 };
   private slider: HTMLInputElement;
+  private loopButton: HTMLButtonElement;
+  /** Frames that are played over and over: the first, then the last, once they are chosen. */
+  private loop: number[] = [];
+  /** The frame that the slider is dragged from. */
+  private draggedFrom: number | undefined;
   private playButton: HTMLButtonElement;
   private readout = element("output", { id: "when", "aria-live": "off" });
   private strip = find("#strip");
   private playhead = element("div", { class: "head" });
   /** Frames in which a joint goes outside. */
   private violationStarts: boolean[] = [];
+  private outsideDeg: Float32Array = new Float32Array();
+  private speed = element("select", { "aria-label": "Speed", title: "Speed" });
+  private threshold = element("input", {
+    type: "number",
+    min: "0",
+    max: "180",
+    step: "1",
+    value: "0",
+    "aria-label": "Ignore violations below, in degrees",
+    title: "N and P go to violations of more degrees than this",
+  });
   private worst: Worst[] = [];
 
   constructor(
@@ -44,6 +61,9 @@ export class Timeline {
       "aria-label": "Frame",
     });
     this.slider.addEventListener("input", () => this.goTo(Number(this.slider.value)));
+    this.slider.addEventListener("pointerdown", () => (this.draggedFrom = this.frame));
+    for (const end of ["pointerup", "pointercancel"])
+      this.slider.addEventListener(end, () => (this.draggedFrom = undefined));
     const one = clip.frames === 1;
     const buttons = [
       button("|◂", "First frame (Home)", () => this.goTo(0)),
@@ -52,9 +72,20 @@ export class Timeline {
       button("▸", "On one frame (→)", () => this.step(1)),
       button("▸|", "Last frame (End)", () => this.goTo(clip.frames - 1)),
     ];
+    for (const each of SPEEDS) this.speed.append(element("option", { value: each }, `${each} ×`));
+    this.speed.value = "1";
+    this.speed.addEventListener("change", () => {
+      this.started = { at: performance.now(), frame: this.frame };
+    });
+    this.threshold.addEventListener("input", () => this.updateStarts());
     for (const each of buttons) each.disabled = one;
     this.slider.hidden = one;
-    const bar = element("div", { class: "buttons" }, ...buttons, this.readout);
+    const ignore = element("label", { class: "ignore" }, "ignore below", this.threshold, "°");
+    this.loopButton = button("", "", () => this.setLoop());
+    this.updateLoop();
+    const more = element("div", { class: "pace" }, this.speed, this.loopButton, ignore);
+    more.hidden = one;
+    const bar = element("div", { class: "buttons" }, ...buttons, this.readout, more);
     find("#transport").append(bar, this.slider);
     this.update();
   }
@@ -64,6 +95,16 @@ export class Timeline {
     this.started = { at: performance.now(), frame: this.frame };
     this.update();
     this.onFrame(this.frame);
+  }
+
+  /** Take back the drag of the slider; tell whether there is one. */
+  cancelDrag(): boolean {
+    const start = this.draggedFrom;
+    if (start === undefined) return false;
+    this.draggedFrom = undefined;
+    letGo(this.slider);
+    this.goTo(start);
+    return true;
   }
 
   step(frames: number): void {
@@ -92,9 +133,33 @@ export class Timeline {
     this.setLive("polite");
   }
 
+  /** Begin a loop at this frame, end it there, or play all again. */
+  private setLoop(): void {
+    const { loop, frame } = this;
+    if (loop.length === 2) this.loop = [];
+    else this.loop = [...loop, frame].sort((a, b) => a - b);
+    this.updateLoop();
+  }
+
+  private updateLoop(): void {
+    const [first, last] = this.loop;
+    const labels = ["Loop from this frame", "Loop to this frame", "Play all frames again"];
+    this.loopButton.textContent =
+      first === undefined ? "⟳" : last === undefined ? `⟳ ${first}–` : `⟳ ${first}–${last}`;
+    const label = labels[this.loop.length] ?? "";
+    this.loopButton.title = label;
+    this.loopButton.setAttribute("aria-label", label);
+  }
+
   /** While it plays, a screen reader is not told of every frame. */
   private setLive(live: "off" | "polite"): void {
     document.querySelector("#now")?.setAttribute("aria-live", live);
+  }
+
+  /** Go to the worst frame of a limited joint, by its place among them. */
+  goToWorst(place: number): void {
+    this.pause();
+    this.goTo(this.worst[place]?.frame ?? 0);
   }
 
   /** Go to the next frame in which a joint goes outside, or the one before. */
@@ -108,9 +173,10 @@ export class Timeline {
   /** Draw a row for each joint that is ever outside, the worst first. */
   show(outsideDeg: Float32Array): void {
     const { limited, frames } = this.clip;
-    const { worst, starts } = findViolations(outsideDeg, limited.length, frames);
+    this.outsideDeg = outsideDeg;
+    const { worst } = findViolations(outsideDeg, limited.length, frames);
     this.worst = worst;
-    this.violationStarts = starts;
+    this.updateStarts();
     const rows = limited.map((_, place) => place).filter((place) => this.worstAngle(place) > 0);
     rows.sort((a, b) => this.worstAngle(b) - this.worstAngle(a));
     const most = Math.max(...rows.map((place) => this.worstAngle(place)), 1);
@@ -124,6 +190,13 @@ export class Timeline {
     this.strip.setAttribute("aria-label", "When each joint is outside");
     document.body.classList.toggle("quiet", rows.length === 0);
     this.update();
+  }
+
+  /** Find the frames in which a joint goes outside by more than is ignored. */
+  private updateStarts(): void {
+    const { limited, frames } = this.clip;
+    const least = Number(this.threshold.value) || 0;
+    this.violationStarts = findViolations(this.outsideDeg, limited.length, frames, least).starts;
   }
 
   get worstDeg(): number[] {
@@ -165,8 +238,13 @@ export class Timeline {
 
   private tick(now: number): void {
     if (!this.isPlaying) return;
-    const gone = (now - this.started.at) / 1000 / this.clip.frameTime;
-    const frame = Math.floor(this.started.frame + Math.max(gone, 0)) % this.clip.frames;
+    const speed = Number(this.speed.value);
+    const gone = (speed * (now - this.started.at)) / 1000 / this.clip.frameTime;
+    const frame = loopFrame(
+      Math.floor(this.started.frame + Math.max(gone, 0)),
+      this.clip.frames,
+      this.loop,
+    );
     if (frame !== this.frame) {
       this.frame = frame;
       this.update();
@@ -186,17 +264,25 @@ export class Timeline {
   }
 }
 
+/** The frame that is shown when so many have gone by, where all are played or those of a loop. */
+export function loopFrame(count: number, frames: number, [first, last]: number[]): number {
+  if (first === undefined || last === undefined) return count % frames;
+  if (count < first) return count; // it plays on to where the loop begins
+  return first + ((count - first) % (last - first + 1));
+}
+
 /** When a joint is farthest outside, and by how many degrees. */
 interface Worst {
   frame: number;
   angle: number;
 }
 
-/** By limited joint, its worst frame; by frame, whether a joint goes outside in it. */
+/** By limited joint, its worst frame; by frame, whether a joint goes outside, by more than least. */
 export function findViolations(
   outsideDeg: Float32Array,
   count: number,
   frames: number,
+  leastDeg = 0,
 ): { worst: Worst[]; starts: boolean[] } {
   const worst: Worst[] = Array.from({ length: count }, () => ({ frame: 0, angle: 0 }));
   const starts = new Array<boolean>(frames).fill(false);
@@ -204,7 +290,7 @@ export function findViolations(
     if (!(angle > 0)) return;
     const frame = Math.floor(at / count);
     if (angle > (worst[at % count]?.angle ?? 0)) worst[at % count] = { frame, angle };
-    if (!((outsideDeg[at - count] ?? 0) > 0)) starts[frame] = true;
+    if (angle > leastDeg && !((outsideDeg[at - count] ?? 0) > leastDeg)) starts[frame] = true;
   });
   return { worst, starts };
 }
