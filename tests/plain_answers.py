@@ -31,7 +31,7 @@ LARGE = 150_000  # numbers; Python would take too long
 SLACK = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 # To 1e-9: what iterates, and what takes the arc cosine of numbers next to 1.
 ROUGH = {"ik_descent.descend_each", "ik_ccd.ccd_each", "ik_fabrik.fabrik_each"}
-ROUGH |= {"reach_cone_packing.clearances"}
+ROUGH |= {"reach_cone_packing.clearances", "controls.descend"}
 # Numbers of the nearest of several, which may be as near as each other.
 TIES = {("distance_field_build.nearest", 7), ("distance_field_packing.nearest_in_lines", 6)}
 TIES |= {("theta_phi_packing.nearest_centres", 3), ("circle_quartic.search_lanes", 0)}

@@ -238,6 +238,7 @@ def test_blend_and_calibration_measure_alike():
         joints=["arm"],
         relative_to={"arm": "chest"},
         keep_samples=True,
+        margin=0.05,
     )
     own = replace(swinging(seed=9), name="ann_swing")
     blended = LimitModel.fit([own], joints=["arm"], relative_to={"arm": "chest"}, blend=population)
