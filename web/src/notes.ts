@@ -4,7 +4,7 @@
 import { button, element, find } from "./elements";
 
 const LATE =
-  "Still computing … What is used for the first time is compiled, which can take a minute.";
+  "Still computing …";
 
 /** Say that an answer is late, or that none is any more. */
 export function showLate(is: boolean): void {
