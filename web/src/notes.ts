@@ -3,8 +3,7 @@
 
 import { button, element, find } from "./elements";
 
-const LATE =
-  "Still computing …";
+const LATE = "Still computing …";
 
 /** Say that an answer is late, or that none is any more. */
 export function showLate(is: boolean): void {
