@@ -90,7 +90,7 @@ def test_a_pose_that_is_reset_in_mid_drag_stays_so(seen, monkeypatch):
 
 
 def test_a_late_answer_is_told_until_it_is_there(seen, monkeypatch):
-    """As when a solver is compiled, which is done when it is used for the first time."""
+    """As when a machine is busy."""
     go_on = hold_back(monkeypatch)
     seen.page.keyboard.press("2")
     seen.pick("LeftHand")
@@ -100,7 +100,7 @@ def test_a_late_answer_is_told_until_it_is_there(seen, monkeypatch):
     seen.page.mouse.move(x, y)
     seen.page.mouse.down()
     seen.page.mouse.move(x + 40, y + 30)
-    seen.until(lambda: "compiled" in text_of(seen, "#late"))
+    seen.until(lambda: "computing" in text_of(seen, "#late"))
     seen.page.mouse.up()
     assert text_of(seen, "#tried") == ""
     go_on.set()
