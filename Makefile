@@ -4,6 +4,7 @@
 # make page   build the page of `synovia view`, which both do themselves
 # make kernels  compile the kernels, which both do themselves
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
+# make test-torch  limits as a loss, in an environment of its own
 # make wheels  wheels for Linux, macOS and Windows, and WebAssembly, in dist/
 # make test-sanitized  the contract of shapes under ASan and UBSan
 # make bench  speed, as ratios in one run
@@ -15,6 +16,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 OPENSIM := .venv-opensim
+TORCH := .venv-torch
+# The plain name brings a build for graphics cards; TORCH_PACKAGE=torch==X names another.
+TORCH_PACKAGE ?= torch
 PAGE := src/synovia/view/page/index.html
 PAGE_SOURCES := $(shell find web -mindepth 1 -name node_modules -prune -o -name tests -prune -o -print)
 NODE_MODULES := web/node_modules/.package-lock.json
@@ -26,7 +30,7 @@ endif
 # Commands that tests start would otherwise compile all of Python's sources each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint page browser kernels wheels test-sanitized test-opensim bench papers docs clean
+.PHONY: demo test lint page browser kernels wheels test-sanitized test-opensim test-torch bench papers docs clean
 
 demo: $(INSTALLED) $(PAGE) kernels
 	$(BIN)/synovia demo synovia-demo
@@ -92,6 +96,11 @@ wheels: $(INSTALLED) $(PAGE)
 test-opensim: $(OPENSIM)/.installed
 	$(OPENSIM)/bin/pytest --noconftest -o pythonpath=tests/opensim tests/opensim
 
+# PyTorch is large: it is not among what the tests install.
+test-torch: $(TORCH)/.installed
+	$(TORCH)/bin/python -m synovia.native.build
+	OMP_NUM_THREADS=1 $(TORCH)/bin/pytest tests/test_torch.py tests/test_gradient.py
+
 bench: $(INSTALLED) $(PAGE) browser kernels
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/rotations.py
@@ -123,10 +132,15 @@ $(INSTALLED): pyproject.toml
 	SYNOVIA_KERNELS_LATER=1 $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
 	touch $@
 
+$(TORCH)/.installed: pyproject.toml
+	test -x $(TORCH)/bin/python || $(PYTHON) -m venv $(TORCH)
+	SYNOVIA_KERNELS_LATER=1 $(TORCH)/bin/pip install --quiet --disable-pip-version-check --editable '.[test]' $(TORCH_PACKAGE)
+	touch $@
+
 $(OPENSIM)/.installed: pyproject.toml
 	test -x $(OPENSIM)/bin/python || $(PYTHON) -m venv $(OPENSIM)
 	$(OPENSIM)/bin/pip install --quiet --disable-pip-version-check --editable '.[opensim]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OPENSIM) build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page
+	rm -rf $(VENV) $(OPENSIM) $(TORCH) build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page

@@ -44,6 +44,7 @@ ROOMS = [
         "mesh",
         "draw",
         "demo",
+        "torch",
     ),
     *("view", "cli"),
 ]
@@ -56,6 +57,7 @@ HEAVY = {
     "matplotlib": {"draw"},
     "click": {"cli"},
     "websockets": {"view"},
+    "torch": {"torch"},
 }
 
 

@@ -114,6 +114,7 @@ _ROOMS = {
     "mesh",
     "quat",
     "rigs",
+    "torch",
 }
 """All rooms that need no import of their own."""
 _ROOM_OF = {name: room for room, names in _HOMES.items() for name in names}

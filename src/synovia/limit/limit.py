@@ -280,6 +280,34 @@ class Limit:
         covers = self.covers(unit_quats("rotations", rotations))
         return np.asarray(np.min([self.shape.required_growth(points) for points in covers], axis=0))
 
+    def distance_and_gradient(self, rotations: Quats) -> tuple[Scalars, Vectors]:
+        """Return the signed distance of each rotation, and its gradient (..., 3), per radian.
+
+        The gradient is that of `distance` at q · exp(ω) by the vector ω of a small turn, in the
+        joint's own frame. It is exact for convex shapes in rotation vectors and in swing–twist, and
+        by differences (to some 1e-9) for others. Where two feet are equally near, where faces meet,
+        and opposite the bone's axis the distance has a kink: there it is one of those around.
+        """
+        rotations = unit_quats("rotations", rotations)
+        if not self.compiled:
+            turns = [self._nudged(rotations, axis) for axis in np.eye(3)]
+            return self.distance(rotations), np.stack(turns, axis=-1).astype(rotations.dtype)
+        gradient = kernels.gradient
+        formula = gradient.has_formula(self.packed, 0)
+        precision = self.precision(rotations.dtype) if formula else np.dtype(np.float64)
+        source = np.ascontiguousarray(rotations, precision)
+        distances = np.empty(source.shape[:-1], precision)
+        gradients = np.empty((*source.shape[:-1], 3), precision)
+        gradient.measure(source.reshape(-1), self.packed, distances.reshape(-1), gradients.ravel())
+        given = rotations.dtype
+        return distances.astype(given, copy=False), gradients.astype(given, copy=False)
+
+    def _nudged(self, rotations: Quats, axis: Vectors) -> Scalars:
+        """Return by how much distances change with turns about an axis, per radian."""
+        nudge = kernels.gradient.NUDGE
+        ends = [quat.mul(rotations, quat.exp(side * nudge * axis)) for side in (1.0, -1.0)]
+        return np.asarray((self.distance(ends[0]) - self.distance(ends[1])) / (2.0 * nudge))
+
     def _distance(self, rotations: Quats, packed: Floats) -> Scalars:
         rotations = as_floats(rotations)
         source = np.ascontiguousarray(rotations, self.precision(rotations.dtype))

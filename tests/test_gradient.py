@@ -1,0 +1,70 @@
+"""Gradients of distances: how they change with small turns, for every family."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from families import LIMITS
+from oracles import random_quats
+from synovia import Limit, kernels, quat
+from synovia.charts import RotationVector
+from synovia.shapes import Box
+
+STEP, AROUND = 1e-6, 3e-5
+
+
+@pytest.fixture(params=LIMITS, ids=" in ".join)
+def limit(request):
+    return LIMITS[request.param]()
+
+
+def slopes(limit, rotations):
+    """Return gradients by differences, and how far those of either side are apart."""
+
+    def sides(step):
+        here, turns = limit.distance(rotations), step * np.eye(3)
+        ahead = [limit.distance(quat.mul(rotations, quat.exp(turn))) - here for turn in turns]
+        behind = [here - limit.distance(quat.mul(rotations, quat.exp(-turn))) for turn in turns]
+        return np.array(ahead) / step, np.array(behind) / step
+
+    ahead, behind = sides(AROUND)
+    return 0.5 * sum(sides(STEP)).T, np.abs(ahead - behind).max(axis=0)
+
+
+def test_gradients_are_slopes_of_the_distance(limit):
+    rotations = random_quats(400, np.random.default_rng(3))
+    distances, gradients = limit.distance_and_gradient(rotations)
+    assert np.allclose(distances, limit.distance(rotations), rtol=0.0, atol=1e-12)
+    expected, kink = slopes(limit, rotations)
+    smooth = kink < 1e-2  # elsewhere two faces, or two feet, are equally near
+    assert smooth.mean() > 0.8
+    size = np.maximum(1.0, np.abs(expected).max(axis=1, keepdims=True))
+    assert (np.abs(gradients - expected) / size)[smooth].max() < 1e-5
+    assert np.isfinite(gradients).all()
+
+
+def test_gradients_in_single_precision_are_near(limit):
+    rotations = random_quats(300, np.random.default_rng(5))
+    precise = limit.distance_and_gradient(rotations)
+    single = limit.distance_and_gradient(rotations.astype(np.float32))
+    assert {part.dtype for part in single} == {np.dtype(np.float32)}
+    near = np.abs(single[1] - precise[1]).max(axis=1) < 1e-2
+    assert near.mean() > 0.95  # near a kink, rounding picks the other side
+
+
+@pytest.mark.parametrize("half", [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0]])
+def test_gradients_are_finite_at_the_identity_at_half_turns_and_opposite_the_axis(limit, half):
+    at = quat.mul(limit.chart.reference, np.array(half, dtype=np.float64))
+    _, gradient = limit.distance_and_gradient(at)
+    assert np.isfinite(gradient).all()
+
+
+def test_a_formula_and_differences_agree():
+    box = Box(low=[-0.5, -2.0, -0.1], high=[1.0, 4.0, 0.6], axes=np.eye(3))
+    limit = Limit(RotationVector(), box)  # reaches beyond half a turn: other covers are nearer
+    rotations = random_quats(2000, np.random.default_rng(1))
+    assert kernels.gradient.has_formula(limit.packed, 0)
+    expected, kink = slopes(limit, rotations)
+    gradients = limit.distance_and_gradient(rotations)[1]
+    assert np.abs(gradients - expected)[kink < 1e-2].max() < 1e-6

@@ -1,0 +1,170 @@
+"""Limits in PyTorch: the same answers, right gradients, a loss that ends legal."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from families import LIMITS
+from oracles import random_quats
+from synovia import LimitModel, quat
+from synovia.skeleton import Skeleton
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: `make test-torch`")
+
+from synovia.torch import FORMS, LimitLoss, distance, human, project, quaternions, rotate  # noqa: E402
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(params=LIMITS, ids=" in ".join)
+def limit(request):
+    return LIMITS[request.param]()
+
+
+@pytest.fixture(scope="module")
+def smpl():
+    return human("smpl")
+
+
+def tensor(rotations, kind=torch.float64):
+    return torch.tensor(rotations, dtype=kind)
+
+
+def smooth(limit, rotations, step=1e-4):
+    """Return those of the rotations around which neither distance nor projection has a kink."""
+    near = [quat.mul(rotations, quat.exp(step * v)) for v in np.vstack([np.eye(3), -np.eye(3)])]
+    slopes = np.stack([limit.distance_and_gradient(q)[1] for q in near])
+    moved = np.stack([limit.project(q) for q in near]) - limit.project(rotations)
+    calm = (np.ptp(slopes, axis=0).max(axis=-1) < 1e-2) & (np.abs(moved).max((0, 2)) < 4 * step)
+    return rotations[calm]
+
+
+def test_answers_are_those_of_the_kernels(limit):
+    rotations = random_quats(200, np.random.default_rng(0)).reshape(4, 50, 4)
+    for kind, off in ((torch.float64, 1e-9), (torch.float32, 1e-4)):
+        given = tensor(rotations, kind)
+        distances, projected = distance(limit, given), project(limit, given)
+        assert distances.dtype == projected.dtype == kind
+        assert np.abs(distances.numpy() - limit.distance(rotations)).max() < off
+        apart = np.minimum(
+            np.abs(projected.numpy() - limit.project(rotations)).max(-1),
+            np.abs(projected.numpy() + limit.project(rotations)).max(-1),
+        )
+        assert (
+            np.quantile(apart, 0.98) < off
+        )  # of two that tie, single precision may take the other
+    legal = limit.project(rotations)
+    assert np.array_equal(project(limit, tensor(legal)).numpy(), legal)
+
+
+def test_gradients_pass_gradcheck(limit):
+    rotations = smooth(limit, random_quats(60, np.random.default_rng(2)))[:12]
+    assert len(rotations) == 12
+    given = tensor(rotations).requires_grad_()
+    assert torch.autograd.gradcheck(lambda q: distance(limit, q), given, atol=1e-5)
+    assert torch.autograd.gradcheck(lambda q: project(limit, q), given, atol=1e-4, eps=1e-5)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_rotations(form):
+    rotations = random_quats(50, np.random.default_rng(4))
+    rotations[0], rotations[1:4] = quat.IDENTITY, np.eye(4)[1:]
+    given = {
+        "quaternion": 3.0 * rotations,
+        "rotation-vector": quat.log(rotations),
+        "6d": quat.to_6d(rotations),
+        "matrix": quat.to_matrix(rotations),
+    }[form]
+    values = tensor(given).requires_grad_()
+    made = quaternions(values, form)
+    assert np.abs(np.sum(made.detach().numpy() * rotations, axis=-1)).min() > 1.0 - 1e-12
+    made.square().sum().backward()
+    assert torch.isfinite(values.grad).all()
+    with pytest.raises(ValueError, match=re.escape(f"rotations of the form {form}")):
+        quaternions(torch.zeros(5, 2), form)
+    with pytest.raises(ValueError, match="form must be one of"):
+        quaternions(values, "euler")
+
+
+def test_vectors_are_turned():
+    rotations, vectors = random_quats(20, np.random.default_rng(6)), np.ones((20, 3))
+    turned = rotate(tensor(rotations), tensor(vectors)).numpy()
+    assert np.allclose(turned, quat.rotate(rotations, vectors))
+
+
+def test_the_loss_of_a_model_is_the_sum_over_its_joints(smpl):
+    rotations = random_quats(24 * 6, np.random.default_rng(7)).reshape(6, 24, 4)
+    loss = LimitLoss(smpl, margin=0.1)
+    from synovia import Pose
+
+    pose = Pose(rotations, np.tile(smpl.skeleton.offsets, (6, 1, 1)))
+    expected = smpl.distance(pose)[:, [smpl.skeleton.index(name) for name in loss.limited]]
+    assert np.abs(loss.distances(tensor(rotations)).numpy() - expected).max() < 1e-9
+    cost = np.square(np.maximum(expected + 0.1, 0.0)).sum(-1).mean()
+    assert abs(loss(tensor(rotations)).item() - cost) < 1e-9
+
+
+def test_descent_along_the_loss_ends_legal(smpl):
+    poses = 0.5 * torch.randn(8, 24, 3, generator=torch.manual_seed(0), dtype=torch.float64)
+    poses.requires_grad_()
+    loss = LimitLoss(smpl, margin=0.02, form="rotation-vector")
+    assert (loss.distances(poses) > 0.0).any()
+    descent = torch.optim.Adam([poses], lr=0.05)
+    for _ in range(100):
+        descent.zero_grad()
+        loss(poses).backward()
+        descent.step()
+    assert (loss.distances(poses) <= 1e-9).all()
+
+
+def test_compiled_is_the_same(smpl):
+    loss = LimitLoss(smpl, form="rotation-vector")
+    poses = torch.randn(4, 24, 3, generator=torch.manual_seed(1), dtype=torch.float64)
+    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+    plain, same = poses.clone().requires_grad_(), poses.clone().requires_grad_()
+    loss(plain).backward()
+    compiled(same).backward()
+    assert torch.allclose(plain.grad, same.grad)
+
+
+def test_bad_input_is_named(smpl, limit):
+    with pytest.raises(
+        ValueError, match=r"poses must have shape \(\.\.\., 24, 4\), got \(3, 22, 4\)"
+    ):
+        LimitLoss(smpl)(torch.zeros(3, 22, 4))
+    with pytest.raises(ValueError, match="no joint nose"):
+        LimitLoss(smpl, ["left_knee", "nose"])
+    with pytest.raises(ValueError, match="left_shoulder is measured from spine3: joints must have"):
+        LimitLoss(smpl, ["left_shoulder"])
+    with pytest.raises(ValueError, match="none of the joints has a limit"):
+        LimitLoss(LimitModel({}, Skeleton(["a"], [-1], [[0, 0, 0]])))
+    with pytest.raises(ValueError, match="margin must be at least 0"):
+        LimitLoss(smpl, margin=-1.0)
+    with pytest.raises(ValueError, match="body must be one of smpl"):
+        human("star")
+    given = tensor(random_quats(3, np.random.default_rng(8))).requires_grad_()
+    with pytest.raises(RuntimeError, match="first derivatives only"):
+        torch.autograd.grad(distance(limit, given).sum(), given, create_graph=True)
+
+
+@pytest.mark.parametrize(
+    "example", sorted((ROOT / "examples/torch").glob("*.py")), ids=lambda p: p.stem
+)
+def test_the_example_runs(example, tmp_path):
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-W", "error", str(example)]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    without, with_limits = (
+        float(re.findall(r"[\d.]+", line)[-1]) for line in done.stdout.splitlines()
+    )
+    assert with_limits < 0.3 * without
