@@ -37,7 +37,8 @@ from .rotation import (
     sinc_root,
 )
 
-# A gradient is that of the distance by the vector ω of a turn q · exp(ω), in the joint's own frame.
+# First that by the vector ω of a turn q · exp(ω) is found, g. By the components of the quaternion,
+# across it, the gradient is 2 q · (0, g): that is what comes out.
 #
 # Of convex shapes by formulas: in the chart the distance grows away from the foot, by 1 a unit, and
 # how points of the chart change with ω is known. Of all others by differences of the distances
@@ -54,7 +55,7 @@ COVERS = 6  # of each coordinate that winds, in which the foot of a point may be
 def has_formula(p, o):
     """Tell whether gradients of the limit at `o` have a formula: of convex shapes in two charts."""
     chart, kind = int(p[o + CHART]), int(p[o + HEADER])
-    return (chart == ROTATION_VECTOR or chart == SWING_TWIST) and kind <= PRODUCT
+    return chart in (ROTATION_VECTOR, SWING_TWIST) and kind <= PRODUCT
 
 
 @kernel
@@ -250,10 +251,17 @@ def store_gradients(p, o, block, n, start, gradients):
     zx, zy, zz = two * (x * z - w * y), two * (y * z + w * x), one - two * (x * x + y * y)
     for i in range(n):
         gx, gy, gz = block[GX + i], block[GY + i], block[GZ + i]
-        at = 3 * (start + i)
-        gradients[at] = xx * gx + xy * gy + xz * gz
-        gradients[at + 1] = yx * gx + yy * gy + yz * gz
-        gradients[at + 2] = zx * gx + zy * gy + zz * gz
+        block[GX + i] = xx * gx + xy * gy + xz * gz
+        block[GY + i] = yx * gx + yy * gy + yz * gz
+        block[GZ + i] = zx * gx + zy * gy + zz * gz
+    for i in range(n):
+        w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
+        gx, gy, gz = two * block[GX + i], two * block[GY + i], two * block[GZ + i]
+        at = 4 * (start + i)
+        gradients[at] = -x * gx - y * gy - z * gz
+        gradients[at + 1] = w * gx + y * gz - z * gy
+        gradients[at + 2] = w * gy + z * gx - x * gz
+        gradients[at + 3] = w * gz + x * gy - y * gx
 
 
 @kernel
@@ -275,7 +283,7 @@ def load_turned(rotations, start, axis, angle, block, n):
 def differences(rotations, start, p, block, other, lanes, n, gradients):
     """Write gradients by differences of distances, a turn to either side about each axis."""
     real = block.dtype.type
-    scale = real(0.5 / NUDGE)
+    scale = real(1.0 / NUDGE)  # twice the slope, as is asked for
     for axis in range(3):
         for side in range(2):
             angle = NUDGE if side == 0 else -NUDGE
@@ -283,16 +291,24 @@ def differences(rotations, start, p, block, other, lanes, n, gradients):
             enter(p, 0, block, n)
             nearest(p, 0, -np.inf, np.inf, block, other, lanes, n)
             for i in range(n):
-                at = 3 * (start + i) + axis
+                at = 4 * (start + i) + axis
                 if side == 0:
                     gradients[at] = block[DISTANCE + i]
                 else:
                     gradients[at] = (gradients[at] - block[DISTANCE + i]) * scale
+    for i in range(n):
+        at = 4 * (start + i)
+        w, x, y, z = rotations[at], rotations[at + 1], rotations[at + 2], rotations[at + 3]
+        gx, gy, gz = gradients[at], gradients[at + 1], gradients[at + 2]
+        gradients[at] = -x * gx - y * gy - z * gz
+        gradients[at + 1] = w * gx + y * gz - z * gy
+        gradients[at + 2] = w * gy + z * gx - x * gz
+        gradients[at + 3] = w * gz + x * gy - y * gx
 
 
 @kernel("f8[] f8[] f8[] f8[]", "f4[] f8[] f4[] f4[]")
 def measure(rotations, p, distances, gradients):
-    """Write signed distances of flat `rotations`, and their gradients (x, y, z, x, …) by turns.
+    """Write signed distances of flat `rotations`, and their gradients (w, x, y, z, w, …).
 
     Returns how far lengths are off 1, squared, or OTHER_LAYOUT, as `limit.measure` does. In float32
     only limits that have a formula (see `has_formula`).

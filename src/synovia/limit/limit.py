@@ -280,24 +280,25 @@ class Limit:
         covers = self.covers(unit_quats("rotations", rotations))
         return np.asarray(np.min([self.shape.required_growth(points) for points in covers], axis=0))
 
-    def distance_and_gradient(self, rotations: Quats) -> tuple[Scalars, Vectors]:
-        """Return the signed distance of each rotation, and its gradient (..., 3), per radian.
+    def distance_and_gradient(self, rotations: Quats) -> tuple[Scalars, Floats]:
+        """Return the signed distance of each rotation, and its gradient (..., 4) by the quaternion.
 
-        The gradient is that of `distance` at q · exp(ω) by the vector ω of a small turn, in the
-        joint's own frame. It is exact for convex shapes in rotation vectors and in swing–twist, and
-        by differences (to some 1e-9) for others. Where two feet are equally near, where faces meet,
-        and opposite the bone's axis the distance has a kink: there it is one of those around.
+        The gradient lies across the quaternion, along the sphere of rotations. It is exact for
+        convex shapes in rotation vectors and in swing–twist, and by differences (to some 1e-9) for
+        others. Where two feet are equally near, where faces meet, and opposite the bone's axis the
+        distance has a kink: there it is one of those around.
         """
         rotations = unit_quats("rotations", rotations)
         if not self.compiled:
-            turns = [self._nudged(rotations, axis) for axis in np.eye(3)]
-            return self.distance(rotations), np.stack(turns, axis=-1).astype(rotations.dtype)
+            slopes = [2.0 * self._nudged(rotations, axis) for axis in np.eye(3)]
+            turns = np.stack([np.zeros_like(slopes[0]), *slopes], axis=-1).astype(rotations.dtype)
+            return self.distance(rotations), quat.mul(rotations, turns)
         gradient = kernels.gradient
         formula = gradient.has_formula(self.packed, 0)
         precision = self.precision(rotations.dtype) if formula else np.dtype(np.float64)
         source = np.ascontiguousarray(rotations, precision)
         distances = np.empty(source.shape[:-1], precision)
-        gradients = np.empty((*source.shape[:-1], 3), precision)
+        gradients = np.empty_like(source)
         gradient.measure(source.reshape(-1), self.packed, distances.reshape(-1), gradients.ravel())
         given = rotations.dtype
         return distances.astype(given, copy=False), gradients.astype(given, copy=False)

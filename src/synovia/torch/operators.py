@@ -49,7 +49,8 @@ def distance(limit: Limit, rotations: Tensor, *, form: Form = "quaternion") -> T
     >>> round(float(beyond), 4), [round(float(slope), 4) for slope in turn.grad]
     (0.5, [0.0, 1.0, 0.0])
     """
-    return numbered_distance(quaternions(rotations, form), number_of(limit))
+    plain = rotations if form == "quaternion" else quaternions(rotations, form)
+    return numbered_distance(plain, number_of(limit))
 
 
 def project(limit: Limit, rotations: Tensor, *, form: Form = "quaternion") -> Tensor:
@@ -62,7 +63,7 @@ def project(limit: Limit, rotations: Tensor, *, form: Form = "quaternion") -> Te
 
 
 def numbered_distance(rotations: Tensor, number: int) -> Tensor:
-    """Return the distances (...) of unit quaternions from the limit of this number."""
+    """Return the distances (...) of quaternions, of any length but 0, from a limit."""
     distances: Tensor = _distance(rotations, number)[0]
     return distances
 
@@ -84,24 +85,30 @@ def _array(tensor: Tensor) -> Any:
 
 @torch.library.custom_op("synovia::distance", mutates_args=())
 def _distance(rotations: Tensor, limit: int) -> tuple[Tensor, Tensor]:
-    distances, gradients = _LIMITS[limit].distance_and_gradient(_array(rotations))
+    given = _array(rotations)
+    length = np.sqrt(np.einsum("...i,...i->...", given, given))[..., None]
+    off = np.abs(length - 1.0).max(initial=0.0) > 4.0 * np.finfo(given.dtype).eps
+    unit = given / length if off else given
+    distances, gradients = _LIMITS[limit].distance_and_gradient(unit)
+    if off:
+        gradients = gradients / length
     return torch.as_tensor(distances).to(rotations), torch.as_tensor(gradients).to(rotations)
 
 
 @_distance.register_fake
 def _(rotations: Tensor, limit: int) -> tuple[Tensor, Tensor]:
     shape = rotations.shape[:-1]
-    return rotations.new_empty(shape), rotations.new_empty((*shape, 3))
+    return rotations.new_empty(shape), torch.empty_like(rotations)
 
 
 def _save_gradient(ctx: Any, inputs: tuple[Tensor, int], output: tuple[Tensor, Tensor]) -> None:
-    ctx.save_for_backward(inputs[0], output[1])
+    ctx.save_for_backward(output[1])
 
 
 def _follow_gradient(ctx: Any, grown: Tensor, _: Tensor) -> tuple[Tensor, None]:
     _refuse_second_derivatives()
-    rotations, gradient = ctx.saved_tensors
-    return _by_components(rotations, grown[..., None] * gradient), None
+    (gradient,) = ctx.saved_tensors
+    return grown[..., None] * gradient, None
 
 
 _distance.register_autograd(_follow_gradient, setup_context=_save_gradient)
