@@ -2,6 +2,7 @@
 
     python benchmarks/people.py CLIPS [recipes] [promise] [offsets] [--joints A,B] [--people chosen]
     python benchmarks/people.py CLIPS roles
+    python benchmarks/people.py CLIPS variants [--joints leftUpperLeg] [--people others]
 
 CLIPS is a directory of clips with people.csv (clip, performer) in it, such as CMU's captures as
 BVH. Everybody who is tested is none of those fitted. Frames are counted by cells of 0.05 radians.
@@ -10,6 +11,8 @@ Recipes were chosen on the first half of the people, in the order of a seeded sh
 reported on the other half: `--people chosen` shows the first. The one constant of `promise`, where
 the tail begins, was chosen there too. `roles` does the same with the recipe that was taken for all
 joints of the canonical human, sides together, at the volumes of `human_limits(source="people")`.
+`variants` compares simple changes of that recipe there, on the people that recipes are chosen on,
+by frames and by people, with those who make up most of what is outside.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import csv
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +134,38 @@ def roles_of_human(folder: Path) -> None:
         print(
             f"{role:<16}{people:5}{100.0 * volume:12.1f}{mean[0]:10.2f} ± "
             f"{standard_error(found[:, 0]):.2f}{mean[1]:10.1f}{mean[2]:10.1f}",
+            flush=True,
+        )
+
+
+def variants(folder: Path, role: str, which: str) -> None:
+    """Print what simple changes of `people` reject at the volume that is shipped, and whose."""
+    volume = human_limits(source="people").limits[role].volume()
+    crowd = load_roles(folder, [role])[role].subset(which)
+    people = len(crowd.takes)
+    print(f"{role}, {people} people ({which}), {100.0 * volume:.1f} % accepted; rejected, %")
+    plain: np.ndarray | None = None
+    for name, score in VARIANTS.items():
+        rows, frames = [], np.zeros(people)
+        for some, others in splits(people, 2 * people // 3, seed=1):
+            at, everywhere = score(crowd, some)
+            outside = at > np.quantile(everywhere, volume)
+            rows.append((crowd.share(others, outside), np.mean(crowd.shares(others, outside))))
+            lost = np.where(np.isin(crowd.person, others) & outside, crowd.counts, 0)
+            frames += np.bincount(crowd.person, lost, minlength=people)
+        found = 100.0 * np.array(rows)
+        plain = found if plain is None else plain
+        both = [
+            f"{found[:, k].mean():.2f} ± {standard_error(found[:, k]):.2f} "
+            f"({(found - plain)[:, k].mean():+.2f} ± {standard_error((found - plain)[:, k]):.2f})"
+            for k in range(2)
+        ]
+        most = [
+            f"{crowd.takes[k].performer} {frames[k] / frames.sum():.0%}"
+            for k in np.argsort(-frames)[:3]
+        ]
+        print(
+            f"  {name:<22} by frames {both[0]}, by people {both[1]}, of {', '.join(most)}",
             flush=True,
         )
 
@@ -262,6 +297,30 @@ RECIPES: dict[str, Score] = {
 }
 
 
+def mean_of_nearest(first: int, last: int) -> Score:
+    """Return the recipe that takes the mean distance to the `first` to `last` nearest people."""
+    return by_distance(lambda angles: np.sort(angles, axis=1)[:, first - 1 : last].mean(axis=1))
+
+
+def people_and_kdop(crowd: Crowd, people: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean of what `people` and the k-DOP of confirmed frames say."""
+    scores = zip(RECIPES["people"](crowd, people), confirmed_kdop(crowd, people), strict=True)
+    return tuple(0.5 * (a + b) for a, b in scores)
+
+
+VARIANTS: dict[str, Score] = {
+    "people": RECIPES["people"],
+    "3rd to 5th nearest": mean_of_nearest(3, 5),
+    "6th to 10th nearest": mean_of_nearest(6, 10),
+    "nearest 7": mean_of_nearest(1, 7),
+    "nearest 10": mean_of_nearest(1, 10),
+    "Gaussian of 10 degrees": by_distance(partial(gaussian, width=np.radians(10.0))),
+    "Gaussian of 25 degrees": by_distance(partial(gaussian, width=np.radians(25.0))),
+    "k-DOP": confirmed_kdop,
+    "people and k-DOP": people_and_kdop,
+}
+
+
 def splits(people: int, fitted: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield who is fitted and who is tested."""
     rng = np.random.default_rng(seed)
@@ -381,13 +440,21 @@ def offsets(name: str, crowd: Crowd, turned: float = np.radians(10.0)) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("clips", type=Path)
-    parser.add_argument("studies", nargs="*", choices=[*STUDIES, "roles"], default=STUDIES)
+    parser.add_argument(
+        "studies", nargs="*", choices=[*STUDIES, "roles", "variants"], default=STUDIES
+    )
     parser.add_argument("--joints", default=",".join(VOLUMES))
     parser.add_argument("--people", choices=["chosen", "others", "all"])
     parser.add_argument("--reject", type=float, default=REJECT)
     options = parser.parse_args()
     if "roles" in options.studies:
         roles_of_human(options.clips)
+        return
+    if "variants" in options.studies:
+        given = options.joints != parser.get_default("joints")
+        variants(
+            options.clips, options.joints if given else "leftUpperLeg", options.people or "chosen"
+        )
         return
     joints = options.joints.split(",")
     everybody = load(options.clips, joints)

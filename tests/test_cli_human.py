@@ -88,11 +88,34 @@ def test_many_clips_of_one_rig_take_a_line_and_what_is_no_human_is_left_out(fold
     assert "2 clips: limits of a human (66 people and anatomy), for 18 joints" in said.stderr
     assert "chair.bvh: no human" in said.stderr
     assert "1 of 2 clips outside" in said.stdout
-    assert "left out 1 clip" in said.stdout
-    run("clamp", ".", "-o", "legal")
+    assert "left out 1 clip, not checked" in said.stdout
+    assert "left out 1 clip, not clamped" in run("clamp", ".", "-o", "legal", code=1)
     assert sorted(path.name for path in (folder / "legal").iterdir()) == ["walk.bvh", "wild.bvh"]
     save_clip(CHAIR, "stool.bvh")
     assert "chair.bvh: no human" in complaint("check", "chair.bvh", "stool.bvh")
+
+
+def test_a_gate_does_not_pass_what_was_not_checked_unless_told_to(folder):
+    save_clip(CHAIR, "chair.bvh")
+    for code, words in ((1, ()), (0, ("--humans-only",))):
+        said = result_of("check", "walk.bvh", "chair.bvh", *words, code=code)
+        assert "chair.bvh: no human" in said.stderr
+        run("clamp", "walk.bvh", "chair.bvh", "-o", "legal", *words, code=code)
+    run("check", "walk.bvh", "wild.bvh", "chair.bvh", "--humans-only", code=1)
+    assert "no human" in complaint("check", "chair.bvh", "--humans-only")
+
+
+def test_motion_in_which_nobody_moves_is_warned_of(folder):
+    """SlimeVR's recordings in ../shared/data are of sensors that lie still, right thigh and all."""
+    walk = walker()
+    held = Pose(
+        *(each[:1].repeat(20, axis=0) for each in (walk.pose.rotations, walk.pose.positions))
+    )
+    save_clip(Clip(walk.skeleton, held, walk.frame_time), "held.bvh")
+    assert "nobody moves: no joint turns by more than 0.0 degrees in 20 frames" in (
+        result_of("check", "held.bvh").stderr
+    )
+    assert "nobody moves" not in result_of("check", "walk.bvh").stderr
 
 
 def test_a_long_clip_in_chunks_is_understood_as_the_whole_is(monkeypatch, folder):

@@ -248,6 +248,40 @@ def test_a_clip_that_cannot_be_read_is_named_and_the_others_are_kept(captures, t
     assert "bad.bvh:2" in result_of(*words, code=2).output
 
 
+@contextmanager
+def small_disk(folder, kilobytes):
+    """A file system of so many kilobytes, in memory."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(folder)]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"a full disk takes one that is mounted, which is not allowed here: {error}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_full_disk_is_told_and_the_run_goes_on_where_there_is_room(
+    captures, made, tmp_path, jobs
+):
+    needed = sum(len(content) for content in contents(made).values()) // 1024
+    with small_disk(tmp_path / "disk", needed // 2) as disk:
+        words = ("corpus", "add", captures, "-o", disk / "corpus", "--jobs", jobs)
+        said = result_of(*words, code=2).stderr
+        assert "No space left on device" in said
+        assert "make room, and run the same command again" in said
+        assert not list(disk.rglob("*.tmp"))
+        before = contents(disk / "corpus")
+        assert sum(name.startswith("clips/") for name in before) >= 1
+        assert before.items() <= contents(made).items()
+        subprocess.run(["mount", "-o", "remount,size=16m", str(disk)], check=True)
+        run(*words)
+        assert contents(disk / "corpus") == contents(made)
+
+
 def tasks_of(captures, extra=()):
     paths = sorted(captures.glob("*.bvh"))
     return [

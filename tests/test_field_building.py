@@ -284,3 +284,14 @@ def test_sites_do_not_depend_on_slabs(wraps, monkeypatch, rng):
         packed[slab] = replace(field).packed
     for slab in (1, 3, 6):
         np.testing.assert_array_equal(packed[slab], packed[1000])
+
+
+@pytest.mark.parametrize("wider", [0.6, 0.31])
+def test_a_box_is_the_same_whatever_larger_one_was_asked_for_before(wider):
+    points = np.random.default_rng(3).normal(size=(200, 3)) * (0.3, 0.2, 0.1)
+    used = DistanceField.fit(points, resolution=16)
+    used.grow(wider)
+    for margin in (0.3, 0.1, 0.5):
+        one, other = DistanceField.fit(points, resolution=16).grow(margin), used.grow(margin)
+        np.testing.assert_array_equal(one.low, other.low)
+        np.testing.assert_allclose(one.values, other.values, rtol=0.0, atol=1e-12)

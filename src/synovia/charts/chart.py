@@ -112,7 +112,11 @@ class Chart(ABC):
 
     def unroll(self, rotations: Quats) -> Points:
         """Return a path (frames, dimension) that follows rotations in time across whole turns."""
-        covers = np.stack(self.shifts(rows("rotations", self.points(rotations), self.dimension), 1))
+        return self.follow(self.points(rotations))
+
+    def follow(self, points: Points) -> Points:
+        """Return points in time (frames, dimension), each in the cover nearest to the last one."""
+        covers = np.stack(self.shifts(rows("rotations", points, self.dimension), 1))
         path = covers[0].copy()
         for frame in range(1, len(path)):
             steps = np.linalg.norm(covers[:, frame] - path[frame - 1], axis=-1)

@@ -48,10 +48,10 @@ class DirectionTwist(FramedChart):
         # Shapes of directions take a twist and its whole turns for the same.
         return [points]
 
-    def unroll(self, rotations: Quats) -> Points:
-        points = rows("rotations", self.points(rotations), 4)
-        points[..., 3] = np.unwrap(points[..., 3])
-        return points
+    def follow(self, points: Points) -> Points:
+        path = rows("rotations", points, 4).copy()
+        path[..., 3] = np.unwrap(path[..., 3])
+        return path
 
     def density(self, points: Points) -> Scalars:
         return np.full(points.shape[:-1], 1.0 / (4.0 * np.pi * TURN))

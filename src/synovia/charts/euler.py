@@ -63,11 +63,11 @@ class EulerZYZ(FramedChart):
         # Shapes in this chart take φ and θ and their whole turns for the same.
         return [points]
 
-    def unroll(self, rotations: Quats) -> Points:
-        points = rows("rotations", self.points(rotations), 3)
-        points[..., 0] = np.unwrap(points[..., 0])
-        points[..., 2] = np.unwrap(points[..., 2])
-        return points
+    def follow(self, points: Points) -> Points:
+        path = rows("rotations", points, 3).copy()
+        path[..., 0] = np.unwrap(path[..., 0])
+        path[..., 2] = np.unwrap(path[..., 2])
+        return path
 
     def density(self, points: Points) -> Scalars:
         return np.asarray(np.abs(np.sin(points[..., 1])) / (8.0 * np.pi**2))

@@ -36,8 +36,8 @@ class RotationVector(FramedChart):
     def shifts(self, points: Points, turns: int) -> list[Points]:
         return [wind(points, k) for k in whole_turns(turns)]
 
-    def unroll(self, rotations: Quats) -> Points:
-        return follow_covers(self.points(rotations), ROTATION_VECTOR)
+    def follow(self, points: Points) -> Points:
+        return follow_covers(points, ROTATION_VECTOR)
 
     def density(self, points: Points) -> Scalars:
         # Haar measure is (2 sin(r/2) / r)² dv, and 8π² in all.

@@ -60,8 +60,8 @@ class SwingTwist(FramedChart):
             for k in whole_turns(turns)
         ]
 
-    def unroll(self, rotations: Quats) -> Points:
-        return follow_covers(self.points(rotations), SWING_TWIST)
+    def follow(self, points: Points) -> Points:
+        return follow_covers(points, SWING_TWIST)
 
     def density(self, points: Points) -> Scalars:
         # Directions by area, sin(s)/s ds², times twist, and 8π² in all.

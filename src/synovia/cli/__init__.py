@@ -172,5 +172,6 @@ def main() -> None:
       synovia check walk.bvh --limits mine.limits.json
 
     Angles are in degrees, frames count from 0. The exit code is 0 when all is well, 1 when `check`
-    finds joints outside or goals of `solve` and `look` are not met, and 2 for an error.
+    finds joints outside, a clip among several is left out because it is no human, or goals of
+    `solve` and `look` are not met, and 2 for an error.
     """

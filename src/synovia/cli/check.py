@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import inputs, terminal
+from . import human, inputs, terminal
 
 if TYPE_CHECKING:
     from ..arrays import Mask, Quats
@@ -43,7 +43,7 @@ EXAMPLES = (
     ),
 )
 SECTIONS = {
-    "Limits": ("limits", "maps", "tpose", "others"),
+    "Limits": ("limits", "maps", "tpose", "others", "humans_only"),
     "Output": ("every", "as_json", "csv_path"),
 }
 MOST_FINDINGS = 6  # joints that a sentence is said about
@@ -63,6 +63,7 @@ COLUMNS = ("clip", "frame", "time", "joint", "violation_deg")
     "joint is off, report it, and turn it back before checking. Needs limits written with "
     "--keep-samples. Repeat it for more.",
 )
+@human.humans_only_option
 @click.option("-a", "--all", "every", is_flag=True, help="List the joints that stay inside, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
 @click.option(
@@ -80,6 +81,7 @@ def check(
     limits: str,
     maps: tuple[str, ...],
     others: tuple[str, ...],
+    humans_only: bool,
     every: bool,
     as_json: bool,
     csv_path: str | None,
@@ -88,7 +90,7 @@ def check(
 
     CLIPs are files, directories (with all that is below them) and globs. Violations are true
     rotation angles to the nearest legal rotation. The exit code is 0 when all joints stay inside,
-    1 when one does not, and 2 for an error.
+    1 when one does not or a clip is left out because it is no human, and 2 for an error.
     """
     from ..io import split_clip
     from ..io.files import atomic_file
@@ -136,11 +138,10 @@ def check(
         findings = {name: found for name, (_, found) in humans.items()}
         for line in summary(reports, every=every, invented=invented, findings=findings):
             click.echo(line)
-        if left_out := len(files) - len(reports):
-            click.echo(
-                f"left out {terminal.pluralize(left_out, 'clip')}, of which stderr tells why"
-            )
-    ctx.exit(0 if all(report.ok for report in reports) else 1)
+        if len(reports) < len(files):
+            click.echo(human.left_out(len(files) - len(reports), "not checked"))
+    checked = humans_only or len(reports) == len(files)
+    ctx.exit(0 if checked and all(report.ok for report in reports) else 1)
 
 
 class Beginning:

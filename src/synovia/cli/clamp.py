@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import inputs, terminal
+from . import human, inputs, terminal
 
 if TYPE_CHECKING:
     from ..arrays import Quats
@@ -32,7 +32,7 @@ EXAMPLES = (
 STEP_DEG = 1.0  # smaller steps may grow without anybody seeing it
 NOTABLE_GROWTH = 1.5  # times; a step that grew less is not worth a line
 SECTIONS = {
-    "Limits": ("limits", "maps", "tpose"),
+    "Limits": ("limits", "maps", "tpose", "humans_only"),
     "How": ("soften", "transition"),
     "Output": ("output", "force"),
 }
@@ -66,21 +66,26 @@ SECTIONS = {
     help="How long to take to the other side of a limit, where a joint goes out on one side and "
     "comes back on another.",
 )
+@human.humans_only_option
 @click.option("-f", "--force", is_flag=True, help="Overwrite even a clip that is being clamped.")
 @terminal.debug_option
+@click.pass_context
 def clamp(
+    ctx: click.Context,
     clips: tuple[str, ...],
     limits: str,
     output: Path,
     soften: str | None,
     transition: float,
     maps: tuple[str, ...],
+    humans_only: bool,
     force: bool,
 ) -> None:
     """Write clips with every joint inside its limits, free of pops.
 
     CLIPs are files, directories (with all that is below them) and globs. Frames that are legal stay
-    as they are. Where OUT exists it is overwritten, unless it is one of the CLIPs.
+    as they are. Where OUT exists it is overwritten, unless it is one of the CLIPs. The exit code is
+    1 when a clip is left out because it is no human, and 2 for an error.
     """
     from ..io import project_chunks, save_chunks, save_clips
 
@@ -93,7 +98,7 @@ def clamp(
     show: Progress = terminal.progress("clamping") if len(files) == 1 else iter
     options = {"softening": softening, "transition": transition, "progress": show}
     left, done = Counter(targets.values()), defaultdict[Path, list["Clip"]](list)
-    lines = []
+    lines, clamped_files = [], 0
     for file, chunks, applied in inputs.chunks_for(model, files, names, "clamping"):
         target, change = targets[file], Change(chunks.name)
         how: dict[str, Any] = {**options, "names": applied.names}
@@ -111,14 +116,18 @@ def clamp(
             if len(done[target]) == left[target]:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 save_clips(done.pop(target), target)
+        clamped_files += 1
         lines.append(f"{change.summary()}; wrote {target}")
         if grown := change.growth():
             lines.append(grown)
     for target, legal_clips in done.items():  # of files in which a clip was left out
         target.parent.mkdir(parents=True, exist_ok=True)
         save_clips(legal_clips, target)
+    if clamped_files < len(files):
+        lines.append(human.left_out(len(files) - clamped_files, "not clamped"))
     for line in lines:
         click.echo(line)
+    ctx.exit(0 if humans_only or clamped_files == len(files) else 1)
 
 
 def softening_option(text: str | None) -> Softening | None:

@@ -141,6 +141,11 @@ def add(
     for outcome in _with_bar("summarising", outcomes, len(left)):
         if outcome.error:
             failed.append(outcome)
+            if outcome.disk_full:
+                raise OSError(
+                    f"{outcome.error}. {terminal.pluralize(done, 'clip')} were added and are kept: "
+                    "make room, and run the same command again"
+                )
             if strict:
                 raise ValueError(describe_failure(outcome))
         else:

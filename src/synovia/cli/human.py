@@ -52,6 +52,14 @@ verbose_option = click.option(
 )
 
 
+humans_only_option = click.option(
+    "--humans-only",
+    is_flag=True,
+    help="Among several clips, pass over those that the limits of a human are not for: they do "
+    "not count for the exit code.",
+)
+
+
 class NoHumanLimitsError(ValueError):
     """A clip that the limits of a human are not for; the message names it and tells why."""
 
@@ -81,11 +89,14 @@ def limits_on_clip(
     except ValueError as error:
         raise ValueError(f"{place}: --map: {error}") from None
     try:
-        return limits_on(align(rig, [clip], reference=reference), source)
+        found = limits_on(align(rig, [clip], reference=reference), source)
     except ValueError as error:
         raise (NoHumanLimitsError if reference is None else ValueError)(
             f"{place}: {error}"
         ) from None
+    if not found.roles:
+        raise NoHumanLimitsError(f"{place}: no joint gets a verdict: {'; '.join(found.explain())}")
+    return found
 
 
 def _look_at(motion: Clip | Chunks) -> Clip:
@@ -145,7 +156,7 @@ def tell(humans: Mapping[str, HumanLimits]) -> None:
         for line in describe_kind({name: humans[name] for name in names}):
             note(printable(line))
     for name, human in humans.items():
-        for text in human.alignment.rig.warnings:
+        for text in (*human.alignment.rig.warnings, *human.alignment.warnings):
             warnings.warn(f"{name}: {text}", stacklevel=2)
     if VERBOSE.get():
         for name, human in humans.items():
@@ -174,6 +185,11 @@ def describe_kind(humans: Mapping[str, HumanLimits]) -> Iterator[str]:
         f"{'this rig' if len(humans) == 1 else 'each rig'}{rig}"
         + (f"; no verdict on {', '.join(missing)} (-v says why)" if missing else "")
     )
+
+
+def left_out(count: int, what: str) -> str:
+    """Return in one line how many clips are no humans, and were not checked or not clamped."""
+    return f"left out {pluralize(count, 'clip')}, {what}: stderr tells why"
 
 
 def describe_rig(name: str, human: HumanLimits) -> Iterator[str]:

@@ -149,6 +149,7 @@ def print_link(client: Any) -> None:
 @contextmanager
 def _client(scheduler: str, jobs: int) -> Iterator[Any]:
     try:
+        import dask
         from distributed import Client, LocalCluster
     except ImportError:
         raise ValueError(
@@ -159,6 +160,8 @@ def _client(scheduler: str, jobs: int) -> Iterator[Any]:
             yield client
         return
     with (
+        # Workers that sample their own stacks a hundred times a second have less time for clips.
+        dask.config.set({"distributed.worker.profile.enabled": False}),
         LocalCluster(
             n_workers=jobs, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
         ) as cluster,

@@ -7,6 +7,7 @@ corpus/clips/<path's hash>    which file that was, who performs, and its mark
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -65,6 +66,8 @@ class Outcome:
     result: Any = None
     """An entry, or whatever the work gives."""
     error: str = ""
+    disk_full: bool = False
+    """Whether the error is one that all others will meet, too: there is no room for results."""
     reading: float = 0.0
     summarizing: float = 0.0
 
@@ -189,7 +192,7 @@ def work(folder: str, task: Task) -> Outcome:
         done = time.process_time()
         entry = _write_entry(corpus, task, mark, clip.frames, *_looks(about))
     except (ValueError, OSError) as error:
-        return Outcome(task, error=error_message(error))
+        return Outcome(task, error=error_message(error), disk_full=is_disk_full(error))
     return Outcome(task, entry, reading=read - start, summarizing=done - read)
 
 
@@ -198,6 +201,11 @@ def error_message(error: ValueError | OSError) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{os.fspath(error.filename)}: {error.strerror or error}"
     return str(error)
+
+
+def is_disk_full(error: Exception) -> bool:
+    """Tell whether there is no room left to write to: on the disk, or of the user's share of it."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def _looks(about: os.stat_result) -> tuple[int, int]:

@@ -209,7 +209,7 @@ FIRST_STEP, LAST_STEP = np.radians(6.0), np.radians(0.1)
 """Steps that double, in radians, lead past the margin; they are halved down to the finest."""
 MAX_REJECTION = 0.3
 """Curves show only what rejects at most this share of frames: nobody limits joints so."""
-TIMED_ROTATIONS = 8192
+TIMED_ROTATIONS = 4096
 """Rotations that are projected to measure the time of one."""
 
 
@@ -415,10 +415,13 @@ def _curve(limits: Sequence[GrowingLimit], name: str, criterion: Criterion) -> T
     # Fields near people begin below 0, where others' margins do.
     starts = np.array([limits[0].min_margin, 0.0])
     knobs = np.unique(np.round(starts[:, None] + np.asarray(criterion.margins), 9))
-    rows = [
-        [(each.outside(knob).mean(), each.volume(knob, criterion.seed)) for knob in knobs]
-        for each in limits
-    ]
-    rejected, volume = np.mean(rows, axis=0).T
-    shown = rejected <= max(MAX_REJECTION, float(rejected.min()))
-    return TradeoffCurve(name, knobs[shown], rejected[shown], volume[shown])
+    # The widest first: narrower ones are often a part of what it takes to make that, and those
+    # that reject too much are not measured.
+    rows: list[tuple[float, float, float]] = []
+    for knob in knobs[::-1].tolist():
+        rejected = float(np.mean([each.outside(knob).mean() for each in limits]))
+        if rows and rejected > max(MAX_REJECTION, rows[0][1]):
+            break
+        volume = np.mean([each.volume(knob, criterion.seed) for each in limits])
+        rows.append((knob, rejected, float(volume)))
+    return TradeoffCurve(name, *np.array(rows[::-1]).T)

@@ -20,7 +20,7 @@ import numpy as np
 from .. import kernels, quat
 from ..arrays import Floats, Ints, Points, Quats, Scalars, Vectors, unit_quats
 from ..charts import Chart
-from ..limit import Limit, chart_named, unroll_path
+from ..limit import Limit, chart_named, unroll_paths
 from ..shapes import DistanceField
 from ..shapes.distance_field.build import grid_around, node_points, redistance
 from .margins import HeldOut, Promise, promise
@@ -75,11 +75,11 @@ def field_from_paths(
     if bridged:
         given = [np.concatenate(given)]
     # Frames between others lie where those do, about: the first grid tells the cell.
-    coarse = np.concatenate([unroll_path(framed, path) for path in given])
+    coarse = unroll_paths(framed, given)
     threshold = float(options.get("threshold", 1.0))
     _, spacing, _ = grid_around(coarse, margin, threshold + 2.0, resolution, framed.periods)
     dense = [subdivide(path, framed, 0.5 * float(spacing.min())) for path in given]
-    points = np.concatenate([unroll_path(framed, path) for path in dense])
+    points = unroll_paths(framed, dense)
     options = {"resolution": resolution, "periods": framed.periods, **options}
     return Limit(framed, DistanceField.fit(points, margin=margin, **options))
 

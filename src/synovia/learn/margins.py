@@ -184,7 +184,8 @@ def least_margin(
     low, high = (candidates[0], candidates[0]), (candidates[-1], candidates[-1])
     while passed - failed > 1:
         share = (aim - low[1]) / (high[1] - low[1]) if high[1] > low[1] else 0.5
-        at = int(np.searchsorted(candidates, low[0] + share * (high[0] - low[0])))
+        guess = low[0] + share * (high[0] - low[0])
+        at = int(np.searchsorted(candidates, guess * (1.0 - 1e-12)))  # rounded up it is one more
         # Steps of 1, 1, 2, 4, … from what is known, so that poor guesses end soon, too.
         least = min(max(step // 2, 1), (passed - failed) // 2)
         at, step = min(max(at, failed + least), passed - least), 2 * step

@@ -10,7 +10,7 @@ from .limit import (
     frame_of,
     has_axis,
     shape_named,
-    unroll_path,
+    unroll_paths,
 )
 from .softening import Beyond, Inside
 
@@ -28,5 +28,5 @@ __all__ = [
     "mirror_limit",
     "mirror_rotations",
     "shape_named",
-    "unroll_path",
+    "unroll_paths",
 ]

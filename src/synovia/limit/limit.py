@@ -98,11 +98,21 @@ def check_chart(shape: Shape | type[Shape], chart: Chart) -> None:
 # What limits are given: rotations in any form of floats, and paths of them in time.
 
 
-def unroll_path(chart: Chart, path: Quats) -> Points:
-    """Return the points of a path in time, in the cover where it is nearest to the reference."""
-    points = chart.unroll(path)
+def unroll_paths(chart: Chart, paths: Sequence[Quats]) -> Points:
+    """Return the points of paths in time, one after another: (frames, dimension).
+
+    Each path is in the cover where it is nearest to the reference.
+    """
+    # All at once: thinned captures make thousands of short paths.
+    points = chart.points(np.concatenate(paths))
+    ends = np.cumsum([len(path) for path in paths])[:-1]
+    return np.concatenate([_unroll_points(chart, each) for each in np.split(points, ends)])
+
+
+def _unroll_points(chart: Chart, plain: Points) -> Points:
+    points = chart.follow(plain)
     if np.abs(points).max(initial=0.0) > TURN:
-        return chart.points(path)  # a joint that goes round and round is free to turn
+        return plain  # a joint that goes round and round is free to turn
     if np.square(points).sum(axis=-1).max(initial=0.0) < HALF_TURN**2:
         return points  # a whole turn away each of them is farther
     candidates = chart.shifts(points, 1)
@@ -202,11 +212,9 @@ class Limit:
         kind = shape_named(shape)
         framed = chart_named(kind.charts[0] if chart is None else chart, reference, axis)
         check_chart(kind, framed)
-        points = [unroll_path(framed, path) if in_time else framed.points(path) for path in paths]
+        points = unroll_paths(framed, paths) if in_time else framed.points(paths[0])
         try:
-            return cls(
-                framed, kind.fit_in(framed, np.concatenate(points), margin=margin, **options)
-            )
+            return cls(framed, kind.fit_in(framed, points, margin=margin, **options))
         except TypeError as error:
             raise ValueError(
                 f"{kind.name} cannot be fitted with {', '.join(options)}: {error}"

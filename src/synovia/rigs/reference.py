@@ -46,6 +46,8 @@ MOST_FRAMES = 4000
 """As many frames, spread over all, show where a bone stands most often."""
 NOT_AT_REST = {"head": 0.4, "Foot": 0.4, "Hand": 0.3, "Shoulder": 0.3, "Toes": 0.3}
 """The confidence in bones whose reference is a moment of the motion, and not the rest pose."""
+STILL, STILL_FRAMES = np.radians(0.5), 10
+"""Nobody moves where no joint turns by more than this in so many frames or more."""
 NO_END = 0.3
 """The confidence in a limb's bone that has no end."""
 SCAPULA = 0.3
@@ -67,6 +69,8 @@ class Alignment:
     """By role, from 0 to 1, how sure the frame is."""
     steps: tuple[str, ...]
     """What was done, a sentence each."""
+    warnings: tuple[str, ...] = ()
+    """What is odd about the motion, a sentence each."""
 
     @property
     def measured(self) -> dict[str, str]:
@@ -217,7 +221,9 @@ def align(
         if "scapula" in rig.roles[role].lower():
             confidence[role] = SCAPULA
             steps.append(f"{role}: a shoulder blade, which turns farther than a collarbone")
+    odd: tuple[str, ...] = ()
     if clips:
+        odd = describe_stillness(clips)
         pose = Pose(
             np.concatenate([clip.pose.rotations for clip in clips]),
             np.concatenate([clip.pose.positions for clip in clips]),
@@ -231,7 +237,7 @@ def align(
         _doubt_limbs(frames, confidence)
     for role in frames:
         confidence[role] *= rig.confidence[role]
-    return Alignment(rig, axes, frames, confidence, tuple(steps))
+    return Alignment(rig, axes, frames, confidence, tuple(steps), odd)
 
 
 # The reference: a pose in which one knows how the bones are turned.
@@ -536,6 +542,21 @@ def turn_upright(
             f"{role}: stands {np.degrees(lean):.0f} degrees from upright most often, left alone"
         )
     return steps
+
+
+def describe_stillness(clips: Sequence[Clip]) -> tuple[str, ...]:
+    """Return a sentence about motion in which nobody moves; none where somebody does."""
+    frames = sum(clip.frames for clip in clips)
+    turned = max(
+        float(quat.angle_between(clip.pose.rotations[:1], clip.pose.rotations).max())
+        for clip in clips
+    )
+    if frames < STILL_FRAMES or turned > STILL:
+        return ()
+    return (
+        f"nobody moves: no joint turns by more than {np.degrees(turned):.1f} degrees in {frames} "
+        "frames; this is a pose that is held, or sensors that nobody wears",
+    )
 
 
 def most_common_direction(directions: Vectors) -> Vectors:

@@ -137,7 +137,8 @@ class Union(Directional):
             return self.parts[0].measure
         rng = np.random.default_rng(0)
         shares = [
-            part.measure * float((1.0 / self._multiplicity(part.scatter(SAMPLES, rng))).mean())
+            part.measure
+            * float((1.0 / self._multiplicity(part.scatter(SAMPLES, rng), part)).mean())
             for part in self.parts
         ]
         return float(sum(shares))
@@ -156,9 +157,11 @@ class Union(Directional):
             chosen.append(rng.permutation(once))
         return np.concatenate(chosen)[:n]
 
-    def _multiplicity(self, points: Points) -> Scalars:
-        inside = np.sum([part.contains(points) for part in self.parts], axis=0)
-        return np.asarray(np.maximum(inside, 1))
+    def _multiplicity(self, points: Points, drawn_from: ReachCone | None = None) -> Scalars:
+        """Return how many parts have each point; that which it was drawn from is not asked."""
+        asked = [part for part in self.parts if part is not drawn_from]
+        inside = np.sum([part.contains(points) for part in asked], axis=0)
+        return np.asarray(np.maximum(inside + (drawn_from is not None), 1))
 
     # For pictures and for editing.
 

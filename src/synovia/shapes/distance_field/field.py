@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from ...arrays import Floats, Mask, Points, Scalars, Vectors, own, tolerance
+from ...arrays import Floats, Ints, Mask, Points, Scalars, Vectors, own, tolerance
 from ...kernels.kinds import FIELD
 from ..boundary import Boundary
 from ..presentation import CrossSection
@@ -315,14 +315,31 @@ class DistanceField(Region):
             before, after = np.clip(np.stack([before, after]), 0, np.maximum(room.astype(int), 0))
         count = np.array(self.values.shape) + before + after
         if (count > LARGEST).any() or count.prod() > max(MOST, 4 * self.values.size):
-            return self._coarser().widened(r)
-        pads = list(zip(before, after, strict=True))
-        low = self.low - before * self.spacing
+            return self._coarser.widened(r)
+        added = np.stack([before, after])
+        if not self._widest or (added > self._widest[0][0]).any():
+            self._widest[:] = [(added, self._values_around(added))]
+        most, values = self._widest[0]
+        first, last = most[0] - before, np.array(values.shape) - (most[1] - after)
+        box = tuple(slice(a, b) for a, b in zip(first, last, strict=True))
+        return replace(self, low=self.low - before * self.spacing, values=values[box])
+
+    @cached_property
+    def _widest(self) -> list[tuple[Ints, Floats]]:
+        """The widest box so far: nodes added before and after, (2, 3), and all its values.
+
+        Whoever looks for a margin asks for many boxes, of which one contains the others.
+        """
+        return []
+
+    def _values_around(self, added: Ints) -> Floats:
+        """Return the values in a box of so many more nodes before and after, (2, 3)."""
+        pads = list(zip(*added, strict=True))
         values = np.pad(self.values, pads)
         new = np.pad(np.zeros(self.values.shape, bool), pads, constant_values=True)
-        points = node_points(low, self.spacing, values.shape)[new]
+        points = node_points(self.low - added[0] * self.spacing, self.spacing, values.shape)[new]
         values[new] = self.threshold + self._distance_beside(points)
-        return replace(self, low=low, values=values)
+        return values
 
     def _distance_beside(self, points: Points) -> Scalars:
         """Return the distance of points around the box, as `distance` does: sooner if all are near.
@@ -340,6 +357,7 @@ class DistanceField(Region):
         packed = with_sites(self.packed_members[1:], self.wrapping, far)
         return self._found(points, np.concatenate([[FIELD], packed]))[1]
 
+    @cached_property
     def _coarser(self) -> Self:
         """Return a field of cells twice as large, whose region contains this one.
 
