@@ -37,7 +37,7 @@ class LimitLoss(torch.nn.Module):
     >>> loss = LimitLoss(human("smpl"), form="rotation-vector")
     >>> pose = torch.zeros(8, 24, 3)
     >>> pose[:, 4, 0] = -1.5  # knees bent forwards
-    >>> float(loss(pose)) > 0.5
+    >>> loss(pose).item() > 0.5
     True
     """
 

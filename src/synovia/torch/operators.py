@@ -46,7 +46,7 @@ def distance(limit: Limit, rotations: Tensor, *, form: Form = "quaternion") -> T
     >>> turn = torch.tensor([0.0, 1.5, 0.0], requires_grad=True)
     >>> beyond = distance(limit, turn, form="rotation-vector")
     >>> beyond.backward()
-    >>> round(float(beyond), 4), [round(float(slope), 4) for slope in turn.grad]
+    >>> round(beyond.item(), 4), [round(slope.item(), 4) for slope in turn.grad]
     (0.5, [0.0, 1.0, 0.0])
     """
     plain = rotations if form == "quaternion" else quaternions(rotations, form)
