@@ -29,7 +29,7 @@ ROUTINGS, ROUTES = 4, 5  # how often ways around are tried, and times for each
 LONGER = (1.0, 1.6, 3.0)  # times that straight ways take, in those of the shortest
 SPREADS = ((1, 1), (2, 0), (0, 2), (1.5, 0.5), (0.5, 1.5), (1.3, 1.3), (2, 2))
 """How long before and after a jump runs begin and end, in the least time that they take, halved."""
-SIZES, ROUNDS = (1.0, 0.3, 0.1), 8  # of moves in refinement, in steps, and how often each
+SIZES, ROUNDS = (1.0, 0.3, 0.1), 6  # of moves in refinement, in steps, and how often each
 AROUND = np.arange(-2, 3)  # the frames beside one that moves, which may follow
 SETTLED = 0.05  # of a move: frames that move less are done
 
@@ -278,7 +278,9 @@ def _routed_runs(
     problem: Problem, path: Quats, jump: int, roadmap: Roadmap
 ) -> Iterator[tuple[Ints, Quats]]:
     """Yield candidates that go around what is between the sides of a jump."""
-    last, k = len(path) - 1, 1
+    last = len(path) - 1
+    away = angles(path[[jump - 1]], path[[jump]])[0]
+    k = int(np.ceil(0.7 * away / problem.bounds[0]))  # a little more than straight
     for _ in range(ROUTES):
         start, end = max(jump - 1 - k, problem.fixed - 1, 0), min(jump + k, last)
         stops = roadmap.route(path[start], path[end])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -114,13 +113,13 @@ class Roadmap:
         for one, each in zip((start, end), near, strict=True):
             legal, length = self._ways(np.tile(one, (len(each), 1)), self.members[each])
             ends.append(dict(zip(each[legal].tolist(), length[legal].tolist(), strict=True)))
+        ahead = (2.0 * np.arccos(np.minimum(away[:, 1], 1.0))).tolist()
         for _ in range(TRIES):
-            found = self._shortest(*ends)
+            found = self._shortest(ends[0], ends[1], ahead)
             if found is None:
                 return None
             stops = np.concatenate([start[None], self.members[found], end[None]])
-            legs = [self._fill(*pair) for pair in pairwise(stops)]
-            gaps = [k for k, leg in enumerate(legs) if leg is None]
+            way, gaps = self._fill(stops)
             for k in gaps:  # not to be tried again
                 if k == 0:
                     del ends[0][found[0]]
@@ -131,17 +130,22 @@ class Roadmap:
                     self.links[here].pop(there, None)
                     self.links[there].pop(here, None)
             if not gaps:
-                return self._thin(np.concatenate([leg for leg in legs if leg is not None]))
+                return self._thin(way)
         return None
 
-    def _shortest(self, entries: dict[int, float], exits: dict[int, float]) -> list[int] | None:
-        """Return the members on the shortest way from one of `entries` to one of `exits`."""
-        heap = [(cost, at, -1) for at, cost in entries.items()]
+    def _shortest(
+        self, entries: dict[int, float], exits: dict[int, float], ahead: list[float]
+    ) -> list[int] | None:
+        """Return the members on the shortest way from one of `entries` to one of `exits`.
+
+        By A*: it is at least `ahead` from each member to the end.
+        """
+        heap = [(cost + ahead[at], cost, at, -1) for at, cost in entries.items()]
         heapq.heapify(heap)
         before: dict[int, int] = {}
         best, last = np.inf, -1
         while heap and heap[0][0] < best:
-            cost, here, came = heapq.heappop(heap)
+            _, cost, here, came = heapq.heappop(heap)
             if here in before:
                 continue
             before[here] = came
@@ -149,24 +153,29 @@ class Roadmap:
                 best, last = cost + exits[here], here
             for other, step in self.links[here].items():
                 if other not in before:
-                    heapq.heappush(heap, (cost + step, other, here))
+                    gone = cost + step
+                    heapq.heappush(heap, (gone + ahead[other], gone, other, here))
         found = []
         while last >= 0:
             found.append(last)
             last = before[last]
         return found[::-1] or None
 
-    def _fill(self, start: Quats, end: Quats) -> Quats | None:
-        """Return a legal way (m, 4) between two members in short steps; None if it has a gap."""
-        stops = np.stack([start, end])
+    def _fill(self, stops: Quats) -> tuple[Quats, list[int]]:
+        """Return a legal way (m, 4) by `stops` in short steps, and the legs that have a gap."""
+        leg = np.arange(len(stops) - 1)  # of each step
         for _ in range(FINEST):
             wide = np.flatnonzero(angles(stops[:-1], stops[1:]) > 0.5 * self.hop)
             if len(wide) == 0:
                 break
             middles = self._project(slerp(stops[:-1], stops[1:], wide, np.full(len(wide), 0.5)))
-            stops = np.insert(stops, wide + 1, middles, axis=0)
-            stops = stops[np.append(True, angles(stops[:-1], stops[1:]) > 1e-9)]
-        return None if angles(stops[:-1], stops[1:]).max(initial=0.0) > self.hop else stops
+            stops, leg = (
+                np.insert(stops, wide + 1, middles, axis=0),
+                np.insert(leg, wide, leg[wide]),
+            )
+            moves = angles(stops[:-1], stops[1:]) > 1e-9
+            stops, leg = stops[np.append(True, moves)], leg[moves]
+        return stops, np.unique(leg[angles(stops[:-1], stops[1:]) > self.hop]).tolist()
 
     def _thin(self, way: Quats) -> Quats:
         """Return as few of the rotations of a way as go from first to last by hops."""
