@@ -59,7 +59,7 @@ def family_limit(shape: str, chart: str) -> Limit:
     return Limit.fit(rotations, shape, chart, axis=axis)
 
 
-def circle(tilt_deg: float, frames: int = 700) -> np.ndarray:
+def circle(tilt_deg: float, frames: int = 500) -> np.ndarray:
     """A bone that goes slowly around, so many degrees from its axis z."""
     around = np.linspace(0.0, 2.0 * np.pi, frames)
     axes = np.stack([np.cos(around), np.sin(around), np.zeros(frames)], axis=1)
@@ -73,7 +73,7 @@ def limit(request: pytest.FixtureRequest) -> Limit:
 
 def test_no_family_pops_on_circles_and_wild_paths(limit: Limit) -> None:
     paths = [circle(tilt) for tilt in CIRCLES_DEG]
-    paths += [quat.exp(wave(400, 3, size, seed)) for seed, size in enumerate((1.2, 2.0, 3.0))]
+    paths += [quat.exp(wave(250, 3, size, seed)) for seed, size in enumerate((1.2, 2.0, 3.0))]
     moved, least = [], []
     for number, path in enumerate(paths):
         found = clamp_path(limit, path, FRAME)
