@@ -26,7 +26,7 @@ def test_clamp_says_how_much(here, tmp_path):
 
 
 def test_clamp_softly(here, tmp_path):
-    ask = ["clamp", "wild.bvh", "-l", "human.limits.json", "--transition", "0.5"]
+    ask = ["clamp", "wild.bvh", "-l", "human.limits.json", "--max-speed", "300"]
     run(*ask, "-o", tmp_path / "in.bvh", "--soften", "inside:5")
     run(*ask, "-o", tmp_path / "beyond.bvh", "-s", "beyond:5")
     run("check", tmp_path / "in.bvh", "-l", "human.limits.json")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -14,9 +15,10 @@ import click
 from . import human, inputs, terminal
 
 if TYPE_CHECKING:
-    from ..arrays import Quats
+    from ..arrays import Ints, Quats
     from ..learn import Progress
     from ..limit.softening import Softening
+    from ..model import ClampReport
     from ..skeleton import Clip
 
 
@@ -31,9 +33,10 @@ EXAMPLES = (
 )
 STEP_DEG = 1.0  # smaller steps may grow without anybody seeing it
 NOTABLE_GROWTH = 1.5  # times; a step that grew less is not worth a line
+MOST_RANGES = 8  # of frames that are named
 SECTIONS = {
     "Limits": ("limits", "maps", "tpose", "humans_only"),
-    "How": ("soften", "transition"),
+    "How": ("soften", "max_speed"),
     "Output": ("output", "force"),
 }
 
@@ -57,14 +60,13 @@ SECTIONS = {
     "or let violations go on beyond by less than DEG.",
 )
 @click.option(
-    "-t",
-    "--transition",
-    type=click.FloatRange(min=0.0),
-    default=0.25,
+    "--max-speed",
+    type=click.FloatRange(min=0.0, min_open=True),
+    default=400.0,
     show_default=True,
-    metavar="SECONDS",
-    help="How long to take to the other side of a limit, where a joint goes out on one side and "
-    "comes back on another.",
+    metavar="DEG/S",
+    help="How fast a joint may turn from one side of its limit to another, in degrees a second; "
+    "where the clip itself is faster, up to twice its own speed.",
 )
 @human.humans_only_option
 @click.option("-f", "--force", is_flag=True, help="Overwrite even a clip that is being clamped.")
@@ -76,7 +78,7 @@ def clamp(
     limits: str,
     output: Path,
     soften: str | None,
-    transition: float,
+    max_speed: float,
     maps: tuple[str, ...],
     humans_only: bool,
     force: bool,
@@ -84,8 +86,9 @@ def clamp(
     """Write clips with every joint inside its limits, free of pops.
 
     CLIPs are files, directories (with all that is below them) and globs. Frames that are legal stay
-    as they are. Where OUT exists it is overwritten, unless it is one of the CLIPs. The exit code is
-    1 when a clip is left out because it is no human, and 2 for an error.
+    as they are, unless a joint could not change sides in time otherwise: these are listed. Where
+    OUT exists it is overwritten, unless it is one of the CLIPs. The exit code is 1 when a clip is
+    left out because it is no human, and 2 for an error.
     """
     from ..io import project_chunks, save_chunks, save_clips
 
@@ -96,7 +99,8 @@ def clamp(
     check_targets(targets, output, force=force)
     model = inputs.load_limits_of(limits)
     show: Progress = terminal.progress("clamping") if len(files) == 1 else iter
-    options = {"softening": softening, "transition": transition, "progress": show}
+    speed = math.radians(max_speed)
+    options = {"softening": softening, "max_speed": speed, "progress": show}
     left, done = Counter(targets.values()), defaultdict[Path, list["Clip"]](list)
     lines, clamped_files = [], 0
     for file, chunks, applied in inputs.chunks_for(model, files, names, "clamping"):
@@ -105,12 +109,18 @@ def clamp(
         if chunks.frames > inputs.MANY_FRAMES and left[target] == 1:
             target.parent.mkdir(parents=True, exist_ok=True)
             clamped = project_chunks(
-                applied.model, chunks, folder=target.parent, notice=change.add, **how
+                applied.model,
+                chunks,
+                folder=target.parent,
+                notice=change.add,
+                report=change.set_report,
+                **how,
             ).rename(file.clip or chunks.name)
             save_chunks(clamped, target)
         else:
             clip = chunks.clip()
-            legal = applied.model.project(clip, **how)
+            legal, report = applied.model.project_clip(clip, **how)
+            change.set_report(report)
             change.add(clip, legal)
             done[target].append(replace(legal, name=file.clip or legal.name))
             if len(done[target]) == left[target]:
@@ -120,6 +130,7 @@ def clamp(
         lines.append(f"{change.summary()}; wrote {target}")
         if grown := change.growth():
             lines.append(grown)
+        lines += change.exceptions()
     for target, legal_clips in done.items():  # of files in which a clip was left out
         target.parent.mkdir(parents=True, exist_ok=True)
         save_clips(legal_clips, target)
@@ -219,6 +230,11 @@ class Change:
     grown: float = 0.0
     grown_step: tuple[str, int, float, float] = ("", 0, 0.0, 0.0)
     last: tuple[Quats, Quats] | None = None
+    report: ClampReport | None = None
+
+    def set_report(self, report: ClampReport) -> None:
+        """Take note of what could not stay, or be kept."""
+        self.report = report
 
     def add(self, before: Clip, after: Clip) -> None:
         """Look at the next chunk; nothing where it comes again."""
@@ -273,3 +289,31 @@ class Change:
             f"  the step that grew most: {terminal.printable(joint)}, frames {frame} to "
             f"{frame + 1}, from {terminal.degrees(old_deg)} to {terminal.degrees(new_deg)} degrees"
         )
+
+    def exceptions(self) -> list[str]:
+        """Return lines that name the legal frames that moved, and the steps over the bound."""
+        if self.report is None:
+            return []
+        moved = [
+            f"  {terminal.printable(joint)} moved in legal frames too, to change sides in time: "
+            f"{frame_ranges(frames)}"
+            for joint, frames in self.report.moved.items()
+        ]
+        over = [
+            f"  {terminal.printable(joint)} has no legal way within the speed, and jumps to "
+            f"{frame_ranges(frames)}"
+            for joint, frames in self.report.over.items()
+        ]
+        return moved + over
+
+
+def frame_ranges(frames: Ints) -> str:
+    """Return ascending numbers of frames in words, consecutive ones as a range, some at most."""
+    import numpy as np
+
+    runs = np.split(frames, np.flatnonzero(np.diff(frames) > 1) + 1)
+    named = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+    if len(named) > MOST_RANGES:
+        left = sum(len(run) for run in runs[MOST_RANGES:])
+        named = [*named[:MOST_RANGES], f"and {left} more"]
+    return f"frame{'s' * (len(frames) > 1)} {', '.join(named)}"

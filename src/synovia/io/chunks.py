@@ -16,7 +16,7 @@ from ..arrays import Floats, Quats, whole_number
 from ..skeleton import Clip, Pose, Skeleton
 
 if TYPE_CHECKING:
-    from ..model import LimitModel
+    from ..model import ClampReport, LimitModel
 
 FRAMES = 4096
 """Frames of a chunk, unless somebody asks for others."""
@@ -182,6 +182,7 @@ def project_chunks(
     *,
     folder: str | os.PathLike[str] | None = None,
     notice: Callable[[Clip, Clip], object] = lambda before, after: None,
+    report: Callable[[ClampReport], object] = lambda found: None,
     **options: Any,
 ) -> Chunks:
     """Return what `LimitModel.project` makes of a clip, bit for bit, in chunks.
@@ -189,10 +190,12 @@ def project_chunks(
     The path of a joint is clamped as a whole, one joint after the other. The rotations of all are
     in a temporary file meanwhile, of 32 bytes a joint and frame, in `folder` or where temporary
     files usually are. `options` are those of `LimitModel.project`; `notice` is given each chunk
-    before and after, whenever they are gone through.
+    before and after, whenever they are gone through, and `report` is given what the clamping took.
     """
     paths = JointPaths(chunks, folder)
-    model.project_paths(paths, chunks.skeleton, chunks.frame_time, clip=chunks.name, **options)
+    report(
+        model.project_paths(paths, chunks.skeleton, chunks.frame_time, clip=chunks.name, **options)
+    )
 
     def project(before: Clip) -> Clip:
         rotations = paths.pose_rotations(before)

@@ -1,4 +1,4 @@
-"""Limits along paths: the cheapest covers of a path, and where turns leave a limit."""
+"""Limits along paths: the cheapest path through candidates, and where turns leave a limit."""
 
 from __future__ import annotations
 
@@ -9,45 +9,149 @@ from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
 from .limit import AXIS, CHART, enter, nearest
 from .rotation import BLOCK, DISTANCE, LANES, PX, PY, PZ, W0, X, Y, Z
 
-# Paths in time: the cheapest way through covers, and where a turn leaves its limit.
+# Paths in time: the cheapest one through candidates, frame by frame.
 
 
-@kernel("f8[,,] f8[,] f8 i8[]")
-def cheapest_covers(covers, costs, switch, out):
-    """Write, for each frame, which cover to take: the least sum of `costs` and of switches.
+@kernel
+def angle_between(one, i, other, j):
+    """Return the angle, in radians from 0 to π, between row i of one array and j of another."""
+    apart, along = 0.0, 0.0
+    for k in range(4):
+        less, more = one[i, k] - other[j, k], one[i, k] + other[j, k]
+        apart += less * less
+        along += more * more
+    # Quaternions are half as far apart as rotations, and q and -q are the same.
+    return 4.0 * np.arctan2(np.sqrt(min(apart, along)), np.sqrt(max(apart, along)))
 
-    `covers` is (covers, frames, 3), `costs` (covers, frames). A step of more than π in the chart
-    is a switch, and costs `switch`. Dynamic programming over frames.
+
+@kernel("f8[,] f8[,] f8[]")
+def angles(one, other, out):
+    """Write the angles, in radians from 0 to π, between rotations (n, 4) and others."""
+    for i in range(out.shape[0]):
+        out[i] = angle_between(one, i, other, i)
+
+
+@kernel
+def turn_toward(one, i, other, j, share, out, at):
+    """Write, as row `at`, what is a `share` of the shortest turn from row i of `one` to j."""
+    dot = 0.0
+    for k in range(4):
+        dot += one[i, k] * other[j, k]
+    half = np.arccos(min(abs(dot), 1.0))
+    a, b = 1.0 - share, share
+    if half > 1e-6:
+        a, b = np.sin((1.0 - share) * half) / np.sin(half), np.sin(share * half) / np.sin(half)
+    if dot < 0.0:
+        b = -b
+    square = 0.0
+    for k in range(4):
+        value = a * one[i, k] + b * other[j, k]
+        square += value * value
+        out[at, k] = value
+    for k in range(4):
+        out[at, k] /= np.sqrt(square)
+
+
+@kernel("f8[,] f8[,] i8[] f8[] f8[,]")
+def turn_along(start, end, run, shares, out):
+    """Write the rotations at shares (n,) of the turns, by number (n,), from `start` to `end`."""
+    for i in range(shares.shape[0]):
+        turn_toward(start, run[i], end, run[i], shares[i], out, i)
+
+
+NEIGHBOURS = 13  # candidates of a frame
+
+
+@kernel("f8[,] f8[,] f8[,] i8[] f8[] f8 f8[,]")
+def neighbours(path, inputs, nearest, frames, steps, size, out):
+    """Write, as (NEIGHBOURS · n, 4), candidates near to the path in each of n frames.
+
+    They are earlier and later on it, straighter, and nearer to the input and to what is nearest
+    to that, by `size` of a step.
     """
-    count, frames = costs.shape
-    total = np.empty(count)
-    for b in range(count):
-        total[b] = costs[b, 0]
-    before = np.zeros((count, frames), np.int64)
-    following = np.empty(count)
+    n, last = frames.shape[0], path.shape[0] - 1
+    for i in range(n):
+        t = frames[i]
+        before, after = max(t - 1, 0), min(t + 1, last)
+        for k in range(4):
+            out[i, k] = path[max(t - 4, 0), k]
+            out[n + i, k] = path[max(t - 2, 0), k]
+            out[2 * n + i, k] = path[before, k]
+            out[3 * n + i, k] = path[after, k]
+            out[4 * n + i, k] = path[min(t + 2, last), k]
+            out[5 * n + i, k] = path[min(t + 4, last), k]
+        turn_toward(path, t, path, before, 0.5 * size, out, 6 * n + i)
+        turn_toward(path, t, path, after, 0.5 * size, out, 7 * n + i)
+        turn_toward(path, before, path, after, 0.5, out, 8 * n + i)
+        step = size * steps[i]
+        away = step / max(angle_between(path, t, inputs, t), 1e-300)
+        turn_toward(path, t, inputs, t, min(away, 1.0), out, 9 * n + i)
+        turn_toward(path, t, inputs, t, min(0.3 * away, 1.0), out, 10 * n + i)
+        away = step / max(angle_between(path, t, nearest, t), 1e-300)
+        turn_toward(path, t, nearest, t, min(away, 1.0), out, 11 * n + i)
+        turn_toward(path, t, nearest, t, min(0.3 * away, 1.0), out, 12 * n + i)
+
+
+@kernel("i8[] f8[,] f8[,] f8[,] f8[,] f8 f8[]")
+def candidate_costs(frames, rotations, inputs, nearest, weights, pull, out):
+    """Write what rotations (n, 4) cost in frames (n,).
+
+    That is their squared angle to the input less `weights[t, 0]`, but at least 0; `pull` times
+    that to the nearest; and `weights[t, 1]` where they are not the nearest.
+    """
+    for i in range(frames.shape[0]):
+        t = frames[i]
+        same = True
+        for k in range(4):
+            same = same and rotations[i, k] == nearest[t, k]
+        if same:
+            out[i] = 0.0
+            continue
+        away, move = angle_between(rotations, i, inputs, t), angle_between(rotations, i, nearest, t)
+        more = max(away * away - weights[t, 0], 0.0)
+        out[i] = more + pull * move * move + weights[t, 1]
+
+
+@kernel("i8[] f8[,] f8[] f8[] f8 i8[]")
+def cheapest_path(first, candidates, costs, bounds, over, chosen):
+    """Write, for each frame, which of its candidates to take: the least sum of costs.
+
+    The candidates (n, 4) of frame t are those from `first[t]` to before `first[t + 1]`. A step to
+    frame t of more than `bounds[t]` radians costs `over`, and more the longer it is. Dynamic
+    programming over frames.
+    """
+    frames = chosen.shape[0]
+    total, before = np.empty(first[frames]), np.zeros(first[frames], np.int64)
+    for b in range(first[1]):
+        total[b] = costs[b]
     for t in range(1, frames):
-        for b in range(count):
-            best, chosen = np.inf, 0
-            for a in range(count):
-                x = covers[b, t, 0] - covers[a, t - 1, 0]
-                y = covers[b, t, 1] - covers[a, t - 1, 1]
-                z = covers[b, t, 2] - covers[a, t - 1, 2]
+        least = np.cos(0.5 * min(bounds[t], np.pi))
+        for b in range(first[t], first[t + 1]):
+            w, x, y, z = candidates[b, 0], candidates[b, 1], candidates[b, 2], candidates[b, 3]
+            best, at = np.inf, first[t - 1]
+            for a in range(first[t - 1], first[t]):
+                if total[a] >= best:
+                    continue
+                dot = abs(
+                    w * candidates[a, 0]
+                    + x * candidates[a, 1]
+                    + y * candidates[a, 2]
+                    + z * candidates[a, 3]
+                )
                 cost = total[a]
-                if x * x + y * y + z * z > np.pi * np.pi:
-                    cost += switch
+                if dot < least:
+                    cost += over * (1.0 + least - dot)
                 if cost < best:
-                    best, chosen = cost, a
-            following[b] = best + costs[b, t]
-            before[b, t] = chosen
-        for b in range(count):
-            total[b] = following[b]
-    at = 0
-    for b in range(count):
+                    best, at = cost, a
+            total[b] = best + costs[b]
+            before[b] = at
+    at = first[frames - 1]
+    for b in range(first[frames - 1], first[frames]):
         if total[b] < total[at]:
             at = b
     for t in range(frames - 1, -1, -1):
-        out[t] = at
-        at = before[at, t]
+        chosen[t] = at
+        at = before[at]
 
 
 # Where turns leave a limit, by steps that the depth inside proves safe.

@@ -30,8 +30,8 @@ from ..skeleton import (
     match,
     measure_from_ancestor,
 )
-from .clamp import TRANSITION, first_exit, project_path
-from .report import Report
+from .clamp import MAX_SPEED, clamp_path, first_exit
+from .report import ClampReport, Report
 
 _FOR_SKELETON: WeakKeyDictionary[LimitModel, LimitModel] = WeakKeyDictionary()
 
@@ -292,7 +292,7 @@ class LimitModel:
         what: Clip,
         *,
         softening: Softening | None = None,
-        transition: float = TRANSITION,
+        max_speed: float = MAX_SPEED,
         names: Mapping[str, str] | None = None,
         progress: Progress = iter,
     ) -> Clip: ...
@@ -302,7 +302,7 @@ class LimitModel:
         what: Pose | Clip,
         *,
         softening: Softening | None = None,
-        transition: float = TRANSITION,
+        max_speed: float = MAX_SPEED,
         names: Mapping[str, str] | None = None,
         progress: Progress = iter,
     ) -> Pose | Clip:
@@ -317,9 +317,9 @@ class LimitModel:
             rotations; or a clip, whose joints are matched by name.
         softening
             How to approach the limits instead of stopping at them: `Inside` or `Beyond`.
-        transition
-            Seconds over which a joint of a clip goes to the other side of its limit, where it
-            leaves by one side and comes back by another.
+        max_speed
+            Radians a second. No step of a clip becomes longer than that allows, or than twice
+            what it was, whichever is more.
         names
             Names of the clip's joints, mapped to those of the model.
         progress
@@ -331,7 +331,9 @@ class LimitModel:
             The same as was given. What is legal comes back bit for bit.
         """
         if isinstance(what, Clip):
-            return self._project_clip(what, softening, transition, names, progress)
+            return self.project_clip(
+                what, softening=softening, max_speed=max_speed, names=names, progress=progress
+            )[0]
         if softening is None:
             rotations = self._projected(what)[0]
             for limit, way in self._apart:
@@ -342,32 +344,34 @@ class LimitModel:
             return what.with_rotations(rotations)
         check_joints(self.skeleton, what)
         rotations = what.rotations.copy()
-        for limit, way in self._parents_first:
+        for limit, way in self.parents_first:
             way.set_relative_rotation(
                 rotations, limit.soften(way.relative_rotation(rotations), softening)
             )
         return what.with_rotations(rotations)
 
-    def _project_clip(
+    def project_clip(
         self,
         clip: Clip,
-        softening: Softening | None,
-        transition: float,
-        names: Mapping[str, str] | None,
-        progress: Progress,
-    ) -> Clip:
+        *,
+        softening: Softening | None = None,
+        max_speed: float = MAX_SPEED,
+        names: Mapping[str, str] | None = None,
+        progress: Progress = iter,
+    ) -> tuple[Clip, ClampReport]:
+        """Return a clip as `project` does, and what that took: legal frames that had to move."""
         rotations = clip.pose.rotations.copy()
-        self.project_paths(
+        report = self.project_paths(
             _ClipPaths(rotations),
             clip.skeleton,
             clip.frame_time,
             softening=softening,
-            transition=transition,
+            max_speed=max_speed,
             names=names,
             progress=progress,
             clip=clip.name,
         )
-        return replace(clip, pose=clip.pose.with_rotations(rotations))
+        return replace(clip, pose=clip.pose.with_rotations(rotations)), report
 
     def project_paths(
         self,
@@ -376,11 +380,11 @@ class LimitModel:
         frame_time: float,
         *,
         softening: Softening | None = None,
-        transition: float = TRANSITION,
+        max_speed: float = MAX_SPEED,
         names: Mapping[str, str] | None = None,
         progress: Progress = iter,
         clip: str = "",
-    ) -> None:
+    ) -> ClampReport:
         """Make the paths in time of a skeleton's joints legal, as `project` does those of a clip.
 
         Only a few joints are asked for at a time, so that `paths` need not be in memory:
@@ -392,26 +396,36 @@ class LimitModel:
             By number of the joint, its rotations (frames, 4). Those that change are set.
         skeleton, frame_time, clip
             Whose joints they are, the seconds from frame to frame, and what warnings call it.
-        softening, transition, names, progress
+        softening, max_speed, names, progress
             As for `project`.
+
+        Returns
+        -------
+        ClampReport
+            By joint, the legal frames that had to move, and where the bound was not kept.
         """
         found = self.match(skeleton, names)
         found.warn(clip)
         ways = found.lineages(self.ancestors, clip)
+        moved, over = {}, {}
         for name in progress(sorted(ways, key=lambda name: ways[name].joint)):  # parents first
             way = ways[name]
             joints = (*way.between, way.joint)
             rotations = np.stack([paths[joint] for joint in joints], axis=-2)
             near = Lineage(len(joints) - 1, tuple(range(len(joints) - 1)))
-            path = project_path(
+            path = clamp_path(
                 self.limits[name],
                 near.relative_rotation(rotations),
                 frame_time,
                 softening=softening,
-                transition=transition,
+                max_speed=max_speed,
             )
-            near.set_relative_rotation(rotations, path)
+            near.set_relative_rotation(rotations, path.rotations)
             paths[way.joint] = rotations[..., near.joint, :]
+            own = skeleton.names[way.joint]
+            moved.update({own: path.moved} if len(path.moved) else {})
+            over.update({own: path.over} if len(path.over) else {})
+        return ClampReport(clip, moved, over)
 
     def check(self, clip: Clip, *, names: Mapping[str, str] | None = None) -> Report:
         """Return how far, where and how often a clip leaves these limits.
@@ -467,7 +481,7 @@ class LimitModel:
                 way.relative_rotation(previous.rotations),
                 way.relative_rotation(proposed.rotations),
             )
-            for limit, way in self._parents_first
+            for limit, way in self.parents_first
         ]
         return np.asarray(np.min([np.ones(previous.rotations.shape[:-2]), *exits], axis=0))
 
@@ -475,7 +489,7 @@ class LimitModel:
         """Return `n` legal poses: each joint uniform in its limit, others as at rest."""
         rest = self.skeleton.rest_pose()
         rotations = np.tile(rest.rotations, (n, 1, 1))
-        for limit, way in self._parents_first:
+        for limit, way in self.parents_first:
             rotations[:, way.joint] = way.local_rotation(rotations, limit.sample(n, rng))
         return Pose(rotations, np.tile(rest.positions, (n, 1, 1)))
 
@@ -498,7 +512,7 @@ class LimitModel:
         return (self._near, *self._packed)
 
     @cached_property
-    def _parents_first(self) -> list[tuple[Limit, Lineage]]:
+    def parents_first(self) -> list[tuple[Limit, Lineage]]:
         """The limits with the joints that they are for and how those are measured."""
         ways = [
             (limit, lineage(self.skeleton, name, limit.relative_to))
@@ -515,7 +529,7 @@ class LimitModel:
     @cached_property
     def _apart(self) -> list[tuple[Limit, Lineage]]:
         """The others."""
-        each = self._parents_first
+        each = self.parents_first
         return [(limit, way) for limit, way in each if limit.relative_to or not limit.compiled]
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -121,3 +121,19 @@ class Report:
                 self.names[k] if k >= 0 else None for k in self.worst_joints.tolist()
             ],
         }
+
+
+@dataclass(frozen=True)
+class ClampReport:
+    """What it took to clamp a clip without pops: frames, counted from 0, by the joint's name."""
+
+    clip: str
+    moved: Mapping[str, Ints]
+    """Frames that were legal and moved all the same, so that a change of side is no pop."""
+    over: Mapping[str, Ints]
+    """Frames to which the step is over the bound: no legal way within it was found."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether every step keeps to the bound."""
+        return not self.over

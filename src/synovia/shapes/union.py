@@ -138,8 +138,8 @@ class Union(Directional):
         rng = np.random.default_rng(0)
         shares = [
             part.measure
-            * float((1.0 / self._multiplicity(part.scatter(SAMPLES, rng), part)).mean())
-            for part in self.parts
+            * float((1.0 / self._multiplicity(part.scatter(SAMPLES, rng), number)).mean())
+            for number, part in enumerate(self.parts)
         ]
         return float(sum(shares))
 
@@ -157,9 +157,9 @@ class Union(Directional):
             chosen.append(rng.permutation(once))
         return np.concatenate(chosen)[:n]
 
-    def _multiplicity(self, points: Points, drawn_from: ReachCone | None = None) -> Scalars:
+    def _multiplicity(self, points: Points, drawn_from: int | None = None) -> Scalars:
         """Return how many parts have each point; that which it was drawn from is not asked."""
-        asked = [part for part in self.parts if part is not drawn_from]
+        asked = [part for number, part in enumerate(self.parts) if number != drawn_from]
         inside = np.sum([part.contains(points) for part in asked], axis=0)
         return np.asarray(np.maximum(inside + (drawn_from is not None), 1))
 
