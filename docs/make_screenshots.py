@@ -47,7 +47,7 @@ def opened(page: Page, url: str) -> Page:
 
 def outside(page: Page) -> None:
     """A clip that leaves its limits, at its worst frame for a shoulder, with the ghost beside."""
-    page.locator("#strip .row button", has_text="RightUpperArm").click()
+    page.locator("#strip .row .name", has_text="RightUpperArm").click()
     page.locator("#inset").wait_for(timeout=120_000)
     for key in ("g", "a", "Numpad4", "Numpad4"):
         page.keyboard.press(key)
