@@ -33,6 +33,8 @@ import { Tour } from "./tour";
 
 /** Milliseconds after which a pose is still, and it is asked why a joint is outside. */
 const STILL_MS = 120;
+/** From where one sees the pose that a figure opens with, in radians: its sphere beside the face. */
+const START_YAW = -0.25;
 
 export class Page implements PageActions {
   readonly stage: Stage;
@@ -219,6 +221,7 @@ export class Page implements PageActions {
   async begin(check: Promise<Check>, shape: Promise<BodyShape>): Promise<void> {
     const shaped = shape.then((answer) => this.takeShape(answer));
     const started = this.takeStart();
+    this.stage.hold(Promise.all([shaped, started]));
     await this.checkClip(check);
     await started;
     if (!this.made.present) this.showClip();
@@ -242,6 +245,8 @@ export class Page implements PageActions {
     const { rotations, positions, outsideDeg } = await this.connection.ask("pose", { values });
     this.made.begin({ pose: { rotations, positions }, outsideDeg, values });
     this.pick(joint);
+    const { turntable } = this.stage;
+    turntable.turn(START_YAW - turntable.yaw, 0);
     this.stage.frameAll();
   }
 

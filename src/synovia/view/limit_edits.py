@@ -48,6 +48,7 @@ def describe_numbers(limit: Limit) -> list[ShapeNumber]:
 def _a_shape(limit: Limit) -> str:
     """Return what the limit's shape is called in a sentence, with its article."""
     called = limit.shape.label or limit.shape.name.replace("-", " ")
+    called = called[0].lower() + called[1:]
     return f"{'an' if called[0] in 'aeiou' else 'a'} {called}"
 
 
