@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from synovia import Skeleton, forward, human, quat
+from synovia import Pose, Skeleton, forward, human, load_clip, quat
 from synovia.body import body_of, human_bones, mesh_of, pose_vertices
 from synovia.body.bones import KINDS, make_surface
 from synovia.body.build import make_stored
@@ -19,6 +20,7 @@ from synovia.rigs import align, canonical_skeleton, recognize
 from synovia.view.bodies import pack_body, pack_points, pack_weights
 from synovia.view.messages import pack
 
+ROKOKO = Path(__file__).parents[2] / "shared/data/animateddrawings_mit/rokoko__jesse_dance.bvh"
 LONG = {
     "humerus": ("LeftUpperArm", "LeftLowerArm"),
     "femur": ("LeftUpperLeg", "LeftLowerLeg"),
@@ -209,6 +211,31 @@ def test_a_rigs_axes_do_not_matter():
     )
     here, there = (body_of(each, skin=False).mesh.vertices for each in (plain, turned))
     np.testing.assert_allclose(there, 100.0 * here @ up.T, atol=0.05)
+
+
+def test_a_rig_without_a_rest_pose_has_a_whole_spine():
+    """Its bones lie along x, and of two joints of its spine only one is known to stand upright."""
+    if not ROKOKO.is_file():
+        pytest.skip(f"{ROKOKO.name} is not here")
+    moving = load_clip(ROKOKO)
+    body = body_of(moving.skeleton, moving, skin=False)
+    joints = [moving.skeleton.index(name) for name in ("LeftUpLeg", "Spine2")]
+    bound = forward(moving.skeleton, body.bind)[0][joints]
+    acted = forward(moving.skeleton, moving.pose)[0][:, joints]
+    apart = np.linalg.norm(acted[:, 0] - acted[:, 1], axis=-1)
+    assert np.linalg.norm(bound[0] - bound[1]) == pytest.approx(np.median(apart), rel=0.06)
+    first = Pose(moving.pose.rotations[0], moving.pose.positions[0])
+    where = pose_vertices(body.mesh, moving.skeleton, first)
+    starts = np.cumsum([0, *(len(bone.surface.vertices) for bone in body.bones)])
+    spine = np.array(
+        [
+            where[start:end].mean(axis=0)
+            for bone, start, end in zip(body.bones, starts, starts[1:], strict=False)
+            if bone.kind in ("lumbar", "thoracic")
+        ]
+    )
+    steps = np.linalg.norm(np.diff(spine, axis=0), axis=-1)
+    assert steps.max() < 2.2 * np.median(steps)  # vertebrae leave no gap
 
 
 def test_what_is_no_human_has_no_body():
