@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 EXAMPLES = (
-    ("the default human, every control through its range", "synovia view"),
+    ("the default human, an arm raised; Space moves every control", "synovia view"),
     ("a clip of a human against what humans can do", "synovia view wild.bvh"),
     ("a clip against limits of your own", "synovia view wild.bvh --limits mine.limits.json"),
     ("all clips of a folder, the worst first", "synovia view captures/"),
