@@ -2,7 +2,7 @@
 # make test   format, lint, types and tests
 # make lint   format, lint and types alone
 # make page   build the page of `synovia view`, which both do themselves
-# make kernels  compile the kernels, which both do themselves
+# make kernels  compile the kernels, and make the bodies, which both do themselves
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
 # make test-torch  limits as a loss, in an environment of its own
 # make wheels  wheels for Linux, macOS and Windows, and WebAssembly, in dist/
@@ -73,6 +73,7 @@ kernels: $(INSTALLED)
 	@command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
 	$(BIN)/pip install --quiet --disable-pip-version-check ziglang || true
 	$(BIN)/python -m synovia.native.build
+	$(BIN)/python -m synovia.body.build
 
 # The contract of all shapes, where every access to memory and every integer is watched.
 test-sanitized: $(INSTALLED)

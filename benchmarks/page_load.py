@@ -16,19 +16,27 @@ import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 from websockets.sync.client import connect
 
-from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, quat, show
+from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, human, quat, show
+from synovia.anatomy import limits_of
+from synovia.body import body_of
+from synovia.components import Figure
 from synovia.view import View, messages
+from synovia.view.bodies import pack_body
 from synovia.view.server import page_files
 
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 FRAMES, JOINTS = 5000, 60
-WEIGHT_KB, OPENING_S = 300.0, 2.0
+WEIGHT_KB, WHOLE_KB, OPENING_S, HUMAN_S = 300.0, 450.0, 2.0, 1.5
 REPEATS, PLAYED_S, REACHES = 5, 4.0, 60
 
 
 def main() -> None:
     """Print one line for each figure, with what it should be under."""
     print(f"page weight, gzip        {weight_kb():8.0f} kB   (under {WEIGHT_KB:.0f})")
+    figure = human()
+    bones, whole = (weight_kb() + body_kb(figure, skin=skin) for skin in (False, True))
+    print(f"with bones               {bones:8.0f} kB   (under {WHOLE_KB:.0f})")
+    print(f"with bones and skin      {whole:8.0f} kB   (under {WHOLE_KB:.0f})")
     shown = show(limits(), clip())
     trips_ms, solved_ms = reached(shown)
     print(
@@ -53,6 +61,15 @@ def in_browser(path: str, shown: View) -> None:
             f"{FRAMES} frames x {JOINTS} joints {median(times):8.2f} s    (under {OPENING_S:.0f}; "
             f"from {min(times):.2f} to {max(times):.2f})"
         )
+        figure = human()
+        person = show(limits_of(figure), figure=figure)
+        opened(browser, person)
+        seconds, spent = zip(*(opened_human(browser, person) for _ in range(REPEATS)), strict=True)
+        print(
+            f"the human                {median(seconds):8.2f} s    (under {HUMAN_S:.1f}; processor "
+            f"time of the page's own thread {median(spent):.2f})"
+        )
+        person.close()
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         corners, frames_ms, script_ms = played(page, shown)
         p50, p95, p99 = np.percentile(frames_ms, [50, 95, 99])
@@ -110,6 +127,29 @@ def opened(browser: Browser, shown: View) -> float:
     seconds = time.perf_counter() - start
     context.close()
     return seconds
+
+
+def opened_human(browser: Browser, shown: View) -> tuple[float, float]:
+    """Return the seconds until the human is shown, and the processor time of the page's thread."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    session = context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    start = time.perf_counter()
+    page.goto(shown.url)
+    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(done))")
+    seconds = time.perf_counter() - start
+    told = session.send("Performance.getMetrics")["metrics"]
+    spent = next(each["value"] for each in told if each["name"] == "TaskDuration")
+    context.close()
+    return seconds, float(spent)
+
+
+def body_kb(figure: Figure, *, skin: bool) -> float:
+    """Return how much bones, and the skin perhaps, weigh when they are compressed, in kB."""
+    shape = pack_body(body_of(figure.skeleton, skin=skin))
+    return len(gzip.compress(messages.pack(shape), 9)) / 1000.0
 
 
 COUNTING = """

@@ -1,12 +1,13 @@
 """Take the pictures of the page, from the running page: python docs/make_screenshots.py.
 
-It needs Chromium and the test extras. Each picture goes to docs/img.
+It needs Chromium and the test extras. Each picture goes to docs/img, or to a folder that is named.
 """
 
 import shutil
+import sys
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from synovia import human, show
 from synovia.anatomy import limits_of
@@ -15,62 +16,108 @@ from synovia.demo import learn_limits, range_of_motion, wild
 HERE = Path(__file__).parent / "img"
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 STILL = 1500  # milliseconds until all is drawn
+LARGE, SMALL = (1440, 900), (1280, 720)
 
 
-def main() -> None:
-    """Write the pictures of the page in docs/img."""
+def main(into: Path = HERE) -> None:
+    """Write the pictures of the page."""
     body = human()
     clip = show(learn_limits(range_of_motion(), "reach-cone", "direction-twist"), wild())
     figure = show(limits_of(body), figure=body)
     with sync_playwright() as playwright:
         found = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        outside(opened(page, clip.url))
-        edited(page)
-        page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="dark")
-        posed(opened(page, figure.url))
+        opening(new_page(browser, figure.url, LARGE, "light"), into / "view-opening.png")
+        outside(new_page(browser, clip.url, LARGE, "light"), into / "view.png")
+        edited(new_page(browser, clip.url, SMALL, "light"), into / "view-edit.png")
+        hinge(new_page(browser, figure.url, SMALL, "dark"), into / "view-hinge.png")
+        posed(new_page(browser, figure.url, SMALL, "dark"), into / "view-controls.png")
         for theme in ("light", "dark"):
-            page = browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme=theme)
-            raised(opened(page, figure.url), HERE / f"view-raised-{theme}.png")
+            page = new_page(browser, figure.url, LARGE, theme)
+            raised(page, into / f"view-raised-{theme}.png")
         browser.close()
     clip.close()
     figure.close()
 
 
-def opened(page: Page, url: str) -> Page:
-    """Return the page once it is ready."""
+def new_page(browser: Browser, url: str, size: tuple[int, int], theme: str) -> Page:
+    """Return a page that is ready, in a profile of its own."""
+    width, height = size
+    page = browser.new_page(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if theme == "dark" else "light",
+    )
     page.goto(url)
     page.wait_for_selector("body[data-ready]", timeout=120_000)
     return page
 
 
-def outside(page: Page) -> None:
-    """A clip that leaves its limits, at its worst frame for a shoulder, with the ghost beside."""
-    page.locator("#strip .row button", has_text="RightUpperArm").click()
-    page.locator("#inset").wait_for(timeout=120_000)
-    for key in ("g", "a", "Numpad4", "Numpad4"):
+def leave_tour(page: Page) -> None:
+    """Leave the tour, if it is there."""
+    button = page.get_by_role("button", name="Leave the tour, for good (Esc)")
+    if button.count():
+        button.click()
+
+
+def press(page: Page, *keys: str) -> None:
+    """Press keys, with the view in focus."""
+    page.locator("#stage").focus()
+    for key in keys:
         page.keyboard.press(key)
-    page.wait_for_timeout(STILL)
-    page.screenshot(path=HERE / "view.png")
 
 
-def edited(page: Page) -> None:
+def pick(page: Page, group: str, name: str) -> None:
+    """Pick a joint in the list, whose group is unfolded."""
+    item = page.get_by_role("treeitem", name=name, exact=True)
+    if not item.count():
+        page.get_by_role("treeitem", name=group, exact=True).click()
+    item.click()
+    page.locator("#inset").wait_for(timeout=120_000)
+
+
+def take(page: Page, path: Path) -> None:
+    """Take a picture once all is still."""
+    page.wait_for_timeout(2 * STILL)
+    page.screenshot(path=path)
+
+
+def opening(page: Page, path: Path) -> None:
+    """What the page opens with: the human with an arm raised, its cone, and the tour."""
+    page.locator("#inset").wait_for(timeout=120_000)
+    take(page, path)
+
+
+def outside(page: Page, path: Path) -> None:
+    """A clip that leaves its limits, at its worst frame for a shoulder, with the ghost beside."""
+    page.locator("#strip .row .name", has_text="RightUpperArm").click()
+    page.locator("#inset").wait_for(timeout=120_000)
+    press(page, "g", "a", "Numpad4", "Numpad4")
+    take(page, path)
+
+
+def edited(page: Page, path: Path) -> None:
     """The reach cone of a hip, with a point chosen and the twists that are legal there."""
-    page.keyboard.press("3")
-    page.get_by_role("treeitem", name="LeftUpperLeg", exact=True).click()
+    press(page, "3")
+    pick(page, "Left leg", "LeftUpperLeg")
     page.wait_for_timeout(STILL)
     page.get_by_label("Point", exact=True).select_option("7")
-    page.locator("#stage").focus()
-    for key in ("g", "Home", ".", "Numpad1", "Numpad6", "Numpad6", "Numpad8"):
-        page.keyboard.press(key)
-    page.wait_for_timeout(STILL)
-    page.screenshot(path=HERE / "view-edit.png")
+    press(page, "Home", ".", "Numpad1", "Numpad6", "Numpad6", "Numpad8")
+    take(page, path)
 
 
-def posed(page: Page) -> None:
+def hinge(page: Page, path: Path) -> None:
+    """An elbow's arc, whose ends can be dragged."""
+    leave_tour(page)
+    press(page, "r")
+    pick(page, "Left arm", "LeftLowerArm")
+    press(page, "3", ".", "Control+Numpad3", "Numpad6", "Numpad6")
+    take(page, path)
+
+
+def posed(page: Page, path: Path) -> None:
     """The human with an arm raised by its controls, and what that shoulder allows."""
-    page.keyboard.press("4")
+    leave_tour(page)
+    press(page, "4")
     for name, value in {
         "left_shoulder.abduction": 95,
         "left_elbow.flexion": 60,
@@ -81,24 +128,23 @@ def posed(page: Page) -> None:
         "left_hip.flexion": 20,
     }.items():
         page.locator(f'input[aria-label="{name}"]').fill(str(value))
-    page.get_by_role("treeitem", name="LeftUpperArm", exact=True).click()
     page.get_by_role("heading", name="Controls").scroll_into_view_if_needed()
-    page.wait_for_timeout(2 * STILL)
-    page.screenshot(path=HERE / "view-controls.png")
+    press(page, "a")
+    take(page, path)
 
 
 def raised(page: Page, path: Path) -> None:
     """The human from behind with raised arms: bones in a veil of skin."""
-    page.keyboard.press("4")
+    leave_tour(page)
+    press(page, "4")
+    page.get_by_role("button", name="Reset the pose (R)", exact=True).click()
     for side in ("left", "right"):
         page.locator(f'input[aria-label="{side}_shoulder.abduction"]').fill("170")
-    page.locator("#stage").focus()
+    press(page, "Escape")
     page.wait_for_timeout(STILL)
-    for key in ("Control+Numpad1", "a", "Numpad8"):
-        page.keyboard.press(key)
-    page.wait_for_timeout(2 * STILL)
-    page.screenshot(path=path)
+    press(page, "Control+Numpad1", "a", "Numpad8")
+    take(page, path)
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE)

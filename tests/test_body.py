@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from synovia import Skeleton, forward, human, quat
+from synovia import Pose, Skeleton, forward, human, load_clip, quat
 from synovia.body import body_of, human_bones, mesh_of, pose_vertices
+from synovia.body.bones import KINDS, make_surface
+from synovia.body.build import make_stored
+from synovia.body.connectivity import connect
+from synovia.body.store import _unpack, save_stored
 from synovia.demo import wild
 from synovia.rigs import align, canonical_skeleton, recognize
-from synovia.view.bodies import pack_body, pack_weights
+from synovia.view.bodies import pack_body, pack_points, pack_weights
 from synovia.view.messages import pack
 
-MOST_BYTES = 150_000
-"""Of the bones, compressed."""
+ROKOKO = Path(__file__).parents[2] / "shared/data/animateddrawings_mit/rokoko__jesse_dance.bvh"
 LONG = {
     "humerus": ("LeftUpperArm", "LeftLowerArm"),
     "femur": ("LeftUpperLeg", "LeftLowerLeg"),
@@ -209,6 +213,31 @@ def test_a_rigs_axes_do_not_matter():
     np.testing.assert_allclose(there, 100.0 * here @ up.T, atol=0.05)
 
 
+def test_a_rig_without_a_rest_pose_has_a_whole_spine():
+    """Its bones lie along x, and of two joints of its spine only one is known to stand upright."""
+    if not ROKOKO.is_file():
+        pytest.skip(f"{ROKOKO.name} is not here")
+    moving = load_clip(ROKOKO)
+    body = body_of(moving.skeleton, moving, skin=False)
+    joints = [moving.skeleton.index(name) for name in ("LeftUpLeg", "Spine2")]
+    bound = forward(moving.skeleton, body.bind)[0][joints]
+    acted = forward(moving.skeleton, moving.pose)[0][:, joints]
+    apart = np.linalg.norm(acted[:, 0] - acted[:, 1], axis=-1)
+    assert np.linalg.norm(bound[0] - bound[1]) == pytest.approx(np.median(apart), rel=0.06)
+    first = Pose(moving.pose.rotations[0], moving.pose.positions[0])
+    where = pose_vertices(body.mesh, moving.skeleton, first)
+    starts = np.cumsum([0, *(len(bone.surface.vertices) for bone in body.bones)])
+    spine = np.array(
+        [
+            where[start:end].mean(axis=0)
+            for bone, start, end in zip(body.bones, starts, starts[1:], strict=False)
+            if bone.kind in ("lumbar", "thoracic")
+        ]
+    )
+    steps = np.linalg.norm(np.diff(spine, axis=0), axis=-1)
+    assert steps.max() < 2.2 * np.median(steps)  # vertebrae leave no gap
+
+
 def test_what_is_no_human_has_no_body():
     names = ("Base", "Boom", "Arm", "Bucket")
     digger = Skeleton(names, np.arange(-1, 3), np.tile([0.0, 1.0, 0.0], (4, 1)))
@@ -222,9 +251,95 @@ def test_the_demos_skeleton_is_the_default_human():
     assert align(recognize(canonical_skeleton())).frames
 
 
-def test_bones_are_light(figure):
-    shape = pack_body(body_of(figure.skeleton, skin=False))
-    assert len(zlib.compress(pack(shape), 9)) < MOST_BYTES
+def unpack_triangles(codes, others, vertices, triangles):
+    """The triangles of a walk, as the page takes it, and how many codes are left."""
+    codes, others = iter(codes.tolist()), iter(others.tolist())
+    met, found, gates, wanted, after, before = 0, [], [], Counter(), {}, {}
+
+    def go_on(start, end):
+        if wanted[start, end]:
+            wanted[start, end] -= 1
+            return
+        wanted[end, start] += 1
+        after[end], before[start] = start, end
+        gates.append((end, start))
+
+    while len(found) < triangles:
+        corners = []
+        for _ in range(3):
+            new = next(codes) == 0
+            corners.append(met if new else next(others))
+            met += new
+        a, b, c = corners
+        found.append((a, b, c))
+        for start, end in ((a, b), (b, c), (c, a)):
+            go_on(start, end)
+        while gates:
+            start, end = gates.pop()
+            if not wanted[start, end]:
+                continue
+            wanted[start, end] -= 1
+            code = next(codes)
+            if code == 4:
+                continue
+            third = [met, after.get(end), before.get(start)][code] if code < 3 else next(others)
+            met += code == 0
+            found.append((start, end, third))
+            go_on(end, third)
+            go_on(third, start)
+    assert met == vertices
+    return np.array(found), len(list(codes))
+
+
+def turned(triangles):
+    """Triangles that begin with their least corner, sorted."""
+    least = triangles.argmin(axis=1)
+    rolled = [np.roll(each, -k).tolist() for each, k in zip(triangles, least, strict=True)]
+    return sorted(map(tuple, rolled))
+
+
+@pytest.mark.parametrize("kind", ["rib3", "atlas", "scapula"])
+def test_a_walk_says_all_triangles(kind):
+    surface = make_surface(kind)
+    walk = connect(surface.triangles)
+    size = len(surface.vertices), len(surface.triangles)
+    found, left = unpack_triangles(walk.codes, walk.others, *size)
+    assert left == 0
+    assert turned(walk.order[found]) == turned(surface.triangles)
+    assert (walk.bases < np.arange(len(walk.bases))[:, None]).all()
+
+
+def test_a_walk_over_what_is_open_or_meets_at_a_point():
+    """Two triangles that share a corner, and one by itself."""
+    triangles = np.array([[0, 1, 2], [2, 3, 4], [5, 6, 7]])
+    walk = connect(triangles)
+    found, left = unpack_triangles(walk.codes, walk.others, 8, 3)
+    assert left == 0
+    assert turned(walk.order[found]) == turned(triangles)
+
+
+def test_what_is_stored_is_what_would_be_made(tmp_path):
+    made = make_stored()
+    save_stored(made, tmp_path / "surfaces.npz")
+    with np.load(tmp_path / "surfaces.npz") as found:
+        again = _unpack({name: found[name] for name in found.files})
+    assert list(again.surfaces) == list(made.surfaces) == list(KINDS)
+    for kind, surface in [*made.surfaces.items(), ("skin", made.skin)]:
+        other = again.surfaces.get(kind, again.skin)
+        np.testing.assert_allclose(other.vertices, surface.vertices, atol=1e-9)
+        assert turned(other.triangles) == turned(surface.triangles)
+        np.testing.assert_allclose(other.shares, surface.shares, atol=0.002)
+        np.testing.assert_array_equal(other.connectivity.codes, surface.connectivity.codes)
+        np.testing.assert_array_equal(other.connectivity.bases, surface.connectivity.bases)
+    np.testing.assert_array_equal(again.joints, made.joints)
+    np.testing.assert_allclose(again.weights, made.weights, atol=0.01)
+
+
+def test_bodies_are_light(figure):
+    """Bones alone, and with the skin, compressed; the page itself is some 215 kB more."""
+    for skin, most in ((False, 90_000), (True, 160_000)):
+        shape = pack_body(body_of(figure.skeleton, skin=skin))
+        assert len(zlib.compress(pack(shape), 9)) < most
 
 
 def test_packed_weights_have_the_whole_sum(figure):
@@ -235,14 +350,13 @@ def test_packed_weights_have_the_whole_sum(figure):
 
 
 def test_what_is_packed_is_what_there_is(figure):
-    shape = pack_body(body_of(figure.skeleton, skin=False))
-    vertices, triangles = shape["sizes"][0]
-    points = np.cumsum(shape["points"][:, :vertices].astype(int), axis=1).T * shape["steps"][0]
     surface = human_bones(figure.skeleton)[0].surface
-    assert np.abs(points - surface.vertices).max() <= 0.51 * shape["steps"][0]
-    rows = shape["corners"][:, :triangles].astype(int)
-    first = np.cumsum(rows[0])
-    corners = np.stack([first, first + rows[1], first + rows[2]], axis=1) % (1 << 16)
-    assert sorted(map(tuple, np.sort(corners, axis=1).tolist())) == sorted(
-        map(tuple, np.sort(surface.triangles, axis=1).tolist())
-    )
+    walk = connect(surface.triangles)
+    step = float(np.abs(surface.vertices).max()) / 2047
+    low, high = pack_points(surface.vertices, step, walk).astype(int)
+    folded = (low + 256 * high).T
+    off = np.where(folded % 2, -(folded + 1) // 2, folded // 2)
+    points = np.zeros((len(off) + 1, 3), dtype=int)  # the last stays 0, for what has no base
+    for number, (a, b, c) in enumerate(walk.bases.tolist()):
+        points[number] = points[a] + points[b] - points[c] + off[number]
+    np.testing.assert_allclose(step * points[:-1], surface.vertices[walk.order], atol=0.51 * step)

@@ -14,6 +14,7 @@ from clips import clip
 from synovia import LimitModel
 from synovia.view import messages
 from synovia.view.answers import answer
+from synovia.view.groups import group_joints
 from synovia.view.server import PageServer, page_files
 from synovia.view.session import Session, scene_of
 
@@ -109,7 +110,12 @@ class Visit:
     def pick(self, name):
         """Pick a joint in the tree, and wait until its limit is drawn."""
         before = len(self.heard)
-        self.page.get_by_role("treeitem", name=name, exact=True).click()
+        item = self.page.get_by_role("treeitem", name=name, exact=True)
+        if item.count() == 0:  # its group is folded
+            skeleton = self.server.scene.clip.skeleton
+            group = group_joints(skeleton)[skeleton.index(name)]
+            self.page.get_by_role("treeitem", name=group, exact=True).click()
+        item.click()
         if name in self.server.scene.model.limits:
             self.until(lambda: len(self.heard) > before)
             self.page.locator("#inset").wait_for(timeout=PATIENCE)

@@ -28,7 +28,8 @@ def at(browser, model):
 
 def choose(seen, name):
     seen.page.get_by_role("button", name="Open files, and take some home").click()
-    seen.page.locator(".menu").get_by_role("button", name=name).click()
+    exact = name.startswith(("Take home the clip", "Take home the pose"))
+    seen.page.locator(".menu").get_by_role("button", name=name, exact=exact).click()
 
 
 def taken(seen, name, folder):
@@ -72,13 +73,21 @@ def test_clips_and_limits_are_dropped_or_opened(at, tmp_path):
 
 
 def test_what_is_taken_home_is_what_python_makes(at, tmp_path):
-    made = load_clip(taken(at, "Take home the clip within its limits", tmp_path))
-    assert at.server.scene.model.check(made).violation.max() < 1e-4
-    pose = load_clip(taken(at, "Take home the pose", tmp_path))
+    scene = at.server.scene
     frame = int(at.page.locator("#when").inner_text().split("/")[0])
-    turns = at.server.scene.clip.pose.rotations[frame]
+    for label, suffix in (("", ".bvh"), (", as glTF", ".glb")):
+        path = taken(at, f"Take home the clip within its limits{label}", tmp_path)
+        assert path.suffix == suffix
+        assert scene.model.check(load_clip(path)).violation.max() < 1e-4
+        as_what = label or ", as BVH"
+        pose = load_clip(taken(at, f"Take home the pose that is shown{as_what}", tmp_path))
+        turns = scene.clip.pose.rotations[frame]
+        np.testing.assert_allclose(
+            np.abs((pose.pose.rotations[0] * turns).sum(axis=-1)), 1.0, atol=1e-6
+        )
+    whole = load_clip(taken(at, "Take home the clip as it is, as glTF", tmp_path))
     np.testing.assert_allclose(
-        np.abs((pose.pose.rotations[0] * turns).sum(axis=-1)), 1.0, atol=1e-6
+        np.abs((whole.pose.rotations * scene.clip.pose.rotations).sum(axis=-1)), 1.0, atol=1e-6
     )
     assert taken(at, "Take home the violations", tmp_path).read_text().startswith("clip,frame,time")
     assert json.loads(taken(at, "Take home the limits", tmp_path).read_text())["limits"]

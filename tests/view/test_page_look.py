@@ -21,7 +21,7 @@ def test_it_opens_at_the_worst_joint(seen, scene):
     worst = scene.model.check(scene.clip).joints[0]
     assert seen.page.title() == "wild – Synovia"
     assert text_of(seen, "aside h2:visible") == worst.name
-    row = seen.page.locator("#strip .row button").first
+    row = seen.page.locator("#strip .row .name").first
     assert row.get_attribute("aria-label").startswith(
         f"{worst.name}: {np.degrees(worst.worst):.0f}° outside"
     )
@@ -40,7 +40,7 @@ def test_a_limit_measured_from_an_ancestor_is_shown_so(browser):
         assert text_of(seen, "aside h2:visible") == "LeftArm"
         seen.page.locator("#inset").wait_for()
         assert "Hips" in seen.page.locator("aside dd").all_inner_texts()
-        seen.page.locator("#strip .row button").first.click()
+        seen.page.locator("#strip .row .name").first.click()
         assert text_of(seen, "#now") == f"{np.degrees(worst.worst):.0f}° outside"
         header, _ = seen.answer("open")
         names = header["names"]
@@ -49,7 +49,7 @@ def test_a_limit_measured_from_an_ancestor_is_shown_so(browser):
 
 def test_a_row_leads_to_its_worst_frame(seen, scene):
     joint = scene.model.check(scene.clip).joints[1]
-    seen.page.locator("#strip .row button").nth(1).click()
+    seen.page.locator("#strip .row .name").nth(1).click()
     assert frame_of(seen) == joint.worst_frame
     assert text_of(seen, "aside h2:visible") == joint.name
     said = text_of(seen, "#now")

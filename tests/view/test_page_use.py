@@ -88,7 +88,7 @@ def test_the_view_is_framed_for_the_keyboard_alone(seen):
 def test_a_long_name_leaves_room_for_the_angle(seen):
     items = (
         seen.page.get_by_role("treeitem", name=LONG),
-        seen.page.locator("#strip .row button", has_text=LONG),
+        seen.page.locator("#strip .row .name", has_text=LONG),
     )
     for item in items:
         item.scroll_into_view_if_needed()

@@ -1,6 +1,6 @@
 // What Python opens the page with: a skeleton in motion, and which of its joints have limits.
 
-import type { Clamping, Control, Opening, State } from "./protocol";
+import type { Clamping, Control, Opening, Start, State } from "./protocol";
 
 export interface Skeleton {
   names: string[];
@@ -9,6 +9,8 @@ export interface Skeleton {
   measuredFrom: number[];
   /** By joint, its partner on the other side; -1 where there is none. */
   partners: number[];
+  /** By joint, what part of a human it belongs to; an empty word for none. */
+  groups: string[];
   children: number[][];
   offsets: Float32Array;
   endParents: number[];
@@ -26,6 +28,10 @@ export interface Clip {
   skeleton: Skeleton;
   frames: number;
   frameTime: number;
+  /** Whether nobody performed the first frame. */
+  invented: boolean;
+  /** The pose to open with, of a figure that is shown without a clip. */
+  start: Start | null;
   notes: string[];
   limited: number[];
   controls: Control[];
@@ -53,6 +59,7 @@ export function clipFrom(opening: Opening): Clip {
       parents,
       measuredFrom: opening.measuredFrom,
       partners: opening.partners,
+      groups: opening.groups,
       children,
       offsets,
       endParents: opening.endParents,
@@ -60,6 +67,8 @@ export function clipFrom(opening: Opening): Clip {
     },
     frames: opening.frames,
     frameTime: opening.frameTime,
+    invented: opening.invented,
+    start: opening.start,
     notes: opening.notes,
     limited: opening.limited,
     controls: opening.controls,

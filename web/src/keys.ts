@@ -1,6 +1,6 @@
 // Keys, and the sheet that shows them.
 
-import { element, find } from "./elements";
+import { button, element, find } from "./elements";
 
 export interface Key {
   /** As `event.code` has it, "Ctrl+" or "Shift+" perhaps before; or a letter or sign. */
@@ -46,7 +46,8 @@ function isClick(target: Element): boolean {
   return target.matches("button, summary") && target.getAttribute("aria-selected") !== "true";
 }
 
-export function bindKeys(groups: Record<string, Key[]>): void {
+/** Let keys act, and list them in the help, from which the tour begins again. */
+export function bindKeys(groups: Record<string, Key[]>, showTour: () => void): void {
   const keys = Object.values(groups).flat();
   const help = find<HTMLDialogElement>("#help");
   const section = (name: string, rows: readonly (readonly [string, string])[]) =>
@@ -71,7 +72,12 @@ export function bindKeys(groups: Record<string, Key[]>): void {
       section("Mouse", MOUSE),
       ...Object.entries(groups).map(([name, group]) => section(name, listed(group))),
     ),
-    element("form", { method: "dialog" }, element("button", {}, "Close")),
+    element(
+      "form",
+      { method: "dialog" },
+      button("Show the tour", "Show the tour", showTour),
+      element("button", {}, "Close"),
+    ),
   );
   document.addEventListener("input", ({ target }) => (unfinished = target));
   document.addEventListener("change", () => (unfinished = null));

@@ -47,6 +47,11 @@ export class LimitView {
     return this.joint !== undefined && this.clip.limited.includes(this.joint);
   }
 
+  /** Of the sphere that is drawn. */
+  get radius(): number | undefined {
+    return this.sphere?.radius;
+  }
+
   /** Ask for the limit as it is now. */
   async refresh(): Promise<void> {
     const { joint } = this;
@@ -76,7 +81,8 @@ export class LimitView {
       this.sphere = new JointSphere(region, radius, theme);
       this.stage.jointGroup.add(this.sphere.group);
     }
-    this.modes.setEditState(region.outline ? "cone" : region.sculptable ? "field" : "other");
+    const kind = region.hinge ? "hinge" : region.sculptable ? "field" : "other";
+    this.modes.setEditState(region.outline ? "cone" : kind);
     this.editing.show(region, this.sphere);
     this.families.show(region);
     this.panel.show(region, joint, theme);

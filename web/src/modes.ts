@@ -16,6 +16,7 @@ const EDIT_HINTS = {
   nothing: HINTS.edit,
   coming: "The limit is being drawn …",
   none: "This joint has no limit yet: draw a cone to begin with",
+  hinge: "Drag an end of the arc, or type its degrees beside · Ctrl Z undoes",
   cone: "Drag a point or the end of a twist · double click adds a point · Ctrl Z undoes",
   field: "Drag on the surface in the small picture to push it out, with Shift to pull it in",
   other: "Choose a family or type numbers beside; as a field it can be sculpted · Ctrl Z undoes",

@@ -29,9 +29,12 @@ import { Stage } from "./stage/stage";
 import { recordTurn } from "./stage/video";
 import { Curve } from "./time/curve";
 import { Timeline } from "./time/timeline";
+import { Tour } from "./tour";
 
 /** Milliseconds after which a pose is still, and it is asked why a joint is outside. */
 const STILL_MS = 120;
+/** From where one sees the pose that a figure opens with, in radians: its sphere beside the face. */
+const START_YAW = -0.25;
 
 export class Page implements PageActions {
   readonly stage: Stage;
@@ -63,6 +66,7 @@ export class Page implements PageActions {
   private wondering: number | undefined;
   readonly modes: Modes;
   readonly appearance: Appearance;
+  private tour: Tour;
 
   constructor(
     private clip: Clip,
@@ -90,6 +94,7 @@ export class Page implements PageActions {
         this.pick(joint);
         if (!this.stage.isInView(joint)) this.framePicked();
       },
+      (window) => this.curve.setWindow(window),
     );
     this.ghost = new Ghost(
       clip,
@@ -155,6 +160,7 @@ export class Page implements PageActions {
     );
     this.files = new Files(clip.name, connection);
     connection.onState = (state) => this.files.update(state);
+    this.stage.add(this.editing.hinge.group);
     this.editing.cameraRotation = () => this.stage.turntable.camera.quaternion;
     this.editing.jointRotation = () => this.pickedRotation();
     this.stage.pointer.onClick = (ray) => this.mode === "edit" && this.editing.claimsClick(ray);
@@ -186,7 +192,8 @@ export class Page implements PageActions {
     this.stage.pointer.onCancel = () => this.tryOut.cancel();
     this.stage.pointer.listHandles = () => {
       if (this.mode === "try") return this.ring.handles;
-      return this.mode === "edit" ? this.editing.handles : [];
+      if (this.mode !== "edit") return [];
+      return [...this.editing.hinge.handles, ...this.editing.handles];
     };
     connection.onNews = (news) => this.editing.receiveNews(news);
     this.appearance = new Appearance(
@@ -198,11 +205,12 @@ export class Page implements PageActions {
         this.limitView.updateTheme();
       },
     );
+    this.tour = new Tour((mode) => this.enterMode(mode));
     this.layOut();
     this.appearance.restore();
     this.showClip();
     this.stage.frameAll();
-    bindKeys(shortcuts(this));
+    bindKeys(shortcuts(this), () => this.showTour());
   }
 
   get frames(): number {
@@ -212,8 +220,11 @@ export class Page implements PageActions {
   /** Ask for violations and the clamped clip, and begin with the worst joint. */
   async begin(check: Promise<Check>, shape: Promise<BodyShape>): Promise<void> {
     const shaped = shape.then((answer) => this.takeShape(answer));
+    const started = this.takeStart();
+    this.stage.hold(Promise.all([shaped, started]));
     await this.checkClip(check);
-    this.showClip();
+    await started;
+    if (!this.made.present) this.showClip();
     const worst = this.timeline.worstDeg;
     const most = Math.max(...worst, 0);
     if (most > 0) {
@@ -223,6 +234,20 @@ export class Page implements PageActions {
     }
     await shaped;
     document.body.dataset.ready = "true";
+    if (this.clip.start) this.tour.offer();
+  }
+
+  /** Open with the pose that Python says, and its joint picked, where there is no clip to open. */
+  private async takeStart(): Promise<void> {
+    const { start } = this.clip;
+    if (!start) return;
+    const { values, joint } = start;
+    const { rotations, positions, outsideDeg } = await this.connection.ask("pose", { values });
+    this.made.begin({ pose: { rotations, positions }, outsideDeg, values });
+    this.pick(joint);
+    const { turntable } = this.stage;
+    turntable.turn(START_YAW - turntable.yaw, 0);
+    this.stage.frameAll();
   }
 
   /** Show a human with bones and skin. */
@@ -252,7 +277,11 @@ export class Page implements PageActions {
     find("#strip").before(this.curve.panel);
     this.files.update(clip.state);
     new Exchange(this.files, this.connection, {
-      pose: () => ({ frame: this.timeline.frame, rotations: [...this.pose.rotations] }),
+      pose: () => ({
+        frame: this.timeline.frame,
+        rotations: [...this.pose.rotations],
+        positions: [...this.pose.positions],
+      }),
       soften: () => this.ghost.softening.value,
       picture: () => this.stage.picture(),
       film: () =>
@@ -288,6 +317,7 @@ export class Page implements PageActions {
         "edit",
         families.fit,
         families.comparison.panel,
+        editing.hinge.panel,
         editing.points.panel,
         families.byHand,
       ),
@@ -456,6 +486,10 @@ export class Page implements PageActions {
     const joint = this.mode === "try" ? picked : undefined;
     const parent = joint === undefined ? -1 : (this.clip.skeleton.parents[joint] ?? -1);
     this.ring.show(joint, stage.body.world, parent, this.limitView.hinge);
+    const hinge = (this.mode === "edit" && this.limitView.hinge) || undefined;
+    const above = this.clip.skeleton.measuredFrom[picked ?? -1] ?? -1;
+    const radius = 1.08 * (this.limitView.radius ?? 1);
+    this.editing.hinge.show(hinge, picked ?? -1, above, stage.body.world, radius);
     stage.draw();
   }
 
@@ -526,6 +560,11 @@ export class Page implements PageActions {
   showHelp(): void {
     find<HTMLDialogElement>("#help").showModal();
     find("#help h2").focus(); // not its last button, which is below
+  }
+
+  showTour(): void {
+    find<HTMLDialogElement>("#help").close();
+    this.tour.begin();
   }
 
   framePicked(): void {

@@ -67,6 +67,14 @@ export interface Control {
   joints: number[];
 }
 
+/** What a figure opens with, where no clip is given. */
+export interface Start {
+  /** Of its controls; others are neutral. */
+  values: Record<string, number>;
+  /** The one that is picked. */
+  joint: number;
+}
+
 /** How the clip stands. */
 export interface Orientation {
   up: "y" | "z";
@@ -84,8 +92,13 @@ export interface Opening extends Orientation, State {
   endParents: number[];
   /** By joint, its partner on the other side; -1 where there is none. */
   partners: number[];
+  /** By joint, what part of a human it belongs to; an empty word for none. */
+  groups: string[];
   frames: number;
   frameTime: number;
+  /** Whether nobody performed the first frame, as the T-pose before a capture. */
+  invented: boolean;
+  start: Start | null;
   notes: string[];
   /** The joints whose positions change, in the order of `positions`. */
   moving: number[];
@@ -99,8 +112,10 @@ export interface Opening extends Orientation, State {
 /** The skin around a body, packed as its bones are; no points where there is none. */
 export interface SkinShape {
   skinStep: number;
-  skinPoints: Int16Array;
-  skinCorners: Int16Array;
+  skinTriangles: number;
+  skinPoints: Uint8Array<ArrayBuffer>;
+  skinCodes: Uint8Array<ArrayBuffer>;
+  skinOthers: Uint16Array;
   /** Of each vertex, four joints that it goes with. */
   skinJoints: Uint16Array;
   /** By how much, of 255. */
@@ -110,7 +125,7 @@ export interface SkinShape {
   skinPositions: Float32Array;
 }
 
-/** The bones of a human, each a surface that several may share; none where there is no human. Points are three rows of steps from one vertex to the next. Of triangles the first row steps from the least corner of one to that of the next; the others count from that corner. */
+/** The bones of a human, each a surface that several may share; none where there is no human. Triangles are said by a walk over them, `codes` and `others`, which meets vertices in their order: see `synovia.body.connectivity`. Points are steps from where the walk guesses them, the low bytes of all x, y and z before the high ones. */
 export interface BodyShape extends SkinShape {
   /** Of each surface, how many vertices and triangles. */
   sizes: number[][];
@@ -118,8 +133,9 @@ export interface BodyShape extends SkinShape {
   steps: number[];
   /** Of each bone, which surface it has. */
   kinds: number[];
-  points: Int16Array;
-  corners: Int16Array;
+  points: Uint8Array<ArrayBuffer>;
+  codes: Uint8Array<ArrayBuffer>;
+  others: Uint16Array;
   /** By how much, of 255, a vertex goes with its bone's second joint. */
   shares: Uint8Array<ArrayBuffer>;
   joints: Uint16Array;
@@ -177,7 +193,7 @@ export interface ConePoints {
 /** The one axis that a joint turns about, and how far, as its parent sees it. */
 export interface Hinge {
   axis: number[];
-  /** Where the bone points at 0, across the axis. */
+  /** Where the bone points at 0, which is the limit's reference, across the axis. */
   zero: number[];
   lowDeg: number;
   highDeg: number;
@@ -463,6 +479,13 @@ export interface SetNumber {
   deg: number;
 }
 
+/** Move an end of the range of a hinge, in degrees from the limit's reference. */
+export interface SetHingeEnd {
+  edit: "hinge";
+  side: "low" | "high";
+  deg: number;
+}
+
 /** Give the joint's partner the limit, mirrored. */
 export interface Mirror {
   edit: "mirror";
@@ -500,6 +523,7 @@ export type Edit =
   | Settle
   | AddSample
   | SetNumber
+  | SetHingeEnd
   | Mirror
   | Copy
   | Draw
@@ -676,10 +700,13 @@ export interface HumanRequest {
 
 /** A request for a file to take home. */
 export interface ExportRequest {
-  what: "clamped" | "pose" | "violations" | "page";
+  what: "clip" | "clamped" | "pose" | "violations" | "page";
+  /** Of clips and poses, where it is not the usual one. */
+  suffix?: ".glb";
   soften?: string | null;
   frame?: number;
   rotations?: number[];
+  positions?: number[];
 }
 
 /** A file to take home, and its name. */

@@ -86,8 +86,8 @@ test.each([false, true])("a point and the ray under its pixel meet (parallel: %s
 });
 
 test("colours run from one end to the other, and stop there", () => {
-  expect(twistColour(0).getHexString()).toBe("1a9850");
-  expect(twistColour(1).getHexString()).toBe("d73027");
+  expect(twistColour(0).getHexString()).toBe("232c7a");
+  expect(twistColour(1).getHexString()).toBe("ffd93b");
   expect(twistColour(2)).toEqual(twistColour(1));
   expect(outsideColour(-1)).toEqual(outsideColour(0));
   expect(outsideColour(0.25).getHexString()).toBe("f4a259");

@@ -8,7 +8,7 @@ from the rib to the sternum, or to the rib above.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -20,7 +20,9 @@ from ..arrays import Floats, Ints, Vectors
 from ..components import Figure
 from ..skeleton import Pose, Skeleton, forward
 from . import limbs, trunk
-from .surface import Surface, join_surfaces
+from .connectivity import Connectivity
+from .store import load_stored
+from .surface import Surface, join_surfaces, round_vertices
 
 REFERENCE_HEIGHT = 1.75
 """Of the person whose bones the numbers are, in metres."""
@@ -52,7 +54,8 @@ class Bone:
 class Mesh:
     """Triangles (m, 3) between vertices (n, 3), which go with joints (n, k) by weights (n, k).
 
-    Vertices are where they are while the skeleton is in the pose `bind`.
+    Vertices are where they are while the skeleton is in the pose `bind`. Where they are in the
+    order of a walk over the triangles, that is there, too.
     """
 
     vertices: Vectors
@@ -60,6 +63,7 @@ class Mesh:
     joints: Ints
     weights: Floats
     bind: Pose
+    connectivity: Connectivity | None = None
 
     @property
     def owners(self) -> Ints:
@@ -90,46 +94,43 @@ def pose_vertices(mesh: Mesh, skeleton: Skeleton, pose: Pose) -> Vectors:
     return total
 
 
-Local = tuple[str, Callable[[], Surface], Floats]
-"""A kind of bone, its surface, and its placing (3, 4) in the frame of its segment, millimetres."""
+Local = tuple[str, Floats]
+"""A kind of bone, and its placing (3, 4) in the frame of its segment, millimetres."""
 AS_IT_IS = np.eye(3, 4)
 
 
 @cache
 def _left_bones() -> dict[str, list[Local]]:
     """Return the bones of each segment that has no number, sides without their word."""
-    hand: list[Local] = [("digit", limbs.digit, limbs.along(each)) for each in limbs.hand_digits()]
-    foot: list[Local] = [("digit", limbs.digit, limbs.along(each)) for each in limbs.foot_digits()]
-    toes: list[Local] = [("digit", limbs.digit, limbs.along(each)) for each in limbs.toe_digits()]
+    hand: list[Local] = [("digit", limbs.along(each)) for each in limbs.hand_digits()]
+    foot: list[Local] = [("digit", limbs.along(each)) for each in limbs.foot_digits()]
+    toes: list[Local] = [("digit", limbs.along(each)) for each in limbs.toe_digits()]
     return {
-        "Clavicle": [("clavicle", limbs.clavicle, AS_IT_IS)],
-        "Scapula": [("scapula", limbs.scapula, AS_IT_IS)],
-        "UpperArm": [("humerus", limbs.humerus, AS_IT_IS)],
-        "LowerArm": [("ulna", limbs.ulna, AS_IT_IS)],
-        "Forearm": [("radius", limbs.radius, AS_IT_IS)],
-        "Hand": [("carpals", limbs.carpals, AS_IT_IS), *hand],
-        "UpperLeg": [("femur", limbs.femur, AS_IT_IS)],
-        "LowerLeg": [("tibia", limbs.tibia, AS_IT_IS)],
-        "Fibula": [("fibula", limbs.fibula, AS_IT_IS)],
-        "Patella": [("patella", limbs.patella, AS_IT_IS)],
-        "Foot": [("tarsals", limbs.tarsals, AS_IT_IS), *foot],
+        "Clavicle": [("clavicle", AS_IT_IS)],
+        "Scapula": [("scapula", AS_IT_IS)],
+        "UpperArm": [("humerus", AS_IT_IS)],
+        "LowerArm": [("ulna", AS_IT_IS)],
+        "Forearm": [("radius", AS_IT_IS)],
+        "Hand": [("carpals", AS_IT_IS), *hand],
+        "UpperLeg": [("femur", AS_IT_IS)],
+        "LowerLeg": [("tibia", AS_IT_IS)],
+        "Fibula": [("fibula", AS_IT_IS)],
+        "Patella": [("patella", AS_IT_IS)],
+        "Foot": [("tarsals", AS_IT_IS), *foot],
         "Toes": toes,
     }
 
 
-@cache
-def _middle_bones() -> dict[str, list[Local]]:
-    """Return the bones of the segments in the middle, vertebrae aside."""
-    other = np.column_stack([MIRROR, np.zeros(3)])
-    return {
-        "Pelvis": [
-            ("hip", trunk.hip_bone, AS_IT_IS),
-            ("hip", trunk.hip_bone, other),
-            ("sacrum", trunk.sacrum, AS_IT_IS),
-        ],
-        "Head": [("skull", trunk.skull, AS_IT_IS), ("jaw", trunk.jaw, AS_IT_IS)],
-        "Sternum": [("sternum", trunk.sternum, AS_IT_IS)],
-    }
+MIDDLE_BONES: Mapping[str, Sequence[Local]] = {
+    "Pelvis": [
+        ("hip", AS_IT_IS),
+        ("hip", np.column_stack([MIRROR, np.zeros(3)])),
+        ("sacrum", AS_IT_IS),
+    ],
+    "Head": [("skull", AS_IT_IS), ("jaw", AS_IT_IS)],
+    "Sternum": [("sternum", AS_IT_IS)],
+}
+"""The bones of the segments in the middle, vertebrae aside."""
 
 
 RISE = {"lumbar": 34.0, "thoracic": 24.0, "cervical": 16.8, "atlas": 16.0}
@@ -155,7 +156,7 @@ def _vertebra(skeleton: Skeleton, name: str) -> Local:
     wide = low + (high - low) * (number - 1) / (count - 1) if region != "atlas" else 1.0
     turn = np.column_stack([[1.0, 0.0, 0.0], up, np.cross([1.0, 0.0, 0.0], up)])
     placing = np.column_stack([turn * [wide, rise / RISE[region], wide], np.zeros(3)])
-    return region, partial(trunk.vertebra, region), placing
+    return region, placing
 
 
 @cache
@@ -180,6 +181,42 @@ def _rib(number: int) -> Surface:
         joins = places[above] + ends + [6.0, -5.0, -2.0] - places[joint]
     path = trunk.rib_path(number, side, front, joins)
     return trunk.rib(path, number, joins is not None)
+
+
+KINDS: Mapping[str, Callable[[], Surface]] = {
+    "clavicle": limbs.clavicle,
+    "scapula": limbs.scapula,
+    "humerus": limbs.humerus,
+    "ulna": limbs.ulna,
+    "radius": limbs.radius,
+    "carpals": limbs.carpals,
+    "digit": limbs.digit,
+    "femur": limbs.femur,
+    "tibia": limbs.tibia,
+    "fibula": limbs.fibula,
+    "patella": limbs.patella,
+    "tarsals": limbs.tarsals,
+    "hip": trunk.hip_bone,
+    "sacrum": trunk.sacrum,
+    "skull": trunk.skull,
+    "jaw": trunk.jaw,
+    "sternum": trunk.sternum,
+    **{region: partial(trunk.vertebra, region) for region in RISE},
+    **{f"rib{number}": partial(_rib, number) for number in range(1, 13)},
+}
+"""What makes the surface of each kind of bones, in millimetres."""
+
+
+@cache
+def surface_of(kind: str) -> Surface:
+    """Return the surface of a kind of bones, in millimetres: one made beforehand, or a new one."""
+    stored = load_stored()
+    return make_surface(kind) if stored is None else stored.surfaces[kind]
+
+
+def make_surface(kind: str) -> Surface:
+    """Return the surface of a kind of bones, made anew."""
+    return round_vertices(KINDS[kind]())
 
 
 def human_scale(skeleton: Skeleton) -> float | None:
@@ -232,13 +269,13 @@ def _place_bones(skeleton: Skeleton, unit: float) -> Iterator[Bone]:
             local = [_vertebra(ours, name)]
         elif name.startswith("Rib") and left in ours.names:
             number = int(left.removeprefix("Rib").removesuffix("Left"))
-            local = [(f"rib{number}", partial(_rib, number), AS_IT_IS)]
+            local = [(f"rib{number}", AS_IT_IS)]
             side = name.removeprefix(f"Rib{number}")
             held = "Sternum" if number <= 7 else f"Rib{number - 1}{side}"
             other = skeleton.index(held) if held in skeleton.names and number <= 10 else joint
         else:
-            local = _middle_bones().get(name, [])
-        for kind, surface, placing in local:
+            local = list(MIDDLE_BONES.get(name, []))
+        for kind, placing in local:
             matrix = unit * (flip @ placing[:, :3])
             spot = places[joint] + unit * (flip @ placing[:, 3])
-            yield Bone(kind, surface(), np.column_stack([matrix, spot]), (joint, other))
+            yield Bone(kind, surface_of(kind), np.column_stack([matrix, spot]), (joint, other))

@@ -83,7 +83,9 @@ def rig_skin(alignment: Alignment) -> Mesh:
                 there[some] @ matrix[:, :3].T + matrix[:, 3]
             )
     triangles = skin.triangles[kept[skin.triangles].all(axis=1)]
-    return Mesh(vertices, triangles, joints, weights, fitting.bind)
+    whole = len(triangles) == len(skin.triangles)
+    walk = skin.connectivity if whole else None
+    return Mesh(vertices, triangles, joints, weights, fitting.bind, walk)
 
 
 def fit_human(alignment: Alignment) -> Fitting:
@@ -121,6 +123,14 @@ def t_pose(alignment: Alignment) -> Pose:
         skeleton.index(rig.roles[role]): quat.mul(quat.inverse(alignment.axes), quat.inverse(frame))
         for role, frame in alignment.frames.items()
     }
+    # Of several joints that share a role, those above go with the one that is known: what has no
+    # rest pose may have its bones along any axis.
+    for role, name in rig.starts.items():
+        joint, first = skeleton.index(rig.roles[role]), skeleton.index(name)
+        while joint != first and joint in stands:
+            parent = int(skeleton.parents[joint])
+            stands.setdefault(parent, quat.mul(stands[joint], quat.inverse(rest.rotations[joint])))
+            joint = parent
     world = np.tile(quat.IDENTITY, (len(skeleton), 1))
     local = rest.rotations.copy()
     for joint, parent in enumerate(skeleton.parents.tolist()):

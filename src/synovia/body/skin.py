@@ -19,33 +19,52 @@ from ..skeleton import Pose, forward
 from .bones import MILLIMETRE, Mesh, reference_human
 from .limbs import hand_digits
 from .solid import Solid, ball, blend, carve, chain, plate, rod, turn, with_mirror
-from .surface import along_grid
+from .store import load_stored
+from .surface import SKIN_STEPS, Surface, along_grid, round_vertices
 
 APART = {"shoulder.abduction": 50.0, "hip.abduction": 12.0}
 """Degrees by which the limbs are away from the trunk."""
 NEAR, MOST = 46.0, 4
 """Segments that are so much farther than the nearest, in millimetres, have no part; so many may."""
+ROUNDS = 10
+"""How often weights go over into those of their neighbours."""
 Place = Callable[[str, ArrayLike], Vectors]
 
 
 @cache
 def human_skin() -> Mesh:
     """Return the skin of the default human, of the reference height."""
-    figure = reference_human()
-    controls = {f"{side}_{name}": deg for side in ("left", "right") for name, deg in APART.items()}
-    posed = figure.pose(controls)
-    bind = Pose(posed.rotations, posed.positions)
-    places, turns = forward(figure.skeleton, bind)
+    bind = _bind()
+    stored = load_stored()
+    if stored is None:
+        surface, joints, weights = make_skin()
+    else:
+        surface, joints, weights = stored.skin, stored.joints, stored.weights
+    vertices = MILLIMETRE * surface.vertices
+    return Mesh(vertices, surface.triangles, joints, weights, bind, surface.connectivity)
+
+
+def make_skin() -> tuple[Surface, Ints, Floats]:
+    """Return the skin, made anew, in millimetres, and the joints that vertices go with."""
+    skeleton = reference_human().skeleton
+    places, turns = forward(skeleton, _bind())
 
     def place(name: str, point: ArrayLike) -> Vectors:
-        joint = figure.skeleton.index(name)
+        joint = skeleton.index(name)
         there = quat.rotate(turns[joint], np.asarray(point, dtype=float) * MILLIMETRE)
         return np.asarray((places[joint] + there) / MILLIMETRE)
 
-    whole = _whole(place, quat.to_matrix(turns[figure.skeleton.index("LeftHand")]))
-    surface = along_grid(whole, _grid(whole, place))
-    joints, weights = _weights(surface.vertices, place, figure.skeleton.names)
-    return Mesh(MILLIMETRE * surface.vertices, surface.triangles, joints, weights, bind)
+    whole = _whole(place, quat.to_matrix(turns[skeleton.index("LeftHand")]))
+    surface = round_vertices(along_grid(whole, _grid(whole, place)), SKIN_STEPS)
+    return surface, *_weights(surface.vertices, surface.triangles, place, skeleton.names)
+
+
+@cache
+def _bind() -> Pose:
+    """Return the pose that the skin is made around."""
+    controls = {f"{side}_{name}": deg for side in ("left", "right") for name, deg in APART.items()}
+    posed = reference_human().pose(controls)
+    return Pose(posed.rotations, posed.positions)
 
 
 def _whole(place: Place, palm: Floats) -> Solid:
@@ -264,7 +283,23 @@ def _cores(names: Sequence[str]) -> list[Core]:
     return cores
 
 
-def _weights(points: Vectors, place: Place, names: Sequence[str]) -> tuple[Ints, Floats]:
+def _smooth(weights: Floats, triangles: Ints) -> Floats:
+    """Return weights (n, k) that go over into those of neighbours, so that skin bends roundly."""
+    pairs = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
+    pairs = np.concatenate([pairs, pairs[:, ::-1]])
+    order = np.argsort(pairs[:, 0], kind="stable")
+    others = pairs[order, 1]
+    counts = np.bincount(pairs[:, 0], minlength=len(weights))
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    for _ in range(ROUNDS):
+        around = np.add.reduceat(weights[others], starts, axis=0) / counts[:, None]
+        weights = 0.5 * (weights + around)
+    return weights
+
+
+def _weights(
+    points: Vectors, triangles: Ints, place: Place, names: Sequence[str]
+) -> tuple[Ints, Floats]:
     """Return joints (n, 4) and weights: of the nearest segments, the nearest most."""
     cores = _cores(names)
     off = np.stack(
@@ -275,6 +310,7 @@ def _weights(points: Vectors, place: Place, names: Sequence[str]) -> tuple[Ints,
     )
     index = np.array([list(names).index(name) for name, *_ in cores])
     near = np.clip(1.0 - (off - off.min(axis=0)) / NEAR, 0.0, None).T ** 2
+    near = _smooth(near / near.sum(axis=1, keepdims=True), triangles)
     best = np.argsort(-near, axis=1, kind="stable")[:, :MOST]
     weights = np.take_along_axis(near, best, axis=1)
     return index[best], weights / weights.sum(axis=1, keepdims=True)

@@ -9,7 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats, Ints, Scalars, Vectors, cross, unit_vectors
+from .connectivity import Connectivity
 from .solid import Solid, turn
+
+STEPS, SKIN_STEPS = 2047, 4095
+"""Into which the farthest coordinate of a bone's surface, and that of the skin, is divided."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,13 +26,34 @@ class Surface:
     vertices: Vectors
     triangles: Ints
     shares: Scalars
+    connectivity: Connectivity | None = None
+    """The walk over it, where vertices are in its order."""
 
     def place(self, placing: Floats) -> Surface:
         """Return the surface placed by a matrix (3, 4); a mirror turns its triangles."""
         vertices = self.vertices @ placing[:, :3].T + placing[:, 3]
         flipped = np.linalg.det(placing[:, :3]) < 0.0
         triangles = self.triangles[:, ::-1] if flipped else self.triangles
-        return replace(self, vertices=vertices, triangles=triangles)
+        return replace(self, vertices=vertices, triangles=triangles, connectivity=None)
+
+
+def round_vertices(surface: Surface, steps: int = STEPS) -> Surface:
+    """Return a surface whose vertices are at whole steps, of which there are so many."""
+    step = float(np.abs(surface.vertices).max()) / steps
+    return replace(surface, vertices=step * np.round(surface.vertices / step))
+
+
+def reorder(surface: Surface, walk: Connectivity) -> Surface:
+    """Return a surface with its vertices in the order of the walk over it."""
+    number = np.zeros(len(surface.vertices), dtype=np.int64)
+    number[walk.order] = np.arange(len(walk.order))
+    same = replace(walk, order=np.arange(len(walk.order)))
+    return Surface(
+        surface.vertices[walk.order],
+        number[surface.triangles],
+        surface.shares[walk.order],
+        same,
+    )
 
 
 def without_shares(vertices: Vectors, triangles: Ints) -> Surface:

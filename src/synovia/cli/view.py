@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 EXAMPLES = (
-    ("the default human, every control through its range", "synovia view"),
+    ("the default human, an arm raised; Space moves every control", "synovia view"),
     ("a clip of a human against what humans can do", "synovia view wild.bvh"),
     ("a clip against limits of your own", "synovia view wild.bvh --limits mine.limits.json"),
     ("all clips of a folder, the worst first", "synovia view captures/"),
@@ -137,6 +138,7 @@ def view(
     from ..view.doorway import open_browser
     from ..view.server import PageServer
     from ..view.session import scene_of
+    from ..view.start import start_of
     from .fit import check_output
 
     if hosts and allow_remote is None:
@@ -147,6 +149,8 @@ def view(
     if folder is not None:
         clip = folder.paths[0]
     scene = scene_of(*_load_inputs(clip, limits, which, maps))
+    if clip is None:
+        scene = replace(scene, start=start_of(scene.figure))
     save_to = output
     if output is None and limits is not None and limits not in inputs.SOURCES:
         save_to = Path(limits)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -87,10 +87,13 @@ def show(
     """
     from .server import PageServer
     from .session import scene_of
+    from .start import start_of
 
     origins = LOCAL_ORIGINS if notebook is None else (check_origin(notebook),)
     file = None if save_to is None else limits_path(save_to)
     scene = scene_of(model, clip, figure, names)
+    if clip is None:
+        scene = replace(scene, start=start_of(scene.figure))
     return View(PageServer(scene, port=port, save_to=file), origins)
 
 

@@ -8,19 +8,21 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints, Vectors
-from ..body import Body, Mesh, body_of
+from ..arrays import Floats, Vectors
+from ..body import Body, Mesh, Surface, body_of
+from ..body.connectivity import Connectivity, connect, guess
+from ..body.surface import SKIN_STEPS, STEPS
 from ..skeleton import Clip
 from .messages import Request
 from .protocol import BodyShape, SkinShape
 from .session import Session
 
-STEPS, SKIN_STEPS = 2047, 8191
-"""Into which the farthest coordinate of a surface, and that of the skin, is divided."""
 NO_SKIN = SkinShape(
     skinStep=1.0,
-    skinPoints=np.zeros((3, 0), np.int16),
-    skinCorners=np.zeros((3, 0), np.int16),
+    skinTriangles=0,
+    skinPoints=np.zeros((2, 3, 0), np.uint8),
+    skinCodes=np.zeros(0, np.uint8),
+    skinOthers=np.zeros(0, np.uint16),
     skinJoints=np.zeros((0, 4), np.uint16),
     skinWeights=np.zeros((0, 4), np.uint8),
     skinRotations=np.zeros((0, 4)),
@@ -43,19 +45,26 @@ def pack_body(body: Body | None) -> BodyShape:
     bones = () if body is None else body.bones
     surfaces = {bone.kind: bone.surface for bone in bones}
     kinds = list(surfaces)
-    steps = [_step(each.vertices) for each in surfaces.values()]
+    walks = [_walk(each) for each in surfaces.values()]
+    steps = [_step(each.vertices, STEPS) for each in surfaces.values()]
+    packed = [
+        pack_points(each.vertices, step, walk)
+        for each, step, walk in zip(surfaces.values(), steps, walks, strict=True)
+    ]
+    shares = [
+        _bytes(each.shares[walk.order]) for each, walk in zip(surfaces.values(), walks, strict=True)
+    ]
     return {
-        "sizes": [[len(each.vertices), len(each.triangles)] for each in surfaces.values()],
+        "sizes": [
+            [len(walk.order), len(each.triangles)]
+            for each, walk in zip(surfaces.values(), walks, strict=True)
+        ],
         "steps": steps,
         "kinds": [kinds.index(bone.kind) for bone in bones],
-        "points": _join(
-            [
-                pack_points(each.vertices, step)
-                for each, step in zip(surfaces.values(), steps, strict=True)
-            ]
-        ),
-        "corners": _join([pack_corners(each.triangles) for each in surfaces.values()]),
-        "shares": _bytes([each for surface in surfaces.values() for each in surface.shares]),
+        "points": np.concatenate([np.zeros((2, 3, 0), np.uint8), *packed], axis=2),
+        "codes": np.concatenate([_bytes([]), *(walk.codes for walk in walks)]).astype(np.uint8),
+        "others": np.concatenate([[], *(walk.others for walk in walks)]).astype(np.uint16),
+        "shares": np.concatenate([_bytes([]), *shares]),
         "joints": np.array([bone.joints for bone in bones], dtype=np.uint16).reshape(-1, 2),
         "placings": np.array([bone.placing for bone in bones]).reshape(-1, 12),
         "bindRotations": np.zeros((0, 4)) if body is None else np.asarray(body.bind.rotations),
@@ -66,35 +75,35 @@ def pack_body(body: Body | None) -> BodyShape:
 
 def _skin(skin: Mesh) -> SkinShape:
     step = _step(skin.vertices, SKIN_STEPS)
+    walk = _walk(skin)
     return {
         "skinStep": step,
-        "skinPoints": pack_points(skin.vertices, step),
-        "skinCorners": pack_corners(skin.triangles),
-        "skinJoints": skin.joints.astype(np.uint16),
-        "skinWeights": pack_weights(skin.weights),
+        "skinTriangles": len(skin.triangles),
+        "skinPoints": pack_points(skin.vertices, step, walk),
+        "skinCodes": walk.codes.astype(np.uint8),
+        "skinOthers": walk.others.astype(np.uint16),
+        "skinJoints": skin.joints[walk.order].astype(np.uint16),
+        "skinWeights": pack_weights(skin.weights[walk.order]),
         "skinRotations": np.asarray(skin.bind.rotations),
         "skinPositions": np.asarray(skin.bind.positions),
     }
 
 
-def pack_points(vertices: Vectors, step: float) -> NDArray[np.int16]:
-    """Return vertices (n, 3) as steps from one to the next, (3, n)."""
-    whole = np.round(vertices / step).astype(np.int64)
-    return np.ascontiguousarray(np.diff(whole, axis=0, prepend=0).T.astype(np.int16))
+@lru_cache(maxsize=64)
+def _walk(surface: Surface | Mesh) -> Connectivity:
+    """Return the walk over a surface; one that is stored has its own."""
+    return surface.connectivity or connect(surface.triangles)
 
 
-def pack_corners(triangles: Ints) -> NDArray[np.int16]:
-    """Return triangles (m, 3) as (3, m), in order of their least corner.
+def pack_points(vertices: Vectors, step: float, walk: Connectivity) -> NDArray[np.uint8]:
+    """Return vertices (n, 3) in steps from where they are guessed, as bytes (2, 3, n).
 
-    That corner comes as the difference to that of the triangle before, the others as those to it.
-    Differences wrap around at 16 bits.
+    Low bytes come before high ones. Of numbers of steps, 0, -1, 1, -2 and so on are 0, 1, 2, 3.
     """
-    turn = (triangles.argmin(axis=1)[:, None] + np.arange(3)) % 3
-    rolled = np.take_along_axis(triangles, turn, axis=1)
-    rows = rolled[np.lexsort((rolled[:, 2], rolled[:, 1], rolled[:, 0]))]
-    first = np.diff(rows[:, 0], prepend=0)
-    apart = np.stack([first, rows[:, 1] - rows[:, 0], rows[:, 2] - rows[:, 0]])
-    return np.ascontiguousarray(apart.astype(np.uint16).view(np.int16))
+    whole = np.round(vertices[walk.order] / step).astype(np.int64)
+    off = whole - guess(whole, walk.bases)
+    folded = np.where(off < 0, -2 * off - 1, 2 * off).T.astype(np.uint16)
+    return np.stack([folded & 255, folded >> 8]).astype(np.uint8)
 
 
 def pack_weights(weights: Floats) -> NDArray[np.uint8]:
@@ -105,13 +114,9 @@ def pack_weights(weights: Floats) -> NDArray[np.uint8]:
     return whole.astype(np.uint8)
 
 
-def _join(parts: Sequence[NDArray[np.int16]]) -> NDArray[np.int16]:
-    return np.concatenate(parts, axis=1) if parts else np.zeros((3, 0), np.int16)
-
-
 def _bytes(shares: Floats | Sequence[float]) -> NDArray[np.uint8]:
-    return np.round(255.0 * np.asarray(shares)).astype(np.uint8)
+    return np.round(255.0 * np.asarray(shares, dtype=float)).astype(np.uint8)
 
 
-def _step(vertices: Vectors, count: int = STEPS) -> float:
+def _step(vertices: Vectors, count: int) -> float:
     return float(np.abs(vertices).max()) / count

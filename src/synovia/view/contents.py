@@ -9,16 +9,19 @@ from typing import Literal
 import numpy as np
 
 from .. import quat
-from ..arrays import Mask, Quats, Scalars, Vectors
+from ..arrays import Quats, Scalars, Vectors
 from ..components import Figure
+from ..learn import invented_first_frame
 from ..limit import Limit
 from ..limit.softening import parse_softening
 from ..mesh import FINE, Quality, share_of, sheet_and_boundary
 from ..model import project_path
 from ..skeleton import Clip, Pose, Skeleton, forward, lineage, partner
+from .groups import group_joints
+from .hinges import hinge_of
 from .limit_edits import cone_points, describe_numbers
 from .messages import Request, word
-from .protocol import Check, Clamping, Control, Curve, Hinge, Opening, Orientation, Picture
+from .protocol import Check, Clamping, Control, Curve, Opening, Orientation, Picture, Start
 from .session import Scene, Session
 
 # How a clip stands: which way is up, which joint looks, and along which of its axes.
@@ -142,17 +145,27 @@ def open_scene(session: Session, request: Request) -> Opening:
         "clip": clip.name,
         "frames": clip.frames,
         "frameTime": clip.frame_time,
+        "invented": invented_first_frame(clip),
+        "start": _start(scene),
         "notes": list(scene.notes),
         "moving": moving.tolist(),
         "controls": _controls(scene.figure),
         **_orientation(scene),
         "partners": _partners(skeleton),
+        "groups": list(group_joints(skeleton)),
         **session.state(),
         "offsets": skeleton.offsets,
         "endOffsets": skeleton.end_offsets,
         "rotations": clip.pose.rotations,
         "positions": clip.pose.positions[:, moving],
     }
+
+
+def _start(scene: Scene) -> Start | None:
+    if scene.start is None:
+        return None
+    joint = scene.clip.skeleton.index(scene.start.joint)
+    return {"values": dict(scene.start.values), "joint": joint}
 
 
 def _orientation(scene: Scene) -> Orientation:
@@ -236,56 +249,6 @@ def bone_of(scene: Scene, joint: int) -> Vectors:
     """Return where a joint's bone points in its own frame (3,); z where it has none."""
     bone: Vectors = scene.clip.skeleton.rest_directions[joint]
     return bone if bone.any() else np.array([0.0, 0.0, 1.0])
-
-
-HINGE_SAMPLES = 64
-HINGE_SHARE = 0.25
-"""A joint is a hinge where it turns about other axes less than this share of its main one."""
-HINGE_SLACK_DEG = 0.5
-
-
-@lru_cache(maxsize=256)
-def hinge_of(limit: Limit, bone: tuple[float, ...]) -> Hinge | None:
-    """Return the axis that a limit lets a bone turn about, if it is one, and the range about it.
-
-    Angles count from the middle of the range. Joints that are measured from an ancestor have none.
-    """
-    if limit.relative_to is not None:
-        return None
-    some = limit.sample(HINGE_SAMPLES, np.random.default_rng(0))
-    middle = np.linalg.eigh(np.einsum("ni,nj->ij", some, some))[1][:, -1]
-    turns = quat.log(quat.mul(quat.inverse(middle), some))
-    _, sizes, axes = np.linalg.svd(turns - turns.mean(axis=0), full_matrices=False)
-    if not sizes[1] < HINGE_SHARE * sizes[0]:
-        return None
-    angles = np.radians(np.arange(-180.0, 180.5, 0.5))
-    along = quat.mul(middle, quat.exp(angles[:, None] * axes[0]))
-    legal = limit.violation(along) <= np.radians(HINGE_SLACK_DEG)
-    if not legal.any():
-        return None
-    low, high = _run_around(legal, int(np.abs(np.where(legal, angles, np.inf)).argmin()))
-    axis = quat.rotate(middle, axes[0])
-    return {
-        "axis": axis.tolist(),
-        "zero": _across(quat.rotate(middle, np.array(bone)), axis).tolist(),
-        "lowDeg": float(np.degrees(angles[low])),
-        "highDeg": float(np.degrees(angles[high])),
-    }
-
-
-def _run_around(true: Mask, place: int) -> tuple[int, int]:
-    """Return the first and the last of those around a place that are all true."""
-    false = np.flatnonzero(~true)
-    before, after = false[false < place], false[false > place]
-    return int(before.max(initial=-1)) + 1, int(after.min(initial=len(true))) - 1
-
-
-def _across(direction: Vectors, axis: Vectors) -> Vectors:
-    """Return the unit part of a direction across an axis; any, where it has none."""
-    part = direction - (direction @ axis) * axis
-    if np.linalg.norm(part) < 0.2:
-        part = np.cross(axis, np.eye(3)[np.abs(axis).argmin()])
-    return np.asarray(part / np.linalg.norm(part))
 
 
 @lru_cache(maxsize=64)

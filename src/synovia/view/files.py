@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 import tempfile
 from collections.abc import Callable
@@ -24,8 +25,9 @@ from ..model import LimitModel
 from ..population import limits_for
 from ..population.sources import Source
 from ..rigs import FINGERS, ROLES, recognize
-from ..skeleton import Clip, Pose
-from .messages import Request, flag, rotations, whole_number, word
+from ..skeleton import Clip, Pose, Skeleton, forward
+from .messages import Request, flag, whole_number, word
+from .poses import pose_from
 from .protocol import Discards, Export, Received, Refusal, Roles, State
 from .session import EDITED_KEY, Session, scene_of
 from .uploads import Upload
@@ -157,7 +159,7 @@ def _roles(request: Request) -> dict[str, str]:
 
 
 def export(session: Session, request: Request) -> Export | Refusal:
-    """Return a file: the clamped clip, one pose, the violations as a table, or all as a page."""
+    """Return a file: the clip, also clamped, one pose, a table of violations, or all as a page."""
     what = word(request, "what")
     if what not in EXPORTS:
         raise ValueError(f"what must be one of {', '.join(EXPORTS)}, got {what!r:.60}")
@@ -169,21 +171,28 @@ def export(session: Session, request: Request) -> Export | Refusal:
 
 
 def clamped_clip(session: Session, request: Request) -> tuple[str, bytes]:
-    """Return the clip within its limits, in the format that it came in, or as BVH."""
+    """Return the clip within its limits, in the format that it came in, or as BVH or glTF."""
     softening = parse_softening(request.get("soften"))
     made = session.scene.model.project(session.scene.clip, softening=softening)
-    return clip_file(replace(made, name=f"{made.name} clamped"), session.clip_suffix)
+    suffix = _suffix(request, session.clip_suffix)
+    return clip_file(replace(made, name=f"{made.name} clamped"), suffix)
+
+
+def whole_clip(session: Session, request: Request) -> tuple[str, bytes]:
+    """Return the clip as it is, in the format that it came in, or as BVH or glTF."""
+    return clip_file(session.scene.clip, _suffix(request, session.clip_suffix))
 
 
 def one_pose(session: Session, request: Request) -> tuple[str, bytes]:
     """Return the pose that the page shows, at the place of a `frame`, as a clip of one frame."""
     clip, frame = session.scene.clip, whole_number(request, "frame")
-    if not 0 <= frame < clip.frames:
-        raise ValueError(f"frame must be from 0 to {clip.frames - 1}, got {frame}")
-    turns = rotations(request, len(clip.skeleton))
-    pose = Pose(turns[None], np.array(clip.pose.positions[frame : frame + 1]))
-    made = Clip(clip.skeleton, pose, clip.frame_time, f"{clip.name} pose {frame}")
-    return clip_file(made, BVH)
+    pose = pose_from(session.scene, request)
+    own = session.scene.frame(frame).positions
+    moved = np.abs(pose.positions - own).max(axis=-1) > PAGE_ROUNDING * np.abs(own).max()
+    positions = np.where(moved[:, None], pose.positions, own)
+    still = Pose(pose.rotations[None], positions[None])
+    made = Clip(clip.skeleton, still, clip.frame_time, f"{clip.name} pose {frame}")
+    return clip_file(made, _suffix(request, BVH))
 
 
 def violations_table(session: Session, request: Request) -> tuple[str, bytes]:
@@ -210,6 +219,7 @@ def standalone_page(session: Session, request: Request) -> tuple[str, bytes]:
 
 Exporter = Callable[[Session, Request], tuple[str, bytes]]
 EXPORTS: dict[str, Exporter] = {
+    "clip": whole_clip,
     "clamped": clamped_clip,
     "pose": one_pose,
     "violations": violations_table,
@@ -218,11 +228,30 @@ EXPORTS: dict[str, Exporter] = {
 """What can be taken home as a file, by name."""
 
 
-BVH = ".bvh"
+PAGE_ROUNDING = 1e-6
+"""The page has numbers of 32 bits: joints that moved less, as a share of the size, did not."""
+BVH, GLB = ".bvh", ".glb"
+UNITS = (1.0, 0.01, 0.001)
+"""Metres, centimetres and millimetres, in metres."""
+BODY_SPAN = 1.6
+"""How far the joints of a person are apart at most, in metres."""
+
+
+def _suffix(request: Request, usual: str) -> str:
+    """Return the format that a request wants a clip in."""
+    wanted = request.get("suffix")
+    if wanted not in (None, GLB):
+        raise ValueError(f"suffix must be {GLB} or none, got {wanted!r:.20}")
+    return usual if wanted is None else GLB
 
 
 def clip_file(clip: Clip, suffix: str) -> tuple[str, bytes]:
-    """Return a name and the bytes of a clip's file, in this format where it can be; else as BVH."""
+    """Return a name and the bytes of a clip's file, in this format where it can be; else as BVH.
+
+    glTF has metres: where a clip does not say its unit, it is the one that suits a person.
+    """
+    if suffix == GLB and not clip.skeleton.unit:
+        clip = replace(clip, skeleton=replace(clip.skeleton, unit=likely_unit(clip.skeleton)))
     for form in (suffix, BVH) if suffix in writable_suffixes() else (BVH,):
         with tempfile.TemporaryDirectory(prefix="synovia-") as folder:
             path = Path(folder) / f"clip{form}"
@@ -234,6 +263,13 @@ def clip_file(clip: Clip, suffix: str) -> tuple[str, bytes]:
                 continue
             return f"{_plain(clip.name)}{form}", path.read_bytes()
     raise ValueError(f"{clip.name}: this clip cannot be written")
+
+
+def likely_unit(skeleton: Skeleton) -> float:
+    """Return what a unit of length likely is, in metres: a body is a metre or two tall."""
+    places, _ = forward(skeleton, skeleton.rest_pose())
+    span = float(np.ptp(places, axis=0).max())
+    return min(UNITS, key=lambda unit: abs(math.log(max(unit * span, 1e-9) / BODY_SPAN)))
 
 
 def _plain(name: str) -> str:

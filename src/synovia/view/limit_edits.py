@@ -19,7 +19,8 @@ from ..shapes.presentation import Number
 from ..shapes.reach_cone import edit
 from ..shapes.reach_cone.paths import nearest_on_edges
 from ..shapes.reach_cone.star import StarError, from_polar
-from .messages import Request, degrees, row, vector, vectors, whole_number
+from .hinges import move_end
+from .messages import Request, degrees, row, vector, vectors, whole_number, word
 from .protocol import ConePoints, Edge, EdgeReason, Reason, ShapeNumber
 
 LimitEdit = Callable[[Limit, Request], Limit]
@@ -47,6 +48,7 @@ def describe_numbers(limit: Limit) -> list[ShapeNumber]:
 def _a_shape(limit: Limit) -> str:
     """Return what the limit's shape is called in a sentence, with its article."""
     called = limit.shape.label or limit.shape.name.replace("-", " ")
+    called = called[0].lower() + called[1:]
     return f"{'an' if called[0] in 'aeiou' else 'a'} {called}"
 
 
@@ -78,6 +80,21 @@ def _check_number(number: Number, angle: float) -> None:
     raise ValueError(
         f"a {number.column} must be at least {ends_deg[0]:.6g} degrees, got {ends_deg[1]:.6g}"
     )
+
+
+def set_hinge_end(limit: Limit, request: Request) -> Limit:
+    """Return the limit of a hinge with its `side`, "low" or "high", at `deg` from its reference."""
+    side, deg = word(request, "side"), degrees(request, "deg")
+    if side not in ("low", "high"):
+        raise ValueError(f"side must be low or high, got {side!r:.20}")
+    if abs(deg) > 180.0:
+        raise ValueError(f"a hinge must end within 180 degrees of its reference, got {deg:g}")
+    moved = move_end(limit, float(np.radians(deg)), high=side == "high")
+    if moved is None:
+        raise ValueError(
+            f"{_a_shape(limit)} cannot be pulled in at one end: change its numbers, or its family"
+        )
+    return moved
 
 
 # The brush, and the present pose as one more sample.
@@ -310,5 +327,6 @@ LIMIT_EDITS: dict[str, LimitEdit] = {
     "settle": settle,
     "add-sample": include_sample,
     "number": set_number,
+    "hinge": set_hinge_end,
 }
 """What can be done to a limit, by name."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from ..arrays import Bytes, Floats, Halves, Ints, Shorts
+from ..arrays import Bytes, Floats, Halves, Ints
 
 # ---------------------------------------------------------------------------------------- messages
 
@@ -94,6 +94,15 @@ class Control(TypedDict):
     """Those that its joint set moves."""
 
 
+class Start(TypedDict):
+    """What a figure opens with, where no clip is given."""
+
+    values: dict[str, float]
+    """Of its controls; others are neutral."""
+    joint: int
+    """The one that is picked."""
+
+
 class Orientation(TypedDict):
     """How the clip stands."""
 
@@ -113,8 +122,13 @@ class Opening(Orientation, State):
     endParents: list[int]
     partners: list[int]
     """By joint, its partner on the other side; -1 where there is none."""
+    groups: list[str]
+    """By joint, what part of a human it belongs to; an empty word for none."""
     frames: int
     frameTime: float
+    invented: bool
+    """Whether nobody performed the first frame, as the T-pose before a capture."""
+    start: Start | None
     notes: list[str]
     moving: list[int]
     """The joints whose positions change, in the order of `positions`."""
@@ -129,8 +143,10 @@ class SkinShape(TypedDict):
     """The skin around a body, packed as its bones are; no points where there is none."""
 
     skinStep: float
-    skinPoints: Shorts
-    skinCorners: Shorts
+    skinTriangles: int
+    skinPoints: Bytes
+    skinCodes: Bytes
+    skinOthers: Halves
     skinJoints: Halves
     """Of each vertex, four joints that it goes with."""
     skinWeights: Bytes
@@ -143,8 +159,9 @@ class SkinShape(TypedDict):
 class BodyShape(SkinShape):
     """The bones of a human, each a surface that several may share; none where there is no human.
 
-    Points are three rows of steps from one vertex to the next. Of triangles the first row steps
-    from the least corner of one to that of the next; the others count from that corner.
+    Triangles are said by a walk over them, `codes` and `others`, which meets vertices in their
+    order: see `synovia.body.connectivity`. Points are steps from where the walk guesses them, the
+    low bytes of all x, y and z before the high ones.
     """
 
     sizes: list[list[int]]
@@ -153,8 +170,9 @@ class BodyShape(SkinShape):
     """Of each surface, how long a step is."""
     kinds: list[int]
     """Of each bone, which surface it has."""
-    points: Shorts
-    corners: Shorts
+    points: Bytes
+    codes: Bytes
+    others: Halves
     shares: Bytes
     """By how much, of 255, a vertex goes with its bone's second joint."""
     joints: Halves
@@ -221,7 +239,7 @@ class Hinge(TypedDict):
 
     axis: list[float]
     zero: list[float]
-    """Where the bone points at 0, across the axis."""
+    """Where the bone points at 0, which is the limit's reference, across the axis."""
     lowDeg: float
     highDeg: float
 
@@ -545,6 +563,14 @@ class SetNumber(TypedDict):
     deg: float
 
 
+class SetHingeEnd(TypedDict):
+    """Move an end of the range of a hinge, in degrees from the limit's reference."""
+
+    edit: Literal["hinge"]
+    side: Literal["low", "high"]
+    deg: float
+
+
 class Mirror(TypedDict):
     """Give the joint's partner the limit, mirrored."""
 
@@ -585,6 +611,7 @@ Edit = (
     | Settle
     | AddSample
     | SetNumber
+    | SetHingeEnd
     | Mirror
     | Copy
     | Draw
@@ -789,10 +816,13 @@ class HumanRequest(TypedDict):
 class ExportRequest(TypedDict):
     """A request for a file to take home."""
 
-    what: Literal["clamped", "pose", "violations", "page"]
+    what: Literal["clip", "clamped", "pose", "violations", "page"]
+    suffix: NotRequired[Literal[".glb"]]
+    """Of clips and poses, where it is not the usual one."""
     soften: NotRequired[str | None]
     frame: NotRequired[int]
     rotations: NotRequired[list[float]]
+    positions: NotRequired[list[float]]
 
 
 class Export(TypedDict):

@@ -20,6 +20,7 @@ from ..model import LimitModel
 from ..skeleton import Clip, Pose, Skeleton, list_names, match
 from .protocol import Leftover, State
 from .recovery import Recovery, discard, find_recovery, load
+from .start import Start
 from .uploads import Uploads
 
 MOST_VERSIONS = 200
@@ -88,6 +89,8 @@ class Scene:
     """The limits as they were given, by their own names for the joints."""
     names: Mapping[str, str] = field(default_factory=dict)
     """The source's names for joints that it has, by the clip's."""
+    start: Start | None = None
+    """The pose to open with, where that is none of the clip's."""
 
     @property
     def limited(self) -> list[int]:
@@ -410,7 +413,7 @@ class Session:
                 self._set_scene(scene_of(model, clip), unsaved=unsaved)
             else:
                 model = LimitModel(scene.model.limits, clip.skeleton)
-                self._scene = replace(scene, clip=clip, model=model, notes=notes)
+                self._scene = replace(scene, clip=clip, model=model, notes=notes, start=None)
             self._mark_new_scene()
 
     def _mark_new_scene(self) -> None:

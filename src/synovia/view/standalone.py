@@ -35,7 +35,9 @@ _ICON = re.compile(r"\s*<link rel=\"icon\"[^>]*>")
 def answers_of(session: Session) -> Iterator[tuple[str, Request, Answer]]:
     """Yield what the page asks for when one only looks: the question, and the answer."""
     plain: Request = {"soften": None}
-    yield "open", {}, {**open_scene(session, {}), "file": None, "unsaved": False, "leftover": None}
+    opening = open_scene(session, {})
+    alone = {"file": None, "unsaved": False, "leftover": None, "start": None}
+    yield "open", {}, {**opening, **alone}
     yield "body", {}, body_shape(session, {})
     yield "check", {}, check_clip(session, {})
     yield "clamp", plain, clamp_clip(session, plain)

@@ -12,6 +12,7 @@ import { type Region, regionFrom } from "../stage/region";
 import type { JointSphere } from "../stage/sphere";
 import { addEdit, moveEdit } from "./edits";
 import { ConeHandles, intersectSphere } from "./handles";
+import { HingeEditor } from "./hinge";
 import { History } from "./history";
 import { PointsPanel } from "./points";
 import { type AnyEdit, type EditAnswer, Strokes } from "./strokes";
@@ -45,6 +46,13 @@ export class Editing {
     () => void this.add(),
   );
   readonly whole: WholeLimit;
+  /** The ends of a hinge. */
+  readonly hinge = new HingeEditor({
+    onDrag: (edit) => this.strokes.drag(edit),
+    onDrop: () => void this.strokes.endDrag(),
+    onCancel: () => void this.strokes.cancelDrag(),
+    onType: (edit) => void this.strokes.apply(edit),
+  });
   private joint: number | undefined;
   private isActive = false;
   private region: Region | undefined;

@@ -15,7 +15,7 @@ const SOON_MS = 1000;
 
 /** What the page shows now. */
 export interface Shown {
-  pose(): { frame: number; rotations: number[] };
+  pose(): { frame: number; rotations: number[]; positions: number[] };
   soften(): string | null;
   picture(): Promise<Blob>;
   /** A film of one turn around it. */
@@ -65,8 +65,8 @@ export class Exchange {
         this.menu.hidePopover();
         act();
       });
-    const take = (text: string, label: string, what: ExportRequest["what"]) =>
-      entry(text, label, () => void this.take(what));
+    const take = (text: string, label: string, what: ExportRequest["what"], suffix?: ".glb") =>
+      entry(text, label, () => void this.take(what, suffix));
     this.menu.replaceChildren(
       entry("Open …", "Open a clip or limits; they can also be dropped", () =>
         this.chooser.click(),
@@ -81,6 +81,9 @@ export class Exchange {
       element("hr"),
       take("Clamped clip", "Take home the clip within its limits", "clamped"),
       take("This pose", "Take home the pose that is shown, as BVH", "pose"),
+      take("Clip, glTF", "Take home the clip as it is, as glTF", "clip", ".glb"),
+      take("Clamped, glTF", "Take home the clip within its limits, as glTF", "clamped", ".glb"),
+      take("Pose, glTF", "Take home the pose that is shown, as glTF", "pose", ".glb"),
       entry("Limits", "Take home the limits", () => void this.files.download()),
       take("Violations", "Take home the violations as a table, CSV", "violations"),
       entry("Picture", "Take home what is seen, PNG", () => void this.takePicture()),
@@ -242,10 +245,11 @@ export class Exchange {
     return element("tr", {}, element("td", {}, choose), cell, element("td", {}, often));
   }
 
-  private async take(what: ExportRequest["what"]): Promise<void> {
+  private async take(what: ExportRequest["what"], suffix?: ".glb"): Promise<void> {
     await report(async () => {
       const soften = this.shown.soften();
-      const answer = await this.connection.ask("export", { what, soften, ...this.shown.pose() });
+      const request = { what, soften, ...(suffix ? { suffix } : {}), ...this.shown.pose() };
+      const answer = await this.connection.ask("export", request);
       if ("refused" in answer) showMessage(answer.refused, false);
       else saveBlob(answer.name, new Blob([answer.content]));
     });

@@ -8,7 +8,7 @@ import { button, element, find } from "../elements";
 import { formatDegrees, formatShare } from "../format";
 import { measuredRotation, quaternionAt } from "../pose/kinematics";
 import type { Why } from "../protocol";
-import type { Theme } from "../stage/colours";
+import { type Theme, TWIST } from "../stage/colours";
 import type { Region } from "../stage/region";
 import { Inset } from "./inset";
 
@@ -90,6 +90,7 @@ export class JointPanel {
     );
     this.insetPlace.append(this.picture);
     this.picture.hidden = true;
+    this.scale.style.setProperty("--twist", TWIST.join());
   }
 
   pick(joint: number | undefined): void {

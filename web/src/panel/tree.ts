@@ -1,4 +1,5 @@
-// The joints as a tree that can be searched; a step in only where the skeleton branches.
+// The joints as a tree that can be searched; a step in only where the skeleton branches. A human's
+// are in groups, which are folded until one of their joints is picked.
 
 import type { Clip } from "../clip";
 import { button, element, find } from "../elements";
@@ -8,16 +9,19 @@ const DEEPEST = 6;
 
 export class JointTree {
   private items: HTMLElement[];
+  /** By group, its heading. */
+  private headings = new Map<string, HTMLElement>();
   private tree = find("#tree");
   private search = find<HTMLInputElement>("#search");
   private emptyNote = element("p", { role: "status" });
-  private folded = new Set<number>();
+  /** Groups, and joints, below which nothing is seen. */
+  private folded = new Set<number | string>();
 
   constructor(
     private clip: Clip,
     private pick: (joint: number) => void,
   ) {
-    const { names, parents, children } = clip.skeleton;
+    const { names, parents, children, groups } = clip.skeleton;
     const levels: number[] = [];
     const order: number[] = [];
     const visit = (joint: number): void => {
@@ -28,23 +32,24 @@ export class JointTree {
       children[joint]?.forEach(visit);
     };
     for (const [joint, parent] of parents.entries()) if (parent < 0) visit(joint);
+    const grouped = groups.some(Boolean);
     this.items = names.map((name, joint) => {
-      const forks = (children[joint]?.length ?? 0) > 1;
-      const item = button("", name, () => this.pick(joint), {
-        ...(forks ? { "aria-expanded": "true" } : {}),
-        role: "treeitem",
-        "aria-level": String(levels[joint]),
-        "aria-selected": "false",
-        tabindex: "-1",
-      });
-      item.style.paddingInlineStart = `${0.35 + 0.7 * Math.min(levels[joint] ?? 1, DEEPEST)}rem`;
-      item.append(element("bdi", {}, name), element("span", { class: "worst" }));
-      if (forks)
+      const forks = !grouped && (children[joint]?.length ?? 0) > 1;
+      const level = grouped ? (groups[joint] ? 2 : 1) : (levels[joint] ?? 1);
+      const item = this.createItem(name, level, () => this.pick(joint));
+      if (forks) {
+        item.setAttribute("aria-expanded", "true");
         item.addEventListener("click", (event) => this.foldAtMark(event, joint), { capture: true });
+      }
       return item;
     });
+    for (const group of new Set(order.map((joint) => groups[joint] ?? ""))) {
+      if (group) this.tree.append(this.createHeading(group));
+      for (const joint of order)
+        if ((groups[joint] ?? "") === group) this.tree.append(this.items[joint] as HTMLElement);
+    }
     this.tree.before(this.emptyNote);
-    this.tree.append(...order.map((joint) => this.items[joint] as HTMLElement));
+    this.filter();
     this.setTabStop(this.items[order[0] ?? 0]);
     this.tree.addEventListener("focusin", ({ target }) => {
       if (target !== this.tree) this.setTabStop(target as HTMLElement);
@@ -59,6 +64,28 @@ export class JointTree {
     });
   }
 
+  private createItem(name: string, level: number, act: () => void): HTMLElement {
+    const item = button("", name, act, {
+      role: "treeitem",
+      "aria-level": String(level),
+      "aria-selected": "false",
+      tabindex: "-1",
+    });
+    item.style.paddingInlineStart = `${0.35 + 0.7 * Math.min(level, DEEPEST)}rem`;
+    item.append(element("bdi", {}, name), element("span", { class: "worst" }));
+    return item;
+  }
+
+  /** The heading of a group, which is folded at first. */
+  private createHeading(group: string): HTMLElement {
+    const item = this.createItem(group, 1, () => this.fold(group, !this.folded.has(group)));
+    item.className = "group";
+    item.setAttribute("aria-expanded", "false");
+    this.headings.set(group, item);
+    this.folded.add(group);
+    return item;
+  }
+
   /** Fold what hangs on a joint, or unfold it, where the mark before its name is clicked. */
   private foldAtMark(event: MouseEvent, joint: number): void {
     const item = this.items[joint];
@@ -69,24 +96,28 @@ export class JointTree {
     this.fold(joint, !this.folded.has(joint));
   }
 
-  /** Fold what hangs on a joint, or unfold it. */
-  private fold(joint: number, on: boolean): void {
-    if (on) this.folded.add(joint);
-    else this.folded.delete(joint);
-    this.items[joint]?.setAttribute("aria-expanded", String(!on));
+  /** Fold a group, or what hangs on a joint, or unfold it. */
+  private fold(key: number | string, on: boolean): void {
+    if (on) this.folded.add(key);
+    else this.folded.delete(key);
+    const item = typeof key === "string" ? this.headings.get(key) : this.items[key];
+    item?.setAttribute("aria-expanded", String(!on));
     this.filter();
   }
 
-  /** Whether a joint hangs on one that is folded. */
+  /** Whether a joint is in a group that is folded, or hangs on a joint that is. */
   private isFoldedAway(joint: number): boolean {
-    const { parents } = this.clip.skeleton;
+    const { parents, groups } = this.clip.skeleton;
+    if (this.folded.has(groups[joint] ?? "")) return true;
     for (let above = parents[joint] ?? -1; above >= 0; above = parents[above] ?? -1)
       if (this.folded.has(above)) return true;
     return false;
   }
 
   select(joint: number | undefined): void {
-    const { parents } = this.clip.skeleton;
+    const { parents, groups } = this.clip.skeleton;
+    const group = groups[joint ?? -1] ?? "";
+    if (this.folded.has(group)) this.fold(group, false);
     for (let above = parents[joint ?? -1] ?? -1; above >= 0; above = parents[above] ?? -1)
       if (this.folded.has(above)) this.fold(above, false);
     this.items.forEach((item, number) => {
@@ -113,11 +144,20 @@ export class JointTree {
       const worst = item.querySelector(".worst");
       if (worst) worst.textContent = angle > 0 ? formatDegrees(angle) : "";
     });
+    for (const [group, heading] of this.headings) {
+      const angles = limited.map((joint, place) =>
+        skeleton.groups[joint] === group ? (worstDeg[place] ?? 0) : 0,
+      );
+      const most = Math.max(...angles, 0);
+      const worst = heading.querySelector(".worst");
+      if (worst) worst.textContent = most > 0 ? formatDegrees(most) : "";
+    }
   }
 
   /** Let the tab key stop at this item of the tree, and at no other. */
   private setTabStop(item: HTMLElement | undefined): void {
-    for (const each of this.items) each.setAttribute("tabindex", each === item ? "0" : "-1");
+    for (const each of [...this.items, ...this.headings.values()])
+      each.setAttribute("tabindex", each === item ? "0" : "-1");
   }
 
   private choose(item: HTMLElement | undefined): void {
@@ -139,6 +179,8 @@ export class JointTree {
       const found = wanted.every((word) => name.includes(word));
       item.hidden = !found || (!this.search.value && this.isFoldedAway(joint));
     });
+    // What is looked for is listed by itself.
+    for (const heading of this.headings.values()) heading.hidden = this.search.value !== "";
     // What is hidden cannot have the focus.
     const shown = this.visibleItems();
     this.emptyNote.textContent = shown.length ? "" : "No joint has this in its name.";
@@ -146,10 +188,11 @@ export class JointTree {
   }
 
   private moveFocus(event: KeyboardEvent): void {
-    const joint = this.items.indexOf(document.activeElement as HTMLElement);
+    const item = document.activeElement as HTMLElement;
+    const group = [...this.headings].find(([, heading]) => heading === item)?.[0];
     const folds = { ArrowLeft: true, ArrowRight: false }[event.key];
-    if (folds !== undefined && this.items[joint]?.hasAttribute("aria-expanded")) {
-      this.fold(joint, folds);
+    if (folds !== undefined && item.hasAttribute("aria-expanded")) {
+      this.fold(group ?? this.items.indexOf(item), folds);
       event.preventDefault();
       event.stopPropagation();
       return;

@@ -44,6 +44,12 @@ export class PoseHistory {
     this.onChange();
   }
 
+  /** Show a pose to begin with, before which there is none to go back to. */
+  begin(made: MadePose): void {
+    this.present = made;
+    this.onChange();
+  }
+
   /** What is shown is known better: the same pose, with its controls say. */
   refine(made: MadePose): void {
     this.present = made;

@@ -8,7 +8,8 @@ export const LEGAL = "#0b9488";
 export const SLICE = "#2f6fc1";
 
 const RAMP = ["#fad7a0", "#f4a259", "#ec6a4c", OUTSIDE, "#a11d36"];
-const TWIST = ["#1a9850", "#91cf60", "#fee08b", "#fc8d59", "#d73027"];
+/** Lighter is wider, from blue to yellow, which all eyes tell apart; red is for what is outside. */
+export const TWIST = ["#232c7a", "#2f63c8", "#5b9ddd", "#c3cf8e", "#ffd93b"];
 
 function interpolate(colours: string[], share: number): Color {
   const place = Math.min(Math.max(share, 0), 1) * (colours.length - 1);

@@ -15,6 +15,7 @@ import {
 import type { Skeleton } from "../clip";
 import { forwardKinematics, type WorldPose } from "../pose/kinematics";
 import type { BodyShape } from "../protocol";
+import { MeshReader } from "./mesh";
 
 /** Triangles whose vertices go with up to four joints each. */
 export interface FleshData {
@@ -29,49 +30,15 @@ export interface FleshData {
   bind: WorldPose;
 }
 
-/** Vertices from rows of steps; see `BodyShape`. */
-export function unpackPoints(steps: Int16Array, size: number, start = 0, count = steps.length / 3) {
-  const total = steps.length / 3;
-  const points = new Float32Array(3 * count);
-  for (let axis = 0; axis < 3; axis++) {
-    let at = 0;
-    for (let i = 0; i < count; i++) {
-      at += steps[axis * total + start + i] as number;
-      points[3 * i + axis] = at * size;
-    }
-  }
-  return points;
-}
-
-/** Triangles from rows of differences, which wrap around at 16 bits. */
-export function unpackCorners(steps: Int16Array, start = 0, count = steps.length / 3) {
-  const total = steps.length / 3;
-  const corners = new Uint32Array(3 * count);
-  let first = 0;
-  for (let i = 0; i < count; i++) {
-    first = (first + (steps[start + i] as number)) & 0xffff;
-    corners[3 * i] = first;
-    for (let k = 1; k < 3; k++)
-      corners[3 * i + k] = (first + (steps[k * total + start + i] as number)) & 0xffff;
-  }
-  return corners;
-}
-
 /** All bones as one; none where no human was recognised. */
 export function bonesFrom(shape: BodyShape, skeleton: Skeleton): FleshData | undefined {
   if (!shape.kinds.length) return undefined;
-  const surfaces: { points: Float32Array; corners: Uint32Array; first: number }[] = [];
-  let vertex = 0;
-  let triangle = 0;
-  shape.sizes.forEach(([vertices = 0, triangles = 0], kind) => {
-    const points = unpackPoints(shape.points, shape.steps[kind] ?? 1, vertex, vertices);
-    surfaces.push({
-      points,
-      corners: unpackCorners(shape.corners, triangle, triangles),
-      first: vertex,
-    });
-    vertex += vertices;
-    triangle += triangles;
+  const reader = new MeshReader(shape);
+  let first = 0;
+  const surfaces = shape.sizes.map(([vertices = 0, triangles = 0], kind) => {
+    const mesh = { ...reader.read(vertices, triangles, shape.steps[kind] ?? 1), first };
+    first += vertices;
+    return mesh;
   });
   const used = shape.kinds.map((kind) => surfaces[kind] as (typeof surfaces)[number]);
   const count = used.reduce((sum, { points }) => sum + points.length / 3, 0);
@@ -124,9 +91,11 @@ export function skinFrom(shape: BodyShape, skeleton: Skeleton): FleshData | unde
     const [a = 0, b = 0, c = 0, d = 0] = shape.skinWeights.subarray(4 * i, 4 * i + 4);
     owners[i] = shape.skinJoints[4 * i + [a, b, c, d].indexOf(Math.max(a, b, c, d))] ?? 0;
   }
+  const packed = { codes: shape.skinCodes, others: shape.skinOthers, points: shape.skinPoints };
+  const mesh = new MeshReader(packed).read(count, shape.skinTriangles, shape.skinStep);
   return {
-    positions: unpackPoints(shape.skinPoints, shape.skinStep),
-    indices: unpackCorners(shape.skinCorners),
+    positions: mesh.points,
+    indices: mesh.corners,
     joints: shape.skinJoints,
     weights: shape.skinWeights,
     owners,

@@ -48,7 +48,7 @@ export class JointSphere {
       new SphereGeometry(0.995, 48, 24),
       translucentMaterial(0.07, { color: theme.ink }),
     );
-    const painted = new Mesh(this.shape, translucentMaterial(0.6, { vertexColors: true }));
+    const painted = new Mesh(this.shape, translucentMaterial(0.68, { vertexColors: true }));
     const rim = new LineSegments(this.outline, new LineBasicMaterial({ color: theme.ink }));
     const { interior, sides, edge, needle, tip, wayBack } = this;
     this.group.add(ball, painted, rim, interior, sides, edge, needle, tip, wayBack);

@@ -24,6 +24,7 @@ import { Pointer } from "./pointer";
 import { Scenery } from "./scenery";
 
 const MOST_LABELS = 6;
+const LONGEST_HOLD_MS = 600;
 /** How near to its rim the view shows nothing well, as a share of its sides. */
 const RIM = 0.04;
 
@@ -42,6 +43,7 @@ export class Stage {
   private scenery: Scenery;
   private screen = new Screen(this.canvas, this.turntable);
   private isDrawRequested = false;
+  private isHeld = false;
   private limited = new Set<number>();
   private marks: Marks = { picked: undefined, outside: new Set(), blocking: new Set() };
   private outsideDeg = new Map<number, number>();
@@ -196,11 +198,23 @@ export class Stage {
     this.draw();
   }
 
+  /** Draw nothing until something is there, such as the body, unless that takes long. */
+  hold(until: Promise<unknown>): void {
+    this.isHeld = true;
+    const late = new Promise((go) => setTimeout(go, LONGEST_HOLD_MS));
+    const release = () => {
+      this.isHeld = false;
+      this.draw();
+    };
+    void Promise.race([until, late]).then(release, release);
+  }
+
   draw(): void {
-    if (this.isDrawRequested) return;
+    if (this.isDrawRequested || this.isHeld) return;
     this.isDrawRequested = true;
     requestAnimationFrame(() => {
       this.isDrawRequested = false;
+      if (this.isHeld) return;
       this.updatePixelSize();
       this.scenery.lightFrom(this.turntable.camera.quaternion);
       this.renderer.render(this.scene, this.turntable.camera);

@@ -7,6 +7,7 @@ import { whenIdle } from "../browser";
 import type { Clip } from "../clip";
 import { type Connection, Latest } from "../connection";
 import { element } from "../elements";
+import type { Window } from "./window";
 
 const cssColour = (name: string) => () =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -22,6 +23,7 @@ export class Curve {
   private before: Float32Array | undefined;
   private joint: number | undefined;
   private frame = 0;
+  private window: Window;
   private latest = new Latest((joint: number) => this.request(joint));
 
   constructor(
@@ -31,6 +33,7 @@ export class Curve {
     private soften: () => string | null,
     go: (frame: number) => void,
   ) {
+    this.window = { first: 0, last: clip.frames - 1 };
     this.heading.append(
       element("span", {}, "Distance to the limit"),
       this.valueText,
@@ -40,7 +43,8 @@ export class Curve {
     this.panel.append(this.heading, this.plotArea);
     const jump = (event: PointerEvent) => {
       const { left, width } = this.plotArea.getBoundingClientRect();
-      go(((event.clientX - left) / width) * clip.frames - 0.5);
+      const { first, last } = this.window;
+      go(first + ((event.clientX - left) / width) * (last - first + 1) - 0.5);
     };
     this.plotArea.addEventListener("pointerdown", (event) => {
       this.plotArea.setPointerCapture(event.pointerId);
@@ -76,12 +80,20 @@ export class Curve {
   /** Let the mark follow the frame. */
   setFrame(frame: number): void {
     this.frame = frame;
-    this.playhead.style.setProperty("--share", String((frame + 0.5) / this.clip.frames));
+    const { first, last } = this.window;
+    this.playhead.style.setProperty("--share", String((frame - first + 0.5) / (last - first + 1)));
     const angle = this.before?.[frame];
     if (angle === undefined) return;
     this.valueText.textContent =
       angle > 0 ? `${formatDegrees(angle)} outside` : `${formatDegrees(-angle)} inside`;
     this.valueText.className = angle > 0 ? "missed" : "met";
+  }
+
+  /** Show the frames that the strip shows. */
+  setWindow(window: Window): void {
+    this.window = window;
+    this.plot?.setScale("x", { min: window.first - 0.5, max: window.last + 0.5 });
+    this.setFrame(this.frame);
   }
 
   redraw(): void {
@@ -124,7 +136,10 @@ export class Curve {
         cursor: { show: false },
         select: { show: false, left: 0, top: 0, width: 0, height: 0 },
         scales: {
-          x: { time: false, range: [-0.5, frames - 0.5] },
+          x: {
+            time: false,
+            range: () => [this.window.first - 0.5, this.window.last + 0.5],
+          },
           y: { range: [least - 1, Math.max(most, 1) + 1] },
         },
         axes: [{ show: false }, { show: false }],

@@ -1,23 +1,12 @@
-// Time: play, scrub and step; and a strip that shows when each joint is outside.
+// Time: play, scrub and step, from violation to violation.
 
 import type { Clip } from "../clip";
 import { button, element, find, letGo } from "../elements";
-import { formatDegrees } from "../format";
-import { outsideColour } from "../stage/colours";
+import { Strip, type Worst } from "./strip";
+import type { Window } from "./window";
 
-const ROW_PX = 16;
+const NOBODY = "Nobody performed this frame: the clip begins after it.";
 const SPEEDS = ["0.1", "0.25", "0.5", "1", "2", "4"];
-/** Pixels from just outside to farthest, as browsers have them in memory. */
-const SHADES = Uint32Array.from({ length: 256 }, (_, shade) => {
-  const { r, g, b } = outsideColour(shade / 255).convertLinearToSRGB();
-  const [red, green, blue] = [r, g, b].map((part) => Math.round(255 * part)) as [
-    number,
-    number,
-    number,
-  ];
-  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
-});
-
 export class Timeline {
   frame = 0;
   isPlaying = false;
@@ -30,8 +19,7 @@ export class Timeline {
   private draggedFrom: number | undefined;
   private playButton: HTMLButtonElement;
   private readout = element("output", { id: "when", "aria-live": "off" });
-  private strip = find("#strip");
-  private playhead = element("div", { class: "head" });
+  readonly strip: Strip;
   /** Frames in which a joint goes outside. */
   private violationStarts: boolean[] = [];
   private outsideDeg: Float32Array = new Float32Array();
@@ -50,8 +38,16 @@ export class Timeline {
   constructor(
     private clip: Clip,
     private onFrame: (frame: number) => void,
-    private onPick: (joint: number) => void,
+    onPick: (joint: number) => void,
+    /** Told when other frames are seen in the strip. */
+    onWindow: (window: Window) => void,
   ) {
+    const press = (frame: number, joint: number) => {
+      this.pause();
+      this.goTo(frame);
+      onPick(joint);
+    };
+    this.strip = new Strip(clip, press, onWindow);
     this.playButton = button("▶", "Play (Space)", () => this.toggle());
     this.slider = element("input", {
       type: "range",
@@ -86,7 +82,10 @@ export class Timeline {
     const more = element("div", { class: "pace" }, this.speed, this.loopButton, ignore);
     more.hidden = one;
     const bar = element("div", { class: "buttons" }, ...buttons, this.readout, more);
-    find("#transport").append(bar, this.slider);
+    find("#transport").append(
+      bar,
+      element("div", { class: "slide" }, this.slider, this.strip.tools),
+    );
     this.update();
   }
 
@@ -170,70 +169,33 @@ export class Timeline {
     if (this.violationStarts[frame]) this.step(frame - this.frame);
   }
 
-  /** Draw a row for each joint that is ever outside, the worst first. */
+  /** Show when each joint is outside. */
   show(outsideDeg: Float32Array): void {
-    const { limited, frames } = this.clip;
+    const { limited, frames, invented } = this.clip;
     this.outsideDeg = outsideDeg;
-    const { worst } = findViolations(outsideDeg, limited.length, frames);
-    this.worst = worst;
+    // What nobody performed is not what a joint did worst.
+    this.worst = findViolations(outsideDeg, limited.length, frames, 0, invented ? 1 : 0).worst;
     this.updateStarts();
-    const rows = limited.map((_, place) => place).filter((place) => this.worstAngle(place) > 0);
-    rows.sort((a, b) => this.worstAngle(b) - this.worstAngle(a));
-    const most = Math.max(...rows.map((place) => this.worstAngle(place)), 1);
-    this.strip.replaceChildren(
-      ...rows.map((place) => this.createRow(place, outsideDeg, most)),
-      ...(rows.length
-        ? [this.playhead]
-        : [element("p", { class: limited.length ? "met" : "" }, summary(this.clip))]),
-    );
-    this.strip.setAttribute("role", "group");
-    this.strip.setAttribute("aria-label", "When each joint is outside");
-    document.body.classList.toggle("quiet", rows.length === 0);
+    this.strip.show(outsideDeg, this.worst);
     this.update();
   }
 
   /** Find the frames in which a joint goes outside by more than is ignored. */
   private updateStarts(): void {
-    const { limited, frames } = this.clip;
+    const { limited, frames, invented } = this.clip;
     const least = Number(this.threshold.value) || 0;
-    this.violationStarts = findViolations(this.outsideDeg, limited.length, frames, least).starts;
+    const { starts } = findViolations(
+      this.outsideDeg,
+      limited.length,
+      frames,
+      least,
+      invented ? 1 : 0,
+    );
+    this.violationStarts = starts;
   }
 
   get worstDeg(): number[] {
     return this.worst.map(({ angle }) => angle);
-  }
-
-  private worstAngle(place: number): number {
-    return this.worst[place]?.angle ?? 0;
-  }
-
-  private createRow(place: number, outsideDeg: Float32Array, most: number): HTMLElement {
-    const { limited, frames, skeleton } = this.clip;
-    const joint = limited[place] ?? 0;
-    const name = skeleton.names[joint] ?? "";
-    const worst = this.worst[place] ?? { frame: 0, angle: 0 };
-    const label = button("", `${name}: ${formatDegrees(worst.angle)} outside at worst`, () => {
-      this.pause();
-      this.goTo(worst.frame);
-      this.onPick(joint);
-    });
-    label.append(element("bdi", {}, name), element("span", {}, formatDegrees(worst.angle)));
-    const canvas = element("canvas", { height: "1", "aria-hidden": "true" });
-    const angle = (frame: number) => outsideDeg[frame * limited.length + place] ?? 0;
-    // The width comes with the news: to ask the canvas would lay out the page for every row.
-    const sized = new ResizeObserver(([entry]) =>
-      paintRow(canvas, entry?.contentRect.width ?? 0, frames, angle, most),
-    );
-    onceVisible(canvas, () => sized.observe(canvas));
-    canvas.addEventListener("pointerdown", (event) => {
-      const { left, width } = canvas.getBoundingClientRect();
-      this.pause();
-      this.goTo(((event.clientX - left) / width) * frames - 0.5);
-      this.onPick(joint);
-    });
-    const row = element("div", { class: "row" }, label, canvas);
-    row.style.height = `${ROW_PX}px`;
-    return row;
   }
 
   private tick(now: number): void {
@@ -260,7 +222,11 @@ export class Timeline {
       frames === 1
         ? "One frame, nothing to play"
         : `${this.frame} / ${frames - 1}  ${(this.frame * frameTime).toFixed(2)} s`;
-    this.playhead.style.setProperty("--share", String((this.frame + 0.5) / frames));
+    const invented = this.clip.invented && this.frame === 0;
+    document.body.toggleAttribute("data-invented", invented);
+    this.readout.title = invented ? NOBODY : "";
+    find("#unperformed").textContent = invented ? NOBODY : "";
+    this.strip.setFrame(this.frame);
   }
 }
 
@@ -271,69 +237,22 @@ export function loopFrame(count: number, frames: number, [first, last]: number[]
   return first + ((count - first) % (last - first + 1));
 }
 
-/** When a joint is farthest outside, and by how many degrees. */
-interface Worst {
-  frame: number;
-  angle: number;
-}
-
-/** By limited joint, its worst frame; by frame, whether a joint goes outside, by more than least. */
+/** By limited joint, its worst frame; by frame, whether a joint goes outside, by more than least, from the first. */
 export function findViolations(
   outsideDeg: Float32Array,
   count: number,
   frames: number,
   leastDeg = 0,
+  first = 0,
 ): { worst: Worst[]; starts: boolean[] } {
   const worst: Worst[] = Array.from({ length: count }, () => ({ frame: 0, angle: 0 }));
   const starts = new Array<boolean>(frames).fill(false);
   outsideDeg.forEach((angle, at) => {
-    if (!(angle > 0)) return;
     const frame = Math.floor(at / count);
+    if (!(angle > 0) || frame < first) return;
     if (angle > (worst[at % count]?.angle ?? 0)) worst[at % count] = { frame, angle };
-    if (angle > leastDeg && !((outsideDeg[at - count] ?? 0) > leastDeg)) starts[frame] = true;
+    const before = frame > first ? (outsideDeg[at - count] ?? 0) : 0;
+    if (angle > leastDeg && !(before > leastDeg)) starts[frame] = true;
   });
   return { worst, starts };
-}
-
-/** Do something once an element is in sight, or nearly so: of many rows most are not, at first. */
-function onceVisible(thing: HTMLElement, act: () => void): void {
-  const watch = new IntersectionObserver(
-    (entries) => {
-      if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-      watch.disconnect();
-      act();
-    },
-    { rootMargin: "100px" },
-  );
-  watch.observe(thing);
-}
-
-/** Draw a row with a column for each frame; where pixels are fewer, each has its worst frame. */
-function paintRow(
-  canvas: HTMLCanvasElement,
-  width: number,
-  frames: number,
-  angleAt: (frame: number) => number,
-  most: number,
-): void {
-  const columns = Math.min(frames, Math.max(Math.round(width * devicePixelRatio), 1));
-  const farthest = new Float32Array(columns);
-  for (let frame = 0; frame < frames; frame++) {
-    const column = Math.floor((frame * columns) / frames);
-    farthest[column] = Math.max(farthest[column] ?? 0, angleAt(frame));
-  }
-  const image = new ImageData(columns, 1);
-  const colours = new Uint32Array(image.data.buffer);
-  farthest.forEach((angle, column) => {
-    if (angle > 0) colours[column] = SHADES[Math.round((angle / most) * (SHADES.length - 1))] ?? 0;
-  });
-  canvas.width = columns;
-  canvas.getContext("2d")?.putImageData(image, 0, 0);
-}
-
-function summary(clip: Clip): string {
-  if (clip.limited.length === 0) return "No joint has a limit: there is nothing to check.";
-  return clip.frames === 1
-    ? "Every joint that has a limit is inside it."
-    : "Every joint that has a limit is inside it, in every frame.";
 }

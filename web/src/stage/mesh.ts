@@ -1,0 +1,112 @@
+// Triangles from a walk over them, and points from where it guesses them: see Python's connectivity.
+
+/** Codes for the third corner of a triangle; also: 2, the one before, else there is no triangle. */
+const [NEW, AFTER, BEFORE, OTHER] = [0, 1, 2, 3];
+const WIDEST = 65536;
+
+/** A mesh as it is sent: codes and vertices they stand for, points as low and high bytes. */
+export interface PackedMesh {
+  codes: Uint8Array;
+  others: Uint16Array;
+  points: Uint8Array;
+}
+
+/** How far several meshes are read, which follow each other. */
+export class MeshReader {
+  private code = 0;
+  private other = 0;
+  private vertex = 0;
+
+  constructor(private packed: PackedMesh) {}
+
+  /** Read the next mesh, of so many vertices and triangles, at steps of this size. */
+  read(vertices: number, triangles: number, step: number) {
+    const { corners, bases } = this.readTriangles(vertices, triangles);
+    return { corners, points: this.readPoints(vertices, bases, step) };
+  }
+
+  private readTriangles(vertices: number, triangles: number) {
+    const { codes, others } = this.packed;
+    const corners = new Uint32Array(3 * triangles);
+    const bases = new Int32Array(3 * vertices).fill(-1);
+    const open = new Map<number, number>();
+    const after = new Int32Array(vertices).fill(-1);
+    const before = new Int32Array(vertices).fill(-1);
+    const gates: number[] = [];
+    let [met, at, last] = [0, 0, -1];
+    const shut = (start: number, end: number): boolean => {
+      const key = start * WIDEST + end;
+      const count = open.get(key) ?? 0;
+      if (count === 0) return false;
+      open.set(key, count - 1);
+      return true;
+    };
+    const goOn = (start: number, end: number, base: number): void => {
+      if (shut(start, end)) return;
+      const key = end * WIDEST + start;
+      open.set(key, (open.get(key) ?? 0) + 1);
+      after[end] = start;
+      before[start] = end;
+      gates.push(end, start, base);
+    };
+    const begin = (): number => {
+      const code = codes[this.code++];
+      if (code === NEW) bases[3 * met] = last;
+      last = code === NEW ? met++ : (others[this.other++] ?? 0);
+      return last;
+    };
+    while (at < corners.length) {
+      const [a, b, c] = [begin(), begin(), begin()];
+      corners.set([a, b, c], at);
+      at += 3;
+      goOn(a, b, c);
+      goOn(b, c, a);
+      goOn(c, a, b);
+      while (gates.length) {
+        const base = gates.pop() as number;
+        const end = gates.pop() as number;
+        const start = gates.pop() as number;
+        if (!shut(start, end)) continue;
+        const code = codes[this.code++];
+        let third = -1;
+        if (code === NEW) {
+          bases[3 * met] = start;
+          bases[3 * met + 1] = end;
+          bases[3 * met + 2] = base;
+          third = met++;
+        } else if (code === AFTER) third = after[end] ?? -1;
+        else if (code === BEFORE) third = before[start] ?? -1;
+        else if (code === OTHER) third = others[this.other++] ?? -1;
+        else continue;
+        last = third;
+        corners[at++] = start;
+        corners[at++] = end;
+        corners[at++] = third;
+        goOn(end, third, start);
+        goOn(third, start, end);
+      }
+    }
+    return { corners, bases };
+  }
+
+  private readPoints(vertices: number, bases: Int32Array, step: number): Float32Array {
+    const { points } = this.packed;
+    const total = points.length / 6;
+    const whole = new Int32Array(3 * vertices);
+    const of = (vertex: number, axis: number) =>
+      vertex < 0 ? 0 : (whole[3 * vertex + axis] as number);
+    for (let i = 0; i < vertices; i++) {
+      const a = bases[3 * i] as number;
+      const b = bases[3 * i + 1] as number;
+      const c = bases[3 * i + 2] as number;
+      for (let axis = 0; axis < 3; axis++) {
+        const place = axis * total + this.vertex + i;
+        const folded = (points[place] as number) + 256 * (points[3 * total + place] as number);
+        const off = folded & 1 ? -(folded + 1) / 2 : folded / 2;
+        whole[3 * i + axis] = of(a, axis) + of(b, axis) - of(c, axis) + off;
+      }
+    }
+    this.vertex += vertices;
+    return Float32Array.from(whole, (each) => each * step);
+  }
+}
