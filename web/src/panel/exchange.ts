@@ -7,9 +7,8 @@ import { formatDegrees, formatPercent } from "../format";
 import { showMessage } from "../notes";
 import type { ClipRow, Discards, ExportRequest, Refusal, State } from "../protocol";
 import { type Files, saveBlob } from "./files";
+import { sendFile } from "./upload";
 
-/** Bytes of a piece: below what a request may have. */
-const PIECE = 512 << 10;
 /** Milliseconds until a list that is still being made is asked for again. */
 const SOON_MS = 1000;
 
@@ -21,10 +20,17 @@ export interface Shown {
   /** A film of one turn around it. */
   film(): Promise<Blob>;
   names: string[];
+  /** Ask what to fit limits from. */
+  fit(): void;
 }
 
 export class Exchange {
-  private chooser = element("input", { type: "file", hidden: true, "aria-label": "File to open" });
+  private chooser = element("input", {
+    type: "file",
+    hidden: true,
+    multiple: true,
+    "aria-label": "File to open",
+  });
   private menu = element("div", { class: "menu", popover: "auto", "aria-label": "Files" });
   private clipsDialog = createDialog("clips", "Clips of the folder");
   private rolesDialog = createDialog("roles", "Which joint is which");
@@ -46,15 +52,14 @@ export class Exchange {
     document.body.append(this.chooser, this.menu);
     this.fillMenu([]);
     this.chooser.addEventListener("change", () => {
-      const file = this.chooser.files?.[0];
+      const files = [...(this.chooser.files ?? [])];
       this.chooser.value = "";
-      if (file) void this.load(file);
+      void this.loadAll(files);
     });
     addEventListener("dragover", (event) => event.preventDefault());
     addEventListener("drop", (event) => {
       event.preventDefault();
-      const file = event.dataTransfer?.files[0];
-      if (file) void this.load(file);
+      void this.loadAll([...(event.dataTransfer?.files ?? [])]);
     });
     void this.offerClips();
   }
@@ -72,6 +77,9 @@ export class Exchange {
         this.chooser.click(),
       ),
       ...more,
+      entry("Fit from these …", "Fit limits from the clips of the list, or from this one", () =>
+        this.shown.fit(),
+      ),
       entry("Human limits", "Limits of a human for this rig", () => void this.useHuman({})),
       entry(
         "Map joints …",
@@ -89,21 +97,25 @@ export class Exchange {
     );
   }
 
+  /** Send files: the last is shown, clips before it are in the list. */
+  private async loadAll(files: File[]): Promise<void> {
+    const last = files.pop();
+    for (const file of files)
+      await report(async () => {
+        showMessage(`Opening ${file.name} …`);
+        const upload = await sendFile(this.connection, file);
+        const answer = await this.connection.ask("keep", { upload });
+        if ("refused" in answer) throw new Error(answer.refused);
+      });
+    if (last) await this.load(last);
+  }
+
   /** Send a file, and show it. */
   private async load(file: File): Promise<void> {
     showMessage(`Opening ${file.name} …`);
     await report(async () => {
-      const send = async () => {
-        const upload = crypto.randomUUID();
-        for (let at = 0; at === 0 || at < file.size; at += PIECE) {
-          const piece = new Uint8Array(await file.slice(at, at + PIECE).arrayBuffer());
-          const { name, size } = file;
-          await this.connection.ask("send", { upload, name, size }, piece);
-        }
-        return upload;
-      };
       await this.change(async (discard) =>
-        this.connection.ask("load", { upload: await send(), discard }),
+        this.connection.ask("load", { upload: await sendFile(this.connection, file), discard }),
       );
     });
   }
