@@ -702,7 +702,12 @@ export interface Discards extends State {
   discards: boolean;
 }
 
-/** The roles of a human's bones, and which joints have them, or why that is not known. */
+/** A request for the roles of joints, some of which are mapped by hand. */
+export interface RolesRequest {
+  roles: Record<string, string>;
+}
+
+/** The roles of a human's bones, which joints seem to have them, and why it is no human yet. */
 export interface Roles {
   roles: string[];
   found: Record<string, string>;
@@ -857,7 +862,7 @@ export interface Requests {
   recover: RecoverRequest;
   send: SendRequest;
   load: LoadRequest;
-  roles: EmptyRequest;
+  roles: RolesRequest;
   human: HumanRequest;
   export: ExportRequest;
   clips: ClipsRequest;

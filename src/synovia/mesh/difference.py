@@ -14,10 +14,10 @@ from ..shapes import Surface
 from ..shapes.boundary import cut_off, drop_unused_points
 from .region import sheet, vector_meshes
 from .sheet import TRIED_TWISTS, Sheet, legal_directions, twist_about
-from .triangles import HALVINGS, Quality
+from .triangles import HALVINGS, Net, Quality, refine_where
 
-COMPARED = Quality(float(np.radians(0.5)), 6_000)
-"""Of a picture of two limits."""
+COMPARED = Quality(float(np.radians(0.15)), 16_000)
+"""Of a picture of two limits. No side of a triangle is longer than 16 times the tolerance."""
 SAME_AXIS = 1e-6
 
 
@@ -57,9 +57,11 @@ def sheet_difference(
     def by_old(each: Vectors) -> Mask:
         return legal_directions(old, quat.rotate(quat.inverse(turn), each), axis, quality)
 
-    both = _part(ours.mesh, lambda each: ~by_old(each))
-    added = _part(ours.mesh, by_old)
-    gone = _part(Surface(directions, theirs.mesh.triangles), by_new)
+    mesh = _refine(ours.mesh, quality)
+    known = by_old(mesh.vertices)
+    both = _part(mesh, lambda each: ~by_old(each), ~known)
+    added = _part(mesh, by_old, known)
+    gone = _part(_refine(Surface(directions, theirs.mesh.triangles), quality), by_new)
     gained, lost = _twist_shares(old, new, axis, both.vertices)
     more, less = np.ones(len(added.vertices)), np.ones(len(gone.vertices))
     return SheetDifference(
@@ -84,9 +86,21 @@ def _sheet_about(limit: Limit, axis: Vectors, quality: Quality) -> Sheet:
     return vector_meshes(limit, axis, quality)[0]
 
 
-def _part(mesh: Surface, hidden: Callable[[Vectors], Mask]) -> Surface:
-    """Return what of a mesh of directions is not hidden; triangles are cut where that begins."""
-    points, triangles = cut_off(mesh.vertices, mesh.triangles, _between, hidden, HALVINGS)
+def _refine(mesh: Surface, quality: Quality) -> Surface:
+    """Return a mesh of directions with small triangles, so that what cuts them is not missed."""
+    net = Net(mesh.vertices, mesh.triangles, mesh.vertices)
+    points, triangles, _ = refine_where(
+        net, _between, np.asarray, lambda each: np.ones(len(each.triangles), bool), quality
+    )
+    return Surface(points, triangles)
+
+
+def _part(mesh: Surface, hidden: Callable[[Vectors], Mask], mask: Mask | None = None) -> Surface:
+    """Return what of a mesh of directions is not hidden; triangles are cut where that begins.
+
+    `mask` tells which vertices are, if that is known.
+    """
+    points, triangles = cut_off(mesh.vertices, mesh.triangles, _between, hidden, HALVINGS, mask)
     numbers, faces = drop_unused_points(triangles, len(points))
     return Surface(points[numbers], faces)
 

@@ -123,7 +123,8 @@ def _mirror(skeleton: Skeleton, name: str, limit: Limit) -> Limit:
 def _other_file(session: Session, name: str) -> Found:
     if session.compared is None:
         return "another file", "Open one: it is compared with, and changes nothing."
-    label, model = session.compared
+    file, model = session.compared
+    label = file.removesuffix(SUFFIX)
     clip = session.scene.clip
     try:
         limit = model.for_skeleton(clip.skeleton, None, clip=clip.name).limits.get(name)

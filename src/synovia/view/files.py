@@ -23,7 +23,7 @@ from ..limit.softening import parse_softening
 from ..model import LimitModel
 from ..population import limits_for
 from ..population.sources import Source
-from ..rigs import FINGERS, ROLES, recognize
+from ..rigs import FINGERS, ROLES, NotHumanError, recognize, suggest_roles
 from ..skeleton import Clip, Pose
 from .messages import Request, flag, rotations, whole_number, word
 from .protocol import Discards, Export, Received, Refusal, Roles, State
@@ -127,14 +127,19 @@ def model_for(clip: Clip, model: LimitModel, source: Source | None) -> LimitMode
 
 
 def describe_roles(session: Session, request: Request) -> Roles:
-    """Return the roles of joints as they are recognised, all roles there are, and why not."""
-    clip = session.scene.clip
+    """Return the roles that joints seem to have, all roles there are, and what is missing.
+
+    `roles` are those that somebody has given to joints: others follow from them.
+    """
+    skeleton, said = session.scene.clip.skeleton, _roles(request)
     try:
-        rig = recognize(clip.skeleton)
+        recognize(skeleton, said)
+        why = None
+    except NotHumanError as error:
+        why = str(error)
     except ValueError as error:
-        return {"roles": [*ROLES, *FINGERS], "found": {}, "why": str(error)}
-    found = {joint: role for role, joint in rig.roles.items()}
-    return {"roles": [*ROLES, *FINGERS], "found": found, "why": None}
+        return {"roles": [*ROLES, *FINGERS], "found": said, "why": str(error)}
+    return {"roles": [*ROLES, *FINGERS], "found": suggest_roles(skeleton, said), "why": why}
 
 
 def use_human_limits(session: Session, request: Request) -> State | Refusal | Discards:

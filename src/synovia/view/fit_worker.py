@@ -17,8 +17,11 @@ def main() -> None:
     out, sys.stdout = sys.stdout.buffer, sys.stderr  # nothing else is said there
 
     def tell(message: object) -> None:
-        pickle.dump(message, out)
-        out.flush()
+        try:
+            pickle.dump(message, out)
+            out.flush()
+        except BrokenPipeError:
+            os._exit(1)  # nobody listens any more
 
     run_task(task, tell)
 

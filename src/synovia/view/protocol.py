@@ -816,8 +816,14 @@ class Discards(State):
     discards: bool
 
 
+class RolesRequest(TypedDict):
+    """A request for the roles of joints, some of which are mapped by hand."""
+
+    roles: dict[str, str]
+
+
 class Roles(TypedDict):
-    """The roles of a human's bones, and which joints have them, or why that is not known."""
+    """The roles of a human's bones, which joints seem to have them, and why it is no human yet."""
 
     roles: list[str]
     found: dict[str, str]
@@ -994,7 +1000,7 @@ class Requests(TypedDict):
     recover: RecoverRequest
     send: SendRequest
     load: LoadRequest
-    roles: EmptyRequest
+    roles: RolesRequest
     human: HumanRequest
     export: ExportRequest
     clips: ClipsRequest

@@ -96,6 +96,7 @@ export class Comparing {
     this.clear();
     if (answer.to === null) return;
     this.picture = createDifference(answer);
+    document.body.toggleAttribute("data-compared", true);
     this.sphere?.setDifference(this.picture);
     this.result.replaceChildren(
       swatch(GAINED),
@@ -108,6 +109,7 @@ export class Comparing {
 
   private clear(): void {
     this.picture = undefined;
+    document.body.toggleAttribute("data-compared", false);
     this.sphere?.setDifference(undefined);
     this.onRedraw();
   }

@@ -32,7 +32,7 @@ export class Evidence {
   private hidden = new Set<string>();
   private tip = element("output", { id: "tip", hidden: true });
   private onSphere = element("input", { type: "checkbox" });
-  private dots = new SampleDots(4);
+  private dots = new SampleDots(5);
   private sphere: JointSphere | undefined;
 
   constructor(
@@ -110,7 +110,7 @@ export class Evidence {
         "div",
         {},
         element("h3", {}, "Observed"),
-        element("label", { class: "check" }, this.onSphere, "on the sphere"),
+        element("label", { class: "check" }, this.onSphere, "on sphere"),
         button("All", "Show all performers", () => setAll(true)),
         button("None", "Show no performer", () => setAll(false)),
       ),
@@ -128,7 +128,9 @@ export class Evidence {
     this.sphere = sphere;
     const { points } = this.dots;
     points.removeFromParent();
-    if (sphere && this.onSphere.checked && this.observations?.performers.length) {
+    const shows = this.onSphere.checked && !!this.observations?.performers.length;
+    sphere?.setPale(shows);
+    if (sphere && shows) {
       const { reference, axis } = sphere.region;
       const back = reference.clone().invert();
       this.dots.show(

@@ -7,6 +7,7 @@ import { formatDegrees, formatPercent } from "../format";
 import { showMessage } from "../notes";
 import type { ClipRow, Discards, ExportRequest, Refusal, State } from "../protocol";
 import { type Files, saveBlob } from "./files";
+import { RolesDialog } from "./roles";
 import { sendFile } from "./upload";
 
 /** Milliseconds until a list that is still being made is asked for again. */
@@ -33,7 +34,7 @@ export class Exchange {
   });
   private menu = element("div", { class: "menu", popover: "auto", "aria-label": "Files" });
   private clipsDialog = createDialog("clips", "Clips of the folder");
-  private rolesDialog = createDialog("roles", "Which joint is which");
+  private rolesDialog: RolesDialog;
   private discardDialog = createDialog("discard", "Edits that are not saved");
 
   constructor(
@@ -41,6 +42,11 @@ export class Exchange {
     private connection: Connection,
     private shown: Shown,
   ) {
+    this.rolesDialog = new RolesDialog(
+      connection,
+      shown.names,
+      (roles) => void this.useHuman(roles),
+    );
     if (document.body.hasAttribute("data-recorded")) return;
     const open = button("Files", "Open files, and take some home", () => {
       const { left, bottom } = open.getBoundingClientRect();
@@ -84,7 +90,7 @@ export class Exchange {
       entry(
         "Map joints …",
         "Say which joint is which, where names do not",
-        () => void this.mapJoints(""),
+        () => void this.rolesDialog.open(""),
       ),
       element("hr"),
       take("Clamped clip", "Take home the clip within its limits", "clamped"),
@@ -159,56 +165,9 @@ export class Exchange {
     await report(() =>
       this.change(
         (discard) => this.connection.ask("human", { source: "human", roles, discard }),
-        (reason) => void this.mapJoints(reason),
+        (reason) => void this.rolesDialog.open(reason),
       ),
     );
-  }
-
-  /** Show which joint has which role, to be changed by hand. */
-  private async mapJoints(reason: string): Promise<void> {
-    const { roles, found, why } = await this.connection.ask("roles", {});
-    const lists = this.shown.names.map((joint) => {
-      const list = element("select", { "aria-label": `Role of ${joint}`, "data-joint": joint });
-      list.append(
-        element("option", { value: "" }, "–"),
-        ...roles.map((role) => element("option", { value: role }, role)),
-      );
-      list.value = found[joint] ?? "";
-      return list;
-    });
-    const rows = lists.map((list) =>
-      element(
-        "tr",
-        {},
-        element("td", {}, element("bdi", {}, list.dataset.joint ?? "")),
-        element("td", {}, list),
-      ),
-    );
-    const form = element(
-      "form",
-      { method: "dialog" },
-      element("button", {}, "Cancel"),
-      element("button", { class: "first", value: "yes" }, "Human limits"),
-    );
-    this.rolesDialog.replaceChildren(
-      element("h2", {}, "Which joint is which"),
-      element("p", { class: "missed" }, reason || why || ""),
-      element("div", { class: "rows" }, element("table", {}, ...rows)),
-      form,
-    );
-    this.rolesDialog.returnValue = "";
-    this.rolesDialog.addEventListener(
-      "close",
-      () => {
-        if (this.rolesDialog.returnValue !== "yes") return;
-        const said = lists.map((list) => [list.dataset.joint ?? "", list.value] as const);
-        void this.useHuman(
-          Object.fromEntries(said.filter(([joint, role]) => role !== (found[joint] ?? ""))),
-        );
-      },
-      { once: true },
-    );
-    this.rolesDialog.showModal();
   }
 
   /** Where the command line named a folder, let one choose between its clips. */

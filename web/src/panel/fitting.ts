@@ -35,7 +35,7 @@ export class FitPanel {
   });
   private why = element("p", { class: "missed", role: "alert" });
   private begin = element("button", { class: "first" }, "Fit");
-  private strip = element("div", { id: "fitting", hidden: true });
+  private strip = element("div", { id: "fitting", "aria-live": "off" });
   private bar = element("progress");
   private text = element("span");
   private rows: ClipRow[] = [];
@@ -51,7 +51,6 @@ export class FitPanel {
       this.watch(this.connection.ask("stop", {})),
     );
     this.strip.append(this.bar, this.text, stop);
-    find("main").append(this.strip);
     this.fillDialog();
     document.body.append(this.dialog);
     void this.connection.ask("progress", {}).then((fitting) => {
@@ -63,14 +62,14 @@ export class FitPanel {
     for (const [value, label] of [
       ["", "as wide as fit makes them"],
       ["margin", "a margin of"],
-      ["reject", "at most rejected"],
+      ["reject", "rejecting at most"],
     ])
       this.width.append(element("option", { value: value ?? "" }, label ?? ""));
     this.width.addEventListener("change", () => {
       const { value } = this.width;
       this.amount.hidden = this.unit.hidden = !value;
       this.amount.value = value === "margin" ? "3" : "1";
-      this.unit.textContent = value === "margin" ? "°" : "% of a newcomer’s frames";
+      this.unit.textContent = value === "margin" ? "°" : "% of newcomers";
     });
     this.amount.hidden = this.unit.hidden = true;
     this.pattern.addEventListener("change", () => void this.list());
@@ -203,8 +202,9 @@ export class FitPanel {
   private watch(coming: Promise<Fitting>): void {
     void coming.then((fitting) => {
       const { running, stage, done, total, failed, remarks } = fitting;
-      this.strip.hidden = !running;
-      if (!running) {
+      if (running) find("#notes").prepend(this.strip);
+      else {
+        this.strip.remove();
         showMessage(stage, !failed);
         for (const text of remarks.slice(0, MOST_REMARKS)) showNote(text);
         return;

@@ -46,11 +46,12 @@ export class SampleDots {
   private places: Vector3[] = [];
 
   constructor(size: number) {
-    const look = { size, sizeAttenuation: false, vertexColors: true, alphaTest: 0.4 };
+    const look = { size, sizeAttenuation: false, vertexColors: true };
     this.points = new Points(
       new BufferGeometry(),
       new PointsMaterial({ ...look, map: createDisc(), transparent: true, depthWrite: false }),
     );
+    this.points.renderOrder = 1; // over what is transparent behind them
   }
 
   /** Show samples at places, in the colours of their performers; those of a clip in `ink`. */

@@ -86,6 +86,11 @@ export class JointSphere {
     this.painted.visible = !difference;
   }
 
+  /** Let twists be pale, so that other colours are seen on them. */
+  setPale(pale: boolean): void {
+    this.painted.material.opacity = pale ? 0.2 : 0.6;
+  }
+
   /** Put it at a joint that is turned by `turn` as seen from where it is measured, `above`. */
   setPose(position: Vector3, above: Quaternion, turn: Quaternion, outside: boolean): void {
     const { reference, axis, compass, outline } = this.region;
