@@ -174,8 +174,8 @@ export class Page implements PageActions {
     connection.onState = (state) => this.files.update(state);
     this.editing.cameraRotation = () => this.stage.turntable.camera.quaternion;
     this.editing.jointRotation = () => this.pickedRotation();
-    this.stage.pointer.onClick = (ray) =>
-      this.evidence.claimsClick() || (this.mode === "edit" && this.editing.claimsClick(ray));
+    this.stage.pointer.claimsClick = () => this.evidence.claimsClick();
+    this.stage.pointer.onClick = (ray) => this.mode === "edit" && this.editing.claimsClick(ray);
     this.stage.pointer.onDoubleClick = (ray) => this.mode === "edit" && void this.editing.add(ray);
     this.families = new Families(clip, connection, this.editing);
     const { stage, panel, editing, families } = this;

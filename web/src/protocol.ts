@@ -711,6 +711,8 @@ export interface RolesRequest {
 export interface Roles {
   roles: string[];
   found: Record<string, string>;
+  /** Whether that is known without a map. */
+  recognised: boolean;
   why: string | null;
 }
 

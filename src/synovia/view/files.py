@@ -24,7 +24,7 @@ from ..model import LimitModel
 from ..population import limits_for
 from ..population.sources import Source
 from ..rigs import FINGERS, ROLES, NotHumanError, recognize, suggest_roles
-from ..skeleton import Clip, Pose
+from ..skeleton import Clip, Pose, Skeleton
 from .messages import Request, flag, rotations, whole_number, word
 from .protocol import Discards, Export, Received, Refusal, Roles, State
 from .session import EDITED_KEY, Session, scene_of
@@ -132,14 +132,22 @@ def describe_roles(session: Session, request: Request) -> Roles:
     `roles` are those that somebody has given to joints: others follow from them.
     """
     skeleton, said = session.scene.clip.skeleton, _roles(request)
+    found, why = dict(said), None
     try:
-        recognize(skeleton, said)
-        why = None
-    except NotHumanError as error:
-        why = str(error)
+        found = {**suggest_roles(skeleton, said), **said}
+        recognize(skeleton, found)
     except ValueError as error:
-        return {"roles": [*ROLES, *FINGERS], "found": said, "why": str(error)}
-    return {"roles": [*ROLES, *FINGERS], "found": suggest_roles(skeleton, said), "why": why}
+        why = str(error)
+    recognised = not said and why is None and _is_human(skeleton)
+    return {"roles": [*ROLES, *FINGERS], "found": found, "recognised": recognised, "why": why}
+
+
+def _is_human(skeleton: Skeleton) -> bool:
+    try:
+        recognize(skeleton)
+    except NotHumanError:
+        return False
+    return True
 
 
 def use_human_limits(session: Session, request: Request) -> State | Refusal | Discards:

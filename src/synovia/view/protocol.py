@@ -827,6 +827,8 @@ class Roles(TypedDict):
 
     roles: list[str]
     found: dict[str, str]
+    recognised: bool
+    """Whether that is known without a map."""
     why: str | None
 
 

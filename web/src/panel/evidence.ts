@@ -159,6 +159,7 @@ export class Evidence {
     may: () => boolean = () => true,
   ): void {
     let pressed: PointerEvent | undefined;
+    let named: Sample | undefined;
     const sampleAt = (event: MouseEvent) =>
       dots.points.parent && may() ? dots.sampleAt(event, camera(), canvas) : undefined;
     canvas.addEventListener("pointerdown", (event) => {
@@ -166,16 +167,17 @@ export class Evidence {
       this.tip.hidden = true;
     });
     canvas.addEventListener("pointermove", (event) => {
-      const sample = event.buttons ? undefined : sampleAt(event);
-      this.showTip(sample, event);
-      canvas.classList.toggle("at-sample", sample !== undefined);
+      if (event.buttons) return;
+      named = sampleAt(event);
+      this.showTip(named, event);
+      canvas.classList.toggle("at-sample", named !== undefined);
     });
     canvas.addEventListener("pointerleave", () => this.showTip(undefined));
     canvas.addEventListener("click", (event) => {
       if (!pressed || event.button) return;
       const { clientX, clientY } = pressed;
       if (Math.hypot(event.clientX - clientX, event.clientY - clientY) >= CLICK_PX) return;
-      const sample = sampleAt(event);
+      const sample = named ?? sampleAt(event); // what was named is what is meant
       if (sample) this.recall(sample.rotation, sample.clip, sample.frame);
     });
   }

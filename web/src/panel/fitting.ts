@@ -69,7 +69,7 @@ export class FitPanel {
       const { value } = this.width;
       this.amount.hidden = this.unit.hidden = !value;
       this.amount.value = value === "margin" ? "3" : "1";
-      this.unit.textContent = value === "margin" ? "°" : "% of newcomers";
+      this.unit.textContent = value === "margin" ? "°" : "% of frames";
     });
     this.amount.hidden = this.unit.hidden = true;
     this.pattern.addEventListener("change", () => void this.list());

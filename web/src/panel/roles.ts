@@ -33,8 +33,8 @@ export class RolesDialog {
 
   /** Show the joints and the roles that they seem to have; `reason` is why somebody is asked. */
   async open(reason: string): Promise<void> {
-    const { roles, found, why } = await this.connection.ask("roles", { roles: {} });
-    this.recognised = why === null ? found : {};
+    const { roles, found, recognised } = await this.connection.ask("roles", { roles: {} });
+    this.recognised = recognised ? found : {};
     if (!reason) this.said = {};
     this.lists = this.joints.map((joint) => this.createList(joint, roles));
     const form = element(

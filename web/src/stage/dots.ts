@@ -13,6 +13,7 @@ import {
 } from "three";
 
 const NEAR_PX = 7;
+const UNDER_PX = 2.5;
 /** Told apart by most eyes, and none of the colours that mean something here. */
 const COLOURS = [
   "#3b7dd8",
@@ -71,17 +72,19 @@ export class SampleDots {
     return this.places;
   }
 
-  /** The sample that the mouse is at, the foremost of those near it. */
+  /** The sample nearest to the mouse; of those that are under it, the foremost. */
   sampleAt({ offsetX, offsetY }: MouseEvent, camera: Camera, canvas: HTMLElement) {
     const { clientWidth, clientHeight } = canvas;
-    let found: { depth: number; sample: Sample } | undefined;
+    let found: { rank: number; sample: Sample } | undefined;
     for (const [number, sample] of this.samples.entries()) {
       const place = this.points.localToWorld((this.places[number] as Vector3).clone());
       const { x, y, z } = place.project(camera);
       const across = (0.5 + 0.5 * x) * clientWidth - offsetX;
       const down = (0.5 - 0.5 * y) * clientHeight - offsetY;
-      if (Math.hypot(across, down) <= NEAR_PX && z < (found?.depth ?? 1))
-        found = { depth: z, sample };
+      const px = Math.hypot(across, down);
+      if (px > NEAR_PX || z > 1) continue;
+      const rank = px <= UNDER_PX ? z - 1 : px;
+      if (!found || rank < found.rank) found = { rank, sample };
     }
     return found?.sample;
   }
