@@ -4,16 +4,19 @@ It needs Chromium and the test extras. Each picture goes to docs/img.
 """
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from synovia import human, show
+from synovia import LimitModel, human, show
 from synovia.anatomy import limits_of
 from synovia.demo import learn_limits, range_of_motion, wild
 
 HERE = Path(__file__).parent / "img"
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+ABOVE = {"LeftUpperArm": "Sternum"}
+"""What joints are measured from, where that is not the parent."""
 STILL = 1500  # milliseconds until all is drawn
 
 
@@ -22,12 +25,26 @@ def main() -> None:
     body = human()
     clip = show(learn_limits(range_of_motion(), "reach-cone", "direction-twist"), wild())
     figure = show(limits_of(body), figure=body)
+    people = [
+        replace(range_of_motion(300, seed), name=f"{who}_01")
+        for seed, who in enumerate(("ann", "ben", "cleo", "dan"))
+    ]
+    learned, narrow = (
+        LimitModel.fit(some, keep_samples=True, margin=0.05, **options)
+        for some in (people, people[:2])
+        for options in [{"joints": ["LeftUpperArm", "LeftUpperLeg"], "relative_to": ABOVE}]
+    )
+    seen = show(learned, wild())
+    seen.server.session.compared = ("ann and ben", narrow)
     with sync_playwright() as playwright:
         found = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         outside(opened(page, clip.url))
         edited(page)
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        observed(opened(page, seen.url))
+        compared(page)
         page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="dark")
         posed(opened(page, figure.url))
         for theme in ("light", "dark"):
@@ -36,6 +53,7 @@ def main() -> None:
         browser.close()
     clip.close()
     figure.close()
+    seen.close()
 
 
 def opened(page: Page, url: str) -> Page:
@@ -66,6 +84,30 @@ def edited(page: Page) -> None:
         page.keyboard.press(key)
     page.wait_for_timeout(STILL)
     page.screenshot(path=HERE / "view-edit.png")
+
+
+def observed(page: Page) -> None:
+    """What four people did with a shoulder, on the sphere and among rotations."""
+    page.get_by_role("treeitem", name="LeftUpperArm", exact=True).click()
+    page.locator("#evidence").wait_for()
+    page.get_by_label("Compare with", exact=True).select_option("")
+    page.get_by_label("on sphere").check()
+    page.locator("#stage").focus()
+    for key in ("Home", ".", "-", "Numpad6"):
+        page.keyboard.press(key)
+    page.locator("#late:empty").wait_for(state="attached", timeout=120_000)
+    page.wait_for_timeout(STILL)
+    page.screenshot(path=HERE / "view-evidence.png")
+
+
+def compared(page: Page) -> None:
+    """What the limit of four people allows beyond that of two."""
+    page.get_by_label("on sphere").uncheck()
+    page.get_by_label("Compare with", exact=True).select_option("file")
+    page.locator("#compared", has_text="gained").wait_for()
+    page.locator("#compared").scroll_into_view_if_needed()
+    page.wait_for_timeout(STILL)
+    page.screenshot(path=HERE / "view-compare.png")
 
 
 def posed(page: Page) -> None:

@@ -99,10 +99,9 @@ export class Comparing {
     document.body.toggleAttribute("data-compared", true);
     this.sphere?.setDifference(this.picture);
     this.result.replaceChildren(
-      swatch(GAINED),
-      `gained ${formatPercent(answer.gained)}`,
-      swatch(LOST),
-      `lost ${formatPercent(answer.lost)} of all rotations`,
+      element("span", {}, swatch(GAINED), `gained ${formatPercent(answer.gained)}`),
+      element("span", {}, swatch(LOST), `lost ${formatPercent(answer.lost)}`),
+      element("span", {}, "of all rotations"),
     );
     this.onRedraw();
   }
