@@ -154,7 +154,7 @@ def test_limits_are_fitted_from_the_list_stopped_and_undone(browser, model, take
         dialog.get_by_label("All of cy").uncheck()
         dialog.get_by_label("bo_1.bvh").uncheck()
         dialog.get_by_label("bo_1.bvh").check()
-        dialog.get_by_label("Family").select_option("box")
+        dialog.get_by_label("Family to fit").select_option("box")
         dialog.get_by_label("How wide").select_option("reject")
         dialog.get_by_label("Degrees or per cent").fill("200")
         dialog.get_by_role("button", name="Fit from 2 clips").click()

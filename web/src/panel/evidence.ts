@@ -66,7 +66,8 @@ export class Evidence {
       clip: clips[clip[i] ?? 0] ?? "",
       frame: answer.frames[i] ?? 0,
     }));
-    if (count) return { samples, performers, counts, caption: `dots for ${count} kept samples` };
+    if (count)
+      return { samples, performers, counts, caption: `dots for ${count} samples that it kept` };
     const step = Math.ceil(frames / MOST_SAMPLES);
     for (let frame = 0; frame < frames; frame += step) {
       const rotation = measuredRotation(skeleton, rotations, joint, frame);

@@ -17,7 +17,7 @@ export class FitPanel {
   private dialog = element("dialog", { id: "fit", "aria-label": "Fit limits from clips" });
   private table = element("table");
   private people = element("div", { class: "people" });
-  private families = element("select", { "aria-label": "Family" });
+  private families = element("select", { "aria-label": "Family to fit" });
   private width = element("select", { "aria-label": "How wide" });
   private amount = element("input", {
     type: "number",
