@@ -48,7 +48,7 @@ class Folder:
     """Clips, checked one after the other by a thread of their own."""
 
     def __init__(self, paths: Sequence[Path] = (), names: Sequence[str] = ()) -> None:
-        self.paths = tuple(paths)
+        self.paths, self.names = tuple(paths), tuple(names)
         self.entries = {
             number: Entry(name, path, clip_suffix(path))
             for number, (path, name) in enumerate(zip(paths, names, strict=True))

@@ -60,7 +60,7 @@ export class Comparing {
     if (joint !== this.joint) this.clear();
     this.joint = joint;
     this.sphere = sphere;
-    this.panel.hidden = joint === undefined;
+    this.panel.hidden = joint === undefined || document.body.hasAttribute("data-recorded");
     if (this.picture) sphere?.setDifference(this.picture);
     this.refresh();
   }
