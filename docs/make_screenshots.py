@@ -5,16 +5,19 @@ It needs Chromium and the test extras. Each picture goes to docs/img, or to a fo
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from synovia import human, show
+from synovia import LimitModel, human, show
 from synovia.anatomy import limits_of
 from synovia.demo import learn_limits, range_of_motion, wild
 
 HERE = Path(__file__).parent / "img"
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+ABOVE = {"LeftUpperArm": "Sternum"}
+"""What joints are measured from, where that is not the parent."""
 STILL = 1500  # milliseconds until all is drawn
 LARGE, SMALL = (1440, 900), (1280, 720)
 
@@ -24,6 +27,17 @@ def main(into: Path = HERE) -> None:
     body = human()
     clip = show(learn_limits(range_of_motion(), "reach-cone", "direction-twist"), wild())
     figure = show(limits_of(body), figure=body)
+    people = [
+        replace(range_of_motion(300, seed), name=f"{who}_01")
+        for seed, who in enumerate(("ann", "ben", "cleo", "dan"))
+    ]
+    learned, narrow = (
+        LimitModel.fit(some, keep_samples=True, margin=0.05, **options)
+        for some in (people, people[:2])
+        for options in [{"joints": ["LeftUpperArm", "LeftUpperLeg"], "relative_to": ABOVE}]
+    )
+    seen = show(learned, wild())
+    seen.server.session.compared = ("ann and ben", narrow)
     with sync_playwright() as playwright:
         found = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
@@ -31,6 +45,9 @@ def main(into: Path = HERE) -> None:
         outside(new_page(browser, clip.url, LARGE, "light"), into / "view.png")
         edited(new_page(browser, clip.url, SMALL, "light"), into / "view-edit.png")
         hinge(new_page(browser, figure.url, SMALL, "dark"), into / "view-hinge.png")
+        page = new_page(browser, seen.url, LARGE, "light")
+        observed(page, into / "view-evidence.png")
+        compared(page, into / "view-compare.png")
         posed(new_page(browser, figure.url, SMALL, "dark"), into / "view-controls.png")
         for theme in ("light", "dark"):
             page = new_page(browser, figure.url, LARGE, theme)
@@ -38,6 +55,7 @@ def main(into: Path = HERE) -> None:
         browser.close()
     clip.close()
     figure.close()
+    seen.close()
 
 
 def new_page(browser: Browser, url: str, size: tuple[int, int], theme: str) -> Page:
@@ -111,6 +129,26 @@ def hinge(page: Page, path: Path) -> None:
     press(page, "r")
     pick(page, "Left arm", "LeftLowerArm")
     press(page, "3", ".", "Control+Numpad3", "Numpad6", "Numpad6")
+    take(page, path)
+
+
+def observed(page: Page, path: Path) -> None:
+    """What four people did with a shoulder, on the sphere and among rotations."""
+    pick(page, "Left arm", "LeftUpperArm")
+    page.locator("#evidence").wait_for()
+    page.get_by_label("Compare with", exact=True).select_option("")
+    page.get_by_label("on sphere").check()
+    press(page, "Home", ".", "-", "Numpad6")
+    page.locator("#late:empty").wait_for(state="attached", timeout=120_000)
+    take(page, path)
+
+
+def compared(page: Page, path: Path) -> None:
+    """What the limit of four people allows beyond that of two."""
+    page.get_by_label("on sphere").uncheck()
+    page.get_by_label("Compare with", exact=True).select_option("file")
+    page.locator("#compared", has_text="gained").wait_for()
+    page.locator("#compared").scroll_into_view_if_needed()
     take(page, path)
 
 

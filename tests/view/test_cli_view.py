@@ -60,6 +60,7 @@ def test_what_is_wrong_is_said():
     assert "no such file" in failed("nowhere.bvh").lower()
     assert "no clip but limits: give it after --limits" in failed("arm.limits.json")
     assert "nowhere.json" in failed("walk.bvh", "-l", "nowhere.json")
+    assert "nowhere.limits.json" in failed("walk.bvh", "--compare", "nowhere.limits.json")
     assert "human" in failed("--figure", "walk.bvh")
     assert "no joint 'Nobody'" in failed(
         "walk.bvh", "-l", "arm.limits.json", "--map", "LeftArm=Nobody"

@@ -139,7 +139,7 @@ def test_kept_samples_are_refitted_whole(populous):
     )
     assert_same(session.scene.model.limits[ARM], fitted)
     header, arrays = ask(session, "observed", joint=ARM, most=1000)
-    assert (header["people"], header["count"]) == (3, len(arrays["rotations"]))
+    assert (len(header["performers"]), header["count"]) == (3, len(arrays["rotations"]))
     assert np.allclose(
         arrays["rotations"], np.concatenate([each.rotations for each in samples]), atol=1e-6
     )

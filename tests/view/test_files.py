@@ -111,7 +111,7 @@ def test_files_too_large_or_not_whole_are_refused(session, monkeypatch):
 def test_a_human_gets_its_limits_by_one_request(tmp_path):
     body = wild()
     session = Session(scene_of(LimitModel({}, body.skeleton), body))
-    found = ask(session, "roles")[0]
+    found = ask(session, "roles", roles={})[0]
     assert found["why"] is None
     assert "leftUpperArm" in found["found"].values()
     told = ask(session, "human", source="human", roles={}, discard=False)[0]
@@ -122,7 +122,7 @@ def test_a_human_gets_its_limits_by_one_request(tmp_path):
 
 
 def test_what_is_no_human_is_told_and_can_be_mapped(session):
-    assert "no human" in ask(session, "roles")[0]["why"]
+    assert "no human" in ask(session, "roles", roles={})[0]["why"]
     told = ask(session, "human", source="human", roles={}, discard=False)[0]
     assert "no human" in told["refused"]
     body = wild()

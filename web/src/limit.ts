@@ -15,7 +15,7 @@ import type { Stage } from "./stage/stage";
 
 export class LimitView {
   private joint: number | undefined;
-  private sphere: JointSphere | undefined;
+  sphere: JointSphere | undefined;
   /** The one axis that the picked joint turns about, where that is known. */
   hinge: Hinge | null = null;
 
@@ -29,6 +29,8 @@ export class LimitView {
     private modes: Modes,
     /** Told of a new picture, which does not know yet how the joint is turned. */
     private onShown: () => void,
+    /** Told when it is known what was observed of the joint. */
+    private onObserved: () => void,
   ) {}
 
   /** Show the limit of another joint, if it has one. */
@@ -85,7 +87,7 @@ export class LimitView {
     this.modes.setEditState(region.outline ? "cone" : kind);
     this.editing.show(region, this.sphere);
     this.families.show(region);
-    this.panel.show(region, joint, theme);
+    this.panel.show(region, joint, theme, () => this.onObserved());
     this.onShown();
   }
 

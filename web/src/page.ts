@@ -10,8 +10,11 @@ import { bindKeys } from "./keys";
 import { LimitView } from "./limit";
 import { type Mode, Modes, showOnlyIn } from "./modes";
 import { showMessage, showNote } from "./notes";
+import { Comparing } from "./panel/comparing";
+import { Evidence } from "./panel/evidence";
 import { Exchange } from "./panel/exchange";
 import { Files } from "./panel/files";
+import { FitPanel } from "./panel/fitting";
 import { JointPanel } from "./panel/joint";
 import { JointTree } from "./panel/tree";
 import { type MadePose, PoseHistory } from "./pose/history";
@@ -38,6 +41,8 @@ const START_YAW = -0.25;
 
 export class Page implements PageActions {
   readonly stage: Stage;
+  private evidence: Evidence;
+  private comparing: Comparing;
   private panel: JointPanel;
   private tree: JointTree;
   readonly timeline: Timeline;
@@ -74,7 +79,12 @@ export class Page implements PageActions {
   ) {
     this.pose = clip.pose(0);
     this.stage = new Stage(clip);
-    this.panel = new JointPanel(clip, connection, () => this.enterMode("edit"), [
+    const recall = (turn: Quaternion, from: string, at: number) => void this.recall(turn, from, at);
+    this.evidence = new Evidence(clip, connection, recall);
+    this.evidence.onRedraw = () => this.stage.draw();
+    this.evidence.followStage(find("#stage"), () => this.stage.turntable.camera);
+    this.comparing = new Comparing(connection, () => this.stage.draw());
+    const remedies = [
       {
         label: "Show clamped",
         title: "Show the nearest legal pose as a ghost",
@@ -85,7 +95,14 @@ export class Page implements PageActions {
         title: "Widen the limit just so much that this is legal",
         act: () => this.allowPose(),
       },
-    ]);
+    ];
+    this.panel = new JointPanel(
+      clip,
+      this.evidence,
+      () => this.enterMode("edit"),
+      remedies,
+      recall,
+    );
     this.tree = new JointTree(clip, (joint) => this.pick(joint));
     this.timeline = new Timeline(
       clip,
@@ -163,6 +180,7 @@ export class Page implements PageActions {
     this.stage.add(this.editing.hinge.group);
     this.editing.cameraRotation = () => this.stage.turntable.camera.quaternion;
     this.editing.jointRotation = () => this.pickedRotation();
+    this.stage.pointer.claimsClick = () => this.evidence.claimsClick();
     this.stage.pointer.onClick = (ray) => this.mode === "edit" && this.editing.claimsClick(ray);
     this.stage.pointer.onDoubleClick = (ray) => this.mode === "edit" && void this.editing.add(ray);
     this.families = new Families(clip, connection, this.editing);
@@ -179,7 +197,9 @@ export class Page implements PageActions {
       () => {
         this.updateLimitPose();
         this.updateRing();
+        this.comparing.show(this.pickedName, this.limitView.sphere);
       },
+      () => this.evidence.showOnSphere(this.limitView.sphere, this.stage.theme.ink),
     );
     this.stage.pointer.onPick = (joint) => this.pick(joint);
     this.stage.pointer.onGrip = (grip) => {
@@ -276,6 +296,7 @@ export class Page implements PageActions {
     find("#tools").before(this.files.tools);
     find("#strip").before(this.curve.panel);
     this.files.update(clip.state);
+    const fitting = new FitPanel(this.connection, clip);
     new Exchange(this.files, this.connection, {
       pose: () => ({
         frame: this.timeline.frame,
@@ -290,6 +311,7 @@ export class Page implements PageActions {
           this.stage.draw();
         }),
       names: clip.skeleton.names,
+      fit: () => void fitting.open(),
     });
     this.editing.updateState(clip.state);
     find("#tools").append(
@@ -322,6 +344,7 @@ export class Page implements PageActions {
         families.byHand,
       ),
       panel.insetPlace,
+      this.comparing.panel,
       ...showOnlyIn("edit", editing.whole.panel, ghost.softening.panel),
     ];
   }
@@ -392,6 +415,34 @@ export class Page implements PageActions {
     try {
       const { rotations, positions, outsideDeg } = await this.connection.ask("mirror", request);
       this.made.take({ pose: { rotations, positions }, outsideDeg, values: undefined });
+    } catch (error) {
+      showMessage((error as Error).message, false);
+    }
+  }
+
+  /** Pose the body as it was observed in a frame of a clip, as far as that is known. */
+  private async recall({ w, x, y, z }: Quaternion, from: string, at: number): Promise<void> {
+    const { pose } = this.currentPose();
+    const joint = this.pickedName;
+    if (joint === undefined) return;
+    const request = {
+      frame: this.timeline.frame,
+      rotations: [...pose.rotations],
+      positions: [...pose.positions],
+      joint,
+      rotation: [w, x, y, z],
+      clip: from,
+      at,
+    };
+    try {
+      const answer = await this.connection.ask("recall", request);
+      const { rotations, positions, outsideDeg, shown, whole } = answer;
+      if (shown !== null) {
+        this.timeline.pause();
+        this.made.leave();
+        this.timeline.goTo(shown);
+      } else this.made.take({ pose: { rotations, positions }, outsideDeg, values: undefined });
+      showMessage(`${whole ? "" : `${joint} alone, `}as in ${from}, frame ${at}`);
     } catch (error) {
       showMessage((error as Error).message, false);
     }
@@ -498,6 +549,14 @@ export class Page implements PageActions {
     return { picked: this.picked, outside, blocking: this.blocking };
   }
 
+  /** The name of the picked joint, if it has a limit. */
+  private get pickedName(): string | undefined {
+    const { picked, clip } = this;
+    return picked !== undefined && clip.limited.includes(picked)
+      ? clip.skeleton.names[picked]
+      : undefined;
+  }
+
   pick(joint: number | undefined): void {
     this.picked = joint;
     this.tree.select(joint);
@@ -509,6 +568,7 @@ export class Page implements PageActions {
     this.curve.pick(joint);
     this.families.pick(joint);
     this.limitView.pick(joint);
+    if (!this.limitView.isLimited) this.comparing.show(undefined, undefined);
     this.stage.setMarks(this.marks());
     this.updateLimitPose();
     this.updateRing();

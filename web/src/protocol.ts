@@ -40,6 +40,8 @@ export interface State {
   unsaved: boolean;
   /** Which of the scenes that were shown this is: with another number, there is another clip. */
   scene: number;
+  /** Which of the limits that were given or fitted these are edits of, and whose samples. */
+  evidence: number;
   leftover: Leftover | null;
 }
 
@@ -227,10 +229,19 @@ export interface ObservedRequest extends JointRequest {
   most: number;
 }
 
-/** Rotations that the limits kept of a joint, or some of them. */
+/** Rotations that the limits kept of a joint, or some of them, and where each is from. */
 export interface Observed {
-  people: number;
   count: number;
+  performers: string[];
+  /** Of each performer, how many were kept. */
+  counts: number[];
+  clips: string[];
+  /** By rotation, the number of the performer. */
+  whose: Uint16Array;
+  /** By rotation, the number of the clip. */
+  clip: Uint16Array;
+  /** By rotation, the frame of that clip. */
+  frames: Uint32Array;
   rotations: Float32Array;
 }
 
@@ -293,6 +304,31 @@ export interface PoseAnswer extends Outside {
   positions: Float32Array;
 }
 
+/** A request for a pose in which a joint is as it was observed in a frame of a clip. */
+export interface ObservedPoseRequest extends PoseRequest {
+  joint: string;
+  rotation: number[];
+  clip: string;
+  at: number;
+}
+
+/** A pose in which a joint is as it was observed. */
+export interface ObservedPose extends PoseAnswer {
+  /** The frame of the clip that is shown, if it is one of that. */
+  shown: number | null;
+  /** Whether all of the body is as it was then, not that joint alone. */
+  whole: boolean;
+}
+
+/** What was observed that is nearest to a rotation, and how far off that is. */
+export interface NearestSample {
+  performer: string;
+  clip: string;
+  frame: number;
+  deg: number;
+  rotation: number[];
+}
+
 /** A request for the reason why a joint of a pose is outside. */
 export interface WhyRequest extends PoseRequest {
   joint: string;
@@ -312,6 +348,8 @@ export interface Why {
   legal: number[];
   /** Where the bone points, in the joint's own frame. */
   bone: number[];
+  /** What was observed nearest to it, where the limits kept samples. */
+  nearest: NearestSample | null;
 }
 
 /** A request about the figure in a pose, which controls give, if these are known. */
@@ -580,10 +618,14 @@ export interface Refit extends Choice {
   edit: "refit";
 }
 
-/** A family of limits, and the charts that it works in. */
-export interface Family {
+/** A family of limits, and what it is called. */
+export interface FamilyName {
   name: string;
   label: string;
+}
+
+/** The same, and the charts that it works in. */
+export interface Family extends FamilyName {
   charts: string[];
   sculptable: boolean;
 }
@@ -684,10 +726,17 @@ export interface Discards extends State {
   discards: boolean;
 }
 
-/** The roles of a human's bones, and which joints have them, or why that is not known. */
+/** A request for the roles of joints, some of which are mapped by hand. */
+export interface RolesRequest {
+  roles: Record<string, string>;
+}
+
+/** The roles of a human's bones, which joints seem to have them, and why it is no human yet. */
 export interface Roles {
   roles: string[];
   found: Record<string, string>;
+  /** Whether that is known without a map. */
+  recognised: boolean;
   why: string | null;
 }
 
@@ -719,21 +768,91 @@ export interface Export {
 export interface ClipRow {
   number: number;
   name: string;
+  performer: string;
   worstDeg: number | null;
   /** Of its frames. */
   share: number | null;
   error: string | null;
 }
 
-/** The clips of a folder, the worst first, and whether some are still being checked. */
+/** A request for the clips to choose between, and a pattern that tells who performs. */
+export interface ClipsRequest {
+  performers?: string | null;
+}
+
+/** The clips to choose between, the worst first, and whether some are still being checked. */
 export interface Clips {
   clips: ClipRow[];
   checking: boolean;
+  /** Why the pattern does not tell who performs. */
+  why: string | null;
 }
 
 /** A request to show a clip of the folder. */
 export interface ChooseRequest {
   number: number;
+}
+
+/** A request about a file that was sent, by the page's word for it. */
+export interface FileRequest {
+  upload: string;
+}
+
+/** A request to compare a joint's limit with another, by its name; null for none. */
+export interface CompareRequest extends JointRequest {
+  to: string | null;
+}
+
+/** What a limit can be compared with, and why not, if it cannot. */
+export interface Other {
+  name: string;
+  label: string;
+  why: string | null;
+}
+
+/** Two limits on one sphere, as the reference of the present one sees it. */
+export interface Comparison {
+  others: Other[];
+  to: string | null;
+  /** The share of all rotations that only the present limit allows. */
+  gained: number;
+  /** The share of all rotations that only the other limit allows. */
+  lost: number;
+  directions: Float32Array;
+  faces: Uint32Array;
+  /** By direction, the share, of 255, of the twists that only the present limit allows. */
+  gainedTwists: Uint8Array<ArrayBuffer>;
+  lostTwists: Uint8Array<ArrayBuffer>;
+  /** Ends of edges, in pairs, where the directions of the other limit end. */
+  rim: Float32Array;
+}
+
+/** The families that limits can be fitted in. */
+export interface Kinds {
+  families: FamilyName[];
+}
+
+/** A request to fit limits from clips, by their numbers; -1 is the one that is shown. */
+export interface FitRequest {
+  clips: number[];
+  family: string;
+  marginDeg: number | null;
+  rejectPercent: number | null;
+  performers: string | null;
+}
+
+/** How far a fit has come, if one was begun. */
+export interface Fitting {
+  /** Which fit it is; 0 for none. */
+  number: number;
+  running: boolean;
+  /** What is done now, or what became of it. */
+  stage: string;
+  done: number;
+  total: number;
+  failed: boolean;
+  /** What the fit warned of. */
+  remarks: string[];
 }
 
 /** The limits as a file, and its name. */
@@ -751,6 +870,8 @@ export interface Requests {
   curve: CurveRequest;
   region: JointRequest;
   observed: ObservedRequest;
+  recall: ObservedPoseRequest;
+  compare: CompareRequest;
   reach: ReachRequest;
   look: LookRequest;
   pull: PullRequest;
@@ -770,11 +891,17 @@ export interface Requests {
   recover: RecoverRequest;
   send: SendRequest;
   load: LoadRequest;
-  roles: EmptyRequest;
+  roles: RolesRequest;
   human: HumanRequest;
   export: ExportRequest;
-  clips: EmptyRequest;
+  clips: ClipsRequest;
   choose: ChooseRequest;
+  keep: FileRequest;
+  other: FileRequest;
+  kinds: EmptyRequest;
+  fit: FitRequest;
+  progress: EmptyRequest;
+  stop: EmptyRequest;
   download: EmptyRequest;
 }
 
@@ -787,6 +914,8 @@ export interface Answers {
   curve: Curve;
   region: Picture;
   observed: Observed;
+  recall: ObservedPose;
+  compare: Comparison;
   reach: Solved;
   look: Solved;
   pull: Pulled;
@@ -811,5 +940,11 @@ export interface Answers {
   export: Export | Refusal;
   clips: Clips;
   choose: State | Refusal;
+  keep: State | Refusal;
+  other: State | Refusal;
+  kinds: Kinds;
+  fit: Fitting | Refusal;
+  progress: Fitting;
+  stop: Fitting;
   download: Download | Refusal;
 }

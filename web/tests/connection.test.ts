@@ -11,6 +11,7 @@ const STATE: State = {
   unsaved: true,
   scene: 0,
   leftover: null,
+  evidence: 1,
 };
 
 /** A message as Python packs it: length, header padded to 4 bytes, arrays. */

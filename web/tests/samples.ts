@@ -42,6 +42,7 @@ export const OPENING: Opening = {
   unsaved: false,
   scene: 0,
   leftover: null,
+  evidence: 1,
   offsets: Float32Array.of(0, 1, 0, 0, 0.5, 0, 0.2, 0, 0, 0.3, 0, 0, 0, -0.4, 0, 0, -0.4, 0),
   endOffsets: Float32Array.of(0.1, 0, 0),
   rotations: Float32Array.from([0, 1].flatMap((frame) => frameRotations(frame))),

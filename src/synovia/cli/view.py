@@ -28,6 +28,10 @@ EXAMPLES = (
     ("limits alone, joint by joint", "synovia view --limits human.limits.json"),
     ("a figure of your own", "synovia view --figure mine.xml"),
     (
+        "what one file of limits allows beyond another",
+        "synovia view --limits mine.limits.json --compare human.limits.json",
+    ),
+    (
         "edit limits at the page, and save them as others",
         "synovia view wild.bvh -l human.limits.json -o mine.limits.json",
     ),
@@ -37,7 +41,7 @@ EXAMPLES = (
     ),
 )
 SECTIONS = {
-    "What to show": ("limits", "which", "maps", "tpose"),
+    "What to show": ("limits", "compare", "which", "maps", "tpose"),
     "What to save": ("output",),
     "How to serve it": ("port", "no_browser", "allow_remote", "hosts"),
 }
@@ -74,6 +78,12 @@ def _parse_hosts(
     metavar="FILE|human|people|anatomy",
     help="The limits, as `synovia fit` writes them, or those of a human on the clip's rig.  "
     "[default: those of the figure, if there is one, else human where a human is recognised]",
+)
+@click.option(
+    "--compare",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Other limits: the page shows what those of --limits gain and lose beside them.",
 )
 @click.option(
     "-f",
@@ -118,6 +128,7 @@ def _parse_hosts(
 def view(
     clip: Path | None,
     limits: str | None,
+    compare: Path | None,
     which: str | None,
     maps: tuple[str, ...],
     output: Path | None,
@@ -134,7 +145,7 @@ def view(
     to it. Nothing is loaded from elsewhere, and files are written only where --output or --limits
     says, or beside it.
     """
-    from ..io import clip_suffix
+    from ..io import clip_suffix, load_limits
     from ..view.doorway import open_browser
     from ..view.server import PageServer
     from ..view.session import scene_of
@@ -148,6 +159,7 @@ def view(
     folder = _folder_of(clip)
     if folder is not None:
         clip = folder.paths[0]
+    other = None if compare is None else (compare.name, load_limits(compare))
     scene = scene_of(*_load_inputs(clip, limits, which, maps))
     if clip is None:
         scene = replace(scene, start=start_of(scene.figure))
@@ -155,7 +167,7 @@ def view(
     if output is None and limits is not None and limits not in inputs.SOURCES:
         save_to = Path(limits)
     server = PageServer(scene, port=port, allow_remote=allow_remote, hosts=hosts, save_to=save_to)
-    server.session.folder = folder
+    server.session.folder, server.session.compared = folder, other
     if clip is not None:
         server.session.clip_suffix = clip_suffix(clip)
     click.echo(f"{click.style(server.url, bold=True)}\nCtrl-C ends it.")

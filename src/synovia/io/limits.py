@@ -40,7 +40,7 @@ MAX_NUMBER = 1e100
 def load_limits(path: str | PathLike[str]) -> LimitModel:
     """Return the model in the limits file at `path`."""
     path = limits_path(path)
-    return _parse_model(str(path), read_file(path))
+    return parse_limits(str(path), read_file(path))
 
 
 def save_limits(model: LimitModel, path: str | PathLike[str]) -> None:
@@ -65,7 +65,7 @@ def limits_bytes(model: LimitModel, path: str) -> bytes:
         document = _document(model)
         check_json(Entry(document))
         content = f"{json_text(document)}\n".encode()
-    _parse_model(path, content)  # what could not be read is not written
+    parse_limits(path, content)  # what could not be read is not written
     return content
 
 
@@ -109,7 +109,7 @@ def _document(model: LimitModel) -> dict[str, Any]:
     }
 
 
-def _parse_model(path: str, content: bytes) -> LimitModel:
+def parse_limits(path: str, content: bytes) -> LimitModel:
     """Return the model in the bytes of the file at `path`."""
     document = Entry(parse_json(path, content))
     with errors_name(path):

@@ -1,7 +1,7 @@
 """Limits: a shape seen through a chart, and how to get from one family to another."""
 
 from ..charts.chart import mirror_rotations
-from .convert import Conversion, change_frames, mirror_limit
+from .convert import Conversion, change_frames, gained_and_lost, mirror_limit
 from .limit import (
     Limit,
     chart_for,
@@ -24,6 +24,7 @@ __all__ = [
     "chart_named",
     "charts_of",
     "frame_of",
+    "gained_and_lost",
     "has_axis",
     "mirror_limit",
     "mirror_rotations",

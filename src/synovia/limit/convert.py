@@ -94,14 +94,23 @@ def _members(limit: Limit, n: int) -> Points:
 def _compare(old: Limit | SeenLimit, new: Limit) -> Conversion:
     rng = np.random.default_rng(1)
     rotations = quat.normalize(rng.normal(size=(UNIFORM_ROTATIONS, 4)))
-    was, now = old.contains(rotations), new.contains(rotations)
+    gained, lost = _gained_and_lost(old, new, rotations)
     violations = [_worst(old, new, rotations, rng), _worst(new, old, rotations, rng)]
-    return Conversion(
-        new,
-        gained=float((now & ~was).mean()),
-        lost=float((was & ~now).mean()),
-        error=max(violations),
-    )
+    return Conversion(new, gained=gained, lost=lost, error=max(violations))
+
+
+def gained_and_lost(old: Limit, new: Limit) -> tuple[float, float]:
+    """Return the shares of all rotations that only the new limit accepts, and only the old one.
+
+    Of 100,000 uniform rotations, so that a share of 1 % is known to 0.03 points.
+    """
+    rng = np.random.default_rng(1)
+    return _gained_and_lost(old, new, quat.normalize(rng.normal(size=(UNIFORM_ROTATIONS, 4))))
+
+
+def _gained_and_lost(old: Limit | SeenLimit, new: Limit, rotations: Quats) -> tuple[float, float]:
+    was, now = old.contains(rotations), new.contains(rotations)
+    return float((now & ~was).mean()), float((was & ~now).mean())
 
 
 def _worst(

@@ -1,5 +1,6 @@
 """Meshes: a limit's region as triangles, for pictures and for the page."""
 
+from .difference import SheetDifference, sheet_difference
 from .region import DRAFT, FINE, PRINT, boundary, share_of, sheet, sheet_and_boundary
 from .triangles import Quality
 
@@ -8,8 +9,10 @@ __all__ = [
     "FINE",
     "PRINT",
     "Quality",
+    "SheetDifference",
     "boundary",
     "share_of",
     "sheet",
     "sheet_and_boundary",
+    "sheet_difference",
 ]

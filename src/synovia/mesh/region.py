@@ -75,7 +75,7 @@ def sheet_and_boundary(
     """
     shape = limit.shape.directional
     if shape is None:
-        return _vector_meshes(limit, bone, quality)
+        return vector_meshes(limit, bone, quality)
     pieces = shape.pieces
     share = quality.max_triangles // (len(pieces) + (len(pieces) > 1))  # cuts make some more
     part = replace(quality, max_triangles=share)
@@ -99,7 +99,8 @@ def first_triangles(shape: Region, quality: Quality) -> Boundary:
     return first
 
 
-def _vector_meshes(limit: Limit, bone: Vectors, quality: Quality) -> tuple[Sheet, Surface]:
+def vector_meshes(limit: Limit, bone: Vectors, quality: Quality) -> tuple[Sheet, Surface]:
+    """Return as `sheet_and_boundary` does, about this bone, whatever axis the family has."""
     shape, chart = limit.shape, limit.chart
     if shape.dimension != 3:  # nobody knows its boundary: it is looked for among rotations
         shape, chart = RotationRegion(limit), RotationVector(chart.reference)

@@ -89,7 +89,7 @@ def visible_sheet(
     rim = rim_of(faces)
     widths = _twist_widths(limit, rotations, bone, quality)
     edge, shares = rim_parts(
-        mesh.vertices, rim, lambda each: _legal(limit, each, bone, quality), quality
+        mesh.vertices, rim, lambda each: legal_directions(limit, each, bone, quality), quality
     )
     first, last = rim[edge].T
     ends = (
@@ -113,7 +113,7 @@ def _seen_edge_on(
     if len(flat) == 0:
         return hidden
     middle = quat.mul(limit.chart.reference, quat.exp(vectors[seen[flat]].mean(axis=1)))
-    ahead, behind = _twist_about(middle, bone, quality.tolerance * np.array([[1.0], [-1.0]]))
+    ahead, behind = twist_about(middle, bone, quality.tolerance * np.array([[1.0], [-1.0]]))
     if quality.fine:
         hidden[flat] = limit.distance(ahead) - limit.distance(behind) < EDGE_ON * quality.tolerance
     else:  # a field has no distances as soon as that
@@ -160,7 +160,7 @@ def _rounds(way: Vectors, quality: Quality) -> int:
     return int(np.ceil(np.log2(max(longest / quality.tolerance, 1.0)))) if quality.fine else 0
 
 
-def _legal(limit: Limit, directions: Vectors, bone: Vectors, quality: Quality) -> Mask:
+def legal_directions(limit: Limit, directions: Vectors, bone: Vectors, quality: Quality) -> Mask:
     """Tell whether the bone may point in each direction, seen from the reference.
 
     At a sharp corner hardly a twist is legal, and a region may come close in several places. So
@@ -170,10 +170,10 @@ def _legal(limit: Limit, directions: Vectors, bone: Vectors, quality: Quality) -
     swings = quat.mul(limit.chart.reference, quat.between(bone, directions))
     if not quality.fine:
         return np.asarray(
-            limit.contains(_twist_about(swings, bone, TRIED_TWISTS[::6, None])).any(axis=0)
+            limit.contains(twist_about(swings, bone, TRIED_TWISTS[::6, None])).any(axis=0)
         )
     legal: Mask = np.asarray(
-        limit.contains(_twist_about(swings, bone, TRIED_TWISTS[:, None])).any(axis=0)
+        limit.contains(twist_about(swings, bone, TRIED_TWISTS[:, None])).any(axis=0)
     )
     rows = np.flatnonzero(~legal)
     twists, half = (
@@ -181,7 +181,7 @@ def _legal(limit: Limit, directions: Vectors, bone: Vectors, quality: Quality) -
         0.5 * float(TRIED_TWISTS[1] - TRIED_TWISTS[0]),
     )
     for places in (*CLOSER, 0):
-        distance = limit.distance(_twist_about(swings[rows, None, None], bone, twists))
+        distance = limit.distance(twist_about(swings[rows, None, None], bone, twists))
         least = distance.min(axis=(1, 2))
         legal[rows[least <= TOLERANCE]] = True
         near = (least > TOLERANCE) & (least <= STEEPEST * half)
@@ -209,7 +209,7 @@ def _lowest(distance: Floats) -> Floats:
     return np.asarray((distance - 0.5 * slopes).reshape(len(distance), -1))
 
 
-def _twist_about(rotations: Quats, bone: Vectors, angles: Scalars) -> Quats:
+def twist_about(rotations: Quats, bone: Vectors, angles: Scalars) -> Quats:
     """Return rotations (..., 4), twisted about the bone first, by angles (...) in radians.
 
     One product serves all angles of a rotation: q · exp(αb) = cos(α/2) q + sin(α/2) q · b.
@@ -231,6 +231,6 @@ def _twist_widths(limit: Limit, rotations: Quats, bone: Vectors, quality: Qualit
     for parts in STRIDES if quality.fine else DRAFT_STRIDES:
         step /= parts
         tried = step * np.arange(1, parts)[:, None]  # the last would lead on, or all around
-        legal = limit.contains(_twist_about(start, bone, -(reached + tried)))
+        legal = limit.contains(twist_about(start, bone, -(reached + tried)))
         reached += step * np.where(legal.all(axis=0), parts - 1, legal.argmin(axis=0))
     return reached

@@ -10,6 +10,7 @@ from .canonical import (
 from .human import FINGERS, PARENTS, ROLES, parent_role
 from .recognize import NotHumanError, Rig, recognize
 from .reference import Alignment, align, thin_clip
+from .suggest import suggest_roles
 
 __all__ = [
     "FINGERS",
@@ -26,5 +27,6 @@ __all__ = [
     "limits_on_rig",
     "parent_role",
     "recognize",
+    "suggest_roles",
     "thin_clip",
 ]

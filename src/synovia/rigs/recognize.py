@@ -6,6 +6,7 @@ See docs/rigs.md for the words, what the roles of the torso mean and what is ref
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -193,6 +194,21 @@ def recognize(
         warnings=tuple(found.warnings),
         confidence=found.confidence,
     )
+
+
+def partial_roles(skeleton: Skeleton, names: Mapping[str, str]) -> dict[str, int]:
+    """Return the joints of the roles that names tell, also where they make no human.
+
+    `names` is a user's own map, from joints to roles.
+    """
+    said = _said(skeleton, names)
+    words = [Word() if joint in said else word for joint, word in enumerate(words_of(skeleton))]
+    found = _Search(skeleton, words, said)
+    found.roles.update({role: joint for joint, role in said.items() if role})
+    with suppress(NotHumanError):
+        found.find_limbs()
+        found.find_torso()
+    return found.roles
 
 
 class _Search:

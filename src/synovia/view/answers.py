@@ -12,15 +12,18 @@ from websockets.sync.server import ServerConnection
 
 from . import (
     bodies,
+    comparing,
     contents,
     editing,
     families,
     files,
+    fitting,
     folder,
     messages,
     poses,
     pulling,
     reasons,
+    samples,
     tryout,
 )
 from .messages import Answer, Request
@@ -47,7 +50,9 @@ HANDLERS: dict[str, Callable[[Session, Request], Answer]] = {
     "undo": editing.undo,
     "redo": editing.redo,
     "family": families.describe_families,
-    "observed": families.observed_rotations,
+    "observed": samples.observed_rotations,
+    "recall": samples.observed_pose,
+    "compare": comparing.compare_limits,
     "refit": families.refit,
     "judge": families.judge_family,
     "save": editing.save,
@@ -60,9 +65,15 @@ HANDLERS: dict[str, Callable[[Session, Request], Answer]] = {
     "export": files.export,
     "clips": folder.list_clips,
     "choose": folder.choose_clip,
+    "keep": files.keep_upload,
+    "other": comparing.use_other,
+    "kinds": fitting.list_kinds,
+    "fit": fitting.start_fit,
+    "progress": fitting.tell_progress,
+    "stop": fitting.cancel_fit,
 }
 """What may be asked for, by name."""
-SLOW_REQUESTS = ("body", "region", "check", "clamp", "curve", "export")
+SLOW_REQUESTS = ("body", "region", "check", "clamp", "curve", "compare", "export")
 """What is to stay, takes a while, and depends on nothing that is asked for before it."""
 TEXT_FIELDS = ("joint", "edit", "stroke", "as")
 """What is text or null, whatever is asked for."""

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .. import learn
-from ..arrays import Quats, Vectors, whole_number
+from ..arrays import Quats, Vectors
 from ..limit import Limit, chart_for, has_axis
 from ..mesh import DRAFT
 from ..shapes import SHAPES
@@ -21,6 +21,7 @@ from ..skeleton import Clip, Skeleton
 from . import protocol
 from .contents import pictures
 from .messages import Request, degrees
+from .samples import kept_samples
 from .session import Limits, Scene, Session, limit_to_edit
 
 FROM_SAMPLES, FROM_CLIP, FROM_LIMIT = "samples", "clip", "limit"
@@ -49,14 +50,6 @@ def sources_of(scene: Scene, name: str) -> list[tuple[str, str, str | None]]:
         (FROM_CLIP, "the clip", None if frames > 1 else "The clip has one frame."),
         (FROM_LIMIT, "this limit", None),
     ]
-
-
-def kept_samples(scene: Scene, name: str) -> tuple[learn.Sample, ...]:
-    """Return the samples that the limits, as they were given, kept of a joint of the clip."""
-    if scene.source is None or name not in scene.names:
-        return ()
-    kept = scene.source.samples.get(scene.names[name], ())
-    return tuple(sample for sample in kept if len(sample.rotations))
 
 
 def evidence_of(scene: Scene, limit: Limit, name: str, source: str) -> Evidence:
@@ -206,16 +199,6 @@ def describe_families(session: Session, request: Request) -> protocol.Families:
         ],
         **_describe_choice(scene, name),
     }
-
-
-def observed_rotations(session: Session, request: Request) -> protocol.Observed:
-    """Return what was kept of a joint's rotations, at most `most` (n, 4); none if nothing was."""
-    scene, name = session.scene, request["joint"]
-    kept = kept_samples(scene, name)
-    rotations = np.concatenate([np.zeros((0, 4)), *(sample.rotations for sample in kept)])
-    people = len({sample.performer for sample in kept})
-    step = -(-len(rotations) // whole_number("most", request["most"], 1)) or 1
-    return {"people": people, "count": len(rotations), "rotations": rotations[::step]}
 
 
 def refit(session: Session, request: Request) -> protocol.Refitted | protocol.Refusal:

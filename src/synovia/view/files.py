@@ -24,7 +24,7 @@ from ..limit.softening import parse_softening
 from ..model import LimitModel
 from ..population import limits_for
 from ..population.sources import Source
-from ..rigs import FINGERS, ROLES, recognize
+from ..rigs import FINGERS, ROLES, NotHumanError, recognize, suggest_roles
 from ..skeleton import Clip, Pose, Skeleton, forward
 from .messages import Request, flag, whole_number, word
 from .poses import pose_from
@@ -54,22 +54,40 @@ def load_upload(session: Session, request: Request) -> State | Refusal | Discard
     limits = upload.name.lower().endswith(SUFFIX)
     try:
         if limits:
-            model = _read(upload, SUFFIX, load_limits)
+            model = read_upload(upload, SUFFIX, load_limits)
             if session.unsaved and not discard:
                 return {"discards": True, **session.state()}
             session.show(scene_of(model, session.scene.clip), unsaved=True)
         else:
-            suffix = clip_suffix(upload.name)
-            if not suffix or suffix in NOT_DROPPED:
-                raise ValueError(f"{upload.name}: neither limits nor a clip that can be dropped")
-            clip = _read(upload, suffix, load_clip)
-            show_clip(session, replace(clip, name=upload.name[: -len(suffix)]), suffix)
+            clip, suffix = remember_upload(session, upload)
+            show_clip(session, clip, suffix)
     except (OSError, ValueError) as error:
         return {"refused": str(error), **session.state()}
     return session.state()
 
 
-def _read(upload: Upload, suffix: str, load: Callable[[Path], Kind]) -> Kind:
+def keep_upload(session: Session, request: Request) -> State | Refusal:
+    """Return the state, after a clip that was sent is in the list of clips, but not shown."""
+    try:
+        remember_upload(session, session.uploads.take(word(request, "upload")))
+    except (OSError, ValueError) as error:
+        return {"refused": str(error), **session.state()}
+    return session.state()
+
+
+def remember_upload(session: Session, upload: Upload) -> tuple[Clip, str]:
+    """Return a clip that was sent, which is in the list of clips now, and its format."""
+    from .folder import remember_clip
+
+    suffix = clip_suffix(upload.name)
+    if not suffix or suffix in NOT_DROPPED:
+        raise ValueError(f"{upload.name}: neither limits nor a clip that can be dropped")
+    clip = replace(read_upload(upload, suffix, load_clip), name=upload.name[: -len(suffix)])
+    remember_clip(session, clip, suffix)
+    return clip, suffix
+
+
+def read_upload(upload: Upload, suffix: str, load: Callable[[Path], Kind]) -> Kind:
     """Return what a file holds, from a private directory; errors name it as the page does."""
     with tempfile.TemporaryDirectory(prefix="synovia-") as folder:
         path = Path(folder) / f"dropped{suffix}"
@@ -111,14 +129,27 @@ def model_for(clip: Clip, model: LimitModel, source: Source | None) -> LimitMode
 
 
 def describe_roles(session: Session, request: Request) -> Roles:
-    """Return the roles of joints as they are recognised, all roles there are, and why not."""
-    clip = session.scene.clip
+    """Return the roles that joints seem to have, all roles there are, and what is missing.
+
+    `roles` are those that somebody has given to joints: others follow from them.
+    """
+    skeleton, said = session.scene.clip.skeleton, _roles(request)
+    found, why = dict(said), None
     try:
-        rig = recognize(clip.skeleton)
+        found = {**suggest_roles(skeleton, said), **said}
+        recognize(skeleton, found)
     except ValueError as error:
-        return {"roles": [*ROLES, *FINGERS], "found": {}, "why": str(error)}
-    found = {joint: role for role, joint in rig.roles.items()}
-    return {"roles": [*ROLES, *FINGERS], "found": found, "why": None}
+        why = str(error)
+    recognised = not said and why is None and _is_human(skeleton)
+    return {"roles": [*ROLES, *FINGERS], "found": found, "recognised": recognised, "why": why}
+
+
+def _is_human(skeleton: Skeleton) -> bool:
+    try:
+        recognize(skeleton)
+    except NotHumanError:
+        return False
+    return True
 
 
 def use_human_limits(session: Session, request: Request) -> State | Refusal | Discards:

@@ -1,20 +1,25 @@
-"""The clips of a folder, each with how far it is outside, to choose between at the page."""
+"""The clips to choose between at the page, each with how far it is outside and who performs."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 
 from ..io import clip_suffix, load_clip
+from ..learn import performer_of
 from ..model import LimitModel
+from ..skeleton import Clip
 from .files import human_source, model_for, show_clip
 from .messages import Request, whole_number
 from .protocol import ClipRow, Clips, Refusal, State
 from .session import Session
+
+MOST_DROPPED = 64
+"""Clips that were dropped and are remembered; the oldest is forgotten for one more."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +31,52 @@ class Found:
     error: str | None = None
 
 
-class Folder:
-    """Clips that the command line names, checked one after the other by a thread of its own."""
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A clip by its name: a file that the command line names, or one that was dropped."""
 
-    def __init__(self, paths: Sequence[Path], names: Sequence[str]) -> None:
+    name: str
+    clip: Path | Clip
+    suffix: str
+
+    def load(self) -> Clip:
+        """Return the clip."""
+        return self.clip if isinstance(self.clip, Clip) else load_clip(self.clip)
+
+
+class Folder:
+    """Clips, checked one after the other by a thread of their own."""
+
+    def __init__(self, paths: Sequence[Path] = (), names: Sequence[str] = ()) -> None:
         self.paths, self.names = tuple(paths), tuple(names)
+        self.entries = {
+            number: Entry(name, path, clip_suffix(path))
+            for number, (path, name) in enumerate(zip(paths, names, strict=True))
+        }
+        self._next = len(self.entries)
         self._found: dict[int, Found] = {}
         self._lock = threading.Lock()
         self._checked: LimitModel | None = None
         self._thread: threading.Thread | None = None
+
+    def add(self, clip: Clip, suffix: str) -> None:
+        """Remember a clip that was dropped, in the place of one with the same name."""
+        with self._lock:
+            dropped = [number for number in self.entries if number >= len(self.paths)]
+            same = [number for number in dropped if self.entries[number].name == clip.name]
+            for number in same or dropped[: len(dropped) + 1 - MOST_DROPPED]:
+                del self.entries[number]
+            self.entries[self._next] = Entry(clip.name, clip, suffix)
+            self._next += 1
+            self._checked = None
+
+    def number_of(self, name: str) -> int | None:
+        """Return the number of the clip with a name, or else with its stem; None for none."""
+        names = {number: entry.name for number, entry in self.entries.items()}
+        stem = PurePath(name).stem
+        exact = (number for number, each in names.items() if each == name)
+        alike = (number for number, each in names.items() if PurePath(each).stem == stem)
+        return next(exact, next(alike, None))
 
     def check(self, session: Session) -> bool:
         """Check the clips against the limits as they are now, unless that was done; tell if so."""
@@ -48,14 +90,18 @@ class Folder:
             self._thread.start()
             return True
 
-    def rows(self) -> list[ClipRow]:
-        """Return the clips with what is known of them, the worst first, then those to come."""
-        found = dict(self._found)
-        order = sorted(range(len(self.paths)), key=lambda number: _rank(found.get(number)))
+    def rows(self, performers: str | None = None) -> list[ClipRow]:
+        """Return the clips with what is known of them, the worst first, then those to come.
+
+        `performers` is a pattern as `learn.performer_of` takes it.
+        """
+        found, entries = dict(self._found), dict(self.entries)
+        order = sorted(entries, key=lambda number: _rank(found.get(number)))
         return [
             {
                 "number": number,
-                "name": self.names[number],
+                "name": entries[number].name,
+                "performer": performer_of(entries[number].name, performers),
                 "worstDeg": each.worst_deg,
                 "share": each.share,
                 "error": each.error,
@@ -66,9 +112,9 @@ class Folder:
 
     def _run(self, model: LimitModel) -> None:
         source = human_source(model)
-        for number, path in enumerate(self.paths):
+        for number, entry in dict(self.entries).items():
             try:
-                clip = load_clip(path)
+                clip = entry.load()
                 report = model_for(clip, model, source).check(clip)
             except (OSError, ValueError) as error:
                 self._found[number] = Found(error=str(error))
@@ -84,21 +130,37 @@ def _rank(found: Found | None) -> tuple[int, float]:
 
 
 def list_clips(session: Session, request: Request) -> Clips:
-    """Return the clips of the folder that the command line names, as far as they are checked."""
-    folder = session.folder
+    """Return the clips that can be chosen, as far as they are checked, and who performs in them.
+
+    Who that is, `performers` tells, a pattern; where it does not, the answer says `why`.
+    """
+    folder, pattern = session.folder, request.get("performers")
     if not isinstance(folder, Folder):
-        return {"clips": [], "checking": False}
-    return {"checking": folder.check(session), "clips": folder.rows()}
+        return {"clips": [], "checking": False, "why": None}
+    if pattern is not None and not isinstance(pattern, str):
+        raise ValueError(f"performers must be text or null, got {pattern!r:.60}")
+    try:
+        rows, why = folder.rows(pattern or None), None
+    except ValueError as error:
+        rows, why = folder.rows(), str(error)
+    return {"checking": folder.check(session), "clips": rows, "why": why}
 
 
 def choose_clip(session: Session, request: Request) -> State | Refusal:
-    """Return the state with another clip of the folder, by its `number`."""
+    """Return the state with another clip of the list, by its `number`."""
     folder, number = session.folder, whole_number(request, "number")
-    if not isinstance(folder, Folder) or not 0 <= number < len(folder.paths):
+    if not isinstance(folder, Folder) or number not in folder.entries:
         raise ValueError(f"number must be that of a clip in the list, got {number}")
-    path = folder.paths[number]
+    entry = folder.entries[number]
     try:
-        show_clip(session, load_clip(path), clip_suffix(path))
+        show_clip(session, entry.load(), entry.suffix)
     except (OSError, ValueError) as error:
         return {"refused": str(error), **session.state()}
     return session.state()
+
+
+def remember_clip(session: Session, clip: Clip, suffix: str) -> None:
+    """Put a clip that was dropped into the list, so that it can be chosen and fitted from."""
+    if not isinstance(session.folder, Folder):
+        session.folder = Folder()
+    session.folder.add(clip, suffix)

@@ -60,6 +60,8 @@ class State(TypedDict):
     unsaved: bool
     scene: int
     """Which of the scenes that were shown this is: with another number, there is another clip."""
+    evidence: int
+    """Which of the limits that were given or fitted these are edits of, and whose samples."""
     leftover: Leftover | None
 
 
@@ -275,10 +277,19 @@ class ObservedRequest(JointRequest):
 
 
 class Observed(TypedDict):
-    """Rotations that the limits kept of a joint, or some of them."""
+    """Rotations that the limits kept of a joint, or some of them, and where each is from."""
 
-    people: int
     count: int
+    performers: list[str]
+    counts: list[int]
+    """Of each performer, how many were kept."""
+    clips: list[str]
+    whose: Halves
+    """By rotation, the number of the performer."""
+    clip: Halves
+    """By rotation, the number of the clip."""
+    frames: Ints
+    """By rotation, the frame of that clip."""
     rotations: Floats
 
 
@@ -351,6 +362,34 @@ class PoseAnswer(Outside):
     positions: Floats
 
 
+class ObservedPoseRequest(PoseRequest):
+    """A request for a pose in which a joint is as it was observed in a frame of a clip."""
+
+    joint: str
+    rotation: list[float]
+    clip: str
+    at: int
+
+
+class ObservedPose(PoseAnswer):
+    """A pose in which a joint is as it was observed."""
+
+    shown: int | None
+    """The frame of the clip that is shown, if it is one of that."""
+    whole: bool
+    """Whether all of the body is as it was then, not that joint alone."""
+
+
+class NearestSample(TypedDict):
+    """What was observed that is nearest to a rotation, and how far off that is."""
+
+    performer: str
+    clip: str
+    frame: int
+    deg: float
+    rotation: list[float]
+
+
 class WhyRequest(PoseRequest):
     """A request for the reason why a joint of a pose is outside."""
 
@@ -372,6 +411,8 @@ class Why(TypedDict):
     """The nearest legal rotation, as the one sees it that the limit is measured from."""
     bone: list[float]
     """Where the bone points, in the joint's own frame."""
+    nearest: NearestSample | None
+    """What was observed nearest to it, where the limits kept samples."""
 
 
 class FigureRequest(PoseRequest):
@@ -679,11 +720,16 @@ class Refit(Choice):
     edit: Literal["refit"]
 
 
-class Family(TypedDict):
-    """A family of limits, and the charts that it works in."""
+class FamilyName(TypedDict):
+    """A family of limits, and what it is called."""
 
     name: str
     label: str
+
+
+class Family(FamilyName):
+    """The same, and the charts that it works in."""
+
     charts: list[str]
     sculptable: bool
 
@@ -797,11 +843,19 @@ class Discards(State):
     discards: bool
 
 
+class RolesRequest(TypedDict):
+    """A request for the roles of joints, some of which are mapped by hand."""
+
+    roles: dict[str, str]
+
+
 class Roles(TypedDict):
-    """The roles of a human's bones, and which joints have them, or why that is not known."""
+    """The roles of a human's bones, which joints seem to have them, and why it is no human yet."""
 
     roles: list[str]
     found: dict[str, str]
+    recognised: bool
+    """Whether that is known without a map."""
     why: str | None
 
 
@@ -837,23 +891,104 @@ class ClipRow(TypedDict):
 
     number: int
     name: str
+    performer: str
     worstDeg: float | None
     share: float | None
     """Of its frames."""
     error: str | None
 
 
+class ClipsRequest(TypedDict):
+    """A request for the clips to choose between, and a pattern that tells who performs."""
+
+    performers: NotRequired[str | None]
+
+
 class Clips(TypedDict):
-    """The clips of a folder, the worst first, and whether some are still being checked."""
+    """The clips to choose between, the worst first, and whether some are still being checked."""
 
     clips: list[ClipRow]
     checking: bool
+    why: str | None
+    """Why the pattern does not tell who performs."""
 
 
 class ChooseRequest(TypedDict):
     """A request to show a clip of the folder."""
 
     number: int
+
+
+# ---------------------------------------------------------------------- other limits, fitted limits
+
+
+class FileRequest(TypedDict):
+    """A request about a file that was sent, by the page's word for it."""
+
+    upload: str
+
+
+class CompareRequest(JointRequest):
+    """A request to compare a joint's limit with another, by its name; null for none."""
+
+    to: str | None
+
+
+class Other(TypedDict):
+    """What a limit can be compared with, and why not, if it cannot."""
+
+    name: str
+    label: str
+    why: str | None
+
+
+class Comparison(TypedDict):
+    """Two limits on one sphere, as the reference of the present one sees it."""
+
+    others: list[Other]
+    to: str | None
+    gained: float
+    """The share of all rotations that only the present limit allows."""
+    lost: float
+    """The share of all rotations that only the other limit allows."""
+    directions: Floats
+    faces: Ints
+    gainedTwists: Bytes
+    """By direction, the share, of 255, of the twists that only the present limit allows."""
+    lostTwists: Bytes
+    rim: Floats
+    """Ends of edges, in pairs, where the directions of the other limit end."""
+
+
+class Kinds(TypedDict):
+    """The families that limits can be fitted in."""
+
+    families: list[FamilyName]
+
+
+class FitRequest(TypedDict):
+    """A request to fit limits from clips, by their numbers; -1 is the one that is shown."""
+
+    clips: list[int]
+    family: str
+    marginDeg: float | None
+    rejectPercent: float | None
+    performers: str | None
+
+
+class Fitting(TypedDict):
+    """How far a fit has come, if one was begun."""
+
+    number: int
+    """Which fit it is; 0 for none."""
+    running: bool
+    stage: str
+    """What is done now, or what became of it."""
+    done: int
+    total: int
+    failed: bool
+    remarks: list[str]
+    """What the fit warned of."""
 
 
 class Download(State):
@@ -876,6 +1011,8 @@ class Requests(TypedDict):
     curve: CurveRequest
     region: JointRequest
     observed: ObservedRequest
+    recall: ObservedPoseRequest
+    compare: CompareRequest
     reach: ReachRequest
     look: LookRequest
     pull: PullRequest
@@ -895,11 +1032,17 @@ class Requests(TypedDict):
     recover: RecoverRequest
     send: SendRequest
     load: LoadRequest
-    roles: EmptyRequest
+    roles: RolesRequest
     human: HumanRequest
     export: ExportRequest
-    clips: EmptyRequest
+    clips: ClipsRequest
     choose: ChooseRequest
+    keep: FileRequest
+    other: FileRequest
+    kinds: EmptyRequest
+    fit: FitRequest
+    progress: EmptyRequest
+    stop: EmptyRequest
     download: EmptyRequest
 
 
@@ -913,6 +1056,8 @@ class Answers(TypedDict):
     curve: Curve
     region: Picture
     observed: Observed
+    recall: ObservedPose
+    compare: Comparison
     reach: Solved
     look: Solved
     pull: Pulled
@@ -937,4 +1082,10 @@ class Answers(TypedDict):
     export: Export | Refusal
     clips: Clips
     choose: State | Refusal
+    keep: State | Refusal
+    other: State | Refusal
+    kinds: Kinds
+    fit: Fitting | Refusal
+    progress: Fitting
+    stop: Fitting
     download: Download | Refusal

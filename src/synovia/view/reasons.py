@@ -17,6 +17,7 @@ from .contents import bone_of
 from .messages import Request, word
 from .poses import pose_from
 from .protocol import Why
+from .samples import nearest_sample
 from .session import Scene, Session
 
 MOST_FRAMES = 300
@@ -27,7 +28,8 @@ def explain(session: Session, request: Request) -> Why:
     """Return how far a joint of a pose is from the nearest legal rotation, and which way.
 
     The swing is how far the bone would have to go, the twist how far it would have to turn about
-    itself. Words are there for the joints of a rig that is recognised as a human's.
+    itself. Words are there for the joints of a rig that is recognised as a human's, and the nearest
+    rotation that was observed where the limits kept samples.
     """
     scene, name = session.scene, word(request, "joint")
     joint = scene.clip.skeleton.index(name)
@@ -49,6 +51,7 @@ def explain(session: Session, request: Request) -> Why:
         "move": move,
         "legal": legal.tolist(),
         "bone": bone.tolist(),
+        "nearest": nearest_sample(scene, name, seen),
     }
 
 

@@ -21,7 +21,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
 
-from . import messages
+from . import fitting, messages
 from .answers import PageConnection, answer
 from .listening import SECONDS_TO_ASK, Line, Listener
 from .protocol import Failure, News
@@ -175,6 +175,7 @@ class PageServer:
         save_to: Path | None = None,
     ) -> None:
         self.session = Session(scene, save_to)
+        self.session.notify = self.notify_pages
         self._files = page_files()
         self._connections: set[ServerConnection] = set()
         self._framed_by: tuple[str, ...] = ()
@@ -222,6 +223,7 @@ class PageServer:
     def close(self) -> None:
         """Stop listening and hang up; a second time does nothing. Unsaved edits are kept."""
         self._closing.set()
+        fitting.stop_fit(self.session)
         self._server.shutdown()
         for connection in tuple(self._connections):
             connection.close()

@@ -28,12 +28,28 @@ MOST_VERSIONS = 200
 
 
 @dataclass(frozen=True, eq=False)
+class Given:
+    """Limits as they were given or fitted, before any edit."""
+
+    source: LimitModel | None
+    """By their own names for the joints."""
+    names: Mapping[str, str]
+    """Their names by the clip's."""
+    limits: Mapping[str, Limit]
+    """By the clip's names."""
+    number: int = 0
+    """Which of those that were shown they are."""
+
+
+@dataclass(frozen=True, eq=False)
 class Version:
     """All limits by joint, what made them so, and in which stroke of the mouse or keyboard."""
 
     limits: Mapping[str, Limit]
     label: str = ""
     stroke: str | None = None
+    given: Given | None = None
+    """What they are edits of; None where only their history matters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +303,7 @@ class Session:
 
     def __init__(self, scene: Scene, save_to: Path | None = None) -> None:
         self._lock = threading.Lock()
-        self._changes = self._scenes = 0
+        self._changes = self._scenes = self._givens = 0
         self._changed_at = -IDLE_SECONDS
         self._written: set[Path] = set()
         self._known: dict[Path, str | None] = {}
@@ -300,15 +316,27 @@ class Session:
         self.clip_suffix = ".bvh"
         """That of the file which the clip comes from."""
         self.folder: object = None
-        """Clips to choose between, if the command line names a folder."""
+        """Clips to choose between: of the folder that the command line names, and dropped ones."""
         self.uploads = Uploads()
+        self.compared: tuple[str, LimitModel] | None = None
+        """Other limits to compare with, and what their file is called."""
+        self.fitting: object = None
+        """The last fit that was begun."""
+        self.notify: Callable[[], None] = lambda: None
+        """Tells pages of what they did not do themselves."""
         self._set_scene(scene, unsaved=False)
 
     def _set_scene(self, scene: Scene, *, unsaved: bool) -> None:
         self._scene = scene
-        self._history = History(Version(scene.model.limits))
-        self._opened = self._saved = scene.model.limits
+        given = self._given(scene)
+        self._history = History(Version(given.limits, given=given))
+        self._first = self._opened = self._saved = given.limits
         self._carried = unsaved
+
+    def _given(self, scene: Scene) -> Given:
+        """Return the limits of a scene that nobody has edited yet."""
+        self._givens += 1
+        return Given(scene.source, scene.names, scene.model.limits, self._givens)
 
     @property
     def scene(self) -> Scene:
@@ -335,14 +363,40 @@ class Session:
         """The limits as they were given, by their own names, with what was edited since."""
         return edited_source(self._scene, self._opened)
 
+    @property
+    def first(self) -> Limits:
+        """The limits of the clip's joints when the scene was opened."""
+        return self._first
+
+    @property
+    def saved(self) -> Limits:
+        """The limits of the clip's joints when they were saved last, or else opened."""
+        return self._saved
+
     def edit(self, edited: Callable[[Limits], Limits], label: str, stroke: str | None) -> None:
         """Let a pure function make new limits of the present ones; if it raises, nothing changed.
 
         Edits of one `stroke`, such as a drag, are undone together.
         """
         with self._lock:
-            limits = edited(self._history.present.limits)
-            self._set_history(self._history.push(Version(limits, label, stroke)))
+            present = self._history.present
+            version = Version(edited(present.limits), label, stroke, present.given)
+            self._set_history(self._history.push(version))
+
+    def adopt(self, model: LimitModel, label: str) -> tuple[str, ...]:
+        """Put other limits in the place of the present ones, as one step that can be undone.
+
+        Their samples and where they come from go with them. Return what is to be said of how they
+        suit the clip; ValueError where they have no limit for any of its joints.
+        """
+        with self._lock:
+            scene = scene_of(model, self._scene.clip, self._scene.figure)
+            if not scene.model.limits:
+                raise ValueError(" ".join(scene.notes))
+            given = self._given(scene)
+            version = Version(given.limits, label, given=given)
+            self._set_history(self._history.push(version))
+            return scene.notes
 
     def undo(self) -> str:
         """Go back one step, and return what it was."""
@@ -446,9 +500,12 @@ class Session:
         found = load(leftover)
         with self._lock:
             source = _source(self._scene)
-            if found.skeleton.names == source.skeleton.names:
+            edited = EDITED_KEY in found.provenance  # or they are others altogether
+            if edited and found.skeleton.names == source.skeleton.names:
                 limits = restored_limits(self._scene, self._opened, found)
-                self._set_history(self._history.push(Version(limits, "edits of last time")))
+                given = self._history.present.given
+                version = Version(limits, "edits of last time", given=given)
+                self._set_history(self._history.push(version))
             else:
                 clip, figure = self._scene.clip, self._scene.figure
                 self._set_scene(scene_of(found, clip, figure), unsaved=True)
@@ -479,11 +536,15 @@ class Session:
             "file": None if self._file is None else str(self._file),
             "unsaved": self.unsaved,
             "scene": self._scenes,
+            "evidence": 0 if history.present.given is None else history.present.given.number,
             "leftover": _describe_leftover(self._leftover),
         }
 
     def _set_history(self, history: History) -> None:
-        skeleton = self._scene.clip.skeleton
+        skeleton, given = self._scene.clip.skeleton, history.present.given
+        if given is not None:
+            self._scene = replace(self._scene, source=given.source, names=given.names)
+            self._opened = given.limits
         self._scene = replace(self._scene, model=LimitModel(history.present.limits, skeleton))
         self._history = history
         self._changes += 1

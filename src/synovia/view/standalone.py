@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from ..mesh import DRAFT
 from .bodies import body_shape
 from .contents import check_clip, clamp_clip, curve, open_scene, pictures
-from .families import observed_rotations
 from .messages import Answer, Request, pack
 from .protocol import Picture
+from .samples import observed_rotations
 from .session import Session
 
 MOST_OBSERVED = 3000

@@ -301,5 +301,6 @@ export class Editing {
     this.history.update(state);
     this.clip.limited.splice(0, Infinity, ...state.limited);
     this.clip.skeleton.measuredFrom = state.measuredFrom;
+    this.clip.state = state;
   }
 }

@@ -7,9 +7,9 @@ import { formatDegrees, formatPercent } from "../format";
 import { showMessage } from "../notes";
 import type { ClipRow, Discards, ExportRequest, Refusal, State } from "../protocol";
 import { type Files, saveBlob } from "./files";
+import { RolesDialog } from "./roles";
+import { sendFile } from "./upload";
 
-/** Bytes of a piece: below what a request may have. */
-const PIECE = 512 << 10;
 /** Milliseconds until a list that is still being made is asked for again. */
 const SOON_MS = 1000;
 
@@ -21,13 +21,20 @@ export interface Shown {
   /** A film of one turn around it. */
   film(): Promise<Blob>;
   names: string[];
+  /** Ask what to fit limits from. */
+  fit(): void;
 }
 
 export class Exchange {
-  private chooser = element("input", { type: "file", hidden: true, "aria-label": "File to open" });
+  private chooser = element("input", {
+    type: "file",
+    hidden: true,
+    multiple: true,
+    "aria-label": "File to open",
+  });
   private menu = element("div", { class: "menu", popover: "auto", "aria-label": "Files" });
   private clipsDialog = createDialog("clips", "Clips of the folder");
-  private rolesDialog = createDialog("roles", "Which joint is which");
+  private rolesDialog: RolesDialog;
   private discardDialog = createDialog("discard", "Edits that are not saved");
 
   constructor(
@@ -35,6 +42,11 @@ export class Exchange {
     private connection: Connection,
     private shown: Shown,
   ) {
+    this.rolesDialog = new RolesDialog(
+      connection,
+      shown.names,
+      (roles) => void this.useHuman(roles),
+    );
     if (document.body.hasAttribute("data-recorded")) return;
     const open = button("Files", "Open files, and take some home", () => {
       const { left, bottom } = open.getBoundingClientRect();
@@ -46,15 +58,14 @@ export class Exchange {
     document.body.append(this.chooser, this.menu);
     this.fillMenu([]);
     this.chooser.addEventListener("change", () => {
-      const file = this.chooser.files?.[0];
+      const files = [...(this.chooser.files ?? [])];
       this.chooser.value = "";
-      if (file) void this.load(file);
+      void this.loadAll(files);
     });
     addEventListener("dragover", (event) => event.preventDefault());
     addEventListener("drop", (event) => {
       event.preventDefault();
-      const file = event.dataTransfer?.files[0];
-      if (file) void this.load(file);
+      void this.loadAll([...(event.dataTransfer?.files ?? [])]);
     });
     void this.offerClips();
   }
@@ -72,11 +83,14 @@ export class Exchange {
         this.chooser.click(),
       ),
       ...more,
+      entry("Fit from these …", "Fit limits from the clips of the list, or from this one", () =>
+        this.shown.fit(),
+      ),
       entry("Human limits", "Limits of a human for this rig", () => void this.useHuman({})),
       entry(
         "Map joints …",
         "Say which joint is which, where names do not",
-        () => void this.mapJoints(""),
+        () => void this.rolesDialog.open(""),
       ),
       element("hr"),
       take("Clamped clip", "Take home the clip within its limits", "clamped"),
@@ -92,21 +106,25 @@ export class Exchange {
     );
   }
 
+  /** Send files: the last is shown, clips before it are in the list. */
+  private async loadAll(files: File[]): Promise<void> {
+    const last = files.pop();
+    for (const file of files)
+      await report(async () => {
+        showMessage(`Opening ${file.name} …`);
+        const upload = await sendFile(this.connection, file);
+        const answer = await this.connection.ask("keep", { upload });
+        if ("refused" in answer) throw new Error(answer.refused);
+      });
+    if (last) await this.load(last);
+  }
+
   /** Send a file, and show it. */
   private async load(file: File): Promise<void> {
     showMessage(`Opening ${file.name} …`);
     await report(async () => {
-      const send = async () => {
-        const upload = crypto.randomUUID();
-        for (let at = 0; at === 0 || at < file.size; at += PIECE) {
-          const piece = new Uint8Array(await file.slice(at, at + PIECE).arrayBuffer());
-          const { name, size } = file;
-          await this.connection.ask("send", { upload, name, size }, piece);
-        }
-        return upload;
-      };
       await this.change(async (discard) =>
-        this.connection.ask("load", { upload: await send(), discard }),
+        this.connection.ask("load", { upload: await sendFile(this.connection, file), discard }),
       );
     });
   }
@@ -150,56 +168,9 @@ export class Exchange {
     await report(() =>
       this.change(
         (discard) => this.connection.ask("human", { source: "human", roles, discard }),
-        (reason) => void this.mapJoints(reason),
+        (reason) => void this.rolesDialog.open(reason),
       ),
     );
-  }
-
-  /** Show which joint has which role, to be changed by hand. */
-  private async mapJoints(reason: string): Promise<void> {
-    const { roles, found, why } = await this.connection.ask("roles", {});
-    const lists = this.shown.names.map((joint) => {
-      const list = element("select", { "aria-label": `Role of ${joint}`, "data-joint": joint });
-      list.append(
-        element("option", { value: "" }, "–"),
-        ...roles.map((role) => element("option", { value: role }, role)),
-      );
-      list.value = found[joint] ?? "";
-      return list;
-    });
-    const rows = lists.map((list) =>
-      element(
-        "tr",
-        {},
-        element("td", {}, element("bdi", {}, list.dataset.joint ?? "")),
-        element("td", {}, list),
-      ),
-    );
-    const form = element(
-      "form",
-      { method: "dialog" },
-      element("button", {}, "Cancel"),
-      element("button", { class: "first", value: "yes" }, "Human limits"),
-    );
-    this.rolesDialog.replaceChildren(
-      element("h2", {}, "Which joint is which"),
-      element("p", { class: "missed" }, reason || why || ""),
-      element("div", { class: "rows" }, element("table", {}, ...rows)),
-      form,
-    );
-    this.rolesDialog.returnValue = "";
-    this.rolesDialog.addEventListener(
-      "close",
-      () => {
-        if (this.rolesDialog.returnValue !== "yes") return;
-        const said = lists.map((list) => [list.dataset.joint ?? "", list.value] as const);
-        void this.useHuman(
-          Object.fromEntries(said.filter(([joint, role]) => role !== (found[joint] ?? ""))),
-        );
-      },
-      { once: true },
-    );
-    this.rolesDialog.showModal();
   }
 
   /** Where the command line named a folder, let one choose between its clips. */

@@ -15,8 +15,6 @@ import {
   Mesh,
   MeshBasicMaterial,
   MeshLambertMaterial,
-  Points,
-  PointsMaterial,
   Quaternion,
   Raycaster,
   Scene,
@@ -31,6 +29,7 @@ import type { Brush } from "../edit/brush";
 import { rotationVector } from "../pose/kinematics";
 import { steer, Turntable } from "../stage/camera";
 import { LEGAL, OUTSIDE, type Theme } from "../stage/colours";
+import { type Sample, SampleDots } from "../stage/dots";
 import type { Region } from "../stage/region";
 
 const TURN = 2 * Math.PI;
@@ -62,6 +61,8 @@ export class Inset {
   private activeBrush: Brush | undefined;
   private isBrushing = false;
   private cancelTurn: () => boolean;
+  readonly dots = new SampleDots(4);
+  private ink = "";
 
   constructor(readonly canvas: HTMLCanvasElement) {
     const light = new DirectionalLight("#ffffff", 2.4);
@@ -93,6 +94,10 @@ export class Inset {
   set brush(brush: Brush | undefined) {
     this.activeBrush = brush;
     if (!brush) this.showBrush(undefined);
+  }
+
+  get camera() {
+    return this.turntable.camera;
   }
 
   get brush(): Brush | undefined {
@@ -151,9 +156,16 @@ export class Inset {
     return ray.intersectObject(this.surface, false)[0]?.point;
   }
 
+  /** Show other samples. */
+  showSamples(samples: Sample[]): Vector3[] {
+    this.draw();
+    return this.dots.show(samples, (rotation) => this.nearestVector(rotation), this.ink);
+  }
+
   /** Show a region, and rotations that were observed; the same joint stays in the same view. */
-  show(region: Region, rotations: Quaternion[], theme: Theme, joint: number): void {
+  show(region: Region, samples: Sample[], theme: Theme, joint: number): void {
     this.region = region;
+    this.ink = theme.ink;
     for (const thing of this.contents.children) (thing as Mesh).geometry.dispose();
     this.contents.clear();
     const shape = new BufferGeometry();
@@ -180,21 +192,10 @@ export class Inset {
       shape.getAttribute("position") as BufferAttribute,
     );
     bounds.getCenter(this.middle);
-    const vectors = rotations.map((rotation) => this.nearestVector(rotation));
-    for (const point of vectors) bounds.expandByPoint(point);
-    const dots = new PointsMaterial({
-      color: new Color(theme.ink),
-      size: 2.5,
-      sizeAttenuation: false,
-      transparent: true,
-      opacity: 0.5,
-    });
+    for (const point of this.showSamples(samples)) bounds.expandByPoint(point);
     const around = bounds.getBoundingSphere(new Sphere());
     const { radius } = around;
-    this.contents.add(
-      new Points(new BufferGeometry().setFromPoints(vectors), dots),
-      createAxes(radius, theme),
-    );
+    this.contents.add(this.dots.points, createAxes(radius, theme));
     this.marker.scale.setScalar(0.035 * radius);
     if (this.marked) this.setRotation(this.marked.rotation, this.marked.outside);
     if (this.joint !== joint) {

@@ -2,29 +2,22 @@
 
 import type { Quaternion } from "three";
 import type { Clip } from "../clip";
-import type { Connection } from "../connection";
 import type { Brush } from "../edit/brush";
 import { button, element, find } from "../elements";
 import { formatDegrees, formatShare } from "../format";
-import { measuredRotation, quaternionAt } from "../pose/kinematics";
-import type { Why } from "../protocol";
+import { quaternionAt } from "../pose/kinematics";
+import type { NearestSample, Why } from "../protocol";
 import { type Theme, TWIST } from "../stage/colours";
 import type { Region } from "../stage/region";
+import type { Evidence } from "./evidence";
 import { Inset } from "./inset";
 
-const MOST_SAMPLES = 3000;
 const FIRST = [
   ["Click a joint", "(a dot in the view, or its name in the list) to see what its limit allows."],
   ["Press Space", "to play; the strip below shows when a joint is outside, and its dot turns red."],
   ["Drag", "to turn the view, the wheel zooms, ? shows all keys."],
   ["Go on", "above: Try moves hands and feet within the limits, Edit changes them."],
 ] as const;
-
-/** Rotations of a joint, and in words what they are. */
-interface Observed {
-  samples: Quaternion[];
-  caption: string;
-}
 
 export class JointPanel {
   readonly intro = element("div", { class: "intro" });
@@ -43,13 +36,14 @@ export class JointPanel {
   /** Why the joint is outside. */
   private reason = element("div", { id: "why" });
   private picked: number | undefined;
-  private observed = new Map<string, Promise<Observed>>();
 
   constructor(
     private clip: Clip,
-    private connection: Connection,
+    private evidence: Evidence,
     edit: () => void,
     private remedies: { label: string; title: string; act: () => void }[],
+    /** Told of a rotation that was observed, to pose the body by. */
+    private recall: (rotation: Quaternion, clip: string, frame: number) => void,
   ) {
     this.intro.append(
       element("h2", {}, "What to do first"),
@@ -64,7 +58,15 @@ export class JointPanel {
       role: "img",
       "aria-label": "The limit among rotations",
     });
-    this.inset = new Inset(canvas);
+    const inset = new Inset(canvas);
+    this.inset = inset;
+    evidence.follow(
+      canvas,
+      () => inset.camera,
+      inset.dots,
+      () => !inset.brush,
+    );
+    evidence.onChange = () => inset.showSamples(evidence.shown);
     this.picture = element(
       "figure",
       { class: "inset" },
@@ -88,7 +90,7 @@ export class JointPanel {
       this.scale,
       this.editButton,
     );
-    this.insetPlace.append(this.picture);
+    this.insetPlace.append(this.picture, evidence.panel);
     this.picture.hidden = true;
     this.scale.style.setProperty("--twist", TWIST.join());
   }
@@ -99,6 +101,7 @@ export class JointPanel {
     if (joint === undefined) {
       this.picked = undefined;
       this.picture.hidden = true;
+      this.evidence.show(undefined);
       if (this.isLarge) this.toggleLarge();
       return;
     }
@@ -116,9 +119,10 @@ export class JointPanel {
     this.status.className = "";
     this.facts.replaceChildren(...(limited ? fact("Limit", "is being drawn …") : []));
     this.scale.hidden = this.picture.hidden = true;
+    this.evidence.show(undefined);
   }
 
-  show(region: Region, joint: number, theme: Theme): void {
+  show(region: Region, joint: number, theme: Theme, onObserved: () => void): void {
     const [least, most] = region.twistSpan;
     this.facts.replaceChildren(
       ...fact("Family", region.label, "known"),
@@ -136,36 +140,22 @@ export class JointPanel {
       ...ends.slice(0, 1),
       ...(same ? ["everywhere"] : [element("i"), ...ends.slice(1)]),
     );
-    const key = `${joint} from ${this.clip.skeleton.measuredFrom[joint]}`;
-    const known = this.observed.get(key) ?? this.observe(joint);
-    this.observed.set(key, known);
-    known.then(
-      ({ samples, caption }) => {
+    const { evidence } = this;
+    evidence.observe(joint).then(
+      (observations) => {
         if (this.picked !== joint) return;
-        this.dotsText.textContent = caption;
-        this.inset.show(region, samples, theme, joint);
+        this.dotsText.textContent = observations.caption;
+        evidence.show(observations);
+        this.inset.show(region, evidence.shown, theme, joint);
+        onObserved();
       },
-      () => this.observed.delete(key), // the next one asks again
+      () => {},
     );
   }
 
   /** Give the inset a brush, or take it away. */
   setBrush(brush: Brush | undefined): void {
     this.inset.brush = brush;
-  }
-
-  /** What the limits kept of a joint; where they kept nothing, what it does in the clip. */
-  private async observe(joint: number): Promise<Observed> {
-    const { skeleton, rotations, frames } = this.clip;
-    const request = { joint: skeleton.names[joint] ?? "", most: MOST_SAMPLES };
-    const { count, rotations: kept } = await this.connection.ask("observed", request);
-    const caption = kept.length ? `dots for ${count} samples that it kept` : "dots for the clip";
-    const samples: Quaternion[] = [];
-    for (let i = 0; i < kept.length / 4; i++) samples.push(quaternionAt(kept, i));
-    const step = Math.ceil(frames / MOST_SAMPLES);
-    for (let frame = 0; !kept.length && frame < frames; frame += step)
-      samples.push(measuredRotation(skeleton, rotations, joint, frame));
-    return { samples, caption };
   }
 
   private get isLarge(): boolean {
@@ -213,17 +203,37 @@ export class JointPanel {
   showWhy(why: Why | undefined): void {
     this.reason.hidden = !why;
     if (!why) return;
-    const { outsideDeg, swingDeg, twistDeg, name, move } = why;
+    const { outsideDeg, swingDeg, twistDeg, name, move, nearest } = why;
     const words = name && move ? `${name}: ${formatDegrees(outsideDeg)} beyond ${move}` : "";
     const apart = `Swing ${formatDegrees(swingDeg)}, twist ${formatDegrees(Math.abs(twistDeg))} too far`;
     this.reason.replaceChildren(
       ...(words ? [element("b", {}, words.charAt(0).toUpperCase() + words.slice(1))] : []),
       element("span", {}, apart),
+      ...(nearest ? [this.nearestLine(nearest)] : []),
       element(
         "div",
         { class: "remedies" },
         ...this.remedies.map(({ label, title, act }) => button(label, title, act)),
       ),
+    );
+  }
+
+  /** What was observed nearest to the pose, whose it was, and a button that shows it. */
+  private nearestLine({ performer, clip, frame, deg, rotation }: NearestSample): HTMLElement {
+    const show = button("Show", "Pose the body as it was observed there", () =>
+      this.recall(quaternionAt(rotation, 0), clip, frame),
+    );
+    return element(
+      "div",
+      { class: "nearest" },
+      element(
+        "span",
+        {},
+        `Nearest observed ${formatDegrees(deg)} away: `,
+        element("bdi", {}, performer),
+        ` in ${clip}, frame ${frame}`,
+      ),
+      show,
     );
   }
 

@@ -42,6 +42,8 @@ export class Pointer {
   onRelease: () => void = () => {};
   onCancel: () => void = () => {};
   listHandles: () => Handle[] = () => [];
+  /** Told of clicks first of all; where it answers true, they are not for joints. */
+  claimsClick: () => boolean = () => false;
   /** Told of clicks beside all joints; where it answers true, what is picked stays. */
   onClick: (ray: Ray) => boolean = () => false;
   onDoubleClick: (ray: Ray) => void = () => {};
@@ -102,7 +104,7 @@ export class Pointer {
     if (this.handle) {
       if (this.hasMoved(place)) this.handle.release();
       else this.handle.click();
-    } else if (this.pressed && !this.hasMoved(place)) {
+    } else if (this.pressed && !this.hasMoved(place) && !this.claimsClick()) {
       const grip = this.gripNear(place);
       if (grip || !this.onClick(this.screen.rayAt(place))) this.onPick(grip?.joint);
     }

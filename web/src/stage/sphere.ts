@@ -9,6 +9,7 @@ import {
   LineSegments,
   Mesh,
   MeshBasicMaterial,
+  type Object3D,
   type Quaternion,
   SphereGeometry,
   Vector3,
@@ -18,6 +19,7 @@ import { arc, type Slice, segments, sliceAt } from "./cone";
 import type { Region } from "./region";
 
 /** What is drawn over the region is so much farther out. */
+const PAINT = 0.68; // opacity of the painted sphere
 const OVER = 1.004;
 const RINGS = 10;
 
@@ -27,6 +29,8 @@ export class JointSphere {
   /** Of reach cones: the slice that the bone is in. */
   slice: Slice | undefined;
   private shape = new BufferGeometry();
+  private painted = new Mesh(this.shape, translucentMaterial(PAINT, { vertexColors: true }));
+  private difference: Object3D | undefined;
   private outline = new BufferGeometry();
   private needle = createLines(LEGAL);
   private tip = new Mesh(
@@ -48,9 +52,8 @@ export class JointSphere {
       new SphereGeometry(0.995, 48, 24),
       translucentMaterial(0.07, { color: theme.ink }),
     );
-    const painted = new Mesh(this.shape, translucentMaterial(0.68, { vertexColors: true }));
     const rim = new LineSegments(this.outline, new LineBasicMaterial({ color: theme.ink }));
-    const { interior, sides, edge, needle, tip, wayBack } = this;
+    const { painted, interior, sides, edge, needle, tip, wayBack } = this;
     this.group.add(ball, painted, rim, interior, sides, edge, needle, tip, wayBack);
     this.group.scale.setScalar(radius);
     for (const part of [interior, sides, edge, wayBack]) part.scale.setScalar(OVER);
@@ -74,6 +77,19 @@ export class JointSphere {
     outline.setIndex(new BufferAttribute(region.rim, 1));
     outline.boundingSphere = null;
     for (const part of [this.sides, this.edge, this.interior]) part.visible = false;
+  }
+
+  /** Show what differs from another limit instead of twists; or twists again. */
+  setDifference(difference: Object3D | undefined): void {
+    if (this.difference) this.group.remove(this.difference);
+    this.difference = difference;
+    if (difference) this.group.add(difference);
+    this.painted.visible = !difference;
+  }
+
+  /** Let twists be pale, so that other colours are seen on them. */
+  setPale(pale: boolean): void {
+    this.painted.material.opacity = pale ? 0.2 : PAINT;
   }
 
   /** Put it at a joint that is turned by `turn` as seen from where it is measured, `above`. */

@@ -1,0 +1,281 @@
+"""Limits fitted at the page, from its clips: in a process beside, which can be stopped.
+
+The process is told what to do on its standard input, and tells on its standard output how far it
+has come: pickles, of what this module itself writes.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from ..io import limits_bytes, load_clip
+from ..io.limits import parse_limits
+from ..model import LimitModel
+from ..skeleton import Clip
+from .families import WIDEST_DEG, families
+from .folder import Folder
+from .messages import Request, degrees, word
+from .protocol import Fitting, Kinds, Refusal
+from .session import Session
+
+MOST_FRAMES = 400_000
+"""Frames of all clips together that are fitted at the page: more want `synovia fit`."""
+SHOWN = -1
+"""The number of the clip that is shown, where there is no list."""
+NOTHING: Fitting = {
+    "number": 0,
+    "running": False,
+    "stage": "",
+    "done": 0,
+    "total": 0,
+    "failed": False,
+    "remarks": [],
+}
+
+
+@dataclass(frozen=True, eq=False)
+class FitTask:
+    """What is fitted: clips by name, files or themselves, and options of `LimitModel.fit`."""
+
+    clips: tuple[tuple[str, Path | Clip], ...]
+    shape: str
+    options: dict[str, Any]
+
+
+class FitJob:
+    """A fit in a process of its own, which a thread listens to."""
+
+    def __init__(self, session: Session, task: FitTask, number: int) -> None:
+        self._session, self._task = session, task
+        self._stopped = False
+        self._told: Fitting = {**NOTHING, "number": number, "running": True, "stage": "Starting"}
+        self._told["total"] = len(task.clips)
+        path = os.pathsep.join(each or os.getcwd() for each in sys.path)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", f"{__package__}.fit_worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    @property
+    def told(self) -> Fitting:
+        """How far it has come, or what became of it."""
+        return self._told
+
+    def stop(self) -> None:
+        """Stop it, if it runs, and wait until it is gone; limits stay as they are."""
+        self._stopped = True
+        if self._process.poll() is None:
+            self._process.terminate()
+        self._thread.join()
+
+    def _listen(self) -> None:
+        """Take over what the process tells, and in the end its limits."""
+        failed = True
+        try:
+            result = self._talk()
+            if self._stopped:
+                stage, failed = "Stopped: the limits are as they were.", False
+            elif result is None:
+                stage = f"The fit ended without a result, with code {self._process.wait()}."
+            else:
+                stage, failed = self._adopt(result), False
+        except (ValueError, OSError) as error:
+            stage = str(error)
+        finally:
+            self._process.kill()
+            self._process.wait()
+            for stream in (self._process.stdin, self._process.stdout):
+                if stream is not None:
+                    stream.close()
+        self._told = {**self._told, "running": False, "stage": stage, "failed": failed}
+
+    def _talk(self) -> bytes | None:
+        """Return the limits that the process makes, as a file's bytes; None where it ends before.
+
+        ValueError, where it tells what is wrong.
+        """
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        try:
+            pickle.dump(self._task, stdin)
+            stdin.flush()
+            for kind, *content in _messages(stdout):
+                if kind == "limits":
+                    self._told = {**self._told, "remarks": content[1]}
+                    return bytes(content[0])
+                if kind == "wrong":
+                    raise ValueError(content[0])
+                stage, done, total = content
+                self._told = {**self._told, "stage": stage, "done": done, "total": total}
+        except BrokenPipeError:
+            pass  # it is gone
+        return None
+
+    def _adopt(self, content: bytes) -> str:
+        """Let the limits be those in hand; return what is to be said of it."""
+        model = parse_limits("fitted limits", content)
+        clips = len(self._task.clips)
+        label = f"fit from {clips} {'clip' if clips == 1 else 'clips'}"
+        notes = self._session.adopt(model, label)
+        self._session.notify()
+        self._told = {**self._told, "remarks": [*self._told["remarks"], *notes]}
+        limits = len(self._session.scene.model.limits)
+        return f"Limits for {limits} joints, {label}. Ctrl Z undoes it."
+
+
+def _messages(stream: IO[bytes]) -> Iterator[tuple[Any, ...]]:
+    while True:
+        try:
+            yield pickle.load(stream)
+        except (EOFError, pickle.UnpicklingError):
+            return
+
+
+# What pages ask for.
+
+
+def list_kinds(session: Session, request: Request) -> Kinds:
+    """Return the families that limits can be fitted in."""
+    known = families().items()
+    return {"families": [{"name": name, "label": family.label} for name, family in known]}
+
+
+def start_fit(session: Session, request: Request) -> Fitting | Refusal:
+    """Return how far a fit has come that is begun: of some clips, in a family, so wide.
+
+    `clips` are numbers of the list. The width is a margin or a rejection, as for `synovia fit`, or
+    what that would take. One fit is under way at a time.
+    """
+    last = session.fitting
+    if isinstance(last, FitJob) and last.told["running"]:
+        return {"refused": "A fit is under way: stop it first.", **session.state()}
+    try:
+        task = task_of(session, request)
+    except (OSError, ValueError) as error:
+        return {"refused": str(error), **session.state()}
+    number = last.told["number"] + 1 if isinstance(last, FitJob) else 1
+    job = session.fitting = FitJob(session, task, number)
+    return job.told
+
+
+def task_of(session: Session, request: Request) -> FitTask:
+    """Return what a request asks to fit, checked."""
+    family = families().get(word(request, "family"))
+    if family is None:
+        raise ValueError(
+            f"family must be one of {', '.join(families())}, got {request['family']!r:.60}"
+        )
+    margin, reject = _width(request)
+    pattern = request["performers"]
+    if not isinstance(pattern, str | None):
+        raise ValueError(f"performers must be text or null, got {pattern!r:.60}")
+    options = {
+        **dict(family.options),
+        "margin": margin,
+        "reject": reject,
+        "performers": pattern or None,
+        "keep_samples": True,
+    }
+    return FitTask(tuple(_chosen_clips(session, request["clips"])), family.shape, options)
+
+
+def _width(request: Request) -> tuple[float | None, float | None]:
+    """Return the margin, in radians, and the share that may be rejected; None where not asked."""
+    margin = reject = None
+    if request["marginDeg"] is not None:
+        margin_deg = degrees(request, "marginDeg")
+        if not 0.0 <= margin_deg <= WIDEST_DEG:
+            raise ValueError(f"the margin must be 0 to {WIDEST_DEG:.0f} degrees, got {margin_deg}")
+        margin = float(np.radians(margin_deg))
+    if request["rejectPercent"] is not None:
+        percent = degrees(request, "rejectPercent")
+        if not 0.0 < percent < 100.0:
+            raise ValueError(f"the rejection must be above 0 and below 100 %, got {percent}")
+        reject = percent / 100.0
+    if margin is not None and reject is not None:
+        raise ValueError("a rejection chooses the margin: give one of them")
+    return margin, reject
+
+
+def _chosen_clips(session: Session, numbers: object) -> Iterator[tuple[str, Path | Clip]]:
+    if not isinstance(numbers, list) or not numbers:
+        raise ValueError("choose one clip at least to fit from")
+    if numbers == [SHOWN]:
+        clip = session.scene.clip
+        if clip.frames < 2:
+            raise ValueError(f"{clip.name} has one frame: limits are fitted from motion")
+        yield clip.name, clip
+        return
+    entries = session.folder.entries if isinstance(session.folder, Folder) else {}
+    for number in numbers:
+        if not isinstance(number, int) or number not in entries:
+            raise ValueError(f"clips must be numbers of the list, got {number!r:.60}")
+        yield entries[number].name, entries[number].clip
+
+
+def tell_progress(session: Session, request: Request) -> Fitting:
+    """Return how far the last fit has come, or what became of it."""
+    return session.fitting.told if isinstance(session.fitting, FitJob) else NOTHING
+
+
+def cancel_fit(session: Session, request: Request) -> Fitting:
+    """Return what became of the fit, which is stopped where it is under way."""
+    stop_fit(session)
+    return tell_progress(session, request)
+
+
+def stop_fit(session: Session) -> None:
+    """Stop the fit that is under way, if one is."""
+    if isinstance(session.fitting, FitJob):
+        session.fitting.stop()
+
+
+# What the process does.
+
+
+def run_task(task: FitTask, tell: Callable[[tuple[Any, ...]], None]) -> None:
+    """Fit what a task says, and `tell` how far that has come, the limits or what is wrong."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            content = limits_bytes(_fit(task, tell), "fitted limits")
+        tell(("limits", content, list(dict.fromkeys(str(each.message) for each in caught))))
+    except (ValueError, OSError) as error:
+        tell(("wrong", str(error)))
+
+
+def _fit(task: FitTask, tell: Callable[[tuple[Any, ...]], None]) -> LimitModel:
+    clips: list[Clip] = []
+    for number, (name, clip) in enumerate(task.clips):
+        tell(("stage", f"Reading {name}", number, len(task.clips)))
+        clips.append(replace(clip if isinstance(clip, Clip) else load_clip(clip), name=name))
+        if sum(each.frames for each in clips) > MOST_FRAMES:
+            raise ValueError(
+                f"the clips have more than {MOST_FRAMES:,} frames, which is too much for a page: "
+                "synovia fit takes them"
+            )
+    tell(("stage", "Comparing clips", 0, 0))
+
+    def progress(joints: Sequence[str]) -> Iterator[str]:
+        for number, name in enumerate(joints):
+            tell(("stage", f"Fitting {name}", number, len(joints)))
+            yield name
+        tell(("stage", "Writing", len(joints), len(joints)))
+
+    return LimitModel.fit(clips, task.shape, progress=progress, **task.options)

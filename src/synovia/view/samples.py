@@ -1,0 +1,155 @@
+"""What was observed of a joint: by whom, in which clip and frame, and what is nearest to a pose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import PurePath
+
+import numpy as np
+
+from .. import learn, quat
+from ..arrays import Ints, Quats, whole_number
+from ..skeleton import Clip, lineage
+from .folder import Folder
+from .messages import Request, row, word
+from .poses import outside_deg, pose_from
+from .protocol import NearestSample, Observed, ObservedPose
+from .session import Scene, Session, same_tree
+
+SAME = float(np.radians(0.1))
+"""Rotations that differ by less, in radians, are those of one frame."""
+
+
+def kept_samples(scene: Scene, name: str) -> tuple[learn.Sample, ...]:
+    """Return the samples that the limits, as they were given, kept of a joint of the clip.
+
+    None where its limit is measured from another joint by now.
+    """
+    if scene.source is None or name not in scene.names or name not in scene.model.limits:
+        return ()
+    source = scene.names[name]
+    given, above = scene.source.limits.get(source), scene.model.limits[name].relative_to
+    if given is not None and given.relative_to != (above and scene.names.get(above)):
+        return ()
+    return tuple(each for each in scene.source.samples.get(source, ()) if len(each.rotations))
+
+
+def observed_rotations(session: Session, request: Request) -> Observed:
+    """Return what was kept of a joint's rotations, at most `most` (n, 4), and where each is from.
+
+    Where there are more, all performers are shown with as many, as far as they have so many.
+    """
+    kept = kept_samples(session.scene, word(request, "joint"))
+    performers = sorted({sample.performer for sample in kept})
+    clips = list(dict.fromkeys(sample.clip for sample in kept))
+    lengths = [len(each.rotations) for each in kept]
+    whose = np.repeat(np.array([performers.index(each.performer) for each in kept], int), lengths)
+    clip = np.repeat(np.array([clips.index(each.clip) for each in kept], int), lengths)
+    frames = np.concatenate([np.zeros(0, int), *(each.frames for each in kept)])
+    rotations = np.concatenate([np.zeros((0, 4)), *(each.rotations for each in kept)])
+    counts = np.bincount(whose, minlength=len(performers))
+    shown = _some_of_each(whose, counts, whole_number("most", request["most"], 1))
+    return {
+        "count": len(rotations),
+        "performers": performers,
+        "counts": counts.tolist(),
+        "clips": clips,
+        "whose": whose[shown].astype(np.uint16),
+        "clip": clip[shown].astype(np.uint16),
+        "frames": frames[shown],
+        "rotations": rotations[shown],
+    }
+
+
+def _some_of_each(whose: Ints, counts: Ints, most: int) -> Ints:
+    """Return the numbers of at most so many samples: of all performers as many, if they can."""
+    share, left, room = 0, sorted(counts.tolist()), most
+    while left and left[0] - share <= room // len(left):
+        room -= (left[0] - share) * len(left)
+        share = left.pop(0)
+    share += room // len(left) if left else 0
+    picked = [
+        own[np.linspace(0, len(own) - 1, min(len(own), share)).astype(np.int64)]
+        for own in (np.flatnonzero(whose == number) for number in range(len(counts)))
+    ]
+    return np.sort(np.concatenate([np.zeros(0, np.int64), *picked]))
+
+
+def nearest_sample(scene: Scene, name: str, rotation: Quats) -> NearestSample | None:
+    """Return the kept sample of a joint that is nearest to a rotation (4,), if some were kept."""
+    kept = kept_samples(scene, name)
+    if not kept:
+        return None
+    angles, owner, number = _nearest(kept, rotation)
+    sample = kept[owner]
+    return {
+        "performer": sample.performer,
+        "clip": sample.clip,
+        "frame": int(sample.frames[number]),
+        "deg": float(np.degrees(angles)),
+        "rotation": sample.rotations[number].tolist(),
+    }
+
+
+def _nearest(kept: Sequence[learn.Sample], rotation: Quats) -> tuple[float, int, int]:
+    """Return the least angle to samples, in radians, whose it is, and its number there."""
+    best = (np.inf, 0, 0)
+    for owner, sample in enumerate(kept):
+        number = int(np.abs(sample.rotations @ rotation).argmax())
+        angle = float(quat.angle_between(rotation, sample.rotations[number]))
+        best = min(best, (angle, owner, number))
+    return best
+
+
+def observed_pose(session: Session, request: Request) -> ObservedPose:
+    """Return a pose in which a joint has a `rotation` that was observed in frame `at` of a clip.
+
+    Where that clip is at hand, it is the pose of the whole body there; and its number if the clip
+    is the one that is shown. Otherwise the joint alone is turned.
+    """
+    scene, name = session.scene, word(request, "joint")
+    skeleton, pose = scene.clip.skeleton, pose_from(scene, request)
+    limit = scene.model.limits.get(name)
+    way = lineage(skeleton, name, None if limit is None else limit.relative_to)
+    wanted = quat.normalize(row(request, "rotation", 4))
+    at = whole_number("at", request["at"])
+
+    def has(clip: Clip) -> bool:
+        if not (0 <= at < clip.frames and same_tree(clip.skeleton, skeleton)):
+            return False
+        seen = way.relative_rotation(clip.pose.rotations[at])
+        return float(quat.angle_between(seen, wanted)) < SAME
+
+    shown = PurePath(scene.clip.name).stem == PurePath(word(request, "clip")).stem
+    shown = shown and has(scene.clip)
+    clip = scene.clip if shown else _clip_named(session, word(request, "clip"))
+    whole = shown or (clip is not None and has(clip))
+    turns = np.array(clip.pose.rotations[at] if clip is not None and whole else pose.rotations)
+    if not whole:
+        way.set_relative_rotation(turns, wanted)
+    made = pose.with_rotations(turns)
+    return {
+        "shown": at if shown else None,
+        "whole": whole,
+        "outsideDeg": outside_deg(scene, made),
+        "rotations": made.rotations,
+        "positions": made.positions,
+    }
+
+
+def _clip_named(session: Session, name: str) -> Clip | None:
+    """Return a clip of the list by its name; None where there is none, or it cannot be read."""
+    folder = session.folder
+    if not isinstance(folder, Folder):
+        return None
+    number = folder.number_of(name)
+    try:
+        return None if number is None else _load(folder, number)
+    except (OSError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=2)
+def _load(folder: Folder, number: int) -> Clip:
+    return folder.entries[number].load()

@@ -1,0 +1,36 @@
+// Two limits on one sphere: what the present one allows beyond the other, and what it lacks.
+
+import { BufferAttribute, BufferGeometry, Color, Group, Mesh } from "three";
+import type { Comparison } from "../protocol";
+import { createLines, translucentMaterial } from "./sphere";
+
+export const GAINED = "#0b9488";
+export const LOST = "#c2378f";
+/** Where both limits agree. */
+const SAME = new Color("#9aa7b2");
+/** What is drawn over the sphere is so much farther out. */
+const OVER = 1.003;
+
+/** As a picture for the sphere at a joint. */
+export function createDifference(comparison: Comparison): Group {
+  const { directions, faces, gainedTwists, lostTwists, rim } = comparison;
+  const shape = new BufferGeometry();
+  shape.setAttribute("position", new BufferAttribute(directions, 3));
+  shape.setIndex(new BufferAttribute(faces, 1));
+  const colours = new Float32Array(directions.length);
+  const [gained, lost] = [new Color(GAINED), new Color(LOST)];
+  gainedTwists.forEach((more, i) => {
+    const less = lostTwists[i] ?? 0;
+    const target = more >= less ? gained : lost;
+    SAME.clone()
+      .lerp(target, Math.max(more, less) / 255)
+      .toArray(colours, 3 * i);
+  });
+  shape.setAttribute("color", new BufferAttribute(colours, 3));
+  const edge = createLines(LOST);
+  edge.geometry.setAttribute("position", new BufferAttribute(rim, 3));
+  const group = new Group();
+  group.add(new Mesh(shape, translucentMaterial(0.72, { vertexColors: true })), edge);
+  group.scale.setScalar(OVER);
+  return group;
+}
