@@ -123,7 +123,7 @@ def project_path(
         return rotations.copy()
     covers = np.stack(limit.covers(rotations))
     distances = np.stack([limit.shape.distance(points) for points in covers])
-    legal = np.asarray(distances <= tolerance(rotations.dtype))
+    legal = np.asarray(distances <= tolerance(rotations.dtype)) & ~limit.is_out_of_reach(rotations)
     costs = np.maximum(distances, 0.0) + CHANGE_COST * (legal.any(axis=0) & ~legal)
     chosen = np.empty(len(rotations), dtype=np.int64)
     kernels.clamp.cheapest_covers(covers, costs, SWITCH_COST, chosen)
@@ -276,8 +276,7 @@ def _first_exit(limit: Limit, start: Quats, end: Quats, angle: Scalars) -> Scala
     going = np.arange(len(start))
     while len(going):
         rotations = quat.slerp(start[going], end[going], here[going])
-        points = limit.nearest_cover(rotations)
-        distance = limit.shape.distance(points)
+        points, distance = limit.nearest(rotations)
         legal = distance <= EDGE
         last[going[legal]] = here[going[legal]]
         step = np.maximum(-0.5 * distance / limit.chart.stretch(points), MIN_STEP)
