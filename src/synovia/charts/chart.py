@@ -125,6 +125,10 @@ class Chart(ABC):
         """Return the chart whose own axes suit `rotations` (n, 4) best, where it chooses them."""
         return self
 
+    def gather(self, rotations: Quats) -> Points:
+        """Return points of rotations (n, 4) in covers in which they are together, for a fit."""
+        return self.points(rotations)
+
     def unroll(self, rotations: Quats) -> Points:
         """Return a path (frames, dimension) that follows rotations in time across whole turns."""
         covers = np.stack(self.shifts(rows("rotations", self.points(rotations), self.dimension), 1))

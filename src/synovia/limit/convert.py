@@ -81,7 +81,7 @@ def approximate(
     """
     points, same = _members(limit, members), _same_chart(chart, limit.chart)
     if not same:
-        points = chart.points(limit.chart.rotations(points))
+        points = chart.gather(limit.chart.rotations(points))
 
     def distance(points: Points) -> Scalars:
         return limit.shape.distance(points) if same else limit.distance(chart.rotations(points))

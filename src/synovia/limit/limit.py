@@ -206,7 +206,7 @@ class Limit:
         framed = chart_named(kind.charts[0] if chart is None else chart, reference, axis)
         check_chart(kind, framed)
         framed = framed.align(np.concatenate(paths))
-        points = [unroll_path(framed, path) if in_time else framed.points(path) for path in paths]
+        points = [unroll_path(framed, path) if in_time else framed.gather(path) for path in paths]
         try:
             return cls(
                 framed, kind.fit_in(framed, np.concatenate(points), margin=margin, **options)
