@@ -4,6 +4,7 @@
 # make page   build the page of `synovia view`, which both do themselves
 # make kernels  compile the kernels, which both do themselves
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
+# make test-engines  exports in OpenSim, USD, Pinocchio and yourdfpy, likewise
 # make wheels  wheels for Linux, macOS and Windows, and WebAssembly, in dist/
 # make test-sanitized  the contract of shapes under ASan and UBSan
 # make bench  speed, as ratios in one run
@@ -15,6 +16,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 OPENSIM := .venv-opensim
+ENGINES := .venv-engines
 PAGE := src/synovia/view/page/index.html
 PAGE_SOURCES := $(shell find web -mindepth 1 -name node_modules -prune -o -name tests -prune -o -print)
 NODE_MODULES := web/node_modules/.package-lock.json
@@ -26,7 +28,7 @@ endif
 # Commands that tests start would otherwise compile all of Python's sources each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint page browser kernels wheels test-sanitized test-opensim bench papers docs clean
+.PHONY: demo test lint page browser kernels wheels test-sanitized test-opensim test-engines bench papers docs clean
 
 demo: $(INSTALLED) $(PAGE) kernels
 	$(BIN)/synovia demo synovia-demo
@@ -92,6 +94,9 @@ wheels: $(INSTALLED) $(PAGE)
 test-opensim: $(OPENSIM)/.installed
 	$(OPENSIM)/bin/pytest --noconftest -o pythonpath=tests/opensim tests/opensim
 
+test-engines: $(ENGINES)/.installed
+	$(ENGINES)/bin/pytest --noconftest -o pythonpath=tests/engines tests/engines
+
 bench: $(INSTALLED) $(PAGE) browser kernels
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/rotations.py
@@ -128,5 +133,12 @@ $(OPENSIM)/.installed: pyproject.toml
 	$(OPENSIM)/bin/pip install --quiet --disable-pip-version-check --editable '.[opensim]'
 	touch $@
 
+# Pinocchio is not there for every system: its test is then skipped, and says so.
+$(ENGINES)/.installed: pyproject.toml
+	test -x $(ENGINES)/bin/python || $(PYTHON) -m venv $(ENGINES)
+	$(ENGINES)/bin/pip install --quiet --disable-pip-version-check --editable '.[engines]'
+	$(ENGINES)/bin/pip install --quiet --disable-pip-version-check pin || true
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(OPENSIM) build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page
+	rm -rf $(VENV) $(OPENSIM) $(ENGINES) build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page

@@ -111,9 +111,11 @@ def test_axes_are_made_unit_and_must_not_be_parallel_or_zero():
 # Limits.
 
 
-@pytest.fixture(params=["box", "kdop"])
-def limit(request, chart):
-    if request.param == "box":
+@pytest.fixture(params=["box xyz", "box zyz", "box narrow", "kdop skew", "kdop narrow zyz"])
+def limit(request):
+    shape, _, axes = request.param.partition(" ")
+    chart = Hinges(REFERENCE, AXES[axes], frame=FRAME)
+    if shape == "box":
         return Limit(chart, Box(LOW, HIGH, np.eye(3)))
     corners = np.random.default_rng(1).uniform(LOW, HIGH, size=(40, 3))
     return Limit(chart, KDop.fit(corners, along="chart"))

@@ -30,7 +30,7 @@ EXAMPLES = (
     ),
 )
 SECTIONS = {"What is written": ("output", "to", "into", "mass"), "Units": ("up", "unit")}
-TARGETS = ("mjcf", "urdf", "blender", "vrm", "godot", "unity", "physx")
+TARGETS = ("mjcf", "urdf", "usd", "opensim", "blender", "vrm", "godot", "unity", "physx")
 """The names of `export.EXPORTERS`, which takes longer to import."""
 
 

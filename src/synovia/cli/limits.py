@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..population import Source
     from ..skeleton import Clip, Skeleton
 
-RIGS = ("smpl", "smplh", "smplx", "vrm", "mixamo")
+RIGS = ("smpl", "smplh", "smplx", "vrm", "mixamo", "mujoco-cmu")
 """Rigs that need no file."""
 LIMITS_EXAMPLES = (
     ("for every SMPL body there is", "synovia limits --rig smpl -o smpl.limits.json"),
@@ -126,13 +126,14 @@ def _rig(rig: str) -> tuple[Skeleton, Clip | None]:
     from ..io.limits import SUFFIX
     from ..io.ranges import range_suffix, read_ranges
     from ..io.smpl import smpl_skeleton
-    from ..rigs.known import mixamo_skeleton, vrm_skeleton
+    from ..rigs.known import mixamo_skeleton, mujoco_cmu_skeleton, vrm_skeleton
 
     if rig in RIGS:
         joints = {"smpl": 24, "smplh": 52, "smplx": 55}.get(rig)
         if joints is not None:
             return smpl_skeleton(joints), None
-        return (vrm_skeleton() if rig == "vrm" else mixamo_skeleton()), None
+        named = {"vrm": vrm_skeleton, "mixamo": mixamo_skeleton, "mujoco-cmu": mujoco_cmu_skeleton}
+        return named[rig](), None
     if rig.lower().endswith(SUFFIX):
         return load_limits(rig).skeleton, None
     if range_suffix(rig) and not clip_suffix(rig) and Path(rig).exists():

@@ -13,8 +13,10 @@ from typing import Any
 from ..model import LimitModel
 from .hinged import HingedBody, HingedJoint, Loss, hinged_body, hinged_joint, measure_loss
 from .mjcf import mjcf_text
+from .opensim import opensim_text
 from .tables import TABLES, table_rows, table_text
 from .urdf import urdf_text
+from .usd import usd_text
 
 Progress = Callable[[Iterable[str]], Iterable[str]]
 
@@ -71,6 +73,14 @@ EXPORTERS: dict[str, Exporter] = {
     ),
     "urdf": Exporter(
         "URDF: a body of revolute joints", (".urdf",), partial(_write_body, urdf_text, False)
+    ),
+    "usd": Exporter(
+        "USD: a body of UsdPhysics joints", (".usda",), partial(_write_body, usd_text, False)
+    ),
+    "opensim": Exporter(
+        "OpenSim: a body of CustomJoints with clamped coordinates",
+        (".osim",),
+        partial(_write_body, opensim_text, False),
     ),
     **{
         name: Exporter(f"JSON for {name}: {about}", (f".{name}.json",), partial(_write_table, name))

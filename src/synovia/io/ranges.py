@@ -24,6 +24,10 @@ RANGE_FORMATS: dict[str, str] = {
     ".xml": "mjcf_ranges.read_mjcf_ranges",
     ".mjcf": "mjcf_ranges.read_mjcf_ranges",
     ".urdf": "urdf.read_urdf_ranges",
+    ".osim": "opensim.read_opensim_ranges",
+    ".usda": "usd.read_usd_ranges",
+    ".usdc": "usd.read_usd_ranges",
+    ".usd": "usd.read_usd_ranges",
     ".asf": "asf.read_asf_ranges",
     ".character.json": "deepmimic.read_character_ranges",
 }
