@@ -15,6 +15,7 @@ from synovia.export import EXPORTERS, HingedBody, export_limits, hinged_body, hi
 from synovia.export.into import write_into
 from synovia.export.mass import SEGMENT_MASSES, capsules
 from synovia.export.mjcf import OVERSHOOT_DEG, hinge_names, mjcf_text
+from synovia.export.opensim import opensim_text
 from synovia.export.urdf import urdf_text
 from synovia.io import load_limits, save_limits
 from synovia.io.ranges import read_ranges
@@ -183,8 +184,8 @@ def test_masses_are_the_published_shares():
 # URDF.
 
 
-def test_urdf_has_the_same_ranges_and_places_in_mujoco(model, rng):
-    body = hinged_body(model, slanted=False)
+def test_urdf_has_the_same_ranges_and_places_in_mujoco(ranged, rng):
+    body = ranged
     loaded = mujoco.MjModel.from_xml_string(
         urdf_text(body).replace(
             "</robot>", "<mujoco><compiler fusestatic='false'/></mujoco></robot>"
@@ -207,14 +208,27 @@ def test_urdf_has_the_same_ranges_and_places_in_mujoco(model, rng):
     np.testing.assert_allclose(data.body("Fore & arm").xpos, places[3], atol=1e-9)
 
 
-def test_urdf_that_is_read_again_has_the_limits(model, tmp_path, rng):
-    body = hinged_body(model, slanted=False)
-    (tmp_path / "a.urdf").write_text(urdf_text(body))
-    back = load_limits(tmp_path / "a.urdf")
-    assert set(back.limits) == set(body.joints)
-    for name, joint in body.joints.items():
-        np.testing.assert_allclose(back.limits[name].shape.low, joint.low, atol=1e-12)
-        np.testing.assert_allclose(back.limits[name].shape.high, joint.high, atol=1e-12)
+@pytest.mark.parametrize(("name", "write"), [("a.urdf", urdf_text), ("a.osim", opensim_text)])
+def test_what_is_read_again_has_the_limits(name, write, ranged, tmp_path, rng):
+    (tmp_path / name).write_text(write(ranged))
+    back = load_limits(tmp_path / name)
+    for (title, joint), limit in zip(ranged.joints.items(), back.limits.values(), strict=True):
+        np.testing.assert_allclose(limit.shape.low, joint.low, atol=1e-12)
+        np.testing.assert_allclose(limit.shape.high, joint.high, atol=1e-12)
+        # It stands otherwise at rest there: in the middle of the ranges.
+        rotations = quat.mul(quat.inverse(joint.reference), joint.limit.sample(50, rng))
+        frame = back.skeleton.rest_rotations[back.skeleton.index(back_name(title, name))]
+        turned = quat.mul(quat.mul(frame, rotations), quat.inverse(frame))
+        assert limit.contains(turned).all()
+
+
+def back_name(title, name):
+    return title if name.endswith("urdf") else title.replace(" & ", "___")
+
+
+@pytest.fixture(scope="module")
+def ranged(model):
+    return hinged_body(model, slanted=False)
 
 
 # Into a model that exists.
