@@ -296,6 +296,7 @@ def test_the_command_line_exports_and_refuses(model, tmp_path):
     said = run("export", tmp_path / "a.limits.json", "-o", tmp_path / "a.urdf", "--unit", "m")
     assert "2 joints as urdf; wrote" in said
     assert (tmp_path / "a.urdf").read_text().count("<limit") == 6
+    assert "limits for 2 of 5 joints, box in hinges" in run("info", tmp_path / "a.urdf")
     target = tmp_path / "b.godot.json"
     run("export", tmp_path / "a.limits.json", "-o", target, "--max-gain", "1%", code=1)
     assert not target.exists()

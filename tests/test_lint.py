@@ -13,6 +13,7 @@ from command_line import run
 from synovia import Clip, Pose, Skeleton, load_limits, quat
 from synovia.export.lint import RULES, lint_ranges
 from synovia.io.ranges import limits_from_ranges, read_ranges
+from synovia.rigs.known import mujoco_cmu_skeleton
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared captures are not here")
@@ -162,6 +163,16 @@ def test_the_cmu_humanoid(tmp_path):
     assert rest == dict.fromkeys(("ltibia", "rtibia"), "the rest pose is outside by 0.57°")
     locked = {each.joint for each in found if each.rule == "gimbal-lock"}
     assert locked == {"lhumerus", "rhumerus"}
+
+
+@shared
+def test_the_rig_of_the_cmu_humanoid_is_that_of_its_file():
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    there = read_ranges(SHARED / "dm_control" / "humanoid_CMU_V2020.xml").skeleton
+    here = mujoco_cmu_skeleton()
+    assert here.names == there.names
+    np.testing.assert_array_equal(here.parents, there.parents)
+    np.testing.assert_allclose(here.offsets, there.offsets, atol=1e-4)
 
 
 @shared
