@@ -107,6 +107,7 @@ _ROOMS = {
     "arrays",
     "body",
     "demo",
+    "export",
     "draw",
     "evidence",
     "ik",
