@@ -41,10 +41,11 @@ COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 @inputs.skeleton_option
 @terminal.debug_option
 def lint(file: Path, against: tuple[str, ...], as_json: bool) -> None:
-    """Show what is wrong with the ranges in FILE: MJCF, URDF, ASF or a character of DeepMimic.
+    """Show what is wrong with the ranges in a model of another tool.
 
-    Ends that are exchanged, units mistaken, rest poses outside, ranges that allow everything,
-    gimbal lock inside, couplings that drive joints beyond their ranges, axes not of unit length,
+    FILE is MJCF, URDF, OpenSim, USD, ASF or a character of DeepMimic. Looked for are ends that
+    are exchanged, units mistaken, rest poses outside, ranges that allow everything, gimbal lock
+    inside, couplings that drive joints beyond their ranges, axes not of unit length,
     sides that are not mirror images, and ranges that captures break or hardly use. Each with its
     place in the file, and a value to write instead where there is one.
 

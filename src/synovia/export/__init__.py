@@ -116,6 +116,7 @@ def export_limits(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from synovia import Box, Limit, LimitModel, RotationVector, Skeleton
     >>> arm = Skeleton(("Upper", "Lower"), [-1, 0], [[0, 1.4, 0], [0.3, 0, 0]], up="y", unit=1.0)
     >>> elbow = Limit(RotationVector(), Box([0, -0.1, -0.1], [2.4, 0.1, 0.1], np.eye(3)))
