@@ -187,7 +187,10 @@ class Hinges(FramedChart):
         return [each + step for each in (points, self.second_solution(points)) for step in steps]
 
     def unroll(self, rotations: Quats) -> Points:
-        points = rows("rotations", self.points(rotations), 3)
+        return self.follow(rows("rotations", self.points(rotations), 3))
+
+    def follow(self, points: Points) -> Points:
+        """Return points (frames, 3) in time, each in the cover nearest to the one before."""
         both = np.stack([points, self.second_solution(points)]) if len(points) else points[None]
         path = both[0].copy()
         for frame in range(1, len(path)):
