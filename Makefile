@@ -5,6 +5,7 @@
 # make kernels  compile the kernels, and make the bodies, which both do themselves
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
 # make test-torch  limits as a loss, in an environment of its own
+# make test-engines  exports in OpenSim, USD, Pinocchio and yourdfpy, likewise
 # make wheels  wheels for Linux, macOS and Windows, and WebAssembly, in dist/
 # make test-sanitized  the contract of shapes under ASan and UBSan
 # make bench  speed, as ratios in one run
@@ -19,6 +20,7 @@ OPENSIM := .venv-opensim
 TORCH := .venv-torch
 # The plain name brings a build for graphics cards; TORCH_PACKAGE=torch==X names another.
 TORCH_PACKAGE ?= torch
+ENGINES := .venv-engines
 PAGE := src/synovia/view/page/index.html
 PAGE_SOURCES := $(shell find web -mindepth 1 -name node_modules -prune -o -name tests -prune -o -print)
 NODE_MODULES := web/node_modules/.package-lock.json
@@ -30,7 +32,7 @@ endif
 # Commands that tests start would otherwise compile all of Python's sources each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint page browser kernels wheels test-sanitized test-opensim test-torch bench papers docs clean
+.PHONY: demo test lint page browser kernels wheels test-sanitized test-opensim test-torch test-engines bench papers docs clean
 
 demo: $(INSTALLED) $(PAGE) kernels
 	$(BIN)/synovia demo synovia-demo
@@ -102,6 +104,9 @@ test-torch: $(TORCH)/.installed
 	$(TORCH)/bin/python -m synovia.native.build
 	OMP_NUM_THREADS=1 $(TORCH)/bin/pytest tests/test_torch.py tests/test_gradient.py
 
+test-engines: $(ENGINES)/.installed
+	$(ENGINES)/bin/pytest --noconftest -o pythonpath=tests/engines tests/engines
+
 bench: $(INSTALLED) $(PAGE) browser kernels
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/rotations.py
@@ -143,5 +148,12 @@ $(OPENSIM)/.installed: pyproject.toml
 	$(OPENSIM)/bin/pip install --quiet --disable-pip-version-check --editable '.[opensim]'
 	touch $@
 
+# Pinocchio is not there for every system: its test is then skipped, and says so.
+$(ENGINES)/.installed: pyproject.toml
+	test -x $(ENGINES)/bin/python || $(PYTHON) -m venv $(ENGINES)
+	$(ENGINES)/bin/pip install --quiet --disable-pip-version-check --editable '.[engines]'
+	$(ENGINES)/bin/pip install --quiet --disable-pip-version-check pin || true
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(OPENSIM) $(TORCH) build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page
+	rm -rf $(VENV) $(OPENSIM) $(TORCH) $(ENGINES) build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page

@@ -33,6 +33,7 @@ SLACK = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 # To 1e-9: what iterates, and what takes the arc cosine of numbers next to 1.
 ROUGH = {"ik_descent.descend_each", "ik_ccd.ccd_each", "ik_fabrik.fabrik_each"}
 ROUGH |= {"reach_cone_packing.clearances", "controls.descend", "clamp.first_exit"}
+ROUGH |= {"gradient.measure"}  # differences of distances
 # Numbers of the nearest of several, which may be as near as each other.
 TIES = {("distance_field_build.nearest", 7), ("distance_field_packing.nearest_in_lines", 6)}
 TIES |= {("theta_phi_packing.nearest_centres", 3), ("circle_quartic.search_lanes", 0)}
@@ -131,6 +132,7 @@ def use_the_rest():
     hinge = Limit(RotationVector(), Box([-1.0, 0.0, 0.0], [1.0, 0.0, 0.0], np.eye(3)))
     turns = np.linspace(0.0, 6.0, 40)[:, None] * np.array([1.0, 0.0, 0.0])
     project_path(hinge, quat.exp(turns), 1.0 / 30.0)
+    hinge.distance_and_gradient(quat.exp(turns))
     kernels.circle_quartic.search_lanes(rng.normal(size=10 * 64), 64)
     lines = b"1\nroot 1 2\n leg\t3\n12x 4\n\n0123 \nroot 5\nROOT 6\nle 7"
     text, names = (np.frombuffer(each, np.uint8).copy() for each in (lines, b"rootleg"))

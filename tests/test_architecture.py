@@ -39,6 +39,7 @@ ROOMS = [
         "body",
         "io",
         "population",
+        "export",
         "corpus",
         "evidence",
         "mesh",

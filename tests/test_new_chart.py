@@ -81,7 +81,7 @@ def test_a_path_is_followed_across_half_a_turn(chart):
 
 
 def test_the_chart_is_offered_to_every_shape_of_vectors():
-    assert charts_of("box") == ["rotation-vector", "swing-twist", NAME]
+    assert charts_of("box") == ["rotation-vector", "swing-twist", "hinges", NAME]
     assert charts_of("product") == ["swing-twist"]
     assert not ModifiedRodrigues.takes_axis()
     with pytest.raises(ValueError, match="has no axis"):

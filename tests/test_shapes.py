@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracles import cloud, random_frame, spanned
+from oracles import cloud, curved, queries, random_frame, spanned
 from synovia.shapes import SHAPES, Box, Ellipsoid, KDop, Product, convex
 
 EYE = np.eye(3)
@@ -324,3 +324,15 @@ def test_a_kdop_of_many_axes_is_exact_and_one_of_too_many_is_refused():
     assert np.abs(fitted.distance(fitted.corners)).max() <= 1e-9
     with pytest.raises(ValueError, match="at most 64, got 65"):
         KDop.fit(points, axes=rng.normal(size=(65, 3)))
+
+
+def test_half_spaces_are_the_shape(thick, rng):
+    planes = thick.half_spaces()
+    if planes is None:
+        assert curved(thick)
+        return
+    points = queries(thick, n=300)
+    along = points @ planes.axes.T
+    inside = ((along >= planes.low - 1e-9) & (along <= planes.high + 1e-9)).all(axis=-1)
+    clear = np.abs(thick.distance(points)) > 1e-8
+    np.testing.assert_array_equal(inside[clear], thick.contains(points)[clear])

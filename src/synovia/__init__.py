@@ -20,7 +20,7 @@ from typing import Any as _Any
 
 if _TYPE_CHECKING:
     from .anatomy import human
-    from .charts import CHARTS, DirectionTwist, EulerZYZ, RotationVector, SwingTwist
+    from .charts import CHARTS, DirectionTwist, EulerZYZ, Hinges, RotationVector, SwingTwist
     from .components import Figure
     from .io import load_clip, load_figure, load_limits, save_clip, save_figure, save_limits
     from .limit import Beyond, Inside, Limit, mirror_limit
@@ -53,6 +53,7 @@ __all__ = [
     "Ellipsoid",
     "EulerZYZ",
     "Figure",
+    "Hinges",
     "Inside",
     "KDop",
     "Limit",
@@ -84,7 +85,7 @@ __all__ = [
 
 _HOMES = {
     "anatomy": ("human",),
-    "charts": ("CHARTS", "DirectionTwist", "EulerZYZ", "RotationVector", "SwingTwist"),
+    "charts": ("CHARTS", "DirectionTwist", "EulerZYZ", "Hinges", "RotationVector", "SwingTwist"),
     "components": ("Figure",),
     "io": (
         *("load_clip", "load_figure", "load_limits"),
@@ -106,6 +107,7 @@ _ROOMS = {
     "arrays",
     "body",
     "demo",
+    "export",
     "draw",
     "evidence",
     "ik",

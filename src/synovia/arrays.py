@@ -125,6 +125,19 @@ def wrap_angles(angles: Scalars) -> Scalars:
     return np.asarray(angles - TURN * np.rint(angles / TURN))
 
 
+def principal_axes(points: Points) -> Floats:
+    """Return the orthonormal axes (rows) along which points vary most to least, right-handed."""
+    centered = points - points.mean(axis=0)
+    _, vectors = np.linalg.eigh(centered.T @ centered)
+    axes = vectors.T[::-1]
+    # A sign of its own for each axis, so that equal data give equal axes on any machine.
+    leading = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
+    axes = axes * np.where(leading < 0.0, -1.0, 1.0)
+    if np.linalg.det(axes) < 0.0:
+        axes[-1] = -axes[-1]
+    return axes
+
+
 def check_orthonormal(name: str, axes: Floats) -> None:
     """Raise ValueError unless the rows of `axes` (n, n) are unit and at right angles."""
     if np.abs(axes @ axes.T - np.eye(len(axes))).max() > 1e-9:

@@ -8,6 +8,7 @@ from .chart import Chart
 from .direction_twist import DirectionTwist
 from .euler import EulerZYZ
 from .framed import FramedChart
+from .hinges import Hinges
 from .rotation_vector import RotationVector
 from .swing_twist import SwingTwist
 
@@ -16,6 +17,7 @@ CHARTS: dict[str, type[Chart]] = {
     "swing-twist": SwingTwist,
     "direction-twist": DirectionTwist,
     "euler": EulerZYZ,
+    "hinges": Hinges,
 }
 """Every chart by its name."""
 
@@ -26,6 +28,7 @@ __all__ = [
     "DirectionTwist",
     "EulerZYZ",
     "FramedChart",
+    "Hinges",
     "RotationVector",
     "SwingTwist",
 ]

@@ -110,6 +110,25 @@ class Chart(ABC):
         """Return the points in every cover up to `turns` whole turns away, this one first."""
         return [points]
 
+    def shortfall(self, rotations: Quats) -> Scalars | None:
+        """Return how far, in radians, the chart's nearest rotation is; None if it has them all."""
+        return None
+
+    def slides(self, points: Points) -> Points | None:
+        """Return along what (..., d) points may move whose rotations stay: mostly zero.
+
+        None where no point may.
+        """
+        return None
+
+    def align(self, rotations: Quats) -> Self:
+        """Return the chart whose own axes suit `rotations` (n, 4) best, where it chooses them."""
+        return self
+
+    def gather(self, rotations: Quats) -> Points:
+        """Return points of rotations (n, 4) in covers in which they are together, for a fit."""
+        return self.points(rotations)
+
     def unroll(self, rotations: Quats) -> Points:
         """Return a path (frames, dimension) that follows rotations in time across whole turns."""
         return self.follow(self.points(rotations))
@@ -184,10 +203,13 @@ class Chart(ABC):
 
     coordinates: ClassVar[tuple[str, ...]] = ("1st angle", "2nd angle", "3rd angle")
     """What the coordinates are, in words."""
-    left_handed: ClassVar[bool] = False
-    """Whether triangles that face outwards in the chart face inwards among rotation vectors."""
     torn_at: ClassVar[float] = np.pi
     """How long `vectors` are at most, in radians, where neighbours may be drawn far apart."""
+
+    @property
+    def left_handed(self) -> bool:
+        """Whether triangles that face outwards in the chart face inwards among rotation vectors."""
+        return False
 
     def vectors(self, points: Points) -> Vectors:
         """Return points (n, d) as rotation vectors (n, 3) from the reference, in radians.

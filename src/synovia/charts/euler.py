@@ -86,4 +86,7 @@ class EulerZYZ(FramedChart):
     # For pictures.
 
     coordinates: ClassVar[tuple[str, ...]] = ("φ", "ψ", "θ")
-    left_handed: ClassVar[bool] = True
+
+    @property
+    def left_handed(self) -> bool:
+        return True

@@ -29,6 +29,8 @@ COMMANDS = {
     "info": "Show what is in FILE: a clip, or limits.",
     "limits": "Write the limits of a human for a rig.",
     "retarget-limits": "Write the limits in FILE for another rig of a human.",
+    "export": "Write limits for an engine or an editor, and say what that gains and loses.",
+    "lint": "Show what is wrong with the ranges in a model of another tool.",
     "convert": "Write clips in another format, with another axis up, another unit or rate.",
     "draw": "Draw the limits in FILE, or a plate of joints.",
     "compare": "Show which family of limits fits clips best.",

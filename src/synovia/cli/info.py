@@ -53,12 +53,13 @@ def info(file: Path, as_json: bool) -> None:
 
 def describe_file(file: Path) -> tuple[dict[str, Any], Iterator[str]]:
     """Return what is in a file as plain values, angles in degrees, and as lines for people."""
-    from ..io import CLIP_FORMATS, is_clip, list_clips, split_clip
+    from ..io import CLIP_FORMATS, clip_suffix, is_clip, list_clips, split_clip
+    from ..io.ranges import range_suffix
 
     path, _ = split_clip(file)
     inputs.check_file(path)
     title = terminal.printable(file.name)
-    if path.name.lower().endswith(LIMITS):
+    if path.name.lower().endswith(LIMITS) or (range_suffix(path) and not clip_suffix(path)):
         from ..io import load_limits  # needs much more of the package than a clip
 
         described = describe_limits(load_limits(file))

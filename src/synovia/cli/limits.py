@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..population import Source
     from ..skeleton import Clip, Skeleton
 
-RIGS = ("smpl", "smplh", "smplx", "vrm", "mixamo")
+RIGS = ("smpl", "smplh", "smplx", "vrm", "mixamo", "mujoco-cmu")
 """Rigs that need no file."""
 LIMITS_EXAMPLES = (
     ("for every SMPL body there is", "synovia limits --rig smpl -o smpl.limits.json"),
@@ -37,7 +37,7 @@ rig_option = click.option(
     "--rig",
     required=True,
     metavar=f"{'|'.join(RIGS)}|FILE",
-    help="The rig: one of these, a clip of it, or limits for it.",
+    help="The rig: one of these, a clip of it, limits for it, or a model of it (MJCF, URDF).",
 )
 output_option = click.option(
     "-o",
@@ -122,18 +122,22 @@ def retarget_limits(
 
 def _rig(rig: str) -> tuple[Skeleton, Clip | None]:
     """Return the skeleton of a known rig or of a file, and the clip in the file if there is."""
-    from ..io import load_clip, load_limits
+    from ..io import clip_suffix, load_clip, load_limits
     from ..io.limits import SUFFIX
+    from ..io.ranges import range_suffix, read_ranges
     from ..io.smpl import smpl_skeleton
-    from ..rigs.known import mixamo_skeleton, vrm_skeleton
+    from ..rigs.known import mixamo_skeleton, mujoco_cmu_skeleton, vrm_skeleton
 
     if rig in RIGS:
         joints = {"smpl": 24, "smplh": 52, "smplx": 55}.get(rig)
         if joints is not None:
             return smpl_skeleton(joints), None
-        return (vrm_skeleton() if rig == "vrm" else mixamo_skeleton()), None
+        named = {"vrm": vrm_skeleton, "mixamo": mixamo_skeleton, "mujoco-cmu": mujoco_cmu_skeleton}
+        return named[rig](), None
     if rig.lower().endswith(SUFFIX):
         return load_limits(rig).skeleton, None
+    if range_suffix(rig) and not clip_suffix(rig) and Path(rig).exists():
+        return read_ranges(rig).skeleton, None
     if not Path(rig.split("#")[0]).exists():
         raise click.UsageError(f"--rig must be one of {', '.join(RIGS)}, or a file, got {rig!r}")
     clip = load_clip(rig, skeleton=inputs.SKELETON.get())

@@ -23,9 +23,12 @@ MARGIN = 0.05
 ORDER = "ZXY"
 """The order of the angles in the demo's files."""
 CASES = tuple(
-    (shape, chart) for shape in SHAPES for chart in CHARTS if CHARTS[chart].suits(SHAPES[shape])
+    (shape, name)
+    for shape in SHAPES
+    for name, chart in CHARTS.items()
+    if chart.kernel is not None and chart.suits(SHAPES[shape])
 )
-"""Every shape in every chart that it works in."""
+"""Every shape in every chart that it works in and that kernels know."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,7 +72,10 @@ def at_rejection(curve: TradeoffCurve, rejected: float) -> float:
 
 
 def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
-    """Return each shape, all unless `shapes` names some, with each chart that it works in."""
+    """Return each shape, all unless `shapes` names some, with each chart that it works in.
+
+    Charts that kernels do not know are left out: they would take most of the time.
+    """
     for name in shapes or ():
         if name not in FIELD_FAMILIES:
             shape_named(name)
@@ -80,7 +83,8 @@ def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
         (shape, chart)
         for shape in shapes or (*SHAPES, *FIELD_FAMILIES)
         for chart in ([FIELD_CHART] if shape in FIELD_FAMILIES else CHARTS)
-        if shape in FIELD_FAMILIES or CHARTS[chart].suits(SHAPES[shape])
+        if shape in FIELD_FAMILIES
+        or (CHARTS[chart].kernel is not None and CHARTS[chart].suits(SHAPES[shape]))
     ]
 
 

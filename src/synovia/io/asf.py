@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from ..arrays import Floats, Quats, Vectors
-from ..quat import IDENTITY, from_euler
+from ..quat import IDENTITY, from_euler, rotate
 from ..skeleton import POSITIONS, Skeleton
 from .files import read_file
 from .lines import Source, decode_text, parse_numbers, quote_line
+from .ranges import HingeRange, RangesFile
 
 CMU_LENGTH = 0.45
 CMU_UNIT = 0.0254 / CMU_LENGTH
@@ -428,3 +429,36 @@ def _bone_lines(number: int, name: bytes, way: Floats, turns: bool) -> bytes:
         b"  end",
     ]
     return b"\n".join(lines)
+
+
+def read_asf_ranges(path: Path) -> RangesFile:
+    """Return the bones of an ASF file as joints, and the ranges of their freedoms.
+
+    Freedoms turn about fixed axes, the first of them first: as hinges the last is the outermost.
+    """
+    origin = read_asf(path)
+    lines = _limit_lines(origin.content)
+    hinges = []
+    for joint, name in enumerate(origin.skeleton.names[1:], start=1):
+        ranges, bone = origin.limits.get(name, {}), decode_text(origin.bones[joint])
+        turns = [freedom for freedom in origin.freedoms[joint] if freedom in TURNS]
+        for freedom in reversed(turns):
+            axis = rotate(origin.axes[joint], np.eye(3)[TURNS.index(freedom)])
+            low, high = ranges.get(freedom, (-np.inf, np.inf))
+            line = lines.get(bone.lower(), 0)
+            place = line + origin.freedoms[joint].index(freedom) if line else 0
+            hinges.append(HingeRange(f"{name}.{freedom}", name, axis, low, high, line=place))
+    degrees = origin.angle != 1.0
+    return RangesFile(path, origin.skeleton, tuple(hinges), degrees=degrees)
+
+
+def _limit_lines(content: bytes) -> dict[str, int]:
+    """Return the line in which the limits of each bone begin, by its name in lower case."""
+    found, name = {}, ""
+    for number, line in enumerate(content.splitlines(), start=1):
+        words = decode_text(line).split()
+        if len(words) == 2 and words[0].lower() == "name":
+            name = words[1].lower()
+        elif words and words[0].lower() == "limits":
+            found[name] = number
+    return found

@@ -28,6 +28,7 @@ from .bounds import (
 from .encoding import Entry, check_json, errors_name, parse_json
 from .files import read_file
 from .format import ClipFormat, ReadOptions
+from .ranges import HingeRange, RangesFile
 
 WIDTHS = {"none": 7, "spherical": 4, "revolute": 1, "prismatic": 1, "planar": 3, "fixed": 0}
 """How many numbers of a row a joint of each type has; only the root is none."""
@@ -71,6 +72,35 @@ def read_character(path: Path) -> Character:
             ),
             tuple(types),
         )
+
+
+def read_character_ranges(path: Path) -> RangesFile:
+    """Return the joints of a character file, and the ranges of those that turn.
+
+    A revolute joint is a hinge about z; a spherical one three, about x, y and z in this order, as
+    Bullet has them. Ends that are exchanged stand for no limit in these files.
+    """
+    character = read_character(path)
+    content = read_file(path)
+    root = Entry(parse_json(str(path), content))
+    lines = content.decode(errors="replace").splitlines()
+    hinges = []
+    with errors_name(str(path)):
+        joints = _member(_member(root, "Skeleton"), "Joints").items()
+        for number, (joint, kind) in enumerate(zip(joints, character.types, strict=True)):
+            name, rest = character.skeleton.names[number], character.skeleton.rest_rotations[number]
+            line = next((k for k, text in enumerate(lines, 1) if f'"{name}"' in text), 0)
+            for k, axis in enumerate({"revolute": "z", "spherical": "xyz"}.get(kind, "")):
+                members = joint.members()
+                ends = [
+                    float(members[key].floats()) if key in members else np.inf
+                    for key in (f"LimLow{k}", f"LimHigh{k}")
+                ]
+                low, high = ends if ends[0] <= ends[1] < np.inf else (-np.inf, np.inf)
+                along = quat.rotate(rest, np.eye(3)["xyz".index(axis)])
+                title = f"{name}.{axis}" if kind == "spherical" else name
+                hinges.append(HingeRange(title, name, along, low, high, line=line))
+    return RangesFile(path, character.skeleton, tuple(hinges))
 
 
 def _joint_type(joint: Entry, number: int) -> str:

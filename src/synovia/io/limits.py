@@ -29,6 +29,7 @@ from .encoding import (
     to_json,
 )
 from .files import atomic_write, read_file
+from .ranges import limits_from_ranges, range_suffix, read_ranges
 
 FORMAT = "synovia-limits"
 VERSION = 1
@@ -38,7 +39,13 @@ MAX_NUMBER = 1e100
 
 
 def load_limits(path: str | PathLike[str]) -> LimitModel:
-    """Return the model in the limits file at `path`."""
+    """Return the model in the limits file at `path`.
+
+    Ranges of other tools are read as limits of hinges: MJCF (with MuJoCo), URDF, OpenSim, USD
+    (with usd-core), ASF, and characters of DeepMimic.
+    """
+    if range_suffix(path):
+        return limits_from_ranges(read_ranges(path))
     path = limits_path(path)
     return parse_limits(str(path), read_file(path))
 

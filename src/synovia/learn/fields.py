@@ -71,7 +71,7 @@ def field_from_paths(
         raise ValueError("paths must be a list of arrays (frames, 4), with at least one frame")
     if reference is None:
         reference = quat.mean(np.concatenate(given))
-    framed = chart_named(chart, reference, axis)
+    framed = chart_named(chart, reference, axis).align(np.concatenate(given))
     if bridged:
         given = [np.concatenate(given)]
     # Frames between others lie where those do, about: the first grid tells the cell.
@@ -199,7 +199,7 @@ class People:
             raise ValueError(f"within must be above 0 radians, got {within}")
         every = np.concatenate(self.rotations_by_performer)
         mean = quat.mean(every) if reference is None else reference
-        framed = chart_named(chart, mean, axis)
+        framed = chart_named(chart, mean, axis).align(every)
         points = framed.points(every)
         low, spacing, count = _grid(points, within, resolution, framed.periods)
         nodes = framed.rotations(node_points(low, spacing, count).reshape(-1, 3))

@@ -14,6 +14,7 @@ from ..charts.chart import unit_normal
 from ..shapes import SHAPES, DistanceField, Shape
 from .limit import Limit, chart_for, chart_named, check_chart, frame_of, has_axis, shape_named
 
+ALIGNED = 4000  # members that axes are chosen by
 MEMBERS = 20_000  # to fit to, beside those on the boundary
 UNIFORM_ROTATIONS = 100_000  # rotations, uniform over all, of which the losses are shares
 CLIMBERS, TRIES, CLIMBS = 64, 16, 16  # that look for the worst: from where, how often, how long
@@ -37,17 +38,13 @@ class Conversion:
 def convert(
     limit: Limit,
     shape: str | type[Shape],
-    chart: str | None,
+    chart: str | Chart | None,
     axis: Vectors | None,
     options: dict[str, Any],
 ) -> Conversion:
     """Return `limit` as another shape; `Limit.to` says what the arguments mean."""
     kind = shape_named(shape)
-    name = chart or (limit.chart.name if limit.chart.suits(kind) else chart_for(kind.name, None))
-    bone = limit.chart.bone if axis is None else axis
-    framed = chart_named(
-        name, limit.chart.reference, bone if has_axis(name) else None, frame=frame_of(limit.chart)
-    )
+    framed = chart if isinstance(chart, Chart) else _chart_for(limit, kind, chart, axis)
     check_chart(kind, framed)
     if isinstance(limit.shape, kind) and not options and _same_chart(framed, limit.chart):
         return Conversion(limit, gained=0.0, lost=0.0, error=0.0)
@@ -60,6 +57,21 @@ def convert(
     return _compare(limit, Limit(framed, made, limit.relative_to))
 
 
+def _chart_for(limit: Limit, kind: type[Shape], name: str | None, axis: Vectors | None) -> Chart:
+    """Return the chart of this name for the limit; its own where it has that name already."""
+    own = limit.chart.name if limit.chart.suits(kind) else chart_for(kind.name, None)
+    name = name or own
+    if name == limit.chart.name and axis is None:
+        return limit.chart
+    bone = limit.chart.bone if axis is None else axis
+    framed = chart_named(
+        name, limit.chart.reference, bone if has_axis(name) else None, frame=frame_of(limit.chart)
+    )
+    return framed.align(
+        limit.chart.rotations(limit.shape.scatter(ALIGNED, np.random.default_rng(0)))
+    )
+
+
 def approximate(
     limit: Limit, kind: type[Shape], chart: Chart, members: int, options: dict[str, Any]
 ) -> Shape:
@@ -69,7 +81,7 @@ def approximate(
     """
     points, same = _members(limit, members), _same_chart(chart, limit.chart)
     if not same:
-        points = chart.points(limit.chart.rotations(points))
+        points = chart.gather(limit.chart.rotations(points))
 
     def distance(points: Points) -> Scalars:
         return limit.shape.distance(points) if same else limit.distance(chart.rotations(points))
@@ -78,10 +90,16 @@ def approximate(
 
 
 def _same_chart(one: Chart, other: Chart) -> bool:
-    """Tell whether two charts of the same reference are the same."""
-    axes = [getattr(chart, "axis", np.zeros(3)) for chart in (one, other)]
-    turned = quat.angle_between(frame_of(one), frame_of(other))
-    return one.name == other.name and bool(np.abs(axes[0] - axes[1]).max() < 1e-9 > turned)
+    """Tell whether two charts are the same, but for rounding."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    apart = [quat.angle_between(one.reference, other.reference),
+             quat.angle_between(frame_of(one), frame_of(other))]  # fmt: skip
+    for name in ("axis", "axes"):
+        apart.append(np.abs(getattr(one, name, 0.0) - getattr(other, name, 0.0)).max())
+    return bool(max(apart) < 1e-9)
 
 
 def _members(limit: Limit, n: int) -> Points:

@@ -136,6 +136,9 @@ def off_by_rounding(rotations: Quats) -> float:
 HALF_TURN = 0.5 * TURN - 1e-6  # radians, or a little less
 FARTHEST = 5.0 * TURN  # how far a region may reach; beyond one turn it only repeats itself
 BATCH = 4096  # rotations; fewer are not worth a second thread
+FEW_COVERS = 9  # up to so many are all looked at
+ROUNDING = 1e-12  # radians, of a distance from the bounds
+SLIDES, GOLDEN_STEPS, GOLDEN = 65, 50, 0.5 * (5.0**0.5 - 1.0)  # of the search along a line
 STAND_IN_NODES, STAND_IN_MEMBERS = 24, 2000  # of the field that solvers see for another shape
 
 
@@ -212,7 +215,8 @@ class Limit:
         kind = shape_named(shape)
         framed = chart_named(kind.charts[0] if chart is None else chart, reference, axis)
         check_chart(kind, framed)
-        points = unroll_paths(framed, paths) if in_time else framed.points(paths[0])
+        framed = framed.align(np.concatenate(paths))
+        points = unroll_paths(framed, paths) if in_time else framed.gather(paths[0])
         try:
             return cls(framed, kind.fit_in(framed, points, margin=margin, **options))
         except TypeError as error:
@@ -279,8 +283,7 @@ class Limit:
         """Return how far outside each rotation is, in the chart's metric; at most 0 inside."""
         if not self.compiled:
             rotations = unit_quats("rotations", rotations)
-            distances = [self.shape.distance(points) for points in self.covers(rotations)]
-            return np.asarray(np.min(distances, axis=0), rotations.dtype)
+            return self.nearest(rotations)[1].astype(rotations.dtype)
         return self._distance(rotations, self.packed)
 
     def required_growth(self, rotations: Quats) -> Scalars:
@@ -347,10 +350,11 @@ class Limit:
 
     def _project_by_covers(self, rotations: Quats) -> Quats:
         """As `project`, by NumPy alone."""
-        nearest = self.chart.rotations(self.shape.project(self.nearest_cover(rotations)))
+        points, distance = self.nearest(rotations)
+        nearest = self.chart.rotations(self.shape.project(points))
         opposite = np.sum(nearest * rotations, axis=-1, keepdims=True) < 0.0
         nearest = np.where(opposite, -nearest, nearest)
-        legal = self.contains(rotations)[..., None]
+        legal = (distance <= tolerance(rotations.dtype))[..., None]
         return np.where(legal, rotations, nearest).astype(rotations.dtype)
 
     def _project_into(self, source: Quats, slack: float, out: Quats, threads: int) -> float:
@@ -381,20 +385,81 @@ class Limit:
         points = self.nearest_cover(rotations)
         softened = softening.soften(self.shape, points)
         moved = (softened != points).any(axis=-1, keepdims=True)
+        moved |= self.is_out_of_reach(rotations)[..., None]
         return np.where(moved, self.chart.rotations(softened), rotations).astype(rotations.dtype)
 
     def nearest_cover(self, rotations: Quats) -> Points:
         """Return each rotation's point in the cover from which the shape is nearest."""
+        return self.nearest(rotations)[0]
+
+    def nearest(self, rotations: Quats) -> tuple[Points, Scalars]:
+        """Return each rotation's point in the cover nearest to the shape, and the distance.
+
+        A rotation that the chart cannot make is as much farther as it is from those that it can.
+        """
+        batch, flat = np.shape(rotations)[:-1], np.reshape(rotations, (-1, 4))
+        parts = [self._nearest(flat[k : k + BATCH]) for k in range(0, len(flat), BATCH)]
+        points = np.concatenate([np.empty((0, self.chart.dimension)), *(part[0] for part in parts)])
+        distance = np.concatenate([np.empty(0), *(part[1] for part in parts)])
+        return points.reshape(*batch, self.chart.dimension), distance.reshape(batch)
+
+    def _nearest(self, rotations: Quats) -> tuple[Points, Scalars]:
         covers = np.stack(self.covers(rotations))
-        if len(covers) == 1:
-            return np.asarray(covers[0])
-        nearest = np.argmin([self.shape.distance(points) for points in covers], axis=0)
-        return np.asarray(np.take_along_axis(covers, nearest[None, ..., None], axis=0)[0])
+        distances = self._distances(covers)
+        best = distances.argmin(axis=0)[None]
+        points = np.take_along_axis(covers, best[..., None], axis=0)[0]
+        distance = np.take_along_axis(distances, best, axis=0)[0]
+        beyond = self.chart.shortfall(rotations)
+        if beyond is not None:
+            far = beyond > tolerance(np.dtype(np.float64))
+            distance = np.where(far, beyond + np.maximum(distance, 0.0), distance)
+        return points, distance
+
+    def _distances(self, covers: Points) -> Scalars:
+        """Return the shape's distances in covers (c, n, d), infinite where another is nearer.
+
+        No member is nearer than the shape's bounds are, so that most covers are not looked at.
+        """
+        if len(covers) <= FEW_COVERS:
+            return np.stack([self.shape.distance(points) for points in covers])
+        low, high = self.shape.bounds
+        least = np.linalg.norm(covers - np.clip(covers, low, high), axis=-1)
+        first = least.argmin(axis=0)[None]
+        points = np.take_along_axis(covers, first[..., None], axis=0)[0]
+        worth = least <= np.maximum(self.shape.distance(points), 0.0) + ROUNDING
+        distances = np.full(least.shape, np.inf)
+        distances[worth] = self.shape.distance(covers[worth])
+        return distances
 
     def covers(self, rotations: Quats) -> list[Points]:
         """Return each rotation's points in every cover that may be nearest to the shape."""
         points = self.chart.points(np.asarray(rotations, np.float64))
-        return self.chart.shifts(points, 1 + int(self.shape.reach((0, 1, 2)) // TURN))
+        covers = self.chart.shifts(points, 1 + int(self.shape.reach((0, 1, 2)) // TURN))
+        slides = self.chart.slides(points)
+        if slides is not None:
+            loose = slides.any(axis=-1)
+            for points in covers:
+                points[loose] = self._slide(points[loose], slides[loose])
+        return covers
+
+    def _slide(self, points: Points, along: Points) -> Points:
+        """Return points (n, d), moved along lines of equal rotations to where they are nearest."""
+        ways = np.linspace(-np.pi, np.pi, SLIDES)
+        each = points + ways[:, None, None] * along
+        at = ways[np.argmin([self.shape.distance(moved) for moved in each], axis=0)]
+        low, high = at - ways[1] + ways[0], at + ways[1] - ways[0]
+        for _ in range(GOLDEN_STEPS):
+            a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+            left, right = (self.shape.distance(points + way[:, None] * along) for way in (a, b))
+            low, high = np.where(left < right, low, a), np.where(left < right, b, high)
+        return np.asarray(points + (0.5 * (low + high))[:, None] * along)
+
+    def is_out_of_reach(self, rotations: Quats) -> Mask:
+        """Tell which rotations the chart cannot make: they are illegal, whatever the shape."""
+        beyond = self.chart.shortfall(rotations)
+        if beyond is None:
+            return np.zeros(np.shape(rotations)[:-1], dtype=bool)
+        return np.asarray(beyond > tolerance(np.dtype(np.float64)))
 
     def normal(self, rotations: Quats) -> Points:
         """Return the outward unit direction in the chart, in the cover nearest to the shape."""
@@ -439,20 +504,26 @@ class Limit:
         covers = self.covers(self.chart.rotations(points))
         if len(covers) == 1:
             return np.ones(len(points))
-        legal = np.sum([self.shape.contains(cover) for cover in covers], axis=0)
+        low, high = self.shape.bounds
+        slack = tolerance(np.dtype(np.float64))
+        legal = np.zeros(len(points))
+        for cover in covers:
+            inner = ((cover >= low - slack) & (cover <= high + slack)).all(axis=-1)
+            legal[inner] += self.shape.contains(cover[inner])
         return np.asarray(np.maximum(legal, 1.0))
 
     def to(
         self,
         shape: str | type[Shape],
-        chart: str | None = None,
+        chart: str | Chart | None = None,
         *,
         axis: Vectors | None = None,
         **options: Any,
     ) -> Conversion:
         """Return this limit as nearly as another family can, with the share gained and lost.
 
-        The chart stays, if the shape works in it, unless one is given, and so does its frame;
+        The chart stays, if the shape works in it, unless one is given, by name or as it is, and so
+        does its frame;
         `axis` is the bone's, in the joint's own frame, for a chart that needs one where this has
         none. Further options go to the shape's fit. A limit that is of the family already, in this
         chart, is returned as it is unless there are options.

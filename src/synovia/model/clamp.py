@@ -199,8 +199,7 @@ def _first_exit(limit: Limit, start: Quats, end: Quats, angle: Scalars) -> Scala
     going = np.arange(len(start))
     while len(going):
         rotations = quat.slerp(start[going], end[going], here[going])
-        points = limit.nearest_cover(rotations)
-        distance = limit.shape.distance(points)
+        points, distance = limit.nearest(rotations)
         legal = distance <= EDGE
         last[going[legal]] = here[going[legal]]
         step = np.maximum(-0.5 * distance / limit.chart.stretch(points), MIN_STEP)

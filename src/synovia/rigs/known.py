@@ -28,6 +28,41 @@ MIXAMO = {
 TORSO_HEIGHTS = {"spine": 1.02, "chest": 1.12, "upperChest": 1.25, "neck": 1.43}
 """In metres, of the roles that the canonical skeleton does without, or has elsewhere."""
 
+MUJOCO_CMU: dict[str, tuple[str | None, tuple[float, float, float]]] = {
+    "root": (None, (0.0000, 0.0000, 0.0000)),
+    "lhipjoint": ("root", (0.0000, 0.0000, 0.0000)),
+    "lfemur": ("lhipjoint", (0.1019, -0.0918, 0.0494)),
+    "ltibia": ("lfemur", (0.1385, -0.3805, 0.0000)),
+    "lfoot": ("ltibia", (0.1422, -0.3906, 0.0000)),
+    "ltoes": ("lfoot", (0.0078, -0.0214, 0.1564)),
+    "rhipjoint": ("root", (0.0000, 0.0000, 0.0000)),
+    "rfemur": ("rhipjoint", (-0.1019, -0.0918, 0.0494)),
+    "rtibia": ("rfemur", (-0.1385, -0.3805, 0.0000)),
+    "rfoot": ("rtibia", (-0.1422, -0.3906, 0.0000)),
+    "rtoes": ("rfoot", (-0.0078, -0.0214, 0.1564)),
+    "lowerback": ("root", (0.0000, 0.0000, 0.0000)),
+    "upperback": ("lowerback", (0.0006, 0.1132, -0.0081)),
+    "thorax": ("upperback", (0.0005, 0.1136, 0.0009)),
+    "lowerneck": ("thorax", (0.0000, 0.1139, 0.0047)),
+    "upperneck": ("lowerneck", (-0.0033, 0.0905, 0.0107)),
+    "head": ("upperneck", (0.0010, 0.1300, -0.0045)),
+    "lclavicle": ("thorax", (0.0000, 0.1139, 0.0047)),
+    "lhumerus": ("lclavicle", (0.1800, 0.0900, 0.0107)),
+    "lradius": ("lhumerus", (0.2768, 0.0000, 0.0000)),
+    "lwrist": ("lradius", (0.1815, 0.0000, 0.0000)),
+    "lhand": ("lwrist", (0.0908, 0.0000, 0.0000)),
+    "lfingers": ("lhand", (0.0750, 0.0000, 0.0000)),
+    "lthumb": ("lhand", (0.0000, 0.0000, 0.0250)),
+    "rclavicle": ("thorax", (0.0000, 0.1139, 0.0047)),
+    "rhumerus": ("rclavicle", (-0.1800, 0.0900, 0.0107)),
+    "rradius": ("rhumerus", (-0.2768, 0.0000, 0.0000)),
+    "rwrist": ("rradius", (-0.1815, 0.0000, 0.0000)),
+    "rhand": ("rwrist", (-0.0908, 0.0000, 0.0000)),
+    "rfingers": ("rhand", (-0.0750, 0.0000, 0.0000)),
+    "rthumb": ("rhand", (0.0000, 0.0000, 0.0250)),
+}
+"""Bodies of dm_control's CMU humanoid (2020): what each hangs on, and metres from there at rest."""
+
 
 def mixamo_skeleton() -> Skeleton:
     """Return a skeleton with Mixamo's names, in its T-pose, with the canonical proportions."""
@@ -37,6 +72,14 @@ def mixamo_skeleton() -> Skeleton:
 def vrm_skeleton() -> Skeleton:
     """Return a skeleton with VRM's names, in its T-pose, with the canonical proportions."""
     return _named({role: role for role in ROLES})
+
+
+def mujoco_cmu_skeleton() -> Skeleton:
+    """Return the skeleton of dm_control's CMU humanoid, in metres with y up, as its file stands."""
+    names = tuple(MUJOCO_CMU)
+    parents = [-1 if above is None else names.index(above) for above, _ in MUJOCO_CMU.values()]
+    offsets = np.array([way for _, way in MUJOCO_CMU.values()])
+    return Skeleton(names, np.array(parents), offsets, up="y", unit=1.0)
 
 
 def _mixamo_name(role: str) -> str:

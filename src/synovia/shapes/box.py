@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
-from ..arrays import Floats, Points, check_orthonormal, own
+from ..arrays import Floats, Points, check_orthonormal, own, principal_axes
 from ..kernels.kinds import BOX
-from .convex import Polytope, principal_axes
+from .convex import Polytope
 from .presentation import Family
 from .region import check_margin, sample_points
 

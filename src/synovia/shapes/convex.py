@@ -16,7 +16,7 @@ from ..arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors
 from .boundary import Boundary
 from .derived import Turned
 from .presentation import Number, label_axis, range_numbers
-from .region import Region, sample_points
+from .region import HalfSpaces, Region, sample_points
 
 
 class Convex(Region):
@@ -31,19 +31,6 @@ class Convex(Region):
     def turn(self, turn: Floats) -> Region:
         """Return the shape turned about the origin, by an orthogonal `turn` (d, d)."""
         return Turned(self, turn, np.zeros(self.dimension))
-
-
-def principal_axes(points: Points) -> Floats:
-    """Return the orthonormal axes (rows) along which points vary most to least, right-handed."""
-    centered = points - points.mean(axis=0)
-    _, vectors = np.linalg.eigh(centered.T @ centered)
-    axes = vectors.T[::-1]
-    # A sign of its own for each axis, so that equal data give equal axes on any machine.
-    leading = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
-    axes = axes * np.where(leading < 0.0, -1.0, 1.0)
-    if np.linalg.det(axes) < 0.0:
-        axes[-1] = -axes[-1]
-    return axes
 
 
 # Convex hulls of a few corners, of any thickness: triangles, volume, uniform samples.
@@ -201,6 +188,9 @@ class Polytope(Convex):
 
     def reach(self, columns: tuple[int, ...]) -> float:
         return float(np.linalg.norm(self.corners[:, columns], axis=1).max())
+
+    def half_spaces(self) -> HalfSpaces:
+        return HalfSpaces(self.axes, self.low, self.high)
 
     def turn(self, turn: Floats) -> Self:
         return replace(self, axes=self.axes @ turn.T)  # type: ignore[type-var]

@@ -9,11 +9,11 @@ from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
-from ..arrays import Floats, Points, check_orthonormal, own
+from ..arrays import Floats, Points, check_orthonormal, own, principal_axes
 from ..kernels.kinds import ELLIPSOID
 from .boundary import Boundary, unit_sphere
 from .box import CYLINDER
-from .convex import THIN, Convex, principal_axes
+from .convex import THIN, Convex
 from .presentation import Number, label_axis
 from .region import check_margin, sample_points
 

@@ -17,7 +17,7 @@ from .convex import THIN, Convex
 from .ellipsoid import Ellipsoid
 from .kdop import KDop
 from .presentation import Number, range_numbers
-from .region import Region, check_margin, sample_points
+from .region import HalfSpaces, Region, check_margin, sample_points
 
 ON_THE_EDGE = 1e-9
 SWING = "swing."
@@ -95,6 +95,14 @@ class Product(Convex):
         side = np.concatenate([self.swing.facing(swing), np.zeros((*twist.shape, 1))], axis=-1)
         nearer_end = np.maximum(below, above) > self.swing.distance(swing)
         return np.where(nearer_end[..., None], end, side)
+
+    def half_spaces(self) -> HalfSpaces | None:
+        planes = self.swing.half_spaces()
+        if planes is None:
+            return None
+        axes = np.zeros((len(planes.axes) + 1, 3))
+        axes[:-1, :2], axes[-1, 2] = planes.axes, 1.0
+        return HalfSpaces(axes, np.append(planes.low, self.low), np.append(planes.high, self.high))
 
     def turn(self, turn: Floats) -> Region:
         if turn[2, 2] > -1.0 + 1e-9:  # about the bone only: a mirrored one twists the other way

@@ -13,6 +13,7 @@ from typing import (
     Any,
     ClassVar,
     Literal,
+    NamedTuple,
     Protocol,
     Self,
     get_args,
@@ -42,6 +43,14 @@ class Surface:
 
     vertices: Points
     triangles: Ints
+
+
+class HalfSpaces(NamedTuple):
+    """All points with low <= axes · x <= high: unit rows (k, d), and their ends (k,) in radians."""
+
+    axes: Floats
+    low: Floats
+    high: Floats
 
 
 class Space(Protocol):
@@ -209,6 +218,10 @@ class Region(ABC):
     @cached_property
     def _extent(self) -> extent.Extent | extent.SampledExtent:
         return extent.SampledExtent(self) if self.dimension == 4 else extent.Extent(self)
+
+    def half_spaces(self) -> HalfSpaces | None:
+        """Return the planes that bound the shape, exactly, in pairs; None where others do."""
+        return None
 
     def contains_direction(self, directions: Vectors) -> Mask:
         """Tell which unit directions (..., 3) are legal with some twist; a shape of those knows."""

@@ -1,0 +1,178 @@
+"""`synovia export`: limits for engines and editors, with the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import inputs, terminal
+from .convert import metres
+
+if TYPE_CHECKING:
+    from ..export import Exported
+    from ..model import LimitModel
+    from ..skeleton import Axis
+
+EXAMPLES = (
+    ("a human for MuJoCo, that falls as a ragdoll", "synovia export human -o human.xml"),
+    ("limits of your own, as URDF", "synovia export mine.limits.json -o mine.urdf"),
+    (
+        "into a model that you have, by the names of its bodies",
+        "synovia export human --into humanoid.xml -o limited.xml",
+    ),
+    (
+        "a table for Unity; fail where a joint gains more than 5% of all rotations",
+        "synovia export mine.limits.json -o mine.unity.json --max-gain 5%",
+    ),
+)
+SECTIONS = {"What is written": ("output", "to", "into", "mass"), "Units": ("up", "unit")}
+TARGETS = ("mjcf", "urdf", "usd", "opensim", "blender", "vrm", "godot", "unity", "physx")
+"""The names of `export.EXPORTERS`, which takes longer to import."""
+
+
+@click.command(cls=terminal.TeachingCommand, examples=EXAMPLES, sections=SECTIONS)
+@click.argument("limits", metavar="FILE|human|people|anatomy")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="OUT",
+    type=click.Path(path_type=Path),
+    help="The file to write; its suffix tells the target: .xml, .urdf, .blender.json …",
+)
+@click.option(
+    "--to", type=click.Choice(TARGETS), help="The target, where the suffix does not tell it."
+)
+@click.option(
+    "--into",
+    metavar="MODEL",
+    type=click.Path(path_type=Path),
+    help="An MJCF or URDF model to write ranges into, by the names of its bodies; all else in it "
+    "stays.",
+)
+@click.option(
+    "--mass",
+    default=75.0,
+    show_default=True,
+    type=click.FloatRange(min=0.0, min_open=True, max=1e6),
+    help="Kilograms of the whole body.",
+)
+@click.option(
+    "--max-gain",
+    callback=inputs.share,
+    metavar="SHARE",
+    help="Write nothing, and exit with 1, where a joint gains more of all rotations than this "
+    "(5% or 0.05).",
+)
+@click.option("--up", type=click.Choice(["x", "y", "z"]), help="Which axis of the skeleton is up.")
+@click.option(
+    "--unit",
+    callback=metres,
+    metavar="UNIT",
+    help="What its lengths are: m, cm, in, or a number of metres. Unless known or given, it "
+    "becomes as tall as a human.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
+@terminal.debug_option
+def export(
+    limits: str,
+    output: Path,
+    to: str | None,
+    into: Path | None,
+    mass: float,
+    max_gain: float | None,
+    up: Axis | None,
+    unit: float,
+    as_json: bool,
+) -> None:
+    """Write limits for an engine or an editor, and say what that gains and loses.
+
+    A joint becomes three hinges along the axes that suit it best; MuJoCo has half-spaces beside
+    their ranges, as tendons. What a target cannot say is measured: the share of all rotations that
+    it accepts and the limit does not, and the other way round, with the largest angles. The same
+    is in the file, as a comment.
+    """
+    from ..export import export_limits, target_of
+    from ..io.files import atomic_write
+
+    inputs.check_writable(output)
+    model = load_model(limits, up, unit)
+    shown = terminal.progress("fitting hinges")
+    if into is not None:
+        from ..export.into import write_into
+
+        exported = write_into(model, into, progress=lambda names: shown(list(names)))
+        target = "ranges"
+    else:
+        target = to or target_of(output.name) or ""
+        if not target:
+            raise click.UsageError(
+                f"--output does not tell the target, one of {', '.join(TARGETS)}: give --to, got "
+                f"{output.name!r}"
+            )
+        exported = export_limits(
+            model, target, name=output.stem, mass=mass, progress=lambda names: shown(list(names))
+        )
+    over = [
+        name
+        for name, loss in exported.losses.items()
+        if max_gain is not None and loss.gained > max_gain
+    ]
+    if not over:
+        atomic_write(output, exported.content)
+    if as_json:
+        import json
+
+        losses = {name: asdict(loss) for name, loss in exported.losses.items()}
+        document = {"target": target, "losses": losses, "refused": over}
+        click.echo(json.dumps(document, indent=2, allow_nan=False))
+    else:
+        for line in terminal.heading(loss_table(exported)):
+            click.echo(line)
+        for name, note in exported.notes.items():
+            if note:
+                click.echo(f"{terminal.printable(name)}: {note}")
+        if not over:
+            joints = terminal.pluralize(len(exported.losses), "joint")
+            click.echo(f"{joints} as {target}; wrote {output}")
+    if over:
+        terminal.note(
+            f"not written: {', '.join(over)} gain more than {terminal.percent(max_gain or 0.0)} of "
+            "all rotations"
+        )
+        raise click.exceptions.Exit(1)
+
+
+def load_model(limits: str, up: Axis | None, unit: float) -> LimitModel:
+    """Return the limits of a file, or of a human on the canonical skeleton."""
+    from ..io import load_limits
+    from ..population.limits import canonical_limits
+
+    if limits in inputs.SOURCES:
+        return canonical_limits(limits)
+    model = load_limits(limits)
+    own = model.skeleton
+    return replace(model, skeleton=replace(own, up=up or own.up, unit=unit or own.unit))
+
+
+def loss_table(exported: Exported) -> Iterator[str]:
+    """Yield the lines of a table: what each joint has, gains and loses."""
+    import numpy as np
+
+    titles = ("joint", "limit", "gained", "by up to", "lost", "by up to")
+    rows = [
+        (
+            name,
+            terminal.percent(loss.share),
+            terminal.percent(loss.gained),
+            f"{terminal.degrees(float(np.degrees(loss.gained_angle)))}°",
+            terminal.percent(loss.lost),
+            f"{terminal.degrees(float(np.degrees(loss.lost_angle)))}°",
+        )
+        for name, loss in exported.losses.items()
+    ]
+    return terminal.table(titles, rows)

@@ -1,0 +1,251 @@
+"""Limits as engines can say them: ranges of three hinges, half-spaces beside them, and the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Points, Quats
+from ..charts import Hinges
+from ..limit import Limit
+from ..limit.convert import approximate
+from ..model import LimitModel
+from ..shapes import Box, KDop
+from ..skeleton import Skeleton
+
+MEMBERS = 20_000
+"""Legal rotations that hinges are fitted to, beside those on the boundary."""
+SEEN = 10_000
+"""Rotations that each share of a loss is the mean of."""
+CUTS = 1e-3
+"""The share of a box that a half-space must take away to be worth a tendon."""
+THINNEST = 1e-3
+"""Radians that a range has at least: engines refuse hinges that cannot move."""
+ALONG = 1e-9
+"""How far off a coordinate's axis a half-space of it may be."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """How an exported limit differs from the one that it stands for.
+
+    Shares are of all rotations: what the limit has, what only the export accepts, and what only the
+    limit does. Angles, in radians, are the largest that were found: how far outside of the limit
+    something is that the export accepts, and the other way round.
+    """
+
+    share: float
+    gained: float
+    lost: float
+    gained_angle: float
+    lost_angle: float
+
+
+@dataclass(frozen=True, eq=False)
+class HingedJoint:
+    """A joint as three hinges: reference · a1(θ1) · a2(θ2) · a3(θ3) in its rest-aligned frame.
+
+    `low` and `high` (3,) are their ranges in radians; `slants` (k, 3) are further directions in the
+    space of the three angles, unit rows, with `slant_low` and `slant_high` (k,).
+    """
+
+    name: str
+    reference: Quats
+    axes: Floats
+    low: Floats
+    high: Floats
+    slants: Floats
+    slant_low: Floats
+    slant_high: Floats
+    loss: Loss
+    note: str = ""
+
+    @cached_property
+    def limit(self) -> Limit:
+        """What the hinges accept, exactly."""
+        chart = Hinges(self.reference, self.axes)
+        if not len(self.slants):
+            return Limit(chart, Box(self.low, self.high, np.eye(3)))
+        axes = np.concatenate([np.eye(3), self.slants])
+        low = np.concatenate([self.low, self.slant_low])
+        return Limit(chart, KDop(axes, low, np.concatenate([self.high, self.slant_high])))
+
+    @cached_property
+    def rest(self) -> Points:
+        """The angles (3,), in radians, at rest; the nearest legal ones where rest is outside."""
+        limit = self.limit
+        return limit.shape.project(limit.nearest_cover(limit.project(quat.IDENTITY)))
+
+
+@dataclass(frozen=True, eq=False)
+class HingedBody:
+    """A skeleton in metres with z up, and the joints of it that turn, as hinges, by name."""
+
+    skeleton: Skeleton
+    joints: dict[str, HingedJoint]
+
+    @property
+    def losses(self) -> dict[str, Loss]:
+        """What each joint gains and loses."""
+        return {name: joint.loss for name, joint in self.joints.items()}
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What else is to be said about each joint, mostly nothing."""
+        return {name: joint.note for name, joint in self.joints.items()}
+
+
+def measure_loss(old: Limit, new: Limit, samples: int = SEEN, seed: int = 0) -> Loss:
+    """Return how `new` differs from `old`, by so many members of each."""
+    rng = np.random.default_rng(seed)
+
+    def beyond(inner: Limit, judge: Limit) -> tuple[float, float, float]:
+        members, share = inner.sample(samples, rng), inner.volume()
+        outside = ~judge.contains(members)
+        angle = judge.violation(members[outside]).max(initial=0.0)
+        return share, share * float(outside.mean()), float(angle)
+
+    share, lost, lost_angle = beyond(old, new)
+    _, gained, gained_angle = beyond(new, old)
+    return Loss(share, gained, lost, gained_angle, lost_angle)
+
+
+def fit_hinges(limit: Limit, name: str, *, slanted: bool, chart: Hinges | None = None) -> Limit:
+    """Return a limit as ranges of hinges, with half-spaces beside them where `slanted`.
+
+    A limit that is made of half-spaces of hinges' angles stays what it is. The axes are chosen by
+    what is legal, unless `chart` gives them.
+    """
+    if chart is None and isinstance(limit.chart, Hinges) and limit.shape.half_spaces() is not None:
+        if slanted or not len(split_ranges(limit)[2]):
+            return limit
+        chart = limit.chart
+    if chart is None:
+        members = limit.sample(MEMBERS // 4, np.random.default_rng(0))
+        chart = Hinges(quat.mean(members)).align(members)
+    kind = KDop if slanted else Box
+    return Limit(chart, approximate(limit, kind, chart, MEMBERS, {"along": "chart"}))
+
+
+def split_ranges(limit: Limit) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Return low and high (3,) of the angles, and directions (k, 3) with low and high beside them.
+
+    The limit is of half-spaces in a chart of hinges. Those that cut off next to nothing are left
+    out.
+    """
+    planes = limit.shape.half_spaces()
+    if planes is None:
+        raise ValueError(f"a {limit.shape.name} is not made of half-spaces")
+    low, high = (end.copy() for end in limit.shape.bounds)
+    along = np.abs(np.abs(planes.axes).max(axis=1) - 1.0) <= ALONG
+    slants = [planes.axes[~along], planes.low[~along], planes.high[~along]]
+    thin = high - low < THINNEST
+    middle = 0.5 * (low + high)
+    low = np.where(thin, middle - 0.5 * THINNEST, low)
+    high = np.where(thin, middle + 0.5 * THINNEST, high)
+    inside = np.random.default_rng(0).uniform(low, high, size=(SEEN, 3)) @ slants[0].T
+    cut = ((inside < slants[1]) | (inside > slants[2])).mean(axis=0) > CUTS
+    room = 0.5 * THINNEST * np.sqrt(3.0) * bool(thin.any())
+    return low, high, slants[0][cut], slants[1][cut] - room, slants[2][cut] + room
+
+
+def hinged_joint(
+    limit: Limit, name: str, *, slanted: bool = True, chart: Hinges | None = None
+) -> HingedJoint:
+    """Return a joint's limit as hinges, with what that gains and loses.
+
+    Examples
+    --------
+    >>> from synovia import Box, Limit, RotationVector
+    >>> knee = Limit(RotationVector(), Box([0, -0.1, -0.1], [2.4, 0.1, 0.1], np.eye(3)))
+    >>> joint = hinged_joint(knee, "Knee")
+    >>> joint.loss.lost < 1e-4
+    True
+    """
+    fitted = fit_hinges(limit, name, slanted=slanted, chart=chart)
+    hinges = fitted.chart
+    assert isinstance(hinges, Hinges)
+    reference, axes = hinges.reference, hinges.in_joint(hinges.axes)
+    # Only signs of zero may differ, but engines print them.
+    made = HingedJoint(name, reference, axes + 0.0, *split_ranges(fitted), Loss(0, 0, 0, 0, 0))
+    note = ""
+    if limit.relative_to is not None:
+        note = f"measured from {limit.relative_to}: as if the joints between were at rest"
+    ends = (made.low, made.high, made.slants, made.slant_low, made.slant_high)
+    loss = measure_loss(limit, made.limit)
+    return HingedJoint(name, reference, made.axes, *ends, loss, note)
+
+
+def hinged_body(
+    model: LimitModel,
+    *,
+    slanted: bool = True,
+    progress: Callable[[Iterable[str]], Iterable[str]] = iter,
+) -> HingedBody:
+    """Return all joints of a model that have limits, as hinges, on its skeleton.
+
+    A root is free to move, and has none.
+    """
+    skeleton = in_metres(model.skeleton)
+    moving = [name for name in model.limits if skeleton.parents[skeleton.index(name)] >= 0]
+    joints = {
+        name: hinged_joint(model.limits[name], name, slanted=slanted) for name in progress(moving)
+    }
+    return HingedBody(skeleton, joints)
+
+
+HUMAN_REACH = 1.7
+"""Metres from the lowest joint or tip to the highest, of a skeleton that does not say its unit."""
+
+
+def in_metres(skeleton: Skeleton) -> Skeleton:
+    """Return a skeleton with lengths in metres; one without a unit becomes as tall as a human."""
+    if skeleton.unit == 1.0:
+        return skeleton
+    scale = skeleton.unit
+    if not scale:
+        places = rest_places(skeleton)
+        tips = places[skeleton.end_parents] + skeleton.end_offsets
+        height = np.ptp(np.concatenate([places, tips])[:, "xyz".index(skeleton.up or "y")])
+        scale = HUMAN_REACH / float(height) if height > 0.0 else 1.0
+    return Skeleton(
+        skeleton.names,
+        skeleton.parents,
+        scale * skeleton.offsets,
+        skeleton.channels,
+        skeleton.end_parents,
+        scale * skeleton.end_offsets,
+        skeleton.rest_rotations,
+        skeleton.up or "y",
+        1.0,
+    )
+
+
+def rest_places(skeleton: Skeleton) -> Floats:
+    """Return where the joints are at rest (J, 3), in the skeleton's unit."""
+    places = skeleton.offsets.copy()
+    for joint, parent in enumerate(skeleton.parents.tolist()):
+        if parent >= 0:
+            places[joint] += places[parent]
+    return places
+
+
+def upright(skeleton: Skeleton) -> Quats:
+    """Return the rotation (4,) that turns the skeleton's axis that is up to z."""
+    up = np.eye(3)["xyz".index(skeleton.up or "y")]
+    return quat.between(up, np.array([0.0, 0.0, 1.0]))
+
+
+def loss_lines(losses: Mapping[str, Loss], notes: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence for each joint, for the comment in a file: shares of all rotations."""
+    for name, loss in losses.items():
+        note = f"; {notes[name]}" if notes.get(name) else ""
+        yield (
+            f"{name}: limit {loss.share:.4%} of all rotations, gained {loss.gained:.4%} "
+            f"(by up to {np.degrees(loss.gained_angle):.1f} deg), lost {loss.lost:.4%} "
+            f"(by up to {np.degrees(loss.lost_angle):.1f} deg){note}"
+        )

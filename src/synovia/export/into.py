@@ -1,0 +1,151 @@
+"""Ranges written into a model that exists: MJCF or URDF, by the names of its bodies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats
+from ..charts import Hinges
+from ..io.files import read_file
+from ..io.ranges import HingeRange, RangesFile, complete_axes, read_ranges
+from ..limit import Limit
+from ..limit.convert import approximate
+from ..model import LimitModel
+from ..shapes import Box
+from ..skeleton import Skeleton
+from . import Exported
+from .hinged import MEMBERS, THINNEST, Loss, loss_lines, measure_loss
+from .mjcf import comment_text
+
+MOST = 3  # hinges of a joint
+NEAR = np.radians(20.0)
+"""Radians from what fewer hinges make that what is legal may be."""
+SAME_FRAMES = np.radians(5.0)
+"""Radians between bones of two skeletons at rest up to which they stand alike."""
+
+
+def write_into(
+    model: LimitModel, path: Path, *, progress: Callable[[Iterable[str]], Iterable[str]] = iter
+) -> Exported:
+    """Return the file at `path` with the ranges of its hinges as the limits have them.
+
+    Limits of a skeleton with other names, or that stands otherwise, are carried over as by
+    `LimitModel.on`. Everything else in the file stays as it is, to the byte.
+    """
+    file = read_ranges(path)
+    if path.suffix.lower() not in (".xml", ".mjcf", ".urdf"):
+        raise ValueError(f"{path}: ranges are written into .xml, .mjcf or .urdf")
+    there = model if stands_alike(model.skeleton, file.skeleton) else model.on(file.skeleton)
+    hinges = {name: each for name, each in file.by_joint().items() if name in there.limits}
+    hinges = {name: each for name, each in hinges.items() if not each[0].ball}
+    if not hinges:
+        raise ValueError(f"{path}: none of its joints with hinges has a limit here")
+    text = read_file(path).decode("utf-8")
+    losses: dict[str, Loss] = {}
+    notes: dict[str, str] = {}
+    for name in progress(list(hinges)):
+        limit = there.limits[name]
+        ranges, loss = fit_ranges(limit, hinges[name])
+        text, missing = _replace_ranges(text, file, hinges[name], ranges)
+        losses[name] = loss
+        if missing:
+            notes[name] = f"not in this file by name, and left as they are: {', '.join(missing)}"
+        elif limit.relative_to is not None:
+            notes[name] = (
+                f"measured from {limit.relative_to}: as if the joints between were at rest"
+            )
+    lines = loss_lines(losses, notes)
+    return Exported(_with_comment(text, lines).encode(), losses, notes)
+
+
+def stands_alike(one: Skeleton, other: Skeleton) -> bool:
+    """Tell whether all joints of `one` that `other` has are there with bones of its directions."""
+    shared = [name for name in one.names if name in other.names]
+    if not shared:
+        return False
+    a, b = (
+        skeleton.rest_directions[[skeleton.index(name) for name in shared]]
+        for skeleton in (one, other)
+    )
+    known = a.any(axis=1) & b.any(axis=1)
+    apart = np.arccos(np.clip((a * b).sum(axis=1)[known], -1.0, 1.0))
+    return bool(len(shared) > 1 and (apart <= SAME_FRAMES).all())
+
+
+def fit_ranges(limit: Limit, hinges: list[HingeRange]) -> tuple[Floats, Loss]:
+    """Return low and high (n, 2) of hinges that are given, in radians from rest, and the loss.
+
+    Fewer than three hinges have the ranges of what is legal and at most 20° from what they make;
+    if that is nothing, of all that is legal.
+    """
+    axes, _, _ = complete_axes(hinges)
+    chart, count = Hinges(quat.IDENTITY, axes), len(hinges)
+    if count == MOST:
+        bounds = approximate(limit, Box, chart, MEMBERS, {"along": "chart"}).bounds.copy()
+    else:
+        members = limit.sample(MEMBERS // 4, np.random.default_rng(0))
+        points = chart.gather(members)
+        points[:, count:] = 0.0
+        near = quat.angle_between(chart.rotations(points), members) <= NEAR
+        points = points[near] if near.any() else points
+        bounds = np.stack([points.min(axis=0), points.max(axis=0)])
+    thin = bounds[1, :count] - bounds[0, :count] < THINNEST
+    bounds[0, :count] -= 0.5 * THINNEST * thin
+    bounds[1, :count] += 0.5 * THINNEST * thin
+    made = Limit(chart, Box(bounds[0], bounds[1], np.eye(3)))
+    return bounds.T[:count], measure_loss(limit, made)
+
+
+def _replace_ranges(
+    text: str, file: RangesFile, hinges: list[HingeRange], ranges: Floats
+) -> tuple[str, list[str]]:
+    """Return the text with new ranges, and the hinges that were not found in it."""
+    scale = 180.0 / np.pi if file.degrees else 1.0
+    missing = []
+    for hinge, (low, high) in zip(hinges, ranges, strict=True):
+        ends = [float(f"{scale * (end + hinge.zero):.9g}") for end in (low, high)]
+        name = re.escape(escape(hinge.name, {'"': "&quot;"}))
+        tag = re.compile(rf"<joint\b[^>]*?\bname\s*=\s*([\"']){name}\1[^>]*>")
+        found = tag.search(text)
+        if found is None:
+            missing.append(hinge.name)
+        elif file.path.suffix.lower() == ".urdf":
+            end = text.index("</joint>", found.end())
+            inner = text[found.end() : end]
+            for key, value in zip(("lower", "upper"), ends, strict=True):
+                inner = _with_attribute(inner, "limit", key, repr(value))
+            text = text[: found.end()] + inner + text[end:]
+        else:
+            changed = _with_attribute(found[0], "joint", "range", f"{ends[0]!r} {ends[1]!r}")
+            changed = _with_attribute(changed, "joint", "limited", "true")
+            text = text[: found.start()] + changed + text[found.end() :]
+    return text, missing
+
+
+def _with_attribute(text: str, tag: str, key: str, value: str) -> str:
+    """Return text in which the first such tag has this attribute."""
+    start = re.search(rf"<{tag}\b[^>]*?(/?)>", text)
+    if start is None:
+        return text
+    old = re.compile(rf"(\s{key}\s*=\s*)([\"'])[^\"']*\2")
+    whole = start[0]
+    if old.search(whole):
+        whole = old.sub(lambda found: f'{found[1]}"{value}"', whole, count=1)
+    else:
+        whole = whole[: -1 - len(start[1])].rstrip() + f' {key}="{value}"{start[1]}>'
+    return text[: start.start()] + whole + text[start.end() :]
+
+
+def _with_comment(text: str, lines: Iterable[str]) -> str:
+    root = re.search(r"<(mujoco|robot)\b[^>]*>", text)
+    if root is None:
+        return text
+    about = ["Ranges by Synovia; shares are of all rotations.", *lines]
+    comment = "".join(f"\n  <!-- {comment_text(line)} -->" for line in about)
+    return text[: root.end()] + comment + text[root.end() :]

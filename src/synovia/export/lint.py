@@ -1,0 +1,386 @@
+"""What is wrong, or looks wrong, with the ranges in a file: rules, each a function of the file."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from ..arrays import TURN, Quats
+from ..charts import Hinges
+from ..io.ranges import HingeRange, RangesFile, complete_axes, limits_from_ranges
+from ..limit import Limit
+from ..model import LimitModel
+from ..population.limits import canonical_limits
+from ..rigs import NotHumanError
+from ..skeleton import Clip, partner, partner_limit
+from .into import fit_ranges, stands_alike
+
+Severity = Literal["error", "warning", "note"]
+ROUNDING = np.radians(0.05)
+"""Radians that numbers in files are off by rounding."""
+NEAR_LOCK = np.radians(1.0)
+"""Radians from gimbal lock at which a range reaches it."""
+EVERYTHING = TURN - np.radians(2.0)
+"""Radians that a range allows which allows everything."""
+HALF_TURN = np.radians(175.0)
+"""Radians that a joint of one hinge bends which folds a bone onto its parent."""
+APART = np.radians(3.0)
+"""Radians that sides may differ."""
+BROKEN, BROKEN_ANGLE = 0.01, np.radians(1.0)
+"""The share of frames that captures may be outside, and how far, in radians."""
+UNUSED = 0.25
+"""The share of a range below which it is hardly used."""
+SMALL_DEG = 3.2
+"""Degrees of all ends in a file below which they look like radians."""
+MEMBERS = 400
+MANY = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about a range: the rule, how bad it is, where it stands, and what to write.
+
+    `low` and `high` are suggested ends in radians from rest, with the `source` of the suggestion;
+    None where there is none.
+    """
+
+    rule: str
+    severity: Severity
+    joint: str
+    hinge: str
+    line: int
+    message: str
+    low: float | None = None
+    high: float | None = None
+    source: str = ""
+
+
+class Subject:
+    """A file under examination, with what rules ask for more than once."""
+
+    def __init__(self, file: RangesFile) -> None:
+        self.file = file
+        self.joints = file.by_joint()
+
+    @cached_property
+    def model(self) -> LimitModel | None:
+        """Limits made of the ranges; None where there are none."""
+        with warnings.catch_warnings(action="ignore"):
+            try:
+                return limits_from_ranges(self.file)
+            except ValueError:
+                return None
+
+    @cached_property
+    def human(self) -> Mapping[str, Limit]:
+        """Limits of a human for the joints of the file; none if it is no human."""
+        with warnings.catch_warnings(action="ignore"):
+            try:
+                return canonical_limits("human").on(self.file.skeleton).limits
+            except (NotHumanError, ValueError):
+                return {}
+
+    def suggest(self, hinge: HingeRange) -> tuple[float | None, float | None, str]:
+        """Return what a human's limits say of a hinge, in radians, and that they do."""
+        limit = self.human.get(hinge.joint)
+        if limit is None:
+            return None, None, ""
+        hinges = self.joints[hinge.joint]
+        ranges = fit_ranges(limit, hinges)[0][hinges.index(hinge)]
+        return float(ranges[0]), float(ranges[1]), "limits of a human"
+
+
+Rule = Callable[[Subject], Iterator[Finding]]
+
+
+def find_exchanged(subject: Subject) -> Iterator[Finding]:
+    """Yield ranges whose low end is above the high one."""
+    for hinge in subject.file.hinges:
+        if hinge.is_limited and hinge.low > hinge.high:
+            yield _at(
+                hinge,
+                "exchanged",
+                "error",
+                f"the ends are exchanged: {range_text(hinge.low, hinge.high)}",
+                (hinge.high, hinge.low, "the ends in order"),
+            )
+
+
+def find_rest_outside(subject: Subject) -> Iterator[Finding]:
+    """Yield ranges that the skeleton at rest is outside of."""
+    for hinge in subject.file.hinges:
+        low, high = sorted((hinge.low, hinge.high))
+        beyond = max(low, -high)
+        if hinge.is_limited and not hinge.ball and beyond > ROUNDING:
+            severity: Severity = "error" if beyond > np.radians(5.0) else "warning"
+            fixed = (min(low, 0.0), max(high, 0.0), "to have rest inside")
+            message = f"the rest pose is outside by {np.degrees(beyond):.2f}°"
+            yield _at(hinge, "rest-outside", severity, message, fixed)
+
+
+def find_everything(subject: Subject) -> Iterator[Finding]:
+    """Yield ranges that allow everything, and hinges that fold a bone onto its parent."""
+    for hinges in subject.joints.values():
+        some = any(hinge.is_limited for hinge in hinges)
+        for hinge in hinges:
+            width = abs(hinge.high - hinge.low)
+            if hinge.ball:
+                if hinge.high >= np.pi - ROUNDING:
+                    yield _at(hinge, "everything", "warning", "a ball that may turn anywhere")
+            elif width >= EVERYTHING and (some or hinge.is_limited):
+                what = f"{range_text(hinge.low, hinge.high)} allows everything"
+                what = what if hinge.is_limited else "no range: it may turn anywhere"
+                yield _at(hinge, "everything", "warning", what, subject.suggest(hinge))
+            elif len(hinges) == 1 and width >= HALF_TURN:
+                what = f"a hinge of {np.degrees(width):.0f}° lets the bone lie on its parent"
+                yield _at(hinge, "half-turn", "warning", what, subject.suggest(hinge))
+
+
+def find_gimbal_lock(subject: Subject) -> Iterator[Finding]:
+    """Yield middle hinges whose range has the three axes in a plane, or nearly."""
+    for hinges in subject.joints.values():
+        if len(hinges) != MANY or any(hinge.ball or not hinge.is_limited for hinge in hinges):
+            continue
+        try:
+            chart = Hinges(axes=complete_axes(hinges)[0])
+        except ValueError:
+            continue
+        low, high = sorted((hinges[1].low, hinges[1].high))
+        turns = np.arange(np.ceil((low - NEAR_LOCK - chart.lock) / np.pi), 9.0)
+        lock = float(chart.lock + turns[0] * np.pi)
+        if lock <= high + NEAR_LOCK:
+            what = "has gimbal lock inside" if low < lock < high else "reaches gimbal lock"
+            message = f"the middle hinge {what}, at {np.degrees(lock):.0f}°"
+            room = np.radians(5.0)
+            ends = (low, lock - room) if abs(lock - low) > abs(high - lock) else (lock + room, high)
+            yield _at(hinges[1], "gimbal-lock", "warning", message, (*ends, "5° short of the lock"))
+
+
+def find_couplings(subject: Subject) -> Iterator[Finding]:
+    """Yield couplings that drive a hinge beyond its own range."""
+    hinges = {hinge.name: hinge for hinge in subject.file.hinges}
+    for each in subject.file.couplings:
+        driver, driven = hinges.get(each.driver), hinges.get(each.driven)
+        if driver is None or driven is None or not (driver.is_limited and driven.is_limited):
+            continue
+        ends = sorted(each.offset + each.ratio * end for end in (driver.low, driver.high))
+        beyond = max(driven.low - ends[0], ends[1] - driven.high)
+        if beyond > ROUNDING:
+            message = (
+                f"{each.driver} drives it to {range_text(*ends)}, {np.degrees(beyond):.1f}° beyond "
+                f"its range {range_text(driven.low, driven.high)}"
+            )
+            yield Finding(
+                "coupling",
+                "error",
+                driven.joint,
+                driven.name,
+                each.line or driven.line,
+                message,
+                min(ends[0], driven.low),
+                max(ends[1], driven.high),
+                "what the coupling makes",
+            )
+
+
+def find_units(subject: Subject) -> Iterator[Finding]:
+    """Yield ranges that look like degrees where radians are expected, or the other way round."""
+    limited = [hinge for hinge in subject.file.hinges if hinge.is_limited and not hinge.ball]
+    for hinge in limited:
+        if max(abs(hinge.low), abs(hinge.high)) > 1.01 * TURN:
+            ends = np.radians([hinge.low, hinge.high])
+            message = f"{hinge.low:g} to {hinge.high:g} radians look like degrees"
+            yield _at(hinge, "units", "error", message, (*ends.tolist(), "the same as degrees"))
+    widest = max((max(abs(hinge.low), abs(hinge.high)) for hinge in limited), default=0.0)
+    if subject.file.degrees and len(limited) >= MANY and np.degrees(widest) <= SMALL_DEG:
+        message = f"all ranges of the file are within {np.degrees(widest):.2f}°: radians, probably"
+        ends = np.degrees([limited[0].low, limited[0].high])
+        yield _at(limited[0], "units", "error", message, (*ends.tolist(), "the same as radians"))
+
+
+def find_axes(subject: Subject) -> Iterator[Finding]:
+    """Yield axes that are not of unit length."""
+    for hinge in subject.file.hinges:
+        if not hinge.ball and abs(hinge.length - 1.0) > 1e-3:
+            message = f"the axis has length {hinge.length:.4g}, not 1"
+            yield _at(hinge, "axis-length", "warning", message)
+
+
+def find_sides(subject: Subject) -> Iterator[Finding]:
+    """Yield joints whose limits are not the mirror image of the other side's."""
+    model = subject.model
+    for name in model.limits if model else ():
+        assert model is not None
+        other = partner(name, subject.file.skeleton.names)
+        if other is None or other not in model.limits or other < name:
+            continue
+        try:
+            _, mirrored = partner_limit(model.skeleton, name, model.limits[name])
+        except ValueError:
+            continue
+        apart = _apart(mirrored, model.limits[other])
+        if apart <= APART:
+            continue
+        hinges = subject.joints[other]
+        ranges = fit_ranges(mirrored, hinges)[0]
+        worst = int(np.argmax([max(abs(h.low - r[0]), abs(h.high - r[1]))
+                               for h, r in zip(hinges, ranges, strict=True)]))  # fmt: skip
+        same = len(hinges) == len(subject.joints[name]) and all(
+            abs(a.low - b.low) + abs(a.high - b.high) < ROUNDING
+            for a, b in zip(hinges, subject.joints[name], strict=True)
+        )
+        how = "has the same numbers, not mirrored" if same else "is not its mirror image"
+        message = f"{other} {how}: {name} differs by up to {np.degrees(apart):.1f}°"
+        ends = (float(ranges[worst][0]), float(ranges[worst][1]), f"the mirror image of {name}")
+        yield _at(hinges[worst], "sides", "warning", message, ends)
+
+
+RULES: tuple[Rule, ...] = (
+    find_exchanged,
+    find_units,
+    find_rest_outside,
+    find_everything,
+    find_gimbal_lock,
+    find_couplings,
+    find_axes,
+    find_sides,
+)
+"""Every rule that needs the file alone."""
+
+
+def lint_ranges(
+    file: RangesFile, *, clips: Sequence[Clip] = (), limits: Sequence[LimitModel] = ()
+) -> list[Finding]:
+    """Return what is wrong with the ranges in a file, in its order.
+
+    With `clips`, also ranges that these break or hardly use; with `limits`, ranges that exclude
+    what is legal there.
+    """
+    subject = Subject(file)
+    found = [finding for rule in RULES for finding in rule(subject)]
+    found += [finding for model in limits for finding in against_limits(subject, model)]
+    if clips:
+        found += against_clips(subject, clips)
+    return sorted(found, key=lambda finding: (finding.line, finding.joint))
+
+
+def against_clips(subject: Subject, clips: Sequence[Clip]) -> Iterator[Finding]:
+    """Yield ranges that captures break, and those that they hardly use."""
+    model = subject.model
+    if model is None:
+        return
+    skeleton = subject.file.skeleton
+    alike = [clip for clip in clips if stands_alike(clip.skeleton, skeleton)]
+    if len(alike) < len(clips):
+        strange = next(clip for clip in clips if clip not in alike)
+        raise ValueError(
+            f"{strange.name} has other joints than {subject.file.path.name}, or stands otherwise: "
+            "convert the limits to its rig with `synovia retarget-limits`"
+        )
+    for name, limit in model.limits.items():
+        seen = [
+            clip.pose.rotations[:, clip.skeleton.index(name)]
+            for clip in alike
+            if name in clip.skeleton.names
+        ]
+        if seen:
+            yield from _captured(subject, name, limit, np.concatenate(seen))
+
+
+def _captured(subject: Subject, name: str, limit: Limit, rotations: Quats) -> Iterator[Finding]:
+    hinges, outside = subject.joints[name], ~limit.contains(rotations)
+    if hinges[0].ball:
+        return
+    angles = limit.nearest_cover(rotations)
+    ends = np.quantile(angles, [0.0, 1.0], axis=0)
+    source = f"{len(rotations)} frames of captures"
+    share, worst = (
+        float(outside.mean()),
+        float(limit.violation(rotations[outside]).max(initial=0.0)),
+    )
+    if share > BROKEN and worst > BROKEN_ANGLE:
+        excess = [max(h.low - a, b - h.high) for h, a, b in zip(hinges, *ends[:, : len(hinges)],
+                  strict=True)]  # fmt: skip
+        k = int(np.argmax(excess))
+        message = (
+            f"captures are outside in {share:.0%} of frames, by up to {np.degrees(worst):.1f}°"
+        )
+        wide = (min(hinges[k].low, ends[0, k]), max(hinges[k].high, ends[1, k]), source)
+        yield _at(hinges[k], "captures-outside", "error", message, wide)
+    for k, hinge in enumerate(hinges):
+        width = hinge.high - hinge.low
+        low, high = np.clip(ends[:, k], hinge.low, hinge.high)
+        if hinge.is_limited and width > np.radians(10.0) and high - low < UNUSED * width:
+            message = f"captures use {max(high - low, 0.0) / width:.0%} of the range"
+            yield _at(hinge, "unused", "note", message, (float(low), float(high), source))
+
+
+def against_limits(subject: Subject, other: LimitModel) -> Iterator[Finding]:
+    """Yield joints that exclude what is legal by other limits."""
+    model = subject.model
+    if model is None:
+        return
+    skeleton = subject.file.skeleton
+    there = other if stands_alike(other.skeleton, skeleton) else other.on(skeleton)
+    for name, limit in there.limits.items():
+        own, hinges = model.limits.get(name), subject.joints.get(name, [])
+        if own is None or hinges[0].ball:
+            continue
+        legal = limit.sample(MEMBERS, np.random.default_rng(0))
+        if len(hinges) < MANY:  # of what its hinges can make
+            legal = own.chart.rotations(_flat(own.chart.points(legal), len(hinges)))
+            legal = legal[limit.contains(legal)]
+        if not len(legal):
+            continue
+        outside = ~own.contains(legal)
+        worst = float(own.violation(legal[outside]).max(initial=0.0))
+        if outside.mean() > BROKEN and worst > BROKEN_ANGLE:
+            ranges = fit_ranges(limit, hinges)[0]
+            off = [max(h.low - r[0], r[1] - h.high) for h, r in zip(hinges, ranges, strict=True)]
+            k = int(np.argmax(off))
+            message = (
+                f"excludes {outside.mean():.0%} of what is legal elsewhere, by up to "
+                f"{np.degrees(worst):.1f}°"
+            )
+            ends = (float(ranges[k][0]), float(ranges[k][1]), "the limits it is held against")
+            yield _at(hinges[k], "limits-outside", "warning", message, ends)
+
+
+def _flat(points: Quats, count: int) -> Quats:
+    flat = points.copy()
+    flat[:, count:] = 0.0
+    return flat
+
+
+def _apart(one: Limit, other: Limit) -> float:
+    """Return the largest angle, in radians, of what one accepts and the other does not."""
+    rng = np.random.default_rng(0)
+    found = 0.0
+    for inner, judge in ((one, other), (other, one)):
+        corners = inner.chart.rotations(inner.shape.surface(1).vertices)
+        members = np.concatenate([inner.sample(MEMBERS, rng), corners])
+        found = max(found, float(judge.violation(members).max(initial=0.0)))
+    return found
+
+
+def range_text(low: float, high: float) -> str:
+    """Return a range of radians in degrees, as people read it."""
+    ends = [float(np.round(np.degrees(end), 1)) + 0.0 for end in (low, high)]
+    return f"{ends[0]:.1f}° to {ends[1]:.1f}°"
+
+
+def _at(
+    hinge: HingeRange,
+    rule: str,
+    severity: Severity,
+    message: str,
+    suggested: tuple[float | None, float | None, str] = (None, None, ""),
+) -> Finding:
+    low, high, source = suggested
+    ends = (None if low is None else float(low), None if high is None else float(high))
+    return Finding(rule, severity, hinge.joint, hinge.name, hinge.line, message, *ends, source)

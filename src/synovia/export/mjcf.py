@@ -1,0 +1,172 @@
+"""MJCF (MuJoCo): three stacked hinges a joint, fixed tendons for half-spaces, and a ragdoll."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from ..arrays import Floats
+from .hinged import HingedBody, HingedJoint, loss_lines, rest_places, upright
+from .mass import Capsule, capsules, touching
+
+TIMESTEP = 0.002
+"""Seconds; a limit needs at least two of them to act."""
+STIFFNESS = 'solreflimit="0.004 1" solimplimit="0.98 0.999 0.005"'
+"""As stiff as limits can be at this time step."""
+OVERSHOOT_DEG = 6.0
+"""Degrees that hinges and tendons of a dropped ragdoll go beyond their ranges at most."""
+CLEARANCE = 0.02
+"""Metres between the ground and the lowest capsule at the start."""
+
+
+def mjcf_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) -> str:
+    """Return a model of the whole body: skeleton, limits, capsules of `mass` kilograms in all.
+
+    Angles are radians, lengths metres, z is up. At 0 every joint is in the middle of its range; the
+    keyframe `rest` is the skeleton at rest.
+    """
+    segments = capsules(body.skeleton, mass)
+    order: list[str] = []
+    roots = [joint for joint, parent in enumerate(body.skeleton.parents) if parent < 0]
+    world = [line for root in roots for line in _body_lines(body, root, segments, order, 2)]
+    lines = [
+        f"<mujoco model={quoteattr(name)}>",
+        *(f"  <!-- {comment_text(line)} -->" for line in comments(body)),
+        '  <compiler angle="radian" autolimits="true"/>',
+        f'  <option timestep="{TIMESTEP}" integrator="implicitfast"/>',
+        "  <default>",
+        f'    <joint armature="0.02" damping="1.5" {STIFFNESS}/>',
+        f"    <tendon {STIFFNESS}/>",
+        '    <geom type="capsule" rgba="0.8 0.6 0.4 1" friction="0.9"/>',
+        "  </default>",
+        "  <worldbody>",
+        '    <light pos="0 0 3" dir="0 0 -1"/>',
+        '    <geom name="floor" type="plane" size="5 5 0.1" rgba="0.4 0.4 0.4 1"/>',
+        *world,
+        "  </worldbody>",
+        *_exclude_lines(body, segments),
+        *tendon_lines(body.joints.values()),
+        *_key_lines(body, roots, order, segments),
+        "</mujoco>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def comments(body: HingedBody) -> list[str]:
+    """Return what a file says about itself: what it is of, and what it gains and loses."""
+    return [
+        "Joint limits by Synovia. Angles in radians; shares are of all rotations.",
+        f"Limits are soft: up to {OVERSHOOT_DEG:g} degrees beyond them in a fall.",
+        *loss_lines(body.losses, body.notes),
+    ]
+
+
+def comment_text(text: str) -> str:
+    """Return text as it may stand in an XML comment."""
+    return text.replace("--", "- -").rstrip("-")
+
+
+def numbers(values: Floats | Sequence[float]) -> str:
+    """Return numbers as XML holds them, to the last digit."""
+    return " ".join(repr(float(value) + 0.0) for value in np.asarray(values).ravel())
+
+
+def hinge_names(joint: HingedJoint) -> list[str]:
+    """Return the names of a joint's three hinges, the outermost first."""
+    return [f"{joint.name}_{k + 1}" for k in range(3)]
+
+
+def _body_lines(
+    body: HingedBody, joint: int, segments: list[Capsule], order: list[str], depth: int
+) -> list[str]:
+    skeleton = body.skeleton
+    name, indent, lines = skeleton.names[joint], "  " * depth, []
+    if skeleton.parents[joint] < 0:
+        place = [0.0, 0.0, _height(body, segments)]
+        turn = f' quat="{numbers(upright(skeleton))}"'
+        inner = [f"{indent}  <freejoint name={quoteattr(f'{name}_free')}/>"]
+    else:
+        place, turn, inner = skeleton.offsets[joint], "", []
+    if name in body.joints:
+        hinged = body.joints[name]
+        turn = f' quat="{numbers(hinged.reference)}"'
+        for k, hinge in enumerate(hinge_names(hinged)):
+            order.append(hinge)
+            inner.append(
+                f'{indent}  <joint name={quoteattr(hinge)} axis="{numbers(hinged.axes[k])}" '
+                f'range="{numbers([hinged.low[k], hinged.high[k]])}"/>'
+            )
+    lines.append(f'{indent}<body name={quoteattr(name)} pos="{numbers(place)}"{turn}>')
+    lines += inner
+    for each in segments:
+        if each.joint == joint:
+            lines.append(f"{indent}  {_geom(each)}")
+    for child in skeleton.children(joint):
+        lines += _body_lines(body, child, segments, order, depth + 1)
+    return [*lines, f"{indent}</body>"]
+
+
+def _geom(capsule: Capsule) -> str:
+    mass = f'mass="{capsule.mass:.6g}"'
+    if not (capsule.end - capsule.start).any():
+        return f'<geom type="sphere" size="{capsule.radius:.6g}" {mass}/>'
+    ends = numbers([*capsule.start, *capsule.end])
+    return f'<geom fromto="{ends}" size="{capsule.radius:.6g}" {mass}/>'
+
+
+def _height(body: HingedBody, segments: list[Capsule]) -> float:
+    """Return how high the root must be for the skeleton at rest to be just above the ground."""
+    places, up = rest_places(body.skeleton), "xyz".index(body.skeleton.up or "y")
+    lowest = min(
+        float(min((places[each.joint] + end)[up] for end in (each.start, each.end)) - each.radius)
+        for each in segments
+    )
+    root = places[int(np.flatnonzero(body.skeleton.parents < 0)[0]), up]
+    return float(root - lowest) + CLEARANCE
+
+
+def _exclude_lines(body: HingedBody, segments: list[Capsule]) -> list[str]:
+    names = body.skeleton.names
+    pairs = touching(body.skeleton, segments)
+    if not pairs:
+        return []
+    lines = [
+        f"    <exclude body1={quoteattr(names[a])} body2={quoteattr(names[b])}/>" for a, b in pairs
+    ]
+    return ["  <contact>", *lines, "  </contact>"]
+
+
+def tendon_lines(joints: Iterable[HingedJoint]) -> list[str]:
+    """Return fixed tendons, each a sum of three angles with a range: the half-spaces of joints."""
+    lines = []
+    for joint in joints:
+        for k, (slant, low, high) in enumerate(
+            zip(joint.slants, joint.slant_low, joint.slant_high, strict=True)
+        ):
+            parts = [
+                f"<joint joint={quoteattr(hinge)} coef={quoteattr(numbers([share]))}/>"
+                for hinge, share in zip(hinge_names(joint), slant, strict=True)
+                if share
+            ]
+            title = quoteattr(f"{joint.name}_slant{k + 1}")
+            lines.append(
+                f'    <fixed name={title} range="{numbers([low, high])}">{"".join(parts)}</fixed>'
+            )
+    return ["  <tendon>", *lines, "  </tendon>"] if lines else []
+
+
+def _key_lines(
+    body: HingedBody, roots: list[int], order: list[str], segments: list[Capsule]
+) -> list[str]:
+    angles = {
+        hinge: angle
+        for joint in body.joints.values()
+        for hinge, angle in zip(hinge_names(joint), joint.rest, strict=True)
+    }
+    if len(roots) != 1:
+        return []
+    place = [0.0, 0.0, _height(body, segments), *upright(body.skeleton)]
+    rest = numbers([*place, *(angles[hinge] for hinge in order)])
+    return ["  <keyframe>", f'    <key name="rest" qpos="{rest}"/>', "  </keyframe>"]

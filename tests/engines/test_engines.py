@@ -1,0 +1,135 @@
+"""Exports, loaded in the engines that they are for: ranges and forward kinematics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from synovia import Box, Limit, LimitModel, RotationVector, Skeleton, forward, quat
+from synovia.export import hinged_body
+from synovia.export.mjcf import hinge_names
+from synovia.export.opensim import opensim_text
+from synovia.export.urdf import urdf_text
+from synovia.export.usd import usd_text
+from synovia.io import load_limits
+from synovia.skeleton import Pose
+
+SKELETON = Skeleton(
+    ("Hips", "Chest", "Arm", "Forearm"),
+    [-1, 0, 1, 2],
+    [[0.0, 0.0, 0.0], [0.0, 0.4, 0.0], [0.2, 0.2, 0.0], [0.3, 0.0, 0.0]],
+    end_parents=[3],
+    end_offsets=[[0.25, 0.0, 0.0]],
+    up="y",
+    unit=1.0,
+)
+ARM = Limit(
+    RotationVector(quat.exp(np.array([0.3, 0.2, -0.4]))),
+    Box([-0.9, -0.5, -0.4], [1.0, 0.6, 0.7], quat.to_matrix(quat.exp(np.ones(3) * 0.4))),
+)
+ELBOW = Limit(RotationVector(), Box([-0.1, -0.1, 0.0], [0.1, 0.1, 2.3], np.eye(3)))
+
+
+@pytest.fixture(scope="module")
+def body():
+    return hinged_body(LimitModel({"Arm": ARM, "Forearm": ELBOW}, SKELETON), slanted=False)
+
+
+@pytest.fixture
+def posed(body):
+    """Hinge angles by name, and where all joints are; y is up."""
+    rng, angles = np.random.default_rng(3), {}
+    rotations = np.tile(quat.IDENTITY, (len(SKELETON), 1))
+    for joint in body.joints.values():
+        point = joint.limit.shape.scatter(1, rng)[0]
+        rotations[SKELETON.index(joint.name)] = joint.limit.chart.rotations(point)
+        angles |= dict(zip(hinge_names(joint), point, strict=True))
+    return angles, forward(SKELETON, Pose(rotations, SKELETON.offsets))[0]
+
+
+def ranges(body):
+    return {
+        name: (joint.low[k], joint.high[k])
+        for joint in body.joints.values()
+        for k, name in enumerate(hinge_names(joint))
+    }
+
+
+def z_up(places):
+    return quat.rotate(quat.exp(np.array([0.5 * np.pi, 0.0, 0.0])), places)
+
+
+def check_same(path, body):
+    back = load_limits(path)
+    rng = np.random.default_rng(0)
+    for name, joint in body.joints.items():
+        limit = back.limits[name]
+        np.testing.assert_allclose(limit.shape.low, joint.low, atol=1e-6)
+        np.testing.assert_allclose(limit.shape.high, joint.high, atol=1e-6)
+        points = rng.uniform(joint.low - 0.3, joint.high + 0.3, size=(10_000, 3))
+        clear = np.abs(joint.limit.shape.distance(points)) > 1e-5
+        same = limit.shape.contains(points) == joint.limit.shape.contains(points)
+        assert same[clear].all()
+
+
+def test_yourdfpy(body, posed, tmp_path):
+    yourdfpy = pytest.importorskip("yourdfpy", reason="yourdfpy is not installed")
+    angles, places = posed
+    (tmp_path / "a.urdf").write_text(urdf_text(body))
+    robot = yourdfpy.URDF.load(str(tmp_path / "a.urdf"), load_meshes=False, build_scene_graph=True)
+    for name, (low, high) in ranges(body).items():
+        limit = robot.joint_map[name].limit
+        assert (limit.lower, limit.upper) == (low, high)
+    robot.update_cfg(angles)
+    found = robot.get_transform("Forearm", "world")[:3, 3]
+    np.testing.assert_allclose(found, z_up(places)[3], atol=1e-9)
+    check_same(tmp_path / "a.urdf", body)
+
+
+def test_pinocchio(body, posed, tmp_path):
+    pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
+    angles, places = posed
+    (tmp_path / "a.urdf").write_text(urdf_text(body))
+    model = pinocchio.buildModelFromUrdf(str(tmp_path / "a.urdf"))
+    data, pose = model.createData(), np.zeros(model.nq)
+    for name, (low, high) in ranges(body).items():
+        at = model.joints[model.getJointId(name)].idx_q
+        assert (model.lowerPositionLimit[at], model.upperPositionLimit[at]) == (low, high)
+        pose[at] = angles[name]
+    pinocchio.framesForwardKinematics(model, data, pose)
+    found = data.oMf[model.getFrameId("Forearm")].translation
+    np.testing.assert_allclose(found, z_up(places)[3], atol=1e-9)
+
+
+def test_opensim(body, posed, tmp_path):
+    opensim = pytest.importorskip("opensim", reason="OpenSim is not installed")
+    angles, places = posed
+    (tmp_path / "a.osim").write_text(opensim_text(body))
+    check_same(tmp_path / "a.osim", body)
+    model = opensim.Model(str(tmp_path / "a.osim"))
+    state = model.initSystem()
+    for name, (low, high) in ranges(body).items():
+        coordinate = model.getCoordinateSet().get(name)
+        assert coordinate.getRangeMin() == pytest.approx(low, abs=1e-12)
+        assert coordinate.getRangeMax() == pytest.approx(high, abs=1e-12)
+        assert coordinate.getClamped(state)
+        coordinate.setValue(state, high + 1.0)
+        assert coordinate.getValue(state) == pytest.approx(high, abs=1e-12)
+        coordinate.setValue(state, float(angles[name]))
+    model.realizePosition(state)
+    found = model.getBodySet().get("Forearm").getPositionInGround(state)
+    np.testing.assert_allclose([found.get(k) for k in range(3)], places[3], atol=1e-9)
+
+
+def test_usd(body, tmp_path):
+    pytest.importorskip("pxr", reason="usd-core is not installed")
+    from pxr import Usd, UsdPhysics
+
+    (tmp_path / "a.usda").write_text(usd_text(body))
+    stage = Usd.Stage.Open(str(tmp_path / "a.usda"))
+    arm = body.joints["Arm"]
+    prim = stage.GetPrimAtPath("/synovia/Arm_joint")
+    for k, axis in enumerate(("rotX", "rotY", "rotZ")):
+        limit = UsdPhysics.LimitAPI.Get(prim, axis)
+        assert limit.GetLowAttr().Get() == pytest.approx(np.degrees(arm.low[k]), rel=1e-6)
+    check_same(tmp_path / "a.usda", body)

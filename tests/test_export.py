@@ -1,0 +1,303 @@
+"""Exports: what an engine loads accepts what the limit says, and the loss that is told is true."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from command_line import run
+from oracles import random_quats
+from synovia import Box, Ellipsoid, Limit, LimitModel, RotationVector, Skeleton, forward, quat
+from synovia.export import EXPORTERS, HingedBody, export_limits, hinged_body, hinged_joint
+from synovia.export.into import write_into
+from synovia.export.mass import SEGMENT_MASSES, capsules
+from synovia.export.mjcf import OVERSHOOT_DEG, hinge_names, mjcf_text
+from synovia.export.opensim import opensim_text
+from synovia.export.urdf import urdf_text
+from synovia.io import load_limits, save_limits
+from synovia.io.ranges import read_ranges
+from synovia.rigs import canonical_skeleton
+from synovia.skeleton import Pose
+
+mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+
+UPPER = Limit(
+    RotationVector(quat.exp(np.array([0.3, 0.2, -0.4]))),
+    Ellipsoid(np.zeros(3), np.array([1.1, 0.5, 0.7]), quat.to_matrix(quat.exp(np.ones(3) * 0.4))),
+)
+KNEE = Limit(RotationVector(), Box([0.0, -0.08, -0.06], [2.3, 0.08, 0.06], np.eye(3)))
+SKELETON = Skeleton(
+    ("Hips", "Chest", "Arm", "Fore & arm"),
+    [-1, 0, 1, 2],
+    [[0.0, 1.0, 0.0], [0.0, 0.4, 0.0], [0.2, 0.2, 0.0], [0.3, 0.0, 0.0]],
+    end_parents=[3],
+    end_offsets=[[0.25, 0.0, 0.0]],
+    up="y",
+    unit=1.0,
+)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return LimitModel({"Arm": UPPER, "Fore & arm": KNEE}, SKELETON)
+
+
+@pytest.fixture(scope="module")
+def body(model):
+    return hinged_body(model)
+
+
+@pytest.fixture(scope="module")
+def loaded(body):
+    return mujoco.MjModel.from_xml_string(mjcf_text(body))
+
+
+def angles(joint, rotations):
+    """The hinge angles that are nearest to the joint's ranges."""
+    return joint.limit.nearest_cover(rotations)
+
+
+def within(loaded, data):
+    """Whether all hinges and tendons of a pose are within the ranges that MuJoCo has loaded."""
+    hinges = data.qpos[7:]
+    low, high = loaded.jnt_range[1:].T
+    inside = ((hinges >= low - 1e-9) & (hinges <= high + 1e-9)).all()
+    low, high = loaded.tendon_range.T
+    length = data.ten_length
+    return bool(inside and ((length >= low - 1e-9) & (length <= high + 1e-9)).all())
+
+
+def test_members_are_what_the_loaded_ranges_and_tendons_have(body, loaded):
+    data, rng = mujoco.MjData(loaded), np.random.default_rng(0)
+    joints = list(body.joints.values())
+    near = [
+        quat.mul(joint.limit.sample(10_000, rng), quat.exp(0.15 * rng.normal(size=(10_000, 3))))
+        for joint in joints
+    ]
+    legal = np.all([j.limit.contains(q) for j, q in zip(joints, near, strict=True)], axis=0)
+    points = np.concatenate([angles(j, q) for j, q in zip(joints, near, strict=True)], axis=1)
+    assert 500 < legal.sum() < 9500
+    for inside, point in zip(legal, points, strict=True):
+        data.qpos[7:] = point
+        mujoco.mj_fwdPosition(loaded, data)
+        assert within(loaded, data) == inside
+
+
+def test_bodies_are_where_forward_kinematics_has_them(body, loaded, model, rng):
+    data, skeleton = mujoco.MjData(loaded), body.skeleton
+    for _ in range(20):
+        rotations = np.tile(quat.IDENTITY, (len(skeleton), 1))
+        for joint in body.joints.values():
+            rotations[skeleton.index(joint.name)] = joint.limit.sample(1, rng)[0]
+            at = [loaded.joint(hinge).qposadr[0] for hinge in hinge_names(joint)]
+            data.qpos[at] = angles(joint, rotations[skeleton.index(joint.name)])
+        data.qpos[:7] = [*skeleton.offsets[0], 1, 0, 0, 0]
+        mujoco.mj_forward(loaded, data)
+        places, turns = forward(skeleton, Pose(rotations, skeleton.offsets))
+        for number, name in enumerate(skeleton.names):
+            np.testing.assert_allclose(data.body(name).xpos, places[number], atol=1e-9)
+            assert quat.angle_between(data.body(name).xquat, turns[number]) < 1e-9
+
+
+def test_the_loss_that_is_told_is_the_loss(body, model):
+    everywhere = random_quats(60_000, np.random.default_rng(7))
+    for joint in body.joints.values():
+        old, new = model.limits[joint.name].contains(everywhere), joint.limit.contains(everywhere)
+        for told, found in ((joint.loss.gained, new & ~old), (joint.loss.lost, old & ~new)):
+            noise = 4.5 * np.sqrt(max(found.mean(), 1.0 / 60_000) / 60_000)
+            assert told == pytest.approx(found.mean(), abs=noise + 0.05 * found.mean())
+        assert f"gained {joint.loss.gained:.4%}" in mjcf_text(body).replace("&amp;", "&")
+
+
+def test_half_spaces_take_less_than_ranges_alone_and_data_axes_less_than_the_bones(body):
+    arm, plain = body.joints["Arm"], hinged_joint(UPPER, "Arm", slanted=False)
+    assert len(arm.slants) >= 8
+    assert arm.loss.gained < 0.6 * plain.loss.gained
+    assert arm.loss.lost < 1e-3
+
+
+def test_the_rest_pose_is_a_keyframe(body, loaded):
+    data = mujoco.MjData(loaded)
+    mujoco.mj_resetDataKeyframe(loaded, data, 0)
+    mujoco.mj_forward(loaded, data)
+    turned = quat.mul(quat.inverse(data.body("Chest").xquat), data.body("Arm").xquat)
+    assert quat.angle_between(turned, UPPER.project(quat.IDENTITY)) < 0.3
+
+
+def test_a_limit_of_hinges_is_exported_as_it_is(body, tmp_path):
+    joint = body.joints["Arm"]
+    again = hinged_joint(joint.limit, "Arm")
+    np.testing.assert_allclose(again.low, joint.low, atol=1e-9)
+    np.testing.assert_allclose(again.slants, joint.slants, atol=1e-12)
+    assert again.loss.gained == again.loss.lost == 0.0
+    (tmp_path / "a.xml").write_text(mjcf_text(body))
+    back = load_limits(tmp_path / "a.xml").limits["Arm"]
+    points = joint.limit.shape.scatter(300, np.random.default_rng(0))
+    points = np.concatenate([points, points * 1.4])
+    inside = joint.limit.shape.contains(points)
+    np.testing.assert_array_equal(back.shape.contains(points), inside)
+
+
+def test_a_dropped_ragdoll_stays_within_the_overshoot_that_is_told(rng):
+    names = canonical_skeleton().names
+    box = Box([-0.5, -0.3, -0.4], [0.6, 0.5, 0.3], np.eye(3))
+    ball, knee = (
+        hinged_joint(limit, "", slanted=True) for limit in (Limit(RotationVector(), box), KNEE)
+    )
+    joints = {
+        name: replace(knee if name.endswith("LowerLeg") else ball, name=name) for name in names[1:]
+    }
+    ragdoll = HingedBody(canonical_skeleton(), joints)
+    loaded = mujoco.MjModel.from_xml_string(mjcf_text(ragdoll))
+    assert loaded.body_mass.sum() == pytest.approx(75.0, rel=1e-4)
+    data, worst = mujoco.MjData(loaded), 0.0
+    for _ in range(5):
+        mujoco.mj_resetDataKeyframe(loaded, data, 0)
+        data.qpos[2], data.qpos[3:7] = 1.5, random_quats(1, rng)[0]
+        data.qvel[:] = 3.0 * rng.normal(size=loaded.nv)
+        for _ in range(500):
+            mujoco.mj_step(loaded, data)
+            for (low, high), at in (
+                (loaded.jnt_range[1:].T, data.qpos[7:]),
+                (loaded.tendon_range.T, data.ten_length),
+            ):
+                worst = max(worst, np.maximum(low - at, at - high).max())
+        assert np.isfinite(data.qpos).all()
+        assert 0.0 < data.qpos[2] < 1.5
+    assert 0.0 < np.degrees(worst) < OVERSHOOT_DEG
+
+
+def test_masses_are_the_published_shares():
+    assert sum(
+        share * (1 if name in ("head", "trunk") else 2) for name, share in SEGMENT_MASSES.items()
+    ) == pytest.approx(1.0)
+    skeleton = canonical_skeleton()
+    found = capsules(skeleton, 80.0)
+    leg = [each.mass for each in found if skeleton.names[each.joint] == "leftUpperLeg"]
+    assert sum(leg) == pytest.approx(80.0 * 0.1416)
+    assert sum(each.mass for each in found) == pytest.approx(80.0)
+
+
+# URDF.
+
+
+def test_urdf_has_the_same_ranges_and_places_in_mujoco(ranged, rng):
+    body = ranged
+    loaded = mujoco.MjModel.from_xml_string(
+        urdf_text(body).replace(
+            "</robot>", "<mujoco><compiler fusestatic='false'/></mujoco></robot>"
+        )
+    )
+    data, skeleton = mujoco.MjData(loaded), body.skeleton
+    for joint in body.joints.values():
+        for k, hinge in enumerate(hinge_names(joint)):
+            np.testing.assert_allclose(loaded.joint(hinge).range, [joint.low[k], joint.high[k]])
+    rotations = np.tile(quat.IDENTITY, (len(skeleton), 1))
+    for joint in body.joints.values():
+        rotations[skeleton.index(joint.name)] = joint.limit.sample(1, rng)[0]
+        at = [loaded.joint(hinge).qposadr[0] for hinge in hinge_names(joint)]
+        data.qpos[at] = angles(joint, rotations[skeleton.index(joint.name)])
+    mujoco.mj_forward(loaded, data)
+    offsets = skeleton.offsets.copy()
+    offsets[0] = 0.0
+    rotations[0] = quat.exp(np.array([0.5 * np.pi, 0.0, 0.0]))  # y up becomes z up
+    places, _ = forward(skeleton, Pose(rotations, offsets))
+    np.testing.assert_allclose(data.body("Fore & arm").xpos, places[3], atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "write"), [("a.urdf", urdf_text), ("a.osim", opensim_text)])
+def test_what_is_read_again_has_the_limits(name, write, ranged, tmp_path, rng):
+    (tmp_path / name).write_text(write(ranged))
+    back = load_limits(tmp_path / name)
+    for (title, joint), limit in zip(ranged.joints.items(), back.limits.values(), strict=True):
+        np.testing.assert_allclose(limit.shape.low, joint.low, atol=1e-12)
+        np.testing.assert_allclose(limit.shape.high, joint.high, atol=1e-12)
+        # It stands otherwise at rest there: in the middle of the ranges.
+        rotations = quat.mul(quat.inverse(joint.reference), joint.limit.sample(50, rng))
+        frame = back.skeleton.rest_rotations[back.skeleton.index(back_name(title, name))]
+        turned = quat.mul(quat.mul(frame, rotations), quat.inverse(frame))
+        assert limit.contains(turned).all()
+
+
+def back_name(title, name):
+    return title if name.endswith("urdf") else title.replace(" & ", "___")
+
+
+@pytest.fixture(scope="module")
+def ranged(model):
+    return hinged_body(model, slanted=False)
+
+
+# Into a model that exists.
+
+EXISTING = """<mujoco>
+  <!-- somebody's own -->
+  <compiler angle="degree"/>
+  <default><joint range="-5 5"/></default>
+  <worldbody>
+    <body name="Hips" euler="90 0 0"><freejoint/>
+      <geom size="0.1"/>
+      <body name="Chest" pos="0 0.4 0"><geom size="0.1"/>
+        <body name="Arm" pos="0.2 0.2 0"><geom size="0.1"/>
+          <joint name="arm_z" axis="0 0 1" range="-10 10"/>
+          <joint name='arm_y' axis='0 1 0'/>
+          <joint name="arm_x" axis="1 0 0"/>
+          <body name="Fore &amp; arm" pos="0.3 0 0"><geom size="0.1" pos="0.2 0 0"/>
+            <joint name="bend" axis="1 0 0" ref="10" range="0 90"/>
+          </body>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_ranges_are_written_into_a_model_and_nothing_else_changes(model, tmp_path):
+    path = tmp_path / "own.xml"
+    path.write_text(EXISTING)
+    turned = LimitModel(dict(model.limits), read_ranges(path).skeleton)
+    exported = write_into(turned, path)
+    text = exported.content.decode()
+    kept = [line for line in text.splitlines() if "<!--" not in line and "<joint name" not in line]
+    assert kept == [
+        line for line in EXISTING.splitlines() if "<!--" not in line and "<joint name" not in line
+    ]
+    loaded = mujoco.MjModel.from_xml_string(text)
+    # The bend is about x of the world at rest, and the file's own angle is 10 degrees more.
+    bend = loaded.joint("bend").range
+    np.testing.assert_allclose(np.degrees(bend), [10.0, 10.0 + np.degrees(2.3)], atol=0.2)
+    (tmp_path / "new.xml").write_text(text)
+    back = load_limits(tmp_path / "new.xml").limits["Arm"]
+    assert back.contains(UPPER.sample(500, np.random.default_rng(0))).mean() > 0.99
+    assert exported.losses["Arm"].gained > 0.0
+
+
+# Every target, and the command line.
+
+
+@pytest.mark.parametrize(
+    "target", [name for name in EXPORTERS if name not in ("mjcf", "urdf", "opensim", "usd")]
+)
+def test_tables_accept_what_is_legal_and_say_the_loss(target, model):
+    exported = export_limits(model, target)
+    document = json.loads(exported.content)
+    for name in model.limits:
+        loss = document["joints"][name]["loss"]
+        assert loss["gained"] == exported.losses[name].gained >= 0.0
+        assert loss["lost"] < 0.05 * loss["share"] + 1e-4
+
+
+def test_the_command_line_exports_and_refuses(model, tmp_path):
+    save_limits(model, tmp_path / "a.limits.json")
+    said = run("export", tmp_path / "a.limits.json", "-o", tmp_path / "a.urdf", "--unit", "m")
+    assert "2 joints as urdf; wrote" in said
+    assert (tmp_path / "a.urdf").read_text().count("<limit") == 6
+    assert "limits for 2 of 5 joints, box in hinges" in run("info", tmp_path / "a.urdf")
+    target = tmp_path / "b.godot.json"
+    run("export", tmp_path / "a.limits.json", "-o", target, "--max-gain", "1%", code=1)
+    assert not target.exists()
+    run("export", tmp_path / "a.limits.json", "-o", tmp_path / "a.txt", code=2)

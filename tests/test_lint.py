@@ -1,0 +1,200 @@
+"""Lint: each rule finds what was broken on purpose, and where; a clean file has no findings."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command_line import run
+from synovia import Clip, Pose, Skeleton, load_limits, quat
+from synovia.export.lint import RULES, lint_ranges
+from synovia.io.ranges import limits_from_ranges, read_ranges
+from synovia.rigs.known import mujoco_cmu_skeleton
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared captures are not here")
+
+URDF = """<robot name="arms">
+  <link name="base"/>
+  <link name="left_arm"><visual/></link>
+  <link name="left_hand"><visual/></link>
+  <link name="right_arm"><visual/></link>
+  <link name="right_hand"><visual/></link>
+  <joint name="left_lift" type="revolute">
+    <parent link="base"/><child link="left_arm"/><origin xyz="0.2 0 0"/><axis xyz="0 1 0"/>
+    <limit lower="-1.2" upper="0.5" effort="1" velocity="1"/>
+  </joint>
+  <joint name="right_lift" type="revolute">
+    <parent link="base"/><child link="right_arm"/><origin xyz="-0.2 0 0"/><axis xyz="0 1 0"/>
+    <limit lower="-0.5" upper="1.2" effort="1" velocity="1"/>
+  </joint>
+  <joint name="left_bend" type="revolute">
+    <parent link="left_arm"/><child link="left_hand"/><origin xyz="0.3 0 0"/><axis xyz="1 0 0"/>
+    <limit lower="-0.2" upper="2.4" effort="1" velocity="1"/>
+  </joint>
+  <joint name="right_bend" type="revolute">
+    <parent link="right_arm"/><child link="right_hand"/><origin xyz="-0.3 0 0"/><axis xyz="1 0 0"/>
+    <limit lower="-0.2" upper="2.4" effort="1" velocity="1"/>
+  </joint>
+</robot>
+"""
+LEFT, RIGHT = 'lower="-1.2" upper="0.5"', 'lower="-0.5" upper="1.2"'
+BEND = '<limit lower="-0.2" upper="2.4" effort="1" velocity="1"/>'
+MUTATIONS = {
+    "exchanged": (LEFT, 'lower="0.5" upper="-1.2"', 9),
+    "rest-outside": (LEFT, 'lower="0.1" upper="0.5"', 9),
+    "everything": (LEFT, 'lower="-3.14159" upper="3.14159"', 9),
+    "half-turn": (LEFT, 'lower="-3.1" upper="0.0"', 9),
+    "units": (LEFT, 'lower="-70" upper="30"', 9),
+    "axis-length": ('<axis xyz="0 1 0"/>', '<axis xyz="0 2 0"/>', 9),
+    "sides": (RIGHT, 'lower="-1.2" upper="0.5"', 13),
+    "coupling": (BEND, BEND + '<mimic joint="right_lift" multiplier="3"/>', 17),
+}
+
+
+def findings(tmp_path, text, name="a.urdf", **more):
+    path = tmp_path / name
+    path.write_text(text)
+    return lint_ranges(read_ranges(path), **more)
+
+
+def test_a_clean_file_has_no_findings(tmp_path):
+    assert findings(tmp_path, URDF) == []
+    assert "nothing wrong" in run("lint", tmp_path / "a.urdf")
+
+
+@pytest.mark.parametrize("rule", MUTATIONS)
+def test_what_is_broken_is_found_where_it_stands(rule, tmp_path):
+    old, new, line = MUTATIONS[rule]
+    assert old in URDF
+    found = findings(tmp_path, URDF.replace(old, new, 1))
+    ours = [each for each in found if each.rule == rule]
+    assert ours
+    assert ours[0].line == line
+    assert {each.rule for each in found} <= {
+        rule,
+        "sides",
+        "rest-outside",
+        "everything",
+        "half-turn",
+    }
+
+
+@pytest.mark.parametrize("rule", ["exchanged", "rest-outside", "units", "sides", "coupling"])
+def test_what_is_suggested_repairs_it(rule, tmp_path):
+    old, new, _ = MUTATIONS[rule]
+    broken = URDF.replace(old, new, 1)
+    found = next(each for each in findings(tmp_path, broken) if each.rule == rule)
+    assert found.source
+    ends = f'lower="{found.low:.5f}" upper="{found.high:.5f}"'
+    target = new if rule != "coupling" else 'lower="-0.2" upper="2.4"'
+    again = findings(tmp_path, broken.replace(target, ends, 1) if rule != "sides" else
+                     ends.join(broken.rsplit(target, 1)))  # fmt: skip
+    assert rule not in {each.rule for each in again}
+
+
+def test_gimbal_lock_and_units_in_mjcf(tmp_path):
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    body = """<mujoco><compiler angle="degree"/><worldbody><body name="a"><geom size="1"/>
+    <joint name="x" axis="1 0 0" range="-40 40"/>
+    <joint name="y" axis="0 1 0" range="-40 {}"/>
+    <joint name="z" axis="0 0 1" range="-40 40"/></body></worldbody></mujoco>"""
+    assert findings(tmp_path, body.format(80), "a.xml") == []
+    for end, words in ((120, "has gimbal lock inside"), (89.5, "reaches gimbal lock")):
+        (found,) = findings(tmp_path, body.format(end), "a.xml")
+        assert (found.rule, found.line) == ("gimbal-lock", 3)
+        assert words in found.message
+        assert np.degrees(found.high) == pytest.approx(85.0)
+    small = body.format(0.7).replace("-40 40", "-1.2 1.2").replace("-40", "-0.7")
+    (found,) = findings(tmp_path, small, "a.xml")
+    assert found.rule == "units"
+    assert "radians, probably" in found.message
+
+
+def test_captures_break_ranges_or_hardly_use_them(tmp_path):
+    (tmp_path / "a.urdf").write_text(URDF)
+    file = read_ranges(tmp_path / "a.urdf")
+    skeleton = file.skeleton
+    vectors = np.zeros((100, len(skeleton), 3))
+    vectors[:, skeleton.index("left_arm"), 1] = np.linspace(-1.5, 0.4, 100)
+    vectors[:, skeleton.index("left_hand"), 0] = 0.1
+    pose = Pose(quat.exp(vectors), np.tile(skeleton.offsets, (100, 1, 1)))
+    found = lint_ranges(file, clips=[Clip(skeleton, pose, 1 / 30)])
+    by_rule = {(each.rule, each.joint): each for each in found}
+    outside = by_rule["captures-outside", "left_arm"]
+    assert "in 16% of frames, by up to 17.2°" in outside.message
+    assert outside.low == pytest.approx(-1.5)
+    assert ("unused", "left_hand") in by_rule
+    other = Clip(Skeleton(("One", "Two"), [-1, 0], np.ones((2, 3))), Pose(
+        np.tile(quat.IDENTITY, (1, 2, 1)), np.ones((1, 2, 3))), 1 / 30, "other")  # fmt: skip
+    with pytest.raises(ValueError, match="other has other joints than"):
+        lint_ranges(file, clips=[other])
+
+
+def test_limits_that_ranges_exclude(tmp_path):
+    (tmp_path / "a.urdf").write_text(URDF)
+    wide = URDF.replace(LEFT, 'lower="-1.8" upper="0.5"')
+    (tmp_path / "wide.urdf").write_text(wide)
+    other = limits_from_ranges(read_ranges(tmp_path / "wide.urdf"))
+    found = lint_ranges(read_ranges(tmp_path / "a.urdf"), limits=[other])
+    assert [(each.rule, each.joint) for each in found] == [("limits-outside", "left_arm")]
+    assert found[0].low == pytest.approx(-1.8, abs=0.02)
+    said = run("lint", tmp_path / "a.urdf", "--against", tmp_path / "wide.urdf", "--json", code=1)
+    (only,) = json.loads(said)["findings"]
+    assert only["low_deg"] == pytest.approx(np.degrees(found[0].low))
+
+
+def test_every_rule_says_what_it_yields():
+    assert all((rule.__doc__ or "").startswith("Yield ") for rule in RULES)
+
+
+# Files that are known to be wrong.
+
+
+@shared
+def test_the_cmu_humanoid(tmp_path):
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    found = lint_ranges(read_ranges(SHARED / "dm_control" / "humanoid_CMU_V2020.xml"))
+    rest = {each.joint: each.message for each in found if each.rule == "rest-outside"}
+    assert rest == dict.fromkeys(("ltibia", "rtibia"), "the rest pose is outside by 0.57°")
+    locked = {each.joint for each in found if each.rule == "gimbal-lock"}
+    assert locked == {"lhumerus", "rhumerus"}
+
+
+@shared
+def test_the_rig_of_the_cmu_humanoid_is_that_of_its_file():
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    there = read_ranges(SHARED / "dm_control" / "humanoid_CMU_V2020.xml").skeleton
+    here = mujoco_cmu_skeleton()
+    assert here.names == there.names
+    np.testing.assert_array_equal(here.parents, there.parents)
+    np.testing.assert_allclose(here.offsets, there.offsets, atol=1e-4)
+
+
+@shared
+def test_deepmimics_humanoid():
+    found = lint_ranges(read_ranges(SHARED / "deepmimic" / "humanoid3d.character.json"))
+    folded = {each.joint for each in found if each.rule == "half-turn"}
+    assert folded == {
+        f"{side}_{joint}" for side in ("left", "right") for joint in ("knee", "elbow")
+    }
+
+
+@shared
+def test_the_dance_of_131_is_outside_of_its_own_limits():
+    from synovia import load_clip
+
+    folder = SHARED / "cmu_asfamc"
+    clip = load_clip(folder / "131_04-dance.amc", skeleton=folder / "131-dance.asf")
+    found = lint_ranges(read_ranges(folder / "131-dance.asf"), clips=[clip])
+    broken = {each.joint: each.message for each in found if each.rule == "captures-outside"}
+    assert "84% of frames" in broken["lhumerus"]
+    assert "100% of frames" in broken["lwrist"]
+    model = load_limits(folder / "131-dance.asf")  # and the limits are like any other
+    part = replace(clip, pose=Pose(clip.pose.rotations[:40], clip.pose.positions[:40]), origin=None)
+    assert model.check(part).violation.max() > 0.3
+    assert model.check(model.project(part)).violation.max() < 1e-6
