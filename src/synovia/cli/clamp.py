@@ -89,7 +89,7 @@ def clamp(
     files = exclude_outputs(inputs.clip_files(clips), output)
     targets = dict(zip(files, output_paths(clips, files, output), strict=True))
     check_targets(targets, output, force=force)
-    model = inputs.load_limits_of(limits)
+    model = inputs.load_limits_or_figure(limits)
     show: Progress = terminal.progress("clamping") if len(files) == 1 else iter
     options = {"softening": softening, "transition": transition, "progress": show}
     left, done = Counter(targets.values()), defaultdict[Path, list["Clip"]](list)
