@@ -27,6 +27,7 @@ from .follow import (
     stack_solutions,
 )
 from .goals import Aim, errors_of
+from .groups import GroupSolver
 from .problem import (
     GOAL_TOLERANCE,
     Problem,
@@ -111,6 +112,9 @@ def look_at(
     numbers = [skeleton.index(name) for name in joints]
     if any(a >= b for a, b in pairwise(numbers)):
         raise ValueError(f"joints must go from the body to the head, got {', '.join(joints)}")
+    fitted = model.for_skeleton(skeleton)
+    if fitted.groups:
+        return GroupSolver.of(fitted).look(pose, goal, joints, weights, tolerance=tolerance)
     problem = pack(model, skeleton, pose, [goal], joints)
     missing = set(numbers) - set(problem.movers)
     if missing:

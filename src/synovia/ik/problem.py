@@ -480,11 +480,7 @@ def pack(
 ) -> Problem:
     """Return the problem, after checks of all that came, with its start made legal."""
     check_joints(skeleton, pose)
-    if isinstance(goals, (Reach, Aim, Orient, Stay)):
-        goals = [goals]
-    goals = list(goals)
-    if not goals or not all(isinstance(goal, (Reach, Aim, Orient, Stay)) for goal in goals):
-        raise ValueError(f"goals must be some of Reach, Aim, Orient and Stay, got {goals!r:.80}")
+    goals = check_goals(goals)
     fitted = model.for_skeleton(skeleton)
     joints = turning_joints(fitted, joints, free_root)
     pins = pins_of(skeleton, pose, pinned, goals)
@@ -504,6 +500,15 @@ def pack(
         *(fitted, start, start_correction, every_goal, len(pins), plan),
         *(hold_chain(plan, above), targets.reshape(-1, len(plan.levels), 4), above),
     )
+
+
+def check_goals(goals: Sequence[Goal]) -> list[Goal]:
+    """Return the goals as a list; ValueError where these are no goals, or none."""
+    kinds = (Reach, Aim, Orient, Stay)
+    given: list[Goal] = [*([goals] if isinstance(goals, kinds) else goals)]
+    if not given or not all(isinstance(goal, kinds) for goal in given):
+        raise ValueError(f"goals must be some of Reach, Aim, Orient and Stay, got {given!r:.80}")
+    return given
 
 
 def pins_of(
