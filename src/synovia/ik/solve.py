@@ -190,7 +190,8 @@ def solve(
         joints = bones_above(skeleton, goals)
     elif pole is not None:
         raise ValueError(f"pole is for the method two-bone, got {method!r}")
-    problem = pack(model, skeleton, pose, goals, joints, pinned, free_root)
+    hold = method != "least-squares"
+    problem = pack(model, skeleton, pose, goals, joints, pinned, free_root, hold=hold)
     if method in ("ccd", "fabrik") and problem.plan.levels.max() > 0:
         raise ValueError(f"priorities and pins are for the method least-squares, got {method!r}")
     if method == "two-bone":
