@@ -296,7 +296,7 @@ class ControlGroup:
         """
         slack, out = rounding(given.dtype), given.copy()
         going = np.flatnonzero((found.angles > self.tolerances + slack).any(axis=-1))
-        for inset in INSETS:
+        for inset, search in INSETS:
             if len(going) == 0:
                 break
             inner = (1.0 - inset) * self.tolerances
@@ -306,13 +306,17 @@ class ControlGroup:
             moved *= np.where(np.sum(moved * rotations, axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
             beyond = (angles > inner)[..., None]
             out[going] = np.where(beyond, moved, rotations)
-            going = going[(self.distance(out[going]) > slack).any(axis=-1)]
+            again = self._solve(self._check(out[going]), np.full(len(going), search))
+            going = going[(again.angles > self.tolerances + slack).any(axis=-1)]
         return out
 
 
-INSETS = (0.01, 0.1, 0.3, 1.0)
-"""Shares of the tolerance by which projections are inside: the first, and the next where a search
-does not find that they are members."""
+INSETS = (
+    *((inset, kernels.control_group.QUICK) for inset in (0.01, 0.1)),
+    *((inset, kernels.control_group.COLD) for inset in (0.01, 0.1, 0.3, 1.0)),
+)
+"""Shares of the tolerance by which projections are inside, and how it is found out that they are
+members: the first, and the next where that fails."""
 EXIT_STEP = 1e-4
 """Radians of the shortest step of `first_exit`."""
 EXIT_NEARNESS = 1e-9
@@ -360,7 +364,7 @@ def _solve_by_differences(
     for i, target in enumerate(targets):
         angles = np.maximum(quat.angle_between(stored, target) - group.tolerances, 0.0)
         order = np.argsort((group.weights * np.square(angles)).sum(axis=1), kind="stable")
-        cold = bool(search[i] == rules.COLD)
+        cold = search[i] in (rules.COLD, rules.QUICK)
         begin = library[order[0]] if cold and len(library) else shares[max(i - 1, 0)]
         best, square = fit(begin.copy(), target)
         for row in order[cold : rules.NEAR_STARTS]:

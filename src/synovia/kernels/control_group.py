@@ -23,13 +23,13 @@ from .ik_chain import GAP, OWNER, RATES, WEIGHT, length
 from .ik_goals import TURN_SHARE, find_gaps, refresh_rates
 from .jit import kernel
 
-STEPS, RACE_STEPS = 60, 5  # of one descent, at most; the same where many race
+STEPS, RACE_STEPS = 60, 4  # of one descent, at most; the same where many race
 DAMPING, LEAST_DAMPING = 1e-2, 1e-14  # times what is left, and at least
 ENOUGH = 1e-20  # radians squared: less is a member
 STALL_STEPS, STALL_RATIO = 2, 1.0 - 1e-5  # so many steps that leave more than this are the last
-NEAR_STARTS = 3  # stored controls that are nearest to a pose, from each of which it is tried,
+NEAR_STARTS = 2  # stored controls that are nearest to a pose, from each of which it is tried,
 FAR_STARTS = 24  # and the first ones, wherever they are, so many where there are
-MANY_CONTROLS, FEW_STARTS = 4, 3  # controls or more, and so many where there are not
+MANY_CONTROLS, FEW_STARTS = 4, 1  # controls or more, and so many where there are not
 NEARER = 0.25  # of what is left: a stored pose that leaves less is worth a look
 FINALISTS = 2  # of all these, the best after a few steps, go on
 ROUNDS, HALVINGS = 2, 8  # over controls without effect, and of the search for where they have one
@@ -37,7 +37,7 @@ BEYOND = 0.01  # share of a range by which they are set beyond that
 SAME, WORTH = 1e-9, 0.99  # shares of what is left: less is no effect; a round should leave less
 FLAT = 1e-9  # of the square of the largest rate: controls that change less have no effect
 APART = 0.1  # share of a range, in one control at least, by which the nearest differ
-COLD, WARM, BRANCH = range(3)
+COLD, WARM, BRANCH, QUICK = range(4)
 """Where the way to a pose begins; see `nearest_each`."""
 
 
@@ -357,7 +357,7 @@ def nearest_each(task, tolerances, library, stored, targets, shares, search, fou
     """Write shares (n, F) whose poses are nearest to `targets` (n, G, 4), and those (n, G, 5).
 
     `library` (N, F) are stored controls, neutral ones first, and `stored` (N, G, 4) their poses.
-    `search` (n,) says where a row begins: `COLD`, at the nearest of these, and then from others;
+    `search` (n,) says where a row begins: `QUICK`, at the nearest of these; `COLD`, then at others;
     `WARM` and `BRANCH`, where the row before ended. Where that does not end in a member, others are
     tried after a row that does, and where a stored pose is much nearer: `WARM` takes the nearest
     pose that is found, `BRANCH` only a member.
@@ -368,13 +368,18 @@ def nearest_each(task, tolerances, library, stored, targets, shares, search, fou
     stored_squares, squares = np.empty(library.shape[0]), np.empty(1 + NEAR_STARTS + FAR_STARTS)
     runners, before = np.empty((1 + NEAR_STARTS + FAR_STARTS, free)), 0.0
     for i in range(targets.shape[0]):
-        here, target, cold = shares[i], targets[i], search[i] == COLD
+        here, target, cold = shares[i], targets[i], search[i] == COLD or search[i] == QUICK
         if free > 0:
             first = rank_stored(task, tolerances, target, stored, stored_squares) if cold else 0
             for c in range(free):
                 here[c] = library[first, c] if cold else shares[i - 1, c]
         square = fit_from(task, tolerances, target, here, work)
         wanted = free > 0 and square > ENOUGH
+        if wanted and search[i] == QUICK:
+            settle(task, tolerances, target, square, here, work)
+            pose_controls(task, here, False, work)
+            square = measure(task, tolerances, 1.0, target, work)
+            wanted = False
         if wanted and not cold:
             first = rank_stored(task, tolerances, target, stored, stored_squares)
             wanted = before <= ENOUGH or stored_squares[first] < NEARER * square
