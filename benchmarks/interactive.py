@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from synovia import Clip, Pose, forward, human, human_limits
+from synovia import Clip, LimitModel, Pose, forward, human, human_limits, quat
 from synovia.ik import Reach, arm, follow, look_at, solve_controls, watch
 from synovia.view.pulling import controls_of, pull
 
@@ -115,6 +115,26 @@ def pulls() -> dict[str, tuple[float, float | None]]:
     }
 
 
+def groups() -> dict[str, tuple[float, float | None]]:
+    """Poses and clips against what the controls allow: legal, and every joint up to 25° outside."""
+    model, clip = LimitModel.of_figure(BODY), moving_clip()
+    sway = np.sin(np.linspace(0.0, 8.0, FRAMES))[:, None, None] * np.ones((1, len(BONES), 3))
+    sway[:, 0] = 0.0
+    rotations = quat.mul(clip.pose.rotations, quat.exp(np.radians(14.0) * sway))
+    wild = Clip(BONES, Pose(rotations, clip.pose.positions), clip.frame_time)
+    posed = BODY.pose(anywhere(POSES))
+    legal = [Pose(q, p) for q, p in zip(posed.rotations, posed.positions, strict=True)]
+    outside = [Pose(rotations[k], clip.pose.positions[k]) for k in range(5, FRAMES, 8)]
+    inside = [best(partial(model.contains, pose), 3) for pose in legal]
+    moved = [best(partial(model.project, pose), 3) for pose in outside]
+    return {
+        "groups, contains a pose": (float(np.median(inside)), 20.0),
+        "groups, project a pose": (float(np.median(moved)), 20.0),
+        "groups, a legal frame": (best(lambda: model.project(clip), 2) / FRAMES, 3.0),
+        "groups, a frame outside": (best(lambda: model.project(wild), 2) / FRAMES, 3.0),
+    }
+
+
 def joints() -> dict[str, tuple[float, float | None]]:
     pose, clip = rest(), moving_clip()
     hand = forward(BONES, clip.pose)[0][:, BONES.index("LeftHand")]
@@ -133,7 +153,7 @@ def main() -> int:
     """Print the table; return 1 if a bar is missed."""
     missed = False
     print(f"{'':<34} {'ms':>8} {'bar':>6}")
-    for part in (joints, looks, controls, pulls):
+    for part in (joints, looks, controls, groups, pulls):
         for name, (taken, bar) in part().items():
             missed |= bar is not None and taken > bar
             print(f"{name:<34} {taken:8.4f} {'' if bar is None else f'{bar:6g}'}")

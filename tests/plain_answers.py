@@ -22,6 +22,7 @@ import numpy as np
 from benchmarks import answers
 from joints import EXAMPLES, figure, random_inputs
 from synovia import Box, RotationVector, human, kernels, quat
+from synovia.components import control_groups
 from synovia.kernels import jit
 from synovia.limit import Limit
 from synovia.model import project_path
@@ -34,6 +35,7 @@ SLACK = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 ROUGH = {"ik_descent.descend_each", "ik_ccd.ccd_each", "ik_fabrik.fabrik_each"}
 ROUGH |= {"reach_cone_packing.clearances", "controls.descend", "clamp.first_exit"}
 ROUGH |= {"gradient.measure"}  # differences of distances
+ROUGH |= {"control_group.nearest_each"}
 # Numbers of the nearest of several, which may be as near as each other.
 TIES = {("distance_field_build.nearest", 7), ("distance_field_packing.nearest_in_lines", 6)}
 TIES |= {("theta_phi_packing.nearest_centres", 3), ("circle_quartic.search_lanes", 0)}
@@ -139,6 +141,14 @@ def use_the_rest():
     kernels.amc.blank_names(text, names, np.array([4, 7]), np.empty(9, np.int64))
 
 
+def use_groups():
+    """Find controls of groups that poses are near to."""
+    groups = {group.segments[0]: group for group in control_groups(human())}
+    for name in ("LeftHand", "L5"):
+        vectors = np.random.default_rng(3).normal(size=(2, len(groups[name].segments), 3))
+        groups[name].nearest(quat.exp(vectors / 3))
+
+
 def main():
     assert jit.COMPILED
     plain = plain_kernels()
@@ -159,6 +169,7 @@ def main():
         ask(record)
     answers.ask_human(record)
     answers.ask_ik(record)
+    use_groups()
     for key, share in sorted(worst.items()):
         print(f"{key:<48}{calls[key]:>6} calls, {share:.2g} of what is allowed")
     known = {f"{module.rpartition('.')[2]}.{name}" for module, name in jit.SIGNATURES}

@@ -53,7 +53,7 @@ def test_slopes_are_those_of_finite_differences(model, seed):
     q, p = np.array(problem.start.rotations), np.array(problem.start.positions)
     basis, world, state = work.basis, work.world, work.state
     freedoms = chain.movers[:, kernels.ik_chain.FREEDOMS]
-    kernels.ik_chain.refresh_basis(chain.movers, chain.swings, chain.basis, q, basis)
+    kernels.ik_chain.refresh_basis(chain.movers, chain.ways, chain.swings, chain.basis, q, basis)
 
     def gaps(x):
         turned, moved, first = q.copy(), p.copy(), 0
@@ -92,7 +92,9 @@ def test_a_joint_without_twist_is_stepped_along_its_limit(model):
         problem = pack(model, model.skeleton, model.skeleton.rest_pose(), [Reach("Hand", X)])
         chain = problem.chain
         basis = kernels.ik_chain.new_work(chain).basis
-        kernels.ik_chain.refresh_basis(chain.movers, chain.swings, chain.basis, pose, basis)
+        kernels.ik_chain.refresh_basis(
+            chain.movers, chain.ways, chain.swings, chain.basis, pose, basis
+        )
         axes = basis[2, :2]
         np.testing.assert_allclose(axes @ axes.T, np.eye(2), atol=1e-12)
         _, twist = quat.swing_twist(quat.mul(q, quat.exp(1e-4 * axes)), X)

@@ -11,15 +11,17 @@ import pytest
 from synovia import (
     Clip,
     DirectionTwist,
+    Ellipsoid,
     Limit,
     LimitModel,
     Pose,
     ReachCone,
+    RotationVector,
     Skeleton,
     forward,
     quat,
 )
-from synovia.ik import METHODS, Reach, follow, solve, watch
+from synovia.ik import METHODS, Aim, Reach, follow, look_at, solve, watch
 
 NAMES = ("Chest", "Clavicle", "Scapula", "UpperArm", "Elbow", "Wrist")
 BONES = Skeleton(
@@ -72,16 +74,67 @@ def test_what_can_be_reached_is_reached():
     assert limits.contains(found.pose).all()
 
 
-def test_joints_between_may_not_be_asked_to_move_and_must_be_alike():
+def test_solvers_that_know_parents_only_keep_joints_between_still_and_alike():
     goal = [Reach("Wrist", [0.4, 0.2, 0.0])]
     with pytest.raises(ValueError, match=r"Scapula must not move.*UpperArm from Chest"):
-        solve(model(), BONES, shrugged(0.0), goal, joints=["Scapula", "UpperArm"])
+        solve(model(), BONES, shrugged(0.0), goal, joints=["Scapula", "UpperArm"], method="ccd")
     one, other = shrugged(0.1), shrugged(0.2)
     both = Pose(
         np.stack([one.rotations, other.rotations]), np.stack([one.positions, other.positions])
     )
     with pytest.raises(ValueError, match="poses must be alike in Clavicle, Scapula"):
-        solve(model(), BONES, both, goal)
+        solve(model(), BONES, both, goal, method="ccd")
+    found = solve(model(), BONES, both, goal)
+    alone = [solve(model(), BONES, pose, goal) for pose in (one, other)]
+    for k in range(2):
+        np.testing.assert_allclose(
+            found.pose.rotations[k], alone[k].pose.rotations, rtol=0, atol=1e-9
+        )
+
+
+def with_clavicle_limit():
+    """The same, and a limit of the clavicle's own: 0.3 radians any way."""
+    limits = model()
+    small = Limit(RotationVector(), Ellipsoid([0.0, 0.0, 0.0], [0.3, 0.3, 0.3], np.eye(3)))
+    return LimitModel({**limits.limits, "Clavicle": small}, BONES)
+
+
+def test_joints_between_with_a_limit_of_their_own_move_with_the_others():
+    limits = with_clavicle_limit()
+    made = limits.sample(60, np.random.default_rng(3))
+    where, _ = forward(BONES, made)
+    found = solve(limits, BONES, BONES.rest_pose(), [Reach("Wrist", where[:, -1])])
+    assert limits.contains(found.pose).all()
+    assert found.converged.all()
+    turned = quat.angle_between(found.pose.rotations[:, 1], quat.IDENTITY)
+    assert turned.max() > 0.05
+    assert np.array_equal(found.pose.rotations[:, 2], np.tile(quat.IDENTITY, (60, 1)))
+    still = solve(limits, BONES, BONES.rest_pose(), [Reach("Wrist", where[:, -1])], method="ccd")
+    assert still.converged.sum() < found.converged.sum()
+
+
+def test_joints_between_that_are_named_share_the_range_of_the_sum():
+    """A spine of four whose top is limited by 0.6 radians from the hips."""
+    names = ("Hips", "Spine", "Spine1", "Spine2", "Chest", "Head")
+    offsets = [[0, 0, 0], *[[0, 0.1, 0]] * 5]
+    bones = Skeleton(names, [-1, 0, 1, 2, 3, 4], offsets)
+    within = Ellipsoid([0.0, 0.0, 0.0], [0.6, 0.6, 0.6], np.eye(3))
+    limits = LimitModel({"Chest": Limit(RotationVector(), within, "Hips")}, bones)
+    spine = names[1:5]
+    for angle, met in ((0.5, True), (1.5, False)):
+        target = [10.0 * np.sin(angle), 0.4, 10.0 * np.cos(angle)]
+        found = look_at(limits, bones, bones.rest_pose(), target, spine)
+        assert limits.contains(found.pose)
+        assert found.converged == met
+        turns = np.linalg.norm(quat.log(found.pose.rotations[1:5]), axis=1)
+        whole = min(angle, 0.6)
+        assert whole - 1e-3 < turns.sum() < 1.1 * whole  # none turns back
+        assert not met or np.ptp(turns) < 0.02  # each takes its share
+    solved = solve(
+        *(limits, bones, bones.rest_pose(), [Aim("Chest", [0.3, 0.45, 1.0])]), joints=spine
+    )
+    assert solved.converged
+    assert limits.contains(solved.pose)
 
 
 def test_ancestors_are_found_by_the_names_of_another_skeleton():

@@ -101,7 +101,7 @@ def check(
         inputs.check_writable(Path(csv_path))
     names = inputs.joint_names(maps)
     files = inputs.clip_files(clips)
-    model = inputs.load_limits_of(limits)
+    model = inputs.load_limits_or_figure(limits)
     calibration = calibrate_performer(model, limits, others, files, names) if others else None
     reports, invented = [], set()
     humans: dict[str, HumanFound] = {}

@@ -97,7 +97,7 @@ def clamp(
     files = exclude_outputs(inputs.clip_files(clips), output)
     targets = dict(zip(files, output_paths(clips, files, output), strict=True))
     check_targets(targets, output, force=force)
-    model = inputs.load_limits_of(limits)
+    model = inputs.load_limits_or_figure(limits)
     show: Progress = terminal.progress("clamping") if len(files) == 1 else iter
     speed = math.radians(max_speed)
     options = {"softening": softening, "max_speed": speed, "progress": show}

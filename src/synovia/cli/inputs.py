@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 SOURCES: tuple[Source, ...] = ("human", "people", "anatomy")
 """Limits that need no file: of `population.SOURCES`, which takes longer to import."""
 Motion = TypeVar("Motion", "Clip", "Chunks")
+FIGURE_SUFFIX = ".xml"
 MANY_FRAMES = 50_000
 """Longer clips are taken in chunks, with a bar, where one alone would be silent for long."""
 
@@ -378,6 +379,16 @@ def load_limits_of(limits: str, option: str = "--limits") -> LimitModel | Source
     return load_limits(limits)
 
 
+def load_limits_or_figure(limits: str) -> LimitModel | Source:
+    """As `load_limits_of`, or what the controls of a figure in a file allow."""
+    from ..io import load_figure
+    from ..model import LimitModel
+
+    if limits.lower().endswith(FIGURE_SUFFIX):
+        return LimitModel.of_figure(load_figure(limits))
+    return load_limits_of(limits)
+
+
 def clips_for(
     limits: LimitModel | Source, files: Sequence[ClipFile], names: Mapping[str, str], label: str
 ) -> Iterator[tuple[ClipFile, Clip, Applied]]:
@@ -490,7 +501,7 @@ def check_match(model: LimitModel, clip: Clip | Chunks, names: Mapping[str, str]
         raise ValueError(
             f"{clip.name}: no joint of this clip has a limit. It has "
             f"{list_names(clip.skeleton.names, 5)}; limits are for "
-            f"{list_names(model.limits, 5)}. --map THEIRS=OURS says which is which"
+            f"{list_names(model.names, 5)}. --map THEIRS=OURS says which is which"
         )
 
 
@@ -547,7 +558,9 @@ limits_option = click.option(
     metavar="FILE|human|people|anatomy",
     help="The limits: a file, as `synovia fit` writes it, or those of a human on whatever rig the "
     "clip has. people: what 66 people did; anatomy: published ranges of motion; human: both "
-    "together. A file of such a name is ./human.",
+    "together. A file of such a name is ./human. A figure (.xml, as `synovia figure human -o` "
+    "writes it) is for clips of its skeleton: joints are legal as its controls move them together, "
+    "to 2 degrees.",
 )
 limits_file_option = click.option(
     "-l",

@@ -58,8 +58,7 @@ SECTIONS = {
     multiple=True,
     metavar="JOINT[=WEIGHT],…",
     help="The joints that turn, from the body to the head, and how much of it each does; all alike "
-    "unless given. Without it, all between the root and the head, but for those that limits are "
-    "measured across.",
+    "unless given. Without it, all between the root and the head.",
 )
 @click.option(
     "--axis",
@@ -102,8 +101,6 @@ def look(
     written all the same), and 2 for an error.
     """
     from ..ik import watch
-    from ..ik.follow import clamp_to_limits
-    from ..ik.problem import joints_between
 
     typed = None if axis is None else inputs.parse_direction("--axis", axis)
     place = inputs.parse_vector("--eyes", eyes)
@@ -112,13 +109,7 @@ def look(
     face = face_of(clip.name, applied.human) if typed is None else typed
     weights = parse_weights(inputs.split_names(joints))
     if not weights:
-        with warnings.catch_warnings(action="ignore"):  # what they say `watch` will say
-            still = (
-                joints_between(clamp_to_limits(model, clip, names)[0]) if model.ancestors else []
-            )
-        line = joints_to_head(clip.skeleton, applied.human)
-        free = [name for name in line if name not in still]
-        weights = dict.fromkeys(free, 1.0)
+        weights = dict.fromkeys(joints_to_head(clip.skeleton, applied.human), 1.0)
     for joint in weights:
         clip.skeleton.index(joint)
     found = watch(

@@ -63,7 +63,7 @@ def load_inputs(
     inputs.check_clip_output(output)
     if os.path.realpath(output) == os.path.realpath(files[0].path) and not force:
         raise ValueError(f"{output} is the clip that is read; --force overwrites it")
-    found = inputs.clips_for(inputs.load_limits_of(limits), files, names, "loading")
+    found = inputs.clips_for(inputs.load_limits_or_figure(limits), files, names, "loading")
     _, clip, applied = next(iter(found))
     if clip.frames == 0:
         raise ValueError(f"{clip.name}: a clip to drive must have frames, got none")

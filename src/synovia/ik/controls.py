@@ -16,8 +16,15 @@ from ..components.controls import program_for
 from ..components.figure import Controls
 from ..components.network import unknown_name
 from ..skeleton import Pose, Skeleton, check_joints
-from .goals import WISH_WEIGHT, Aim, Goal, Orient, Reach, Stay, errors_of, gaps
-from .problem import GOAL_TOLERANCE, check_above_0, goal_table, sub_skeleton, with_weights
+from .goals import WISH_WEIGHT, Goal, Orient, Reach, Stay, errors_of, gaps
+from .problem import (
+    GOAL_TOLERANCE,
+    check_above_0,
+    check_goals,
+    goal_table,
+    sub_skeleton,
+    with_weights,
+)
 from .solution import describe_miss
 
 # Controls of a figure, within their ranges, whose pose meets goals: a damped Gauss–Newton search.
@@ -595,12 +602,7 @@ def solve_controls(
 
 
 def _check_goals(figure: Figure, goals: Sequence[Goal]) -> tuple[Goal, ...]:
-    kinds = (Reach, Aim, Orient, Stay)
-    if isinstance(goals, kinds):
-        goals = [goals]
-    goals = list(goals)
-    if not goals or not all(isinstance(goal, kinds) for goal in goals):
-        raise ValueError(f"goals must be some of Reach, Aim, Orient and Stay, got {goals!r:.80}")
+    goals = check_goals(goals)
     for goal in goals:
         if isinstance(goal, Stay):
             check_joints(figure.skeleton, goal.pose)

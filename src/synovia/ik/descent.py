@@ -244,6 +244,9 @@ def _restart(
     wanted = chosen.shape[1]
     runners = racing.take(np.repeat(np.arange(len(unmet)), wanted))
     runners.rotations[:, problem.movers] = library[chosen.ravel()]
+    if problem.plan.held:  # joints between may be turned otherwise in each problem
+        legal = problem.model.project(Pose(runners.rotations, runners.positions))
+        runners.rotations[...] = legal.rotations
     descend(chain, runners, settings, RACE_STEPS)
     best = runners.squares.reshape(-1, wanted).argmin(axis=1) + wanted * np.arange(len(unmet))
     winners = runners.take(best)

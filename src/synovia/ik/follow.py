@@ -234,11 +234,12 @@ def _turning_joints(
 ) -> Sequence[str]:
     """Return the joints that may turn: unless given, those on the way to what goals are about.
 
-    But for those between a joint and what its limit is measured from.
+    But for those between a joint and what its limit is measured from, unless they have their own.
     """
     if joints is not None:
         return joints
-    skeleton, fixed = model.skeleton, joints_between(model)
+    skeleton = model.skeleton
+    fixed = [name for name in joints_between(model) if name not in model.limits]
     parents, found = skeleton.parents.tolist(), set[int]()
     for goal in goals:
         if isinstance(goal, Stay):
@@ -321,12 +322,9 @@ class _FrameSolver:
         """Tell at which of these frames another pose would meet goals that were not met."""
         found = np.zeros(len(frames), np.bool_)
         unmet = np.flatnonzero(~whole.converged & frames)
-        # Poses are solved together unless joints between one and its limit's ancestor move.
-        batches = np.split(unmet, len(unmet)) if self.model.ancestors and len(unmet) else [unmet]
-        for batch in batches:
-            if len(batch):
-                goals = [at_frame(goal, batch) for goal in whole.goals]
-                found[batch] = self.solve(pose_at(whole.pose, batch), goals).converged
+        if len(unmet):
+            goals = [at_frame(goal, unmet) for goal in whole.goals]
+            found[unmet] = self.solve(pose_at(whole.pose, unmet), goals).converged
         return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -23,10 +23,9 @@ from .follow import (
     clamp_to_limits,
     largest_turn,
     limit_turns,
-    pose_at,
-    stack_solutions,
 )
 from .goals import Aim, errors_of
+from .groups import GroupSolver
 from .problem import (
     GOAL_TOLERANCE,
     Problem,
@@ -111,7 +110,10 @@ def look_at(
     numbers = [skeleton.index(name) for name in joints]
     if any(a >= b for a, b in pairwise(numbers)):
         raise ValueError(f"joints must go from the body to the head, got {', '.join(joints)}")
-    problem = pack(model, skeleton, pose, [goal], joints)
+    fitted = model.for_skeleton(skeleton)
+    if fitted.groups:
+        return GroupSolver.of(fitted).look(pose, goal, joints, weights, tolerance=tolerance)
+    problem = pack(model, skeleton, pose, [goal], joints, hold=False)
     missing = set(numbers) - set(problem.movers)
     if missing:
         aside = ", ".join(skeleton.names[j] for j in sorted(missing))
@@ -189,10 +191,7 @@ def watch(
     fitted, legal = clamp_to_limits(model, clip, names)
     check_frames(Aim(joints[-1] if joints else "?", target), clip)
     look = partial(look_at, weights=weights, axis=axis, point=point, tolerance=GOAL_TOLERANCE)
-    if not fitted.ancestors.keys().isdisjoint(joints):  # what is between differs by frame
-        found = _one_by_one(look, fitted, legal, target, joints)
-    else:
-        found = look(fitted, clip.skeleton, legal.pose, target, joints)
+    found = look(fitted, clip.skeleton, legal.pose, target, joints)
     rotations = found.pose.rotations.copy()
     slow = _limit_speed(fitted, legal, rotations, most, progress)
     pose = Pose(rotations, legal.pose.positions)
@@ -226,21 +225,3 @@ def _limit_speed(
             if limited is not None:
                 rotations[frame], slow[frame] = limited, True
     return slow
-
-
-def _one_by_one(
-    look: Callable[..., Solution],
-    model: LimitModel,
-    clip: Clip,
-    target: Vectors,
-    joints: Sequence[str],
-) -> Solution:
-    """Return what `look` finds for each frame by itself, frames first."""
-    places = np.broadcast_to(np.asarray(target, dtype=np.float64), (clip.frames, 3))
-    found = [
-        look(model, clip.skeleton, pose_at(clip.pose, frame), places[frame], joints)
-        for frame in range(clip.frames)
-    ]
-    (aim,) = found[0].goals
-    whole = [replace(aim, target=places)] if isinstance(aim, Aim) else [aim]
-    return stack_solutions(found, whole)

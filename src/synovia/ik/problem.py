@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -89,9 +89,9 @@ def turning_joints(
     A solver turns many joints at once and knows parents only; with the joints between still, an
     ancestor's limit is one about another reference.
     """
-    if not model.ancestors:
-        return joints
     skeleton, names = model.skeleton, joints_between(model)
+    if not names:
+        return joints
     if joints is None:
         movers = [name for name in skeleton.names if name not in names]
         return [n for n in movers if free_root or skeleton.parents[skeleton.index(n)] >= 0]
@@ -101,6 +101,20 @@ def turning_joints(
             f"({', '.join(f'{name} from {above}' for name, above in model.ancestors.items())})"
         )
     return joints
+
+
+def default_joints(model: LimitModel, free_root: bool) -> list[str] | None:
+    """Return the joints that turn where none are named, by solvers that know ancestors.
+
+    Not those between a joint and what it is measured from, unless they have a limit of their own;
+    None for all.
+    """
+    still = [name for name in joints_between(model) if name not in model.limits]
+    if not still:
+        return None
+    skeleton = model.skeleton
+    moving = [name for name in skeleton.names if name not in still]
+    return [n for n in moving if free_root or skeleton.parents[skeleton.index(n)] >= 0]
 
 
 @dataclass(frozen=True)
@@ -146,7 +160,7 @@ def hold_chain(plan: ProblemPlan, above: dict[int, Quats]) -> Any:
         packed[back] = quat.normalize(quat.mul(quat.inverse(turn), packed[back]))
         if swings[held.mover, 0] != 0.0:
             swings[held.mover, 1:5] = quat.mul(swings[held.mover, 1:5], turn)
-    return chain._replace(packed=packed, swings=swings)
+    return chain._replace(packed=packed, swings=swings, ways=np.zeros_like(chain.ways))
 
 
 # In which directions a limit lets its joint turn at all, and legal rotations to start from.
@@ -348,9 +362,12 @@ def _chain(
         dtype=np.bool_,
     ).reshape(len(each), len(used) + len(slides))
     limits = {model.skeleton.index(name): limit for name, limit in model.limits.items()}
-    limited = [joint for joint in used if joint in limits]
+    lines = _measured_lines(model, used, limits)
+    measured = {line[-1] for line in lines.values()}
+    limited = [joint for joint in limits if joint in used or joint in measured]
     offsets, packed = pack_limits([limits[joint].stand_in for joint in limited])
     at = dict(zip(limited, offsets.tolist(), strict=True))
+    at = {joint: at[lines[joint][-1]] if joint in lines else at.get(joint, -1) for joint in used}
     basis, swings = np.tile(np.eye(3), (len(used), 1, 1)), np.zeros((len(used), 8))
     freedoms = np.full(len(used), 3)
     for m, joint in enumerate(used):
@@ -368,6 +385,7 @@ def _chain(
         order=np.array(order, dtype=np.int64),
         movers=np.array(movers_table, dtype=np.int64).reshape(-1, 4),
         basis=basis,
+        ways=_ways_table(lines, used),
         swings=swings,
         slides=np.array(slides, dtype=np.int64),
         goals=goal_table(each),
@@ -376,6 +394,36 @@ def _chain(
         packed=packed,
         tolerance=TOLERANCE,
     )
+
+
+def _measured_lines(
+    model: LimitModel, used: list[int], limits: Mapping[int, Limit]
+) -> dict[int, list[int]]:
+    """Return, by mover, the joints whose product its limit measures, where these are several.
+
+    That of its own limit; a joint between that has none is kept in by that of the joint below it.
+    """
+    found: dict[int, list[int]] = {}
+    for way in _ancestor_ways(model):
+        line = [*way.between, way.joint]
+        for joint in line:
+            own = joint == way.joint
+            if joint in used and (own or (joint not in limits and joint not in found)):
+                found[joint] = line
+    return found
+
+
+def _ways_table(lines: Mapping[int, list[int]], used: list[int]) -> Ints:
+    """Return the rows of movers, as `kernels.ik_chain` explains them."""
+    names = kernels.ik_chain
+    most = max((len(line) for line in lines.values()), default=0)
+    table = np.zeros((len(used), names.WAY_JOINTS + most), dtype=np.int64)
+    for row, joint in zip(table, used, strict=True):
+        line = lines.get(joint, [])
+        row[names.WAY_LENGTH] = len(line)
+        row[names.WAY_PLACE] = line.index(joint) if line else 0
+        row[names.WAY_JOINTS : names.WAY_JOINTS + len(line)] = line
+    return table
 
 
 def goal_table(goals: Sequence[tuple[Goal, int]]) -> Floats:
@@ -442,10 +490,16 @@ class Problem:
     def library(self) -> Quats:
         """Legal rotations (STORED, movers, 4) to start again from, as parents see them."""
         stored = self.plan.library
-        if self.above:
-            stored = stored.copy()
-            for mover, turn in self.above.items():
-                stored[:, mover] = quat.mul(quat.inverse(turn), stored[:, mover])
+        if not self.plan.held:
+            return stored
+        stored, movers = stored.copy(), self.movers
+        start = self.start.rotations.reshape(-1, *self.start.rotations.shape[-2:])
+        for held in self.plan.held:  # parents first
+            turn = quat.IDENTITY
+            for joint in held.way.between:
+                moves = joint in movers
+                turn = quat.mul(turn, stored[:, movers.index(joint)] if moves else start[0, joint])
+            stored[:, held.mover] = quat.mul(quat.inverse(turn), stored[:, held.mover])
         return stored
 
     def limit_of(self, joint: int) -> Limit | None:
@@ -477,16 +531,21 @@ def pack(
     joints: Sequence[str] | None = None,
     pinned: Sequence[str] = (),
     free_root: bool = False,
+    *,
+    hold: bool = True,
 ) -> Problem:
-    """Return the problem, after checks of all that came, with its start made legal."""
+    """Return the problem, after checks of all that came, with its start made legal.
+
+    With `hold`, joints between others and what these are measured from keep still: for solvers
+    that know parents only.
+    """
     check_joints(skeleton, pose)
-    if isinstance(goals, (Reach, Aim, Orient, Stay)):
-        goals = [goals]
-    goals = list(goals)
-    if not goals or not all(isinstance(goal, (Reach, Aim, Orient, Stay)) for goal in goals):
-        raise ValueError(f"goals must be some of Reach, Aim, Orient and Stay, got {goals!r:.80}")
+    goals = check_goals(goals)
     fitted = model.for_skeleton(skeleton)
-    joints = turning_joints(fitted, joints, free_root)
+    if hold:
+        joints = turning_joints(fitted, joints, free_root)
+    elif joints is None:
+        joints = default_joints(fitted, free_root)
     pins = pins_of(skeleton, pose, pinned, goals)
     every_goal = (*goals, *pins)
     start, start_correction = _legal_start(fitted, pose, every_goal)
@@ -499,11 +558,20 @@ def pack(
             targets[..., rows, :] = goal.rotation[..., None, :]
         else:
             targets[..., rows, :3] = goal.target[..., None, :]
-    above = hold_limits(plan, start, skeleton)
+    above = hold_limits(plan, start, skeleton) if hold else {}
     return Problem(
         *(fitted, start, start_correction, every_goal, len(pins), plan),
         *(hold_chain(plan, above), targets.reshape(-1, len(plan.levels), 4), above),
     )
+
+
+def check_goals(goals: Sequence[Goal]) -> list[Goal]:
+    """Return the goals as a list; ValueError where these are no goals, or none."""
+    kinds = (Reach, Aim, Orient, Stay)
+    given: list[Goal] = [*([goals] if isinstance(goals, kinds) else goals)]
+    if not given or not all(isinstance(goal, kinds) for goal in given):
+        raise ValueError(f"goals must be some of Reach, Aim, Orient and Stay, got {given!r:.80}")
+    return given
 
 
 def pins_of(

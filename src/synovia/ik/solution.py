@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -44,6 +44,10 @@ class Solution:
     """How many of the goals, the last ones, keep a joint where it was."""
     immovable: tuple[int, ...] = ()
     """The goals, by number, that none of the joints that may turn has a part in."""
+    control_names: tuple[str, ...] = ()
+    """The controls of the figure, where limits are those of one."""
+    blocking_controls: Mask = field(default_factory=lambda: np.zeros(0, np.bool_))
+    """(..., controls): those at an end of their range that the goals would take farther."""
 
     def blocking(self, item: int | tuple[int, ...] = ()) -> dict[str, float]:
         """Return the joints that block, worst first, and how much further each would turn."""
@@ -86,6 +90,9 @@ class Solution:
         far = [_name(self.goals[k]) for k in demands if self.beyond[item][k]]
         if far:
             return f"{miss}: beyond the chain's reach for {', '.join(far)}"
+        if self.control_names and self.blocking_controls[item].any():
+            named = zip(self.control_names, self.blocking_controls[item].tolist(), strict=True)
+            return f"{miss}: held by the range of {', '.join(name for name, at in named if at)}"
         if blocking:
             more = ", ".join(f"{n} ({np.degrees(a):.1f} degrees more)" for n, a in blocking.items())
             return f"{miss}: held by the limit of {more}"

@@ -14,7 +14,8 @@ from ..model import LimitModel
 from ..skeleton import Pose, Skeleton
 from .descent import Batch, descend_levels, finish_batch, run_in_threads, start_batch, weaken_wishes
 from .goals import Goal, Orient, Reach
-from .problem import GOAL_TOLERANCE, Problem, Settings, pack
+from .groups import GroupSolver
+from .problem import GOAL_TOLERANCE, Problem, Settings, check_goals, pack
 from .solution import Solution
 from .two_bone import bones_above, two_bone
 
@@ -171,13 +172,26 @@ def solve(
     if largest_step is None:
         largest_step = math.pi if method == "fabrik" else 0.7
     settings = Settings(restarts, iterations, largest_step, tolerance, threads)
+    fitted = model.for_skeleton(skeleton)
+    if fitted.groups:
+        if method != "least-squares" or pinned or free_root:
+            raise ValueError(
+                "limits of a figure's groups take least-squares without pins or a free root"
+            )
+        return GroupSolver.of(fitted).solve(
+            *(pose, check_goals(goals), joints),
+            restarts=restarts > 0,
+            largest_turn=iterations * largest_step,
+            tolerance=tolerance,
+        )
     if method == "two-bone":
         if joints is not None or pinned or free_root:
             raise ValueError("two-bone turns two joints: it takes no joints, pins or free root")
         joints = bones_above(skeleton, goals)
     elif pole is not None:
         raise ValueError(f"pole is for the method two-bone, got {method!r}")
-    problem = pack(model, skeleton, pose, goals, joints, pinned, free_root)
+    hold = method != "least-squares"
+    problem = pack(model, skeleton, pose, goals, joints, pinned, free_root, hold=hold)
     if method in ("ccd", "fabrik") and problem.plan.levels.max() > 0:
         raise ValueError(f"priorities and pins are for the method least-squares, got {method!r}")
     if method == "two-bone":

@@ -69,6 +69,11 @@ def save_limits(model: LimitModel, path: str | PathLike[str]) -> None:
 def limits_bytes(model: LimitModel, path: str) -> bytes:
     """Return what a limits file of `model` holds; errors name it by `path`."""
     with errors_name(path):
+        if model.groups:
+            raise ValueError(
+                "a limits file has no room for what controls of a figure allow: save_figure keeps "
+                "the figure, and LimitModel.of_figure makes its limits again"
+            )
         document = _document(model)
         check_json(Entry(document))
         content = f"{json_text(document)}\n".encode()

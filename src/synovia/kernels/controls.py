@@ -309,26 +309,33 @@ def add_transform(task, j, errors, columns, work):
 
 
 @kernel
-def linearize(task, settings, shares, work):
-    """Write Jᵀ J, the lower half, and Jᵀ r, for segments that are posed and evaluated."""
+def linear_system(work):
+    """Write Jᵀ J, the lower half, and Jᵀ r, of the goals."""
     normal, vectors, jacobian, residuals = work.normal, work.vectors, work.jacobian, work.residuals
-    free, rows = jacobian.shape[0], jacobian.shape[1]
-    if rows > 0:
-        refresh_rates(task.goals, task.targets, settings[SCALE], work.world, work.state)
-        refresh_jacobian(task, work)
-    for a in range(free):
+    for a in range(jacobian.shape[0]):
         for b in range(a + 1):
             total = 0.0
-            for k in range(rows):
+            for k in range(jacobian.shape[1]):
                 total += jacobian[a, k] * jacobian[b, k]
             normal[0, a, b] = total
         total = 0.0
-        for k in range(rows):
+        for k in range(jacobian.shape[1]):
             total += jacobian[a, k] * residuals[k]
+        vectors[DOWN, a] = total
+
+
+@kernel
+def linearize(task, settings, shares, work):
+    """Write Jᵀ J, the lower half, and Jᵀ r, for segments that are posed and evaluated."""
+    if work.jacobian.shape[1] > 0:
+        refresh_rates(task.goals, task.targets, settings[SCALE], work.world, work.state)
+        refresh_jacobian(task, work)
+    linear_system(work)
+    for a in range(shares.shape[0]):
         home = task.ranges[HOME, a]
         slope = stay_slope(shares[a], home, settings[STAY_WEIGHT] * task.ranges[STIFFNESS, a])
-        vectors[DOWN, a] = total + slope * slope * (home - shares[a])
-        normal[0, a, a] += slope * slope
+        work.vectors[DOWN, a] += slope * slope * (home - shares[a])
+        work.normal[0, a, a] += slope * slope
     if task.wanted.shape[0] > 0:
         errors, columns = np.empty(12), np.empty((task.sizes[2], 12))
         for j in range(task.parents.shape[0]):

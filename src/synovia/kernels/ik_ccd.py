@@ -236,7 +236,7 @@ def ccd_each(chain, settings, targets, q, p, numbers, counts, flags):
         find_gaps(goals, target, trial_q, world, state)
         square, worst = weigh(goals, scale, state, residuals)
         while count < most and stalled < SWEEPS and (wishes or worst > enough):
-            refresh_basis(movers, swings, fixed, trial_q, basis)
+            refresh_basis(movers, chain.ways, swings, fixed, trial_q, basis)
             for g in range(goals.shape[0]):
                 for k in range(4):
                     state[g, ROTATION + k] = world[int(goals[g, OWNER]), k]

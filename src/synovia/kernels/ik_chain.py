@@ -120,6 +120,7 @@ Chain = bundle(
     order="i8[]",  # the joints that goals hang on, parents first
     movers="i8[,]",  # (movers, 4) joints that may turn, parents first
     basis="f8[,,]",  # (movers, 3, 3) axes as rows, in the joint's own frame
+    ways="i8[,]",  # (movers, WAY_JOINTS + most) what limits measure, if not the joint; see below
     swings="f8[,]",  # (movers, 8) 1 where it swings without twist, inverse reference, bone's axis
     slides="i8[]",  # roots that may move
     goals="f8[,]",  # (goals, GOAL_COLUMNS) points and axes are in the joint's frame
@@ -128,6 +129,11 @@ Chain = bundle(
     packed="f8[]",  # all limits
     tolerance="f8",  # radians, of limits
 )
+
+# A limit that is measured from an ancestor is one of the product of all rotations from below it to
+# the joint: so many factors, which of them the mover is, and their joints, parents first. 0 factors
+# where a limit is that of the joint itself.
+WAY_LENGTH, WAY_PLACE, WAY_JOINTS = 0, 1, 2
 
 # Of each problem of a batch: its numbers, with errors of all goals last; its counts; and its flags,
 # with those of all movers last. And what all problems have in common.
@@ -241,7 +247,46 @@ def with_twist_of(swings, m, start, end):
 
 
 @kernel
-def refresh_basis(movers, swings, fixed, q, basis):
+def part_of_way(ways, m, first, last, q):
+    """Return the product of some factors of what the limit of mover m measures."""
+    w, x, y, z = 1.0, 0.0, 0.0, 0.0
+    for k in range(first, last):
+        j = ways[m, WAY_JOINTS + k]
+        w, x, y, z = product(w, x, y, z, q[j, 0], q[j, 1], q[j, 2], q[j, 3])
+    return w, x, y, z
+
+
+@kernel
+def to_relative(ways, m, above, below, w, x, y, z):
+    """Return a rotation of mover m as its limit measures it: with joints `above` it, and `below`.
+
+    Those are rotations (joints, 4) of all joints.
+    """
+    if ways[m, WAY_LENGTH] == 0:
+        return w, x, y, z
+    a, b, c, d = part_of_way(ways, m, 0, ways[m, WAY_PLACE], above)
+    w, x, y, z = product(a, b, c, d, w, x, y, z)
+    a, b, c, d = part_of_way(ways, m, ways[m, WAY_PLACE] + 1, ways[m, WAY_LENGTH], below)
+    w, x, y, z = product(w, x, y, z, a, b, c, d)
+    size = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
+    return size * w, size * x, size * y, size * z
+
+
+@kernel
+def from_relative(ways, m, above, below, w, x, y, z):
+    """Return the rotation of mover m for what its limit measures."""
+    if ways[m, WAY_LENGTH] == 0:
+        return w, x, y, z
+    a, b, c, d = part_of_way(ways, m, 0, ways[m, WAY_PLACE], above)
+    w, x, y, z = product(a, -b, -c, -d, w, x, y, z)
+    a, b, c, d = part_of_way(ways, m, ways[m, WAY_PLACE] + 1, ways[m, WAY_LENGTH], below)
+    w, x, y, z = product(w, x, y, z, a, -b, -c, -d)
+    size = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
+    return size * w, size * x, size * y, size * z
+
+
+@kernel
+def refresh_basis(movers, ways, swings, fixed, q, basis):
     """Write the axes of all movers, in their own frames, at the rotations q."""
     for m in range(movers.shape[0]):
         for f in range(3):
@@ -251,16 +296,8 @@ def refresh_basis(movers, swings, fixed, q, basis):
             continue
         j = movers[m, JOINT]
         ux, uy, uz = swings[m, 5], swings[m, 6], swings[m, 7]
-        w, x, y, z = product(
-            swings[m, 1],
-            swings[m, 2],
-            swings[m, 3],
-            swings[m, 4],
-            q[j, 0],
-            q[j, 1],
-            q[j, 2],
-            q[j, 3],
-        )
+        w, x, y, z = to_relative(ways, m, q, q, q[j, 0], q[j, 1], q[j, 2], q[j, 3])
+        w, x, y, z = product(swings[m, 1], swings[m, 2], swings[m, 3], swings[m, 4], w, x, y, z)
         sine = x * ux + y * uy + z * uz
         cosine = math.sqrt(w * w + sine * sine)  # of half the swing
         if cosine < 1e-9:  # straight back, where the twist is not defined

@@ -31,18 +31,21 @@ from .ik_chain import (
     STEPS,
     UNLIMITED,
     WANTED,
+    WAY_LENGTH,
     copy_rows,
+    from_relative,
     from_vector,
     length,
     new_work,
     product,
     refresh_basis,
+    to_relative,
     to_vector,
 )
 from .ik_goals import find_gaps, place, refresh_jacobian, refresh_rates, weigh
 from .ik_limits import is_clear, note_clear, project_one
 from .jit import kernel
-from .rotation import LANES, QW, QX, QY, QZ, W0, X0, Y0, Z0
+from .rotation import QW, QX, QY, QZ, W0, X0, Y0, Z0
 
 # A step towards the goals that no limit forbids: an active set, found by projection alone.
 
@@ -227,7 +230,7 @@ def propose(chain, work, q, p, unlimited, damping, longest):
     movers, slides, packed, tolerance = chain.movers, chain.slides, chain.packed, chain.tolerance
     basis, residuals, jacobian, gram = work.basis, work.residuals, work.jacobian, work.gram
     steps, normals, counts, clear = work.steps, work.normals, work.counts, work.clear
-    t, block, other, lanes = work.trial_q, work.block, work.other, work.lanes
+    t, block, other, lanes, ways = work.trial_q, work.block, work.other, work.lanes, chain.ways
     begin_free(residuals, jacobian, gram, steps, counts)
     for number in range(ROUNDS):
         dual_solve(damping, residuals, jacobian, gram, steps)
@@ -236,15 +239,18 @@ def propose(chain, work, q, p, unlimited, damping, longest):
         for m in range(movers.shape[0]):
             j, n, known = movers[m, JOINT], movers[m, FREEDOMS], counts[m]
             at = movers[m, LIMIT]
-            if step_changed(first, n, steps) or number == 0:
+            changed = step_changed(first, n, steps) or number == 0
+            if changed or ways[m, WAY_LENGTH] > 0:  # or what is above it may have changed
                 propose_turn(m, j, n, first, steps, basis, q, t)
-                w, x, y, z = t[j, 0], t[j, 1], t[j, 2], t[j, 3]
+                aw, ax, ay, az = t[j, 0], t[j, 1], t[j, 2], t[j, 3]
+                w, x, y, z = to_relative(ways, m, t, q, aw, ax, ay, az)
                 if at >= 0 and m != unlimited and not is_clear(m, w, x, y, z, clear):
                     block[W0], block[X0], block[Y0], block[Z0] = w, x, y, z
                     if project_one(packed, at, tolerance, block, other, lanes):
-                        for i in range(4):
-                            t[j, i] = block[QW + LANES * i]
-                        vx, vy, vz = turn_between(t, j, w, x, y, z)
+                        w, x, y, z = block[QW], block[QX], block[QY], block[QZ]
+                        w, x, y, z = from_relative(ways, m, t, q, w, x, y, z)
+                        t[j, 0], t[j, 1], t[j, 2], t[j, 3] = w, x, y, z
+                        vx, vy, vz = turn_between(t, j, aw, ax, ay, az)
                         resolve(m, n, first, vx, vy, vz, basis, steps)
                         if new_normal(m, n, first, known, steps, normals):
                             vx, vy, vz = turn_between(q, j, t[j, 0], t[j, 1], t[j, 2], t[j, 3])
@@ -336,7 +342,7 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
         square, worst = weigh(goals, scale, state, r)
         while count < most and stalled < STALLED and (wishes or worst > enough):
             count += 1
-            refresh_basis(movers, swings, fixed, q_i, basis)
+            refresh_basis(movers, chain.ways, swings, fixed, q_i, basis)
             refresh_rates(goals, target, scale, world, state)
             refresh_jacobian(movers, slides, goals, moves, basis, world, state, jacobian)
             multiply_out(jacobian, work.gram)
@@ -367,7 +373,7 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
             numbers[i, ERRORS + g] = length(state[g, GAP], state[g, GAP + 1], state[g, GAP + 2])
         if worst <= enough:
             continue
-        refresh_basis(movers, swings, fixed, q_i, basis)
+        refresh_basis(movers, chain.ways, swings, fixed, q_i, basis)
         refresh_rates(goals, target, scale, world, state)
         refresh_jacobian(movers, slides, goals, moves, basis, world, state, jacobian)
         first = 0
@@ -377,11 +383,13 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
             flags[i, BLOCKED + m] = False
             if at >= 0 and probe(first, n, flat, residuals, jacobian, steps):
                 propose_turn(m, j, n, first, steps, basis, q_i, trial_q)
-                for k in range(4):
-                    block[W0 + LANES * k] = trial_q[j, k]
+                w, x, y, z = trial_q[j, 0], trial_q[j, 1], trial_q[j, 2], trial_q[j, 3]
+                w, x, y, z = to_relative(chain.ways, m, q_i, q_i, w, x, y, z)
+                block[W0], block[X0], block[Y0], block[Z0] = w, x, y, z
                 if project_one(chain.packed, at, chain.tolerance, block, work.other, work.lanes):
-                    w, vx, vy, vz = block[QW], block[QX], block[QY], block[QZ]
-                    vx, vy, vz = turn_between(trial_q, j, w, vx, vy, vz)
+                    w, x, y, z = block[QW], block[QX], block[QY], block[QZ]
+                    w, x, y, z = from_relative(chain.ways, m, q_i, q_i, w, x, y, z)
+                    vx, vy, vz = turn_between(trial_q, j, w, x, y, z)
                     flags[i, BLOCKED + m] = length(vx, vy, vz) > TAKEN * PROBE
             first += n
 

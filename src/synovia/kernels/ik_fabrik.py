@@ -277,7 +277,7 @@ def fabrik_each(chain, settings, targets, q, p, numbers, counts, flags):
         while count < most and stalled < STALLED and worst > enough:
             count += 1
             reach_backward(chain, target, world, nodes, passes, sums)
-            refresh_basis(movers, chain.swings, chain.basis, trial_q, work.basis)
+            refresh_basis(movers, chain.ways, chain.swings, chain.basis, trial_q, work.basis)
             for m in range(movers.shape[0]):
                 move_with_parent(tree, m, nodes, passes)
                 r, at = trial_q[movers[m, JOINT]], movers[m, LIMIT]

@@ -15,11 +15,13 @@ from .ik_chain import (
     SQUARE,
     STEPS,
     cross,
+    from_relative,
     from_vector,
     length,
     new_work,
     product,
     rotate,
+    to_relative,
 )
 from .ik_goals import TURN_SHARE, place_one
 from .ik_limits import is_clear, note_clear, project_one
@@ -110,12 +112,16 @@ def propose_turn(j, share, q, world, buffer, block):
 def take_turn(m, j, chain, q, work):
     """Turn mover m, the joint j, to the rotation in the block, as far as its limit allows."""
     block, at = work.block, chain.movers[m, LIMIT]
-    w, x, y, z = block[W0], block[X0], block[Y0], block[Z0]
+    aw, ax, ay, az = block[W0], block[X0], block[Y0], block[Z0]
+    w, x, y, z = to_relative(chain.ways, m, q, q, aw, ax, ay, az)
     if at >= 0 and not is_clear(m, w, x, y, z, work.clear):
+        block[W0], block[X0], block[Y0], block[Z0] = w, x, y, z
         if project_one(chain.packed, at, chain.tolerance, block, work.other, work.lanes):
             w, x, y, z = block[QW], block[QX], block[QY], block[QZ]
+            aw, ax, ay, az = from_relative(chain.ways, m, q, q, w, x, y, z)
         else:
             note_clear(m, chain.packed, at, block, work.clear)
+    w, x, y, z = aw, ax, ay, az
     q[j, 0], q[j, 1], q[j, 2], q[j, 3] = w, x, y, z
 
 

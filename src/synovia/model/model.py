@@ -14,7 +14,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .. import kernels, quat
-from ..arrays import Floats, Ints, Mask, Quats, Scalars, tolerance
+from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, tolerance
+from ..components import ControlGroup, Figure, control_groups
+from ..components.control_group import TOLERANCE as GROUP_TOLERANCE
 from ..learn import Population, Progress, Sample
 from ..limit import Limit
 from ..limit.softening import Softening
@@ -30,7 +32,7 @@ from ..skeleton import (
     match,
     measure_from_ancestor,
 )
-from .clamp import MAX_SPEED, clamp_path, first_exit
+from .clamp import MAX_SPEED, clamp_path, first_exit, step_bounds
 from .report import ClampReport, Report
 
 _FOR_SKELETON: WeakKeyDictionary[LimitModel, LimitModel] = WeakKeyDictionary()
@@ -66,10 +68,21 @@ class LimitModel:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     samples: Mapping[str, tuple[Sample, ...]] = field(default_factory=dict)
     """What was observed of each joint, thinned, where that was kept."""
+    groups: tuple[ControlGroup, ...] = ()
+    """Joints that are limited together, as the controls of a figure allow; see `of_figure`."""
 
     def __post_init__(self) -> None:
         for name in self.samples:
             self.skeleton.index(name)
+        object.__setattr__(self, "groups", tuple(self.groups))
+        for group in self.groups:
+            if twice := [name for name in group.joints if name in self.limits]:
+                raise ValueError(f"{twice[0]} must have a limit or be in a group, got both")
+            if group.on(self.skeleton, self._indices(group)) is None:
+                raise ValueError(
+                    f"joints of a group ({', '.join(group.joints)}) must be those of the skeleton, "
+                    "one below the other as in the figure"
+                )
         for name, limit in self.limits.items():
             lineage(self.skeleton, name, limit.relative_to)
         for field_ in ("limits", "samples"):
@@ -152,6 +165,33 @@ class LimitModel:
         learned = learn(clips, chosen, progress=progress)
         return cls(learned.limits, clips[0].skeleton, learned.provenance, learned.samples)
 
+    @classmethod
+    def of_figure(cls, figure: Figure, tolerance: float = GROUP_TOLERANCE) -> Self:
+        """Return the limits of a figure: what controls within their ranges give, to a tolerance.
+
+        Joints that share controls are limited together (`groups`); a limit for each joint by itself
+        is `anatomy.limits_of`. Positions of joints do not count, and are left as they are.
+
+        Parameters
+        ----------
+        figure
+            What rules its joints.
+        tolerance
+            Radians by which a segment may be off what the controls give, as seen from where its
+            group begins; 2 degrees unless given. Segments in a row share it evenly.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from synovia import LimitModel, human
+        >>> body = human()
+        >>> model = LimitModel.of_figure(body)
+        >>> bool(model.contains(body.pose({"lumbar.flexion": 30.0})))
+        True
+        """
+        groups = control_groups(figure, tolerance)
+        return cls({}, figure.skeleton, {"figure": figure.name}, groups=groups)
+
     @property
     def population(self) -> Population:
         """What was observed of whom, to be blended with; an error where that was not kept."""
@@ -167,7 +207,27 @@ class LimitModel:
 
     def match(self, skeleton: Skeleton, names: Mapping[str, str] | None = None) -> Match:
         """Return where `skeleton` has the limited joints; `names` maps its names to these."""
-        return match(self.limits, self.skeleton, skeleton, names)
+        return match(self.names, self.skeleton, skeleton, names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The joints that are limited, by themselves or in groups."""
+        return (*self.limits, *(name for group in self.groups for name in group.joints))
+
+    def _indices(self, group: ControlGroup) -> dict[str, int]:
+        places = {name: joint for joint, name in enumerate(self.skeleton.names)}
+        return {name: places[name] for name in group.joints if name in places}
+
+    def _groups_on(self, found: Match, clip: str = "") -> list[ControlGroup]:
+        """Return the groups that a skeleton has whole; others are named in a warning."""
+        placed = [(group, group.on(found.skeleton, found.joints)) for group in self.groups]
+        if lost := [group.joints[0] for group, there in placed if there is None]:
+            warnings.warn(
+                f"{clip or 'skeleton'}: groups of joints that are not there as in the figure, and "
+                f"are not limited: those of {list_names(lost)}",
+                stacklevel=3,
+            )
+        return [there for _, there in placed if there is not None]
 
     def for_skeleton(
         self, skeleton: Skeleton, names: Mapping[str, str] | None = None, *, clip: str = ""
@@ -188,7 +248,8 @@ class LimitModel:
         """
         if skeleton is self.skeleton and not names:
             return self
-        ways = self.match(skeleton, names).lineages(self.ancestors, clip)
+        found = self.match(skeleton, names)
+        ways = found.only(self.limits).lineages(self.ancestors, clip)
         limits = {
             skeleton.names[way.joint]: measure_from_ancestor(self.limits[name], way, skeleton)
             for name, way in ways.items()
@@ -196,7 +257,8 @@ class LimitModel:
         known = _FOR_SKELETON.get(self)
         if known is not None and known.skeleton is skeleton and dict(known.limits) == limits:
             return known  # frame after frame: what is cached of a model stays known
-        _FOR_SKELETON[self] = model = LimitModel(limits, skeleton)
+        groups = self._groups_on(found, clip)
+        _FOR_SKELETON[self] = model = LimitModel(limits, skeleton, groups=tuple(groups))
         return model
 
     def on(
@@ -247,7 +309,7 @@ class LimitModel:
         there = align(recognize(skeleton, roles), clips)
         limits = limits_on_rig(canonical, there)
         carried = {here[role] for role in canonical if there.rig.roles.get(role) in limits}
-        if lost := [name for name in self.limits if name not in carried]:
+        if lost := [name for name in self.names if name not in carried]:
             warnings.warn(f"limits that are not carried over: {list_names(lost)}", stacklevel=2)
         return LimitModel(limits, skeleton, self.provenance)
 
@@ -266,6 +328,8 @@ class LimitModel:
         out[..., self._near] = distances
         for limit, way in self._apart:
             out[..., way.joint] = limit.distance(way.relative_rotation(pose.rotations))
+        for group, joints in self._placed_groups:
+            out[..., joints] = group.distance(pose.rotations[..., joints, :])
         return out
 
     def violation(self, pose: Pose) -> Scalars:
@@ -281,6 +345,8 @@ class LimitModel:
         out = np.where(moved, angles, 0.0).astype(pose.rotations.dtype)
         for limit, way in self._apart:
             out[..., way.joint] = limit.violation(way.relative_rotation(pose.rotations))
+        for group, joints in self._placed_groups:
+            out[..., joints] = group.violation(pose.rotations[..., joints, :])
         return out
 
     @overload
@@ -336,6 +402,8 @@ class LimitModel:
             )[0]
         if softening is None:
             rotations = self._projected(what)[0]
+            for group, joints in self._placed_groups:
+                rotations[..., joints, :] = group.project(rotations[..., joints, :])
             for limit, way in self._apart:
                 relative = way.relative_rotation(rotations)
                 legal = limit.project(relative)
@@ -343,6 +411,7 @@ class LimitModel:
                     way.set_relative_rotation(rotations, legal)
             return what.with_rotations(rotations)
         check_joints(self.skeleton, what)
+        self._refuse_softening()
         rotations = what.rotations.copy()
         for limit, way in self.parents_first:
             way.set_relative_rotation(
@@ -406,9 +475,17 @@ class LimitModel:
         """
         found = self.match(skeleton, names)
         found.warn(clip)
-        ways = found.lineages(self.ancestors, clip)
-        moved, over = {}, {}
-        for name in progress(sorted(ways, key=lambda name: ways[name].joint)):  # parents first
+        ways = found.only(self.limits).lineages(self.ancestors, clip)
+        groups = {group.joints[0]: group for group in self._groups_on(found, clip)}
+        if softening is not None:
+            self._refuse_softening()
+        moved: dict[str, Ints] = {}
+        over: dict[str, Ints] = {}
+        in_order = sorted(ways, key=lambda name: ways[name].joint)  # parents first
+        for name in progress([*groups, *in_order]):
+            if name in groups:
+                over |= self._project_group(groups[name], paths, skeleton, frame_time, max_speed)
+                continue
             way = ways[name]
             joints = (*way.between, way.joint)
             rotations = np.stack([paths[joint] for joint in joints], axis=-2)
@@ -426,6 +503,30 @@ class LimitModel:
             moved.update({own: path.moved} if len(path.moved) else {})
             over.update({own: path.over} if len(path.over) else {})
         return ClampReport(clip, moved, over)
+
+    def _project_group(
+        self,
+        group: ControlGroup,
+        paths: Paths,
+        skeleton: Skeleton,
+        frame_time: float,
+        max_speed: float,
+    ) -> dict[str, Ints]:
+        """Make the paths of a group's joints legal; return the frames with too long a step.
+
+        A group follows one branch of its controls from frame to frame, and knows no bound on steps.
+        """
+        joints = [skeleton.index(name) for name in group.joints]
+        given = np.stack([paths[joint] for joint in joints], axis=-2)
+        legal = group.project_path(given)
+        over: dict[str, Ints] = {}
+        for k, (joint, name) in enumerate(zip(joints, group.joints, strict=True)):
+            bounds = step_bounds(given[:, k], frame_time, max_speed)
+            steps = quat.angle_between(legal[:-1, k], legal[1:, k])
+            if (late := np.flatnonzero(steps > bounds[1:] + TOLERANCE) + 1).size:
+                over[name] = late
+            paths[joint] = legal[:, k]
+        return over
 
     def check(self, clip: Clip, *, names: Mapping[str, str] | None = None) -> Report:
         """Return how far, where and how often a clip leaves these limits.
@@ -453,18 +554,27 @@ class LimitModel:
         """Yield the reports of consecutive chunks, which are matched once."""
         skeleton: Skeleton | None = None
         ways: dict[str, Lineage] = {}
+        groups: list[ControlGroup] = []
         for clip in clips:
             if clip.skeleton is not skeleton:
                 skeleton = clip.skeleton
                 found = self.match(skeleton, names)
                 found.warn(clip.name)
-                ways = found.lineages(self.ancestors, clip.name)
+                ways = found.only(self.limits).lineages(self.ancestors, clip.name)
+                groups = self._groups_on(found, clip.name)
+                ours = {skeleton.names[joint]: name for name, joint in found.joints.items()}
             violation = np.zeros((clip.frames, len(ways)))
             for k, (name, way) in enumerate(ways.items()):
                 violation[:, k] = self.limits[name].violation(
                     way.relative_rotation(clip.pose.rotations)
                 )
-            yield Report(clip.name, tuple(ways), violation, clip.frame_time)
+            reported = [*ways]
+            for group in groups:
+                joints = [skeleton.index(name) for name in group.joints]
+                beyond = group.path_violation(clip.pose.rotations[:, joints])
+                violation = np.concatenate([violation, beyond], axis=1)
+                reported += [ours[name] for name in group.joints]
+            yield Report(clip.name, tuple(reported), violation, clip.frame_time)
 
     def first_exit(self, previous: Pose, proposed: Pose) -> Scalars:
         """Return the largest t (...) in [0, 1] with all joints legal before it.
@@ -483,18 +593,27 @@ class LimitModel:
             )
             for limit, way in self.parents_first
         ]
+        exits += [
+            group.first_exit(previous.rotations[..., joints, :], proposed.rotations[..., joints, :])
+            for group, joints in self._placed_groups
+        ]
         return np.asarray(np.min([np.ones(previous.rotations.shape[:-2]), *exits], axis=0))
 
     def sample(self, n: int, rng: np.random.Generator) -> Pose:
-        """Return `n` legal poses: each joint uniform in its limit, others as at rest."""
+        """Return `n` legal poses: each joint uniform in its limit, others as at rest.
+
+        Joints of a group are as controls drawn evenly from their ranges have them.
+        """
         rest = self.skeleton.rest_pose()
         rotations = np.tile(rest.rotations, (n, 1, 1))
         for limit, way in self.parents_first:
             rotations[:, way.joint] = way.local_rotation(rotations, limit.sample(n, rng))
+        for group, joints in self._placed_groups:
+            rotations[:, joints] = group.sample(n, rng)
         return Pose(rotations, np.tile(rest.positions, (n, 1, 1)))
 
     def volume(self) -> dict[str, float]:
-        """Return, by joint, the share of all rotations that is legal."""
+        """Return, by joint with a limit of its own, the share of all rotations that is legal."""
         return {name: limit.volume() for name, limit in self.limits.items()}
 
     @property
@@ -503,6 +622,8 @@ class LimitModel:
 
         For solvers: limits without a kernel are packed as their stand-ins.
         """
+        if self.groups:
+            raise ValueError("limits must be of single joints to be packed, got groups of a figure")
         if self.ancestors:
             given = ", ".join(f"{name} from {above}" for name, above in self.ancestors.items())
             raise ValueError(f"limits must be measured from parents to be packed, got {given}")
@@ -510,6 +631,15 @@ class LimitModel:
             joints = np.array([self.skeleton.index(name) for name in self.limits], dtype=np.int64)
             return (joints, *pack_limits([limit.stand_in for limit in self.limits.values()]))
         return (self._near, *self._packed)
+
+    @cached_property
+    def _placed_groups(self) -> list[tuple[ControlGroup, list[int]]]:
+        """The groups with the numbers of their joints."""
+        return [(each, [self.skeleton.index(n) for n in each.joints]) for each in self.groups]
+
+    def _refuse_softening(self) -> None:
+        if self.groups:
+            raise ValueError("limits of a figure's groups are hard, got a softening")
 
     @cached_property
     def parents_first(self) -> list[tuple[Limit, Lineage]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -64,6 +64,11 @@ class Match:
         """Issue the warnings, each naming the clip."""
         for message in self.warnings():
             warnings.warn(f"{clip or 'clip'}: {message}", stacklevel=3)
+
+    def only(self, some: Collection[str]) -> Match:
+        """Return what there is of some of the joints."""
+        joints = {name: joint for name, joint in self.joints.items() if name in some}
+        return replace(self, joints=joints)
 
     def lineages(self, ancestors: Mapping[str, str], clip: str = "") -> dict[str, Lineage]:
         """Return the lineage of each joint that was found.

@@ -1,0 +1,400 @@
+"""The controls of a group whose pose is nearest to a given one, with a tolerance by segment.
+
+What is left of a segment is the angle to what the controls give, less its tolerance; the weighted
+sum of squares of these is the squared distance to the set of poses that are within it. A task of
+`controls` is given whose goals are that segments stay as they are: `STAY`, with their weights.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .controls import (
+    TRIAL,
+    TRIES,
+    linear_system,
+    new_work,
+    pose_controls,
+    propose,
+    refresh_jacobian,
+    start_pose,
+)
+from .ik_chain import GAP, OWNER, RATES, WEIGHT, length
+from .ik_goals import TURN_SHARE, find_gaps, refresh_rates
+from .jit import kernel
+
+STEPS, RACE_STEPS = 60, 4  # of one descent, at most; the same where many race
+DAMPING, LEAST_DAMPING = 1e-2, 1e-14  # times what is left, and at least
+ENOUGH = 1e-20  # radians squared: less is a member
+STALL_STEPS, STALL_RATIO = 2, 1.0 - 1e-5  # so many steps that leave more than this are the last
+NEAR_STARTS = 2  # stored controls that are nearest to a pose, from each of which it is tried,
+FAR_STARTS = 24  # and the first ones, wherever they are, so many where there are
+MANY_CONTROLS, FEW_STARTS = 4, 1  # controls or more, and so many where there are not
+NEARER = 0.25  # of what is left: a stored pose that leaves less is worth a look
+FINALISTS = 2  # of all these, the best after a few steps, go on
+ROUNDS, HALVINGS = 2, 8  # over controls without effect, and of the search for where they have one
+BEYOND = 0.01  # share of a range by which they are set beyond that
+SAME, WORTH = 1e-9, 0.99  # shares of what is left: less is no effect; a round should leave less
+FLAT = 1e-9  # of the square of the largest rate: controls that change less have no effect
+APART = 0.1  # share of a range, in one control at least, by which the nearest differ
+COLD, WARM, BRANCH, QUICK = range(4)
+"""Where the way to a pose begins; see `nearest_each`."""
+
+
+# What is left of a pose, and how that changes.
+
+
+@kernel
+def weight_of(task, g):
+    """Return the root of what a squared angle of segment g counts."""
+    return TURN_SHARE * task.goals[g, WEIGHT]
+
+
+@kernel
+def dead_zone(task, tolerances, scale, work):
+    """Write the residuals of segments beyond `scale` times their tolerances; return their squares.
+
+    Residuals point along what is left to turn by.
+    """
+    square = 0.0
+    for g in range(task.goals.shape[0]):
+        x, y, z = work.state[g, GAP], work.state[g, GAP + 1], work.state[g, GAP + 2]
+        angle, slack = length(x, y, z), scale * tolerances[g]
+        over = weight_of(task, g) * (1.0 - slack / angle) if angle > slack else 0.0
+        work.residuals[3 * g], work.residuals[3 * g + 1] = over * x, over * y
+        work.residuals[3 * g + 2] = over * z
+        square += (over * angle) ** 2
+    return square
+
+
+@kernel
+def slack_rates(task, tolerances, scale, work):
+    """Change how fast gaps close to how fast residuals do: nothing across within the tolerance.
+
+    Of v (1 − t/|v|) with u = v/|v|: v' − (t/|v|) (v' − u (u · v')).
+    """
+    state = work.state
+    for g in range(task.goals.shape[0]):
+        x, y, z = state[g, GAP], state[g, GAP + 1], state[g, GAP + 2]
+        angle, slack = length(x, y, z), scale * tolerances[g]
+        if slack == 0.0:
+            continue
+        for k in range(3):
+            a = RATES + 9 + k
+            if angle <= slack:
+                state[g, a], state[g, a + 3], state[g, a + 6] = 0.0, 0.0, 0.0
+                continue
+            share = slack / angle
+            along = x * state[g, a] + y * state[g, a + 3] + z * state[g, a + 6]
+            along *= share / (angle * angle)
+            state[g, a] = (1.0 - share) * state[g, a] + along * x
+            state[g, a + 3] = (1.0 - share) * state[g, a + 3] + along * y
+            state[g, a + 6] = (1.0 - share) * state[g, a + 6] + along * z
+
+
+@kernel
+def measure(task, tolerances, scale, target, work):
+    """Write the residuals of segments that are posed; return the sum of squares."""
+    find_gaps(task.goals, target, work.q, work.world, work.state)
+    return dead_zone(task, tolerances, scale, work)
+
+
+@kernel
+def descend(task, tolerances, scale, target, most, shares, work):
+    """Bring shares (F,) nearer to a pose (G, 4), until steps no longer help.
+
+    Returns the sum of squares; the segments are posed by these shares.
+    """
+    damping, stalled = DAMPING, 0
+    pose_controls(task, shares, True, work)
+    square = measure(task, tolerances, scale, target, work)
+    for _ in range(most):
+        if stalled >= STALL_STEPS or square <= ENOUGH:
+            break
+        refresh_rates(task.goals, target, 1.0, work.world, work.state)
+        slack_rates(task, tolerances, scale, work)
+        refresh_jacobian(task, work)
+        linear_system(work)
+        taken, again, before = False, False, square
+        for _ in range(TRIES):
+            propose(shares, damping * square + LEAST_DAMPING, work)
+            trial = work.vectors[TRIAL]
+            pose_controls(task, trial, not again, work)  # mostly the first is taken
+            now = measure(task, tolerances, scale, target, work)
+            if now < square:
+                for c in range(shares.shape[0]):
+                    shares[c] = trial[c]
+                square, taken = now, True
+                break
+            damping, again = 6.0 * damping + 1e-4, True
+        if again:
+            pose_controls(task, shares, True, work)
+            measure(task, tolerances, scale, target, work)
+        if not taken:
+            break
+        if square < 0.5 * before:
+            damping = max(0.3 * damping, 1e-6)
+        stalled = stalled + 1 if square > STALL_RATIO * before else 0
+    return square
+
+
+@kernel
+def end_of_flat(task, tolerances, target, square, c, end, trial, work):
+    """Return where, from its share towards `end`, control c begins to have an effect.
+
+    Or `end` where it has none all the way. `trial` are all shares, and come back as they were.
+    """
+    here = trial[c]
+    low, high = here, end
+    for k in range(HALVINGS + 1):
+        trial[c] = end if k == 0 else 0.5 * (low + high)
+        pose_controls(task, trial, False, work)
+        now = measure(task, tolerances, 1.0, target, work)
+        same = abs(now - square) <= SAME * square
+        if k == 0 and same:
+            break
+        if same:
+            low = trial[c]
+        else:
+            high = trial[c]
+    trial[c] = here
+    return high
+
+
+@kernel
+def leave_flat(task, tolerances, target, square, shares, work):
+    """Set controls that have no effect to where they have one, and go on from there.
+
+    Beyond a cone or a bound a control changes nothing, so that no slope leads back. Each that way
+    brings the pose nearer is kept. Returns the sum of squares.
+    """
+    free, best = shares.shape[0], square
+    flat, trial, there = np.zeros(free), np.empty(free), np.empty(free)
+    steepest = 0.0
+    for c in range(free):
+        steepest = max(steepest, work.normal[0, c, c])
+    for c in range(free):
+        flat[c] = 1.0 if work.normal[0, c, c] <= FLAT * steepest else 0.0
+    for c in range(free):
+        for side in range(2):
+            if flat[c] == 0.0 or best <= ENOUGH:
+                continue
+            for k in range(free):
+                trial[k], there[k] = shares[k], shares[k]
+            end = 1.0 * side
+            edge = end_of_flat(task, tolerances, target, best, c, end, trial, work)
+            there[c] = min(max(edge + BEYOND * (2.0 * side - 1.0), 0.0), 1.0)
+            if there[c] == shares[c] or edge == end:
+                continue
+            now = descend(task, tolerances, 1.0, target, STEPS, there, work)
+            if now < best:
+                best = now
+                for k in range(free):
+                    shares[k] = there[k]
+    return best
+
+
+@kernel
+def settle(task, tolerances, target, square, shares, work):
+    """Bring shares (F,), where a descent ended, nearer by controls that have no effect there.
+
+    `square` is what is left there; returns what is left then.
+    """
+    for _ in range(ROUNDS):
+        if square <= ENOUGH:
+            break
+        now = leave_flat(task, tolerances, target, square, shares, work)
+        if not now < WORTH * square:
+            return min(now, square)
+        square = now
+    return square
+
+
+@kernel
+def fit_from(task, tolerances, target, shares, work):
+    """Bring shares (F,) to the nearest pose about them; return its square.
+
+    First without any tolerance. For most members that is where the way ends: so controls of a
+    member depend on the pose alone, and not on the start.
+    """
+    descend(task, tolerances, 0.0, target, STEPS, shares, work)
+    square = dead_zone(task, tolerances, 1.0, work)
+    if square > ENOUGH:
+        square = descend(task, tolerances, 1.0, target, STEPS, shares, work)
+    return square
+
+
+# Starts: controls that are stored with their poses.
+
+
+@kernel
+def stored_square(task, tolerances, target, pose):
+    """Return the square of what is left of a pose, to a stored one, both (G, 4)."""
+    square = 0.0
+    for g in range(target.shape[0]):
+        along = 0.0
+        for k in range(4):
+            along += target[g, k] * pose[g, k]
+        angle = 2.0 * np.arccos(min(abs(along), 1.0)) - tolerances[g]
+        if angle > 0.0:
+            square += (weight_of(task, g) * angle) ** 2
+    return square
+
+
+@kernel
+def far_from(library, chosen, count, n):
+    """Tell whether the controls of row n differ from those of the first rows that are chosen."""
+    for k in range(count):
+        apart = 0.0
+        for c in range(library.shape[1]):
+            apart = max(apart, abs(library[n, c] - library[chosen[k], c]))
+        if apart <= APART:
+            return False
+    return True
+
+
+@kernel
+def choose_starts(library, far, squares, chosen):
+    """Write rows of the library: those with the least squares, apart, then the first `far` ones.
+
+    Returns how many.
+    """
+    count = 0
+    while count < NEAR_STARTS:
+        best = -1
+        for n in range(library.shape[0]):
+            if squares[n] < np.inf and (best < 0 or squares[n] < squares[best]):
+                best = n
+        if best < 0:
+            break
+        squares[best] = np.inf
+        if far_from(library, chosen, count, best):
+            chosen[count] = best
+            count += 1
+    for n in range(min(far, library.shape[0])):
+        chosen[count] = n
+        count += 1
+    return count
+
+
+@kernel
+def race(task, tolerances, target, runners, squares, work):
+    """Bring rows of shares (n, F) nearer: a few steps each, then the best go on.
+
+    Returns the square of the best, or of the first that is a member, and makes it the first row.
+    """
+    n, free, best = runners.shape[0], runners.shape[1], -1
+    for k in range(n):
+        squares[k] = descend(task, tolerances, 1.0, target, RACE_STEPS, runners[k], work)
+        if squares[k] <= ENOUGH:
+            best = k
+            break
+    last = -1.0
+    for _ in range(FINALISTS):
+        first = -1
+        for k in range(n):
+            if squares[k] > last and (first < 0 or squares[k] < squares[first]):
+                first = k
+        if first < 0 or (best >= 0 and squares[best] <= ENOUGH):
+            break
+        last = squares[first]
+        now = descend(task, tolerances, 1.0, target, STEPS, runners[first], work)
+        squares[first] = settle(task, tolerances, target, now, runners[first], work)
+        if best < 0 or squares[first] < squares[best]:
+            best = first
+    for c in range(free):
+        runners[0, c] = runners[best, c]
+    return squares[best]
+
+
+@kernel
+def take_found(task, work, found):
+    """Write rotations (G, 5) of segments that are posed and measured, each with what is left."""
+    for g in range(found.shape[0]):
+        j = int(task.goals[g, OWNER])
+        for k in range(4):
+            found[g, k] = work.q[j, k]
+        found[g, 4] = length(work.state[g, GAP], work.state[g, GAP + 1], work.state[g, GAP + 2])
+
+
+@kernel
+def rank_stored(task, tolerances, target, stored, squares):
+    """Write the squares of what is left of a pose to stored ones; return the nearest of these."""
+    best = 0
+    for n in range(stored.shape[0]):
+        squares[n] = stored_square(task, tolerances, target, stored[n])
+        if squares[n] < squares[best]:
+            best = n
+    return best
+
+
+@kernel
+def find_elsewhere(task, tolerances, library, target, stored_squares, runners, squares, work):
+    """Look for a nearer pose than that of the first runner; return its square, shares first.
+
+    From there by controls without effect, then from the nearest of stored controls, and where
+    there are many controls from others as well.
+    """
+    free, chosen = runners.shape[1], np.zeros(NEAR_STARTS + FAR_STARTS, np.int64)
+    square = settle(task, tolerances, target, squares[0], runners[0], work)
+    if square <= ENOUGH:
+        return square
+    far = FAR_STARTS if free >= MANY_CONTROLS else FEW_STARTS
+    count = choose_starts(library, far, stored_squares, chosen)
+    for k in range(count):
+        for c in range(free):
+            runners[1 + k, c] = library[chosen[k], c]
+    now = race(task, tolerances, target, runners[1 : 1 + count], squares, work)
+    if now < square:
+        square = now
+        for c in range(free):
+            runners[0, c] = runners[1, c]
+    return square
+
+
+@kernel("Task f8[] f8[,] f8[,,] f8[,,] f8[,] i8[] f8[,,]")
+def nearest_each(task, tolerances, library, stored, targets, shares, search, found):
+    """Write shares (n, F) whose poses are nearest to `targets` (n, G, 4), and those (n, G, 5).
+
+    `library` (N, F) are stored controls, neutral ones first, and `stored` (N, G, 4) their poses.
+    `search` (n,) says where a row begins: `QUICK`, at the nearest of these; `COLD`, then at others;
+    `WARM` and `BRANCH`, where the row before ended. Where that does not end in a member, others are
+    tried after a row that does, and where a stored pose is much nearer: `WARM` takes the nearest
+    pose that is found, `BRANCH` only a member.
+    """
+    work = new_work(task)
+    start_pose(task, work)
+    free = task.free.shape[0]
+    stored_squares, squares = np.empty(library.shape[0]), np.empty(1 + NEAR_STARTS + FAR_STARTS)
+    runners, before = np.empty((1 + NEAR_STARTS + FAR_STARTS, free)), 0.0
+    for i in range(targets.shape[0]):
+        here, target, cold = shares[i], targets[i], search[i] == COLD or search[i] == QUICK
+        if free > 0:
+            first = rank_stored(task, tolerances, target, stored, stored_squares) if cold else 0
+            for c in range(free):
+                here[c] = library[first, c] if cold else shares[i - 1, c]
+        square = fit_from(task, tolerances, target, here, work)
+        wanted = free > 0 and square > ENOUGH
+        if wanted and search[i] == QUICK:
+            settle(task, tolerances, target, square, here, work)
+            pose_controls(task, here, False, work)
+            square = measure(task, tolerances, 1.0, target, work)
+            wanted = False
+        if wanted and not cold:
+            first = rank_stored(task, tolerances, target, stored, stored_squares)
+            wanted = before <= ENOUGH or stored_squares[first] < NEARER * square
+        if wanted:
+            squares[0] = square
+            for c in range(free):
+                runners[0, c] = here[c]
+            now = find_elsewhere(
+                task, tolerances, library, target, stored_squares, runners, squares, work
+            )
+            if now < square and (search[i] != BRANCH or now <= ENOUGH):
+                square = now
+                for c in range(free):
+                    here[c] = runners[0, c]
+            pose_controls(task, here, False, work)
+            measure(task, tolerances, 1.0, target, work)
+        take_found(task, work, found[i])
+        before = square

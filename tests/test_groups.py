@@ -1,0 +1,254 @@
+"""Groups of joints that controls of a figure rule: what is legal, and what is nearest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from command_line import run
+from synovia import (
+    Clip,
+    Figure,
+    LimitModel,
+    Pose,
+    Skeleton,
+    human,
+    load_clip,
+    quat,
+    save_clip,
+    save_figure,
+    save_limits,
+)
+from synovia.components import (
+    ArrayComponent,
+    Control,
+    ControlGroup,
+    JointSet,
+    Network,
+    Rotation,
+    clip_of,
+    control_groups,
+)
+
+BODY = human()
+MODEL = LimitModel.of_figure(BODY)
+GROUPS = {group.segments[0]: group for group in MODEL.groups}
+SMALL = ("LeftLowerLeg", "LeftHand", "LeftFoot", "LeftToes", "LeftForearm", "C7", "LeftUpperLeg")
+TOLERANCE = np.radians(2.0)
+
+
+def anywhere(n, seed=0):
+    """Poses of the human for controls all over their ranges."""
+    low, _, high = BODY.ranges
+    shares = np.random.default_rng(seed).random((n, len(low)))
+    return BODY.pose(low + (high - low) * shares)
+
+
+def off(rotations, angle, seed=1):
+    """Rotations, each turned by some `angle`."""
+    vectors = np.random.default_rng(seed).normal(size=(*rotations.shape[:-1], 3))
+    return quat.mul(rotations, quat.exp(angle * vectors))
+
+
+def joints_of(group):
+    return [BODY.skeleton.index(name) for name in group.segments]
+
+
+def squares(group, angles):
+    beyond = np.maximum(angles - group.tolerances, 0.0)
+    return (group.weights * np.square(beyond)).sum(axis=-1)
+
+
+def test_segments_that_share_controls_are_together_and_others_apart():
+    segments = [name for group in MODEL.groups for name in group.segments]
+    assert sorted(segments) == sorted(set(BODY.skeleton.names) - {"Pelvis"})
+    assert GROUPS["LeftLowerArm"].controls == ("left_elbow.flexion",)
+    assert GROUPS["LeftForearm"].controls == ("left_elbow.pronation",)
+    assert GROUPS["LeftLowerLeg"].segments == ("LeftLowerLeg", "LeftFibula", "LeftPatella")
+    assert GROUPS["Rib6Left"].controls == ()
+
+
+def test_the_tolerance_is_that_of_all_segments_in_a_row():
+    assert np.allclose(GROUPS["C7"].tolerances, TOLERANCE / 7)
+    assert np.allclose(GROUPS["LeftToes"].tolerances, TOLERANCE)
+    with pytest.raises(ValueError, match="tolerance must be between"):
+        ControlGroup(BODY, ("C7",), (), 0.0)
+
+
+def test_what_controls_give_is_legal_and_comes_back_bit_for_bit():
+    posed = anywhere(8)
+    assert MODEL.contains(posed).all()
+    assert (MODEL.violation(posed) == 0.0).all()
+    assert np.array_equal(MODEL.project(posed).rotations, posed.rotations)
+    clip = clip_of(BODY, BODY.pose({"lumbar.bend": np.linspace(-20, 20, 30)}))
+    assert np.array_equal(MODEL.project(clip).pose.rotations, clip.pose.rotations)
+    assert MODEL.check(clip).ok
+
+
+@pytest.mark.parametrize("angle", [0.05, 0.5])
+def test_projections_are_legal_and_projecting_again_changes_nothing(angle):
+    posed = anywhere(2)
+    wild = Pose(off(posed.rotations, angle), posed.positions)
+    legal = MODEL.project(wild)
+    assert MODEL.contains(legal).all()
+    assert not MODEL.contains(wild).any()
+    assert np.array_equal(MODEL.project(legal).rotations, legal.rotations)
+    moved = quat.angle_between(wild.rotations, legal.rotations)
+    for group in MODEL.groups:  # by as much as they are outside, and 1 % of the tolerance
+        beyond = np.maximum(MODEL.distance(wild)[:, joints_of(group)], 0.0)
+        inside = np.degrees(moved[:, joints_of(group)] - beyond)
+        assert inside.max() < 0.31 * np.degrees(group.tolerances[0])
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_projection_is_the_nearest_that_brute_force_finds(name):
+    group = GROUPS[name]
+    wild = off(anywhere(6).rotations[:, joints_of(group)], 0.3)
+    found = squares(group, group.nearest(wild).angles)
+    low, high = group._ranges
+    steps = {1: 4001, 2: 61, 3: 17}[len(low)]
+    values = [np.linspace(a, b, steps) for a, b in zip(low, high, strict=True)]
+    grid = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1).reshape(-1, len(low))
+    poses = group.pose(grid)
+    best = [squares(group, quat.angle_between(poses, each)).min() for each in wild]
+    assert (np.sqrt(found) <= np.sqrt(best) + 1e-4).all()
+    cell = 0.5 * np.linalg.norm((high - low) / (steps - 1)) * np.pi / 180
+    assert (np.sqrt(best) <= np.sqrt(found) + 3.0 * cell).all()  # so the grid is a fair judge
+
+
+def test_the_spine_turns_no_farther_than_its_controls():
+    rest = BODY.pose()
+    turned = rest.rotations.copy()
+    spine = [f"T{n}" for n in range(1, 13)]
+    turned[[BODY.skeleton.index(name) for name in spine]] = quat.exp([0.0, np.radians(3.5), 0.0])
+    legal = MODEL.project(Pose(turned, rest.positions)).rotations
+    whole = quat.IDENTITY
+    for name in spine[::-1]:
+        whole = quat.mul(whole, legal[BODY.skeleton.index(name)])
+    most = BODY.controls["thoracic.twist"].high
+    assert most < np.degrees(np.linalg.norm(quat.log(whole))) < most + 2.5
+
+
+def wild_clip(frames=24):
+    _, neutral, high = BODY.ranges
+    sway = np.sin(np.linspace(0.0, 3.0, frames))[:, None]
+    posed = BODY.pose(neutral + 0.6 * sway * (high - neutral))
+    beyond = 0.4 * np.sin(np.linspace(0.0, 4.0, frames))[:, None, None] * np.ones((1, 75, 3))
+    beyond[:, 0] = 0.0
+    pose = Pose(quat.mul(posed.rotations, quat.exp(beyond)), posed.positions)
+    return clip_of(BODY, pose)
+
+
+def test_clips_are_legal_keep_to_one_branch_and_stay_when_done_again():
+    clip = wild_clip()
+    legal = MODEL.project(clip)
+    assert MODEL.contains(legal.pose).all()
+    assert np.array_equal(MODEL.project(legal).pose.rotations, legal.pose.rotations)
+    given, steps = (
+        quat.angle_between(each.pose.rotations[:-1], each.pose.rotations[1:]).max()
+        for each in (clip, legal)
+    )
+    assert steps < 2.0 * given
+    worst = MODEL.check(clip).joints[0]
+    assert worst.worst > 0.2
+    assert MODEL.check(legal).ok
+
+
+def test_answers_keep_the_batch_shape_and_the_precision():
+    posed = anywhere(2)
+    batch = Pose(posed.rotations.reshape(2, 1, 75, 4), posed.positions.reshape(2, 1, 75, 3))
+    assert MODEL.distance(batch).shape == (2, 1, 75)
+    assert np.isneginf(MODEL.distance(batch)[..., 0]).all()  # the root is not limited
+    single = Pose(off(posed.rotations, 0.2).astype(np.float32), posed.positions.astype(np.float32))
+    legal = MODEL.project(single)
+    assert legal.rotations.dtype == np.float32
+    assert MODEL.contains(legal).all()
+    group = GROUPS["LeftToes"]
+    flipped = -posed.rotations[:, joints_of(group)]
+    assert np.array_equal(group.project(flipped), flipped)
+
+
+def test_the_first_exit_is_where_the_range_ends():
+    straight = BODY.pose()
+    bent = BODY.pose({"left_knee.flexion": 200.0})
+    most = BODY.controls["left_knee.flexion"].high
+    group = GROUPS["LeftToes"]
+    rise = BODY.controls["left_toes.flexion"].high
+    axis = quat.log(BODY.pose({"left_toes.flexion": rise}).rotations[joints_of(group)[0]])
+    axis /= np.linalg.norm(axis)
+    rotations = straight.rotations.copy()
+    rotations[joints_of(group)[0]] = quat.exp(np.radians(rise + 20.0) * axis)
+    reached = MODEL.first_exit(straight, Pose(rotations, straight.positions))
+    assert reached == pytest.approx((rise + 2.0) / (rise + 20.0), abs=1e-6)
+    assert MODEL.first_exit(bent, bent) == 1.0
+    assert most > 0.0
+
+
+def test_samples_are_legal():
+    assert MODEL.contains(MODEL.sample(5, np.random.default_rng(0))).all()
+
+
+def test_groups_go_with_joints_of_other_names_and_are_left_out_where_some_are_missing():
+    names = tuple(f"rig:{name}" for name in BODY.skeleton.names)
+    renamed = replace(BODY.skeleton, names=names)
+    on_rig = MODEL.for_skeleton(renamed)
+    assert on_rig.names == tuple(f"rig:{name}" for name in MODEL.names)
+    assert on_rig.contains(anywhere(1)).all()
+    arm = Skeleton(("LeftLowerArm", "LeftForearm"), [-1, 0], np.eye(3)[:2])
+    with pytest.warns(UserWarning, match="not there as in the figure.*L5"):
+        assert [group.joints for group in MODEL.for_skeleton(arm).groups] == [("LeftForearm",)]
+
+
+def test_groups_are_not_for_what_knows_single_joints(tmp_path):
+    with pytest.raises(ValueError, match="save_figure keeps the figure"):
+        save_limits(MODEL, tmp_path / "body.limits.json")
+    with pytest.raises(ValueError, match="got groups of a figure"):
+        _ = MODEL.packed
+    with pytest.raises(ValueError, match="must be those of the skeleton"):
+        LimitModel({}, Skeleton(("A", "B"), [-1, 0], np.zeros((2, 3))), groups=MODEL.groups[:1])
+
+
+class Tilt(ArrayComponent):
+    """A component of one's own: a turn about x, in NumPy alone."""
+
+    kind = "tilt"
+    inputs: ClassVar = {"angle": "scalar"}
+    outputs: ClassVar = {"matrix": "matrix"}
+
+    def evaluate(self, angle):
+        out = np.tile(np.eye(4), (len(angle), 1, 1))
+        c, s = np.cos(angle), np.sin(angle)
+        out[:, 1, 1], out[:, 1, 2], out[:, 2, 1], out[:, 2, 2] = c, -s, s, c
+        return (out,)
+
+
+def test_components_of_ones_own_are_solved_for_as_well():
+    parts = {"one": Tilt(), "two": Rotation([1.0, 0.0, 0.0])}
+    wires = {"one.angle": "bend", "two.angle": "bend"}
+    network = Network(parts, wires, {"A": "one.matrix", "B": "two.matrix"})
+    bones = Skeleton(("Root", "A", "B"), [-1, 0, 1], [[0, 0, 0], [0, 1, 0], [0, 1, 0]])
+    figure = Figure(bones, {"hinge": JointSet(network, {"bend": Control(0.0, 1.0)})})
+    (group,) = control_groups(figure)
+    legal = group.pose(np.array([[0.3], [0.9]]))
+    assert np.array_equal(group.project(legal), legal)
+    wild = quat.exp(np.array([[[0.2, 0, 0], [1.0, 0, 0]], [[1.4, 0, 0], [1.3, 0, 0]]]))
+    found = group.nearest(wild)
+    # The first counts twice: 2 (c - 0.2 - t)² + (1 - c - t)² is least.
+    least = (1.4 + np.radians(1.0)) / 3.0
+    assert found.controls[:, 0] == pytest.approx([least, 1.0], abs=1e-6)
+    assert (group.distance(group.project(wild)) <= 1e-9).all()
+    path = group.project_path(np.repeat(wild, 3, axis=0))
+    assert (group.distance(path) <= 1e-9).all()
+
+
+def test_the_command_line_checks_and_clamps_by_a_figure(tmp_path):
+    save_figure(BODY, tmp_path / "body.xml")
+    save_clip(wild_clip(6), tmp_path / "wild.bvh")
+    wild, body, legal = (str(tmp_path / name) for name in ("wild.bvh", "body.xml", "legal.bvh"))
+    assert "Rib" in run("check", wild, "--limits", body, code=1)
+    run("clamp", wild, "--limits", body, "-o", legal)
+    run("check", legal, "--limits", body)
+    assert isinstance(load_clip(legal), Clip)
