@@ -266,7 +266,7 @@ def test_single_precision_stays():
 
 
 def test_what_cannot_be_is_refused():
-    limit, ends = hinge().limit, dict(low=np.zeros(6), high=np.ones(6))
+    limit, ends = hinge().limit, {"low": np.zeros(6), "high": np.ones(6)}
     with pytest.raises(ValueError, match="interval along"):
         DependentRange(own_limit("kdop"), "Hip", AXIS, **ends, along=[1, 0, 0])
     with pytest.raises(ValueError, match="4 n² \\+ 2 numbers"):

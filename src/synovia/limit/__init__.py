@@ -13,7 +13,7 @@ from .limit import (
     shape_named,
     unroll_path,
 )
-from .pair import PairLimit, nearest_together
+from .pair import PairLimit, nearest_together, sample_together
 from .softening import Beyond, Inside
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "mirror_limit",
     "mirror_rotations",
     "nearest_together",
+    "sample_together",
     "shape_named",
     "unroll_path",
 ]

@@ -198,6 +198,34 @@ def _fan(search: _Search, start: Quats, room: Scalars) -> Quats:
     return quat.exp(turns.reshape(len(start), -1, 3))
 
 
+def sample_together(
+    driver: Limit | None, dependents: Sequence[DependentLimit], n: int, rng: np.random.Generator
+) -> tuple[Quats, list[Quats]]:
+    """Return `n` legal rotations of a driver and of what depends on it, uniform among all."""
+    kept: list[list[Quats]] = [[np.empty((0, 4))] for _ in range(1 + len(dependents))]
+    count, drawn = 0, 0
+    while count < n:
+        if drawn > DRAWS * max(n, VOLUME_DRAWS):
+            raise ValueError("hardly any rotations are legal together: none are drawn at random")
+        first, others = _draw(driver, dependents, 2 * n + 64, rng)
+        legal = np.ones(len(first), dtype=bool)
+        for each, own in zip(dependents, others, strict=True):
+            legal &= each.contains(own, first)
+        for rows, drawn_rows in zip(kept, (first, *others), strict=True):
+            rows.append(drawn_rows[legal])
+        count, drawn = count + int(legal.sum()), drawn + len(legal)
+    first, *others = (np.concatenate(rows)[:n] for rows in kept)
+    return first, others
+
+
+def _draw(
+    driver: Limit | None, dependents: Sequence[DependentLimit], n: int, rng: np.random.Generator
+) -> tuple[Quats, list[Quats]]:
+    """Return rotations that are legal each for itself, uniform."""
+    free = quat.normalize(rng.normal(size=(n, 4))) if driver is None else driver.sample(n, rng)
+    return free, [each.limit.sample(n, rng) for each in dependents]
+
+
 @dataclass(frozen=True, eq=False)
 class PairLimit:
     """The legal pairs of rotations: of a driver, within its own limit, and of what depends on it.
@@ -321,25 +349,12 @@ class PairLimit:
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Quats, Quats]:
         """Return `n` legal pairs, uniform among all of them."""
-        kept: list[tuple[Quats, Quats]] = [(np.empty((0, 4)), np.empty((0, 4)))]
-        count, drawn = 0, 0
-        while count < n:
-            if drawn > DRAWS * max(n, VOLUME_DRAWS):
-                raise ValueError("hardly any pair is legal: none can be drawn at random")
-            pairs = self._draw(2 * n + 64, rng)
-            legal = self.contains(*pairs)
-            kept.append((pairs[0][legal], pairs[1][legal]))
-            count, drawn = count + int(legal.sum()), drawn + len(legal)
-        driver, rotations = (np.concatenate(each)[:n] for each in zip(*kept, strict=True))
+        driver, (rotations,) = sample_together(self.driver, [self.dependent], n, rng)
         return driver, rotations
 
     def _draw(self, n: int, rng: np.random.Generator) -> tuple[Quats, Quats]:
-        """Return pairs that are legal each for itself, uniform."""
-        if self.driver is None:
-            driver = quat.normalize(rng.normal(size=(n, 4)))
-        else:
-            driver = self.driver.sample(n, rng)
-        return driver, self.dependent.limit.sample(n, rng)
+        driver, (rotations,) = _draw(self.driver, [self.dependent], n, rng)
+        return driver, rotations
 
     def share_of_product(self, samples: int = VOLUME_DRAWS, seed: int = 0) -> float:
         """Return which share of the pairs that are legal each for itself is legal together."""
