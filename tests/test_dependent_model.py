@@ -12,10 +12,12 @@ import pytest
 from command_line import result_of, run
 from oracles import random_quats
 from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, quat
+from synovia.ik import Reach, solve
 from synovia.io import limits_schema, load_limits, save_clip, save_limits
 from synovia.limit import DependentMargin, DependentRange
 from synovia.limit.octahedral import node_directions
 from synovia.model import hold_fixed
+from synovia.skeleton import forward
 
 NAMES = ("Hips", "UpLeg", "Leg", "Foot")
 LEG = Skeleton(NAMES, [-1, 0, 1, 2], [[0, 1, 0], [0.1, 0, 0], [0, -0.4, 0], [0, -0.4, 0]])
@@ -177,6 +179,26 @@ def test_what_cannot_depend_is_refused():
         replace(model, dependents={"Leg": bends, "Foot": narrow})
     with pytest.raises(ValueError, match="depends on no other joint; those that do: Leg"):
         model.pair("Foot")
+
+
+@pytest.mark.parametrize("method", ["least-squares", "ccd", "two-bone", "fabrik"])
+def test_solvers_keep_to_dependent_limits(method):
+    model = leg_model()
+    start = LEG.rest_pose().rotations.copy()
+    start[2] = quat.exp(0.6 * HINGE)
+    pose = LEG.rest_pose().with_rotations(start)
+    for target in ([0.1, 0.75, 0.25], [0.1, 0.7, -0.3], [0.15, 0.9, -0.35]):
+        found = solve(model, LEG, pose, [Reach("Foot", target)], method=method)
+        assert model.contains(found.pose)
+        place = forward(LEG, found.pose)[0][3]
+        assert np.linalg.norm(place - target) == pytest.approx(float(found.errors[0]), abs=1e-6)
+        free = replace(model, dependents={})
+        alone = solve(free, LEG, pose, [Reach("Foot", target)], method=method)
+        after = forward(LEG, model.project(alone.pose))[0][3]
+        assert found.errors[0] <= np.linalg.norm(after - target) + 1e-3
+    many = Pose(*(np.tile(each, (3, 1, 1)) for each in (pose.rotations, pose.positions)))
+    found = solve(model, LEG, many, [Reach("Foot", [0.1, 0.7, -0.3])], method=method)
+    assert model.contains(found.pose).all()
 
 
 # What is learned.
