@@ -38,7 +38,7 @@ REJECT = 0.005
 OWN, PAIR, COUNTS = (0.05, 0.1, 0.2, 0.5, 0.8, 1.0), (0.4, 0.55, 0.7, 0.85), (1, 2, 3, 5)
 """What is tried: the joint's own margin and the level of pairs, as shares of how near to people the
 driver is legal, and how many people confirm a pair."""
-CHOSEN = {"LeftLeg": (0.8, 0.8, 0.7, 3), "LeftForeArm": (0.1, 0.1, 0.7, 3)}
+CHOSEN = {"LeftLeg": (0.8, 0.8, 0.7, 5), "LeftForeArm": (0.1, 0.1, 0.55, 5)}
 """On the first half: own margin without the dependence, and with it, level of pairs, people."""
 
 

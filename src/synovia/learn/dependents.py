@@ -83,7 +83,8 @@ class PairCrowd:
         from scipy.spatial import cKDTree
 
         nodes, grid = node_directions(self.divisions), self.grid
-        asked = np.column_stack([np.repeat(nodes, len(grid), axis=0), np.tile(grid, len(nodes))])
+        numbers = np.tile(grid, len(nodes))
+        asked = np.column_stack([np.repeat(nodes, len(grid), axis=0), numbers])
         found = []
         for each in self.people:
             own = np.column_stack([quat.rotate(each.driver, self.axis), each.number])
@@ -170,11 +171,11 @@ def level_from(scores: Floats) -> Floats:
 
 
 def confirming(people: int) -> int:
-    """Return how many people must come near a pair: a seventh of them, from 1 to 6.
+    """Return how many people must come near a pair: a fifth of them, from 1 to 6.
 
     Fewer than of a joint by itself: of two joints together each person does less.
     """
-    return min(max(round(people / 7), 1), 6)
+    return min(max(round(people / 5), 1), 6)
 
 
 def _from_people(distances: Floats, count: int) -> Scalars:
