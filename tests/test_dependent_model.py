@@ -124,10 +124,15 @@ def test_a_report_says_which_joint_holds_another():
 
 def test_first_exit_is_that_of_the_pair():
     model = leg_model()
-    start, end = model.sample(2, np.random.default_rng(4)), random_pose((2,), seed=5)
+    start = model.sample(2, np.random.default_rng(4))
+    turns = quat.exp(
+        np.array([[0.0, 0.0, 0.0], [-0.2, 0.0, 0.0], [0.3, 0.0, 0.0], [0.1, 0.0, 0.0]])
+    )
+    end = start.with_rotations(quat.mul(start.rotations, turns))
     pair = model.pair("Leg")
     ends = [(each.rotations[:, 1], each.rotations[:, 2]) for each in (start, end)]
     assert (model.first_exit(start, end) <= pair.first_exit(*ends)).all()
+    assert (model.first_exit(start, start) == 1.0).all()
 
 
 def test_files_hold_dependent_limits_and_others_do_without(tmp_path):

@@ -286,14 +286,7 @@ def drivers_of(texts: tuple[str, ...]) -> dict[str, str] | str | None:
         if len(texts) > 1:
             raise click.UsageError("--depends auto finds the joints itself: give it alone")
         return "auto"
-    found: dict[str, str] = {}
-    for text in texts:
-        joint, colon, driver = (part.strip() for part in text.rpartition(":"))
-        if not (joint and colon and driver):
-            raise click.UsageError(f"--depends takes JOINT:DRIVER or auto, got {text!r}")
-        if found.setdefault(joint, driver) != driver:
-            raise click.UsageError(f"--depends gives {joint} twice: {found[joint]} and {driver}")
-    return found or None
+    return inputs.pairs(texts, "--depends", sign=":", form="JOINT:DRIVER or auto") or None
 
 
 def reference_of(text: str) -> str | int | Clip:
