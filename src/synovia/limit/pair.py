@@ -236,8 +236,8 @@ class PairLimit:
     >>> from synovia.limit import DependentRange, Limit, PairLimit
     >>> hip = Limit(RotationVector(), Box(low=[-1, -1, -1], high=[1, 1, 1], axes=np.eye(3)))
     >>> bend = Limit(RotationVector(), Box(low=[0, 0, 0], high=[2.4, 0, 0], axes=np.eye(3)))
-    >>> # Nodes are x, y, z and opposite; a leg that hangs down bends less than one forward.
-    >>> high = [2.0, 2.0, 1.4, 2.4, 2.0, 2.0]
+    >>> # Nodes are -x, -y, -z, z, y and x: a leg that hangs down bends less than one forward.
+    >>> high = [2.0, 1.4, 2.0, 2.4, 2.0, 2.0]
     >>> knee = DependentRange(bend, "Hip", [0, -1, 0], [0] * 6, high, [1, 0, 0])
     >>> pair = PairLimit(hip, knee)
     >>> straight, bent = [1.0, 0.0, 0.0, 0.0], [np.cos(1.0), np.sin(1.0), 0.0, 0.0]
