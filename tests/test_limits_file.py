@@ -20,7 +20,7 @@ from synovia import quat
 from synovia.charts import CHARTS, RotationVector, SwingTwist
 from synovia.io import limits_schema, load_limits, save_limits
 from synovia.learn import Sample
-from synovia.limit import Limit
+from synovia.limit import DEPENDENT_LIMITS, Limit
 from synovia.model import LimitModel
 from synovia.shapes import SHAPES, Box, DistanceField, stored_shapes
 from synovia.skeleton import Clip, Pose, Skeleton
@@ -126,7 +126,7 @@ def test_every_chart_and_shape_has_its_entry_in_the_schema():
         for each in limits_schema()["$defs"].values()
         if "const" in each.get("properties", {}).get("type", {})
     }
-    assert known == {*CHARTS, *stored_shapes()}
+    assert known == {*CHARTS, *stored_shapes(), *DEPENDENT_LIMITS}
     assert {*SHAPES} < {*stored_shapes()}
 
 

@@ -290,6 +290,12 @@ def clip_summary(
             )
         for finding in (findings or [])[:MOST_FINDINGS]:
             yield from terminal.wrap(f"  {finding_text(finding, report)}")
+        for row in rows:
+            if row.held_by is not None:
+                yield from terminal.wrap(
+                    f"  {row.name} is held by {row.held_by} in {row.held_frames} of "
+                    f"{terminal.pluralize(row.frames, 'frame')}: elsewhere it could turn so far"
+                )
         if invented and report.outside[0].any():
             yield "frame 0 counts, though nobody performed it: the motion jumps from it"
     if rows and frames:

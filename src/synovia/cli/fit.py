@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -38,12 +38,16 @@ EXAMPLES = (
         "synovia fit captures/ -o human.limits.json --relative-to LeftArm=Spine1",
     ),
     (
+        "a knee that bends as far as people bend it at each rotation of the hip",
+        "synovia fit captures/ -o human.limits.json --depends LeftLeg:LeftUpLeg",
+    ),
+    (
         "limits for one performer, filled up with what others do",
         "synovia fit ann_rom.bvh -o ann.limits.json --blend human.limits.json",
     ),
 )
 SECTIONS = {
-    "The region": ("shape", "chart", "options", "reference", "ancestors"),
+    "The region": ("shape", "chart", "options", "reference", "ancestors", "depends"),
     "How wide it is, and what is believed": ("margin_deg", "reject", "trim", "performer", "blend"),
     "Joints": ("joints", "exclude", "maps"),
     "Output": ("output", "keep_samples"),
@@ -153,6 +157,13 @@ def fit_options(command: Command) -> Command:
     metavar="JOINT=ANCESTOR",
     help="Measure a joint from a joint above it instead of from its parent. Repeat it for more.",
 )
+@click.option(
+    "--depends",
+    multiple=True,
+    metavar="JOINT:DRIVER|auto",
+    help="Let the limit of a joint depend on where another joint's bone points: LeftLeg:LeftUpLeg. "
+    "Repeat it for more. With auto: where that pays on people who are left out.",
+)
 @inputs.performer_option
 @click.option(
     "--blend",
@@ -171,6 +182,7 @@ def fit(
     options: tuple[str, ...],
     reference: str,
     ancestors: tuple[str, ...],
+    depends: tuple[str, ...],
     margin_deg: float | None,
     reject: float | None,
     trim: float,
@@ -220,6 +232,7 @@ def fit(
         keep_samples=keep_samples,
         blend=population,
         relative_to=inputs.pairs(ancestors, "--relative-to"),
+        depends=drivers_of(depends),
         progress=terminal.progress("fitting"),
         **settings,
     )
@@ -255,6 +268,27 @@ def check_replaced(output: Path, people: int) -> None:
         )
 
 
+def dependence_line(name: str, row: Mapping[str, Any]) -> str:
+    """Return what is said of a learned dependence, and what it saves."""
+    said = f"{name} depends on {row['driver']}"
+    if row["volume_share"] is None:
+        return said
+    share, error = (100.0 * row[key] for key in ("volume_share", "volume_share_error"))
+    return (
+        f"{said}: together {share:.0f} ± {error:.0f}% of the volume without, at the same rejection "
+        "of people left out"
+    )
+
+
+def drivers_of(texts: tuple[str, ...]) -> dict[str, str] | str | None:
+    """Return what --depends says: drivers by joint, or auto."""
+    if "auto" in texts:
+        if len(texts) > 1:
+            raise click.UsageError("--depends auto finds the joints itself: give it alone")
+        return "auto"
+    return inputs.pairs(texts, "--depends", sign=":", form="JOINT:DRIVER or auto") or None
+
+
 def reference_of(text: str) -> str | int | Clip:
     """Return what --reference says, a clip loaded."""
     from ..io import clip_suffix, load_clip, split_clip
@@ -288,4 +322,7 @@ def summary(model: LimitModel) -> Iterator[str]:
     rows.append(["all joints", "", *map(str, totals), *[""] * (2 + len(shares))])
     yield from terminal.heading(terminal.table(titles, rows, left=2))
     yield ""
+    for name, row in joints.items():
+        if "depends" in row:
+            yield dependence_line(name, row["depends"])
     yield from terminal.provenance_lines(model.provenance)

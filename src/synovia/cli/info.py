@@ -296,6 +296,16 @@ def describe_limits(model: LimitModel) -> dict[str, Any]:
             }
             for name, limit in model.limits.items()
         ],
+        "dependents": [
+            {
+                "name": name,
+                "driver": each.driver,
+                "type": each.name,
+                "nodes": len(each.values),
+                "share": model.pair(name).share_of_product(),
+            }
+            for name, each in model.dependents.items()
+        ],
         "provenance": model.provenance,
     }
 
@@ -353,6 +363,12 @@ def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
     titles += ["shape", "chart"] * mixed + ["measured from"] * far + ["axes turned by"] * turned
     yield ""
     yield from terminal.heading(terminal.table(titles, rows))
+    for each in limits["dependents"]:
+        yield ""
+        yield from terminal.wrap(
+            f"{each['name']} depends on {each['driver']}: {terminal.percent(each['share'])} of "
+            "what both could do by themselves is legal together"
+        )
     if names := terminal.clip_names(limits["provenance"]):
         yield ""
         yield from terminal.wrap(f"clips: {', '.join(names)}")

@@ -248,13 +248,15 @@ def share(ctx: click.Context, param: click.Parameter, value: str | None) -> floa
     return number
 
 
-def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
-    """Return KEY=VALUE texts as a mapping."""
+def pairs(
+    texts: Sequence[str], option: str, *, sign: str = "=", form: str = "NAME=VALUE"
+) -> dict[str, str]:
+    """Return KEY=VALUE texts as a mapping; with another `sign` they are of another `form`."""
     found: dict[str, str] = {}
     for text in texts:
-        key, equals, value = (part.strip() for part in text.partition("="))
+        key, equals, value = (part.strip() for part in text.partition(sign))
         if not (key and equals and value):
-            raise click.UsageError(f"{option} takes NAME=VALUE, got {text!r}")
+            raise click.UsageError(f"{option} takes {form}, got {text!r}")
         if found.setdefault(key, value) != value:
             raise click.UsageError(f"{option} gives {key} twice: {found[key]} and {value}")
     return found

@@ -150,8 +150,10 @@ def descend_unmet(problem: Problem, batch: Batch, settings: Settings) -> None:
 
 def finish_batch(problem: Problem, batch: Batch, settings: Settings, dtype: Any) -> Solution:
     """Return the solution: the poses that were found, and why not better ones."""
-    if not all(limit.compiled for limit in problem.model.limits.values()):
-        found = Pose(batch.rotations, batch.positions)  # by stand-ins; this is legal by the limits
+    model = problem.model
+    if model.dependents or not all(limit.compiled for limit in model.limits.values()):
+        # By stand-ins, and whatever other joints do; this is legal by the limits.
+        found = Pose(batch.rotations, batch.positions)
         batch.rotations[...] = problem.model.project(found).rotations
     descend(problem.chain, batch, settings, 0)  # where they are: errors, and what blocks
     blocked_angle = _blocked_angles(problem, batch, settings)

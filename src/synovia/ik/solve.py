@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from .. import kernels
 from ..arrays import Vectors
 from ..model import LimitModel
-from ..skeleton import Pose, Skeleton
+from ..skeleton import Pose, Skeleton, lineage
 from .descent import Batch, descend_levels, finish_batch, run_in_threads, start_batch, weaken_wishes
 from .goals import Goal, Orient, Reach
 from .groups import GroupSolver
@@ -84,6 +85,55 @@ def _check(goals: tuple[Goal, ...]) -> None:
 # solve: a legal pose that meets goals, or comes near and says what is in the way.
 
 
+# Joints that depend on others: their limits at the others' rotations, again and again.
+
+ROUNDS = 12
+"""How often limits are taken at where drivers are, at most."""
+NEARER = 0.99
+"""Rounds go on while errors fall to less than this share."""
+
+
+def solve_dependent(
+    model: LimitModel,
+    pose: Pose,
+    movers: Sequence[str],
+    solve_held: Callable[[LimitModel, Pose, Sequence[str] | None], Solution],
+) -> Solution:
+    """Return the solution of one problem of which joints depend on others.
+
+    It starts from what could be reached if none did, made legal, with drivers that stay. Then what
+    joints may do is taken from where their drivers are, and again from where those went, while that
+    brings goals nearer. `solve_held` solves with limits at such drivers, and moves some joints, or
+    with None all that may.
+    """
+    drivers = {each.driver for each in model.dependents.values()}
+    others = [name for name in movers if name not in drivers] or movers
+    free = solve_held(replace(model, dependents={}), pose, None)
+    start = model.project(free.pose)
+    best = solve_held(hold_drivers(model, start), start, others)
+    start = model.project(best.pose)
+    best = replace(best, pose=start)
+    for _ in range(ROUNDS):
+        if best.converged:
+            break
+        found = solve_held(hold_drivers(model, start), start, None)
+        start = model.project(found.pose)
+        if np.array_equal(start.rotations, found.pose.rotations):
+            if found.errors.sum() >= best.errors.sum() * NEARER:
+                break
+            best = found
+    return best
+
+
+def hold_drivers(model: LimitModel, pose: Pose) -> LimitModel:
+    """Return the limits while drivers stay as in one `pose`; none depends on another."""
+    limits = dict(model.limits)
+    for name, each in model.dependents.items():
+        way = lineage(model.skeleton, each.driver, model.ancestors.get(each.driver))
+        limits[name] = each.limit_at(way.relative_rotation(pose.rotations))
+    return replace(model, limits=limits, dependents={})
+
+
 METHODS = ("least-squares", "ccd", "two-bone", "fabrik")
 """The solvers by name."""
 
@@ -112,7 +162,8 @@ def solve(
     Parameters
     ----------
     model
-        The limits; joints without one turn freely.
+        The limits; joints without one turn freely. Limits that depend on other joints are taken
+        at where those are, again and again; in batches only the result is made legal by them.
     skeleton
         What is posed; limits are found by the names of its joints.
     pose
@@ -192,6 +243,30 @@ def solve(
         raise ValueError(f"pole is for the method two-bone, got {method!r}")
     hold = method != "least-squares"
     problem = pack(model, skeleton, pose, goals, joints, pinned, free_root, hold=hold)
+    if problem.model.dependents and problem.batch == ():
+        names = problem.model.skeleton.names
+
+        def solve_held(held: LimitModel, start: Pose, some: Sequence[str] | None) -> Solution:
+            how = method if some is None else "least-squares"
+            return solve(
+                held,
+                skeleton,
+                start,
+                goals,
+                method=how,
+                joints=None if how == "two-bone" else some or movers,
+                pinned=pinned,
+                free_root=free_root,
+                pole=pole if how == "two-bone" else None,
+                restarts=restarts if method == "least-squares" else None,
+                iterations=iterations if how == method else None,
+                largest_step=largest_step if how == method else None,
+                tolerance=tolerance,
+                threads=threads,
+            )
+
+        movers = [names[joint] for joint in problem.movers]
+        return solve_dependent(problem.model, pose, movers, solve_held)
     if method in ("ccd", "fabrik") and problem.plan.levels.max() > 0:
         raise ValueError(f"priorities and pins are for the method least-squares, got {method!r}")
     if method == "two-bone":

@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import field_types, optional_fields, unit_quats
 from ..charts import CHARTS
 from ..learn import Sample
-from ..limit import Limit
+from ..limit import DEPENDENT_LIMITS, DependentLimit, Limit
 from ..model import LimitModel
 from ..shapes import stored_shapes
 from ..shapes.region import nested_shapes
@@ -105,6 +105,16 @@ def _document(model: LimitModel) -> dict[str, Any]:
         "limits": {
             name: to_json(limit.to_dict(), f"limits.{name}") for name, limit in model.limits.items()
         },
+        **(
+            {
+                "dependents": {
+                    name: to_json(each.to_dict(), f"dependents.{name}")
+                    for name, each in model.dependents.items()
+                }
+            }
+            if model.dependents
+            else {}
+        ),
         "provenance": to_json(model.provenance, "provenance", np.ndarray.tolist),
         "samples": {
             name: [
@@ -150,7 +160,10 @@ def _check_version(document: Entry) -> None:
 
 
 def _model(document: Entry) -> LimitModel:
-    parts = document.fields("format", "version", "skeleton", "limits", "provenance", "samples")
+    parts = document.fields(
+        *("format", "version", "skeleton", "limits", "provenance", "samples"),
+        maybe=("dependents",),
+    )
     skeleton = _skeleton(parts["skeleton"])
     limits = {name: _limit(entry) for name, entry in _by_joint(parts["limits"], skeleton).items()}
     parts["provenance"].members()
@@ -158,7 +171,24 @@ def _model(document: Entry) -> LimitModel:
         name: tuple(_sample(each) for each in entry.items())
         for name, entry in _by_joint(parts["samples"], skeleton).items()
     }
-    return LimitModel(limits, skeleton, parts["provenance"].value, samples)
+    dependents = {}
+    if "dependents" in parts:
+        for name, entry in _by_joint(parts["dependents"], skeleton).items():
+            if name not in limits:
+                entry.refuse(f"{name} must have a limit of its own, among limits")
+            dependents[name] = _dependent(entry, limits[name], skeleton)
+    with document.locate_errors():
+        return LimitModel(limits, skeleton, parts["provenance"].value, samples, dependents)
+
+
+def _dependent(entry: Entry, limit: Limit, skeleton: Skeleton) -> DependentLimit:
+    """Return how the limit of a joint depends on another."""
+    fields = _fields(entry, DEPENDENT_LIMITS, 3, known=("limit",))
+    kind = fields.pop("type")
+    with entry.child("driver").locate_errors():
+        skeleton.index(fields["driver"])
+    with entry.locate_errors(), np.errstate(all="ignore"):
+        return DEPENDENT_LIMITS[kind].from_dict(limit, fields)
 
 
 def _by_joint(entry: Entry, skeleton: Skeleton) -> dict[str, Entry]:
@@ -204,18 +234,24 @@ def _build(entry: Entry, registry: Mapping[str, Any]) -> Any:
         return registry[kind].from_dict(fields)
 
 
-def _fields(entry: Entry, registry: Mapping[str, Any], dimension: int) -> dict[str, Any]:
-    """Return the fields of a chart or shape, with their arrays, as `from_dict` takes them."""
+def _fields(
+    entry: Entry, registry: Mapping[str, Any], dimension: int, *, known: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Return the fields of a chart or shape, with their arrays, as `from_dict` takes them.
+
+    Those that are `known` otherwise are not in the file.
+    """
     members = entry.members()
     if "type" not in members:
         entry.refuse("the key 'type' is missing")
     kind = members["type"].text()
     if kind not in registry:
         members["type"].fail(f"one of {', '.join(registry)}")
-    types, optional = field_types(registry[kind]), optional_fields(registry[kind])
+    optional = optional_fields(registry[kind])
+    types = {name: each for name, each in field_types(registry[kind]).items() if name not in known}
     entry.fields("type", *(name for name in types if name not in optional), maybe=optional)
-    known: dict[Any, int] = {"d": dimension}
-    fields = {name: _value(members[name], *types[name], known) for name in types if name in members}
+    sizes: dict[Any, int] = {"d": dimension}
+    fields = {name: _value(members[name], *types[name], sizes) for name in types if name in members}
     return {"type": kind, **fields}
 
 

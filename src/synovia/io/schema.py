@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import field_types, optional_fields
 from ..charts import CHARTS
+from ..limit import DEPENDENT_LIMITS
 from ..shapes import SHAPES, stored_shapes
 from ..shapes.region import nested_shapes
 from ..skeleton.skeleton import POSITIONS, ROTATIONS
@@ -62,8 +63,12 @@ def limits_schema() -> Schema:
         {name: _fields(name, kind, 3) for name, kind in kinds.items()}
         for kinds in (CHARTS, stored_shapes())
     )
+    dependents = {
+        f"dependent-{name}": _fields(name, kind, 3, ("limit",))
+        for name, kind in DEPENDENT_LIMITS.items()
+    }
     by_joint = {"description": "By the names of joints, which are the skeleton's."}
-    return {
+    schema: Schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "urn:synovia:limits:1",
         "title": "Synovia limits",
@@ -104,10 +109,22 @@ def limits_schema() -> Schema:
                 frames=_array("n", item={"type": "integer", "minimum": 0}),
                 rotations=_array("n", 4),
             ),
+            "dependent": {
+                "description": "How a joint's limit depends on another joint, by nodes: directions "
+                "of that one's bone all over the sphere.",
+                "oneOf": [{"$ref": f"#/$defs/{name}"} for name in dependents],
+            },
             **charts,
             **shapes,
+            **dependents,
         },
     }
+    schema["properties"]["dependents"] = {  # which files of limits that stand alone lack
+        **by_joint,
+        "type": "object",
+        "additionalProperties": {"$ref": "#/$defs/dependent"},
+    }
+    return schema
 
 
 def _object(**properties: Schema) -> Schema:
@@ -120,10 +137,15 @@ def _object(**properties: Schema) -> Schema:
     }
 
 
-def _fields(name: str, kind: type, dimension: int) -> Schema:
-    """Return what a chart or a shape of so many dimensions is, with its name as type."""
+def _fields(name: str, kind: type, dimension: int, known: tuple[str, ...] = ()) -> Schema:
+    """Return what a chart or a shape of so many dimensions is, with its name as type.
+
+    Fields that are `known` otherwise are not in the file.
+    """
     fields = {
-        field: _value(hint, about, dimension) for field, (hint, about) in field_types(kind).items()
+        field: _value(hint, about, dimension)
+        for field, (hint, about) in field_types(kind).items()
+        if field not in known
     }
     says = (inspect.getdoc(kind) or "").partition("\n")[0]
     described = {"description": says, **_object(type={"const": name}, **fields)}

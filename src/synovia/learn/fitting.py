@@ -14,9 +14,20 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Mask, Points, Quats, Vectors
 from ..charts import Chart, RotationVector
-from ..limit import Limit, chart_for, has_axis
-from ..shapes import SHAPES, DistanceField
+from ..limit import DependentLimit, Limit, chart_for, has_axis
+from ..shapes import SHAPES, Box, DistanceField
 from ..skeleton import Clip, Skeleton, lineage, match, names_in
+from .dependents import (
+    DEFAULT_LEVEL,
+    Gain,
+    candidate_pairs,
+    core_margin,
+    describe,
+    fit_dependent,
+    gain_of,
+    level_for,
+    pair_crowd,
+)
 from .duplicates import find_duplicates
 from .fields import People, within_for
 from .kinds import JointKind, kinds_of
@@ -69,6 +80,8 @@ class FitOptions:
     relative_to: Mapping[str, str] | None = None
     keep_samples: bool = False
     blend: Population | None = None
+    depends: Mapping[str, str] | str | None = None
+    """By joint, the one that it depends on; or "auto"."""
     shape_options: Mapping[str, Any] = field(default_factory=dict)
     """Of the shape's fit; of a distance field also `by`, one of `FIELD_SOURCES`."""
 
@@ -88,6 +101,10 @@ class FitOptions:
             *others, last = map(repr, FIELD_SOURCES)
             raise ValueError(f"by must be {', '.join(others)} or {last}, got {self.by!r}")
         check_rejection(self.reject)
+        if isinstance(self.depends, str) and self.depends != "auto":
+            raise ValueError(
+                f"depends must map joints to others, or be 'auto', got {self.depends!r}"
+            )
 
     @property
     def by(self) -> str:
@@ -318,6 +335,7 @@ class LearnedLimits:
     limits: dict[str, Limit]
     samples: dict[str, tuple[Sample, ...]]
     provenance: dict[str, Any]
+    dependents: dict[str, DependentLimit] = field(default_factory=dict)
 
 
 def learn(
@@ -360,7 +378,7 @@ def learn(
         return learned
     kept = {name: (*own, *added.get(name, ())) for name, own in learned.samples.items()}
     blend = {"blend": population.provenance(added)}
-    return LearnedLimits(learned.limits, kept, learned.provenance | blend)
+    return replace(learned, samples=kept, provenance=learned.provenance | blend)
 
 
 def learn_from_takes(
@@ -400,17 +418,80 @@ def learn_from_takes(
                 counted = replace(had, frames=had.frames + lost, flips=had.flips + lost)
                 fitted = replace(fitted, trimmed=counted)
             fits[name] = fitted
+    rows = _joint_rows(fits, takes)
+    dependents = _learn_dependents(takes, fits, rows, skeleton, options)
+    own = {name: each.limit for name, each in dependents.items()}
     return LearnedLimits(
-        limits={name: fitted.limit for name, fitted in fits.items()},
+        limits={name: fitted.limit for name, fitted in fits.items()} | own,
         samples={
             name: _samples_of(takes[name], fits[name]) for name in fits if options.keep_samples
         },
         provenance={
             "clips": list(clip_rows),
             "options": options.with_defaults([*chain(*takes.values())]).to_dict(),
-            "joints": _joint_rows(fits, takes),
+            "joints": rows,
         },
+        dependents=dependents,
     )
+
+
+def _learn_dependents(
+    takes: Mapping[str, Sequence[Take]],
+    fits: Mapping[str, FittedJoint],
+    rows: Mapping[str, dict[str, Any]],
+    skeleton: Skeleton,
+    options: FitOptions,
+) -> dict[str, DependentLimit]:
+    """Return the limits of joints that depend on others, as the options say; noted in `rows`."""
+    if not options.depends:
+        return {}
+    auto = options.depends == "auto"
+    pairs = candidate_pairs(skeleton, fits) if auto else dict(options.depends)  # type: ignore[arg-type]
+    for name, driver in pairs.items():
+        for joint in (name, driver):
+            skeleton.index(joint)
+            if joint not in fits:
+                raise ValueError(f"{name} is to depend on {driver}, but {joint} gets no limit")
+        if driver in pairs and not auto:
+            raise ValueError(
+                f"{name} is to depend on {driver}, which depends on {pairs[driver]} itself"
+            )
+    learned: dict[str, tuple[DependentLimit, Gain | None, Promise | None]] = {}
+    for name, driver in pairs.items():
+        limit, along = fits[name].limit, None
+        if rows[name]["kind"] == "hinge":
+            limit, along = _hinge_limit(fits[name], takes[name])
+        elif core_margin(limit) == 0.0:
+            if auto:
+                continue
+            raise ValueError(f"{name} cannot depend on {driver}: its limit is thin, but no hinge")
+        axis = bone_axes(skeleton)[skeleton.index(driver)]
+        crowd = pair_crowd(takes[driver], takes[name], limit, axis, along)
+        reject = options.with_defaults(takes[name]).reject
+        several = reject is not None and len(crowd.people) >= MIN_PERFORMERS
+        gain = gain_of(crowd, reject) if several and reject is not None else None
+        if auto and (gain is None or not gain.pays):
+            continue
+        kept = level_for(reject, crowd) if several and reject is not None else None
+        level = DEFAULT_LEVEL if kept is None else kept.margin
+        learned[name] = fit_dependent(crowd, limit, driver, along, float(level)), gain, kept
+    if auto:  # a chain is cut where less is saved
+        for name, (each, gain, _) in list(learned.items()):
+            above = learned.get(each.driver)
+            if name in learned and above is not None and gain is not None and above[1] is not None:
+                del learned[name if gain.share >= above[1].share else each.driver]
+    for name, found in learned.items():
+        rows[name]["depends"] = describe(*found)
+    return {name: found[0] for name, found in learned.items()}
+
+
+def _hinge_limit(fitted: FittedJoint, takes: Sequence[Take]) -> tuple[Limit, Vectors]:
+    """Return a hinge's limit as a box along its axis, and that axis in the chart."""
+    rotations = fitted.trimmed.rotations(takes)
+    chart = RotationVector(quat.mean(rotations))
+    box = Box.fit(chart.points(rotations), margin=fitted.margin, along="data")
+    along = box.axes[int((box.high - box.low).argmax())]
+    return Limit(chart, box, fitted.limit.relative_to), along
 
 
 def _merge_duplicates(clips: Sequence[Clip], performers: Performers) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from ..charts.chart import mirror_rotations
 from .convert import Conversion, change_frames, gained_and_lost, mirror_limit
+from .dependent import DEPENDENT_LIMITS, DependentLimit, DependentMargin, DependentRange
 from .limit import (
     Limit,
     chart_for,
@@ -12,13 +13,19 @@ from .limit import (
     shape_named,
     unroll_paths,
 )
+from .pair import PairLimit, nearest_together, sample_together
 from .softening import Beyond, Inside
 
 __all__ = [
+    "DEPENDENT_LIMITS",
     "Beyond",
     "Conversion",
+    "DependentLimit",
+    "DependentMargin",
+    "DependentRange",
     "Inside",
     "Limit",
+    "PairLimit",
     "change_frames",
     "chart_for",
     "chart_named",
@@ -28,6 +35,8 @@ __all__ = [
     "has_axis",
     "mirror_limit",
     "mirror_rotations",
+    "nearest_together",
+    "sample_together",
     "shape_named",
     "unroll_paths",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,10 @@ MIN_STEP = 3e-5  # radians; the shortest step of `first_exit`
 HALVINGS = 45  # of its last step: down to rounding
 
 
+Within = Callable[[Quats, Ints], Quats]
+"""Returns rotations (n, 4) of frames (n,) brought within what these allow; members as they are."""
+
+
 @dataclass(frozen=True, eq=False)
 class ClampedPath:
     """A path in time that was made legal, and what could not stay or be kept."""
@@ -36,17 +41,22 @@ class ClampedPath:
 
 @dataclass(frozen=True, eq=False)
 class LimitRegion:
-    """What is legal in a clip: the same in every frame."""
+    """What is legal in a clip: the same in every frame, unless it is held `within` less."""
 
     limit: Limit
     softening: Softening | None = None
+    within: Within | None = None
 
     def project(self, rotations: Quats, frames: Ints) -> Quats:
         """Return the nearest rotations that are legal, or no farther outside than is allowed."""
         if not isinstance(self.softening, Beyond):
-            return self.limit.project(rotations)
+            return self.hold(self.limit.project(rotations), frames)
         points = self.limit.nearest_cover(rotations)
-        return self._rotations(points, self.softening.radius)
+        return self.hold(self._rotations(points, self.softening.radius), frames)
+
+    def hold(self, rotations: Quats, frames: Ints) -> Quats:
+        """Return rotations of the limit, brought within what their frames allow."""
+        return rotations if self.within is None else self.within(rotations, frames)
 
     def toward(self, start: Quats, end: Quats, run: Ints, share: Scalars, frames: Ints) -> Quats:
         """Return legal rotations on the ways that are straight in the chart."""
@@ -54,9 +64,9 @@ class LimitRegion:
         one, other = limit.nearest_cover(start), limit.nearest_cover(end)
         between = limit.shape.toward(one[run], other[run], share)
         if isinstance(self.softening, Beyond):
-            return self._rotations(between, self.softening.radius)
+            return self.hold(self._rotations(between, self.softening.radius), frames)
         rotations = limit.chart.rotations(limit.shape.project(between))
-        return limit.project(rotations)  # as they are, but for rounding
+        return self.hold(limit.project(rotations), frames)  # as they are, but for rounding
 
     def waypoints(self) -> Quats:
         """Return legal rotations from all over the limit."""
@@ -105,6 +115,7 @@ def clamp_path(
     *,
     softening: Softening | None = None,
     max_speed: float = MAX_SPEED,
+    within: Within | None = None,
 ) -> ClampedPath:
     """Return a path in time as a legal one without pops, and which frames had to pay for it.
 
@@ -127,20 +138,25 @@ def clamp_path(
         stays near to the path that was softened frame by frame.
     max_speed
         Radians a second that a joint may always turn at; `inf` clamps each frame by itself.
+    within
+        Where less than the limit is legal, and what differs from frame to frame.
     """
     rotations = unit_quats("rotations", rotations)
     check_speed(max_speed)
-    if len(rotations) == 0 or (softening is None and limit.contains(rotations).all()):
+    free = softening is None and within is None
+    if len(rotations) == 0 or (free and limit.contains(rotations).all()):
         return ClampedPath(rotations.copy(), _frames(), _frames())
     if softening is None:
         nearest = limit.project(rotations)
     else:
         nearest = same_sign(limit.soften(rotations, softening), rotations)
+    region = LimitRegion(limit, softening, within)
+    nearest = region.hold(nearest, np.arange(len(nearest)))
     kept = (nearest == rotations).all(axis=-1)
     path = nearest.astype(np.float64)
     inputs = path if softening else rotations.astype(np.float64)
     bounds = step_bounds(rotations.astype(np.float64), frame_time, max_speed)
-    problem = Problem(LimitRegion(limit, softening), inputs, path, bounds, kept)
+    problem = Problem(region, inputs, path, bounds, kept)
     found = bound_steps(problem)
     changed = (found != path).any(axis=-1, keepdims=True)
     out = np.where(changed, same_sign(found, rotations), nearest).astype(rotations.dtype)

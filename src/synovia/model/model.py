@@ -15,11 +15,13 @@ import numpy as np
 
 from .. import kernels, quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, tolerance
+from ..charts import RotationVector
 from ..components import ControlGroup, Figure, control_groups
 from ..components.control_group import TOLERANCE as GROUP_TOLERANCE
 from ..learn import Population, Progress, Sample
-from ..limit import Limit
+from ..limit import DependentLimit, Limit, PairLimit, nearest_together, sample_together
 from ..limit.softening import Softening
+from ..shapes import Box
 from ..skeleton import (
     Clip,
     Lineage,
@@ -32,8 +34,8 @@ from ..skeleton import (
     match,
     measure_from_ancestor,
 )
-from .clamp import MAX_SPEED, clamp_path, first_exit, step_bounds
-from .report import ClampReport, Report
+from .clamp import MAX_SPEED, Within, clamp_path, first_exit, step_bounds
+from .report import NEGLIGIBLE, ClampReport, Held, Report
 
 _FOR_SKELETON: WeakKeyDictionary[LimitModel, LimitModel] = WeakKeyDictionary()
 
@@ -68,6 +70,8 @@ class LimitModel:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     samples: Mapping[str, tuple[Sample, ...]] = field(default_factory=dict)
     """What was observed of each joint, thinned, where that was kept."""
+    dependents: Mapping[str, DependentLimit] = field(default_factory=dict)
+    """Joints whose limits depend on another joint, beside what they may do at all: `limits`."""
     groups: tuple[ControlGroup, ...] = ()
     """Joints that are limited together, as the controls of a figure allow; see `of_figure`."""
 
@@ -85,9 +89,38 @@ class LimitModel:
                 )
         for name, limit in self.limits.items():
             lineage(self.skeleton, name, limit.relative_to)
-        for field_ in ("limits", "samples"):
+        object.__setattr__(self, "dependents", self._checked_dependents())
+        for field_ in ("limits", "samples", "dependents"):
             locked = MappingProxyType(dict(getattr(self, field_)))
             object.__setattr__(self, field_, locked)
+
+    def _checked_dependents(self) -> dict[str, DependentLimit]:
+        """Return the dependent limits, each about the joint's own; ValueError where one cannot."""
+        found = {}
+        for name, each in self.dependents.items():
+            joint, driver = self.skeleton.index(name), self.skeleton.index(each.driver)
+            if name not in self.limits:
+                raise ValueError(f"{name} depends on {each.driver}, but has no limit of its own")
+            if joint in self.skeleton.path_to_root(driver):
+                raise ValueError(
+                    f"{name} must depend on a joint above it or beside it, got {each.driver}"
+                )
+            if each.driver in self.dependents:
+                raise ValueError(
+                    f"{name} depends on {each.driver}, which depends on "
+                    f"{self.dependents[each.driver].driver} itself: one of the two must not"
+                )
+            same = each.limit is self.limits[name]
+            found[name] = each if same else replace(each, limit=self.limits[name])
+        for name, limit in self.limits.items():
+            way = lineage(self.skeleton, name, limit.relative_to)
+            between = [self.skeleton.names[joint] for joint in way.between]
+            if across := [each for each in between if each in found]:
+                raise ValueError(
+                    f"{name} is measured from {limit.relative_to}, across {', '.join(across)}, "
+                    "which must not depend on another joint then"
+                )
+        return found
 
     @classmethod
     def fit(
@@ -148,6 +181,11 @@ class LimitModel:
             Names of the clips' joints, mapped to those of the first.
         relative_to : mapping
             By joint, the ancestor from which it is measured instead of from its parent.
+        depends : mapping or "auto"
+            By joint, the one whose rotation its limit depends on, such as
+            ``{"LeftLeg": "LeftUpLeg"}``. A hinge gets ends that vary with where the other bone
+            points, another joint a margin. "auto" finds the joints for which that pays on people
+            who are left out; `provenance` says how much.
         keep_samples : bool
             Whether to keep what was observed, thinned, to blend or calibrate with.
 
@@ -163,7 +201,13 @@ class LimitModel:
         population = None if blend is None else blend.population
         chosen = FitOptions.of(shape, chart, blend=population, **options)
         learned = learn(clips, chosen, progress=progress)
-        return cls(learned.limits, clips[0].skeleton, learned.provenance, learned.samples)
+        return cls(
+            learned.limits,
+            clips[0].skeleton,
+            learned.provenance,
+            learned.samples,
+            learned.dependents,
+        )
 
     @classmethod
     def of_figure(cls, figure: Figure, tolerance: float = GROUP_TOLERANCE) -> Self:
@@ -205,9 +249,33 @@ class LimitModel:
         named = {name: limit.relative_to for name, limit in self.limits.items()}
         return {name: above for name, above in named.items() if above is not None}
 
+    def pair(self, name: str) -> PairLimit:
+        """Return the legal pairs of a dependent joint and its driver, for verbs about both."""
+        if name not in self.dependents:
+            known = ", ".join(self.dependents) or "none"
+            raise ValueError(f"{name} depends on no other joint; those that do: {known}")
+        each = self.dependents[name]
+        return PairLimit(self.limits.get(each.driver), each)
+
+    @property
+    def _drivers(self) -> list[str]:
+        return [each.driver for each in self.dependents.values()]
+
+    @cached_property
+    def _driven(self) -> list[tuple[Lineage, Limit | None, list[tuple[DependentLimit, Lineage]]]]:
+        """The drivers, with their limits, and what depends on each."""
+        by_driver: dict[str, list[tuple[DependentLimit, Lineage]]] = {}
+        for name, each in self.dependents.items():
+            way = lineage(self.skeleton, name, each.limit.relative_to)
+            by_driver.setdefault(each.driver, []).append((each, way))
+        return [
+            (lineage(self.skeleton, driver, self.ancestors.get(driver)), self.limits.get(driver), e)
+            for driver, e in by_driver.items()
+        ]
+
     def match(self, skeleton: Skeleton, names: Mapping[str, str] | None = None) -> Match:
         """Return where `skeleton` has the limited joints; `names` maps its names to these."""
-        return match(self.names, self.skeleton, skeleton, names)
+        return match(dict.fromkeys([*self.names, *self._drivers]), self.skeleton, skeleton, names)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -253,13 +321,33 @@ class LimitModel:
         limits = {
             skeleton.names[way.joint]: measure_from_ancestor(self.limits[name], way, skeleton)
             for name, way in ways.items()
+            if name in self.limits
         }
         known = _FOR_SKELETON.get(self)
         if known is not None and known.skeleton is skeleton and dict(known.limits) == limits:
             return known  # frame after frame: what is cached of a model stays known
-        groups = self._groups_on(found, clip)
-        _FOR_SKELETON[self] = model = LimitModel(limits, skeleton, groups=tuple(groups))
+        dependents = {
+            skeleton.names[ways[name].joint]: replace(
+                each, driver=skeleton.names[ways[each.driver].joint]
+            )
+            for name, each in self._dependents_in(ways, clip).items()
+        }
+        groups = tuple(self._groups_on(found, clip))
+        model = LimitModel(limits, skeleton, dependents=dependents, groups=groups)
+        _FOR_SKELETON[self] = model
         return model
+
+    def _dependents_in(self, ways: Mapping[str, Lineage], clip: str) -> dict[str, DependentLimit]:
+        """Return the dependent limits whose joints and drivers were both found; warn of others."""
+        found = {name: each for name, each in self.dependents.items() if name in ways}
+        lost = {name: each.driver for name, each in found.items() if each.driver not in ways}
+        for name, driver in lost.items():
+            warnings.warn(
+                f"{clip or 'clip'}: {name} depends on {driver}, which is not here: what it may do "
+                "at all is legal",
+                stacklevel=3,
+            )
+        return {name: each for name, each in found.items() if name not in lost}
 
     def on(
         self,
@@ -295,23 +383,41 @@ class LimitModel:
         >>> model.limits["left_shoulder"].relative_to
         'spine3'
         """
-        from ..rigs import align, canonical_skeleton, limits_from_rig, limits_on_rig, recognize
+        from ..rigs import (
+            align,
+            canonical_skeleton,
+            dependents_from_rig,
+            dependents_on_rig,
+            limits_from_rig,
+            limits_on_rig,
+            recognize,
+        )
 
+        dependents = dict(self.dependents)
         if self.skeleton.names == canonical_skeleton().names:
             canonical, here = dict(self.limits), {name: name for name in self.limits}
         else:
             rig = recognize(self.skeleton)
             try:
-                canonical = limits_from_rig(self.limits, align(rig, own_clips))
+                alignment = align(rig, own_clips)
+                canonical = limits_from_rig(self.limits, alignment)
+                dependents = dependents_from_rig(self.dependents, canonical, alignment)
             except ValueError as error:
                 raise ValueError(f"of the rig that these limits are for: {error}") from None
             here = dict(rig.roles)
         there = align(recognize(skeleton, roles), clips)
         limits = limits_on_rig(canonical, there)
+        dependents = dependents_on_rig(dependents, limits, there)
         carried = {here[role] for role in canonical if there.rig.roles.get(role) in limits}
         if lost := [name for name in self.names if name not in carried]:
             warnings.warn(f"limits that are not carried over: {list_names(lost)}", stacklevel=2)
-        return LimitModel(limits, skeleton, self.provenance)
+        if alone := len(self.dependents) - len(dependents):
+            warnings.warn(
+                f"{alone} of {len(self.dependents)} joints depend on no other here, because that "
+                "one is not carried over",
+                stacklevel=2,
+            )
+        return LimitModel(limits, skeleton, self.provenance, dependents=dependents)
 
     def contains(self, pose: Pose) -> Mask:
         """Return which poses (...) are legal at every joint."""
@@ -321,7 +427,8 @@ class LimitModel:
     def distance(self, pose: Pose) -> Scalars:
         """Return how far outside each joint (..., J) is, in its chart; -inf without a limit.
 
-        At most 0 where a joint is legal.
+        At most 0 where a joint is legal. Of a joint that depends on another, it is that while the
+        other stays as it is; `pair` tells how far both are together.
         """
         _, distances = self._projected(pose)
         out = np.full(pose.rotations.shape[:-1], -np.inf, pose.rotations.dtype)
@@ -330,14 +437,24 @@ class LimitModel:
             out[..., way.joint] = limit.distance(way.relative_rotation(pose.rotations))
         for group, joints in self._placed_groups:
             out[..., joints] = group.distance(pose.rotations[..., joints, :])
+        for each, way, driver in self._dependents_of(pose.rotations):
+            out[..., way.joint] = each.distance(way.relative_rotation(pose.rotations), driver)
         return out
+
+    def _dependents_of(self, rotations: Quats) -> Iterator[tuple[DependentLimit, Lineage, Quats]]:
+        """Yield dependent limits, their joints, and the rotations (..., 4) of their drivers."""
+        for above, _, dependents in self._driven:
+            driver = above.relative_rotation(rotations)
+            for each, way in dependents:
+                yield each, way, driver
 
     def violation(self, pose: Pose) -> Scalars:
         """Return the angle of each joint (..., J) from its projection, in radians.
 
         It is 0 where the joint is legal or has no limit.
 
-        Other joints are taken as they are, also those between a joint and its limit's ancestor.
+        Other joints are taken as they are, also those between a joint and its limit's ancestor,
+        and those that it depends on.
         """
         projected, _ = self._projected(pose)
         moved = (projected != pose.rotations).any(axis=-1)
@@ -347,6 +464,8 @@ class LimitModel:
             out[..., way.joint] = limit.violation(way.relative_rotation(pose.rotations))
         for group, joints in self._placed_groups:
             out[..., joints] = group.violation(pose.rotations[..., joints, :])
+        for each, way, driver in self._dependents_of(pose.rotations):
+            out[..., way.joint] = each.violation(way.relative_rotation(pose.rotations), driver)
         return out
 
     @overload
@@ -374,7 +493,9 @@ class LimitModel:
     ) -> Pose | Clip:
         """Return legal poses, or a legal clip that is free of pops (see `project_path`).
 
-        Where a limit is measured from an ancestor, the joints between are made legal first.
+        Where a limit is measured from an ancestor, the joints between are made legal first. A joint
+        that depends on another, and that one, go to the nearest legal pair of rotations; in a clip
+        the other one's path is made legal first, and then the joint's, frame by frame.
 
         Parameters
         ----------
@@ -409,6 +530,7 @@ class LimitModel:
                 legal = limit.project(relative)
                 if not np.array_equal(legal, relative):
                     way.set_relative_rotation(rotations, legal)
+            self._project_dependents(what.rotations, rotations)
             return what.with_rotations(rotations)
         check_joints(self.skeleton, what)
         self._refuse_softening()
@@ -417,7 +539,22 @@ class LimitModel:
             way.set_relative_rotation(
                 rotations, limit.soften(way.relative_rotation(rotations), softening)
             )
+        for each, way, driver in self._dependents_of(rotations):
+            soft = each.limit.soften(way.relative_rotation(rotations), softening)
+            way.set_relative_rotation(rotations, each.project(soft, driver))
         return what.with_rotations(rotations)
+
+    def _project_dependents(self, given: Quats, rotations: Quats) -> None:
+        """Set drivers, as they were given, and what depends on them to the nearest legal ones."""
+        for above, limit, dependents in self._driven:
+            rotations[..., above.joint, :] = given[..., above.joint, :]
+            driver = above.relative_rotation(rotations)
+            owns = [(each, way.relative_rotation(rotations)) for each, way in dependents]
+            flat = [(each, own.reshape(-1, 4)) for each, own in owns]
+            found, others, _ = nearest_together(limit, driver.reshape(-1, 4), flat)
+            above.set_relative_rotation(rotations, found.reshape(driver.shape))
+            for (_, way), (_, own), legal in zip(dependents, owns, others, strict=True):
+                way.set_relative_rotation(rotations, legal.reshape(own.shape))
 
     def project_clip(
         self,
@@ -475,13 +612,16 @@ class LimitModel:
         """
         found = self.match(skeleton, names)
         found.warn(clip)
-        ways = found.only(self.limits).lineages(self.ancestors, clip)
+        ways = found.only([*self.limits, *self._drivers]).lineages(self.ancestors, clip)
+        dependents = self._dependents_in(ways, clip)
         groups = {group.joints[0]: group for group in self._groups_on(found, clip)}
         if softening is not None:
             self._refuse_softening()
         moved: dict[str, Ints] = {}
         over: dict[str, Ints] = {}
-        in_order = sorted(ways, key=lambda name: ways[name].joint)  # parents first
+        limited = [name for name in ways if name in self.limits]
+        # Parents first, and drivers before what depends on them.
+        in_order = sorted(limited, key=lambda name: (name in dependents, ways[name].joint))
         for name in progress([*groups, *in_order]):
             if name in groups:
                 over |= self._project_group(groups[name], paths, skeleton, frame_time, max_speed)
@@ -496,6 +636,7 @@ class LimitModel:
                 frame_time,
                 softening=softening,
                 max_speed=max_speed,
+                within=_driven_by(dependents[name], paths, ways) if name in dependents else None,
             )
             near.set_relative_rotation(rotations, path.rotations)
             paths[way.joint] = rotations[..., near.joint, :]
@@ -560,21 +701,29 @@ class LimitModel:
                 skeleton = clip.skeleton
                 found = self.match(skeleton, names)
                 found.warn(clip.name)
-                ways = found.only(self.limits).lineages(self.ancestors, clip.name)
+                ways = found.only([*self.limits, *self._drivers]).lineages(
+                    self.ancestors, clip.name
+                )
                 groups = self._groups_on(found, clip.name)
                 ours = {skeleton.names[joint]: name for name, joint in found.joints.items()}
-            violation = np.zeros((clip.frames, len(ways)))
-            for k, (name, way) in enumerate(ways.items()):
-                violation[:, k] = self.limits[name].violation(
-                    way.relative_rotation(clip.pose.rotations)
-                )
-            reported = [*ways]
+            rotations, dependents = clip.pose.rotations, self._dependents_in(ways, clip.name)
+            reported = [name for name in ways if name in self.limits]
+            violation, held = np.zeros((clip.frames, len(reported))), {}
+            for k, name in enumerate(reported):
+                own = ways[name].relative_rotation(rotations)
+                if name not in dependents:
+                    violation[:, k] = self.limits[name].violation(own)
+                    continue
+                driver = dependents[name].driver
+                angles = dependents[name].violation(own, ways[driver].relative_rotation(rotations))
+                violation[:, k] = angles
+                held[name] = Held(driver, (angles > NEGLIGIBLE) & self.limits[name].contains(own))
             for group in groups:
                 joints = [skeleton.index(name) for name in group.joints]
-                beyond = group.path_violation(clip.pose.rotations[:, joints])
+                beyond = group.path_violation(rotations[:, joints])
                 violation = np.concatenate([violation, beyond], axis=1)
                 reported += [ours[name] for name in group.joints]
-            yield Report(clip.name, tuple(reported), violation, clip.frame_time)
+            yield Report(clip.name, tuple(reported), violation, clip.frame_time, held)
 
     def first_exit(self, previous: Pose, proposed: Pose) -> Scalars:
         """Return the largest t (...) in [0, 1] with all joints legal before it.
@@ -597,12 +746,20 @@ class LimitModel:
             group.first_exit(previous.rotations[..., joints, :], proposed.rotations[..., joints, :])
             for group, joints in self._placed_groups
         ]
+        for above, limit, dependents in self._driven:
+            for each, way in dependents:
+                ends = [
+                    (above.relative_rotation(pose.rotations), way.relative_rotation(pose.rotations))
+                    for pose in (previous, proposed)
+                ]
+                exits.append(PairLimit(limit, each).first_exit(*ends))
         return np.asarray(np.min([np.ones(previous.rotations.shape[:-2]), *exits], axis=0))
 
     def sample(self, n: int, rng: np.random.Generator) -> Pose:
         """Return `n` legal poses: each joint uniform in its limit, others as at rest.
 
-        Joints of a group are as controls drawn evenly from their ranges have them.
+        A joint that depends on another is uniform together with that one. Joints of a group are as
+        controls drawn evenly from their ranges have them.
         """
         rest = self.skeleton.rest_pose()
         rotations = np.tile(rest.rotations, (n, 1, 1))
@@ -610,10 +767,17 @@ class LimitModel:
             rotations[:, way.joint] = way.local_rotation(rotations, limit.sample(n, rng))
         for group, joints in self._placed_groups:
             rotations[:, joints] = group.sample(n, rng)
+        for above, own, dependents in self._driven:
+            if own is None:  # it stays as at rest
+                own = _only(above.relative_rotation(rotations)[0])
+            found, others = sample_together(own, [each for each, _ in dependents], n, rng)
+            rotations[:, above.joint] = above.local_rotation(rotations, found)
+            for (_, way), each in zip(dependents, others, strict=True):
+                rotations[:, way.joint] = way.local_rotation(rotations, each)
         return Pose(rotations, np.tile(rest.positions, (n, 1, 1)))
 
     def volume(self) -> dict[str, float]:
-        """Return, by joint with a limit of its own, the share of all rotations that is legal."""
+        """Return, by joint, the share of all rotations that is legal, whatever others do."""
         return {name: limit.volume() for name, limit in self.limits.items()}
 
     @property
@@ -627,7 +791,7 @@ class LimitModel:
         if self.ancestors:
             given = ", ".join(f"{name} from {above}" for name, above in self.ancestors.items())
             raise ValueError(f"limits must be measured from parents to be packed, got {given}")
-        if self._apart:
+        if self._apart or self.dependents:
             joints = np.array([self.skeleton.index(name) for name in self.limits], dtype=np.int64)
             return (joints, *pack_limits([limit.stand_in for limit in self.limits.values()]))
         return (self._near, *self._packed)
@@ -643,18 +807,24 @@ class LimitModel:
 
     @cached_property
     def parents_first(self) -> list[tuple[Limit, Lineage]]:
-        """The limits with the joints that they are for and how those are measured."""
+        """The limits with the joints that they are for and how those are measured.
+
+        Those of dependent joints are not among them.
+        """
         ways = [
             (limit, lineage(self.skeleton, name, limit.relative_to))
             for name, limit in self.limits.items()
+            if name not in self.dependents
         ]
         return sorted(ways, key=lambda each: each[1].joint)
 
     @cached_property
     def _together(self) -> dict[str, Limit]:
         """Those that one kernel runs over: compiled, and measured from parents."""
-        named = self.limits.items()
-        return {name: each for name, each in named if each.compiled and each.relative_to is None}
+        named = {name: each for name, each in self.limits.items() if name not in self.dependents}
+        return {
+            name: each for name, each in named.items() if each.compiled and each.relative_to is None
+        }
 
     @cached_property
     def _apart(self) -> list[tuple[Limit, Lineage]]:
@@ -689,6 +859,24 @@ class LimitModel:
         return out, distances.reshape(*batch, len(self._near))
 
 
+def _path_of(paths: Paths, way: Lineage) -> Quats:
+    """Return the path (frames, 4) of a joint, as it is measured."""
+    rotations = np.stack([paths[joint] for joint in (*way.between, way.joint)], axis=-2)
+    near = Lineage(len(way.between), tuple(range(len(way.between))))
+    return near.relative_rotation(rotations)
+
+
+def _driven_by(each: DependentLimit, paths: Paths, ways: Mapping[str, Lineage]) -> Within:
+    """Return what brings rotations of some frames within what the driver allows there."""
+    driver = _path_of(paths, ways[each.driver])
+    return lambda rotations, frames: each.project(rotations, driver[frames])
+
+
+def _only(rotation: Quats) -> Limit:
+    """Return the limit that one rotation (4,) is all of."""
+    return Limit(RotationVector(rotation), Box(np.zeros(3), np.zeros(3), np.eye(3)))
+
+
 def pack_limits(limits: Sequence[Limit]) -> tuple[Ints, Floats]:
     """Return the offset of each limit, and a buffer with them all."""
     parts = [limit.packed for limit in limits]
@@ -710,7 +898,7 @@ def hold_fixed(model: LimitModel, pose: Pose, moving: Iterable[str] = ()) -> Lim
             f"limits measured from an ancestor ({', '.join(model.ancestors)}) are held at one "
             f"pose, got poses of shape {pose.rotations.shape[:-2]}"
         )
-    moving, limits = set(moving), dict(model.limits)
+    moving, limits, dependents = set(moving), dict(model.limits), dict(model.dependents)
     for name, ancestor in model.ancestors.items():
         way = lineage(model.skeleton, name, ancestor)
         between = [model.skeleton.names[joint] for joint in way.between]
@@ -722,4 +910,8 @@ def hold_fixed(model: LimitModel, pose: Pose, moving: Iterable[str] = ()) -> Lim
         chart = limits[name].chart
         reference = way.local_rotation(pose.rotations.astype(np.float64), chart.reference)
         limits[name] = Limit(replace(chart, reference=reference), limits[name].shape)
-    return replace(model, limits=limits, samples={})
+        parent = way.local_rotation(pose.rotations.astype(np.float64), quat.IDENTITY)
+        for joint, each in dependents.items():
+            if each.driver == name:  # which its parent sees from now on
+                dependents[joint] = each.in_frames(parent, quat.IDENTITY)
+    return replace(model, limits=limits, samples={}, dependents=dependents)

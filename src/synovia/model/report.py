@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +12,14 @@ from ..arrays import Ints, Mask, Scalars
 
 NEGLIGIBLE = 1e-6
 """Violations up to this angle, in radians, are rounding: of files, and of single precision."""
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """The joint that another depends on, and in which frames (n,) that alone makes it illegal."""
+
+    driver: str
+    frames: Mask
 
 
 @dataclass(frozen=True)
@@ -29,6 +37,10 @@ class JointReport:
     """Where that is, counted from 0; -1 where the joint is never outside."""
     mean: float
     """The mean violation over the frames that are outside."""
+    held_by: str | None = None
+    """The joint that it depends on, where that makes frames illegal which it could do otherwise."""
+    held_frames: int = 0
+    """How many frames these are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +51,8 @@ class Report:
     names: tuple[str, ...]
     violation: Scalars
     frame_time: float
+    held: Mapping[str, Held] = field(default_factory=dict)
+    """By joint that depends on another, what that one does."""
 
     @classmethod
     def merge(cls, reports: Iterable[Report]) -> Self:
@@ -47,7 +61,7 @@ class Report:
         They are taken one at a time: only their sum is in memory.
         """
         first: Report | None = None
-        violation = np.zeros((0, 0))
+        violation, held = np.zeros((0, 0)), dict[str, list[Held]]()
         for report in reports:
             if first is None:
                 first, violation = report, np.zeros((0, len(report.names)))
@@ -60,9 +74,15 @@ class Report:
             # In place, where the system can: the frames of a long clip take half of the memory.
             violation.resize((before + len(report.violation), len(first.names)), refcheck=False)
             violation[before:] = report.violation
+            for name, each in report.held.items():
+                held.setdefault(name, []).append(each)
         if first is None:
             raise ValueError("expected the report of at least one chunk, got none")
-        return cls(first.clip, first.names, violation, first.frame_time)
+        whole = {
+            name: Held(parts[0].driver, np.concatenate([each.frames for each in parts]))
+            for name, parts in held.items()
+        }
+        return cls(first.clip, first.names, violation, first.frame_time, whole)
 
     @property
     def outside(self) -> Mask:
@@ -90,7 +110,8 @@ class Report:
     def _joint(self, k: int) -> JointReport:
         angles = np.ascontiguousarray(self.violation[:, k])
         outside = angles > NEGLIGIBLE
-        count = int(outside.sum())
+        count, held = int(outside.sum()), self.held.get(self.names[k])
+        held_frames = 0 if held is None else int(held.frames.sum())
         return JointReport(
             name=self.names[k],
             frames=count,
@@ -98,6 +119,8 @@ class Report:
             worst=float(angles.max(initial=0.0)) if count else 0.0,
             worst_frame=int(angles.argmax()) if count else -1,
             mean=float(angles[outside].mean()) if count else 0.0,
+            held_by=held.driver if held is not None and held_frames else None,
+            held_frames=held_frames,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -114,6 +137,11 @@ class Report:
                     "worst_deg": float(np.degrees(row.worst)),
                     "worst_frame": row.worst_frame,
                     "mean_deg": float(np.degrees(row.mean)),
+                    **(
+                        {"held_by": row.held_by, "held_frames": row.held_frames}
+                        if row.held_by
+                        else {}
+                    ),
                 }
                 for row in self.joints
             ],

@@ -4,6 +4,8 @@ from .canonical import (
     MEASURED_FROM,
     canonical_clip,
     canonical_skeleton,
+    dependents_from_rig,
+    dependents_on_rig,
     limits_from_rig,
     limits_on_rig,
 )
@@ -23,6 +25,8 @@ __all__ = [
     "align",
     "canonical_clip",
     "canonical_skeleton",
+    "dependents_from_rig",
+    "dependents_on_rig",
     "limits_from_rig",
     "limits_on_rig",
     "parent_role",

@@ -21,7 +21,7 @@ from ..skeleton import Clip, Pose, Skeleton
 from .human import SIDES
 
 if TYPE_CHECKING:
-    from ..limit import Limit
+    from ..limit import DependentLimit, Limit
     from .reference import Alignment
 
 SEEN_FROM = {
@@ -143,6 +143,51 @@ def limits_from_rig(limits: Mapping[str, Limit], alignment: Alignment) -> dict[s
             back = limit.in_frames(quat.inverse(frames[above]), quat.inverse(frames[role]))
             found[role] = replace(back, relative_to=None)
     return found
+
+
+def dependents_on_rig(
+    dependents: Mapping[str, DependentLimit], limits: Mapping[str, Limit], alignment: Alignment
+) -> dict[str, DependentLimit]:
+    """Return dependent limits of the canonical human as a rig has them, by its names.
+
+    `limits` are those that `limits_on_rig` gives. Where the rig lacks the driver, there is none.
+    """
+    roles, frames, trusted = alignment.rig.roles, alignment.frames, alignment.trusted
+    found = {}
+    for role, each in dependents.items():
+        driver = each.driver
+        seen = driver in trusted and (roles[driver] in limits or _is_plain(alignment, driver))
+        if seen and role in trusted and roles[role] in limits:
+            there = each.in_frames(frames[trusted[each.driver]], frames[each.driver])
+            found[roles[role]] = replace(
+                there, limit=limits[roles[role]], driver=roles[each.driver]
+            )
+    return found
+
+
+def dependents_from_rig(
+    dependents: Mapping[str, DependentLimit], limits: Mapping[str, Limit], alignment: Alignment
+) -> dict[str, DependentLimit]:
+    """Return dependent limits of a rig's joints as the canonical human has them, by role.
+
+    `limits` are those that `limits_from_rig` gives. A driver must be measured as here.
+    """
+    frames, trusted = alignment.frames, alignment.trusted
+    role_of = {joint: role for role, joint in alignment.rig.roles.items()}
+    found = {}
+    for joint, each in dependents.items():
+        role, driver = role_of.get(joint), role_of.get(each.driver)
+        if role is None or driver is None or role not in limits or driver not in trusted:
+            continue
+        if driver in limits or _is_plain(alignment, driver):
+            parent, child = (quat.inverse(frames[bone]) for bone in (trusted[driver], driver))
+            found[role] = replace(each.in_frames(parent, child), limit=limits[role], driver=driver)
+    return found
+
+
+def _is_plain(alignment: Alignment, role: str) -> bool:
+    """Tell whether the parent of a role's joint is the bone that it is measured from."""
+    return _ancestor(alignment, role, alignment.trusted[role]) is None
 
 
 def _ancestor(alignment: Alignment, role: str, above: str) -> str | None:

@@ -9,10 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ..arrays import Floats, Points, Scalars
+from ..arrays import Floats, Points, Scalars, Vectors
 from ..kernels.kinds import PRODUCT
 from .boundary import Boundary, mean_of
-from .box import Box
+from .box import ALONG, Box
 from .convex import THIN, Convex
 from .ellipsoid import Ellipsoid
 from .kdop import KDop
@@ -108,6 +108,22 @@ class Product(Convex):
         if turn[2, 2] > -1.0 + 1e-9:  # about the bone only: a mirrored one twists the other way
             return super().turn(turn)
         return replace(self, swing=self.swing.turn(turn[:2, :2]), low=-self.high, high=-self.low)
+
+    def interval_along(self, direction: Vectors) -> tuple[float, float] | None:
+        if abs(direction[2]) < ALONG:
+            return self.swing.interval_along(direction[:2])
+        if np.linalg.norm(direction[:2]) >= ALONG:
+            return None
+        return (self.low, self.high) if direction[2] > 0.0 else (-self.high, -self.low)
+
+    def with_interval(self, direction: Vectors, low: float, high: float) -> Region:
+        if abs(direction[2]) < ALONG:
+            swing: Any = self.swing.with_interval(direction[:2], low, high)
+            return replace(self, swing=swing)
+        if self.interval_along(direction) is None:
+            return super().with_interval(direction, low, high)
+        low, high = (low, high) if direction[2] > 0.0 else (-high, -low)
+        return replace(self, low=low, high=high)
 
     def grow(self, r: float) -> Self:
         """Return the product with swing and twist grown by `r` radians."""

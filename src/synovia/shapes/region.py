@@ -192,6 +192,17 @@ class Region(ABC):
         """
         return self.distance(points)
 
+    def interval_along(self, direction: Vectors) -> tuple[float, float] | None:
+        """Return the ends along a unit direction of the chart, if that is all there is to them.
+
+        None unless the shape is an interval along it and something across, each by itself.
+        """
+        return None
+
+    def with_interval(self, direction: Vectors, low: float, high: float) -> Region:
+        """Return the shape with other ends along a direction that `interval_along` has some of."""
+        raise ValueError(f"a {self.name} is no interval along {np.round(direction, 4).tolist()}")
+
     def mirror(self, turn: Floats, about: Points, normal: Vectors) -> Region | None:
         """Return what a mirror across `normal` shows of the shape; None where it has no such form.
 

@@ -1,0 +1,445 @@
+"""Learning how a joint's limit depends on another joint, from what people did with both.
+
+Of each frame counts where the driver's bone points, and one number of the joint: the angle of a
+hinge, or how far outside the core of its limit a ball joint is. A pair of the two is as far from a
+person as from the nearest of that person's own, √(angle² + number²), and as far from people as the
+nearest few of them are on average: so others must confirm what one does. At each node the range is
+what is within one `level` of people; it is chosen as a margin is, by leaving people out.
+
+What that saves is told by people who are left out, too: the volume of what is legal, at the same
+share of their frames outside, with the dependence and without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Ints, Mask, Quats, Scalars, Vectors
+from ..limit import DependentLimit, DependentMargin, DependentRange, Limit
+from ..limit.octahedral import locate, node_directions
+from ..skeleton import Skeleton
+from .fields import combine
+from .margins import HeldOut, Promise, promise
+from .takes import Take
+from .trimming import first_in_cell
+
+DIVISIONS = 8
+"""Of the grid of directions: 258 nodes, some 11 degrees apart."""
+CELL = 0.07
+"""Frames are counted by cells, in radians, of the driver's rotation and of the joint's number."""
+STEP = np.radians(3.0)
+"""Numbers of the joint are looked at so far apart, in radians, and `BEYOND` what was seen."""
+BEYOND = np.radians(45.0)
+MOST_LEVEL = np.radians(75.0)
+"""The farthest from people that is legal, in radians."""
+DEFAULT_LEVEL = np.radians(25.0)
+"""How far it is where no rejection is asked for."""
+CORE_SHARE = 0.6
+"""A margin may take so much of a limit's depth."""
+UNIFORM = 4000
+"""Rotations of the driver, uniform over all, that tell a volume."""
+PAYS = 0.9
+"""A dependence that leaves more than this of the volume is not worth its numbers."""
+FOLDS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class PairTake:
+    """What one person did with both joints, by cells: `counts` (n,) frames in each."""
+
+    performer: str
+    driver: Quats
+    number: Scalars
+    counts: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class PairCrowd:
+    """Everybody's pairs of a driver and a joint, and how far all that is asked for is from each.
+
+    `axis` (3,) is the driver's bone in its own frame.
+    """
+
+    people: Sequence[PairTake]
+    axis: Vectors
+    divisions: int = DIVISIONS
+
+    @cached_property
+    def grid(self) -> Scalars:
+        """The numbers of the joint that are looked at."""
+        every = np.concatenate([each.number for each in self.people])
+        return np.arange(every.min() - BEYOND, every.max() + BEYOND + STEP, STEP)
+
+    @cached_property
+    def at_nodes(self) -> Floats:
+        """How far each pair of a node and a number is from each person: (nodes, grid, people)."""
+        from scipy.spatial import cKDTree
+
+        nodes, grid = node_directions(self.divisions), self.grid
+        numbers = np.tile(grid, len(nodes))
+        asked = np.column_stack([np.repeat(nodes, len(grid), axis=0), numbers])
+        found = []
+        for each in self.people:
+            own = np.column_stack([quat.rotate(each.driver, self.axis), each.number])
+            found.append(cKDTree(own).query(asked)[0].astype(np.float32))
+        return np.stack(found, axis=-1).reshape(len(nodes), len(grid), len(self.people))
+
+    @cached_property
+    def alone(self) -> Floats:
+        """How far each number is from each person's own: (grid, people)."""
+        gaps = [np.abs(self.grid[:, None] - each.number).min(axis=1) for each in self.people]
+        return np.stack(gaps, axis=-1)
+
+    def driver_distances(self, rotations: Quats) -> Floats:
+        """Return how far rotations (n, 4) of the driver are from each person's: (n, people)."""
+        from scipy.spatial import cKDTree
+
+        found = []
+        for each in self.people:
+            both = cKDTree(np.concatenate([each.driver, -each.driver]))
+            chord = both.query(rotations)[0]
+            found.append((4.0 * np.arcsin(np.minimum(0.5 * chord, 1.0))).astype(np.float32))
+        return np.stack(found, axis=-1)
+
+    @cached_property
+    def cells(self) -> PairTake:
+        """Everybody's cells, one after another."""
+        parts = [(each.driver, each.number, each.counts) for each in self.people]
+        driver, number, counts = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return PairTake("", driver, number, counts)
+
+    @cached_property
+    def owner(self) -> Ints:
+        """Whose each of the cells is, by number."""
+        return np.repeat(np.arange(len(self.people)), [len(p.number) for p in self.people])
+
+    @cached_property
+    def places(self) -> tuple[Ints, Scalars]:
+        """The nodes around the direction of each cell, and their weights."""
+        return locate(quat.rotate(self.cells.driver, self.axis), self.divisions)
+
+    def scores(self, people: Ints, count: int) -> Floats:
+        """Return how far from some people each pair of node and number is: (nodes, grid)."""
+        flat = self.at_nodes[..., people].reshape(-1, len(people))
+        return _from_people(flat, count).reshape(self.at_nodes.shape[:2])
+
+    def required(self, scores: Floats, cells: Mask | Ints) -> Scalars:
+        """Return about the level from which cells are legal, by scores at the nodes."""
+        nodes, weights = (each[cells] for each in self.places)
+        needed = level_from(scores)
+        at = np.clip((self.cells.number[cells] - self.grid[0]) / STEP, 0.0, len(self.grid) - 1.001)
+        first, share = at.astype(np.int64)[:, None], (at % 1.0)[:, None]
+        around = needed[nodes, first] * (1.0 - share) + needed[nodes, first + 1] * share
+        return np.asarray(np.sum(around * weights, axis=-1))
+
+    def ranges(self, scores: Floats, level: float) -> Floats:
+        """Return the ends (..., 2) of what is within a level, of scores (..., grid).
+
+        Where nothing is, both are at what is nearest.
+        """
+        within = scores <= level
+        first, last = within.argmax(axis=-1), scores.shape[-1] - 1 - within[..., ::-1].argmax(-1)
+        ends = [
+            self._crossing(scores, first, -1, level),
+            self._crossing(scores, last, 1, level),
+        ]
+        nearest = self.grid[scores.argmin(axis=-1)]
+        some = within.any(axis=-1)
+        return np.stack([np.where(some, end, nearest) for end in ends], axis=-1)
+
+    def _crossing(self, scores: Floats, at: Ints, step: int, level: float) -> Scalars:
+        """Return where scores cross a level, between numbers `at` and the next ones on a side."""
+        beyond = np.clip(at + step, 0, len(self.grid) - 1)
+        here, there = (np.take_along_axis(scores, k[..., None], -1)[..., 0] for k in (at, beyond))
+        rise = np.where(there > here, there - here, 1.0)
+        share = np.clip((level - here) / rise, 0.0, 1.0) * (beyond != at)
+        return np.asarray(self.grid[at] + share * (self.grid[beyond] - self.grid[at]))
+
+
+def level_from(scores: Floats) -> Floats:
+    """Return from which level on each number (..., grid) is between the ends of a range."""
+    below = np.minimum.accumulate(scores, axis=-1)
+    above = np.minimum.accumulate(scores[..., ::-1], axis=-1)[..., ::-1]
+    return np.maximum(below, above)
+
+
+def confirming(people: int) -> int:
+    """Return how many people must come near a pair: a fifth of them, from 1 to 6.
+
+    Fewer than of a joint by itself: of two joints together each person does less.
+    """
+    return min(max(round(people / 5), 1), 6)
+
+
+def _from_people(distances: Floats, count: int) -> Scalars:
+    """Return how far from people, by how far from each: (n, people)."""
+    return combine(distances, np.ones(distances.shape[1], dtype=np.int64), count)
+
+
+def level_for(reject: float, crowd: PairCrowd) -> Promise:
+    """Return the level, in radians, at which `reject` of a newcomer's frames are outside."""
+    everybody, held_out = np.arange(len(crowd.people)), []
+    count = confirming(len(everybody))
+    for person in everybody:
+        own = np.flatnonzero(crowd.owner == person)
+        others = everybody[everybody != person]
+        nodes = np.unique(crowd.places[0][own])
+        scores = np.full(crowd.at_nodes.shape[:2], np.inf)
+        flat = crowd.at_nodes[nodes][..., others].reshape(-1, len(others))
+        scores[nodes] = _from_people(flat, count).reshape(len(nodes), -1)
+        held_out.append(HeldOut(crowd.required(scores, own), crowd.cells.counts[own]))
+    return promise(reject, held_out, 0.0, float(MOST_LEVEL))
+
+
+# From takes to a dependent limit.
+
+
+def pair_crowd(
+    driver_takes: Sequence[Take],
+    takes: Sequence[Take],
+    limit: Limit,
+    axis: Vectors,
+    along: Vectors | None,
+) -> PairCrowd:
+    """Return everybody's pairs, from takes of both joints in the same clips, flips aside.
+
+    `along` is a hinge's direction in its chart; without one the number is the distance from the
+    core of the limit, see `core_margin`.
+    """
+    theirs = {take.clip: take for take in driver_takes}
+    parts: dict[str, list[tuple[Quats, Quats]]] = {}
+    for take in takes:
+        other = theirs.get(take.clip)
+        if other is None or take.is_sample or other.is_sample:
+            continue
+        if take.counts is not None or len(other.rotations) != len(take.rotations):
+            raise ValueError(f"takes of {take.clip!r} must have the same frames for both joints")
+        kept = ~(take.flips() | other.flips())
+        parts.setdefault(take.performer, []).append((other.rotations[kept], take.rotations[kept]))
+    people = []
+    for performer, own in parts.items():
+        driver, rotations = (np.concatenate(each) for each in zip(*own, strict=True))
+        if len(driver):
+            number = numbers_of(limit, rotations, along)
+            people.append(count_cells(performer, driver, number))
+    return PairCrowd(people, axis)
+
+
+def numbers_of(limit: Limit, rotations: Quats, along: Vectors | None) -> Scalars:
+    """Return what counts of a joint's rotations: an angle along a hinge, or how far out it is."""
+    if along is not None:
+        return np.asarray(limit.nearest_cover(rotations) @ along)
+    core = DependentMargin(limit, "core", np.eye(3)[0], np.full(6, core_margin(limit))).core
+    return np.maximum(core.distance(rotations), 0.0)
+
+
+def core_margin(limit: Limit) -> float:
+    """Return how much narrower, in radians, a limit may become."""
+    return CORE_SHARE * max(-float(limit.shape.distance(limit.shape.deepest)), 0.0)
+
+
+def count_cells(performer: str, driver: Quats, number: Scalars) -> PairTake:
+    """Return the first pair of each cell, and how many there are in it."""
+    rows = np.stack([first_in_cell(quat.log(driver), CELL), np.floor(number / CELL)], axis=1)
+    _, first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
+    return PairTake(performer, driver[first], number[first], counts)
+
+
+def fit_dependent(
+    crowd: PairCrowd, limit: Limit, driver: str, along: Vectors | None, level: float
+) -> DependentLimit:
+    """Return the limit, dependent on the driver: within `level` radians of people."""
+    people = np.arange(len(crowd.people))
+    ends = crowd.ranges(crowd.scores(people, confirming(len(people))), level)
+    if along is not None:
+        return DependentRange(limit, driver, crowd.axis, ends[:, 0], ends[:, 1], along)
+    most = core_margin(limit)
+    return DependentMargin(limit, driver, crowd.axis, np.clip(most - ends[:, 1], 0.0, most))
+
+
+# What a dependence saves, by people who are left out.
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The volume with a dependence, as a share of that without, at the same rejection."""
+
+    share: float
+    error: float
+    """The standard error of that, over groups of people who were left out."""
+
+    @property
+    def pays(self) -> bool:
+        """Whether enough is saved to be believed."""
+        return self.share <= PAYS and self.share + 2.0 * self.error < 1.0
+
+
+def splits_of(people: int, folds: int, seed: int = 0) -> Iterator[tuple[Ints, Ints]]:
+    """Yield who is fitted and who is tested: in turn, all but one of so many groups."""
+    order = np.random.default_rng(seed).permutation(people)
+    for k in range(min(folds, people)):
+        tested = order[k::folds]
+        yield np.setdiff1d(order, tested), tested
+
+
+LEVELS = np.radians(np.concatenate([np.arange(2.0, 50.0, 1.0), np.arange(50.0, 150.0, 5.0)]))
+"""How near to people the driver is legal, from which on rejections are compared."""
+OWN_SHARES = (0.1, 0.3, 0.8)
+"""Margins of the joint alone that are tried, as shares of the driver's: the best counts."""
+PAIR_SHARES = (0.6, 1.0, 1.5)
+"""Levels of pairs that are tried, as shares of the driver's, beside `GRID_ROOM`."""
+GRID_ROOM = 0.25 * np.pi / DIVISIONS
+"""Half of how far nodes are apart, in radians: nearer to people than that none may be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tradeoff:
+    """What one group of people has outside limits of the others, and how large those are."""
+
+    crowd: PairCrowd
+    fitted: Ints
+    tested: Ints
+    distances: tuple[Floats, Floats]
+    """How far the driver's cells, and all rotations, are from each person."""
+    places: tuple[Ints, Scalars]
+    """The nodes around the direction of each of all rotations, and their weights."""
+
+    @cached_property
+    def _mine(self) -> Mask:
+        """Which cells are of those tested."""
+        return np.isin(self.crowd.owner, self.tested)
+
+    @cached_property
+    def _driver(self) -> tuple[Scalars, Scalars]:
+        """How far the driver is from people, in cells of those tested and in all rotations."""
+        cells, rotations = self.distances
+        mine, every = cells[self._mine][:, self.fitted], rotations[:, self.fitted]
+        return _from_people(mine, self._nearest), _from_people(every, self._nearest)
+
+    @property
+    def _nearest(self) -> int:
+        return min(max(round(len(self.fitted) / 3), 1), 10)
+
+    @cached_property
+    def _alone(self) -> Scalars:
+        return _from_people(self.crowd.alone[:, self.fitted], self._nearest)
+
+    @cached_property
+    def _scores(self) -> dict[int, Floats]:
+        return {}
+
+    def volume(
+        self, reject: float, own: float, pair: float | None = None, count: int | None = None
+    ) -> float:
+        """Return the volume at which `reject` of the tested frames are outside; inf if none is.
+
+        Parameters
+        ----------
+        reject
+            The share of frames.
+        own, pair
+            The joint's own margin, and the level of pairs, as shares of how near to people the
+            driver is legal. Without the last, the joint depends on nothing.
+        count
+            How many people confirm a pair; `confirming` unless given.
+        """
+        count = confirming(len(self.fitted)) if count is None else count
+        if pair is not None and count not in self._scores:
+            self._scores[count] = self.crowd.scores(self.fitted, count)
+        found: dict[int, tuple[float, float]] = {}
+
+        def at(level: int) -> tuple[float, float]:
+            if level not in found:
+                found[level] = self._at(float(LEVELS[level]), own, pair, count)
+            return found[level]
+
+        low, high = -1, len(LEVELS) - 1  # what is rejected falls with the level
+        if at(high)[0] > reject:
+            return np.inf
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if at(middle)[0] <= reject else (middle, high)
+        if low < 0 or at(low)[1] <= 0.0:
+            return at(high)[1]
+        (beyond, small), (enough, large) = at(low), at(high)
+        share = (beyond - reject) / (beyond - enough)
+        return float(small ** (1.0 - share) * large**share)
+
+    def _at(self, level: float, own: float, pair: float | None, count: int) -> tuple[float, float]:
+        """Return the share of tested frames that is outside at a level, and the volume."""
+        crowd, (cells, rotations) = self.crowd, self._driver
+        low, high = crowd.ranges(self._alone, own * level)
+        number, counts = crowd.cells.number[self._mine], crowd.cells.counts[self._mine]
+        width = high - low
+        if pair is not None:
+            ends = np.clip(crowd.ranges(self._scores[count], pair * level + GRID_ROOM), low, high)
+            nodes, weights = (each[self._mine] for each in crowd.places)
+            low, high = np.einsum("nck,nc->kn", ends[nodes], weights)
+            nodes, weights = self.places
+            width = np.sum((ends[:, 1] - ends[:, 0])[nodes] * weights, axis=-1)
+        outside = (cells > level) | (number < low) | (number > high)
+        volume = float(np.mean((rotations <= level) * width))
+        return float(np.average(outside, weights=counts)), volume
+
+
+def tradeoffs(crowd: PairCrowd, splits: Iterable[tuple[Ints, Ints]]) -> list[Tradeoff]:
+    """Return the trade-off of each split: who is fitted, and who is tested."""
+    rng = np.random.default_rng(0)
+    everywhere = quat.normalize(rng.normal(size=(UNIFORM, 4)))
+    distances = crowd.driver_distances(crowd.cells.driver), crowd.driver_distances(everywhere)
+    places = locate(quat.rotate(everywhere, crowd.axis), crowd.divisions)
+    return [Tradeoff(crowd, *each, distances, places) for each in splits]
+
+
+def gain_of(crowd: PairCrowd, reject: float) -> Gain:
+    """Return what a dependence saves at a rejection, by leaving people out in turn.
+
+    With the dependence and without it, the shares of margins and levels are the best on average.
+    """
+    people = len(crowd.people)
+    if people < 3:
+        raise ValueError(f"whether a dependence pays needs three people or more, got {people}")
+    found = tradeoffs(crowd, splits_of(people, FOLDS))
+    without = _best([[each.volume(reject, own) for own in OWN_SHARES] for each in found])
+    pairs = list(product(OWN_SHARES, PAIR_SHARES))
+    with_ = _best([[each.volume(reject, *pair) for pair in pairs] for each in found])
+    if not (np.isfinite(without) & np.isfinite(with_)).all():
+        return Gain(1.0, 1.0)
+    ratios = with_ / without
+    return Gain(float(ratios.mean()), float(ratios.std(ddof=1) / np.sqrt(len(ratios))))
+
+
+def _best(volumes: list[list[float]]) -> Scalars:
+    """Return, by group (n,), the volumes of the recipe whose are the least on average."""
+    table = np.array(volumes)
+    return np.asarray(table[:, table.mean(axis=0).argmin()])
+
+
+def candidate_pairs(skeleton: Skeleton, limited: Collection[str]) -> dict[str, str]:
+    """Return, by joint, the nearest joint above it that is limited too, where there is one."""
+    found = {}
+    for name in limited:
+        above = [skeleton.names[each] for each in skeleton.path_to_root(skeleton.index(name))[1:]]
+        if driver := next((each for each in above if each in limited), None):
+            found[name] = driver
+    return found
+
+
+def describe(dependent: DependentLimit, gain: Gain | None, kept: Promise | None) -> dict[str, Any]:
+    """Return what provenance says of a learned dependence."""
+    return {
+        "driver": dependent.driver,
+        "type": dependent.name,
+        "nodes": len(dependent.values),
+        "volume_share": None if gain is None else gain.share,
+        "volume_share_error": None if gain is None else gain.error,
+        "rejected": None if kept is None else kept.held_out,
+        "promised": None if kept is None else kept.rejected,
+    }

@@ -1,0 +1,351 @@
+"""Limits that depend on another joint: what a knee may do at this rotation of the hip.
+
+What another joint, the driver, changes are a few numbers: the two ends of a range, or a margin by
+which all is narrower. They are given at directions of the driver's bone all over the sphere, and
+are linear in the triangles between (`limit.octahedral`): continuous, and each can be edited by
+itself. The driver's twist about its own bone changes nothing.
+
+Whatever the driver does, legal rotations are within the joint's own limit: who knows nothing of the
+driver has that.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Mask, Points, Quats, Scalars, Vectors, own, tolerance, unit_quats
+from ..charts.chart import ROUNDING, half_turn, reflect, unit_axis
+from ..shapes import Offset
+from .convert import mirror_limit
+from .limit import Limit, frame_of
+from .octahedral import divisions, interpolate, mirror_nodes, node_directions, steepest
+
+WALKS = 4  # steps back to what is within reach of a core, where its distances are not exact
+
+
+@dataclass(frozen=True, eq=False)
+class DependentLimit(ABC):
+    """The rotations of a joint that are legal at each direction of another joint's bone.
+
+    `limit` is the joint's own, whatever the other does. `driver` is the name of the other joint,
+    and `axis` (3,) its bone in its own frame. Nodes are directions of that bone as the driver's
+    parent sees it (or the ancestor that the driver's limit is measured from), turned by `frame`.
+    """
+
+    limit: Limit
+    driver: str
+    axis: Annotated[Vectors, 3]
+    frame: Annotated[Quats, 4] = field(
+        default_factory=lambda: quat.IDENTITY, kw_only=True, metadata={"optional": True}
+    )
+
+    name: ClassVar[str]
+    at_nodes: ClassVar[tuple[str, ...]]
+    """The fields that have a number for each node."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.driver, str) or not self.driver:
+            raise ValueError(f"driver must name a joint, got {self.driver!r}")
+        object.__setattr__(self, "frame", unit_quats("frame", self.frame))
+        own(self)
+        object.__setattr__(self, "axis", unit_axis(self.axis, f"{type(self).__name__}.axis"))
+        if divisions(len(self.values)) == 0:
+            raise ValueError(
+                f"{type(self).__name__}.{self.at_nodes[0]} must have 4 n² + 2 numbers for some n, "
+                f"such as 6, 18, 66 or 258, got {len(self.values)}"
+            )
+
+    @cached_property
+    def values(self) -> Floats:
+        """The numbers at the nodes: (nodes, k), radians."""
+        return np.stack([getattr(self, name) for name in self.at_nodes], axis=-1)
+
+    @property
+    def nodes(self) -> Vectors:
+        """The directions (nodes, 3) of the driver's bone that numbers are given at."""
+        return quat.rotate(self.frame, node_directions(divisions(len(self.values))))
+
+    @cached_property
+    def steepness(self) -> float:
+        """A bound on how fast the numbers change, in radians a radian of the driver's turn."""
+        return steepest(self.values)
+
+    def directions(self, driver: Quats) -> Vectors:
+        """Return the direction (..., 3), by the nodes' axes, of the bone at rotations of it."""
+        return quat.rotate(quat.mul(quat.inverse(self.frame), driver), self.axis)
+
+    def values_at(self, driver: Quats) -> Floats:
+        """Return the numbers (..., k) at rotations (..., 4) of the driver."""
+        return interpolate(self.values, self.directions(np.asarray(driver, np.float64)))
+
+    @abstractmethod
+    def measure(self, rotations: Quats) -> Floats:
+        """Return all that `gap` needs to know of rotations, whatever the driver does."""
+
+    @abstractmethod
+    def gap(self, measured: Floats, values: Floats) -> Scalars:
+        """Return how far outside rotations are, at numbers (..., k); at most 0 inside."""
+
+    @abstractmethod
+    def _nearest(self, rotations: Quats, values: Floats) -> Quats:
+        """Return the nearest legal rotations (n, 4) of illegal ones, at numbers (n, k)."""
+
+    def distance(self, rotations: Quats, driver: Quats) -> Scalars:
+        """Return how far outside each rotation is while the driver stays at its own.
+
+        In the metric of the limit's chart; at most 0 inside.
+        """
+        rotations = unit_quats("rotations", rotations)
+        found = self.gap(self.measure(rotations), self.values_at(driver))
+        return np.asarray(found, rotations.dtype)
+
+    def contains(self, rotations: Quats, driver: Quats) -> Mask:
+        """Tell which rotations are legal at those of the driver."""
+        distance = self.distance(rotations, driver)
+        return np.asarray(distance <= tolerance(distance.dtype))
+
+    def project(self, rotations: Quats, driver: Quats) -> Quats:
+        """Return the nearest legal rotations while the driver stays; members bit for bit."""
+        rotations = unit_quats("rotations", rotations)
+        batch = np.broadcast_shapes(rotations.shape, np.shape(driver))
+        out = np.array(np.broadcast_to(rotations, batch))
+        outside = ~self.contains(out, driver)
+        if outside.any():
+            values = np.broadcast_to(self.values_at(driver), (*batch[:-1], len(self.at_nodes)))
+            far = out[outside].astype(np.float64)
+            near = self._nearest(far, values[outside])
+            opposite = np.sum(near * far, axis=-1, keepdims=True) < 0.0
+            out[outside] = np.where(opposite, -near, near)
+        return out
+
+    def violation(self, rotations: Quats, driver: Quats) -> Scalars:
+        """Return the angle, in radians, from each rotation to its projection; 0 if legal."""
+        rotations = unit_quats("rotations", rotations)
+        projected = self.project(rotations, driver)
+        moved = (projected != rotations).any(axis=-1)
+        angles = np.where(moved, quat.angle_between(rotations, projected), 0.0)
+        return np.asarray(angles, rotations.dtype)
+
+    def limit_at(self, driver: Quats) -> Limit:
+        """Return what is legal at one rotation (4,) of the driver, as a limit by itself."""
+        return self._limit_of(self.values_at(unit_quats("driver", driver)))
+
+    @abstractmethod
+    def _limit_of(self, values: Floats) -> Limit:
+        """Return the legal rotations at numbers (k,)."""
+
+    def in_frames(self, parent: Quats, child: Quats) -> Self:
+        """Return the same for a driver r of which this one sees c = parent⁻¹ · r · child.
+
+        The limit itself is left alone: `limit.change_frames` is for that.
+        """
+        axis, frame = quat.rotate(child, self.axis), quat.normalize(quat.mul(parent, self.frame))
+        return replace(self, axis=axis, frame=frame)
+
+    def mirror(self, normal: Vectors, driver: str, driver_normal: Vectors | None = None) -> Self:
+        """Return the limit of the other side, which depends on the `driver` of that side.
+
+        `normal` (3,) is that of the mirror, as the joint is seen; `driver_normal` the same as the
+        driver is seen, where that is not from the same axes.
+        """
+        across = normal if driver_normal is None else driver_normal
+        # With M the mirror and D the one across x, nodes turned by M · frame · D are what the
+        # mirror shows of the nodes, in the order that D gives them.
+        frame = quat.mul(quat.mul(half_turn(across), self.frame), half_turn(np.eye(3)[0]))
+        order = mirror_nodes(divisions(len(self.values)))
+        changed = {name: getattr(self, name)[order] for name in self.at_nodes}
+        return replace(
+            self,
+            driver=driver,
+            axis=reflect(self.axis, across),
+            frame=quat.normalize(frame),
+            **(changed | self._mirror_fields(normal)),
+        )
+
+    def _mirror_fields(self, normal: Vectors) -> dict[str, Any]:
+        """Return the mirrored limit, and other fields that change with it."""
+        return {"limit": mirror_limit(self.limit, normal)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name but the limit, with `name` as type."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        del found["limit"]
+        if not self.frame[1:].any():
+            del found["frame"]
+        return {"type": self.name, **found}
+
+    @classmethod
+    def from_dict(cls, limit: Limit, given: dict[str, Any]) -> Self:
+        """Return what `to_dict` wrote, less its `type`, of the joint with this limit."""
+        return cls(limit, **given)
+
+
+@dataclass(frozen=True, eq=False)
+class DependentRange(DependentLimit):
+    """A range of one coordinate whose ends depend on the driver: a hinge's, or a twist's.
+
+    At each node `low` and `high` are the ends along `along`, a unit direction (3,) of the limit's
+    chart, in radians. The limit must be an interval along it, and anything across, as a box or a
+    product is; ends beyond that are its own.
+    """
+
+    low: Annotated[Floats, "n"]
+    high: Annotated[Floats, "n"]
+    along: Annotated[Vectors, 3]
+
+    name: ClassVar[str] = "range"
+    at_nodes: ClassVar[tuple[str, ...]] = ("low", "high")
+
+    def __post_init__(self) -> None:
+        own(self)
+        along = unit_axis(np.array(self.along), "DependentRange.along")
+        object.__setattr__(self, "along", along)
+        if (self.low > self.high).any():
+            node = int(np.argmax(self.low > self.high))
+            raise ValueError(
+                f"DependentRange.low must not exceed DependentRange.high, got {self.low[node]:.6g} "
+                f"and {self.high[node]:.6g} at node {node}"
+            )
+        for name in self.at_nodes:
+            within = np.clip(getattr(self, name), *self._ends)
+            within.flags.writeable = False
+            object.__setattr__(self, name, within)
+        super().__post_init__()
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        limit = self.limit
+        ends = limit.shape.interval_along(self.along) if limit.chart.dimension == 3 else None
+        if ends is None:
+            raise ValueError(
+                f"DependentRange needs a limit that is an interval along {self.along.tolist()}, "
+                f"such as a box, got a {limit.shape.name} in {limit.chart.name}"
+            )
+        return ends
+
+    def measure(self, rotations: Quats) -> Floats:
+        """Return, for each cover, how far outside across the range, where along it, and depth."""
+        points = np.stack(self.limit.covers(rotations), axis=-2)
+        distance = self.limit.shape.distance(points)
+        along = points @ self.along
+        low, high = self._ends
+        beyond = np.maximum(np.maximum(low - along, along - high), 0.0)
+        across = np.sqrt(np.maximum(np.maximum(distance, 0.0) ** 2 - beyond**2, 0.0))
+        return np.stack([across, along, np.minimum(distance, 0.0)], axis=-1)
+
+    def gap(self, measured: Floats, values: Floats) -> Scalars:
+        return np.asarray(self._gaps(measured, values).min(axis=-1))
+
+    def _gaps(self, measured: Floats, values: Floats) -> Scalars:
+        across, along, depth = np.moveaxis(measured, -1, 0)
+        beyond = np.maximum(values[..., :1] - along, along - values[..., 1:])
+        outside = np.hypot(across, np.maximum(beyond, 0.0))
+        return np.asarray(np.where(outside > 0.0, outside, np.maximum(beyond, depth)))
+
+    def _nearest(self, rotations: Quats, values: Floats) -> Quats:
+        measured = self.measure(rotations)
+        cover = self._gaps(measured, values).argmin(axis=-1)
+        points = np.stack(self.limit.covers(rotations), axis=-2)
+        points = np.take_along_axis(points, cover[:, None, None], axis=1)[:, 0]
+        nearest = self.limit.shape.project(points)
+        along = nearest @ self.along
+        change = np.clip(along, values[:, 0], values[:, 1]) - along
+        return self.limit.chart.rotations(nearest + change[:, None] * self.along)
+
+    def _limit_of(self, values: Floats) -> Limit:
+        low, high = float(values[0]), float(values[1])
+        return replace(self.limit, shape=self.limit.shape.with_interval(self.along, low, high))
+
+    def _mirror_fields(self, normal: Vectors) -> dict[str, Any]:
+        limit = mirror_limit(self.limit, normal)
+        for there in self.limit.chart.mirror(normal):
+            along = there.turn @ self.along
+            same = quat.angle_between(frame_of(there.chart), frame_of(limit.chart)) < ROUNDING
+            if same and limit.shape.interval_along(along) is not None:
+                return {"limit": limit, "along": along}
+        raise ValueError(f"a range along {self.along.tolist()} cannot be mirrored")
+
+
+@dataclass(frozen=True, eq=False)
+class DependentMargin(DependentLimit):
+    """A limit that is narrower all around, by a `margin` in radians that depends on the driver.
+
+    Where the margin is largest, what is left is the core: the limit shrunk by so much. Elsewhere
+    all is legal that is near enough to the core: as near as the margin is less. So any family's
+    projections are as exact here as by themselves.
+    """
+
+    margin: Annotated[Floats, "n"]
+
+    name: ClassVar[str] = "margin"
+    at_nodes: ClassVar[tuple[str, ...]] = ("margin",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.margin.min() < 0.0:
+            raise ValueError(f"DependentMargin.margin must be at least 0, got {self.margin.min()}")
+        shape = self.limit.shape
+        depth = max(-float(shape.distance(shape.deepest)), 0.0)
+        if self._largest > depth + tolerance(np.dtype(np.float64)):
+            raise ValueError(
+                f"DependentMargin.margin must leave something of the limit, which is {depth:.6g} "
+                f"radians deep, got {self._largest:.6g}"
+            )
+
+    @property
+    def _largest(self) -> float:
+        return float(self.margin.max())
+
+    @cached_property
+    def core(self) -> Limit:
+        """What is legal where the margin is largest, and so everywhere."""
+        if self._largest == 0.0:
+            return self.limit
+        with warnings.catch_warnings():  # what is wrong with the region was said of the limit
+            warnings.simplefilter("ignore")
+            return replace(self.limit, shape=self.limit.shape.shrink(self._largest))
+
+    def measure(self, rotations: Quats) -> Floats:
+        """Return how far outside the core rotations are: (..., 1)."""
+        return self.core.distance(np.asarray(rotations, np.float64))[..., None]
+
+    def gap(self, measured: Floats, values: Floats) -> Scalars:
+        return np.asarray(measured[..., 0] - (self._largest - values[..., 0]))
+
+    def _nearest(self, rotations: Quats, values: Floats) -> Quats:
+        shape, points = self.core.shape, self.core.nearest_cover(rotations)
+        core, reach = shape.project(points), np.maximum(self._largest - values[:, 0], 0.0)
+        found = points
+        for _ in range(WALKS):
+            found = self._walk_back(core, found, reach)
+        left = shape.distance(found) > reach + tolerance(found.dtype)
+        return self.core.chart.rotations(np.where(left[:, None], core, found))
+
+    def _walk_back(self, core: Points, points: Points, reach: Scalars) -> Points:
+        """Return points as far towards the core as brings them within reach of it."""
+        shape = self.core.shape
+        distance = shape.distance(points)
+        share = np.where(distance > reach, reach / np.maximum(distance, 1e-300), 1.0)
+        nearer = shape.toward(core, points, share)
+        return np.where((share < 1.0)[:, None], nearer, points)
+
+    def _limit_of(self, values: Floats) -> Limit:
+        reach = max(self._largest - float(values[0]), 0.0)
+        if reach == 0.0:
+            return self.core
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return replace(self.core, shape=Offset(self.core.shape, reach))
+
+
+DEPENDENT_LIMITS: dict[str, type[DependentLimit]] = {
+    kind.name: kind for kind in (DependentRange, DependentMargin)
+}
+"""Every way in which a limit may depend on another joint, by its name."""

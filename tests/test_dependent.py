@@ -1,0 +1,306 @@
+"""What limits that depend on another joint promise, for every family on either side."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from oracles import BATCHES, random_quats
+from synovia import quat
+from synovia.charts import DirectionTwist, RotationVector, SwingTwist
+from synovia.limit import DependentMargin, DependentRange, Limit, PairLimit, mirror_rotations
+from synovia.limit.octahedral import (
+    divisions,
+    interpolate,
+    mirror_nodes,
+    node_directions,
+    steepest,
+    triangles,
+)
+from synovia.shapes import SHAPES, Box, Product
+
+AXIS = np.array([0.0, -1.0, 0.0])
+NORMAL = np.array([0.6, 0.0, 0.8])
+FARTHER, AND = 1.02, np.radians(0.1)  # than the nearest, at most
+
+
+@cache
+def own_limit(family: str) -> Limit:
+    """A limit of this family that reaches half a radian or so, more along one axis."""
+    rng = np.random.default_rng(4)
+    samples = quat.exp(rng.normal(size=(300, 3)) * [0.4, 0.25, 0.3])
+    chart = SHAPES[family].charts[0]
+    axis = {"axis": AXIS} if chart in (SwingTwist.name, DirectionTwist.name) else {}
+    return Limit.fit(samples, family, margin=0.1, **axis)
+
+
+@cache
+def hinge() -> DependentRange:
+    """A knee with a little play to its sides, whose ends vary with the hip."""
+    rng = np.random.default_rng(1)
+    box = Box(low=[-0.3, -0.05, -0.1], high=[2.6, 0.05, 0.1], axes=np.eye(3))
+    low, high = rng.uniform(-0.3, 0.6, 18), rng.uniform(1.0, 2.6, 18)
+    turned = quat.exp(np.array([0.2, 0.5, -0.3]))
+    return DependentRange(
+        Limit(RotationVector(), box), "Hip", AXIS, low, high, [1, 0, 0], frame=turned
+    )
+
+
+def twisted() -> DependentRange:
+    """A ball joint whose twist is narrower at some rotations of the other."""
+    swing = Box(low=[-0.5, -0.4], high=[0.6, 0.3], axes=np.eye(2))
+    limit = Limit(SwingTwist(axis=AXIS), Product(swing, -0.9, 0.8))
+    rng = np.random.default_rng(2)
+    low, high = rng.uniform(-0.9, -0.1, 66), rng.uniform(0.0, 0.8, 66)
+    return DependentRange(limit, "Hip", AXIS, low, high, [0, 0, 1])
+
+
+@cache
+def narrower(family: str) -> DependentMargin:
+    limit = own_limit(family)
+    depth = -float(limit.shape.distance(limit.shape.deepest))
+    margin = np.random.default_rng(3).uniform(0.0, 0.6 * depth, 18)
+    return DependentMargin(limit, "Hip", AXIS, margin)
+
+
+PAIRS = {
+    **{f"{name} drives a hinge": (name, "range") for name in SHAPES},
+    **{f"a box drives a {name}": ("box", name) for name in SHAPES},
+    "a reach-cone drives a twist": ("reach-cone", "twist"),
+    "what is free drives a hinge": (None, "range"),
+}
+
+
+@cache
+def pair_of(name: str) -> PairLimit:
+    driver, kind = PAIRS[name]
+    dependent = {"range": hinge, "twist": twisted}.get(kind, lambda: narrower(kind))()
+    return PairLimit(None if driver is None else own_limit(driver), dependent)
+
+
+@cache
+def rotations_of(name: str):
+    """Pairs of which many are legal, and others a little or far outside; some with w < 0."""
+    rng, pair = np.random.default_rng(5), pair_of(name)
+    some = pair.sample(12, rng)
+    near = [quat.mul(each, quat.exp(0.3 * rng.normal(size=(12, 3)))) for each in some]
+    far = random_quats(4, rng), random_quats(4, rng)
+    return tuple(np.concatenate([a, b, c]) for a, b, c in zip(some, near, far, strict=True))
+
+
+@cache
+def projected(name: str):
+    return pair_of(name).project(*rotations_of(name))
+
+
+@pytest.fixture(params=PAIRS)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def pair(name):
+    return pair_of(name)
+
+
+@pytest.fixture
+def rotations(name):
+    return rotations_of(name)
+
+
+def test_projected_pairs_are_legal_and_stay(pair, name):
+    once = projected(name)
+    assert pair.contains(*once).all()
+    twice = pair.project(*once)
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(once, twice, strict=True))
+
+
+def test_legal_pairs_come_back_bit_for_bit_and_only_these(pair, rotations, name):
+    legal = pair.contains(*rotations)
+    assert 10 < legal.sum() < len(legal) - 3
+    for one, other in zip(rotations, projected(name), strict=True):
+        assert one[legal].tobytes() == other[legal].tobytes()
+    moved = [(a != b).any(axis=1) for a, b in zip(rotations, projected(name), strict=True)]
+    assert np.array_equal(np.any(moved, axis=0), ~legal)
+    assert (pair.distance(*(each[legal] for each in rotations)) <= 1e-9).all()
+
+
+def driver_move(pair, driver, tried):
+    """How far rotations of the driver are from one of them, in its chart."""
+    if pair.driver is None:
+        return quat.angle_between(np.broadcast_to(driver, tried.shape), tried)
+    chart, shape = pair.driver.chart, pair.driver.shape
+    here, shifts = chart.points(driver), chart.shifts(chart.points(tried), 1)
+    return np.min([np.linalg.norm(shape.moves(here, each), axis=-1) for each in shifts], axis=0)
+
+
+def brute_force(pair, driver, rotation, rng):
+    """The least distance over thousands of legal rotations of the driver."""
+    far = np.repeat([2.0, 0.5, 0.1, 0.02], 2000)[:, None]
+    tried = quat.mul(driver, quat.exp(far * rng.uniform(-1.0, 1.0, size=(len(far), 3))))
+    tried = tried if pair.driver is None else pair.driver.project(tried)
+    gap = pair.dependent.distance(np.broadcast_to(rotation, tried.shape), tried)
+    return np.hypot(driver_move(pair, driver, tried), np.maximum(gap, 0.0)).min()
+
+
+def test_no_legal_pair_is_much_nearer(pair, rotations, name):
+    rng = np.random.default_rng(6)
+    outside = np.flatnonzero(~pair.contains(*rotations))
+    outside = rng.choice(outside, 4, replace=False)
+    distance = pair.distance(*(each[outside] for each in rotations))
+    for k, found in zip(outside, distance, strict=True):
+        driver, rotation = rotations[0][k], rotations[1][k]
+        moved, own = (each[k] for each in projected(name))
+        if pair.driver is not None:
+            nearest = pair.driver.project(driver)
+            if pair.dependent.contains(rotation, nearest):  # it is enough that the driver moves
+                assert np.array_equal(moved, nearest)
+                continue
+        assert found <= FARTHER * brute_force(pair, driver, rotation, rng) + AND
+        gap = max(pair.dependent.distance(rotation, moved), 0.0)
+        assert np.hypot(driver_move(pair, driver, moved), gap) == pytest.approx(found, abs=1e-6)
+        assert pair.dependent.contains(own, moved)
+
+
+def test_depths_are_never_overstated(pair):
+    rng = np.random.default_rng(7)
+    if pair.dependent.limit.chart.dimension == 4:
+        pytest.skip("distances of directions with twists are those of their own projection")
+    driver, rotation = pair.sample(20, rng)
+    depth = -pair.distance(driver, rotation)
+    for _ in range(20):
+        share = rng.uniform(0.0, 1.0, size=(20, 1))
+        moved = []
+        for one, part, limit in (
+            (driver, share, pair.driver),
+            (rotation, np.sqrt(1.0 - share**2), pair.dependent.limit),
+        ):
+            turn = rng.normal(size=(20, 3))
+            turn *= 0.6 * part * depth[:, None] / np.linalg.norm(turn, axis=1, keepdims=True)
+            chart = None if limit is None else limit.chart
+            stretch = np.ones(20) if chart is None else chart.stretch(chart.points(one))
+            moved.append(quat.mul(one, quat.exp(turn / stretch[:, None])))
+        assert pair.contains(*moved).all()
+
+
+def test_first_exit_is_where_legal_ends(pair):
+    rng = np.random.default_rng(8)
+    start, end = pair.sample(6, rng), (random_quats(6, rng), random_quats(6, rng))
+    share = pair.first_exit(start, end)
+    for k in range(6):
+        t = np.linspace(0.0, share[k], 50)
+        way = [quat.slerp(a[k], b[k], t) for a, b in zip(start, end, strict=True)]
+        assert pair.contains(*way).all()
+        if share[k] < 1.0:
+            beyond = [
+                quat.slerp(a[k], b[k], np.array([share[k] + 1e-4]))
+                for a, b in zip(start, end, strict=True)
+            ]
+            assert not pair.contains(*beyond).all()
+    assert np.array_equal(pair.first_exit(end, end) == 0.0, ~pair.contains(*end))
+
+
+def test_samples_are_legal_and_volume_is_their_share(pair):
+    assert pair.contains(*pair.sample(50, np.random.default_rng(9))).all()
+    share = pair.share_of_product(2000)
+    assert 0.05 < share < 1.0
+    single = pair.dependent.limit.volume(2000)
+    if pair.driver is not None:
+        single *= pair.driver.volume(2000)
+    assert pair.volume(2000) == pytest.approx(share * single)
+
+
+def test_a_mirror_shows_what_is_legal_of_the_other_side(pair, rotations):
+    shown = pair.mirror(NORMAL, "RightHip")
+    assert shown.dependent.driver == "RightHip"
+    there = [mirror_rotations(each, NORMAL) for each in rotations]
+    distances = [
+        each.dependent.distance(b, a) for each, (a, b) in ((shown, there), (pair, rotations))
+    ]
+    exact = pair.dependent.limit.shape.name != "distance-field"  # whose nodes are elsewhere
+    assert np.allclose(*distances, atol=1e-9 if exact else 0.1)
+
+
+def test_what_is_legal_at_one_rotation_of_the_driver_is_a_limit(pair, rotations):
+    driver, own = rotations
+    for k in (0, 14, 27):
+        at = pair.dependent.limit_at(driver[k])
+        near = np.abs(pair.dependent.distance(own, driver[k])) < 0.02
+        same = at.contains(own) == pair.dependent.contains(own, driver[k])
+        assert same[~near].all()
+
+
+def test_other_frames_of_the_driver_are_the_same_limit(rng):
+    parent, child, driver, own = (random_quats(1 if k < 2 else 50, rng) for k in range(4))
+    there = hinge().in_frames(parent[0], child[0])
+    turned = quat.mul(quat.mul(parent, driver), quat.inverse(child))
+    assert np.allclose(there.distance(own, turned), hinge().distance(own, driver), atol=1e-12)
+
+
+def test_a_dependent_limit_is_what_it_was_from_its_fields():
+    for one in (hinge(), narrower("kdop")):
+        given = one.to_dict()
+        assert given.pop("type") == one.name
+        assert "limit" not in given
+        again = type(one).from_dict(one.limit, given)
+        assert np.array_equal(again.values, one.values)
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_pairs_keep_the_shape_of_a_batch(batch):
+    pair = PairLimit(own_limit("box"), hinge())
+    ones = np.broadcast_to(quat.exp(np.array([0.9, 0.9, 0.9])), (*batch, 4))
+    assert pair.distance(ones, ones).shape == batch
+    assert pair.project(ones, ones)[1].shape == (*batch, 4)
+    assert pair.first_exit((ones, ones), (ones, ones)).shape == batch
+
+
+def test_single_precision_stays():
+    pair = PairLimit(own_limit("box"), hinge())
+    rotations = random_quats(50, np.random.default_rng(0)).astype(np.float32)
+    found = pair.project(rotations, rotations)
+    assert all(each.dtype == np.float32 for each in found)
+    assert pair.contains(*found).all()
+
+
+def test_what_cannot_be_is_refused():
+    limit, ends = hinge().limit, {"low": np.zeros(6), "high": np.ones(6)}
+    with pytest.raises(ValueError, match="interval along"):
+        DependentRange(own_limit("kdop"), "Hip", AXIS, **ends, along=[1, 0, 0])
+    with pytest.raises(ValueError, match="4 n² \\+ 2 numbers"):
+        DependentRange(limit, "Hip", AXIS, np.zeros(7), np.ones(7), [1, 0, 0])
+    with pytest.raises(ValueError, match="must not exceed"):
+        DependentRange(limit, "Hip", AXIS, np.ones(6), np.zeros(6), [1, 0, 0])
+    with pytest.raises(ValueError, match="leave something of the limit"):
+        DependentMargin(own_limit("box"), "Hip", AXIS, np.full(6, 3.0))
+    with pytest.raises(ValueError, match="name a joint"):
+        DependentRange(limit, "", AXIS, **ends, along=[1, 0, 0])
+
+
+# The grid of directions.
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8])
+def test_values_are_linear_between_nodes_and_continuous(n, rng):
+    nodes = node_directions(n)
+    assert len(nodes) == 4 * n * n + 2
+    assert divisions(len(nodes)) == n
+    values = rng.normal(size=(len(nodes), 2))
+    assert np.allclose(interpolate(values, nodes), values, atol=1e-12)
+    corners = triangles(n)
+    assert len({tuple(sorted(each)) for each in corners.tolist()}) == 8 * n * n
+    u = rng.normal(size=(5000, 3))
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    v = u + 1e-5 * rng.normal(size=u.shape)
+    v /= np.linalg.norm(v, axis=1, keepdims=True)
+    rate = np.abs(interpolate(values, u) - interpolate(values, v)).max(axis=1)
+    rate /= np.linalg.norm(u - v, axis=1)
+    assert 0.2 * steepest(values) < rate.max() <= steepest(values)
+    shown = interpolate(values[mirror_nodes(n)], u * [-1, 1, 1])
+    assert np.allclose(shown, interpolate(values, u), atol=1e-12)
+
+
+def test_numbers_of_nodes_that_no_grid_has():
+    assert [divisions(count) for count in (0, 2, 5, 6, 7, 18, 65, 66)] == [0, 0, 0, 1, 0, 2, 0, 4]

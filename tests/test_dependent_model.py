@@ -1,0 +1,311 @@
+"""Models whose joints depend on each other: poses, clips, files, rigs, and what is learned."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import jsonschema
+import numpy as np
+import pytest
+
+from command_line import result_of, run
+from oracles import random_quats
+from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, quat
+from synovia.ik import Reach, solve
+from synovia.io import limits_schema, load_limits, save_clip, save_limits
+from synovia.limit import DependentMargin, DependentRange
+from synovia.limit.octahedral import node_directions
+from synovia.model import hold_fixed
+from synovia.skeleton import forward
+
+NAMES = ("Hips", "UpLeg", "Leg", "Foot")
+LEG = Skeleton(NAMES, [-1, 0, 1, 2], [[0, 1, 0], [0.1, 0, 0], [0, -0.4, 0], [0, -0.4, 0]])
+DOWN = np.array([0.0, -1.0, 0.0])
+HINGE = np.array([1.0, 0.0, 0.0])
+
+
+def bend_for(directions):
+    """How far the knee bends: less where the thigh points backwards."""
+    return 1.5 + 1.1 * directions[..., 2]
+
+
+def leg_model(**changes):
+    hip = Limit(RotationVector(), Box([-1.4, -0.5, -0.5], [0.9, 0.5, 0.5], np.eye(3)))
+    knee = Limit(RotationVector(), Box([-0.1, 0, 0], [2.5, 0, 0], np.eye(3)))
+    ankle = Limit(RotationVector(), Box([-0.6, -0.3, -0.3], [0.6, 0.3, 0.3], np.eye(3)))
+    high = bend_for(node_directions(4))
+    bends = DependentRange(knee, "UpLeg", DOWN, np.zeros(66), high, HINGE)
+    limits = {"UpLeg": hip, "Leg": knee, "Foot": ankle}
+    return replace(LimitModel(limits, LEG, dependents={"Leg": bends}), **changes)
+
+
+def random_pose(shape, seed=0, spread=1.2):
+    rng = np.random.default_rng(seed)
+    rotations = quat.exp(spread * rng.normal(size=(*shape, len(NAMES), 3)))
+    rotations[..., 2, :] = quat.exp(HINGE * rng.uniform(-1.0, 3.0, size=(*shape, 1)))
+    return (
+        LEG.rest_pose().with_rotations(rotations)
+        if not shape
+        else Pose(rotations, np.broadcast_to(LEG.rest_pose().positions, (*shape, len(NAMES), 3)))
+    )
+
+
+def test_poses_are_legal_after_projection_and_stay():
+    model, poses = leg_model(), random_pose((3, 10))
+    legal = model.project(poses)
+    assert legal.rotations.shape == poses.rotations.shape
+    assert model.contains(legal).all()
+    assert model.project(legal).rotations.tobytes() == legal.rotations.tobytes()
+    samples = model.sample(40, np.random.default_rng(1))
+    assert model.contains(samples).all()
+    assert model.project(samples).rotations.tobytes() == samples.rotations.tobytes()
+
+
+def test_a_pose_goes_to_the_nearest_pair():
+    model, poses = leg_model(), random_pose((12,), seed=2)
+    legal, pair = model.project(poses), model.pair("Leg")
+    hips, knees = pair.project(poses.rotations[:, 1], poses.rotations[:, 2])
+    assert np.array_equal(legal.rotations[:, 1], hips)
+    assert np.array_equal(legal.rotations[:, 2], knees)
+    alone = replace(model, dependents={}).project(poses)
+    assert np.array_equal(legal.rotations[:, 3], alone.rotations[:, 3])
+    assert not np.array_equal(legal.rotations[:, 2], alone.rotations[:, 2])
+
+
+def test_distance_and_violation_are_at_the_drivers_rotation():
+    model, poses = leg_model(), random_pose((30,), seed=3)
+    hips, knees = poses.rotations[:, 1], poses.rotations[:, 2]
+    dependent = model.dependents["Leg"]
+    assert np.array_equal(model.distance(poses)[:, 2], dependent.distance(knees, hips))
+    assert np.array_equal(model.violation(poses)[:, 2], dependent.violation(knees, hips))
+    angle = (quat.log(knees) @ HINGE) % (2 * np.pi)
+    forward = quat.rotate(hips, DOWN)
+    far = (angle > bend_for(forward) + 0.4) & (angle < 2.5) & (angle > 0)
+    assert (model.violation(poses)[far, 2] > 0.0).all()
+
+
+def clip_of(frames=90):
+    t = np.linspace(0.0, 2.0 * np.pi, frames)[:, None]
+    rotations = np.tile(quat.IDENTITY, (frames, len(NAMES), 1))
+    rotations[:, 1] = quat.exp(HINGE * (0.7 * np.sin(t) - 0.2))
+    rotations[:, 2] = quat.exp(HINGE * (1.2 + 1.1 * np.sin(2.0 * t)))
+    return Clip(LEG, Pose(rotations, np.tile(LEG.rest_pose().positions, (frames, 1, 1))), 1 / 30)
+
+
+def test_a_clip_is_legal_in_every_frame_and_moves_smoothly():
+    model, clip = leg_model(), clip_of()
+    clamped = model.project(clip)
+    assert model.contains(clamped.pose).all()
+    steps = [
+        quat.angle_between(each.pose.rotations[:-1, 2], each.pose.rotations[1:, 2])
+        for each in (clip, clamped)
+    ]
+    assert steps[1].max() < 2.0 * steps[0].max()
+    assert np.array_equal(model.project(clamped).pose.rotations, clamped.pose.rotations)
+
+
+def test_a_joint_whose_driver_leaps_keeps_to_the_bound_on_steps_or_says_where_not():
+    model, still = leg_model(), clip_of(60)
+    rotations = np.tile(still.pose.rotations[30], (60, 1, 1))
+    rotations[30:, 1] = still.pose.rotations[0, 1]  # the driver is elsewhere at once
+    rotations[:, 2] = quat.exp([1.9, 0.0, 0.0])  # and the knee bent far, all the time
+    clamped, report = model.project_clip(replace(still, pose=still.pose.with_rotations(rotations)))
+    assert model.check(clamped).ok
+    steps = quat.angle_between(clamped.pose.rotations[:-1, 2], clamped.pose.rotations[1:, 2])
+    bound = np.radians(400.0) * still.frame_time
+    late = np.flatnonzero(steps > bound + 1e-9) + 1
+    assert np.array_equal(late, report.over.get("Leg", late[:0]))
+    assert steps.max() > 0.01  # the leap is felt
+
+
+def test_a_report_says_which_joint_holds_another():
+    model = leg_model()
+    report = model.check(clip_of())
+    row = next(row for row in report.joints if row.name == "Leg")
+    assert row.held_by == "UpLeg"
+    assert 0 < row.held_frames <= row.frames
+    pose = clip_of().pose
+    chunks = [
+        replace(clip_of(), pose=Pose(pose.rotations[part], pose.positions[part]))
+        for part in (slice(40), slice(40, 90))
+    ]
+    merged = next(row for row in model.check_chunks(chunks).joints if row.name == "Leg")
+    assert merged == row
+    alone = replace(model, dependents={}).check(clip_of())
+    assert all(row.held_by is None for row in alone.joints)
+
+
+def test_first_exit_is_that_of_the_pair():
+    model = leg_model()
+    start = model.sample(2, np.random.default_rng(4))
+    turns = quat.exp(
+        np.array([[0.0, 0.0, 0.0], [-0.2, 0.0, 0.0], [0.3, 0.0, 0.0], [0.1, 0.0, 0.0]])
+    )
+    end = start.with_rotations(quat.mul(start.rotations, turns))
+    pair = model.pair("Leg")
+    ends = [(each.rotations[:, 1], each.rotations[:, 2]) for each in (start, end)]
+    assert (model.first_exit(start, end) <= pair.first_exit(*ends)).all()
+    assert (model.first_exit(start, start) == 1.0).all()
+
+
+def test_files_hold_dependent_limits_and_others_do_without(tmp_path):
+    model, path = leg_model(), tmp_path / "leg.limits.json"
+    save_limits(model, path)
+    document = json.loads(path.read_text())
+    jsonschema.validate(document, limits_schema())
+    again = load_limits(path)
+    assert np.array_equal(again.dependents["Leg"].values, model.dependents["Leg"].values)
+    poses = random_pose((10,), seed=6)
+    assert np.array_equal(again.distance(poses), model.distance(poses))
+    save_limits(replace(model, dependents={}), path)
+    assert "dependents" not in json.loads(path.read_text())
+    document["dependents"]["Leg"]["driver"] = "Nobody"
+    path.write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=r"dependents.Leg.driver.*Nobody"):
+        load_limits(path)
+
+
+def test_other_skeletons_have_it_by_their_names():
+    model = leg_model()
+    there = replace(LEG, names=tuple(f"mixamorig:{name}" for name in NAMES))
+    carried = model.for_skeleton(there)
+    assert carried.dependents["mixamorig:Leg"].driver == "mixamorig:UpLeg"
+    lacks = Skeleton(("Hips", "Other", "Leg", "Foot"), LEG.parents, LEG.offsets)
+    with pytest.warns(UserWarning, match="Leg depends on UpLeg, which is not here"):
+        assert not model.for_skeleton(lacks).dependents
+
+
+def test_a_driver_that_is_held_from_an_ancestor_means_the_same():
+    chain = Skeleton(("Root", "Hips", "UpLeg", "Leg"), [-1, 0, 1, 2], LEG.offsets)
+    base = leg_model()
+    hip = replace(base.limits["UpLeg"], relative_to="Root")
+    limits = {"UpLeg": hip, "Leg": base.limits["Leg"]}
+    model = LimitModel(limits, chain, dependents=base.dependents)
+    rng = np.random.default_rng(7)
+    pose = Pose(random_quats(4, rng), chain.rest_pose().positions)
+    assert np.allclose(hold_fixed(model, pose).distance(pose)[2:], model.distance(pose)[2:])
+
+
+def test_what_cannot_depend_is_refused():
+    model, bends = leg_model(), leg_model().dependents["Leg"]
+    with pytest.raises(ValueError, match="has no limit of its own"):
+        LimitModel({"UpLeg": model.limits["UpLeg"]}, LEG, dependents={"Leg": bends})
+    with pytest.raises(ValueError, match="above it or beside it"):
+        replace(model, dependents={"Leg": replace(bends, driver="Foot")})
+    narrow = DependentMargin(model.limits["Foot"], "Leg", DOWN, np.zeros(6))
+    with pytest.raises(ValueError, match="depends on UpLeg itself"):
+        replace(model, dependents={"Leg": bends, "Foot": narrow})
+    with pytest.raises(ValueError, match="depends on no other joint; those that do: Leg"):
+        model.pair("Foot")
+
+
+@pytest.mark.parametrize("method", ["least-squares", "ccd", "two-bone", "fabrik"])
+def test_solvers_keep_to_dependent_limits(method):
+    model = leg_model()
+    start = LEG.rest_pose().rotations.copy()
+    start[2] = quat.exp(0.6 * HINGE)
+    pose = LEG.rest_pose().with_rotations(start)
+    for target in ([0.1, 0.75, 0.25], [0.1, 0.7, -0.3], [0.15, 0.9, -0.35]):
+        found = solve(model, LEG, pose, [Reach("Foot", target)], method=method)
+        assert model.contains(found.pose)
+        place = forward(LEG, found.pose)[0][3]
+        assert np.linalg.norm(place - target) == pytest.approx(float(found.errors[0]), abs=1e-6)
+        free = replace(model, dependents={})
+        alone = solve(free, LEG, pose, [Reach("Foot", target)], method=method)
+        after = forward(LEG, model.project(alone.pose))[0][3]
+        assert found.errors[0] <= np.linalg.norm(after - target) + 1e-3
+    many = Pose(*(np.tile(each, (3, 1, 1)) for each in (pose.rotations, pose.positions)))
+    found = solve(model, LEG, many, [Reach("Foot", [0.1, 0.7, -0.3])], method=method)
+    assert model.contains(found.pose).all()
+
+
+# What is learned.
+
+
+def people(count=4, frames=1500):
+    """People whose knees bend as `bend_for` says, each a little otherwise."""
+    clips = []
+    for who in range(count):
+        rng = np.random.default_rng(10 + who)
+        sway = rng.uniform(-1.0, 1.0, size=(frames, 3)) * [0.9, 0.3, 0.2]
+        hips = quat.exp(sway)
+        share = 0.5 + 0.5 * np.sin(0.37 * np.arange(frames))
+        bend = share * (bend_for(quat.rotate(hips, DOWN)) + 0.01 * who)
+        rotations = np.tile(quat.IDENTITY, (frames, len(NAMES), 1))
+        rotations[:, 1], rotations[:, 2] = hips, quat.exp(bend[:, None] * HINGE)
+        positions = np.tile(LEG.rest_pose().positions, (frames, 1, 1))
+        clips.append(Clip(LEG, Pose(rotations, positions), 1.0, name=f"p{who}_1"))
+    return clips
+
+
+@pytest.fixture(scope="module")
+def learned():
+    return LimitModel.fit(
+        people(), "kdop", joints=["UpLeg", "Leg"], reject=0.01, depends={"Leg": "UpLeg"}
+    )
+
+
+def test_a_learned_range_follows_the_driver(learned):
+    bends = learned.dependents["Leg"]
+    assert isinstance(bends, DependentRange)
+    sign = np.sign(bends.limit.chart.points(quat.exp(2.0 * HINGE)) @ bends.along)
+    hips = quat.exp(np.array([[-0.7, 0.0, 0.0], [0.0, 0.0, 0.0], [0.4, 0.0, 0.0]]))
+    ends = bends.values_at(hips)
+    widths = ends[:, 1] - ends[:, 0]
+    assert sign != 0.0
+    truth = bend_for(quat.rotate(hips, DOWN))
+    assert np.sign(widths[0] - widths[2]) == np.sign(truth[0] - truth[2])
+    row = learned.provenance["joints"]["Leg"]["depends"]
+    assert row["driver"] == "UpLeg"
+    assert row["volume_share"] < 1.0
+    for clip in people():
+        outside = learned.violation(clip.pose)[:, 2] > np.radians(1.0)
+        assert outside.mean() < 0.03
+
+
+def test_auto_finds_what_pays_and_nothing_else(learned):
+    # Here knees do the same whatever hips do.
+    free = []
+    for clip in people():
+        rotations = clip.pose.rotations.copy()
+        rotations[:, 2] = quat.exp(
+            HINGE * (1.0 + np.sin(np.linspace(0, 57.0, len(rotations))))[:, None]
+        )
+        free.append(replace(clip, pose=clip.pose.with_rotations(rotations)))
+    options = {"joints": ["UpLeg", "Leg"], "reject": 0.01, "depends": "auto"}
+    assert not LimitModel.fit(free, "kdop", **options).dependents
+
+
+def test_a_ball_joint_gets_a_margin():
+    clips = []
+    for clip in people():
+        rotations = clip.pose.rotations.copy()
+        rng = np.random.default_rng(len(clips))
+        far = np.clip(0.5 + quat.rotate(rotations[:, 1], DOWN)[:, 2:], 0.1, 1.0)
+        rotations[:, 2] = quat.exp(0.6 * far * rng.uniform(-1.0, 1.0, size=(len(rotations), 3)))
+        clips.append(replace(clip, pose=clip.pose.with_rotations(rotations)))
+    model = LimitModel.fit(
+        clips, "box", joints=["UpLeg", "Leg"], margin=0.05, trim=0.0, depends={"Leg": "UpLeg"}
+    )
+    narrow = model.dependents["Leg"]
+    assert isinstance(narrow, DependentMargin)
+    hips = quat.exp(np.array([[-0.7, 0.0, 0.0], [0.5, 0.0, 0.0]]))
+    margins = narrow.values_at(hips)[:, 0]
+    widths = quat.rotate(hips, DOWN)[:, 2]
+    assert np.sign(margins[0] - margins[1]) == -np.sign(widths[0] - widths[1])
+
+
+def test_the_command_line_learns_and_checks(tmp_path):
+    for clip in people(3, 1500):
+        save_clip(clip, tmp_path / f"{clip.name}.bvh")
+    save_clip(clip_of(), tmp_path / "wild_1.bvh")
+    limits = tmp_path / "leg.limits.json"
+    clips = [str(tmp_path / f"p{k}_1.bvh") for k in range(3)]
+    joints = ["--joints", "UpLeg,Leg"]
+    said = run("fit", *clips, "-o", limits, *joints, "--depends", "Leg:UpLeg")
+    assert "Leg depends on UpLeg: together" in said
+    said = run("check", tmp_path / "wild_1.bvh", "--limits", limits, code=1)
+    assert "Leg is held by UpLeg in" in said
+    said = result_of("fit", *clips, "-o", limits, "--depends", "Leg", code=2).output
+    assert "--depends takes JOINT:DRIVER or auto" in said
