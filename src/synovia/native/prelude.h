@@ -19,6 +19,7 @@
 ARRAYS(f8, double)
 ARRAYS(f4, float)
 ARRAYS(i8, int64_t)
+ARRAYS(i4, int32_t)
 ARRAYS(b1, bool)
 ARRAYS(u1, uint8_t)
 

@@ -38,9 +38,11 @@ class Number:
 INT, BOOL = Number("i8", "int64_t"), Number("b1", "bool")
 DOUBLE, SINGLE = Number("f8", "double"), Number("f4", "float")
 BYTE = Number("u1", "uint8_t")  # only compared, and converted
-NUMBERS = {number.code: number for number in (INT, BOOL, DOUBLE, SINGLE, BYTE)}
+SHORT = Number("i4", "int32_t")  # only converted
+NUMBERS = {number.code: number for number in (INT, BOOL, DOUBLE, SINGLE, BYTE, SHORT)}
+KINDS = {"float64": DOUBLE, "float32": SINGLE, "int64": INT, "int32": SHORT, "bool_": BOOL}
 REAL = (SINGLE, DOUBLE)
-FORMATS = {"i8": "q", "b1": "?", "f8": "d", "f4": "f", "u1": "B"}
+FORMATS = {"i8": "q", "b1": "?", "f8": "d", "f4": "f", "u1": "B", "i4": "i"}
 """How the buffer protocol names them."""
 
 
@@ -611,10 +613,8 @@ class Function:
         """Translate constants of math and NumPy, shapes and types of arrays, members of records."""
         match node:
             case ast.Attribute(value=ast.Name(id="np" | "math"), attr=name):
-                if name in ("float64", "float32"):
-                    return Value("", Known(DOUBLE if name == "float64" else SINGLE))
-                if name in ("int64", "bool_"):
-                    return Value("", Known(INT if name == "int64" else BOOL))
+                if name in KINDS:
+                    return Value("", Known(KINDS[name]))
                 found = constant(getattr(math, name, None))
                 if found is not None:
                     return found
@@ -846,10 +846,19 @@ class Function:
             case ast.Attribute(value=value, attr="reshape"):
                 return self.reshape(value, node)
             case ast.Attribute(value=value, attr="view"):
-                found = self.expression(value)
-                if found.type is DOUBLE and self.expression(node.args[0]).type == Known(INT):
-                    return Value(f"bits_of({found.code})", INT)
+                return self.view(self.expression(value), self.expression(node.args[0]), node)
         raise self.fail(node, "not a function of kernels")
+
+    def view(self, found: Value, to: Value, node: ast.Call) -> Value:
+        """Translate `x.view(np.int64)`, the bits of a number, and an array of float64 as halves."""
+        kind = to.type.value if isinstance(to.type, Known) else None
+        if found.type is DOUBLE and kind is INT:
+            return Value(f"bits_of({found.code})", INT)
+        if found.type == Array(DOUBLE, 1) and kind in (SINGLE, SHORT):
+            type = Array(kind, 1)
+            code = f"(({type.c}){{({kind.c} *){found.code}.p, 2 * {found.code}.n0}})"
+            return Value(code, type, roots=found.roots)
+        raise self.fail(node, "only float64 is viewed, as int64, float32 or int32")
 
     def convert(self, to: Type, node: ast.Call) -> Value:
         """Translate a number's conversion to another type."""
