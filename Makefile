@@ -5,6 +5,7 @@
 # make kernels  compile the kernels, which both do themselves
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
 # make wheels  wheels for Linux, macOS and Windows, and WebAssembly, in dist/
+# make npm    the npm package, as dist/synovia-*.tgz
 # make test-sanitized  the contract of shapes under ASan and UBSan
 # make bench  speed, as ratios in one run
 # make papers what the papers measured, measured again: tables, JSON and pictures
@@ -26,7 +27,7 @@ endif
 # Commands that tests start would otherwise compile all of Python's sources each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint page browser kernels wheels test-sanitized test-opensim bench papers docs clean
+.PHONY: demo test lint page browser kernels wheels npm test-sanitized test-opensim bench papers docs clean
 
 demo: $(INSTALLED) $(PAGE) kernels
 	$(BIN)/synovia demo synovia-demo
@@ -69,6 +70,12 @@ kernels: $(INSTALLED)
 	@command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
 	$(BIN)/pip install --quiet --disable-pip-version-check ziglang || true
 	$(BIN)/python -m synovia.native.build
+
+# The npm package, with what zig from PyPI compiles.
+npm: $(INSTALLED) kernels
+	$(BIN)/pip install --quiet --disable-pip-version-check ziglang
+	$(BIN)/python -m synovia.native.runtime npm/synovia.wasm
+	mkdir -p dist && cd npm && npm pack --silent --pack-destination ../dist
 
 # The contract of all shapes, where every access to memory and every integer is watched.
 test-sanitized: $(INSTALLED)

@@ -30,6 +30,7 @@ COMMANDS = {
     "limits": "Write the limits of a human for a rig.",
     "retarget-limits": "Write the limits in FILE for another rig of a human.",
     "convert": "Write clips in another format, with another axis up, another unit or rate.",
+    "runtime": "Write a C header that applies limits, and limits as it reads them.",
     "draw": "Draw the limits in FILE, or a plate of joints.",
     "compare": "Show which family of limits fits clips best.",
     "corpus": "Learn from thousands of clips, stopped and resumed at will.",

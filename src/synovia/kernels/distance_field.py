@@ -51,6 +51,7 @@ LANE_ROWS = 16  # those before: all that a lane has
 KX, KY, KZ, KSX, KSY, KSZ = (CORNERS + k * LANES for k in range(6))
 KNOT_BOUND, FEATURE = CORNERS + 6 * LANES, CORNERS + 7 * LANES
 UNKNOWN = 1e30  # more than any square
+FARTHEST = 1e9  # radians: more than any point of a chart
 
 
 @kernel
@@ -517,7 +518,7 @@ def choose_starts(p, o, box, work, n):
 
 
 @kernel
-def search_segment(p, o, grid, work, i):
+def search_segment(p, grid, work, i):
     """Find a member between a site and where lane `i` came sliding, as near to that as it can.
 
     One end is a member, the other is not, or all is done: each cut takes the place of either.
@@ -592,7 +593,7 @@ def search(p, o, grid, box, work, n):
     copy_lanes(work, lanes, count, rest)
     for k in range(count):
         if not rest[LEAST + k] < np.inf:
-            search_segment(p, o, grid, rest, k)
+            search_segment(p, grid, rest, k)
             rest[AX + k], rest[AY + k], rest[AZ + k] = rest[MX + k], rest[MY + k], rest[MZ + k]
             slide(p, grid, box, rest, k, k + 1)
     look_around(p, o, grid, rest, count)
@@ -629,9 +630,9 @@ def bound(p, o, box, block, work, lanes, n):
 
 
 @kernel
-def nan_to_zero(x):
-    """Return x, or 0 for what is no number: it has no cell, and its caller sees it anyway."""
-    return x if x == x else 0.0
+def within_reach(x):
+    """Return x, or 0 for what is no number or endless: it has no cell, and its caller sees it."""
+    return x if abs(x) < FARTHEST else 0.0
 
 
 @kernel
@@ -648,7 +649,8 @@ def field(p, o, block, n):
     low_x, low_y, low_z = p[o + LOW], p[o + LOW + 1], p[o + LOW + 2]
     xx, yy, zz = p[o + SPACING] ** 2, p[o + SPACING + 1] ** 2, p[o + SPACING + 2] ** 2
     for i in range(n):
-        x, y, z = nan_to_zero(block[X + i]), nan_to_zero(block[Y + i]), nan_to_zero(block[Z + i])
+        x, y = within_reach(block[X + i]), within_reach(block[Y + i])
+        z = within_reach(block[Z + i])
         x, y, z = x - low_x, y - low_y, z - low_z
         if wraps:
             x -= period[0] * np.floor(x * turns[0])

@@ -446,13 +446,12 @@ class Function:
         first, last, step = ["0", *given, "1"] if len(given) == 1 else [*given, "1"][:3]
         at, end = self.fresh(), self.fresh()
         compare = ">" if NEGATIVE.fullmatch(step) else "<"  # one that is not known is positive
-        self.declare(name, INT, node)
         self.emit(
             f"for (int64_t {at} = {first}, {end} = {last}; {at} {compare} {end}; {at} += {step}) {{"
         )
-        self.depth += 1
-        self.emit(f"{c_name(name)} = {at};")
-        self.depth -= 1
+        if name != "_":
+            self.declare(name, INT, node)
+            self.lines.append("    " * (self.depth + 1) + f"{c_name(name)} = {at};")
         self.block(node.body)
         self.emit("}")
 
@@ -609,6 +608,12 @@ class Function:
             raise self.fail(node, f"{name} is no number")
         return found
 
+    def is_module(self, name: str) -> bool:
+        """Tell whether a name is that of another module of kernels."""
+        return name not in self.variables and isinstance(
+            vars(self.source.module).get(name), ModuleType
+        )
+
     def attribute(self, node: ast.Attribute) -> Value:
         """Translate constants of math and NumPy, shapes and types of arrays, members of records."""
         match node:
@@ -616,6 +621,10 @@ class Function:
                 if name in KINDS:
                     return Value("", Known(KINDS[name]))
                 found = constant(getattr(math, name, None))
+                if found is not None:
+                    return found
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if self.is_module(module):
+                found = constant(getattr(vars(self.source.module)[module], name, None))
                 if found is not None:
                     return found
             case ast.Attribute(value=value, attr="type"):
@@ -843,6 +852,9 @@ class Function:
                 return Value(f"{self.expression(node.args[0]).code}.n0", INT)
             case ast.Attribute(value=ast.Name(id="np" | "math" as module), attr=name):
                 return self.call_numpy(module, name, node)
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if self.is_module(module):
+                callee = getattr(vars(self.source.module)[module], name, None)
+                return self.call_kernel(callee, node)
             case ast.Attribute(value=value, attr="reshape"):
                 return self.reshape(value, node)
             case ast.Attribute(value=value, attr="view"):
