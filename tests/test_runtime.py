@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import synovia
 from oracles import fitted, placed, random_quats
 from synovia import Limit, LimitModel, Pose, Skeleton, load_limits, quat, save_limits
 from synovia.io.packed_limits import packed_limits_bytes
@@ -156,9 +157,9 @@ def test_damage_is_told(change, code):
     assert layout.check_file(np.ascontiguousarray(change(packed))) == code
 
 
-def test_a_limit_without_a_kernel_is_refused_by_name(tmp_path):
-    rotations = quat.exp(0.3 * np.random.default_rng(0).normal(size=(200, 3)))
-    limit = Limit.fit(rotations, "box", "hinges")
+def test_a_limit_without_a_kernel_is_refused_by_name(tmp_path, monkeypatch):
+    limit = small_limits()["box swing-twist"]
+    monkeypatch.setattr(type(limit.shape), "kernel", None)
     with pytest.raises(ValueError, match="the limit of elbow cannot be packed: a box in the chart"):
         save_limits(model_of({"elbow": limit}), tmp_path / "a.limits.bin")
     with pytest.raises(ValueError, match=r"packed limits are for other programs"):
@@ -191,3 +192,20 @@ def test_the_command_writes_header_and_limits(tmp_path):
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "synovia.h").read_text(encoding="utf-8") == header_text()
     assert layout.check_file(np.fromfile(tmp_path / "out" / "arm.limits.bin")) == layout.WHOLE
+
+
+def test_the_header_does_not_depend_on_where_the_package_is(tmp_path):
+    source = Path(synovia.__file__).parent
+    leave = shutil.ignore_patterns("__pycache__", "_native*", "page", "demo", "body", "population")
+    shutil.copytree(source, tmp_path / "elsewhere" / "synovia", ignore=leave)
+    code = "import sys; from synovia.native.runtime import header_text as h; sys.stdout.write(h())"
+    elsewhere = {"PYTHONPATH": str(tmp_path / "elsewhere"), "SYNOVIA_KERNELS": "plain"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=tmp_path,
+        env={**os.environ, **elsewhere, "PYTHONIOENCODING": "utf-8"},
+    )
+    assert done.stdout == header_text(), done.stderr

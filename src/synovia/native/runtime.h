@@ -84,6 +84,10 @@ int synovia_project_pose(const SynoviaLimits *limits, double *rotations, double 
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #endif
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wparentheses-equality"
+#pragma clang diagnostic ignored "-Wbitwise-conditional-parentheses"
+#endif
 @KERNELS@
 #ifdef __GNUC__
 #pragma GCC diagnostic pop
@@ -179,7 +183,7 @@ void synovia_project_many(const SynoviaLimits *limits, int limit, const double *
 }
 
 double synovia_distance(const SynoviaLimits *limits, int limit, const double rotation[4]) {
-    double distance;
+    double distance = 0.0;
     synovia_distance_many(limits, limit, rotation, &distance, 1);
     return distance;
 }
@@ -190,14 +194,14 @@ int synovia_contains(const SynoviaLimits *limits, int limit, const double rotati
 
 double synovia_project(const SynoviaLimits *limits, int limit, const double rotation[4],
                        double out[4]) {
-    double distance;
+    double distance = 0.0;
     synovia_project_many(limits, limit, rotation, out, &distance, 1);
     return distance;
 }
 
 double synovia_first_exit(const SynoviaLimits *limits, int limit, const double previous[4],
                           const double proposed[4]) {
-    double reached;
+    double reached = 0.0;
     runtime_exits(synovia_file(limits), limit, synovia_array(previous, 4),
                   synovia_array(proposed, 4), synovia_array(&reached, 1));
     return reached;
