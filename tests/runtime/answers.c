@@ -108,10 +108,18 @@ int main(int argc, char **argv) {
         synovia_project_many(&limits, limit, rotations, out, distances, count);
         for (size_t k = 0; k < count; k++) {
             double one[4], away = synovia_project(&limits, limit, rotations + 4 * k, one);
-            if (away - distances[k] > 1e-12 || distances[k] - away > 1e-12) return 4;
+            if (fabs(away - distances[k]) > 1e-12) return 4;
             exits[k] = synovia_first_exit(&limits, limit, out + 4 * (k > 0 ? k - 1 : 0),
                                           rotations + 4 * k);
         }
+        double *away = malloc(length / 4);
+        synovia_distance_many(&limits, limit, rotations, away, count);
+        for (size_t k = 0; k < count; k++) {
+            if ((away[k] <= 1e-9) != (distances[k] <= 1e-9)) return 5;
+            if (away[k] > 1e-9 && fabs(away[k] - distances[k]) > 1e-12) return 6;
+            distances[k] = away[k];
+        }
+        free(away);
         fwrite(out, 1, length, file);
         fwrite(distances, 1, length / 4, file);
         fwrite(exits, 1, length / 4, file);

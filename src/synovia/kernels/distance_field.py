@@ -249,14 +249,12 @@ def shortest(p, o, axis, move):
 
 
 @kernel
-def offset_to(p, o, sx, sy, sz, part, qx, qy, qz):
-    """Return the moves from q to a site, in steps of `part` of a cell from the box's corner."""
-    x = part * p[o + SPACING] * sx - qx
-    y = part * p[o + SPACING + 1] * sy - qy
-    z = part * p[o + SPACING + 2] * sz - qz
-    x -= p[o + PERIOD] * np.rint(x * p[o + TURNS])
-    y -= p[o + PERIOD + 1] * np.rint(y * p[o + TURNS + 1])
-    return x, y, z - p[o + PERIOD + 2] * np.rint(z * p[o + TURNS + 2])
+def offset_to(p, o, code, qx, qy, qz):
+    """Return the moves from q to the site of this code, in half cells from the box's corner."""
+    x = 0.5 * p[o + SPACING] * (code >> (2 * SHIFT)) - qx
+    y = 0.5 * p[o + SPACING + 1] * ((code >> SHIFT) & LOW_BITS) - qy
+    z = 0.5 * p[o + SPACING + 2] * (code & LOW_BITS) - qz
+    return shortest(p, o, 0, x), shortest(p, o, 1, y), shortest(p, o, 2, z)
 
 
 @kernel
@@ -413,13 +411,7 @@ def nearest_site(p, o, qx, qy, qz, least):
         if dx * dx + dy * dy + dz * dz >= least:
             continue
         for s in range(first, last):
-            code = int(codes[sites + s])
-            sx, sy, sz = (
-                float(code >> (2 * SHIFT)),
-                float((code >> SHIFT) & LOW_BITS),
-                float(code & LOW_BITS),
-            )
-            sx, sy, sz = offset_to(p, o, sx, sy, sz, 0.5, qx, qy, qz)
+            sx, sy, sz = offset_to(p, o, int(codes[sites + s]), qx, qy, qz)
             apart = sx * sx + sy * sy + sz * sz
             if apart < least:
                 x, y, z, least = qx + sx, qy + sy, qz + sz, apart

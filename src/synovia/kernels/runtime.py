@@ -364,7 +364,8 @@ def load_usable(rotations, start, block, n):
 def project(p, k, rotations, out, distances):
     """Write the nearest legal rotations of the limit in row k, and how far outside they were.
 
-    Rotations are unit quaternions, w first, flat; what is no rotation counts as the identity.
+    Rotations are unit quaternions, w first, flat; what is no rotation counts as the identity. How
+    deep inside one is `measure` tells; here it is at most the tolerance.
     """
     block, other = np.empty(BLOCK), np.empty(BLOCK)
     lanes, packed = np.empty(2 * LANES, np.int64), limit_of(p, k)
@@ -372,7 +373,7 @@ def project(p, k, rotations, out, distances):
         n = min(LANES, distances.shape[0] - start)
         load_usable(rotations, start, block, n)
         enter(packed, 0, block, n)
-        nearest(packed, 0, -np.inf, np.inf, block, other, lanes, n)
+        nearest(packed, 0, TOLERANCE, 0.0, block, other, lanes, n)
         leave(packed, 0, TOLERANCE, block, n)
         for i in range(n):
             at = 4 * (start + i)
@@ -473,7 +474,7 @@ def project_pose(p, pose, distances):
         )
         load_usable(one, 0, block, 1)
         enter(packed, 0, block, 1)
-        nearest(packed, 0, -np.inf, np.inf, block, other, lanes, 1)
+        nearest(packed, 0, TOLERANCE, 0.0, block, other, lanes, 1)
         distances[k] = block[DISTANCE]
         if block[DISTANCE] <= TOLERANCE:
             continue

@@ -56,11 +56,12 @@ int synovia_limit_base(const SynoviaLimits *limits, int limit);
 int synovia_contains(const SynoviaLimits *limits, int limit, const double rotation[4]);
 double synovia_distance(const SynoviaLimits *limits, int limit, const double rotation[4]);
 double synovia_project(const SynoviaLimits *limits, int limit, const double rotation[4],
-                       double out[4]); /* returns the distance that was */
+                       double out[4]); /* returns how far outside it was, at most 1e-9 inside */
 double synovia_first_exit(const SynoviaLimits *limits, int limit, const double previous[4],
                           const double proposed[4]); /* the largest legal share of the turn */
 
-/* Many rotations of one joint, 4 numbers each; `out` may be `rotations`. */
+/* Many rotations of one joint, 4 numbers each; `out` may be `rotations`. How deep inside they are,
+   only the first tells. */
 void synovia_distance_many(const SynoviaLimits *limits, int limit, const double *rotations,
                            double *distances, size_t count);
 void synovia_project_many(const SynoviaLimits *limits, int limit, const double *rotations,
