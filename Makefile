@@ -7,6 +7,7 @@
 # make test-torch  limits as a loss, in an environment of its own
 # make test-engines  exports in OpenSim, USD, Pinocchio and yourdfpy, likewise
 # make wheels  wheels for Linux, macOS and Windows, and WebAssembly, in dist/
+# make npm    the npm package, as dist/synovia-*.tgz
 # make test-sanitized  the contract of shapes under ASan and UBSan
 # make bench  speed, as ratios in one run
 # make papers what the papers measured, measured again: tables, JSON and pictures
@@ -32,7 +33,7 @@ endif
 # Commands that tests start would otherwise compile all of Python's sources each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint page browser kernels wheels test-sanitized test-opensim test-torch test-engines bench papers docs clean
+.PHONY: demo test lint page browser kernels wheels npm test-sanitized test-opensim test-torch test-engines bench papers docs clean
 
 demo: $(INSTALLED) $(PAGE) kernels
 	$(BIN)/synovia demo synovia-demo
@@ -76,6 +77,12 @@ kernels: $(INSTALLED)
 	$(BIN)/pip install --quiet --disable-pip-version-check ziglang || true
 	$(BIN)/python -m synovia.native.build
 	$(BIN)/python -m synovia.body.build
+
+# The npm package, with what zig from PyPI compiles.
+npm: $(INSTALLED) kernels
+	$(BIN)/pip install --quiet --disable-pip-version-check ziglang
+	$(BIN)/python -m synovia.native.runtime npm/synovia.wasm
+	mkdir -p dist && cd npm && npm pack --silent --pack-destination ../dist
 
 # The contract of all shapes, where every access to memory and every integer is watched.
 test-sanitized: $(INSTALLED)

@@ -57,6 +57,28 @@ def speed(rng: np.random.Generator) -> None:
             )
 
 
+def sizes(rng: np.random.Generator) -> None:
+    print("\npacked fields, 32 nodes along the longest side, with chart and frames (bar 300 kB)")
+    print(f"{'joint':<12}{'chart':<18}{'nodes':<14}{'nodes kB':>9}{'all kB':>8}{'sculpted':>10}")
+    spread = {"shoulder": (0.9, 0.7, 0.8), "hip": (0.7, 0.6, 0.6), "knee": (0.7, 0.15, 0.1)}
+    spread |= {"spine": (0.08, 0.07, 0.06)}
+    for joint, sides in spread.items():
+        rotations = quat.exp(0.5 * rng.normal(size=(20_000, 3)) * sides)
+        for chart in ("rotation-vector", "swing-twist", "euler"):
+            axis = [1.0, 0.0, 0.0] if chart == "swing-twist" else None
+            limit = Limit.fit(rotations, "distance-field", chart, axis=axis)
+            shape, at = limit.shape, limit.shape.surface(1).vertices
+            for amount in (1.5, -1.5, 1.0):  # in cells, so that the box stays as it is
+                cell = float(shape.spacing.max())
+                shape = shape.push(at[rng.integers(len(at))], 4.0 * cell, amount * cell)
+            sculpted = Limit(limit.chart, shape).packed.nbytes / 1e3
+            nodes = "×".join(map(str, limit.shape.values.shape))
+            print(
+                f"{joint:<12}{chart:<18}{nodes:<14}{limit.shape.closed.size * 4 / 1e3:>9.0f}"
+                f"{limit.packed.nbytes / 1e3:>8.0f}{sculpted:>10.0f}"
+            )
+
+
 def table_one(rng: np.random.Generator) -> None:
     print("\n30 joints × 200 samples, exact distances (the source's Table I)")
     print(f"{'grid':<8}{'s':>9}{'source s':>10}{'faster':>8}{'kB':>8}{'source kB':>11}")
@@ -135,6 +157,7 @@ def largest_step(paths: list[np.ndarray]) -> float:
 def main() -> None:
     rng = np.random.default_rng(0)
     speed(rng)
+    sizes(rng)
     table_one(rng)
     study(rng)
 

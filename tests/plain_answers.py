@@ -13,6 +13,7 @@ import os
 import sys
 import warnings
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
@@ -21,8 +22,10 @@ import numpy as np
 
 from benchmarks import answers
 from joints import EXAMPLES, figure, random_inputs
-from synovia import Box, RotationVector, human, kernels, quat
+from oracles import random_quats
+from synovia import Box, LimitModel, RotationVector, Skeleton, human, kernels, quat
 from synovia.components import control_groups
+from synovia.io.packed_limits import packed_limits_bytes
 from synovia.kernels import jit
 from synovia.limit import Limit
 from synovia.model import project_path
@@ -34,6 +37,7 @@ SLACK = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 # To 1e-9: what iterates, and what takes the arc cosine of numbers next to 1.
 ROUGH = {"ik_descent.descend_each", "ik_ccd.ccd_each", "ik_fabrik.fabrik_each"}
 ROUGH |= {"reach_cone_packing.clearances", "controls.descend", "clamp.first_exit"}
+ROUGH |= {"runtime.exits"}
 ROUGH |= {"gradient.measure"}  # differences of distances
 ROUGH |= {"control_group.nearest_each"}
 # Numbers of the nearest of several, which may be as near as each other.
@@ -122,6 +126,26 @@ def run_steps(body, n):
     body._run_steps(table, rotations, positions, np.empty((n, len(body.gaps))), 1)
 
 
+def use_the_runtime(rng):
+    """Pack limits and ask them as other programs do."""
+    cloud = quat.exp(rng.normal(size=(200, 3)) / 4)
+    limits = {
+        "box": Limit.fit(cloud, "box"),
+        "cone": Limit.fit(cloud, "reach-cone", axis=[1.0, 0.0, 0.0], vertices=8),
+        "field": Limit.fit(cloud, "distance-field", resolution=10),
+        "hand": replace(Limit.fit(cloud, "kdop"), relative_to="box"),
+    }
+    skeleton = Skeleton(("root", *limits), np.arange(-1, 4), np.zeros((5, 3)))
+    packed = np.frombuffer(packed_limits_bytes(LimitModel(limits, skeleton))).copy()
+    turns, runtime = random_quats(10, rng), kernels.runtime
+    for k in range(4):
+        out, distances = np.empty(40), np.empty(10)
+        runtime.measure(packed, k, turns.ravel(), distances)
+        runtime.project(packed, k, turns.ravel(), out, distances)
+        runtime.exits(packed, k, out[:12].copy(), turns[:3].ravel(), distances[:3])
+    runtime.project_pose(packed, turns[:5].flatten(), np.empty(4))
+
+
 def use_the_rest():
     """Use what those answers leave out, or use with much data."""
     rng = np.random.default_rng(3)
@@ -135,6 +159,7 @@ def use_the_rest():
     turns = np.linspace(0.0, 6.0, 40)[:, None] * np.array([1.0, 0.0, 0.0])
     project_path(hinge, quat.exp(turns), 1.0 / 30.0)
     hinge.distance_and_gradient(quat.exp(turns))
+    use_the_runtime(rng)
     kernels.circle_quartic.search_lanes(rng.normal(size=10 * 64), 64)
     lines = b"1\nroot 1 2\n leg\t3\n12x 4\n\n0123 \nroot 5\nROOT 6\nle 7"
     text, names = (np.frombuffer(each, np.uint8).copy() for each in (lines, b"rootleg"))

@@ -333,3 +333,23 @@ def test_a_limit_tells_members_and_the_way_of_others_as_its_projection_does():
     angles = np.where(told, 0.0, quat.angle_between(rotations, projected))
     np.testing.assert_allclose(limit.violation(rotations), angles, atol=1e-12)
     assert 0 < told.sum() < len(told)
+
+
+@pytest.mark.parametrize("cell", [1e-4, 0.01, 0.1, 0.2])
+def test_a_packed_field_of_32_nodes_a_side_takes_at_most_300_kilobytes(cell):
+    low, spacing = np.full(3, -15.5 * cell), np.full(3, cell)
+    nodes = low + cell * np.stack(np.meshgrid(*[np.arange(32)] * 3, indexing="ij"), axis=-1)
+    ball = DistanceField(low, spacing, np.linalg.norm(nodes, axis=-1), 12.0 * cell)
+    assert Limit(RotationVector(), ball).packed.nbytes <= 300_000
+
+
+def test_values_are_rounded_down_to_single_precision(rng):
+    values = rng.normal(size=(3, 4, 5)) * 10.0 ** rng.integers(-30, 30, size=(3, 4, 5))
+    values[0, 0, 0], values[0, 0, 1] = 1e300, -1e300
+    shape = DistanceField(np.zeros(3), np.ones(3), values, float(np.sort(values.ravel())[1]))
+    kept = shape.values
+    assert (kept == kept.astype(np.float32)).all()
+    usual = np.abs(values) < 1e38
+    assert (kept[usual] <= values[usual]).all()
+    np.testing.assert_allclose(kept[usual], values[usual], rtol=2e-7)
+    np.testing.assert_array_equal(replace(shape).values, kept)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -53,11 +51,3 @@ def test_the_reach_is_that_of_half_cells_that_have_members(kind, columns):
     points = shape.low + 0.5 * shape.spacing * corners
     farthest = np.linalg.norm(points[:, columns], axis=1).max()
     assert shape.reach(columns) == pytest.approx(farthest, rel=1e-12)
-
-
-@pytest.mark.parametrize("r", [0.05, 0.6])
-@pytest.mark.parametrize("kind", ALL)
-def test_a_wider_box_has_the_distances_that_all_sites_tell(kind, r):
-    fresh, known = (replace(field(kind)) for _ in range(2))
-    assert len(known.packed)  # sites as far as they go; the other looks only as far as it needs
-    np.testing.assert_array_equal(fresh.widened(r).values, known.widened(r).values)

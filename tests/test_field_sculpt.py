@@ -64,7 +64,7 @@ def test_a_stroke_after_another_is_the_same_as_one_on_a_field_that_was_read(ball
     read = replace(once, values=once.values.copy())  # nothing is known of how it came about
     for center in ([0.6, 0.2, 0.0], [-0.6, 0.0, 0.1]):
         twice, anew = pull(once, center, 0.3, 0.05), pull(read, center, 0.3, 0.05)
-        np.testing.assert_allclose(twice.values, anew.values, atol=1e-12)
+        np.testing.assert_allclose(twice.values, anew.values, atol=1e-7)  # single precision
 
 
 def test_growing_after_a_stroke_still_means_radians(ball):

@@ -32,6 +32,7 @@ COMMANDS = {
     "export": "Write limits for an engine or an editor, and say what that gains and loses.",
     "lint": "Show what is wrong with the ranges in a model of another tool.",
     "convert": "Write clips in another format, with another axis up, another unit or rate.",
+    "runtime": "Write a C header that applies limits, and limits as it reads them.",
     "draw": "Draw the limits in FILE, or a plate of joints.",
     "compare": "Show which family of limits fits clips best.",
     "corpus": "Learn from thousands of clips, stopped and resumed at will.",

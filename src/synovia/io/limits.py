@@ -1,4 +1,7 @@
-"""Limits files, `*.limits.json`: all of a model, bit for bit; see docs/limits-file.md."""
+"""Limits files, `*.limits.json`: all of a model, bit for bit; see docs/limits-file.md.
+
+`*.limits.bin`, for programs without Python, is only written: see `packed_limits`.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from ..model import LimitModel
 from ..shapes import stored_shapes
 from ..shapes.region import nested_shapes
 from ..skeleton import Skeleton
+from . import packed_limits
 from .encoding import (
     Entry,
     check_json,
@@ -53,6 +57,8 @@ def load_limits(path: str | PathLike[str]) -> LimitModel:
 def save_limits(model: LimitModel, path: str | PathLike[str]) -> None:
     """Write `model` to the limits file at `path`, whole or not at all.
 
+    A file `*.limits.bin` has what other programs need to apply the limits, and is not read here.
+
     Examples
     --------
     >>> from synovia import Box, Limit, LimitModel, RotationVector, Skeleton
@@ -62,6 +68,11 @@ def save_limits(model: LimitModel, path: str | PathLike[str]) -> None:
     >>> list(load_limits("arm.limits.json").limits)
     ['Lower']
     """
+    if Path(path).name.lower().endswith(packed_limits.SUFFIX):
+        with errors_name(str(path)):
+            content = packed_limits.packed_limits_bytes(model)
+        atomic_write(Path(path), content)
+        return
     path = limits_path(path)
     atomic_write(path, limits_bytes(model, str(path)))
 
@@ -84,6 +95,11 @@ def limits_bytes(model: LimitModel, path: str) -> bytes:
 def limits_path(path: str | PathLike[str]) -> Path:
     """Return the path of a limits file; ValueError where it lacks the suffix."""
     path = Path(path)
+    if path.name.lower().endswith(packed_limits.SUFFIX):
+        raise ValueError(
+            f"{path}: packed limits are for other programs; the {SUFFIX} that they were made of is "
+            "read here"
+        )
     if not path.name.lower().endswith(SUFFIX):
         raise ValueError(f"{path}: the suffix of limits must be {SUFFIX}, got {path.suffix!r}")
     return path

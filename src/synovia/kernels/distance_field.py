@@ -12,10 +12,18 @@ from .rotation import DISTANCE, LANES, PX, PY, PZ, X, Y, Z
 # Where things stand in a packed field, after its kind; tables are given by where they start.
 THRESHOLD, STEEP_INSIDE, STEEP_OUTSIDE, HALF_DIAGONAL = 0, 1, 2, 3
 LOW, SPACING, PERIOD, TURNS, NODES = 4, 7, 10, 13, 16  # three each; TURNS are 1/PERIOD, or 0
-KNOTS, BEFORE, BLOCKS = 19, 22, 25  # three each: of the wider grid, its knots and those below 0
-VALUES, PLACES, FEATURES, EXCESS, STARTS, SITES = 28, 29, 30, 31, 32, 33
-HALVES, HALVES_BELOW, HALVES_LAST = 34, 37, 40  # three each: see `nearest_knots`
-HEADER = 43
+# Three each: intervals between knots in the box, knots beyond either end, radians between knots.
+INNER, OUTER, STRIDE = 19, 22, 25
+BLOCKS = 28  # three: of sites
+VALUES, FEATURES, STARTS, SITES = (
+    31,
+    32,
+    33,
+    34,
+)  # where these begin: float32, int32, float64, int32
+WIDE = 35  # 1 where features are float64
+SCALE, LEVELS, EXCESS, OVERSTATED = 36, 37, 38, 39  # of features: see `nearest_knots`
+HEADER = 40
 
 SLACK = 1e-10  # what Φ may exceed the threshold by, and a point its box, for rounding
 WITHIN = 5e-7  # radians that projections go on inside: they stay members when rounded to float32
@@ -37,8 +45,13 @@ AIM = 15 * LANES  # what Φ is to be at most
 CELL, UX, UY, UZ = 16 * LANES, 17 * LANES, 18 * LANES, 19 * LANES  # where a cell begins, shares
 CORNERS = 20 * LANES  # Φ at the eight corners of the cell
 WORK = 28 * LANES
-EXCESSES = 2.0**22  # a knot's site and its excess share a number: this many steps of the latter
+LANE_ROWS = 16  # those before: all that a lane has
+# The same rows once more, where knots are looked at: a corner of a cell of them, its sides, and
+# what is found.
+KX, KY, KZ, KSX, KSY, KSZ = (CORNERS + k * LANES for k in range(6))
+KNOT_BOUND, FEATURE = CORNERS + 6 * LANES, CORNERS + 7 * LANES
 UNKNOWN = 1e30  # more than any square
+FARTHEST = 1e9  # radians: more than any point of a chart
 
 
 @kernel
@@ -46,7 +59,7 @@ def grid_of(p, o):
     """Return what is needed to look a field up, read once: see `look_up`."""
     row = int(p[o + NODES + 2])
     return (
-        int(o + p[o + VALUES]),
+        2 * int(o + p[o + VALUES]),
         int(p[o + NODES + 1]) * row,
         row,
         (p[o + NODES] - 2.0, p[o + NODES + 1] - 2.0, p[o + NODES + 2] - 2.0),
@@ -59,7 +72,7 @@ def grid_of(p, o):
 
 @kernel
 def corner_of(grid, x, y, z):
-    """Return where in the buffer the cell of a point begins, and the point's shares of the cell."""
+    """Return where the cell of a point begins, among all float32, and the shares of the cell."""
     first, slab, row, last, inverse, period, turns, wraps = grid
     if wraps:
         x -= period[0] * np.floor(x * turns[0])
@@ -76,11 +89,12 @@ def corner_of(grid, x, y, z):
 @kernel
 def edges_of(p, grid, a):
     """Return Φ at four corners of a cell, and the steps from those to the other four."""
+    values = p.view(np.float32)
     b, c = a + grid[2], a + grid[1]
     d = c + grid[2]
-    p00, p01, p10, p11 = p[a], p[b], p[c], p[d]
-    q00, q01 = p[a + 1] - p00, p[b + 1] - p01
-    q10, q11 = p[c + 1] - p10, p[d + 1] - p11
+    p00, p01, p10, p11 = float(values[a]), float(values[b]), float(values[c]), float(values[d])
+    q00, q01 = float(values[a + 1]) - p00, float(values[b + 1]) - p01
+    q10, q11 = float(values[c + 1]) - p10, float(values[d + 1]) - p11
     return p00, p01, p10, p11, q00, q01, q10, q11
 
 
@@ -102,6 +116,7 @@ def fetch_corners(p, grid, work, first, last):
     that none waits for the memory of another.
     """
     start, slab, row, (last_x, last_y, last_z), inverse, period, turns, _ = grid
+    values = p.view(np.float32)
     ix, iy, iz = inverse
     begin, down, across = np.float64(start), np.float64(slab), np.float64(row)
     for i in range(first, last):
@@ -118,14 +133,14 @@ def fetch_corners(p, grid, work, first, last):
     for i in range(first, last):
         a = int(work[CELL + i])
         b, c, d = a + row, a + slab, a + slab + row
-        work[CORNERS + i] = p[a]
-        work[CORNERS + LANES + i] = p[a + 1]
-        work[CORNERS + 2 * LANES + i] = p[b]
-        work[CORNERS + 3 * LANES + i] = p[b + 1]
-        work[CORNERS + 4 * LANES + i] = p[c]
-        work[CORNERS + 5 * LANES + i] = p[c + 1]
-        work[CORNERS + 6 * LANES + i] = p[d]
-        work[CORNERS + 7 * LANES + i] = p[d + 1]
+        work[CORNERS + i] = float(values[a])
+        work[CORNERS + LANES + i] = float(values[a + 1])
+        work[CORNERS + 2 * LANES + i] = float(values[b])
+        work[CORNERS + 3 * LANES + i] = float(values[b + 1])
+        work[CORNERS + 4 * LANES + i] = float(values[c])
+        work[CORNERS + 5 * LANES + i] = float(values[c + 1])
+        work[CORNERS + 6 * LANES + i] = float(values[d])
+        work[CORNERS + 7 * LANES + i] = float(values[d + 1])
 
 
 @kernel
@@ -175,39 +190,56 @@ def box_of(p, o):
 
 # Distance fields: the sites, members all along a region, from which projections start.
 #
-# For every node of a grid wider than the field's, the nearest site is packed: a member among the
-# corners of cells parted in four along each axis.
+# Packed is the nearest site of each knot of a grid that is coarser than the field's, and wider: a
+# member among the corners of cells parted in four along each axis.
 
 
 @kernel
 def site_grid_of(p, o):
-    """Return what is needed to look sites up, read once: see `knot_below` and `least_distance`."""
-    row = int(p[o + KNOTS + 2])
-    at = o + p[o + PLACES]
+    """Return what is needed to look sites up, read once: see `place_of`; then how knots lie."""
+    row = p[o + INNER + 2] + 2.0 * p[o + OUTER + 2] + 1.0
+    slab = (p[o + INNER + 1] + 2.0 * p[o + OUTER + 1] + 1.0) * row
     return (
-        (p[o + BEFORE], p[o + BEFORE + 1], p[o + BEFORE + 2]),
-        (p[o + KNOTS] - 2.0, p[o + KNOTS + 1] - 2.0, p[o + KNOTS + 2] - 2.0),
-        (p[o + NODES] - 1.0, p[o + NODES + 1] - 1.0, p[o + NODES + 2] - 1.0),
-        (
-            int(at),
-            int(at + p[o + KNOTS]),
-            int(at + p[o + KNOTS] + p[o + KNOTS + 1]),
-        ),
-        (int(o + p[o + FEATURES]), int(p[o + KNOTS + 1]) * row, row),
+        (p[o + STRIDE], p[o + STRIDE + 1], p[o + STRIDE + 2]),
+        (p[o + INNER], p[o + INNER + 1], p[o + INNER + 2]),
+        (p[o + OUTER], p[o + OUTER + 1], p[o + OUTER + 2]),
+        slab,
+        row,
     )
 
 
 @kernel
-def knot_below(wide, axis, u):
-    """Return the cell of the wider grid that u, in cells of the field, is in or nearest to.
+def place_of(wide, axis, number):
+    """Return where along an axis, from the box's corner, a knot is; they are numbered from 0 on.
 
-    Its knots are those of the field, and around it at 1, 4, 9, … cells.
+    Inside the box they stand regularly, beyond it at 1, 4, 9, … of the same strides: d away from a
+    site, knots √d apart are as good as those near it.
     """
-    before, most, inner = wide[0][axis], wide[1][axis], wide[2][axis]
-    below = -1.0 - np.floor(np.sqrt(max(-u, 0.0)))
-    above = inner + np.floor(np.sqrt(max(u - inner, 0.0)))
-    k = below if u < 0.0 else (above if u >= inner else np.floor(u))
-    return int(min(max(k + before, 0.0), most))
+    inner, k = wide[1][axis], number - wide[2][axis]
+    beyond = max(max(-k, k - inner), 0.0)
+    return wide[0][axis] * (min(max(k, 0.0), inner) + np.copysign(beyond * beyond, k))
+
+
+@kernel
+def knot_below(wide, axis, q):
+    """Return the number of the knot below q along an axis, from the first to the last but one."""
+    inner, outer = wide[1][axis], wide[2][axis]
+    u = q / wide[0][axis]
+    steps = np.floor(np.sqrt(max(max(-u, u - inner), 0.0)))
+    k = -1.0 - steps if u < 0.0 else (inner + steps if u >= inner else np.floor(u))
+    return min(max(k + outer, 0.0), inner + 2.0 * outer - 1.0)
+
+
+@kernel
+def nearest_knot(u, inner, outer):
+    """Return the number of the knot nearest to u, which is in strides from the box's corner.
+
+    Beyond the box, halfway between knots k and k + 1 are k² + k + ½ strides: this is the inverse.
+    """
+    away = max(-u, u - inner)
+    steps = np.floor(0.5 + np.sqrt(max(away - 0.25, 0.0)))
+    k = min(max(np.rint(u), 0.0), inner) + np.copysign(steps, u)
+    return min(max(k + outer, 0.0), inner + 2.0 * outer)
 
 
 @kernel
@@ -217,49 +249,68 @@ def shortest(p, o, axis, move):
 
 
 @kernel
-def offset_to_site(p, o, site, part, qx, qy, qz):
-    """Return the moves from q to the site of this code, of cells of which `part` is a share."""
-    x = part * p[o + SPACING] * (site >> (2 * SHIFT)) - qx
-    y = part * p[o + SPACING + 1] * ((site >> SHIFT) & LOW_BITS) - qy
-    z = part * p[o + SPACING + 2] * (site & LOW_BITS) - qz
-    x -= p[o + PERIOD] * np.rint(x * p[o + TURNS])
-    y -= p[o + PERIOD + 1] * np.rint(y * p[o + TURNS + 1])
-    return x, y, z - p[o + PERIOD + 2] * np.rint(z * p[o + TURNS + 2])
+def offset_to(p, o, code, qx, qy, qz):
+    """Return the moves from q to the site of this code, in half cells from the box's corner."""
+    x = 0.5 * p[o + SPACING] * (code >> (2 * SHIFT)) - qx
+    y = 0.5 * p[o + SPACING + 1] * ((code >> SHIFT) & LOW_BITS) - qy
+    z = 0.5 * p[o + SPACING + 2] * (code & LOW_BITS) - qz
+    return shortest(p, o, 0, x), shortest(p, o, 1, y), shortest(p, o, 2, z)
+
+
+@kernel
+def feature_at(p, o, at):
+    """Return the number that is packed for a knot: its site, and a level."""
+    if p[o + WIDE] > 0.0:
+        return p[at]
+    return float(p.view(np.int32)[at])
+
+
+@kernel
+def first_feature(p, o):
+    """Return where features begin, in numbers of their own size."""
+    at = int(o + p[o + FEATURES])
+    return at if p[o + WIDE] > 0.0 else 2 * at
 
 
 @kernel
 def nearest_knots(p, o, grid, work, n):
     """Find the site of the knot nearest to each of `n` lanes, and what no site can be nearer than.
 
-    Tables for half cells along each axis add up to where a knot's site s is packed, and beside
-    it the most that |q − s|² exceeds the square of the distance to the nearest site by, for any q
-    nearest to this knot. At SX, SY, SZ comes the site, its squared distance at SITE; at ENOUGH
-    the least distance of any.
+    At SX, SY, SZ comes the site, its squared distance at SITE. Beside a knot's site s a level is
+    packed. Of knots in the box it tells the most that Φ overstates distances to sites by, at the
+    nodes around all q nearest to the knot: this goes to AZ. Of those beyond, its square tells the
+    most that |q − s|² exceeds the square of the distance to the nearest site by: this makes the
+    least distance of any site, at ENOUGH. What is not told is not known.
     """
-    (ix, iy, iz), (px, py, pz), (tx, ty, tz) = grid[4], grid[5], grid[6]
-    below, last, start = o + HALVES_BELOW, o + HALVES_LAST, o + HALVES
-    below_x, below_y, below_z = p[below], p[below + 1], p[below + 2]
-    last_x, last_y, last_z = p[last], p[last + 1], p[last + 2]
-    at_x, at_y, at_z = o + p[start], o + p[start + 1], o + p[start + 2]
+    (px, py, pz), (tx, ty, tz) = grid[5], grid[6]
+    (wx, wy, wz), (mx, my, mz), (bx, by, bz), slab, row = site_grid_of(p, o)
+    ix, iy, iz, start = 1.0 / wx, 1.0 / wy, 1.0 / wz, float(first_feature(p, o))
     for i in range(n):
-        x, y, z = 2.0 * ix * work[QX + i], 2.0 * iy * work[QY + i], 2.0 * iz * work[QZ + i]
-        work[SX + i] = at_x + min(max(np.floor(x) + below_x, 0.0), last_x)
-        work[SY + i] = at_y + min(max(np.floor(y) + below_y, 0.0), last_y)
-        work[SZ + i] = at_z + min(max(np.floor(z) + below_z, 0.0), last_z)
-    features, step = o + p[o + FEATURES], p[o + EXCESS]
+        x = nearest_knot(ix * work[QX + i], mx, bx)
+        y = nearest_knot(iy * work[QY + i], my, by)
+        z = nearest_knot(iz * work[QZ + i], mz, bz)
+        work[SITE + i] = start + x * slab + y * row + z
+        x, y, z = x - bx, y - by, z - bz
+        beyond = max(max(-x, x - mx), max(max(-y, y - my), max(-z, z - mz)))
+        work[AZ + i] = beyond
     for i in range(n):
-        j, k = int(work[SX + i]), int(work[SY + i])
-        work[SITE + i] = p[int(features + p[j] + p[k] + p[int(work[SZ + i])])]
+        work[SITE + i] = feature_at(p, o, int(work[SITE + i]))
+    step, overstated = p[o + EXCESS], p[o + OVERSTATED]
+    levels, scale = p[o + LEVELS], p[o + SCALE]
+    per_level, per_row = 1.0 / levels, 1.0 / scale
+    per_slab = per_row * per_row
     for i in range(n):
         packed = work[SITE + i]
-        site = np.floor(packed / EXCESSES)
-        excess = packed - EXCESSES * site
-        work[SITE + i] = step * excess if excess < EXCESSES - 1.0 else UNKNOWN
-        x = np.floor(site / (1 << (2 * SHIFT)))
-        y = np.floor(site / (1 << SHIFT))
+        site = np.floor(packed * per_level)  # all are powers of 2
+        level = packed - levels * site
+        outer, known = work[AZ + i] > 0.0, level < levels - 1.0
+        work[AZ + i] = overstated * level if known & (not outer) else UNKNOWN
+        work[SITE + i] = step * level * level if known & outer else UNKNOWN
+        x = np.floor(site * per_slab)
+        y = np.floor(site * per_row)
         work[SX + i] = x
-        work[SY + i] = y - (1 << SHIFT) * x
-        work[SZ + i] = site - (1 << SHIFT) * y
+        work[SY + i] = y - scale * x
+        work[SZ + i] = site - scale * y
     hx, hy, hz = p[o + SPACING] / PARTS, p[o + SPACING + 1] / PARTS, p[o + SPACING + 2] / PARTS
     for i in range(n):
         qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
@@ -274,46 +325,68 @@ def nearest_knots(p, o, grid, work, n):
 
 
 @kernel
-def cell_of(grid, wide, qx, qy, qz):
-    """Return the number of the cell of the wider grid that q is in, or nearest to."""
-    inverse, (_, slab, row) = grid[4], wide[4]
-    j = knot_below(wide, 0, qx * inverse[0])
-    k = knot_below(wide, 1, qy * inverse[1])
-    return j * slab + k * row + knot_below(wide, 2, qz * inverse[2])
+def look_around(p, o, grid, work, n):
+    """Look at the sites of all eight knots around each of `n` lanes.
 
-
-@kernel
-def least_distance(p, o, wide, cell, qx, qy, qz):
-    """Return what no site can be nearer to q than, in this cell of the wider grid: a better bound.
-
-    With w_i the weights that make q of the corners n_i of its cell of the wider grid, and s_i the
-    sites nearest to those, any site s has |q − s|² = Σ w_i |n_i − s|² − Σ w_i |n_i − q|², and
-    |n_i − s| >= |n_i − s_i|.
+    SX, SY, SZ and SITE get the nearest of them, ENOUGH a better bound. With w_i the weights that
+    make q of the corners n_i of its cell of knots, and s_i the sites nearest to those, any site s
+    has |q − s|² = Σ w_i |n_i − s|² − Σ w_i |n_i − q|², and |n_i − s| >= |n_i − s_i|.
     """
-    first, slab, row = wide[4]
-    j = wide[3][0] + cell // slab
-    k = wide[3][1] + cell % slab // row
-    m = wide[3][2] + cell % row
-    sx, sy, sz = p[j + 1] - p[j], p[k + 1] - p[k], p[m + 1] - p[m]
-    u, v, w = (qx - p[j]) / sx, (qy - p[k]) / sy, (qz - p[m]) / sz
-    a, b, c = min(max(u, 0.0), 1.0), min(max(v, 0.0), 1.0), min(max(w, 0.0), 1.0)
-    bound = sx * sx * ((u - a) ** 2 - a * (1.0 - a))
-    bound += sy * sy * ((v - b) ** 2 - b * (1.0 - b))
-    bound += sz * sz * ((w - c) ** 2 - c * (1.0 - c))
+    (px, py, pz), (tx, ty, tz), wide = grid[5], grid[6], site_grid_of(p, o)
+    slab, row, first = wide[3], wide[4], first_feature(p, o)
+    for i in range(n):
+        qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+        j, k, m = knot_below(wide, 0, qx), knot_below(wide, 1, qy), knot_below(wide, 2, qz)
+        work[CELL + i] = j * slab + k * row + m
+        x, y, z = place_of(wide, 0, j), place_of(wide, 1, k), place_of(wide, 2, m)
+        sx, sy = place_of(wide, 0, j + 1.0) - x, place_of(wide, 1, k + 1.0) - y
+        sz = place_of(wide, 2, m + 1.0) - z
+        u, v, w = (qx - x) / sx, (qy - y) / sy, (qz - z) / sz
+        a, b, c = min(max(u, 0.0), 1.0), min(max(v, 0.0), 1.0), min(max(w, 0.0), 1.0)
+        bound = sx * sx * ((u - a) ** 2 - a * (1.0 - a))
+        bound += sy * sy * ((v - b) ** 2 - b * (1.0 - b))
+        work[KNOT_BOUND + i] = bound + sz * sz * ((w - c) ** 2 - c * (1.0 - c))
+        work[UX + i], work[UY + i], work[UZ + i] = a, b, c
+        work[KX + i], work[KY + i], work[KZ + i] = x, y, z
+        work[KSX + i], work[KSY + i], work[KSZ + i] = sx, sy, sz
+    levels, scale = p[o + LEVELS], p[o + SCALE]
+    per_level, per_row = 1.0 / levels, 1.0 / scale
+    per_slab = per_row * per_row
+    hx, hy, hz = p[o + SPACING] / PARTS, p[o + SPACING + 1] / PARTS, p[o + SPACING + 2] / PARTS
     for corner in range(8):
-        right, up, ahead = corner >> 2, (corner >> 1) & 1, corner & 1
-        site = site_at(p, first + cell + right * slab + up * row + ahead)
-        x, y, z = offset_to_site(p, o, site, 1.0 / PARTS, p[j + right], p[k + up], p[m + ahead])
-        weight = (a if right == 1 else 1.0 - a) * (b if up == 1 else 1.0 - b)
-        weight *= c if ahead == 1 else 1.0 - c
-        bound += weight * (x * x + y * y + z * z)
-    return np.sqrt(max(bound, 0.0))
-
-
-@kernel
-def site_at(p, at):
-    """Return the code of the site that is packed for a knot."""
-    return int(np.floor(p[at] / EXCESSES))
+        right, up, ahead = float(corner >> 2), float((corner >> 1) & 1), float(corner & 1)
+        at = float(first) + right * slab + up * row + ahead
+        for i in range(n):
+            work[FEATURE + i] = feature_at(p, o, int(work[CELL + i] + at))
+        for i in range(n):
+            site = np.floor(work[FEATURE + i] * per_level)
+            x, y = np.floor(site * per_slab), np.floor(site * per_row)
+            x, y, z = hx * x, hy * (y - scale * x), hz * (site - scale * y)
+            kx, ky = work[KX + i] + right * work[KSX + i], work[KY + i] + up * work[KSY + i]
+            kz = work[KZ + i] + ahead * work[KSZ + i]
+            dx, dy, dz = x - kx, y - ky, z - kz
+            dx -= px * np.rint(dx * tx)
+            dy -= py * np.rint(dy * ty)
+            dz -= pz * np.rint(dz * tz)
+            a, b, c = work[UX + i], work[UY + i], work[UZ + i]
+            weight = (1.0 - right + (2.0 * right - 1.0) * a) * (1.0 - up + (2.0 * up - 1.0) * b)
+            weight *= 1.0 - ahead + (2.0 * ahead - 1.0) * c
+            work[KNOT_BOUND + i] += weight * (dx * dx + dy * dy + dz * dz)
+            qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+            x, y, z = x - qx, y - qy, z - qz
+            x -= px * np.rint(x * tx)
+            y -= py * np.rint(y * ty)
+            z -= pz * np.rint(z * tz)
+            apart = x * x + y * y + z * z
+            nearer = apart < work[SITE + i]
+            work[SITE + i] = apart if nearer else work[SITE + i]
+            work[SX + i] = qx + x if nearer else work[SX + i]
+            work[SY + i] = qy + y if nearer else work[SY + i]
+            work[SZ + i] = qz + z if nearer else work[SZ + i]
+    quarter = 0.5 * p[o + HALF_DIAGONAL]
+    for i in range(n):
+        enough = np.sqrt(max(work[KNOT_BOUND + i], 0.0)) + quarter
+        work[ENOUGH + i] = max(work[ENOUGH + i], enough * enough)
 
 
 @kernel
@@ -323,7 +396,7 @@ def nearest_site(p, o, qx, qy, qz, least):
     The sites are those of cells parted in two: nearer than the nearest of them less half a
     diagonal no member is.
     """
-    starts, sites = o + int(p[o + STARTS]), o + int(p[o + SITES])
+    starts, sites, codes = o + int(p[o + STARTS]), 2 * (o + int(p[o + SITES])), p.view(np.int32)
     nx, ny, nz = int(p[o + BLOCKS]), int(p[o + BLOCKS + 1]), int(p[o + BLOCKS + 2])
     rx, ry, rz = 0.5 * p[o + SPACING], 0.5 * p[o + SPACING + 1], 0.5 * p[o + SPACING + 2]
     half, x, y, z = 0.5 * (SIDE - 1), qx, qy, qz
@@ -338,7 +411,7 @@ def nearest_site(p, o, qx, qy, qz, least):
         if dx * dx + dy * dy + dz * dz >= least:
             continue
         for s in range(first, last):
-            sx, sy, sz = offset_to_site(p, o, int(p[sites + s]), 0.5, qx, qy, qz)
+            sx, sy, sz = offset_to(p, o, int(codes[sites + s]), qx, qy, qz)
             apart = sx * sx + sy * sy + sz * sz
             if apart < least:
                 x, y, z, least = qx + sx, qy + sy, qz + sz, apart
@@ -348,7 +421,7 @@ def nearest_site(p, o, qx, qy, qz, least):
 # Distance fields in blocks: look-up between the nodes of a grid, and the way to a member nearby.
 #
 # A field is Φ, trilinear between the nodes; members have Φ <= threshold and lie in the grid's box.
-# Packed with it is, for every node of a wider grid, the nearest *site*: a member among the corners
+# Packed with it is, for every knot of a wider grid, the nearest *site*: a member among the corners
 # of cells parted in four along each axis. A trilinear function is least at a corner, so a site lies
 # within a quarter of a cell's diagonal of any member. Points are measured from the box's corner.
 
@@ -399,9 +472,12 @@ def slide(p, grid, box, work, first, last):
 def choose_starts(p, o, box, work, n):
     """Choose where lanes start to slide, and how near a member must be to be near enough.
 
-    Half a cell's diagonal more than any member is away is enough. What none can be nearer than
-    is known twice: from the sites around, a quarter diagonal from any member, and from Φ, at AX,
-    and its steepest slope. Nearby the slope of Φ shows the way; farther off, start from the site.
+    Half a cell's diagonal more than any member is away is enough. What none can be nearer than is
+    known from Φ, at AX, and its steepest slope, and from the sites, a quarter diagonal from any
+    member: those of the knot, or what Φ tells of them. With d the distance of the corners of a cell
+    to sites, at least Φ less what it overstates, and w the corners' weights, the square of the
+    distance to any site is at least Σ w d² − Σ w |corner − q|², and the first at least (Σ w d)².
+    The last is at AY. Nearby the slope of Φ shows the way; farther off, start from the site.
     """
     (near_x, near_y, near_z), (far_x, far_y, far_z) = box
     threshold, half_diagonal = p[o + THRESHOLD], p[o + HALF_DIAGONAL]
@@ -416,7 +492,9 @@ def choose_starts(p, o, box, work, n):
         # Right at the boundary the way must not be longer than it is: no farther in than out.
         work[AIM + i] = threshold - min(within, DOWN * max(excess, 0.0))
         enough = np.sqrt(beyond + lower * lower) + half_diagonal
-        enough = max(enough, work[ENOUGH + i] + 0.5 * half_diagonal)
+        lower = max(excess - work[AZ + i], 0.0)
+        lower = np.sqrt(beyond + max(lower * lower - work[AY + i], 0.0))
+        enough = max(enough, max(work[ENOUGH + i], lower) + 0.5 * half_diagonal)
         work[ENOUGH + i] = enough * enough
         # The point of the box that is nearest to q may be a member itself.
         here = (excess <= SLACK) | ((beyond == 0.0) & (excess < NEARBY * half_diagonal))
@@ -432,7 +510,7 @@ def choose_starts(p, o, box, work, n):
 
 
 @kernel
-def search_segment(p, o, grid, work, i):
+def search_segment(p, grid, work, i):
     """Find a member between a site and where lane `i` came sliding, as near to that as it can.
 
     One end is a member, the other is not, or all is done: each cut takes the place of either.
@@ -461,53 +539,74 @@ def search_segment(p, o, grid, work, i):
 
 
 @kernel
-def take_site(work, i):
-    """Let the site of lane `i` be its best member, if it is nearer than that."""
-    if work[SITE + i] < work[LEAST + i]:
-        work[MX + i], work[MY + i], work[MZ + i] = work[SX + i], work[SY + i], work[SZ + i]
-        work[LEAST + i] = work[SITE + i]
+def copy_lanes(source, lanes, n, out):
+    """Copy all rows of `n` lanes, by their numbers, to the first lanes of `out`."""
+    for row in range(LANE_ROWS):
+        start = row * LANES
+        for k in range(n):
+            out[start + k] = source[start + lanes[k]]
 
 
 @kernel
-def search(p, o, grid, box, wide, work, i):
-    """Find a member near enough for lane `i` where sliding from one place did not: from more.
+def list_unfinished(work, n, lanes):
+    """List the lanes that have no member yet that is near enough; return how many."""
+    count = 0
+    for i in range(n):
+        lanes[count] = i
+        count += 0 if work[LEAST + i] <= work[ENOUGH + i] else 1
+    return count
 
-    First from between there and the site, then from the best of the sites around, then from the
-    nearest of all; but a better bound may tell that it is near enough.
+
+@kernel
+def start_from_sites(work, n):
+    """Let lanes slide from their sites, which are members: their best, if none is nearer."""
+    for i in range(n):
+        nearer = work[SITE + i] < work[LEAST + i]
+        x, y, z = work[SX + i], work[SY + i], work[SZ + i]
+        work[AX + i], work[AY + i], work[AZ + i] = x, y, z
+        work[MX + i] = x if nearer else work[MX + i]
+        work[MY + i] = y if nearer else work[MY + i]
+        work[MZ + i] = z if nearer else work[MZ + i]
+        work[LEAST + i] = min(work[SITE + i], work[LEAST + i])
+
+
+@kernel
+def search(p, o, grid, box, work, n):
+    """Find members near enough for lanes where sliding from one place did not: from more.
+
+    First from between there and the site, for those that found none; then from the best of the
+    sites around, then from the nearest of all. But a better bound may tell that it is near enough.
     """
-    qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
-    cell = cell_of(grid, wide, qx, qy, qz)
-    least = least_distance(p, o, wide, cell, qx, qy, qz)
-    work[ENOUGH + i] = max(work[ENOUGH + i], (least + 0.5 * p[o + HALF_DIAGONAL]) ** 2)
-    if work[LEAST + i] <= work[ENOUGH + i]:
+    lanes, few = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
+    count = list_unfinished(work, n, lanes)
+    if count == 0:
         return
-    if not work[LEAST + i] < np.inf:
-        search_segment(p, o, grid, work, i)
-        work[AX + i], work[AY + i], work[AZ + i] = work[MX + i], work[MY + i], work[MZ + i]
-        slide(p, grid, box, work, i, i + 1)
-        if work[LEAST + i] <= work[ENOUGH + i]:
-            return
-    if work[SITE + i] <= work[ENOUGH + i]:
-        take_site(work, i)
-        return
-    first, slab, row = wide[4]
-    for corner in range(8):
-        at = first + cell + (corner >> 2) * slab + ((corner >> 1) & 1) * row + (corner & 1)
-        x, y, z = offset_to_site(p, o, site_at(p, at), 1.0 / PARTS, qx, qy, qz)
-        apart = x * x + y * y + z * z
-        if apart < work[SITE + i]:
-            work[SX + i], work[SY + i], work[SZ + i] = qx + x, qy + y, qz + z
-            work[SITE + i] = apart
-    for everywhere in range(2):
-        take_site(work, i)
-        work[AX + i], work[AY + i], work[AZ + i] = work[SX + i], work[SY + i], work[SZ + i]
-        slide(p, grid, box, work, i, i + 1)
-        if everywhere == 1 or work[LEAST + i] <= work[ENOUGH + i]:
-            return
-        x, y, z, apart = nearest_site(p, o, qx, qy, qz, work[LEAST + i])
-        if not apart < work[LEAST + i]:
-            return
-        work[SX + i], work[SY + i], work[SZ + i], work[SITE + i] = x, y, z, apart
+    rest, last = np.empty(WORK), np.empty(WORK)
+    copy_lanes(work, lanes, count, rest)
+    for k in range(count):
+        if not rest[LEAST + k] < np.inf:
+            search_segment(p, grid, rest, k)
+            rest[AX + k], rest[AY + k], rest[AZ + k] = rest[MX + k], rest[MY + k], rest[MZ + k]
+            slide(p, grid, box, rest, k, k + 1)
+    look_around(p, o, grid, rest, count)
+    left = list_unfinished(rest, count, few)
+    copy_lanes(rest, few, left, last)
+    start_from_sites(last, left)
+    slide(p, grid, box, last, 0, left)
+    for k in range(left):
+        if not last[LEAST + k] <= last[ENOUGH + k]:
+            qx, qy, qz = last[QX + k], last[QY + k], last[QZ + k]
+            x, y, z, apart = nearest_site(p, o, qx, qy, qz, last[LEAST + k])
+            if apart < last[LEAST + k]:
+                last[AX + k], last[AY + k], last[AZ + k] = x, y, z
+                last[MX + k], last[MY + k], last[MZ + k], last[LEAST + k] = x, y, z, apart
+                slide(p, grid, box, last, k, k + 1)
+    for k in range(left):
+        i = few[k]
+        rest[MX + i], rest[MY + i], rest[MZ + i] = last[MX + k], last[MY + k], last[MZ + k]
+    for k in range(count):
+        i = lanes[k]
+        work[MX + i], work[MY + i], work[MZ + i] = rest[MX + k], rest[MY + k], rest[MZ + k]
 
 
 @kernel
@@ -523,9 +622,9 @@ def bound(p, o, box, block, work, lanes, n):
 
 
 @kernel
-def nan_to_zero(x):
-    """Return x, or 0 for what is no number: it has no cell, and its caller sees it anyway."""
-    return x if x == x else 0.0
+def within_reach(x):
+    """Return x, or 0 for what is no number or endless: it has no cell, and its caller sees it."""
+    return x if abs(x) < FARTHEST else 0.0
 
 
 @kernel
@@ -534,14 +633,16 @@ def field(p, o, block, n):
 
     A field that is packed without sites moves nothing, and its distances outside are bounds.
     """
-    work, wide = np.empty(WORK), site_grid_of(p, o)
+    work = np.empty(WORK)
     grid, box = grid_of(p, o), box_of(p, o)
     period, turns, wraps = grid[5], grid[6], grid[7]
     (near_x, near_y, near_z), (far_x, far_y, far_z) = box
     threshold, steep = p[o + THRESHOLD], 1.0 / p[o + STEEP_INSIDE]
     low_x, low_y, low_z = p[o + LOW], p[o + LOW + 1], p[o + LOW + 2]
+    xx, yy, zz = p[o + SPACING] ** 2, p[o + SPACING + 1] ** 2, p[o + SPACING + 2] ** 2
     for i in range(n):
-        x, y, z = nan_to_zero(block[X + i]), nan_to_zero(block[Y + i]), nan_to_zero(block[Z + i])
+        x, y = within_reach(block[X + i]), within_reach(block[Y + i])
+        z = within_reach(block[Z + i])
         x, y, z = x - low_x, y - low_y, z - low_z
         if wraps:
             x -= period[0] * np.floor(x * turns[0])
@@ -554,7 +655,9 @@ def field(p, o, block, n):
     fetch_corners(p, grid, work, 0, n)
     for i in range(n):
         x, y, z, value = work[QX + i], work[QY + i], work[QZ + i], value_at(work, i)
+        u, v, w = work[UX + i], work[UY + i], work[UZ + i]
         work[AX + i] = value
+        work[AY + i] = xx * u * (1.0 - u) + yy * v * (1.0 - v) + zz * w * (1.0 - w)
         side = min(min(x - near_x, far_x - x), min(y - near_y, far_y - y))
         side = min(side, min(z - near_z, far_z - z))
         depth = max(min(side, (threshold - value) * steep), 0.0)
@@ -569,6 +672,7 @@ def field(p, o, block, n):
         work[QY + count] = work[QY + i]
         work[QZ + count] = work[QZ + i]
         work[AX + count] = work[AX + i]
+        work[AY + count] = work[AY + i]
         count += 1 if block[DISTANCE + i] > 0.0 else 0
     if count == 0:
         return
@@ -578,9 +682,7 @@ def field(p, o, block, n):
     nearest_knots(p, o, grid, work, count)
     choose_starts(p, o, box, work, count)
     slide(p, grid, box, work, 0, count)
-    for k in range(count):
-        if not work[LEAST + k] <= work[ENOUGH + k]:
-            search(p, o, grid, box, wide, work, k)
+    search(p, o, grid, box, work, count)
     for k in range(count):
         i = lanes[k]
         x, y = work[MX + k] - work[QX + k], work[MY + k] - work[QY + k]

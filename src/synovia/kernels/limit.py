@@ -55,7 +55,7 @@ AXIS = 19  # the bone's axis in the chart's frame, for directions
 REACH, REACH_TWIST = 22, 23  # no member is farther from the chart's origin (swing and twist apart)
 HEADER = 24  # the shape follows
 
-LAYOUT = 2  # the version that these kernels read
+LAYOUT = 3  # the version that these kernels read
 OTHER_LAYOUT = -1.0  # what they return instead, where a limit is not of it, or not all there
 
 

@@ -1,6 +1,6 @@
 /* All kernels, translated: compiled once for every processor, and once for those with AVX2. */
 
-#include "prelude.h"
+#include "entry.h"
 
 #define JOIN(a, b) a##b
 #define NAMED(a, b) JOIN(a, b)

@@ -3,7 +3,7 @@
    Only the stable interface of Python 3.11 and newer is used, and what is used of it is declared
    here: so one library serves all of these versions, and no headers are needed to compile it. */
 
-#include "prelude.h"
+#include "entry.h"
 
 #ifdef WITH_AVX2
 #include <cpuid.h>

@@ -3,13 +3,9 @@
 #define SYNOVIA_PRELUDE_H
 
 #include <math.h>
-#ifndef __wasm__
-#include <setjmp.h>
-#endif
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ARRAYS(code, item) \
@@ -19,11 +15,16 @@
 ARRAYS(f8, double)
 ARRAYS(f4, float)
 ARRAYS(i8, int64_t)
+ARRAYS(i4, int32_t)
 ARRAYS(b1, bool)
 ARRAYS(u1, uint8_t)
 
 /* Kernels without a loop become part of their callers, so that the loops there are vector code. */
-#define INLINED static inline __attribute__((always_inline))
+#ifdef _MSC_VER
+#define INLINED static __forceinline
+#else
+#define INLINED static inline __attribute__((always_inline, unused))
+#endif
 
 /* Python's max(a, b) is a unless b is greater: so NaN stays where it is first. */
 #define ORDER(code, item) \
@@ -59,55 +60,5 @@ static inline int64_t bits_of(double a) {
     memcpy(&bits, &a, sizeof bits);
     return bits;
 }
-
-/* Arrays whose size is not known before live until the entry returns. */
-typedef struct Chunk { struct Chunk *before; } Chunk;
-#ifdef __wasm__ /* which has no way out of a function but its end, or a trap */
-typedef struct { Chunk *last; } Arena;
-#define EXHAUSTED(arena) __builtin_trap()
-#else
-typedef struct { Chunk *last; jmp_buf *exhausted; } Arena;
-#define EXHAUSTED(arena) longjmp(*(arena)->exhausted, 1)
-#endif
-
-static inline void *allocate(Arena *arena, int64_t count, size_t size) {
-    size_t bytes = (size_t)(count > 0 ? count : 0) * size;
-    Chunk *chunk = malloc(64 + bytes);
-    if (chunk == NULL) EXHAUSTED(arena);
-    chunk->before = arena->last;
-    arena->last = chunk;
-    return (char *)chunk + 64;
-}
-static inline void release(Arena *arena) {
-    while (arena->last != NULL) {
-        Chunk *before = arena->last->before;
-        free(arena->last);
-        arena->last = before;
-    }
-}
-
-/* An entry: how it is called, for each signature that it has. */
-typedef union {
-    double number;
-    int64_t integer;
-    struct { void *p; int64_t n[3]; } array;
-} Slot;
-
-typedef struct {
-    const char *types;   /* of each slot: a letter of the buffer protocol, and its dimensions */
-    const char *returns; /* a letter for each number that comes back */
-    void (*run)(Arena *arena, const Slot *slots, Slot *results);
-} Signature;
-
-typedef struct {
-    const char *name;
-    const char *const *parameters; /* the name of each slot */
-    const char *writes;            /* of each slot: 1 if it is written to */
-    const int *members;            /* of each argument: how many slots a bundle has, 0 for no bundle */
-    int arguments, slots, signatures;
-    const Signature *signature;
-} Entry;
-
-#define SLOTS 48
 
 #endif

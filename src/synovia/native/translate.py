@@ -38,9 +38,11 @@ class Number:
 INT, BOOL = Number("i8", "int64_t"), Number("b1", "bool")
 DOUBLE, SINGLE = Number("f8", "double"), Number("f4", "float")
 BYTE = Number("u1", "uint8_t")  # only compared, and converted
-NUMBERS = {number.code: number for number in (INT, BOOL, DOUBLE, SINGLE, BYTE)}
+SHORT = Number("i4", "int32_t")  # only converted
+NUMBERS = {number.code: number for number in (INT, BOOL, DOUBLE, SINGLE, BYTE, SHORT)}
+KINDS = {"float64": DOUBLE, "float32": SINGLE, "int64": INT, "int32": SHORT, "bool_": BOOL}
 REAL = (SINGLE, DOUBLE)
-FORMATS = {"i8": "q", "b1": "?", "f8": "d", "f4": "f", "u1": "B"}
+FORMATS = {"i8": "q", "b1": "?", "f8": "d", "f4": "f", "u1": "B", "i4": "i"}
 """How the buffer protocol names them."""
 
 
@@ -444,13 +446,12 @@ class Function:
         first, last, step = ["0", *given, "1"] if len(given) == 1 else [*given, "1"][:3]
         at, end = self.fresh(), self.fresh()
         compare = ">" if NEGATIVE.fullmatch(step) else "<"  # one that is not known is positive
-        self.declare(name, INT, node)
         self.emit(
             f"for (int64_t {at} = {first}, {end} = {last}; {at} {compare} {end}; {at} += {step}) {{"
         )
-        self.depth += 1
-        self.emit(f"{c_name(name)} = {at};")
-        self.depth -= 1
+        if name != "_":
+            self.declare(name, INT, node)
+            self.lines.append("    " * (self.depth + 1) + f"{c_name(name)} = {at};")
         self.block(node.body)
         self.emit("}")
 
@@ -607,15 +608,23 @@ class Function:
             raise self.fail(node, f"{name} is no number")
         return found
 
+    def is_module(self, name: str) -> bool:
+        """Tell whether a name is that of another module of kernels."""
+        return name not in self.variables and isinstance(
+            vars(self.source.module).get(name), ModuleType
+        )
+
     def attribute(self, node: ast.Attribute) -> Value:
         """Translate constants of math and NumPy, shapes and types of arrays, members of records."""
         match node:
             case ast.Attribute(value=ast.Name(id="np" | "math"), attr=name):
-                if name in ("float64", "float32"):
-                    return Value("", Known(DOUBLE if name == "float64" else SINGLE))
-                if name in ("int64", "bool_"):
-                    return Value("", Known(INT if name == "int64" else BOOL))
+                if name in KINDS:
+                    return Value("", Known(KINDS[name]))
                 found = constant(getattr(math, name, None))
+                if found is not None:
+                    return found
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if self.is_module(module):
+                found = constant(getattr(vars(self.source.module)[module], name, None))
                 if found is not None:
                     return found
             case ast.Attribute(value=value, attr="type"):
@@ -843,13 +852,25 @@ class Function:
                 return Value(f"{self.expression(node.args[0]).code}.n0", INT)
             case ast.Attribute(value=ast.Name(id="np" | "math" as module), attr=name):
                 return self.call_numpy(module, name, node)
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if self.is_module(module):
+                callee = getattr(vars(self.source.module)[module], name, None)
+                return self.call_kernel(callee, node)
             case ast.Attribute(value=value, attr="reshape"):
                 return self.reshape(value, node)
             case ast.Attribute(value=value, attr="view"):
-                found = self.expression(value)
-                if found.type is DOUBLE and self.expression(node.args[0]).type == Known(INT):
-                    return Value(f"bits_of({found.code})", INT)
+                return self.view(self.expression(value), self.expression(node.args[0]), node)
         raise self.fail(node, "not a function of kernels")
+
+    def view(self, found: Value, to: Value, node: ast.Call) -> Value:
+        """Translate `x.view(np.int64)`, the bits of a number, and an array of float64 as halves."""
+        kind = to.type.value if isinstance(to.type, Known) else None
+        if found.type is DOUBLE and kind is INT:
+            return Value(f"bits_of({found.code})", INT)
+        if found.type == Array(DOUBLE, 1) and kind in (SINGLE, SHORT):
+            type = Array(kind, 1)
+            code = f"(({type.c}){{({kind.c} *){found.code}.p, 2 * {found.code}.n0}})"
+            return Value(code, type, roots=found.roots)
+        raise self.fail(node, "only float64 is viewed, as int64, float32 or int32")
 
     def convert(self, to: Type, node: ast.Call) -> Value:
         """Translate a number's conversion to another type."""

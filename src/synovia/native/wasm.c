@@ -1,6 +1,6 @@
 /* The kernels for browsers and Node: entries are called by number, with their slots in memory. */
 
-#include "prelude.h"
+#include "entry.h"
 
 extern const Entry kernel_entries_baseline[];
 

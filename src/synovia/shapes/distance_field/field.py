@@ -17,13 +17,13 @@ from ..region import Region, Space, check_margin, sample_points
 from .build import EDGE, LARGEST, fill_holes, grid_around, node_points, redistance, sample_distance
 from .extent import bounds_of, field_boundary, reach_of, sample_field, values_at, volume_of
 from .packing import (
-    BEYOND,
     add_midpoints,
     central_slopes,
     close_axes,
     interpolate,
     pack_values,
     places_in,
+    round_down,
     with_sites,
 )
 from .sculpt import add_sample, brush, push, redistance_field
@@ -41,8 +41,9 @@ class DistanceField(Region):
     """All points of a grid's box where Φ, trilinear between the nodes, is at most `threshold`.
 
     Node (i, j, k) stands at low + spacing · (i, j, k), and `values` (I, J, K) holds Φ there: the
-    signed distance, in radians, from what the region is built around. An axis whose `wraps` is 1
-    goes on at its beginning, with a period of count × spacing.
+    signed distance, in radians, from what the region is built around. They are kept in single
+    precision, rounded down, so that no member is lost. An axis whose `wraps` is 1 goes on at its
+    beginning, with a period of count × spacing.
     """
 
     low: Annotated[Floats, 3]
@@ -60,6 +61,7 @@ class DistanceField(Region):
 
     def __post_init__(self) -> None:
         own(self)
+        object.__setattr__(self, "values", round_down(self.values))
         threshold = float(self.threshold)
         object.__setattr__(self, "threshold", threshold)
         if not (self.spacing >= LEAST_SPACING).all():
@@ -338,24 +340,8 @@ class DistanceField(Region):
         values = np.pad(self.values, pads)
         new = np.pad(np.zeros(self.values.shape, bool), pads, constant_values=True)
         points = node_points(self.low - added[0] * self.spacing, self.spacing, values.shape)[new]
-        values[new] = self.threshold + self._distance_beside(points)
+        values[new] = self.threshold + self.distance(points)
         return values
-
-    def _distance_beside(self, points: Points) -> Scalars:
-        """Return the distance of points around the box, as `distance` does: sooner if all are near.
-
-        Two knots more than the farthest needs tell as much as all there are.
-        """
-        if "packed" in self.__dict__:
-            return self.distance(points)
-        high = self.low + self.spacing * (np.array(self.values.shape) - 1)
-        away = np.maximum(np.maximum(self.low - points, points - high), 0.0)
-        cell = float(self.spacing.max())
-        far = cell * (np.sqrt(float(away[:, ~self.wrapping].max(initial=0.0)) / cell) + 2.0) ** 2
-        if far >= BEYOND:
-            return self.distance(points)
-        packed = with_sites(self.packed_members[1:], self.wrapping, far)
-        return self._found(points, np.concatenate([[FIELD], packed]))[1]
 
     @cached_property
     def _coarser(self) -> Self:

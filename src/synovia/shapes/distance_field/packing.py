@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,7 +58,12 @@ def interpolate(points: Points, field: DistanceField, table: Floats) -> Floats:
 
 
 SLAB = 6  # cells of the third axis that sites are looked for in at a time
-BEYOND = 2.0 * np.pi  # radians around the box in which sites are looked up
+BEYOND = np.pi  # radians around the box in which sites are looked up
+STRIDES = 1.05 ** np.arange(25)  # cells between two knots in the box
+SIZE, USUAL_NODES, SIZE_A_NODE = 300_000, 36_000, 16
+"""Bytes that a packed field has at most, up to so many nodes; and for each node more."""
+SPARE = 50  # numbers of 4 bytes: chart and frames of a limit
+FEWEST_BITS = 7  # for levels of excess
 
 
 def pack_values(
@@ -73,65 +79,105 @@ def pack_values(
     inside, outside = steepest(nodes, spacing, threshold)
     header[: layout.LOW] = threshold, inside, outside, 0.5 * float(np.linalg.norm(spacing))
     turns = np.divide(1.0, period, out=np.zeros(3), where=wraps)
-    header[layout.LOW : layout.KNOTS] = [*low, *spacing, *period, *turns, *nodes.shape]
+    header[layout.LOW : layout.INNER] = [*low, *spacing, *period, *turns, *nodes.shape]
     header[layout.VALUES] = layout.HEADER
-    return np.concatenate([header, nodes.ravel()])
+    return np.concatenate([header, halves(nodes, np.float32)])
 
 
-def with_sites(packed: Floats, wraps: Mask, beyond: float = BEYOND) -> Floats:
+def with_sites(packed: Floats, wraps: Mask) -> Floats:
     """Return what `pack_values` gave, with the sites, which only projections need.
 
-    They are looked up at once as far as `beyond` radians from the box; farther off it takes longer.
+    They are looked up at once as far as `BEYOND` radians from the box; farther off it takes longer.
     """
     layout = kernels.distance_field
     header = packed[: layout.HEADER].copy()
     threshold = float(header[layout.THRESHOLD])
     spacing, period, count = header[layout.SPACING : layout.TURNS + 6].reshape(-1, 3)[[0, 1, 3]]
-    nodes = packed[layout.HEADER :].reshape(count.astype(int))
+    shape = count.astype(int)
+    nodes = packed[layout.HEADER :].view(np.float32)[: shape.prod()].reshape(shape).astype(float)
     members = add_midpoints(nodes, wraps) <= threshold
-    knots = [
-        _knots(n - 1, h, bool(w), beyond)
-        for n, h, w in zip(nodes.shape, spacing, wraps, strict=True)
-    ]
-    axes = [places for places, _ in knots]
     starts, sites, blocks = _blocks(members, wraps, layout.SIDE, layout.SHIFT)
+    room = SIZE + SIZE_A_NODE * max(nodes.size - USUAL_NODES, 0) - packed.nbytes - starts.nbytes
+    knots = _knots(nodes.shape, spacing, wraps, room // 4 - sites.size - SPARE)
+    axes = [each.places for each in knots]
     middles: list[Floats] = [0.5 * (places[1:] + places[:-1]) for places in axes]
-    (features, _), (_, middle) = _features(
-        nodes, threshold, spacing, period, wraps, (axes, middles)
+    corners: list[Floats] = [h * np.arange(n) for n, h in zip(nodes.shape, spacing, strict=True)]
+    (features, _), (_, middle), (_, square) = _features(
+        nodes, threshold, spacing, period, wraps, (axes, middles, corners)
     )
     excess = np.empty(features.shape)
     steps = spacing / layout.PARTS
     kernels.distance_field_packing.greatest_excess(features, middle, *axes, steps, period, excess)
-    near, excess_step = _share_numbers(features, excess, layout.EXCESSES)
-    halves = [_halves(places, h) for places, h in zip(axes, spacing, strict=True)]
-    strides = np.array([features[0].size, features[0, 0].size, 1.0])
-    by_half = [stride * knot for stride, (knot, _) in zip(strides, halves, strict=True)]
-    tables = [*axes, near, starts, sites, *by_half]
-    first = len(packed) + np.cumsum([0, *map(len, tables)])
-    header[layout.KNOTS : layout.VALUES] = [
-        *map(len, axes),
-        *(before for _, before in knots),
-        *blocks,
-    ]
-    header[layout.PLACES :] = [
-        *first[[0, 3]],
-        excess_step,
-        *first[4:9],
-        *(below for _, below in halves),
-        *(len(knot) - 1 for knot, _ in halves),
-    ]
-    return np.concatenate([header, nodes.ravel(), *tables])
+    overstated = _greatest_around(nodes - threshold - np.sqrt(square), knots, spacing)
+    near, numbers = _share_numbers(features, excess, overstated, knots)
+    tables = [near, starts, halves(sites, np.int32)]
+    header[layout.INNER : layout.BLOCKS] = np.transpose(
+        [(each.inner, each.outer, each.stride) for each in knots]
+    ).ravel()
+    header[layout.BLOCKS : layout.VALUES] = blocks
+    header[layout.FEATURES : layout.WIDE] = len(packed) + np.cumsum([0, *map(len, tables[:-1])])
+    header[layout.WIDE :] = numbers
+    return np.concatenate([header, packed[layout.HEADER :], *tables])
 
 
-def _share_numbers(features: Ints, excess: Floats, count: float) -> tuple[Floats, float]:
-    """Return codes of sites and excesses in one number each, and the step of excesses, rounded up.
+def halves(numbers: Floats | Ints, kind: type) -> Floats:
+    """Return numbers of 4 bytes, two in each float64 of the buffer."""
+    flat = np.zeros(-(-numbers.size // 2))
+    flat.view(kind)[: numbers.size] = numbers.ravel()
+    return flat
 
-    An excess that is not known has the last of `count` steps.
+
+def _greatest_around(values: Floats, knots: list[Knots], spacing: Floats) -> Floats:
+    """Return the greatest value, or 0, at a corner of any cell that each knot in the box is for."""
+    for axis, (each, h) in enumerate(zip(knots, spacing, strict=True)):
+        along, middle = np.moveaxis(values, axis, 0), np.arange(each.inner + 1.0)
+        first = np.floor((middle - 0.5) * each.stride / h - 1e-9).astype(int)
+        last = np.ceil((middle + 0.5) * each.stride / h + 1e-9).astype(int)
+        most = [along[max(a, 0) : b + 1].max(axis=0) for a, b in zip(first, last, strict=True)]
+        values = np.moveaxis(np.stack(most), 0, axis)
+    return np.maximum(values, 0.0)
+
+
+def _share_numbers(
+    features: Ints, excess: Floats, overstated: Floats, knots: list[Knots]
+) -> tuple[Floats, list[float]]:
+    """Return sites and levels in one number each, packed, and what is told of them in the header.
+
+    A level is the least that tells no less than `excess`, of knots beyond the box, or than what is
+    `overstated`, of those in it; the last level is for what is not known. Where 31 bits would leave
+    too few levels, numbers take a float64.
     """
+    low = (1 << 10) - 1
+    x, y, z = features >> 20, (features >> 10) & low, features & low
+    shift, wide = int(max(x.max(), y.max(), z.max())).bit_length(), False
+    bits = min(31 - 3 * shift, 22)
+    if bits < FEWEST_BITS:
+        shift, bits, wide = 10, 22, True
+    most = (1 << bits) - 2.0
+    box = tuple(slice(each.outer, each.outer + each.inner + 1) for each in knots)
     known = excess < kernels.distance_field.UNKNOWN
-    step = max(float(excess.max(where=known, initial=0.0)), 1e-30) / (count - 2.0)
-    steps = np.where(known, np.ceil(np.maximum(excess, 0.0) / step), count - 1.0)
-    return (count * features + steps).ravel(), step
+    known[box] = True
+    rise = max(float(overstated.max()), 1e-30) / most
+    excess[box] = 0.0
+    step = max(float(excess.max(where=known, initial=0.0)), 1e-30) / most**2
+    level = np.sqrt(np.maximum(excess, 0.0) / step)
+    level[box] = overstated / rise
+    level = np.minimum(np.ceil(level * (1.0 + 1e-12)), most)
+    numbers = np.where(known, level, most + 1.0).astype(np.int64)
+    numbers |= ((((x << shift) | y) << shift) | z) << bits
+    told = [float(wide), float(1 << shift), most + 2.0, step, rise]
+    return numbers.ravel().astype(np.float64) if wide else halves(numbers, np.int32), told
+
+
+def round_down(values: Floats) -> Floats:
+    """Return the greatest numbers of float32 that are not above `values`, as float64, locked."""
+    most = np.finfo(np.float32).max
+    single = np.clip(values, -most, most).astype(np.float32)
+    with np.errstate(over="ignore"):
+        below = np.where(single > values, np.nextafter(single, np.float32(-np.inf)), single)
+    rounded = np.maximum(below, -most).astype(np.float64)
+    rounded.flags.writeable = False
+    return rounded
 
 
 def close_axes(values: Floats, wraps: Mask) -> Floats:
@@ -236,30 +282,45 @@ def steepest(nodes: Floats, spacing: Floats, threshold: float) -> tuple[float, f
     return float(inside), float(outside)
 
 
-def _knots(cells: int, h: float, wrap: bool, beyond: float) -> tuple[Floats, int]:
-    """Return places for looking sites up along an axis, from the box's corner, and those below 0.
+@dataclass(frozen=True)
+class Knots:
+    """Where sites are looked up along an axis: `inner` intervals in the box, `outer` knots beyond.
 
-    In the box they are its nodes; around it they are at 1, 4, 9, … cells: d away from a site, knots
-    √(d h) apart tell distances to a share of a cell h.
+    See `kernels.distance_field.place_of` for where they are, from the box's corner.
     """
-    inner = h * np.arange(cells + 1)
-    if wrap:
-        return inner, 0
-    outer = h * np.arange(1.0, 2.0 + np.sqrt(beyond / h)) ** 2
-    return np.concatenate([-outer[::-1], inner, inner[-1] + outer]), len(outer)
+
+    inner: int
+    outer: int
+    stride: float
+
+    @property
+    def places(self) -> Floats:
+        """The knots, in radians from the box's corner."""
+        away = np.arange(1.0, self.outer + 1.0) ** 2
+        inside = np.arange(self.inner + 1.0)
+        return self.stride * np.concatenate([-away[::-1], inside, self.inner + away])
 
 
-def _halves(places: Floats, h: float) -> tuple[Ints, int]:
-    """Return the number of the nearest of the places for each half cell, and the halves below 0.
+def _knots(count: tuple[int, ...], spacing: Floats, wraps: Mask, most: int) -> list[Knots]:
+    """Return knots on to `BEYOND` radians around the box, as dense as there is room for `most`.
 
-    The middles between neighbours are multiples of half a cell.
+    Where even the sparsest are too many, they do not reach as far.
     """
-    first, last = int(np.rint(2.0 * places[0] / h)), int(np.rint(2.0 * places[-1] / h))
-    between = 0.5 * (places[1:] + places[:-1])
-    return np.searchsorted(between, (np.arange(first, last) + 0.5) * (0.5 * h)), -first
+    found: list[Knots] = []
+    for k in range(len(STRIDES) + 20):
+        cells, far = STRIDES[min(k, len(STRIDES) - 1)], BEYOND * 0.5 ** max(k - len(STRIDES), 0)
+        found = []
+        for n, h, wrap in zip(count, spacing, wraps, strict=True):
+            inner = max(int(np.ceil((n - 1) / cells)), 2 if wrap else 1)
+            stride = (n - 1) * h / inner
+            outer = 0 if wrap else 1 + int(np.ceil(np.sqrt(max(far / stride, 1.0))))
+            found.append(Knots(inner, outer, stride))
+        if np.prod([each.inner + 2 * each.outer + 1 for each in found]) <= most:
+            break
+    return found
 
 
-def _blocks(members: Mask, wraps: Mask, side: int, shift: int) -> tuple[Floats, Floats, list[int]]:
+def _blocks(members: Mask, wraps: Mask, side: int, shift: int) -> tuple[Floats, Ints, list[int]]:
     """Return the sites on the rim of the region, block by block, and where each block starts."""
     deep: Mask = members
     for axis, wrap in enumerate(wraps):
@@ -273,4 +334,4 @@ def _blocks(members: Mask, wraps: Mask, side: int, shift: int) -> tuple[Floats, 
     order = np.argsort(block, kind="stable")
     starts = np.searchsorted(np.sort(block), np.arange(np.prod(count) + 1))
     codes = (rim[:, 0] << (2 * shift)) | (rim[:, 1] << shift) | rim[:, 2]
-    return starts.astype(np.float64), codes[order].astype(np.float64), [int(n) for n in count]
+    return starts.astype(np.float64), codes[order], [int(n) for n in count]

@@ -1,0 +1,144 @@
+// Joint limits as WebAssembly, compiled from the header that C programs use. See index.d.ts.
+
+async function wasmBytes() {
+  const url = new URL("./synovia.wasm", import.meta.url);
+  if (url.protocol === "file:") {
+    const { readFile } = await import("node:fs/promises");
+    return readFile(url);
+  }
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${answer.statusText}`);
+  return answer.arrayBuffer();
+}
+
+let compiled;
+
+export async function loadLimits(bytes, { wasm } = {}) {
+  const own = wasm === undefined;
+  if (own) compiled ??= wasmBytes().then((found) => WebAssembly.compile(found));
+  const module = own ? await compiled : await WebAssembly.compile(wasm);
+  return new Limits((await WebAssembly.instantiate(module, {})).exports, bytes);
+}
+
+export class Limits {
+  #c;
+  #limits;
+  #scratch; // three rotations and a distance
+  #rows = new Map();
+  #pose;
+  #away;
+
+  constructor(exports, bytes) {
+    this.#c = exports;
+    this.#c._initialize?.();
+    const given = ArrayBuffer.isView(bytes)
+      ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      : new Uint8Array(bytes);
+    const at = this.#allocate(given.length);
+    new Uint8Array(this.#c.memory.buffer, at, given.length).set(given);
+    this.#limits = this.#allocate(16);
+    const error = this.#c.synovia_load(this.#limits, at, given.length);
+    if (error !== 0) throw new Error(`limits: ${this.#text(this.#c.synovia_error_text(error))}`);
+    this.#scratch = this.#allocate(13 * 8);
+    const count = this.#c.synovia_joint_count(this.#limits);
+    this.joints = Array.from({ length: count }, (_, joint) => {
+      const name = this.#c.synovia_joint_name(this.#limits, joint, this.#scratch);
+      return this.#text(name, new DataView(this.#c.memory.buffer).getInt32(this.#scratch, true));
+    });
+    this.parents = Array.from(this.joints, (_, j) => this.#c.synovia_joint_parent(this.#limits, j));
+    this.offsets = Array.from(this.joints, (_, j) => {
+      this.#c.synovia_joint_offset(this.#limits, j, this.#scratch);
+      return Array.from(this.#floats(this.#scratch, 3));
+    });
+    const rows = this.#c.synovia_limit_count(this.#limits);
+    for (let row = 0; row < rows; row++) {
+      this.#rows.set(this.joints[this.#c.synovia_limit_joint(this.#limits, row)], row);
+    }
+    this.#pose = this.#allocate(32 * Math.max(count, 1));
+    this.#away = this.#allocate(8 * Math.max(rows, 1));
+  }
+
+  get limited() {
+    return [...this.#rows.keys()];
+  }
+
+  measuredFrom(joint) {
+    const base = this.#c.synovia_limit_base(this.#limits, this.#row(joint));
+    return base < 0 ? null : this.joints[base];
+  }
+
+  contains(joint, rotation) {
+    return this.#c.synovia_contains(this.#limits, this.#row(joint), this.#put(0, rotation)) === 1;
+  }
+
+  distance(joint, rotation) {
+    return this.#c.synovia_distance(this.#limits, this.#row(joint), this.#put(0, rotation));
+  }
+
+  project(joint, rotation, out = [0, 0, 0, 0]) {
+    const given = this.#put(0, rotation);
+    const to = this.#scratch + 32;
+    this.#c.synovia_project(this.#limits, this.#row(joint), given, to);
+    const found = this.#floats(to, 4);
+    for (let k = 0; k < 4; k++) out[k] = found[k];
+    return out;
+  }
+
+  projectMany(joint, rotations, out = new Float64Array(rotations.length)) {
+    const [row, count] = [this.#row(joint), rotations.length / 4];
+    if (!Number.isInteger(count)) throw new Error(`4 numbers a rotation, got ${rotations.length}`);
+    const at = this.#allocate(40 * Math.max(count, 1));
+    try {
+      this.#floats(at, 4 * count).set(rotations);
+      this.#c.synovia_project_many(this.#limits, row, at, at, at + 32 * count, count);
+      const found = this.#floats(at, 4 * count);
+      for (let k = 0; k < found.length; k++) out[k] = found[k];
+    } finally {
+      this.#c.free(at);
+    }
+    return out;
+  }
+
+  firstExit(joint, previous, proposed) {
+    const [from, to] = [this.#put(0, previous), this.#put(1, proposed)];
+    return this.#c.synovia_first_exit(this.#limits, this.#row(joint), from, to);
+  }
+
+  projectPose(rotations) {
+    const count = 4 * this.joints.length;
+    if (rotations.length !== count) throw new Error(`expected ${count} numbers, got ${rotations.length}`);
+    this.#floats(this.#pose, count).set(rotations);
+    const outside = this.#c.synovia_project_pose(this.#limits, this.#pose, this.#away);
+    const found = this.#floats(this.#pose, count);
+    for (let k = 0; k < count; k++) rotations[k] = found[k];
+    return outside;
+  }
+
+  #row(joint) {
+    const row = this.#rows.get(joint);
+    if (row === undefined) throw new Error(`no limit for ${joint}; there are ${this.limited.join(", ")}`);
+    return row;
+  }
+
+  #put(place, rotation) {
+    if (rotation.length !== 4) throw new Error(`a rotation has 4 numbers, got ${rotation.length}`);
+    const at = this.#scratch + 32 * place;
+    this.#floats(at, 4).set(rotation);
+    return at;
+  }
+
+  #allocate(bytes) {
+    const at = this.#c.malloc(bytes);
+    if (at === 0) throw new Error(`no memory for ${bytes} bytes`);
+    return at;
+  }
+
+  #floats(at, count) {
+    return new Float64Array(this.#c.memory.buffer, at, count); // anew: memory that grows is another
+  }
+
+  #text(at, length) {
+    const bytes = new Uint8Array(this.#c.memory.buffer, at);
+    return new TextDecoder().decode(bytes.subarray(0, length ?? bytes.indexOf(0)));
+  }
+}

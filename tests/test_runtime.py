@@ -1,0 +1,211 @@
+"""Limits in C: the header gives Python's answers, and no file makes it read outside."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import synovia
+from oracles import fitted, placed, random_quats
+from synovia import Limit, LimitModel, Pose, Skeleton, load_limits, quat, save_limits
+from synovia.io.packed_limits import packed_limits_bytes
+from synovia.kernels import runtime as layout
+from synovia.model import first_exit
+from synovia.native.build import zig_compiler
+from synovia.native.runtime import header_text
+from synovia.shapes import Union
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+WATCHED = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+COMPILERS = {
+    "system": [CC, "-O1"] if CC else [],
+    "sanitizers": [CC, *WATCHED] if CC else [],
+    "zig": [*zig_compiler(), "-O2"] if zig_compiler() else [],
+}
+EXHAUSTIVE = os.environ.get("SYNOVIA_EXHAUSTIVE") == "1"
+
+
+def model_of(limits, offsets=0.1):
+    """A chain with one joint for each limit, the first of which has none."""
+    names = ("root", *limits)
+    skeleton = Skeleton(names, np.arange(-1, len(limits)), np.full((len(names), 3), offsets))
+    return LimitModel(limits, skeleton)
+
+
+def small_limits():
+    """A limit of every kind that has a kernel, in each of its charts, with little in it."""
+    rng = np.random.default_rng(3)
+    cloud = quat.exp(rng.uniform(-0.5, 0.5, size=(300, 3)) * (1.0, 0.7, 0.5))
+    found = {}
+    for case in ("box", "ellipsoid", "kdop"):
+        for chart in ("rotation-vector", "swing-twist"):
+            found[f"{case} {chart}"] = Limit(placed(chart), fitted(case, "tilted"))
+    found["product"] = Limit(placed("swing-twist"), fitted("product", "tilted"))
+    axis = [0.6, 0.0, 0.8]
+    cone = Limit.fit(cloud, "reach-cone", axis=axis, vertices=12)
+    other = Limit.fit(quat.mul(quat.exp([0.0, 0.0, 1.2]), cloud), "reach-cone", axis=axis,
+                      reference=cone.chart.reference, vertices=8)  # fmt: skip
+    found["cone"] = cone
+    found["union"] = Limit(cone.chart, Union((cone.shape, other.shape)))
+    found["table"] = Limit.fit(cloud, "theta-phi", axis=axis)
+    for chart in ("rotation-vector", "swing-twist", "euler"):
+        options = {"axis": axis} if chart == "swing-twist" else {}
+        found[f"field {chart}"] = Limit.fit(
+            cloud, "distance-field", chart, resolution=16, **options
+        )
+    base = Limit(placed("swing-twist"), fitted("box", "tilted"), relative_to="cone")
+    return {**found, "of an ancestor": base}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The header in a folder, with a function that compiles a program there."""
+    folder = tmp_path_factory.mktemp("runtime")
+    (folder / "synovia.h").write_text(header_text(), encoding="utf-8")
+
+    @cache
+    def compile_with(compiler, *sources):
+        program = folder / f"{Path(sources[0]).stem}-{len(compiler)}"
+        strict = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{folder}"]
+        command = [*compiler, *strict, *map(str, sources), "-lm", "-o", program]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[:2000]
+        return program
+
+    return compile_with
+
+
+def answers(run, model, rotations, folder):
+    """What a program answers for all limits of a model: by limit, and eight poses."""
+    limits, given, out = (folder / name for name in ("a.limits.bin", "rotations", "out"))
+    save_limits(model, limits)
+    rotations.tofile(given)
+    done = subprocess.run([*run, limits, given, out], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    n, numbers = len(rotations), np.fromfile(out)
+    each = numbers[: 6 * n * len(model.limits)].reshape(len(model.limits), 6 * n)
+    poses = numbers[6 * n * len(model.limits) :].reshape(8, len(model.skeleton.names), 4)
+    return each, poses
+
+
+def check_answers(run, folder, count):
+    rng = np.random.default_rng(0)
+    model = model_of(small_limits())
+    rotations = random_quats(count, rng)
+    rotations[:100] = quat.exp(0.2 * rng.normal(size=(100, 3)))
+    each, poses = answers(run, model, rotations, folder)
+    for (name, limit), found in zip(model.limits.items(), each, strict=True):
+        projected, distances, exits = np.split(found, [4 * count, 5 * count])
+        projected, here = projected.reshape(-1, 4), limit.project(rotations)
+        still = (here == rotations).all(axis=1)
+        np.testing.assert_array_equal(projected[still], rotations[still], err_msg=name)
+        np.testing.assert_allclose(projected, here, atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(distances, limit.distance(rotations), atol=1e-9, err_msg=name)
+        before = np.concatenate([projected[:1], projected[:-1]])
+        sample = slice(0, 200)
+        np.testing.assert_allclose(
+            exits[sample], first_exit(limit, before[sample], rotations[sample]), atol=1e-6
+        )
+    joints = len(model.skeleton.names)
+    given = np.resize(rotations, (8, joints, 4))
+    wanted = model.project(Pose(given, np.zeros((8, joints, 3)))).rotations
+    np.testing.assert_allclose(poses, wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("compiler", [name for name in COMPILERS if EXHAUSTIVE or name != "system"])
+def test_a_c_program_gives_the_same_answers(compiler, built, tmp_path):
+    if not COMPILERS[compiler]:
+        pytest.skip(f"no C compiler of the {compiler}")
+    program = built(tuple(COMPILERS[compiler]), HERE / "runtime" / "answers.c")
+    check_answers([program], tmp_path, 100_000 if EXHAUSTIVE else 1_000)
+
+
+@pytest.mark.skipif(not CC, reason="no C compiler")
+def test_no_mutated_file_reads_outside(built, tmp_path):
+    program = built(tuple(COMPILERS["sanitizers"]), HERE / "runtime" / "answers.c")
+    save_limits(model_of(small_limits()), tmp_path / "a.limits.bin")
+    count = 10_000 if EXHAUSTIVE else 150
+    done = subprocess.run(
+        [program, tmp_path / "a.limits.bin", str(count)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[:3000]
+    assert 0 < int(done.stdout) < count  # some changes are legal, some are not
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda p: p[:5], layout.NO_LIMITS),
+        (lambda p: np.append(p, 0.0), layout.CUT),
+        (lambda p: p[:-1], layout.CUT),
+        (lambda p: np.where(np.arange(len(p)) == len(p) - 1, 0.5, p), layout.DAMAGED),
+        (lambda p: np.where(np.arange(len(p)) == layout.FILE_VERSION, 99.0, p), 2),
+    ],
+)
+def test_damage_is_told(change, code):
+    packed = np.frombuffer(packed_limits_bytes(model_of({"a": small_limits()["product"]})))
+    assert layout.check_file(packed) == layout.WHOLE
+    assert layout.check_file(np.ascontiguousarray(change(packed))) == code
+
+
+def test_a_limit_without_a_kernel_is_refused_by_name(tmp_path, monkeypatch):
+    limit = small_limits()["box swing-twist"]
+    monkeypatch.setattr(type(limit.shape), "kernel", None)
+    with pytest.raises(ValueError, match="the limit of elbow cannot be packed: a box in the chart"):
+        save_limits(model_of({"elbow": limit}), tmp_path / "a.limits.bin")
+    with pytest.raises(ValueError, match=r"packed limits are for other programs"):
+        load_limits(tmp_path / "a.limits.bin")
+
+
+@pytest.mark.skipif(not CC, reason="no C compiler")
+def test_examples_run(built, tmp_path):
+    examples = ROOT / "examples" / "runtime"
+    if not examples.exists():
+        pytest.skip("examples come with a checkout")
+    limit = small_limits()["box swing-twist"]
+    save_limits(model_of({"arm": limit, "hand": limit}), tmp_path / "a.limits.bin")
+    clamp = built((CC,), examples / "clamp.c")
+    turn = quat.exp([1.9, 0.3, 0.1])
+    command = [clamp, tmp_path / "a.limits.bin", "arm", *map(repr, turn.tolist())]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    np.testing.assert_allclose(np.array(done.stdout.split(), float), limit.project(turn), atol=1e-9)
+    loop = built((CC,), examples / "game_loop.c", examples / "synovia.c")
+    done = subprocess.run([loop, tmp_path / "a.limits.bin"], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stdout.endswith(" 0 left outside\n")
+
+
+def test_the_command_writes_header_and_limits(tmp_path):
+    save_limits(model_of({"arm": small_limits()["product"]}), tmp_path / "arm.limits.json")
+    command = [sys.executable, "-m", "synovia", "runtime", "-o", tmp_path / "out", "--limits"]
+    done = subprocess.run([*command, tmp_path / "arm.limits.json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "synovia.h").read_text(encoding="utf-8") == header_text()
+    assert layout.check_file(np.fromfile(tmp_path / "out" / "arm.limits.bin")) == layout.WHOLE
+
+
+def test_the_header_does_not_depend_on_where_the_package_is(tmp_path):
+    source = Path(synovia.__file__).parent
+    leave = shutil.ignore_patterns("__pycache__", "_native*", "page", "demo", "body", "population")
+    shutil.copytree(source, tmp_path / "elsewhere" / "synovia", ignore=leave)
+    code = "import sys; from synovia.native.runtime import header_text as h; sys.stdout.write(h())"
+    elsewhere = {"PYTHONPATH": str(tmp_path / "elsewhere"), "SYNOVIA_KERNELS": "plain"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=tmp_path,
+        env={**os.environ, **elsewhere, "PYTHONIOENCODING": "utf-8"},
+    )
+    assert done.stdout == header_text(), done.stderr
