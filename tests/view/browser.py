@@ -110,11 +110,13 @@ class Visit:
     def pick(self, name):
         """Pick a joint in the tree, and wait until its limit is drawn."""
         before = len(self.heard)
-        item = self.page.get_by_role("treeitem", name=name, exact=True)
+        headings = self.page.locator(".group")  # a group may be called as one of its joints is
+        joints = self.page.locator(":not(.group)")
+        item = self.page.get_by_role("treeitem", name=name, exact=True).and_(joints)
         if item.count() == 0:  # its group is folded
             skeleton = self.server.scene.clip.skeleton
             group = group_joints(skeleton)[skeleton.index(name)]
-            self.page.get_by_role("treeitem", name=group, exact=True).click()
+            self.page.get_by_role("treeitem", name=group, exact=True).and_(headings).click()
         item.click()
         if name in self.server.scene.model.limits:
             self.until(lambda: len(self.heard) > before)
