@@ -54,6 +54,10 @@ class SummaryOptions:
         return {"cell": self.cell, "ancestors": dict(sorted(self.ancestors.items()))}
 
 
+USUAL = SummaryOptions()
+"""Cells of 0.02 radians, joints measured from their parents."""
+
+
 @dataclass(frozen=True, eq=False)
 class Cells:
     """Cells of one joint in some clips of one performer, sorted by their keys.
@@ -148,7 +152,7 @@ def mark_of(clip: Clip, options: SummaryOptions) -> str:
     return mark.hexdigest()[:40]
 
 
-def summarize(clip: Clip, options: SummaryOptions = SummaryOptions()) -> Summary:  # noqa: B008
+def summarize(clip: Clip, options: SummaryOptions = USUAL) -> Summary:
     """Return the summary of a clip: cells of each joint, capture flips aside."""
     if clip.frames == 0:
         raise ValueError(f"{clip.name or 'clip'}: no frames to summarise")
