@@ -79,10 +79,10 @@ kernels: $(INSTALLED)
 	$(BIN)/python -m synovia.body.build
 
 # The npm package, with what zig from PyPI compiles.
-npm: $(INSTALLED) kernels
+npm: $(NODE_MODULES) kernels
 	$(BIN)/pip install --quiet --disable-pip-version-check ziglang
 	$(BIN)/python -m synovia.native.runtime npm/synovia.wasm
-	mkdir -p dist && cd npm && npm pack --silent --pack-destination ../dist
+	mkdir -p dist && cd npm && PATH="$$PATH:$(CURDIR)/$(BIN)" npm pack --silent --pack-destination ../dist
 
 # The contract of all shapes, where every access to memory and every integer is watched.
 test-sanitized: $(INSTALLED)
@@ -163,4 +163,4 @@ $(ENGINES)/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OPENSIM) $(TORCH) $(ENGINES) build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page
+	rm -rf src/synovia/body/surfaces.* npm/synovia.wasm $(VENV) $(OPENSIM) $(TORCH) $(ENGINES) build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page

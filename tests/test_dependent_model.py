@@ -309,3 +309,32 @@ def test_the_command_line_learns_and_checks(tmp_path):
     assert "Leg is held by UpLeg in" in said
     said = result_of("fit", *clips, "-o", limits, "--depends", "Leg", code=2).output
     assert "--depends takes JOINT:DRIVER or auto" in said
+
+
+def test_tracking_keeps_to_its_turn_and_tells_true_errors():
+    from synovia.ik import Reach, solve, track
+    from synovia.ik.goals import errors_of
+
+    model, pose = leg_model(), LEG.rest_pose()
+    goals = [Reach(NAMES[-1], [0.0, 0.2, 0.6])]
+    found = track(model, LEG, model.project(pose), goals)
+    turned = quat.angle_between(found.pose.rotations, model.project(pose).rotations)
+    assert turned.max() <= 0.14 * (1.0 + 1e-6)
+    alone = solve(model, LEG, pose, goals, joints=["UpLeg"])
+    assert np.allclose(alone.errors, errors_of(alone.goals, LEG, alone.pose), atol=1e-9)
+
+
+def test_what_knows_single_joints_alone_says_so(tmp_path):
+    from synovia.export import export_limits
+    from synovia.model import LiveClamp
+
+    model = leg_model()
+    with pytest.warns(UserWarning, match="the runtime does not know that Leg depend"):
+        save_limits(model, tmp_path / "leg.limits.bin")
+    with pytest.warns(UserWarning, match="live clamping does not know"):
+        live = LiveClamp(model, 1.0 / 30.0)
+    pose = clip_of().pose
+    one = Pose(pose.rotations[20], pose.positions[20])
+    assert replace(model, dependents={}).contains(live.push(one))
+    with pytest.warns(UserWarning, match="an export does not know"):
+        export_limits(model, "urdf")

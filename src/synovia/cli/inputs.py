@@ -384,9 +384,10 @@ def load_limits_of(limits: str, option: str = "--limits") -> LimitModel | Source
 def load_limits_or_figure(limits: str) -> LimitModel | Source:
     """As `load_limits_of`, or what the controls of a figure in a file allow."""
     from ..io import load_figure
+    from ..io.figure import is_figure
     from ..model import LimitModel
 
-    if limits.lower().endswith(FIGURE_SUFFIX):
+    if limits.lower().endswith(FIGURE_SUFFIX) and is_figure(limits):
         return LimitModel.of_figure(load_figure(limits))
     return load_limits_of(limits)
 
@@ -558,11 +559,11 @@ limits_option = click.option(
     default="human",
     show_default=True,
     metavar="FILE|human|people|anatomy",
-    help="The limits: a file, as `synovia fit` writes it, or those of a human on whatever rig the "
-    "clip has. people: what 66 people did; anatomy: published ranges of motion; human: both "
-    "together. A file of such a name is ./human. A figure (.xml, as `synovia figure human -o` "
-    "writes it) is for clips of its skeleton: joints are legal as its controls move them together, "
-    "to 2 degrees.",
+    help="The limits: a file, as `synovia fit` writes it or with the ranges of MJCF, URDF and the "
+    "like, or those of a human on whatever rig the clip has. people: what 66 people did; anatomy: "
+    "published ranges of motion; human: both together. A file of such a name is ./human. A figure "
+    "(.xml, as `synovia figure human -o` writes it) is for clips of its skeleton: joints are legal "
+    "as its controls move them together, to 2 degrees.",
 )
 limits_file_option = click.option(
     "-l",

@@ -40,13 +40,18 @@ def runtime(output: Path, files: tuple[Path, ...]) -> None:
     """
     from ..io import load_limits
     from ..io.files import atomic_write
+    from ..io.limits import SUFFIX as LIMITS_SUFFIX
     from ..io.packed_limits import SUFFIX, packed_limits_bytes
     from ..native.runtime import header_text
 
     made = {output / "synovia.h": header_text().encode()}
     for file in files:
+        if not file.name.lower().endswith(LIMITS_SUFFIX):
+            raise click.UsageError(
+                f"--limits takes a file that ends in {LIMITS_SUFFIX}, got {str(file)!r}"
+            )
         model = load_limits(file)
-        target = output / (file.name[: -len(".limits.json")] + SUFFIX)
+        target = output / (file.name[: -len(LIMITS_SUFFIX)] + SUFFIX)
         if target in made:
             raise ValueError(f"{file}: {target} would be written twice; rename one of the files")
         try:

@@ -164,7 +164,7 @@ def view(
     if clip is None:
         scene = replace(scene, start=start_of(scene.figure))
     save_to = output
-    if output is None and limits is not None and limits not in inputs.SOURCES:
+    if output is None and limits is not None and limits.lower().endswith(".limits.json"):
         save_to = Path(limits)
     server = PageServer(scene, port=port, allow_remote=allow_remote, hosts=hosts, save_to=save_to)
     server.session.folder, server.session.compared = folder, other

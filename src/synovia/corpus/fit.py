@@ -64,6 +64,8 @@ def fit_corpus(
         raise ValueError(f"{corpus.folder}: no clips to learn from")
     if options.blend is not None or options.reference not in ("mean", "rest"):
         raise ValueError("a corpus is fitted about its mean or the pose at rest, and not blended")
+    if options.depends:
+        raise ValueError("a corpus knows joints apart: limits that depend on others need `fit`")
     options = replace(options, relative_to=dict(corpus.options.ancestors))
     heads = {entry.mark: head for entry, head in _heads(corpus, entries)}
     first = min(entries, key=lambda entry: (entry.name, entry.mark))

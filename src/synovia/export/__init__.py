@@ -128,6 +128,7 @@ def export_limits(
         raise ValueError(f"target must be one of {', '.join(EXPORTERS)}, got {target!r}")
     if not 0.0 < mass < 1e6:
         raise ValueError(f"mass must be above 0 kilograms, got {mass}")
+    model = model.joint_by_joint("an export")
     if not model.limits:
         raise ValueError("a model without limits has nothing to export")
     return EXPORTERS[target].write(model, name, mass, progress)

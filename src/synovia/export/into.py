@@ -38,7 +38,7 @@ def write_into(
     Limits of a skeleton with other names, or that stands otherwise, are carried over as by
     `LimitModel.on`. Everything else in the file stays as it is, to the byte.
     """
-    file = read_ranges(path)
+    model, file = model.joint_by_joint("an export"), read_ranges(path)
     if path.suffix.lower() not in (".xml", ".mjcf", ".urdf"):
         raise ValueError(f"{path}: ranges are written into .xml, .mjcf or .urdf")
     there = model if stands_alike(model.skeleton, file.skeleton) else model.on(file.skeleton)

@@ -397,7 +397,7 @@ def track(
     Solution
         The pose, and how near it comes to the goals.
     """
-    return solve(
+    found = solve(
         *(model, skeleton, pose, goals),
         joints=joints,
         pinned=pinned,
@@ -407,3 +407,13 @@ def track(
         largest_step=largest_turn / TRACK_STEPS,
         tolerance=tolerance,
     )
+    fitted = model.for_skeleton(skeleton)
+    if not fitted.dependents or found.converged.ndim:
+        return found
+    # Where joints depend on others, it is solved again and again, each time with all steps.
+    turned = limit_turns(fitted, pose.rotations, found.pose.rotations, largest_turn)
+    if turned is None:
+        return found
+    nearer = found.pose.with_rotations(turned)
+    errors = errors_of(found.goals, skeleton, nearer)
+    return replace(found, pose=nearer, errors=errors, converged=np.array(False))

@@ -14,7 +14,7 @@ from ..arrays import Vectors
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, lineage
 from .descent import Batch, descend_levels, finish_batch, run_in_threads, start_batch, weaken_wishes
-from .goals import Goal, Orient, Reach
+from .goals import Goal, Orient, Reach, errors_of
 from .groups import GroupSolver
 from .problem import GOAL_TOLERANCE, Problem, Settings, check_goals, pack
 from .solution import Solution
@@ -112,7 +112,9 @@ def solve_dependent(
     start = model.project(free.pose)
     best = solve_held(hold_drivers(model, start), start, others)
     start = model.project(best.pose)
-    best = replace(best, pose=start)
+    if not np.array_equal(start.rotations, best.pose.rotations):
+        errors = errors_of(best.goals, model.skeleton, start)
+        best = replace(best, pose=start, errors=errors, converged=np.array(False))
     for _ in range(ROUNDS):
         if best.converged:
             break

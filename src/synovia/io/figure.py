@@ -189,6 +189,11 @@ VERSION = "1"
 SUFFIX = ".xml"
 
 
+def is_figure(path: str | PathLike[str]) -> bool:
+    """Tell whether an XML file holds a figure, and not what another tool wrote."""
+    return parse_xml(str(path), read_file(path)).tag == "figure"
+
+
 def load_figure(path: str | PathLike[str]) -> Figure:
     """Return the figure in the XML file at `path`."""
     root = _root(path, "figure")

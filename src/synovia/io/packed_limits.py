@@ -16,7 +16,7 @@ SUFFIX = ".limits.bin"
 
 def packed_limits_bytes(model: LimitModel) -> bytes:
     """Return what a packed limits file of `model` holds; ValueError where a limit has no kernel."""
-    skeleton = model.skeleton
+    model, skeleton = model.joint_by_joint("the runtime"), model.skeleton
     named = sorted(model.limits.items(), key=lambda each: skeleton.index(each[0]))
     for name, limit in named:
         if not limit.compiled:

@@ -144,8 +144,9 @@ def _leave_parts(problem: Problem, path: Quats, jumps: Ints, roadmap: Roadmap) -
     last = len(jumps)
     owns = np.append(roadmap.parts[0], roadmap.parts[last : 2 * last])
     parts, cuts = np.unique(owns), np.concatenate([[0], jumps, [len(path)]])
-    others = [roadmap.nearest_in(part, problem.inputs) for part in parts.tolist()]
     every = np.arange(len(path))
+    near = [roadmap.nearest_in(part, problem.inputs) for part in parts.tolist()]
+    others = [problem.region.project(each, every) for each in near]
     costs = np.stack(
         [np.add.reduceat(problem.costs(every, other), cuts[:-1]) for other in others], axis=1
     )

@@ -92,7 +92,7 @@ class LiveClamp:
     ) -> None:
         self.ways = [
             (way, LivePath(limit, frame_time, look_ahead=look_ahead, max_speed=max_speed))
-            for limit, way in model.parents_first
+            for limit, way in model.joint_by_joint("live clamping").parents_first
         ]
         self.poses: deque[Pose] = deque()
         self.rotations: deque[Quats] = deque()  # of these, and what is clamped of them

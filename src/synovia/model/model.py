@@ -105,6 +105,8 @@ class LimitModel:
                 raise ValueError(
                     f"{name} must depend on a joint above it or beside it, got {each.driver}"
                 )
+            if any(each.driver in group.joints for group in self.groups):
+                raise ValueError(f"{name} must not depend on {each.driver}, which is in a group")
             if each.driver in self.dependents:
                 raise ValueError(
                     f"{name} depends on {each.driver}, which depends on "
@@ -115,10 +117,11 @@ class LimitModel:
         for name, limit in self.limits.items():
             way = lineage(self.skeleton, name, limit.relative_to)
             between = [self.skeleton.names[joint] for joint in way.between]
-            if across := [each for each in between if each in found]:
+            drivers = {each.driver for other, each in found.items() if other != name}
+            if across := [each for each in between if each in found or each in drivers]:
                 raise ValueError(
                     f"{name} is measured from {limit.relative_to}, across {', '.join(across)}, "
-                    "which must not depend on another joint then"
+                    "which must not depend on another joint then, nor drive one"
                 )
         return found
 
@@ -317,15 +320,12 @@ class LimitModel:
         if skeleton is self.skeleton and not names:
             return self
         found = self.match(skeleton, names)
-        ways = found.only(self.limits).lineages(self.ancestors, clip)
+        ways = found.only([*self.limits, *self._drivers]).lineages(self.ancestors, clip)
         limits = {
             skeleton.names[way.joint]: measure_from_ancestor(self.limits[name], way, skeleton)
             for name, way in ways.items()
             if name in self.limits
         }
-        known = _FOR_SKELETON.get(self)
-        if known is not None and known.skeleton is skeleton and dict(known.limits) == limits:
-            return known  # frame after frame: what is cached of a model stays known
         dependents = {
             skeleton.names[ways[name].joint]: replace(
                 each, driver=skeleton.names[ways[each.driver].joint]
@@ -334,8 +334,36 @@ class LimitModel:
         }
         groups = tuple(self._groups_on(found, clip))
         model = LimitModel(limits, skeleton, dependents=dependents, groups=groups)
+        known = _FOR_SKELETON.get(self)
+        if known is not None and known.skeleton is skeleton and known._is_like(model):
+            return known  # frame after frame: what is cached of a model stays known
         _FOR_SKELETON[self] = model
         return model
+
+    def _is_like(self, other: LimitModel) -> bool:
+        """Tell whether two models for a skeleton were made from one model with the same names."""
+        if dict(self.limits) != dict(other.limits):
+            return False
+        drivers = [{n: d.driver for n, d in each.dependents.items()} for each in (self, other)]
+        groups = [[group.joints for group in each.groups] for each in (self, other)]
+        return drivers[0] == drivers[1] and groups[0] == groups[1]
+
+    def joint_by_joint(self, what: str) -> LimitModel:
+        """Return the limits of single joints, where `what` knows no others.
+
+        Groups are refused. Of joints that depend on others it is what they may do at all, with a
+        warning.
+        """
+        if self.groups:
+            raise ValueError(f"{what} takes limits of single joints, got groups of a figure")
+        if not self.dependents:
+            return self
+        warnings.warn(
+            f"{what} does not know that {list_names(self.dependents)} depend on other joints: what "
+            "they may do at all is legal",
+            stacklevel=3,
+        )
+        return replace(self, dependents={})
 
     def _dependents_in(self, ways: Mapping[str, Lineage], clip: str) -> dict[str, DependentLimit]:
         """Return the dependent limits whose joints and drivers were both found; warn of others."""

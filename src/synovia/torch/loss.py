@@ -50,6 +50,7 @@ class LimitLoss(torch.nn.Module):
         form: Form = "quaternion",
     ) -> None:
         super().__init__()
+        model = model.joint_by_joint("LimitLoss")
         if form not in SIZES:
             raise ValueError(f"form must be one of {', '.join(SIZES)}, got {form!r}")
         if not 0.0 <= margin < float("inf"):

@@ -147,9 +147,16 @@ def scene_of(
         clip = replace(clip, pose=_rest_frame(clip.skeleton))
     found = model.match(clip.skeleton, names)
     kept = model.for_skeleton(clip.skeleton, names, clip=clip.name)
+    if kept.dependents or kept.groups:
+        together = [*kept.dependents, *(name for group in kept.groups for name in group.joints)]
+        notes.append(
+            f"What {list_names(together, 4)} may do together with other joints is not shown here: "
+            "the page knows limits of single joints."
+        )
+        kept = replace(kept, dependents={}, groups=())
     ours = {clip.skeleton.names[joint]: name for name, joint in found.joints.items()}
     theirs = {name: ours[name] for name in kept.limits}
-    if not model.limits:
+    if not model.limits and not model.groups:
         notes.append(
             "There are no limits here, so nothing is checked: --limits FILE gives some, and Edit "
             "draws them, joint by joint."
@@ -221,7 +228,10 @@ def edited_source(scene: Scene, opened: Mapping[str, Limit]) -> LimitModel:
     for name, limit in fresh.items():
         limits[_source_name(scene, name)] = _restore_ancestor(scene, name, limit, opened.get(name))
     touched = {_source_name(scene, name) for name in (*gone, *fresh)}
-    return replace(source, limits=limits, provenance=_provenance(source, touched))
+    dependents = {n: each for n, each in source.dependents.items() if n not in touched}
+    return replace(
+        source, limits=limits, dependents=dependents, provenance=_provenance(source, touched)
+    )
 
 
 def _source(scene: Scene) -> LimitModel:
