@@ -9,6 +9,7 @@ import pytest
 
 from oracles import BATCHES, random_quats
 from synovia import quat
+from synovia.arrays import TOLERANCE
 from synovia.charts import DirectionTwist, RotationVector, SwingTwist
 from synovia.limit import DependentMargin, DependentRange, Limit, PairLimit, mirror_rotations
 from synovia.limit.octahedral import (
@@ -170,6 +171,9 @@ def test_depths_are_never_overstated(pair):
         pytest.skip("distances of directions with twists are those of their own projection")
     driver, rotation = pair.sample(20, rng)
     depth = -pair.distance(driver, rotation)
+    # Fields find a member that is up to half a cell's diagonal farther than the nearest.
+    spacing = getattr(pair.dependent.limit.shape, "spacing", np.zeros(3))
+    inexact = 0.5 * np.linalg.norm(spacing)
     for _ in range(20):
         share = rng.uniform(0.0, 1.0, size=(20, 1))
         moved = []
@@ -182,7 +186,7 @@ def test_depths_are_never_overstated(pair):
             chart = None if limit is None else limit.chart
             stretch = np.ones(20) if chart is None else chart.stretch(chart.points(one))
             moved.append(quat.mul(one, quat.exp(turn / stretch[:, None])))
-        assert pair.contains(*moved).all()
+        assert (pair.distance(*moved) <= TOLERANCE + inexact).all()
 
 
 def test_first_exit_is_where_legal_ends(pair):

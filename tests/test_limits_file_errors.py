@@ -61,7 +61,7 @@ TOLD_BY_SCHEMA = [
     (
         "limits/knee/chart/type",
         "polar",
-        "@: expected one of rotation-vector, swing-twist, direction-twist, euler, got 'polar'",
+        "@: expected one of rotation-vector, swing-twist, direction-twist, euler, hinges, got",
     ),
     ("limits/knee/chart/type", [], "@: expected text, got []"),
     ("limits/knee/chart/axis", [0, 0, 1], "limits.knee.chart: unknown key 'axis'"),
