@@ -252,3 +252,15 @@ def test_the_command_line_checks_and_clamps_by_a_figure(tmp_path):
     run("clamp", wild, "--limits", body, "-o", legal)
     run("check", legal, "--limits", body)
     assert isinstance(load_clip(legal), Clip)
+
+
+def test_xml_of_other_tools_is_no_figure(tmp_path):
+    from synovia.io.figure import is_figure
+
+    for text, expected in (
+        ("<!-- <figure> --><mujoco><a><b/></a></mujoco>", False),
+        ('<?xml version="1.0"?>\n<figure name="x"/>', True),
+        ("", False),
+    ):
+        (tmp_path / "model.xml").write_text(text)
+        assert is_figure(tmp_path / "model.xml") is expected
