@@ -229,6 +229,10 @@ def ellipsoid(p, o, block, n):
     With y the point along the axes and a the radii, the foot is a²y/(a² + t) where t solves
     ‖s(t)‖ = 1, s = ay/(a² + t). 1/‖s‖ is concave in t, so Newton's method on 1/‖s‖ = 1 from
     below climbs to the root without ever passing it; the block goes on until all lanes are there.
+
+    A step leaves of an excess e = ‖s‖ − 1 at most 3/2 · e² · var(1/d)/mean(1/d)², d = a² + t, with
+    the squares of s as weights, which is at most 3/8 · e² · (largest d)/(least d): with e small
+    enough for that to be rounding, the step just made was the last.
     """
     real, single = block.dtype.type, block.itemsize == 4
     cx, cy, cz = real(p[o]), real(p[o + 1]), real(p[o + 2])
@@ -238,13 +242,15 @@ def ellipsoid(p, o, block, n):
     r0, r1, r2 = real(p[o + 12]), real(p[o + 13]), real(p[o + 14])
     # A flat ellipsoid has radii of 0: a tiny t and a huge inverse stand for the limits.
     tiny, flat = real(1e-12 if single else 1e-60), real(1e-15 if single else 1e-150)
-    enough = real(1e-6 if single else 1e-15)
+    rounding = real(1e-6 if single else 1e-15)
     inverse0 = 1.0 / max(r0, flat)
     inverse1 = 1.0 / max(r1, flat)
     inverse2 = 1.0 / max(r2, flat)
     s0, s1, s2 = r0 * r0, r1 * r1, r2 * r2
     largest = max(s0, max(s1, s2))
     least = min(r0, min(r1, r2))
+    spread = least * least / (real(0.375) * largest + tiny)
+    enough = max(rounding, np.sqrt(rounding * spread))
     u_, v_, w_ = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES
     t_, excess_ = SCRATCH + 3 * LANES, SCRATCH + 4 * LANES
     for i in range(n):
@@ -279,7 +285,9 @@ def ellipsoid(p, o, block, n):
         u, v, w, t = block[u_ + i], block[v_ + i], block[w_ + i], block[t_ + i]
         x, y, z = u * inverse0, v * inverse1, w * inverse2
         level = np.sqrt(x * x + y * y + z * z)
-        u, v, w = u * (t / (s0 + t)), v * (t / (s1 + t)), w * (t / (s2 + t))
+        d0, d1, d2 = s0 + t, s1 + t, s2 + t
+        ratio = t / (d0 * d1 * d2)
+        u, v, w = u * (d1 * d2 * ratio), v * (d0 * d2 * ratio), w * (d0 * d1 * ratio)
         block[PX + i] = block[X + i] - (a * u + d * v + g * w)
         block[PY + i] = block[Y + i] - (b * u + e * v + h * w)
         block[PZ + i] = block[Z + i] - (c * u + f * v + k * w)
