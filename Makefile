@@ -7,6 +7,8 @@
 # make test-torch  limits as a loss, in an environment of its own
 # make test-engines  exports in OpenSim, USD, Pinocchio and yourdfpy, likewise
 # make wheels  wheels for Linux, macOS and Windows, and WebAssembly, in dist/
+# make packages  sdist and wheel, in dist/
+# make test-packages  both as users get them, on each Python that is here
 # make npm    the npm package, as dist/synovia-*.tgz
 # make test-sanitized  the contract of shapes under ASan and UBSan
 # make bench  speed, as ratios in one run
@@ -33,7 +35,7 @@ endif
 # Commands that tests start would otherwise compile all of Python's sources each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint page browser kernels wheels npm test-sanitized test-opensim test-torch test-engines bench papers docs clean
+.PHONY: demo test lint page browser kernels wheels packages npm test-sanitized test-packages test-opensim test-torch test-engines bench papers docs clean
 
 demo: $(INSTALLED) $(PAGE) kernels
 	$(BIN)/synovia demo synovia-demo
@@ -102,6 +104,16 @@ wheels: $(INSTALLED) $(PAGE)
 	$(BIN)/python -m synovia.native.build --target wasm32-wasi --out dist/synovia.wasm
 	SYNOVIA_WASM=dist/synovia.wasm $(BIN)/pytest -q tests/test_wasm.py
 	ls -l dist
+
+# The wheel is built from the sdist, so that both are known to be whole.
+packages: $(INSTALLED)
+	$(BIN)/pip install --quiet --disable-pip-version-check build
+	rm -rf dist/synovia-*.tar.gz dist/synovia-*.whl
+	$(BIN)/python -m build --outdir dist
+
+test-packages: packages kernels
+	SYNOVIA_SDIST=$$(ls dist/synovia-*.tar.gz) SYNOVIA_WHEEL=$$(ls dist/synovia-*.whl) \
+	$(BIN)/pytest --noconftest tests/packaging
 
 test-opensim: $(OPENSIM)/.installed
 	$(OPENSIM)/bin/pytest --noconftest -o pythonpath=tests/opensim tests/opensim

@@ -40,4 +40,30 @@ export class Limits {
   /** Make a pose legal in place: 4 numbers for each joint, as its parent sees it. Returns how many
    * joints were outside. */
   projectPose(rotations: Float64Array | number[]): number;
+  /** As `project`, softly: what is d outside ends radius · tanh(falloff · d) outside. */
+  soften<Out extends { [index: number]: number } = number[]>(
+    joint: string,
+    rotation: Rotation,
+    radius: number,
+    falloff?: number,
+    out?: Out,
+  ): Out;
+  /** Turn the joints from `first` down to `last` until `axis` of the last (z), which starts at
+   * `point` of its frame, points at `target`. In place, and legal as a whole; bones are as at rest.
+   * Returns the angle that is left, in radians. */
+  lookAt(
+    rotations: Float64Array | number[],
+    first: string,
+    last: string,
+    target: ArrayLike<number>,
+    options?: { axis?: ArrayLike<number>; point?: ArrayLike<number> },
+  ): number;
+  /** Bring `point` of the joint `end` to `target` by the two bones above it, the middle joint
+   * towards the direction `pole`. In place, and legal as a whole. Returns how far it is off. */
+  twoBone(
+    rotations: Float64Array | number[],
+    end: string,
+    target: ArrayLike<number>,
+    options?: { point?: ArrayLike<number>; pole?: ArrayLike<number> },
+  ): number;
 }

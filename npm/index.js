@@ -114,6 +114,53 @@ export class Limits {
     return outside;
   }
 
+  soften(joint, rotation, radius, falloff = 1, out = [0, 0, 0, 0]) {
+    const to = this.#scratch + 32;
+    this.#c.synovia_soften(this.#limits, this.#row(joint), this.#put(0, rotation), radius, falloff, to);
+    const found = this.#floats(to, 4);
+    for (let k = 0; k < 4; k++) out[k] = found[k];
+    return out;
+  }
+
+  lookAt(rotations, first, last, target, { axis = [0, 0, 1], point = [0, 0, 0] } = {}) {
+    const [from, to] = [this.#joint(first), this.#joint(last)];
+    const left = this.#solve(rotations, [axis, point, target], (pose, [a, b, c]) =>
+      this.#c.synovia_look_at(this.#limits, pose, from, to, a, b, c, this.#away),
+    );
+    if (left < 0) throw new Error(`${last} must be ${first} or below it, and the axis not 0`);
+    return left;
+  }
+
+  twoBone(rotations, end, target, { point = [0, 0, 0], pole = [0, 0, 0] } = {}) {
+    const joint = this.#joint(end);
+    const left = this.#solve(rotations, [point, target, pole], (pose, [a, b, c]) =>
+      this.#c.synovia_two_bone(this.#limits, pose, joint, a, b, c, this.#away),
+    );
+    if (left < 0) throw new Error(`there are no two bones above ${end}`);
+    return left;
+  }
+
+  #solve(rotations, vectors, call) {
+    const count = 4 * this.joints.length;
+    if (rotations.length !== count) throw new Error(`expected ${count} numbers, got ${rotations.length}`);
+    this.#floats(this.#pose, count).set(rotations);
+    const places = vectors.map((vector, k) => {
+      if (vector.length !== 3) throw new Error(`a vector has 3 numbers, got ${vector.length}`);
+      this.#floats(this.#scratch + 24 * k, 3).set(vector);
+      return this.#scratch + 24 * k;
+    });
+    const left = call(this.#pose, places);
+    const found = this.#floats(this.#pose, count);
+    for (let k = 0; k < count; k++) rotations[k] = found[k];
+    return left;
+  }
+
+  #joint(name) {
+    const joint = this.joints.indexOf(name);
+    if (joint < 0) throw new Error(`no joint ${name}; there are ${this.joints.join(", ")}`);
+    return joint;
+  }
+
   #row(joint) {
     const row = this.#rows.get(joint);
     if (row === undefined) throw new Error(`no limit for ${joint}; there are ${this.limited.join(", ")}`);

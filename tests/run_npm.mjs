@@ -29,4 +29,22 @@ for (let k = 0; k < 8; k++) {
   limits.projectPose(pose);
   numbers.push(...pose);
 }
+for (const joint of limits.limited) {
+  for (let k = 0; k < 8; k++) {
+    numbers.push(...limits.soften(joint, rotations.subarray(4 * k, 4 * k + 4), 0.2, 0.7));
+  }
+}
+for (let k = 0; k < 8; k++) {
+  const target = [1.0, 0.25 * k, 0.5];
+  const pose = Float64Array.from({ length: 4 * limits.joints.length }, (_, j) => Number(j % 4 === 0));
+  const [first, last, end] = [1, limits.joints.length - 1, 2 + (k % 3)].map((j) => limits.joints[j]);
+  numbers.push(limits.lookAt(pose, first, last, target), ...pose);
+  for (let j = 0; j < pose.length; j++) pose[j] = Number(j % 4 === 0);
+  const near = [0.03, 0.02, -0.01 * k];
+  for (let j = 2 + (k % 3); j >= 0; j = limits.parents[j]) {
+    limits.offsets[j].forEach((offset, i) => (near[i] += offset));
+  }
+  const options = { point: [0.1, 0, 0], pole: k % 2 ? [0, 1, 0] : undefined };
+  numbers.push(limits.twoBone(pose, end, near, options), ...pose);
+}
 writeFileSync(out, new Uint8Array(Float64Array.from(numbers).buffer));

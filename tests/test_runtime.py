@@ -13,10 +13,13 @@ import numpy as np
 import pytest
 
 import synovia
+from arms import arm
 from oracles import fitted, placed, random_quats
 from synovia import Limit, LimitModel, Pose, Skeleton, load_limits, quat, save_limits
 from synovia.io.packed_limits import packed_limits_bytes
 from synovia.kernels import runtime as layout
+from synovia.kernels import runtime_ik as kernels
+from synovia.limit.softening import Beyond
 from synovia.model import first_exit
 from synovia.native.build import zig_compiler
 from synovia.native.runtime import header_text
@@ -85,16 +88,22 @@ def built(tmp_path_factory):
 
 
 def answers(run, model, rotations, folder):
-    """What a program answers for all limits of a model: by limit, and eight poses."""
+    """What a program answers for all limits of a model: by limit, and for eight poses."""
     limits, given, out = (folder / name for name in ("a.limits.bin", "rotations", "out"))
     save_limits(model, limits)
     rotations.tofile(given)
     done = subprocess.run([*run, limits, given, out], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     n, numbers = len(rotations), np.fromfile(out)
-    each = numbers[: 6 * n * len(model.limits)].reshape(len(model.limits), 6 * n)
-    poses = numbers[6 * n * len(model.limits) :].reshape(8, len(model.skeleton.names), 4)
-    return each, poses
+    limited, joints = len(model.limits), len(model.skeleton.names)
+    sizes = 6 * n * limited, 32 * joints, 32 * limited
+    each, poses, soft, solved = np.split(numbers, np.cumsum(sizes))
+    return (
+        each.reshape(limited, 6 * n),
+        poses.reshape(8, joints, 4),
+        soft.reshape(limited, 8, 4),
+        solved.reshape(8, 2, 1 + 4 * joints),
+    )
 
 
 def check_answers(run, folder, count):
@@ -102,7 +111,7 @@ def check_answers(run, folder, count):
     model = model_of(small_limits())
     rotations = random_quats(count, rng)
     rotations[:100] = quat.exp(0.2 * rng.normal(size=(100, 3)))
-    each, poses = answers(run, model, rotations, folder)
+    each, poses, soft, solved = answers(run, model, rotations, folder)
     for (name, limit), found in zip(model.limits.items(), each, strict=True):
         projected, distances, exits = np.split(found, [4 * count, 5 * count])
         projected, here = projected.reshape(-1, 4), limit.project(rotations)
@@ -119,6 +128,43 @@ def check_answers(run, folder, count):
     given = np.resize(rotations, (8, joints, 4))
     wanted = model.project(Pose(given, np.zeros((8, joints, 3)))).rotations
     np.testing.assert_allclose(poses, wanted, atol=1e-9)
+    for limit, found in zip(model.limits.values(), soft, strict=True):
+        wanted = limit.soften(rotations[:8], Beyond(0.2, 0.7))
+        side = np.sign((wanted * rotations[:8]).sum(axis=1, keepdims=True))
+        np.testing.assert_allclose(found, side * wanted, atol=1e-9)
+    check_solved(solved, model)
+    model = arm()
+    *_, solved = answers(run, model, rotations[:50], folder)
+    assert check_solved(solved, model) >= 4
+
+
+def check_solved(solved, model):
+    """Hold what a program solved against the library; return how many goals of two bones it met."""
+    here = solve_here(model)
+    np.testing.assert_allclose(solved[:, 0], here[:, 0], atol=1e-7)
+    met = here[:, 1, 0] < 1e-6  # else a choice between what is equally bad hangs on a last digit
+    np.testing.assert_allclose(solved[met, 1], here[met, 1], atol=1e-7)
+    np.testing.assert_allclose(solved[:, 1, 0], here[:, 1, 0], rtol=0.01, atol=1e-7)
+    return met.sum()
+
+
+def solve_here(model):
+    """What `runtime/answers.c` solves, by the library: what is left, and the pose."""
+    packed, joints = np.frombuffer(packed_limits_bytes(model)), len(model.skeleton.names)
+    point, pole, away = np.array([0.1, 0, 0]), np.array([0, 1.0, 0]), np.empty(len(model.limits))
+    found = []
+    for k in range(8):
+        target = np.array([1.0, 0.25 * k, 0.5])
+        pose = np.tile([1.0, 0.0, 0.0, 0.0], joints)
+        aim = np.array([0, 0, 0, 0, 0, 1.0])
+        left = kernels.look_at(packed, pose, 1, joints - 1, aim, target, away)
+        looking, end = [left, *pose], 2 + k % 3
+        near = model.skeleton.offsets[: end + 1].sum(axis=0)
+        near += 0.03, 0.02, -0.01 * k
+        pose = np.tile([1.0, 0.0, 0.0, 0.0], joints)
+        left = kernels.two_bone(packed, pose, end, point, near, (k % 2) * pole, away)
+        found.append([looking, [left, *pose]])
+    return np.array(found)
 
 
 @pytest.mark.parametrize("compiler", [name for name in COMPILERS if EXHAUSTIVE or name != "system"])

@@ -1,5 +1,6 @@
 /* answers LIMITS ROTATIONS OUT: of each limit, for all rotations, what was projected, the distances,
-   and how far the turn from the rotation before is legal; then each rotation as a whole pose.
+   and how far the turn from the rotation before is legal; then each rotation as a whole pose. Last,
+   of eight rotations softened by each limit, of eight poses that look at a point or reach for it.
    answers LIMITS COUNT: so many mutated files are loaded and used. */
 #define SYNOVIA_IMPLEMENTATION
 #include "synovia.h"
@@ -26,17 +27,21 @@ static uint64_t random_bits(void) {
 }
 static double random_number(void) { return (double)(random_bits() >> 11) / 9007199254740992.0; }
 
-static void change(double *numbers, const double *original, int64_t count) {
+static double odd_number(void) {
     static const double odd[] = {0, -1, 1, 2, 0.5, 1e9, -1e9, 1e300, NAN, INFINITY, -INFINITY, 3, 7};
+    return odd[random_bits() % (sizeof odd / sizeof *odd)];
+}
+
+static void change(double *numbers, const double *original, int64_t count) {
     /* Mostly where counts and places are: the header, and the beginnings of limits. */
     int64_t at = 1 + (int64_t)(random_number() * (double)(count - 1));
     if (random_bits() % 4 == 0) at = 1 + (int64_t)(random_bits() % 60);
     if (random_bits() % 2 == 0) {
-        int64_t row = (int64_t)original[10] + 3 * (int64_t)(random_number() * original[5]);
+        int64_t row = (int64_t)original[10] + 6 * (int64_t)(random_number() * original[5]);
         at = ((int64_t)original[row + 2] + (int64_t)(random_bits() % 90)) % count;
     }
     switch (random_bits() % 5) {
-    case 0: numbers[at] = odd[random_bits() % (sizeof odd / sizeof *odd)]; break;
+    case 0: numbers[at] = odd_number(); break;
     case 1: numbers[at] += (double)(random_bits() % 3) - 1.0; break;
     case 2: numbers[at] = floor(random_number() * (double)count); break;
     case 3: numbers[at] = numbers[(int64_t)(random_number() * (double)count)]; break;
@@ -84,6 +89,12 @@ static int mutate(const char *path, int rounds) {
                     return 5;
             }
             synovia_project_pose(&limits, pose, away);
+            double point[9], soft[4];
+            for (int j = 0; j < 9; j++) point[j] = k % 5 ? random_number() : odd_number();
+            for (int j = 0; j < 4 * joints && k % 3; j++) pose[j] = 2.0 * random_number() - 1.0;
+            if (count) synovia_soften(&limits, k % count, pose, point[0], point[1], soft);
+            synovia_look_at(&limits, pose, k % 2, joints - 1, point, point + 3, point + 6, away);
+            synovia_two_bone(&limits, pose, joints - 1 - k % 3, point, point + 3, point + 6, away);
             free(pose), free(away);
         }
         free(bytes);
@@ -131,6 +142,31 @@ int main(int argc, char **argv) {
         synovia_project_pose(&limits, pose, away);
         fwrite(pose, 32, (size_t)joints, file);
     }
+    for (int limit = 0; limit < synovia_limit_count(&limits); limit++) {
+        for (size_t k = 0; k < 8; k++)
+            synovia_soften(&limits, limit, rotations + 4 * k, 0.2, 0.7, out + 4 * k);
+        fwrite(out, 32, 8, file);
+    }
+    static const double axis[3] = {0, 0, 1}, point[3] = {0.1, 0, 0}, pole[3] = {0, 1, 0};
+    for (size_t k = 0; k < 8; k++) {
+        double target[3] = {1.0, 0.25 * (double)k, 0.5};
+        for (int j = 0; j < 4 * joints; j++) pose[j] = j % 4 == 0;
+        double left = synovia_look_at(&limits, pose, 1, joints - 1, axis, NULL, target, away);
+        fwrite(&left, 8, 1, file);
+        fwrite(pose, 32, (size_t)joints, file);
+        int end = 2 + (int)k % 3; /* to near where it is at rest */
+        double near[3] = {0.03, 0.02, -0.01 * (double)k}, offset[3];
+        for (int j = end; j >= 0; j = synovia_joint_parent(&limits, j)) {
+            synovia_joint_offset(&limits, j, offset);
+            for (int i = 0; i < 3; i++) near[i] += offset[i];
+        }
+        for (int j = 0; j < 4 * joints; j++) pose[j] = j % 4 == 0;
+        left = synovia_two_bone(&limits, pose, end, point, near, k % 2 ? pole : NULL, away);
+        fwrite(&left, 8, 1, file);
+        fwrite(pose, 32, (size_t)joints, file);
+    }
+    if (synovia_look_at(&limits, pose, 3, 2, axis, NULL, point, away) != -1.0) return 7;
+    if (synovia_two_bone(&limits, pose, joints, NULL, point, NULL, away) != -1.0) return 8;
     fclose(file);
     free(pose), free(away), free(out), free(distances), free(exits), free(bytes), free(rotations);
     return 0;

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Floats
+from ..ik.problem import freedom_of
 from ..kernels import runtime as layout
 from ..model import LimitModel
 
@@ -41,7 +42,10 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
     for k, (name, limit) in enumerate(named):
         above = limit.relative_to
         base = layout.PARENT if above is None else skeleton.index(above)
-        tables[4][layout.ROW * k : layout.ROW * (k + 1)] = skeleton.index(name), base, first[5 + k]
+        axes = freedom_of(limit).axes
+        hinge = axes[0] if len(axes) == 1 else np.zeros(3)
+        row = skeleton.index(name), base, first[5 + k], *hinge
+        tables[4][layout.ROW * k : layout.ROW * (k + 1)] = row
     header = np.zeros(layout.FILE_HEADER)
     header[layout.MAGIC : layout.MAGIC + 1].view(np.int64)[0] = layout.BEGINS
     header[layout.FILE_VERSION], header[layout.FILE_SIZE] = layout.FORMAT, first[-1]

@@ -23,11 +23,13 @@ from .rotation import BLOCK, DISTANCE, LANES, OFF_UNIT, QW, QX, QY, QZ, W0, X0, 
 MAGIC, FILE_VERSION, FILE_SIZE, CHECKSUM, JOINTS, LIMITS = range(6)
 PARENTS, OFFSETS, NAMES, TEXT, ROWS = 6, 7, 8, 9, 10
 FILE_HEADER = 11
-JOINT, ANCESTOR, AT = 0, 1, 2  # of a row: of whom, measured from (−2: its parent), its limit
-ROW = 3
+# Of a row: of whom, measured from (−2: its parent), where its limit is, and the axis of a hinge in
+# the joint's own frame (0 if it is none).
+JOINT, ANCESTOR, AT, HINGE = 0, 1, 2, 3
+ROW = 6
 PARENT = -2.0
 BEGINS = 0x0A41_4956_4F4E_5953  # "SYNOVIA\\n"
-FORMAT = 1.0
+FORMAT = 2.0
 TOLERANCE = 1e-9  # radians outside that count as inside; `arrays.tolerance` of float64
 FINEST = 3e-5  # radians, the shortest step of `exits`; `model.clamp.MIN_STEP`
 EDGE = 0.5e-9  # of a limit, for `exits`; `model.clamp.EDGE`
@@ -307,7 +309,10 @@ def check_skeleton(p):
             return False
         if not is_whole(p[rows + ROW * k + AT], FILE_HEADER, size):
             return False
-        last = joint
+        last, at = joint, rows + ROW * k + HINGE
+        square = p[at] ** 2 + p[at + 1] ** 2 + p[at + 2] ** 2
+        if not (square == 0.0 or abs(square - 1.0) <= 1e-6):
+            return False
         if ancestor == PARENT:
             continue
         above = p[parents + int(joint)]

@@ -67,9 +67,30 @@ void synovia_distance_many(const SynoviaLimits *limits, int limit, const double 
 void synovia_project_many(const SynoviaLimits *limits, int limit, const double *rotations,
                           double *out, double *distances, size_t count);
 
+/* As synovia_project, but softly: what is d outside ends radius · tanh(falloff · d) outside, and no
+   farther than it was. */
+double synovia_soften(const SynoviaLimits *limits, int limit, const double rotation[4],
+                      double radius, double falloff, double out[4]);
+
 /* A pose: a rotation for each joint as its parent sees it, made legal in place, parents first.
    `distances` has room for each limit. Returns how many joints were outside. */
 int synovia_project_pose(const SynoviaLimits *limits, double *rotations, double *distances);
+
+/* Inverse kinematics within limits, of a pose as above, which comes out legal as a whole. Bones are
+   as at rest, with the root at its offset, and points, directions and targets are of that world or
+   of a joint's frame. Both return -1 where joints do not fit. */
+
+/* Turn the joints from `first` down to `last`, each by its share, until `axis` of the last, which
+   starts at `point` of its frame (NULL: at the joint), points at `target`. Returns the angle left. */
+double synovia_look_at(const SynoviaLimits *limits, double *rotations, int first, int last,
+                       const double axis[3], const double point[3], const double target[3],
+                       double *distances);
+
+/* Bring `point` of the joint `end` (NULL: the joint) to `target` by the two bones above it, the
+   middle joint towards the direction `pole` (NULL: where it is). Returns how far it is off. */
+double synovia_two_bone(const SynoviaLimits *limits, double *rotations, int end,
+                        const double point[3], const double target[3], const double pole[3],
+                        double *distances);
 
 #ifdef __cplusplus
 }
@@ -84,6 +105,7 @@ int synovia_project_pose(const SynoviaLimits *limits, double *rotations, double 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
 #endif
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wparentheses-equality"
@@ -206,6 +228,43 @@ double synovia_first_exit(const SynoviaLimits *limits, int limit, const double p
     runtime_exits(synovia_file(limits), limit, synovia_array(previous, 4),
                   synovia_array(proposed, 4), synovia_array(&reached, 1));
     return reached;
+}
+
+double synovia_soften(const SynoviaLimits *limits, int limit, const double rotation[4],
+                      double radius, double falloff, double out[4]) {
+    double distance = 0.0;
+    runtime_ik_soften(synovia_file(limits), limit, synovia_array(rotation, 4), radius, falloff,
+                      synovia_array(out, 4), synovia_array(&distance, 1));
+    return distance;
+}
+
+static int synovia_is_joint(const SynoviaLimits *limits, int joint) {
+    return joint >= 0 && joint < synovia_joint_count(limits);
+}
+
+double synovia_look_at(const SynoviaLimits *limits, double *rotations, int first, int last,
+                       const double axis[3], const double point[3], const double target[3],
+                       double *distances) {
+    double aim[6] = {0.0, 0.0, 0.0, axis[0], axis[1], axis[2]};
+    for (int k = 0; k < 3 && point != NULL; k++) aim[k] = point[k];
+    if (!synovia_is_joint(limits, first) || !synovia_is_joint(limits, last)) return -1.0;
+    return runtime_ik_look_at(synovia_file(limits),
+                              synovia_array(rotations, 4 * (size_t)synovia_joint_count(limits)),
+                              first, last, synovia_array(aim, 6), synovia_array(target, 3),
+                              synovia_array(distances, (size_t)synovia_limit_count(limits)));
+}
+
+double synovia_two_bone(const SynoviaLimits *limits, double *rotations, int end,
+                        const double point[3], const double target[3], const double pole[3],
+                        double *distances) {
+    const double none[3] = {0.0, 0.0, 0.0};
+    if (!synovia_is_joint(limits, end)) return -1.0;
+    return runtime_ik_two_bone(synovia_file(limits),
+                               synovia_array(rotations, 4 * (size_t)synovia_joint_count(limits)),
+                               end, synovia_array(point != NULL ? point : none, 3),
+                               synovia_array(target, 3),
+                               synovia_array(pole != NULL ? pole : none, 3),
+                               synovia_array(distances, (size_t)synovia_limit_count(limits)));
 }
 
 int synovia_project_pose(const SynoviaLimits *limits, double *rotations, double *distances) {

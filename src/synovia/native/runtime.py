@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ..kernels import runtime
+from ..kernels import runtime, runtime_ik
 from .build import FLAGS, WASM, run, zig_compiler
 from .entries import translate_modules
 
@@ -25,7 +25,7 @@ NUMBERS = [
 
 def header_text() -> str:
     """Return the text of `synovia.h`."""
-    library = translate_modules([runtime])
+    library = translate_modules([runtime, runtime_ik])
     made = library.whole.order
     if asking := [each.name for each in made if each.allocates]:
         raise SyntaxError(f"the runtime must not allocate, but {', '.join(asking)} does")

@@ -199,9 +199,15 @@ def constant(value: Any) -> Value | None:
 
 
 FUNCTIONS = {
-    name: name for name in ("sqrt", "sin", "cos", "tan", "exp", "floor", "rint", "copysign")
+    name: name for name in ("sqrt", "sin", "cos", "tan", "exp", "tanh", "floor", "rint", "copysign")
 }
-FUNCTIONS |= {"arccos": "acos", "acos": "acos", "arctan2": "atan2", "atan2": "atan2"}
+FUNCTIONS |= {
+    "arccos": "acos",
+    "acos": "acos",
+    "arctan2": "atan2",
+    "atan2": "atan2",
+    "tanh": "tanh",
+}
 COMPARE = {
     ast.Eq: "==",
     ast.NotEq: "!=",
