@@ -1,13 +1,15 @@
-"""Corpora: what a frame costs, what more workers bring, whether memory stays flat.
+"""Corpora: what a frame costs, what more workers bring, whether memory stays flat; and compare.
 
-    python benchmarks/corpus.py CLIPS [--reject]
+    python benchmarks/corpus.py CLIPS [--people TABLE] [--reject]
 
-CLIPS is a directory, such as CMU's captures as BVH. Processor seconds, but for the ratios of
-workers, which are of the time on the wall.
+CLIPS is a directory, such as CMU's captures as BVH. Who performs stands before the first `_` of a
+name, or in a table with the columns clip and performer. Processor seconds, but for the ratios of
+workers, which are of the time on the wall. A comparison is timed where CLIPS has `ROM`.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import resource
 import subprocess
@@ -16,42 +18,69 @@ import tempfile
 import time
 from pathlib import Path
 
-from synovia.cli.inputs import clip_files
+from synovia.cli.inputs import clip_files, performers
 from synovia.corpus import Corpus, SummaryOptions, Task
 from synovia.corpus.executors import run_dask, run_here, run_processes
 
+ROM = ("118_32", "132_52", "93_02")
+"""Clips of the range of motion of three people, which all families are compared on."""
+FEW = 100
+"""Clips that the memory for all of them is compared with."""
+
 
 def main() -> None:
-    files = clip_files([sys.argv[1]])
-    tasks = [Task(str(file.path.resolve()), "", file.name, file.name[:2]) for file in files]
+    given = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    given.add_argument("clips")
+    given.add_argument("--people", help="a table with the columns clip and performer")
+    given.add_argument("--reject", action="store_true", help="also fit for 0.5%% rejected")
+    options = given.parse_args()
+    tasks = tasks_of(options.clips, options.people)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        alone = timed(folder / "one", tasks, run_here)
-        frames = alone["frames"]
-        print(f"{len(tasks)} clips, {frames} frames")
-        print(f"reading       {1e6 * alone['reading'] / frames:6.1f} µs a frame")
-        print(f"summarising   {1e6 * alone['summarizing'] / frames:6.1f} µs a frame (bar 60)")
+        few = in_own_process(folder / "few", options.clips, options.people, FEW)
+        one = in_own_process(folder / "one", options.clips, options.people, len(tasks))
+        frames = one["frames"]
+        say(f"{len(tasks)} clips, {frames} frames")
+        say(f"reading       {1e6 * one['reading'] / frames:6.1f} µs a frame")
+        say(f"summarising   {1e6 * one['summarizing'] / frames:6.1f} µs a frame (bar 60)")
+        more, whole = one["memory"] / few["memory"], f"{one['memory']:.0f} MB"
+        say(f"memory        {more:6.2f} times that of {FEW} clips (bar 1.2), {whole}")
         two = timed(folder / "two", tasks, lambda f, t: run_processes(f, t, 2))
-        print(f"two processes {alone['wall'] / two['wall']:6.2f} times one (bar 1.8)")
+        say(f"two processes {one['wall'] / two['wall']:6.2f} times one (bar 1.8)")
         try:
             dask = timed(folder / "dask", tasks, lambda f, t: run_dask(f, t, "local", 2))
-            print(f"Dask, two     {alone['wall'] / dask['wall']:6.2f} times one (bar 1.6)")
+            say(f"Dask, two     {one['wall'] / dask['wall']:6.2f} times one (bar 1.6)")
             running = timed_on_cluster(folder, tasks)
-            print(f"  started     {alone['wall'] / running['wall']:6.2f} times one, start-up apart")
+            say(f"  started     {one['wall'] / running['wall']:6.2f} times one, start-up apart")
         except ValueError as error:
-            print(f"Dask: {error}")
-        few = peak_memory(folder / "few", sys.argv[1], 100)
-        many = peak_memory(folder / "many", sys.argv[1], len(tasks))
-        print(f"memory        {many / few:6.2f} times that of 100 clips (bar 1.2), {many:.0f} MB")
-        plain, default, promised = ("--margin", "3"), (), ("--reject", "0.5%")
-        for words in (plain, default, *([promised] if "--reject" in sys.argv else [])):
-            start = resource.getrusage(resource.RUSAGE_CHILDREN)
-            command = ["corpus", "fit", str(folder / "one"), "-o", str(folder / "a.limits.json")]
-            synovia(*command, "--force", *words)
-            end = resource.getrusage(resource.RUSAGE_CHILDREN)
-            label = " ".join(("corpus fit", *words))
-            bar = 180 if words == promised else 60
-            print(f"{label:<24}{end.ru_utime - start.ru_utime:6.0f} s (bar {bar})")
+            say(f"Dask: {error}")
+        fits = [(("--margin", "3"), 60), ((), 60), (("--reject", "0.5%"), 180)]
+        for words, bar in fits if options.reject else fits[:2]:
+            command = ("corpus", "fit", str(folder / "one"), "-o", str(folder / "a.limits.json"))
+            say_seconds(" ".join(("corpus fit", *words)), bar, *command, "--force", *words)
+        rom = [task.path for task in tasks if task.name in ROM]
+        if len(rom) == len(ROM):
+            say_seconds("compare, three clips", 60, "compare", *rom)
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def say_seconds(label: str, bar: int, *words: str) -> None:
+    """Run a command of synovia's, and print the processor seconds that it takes."""
+    start = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-m", "synovia", *words], check=True, capture_output=True)
+    end = resource.getrusage(resource.RUSAGE_CHILDREN)
+    say(f"{label:<24}{end.ru_utime - start.ru_utime:6.0f} s (bar {bar})")
+
+
+def tasks_of(clips: str, people: str | None) -> list[Task]:
+    """Return all clips to summarise, the largest first, so that none is left to one worker."""
+    files = clip_files([clips])
+    who = performers(people, files)
+    files.sort(key=lambda file: -file.path.stat().st_size)
+    return [Task(str(file.path.resolve()), "", file.name, who[file.name]) for file in files]
 
 
 def timed(folder: Path, tasks: list[Task], run) -> dict[str, float]:
@@ -81,32 +110,22 @@ def timed_on_cluster(folder: Path, tasks: list[Task]) -> dict[str, float]:
         return timed(folder / "running", tasks, lambda f, t: run_dask(f, t, address, 2))
 
 
-MEMORY = """
-import json, resource, sys
-from synovia.cli.inputs import clip_files
-from synovia.corpus import Corpus, SummaryOptions, Task
-from synovia.corpus.executors import run_here
-from pathlib import Path
-folder, clips, count = sys.argv[1:]
-Corpus.make(Path(folder), SummaryOptions())
-files = clip_files([clips])
-# The largest clips first, so that both runs meet them.
-files.sort(key=lambda file: -file.path.stat().st_size)
-tasks = [Task(str(f.path.resolve()), "", f.name, "x") for f in files[: int(count)]]
-for outcome in run_here(folder, tasks):
-    pass
-print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
-"""
+def in_own_process(folder: Path, clips: str, people: str | None, count: int) -> dict[str, float]:
+    """Return as `timed` does of the first tasks, with the megabytes that the process needs."""
+    words = [str(folder), clips, people or "", str(count)]
+    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import corpus; "
+    command = [sys.executable, "-c", code + "corpus.measure(*sys.argv[1:])", *words]
+    found: dict[str, float] = json.loads(
+        subprocess.run(command, capture_output=True, check=True).stdout
+    )
+    return found
 
 
-def peak_memory(folder: Path, clips: str, count: int) -> float:
-    """Return the megabytes that a process needs to summarise so many clips."""
-    command = [sys.executable, "-c", MEMORY, str(folder), clips, str(count)]
-    return float(json.loads(subprocess.run(command, capture_output=True, check=True).stdout))
-
-
-def synovia(*words: str) -> None:
-    subprocess.run([sys.executable, "-m", "synovia", *words], check=True, capture_output=True)
+def measure(folder: str, clips: str, people: str, count: str) -> None:
+    """Print as JSON what `in_own_process` returns."""
+    found = timed(Path(folder), tasks_of(clips, people or None)[: int(count)], run_here)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({**found, "memory": memory}))
 
 
 if __name__ == "__main__":

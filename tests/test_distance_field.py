@@ -50,6 +50,19 @@ def test_projections_miss_the_nearest_member_by_half_a_diagonal_at_most(kind):
     assert excess.mean() <= 0.15 * shape.half_diagonal
 
 
+def test_few_projections_keep_the_promise_without_knots(kind):
+    shape = field(kind)
+    points = queries(shape, 300)
+    found, distance = shape._found(points, shape.packed_few)
+    assert shape.contains(found).all()
+    outside = distance > 0.0
+    np.testing.assert_array_equal(distance > 1e-9, ~shape.contains(points))
+    np.testing.assert_array_equal(found[~outside], points[~outside])
+    excess = distance[outside] - nearest_distance(kind, points[outside])
+    assert excess.max() <= shape.half_diagonal
+    assert excess.mean() <= 0.25 * shape.half_diagonal  # not as near as with knots
+
+
 def test_outside_the_distance_is_the_length_of_the_move(kind):
     shape = field(kind)
     points = queries(shape)
@@ -328,6 +341,10 @@ def test_a_limit_tells_members_and_the_way_of_others_as_its_projection_does():
     assert "packed" not in vars(limit.shape)
     rotations = quat.exp(rng.normal(size=(500, 3)))
     told = limit.contains(rotations)
+    few = limit.project_few(rotations)
+    np.testing.assert_array_equal(told, (few == rotations).all(axis=1))
+    assert limit.contains(few).all()
+    assert "packed" not in vars(limit.shape)
     projected = limit.project(rotations)
     np.testing.assert_array_equal(told, (projected == rotations).all(axis=1))
     angles = np.where(told, 0.0, quat.angle_between(rotations, projected))

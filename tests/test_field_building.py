@@ -39,7 +39,7 @@ def brute(points, nodes, period):
 
 
 @pytest.mark.parametrize("period", [np.zeros(3), PERIOD], ids=["open", "wrapped"])
-@pytest.mark.parametrize("few", [0, 10**6], ids=["tree", "one by one"])
+@pytest.mark.parametrize("few", [0, 10**6], ids=["tree", "cubes"])
 def test_distances_to_samples_are_exact(period, few, monkeypatch):
     monkeypatch.setattr(build, "FEW", few)
     points = np.random.default_rng(0).normal(size=(80, 3))
@@ -48,6 +48,21 @@ def test_distances_to_samples_are_exact(period, few, monkeypatch):
     np.testing.assert_allclose(
         sample_distance(points, LOW, SPACING, COUNT, period), expected, atol=1e-12
     )
+
+
+@pytest.mark.parametrize("wraps", [np.zeros(3, bool), WRAPS], ids=["open", "wrapped"])
+def test_sites_at_the_rim_are_those_with_others_around(wraps):
+    from scipy.ndimage import minimum_filter
+
+    nodes = packing.close_axes(np.random.default_rng(2).normal(size=(12, 9, 10)), wraps)
+    starts, codes, count = packing._blocks(nodes, 0.6, wraps)
+    members = packing.add_midpoints(nodes, wraps) <= 0.6
+    modes = ["wrap" if wrap else "constant" for wrap in wraps]
+    rim = np.argwhere(members & ~minimum_filter(members, 3, mode=modes, cval=False))
+    sites = np.stack([codes >> 20, (codes >> 10) & 1023, codes & 1023], axis=1)
+    np.testing.assert_array_equal(sites[np.lexsort(sites.T[::-1])], rim)
+    blocks = np.ravel_multi_index(tuple((sites // 16).T), count)
+    np.testing.assert_array_equal(starts, np.searchsorted(blocks, np.arange(len(starts))))
 
 
 @pytest.mark.parametrize("period", [np.zeros(3), PERIOD], ids=["open", "wrapped"])

@@ -407,7 +407,7 @@ def _move_lengths(limit: Limit, rotations: Quats, outside: Mask) -> Scalars:
     """Return the angles, in radians, that projections move rotations by, as `violation` does."""
     angles, beyond = np.zeros(len(rotations)), rotations[outside]
     if len(beyond):
-        angles[outside] = quat.angle_between(beyond, limit.project(beyond))
+        angles[outside] = quat.angle_between(beyond, limit.project_few(beyond))
     return angles
 
 

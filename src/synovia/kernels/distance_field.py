@@ -418,6 +418,18 @@ def nearest_site(p, o, qx, qy, qz, least):
     return x, y, z, least
 
 
+@kernel
+def nearest_sites(p, o, work, n):
+    """Find, as `nearest_knots` does, a site for each of `n` lanes: the nearest one of all."""
+    for i in range(n):
+        qx, qy, qz = work[QX + i], work[QY + i], work[QZ + i]
+        x, y, z, least = nearest_site(p, o, qx, qy, qz, np.inf)
+        work[SX + i], work[SY + i], work[SZ + i], work[SITE + i] = x, y, z, least
+        # The site is near enough; what is so much nearer needs no second start, from the site.
+        work[ENOUGH + i] = max(np.sqrt(least) - p[o + HALF_DIAGONAL], 0.0)
+        work[AZ + i] = UNKNOWN
+
+
 # Distance fields in blocks: look-up between the nodes of a grid, and the way to a member nearby.
 #
 # A field is Φ, trilinear between the nodes; members have Φ <= threshold and lie in the grid's box.
@@ -588,7 +600,8 @@ def search(p, o, grid, box, work, n):
             search_segment(p, grid, rest, k)
             rest[AX + k], rest[AY + k], rest[AZ + k] = rest[MX + k], rest[MY + k], rest[MZ + k]
             slide(p, grid, box, rest, k, k + 1)
-    look_around(p, o, grid, rest, count)
+    if p[o + FEATURES] > 0.0:
+        look_around(p, o, grid, rest, count)
     left = list_unfinished(rest, count, few)
     copy_lanes(rest, few, left, last)
     start_from_sites(last, left)
@@ -631,7 +644,8 @@ def within_reach(x):
 def field(p, o, block, n):
     """Look Φ up; where it exceeds the threshold, or outside the box, find a member nearby.
 
-    A field that is packed without sites moves nothing, and its distances outside are bounds.
+    A field that is packed without sites moves nothing, and its distances outside are bounds. One
+    without knots takes longer for each point.
     """
     work = np.empty(WORK)
     grid, box = grid_of(p, o), box_of(p, o)
@@ -676,10 +690,13 @@ def field(p, o, block, n):
         count += 1 if block[DISTANCE + i] > 0.0 else 0
     if count == 0:
         return
-    if p[o + FEATURES] == 0.0:
+    if p[o + SITES] == 0.0:
         bound(p, o, box, block, work, lanes, count)
         return
-    nearest_knots(p, o, grid, work, count)
+    if p[o + FEATURES] == 0.0:
+        nearest_sites(p, o, work, count)
+    else:
+        nearest_knots(p, o, grid, work, count)
     choose_starts(p, o, box, work, count)
     slide(p, grid, box, work, 0, count)
     search(p, o, grid, box, work, count)

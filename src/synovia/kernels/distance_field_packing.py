@@ -231,29 +231,168 @@ def flood(wall, wraps, reached, queue):
                 tail += 1
 
 
-@kernel("f8[,] f8[] f8[] f8[] f8[] f8[]")
-def distance_to_samples(nodes, x, y, z, period, out):
-    """Write how far each of the (n, 3) nodes is from the nearest sample; periods of 0 are none."""
-    px, py, pz = period[0], period[1], period[2]
-    tx = 1.0 / px if px > 0.0 else 0.0
-    ty = 1.0 / py if py > 0.0 else 0.0
-    tz = 1.0 / pz if pz > 0.0 else 0.0
-    wraps = px + py + pz > 0.0
-    for i in range(nodes.shape[0]):
-        ax, ay, az = nodes[i, 0], nodes[i, 1], nodes[i, 2]
-        least = np.inf
-        if wraps:
-            for s in range(x.shape[0]):
-                dx, dy, dz = x[s] - ax, y[s] - ay, z[s] - az
-                dx -= px * np.rint(dx * tx)
-                dy -= py * np.rint(dy * ty)
-                dz -= pz * np.rint(dz * tz)
-                least = min(least, dx * dx + dy * dy + dz * dz)
-        else:
-            for s in range(x.shape[0]):
-                dx, dy, dz = x[s] - ax, y[s] - ay, z[s] - az
-                least = min(least, dx * dx + dy * dy + dz * dz)
-        out[i] = np.sqrt(least)
+# How far the nodes of a grid are from samples.
+#
+# A sample cannot be the nearest to any node of a cube, all within R of its middle, if it is more
+# than 2 R farther from the middle than another. So few are left for small cubes; and what is left
+# for a cube serves the smaller ones in it.
+
+LOW, SPACING, PERIOD = 0, 3, 6  # of the grid: three numbers each
+LARGE, MEDIUM, SMALL = 8, 4, 2  # nodes along the sides of the cubes
+LANES = 8
+
+
+@kernel
+def squares_from(grid, samples, count, at, squares):
+    """Write the squared distances of `count` samples (3, ...) from a point; return the least.
+
+    After them `squares` has room for `LANES` more.
+    """
+    x, y, z = at[0], at[1], at[2]
+    px, py, pz = grid[PERIOD], grid[PERIOD + 1], grid[PERIOD + 2]
+    if px + py + pz > 0.0:
+        tx = 1.0 / px if px > 0.0 else 0.0
+        ty = 1.0 / py if py > 0.0 else 0.0
+        tz = 1.0 / pz if pz > 0.0 else 0.0
+        for s in range(count):
+            dx, dy, dz = samples[0, s] - x, samples[1, s] - y, samples[2, s] - z
+            dx -= px * np.rint(dx * tx)
+            dy -= py * np.rint(dy * ty)
+            dz -= pz * np.rint(dz * tz)
+            squares[s] = dx * dx + dy * dy + dz * dz
+    else:
+        for s in range(count):
+            dx, dy, dz = samples[0, s] - x, samples[1, s] - y, samples[2, s] - z
+            squares[s] = dx * dx + dy * dy + dz * dz
+    # The least of each of several lanes, then of all: one by one would wait for each other.
+    lanes, least = np.full(LANES, np.inf), np.inf
+    for s in range(count, count + LANES):
+        squares[s] = np.inf
+    for s in range(0, count, LANES):
+        for lane in range(LANES):
+            lanes[lane] = min(lanes[lane], squares[s + lane])
+    for lane in range(LANES):
+        least = min(least, lanes[lane])
+    return least
+
+
+@kernel
+def keep_nearby(grid, samples, count, first, last, squares, out):
+    """Copy the samples that may be the nearest to any node of a cube; return how many."""
+    at, radius = np.empty(3), 0.0
+    for axis in range(3):
+        spacing = grid[SPACING + axis]
+        at[axis] = grid[LOW + axis] + 0.5 * spacing * (first[axis] + last[axis])
+        radius += (0.5 * spacing * (last[axis] - first[axis])) ** 2
+    reach = np.sqrt(squares_from(grid, samples, count, at, squares)) + 2.0 * np.sqrt(radius)
+    most = reach * reach * (1.0 + 1e-9)  # and a little, for rounding
+    kept = 0
+    for s in range(count):
+        x, y, z = samples[0, s], samples[1, s], samples[2, s]
+        out[0, kept], out[1, kept], out[2, kept] = x, y, z
+        kept += 1 if squares[s] <= most else 0
+    return kept
+
+
+@kernel
+def place_cube(parent, part, side, shape, first, last):
+    """Write the first and last nodes of one of the eight parts of a cube; tell if there are any."""
+    for axis in range(3):
+        first[axis] = parent[axis] + side * ((part >> (2 - axis)) & 1)
+        last[axis] = min(first[axis] + side, shape[axis]) - 1
+    return first[0] < shape[0] and first[1] < shape[1] and first[2] < shape[2]
+
+
+@kernel("f8[] f8[,] f8[,,]")
+def distance_to_samples(grid, samples, out):
+    """Write how far each node of a grid is from the nearest of the (3, n) samples.
+
+    Node (i, j, k) stands at low + spacing · (i, j, k); periods of 0 are none.
+    """
+    n, shape = samples.shape[1], np.empty(3, np.int64)
+    shape[0], shape[1], shape[2] = out.shape[0], out.shape[1], out.shape[2]
+    near, nearer, nearest = np.empty((3, n + 1)), np.empty((3, n + 1)), np.empty((3, n + 1))
+    squares, at, last = np.empty(n + LANES), np.empty(3), np.empty(3, np.int64)
+    large, medium = np.empty(3, np.int64), np.empty(3, np.int64)
+    small, node = np.empty(3, np.int64), np.empty(3, np.int64)
+    for i in range(0, shape[0], LARGE):
+        for j in range(0, shape[1], LARGE):
+            for k in range(0, shape[2], LARGE):
+                large[0], large[1], large[2] = i, j, k
+                for axis in range(3):
+                    last[axis] = min(large[axis] + LARGE, shape[axis]) - 1
+                a = keep_nearby(grid, samples, n, large, last, squares, near)
+                for part in range(8):
+                    if not place_cube(large, part, MEDIUM, shape, medium, last):
+                        continue
+                    b = keep_nearby(grid, near, a, medium, last, squares, nearer)
+                    for piece in range(8):
+                        if not place_cube(medium, piece, SMALL, shape, small, last):
+                            continue
+                        c = keep_nearby(grid, nearer, b, small, last, squares, nearest)
+                        for corner in range(8):
+                            if not place_cube(small, corner, 1, shape, node, last):
+                                continue
+                            for axis in range(3):
+                                at[axis] = grid[LOW + axis] + grid[SPACING + axis] * node[axis]
+                            square = squares_from(grid, nearest, c, at, squares)
+                            out[node[0], node[1], node[2]] = np.sqrt(square)
+
+
+# Sites of cells parted in two: which are members, and which of them are at the rim.
+
+
+@kernel("f8[,,] f8 i8[,,]")
+def halved_members(nodes, threshold, out):
+    """Write 1 where Φ is at most the threshold, at nodes and midpoints, else 0."""
+    row = np.empty(nodes.shape[2])
+    for i in range(out.shape[0]):
+        a, b = i // 2, i // 2 + i % 2
+        for j in range(out.shape[1]):
+            c, d = j // 2, j // 2 + j % 2
+            for k in range(nodes.shape[2]):
+                before = 0.5 * (nodes[b, c, k] + nodes[a, c, k])
+                after = 0.5 * (nodes[b, d, k] + nodes[a, d, k])
+                row[k] = 0.5 * (after + before)
+            for k in range(out.shape[2]):
+                value = 0.5 * (row[k // 2 + k % 2] + row[k // 2])
+                out[i, j, k] = 1 if value <= threshold else 0
+
+
+@kernel
+def neighbour(place, step, count, wraps):
+    """Return the place a step away along an axis, or -1 beyond its end."""
+    place += step
+    if wraps == 1:
+        return (place + count) % count
+    return place if place < count else -1
+
+
+@kernel("i8[,,] i8[] i8[]")
+def rim_members(members, wraps, out):
+    """Write the flat numbers of the members that have another node among the 26 around them.
+
+    Beyond the ends of axes that do not wrap nothing is a member. Returns how many there are.
+    """
+    nx, ny, nz = members.shape
+    inner, count = np.empty(nz, np.int64), 0
+    for i in range(nx):
+        for j in range(ny):
+            for k in range(nz):
+                inner[k] = 1
+            for way in range(9):
+                a = neighbour(i, way // 3 - 1, nx, wraps[0])
+                b = neighbour(j, way % 3 - 1, ny, wraps[1])
+                for k in range(nz):
+                    inner[k] = inner[k] & members[a, b, k] if a >= 0 and b >= 0 else 0
+            for k in range(nz):
+                before = neighbour(k, -1, nz, wraps[2])
+                after = neighbour(k, 1, nz, wraps[2])
+                left = inner[before] if before >= 0 else 0
+                right = inner[after] if after >= 0 else 0
+                out[count] = (i * ny + j) * nz + k
+                count += 1 if members[i, j, k] == 1 and left + inner[k] + right < 3 else 0
+    return count
 
 
 @kernel("f8[,,] i8[,,] i8[,,] f8 f8[] i8[] f8[,,]")

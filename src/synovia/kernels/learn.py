@@ -46,20 +46,28 @@ def first_in_cell(points, cell, table, out):
 
 # How near rotations are to others.
 
+LANES = 8
+
 
 @kernel("f8[,] f8[,] f8[]")
 def nearest_cosine(nodes, centers, out):
     """Write for each of the (n, 4) nodes cos(a/2) of the angle a to the nearest of the centers."""
     count = centers.shape[0]
     w, x, y, z = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
-    dots = np.empty(count)
+    dots, lanes = np.zeros(count + LANES), np.empty(LANES)
     for j in range(count):
         w[j], x[j], y[j], z[j] = centers[j, 0], centers[j, 1], centers[j, 2], centers[j, 3]
     for i in range(nodes.shape[0]):
         a, b, c, d = nodes[i, 0], nodes[i, 1], nodes[i, 2], nodes[i, 3]
         for j in range(count):
             dots[j] = abs(a * w[j] + b * x[j] + c * y[j] + d * z[j])
+        # The greatest of each of several lanes, then of all: one by one would wait for each other.
+        for lane in range(LANES):
+            lanes[lane] = 0.0
+        for j in range(0, count, LANES):
+            for lane in range(LANES):
+                lanes[lane] = max(lanes[lane], dots[j + lane])
         best = 0.0
-        for j in range(count):
-            best = max(best, dots[j])
+        for lane in range(LANES):
+            best = max(best, lanes[lane])
         out[i] = best

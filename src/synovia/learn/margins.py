@@ -173,26 +173,22 @@ def least_margin(
     """
     inside = [np.searchsorted(np.sort(each), candidates, "right") / len(each) for each in required]
     predicted = 1.0 - np.mean(inside, axis=0)
-
-    def margin_of(share: float) -> float:
-        """Return the margin at which so much was to be expected outside."""
-        enough = np.flatnonzero(predicted <= share)
-        return float(candidates[enough[0] if len(enough) else -1])
-
-    aim, failed, passed, step = margin_of(reject), -1, len(candidates) - 1, 1
-    # Margins, and those at which the same was to be expected: about a straight line.
-    low, high = (candidates[0], candidates[0]), (candidates[-1], candidates[-1])
+    failed, passed, run = -1, len(candidates) - 1, 0
+    at = int(np.argmax(predicted <= reject)) if predicted[-1] <= reject else passed - 1
+    # Between what is known, shares fall by equal factors for equal steps, about.
+    least_share = 0.5 / sum(map(len, required))
+    low, high = (float(candidates[0]), float(predicted[0])), (float(candidates[-1]), least_share)
     while passed - failed > 1:
-        share = (aim - low[1]) / (high[1] - low[1]) if high[1] > low[1] else 0.5
-        guess = low[0] + share * (high[0] - low[0])
-        at = int(np.searchsorted(candidates, guess * (1.0 - 1e-12)))  # rounded up it is one more
-        # Steps of 1, 1, 2, 4, … from what is known, so that poor guesses end soon, too.
-        least = min(max(step // 2, 1), (passed - failed) // 2)
-        at, step = min(max(at, failed + least), passed - least), 2 * step
+        # Steps of 1, 1, 2, 4, … on one side of what is known, so that poor guesses end soon, too.
+        least = min(max(1 << abs(run) >> 1, 1), (passed - failed) // 2)
+        at = min(max(at, failed + least), passed - least)
         found = rejected(float(candidates[at]))
-        point = float(candidates[at]), margin_of(found)
+        point = float(candidates[at]), max(found, least_share)
         if found <= reject:
-            passed, high = at, point
+            passed, high, run = at, point, max(run, 0) + 1
         else:
-            failed, low = at, point
+            failed, low, run = at, point, min(run, 0) - 1
+        fall = np.log(max(low[1], reject) / high[1])
+        share = np.log(max(low[1], reject) / reject) / fall if fall > 0.0 else 0.5
+        at = int(np.searchsorted(candidates, low[0] + share * (high[0] - low[0])))
     return float(candidates[passed])

@@ -239,6 +239,11 @@ class Limit:
         """As `packed`, but of a field without what only projections need, which takes a while."""
         return self._with_chart(self.shape.packed_members)
 
+    @cached_property
+    def packed_few(self) -> Floats:
+        """As `packed`, made sooner where that takes a while, for few projections."""
+        return self._with_chart(self.shape.packed_few)
+
     def _with_chart(self, shape: Floats) -> Floats:
         reach = [self.shape.reach(self.chart.winds), self.shape.reach((2,))]
         size = kernels.limit.HEADER + len(shape)
@@ -338,14 +343,30 @@ class Limit:
         """
         if not self.compiled:
             return self._project_by_covers(unit_quats("rotations", rotations))
+        return self._project(rotations, self.packed, threads)
+
+    def project_few(self, rotations: Quats) -> Quats:
+        """Return what `project` promises, sooner for few rotations of a limit that is not kept.
+
+        A field is not packed whole for them: the member found is within the same bound, half a
+        cell's diagonal, but may be another than that of `project`, and is a little farther on
+        average.
+        """
+        if not self.compiled:
+            return self._project_by_covers(unit_quats("rotations", rotations))
+        return self._project(rotations, self.packed_few, 1)
+
+    def _project(self, rotations: Quats, packed: Floats, threads: int) -> Quats:
+        """As `project`, by kernels."""
         rotations = as_floats(rotations)
         source = np.ascontiguousarray(rotations, self.precision(rotations.dtype))
         out, slack = np.empty_like(source), tolerance(rotations.dtype)
-        off = self._project_into(source.reshape(-1, 4), slack, out.reshape(-1, 4), threads)
+        flat, into = source.reshape(-1, 4), out.reshape(-1, 4)
+        off = _project_into(flat, packed, slack, into, threads)
         if not off <= off_by_rounding(rotations):
             checked = unit_quats("rotations", rotations)
             if checked is not rotations:
-                return self.project(checked, threads=threads)
+                return self._project(checked, packed, threads)
         return out.astype(rotations.dtype, copy=False)
 
     def _project_by_covers(self, rotations: Quats) -> Quats:
@@ -356,19 +377,6 @@ class Limit:
         nearest = np.where(opposite, -nearest, nearest)
         legal = (distance <= tolerance(rotations.dtype))[..., None]
         return np.where(legal, rotations, nearest).astype(rotations.dtype)
-
-    def _project_into(self, source: Quats, slack: float, out: Quats, threads: int) -> float:
-        def run(first: int, last: int) -> float:
-            flat, into = source[first:last].reshape(-1), out[first:last].reshape(-1)
-            return float(kernels.limit.project(flat, self.packed, slack, into))
-
-        if threads <= 1 or len(source) < BATCH:
-            return run(0, len(source))
-        # Between whole blocks, because an ellipsoid's lanes share the number of their steps.
-        lanes = kernels.rotation.LANES
-        cuts = [len(source) * k // threads // lanes * lanes for k in range(threads)] + [len(source)]
-        with ThreadPoolExecutor(threads) as pool:
-            return float(np.max(list(pool.map(run, cuts[:-1], cuts[1:]))))
 
     def violation(self, rotations: Quats) -> Scalars:
         """Return the angle, in radians, between each rotation and its projection."""
@@ -547,3 +555,19 @@ class Limit:
         """Return chart and shape by name, with their fields, and the ancestor if there is one."""
         found = {"chart": self.chart.to_dict(), "shape": self.shape.to_dict()}
         return found if self.relative_to is None else {**found, "relative_to": self.relative_to}
+
+
+def _project_into(source: Quats, packed: Floats, slack: float, out: Quats, threads: int) -> float:
+    """Write the projections of rotations (n, 4); return how far those are off unit, squared."""
+
+    def run(first: int, last: int) -> float:
+        flat, into = source[first:last].reshape(-1), out[first:last].reshape(-1)
+        return float(kernels.limit.project(flat, packed, slack, into))
+
+    if threads <= 1 or len(source) < BATCH:
+        return run(0, len(source))
+    # Between whole blocks, because an ellipsoid's lanes share the number of their steps.
+    lanes = kernels.rotation.LANES
+    cuts = [len(source) * k // threads // lanes * lanes for k in range(threads)] + [len(source)]
+    with ThreadPoolExecutor(threads) as pool:
+        return float(np.max(list(pool.map(run, cuts[:-1], cuts[1:]))))

@@ -13,8 +13,8 @@ from ...arrays import Floats, Ints, Mask, Points, Scalars
 from ..boundary import TETRAHEDRA
 from .packing import close_axes, nearest_sites
 
-FEW = 1_000
-"""Up to so many samples are compared one by one; more go into a tree."""
+FEW = 8_000
+"""Up to so many samples are sorted out cube by cube of nodes; more go into a tree."""
 LEAST_NODES, LARGEST = 8, 256
 """Nodes along the longest side of a grid, at least and at most."""
 LEAST_CELL = 0.01
@@ -86,20 +86,19 @@ def sample_distance(
     points: Points, low: Floats, spacing: Floats, count: tuple[int, ...], period: Floats
 ) -> Scalars:
     """Return how far each node is from the nearest of `points` (n, 3), exactly: (I, J, K)."""
-    nodes = node_points(low, spacing, count).reshape(-1, 3)
     if len(points) <= FEW:
-        distance = np.empty(len(nodes))
-        x, y, z = (np.ascontiguousarray(column) for column in points.T)
-        kernels.distance_field_packing.distance_to_samples(nodes, x, y, z, period, distance)
-    else:
-        from scipy.spatial import cKDTree
+        found, samples = np.empty(count), np.ascontiguousarray(points.T, np.float64)
+        grid = np.concatenate([low, spacing, period])
+        kernels.distance_field_packing.distance_to_samples(grid, samples, found)
+        return found
+    from scipy.spatial import cKDTree
 
-        local, at = _wrap(points - low, period), _wrap(nodes - low, period)
-        # One that is neither balanced nor compact answers in half the time.
-        box = period if period.any() else None
-        tree = cKDTree(local, 32, compact_nodes=False, balanced_tree=False, boxsize=box)
-        distance = tree.query(at)[0]
-    return np.asarray(distance).reshape(count)
+    nodes = node_points(low, spacing, count).reshape(-1, 3)
+    local, at = _wrap(points - low, period), _wrap(nodes - low, period)
+    # One that is neither balanced nor compact answers in half the time.
+    box = period if period.any() else None
+    tree = cKDTree(local, 32, compact_nodes=False, balanced_tree=False, boxsize=box)
+    return np.asarray(tree.query(at)[0]).reshape(count)
 
 
 def _wrap(points: Points, period: Floats) -> Points:

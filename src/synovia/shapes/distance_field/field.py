@@ -24,6 +24,7 @@ from .packing import (
     pack_values,
     places_in,
     round_down,
+    with_few_sites,
     with_sites,
 )
 from .sculpt import add_sample, brush, push, redistance_field
@@ -173,6 +174,11 @@ class DistanceField(Region):
         wraps = self.wrapping
         packed = pack_values(self.low, self.spacing, self.closed, self.threshold, wraps)
         return np.concatenate([[FIELD], packed])
+
+    @cached_property
+    def packed_few(self) -> Floats:
+        few = with_few_sites(self.packed_members[1:], self.wrapping)
+        return np.concatenate([[FIELD], few])
 
     def contains(self, points: Points) -> Mask:
         points = self._checked(points)

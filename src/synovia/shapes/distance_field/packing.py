@@ -92,11 +92,9 @@ def with_sites(packed: Floats, wraps: Mask) -> Floats:
     layout = kernels.distance_field
     header = packed[: layout.HEADER].copy()
     threshold = float(header[layout.THRESHOLD])
-    spacing, period, count = header[layout.SPACING : layout.TURNS + 6].reshape(-1, 3)[[0, 1, 3]]
-    shape = count.astype(int)
-    nodes = packed[layout.HEADER :].view(np.float32)[: shape.prod()].reshape(shape).astype(float)
-    members = add_midpoints(nodes, wraps) <= threshold
-    starts, sites, blocks = _blocks(members, wraps, layout.SIDE, layout.SHIFT)
+    spacing, period = header[layout.SPACING : layout.TURNS].reshape(2, 3)
+    nodes = _nodes_of(packed)
+    starts, sites, blocks = _blocks(nodes, threshold, wraps)
     room = SIZE + SIZE_A_NODE * max(nodes.size - USUAL_NODES, 0) - packed.nbytes - starts.nbytes
     knots = _knots(nodes.shape, spacing, wraps, room // 4 - sites.size - SPARE)
     axes = [each.places for each in knots]
@@ -118,6 +116,27 @@ def with_sites(packed: Floats, wraps: Mask) -> Floats:
     header[layout.FEATURES : layout.WIDE] = len(packed) + np.cumsum([0, *map(len, tables[:-1])])
     header[layout.WIDE :] = numbers
     return np.concatenate([header, packed[layout.HEADER :], *tables])
+
+
+def with_few_sites(packed: Floats, wraps: Mask) -> Floats:
+    """Return what `pack_values` gave, with the sites of `with_sites` but no knots: soon made.
+
+    For each point that is projected all sites are looked at.
+    """
+    layout = kernels.distance_field
+    header = packed[: layout.HEADER].copy()
+    starts, sites, blocks = _blocks(_nodes_of(packed), float(header[layout.THRESHOLD]), wraps)
+    header[layout.BLOCKS : layout.VALUES] = blocks
+    header[layout.STARTS], header[layout.SITES] = len(packed), len(packed) + len(starts)
+    return np.concatenate([header, packed[layout.HEADER :], starts, halves(sites, np.int32)])
+
+
+def _nodes_of(packed: Floats) -> Floats:
+    """Return the node values that `pack_values` packed."""
+    layout = kernels.distance_field
+    shape = packed[layout.NODES : layout.NODES + 3].astype(int)
+    values = packed[layout.HEADER :].view(np.float32)[: shape.prod()]
+    return np.asarray(values.reshape(shape).astype(np.float64))
 
 
 def halves(numbers: Floats | Ints, kind: type) -> Floats:
@@ -320,18 +339,18 @@ def _knots(count: tuple[int, ...], spacing: Floats, wraps: Mask, most: int) -> l
     return found
 
 
-def _blocks(members: Mask, wraps: Mask, side: int, shift: int) -> tuple[Floats, Ints, list[int]]:
+def _blocks(nodes: Floats, threshold: float, wraps: Mask) -> tuple[Floats, Ints, list[int]]:
     """Return the sites on the rim of the region, block by block, and where each block starts."""
-    deep: Mask = members
-    for axis, wrap in enumerate(wraps):
-        along = np.asarray(np.moveaxis(deep, axis, 0))
-        ends = [along[-1:], along[:1]] if wrap else [np.zeros_like(along[:1])] * 2
-        wide = np.concatenate([ends[0], along, ends[1]])
-        deep = np.moveaxis(wide[:-2] & wide[1:-1] & wide[2:], 0, axis)
-    rim = np.argwhere(members & ~np.asarray(deep))
-    count = [-(-n // side) for n in members.shape]
-    block = np.asarray(np.ravel_multi_index(tuple((rim // side).T), count))
+    layout, kernel = kernels.distance_field, kernels.distance_field_packing
+    fine = [2 * n - 1 - int(wrap) for n, wrap in zip(nodes.shape, wraps, strict=True)]
+    members = np.empty(fine, np.int64)
+    kernel.halved_members(nodes, threshold, members)
+    numbers = np.empty(members.size, np.int64)
+    found = kernel.rim_members(members, wraps.astype(np.int64), numbers)
+    rim = np.stack(np.unravel_index(numbers[:found], fine))
+    count = [-(-n // layout.SIDE) for n in fine]
+    block = np.asarray(np.ravel_multi_index(tuple(rim // layout.SIDE), count))
     order = np.argsort(block, kind="stable")
-    starts = np.searchsorted(np.sort(block), np.arange(np.prod(count) + 1))
-    codes = (rim[:, 0] << (2 * shift)) | (rim[:, 1] << shift) | rim[:, 2]
-    return starts.astype(np.float64), codes[order], [int(n) for n in count]
+    starts = np.searchsorted(block[order], np.arange(np.prod(count) + 1))
+    codes = (rim[0] << (2 * layout.SHIFT)) | (rim[1] << layout.SHIFT) | rim[2]
+    return starts.astype(np.float64), codes[order], count

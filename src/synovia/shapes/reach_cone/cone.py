@@ -139,7 +139,7 @@ class ReachCone(Directional):
     def legal_ranges(self, directions: Vectors) -> tuple[Mask, Floats]:
         """Return which unit directions (..., 3) are legal, and the `twist_range` (..., 2) there."""
         directions = unit_directions("directions", directions)
-        _, heights, ranges = self._located(directions)
+        _, heights, ranges = self.locate(directions)
         legal = np.asarray(heights >= 0.0)
         # Only those below the planes of their edges may be outside; how far, takes a while to find.
         below = directions[~legal]
@@ -154,7 +154,7 @@ class ReachCone(Directional):
         In slice i p_i is the weight of point i + 1, and -p_{i+1} that of point i: equation 6 of
         Wilhelms & Van Gelder has them the wrong way round.
         """
-        return self._located(directions)[2]
+        return self.locate(unit_directions("directions", directions))[2]
 
     def slices(self, directions: Vectors, last: Ints | None = None) -> Ints:
         """Return the number of the slice (...) that each direction is in, legal or not.
@@ -164,7 +164,7 @@ class ReachCone(Directional):
         """
         directions = unit_directions("directions", directions)
         if last is None:
-            return self._located(directions)[0]
+            return self.locate(directions)[0]
         last = np.broadcast_to(np.asarray(last), directions.shape[:-1])
         if not np.issubdtype(last.dtype, np.integer):
             raise ValueError(f"last must be numbers of slices, got {last.dtype}")
@@ -174,7 +174,7 @@ class ReachCone(Directional):
         found = np.array(last % len(self.points), dtype=np.int64)
         gone = ~(into & short)
         if gone.any():
-            found[gone] = self._located(directions[gone])[0]
+            found[gone] = self.locate(directions[gone])[0]
         return found
 
     def left(self, points: Points) -> Floats:
@@ -271,9 +271,12 @@ class ReachCone(Directional):
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
         return sample_cone(self, n, rng)
 
-    def _located(self, directions: Vectors) -> tuple[Ints, Scalars, Floats]:
-        """Return slices, heights over the planes of their edges, and ranges of the twist."""
-        flat = np.ascontiguousarray(unit_directions("directions", directions), dtype=np.float64)
+    def locate(self, directions: Vectors) -> tuple[Ints, Scalars, Floats]:
+        """Return the slices of unit directions (..., 3), heights, and ranges of the twist (..., 2).
+
+        Heights (...) are those over the planes of the slices' edges: at least 0 inside.
+        """
+        flat = np.ascontiguousarray(directions, dtype=np.float64)
         batch = flat.shape[:-1]
         found, height = np.empty(batch, np.int64), np.empty(batch)
         limits = np.empty((*batch, 2))

@@ -159,14 +159,29 @@ def _stack_entries(blocks: Sequence[Sequence[tuple[_Entries, int, float]]], star
     return csc_array((np.concatenate(values), where), shape=(below, int(starts[-1])))
 
 
+def _minimize(
+    price: Floats, matrix: Any, bound: Floats, low: Floats, high: Floats, wanted: str
+) -> Floats:
+    """Return the x of least price · x with matrix · x <= bound and low <= x <= high.
+
+    By HiGHS, with all variables continuous: `linprog` asks the same of it, and takes longer to
+    check what it is given than HiGHS to solve it. What is `wanted` is named where there is none.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    rows = LinearConstraint(matrix, -np.inf, bound)
+    found = milp(price, constraints=rows, bounds=Bounds(low, high))
+    if found.x is None:
+        raise ValueError(f"no {wanted} can contain the samples: {found.message}")
+    return np.asarray(found.x)
+
+
 def _solve_limits(gradients: Floats, number: Ints, weights: Floats, twists: Scalars) -> Floats:
     """Return low and high (2, n + 1), the visible point's last, of the least width and bend.
 
     Variables: lows, highs, and the bends of both around the boundary. What no sample holds apart
     is held by its neighbours, because a bend costs more than the width it saves.
     """
-    from scipy.optimize import linprog
-
     n, m = len(gradients), len(twists)
     each, following = np.arange(n), (np.arange(n) + 1) % n
     interpolate = _Entries(
@@ -213,12 +228,10 @@ def _solve_limits(gradients: Floats, number: Ints, weights: Floats, twists: Scal
     bound = np.concatenate([twists, -twists, np.zeros(5 * n + 1), np.tile(1.0 / scale.ravel(), 4)])
     size = np.append(np.full(n, 2.0 / (3.0 * n)), 1.0 / 3.0)
     price = np.concatenate([-size, size, np.full(2 * n, SMOOTH * size[0])])
-    low, high = float(twists.min()), float(twists.max())
-    limits = [(low, high)] * (2 * n + 2) + [(0.0, None)] * (2 * n)
-    found = linprog(price, A_ub=constraints, b_ub=bound, bounds=limits, method="highs")
-    if found.x is None:
-        raise ValueError(f"no limits of the twist contain the samples: {found.message}")
-    return np.asarray(found.x[: 2 * n + 2].reshape(2, n + 1))
+    least = np.repeat([float(twists.min()), 0.0], [2 * n + 2, 2 * n])
+    most = np.repeat([float(twists.max()), np.inf], [2 * n + 2, 2 * n])
+    found = _minimize(price, constraints, bound, least, most, "limits of the twist")
+    return np.asarray(found[: 2 * n + 2].reshape(2, n + 1))
 
 
 # A reach cone around samples: the least boundary first, then the narrowest limits of the twist.
@@ -334,14 +347,8 @@ def _matrix(number: Ints, past: Scalars, step: Scalars) -> Any:
 
 def _solve_cotangents(weights: Scalars, matrix: Any, bound: Scalars, least: Scalars) -> Scalars:
     """Return the greatest cotangents, by `weights`, that keep all constraints."""
-    from scipy.optimize import linprog
-
-    limits = [(low - 1e-9 * abs(low), max(low, 1.0 / np.tan(LEAST))) for low in least.tolist()]
-    scaled = -weights / weights.max()
-    found = linprog(scaled, A_ub=matrix, b_ub=bound, bounds=limits, method="highs")
-    if found.x is None:
-        raise ValueError(f"no boundary contains the samples: {found.message}")
-    return np.asarray(found.x)
+    low, high = least - 1e-9 * np.abs(least), np.maximum(least, 1.0 / np.tan(LEAST))
+    return _minimize(-weights / weights.max(), matrix, bound, low, high, "boundary")
 
 
 def _lower(

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays import TURN, Floats, Ints, Scalars, Vectors, cross, unit_vectors, wrap_angles
+from ...arrays import (
+    TOLERANCE,
+    TURN,
+    Floats,
+    Ints,
+    Scalars,
+    Vectors,
+    cross,
+    unit_vectors,
+    wrap_angles,
+)
 from .star import from_polar, polar, tangent_basis
 
 if TYPE_CHECKING:
@@ -192,8 +202,8 @@ def _twists_nearby(cone: ReachCone, directions: Vectors, r: float) -> Floats:
     turns = np.concatenate([[0.0], np.tile(np.arange(SPOKES), len(RINGS))]) * (TURN / SPOKES)
     offset = np.stack([np.cos(turns) * np.sin(ways), np.sin(turns) * np.sin(ways)], axis=1)
     beside = np.cos(ways)[:, None] * directions[..., None, :] + offset @ tangent_basis(directions)
-    legal, ranges = cone.legal_ranges(beside)
-    limits, left = np.moveaxis(ranges, -1, 0), _twist_left(r, ways)
+    _, heights, ranges = cone.locate(beside)
+    legal, limits, left = heights >= -TOLERANCE, np.moveaxis(ranges, -1, 0), _twist_left(r, ways)
     # Of a cone smaller than `r`, the rings may meet nothing: its corners are asked for as well.
     corners = np.concatenate([cone.points, cone.visible[None]])
     chords = np.linalg.norm(directions[..., None, :] - corners, axis=-1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -54,18 +55,30 @@ def unit_directions(name: str, directions: Vectors) -> Vectors:
     return np.where(off > 1e-12, directions / np.where(length > 0.0, length, 1.0), directions)
 
 
+@lru_cache(maxsize=64)
+def _frame_about(x: float, y: float, z: float) -> Floats:
+    """Return `tangent_basis` of one direction: fits and growth ask for the same again and again."""
+    frame = tangent_basis(np.array([x, y, z]))
+    frame.flags.writeable = False
+    return frame
+
+
 def polar(directions: Vectors, visible: Vectors) -> tuple[Scalars, Scalars]:
     """Return the azimuth of directions about `visible`, from -π to π, and the angle from it."""
-    frame = tangent_basis(visible)
+    frame = _frame_about(*visible.tolist())
     u, v = directions @ frame[0], directions @ frame[1]
     return np.arctan2(v, u), np.arctan2(np.hypot(u, v), directions @ visible)
 
 
 def from_polar(azimuth: Scalars, angle: Scalars, visible: Vectors) -> Vectors:
     """Return the unit directions at these azimuths and angles from `visible`."""
-    frame = tangent_basis(visible)
-    around = np.cos(azimuth)[..., None] * frame[0] + np.sin(azimuth)[..., None] * frame[1]
-    return np.asarray(np.cos(angle)[..., None] * visible + np.sin(angle)[..., None] * around)
+    frame = _frame_about(*visible.tolist())
+    ways = np.cos(azimuth), np.sin(azimuth), np.cos(angle), np.sin(angle)
+    along, aside, near, far = np.broadcast_arrays(*ways)
+    found = np.empty((*near.shape, 3))
+    for k in range(3):  # one by one: sums over rows of three would take longer
+        found[..., k] = near * visible[k] + far * (along * frame[0, k] + aside * frame[1, k])
+    return found
 
 
 def argmax_by_group(group: Ints, values: Scalars) -> Ints:
