@@ -248,7 +248,7 @@ def dependent_model():
     return LimitModel(limits, SKELETON, dependents={"Fore & arm": bends})
 
 
-def test_tendons_span_a_joint_and_its_driver(rng):
+def test_tendons_span_a_joint_and_its_driver(rng, tmp_path):
     model = dependent_model()
     body = hinged_body(model)
     loaded = mujoco.MjModel.from_xml_string(mjcf_text(body))
@@ -277,6 +277,9 @@ def test_tendons_span_a_joint_and_its_driver(rng):
     assert (cut & wrong & alone).sum() > 0.6 * (wrong & alone).sum()
     told = pair.loss.gained / (1.0 - pair.loss.share)
     assert told == pytest.approx((wrong & alone & ~cut).sum() / (wrong & alone).sum(), abs=0.08)
+    (tmp_path / "a.xml").write_text(mjcf_text(body))
+    with pytest.warns(UserWarning, match="tendons over hinges of several joints are left out"):
+        assert set(load_limits(tmp_path / "a.xml").limits) == set(model.limits)
 
 
 def test_a_plane_over_heights_is_the_lowest(rng):

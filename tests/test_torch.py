@@ -124,6 +124,18 @@ def test_one_kernel_has_the_gradient_by_any_form(form, family):
     assert (single.grad - plain.grad).abs().median() < 1e-3
 
 
+def test_a_backward_pass_may_run_again_and_weigh_rotations():
+    limit = LIMITS["kdop", "rotation-vector"]()
+    given = tensor(random_quats(50, np.random.default_rng(6)).reshape(5, 10, 4)).requires_grad_()
+    weights = torch.linspace(-1.0, 2.0, 50, dtype=torch.float64).reshape(5, 10)
+    found, slopes = distance(limit, given), limit.distance_and_gradient(given.detach().numpy())[1]
+    for factor in (weights, weights, torch.tensor(0.5), torch.tensor(1.0)):
+        given.grad = None
+        (factor * found).sum().backward(retain_graph=True)
+        expected = factor[..., None].numpy() * slopes
+        assert np.abs(given.grad.numpy() - expected).max() < 1e-12
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_the_loss_of_a_kernel_has_the_gradient_of_its_sums(smpl, form):
     rotations = random_quats(24 * 5, np.random.default_rng(9))

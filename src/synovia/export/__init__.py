@@ -24,11 +24,15 @@ Progress = Callable[[Iterable[str]], Iterable[str]]
 
 @dataclass(frozen=True, eq=False)
 class Exported:
-    """What is to be written, and what each joint gains and loses by it, with a note on it."""
+    """What is to be written, and what each joint gains and loses by it, with a note on it.
+
+    Of the losses, the last `pairs` are of two joints together.
+    """
 
     content: bytes
     losses: dict[str, Loss]
     notes: dict[str, str]
+    pairs: int = 0
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ def _write_body(
     body = hinged_body(model, slanted=slanted, progress=progress)
     written: Any = text(body, name=name, mass=mass)
     content = written if isinstance(written, bytes) else written.encode()
-    return Exported(content, body.losses, body.notes)
+    return Exported(content, body.losses, body.notes, len(body.pairs))
 
 
 def _write_table(

@@ -15,6 +15,7 @@ from .rotation import LANES, SCRATCH, TURN, W0, X0, Y0, Z0, cos_root, sinc_root
 QUATERNION, VECTOR, SIX, MATRIX = range(4)  # as `synovia.torch` numbers its forms
 
 GX, GY, GZ = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES  # rows of the gradient
+V0 = SCRATCH + 3 * LANES  # and of up to four values, then of the gradients by them
 
 
 @kernel
@@ -52,6 +53,24 @@ def add_form(values, form, first, stride, block, n, gradients):
         add_by_matrices(values, first, stride, block, n, gradients)
 
 
+@kernel
+def gather(values, first, stride, count, row, block, n):
+    """Copy `count` numbers of each rotation to rows, on which arithmetic becomes vector code."""
+    real = block.dtype.type
+    for k in range(count):
+        for i in range(n):
+            block[row + k * LANES + i] = real(values[first + stride * i + k])
+
+
+@kernel
+def scatter(count, block, n, first, stride, gradients):
+    """Add the rows from V0 on to `count` numbers of each rotation."""
+    kind = gradients.dtype.type
+    for i in range(n):
+        for k in range(count):
+            gradients[first + stride * i + k] += kind(block[V0 + k * LANES + i])
+
+
 # Quaternions of any length.
 
 
@@ -59,14 +78,9 @@ def add_form(values, form, first, stride, block, n, gradients):
 def load_quaternions(values, first, stride, block, n):
     """Write quaternions, of length 1; none is of length 0."""
     real = block.dtype.type
+    gather(values, first, stride, 4, W0, block, n)
     for i in range(n):
-        at = first + stride * i
-        w, x, y, z = (
-            real(values[at]),
-            real(values[at + 1]),
-            real(values[at + 2]),
-            real(values[at + 3]),
-        )
+        w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
         inverse = real(1.0) / np.sqrt(w * w + x * x + y * y + z * z)
         block[W0 + i], block[X0 + i] = inverse * w, inverse * x
         block[Y0 + i], block[Z0 + i] = inverse * y, inverse * z
@@ -75,21 +89,18 @@ def load_quaternions(values, first, stride, block, n):
 @kernel
 def add_by_quaternions(values, first, stride, block, n, gradients):
     """Add 2 r · (0, g)/|r|² for a quaternion r."""
-    real, kind = block.dtype.type, gradients.dtype.type
+    real = block.dtype.type
+    gather(values, first, stride, 4, V0, block, n)
     for i in range(n):
-        at = first + stride * i
-        w, x, y, z = (
-            real(values[at]),
-            real(values[at + 1]),
-            real(values[at + 2]),
-            real(values[at + 3]),
-        )
+        w, x = block[V0 + i], block[V0 + LANES + i]
+        y, z = block[V0 + 2 * LANES + i], block[V0 + 3 * LANES + i]
         scale = real(2.0) / (w * w + x * x + y * y + z * z)
         gx, gy, gz = scale * block[GX + i], scale * block[GY + i], scale * block[GZ + i]
-        gradients[at] += kind(-x * gx - y * gy - z * gz)
-        gradients[at + 1] += kind(w * gx + y * gz - z * gy)
-        gradients[at + 2] += kind(w * gy + z * gx - x * gz)
-        gradients[at + 3] += kind(w * gz + x * gy - y * gx)
+        block[V0 + i] = -x * gx - y * gy - z * gz
+        block[V0 + LANES + i] = w * gx + y * gz - z * gy
+        block[V0 + 2 * LANES + i] = w * gy + z * gx - x * gz
+        block[V0 + 3 * LANES + i] = w * gz + x * gy - y * gx
+    scatter(4, block, n, first, stride, gradients)
 
 
 # Rotation vectors.
@@ -99,9 +110,9 @@ def add_by_quaternions(values, first, stride, block, n, gradients):
 def load_vectors(values, first, stride, block, n):
     """Write the quaternions of rotation vectors of any length."""
     real = block.dtype.type
+    gather(values, first, stride, 3, X0, block, n)
     for i in range(n):
-        at = first + stride * i
-        x, y, z = real(values[at]), real(values[at + 1]), real(values[at + 2])
+        x, y, z = block[X0 + i], block[Y0 + i], block[Z0 + i]
         share, cosine, sine = half_angle_of(x * x + y * y + z * z, real)
         factor = real(0.5) * share * sine
         block[W0 + i], block[X0 + i] = cosine, factor * x
@@ -114,10 +125,10 @@ def add_by_vectors(values, first, stride, block, n, gradients):
 
     a = (1 − cos θ)/θ² and b = (θ − sin θ)/θ³.
     """
-    real, kind = block.dtype.type, gradients.dtype.type
+    real = block.dtype.type
+    gather(values, first, stride, 3, V0, block, n)
     for i in range(n):
-        at = first + stride * i
-        x, y, z = real(values[at]), real(values[at + 1]), real(values[at + 2])
+        x, y, z = block[V0 + i], block[V0 + LANES + i], block[V0 + 2 * LANES + i]
         gx, gy, gz = block[GX + i], block[GY + i], block[GZ + i]
         square = x * x + y * y + z * z
         share, cosine, sine = half_angle_of(square, real)
@@ -126,9 +137,10 @@ def add_by_vectors(values, first, stride, block, n, gradients):
         far = (real(1.0) - sine * cosine) / max(square, real(1e-3))
         a, b = real(0.5) * sine * sine, near if square < real(1e-2) else far
         cx, cy, cz = y * gz - z * gy, z * gx - x * gz, x * gy - y * gx
-        gradients[at] += kind(gx + a * cx + b * (y * cz - z * cy))
-        gradients[at + 1] += kind(gy + a * cy + b * (z * cx - x * cz))
-        gradients[at + 2] += kind(gz + a * cz + b * (x * cy - y * cx))
+        block[V0 + i] = gx + a * cx + b * (y * cz - z * cy)
+        block[V0 + LANES + i] = gy + a * cy + b * (z * cx - x * cz)
+        block[V0 + 2 * LANES + i] = gz + a * cz + b * (x * cy - y * cx)
+    scatter(3, block, n, first, stride, gradients)
 
 
 # Matrices, row by row, and their first two columns, which need not be orthonormal.
