@@ -5,7 +5,7 @@
 # make kernels  compile the kernels, and make the bodies, which both do themselves
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
 # make test-torch  limits as a loss, in an environment of its own
-# make test-engines  exports in OpenSim, USD, Pinocchio and yourdfpy, likewise
+# make test-engines  exports in OpenSim, USD, Pinocchio, Newton and yourdfpy, likewise
 # make wheels  wheels for Linux, macOS and Windows, and WebAssembly, in dist/
 # make packages  sdist and wheel, in dist/
 # make test-packages  both as users get them, on each Python that is here
@@ -167,11 +167,11 @@ $(OPENSIM)/.installed: pyproject.toml
 	$(OPENSIM)/bin/pip install --quiet --disable-pip-version-check --editable '.[opensim]'
 	touch $@
 
-# Pinocchio is not there for every system: its test is then skipped, and says so.
+# Pinocchio and Newton are not there for every system: their tests are then skipped, and say so.
 $(ENGINES)/.installed: pyproject.toml
 	test -x $(ENGINES)/bin/python || $(PYTHON) -m venv $(ENGINES)
 	$(ENGINES)/bin/pip install --quiet --disable-pip-version-check --editable '.[engines]'
-	$(ENGINES)/bin/pip install --quiet --disable-pip-version-check pin || true
+	for engine in pin newton; do $(ENGINES)/bin/pip install --quiet --disable-pip-version-check $$engine || true; done
 	touch $@
 
 clean:

@@ -87,7 +87,7 @@ def limits(cloud: np.ndarray) -> dict[str, Limit]:
 
 
 def families(cloud: np.ndarray) -> dict[str, Limit]:
-    """Return a limit of each family that is not convex, so that half is outside."""
+    """Return a limit of each family that is not convex, and of hinges, so that half is outside."""
     axis = np.array([1.0, 0.0, 0.0])
 
     def fitted(scale: float, shape: str, **options: object) -> Limit:
@@ -97,6 +97,8 @@ def families(cloud: np.ndarray) -> dict[str, Limit]:
         "reach cone, 25 points": fitted(0.35, "reach-cone", axis=axis),
         "reach cone, 200 points": fitted(0.35, "reach-cone", axis=axis, vertices=200),
         "theta-phi table, 5°": fitted(0.42, "theta-phi", axis=axis),
+        "box of hinges": fitted(0.34, "box", chart="hinges", along="chart"),
+        "k-DOP of hinges": fitted(0.38, "kdop", chart="hinges", along="chart"),
         "distance field, 32³": fitted(0.38, "distance-field"),
         "distance field, 64³": fitted(0.42, "distance-field", resolution=64),
     }

@@ -8,7 +8,18 @@ import pytest
 from command_line import studio
 from cones import CONES
 from limits_files import small
-from oracles import CASES, CLOUDS, SEEN, THICK, VECTORS, fitted, placed, queries, random_quats
+from oracles import (
+    CASES,
+    CLOUDS,
+    IN_HINGES,
+    SEEN,
+    THICK,
+    VECTORS,
+    fitted,
+    placed,
+    queries,
+    random_quats,
+)
 from synovia.io import save_limits
 from synovia.limit import Limit
 
@@ -48,7 +59,7 @@ def chart(request):
     return placed(request.param)
 
 
-@pytest.fixture(params=SEEN, ids=" in ".join)
+@pytest.fixture(params=SEEN + IN_HINGES, ids=" in ".join)
 def limit(request, kind):
     case, chart = request.param
     return Limit(placed(chart), fitted(case, kind))

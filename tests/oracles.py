@@ -32,6 +32,8 @@ CASES = {
 }
 # Every way to fit a shape, with every chart that it works in.
 SEEN = [(case, chart) for case, (name, _) in CASES.items() for chart in SHAPES[name].charts]
+# And one in the chart of hinges, which takes all of these shapes.
+IN_HINGES = [("kdop chart", "hinges")]
 THICK = ("round", "elongated", "tilted", "beyond")
 THIN = ("one", "line", "plane")
 CLOUDS = THICK + THIN

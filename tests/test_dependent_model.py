@@ -336,5 +336,5 @@ def test_what_knows_single_joints_alone_says_so(tmp_path):
     pose = clip_of().pose
     one = Pose(pose.rotations[20], pose.positions[20])
     assert replace(model, dependents={}).contains(live.push(one))
-    with pytest.warns(UserWarning, match="an export does not know"):
+    with pytest.warns(UserWarning, match="an export to urdf does not know"):
         export_limits(model, "urdf")

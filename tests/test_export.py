@@ -16,9 +16,12 @@ from synovia.export.into import write_into
 from synovia.export.mass import SEGMENT_MASSES, capsules
 from synovia.export.mjcf import OVERSHOOT_DEG, hinge_names, mjcf_text
 from synovia.export.opensim import opensim_text
+from synovia.export.pairs import tightest_slope
 from synovia.export.urdf import urdf_text
 from synovia.io import load_limits, save_limits
 from synovia.io.ranges import read_ranges
+from synovia.limit import DependentRange
+from synovia.limit.octahedral import node_directions
 from synovia.rigs import canonical_skeleton
 from synovia.skeleton import Pose
 
@@ -231,6 +234,63 @@ def ranged(model):
     return hinged_body(model, slanted=False)
 
 
+# Joints that depend on others.
+
+
+def dependent_model():
+    """An elbow that bends less, the farther back the arm points."""
+    arm = Limit(RotationVector(), Box([-1.0, -0.5, -0.4], [0.9, 0.5, 0.4], np.eye(3)))
+    high = 1.4 + 0.8 * node_directions(4)[:, 2]
+    bends = DependentRange(
+        KNEE, "Arm", np.array([0.0, -1.0, 0.0]), np.zeros(66), high, np.eye(3)[0]
+    )
+    limits = {"Arm": arm, "Fore & arm": KNEE}
+    return LimitModel(limits, SKELETON, dependents={"Fore & arm": bends})
+
+
+def test_tendons_span_a_joint_and_its_driver(rng, tmp_path):
+    model = dependent_model()
+    body = hinged_body(model)
+    loaded = mujoco.MjModel.from_xml_string(mjcf_text(body))
+    data, joints = mujoco.MjData(loaded), list(body.joints.values())
+    (pair,) = body.pairs
+    assert pair.title in body.losses
+    assert 1 <= len(pair.slants) <= 8
+    together = model.pair("Fore & arm")
+    legal = together.sample(300, rng)
+    free = [joint.limit.sample(3000, rng) for joint in joints]
+    for pairs in (legal, [each[:300] for each in free]):
+        points = np.concatenate([angles(j, q) for j, q in zip(joints, pairs, strict=True)], axis=1)
+        inside = pair.contains(points)
+        for joint, rotations in zip(joints, pairs, strict=True):
+            inside &= joint.limit.contains(rotations)
+        for point, expected in zip(points, inside, strict=True):
+            data.qpos[7:] = point
+            mujoco.mj_fwdPosition(loaded, data)
+            assert within(loaded, data) == expected
+        if pairs is legal:
+            assert inside.mean() > 0.99
+    wrong = ~together.contains(*free)
+    points = np.concatenate([angles(j, q) for j, q in zip(joints, free, strict=True)], axis=1)
+    cut = ~pair.contains(points)
+    alone = np.all([model.limits[j.name].contains(q) for j, q in zip(joints, free, strict=True)], 0)
+    assert (cut & wrong & alone).sum() > 0.6 * (wrong & alone).sum()
+    told = pair.loss.gained / (1.0 - pair.loss.share)
+    assert told == pytest.approx((wrong & alone & ~cut).sum() / (wrong & alone).sum(), abs=0.08)
+    (tmp_path / "a.xml").write_text(mjcf_text(body))
+    with pytest.warns(UserWarning, match="tendons over hinges of several joints are left out"):
+        assert set(load_limits(tmp_path / "a.xml").limits) == set(model.limits)
+
+
+def test_a_plane_over_heights_is_the_lowest(rng):
+    points, group = rng.normal(size=(200, 2)), np.ones(200, dtype=bool)
+    heights = points @ [0.3, -0.2] - np.abs(points[:, 0])
+    slope = tightest_slope(points, heights, group)
+    found = (points @ slope).mean() + (heights - points @ slope).max()
+    for tried in slope + 0.05 * rng.normal(size=(100, 2)):
+        assert (points @ tried).mean() + (heights - points @ tried).max() >= found - 1e-9
+
+
 # Into a model that exists.
 
 EXISTING = """<mujoco>
@@ -262,7 +322,9 @@ def test_ranges_are_written_into_a_model_and_nothing_else_changes(model, tmp_pat
     turned = LimitModel(dict(model.limits), read_ranges(path).skeleton)
     exported = write_into(turned, path)
     text = exported.content.decode()
-    kept = [line for line in text.splitlines() if "<!--" not in line and "<joint name" not in line]
+    added = ("<!--", "<joint name", "tendon>", "<fixed")
+    kept = [line for line in text.splitlines() if not any(each in line for each in added)]
+    assert text.count("<fixed") >= 3
     assert kept == [
         line for line in EXISTING.splitlines() if "<!--" not in line and "<joint name" not in line
     ]
@@ -273,6 +335,7 @@ def test_ranges_are_written_into_a_model_and_nothing_else_changes(model, tmp_pat
     (tmp_path / "new.xml").write_text(text)
     back = load_limits(tmp_path / "new.xml").limits["Arm"]
     assert back.contains(UPPER.sample(500, np.random.default_rng(0))).mean() > 0.99
+    assert back.volume() < 0.9 * replace(back, shape=Box(*back.shape.bounds, np.eye(3))).volume()
     assert exported.losses["Arm"].gained > 0.0
 
 

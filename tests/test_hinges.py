@@ -5,8 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracles import random_quats
-from synovia import Box, Hinges, KDop, Limit, LimitModel, Skeleton, first_exit, mirror_limit, quat
+from oracles import random_quats, region
+from synovia import (
+    Box,
+    Hinges,
+    KDop,
+    Limit,
+    LimitModel,
+    Skeleton,
+    first_exit,
+    kernels,
+    mirror_limit,
+    quat,
+)
 from synovia.arrays import TURN
 from synovia.charts.chart import Chart
 from synovia.io import load_limits, save_limits
@@ -139,6 +150,26 @@ def test_projections_are_legal_nearest_and_stay(limit, rng):
     beyond = gap(limit.chart, rotations)
     brute = np.where(beyond > 1e-9, beyond + np.maximum(distances, 0.0), distances)
     np.testing.assert_allclose(limit.distance(rotations), brute, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["within pi", "far beyond pi"])
+def test_kernels_find_what_numpy_finds(chart, name, rng):
+    limit = Limit(chart, region("kdop", name, rng))
+    locked = rng.uniform(-np.pi, np.pi, size=(2, 3))
+    locked[:, 1] = np.array([0.0, np.pi]) + chart.lock
+    rotations = np.concatenate([random_quats(100, rng), chart.rotations(locked)])
+    assert limit.compiled
+    np.testing.assert_allclose(limit.distance(rotations), limit.nearest(rotations)[1], atol=1e-10)
+    projected = limit.project(rotations)
+    assert limit.nearest(projected)[1].max() <= 1e-9
+
+
+def test_no_turn_leaves_the_chart_faster_than_kernels_say(chart, rng):
+    packed = Limit(chart, Box([-3.0] * 3, [3.0] * 3, np.eye(3))).packed
+    tail = len(packed) - kernels.hinges.TAIL
+    points = rng.uniform(-np.pi, np.pi, size=(200, 3))
+    told = [kernels.hinges.hinge_stretch(packed, tail, point[1], 0.0) for point in points]
+    np.testing.assert_allclose(told, np.minimum(chart.stretch(points), 1e9), rtol=1e-5)
 
 
 def test_a_rotation_that_hinges_cannot_make_is_outside_of_every_limit(rng):

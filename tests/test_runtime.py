@@ -15,7 +15,7 @@ import pytest
 import synovia
 from arms import arm
 from oracles import fitted, placed, random_quats
-from synovia import Limit, LimitModel, Pose, Skeleton, load_limits, quat, save_limits
+from synovia import Hinges, Limit, LimitModel, Pose, Skeleton, load_limits, quat, save_limits
 from synovia.io.packed_limits import packed_limits_bytes
 from synovia.kernels import runtime as layout
 from synovia.kernels import runtime_ik as kernels
@@ -52,6 +52,9 @@ def small_limits():
     for case in ("box", "ellipsoid", "kdop"):
         for chart in ("rotation-vector", "swing-twist"):
             found[f"{case} {chart}"] = Limit(placed(chart), fitted(case, "tilted"))
+    skew = Hinges(placed("hinges").reference, [[1.0, 0.2, 0.1], [0.1, 1.0, 0.4], [0.3, -0.2, 1.0]])
+    found["kdop hinges"] = Limit(placed("hinges"), fitted("kdop", "tilted"))
+    found["box skew hinges"] = Limit(skew, fitted("box", "tilted"))
     found["product"] = Limit(placed("swing-twist"), fitted("product", "tilted"))
     axis = [0.6, 0.0, 0.8]
     cone = Limit.fit(cloud, "reach-cone", axis=axis, vertices=12)

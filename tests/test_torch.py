@@ -93,6 +93,65 @@ def test_forms_of_rotations(form):
         quaternions(values, "euler")
 
 
+def in_form(rotations, form):
+    """The rotations in a form, not unit where that may be."""
+    if form == "quaternion":
+        return 1.7 * rotations
+    if form == "rotation-vector":
+        return quat.log(rotations)
+    if form == "matrix":
+        return quat.to_matrix(rotations)
+    columns = quat.to_6d(rotations)
+    columns[:, 3:] += 0.4 * columns[:, :3]
+    return columns * np.repeat([1.3, 0.8], 3)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("family", [("kdop", "swing-twist"), ("reach-cone", "direction-twist")])
+def test_one_kernel_has_the_gradient_by_any_form(form, family):
+    limit = LIMITS[family]()
+    rotations = smooth(limit, random_quats(60, np.random.default_rng(3)))[:12]
+    given = tensor(in_form(rotations, form)).requires_grad_()
+    found = distance(limit, given, form=form)
+    assert np.abs(found.detach().numpy() - limit.distance(rotations)).max() < 1e-9
+    assert torch.autograd.gradcheck(lambda v: distance(limit, v, form=form), given, atol=1e-5)
+    found.sum().backward()
+    plain = given.detach().clone().requires_grad_()
+    distance(limit, quaternions(plain, form)).sum().backward()
+    assert torch.allclose(given.grad, plain.grad, atol=1e-6)
+    single = given.detach().float().requires_grad_()
+    distance(limit, single, form=form).sum().backward()
+    assert (single.grad - plain.grad).abs().median() < 1e-3
+
+
+def test_a_backward_pass_may_run_again_and_weigh_rotations():
+    limit = LIMITS["kdop", "rotation-vector"]()
+    given = tensor(random_quats(50, np.random.default_rng(6)).reshape(5, 10, 4)).requires_grad_()
+    weights = torch.linspace(-1.0, 2.0, 50, dtype=torch.float64).reshape(5, 10)
+    found, slopes = distance(limit, given), limit.distance_and_gradient(given.detach().numpy())[1]
+    for factor in (weights, weights, torch.tensor(0.5), torch.tensor(1.0)):
+        given.grad = None
+        (factor * found).sum().backward(retain_graph=True)
+        expected = factor[..., None].numpy() * slopes
+        assert np.abs(given.grad.numpy() - expected).max() < 1e-12
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_loss_of_a_kernel_has_the_gradient_of_its_sums(smpl, form):
+    rotations = random_quats(24 * 5, np.random.default_rng(9))
+    shape = {"matrix": (5, 24, 3, 3)}.get(form, (5, 24, -1))
+    poses = tensor(in_form(rotations, form)).reshape(shape)
+    loss = LimitLoss(smpl, margin=0.05, form=form)
+    one, other = poses.clone().requires_grad_(), poses.clone().requires_grad_()
+    (3.0 * loss(one)).backward()
+    outside = torch.relu(loss.distances(other) + 0.05).square().sum(-1).mean()
+    (3.0 * outside).backward()
+    assert abs(loss(one).item() - outside.item()) < 1e-9
+    off = (one.grad - other.grad).abs()
+    assert off.median() < 1e-9
+    assert torch.quantile(off.flatten(), 0.97) < 1e-5  # at kinks either side is right
+
+
 def test_vectors_are_turned():
     rotations, vectors = random_quats(20, np.random.default_rng(6)), np.ones((20, 3))
     turned = rotate(tensor(rotations), tensor(vectors)).numpy()
@@ -136,7 +195,7 @@ def test_compiled_is_the_same(smpl):
 
 def test_bad_input_is_named(smpl, limit):
     with pytest.raises(
-        ValueError, match=r"poses must have shape \(\.\.\., 24, 4\), got \(3, 22, 4\)"
+        ValueError, match=r"of shape \(\.\.\., 24, 4\), got torch.float32 \(3, 22, 4\)"
     ):
         LimitLoss(smpl)(torch.zeros(3, 22, 4))
     with pytest.raises(ValueError, match="no joint nose"):

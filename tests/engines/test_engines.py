@@ -7,7 +7,7 @@ import pytest
 
 from synovia import Box, Limit, LimitModel, RotationVector, Skeleton, forward, quat
 from synovia.export import hinged_body
-from synovia.export.mjcf import hinge_names
+from synovia.export.mjcf import hinge_names, mjcf_text
 from synovia.export.opensim import opensim_text
 from synovia.export.urdf import urdf_text
 from synovia.export.usd import usd_text
@@ -99,6 +99,27 @@ def test_pinocchio(body, posed, tmp_path):
     pinocchio.framesForwardKinematics(model, data, pose)
     found = data.oMf[model.getFrameId("Forearm")].translation
     np.testing.assert_allclose(found, z_up(places)[3], atol=1e-9)
+
+
+def test_newton(body, posed, tmp_path):
+    newton = pytest.importorskip("newton", reason="Newton is not installed")
+    angles, places = posed
+    (tmp_path / "a.xml").write_text(mjcf_text(body))
+    builder = newton.ModelBuilder()
+    builder.add_mjcf(str(tmp_path / "a.xml"))
+    model = builder.finalize(device="cpu")
+    names = [hinge for joint in body.joints.values() for hinge in hinge_names(joint)]
+    # The root has six degrees of freedom, and seven coordinates; all is in single precision.
+    ends = np.stack([model.joint_limit_lower.numpy(), model.joint_limit_upper.numpy()], axis=1)[6:]
+    np.testing.assert_allclose(ends, [ranges(body)[name] for name in names], atol=1e-6)
+    pose = model.joint_q.numpy()
+    pose[:7] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+    pose[7:] = [angles[name] for name in names]
+    model.joint_q.assign(pose)
+    state = model.state()
+    newton.eval_fk(model, model.joint_q, model.joint_qd, state)
+    label = next(k for k, name in enumerate(model.body_label) if name.endswith("/Forearm"))
+    np.testing.assert_allclose(state.body_q.numpy()[label, :3], places[3], atol=1e-5)
 
 
 def test_opensim(body, posed, tmp_path):

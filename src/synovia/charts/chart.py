@@ -53,6 +53,12 @@ class Chart(ABC):
     """The period of each coordinate in radians, 0 of those that do not wrap."""
     kernel: ClassVar[int | None] = None
     """Its number in `kernels.kinds`, if kernels know it, and not NumPy alone."""
+    single_precision: ClassVar[bool] = True
+    """Whether its kernels exist in float32, too."""
+    second_points: ClassVar[bool] = True
+    """Whether a rotation may have two points that are within half a turn of the origin."""
+    compared: ClassVar[bool] = True
+    """Whether families in it are compared with others although nobody names them."""
 
     def __init_subclass__(cls) -> None:
         if cls.kernel is not None and cls.kernel not in CHART_KINDS:
@@ -105,6 +111,10 @@ class Chart(ABC):
     def packed(self) -> list[float]:
         """The chart's part of a packed limit: kind, the quaternions in and back, the axis."""
         raise ValueError(f"the chart {self.name} has no kernel")
+
+    def packed_tail(self, shape: Any) -> list[float]:
+        """Return what a packed limit of the shape in this chart ends with: mostly nothing."""
+        return []
 
     def shifts(self, points: Points, turns: int) -> list[Points]:
         """Return the points in every cover up to `turns` whole turns away, this one first."""

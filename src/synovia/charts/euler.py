@@ -30,6 +30,7 @@ class EulerZYZ(FramedChart):
     name: ClassVar[str] = "euler"
     like: ClassVar[str] = "euler"
     kernel: ClassVar[int | None] = EULER
+    second_points: ClassVar[bool] = False
     periods: ClassVar[tuple[float, ...]] = (TURN, 0.0, TURN)
     dense_volume: ClassVar[float] = 8.0 * np.pi**2
 

@@ -21,6 +21,7 @@ from ..arrays import (
     rows,
     wrap_angles,
 )
+from ..kernels.kinds import HINGES
 from .chart import half_turn
 from .framed import FramedChart
 from .rotation_vector import whole_turns
@@ -67,6 +68,9 @@ class Hinges(FramedChart):
     axes: Annotated[Floats, 3, 3] = field(default_factory=lambda: np.eye(3))
 
     name: ClassVar[str] = "hinges"
+    kernel: ClassVar[int | None] = HINGES
+    single_precision: ClassVar[bool] = False
+    compared: ClassVar[bool] = False  # for engines: what it has of a joint, others have with less
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,6 +128,51 @@ class Hinges(FramedChart):
         middle = np.concatenate([[0.0], self.axes[1]])
         back = quat.inverse(first)
         return back, last, quat.mul(back, last), quat.mul(quat.mul(back, middle), last)
+
+    @cached_property
+    def _canonical(self) -> tuple[Quats, Quats, list[float]]:
+        """f1⁻¹ and f3 turned about z so that `kernels.hinges` needs five numbers alone, and these.
+
+        At gimbal lock the middle hinge is then (along, 0, across, 0), and half a turn on
+        (0, −across_far, 0, along_far).
+        """
+        back, last, p, s = self._outer
+        c, d = np.cos(0.5 * self.lock), np.sin(0.5 * self.lock)
+        near, far = c * p + d * s, c * s - d * p
+        least, greatest = self._reached
+        sizes = [(np.cos(0.5 * least), np.sin(0.5 * (np.pi - greatest)))]
+        sizes += [(np.sin(0.5 * least), np.cos(0.5 * (np.pi - greatest)))]
+        phases, numbers = [], []
+        for real, imaginary, (size, size_far) in zip((0, 2), (3, 1), sizes, strict=True):
+            sign = 1.0 if imaginary == 3 else -1.0
+            one, other = (complex(each[real], sign * each[imaginary]) for each in (near, far))
+            # The two are at right angles: the longer one tells the phase.
+            phase = np.angle(one) if abs(one) >= abs(other) else np.angle(other) - 0.5 * np.pi
+            phases.append(phase)
+            back_turned = np.exp(-1j * phase)
+            numbers.append(
+                (
+                    float(np.copysign(size, (one * back_turned).real)),
+                    float(np.copysign(size_far, (other * back_turned).imag)),
+                )
+            )
+        plus, minus = phases
+        z = np.array([0.0, 0.0, 1.0])
+        first = quat.mul(quat.exp(-(minus + plus) * z), back)
+        third = quat.mul(last, quat.exp((minus - plus) * z))
+        (along, along_far), (across, across_far) = numbers
+        return first, third, [self.lock, along, across, along_far, across_far]
+
+    @property
+    def packed(self) -> list[float]:
+        first, third, _ = self._canonical
+        back, right = self._sides
+        left, right = quat.mul(first, quat.inverse(back)), quat.mul(right, third)
+        turns = (left, right, quat.inverse(left), quat.inverse(right))
+        return [HINGES, *np.concatenate(turns).tolist(), 0.0, 0.0, 0.0]
+
+    def packed_tail(self, shape: Any) -> list[float]:
+        return [*self._canonical[2], *np.concatenate(shape.bounds).tolist()]
 
     @staticmethod
     def _angles(between: Quats) -> _Middle:

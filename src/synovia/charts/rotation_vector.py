@@ -24,6 +24,7 @@ class RotationVector(FramedChart):
 
     name: ClassVar[str] = "rotation-vector"
     kernel: ClassVar[int | None] = ROTATION_VECTOR
+    second_points: ClassVar[bool] = False
     winds: ClassVar[tuple[int, ...]] = (0, 1, 2)
     dense_volume: ClassVar[float] = 8.0 * np.pi**2
 

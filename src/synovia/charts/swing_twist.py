@@ -30,6 +30,7 @@ class SwingTwist(FramedChart):
     name: ClassVar[str] = "swing-twist"
     like: ClassVar[str] = "swing-twist"
     kernel: ClassVar[int | None] = SWING_TWIST
+    second_points: ClassVar[bool] = False
     winds: ClassVar[tuple[int, ...]] = (0, 1)
     dense_volume: ClassVar[float] = 8.0 * np.pi**2
 

@@ -92,9 +92,9 @@ def export(
     """Write limits for an engine or an editor, and say what that gains and loses.
 
     A joint becomes three hinges along the axes that suit it best; MuJoCo has half-spaces beside
-    their ranges, as tendons. What a target cannot say is measured: the share of all rotations that
-    it accepts and the limit does not, and the other way round, with the largest angles. The same
-    is in the file, as a comment.
+    their ranges, as tendons, also of a joint and the one that it depends on. What a target cannot
+    say is measured: the share of all rotations that it accepts and the limit does not, and the
+    other way round, with the largest angles. The same is in the file, as a comment.
     """
     from ..export import export_limits, target_of
     from ..io.files import atomic_write
@@ -137,7 +137,9 @@ def export(
             if note:
                 click.echo(f"{terminal.printable(name)}: {note}")
         if not over:
-            joints = terminal.pluralize(len(exported.losses), "joint")
+            joints = terminal.pluralize(len(exported.losses) - exported.pairs, "joint")
+            if exported.pairs:
+                joints += f" and {terminal.pluralize(exported.pairs, 'pair')}"
             click.echo(f"{joints} as {target}; wrote {output}")
     if over:
         terminal.note(

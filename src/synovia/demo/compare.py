@@ -26,9 +26,9 @@ CASES = tuple(
     (shape, name)
     for shape in SHAPES
     for name, chart in CHARTS.items()
-    if chart.kernel is not None and chart.suits(SHAPES[shape])
+    if chart.kernel is not None and chart.compared and chart.suits(SHAPES[shape])
 )
-"""Every shape in every chart that it works in and that kernels know."""
+"""Every shape in every chart that it works in, that kernels know and that is compared."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,17 +74,18 @@ def at_rejection(curve: TradeoffCurve, rejected: float) -> float:
 def families(shapes: Sequence[str] | None = None) -> list[tuple[str, str]]:
     """Return each shape, all unless `shapes` names some, with each chart that it works in.
 
-    Charts that kernels do not know are left out: they would take most of the time.
+    Charts that kernels do not know are left out, as they would take most of the time, and those
+    that are not to be compared.
     """
     for name in shapes or ():
         if name not in FIELD_FAMILIES:
             shape_named(name)
+    known = [name for name, chart in CHARTS.items() if chart.kernel is not None and chart.compared]
     return [
         (shape, chart)
         for shape in shapes or (*SHAPES, *FIELD_FAMILIES)
-        for chart in ([FIELD_CHART] if shape in FIELD_FAMILIES else CHARTS)
-        if shape in FIELD_FAMILIES
-        or (CHARTS[chart].kernel is not None and CHARTS[chart].suits(SHAPES[shape]))
+        for chart in ([FIELD_CHART] if shape in FIELD_FAMILIES else known)
+        if shape in FIELD_FAMILIES or CHARTS[chart].suits(SHAPES[shape])
     ]
 
 

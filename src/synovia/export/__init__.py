@@ -14,6 +14,7 @@ from ..model import LimitModel
 from .hinged import HingedBody, HingedJoint, Loss, hinged_body, hinged_joint, measure_loss
 from .mjcf import mjcf_text
 from .opensim import opensim_text
+from .pairs import HingedPair
 from .tables import TABLES, table_rows, table_text
 from .urdf import urdf_text
 from .usd import usd_text
@@ -23,11 +24,15 @@ Progress = Callable[[Iterable[str]], Iterable[str]]
 
 @dataclass(frozen=True, eq=False)
 class Exported:
-    """What is to be written, and what each joint gains and loses by it, with a note on it."""
+    """What is to be written, and what each joint gains and loses by it, with a note on it.
+
+    Of the losses, the last `pairs` are of two joints together.
+    """
 
     content: bytes
     losses: dict[str, Loss]
     notes: dict[str, str]
+    pairs: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,8 @@ class Exporter:
     about: str
     suffixes: tuple[str, ...]
     write: Callable[[LimitModel, str, float, Progress], Exported]
+    has_pairs: bool = False
+    """Whether it can say that a joint depends on another."""
 
 
 def _write_body(
@@ -54,7 +61,7 @@ def _write_body(
     body = hinged_body(model, slanted=slanted, progress=progress)
     written: Any = text(body, name=name, mass=mass)
     content = written if isinstance(written, bytes) else written.encode()
-    return Exported(content, body.losses, body.notes)
+    return Exported(content, body.losses, body.notes, len(body.pairs))
 
 
 def _write_table(
@@ -70,6 +77,7 @@ EXPORTERS: dict[str, Exporter] = {
         "MuJoCo: a body of hinges, tendons for half-spaces",
         (".xml", ".mjcf"),
         partial(_write_body, mjcf_text, True),
+        has_pairs=True,
     ),
     "urdf": Exporter(
         "URDF: a body of revolute joints", (".urdf",), partial(_write_body, urdf_text, False)
@@ -128,7 +136,8 @@ def export_limits(
         raise ValueError(f"target must be one of {', '.join(EXPORTERS)}, got {target!r}")
     if not 0.0 < mass < 1e6:
         raise ValueError(f"mass must be above 0 kilograms, got {mass}")
-    model = model.joint_by_joint("an export")
+    if model.groups or not EXPORTERS[target].has_pairs:
+        model = model.joint_by_joint(f"an export to {target}")
     if not model.limits:
         raise ValueError("a model without limits has nothing to export")
     return EXPORTERS[target].write(model, name, mass, progress)
@@ -140,6 +149,7 @@ __all__ = [
     "Exporter",
     "HingedBody",
     "HingedJoint",
+    "HingedPair",
     "Loss",
     "export_limits",
     "hinged_body",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from ..limit.convert import approximate
 from ..model import LimitModel
 from ..shapes import Box, KDop
 from ..skeleton import Skeleton
+
+if TYPE_CHECKING:
+    from .pairs import HingedPair
 
 MEMBERS = 20_000
 """Legal rotations that hinges are fitted to, beside those on the boundary."""
@@ -83,15 +87,20 @@ class HingedJoint:
 
 @dataclass(frozen=True, eq=False)
 class HingedBody:
-    """A skeleton in metres with z up, and the joints of it that turn, as hinges, by name."""
+    """A skeleton in metres with z up, and the joints of it that turn, as hinges, by name.
+
+    `pairs` are half-spaces of two joints together, where one depends on the other.
+    """
 
     skeleton: Skeleton
     joints: dict[str, HingedJoint]
+    pairs: tuple[HingedPair, ...] = ()
 
     @property
     def losses(self) -> dict[str, Loss]:
-        """What each joint gains and loses."""
-        return {name: joint.loss for name, joint in self.joints.items()}
+        """What each joint gains and loses, and each pair."""
+        alone = {name: joint.loss for name, joint in self.joints.items()}
+        return alone | {pair.title: pair.loss for pair in self.pairs}
 
     @property
     def notes(self) -> dict[str, str]:
@@ -188,14 +197,20 @@ def hinged_body(
 ) -> HingedBody:
     """Return all joints of a model that have limits, as hinges, on its skeleton.
 
-    A root is free to move, and has none.
+    A root is free to move, and has none. Where `slanted`, joints that depend on others have
+    half-spaces of both, too.
     """
     skeleton = in_metres(model.skeleton)
     moving = [name for name in model.limits if skeleton.parents[skeleton.index(name)] >= 0]
     joints = {
         name: hinged_joint(model.limits[name], name, slanted=slanted) for name in progress(moving)
     }
-    return HingedBody(skeleton, joints)
+    body = HingedBody(skeleton, joints)
+    if not (slanted and model.dependents):
+        return body
+    from .pairs import with_pairs
+
+    return with_pairs(body, model)
 
 
 HUMAN_REACH = 1.7
@@ -245,7 +260,7 @@ def loss_lines(losses: Mapping[str, Loss], notes: Mapping[str, str]) -> Iterator
     for name, loss in losses.items():
         note = f"; {notes[name]}" if notes.get(name) else ""
         yield (
-            f"{name}: limit {loss.share:.4%} of all rotations, gained {loss.gained:.4%} "
+            f"{name}: limit {loss.share:.4%}, gained {loss.gained:.4%} "
             f"(by up to {np.degrees(loss.gained_angle):.1f} deg), lost {loss.lost:.4%} "
             f"(by up to {np.degrees(loss.lost_angle):.1f} deg){note}"
         )

@@ -15,13 +15,12 @@ from ..charts import Hinges
 from ..io.files import read_file
 from ..io.ranges import HingeRange, RangesFile, complete_axes, read_ranges
 from ..limit import Limit
-from ..limit.convert import approximate
 from ..model import LimitModel
 from ..shapes import Box
 from ..skeleton import Skeleton
 from . import Exported
-from .hinged import MEMBERS, THINNEST, Loss, loss_lines, measure_loss
-from .mjcf import comment_text
+from .hinged import MEMBERS, THINNEST, Loss, hinged_joint, loss_lines, measure_loss
+from .mjcf import Slant, comment_text, name_slants, tendon_lines
 
 MOST = 3  # hinges of a joint
 NEAR = np.radians(20.0)
@@ -36,9 +35,10 @@ def write_into(
     """Return the file at `path` with the ranges of its hinges as the limits have them.
 
     Limits of a skeleton with other names, or that stands otherwise, are carried over as by
-    `LimitModel.on`. Everything else in the file stays as it is, to the byte.
+    `LimitModel.on`. Into MJCF, half-spaces of joints with three hinges are written as tendons, at
+    the end. Everything else in the file stays as it is, to the byte.
     """
-    model, file = model.joint_by_joint("an export"), read_ranges(path)
+    model, file = model.joint_by_joint("an export into a model"), read_ranges(path)
     if path.suffix.lower() not in (".xml", ".mjcf", ".urdf"):
         raise ValueError(f"{path}: ranges are written into .xml, .mjcf or .urdf")
     there = model if stands_alike(model.skeleton, file.skeleton) else model.on(file.skeleton)
@@ -49,10 +49,16 @@ def write_into(
     text = read_file(path).decode("utf-8")
     losses: dict[str, Loss] = {}
     notes: dict[str, str] = {}
+    slants: list[Slant] = []
+    slanted = path.suffix.lower() != ".urdf"
     for name in progress(list(hinges)):
         limit = there.limits[name]
-        ranges, loss = fit_ranges(limit, hinges[name])
+        ranges, planes, loss = fit_ranges(limit, hinges[name], slanted=slanted)
         text, missing = _replace_ranges(text, file, hinges[name], ranges)
+        if not missing:
+            slants += name_slants(f"{name}_slant", [each.name for each in hinges[name]], *planes)
+        elif len(planes[0]):
+            loss = fit_ranges(limit, hinges[name], slanted=False)[2]
         losses[name] = loss
         if missing:
             notes[name] = f"not in this file by name, and left as they are: {', '.join(missing)}"
@@ -61,7 +67,8 @@ def write_into(
                 f"measured from {limit.relative_to}: as if the joints between were at rest"
             )
     lines = loss_lines(losses, notes)
-    return Exported(_with_comment(text, lines).encode(), losses, notes)
+    text = _with_tendons(_with_comment(text, lines), slants)
+    return Exported(text.encode(), losses, notes)
 
 
 def stands_alike(one: Skeleton, other: Skeleton) -> bool:
@@ -78,28 +85,35 @@ def stands_alike(one: Skeleton, other: Skeleton) -> bool:
     return bool(len(shared) > 1 and (apart <= SAME_FRAMES).all())
 
 
-def fit_ranges(limit: Limit, hinges: list[HingeRange]) -> tuple[Floats, Loss]:
-    """Return low and high (n, 2) of hinges that are given, in radians from rest, and the loss.
+def fit_ranges(
+    limit: Limit, hinges: list[HingeRange], *, slanted: bool = False
+) -> tuple[Floats, tuple[Floats, Floats, Floats], Loss]:
+    """Return ranges of hinges that are given, half-spaces beside them, and the loss.
 
-    Fewer than three hinges have the ranges of what is legal and at most 20° from what they make;
-    if that is nothing, of all that is legal.
+    Ranges are low and high (n, 2), in radians from rest. Half-spaces, where `slanted` and of three
+    hinges alone, are directions (k, 3) with low and high (k,), in the file's own angles. Fewer than
+    three hinges have the ranges of what is legal and at most 20° from what they make; if that is
+    nothing, of all that is legal.
     """
     axes, _, _ = complete_axes(hinges)
     chart, count = Hinges(quat.IDENTITY, axes), len(hinges)
+    none = (np.empty((0, count)), np.empty(0), np.empty(0))
     if count == MOST:
-        bounds = approximate(limit, Box, chart, MEMBERS, {"along": "chart"}).bounds.copy()
-    else:
-        members = limit.sample(MEMBERS // 4, np.random.default_rng(0))
-        points = chart.gather(members)
-        points[:, count:] = 0.0
-        near = quat.angle_between(chart.rotations(points), members) <= NEAR
-        points = points[near] if near.any() else points
-        bounds = np.stack([points.min(axis=0), points.max(axis=0)])
+        made = hinged_joint(limit, "", slanted=slanted, chart=chart)
+        shift = made.slants @ np.array([hinge.zero for hinge in hinges])
+        planes = (made.slants, made.slant_low + shift, made.slant_high + shift)
+        return np.stack([made.low, made.high], axis=1), planes, made.loss
+    members = limit.sample(MEMBERS // 4, np.random.default_rng(0))
+    points = chart.gather(members)
+    points[:, count:] = 0.0
+    near = quat.angle_between(chart.rotations(points), members) <= NEAR
+    points = points[near] if near.any() else points
+    bounds = np.stack([points.min(axis=0), points.max(axis=0)])
     thin = bounds[1, :count] - bounds[0, :count] < THINNEST
     bounds[0, :count] -= 0.5 * THINNEST * thin
     bounds[1, :count] += 0.5 * THINNEST * thin
-    made = Limit(chart, Box(bounds[0], bounds[1], np.eye(3)))
-    return bounds.T[:count], measure_loss(limit, made)
+    made_limit = Limit(chart, Box(bounds[0], bounds[1], np.eye(3)))
+    return bounds.T[:count], none, measure_loss(limit, made_limit)
 
 
 def _replace_ranges(
@@ -140,6 +154,12 @@ def _with_attribute(text: str, tag: str, key: str, value: str) -> str:
     else:
         whole = whole[: -1 - len(start[1])].rstrip() + f' {key}="{value}"{start[1]}>'
     return text[: start.start()] + whole + text[start.end() :]
+
+
+def _with_tendons(text: str, slants: Iterable[Slant]) -> str:
+    """Return the text of an MJCF model with tendons at its end."""
+    lines, end = tendon_lines(slants), text.rfind("</mujoco>")
+    return text[:end] + "".join(f"{line}\n" for line in lines) + text[end:] if lines else text
 
 
 def _with_comment(text: str, lines: Iterable[str]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -47,7 +48,7 @@ def mjcf_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) ->
         *world,
         "  </worldbody>",
         *_exclude_lines(body, segments),
-        *tendon_lines(body.joints.values()),
+        *tendon_lines(slants_of(body)),
         *_key_lines(body, roots, order, segments),
         "</mujoco>",
     ]
@@ -57,7 +58,8 @@ def mjcf_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) ->
 def comments(body: HingedBody) -> list[str]:
     """Return what a file says about itself: what it is of, and what it gains and loses."""
     return [
-        "Joint limits by Synovia. Angles in radians; shares are of all rotations.",
+        "Joint limits by Synovia. Angles in radians; shares are of all rotations, of two "
+        "joints together of all pairs that are legal one by one.",
         f"Limits are soft: up to {OVERSHOOT_DEG:g} degrees beyond them in a fall.",
         *loss_lines(body.losses, body.notes),
     ]
@@ -138,22 +140,55 @@ def _exclude_lines(body: HingedBody, segments: list[Capsule]) -> list[str]:
     return ["  <contact>", *lines, "  </contact>"]
 
 
-def tendon_lines(joints: Iterable[HingedJoint]) -> list[str]:
-    """Return fixed tendons, each a sum of three angles with a range: the half-spaces of joints."""
+@dataclass(frozen=True, eq=False)
+class Slant:
+    """A sum of hinge angles, with the share of each by its name, and its range in radians."""
+
+    name: str
+    shares: dict[str, float]
+    low: float
+    high: float
+
+
+def slants_of(body: HingedBody) -> Iterator[Slant]:
+    """Yield the half-spaces of all joints, then those of pairs of joints."""
+    for joint in body.joints.values():
+        yield from name_slants(
+            f"{joint.name}_slant",
+            hinge_names(joint),
+            joint.slants,
+            joint.slant_low,
+            joint.slant_high,
+        )
+    for pair in body.pairs:
+        hinges = [
+            hinge for name in (pair.driver, pair.name) for hinge in hinge_names(body.joints[name])
+        ]
+        title = f"{pair.driver}_{pair.name}_pair"
+        yield from name_slants(title, hinges, pair.slants, pair.low, pair.high)
+
+
+def name_slants(
+    title: str, hinges: Sequence[str], slants: Floats, low: Floats, high: Floats
+) -> Iterator[Slant]:
+    """Yield half-spaces (k, n) of the angles of n hinges, with numbered names."""
+    for k, (shares, least, most) in enumerate(zip(slants, low, high, strict=True)):
+        parts = {hinge: float(share) for hinge, share in zip(hinges, shares, strict=True) if share}
+        yield Slant(f"{title}{k + 1}", parts, float(least), float(most))
+
+
+def tendon_lines(slants: Iterable[Slant]) -> list[str]:
+    """Return fixed tendons, each a sum of angles with a range."""
     lines = []
-    for joint in joints:
-        for k, (slant, low, high) in enumerate(
-            zip(joint.slants, joint.slant_low, joint.slant_high, strict=True)
-        ):
-            parts = [
-                f"<joint joint={quoteattr(hinge)} coef={quoteattr(numbers([share]))}/>"
-                for hinge, share in zip(hinge_names(joint), slant, strict=True)
-                if share
-            ]
-            title = quoteattr(f"{joint.name}_slant{k + 1}")
-            lines.append(
-                f'    <fixed name={title} range="{numbers([low, high])}">{"".join(parts)}</fixed>'
-            )
+    for slant in slants:
+        parts = [
+            f"<joint joint={quoteattr(hinge)} coef={quoteattr(numbers([share]))}/>"
+            for hinge, share in slant.shares.items()
+        ]
+        ends = numbers([slant.low, slant.high])
+        lines.append(
+            f'    <fixed name={quoteattr(slant.name)} range="{ends}">{"".join(parts)}</fixed>'
+        )
     return ["  <tendon>", *lines, "  </tendon>"] if lines else []
 
 

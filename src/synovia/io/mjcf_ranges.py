@@ -14,9 +14,8 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
-from ..skeleton import Skeleton
 from .files import read_file
-from .ranges import Coupling, HingeRange, RangesFile
+from .ranges import Coupling, HingeRange, RangesFile, skeleton_at_rest
 
 _LINE = re.compile(r"line (\d+)")
 
@@ -65,14 +64,7 @@ class _Spec:
             hinges += self.hinges(body, name, rest[-1])
         if not names:
             raise ValueError(f"{self.path}: expected a body in <worldbody>, got none")
-        skeleton = Skeleton(
-            tuple(names),
-            np.array(parents),
-            np.array(offsets),
-            rest_rotations=np.array(rest),
-            up="z",
-            unit=1.0,
-        )
+        skeleton = skeleton_at_rest(names, parents, offsets, rest, "z")
         limited = {hinge.name for hinge in hinges}
         return RangesFile(
             self.path,

@@ -9,9 +9,8 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Quats, Vectors
-from ..skeleton import Skeleton
 from .files import read_file
-from .ranges import HingeRange, RangesFile
+from .ranges import HingeRange, RangesFile, skeleton_at_rest
 from .xml import Element, parse_xml
 
 MAX_DEPTH = 64
@@ -75,14 +74,7 @@ def read_opensim_ranges(path: Path) -> RangesFile:
             hinges.append(_hinge(joint, coordinates.get(coordinate), coordinate, axis, frame))
         stack += [(number, each) for each in reversed(by_parent.get(joint.child, []))]
     with root.locate_errors():
-        skeleton = Skeleton(
-            tuple(names),
-            np.array(parents),
-            np.array(offsets),
-            rest_rotations=np.array(rest),
-            up="y",
-            unit=1.0,
-        )
+        skeleton = skeleton_at_rest(names, parents, offsets, rest, "y")
     return RangesFile(path, skeleton, tuple(hinges))
 
 

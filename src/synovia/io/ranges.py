@@ -9,11 +9,12 @@ from importlib import import_module
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Vectors
+from ..arrays import Floats, Quats, Vectors
 from ..charts import Hinges, RotationVector
 from ..limit import Limit
 from ..model import LimitModel
@@ -98,6 +99,19 @@ class RangesFile:
         return found
 
 
+def skeleton_at_rest(
+    names: Sequence[str],
+    parents: Sequence[int],
+    offsets: Sequence[Vectors],
+    rest: Sequence[Quats],
+    up: Literal["y", "z"],
+    unit: float = 1.0,
+) -> Skeleton:
+    """Return a skeleton, in metres unless told, whose rotations at rest (4,) a file tells."""
+    tree = (tuple(names), np.array(parents), np.array(offsets))
+    return Skeleton(*tree, rest_rotations=np.array(rest), up=up, unit=unit)
+
+
 def range_suffix(path: str | PathLike[str]) -> str:
     """Return the suffix of a file that ranges are read from; empty for others."""
     name = Path(path).name.lower()
@@ -121,7 +135,7 @@ def limits_from_ranges(file: RangesFile) -> LimitModel:
     """Return limits of hinges for all joints of a file that have ranges.
 
     Ends that are exchanged are put in order, with a warning. Hinges that no chart holds, as more
-    than three of a joint, are left out with a warning, too.
+    than three of a joint, are left out with a warning, too, and so are tendons over several joints.
     """
     limits = {}
     for joint, hinges in file.by_joint().items():
@@ -133,6 +147,14 @@ def limits_from_ranges(file: RangesFile) -> LimitModel:
             warnings.warn(f"{file.path}: {joint} is left out: {error}", stacklevel=3)
     if not limits:
         raise ValueError(f"{file.path}: expected joints with ranges, got none")
+    owner = {hinge.name: hinge.joint for hinge in file.hinges}
+    across = [{owner[name] for name in shares} for shares, *_ in file.slants]
+    if count := sum(len(joints) > 1 for joints in across):
+        warnings.warn(
+            f"{file.path}: {count} tendons over hinges of several joints are left out: limits are "
+            "of single joints",
+            stacklevel=3,
+        )
     return LimitModel(limits, file.skeleton, {"source": {"file": file.path.name}})
 
 

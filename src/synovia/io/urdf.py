@@ -9,9 +9,8 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Quats, Vectors
-from ..skeleton import Skeleton
 from .files import read_file
-from .ranges import Coupling, HingeRange, RangesFile
+from .ranges import Coupling, HingeRange, RangesFile, skeleton_at_rest
 from .xml import Element, parse_xml
 
 MAX_DEPTH = 12
@@ -74,14 +73,7 @@ def read_urdf_ranges(path: Path) -> RangesFile:
         if len(names) > len(links):
             root.fail("expected a tree of links, got a loop")
     with root.locate_errors():
-        skeleton = Skeleton(
-            tuple(names),
-            np.array(parents),
-            np.array(offsets),
-            rest_rotations=np.array(rest),
-            up="z",
-            unit=1.0,
-        )
+        skeleton = skeleton_at_rest(names, parents, offsets, rest, "z")
     return RangesFile(path, skeleton, tuple(hinges), tuple(_couplings(joints)))
 
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Quats, Vectors
-from ..skeleton import Skeleton
 from .files import read_file
-from .ranges import HingeRange, RangesFile
+from .ranges import HingeRange, RangesFile, skeleton_at_rest
 
 _TURNS = ("rotX", "rotY", "rotZ")
 
@@ -77,10 +76,7 @@ def read_usd_ranges(path: Path) -> RangesFile:
             number = len(places) - 1
             stack += [(number, each) for each in reversed(by_parent.get(place, []))]
     names = tuple(place.rsplit("/", 1)[-1] or "world" for place in places)
-    skeleton = Skeleton(
-        names, np.array(parents), np.array(offsets), rest_rotations=np.array(rest),
-        up="z" if up == "z" else "y", unit=unit,
-    )  # fmt: skip
+    skeleton = skeleton_at_rest(names, parents, offsets, rest, "z" if up == "z" else "y", unit)
     return RangesFile(path, skeleton, tuple(hinges), degrees=True)
 
 

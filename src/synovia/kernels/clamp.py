@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from .hinges import hinge_stretch
 from .jit import kernel
-from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
-from .limit import AXIS, CHART, enter, nearest
+from .kinds import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST
+from .limit import AXIS, CHART, enter, nearest, tail
 from .rotation import BLOCK, DISTANCE, LANES, PX, PY, PZ, W0, X, Y, Z
 
 # Paths in time: the cheapest one through candidates, frame by frame.
@@ -186,6 +187,8 @@ def stretch_within(p, o, block, i, angle):
         twist = 1.0 / max(np.cos(0.5 * swing), 1e-9)
         direction = swing / max(np.sin(swing), 1e-9) if chart == SWING_TWIST else 1.0
         return np.sqrt(max(direction, 1.0) ** 2 + twist * twist)
+    if chart == HINGES:
+        return hinge_stretch(p, tail(p, o), y, angle)
     cosine = np.cos(max(0.5 * np.pi - abs(y - 0.5 * np.pi) - angle, 0.0))
     return 1.0 / np.sqrt(max(1.0 - cosine, 1e-18))
 

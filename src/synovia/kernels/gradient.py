@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from .charts import half_angle
+from .forms import GX, GY, GZ, add_form, half_angle_of, load_form
+from .hinges import ACROSS_FAR, LOCK, folds
 from .jit import kernel
-from .kinds import BOX, ELLIPSOID, PRODUCT, ROTATION_VECTOR, SWING_TWIST
+from .kinds import BOX, ELLIPSOID, HINGES, PRODUCT, ROTATION_VECTOR, SWING_TWIST
 from .limit import (
     CHART,
     HEADER,
@@ -14,12 +17,13 @@ from .limit import (
     enter,
     is_whole,
     nearest,
-    off_unit,
+    tail,
 )
 from .rotation import (
     BLOCK,
     DISTANCE,
     LANES,
+    OFF_UNIT,
     PX,
     PY,
     PZ,
@@ -33,18 +37,19 @@ from .rotation import (
     Y,
     Z,
     cos_root,
-    load,
+    is_turn,
     sinc_root,
 )
 
-# First that by the vector ω of a turn q · exp(ω) is found, g. By the components of the quaternion,
-# across it, the gradient is 2 q · (0, g): that is what comes out.
+# First that by the vector ω of a turn q · exp(ω) is found, at GX, GY and GZ; `forms` has what
+# follows from it for the numbers by which a rotation is given.
 #
 # Of convex shapes by formulas: in the chart the distance grows away from the foot, by 1 a unit, and
 # how points of the chart change with ω is known. Of all others by differences of the distances
 # themselves, a turn of NUDGE to either side about each axis.
 
-GX, GY, GZ = SCRATCH, SCRATCH + LANES, SCRATCH + 2 * LANES  # rows of the gradient
+IX, IY, IZ = SCRATCH + 3 * LANES, SCRATCH + 4 * LANES, SCRATCH + 5 * LANES  # gradients inside
+DEPTH = SCRATCH + 6 * LANES
 NUDGE = 1e-5  # radians; rounding of distances and the third derivative both count for 1e-10
 RIM = 1e-7  # radians; nearer to the boundary the foot gives no direction, and the face's counts
 STEEPEST = 1e-6  # cosine of half a swing: nearer to the opposite of the axis slopes stay as here
@@ -53,63 +58,127 @@ COVERS = 6  # of each coordinate that winds, in which the foot of a point may be
 
 @kernel
 def has_formula(p, o):
-    """Tell whether gradients of the limit at `o` have a formula: of convex shapes in two charts."""
+    """Tell whether gradients of the limit at `o` have a formula: of convex shapes in three charts.
+
+    Of hinges, those at right angles.
+    """
     chart, kind = int(p[o + CHART]), int(p[o + HEADER])
+    if chart == HINGES:
+        return kind <= PRODUCT and not folds(p, tail(p, o))
     return chart in (ROTATION_VECTOR, SWING_TWIST) and kind <= PRODUCT
 
 
 @kernel
-def solid_slope(kind, p, o, x, y, z):
-    """Return the gradient of the distance inside a convex shape, or at its boundary."""
+def solid_slopes(kind, p, o, block, n):
+    """Write gradients of the distance inside a convex shape, or at its boundary, and the depth.
+
+    Of the points at PX, PY, PZ; to IX, IY, IZ and DEPTH, which is not positive.
+    """
     if kind == BOX:
-        worst, gx, gy, gz = -np.inf, 0.0, 0.0, 0.0
-        for k in range(3):
-            a, b, c = p[o + 3 * k], p[o + 3 * k + 1], p[o + 3 * k + 2]
-            along = a * x + b * y + c * z - p[o + 9 + k]
-            over = abs(along) - p[o + 12 + k]
-            if over > worst:
-                side = 1.0 if along >= 0.0 else -1.0
-                worst, gx, gy, gz = over, side * a, side * b, side * c
-        return worst, gx, gy, gz
-    if kind == ELLIPSOID:
-        x, y, z = x - p[o], y - p[o + 1], z - p[o + 2]
-        level, least, gx, gy, gz = 0.0, np.inf, 0.0, 0.0, 0.0
-        for k in range(3):
-            at = o + 3 + 3 * k
-            radius = max(p[o + 12 + k], 1e-150)
-            share = (p[at] * x + p[at + 1] * y + p[at + 2] * z) / radius
-            level += share * share
-            least = min(least, radius)
-            share /= radius
-            gx, gy, gz = gx + share * p[at], gy + share * p[at + 1], gz + share * p[at + 2]
-        level = np.sqrt(level)
-        scale = least / level if level > 0.0 else 0.0
-        return (level - 1.0) * least, scale * gx, scale * gy, scale * gz
-    count = int(p[o])
-    lows = o + 1 + 3 * count
-    worst, gx, gy, gz = -np.inf, 0.0, 0.0, 0.0
-    for j in range(count):
-        a, b, c = p[o + 1 + 3 * j], p[o + 2 + 3 * j], p[o + 3 + 3 * j]
-        along = a * x + b * y + c * z
-        over = max(p[lows + j] - along, along - p[lows + count + j])
-        if over > worst:
-            side = 1.0 if along - p[lows + count + j] >= p[lows + j] - along else -1.0
-            worst, gx, gy, gz = over, side * a, side * b, side * c
-    return worst, gx, gy, gz
+        box_slopes(p, o, block, n)
+    elif kind == ELLIPSOID:
+        ellipsoid_slopes(p, o, block, n)
+    else:
+        kdop_slopes(p, o, block, n)
 
 
 @kernel
-def inner_slope(p, o, x, y, z):
-    """Return the gradient of the distance of a member of the convex shape at `o`."""
-    kind = int(p[o])
+def box_slopes(p, o, block, n):
+    """Write the direction of the nearest face of a box."""
+    real = block.dtype.type
+    for i in range(n):
+        block[DEPTH + i] = -np.inf
+    for k in range(3):
+        a, b, c = real(p[o + 3 * k]), real(p[o + 3 * k + 1]), real(p[o + 3 * k + 2])
+        middle, half = real(p[o + 9 + k]), real(p[o + 12 + k])
+        for i in range(n):
+            along = a * block[PX + i] + b * block[PY + i] + c * block[PZ + i] - middle
+            over = abs(along) - half
+            nearer = over > block[DEPTH + i]
+            side = real(1.0) if along >= real(0.0) else real(-1.0)
+            block[DEPTH + i] = over if nearer else block[DEPTH + i]
+            block[IX + i] = side * a if nearer else block[IX + i]
+            block[IY + i] = side * b if nearer else block[IY + i]
+            block[IZ + i] = side * c if nearer else block[IZ + i]
+
+
+@kernel
+def ellipsoid_slopes(p, o, block, n):
+    """Write the gradient of (level − 1) times the least radius, by which an ellipsoid is deep."""
+    real, single = block.dtype.type, block.itemsize == 4
+    flat = real(1e-15 if single else 1e-150)
+    least = max(real(min(p[o + 12], min(p[o + 13], p[o + 14]))), flat)
+    cx, cy, cz = real(p[o]), real(p[o + 1]), real(p[o + 2])
+    for i in range(n):
+        block[DEPTH + i], block[IX + i] = real(0.0), real(0.0)
+        block[IY + i], block[IZ + i] = real(0.0), real(0.0)
+    for k in range(3):
+        at = o + 3 + 3 * k
+        a, b, c = real(p[at]), real(p[at + 1]), real(p[at + 2])
+        inverse = real(1.0) / max(real(p[o + 12 + k]), flat)
+        for i in range(n):
+            x, y, z = block[PX + i] - cx, block[PY + i] - cy, block[PZ + i] - cz
+            share = (a * x + b * y + c * z) * inverse
+            block[DEPTH + i] += share * share
+            share *= inverse
+            block[IX + i] += share * a
+            block[IY + i] += share * b
+            block[IZ + i] += share * c
+    for i in range(n):
+        level = np.sqrt(block[DEPTH + i])
+        scale = least / level if level > real(0.0) else real(0.0)
+        block[DEPTH + i] = (level - real(1.0)) * least
+        block[IX + i] *= scale
+        block[IY + i] *= scale
+        block[IZ + i] *= scale
+
+
+@kernel
+def kdop_slopes(p, o, block, n):
+    """Write the direction of the nearest face of a k-DOP."""
+    real = block.dtype.type
+    count = int(p[o])
+    lows = o + 1 + 3 * count
+    for i in range(n):
+        block[DEPTH + i] = -np.inf
+    for j in range(count):
+        at = o + 1 + 3 * j
+        a, b, c = real(p[at]), real(p[at + 1]), real(p[at + 2])
+        low, high = real(p[lows + j]), real(p[lows + count + j])
+        for i in range(n):
+            along = a * block[PX + i] + b * block[PY + i] + c * block[PZ + i]
+            below, above = low - along, along - high
+            over = max(below, above)
+            nearer = over > block[DEPTH + i]
+            side = real(1.0) if above >= below else real(-1.0)
+            block[DEPTH + i] = over if nearer else block[DEPTH + i]
+            block[IX + i] = side * a if nearer else block[IX + i]
+            block[IY + i] = side * b if nearer else block[IY + i]
+            block[IZ + i] = side * c if nearer else block[IZ + i]
+
+
+@kernel
+def inner_slopes(p, o, block, n):
+    """Write gradients of the distance of members of the convex shape at `o`."""
+    real, kind = block.dtype.type, int(p[o])
     if kind != PRODUCT:
-        _, gx, gy, gz = solid_slope(kind, p, o + 1, x, y, z)
-        return gx, gy, gz
-    over, gx, gy, gz = solid_slope(int(p[o + 3]), p, o + 4, x, y, 0.0)
-    below, above = p[o + 1] - z, z - p[o + 2]
-    if max(below, above) > over:
-        return 0.0, 0.0, 1.0 if above >= below else -1.0
-    return gx, gy, gz
+        solid_slopes(kind, p, o + 1, block, n)
+        return
+    low, high = real(p[o + 1]), real(p[o + 2])
+    twist = SCRATCH + 7 * LANES
+    for i in range(n):
+        block[twist + i] = block[PZ + i]
+        block[PZ + i] = real(0.0)
+    solid_slopes(int(p[o + 3]), p, o + 4, block, n)
+    for i in range(n):
+        z = block[twist + i]
+        block[PZ + i] = z
+        below, above = low - z, z - high
+        twisted = max(below, above) > block[DEPTH + i]
+        side = real(1.0) if above >= below else real(-1.0)
+        block[IX + i] = real(0.0) if twisted else block[IX + i]
+        block[IY + i] = real(0.0) if twisted else block[IY + i]
+        block[IZ + i] = side if twisted else block[IZ + i]
 
 
 @kernel
@@ -142,45 +211,76 @@ def cover_of_foot(flat, distance, block, i):
 
 
 @kernel
-def slopes_in_chart(p, o, block, n):
-    """Write the gradient by the point of the chart, and move points to the cover of their foot."""
+def slopes_in_chart(p, o, least, block, n):
+    """Write the gradient by the point of the chart, and move points to the cover of their foot.
+
+    Of members at a distance of at most `least` no gradient is asked for: theirs are not written.
+    """
     flat = int(p[o + CHART]) == SWING_TWIST
     real = block.dtype.type
+    rim, enough = real(RIM), real(least)
+    members, strays = 0, 0
     for i in range(n):
         dx, dy, dz = (
             block[X + i] - block[PX + i],
             block[Y + i] - block[PY + i],
             block[Z + i] - block[PZ + i],
         )
-        inverse = real(1.0) / max(block[DISTANCE + i], real(RIM))
-        block[GX + i], block[GY + i], block[GZ + i] = inverse * dx, inverse * dy, inverse * dz
-    for i in range(n):
-        distance = float(block[DISTANCE + i])
-        if not distance > RIM:
+        distance = block[DISTANCE + i]
+        inverse = real(1.0) / max(distance, rim)
+        dx, dy, dz = inverse * dx, inverse * dy, inverse * dz
+        off = abs(dx * dx + dy * dy + dz * dz - real(1.0)) > real(1e-3)
+        block[GX + i], block[GY + i], block[GZ + i] = dx, dy, dz
+        inside = not distance > rim
+        members += 1 if inside & (distance > enough) else 0
+        strays += 1 if off & (distance > rim) else 0
+    if members > 0:
+        inner_slopes(p, o + HEADER, block, n)
+        for i in range(n):
+            inside = not block[DISTANCE + i] > rim
+            block[GX + i] = block[IX + i] if inside else block[GX + i]
+            block[GY + i] = block[IY + i] if inside else block[GY + i]
+            block[GZ + i] = block[IZ + i] if inside else block[GZ + i]
             # A member is its own foot, in the cover where it is one.
-            block[X + i], block[Y + i], block[Z + i] = block[PX + i], block[PY + i], block[PZ + i]
-            x, y, z = float(block[X + i]), float(block[Y + i]), float(block[Z + i])
-            gx, gy, gz = inner_slope(p, o + HEADER, x, y, z)
-            block[GX + i], block[GY + i], block[GZ + i] = gx, gy, gz
-            continue
+            block[X + i] = block[PX + i] if inside else block[X + i]
+            block[Y + i] = block[PY + i] if inside else block[Y + i]
+            block[Z + i] = block[PZ + i] if inside else block[Z + i]
+    if strays == 0:
+        return
+    for i in range(n):
+        away = float(block[DISTANCE + i])
         length = block[GX + i] ** 2 + block[GY + i] ** 2 + block[GZ + i] ** 2
-        if abs(length - 1.0) > 1e-3:  # the foot is in another cover
-            x, y, z = cover_of_foot(flat, distance, block, i)
+        if away > RIM and abs(length - 1.0) > 1e-3:  # the foot is in another cover
+            x, y, z = cover_of_foot(flat, away, block, i)
             block[X + i], block[Y + i], block[Z + i] = x, y, z
-            block[GX + i] = (x - float(block[PX + i])) / distance
-            block[GY + i] = (y - float(block[PY + i])) / distance
-            block[GZ + i] = (z - float(block[PZ + i])) / distance
+            block[GX + i] = (x - float(block[PX + i])) / away
+            block[GY + i] = (y - float(block[PY + i])) / away
+            block[GZ + i] = (z - float(block[PZ + i])) / away
 
 
 @kernel
-def half_angle_of(square, real):
-    """Return the angle φ of a length² less whole turns, as a share, and cos φ/2 and sinc φ/2."""
-    length = np.sqrt(square)
-    angle = length - real(TURN) * np.rint(length * real(1.0 / TURN))
-    share = angle / length if length > real(1e-9) else real(1.0)
-    u = angle * angle * real(0.0625)
-    cosine, sine = cos_root(u, real), sinc_root(u, real)
-    return share, real(2.0) * cosine * cosine - real(1.0), sine * cosine
+def cotangent_rest(u, real):
+    """Return (1 − θ/2 · cot θ/2)/θ² for u = θ² up to π², to 4e-14."""
+    p = real(2.5329148626022952e-17)
+    p = p * u - real(3.751202876203512e-16)
+    p = p * u + real(1.74262807530096e-14)
+    p = p * u + real(2.609313676888175e-13)
+    p = p * u + real(1.3814341864847686e-11)
+    p = p * u + real(5.269067501286465e-10)
+    p = p * u + real(2.088002705362665e-08)
+    p = p * u + real(8.267154803087776e-07)
+    p = p * u + real(3.3068785686209746e-05)
+    p = p * u + real(0.0013888888882396134)
+    return p * u + real(0.08333333333335985)
+
+
+@kernel
+def cotangent_rest_far(u, real):
+    """As `cotangent_rest`, beyond π, from its definition."""
+    share, cosine, sine = half_angle_of(u, real)
+    sine *= share
+    sine = sine if abs(sine) > real(STEEPEST) else real(STEEPEST)
+    return (real(1.0) - cosine / sine) / u
 
 
 @kernel
@@ -190,17 +290,21 @@ def turn_vectors(block, n):
     k = (1 − θ/2 · cot θ/2)/θ², the transpose of the inverse right Jacobian of the exponential.
     """
     real = block.dtype.type
-    one, half = real(1.0), real(0.5)
+    half, longest = real(0.5), real(np.pi**2)
+    far, rest = 0, DEPTH
     for i in range(n):
         x, y, z = block[X + i], block[Y + i], block[Z + i]
-        gx, gy, gz = block[GX + i], block[GY + i], block[GZ + i]
         square = x * x + y * y + z * z
-        share, cosine, sine = half_angle_of(square, real)
-        safe = share * sine
-        safe = safe if abs(safe) > real(STEEPEST) else real(STEEPEST)
-        far = (one - cosine / safe) / max(square, real(1e-3))
-        near = real(1.0 / 12.0) + square * (real(1.0 / 720.0) + square * real(1.0 / 30240.0))
-        k = near if square < real(1e-2) else far
+        far += 1 if square > longest else 0
+        block[rest + i] = cotangent_rest(square, real)
+    if far > 0:
+        for i in range(n):
+            square = block[X + i] ** 2 + block[Y + i] ** 2 + block[Z + i] ** 2
+            if square > longest:
+                block[rest + i] = cotangent_rest_far(square, real)
+    for i in range(n):
+        x, y, z, k = block[X + i], block[Y + i], block[Z + i], block[rest + i]
+        gx, gy, gz = block[GX + i], block[GY + i], block[GZ + i]
         cx, cy, cz = y * gz - z * gy, z * gx - x * gz, x * gy - y * gx
         block[GX + i] = gx - half * cx + k * (y * cz - z * cy)
         block[GY + i] = gy - half * cy + k * (z * cx - x * cz)
@@ -240,8 +344,35 @@ def turn_swings(block, n):
 
 
 @kernel
-def store_gradients(p, o, block, n, start, gradients):
-    """Write the gradients, from the chart's frame turned into the joint's own."""
+def turn_hinges(p, t, block, n):
+    """Make gradients by angles of hinges at right angles those by turns, in the chart's frame.
+
+    Turned back by the last angle, the axes are (0, ∓sin σ, cos σ), (∓1, 0, 0) and z, with σ the
+    middle angle from gimbal lock: along each, the gradient is the one by its angle.
+    """
+    real = block.dtype.type
+    side, steep, lock = real(np.copysign(1.0, p[t + ACROSS_FAR])), real(STEEPEST), real(p[t + LOCK])
+    turn, part = real(TURN), real(1.0 / TURN)
+    for i in range(n):
+        middle, last = block[Y + i] - lock, block[Z + i]
+        middle -= turn * np.rint(middle * part)
+        last -= turn * np.rint(last * part)
+        c, s = half_angle(middle, real)
+        c, s = c * c - s * s, real(2.0) * c * s
+        s = s if abs(s) > steep else (steep if s >= real(0.0) else -steep)
+        first, second, third = block[GX + i], block[GY + i], block[GZ + i]
+        hx, hy = -side * second, -side * (first - c * third) / s
+        c, s = half_angle(last, real)
+        c, s = c * c - s * s, real(2.0) * c * s
+        block[GX + i] = c * hx + s * hy
+        block[GY + i] = c * hy - s * hx
+
+
+@kernel
+def turn_to_joint(p, o, block, n):
+    """Turn the gradients from the chart's frame into the joint's own."""
+    if not is_turn(p, o + INTO_RIGHT):
+        return
     real = block.dtype.type
     one, two = real(1.0), real(2.0)
     w, x, y = real(p[o + INTO_RIGHT]), real(p[o + INTO_RIGHT + 1]), real(p[o + INTO_RIGHT + 2])
@@ -254,25 +385,16 @@ def store_gradients(p, o, block, n, start, gradients):
         block[GX + i] = xx * gx + xy * gy + xz * gz
         block[GY + i] = yx * gx + yy * gy + yz * gz
         block[GZ + i] = zx * gx + zy * gy + zz * gz
-    for i in range(n):
-        w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
-        gx, gy, gz = two * block[GX + i], two * block[GY + i], two * block[GZ + i]
-        at = 4 * (start + i)
-        gradients[at] = -x * gx - y * gy - z * gz
-        gradients[at + 1] = w * gx + y * gz - z * gy
-        gradients[at + 2] = w * gy + z * gx - x * gz
-        gradients[at + 3] = w * gz + x * gy - y * gx
 
 
 @kernel
-def load_turned(rotations, start, axis, angle, block, n):
-    """Load quaternions turned about an axis of their own, 0 to 2, by a small angle."""
+def load_turned(unit, axis, angle, block, n):
+    """Load quaternions, row by row, turned about an axis of their own, 0 to 2, by a small angle."""
     real = block.dtype.type
     zero, c, s = real(0.0), real(np.cos(0.5 * angle)), real(np.sin(0.5 * angle))
     a, b, d = s if axis == 0 else zero, s if axis == 1 else zero, s if axis == 2 else zero
     for i in range(n):
-        at = 4 * (start + i)
-        w, x, y, z = rotations[at], rotations[at + 1], rotations[at + 2], rotations[at + 3]
+        w, x, y, z = unit[i], unit[LANES + i], unit[2 * LANES + i], unit[3 * LANES + i]
         block[W0 + i] = w * c - x * a - y * b - z * d
         block[X0 + i] = x * c + w * a + y * d - z * b
         block[Y0 + i] = y * c + w * b + z * a - x * d
@@ -280,58 +402,180 @@ def load_turned(rotations, start, axis, angle, block, n):
 
 
 @kernel
-def differences(rotations, start, p, block, other, lanes, n, gradients):
-    """Write gradients by differences of distances, a turn to either side about each axis."""
+def differences(p, o, block, other, lanes, n):
+    """Write gradients by differences of distances, a turn to either side about each axis.
+
+    Rotations that came in and their distances, which were measured, stay in the block.
+    """
     real = block.dtype.type
-    scale = real(1.0 / NUDGE)  # twice the slope, as is asked for
+    unit, found = np.empty(4 * LANES, block.dtype), np.empty(LANES, block.dtype)
+    slopes, scale = np.empty(3 * LANES, block.dtype), real(0.5 / NUDGE)
+    for i in range(n):
+        found[i] = block[DISTANCE + i]
+        unit[i], unit[LANES + i] = block[W0 + i], block[X0 + i]
+        unit[2 * LANES + i], unit[3 * LANES + i] = block[Y0 + i], block[Z0 + i]
     for axis in range(3):
         for side in range(2):
-            angle = NUDGE if side == 0 else -NUDGE
-            load_turned(rotations, start, axis, angle, block, n)
-            enter(p, 0, block, n)
-            nearest(p, 0, -np.inf, np.inf, block, other, lanes, n)
+            load_turned(unit, axis, NUDGE if side == 0 else -NUDGE, block, n)
+            enter(p, o, block, n)
+            nearest(p, o, -np.inf, np.inf, block, other, lanes, n)
             for i in range(n):
-                at = 4 * (start + i) + axis
+                at = axis * LANES + i
                 if side == 0:
-                    gradients[at] = block[DISTANCE + i]
+                    slopes[at] = block[DISTANCE + i]
                 else:
-                    gradients[at] = (gradients[at] - block[DISTANCE + i]) * scale
+                    slopes[at] = (slopes[at] - block[DISTANCE + i]) * scale
     for i in range(n):
-        at = 4 * (start + i)
-        w, x, y, z = rotations[at], rotations[at + 1], rotations[at + 2], rotations[at + 3]
-        gx, gy, gz = gradients[at], gradients[at + 1], gradients[at + 2]
-        gradients[at] = -x * gx - y * gy - z * gz
-        gradients[at + 1] = w * gx + y * gz - z * gy
-        gradients[at + 2] = w * gy + z * gx - x * gz
-        gradients[at + 3] = w * gz + x * gy - y * gx
+        block[DISTANCE + i] = found[i]
+        block[W0 + i], block[X0 + i] = unit[i], unit[LANES + i]
+        block[Y0 + i], block[Z0 + i] = unit[2 * LANES + i], unit[3 * LANES + i]
+        block[GX + i], block[GY + i] = slopes[i], slopes[LANES + i]
+        block[GZ + i] = slopes[2 * LANES + i]
 
 
-@kernel("f8[] f8[] f8[] f8[]", "f4[] f8[] f4[] f4[]")
-def measure(rotations, p, distances, gradients):
-    """Write signed distances of flat `rotations`, and their gradients (w, x, y, z, w, …).
+@kernel
+def measure_block(p, o, least, block, other, lanes, n):
+    """Write distances of the rotations that came in, and gradients by turns; tell if there are any.
 
-    Returns how far lengths are off 1, squared, or OTHER_LAYOUT, as `limit.measure` does. In float32
-    only limits that have a formula (see `has_formula`).
+    Where all are at most `least`, no gradient is written.
+    """
+    enter(p, o, block, n)
+    nearest(p, o, -np.inf, np.inf, block, other, lanes, n)
+    real = block.dtype.type
+    count, enough = 0, real(least)
+    for i in range(n):
+        count += 1 if not block[DISTANCE + i] <= enough else 0
+    if count == 0:
+        return False
+    if not has_formula(p, o):
+        differences(p, o, block, other, lanes, n)
+        return True
+    slopes_in_chart(p, o, least, block, n)
+    chart = int(p[o + CHART])
+    if chart == ROTATION_VECTOR:
+        turn_vectors(block, n)
+    elif chart == HINGES:
+        turn_hinges(p, tail(p, o), block, n)
+    else:
+        turn_swings(block, n)
+    turn_to_joint(p, o, block, n)
+    return True
+
+
+@kernel(
+    "f8[] i8 i8 f8[] f8[] f8[] f8[]",
+    "f4[] i8 i8 f8[] f4[] f4[] f4[]",
+    "f4[] i8 i8 f8[] f4[] f4[] f8[]",
+)
+def measure(values, form, size, p, distances, gradients, work):
+    """Write signed distances of rotations of a form, flat, `size` numbers each, and gradients.
+
+    Gradients are by these numbers. `work` is room for two blocks, of the type that is computed in:
+    float32 for limits that have a formula (see `has_formula`). Returns 0, or OTHER_LAYOUT.
     """
     if not is_whole(p, 0):
         return OTHER_LAYOUT
-    block, other = np.zeros(BLOCK, rotations.dtype), np.zeros(BLOCK, rotations.dtype)
-    lanes = np.empty(2 * LANES, np.int64)
-    formula = has_formula(p, 0)
+    block, other = work[:BLOCK], work[BLOCK : 2 * BLOCK]
+    lanes, kind = np.empty(2 * LANES, np.int64), distances.dtype.type
+    for i in range(LANES):
+        block[OFF_UNIT + i] = 0.0
     for start in range(0, distances.shape[0], LANES):
         n = min(LANES, distances.shape[0] - start)
-        load(rotations, start, block, n)
-        enter(p, 0, block, n)
-        nearest(p, 0, -np.inf, np.inf, block, other, lanes, n)
+        load_form(values, form, size * start, size, block, n)
+        measure_block(p, 0, -np.inf, block, other, lanes, n)
         for i in range(n):
-            distances[start + i] = block[DISTANCE + i]
-        if formula:
-            slopes_in_chart(p, 0, block, n)
-            if int(p[CHART]) == ROTATION_VECTOR:
-                turn_vectors(block, n)
-            else:
-                turn_swings(block, n)
-            store_gradients(p, 0, block, n, start, gradients)
-        else:
-            differences(rotations, start, p, block, other, lanes, n, gradients)
-    return off_unit(block)
+            distances[start + i] = kind(block[DISTANCE + i])
+        for k in range(size * start, size * (start + n)):
+            gradients[k] = kind(0.0)
+        add_form(values, form, size * start, size, block, n, gradients)
+    return 0.0
+
+
+# The loss of whole poses.
+
+PATH = 2  # of a row of paths: where the limit stands, how many joints, then these
+
+
+@kernel
+def load_path(values, layout, path, start, block, n):
+    """Write what the joints of a path turn together, from the outermost on, in `n` poses."""
+    form, size, stride = layout[0], layout[1], layout[1] * layout[2]
+    above = np.empty(4 * LANES, block.dtype)
+    for k in range(path[1]):
+        load_form(values, form, start * stride + size * path[PATH + k], stride, block, n)
+        if k > 0:
+            for i in range(n):
+                aw, ax = above[i], above[LANES + i]
+                ay, az = above[2 * LANES + i], above[3 * LANES + i]
+                w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
+                block[W0 + i] = aw * w - ax * x - ay * y - az * z
+                block[X0 + i] = aw * x + ax * w + ay * z - az * y
+                block[Y0 + i] = aw * y - ax * z + ay * w + az * x
+                block[Z0 + i] = aw * z + ax * y - ay * x + az * w
+        for i in range(n):
+            above[i], above[LANES + i] = block[W0 + i], block[X0 + i]
+            above[2 * LANES + i], above[3 * LANES + i] = block[Y0 + i], block[Z0 + i]
+
+
+@kernel
+def add_path(values, layout, path, start, block, n, gradients):
+    """Add gradients by the values of all joints of a path: a turn of one is seen through the next.
+
+    With q that of the last joint, a turn ω of the one above is q⁻¹ ω q of the whole.
+    """
+    real = block.dtype.type
+    two = real(2.0)
+    form, size, stride = layout[0], layout[1], layout[1] * layout[2]
+    for back in range(path[1]):
+        k = path[1] - 1 - back
+        first = start * stride + size * path[PATH + k]
+        add_form(values, form, first, stride, block, n, gradients)
+        if k > 0:
+            load_form(values, form, first, stride, block, n)
+            for i in range(n):
+                w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
+                gx, gy, gz = block[GX + i], block[GY + i], block[GZ + i]
+                # v + 2 w (u × v) + 2 u × (u × v)
+                cx, cy, cz = y * gz - z * gy, z * gx - x * gz, x * gy - y * gx
+                block[GX + i] = gx + two * (w * cx + y * cz - z * cy)
+                block[GY + i] = gy + two * (w * cy + z * cx - x * cz)
+                block[GZ + i] = gz + two * (w * cz + x * cy - y * cx)
+
+
+@kernel(
+    "f8[] i8[] i8[,] f8[] f8 f8[] f8[]",
+    "f4[] i8[] i8[,] f8[] f8 f4[] f8[]",
+)
+def loss(values, layout, paths, p, margin, gradients, work):
+    """Return the sum of squares by which joints of poses are outside, less `margin` radians.
+
+    `layout` is the form, its size, and how many joints a pose has; a row of `paths` has where a
+    limit stands in `p`, how many joints it is measured over, and these. Gradients, which are 0
+    before, are of the mean over poses. Returns a negative number for limits of another layout.
+    """
+    block, other = work[:BLOCK], work[BLOCK : 2 * BLOCK]
+    lanes = np.empty(2 * LANES, np.int64)
+    poses, total = values.shape[0] // max(layout[1] * layout[2], 1), 0.0
+    for i in range(LANES):
+        block[OFF_UNIT + i] = 0.0
+    for k in range(paths.shape[0]):
+        path, o = paths[k], paths[k, 0]
+        if not is_whole(p, o):
+            return OTHER_LAYOUT
+        for start in range(0, poses, LANES):
+            n = min(LANES, poses - start)
+            load_path(values, layout, path, start, block, n)
+            if not measure_block(p, o, -margin, block, other, lanes, n):
+                continue
+            for i in range(n):
+                outside = max(block[DISTANCE + i] + margin, 0.0)
+                total += outside * outside
+                # Not a number stays none.
+                total = block[DISTANCE + i] if block[DISTANCE + i] != block[DISTANCE + i] else total
+                scale = 2.0 * outside / poses
+                alive = outside > 0.0
+                block[GX + i] = scale * block[GX + i] if alive else 0.0
+                block[GY + i] = scale * block[GY + i] if alive else 0.0
+                block[GZ + i] = scale * block[GZ + i] if alive else 0.0
+            add_path(values, layout, path, start, block, n, gradients)
+    return total / max(poses, 1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .clamp import place_on_turn, safe_step
 from .jit import kernel
-from .kinds import DIRECTION_TWIST, SWING_TWIST
+from .kinds import DIRECTION_TWIST, HINGES, SWING_TWIST
 from .limit import AXIS, CHART, enter, leave, nearest
 from .rotation import DISTANCE, QW, QX, QY, QZ, W0, X0, Y0, Z0, X, Y, Z
 
@@ -38,6 +38,8 @@ def clearance(packed, at, block):
     δ √((s/sin s)² + 1/cos²(s/2)), s the swing or the whole angle; depths are never overstated.
     """
     depth, chart = -block[DISTANCE], int(packed[at + CHART])
+    if depth > LEAST and chart == HINGES:
+        return min(ROOM, safe_step(packed, at, block, 0))
     if depth <= LEAST or chart > DIRECTION_TWIST:
         return 0.0
     x, y, z = block[X], block[Y], block[Z]

@@ -5,5 +5,5 @@ Not compiled itself, and light to import. A kind that is not here is refused bef
 
 from __future__ import annotations
 
-ROTATION_VECTOR, SWING_TWIST, DIRECTION_TWIST, EULER = CHART_KINDS = range(4)
+ROTATION_VECTOR, SWING_TWIST, DIRECTION_TWIST, EULER, HINGES = CHART_KINDS = range(5)
 BOX, ELLIPSOID, KDOP, PRODUCT, CONE, TABLE, FIELD, UNION = SHAPE_KINDS = range(8)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .charts import from_angles, from_direction_twist, to_angles, to_direction_twist
+from .hinges import TAIL, from_hinges, nearest_hinges, to_hinges
 from .jit import kernel
-from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
+from .kinds import DIRECTION_TWIST, HINGES, ROTATION_VECTOR, SWING_TWIST
 from .rotation import (
     BLOCK,
     BOUND,
@@ -53,7 +54,7 @@ INTO_LEFT, INTO_RIGHT = 3, 7  # chart's quaternion = left · rotation · right
 BACK_LEFT, BACK_RIGHT = 11, 15  # and back again
 AXIS = 19  # the bone's axis in the chart's frame, for directions
 REACH, REACH_TWIST = 22, 23  # no member is farther from the chart's origin (swing and twist apart)
-HEADER = 24  # the shape follows
+HEADER = 24  # the shape follows, and for hinges the tail that `hinges` describes
 
 LAYOUT = 3  # the version that these kernels read
 OTHER_LAYOUT = -1.0  # what they return instead, where a limit is not of it, or not all there
@@ -171,6 +172,11 @@ def nearest(p, o, settled, depth, block, other, lanes, n):
     for i in range(n):
         block[BOUND + i] = np.inf
     shape(p, o + HEADER, depth, block, n)
+    if block.itemsize == 8:  # hinges have float64 alone
+        hinged = int(p[o + CHART]) == HINGES
+        if hinged:
+            nearest_hinges(p, o + HEADER, tail(p, o), settled, block, other, lanes, n)
+            return
     if int(p[o + CHART]) >= DIRECTION_TWIST:  # these charts have one point for each rotation
         return
     found = find_lanes(p, o, settled, block, lanes, n)
@@ -226,6 +232,12 @@ def follow(points, chart, out):
 
 
 @kernel
+def tail(p, o):
+    """Return where the tail of the packed limit at `o` begins."""
+    return o + int(p[o + SIZE]) - TAIL
+
+
+@kernel
 def enter(p, o, block, n):
     """Turn the quaternions into the chart's frame, and write their points."""
     chart, framed = int(p[o + CHART]), is_turn(p, o + INTO_RIGHT)
@@ -241,6 +253,8 @@ def enter(p, o, block, n):
         split(block, n)
     elif chart == DIRECTION_TWIST:
         to_direction_twist(p, o + AXIS, block, n)
+    elif chart == HINGES:
+        to_hinges(p, tail(p, o), block, n)
     else:
         to_angles(block, n)
 
@@ -262,6 +276,8 @@ def leave(p, o, tolerance, block, n):
             join_far(block, n)
     elif chart == DIRECTION_TWIST:
         from_direction_twist(p, o + AXIS, block, n)
+    elif chart == HINGES:
+        from_hinges(p, tail(p, o), block, n)
     else:
         from_angles(block, n)
     if is_turn(p, o + BACK_RIGHT):

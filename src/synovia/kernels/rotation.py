@@ -153,7 +153,8 @@ OFF_UNIT = 15 * LANES  # sum of squared errors of the length, a lane
 BOUND = 16 * LANES  # a distance from which on none need be told: what is nearer is known
 T, PT = 17 * LANES, 18 * LANES  # the twist beside a direction, and its projection
 SCRATCH = 19 * LANES  # for the shapes
-BLOCK = 27 * LANES
+OTHER_X, OTHER_Y, OTHER_Z = 27 * LANES, 28 * LANES, 29 * LANES  # a second point, of hinges
+BLOCK = 30 * LANES
 
 FAR = (2.5 * math.pi) ** 2  # |vector|² beyond which `exp` leaves its polynomials
 

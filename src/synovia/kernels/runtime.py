@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from . import distance_field as fields
+from . import hinges
 from . import limit as limits
 from . import reach_cone as cones
 from . import theta_phi as tables
 from .clamp import first_exit
 from .jit import kernel
-from .kinds import BOX, CONE, ELLIPSOID, EULER, FIELD, KDOP, PRODUCT, TABLE, UNION
+from .kinds import BOX, CONE, ELLIPSOID, FIELD, HINGES, KDOP, PRODUCT, TABLE, UNION
 from .limit import enter, leave, nearest
 from .rotation import BLOCK, DISTANCE, LANES, OFF_UNIT, QW, QX, QY, QZ, W0, X0, Y0, Z0
 
@@ -250,17 +251,33 @@ def check_field(p, o, end):
 
 
 @kernel
+def check_tail(p, t):
+    """Tell whether what ends a limit of hinges stands at `t`: angles within a few turns."""
+    known = are_finite(p, t, hinges.TAIL) and abs(p[t + hinges.LOCK]) <= 10.0
+    for k in range(hinges.ALONG, hinges.LOW):
+        known = known and abs(p[t + k]) <= 1.0
+    for k in range(3):
+        low, high = p[t + hinges.LOW + k], p[t + hinges.HIGH + k]
+        known = known and low >= -100.0 and high <= 100.0 and low <= high
+    return known
+
+
+@kernel
 def check_limit(p, o):
     """Tell whether a packed limit stands at `o`, all of it there and all that it points to."""
     if not limits.is_whole(p, o) or not are_finite(p, o, limits.HEADER + 1):
         return False
     size, shape = p[o + limits.SIZE], o + limits.HEADER
-    if size != np.floor(size) or not is_whole(p[o + limits.CHART], 0.0, EULER):
+    if size != np.floor(size) or not is_whole(p[o + limits.CHART], 0.0, HINGES):
         return False
     far = max(p[o + limits.REACH], p[o + limits.REACH_TWIST])
     if not (min(p[o + limits.REACH], p[o + limits.REACH_TWIST]) >= 0.0 and far <= 100.0):
         return False
     end = o + int(size)
+    if int(p[o + limits.CHART]) == HINGES:
+        end -= hinges.TAIL
+        if end <= shape or not check_tail(p, end):
+            return False
     if not is_whole(p[shape], BOX, UNION):
         return False
     kind, o = int(p[shape]), shape + 1

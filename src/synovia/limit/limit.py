@@ -246,8 +246,10 @@ class Limit:
 
     def _with_chart(self, shape: Floats) -> Floats:
         reach = [self.shape.reach(self.chart.winds), self.shape.reach((2,))]
-        size = kernels.limit.HEADER + len(shape)
-        return np.concatenate([[kernels.limit.LAYOUT, size], self.chart.packed, reach, shape])
+        tail = self.chart.packed_tail(self.shape)
+        size = kernels.limit.HEADER + len(shape) + len(tail)
+        first = [kernels.limit.LAYOUT, size, *self.chart.packed, *reach]
+        return np.concatenate([first, shape, tail])
 
     @cached_property
     def stand_in(self) -> Limit:
@@ -270,9 +272,9 @@ class Limit:
     def precision(self, given: np.dtype[Any]) -> np.dtype[Any]:
         """Return the type that `given` numbers are computed in: float32 for convex shapes alone.
 
-        Other shapes iterate to the last digit, and their kernels exist in float64 alone.
+        Other shapes, and angles of hinges, have kernels in float64 alone.
         """
-        single = self.compiled and self.shape.single_precision
+        single = self.compiled and self.shape.single_precision and self.chart.single_precision
         return given if single else np.dtype(np.float64)
 
     def contains(self, rotations: Quats) -> Mask:
@@ -300,24 +302,23 @@ class Limit:
         """Return the signed distance of each rotation, and its gradient (..., 4) by the quaternion.
 
         The gradient lies across the quaternion, along the sphere of rotations. It is exact for
-        convex shapes in rotation vectors and in swing–twist, and by differences (to some 1e-9) for
-        others. Where two feet are equally near, where faces meet, and opposite the bone's axis the
-        distance has a kink: there it is one of those around.
+        convex shapes in rotation vectors, in swing–twist and in hinges at right angles, and by
+        differences (to some 1e-9) for others. Where two feet are equally near, where faces meet,
+        and opposite the bone's axis the distance has a kink: there it is one of those around.
         """
         rotations = unit_quats("rotations", rotations)
         if not self.compiled:
             slopes = [2.0 * self._nudged(rotations, axis) for axis in np.eye(3)]
             turns = np.stack([np.zeros_like(slopes[0]), *slopes], axis=-1).astype(rotations.dtype)
             return self.distance(rotations), quat.mul(rotations, turns)
-        gradient = kernels.gradient
-        formula = gradient.has_formula(self.packed, 0)
-        precision = self.precision(rotations.dtype) if formula else np.dtype(np.float64)
-        source = np.ascontiguousarray(rotations, precision)
-        distances = np.empty(source.shape[:-1], precision)
-        gradients = np.empty_like(source)
-        gradient.measure(source.reshape(-1), self.packed, distances.reshape(-1), gradients.ravel())
-        given = rotations.dtype
-        return distances.astype(given, copy=False), gradients.astype(given, copy=False)
+        gradient, given = kernels.gradient, rotations.dtype
+        precision = self.precision(given) if gradient.has_formula(self.packed, 0) else np.float64
+        source = np.ascontiguousarray(rotations)
+        distances, gradients = np.empty(source.shape[:-1], given), np.empty_like(source)
+        flat = (distances.reshape(-1), gradients.reshape(-1))
+        work = np.empty(2 * kernels.rotation.BLOCK, precision)
+        gradient.measure(source.reshape(-1), kernels.forms.QUATERNION, 4, self.packed, *flat, work)
+        return distances, gradients
 
     def _nudged(self, rotations: Quats, axis: Vectors) -> Scalars:
         """Return by how much distances change with turns about an axis, per radian."""
@@ -507,7 +508,7 @@ class Limit:
     def _multiplicity(self, points: Points) -> Scalars:
         """Return in how many covers the rotation of each member is legal."""
         near = self.shape.reach(self.chart.winds) < np.pi and self.shape.reach((2,)) < np.pi
-        if near and self.chart.kernel is not None:
+        if near and not self.chart.second_points:
             return np.ones(len(points))
         covers = self.covers(self.chart.rotations(points))
         if len(covers) == 1:

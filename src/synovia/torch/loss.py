@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, get_args
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from ..model import LimitModel
+from ..model import LimitModel, pack_limits
 from ..population import Source, human_limits
 from ..skeleton import lineage, list_names
-from .operators import number_of, numbered_distance
+from .operators import PackedLoss, number_of, numbered_distance, numbered_loss
 from .rotations import SIZES, Form, multiply, quaternions
 
 Body = Literal["smpl", "smplh", "smplx"]
@@ -77,9 +78,19 @@ class LimitLoss(torch.nn.Module):
                     f"joints must have {list_names(missing)} too"
                 )
             self._paths[name] = tuple(place[each] for each in path)
-        self._numbers = [number_of(model.limits[name]) for name in self._paths]
         if not self._paths:
             raise ValueError(f"none of the joints has a limit: {list_names(self.joints)}")
+        limits = [model.limits[name] for name in self._paths]
+        self._numbers = [number_of(limit) for limit in limits]
+        self._packed: PackedLoss | None = None
+        self._number = 0
+        if all(limit.compiled for limit in limits):
+            offsets, packed = pack_limits(limits)
+            paths = np.zeros((len(offsets), 2 + max(map(len, self._paths.values()))), np.int64)
+            for row, offset, joints_of in zip(paths, offsets, self._paths.values(), strict=True):
+                row[: 2 + len(joints_of)] = offset, len(joints_of), *joints_of
+            self._packed = PackedLoss(form, len(self.joints), paths, packed, margin)
+            self._number = number_of(self._packed)
 
     @property
     def limited(self) -> tuple[str, ...]:
@@ -88,11 +99,7 @@ class LimitLoss(torch.nn.Module):
 
     def distances(self, poses: Tensor) -> Tensor:
         """Return how far outside each limited joint (..., k) is, in radians; at most 0 inside."""
-        size = SIZES[self.form]
-        at = -len(size) - 1
-        if poses.ndim < -at or poses.shape[at] != len(self.joints):
-            wanted = ", ".join(map(str, (len(self.joints), *size)))
-            raise ValueError(f"poses must have shape (..., {wanted}), got {tuple(poses.shape)}")
+        self._check(poses)
         rotations = quaternions(poses, self.form)
         return torch.stack(
             [
@@ -107,8 +114,22 @@ class LimitLoss(torch.nn.Module):
 
         In radians², summed over joints.
         """
+        self._check(poses)
+        if self._packed is not None:
+            return numbered_loss(poses, self._number)
         outside = torch.relu(self.distances(poses) + self.margin)
         return outside.square().sum(-1).mean()
+
+    def _check(self, poses: Tensor) -> None:
+        size = SIZES[self.form]
+        at = -len(size) - 1
+        fits = poses.ndim >= -at and poses.shape[at:] == (len(self.joints), *size)
+        if not fits or not poses.is_floating_point():
+            wanted = ", ".join(map(str, (len(self.joints), *size)))
+            raise ValueError(
+                f"poses must be floats of shape (..., {wanted}), "
+                f"got {poses.dtype} {tuple(poses.shape)}"
+            )
 
 
 def human(body: Body = "smpl", source: Source = "human") -> LimitModel:

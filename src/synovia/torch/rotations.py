@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-Form = Literal["quaternion", "rotation-vector", "6d", "matrix"]
+Form = Literal["quaternion", "rotation-vector", "6d", "matrix"]  # in the order of `kernels.forms`
 FORMS: tuple[str, ...] = get_args(Form)
 SIZES: dict[str, tuple[int, ...]] = {
     "quaternion": (4,),
@@ -36,15 +36,7 @@ def quaternions(values: Tensor, form: Form = "quaternion") -> Tensor:
     tensor([[1., 0., 0., 0.],
             [1., 0., 0., 0.]])
     """
-    if form not in FORMS:
-        raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
-    size = SIZES[form]
-    if values.shape[-len(size) :] != size or not values.is_floating_point():
-        wanted = ", ".join(map(str, size))
-        raise ValueError(
-            f"rotations of the form {form} must be floats (..., {wanted}), "
-            f"got {values.dtype} {tuple(values.shape)}"
-        )
+    check_form(values, form)
     match form:
         case "quaternion":
             return _unit(values)
@@ -54,6 +46,19 @@ def quaternions(values: Tensor, form: Form = "quaternion") -> Tensor:
             return _from_matrices(_orthonormal(values))
         case _:
             return _from_matrices(values)
+
+
+def check_form(values: Tensor, form: Form) -> None:
+    """Raise ValueError if values cannot be rotations of a form."""
+    if form not in FORMS:
+        raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
+    size = SIZES[form]
+    if values.shape[-len(size) :] != size or not values.is_floating_point():
+        wanted = ", ".join(map(str, size))
+        raise ValueError(
+            f"rotations of the form {form} must be floats (..., {wanted}), "
+            f"got {values.dtype} {tuple(values.shape)}"
+        )
 
 
 def multiply(a: Tensor, b: Tensor) -> Tensor:

@@ -1,0 +1,176 @@
+"""Joints that depend on others, as engines can say it: half-spaces in the angles of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Mask, Points, Quats
+from ..limit import DependentLimit, Limit, PairLimit
+from ..model import LimitModel
+from .hinged import CUTS, SEEN, HingedBody, HingedJoint, Loss
+
+MOST = 8
+"""Half-spaces of a pair at most."""
+DRIVERS = 4000
+"""Rotations of the driver that half-spaces are fitted to, half of them on its boundary."""
+THINNED = 4
+"""One of so many pairs is in a linear program; all are in what it finds."""
+NEAR_ENDS = 0.35
+"""The share of the driver's rotations at either end of a hinge that a half-space is tight at."""
+
+
+@dataclass(frozen=True, eq=False)
+class HingedPair:
+    """Half-spaces of a joint and its driver: sums of six angles, the driver's three first.
+
+    `slants` (k, 6) are the shares of the angles, `low` and `high` (k,) the ranges of the sums in
+    radians. Shares in the loss are of all pairs of which each is legal by itself.
+    """
+
+    name: str
+    driver: str
+    slants: Floats
+    low: Floats
+    high: Floats
+    loss: Loss
+
+    @property
+    def title(self) -> str:
+        """What the pair is called where losses are printed."""
+        return f"{self.name} with {self.driver}"
+
+    def contains(self, angles: Points) -> Mask:
+        """Tell which angles (n, 6) are within all ranges."""
+        sums = angles @ self.slants.T
+        return np.asarray(((sums >= self.low) & (sums <= self.high)).all(axis=-1))
+
+
+def with_pairs(body: HingedBody, model: LimitModel) -> HingedBody:
+    """Return the body with half-spaces of joints that depend on others, where both are hinged."""
+    pairs = tuple(
+        hinged_pair(model.limits[each.driver], each, body.joints[each.driver], body.joints[name])
+        for name, each in model.dependents.items()
+        if name in body.joints and each.driver in body.joints
+    )
+    return replace(body, pairs=pairs)
+
+
+def hinged_pair(
+    driver: Limit, dependent: DependentLimit, above: HingedJoint, below: HingedJoint
+) -> HingedPair:
+    """Return half-spaces that have all legal pairs of a driver and a joint that depends on it.
+
+    Each is as tight as a linear program makes it: of all sums that are at least an angle of the
+    joint wherever a pair is legal, the one that exceeds it least in the mean over the driver's
+    rotations, or over those at one end of one of its hinges. Those are kept that cut off most of
+    what is not legal, and at most `MOST`.
+    """
+    pair, rng = PairLimit(driver, dependent), np.random.default_rng(0)
+    angles = _legal_angles(driver, dependent, above, below, rng)
+    rotations = above.limit.sample(SEEN, rng), below.limit.sample(SEEN, rng)
+    accepted = _angles_of(above, below, *rotations)
+    wrong = ~pair.contains(*rotations)
+    planes = _candidates(angles) if wrong.any() else np.empty((0, 7))
+    left, chosen = wrong.copy(), list[Floats]()
+    while len(planes) and len(chosen) < MOST:
+        cut = (accepted @ planes[:, :6].T > planes[:, 6]) & left[:, None]
+        best = int(cut.sum(axis=0).argmax())
+        if cut[:, best].mean() <= CUTS:
+            break
+        chosen.append(planes[best])
+        left &= ~cut[:, best]
+    slants = np.array(chosen).reshape(-1, 7)
+    low = np.concatenate([above.low, below.low])
+    high = np.concatenate([above.high, below.high])
+    least = np.where(slants[:, :6] > 0.0, low, high)
+    ends = (slants[:, :6] * least).sum(axis=1) - 1e-3
+    made = HingedPair(
+        below.name, above.name, slants[:, :6], ends, slants[:, 6], Loss(0, 0, 0, 0, 0)
+    )
+    rotations = driver.sample(SEEN, rng), dependent.limit.sample(SEEN, rng)
+    return replace(made, loss=_measure(pair, made, above, below, rotations))
+
+
+def _angles_of(above: HingedJoint, below: HingedJoint, driver: Quats, joint: Quats) -> Points:
+    """Return the angles (n, 6) of both, in the covers nearest to their ranges."""
+    return np.concatenate(
+        [above.limit.nearest_cover(driver), below.limit.nearest_cover(joint)], axis=-1
+    )
+
+
+def _legal_angles(
+    driver: Limit,
+    dependent: DependentLimit,
+    above: HingedJoint,
+    below: HingedJoint,
+    rng: np.random.Generator,
+) -> Points:
+    """Return angles (n, 6) of legal pairs, most of them on the boundary."""
+    inner = driver.sample(DRIVERS // 2, rng)
+    outer = driver.project(quat.mul(inner, quat.exp(2.0 * rng.normal(size=(len(inner), 3)))))
+    drivers = np.tile(np.concatenate([inner, outer]), (2, 1))
+    members = dependent.limit.sample(len(drivers), rng)
+    half = len(drivers) // 2
+    members[half:] = quat.mul(members[half:], quat.exp(rng.normal(size=(half, 3))))
+    return _angles_of(above, below, drivers, dependent.project(members, drivers))
+
+
+def _candidates(angles: Points) -> Floats:
+    """Return half-spaces (k, 7) with all legal angles (n, 6): shares, and what sums are at most."""
+    few = angles[::THINNED]
+    drivers = few[:, :3]
+    groups = [np.ones(len(few), dtype=bool)]
+    for k in range(3):
+        low, high = np.quantile(drivers[:, k], [NEAR_ENDS, 1.0 - NEAR_ENDS])
+        groups += [drivers[:, k] <= low, drivers[:, k] >= high]
+    found = []
+    for k in range(3):
+        for side in (1.0, -1.0):
+            for group in groups:
+                slope = tightest_slope(drivers, side * few[:, 3 + k], group)
+                plane = np.zeros(7)
+                plane[:3], plane[3 + k] = -slope, side
+                plane[:6] /= np.linalg.norm(plane[:6])
+                plane[6] = (angles @ plane[:6]).max()
+                found.append(plane)
+    return np.array(found)
+
+
+def tightest_slope(points: Points, heights: Floats, group: Mask) -> Floats:
+    """Return the slope (d,) of the plane over all heights (n,) that is lowest over a group.
+
+    Of all a · x + b that are at least the height at each of the points (n, d), it is the one with
+    the least mean over the group, by linear programming.
+    """
+    from scipy.optimize import linprog
+
+    cost = np.append(points[group].mean(axis=0), 1.0)
+    planes = -np.column_stack([points, np.ones(len(points))])
+    solved = linprog(cost, A_ub=planes, b_ub=-heights, bounds=(None, None), method="highs")
+    if solved.x is None:  # as where a driver's hinge cannot move
+        return np.zeros(points.shape[1])
+    return np.asarray(solved.x[:-1])
+
+
+def _measure(
+    pair: PairLimit,
+    made: HingedPair,
+    above: HingedJoint,
+    below: HingedJoint,
+    rotations: tuple[Quats, Quats],
+) -> Loss:
+    """Return how the export of a pair differs from it, among pairs that are legal one by one."""
+    driver, joint = rotations
+    sums = _angles_of(above, below, driver, joint) @ made.slants.T
+    over = np.maximum(made.low - sums, sums - made.high)
+    over = over / np.linalg.norm(made.slants[:, 3:], axis=1)
+    over = over.max(axis=-1, initial=0.0)
+    accepted = above.limit.contains(driver) & below.limit.contains(joint) & (over <= 0.0)
+    legal = pair.contains(driver, joint)
+    gained, lost = accepted & ~legal, legal & ~accepted
+    far = pair.dependent.violation(joint[gained], driver[gained]).max(initial=0.0)
+    share, more, less = (float(each.mean()) for each in (legal, gained, lost))
+    return Loss(share, more, less, float(far), float(over[lost].max(initial=0.0)))
