@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import inputs, terminal
 
 if TYPE_CHECKING:
+    from ..anatomy import FittedFigure
+    from ..anatomy.fit import Residual
     from ..components import Control, Figure, FigurePose
 
 
@@ -39,15 +41,22 @@ EXAMPLES = (
     ),
     ("the figure itself, to be changed by hand and used again", "synovia figure human -o mine.xml"),
     ("its limits, to check clips of it", "synovia figure human -o human.limits.json"),
+    (
+        "a human of your own, with the lengths, joints and axes of a person's captures",
+        "synovia figure human --fit captures/ -o me.xml",
+    ),
+    ("the same from tracks of markers", "synovia figure human --fit rom.markers.csv -o me.xml"),
 )
 SECTIONS = {
     "Pose": ("sets", "reaches", "strict", "sweep_all", "height"),
+    "Fit": ("captures", "frames", "maps", "marker_table"),
     "Output": ("show", "output"),
 }
 
 
 @click.command(cls=terminal.TeachingCommand, sections=SECTIONS, examples=EXAMPLES)
 @click.argument("which", metavar="human|FILE.xml")
+@click.argument("more", metavar="[CLIP…]", nargs=-1)
 @click.option(
     "-s",
     "--set",
@@ -78,6 +87,30 @@ SECTIONS = {
 @click.option(
     "--height", type=float, metavar="METRES", help="How tall the human is.  [default: 1.75]"
 )
+@click.option(
+    "--fit",
+    "captures",
+    multiple=True,
+    metavar="CLIP…",
+    help="Fit the human to one person's captures: clips of a rig that is recognised, or tracks of "
+    "markers, NAME.markers.csv with the columns frame,marker,x,y,z (y up; m, cm or mm; empty where "
+    "not seen). Files, folders and patterns, as many as you like.",
+)
+@click.option(
+    "--frames",
+    type=click.IntRange(min=8),
+    metavar="N",
+    help="How many frames --fit looks at, those that differ most.  [default: 40]",
+)
+@inputs.map_option
+@click.option(
+    "--markers",
+    "marker_table",
+    metavar="TABLE.csv",
+    type=click.Path(path_type=Path),
+    help="Segments of markers that do not have Plug-in Gait's names: the columns marker,segment "
+    "and, where they are known, x,y,z in the segment's frame, in metres.",
+)
 @click.option("--list", "show", is_flag=True, help="List the controls with their ranges.")
 @click.option(
     "-o",
@@ -97,14 +130,26 @@ def figure(
     strict: bool,
     sweep_all: bool,
     height: float | None,
+    more: tuple[str, ...],
+    captures: tuple[str, ...],
+    frames: int | None,
+    maps: tuple[str, ...],
+    marker_table: Path | None,
     show: bool,
     output: Path | None,
 ) -> None:
-    """Pose the human, or the figure in FILE.xml, by its controls.
+    """Pose the human, or the figure in FILE.xml, by its controls; or fit it to a person.
 
     A control moves many bones at once, and no number takes a joint where it cannot go: what is out
     of range is clamped, and reported.
     """
+    if captures:
+        if which != HUMAN or sets or reaches or sweep_all or show:
+            raise click.UsageError("--fit makes a figure of the human: leave out all but -o")
+        fit_human([*captures, *more], output, height, frames, maps, marker_table)
+        return
+    if more or frames is not None or maps or marker_table is not None:
+        raise click.UsageError("clips, --frames, --map and --markers are for --fit: give that, too")
     if reaches and sweep_all:
         raise click.UsageError("--reach finds one pose and --sweep makes many: give one of them")
     if output is None and not reaches and (sets or sweep_all):
@@ -163,6 +208,80 @@ def figure_of(which: str, height: float | None) -> Figure:
 
     inputs.check_file(path)
     return load_figure(path)
+
+
+# --fit: a human of one's own.
+
+
+def fit_human(
+    arguments: Sequence[str],
+    output: Path | None,
+    height: float | None,
+    frames: int | None,
+    maps: Sequence[str],
+    marker_table: Path | None,
+) -> None:
+    """Fit the human to captures, write it, and print what is left by segment."""
+    from ..anatomy import fit_figure
+    from ..io import load_marker_table, load_markers, save_figure
+    from ..io.markers import SUFFIX
+
+    if output is None or output.suffix.lower() != ".xml":
+        raise click.UsageError(f"--fit writes a figure: give -o and a .xml file, got {output}")
+    inputs.check_writable(output)
+    tracks = [each for each in arguments if each.lower().endswith(SUFFIX)]
+    clips = [each for each in arguments if each not in tracks]
+    if tracks and clips:
+        raise click.UsageError(
+            f"--fit takes clips or tracks of markers, not both, got {clips[0]} and {tracks[0]}"
+        )
+    table = None if marker_table is None else load_marker_table(marker_table)
+    captures: list[Any] = [load_markers(path) for path in tracks]
+    if clips:
+        captures = inputs.load_all(inputs.clip_files(clips))
+    with terminal.share_bar("fitting") as tell:
+        found = fit_figure(
+            captures,
+            height=height,
+            names=inputs.joint_names(maps),
+            markers=table,
+            progress=tell,
+            **({} if frames is None else {"frames": frames}),
+        )
+    save_figure(found.figure, output)
+    for line in fit_lines(found):
+        click.echo(line)
+    click.echo(f"wrote {output}")
+
+
+def fit_lines(found: FittedFigure) -> Iterator[str]:
+    """Yield what a fit found: lengths, and what is left by segment, before and after."""
+    left_out = f", {found.left_out} of them left out" if found.left_out else ""
+    yield (
+        f"{terminal.pluralize(found.frames, 'frame')}{left_out}; lengths in {found.unit}; a human "
+        f"of {found.height:.2f} m to start from"
+    )
+    yield ""
+    rows = [
+        (name, f"{1e3 * was:.0f}", f"{1e3 * now:.0f}", f"± {1e3 * error:.1f}")
+        for name, (was, now, error) in found.lengths.items()
+    ]
+    titles = ("joint, from the one before", "mm at first", "mm fitted", "")
+    yield from terminal.heading(terminal.table(titles, rows))
+    yield ""
+    residuals = [
+        (name, *_residual_cells(found.before[name]), *_residual_cells(now))
+        for name, now in found.after.items()
+    ]
+    heads = ("what is left of", "mm at first", "degrees", "mm fitted", "degrees")
+    yield from terminal.heading(terminal.table(heads, residuals))
+    yield ""
+
+
+def _residual_cells(left: Residual) -> tuple[str, str]:
+    """Return millimetres and degrees; nothing where there is nothing to compare."""
+    mm, degrees = 1e3 * left.shift, math.degrees(left.angle)
+    return ("" if math.isnan(mm) else f"{mm:.1f}", "" if math.isnan(degrees) else f"{degrees:.1f}")
 
 
 def controls_of(body: Figure, pairs: Mapping[str, str]) -> dict[str, float]:

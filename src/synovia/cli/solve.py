@@ -156,11 +156,11 @@ def report(driven: ClipSolution) -> dict[str, Any]:
 
 def _goal_rows(driven: ClipSolution) -> list[dict[str, Any]]:
     """Return by goal how far it is off in each frame, and at most; lengths, or degrees."""
-    from ..ik import Reach, Stay
+    from ..ik import Comfort, Reach, Stay
 
     rows = []
     for k, goal in enumerate(driven.solution.goals):
-        if isinstance(goal, Stay):
+        if isinstance(goal, Stay | Comfort):
             continue
         length = isinstance(goal, Reach)
         errors = driven.solution.errors[:, k]
@@ -238,6 +238,10 @@ EXAMPLES = (
         "--pin LFoot,RFoot -o b.bvh",
     ),
     (
+        "away from the limits by 15 degrees, where there is a choice",
+        "synovia solve walk.bvh -l h.limits.json -g LeftHand=a.csv --comfort 15 -o b.bvh",
+    ),
+    (
         "for a script: exit code 1 where a goal is not met, and why",
         "synovia solve walk.bvh -l human.limits.json -g LeftHand=path.csv -o driven.bvh --json",
     ),
@@ -245,7 +249,7 @@ EXAMPLES = (
 SECTIONS = {
     "Goals": ("goals", "pins"),
     "Limits": ("limits", "maps", "tpose"),
-    "How": ("joints", "free_root", "speed_deg"),
+    "How": ("joints", "free_root", "comfort_deg", "speed_deg"),
     "Output": ("output", "force", "as_json"),
 }
 
@@ -280,6 +284,16 @@ SECTIONS = {
     "give A,B.",
 )
 @click.option("--free-root", is_flag=True, help="Let the root turn and move as well.")
+@click.option(
+    "--comfort",
+    "comfort_deg",
+    type=click.FloatRange(min=0.0, min_open=True, max=180.0),
+    is_flag=False,
+    flag_value=10.0,
+    metavar="[DEG]",
+    help="Keep joints away from their limits by so many degrees, 10 if no number is given, where "
+    "the goals leave a choice.",
+)
 @speed_option
 @output_option
 @force_option
@@ -294,6 +308,7 @@ def solve(
     pins: tuple[str, ...],
     joints: tuple[str, ...],
     free_root: bool,
+    comfort_deg: float | None,
     speed_deg: float,
     maps: tuple[str, ...],
     output: Path,
@@ -308,7 +323,7 @@ def solve(
     when all goals are met in every frame, 1 when not (the clip is written all the same), and 2 for
     an error.
     """
-    from ..ik import Reach, follow
+    from ..ik import Comfort, Reach, follow
 
     places = inputs.pairs(goals, "--goal")
     clip, applied = load_inputs(clip_path, limits, maps, output, force=force)
@@ -318,10 +333,11 @@ def solve(
         Reach(joint, inputs.parse_target("--goal", text, clip.frames))
         for joint, text in places.items()
     ]
+    ease = [] if comfort_deg is None else [Comfort(margin=math.radians(comfort_deg))]
     found = follow(
         applied.model,
         clip,
-        reaches,
+        [*reaches, *ease],
         joints=inputs.split_names(joints) or None,
         pinned=inputs.split_names(pins),
         free_root=free_root,

@@ -254,6 +254,21 @@ def _show_item(item: object) -> str | None:
     return printable(item) if isinstance(item, str) else None
 
 
+@contextlib.contextmanager
+def share_bar(label: str) -> Iterator[Callable[[str, float], None]]:
+    """Give a function that is told what is done and how much of all, with a bar on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda what, share: None
+        return
+    with click.progressbar(length=1000, label=label, file=sys.stderr) as bar:
+
+        def tell(what: str, share: float) -> None:
+            bar.label = what
+            bar.update(max(int(1000 * share) - bar.pos, 0))
+
+        yield tell
+
+
 def progress_by(
     label: str, items: Iterable[Item], whole: int, size: Callable[[Item], int]
 ) -> Iterator[Item]:

@@ -43,13 +43,15 @@ class ControlProgram:
         home: Floats,
         aims: Mapping[str, Any],
         stiffness: Floats | None = None,
+        comfort: Floats | None = None,
     ) -> Any | None:
         """Return the bundle that `kernels.controls` explains; None where a set is too large.
 
         `values` (C,) are all controls, `free` (F,) the numbers of those that may change, rising,
         `home` (F,) the shares of their ranges that they should stay near, `aims` the fields of the
         bundle that say what is wanted, where there is something, and `stiffness` (F,) how much more
-        than others each should stay; 1 unless given.
+        than others each should stay; 1 unless given. `comfort` (2, F) is how near to either end of
+        its range each is not at ease, as a share of it, and what that weighs; nothing unless given.
         """
         table = []
         for name, (row, end_row, first, end) in self.sets.items():
@@ -63,6 +65,7 @@ class ControlProgram:
         active = [name for name, each in table if each[3] > 0]
         low, _, high = figure.ranges
         stiff = np.ones(len(free)) if stiffness is None else stiffness
+        ease = np.zeros((2, len(free))) if comfort is None else comfort
         joints = len(figure.skeleton)
         set_of = np.full(joints, -1)
         for joint, name in self.driven.items():
@@ -84,7 +87,7 @@ class ControlProgram:
             sets=np.array([each for _, each in table], np.int64).reshape(-1, 6),
             active=np.array([len(active)]),
             free=free,
-            ranges=np.stack([low[free], (high - low)[free], home, stiff]),
+            ranges=np.stack([low[free], (high - low)[free], home, stiff, *ease]),
             values=np.array(values),
             parents=figure.skeleton.parents,
             set_of=set_of,

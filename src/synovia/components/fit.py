@@ -55,7 +55,7 @@ def fit_network(
 
     def errors(numbers: Floats) -> Floats:
         try:
-            found = _set_parameters(network, parameters, numbers)
+            found = change_parameters(network, parameters, numbers)
         except ValueError:
             return np.full(wanted.size, INVALID_ERROR)
         return np.asarray(((found.rows(table)[:, columns] - wanted) * scale).ravel())
@@ -64,7 +64,7 @@ def fit_network(
     squares = np.square(errors(found.x)).reshape(-1, 3, 4)
     angle, shift = squares[..., :3].sum(axis=(1, 2)), squares[..., 3].sum(axis=1)
     return FittedNetwork(
-        _set_parameters(network, parameters, found.x),
+        change_parameters(network, parameters, found.x),
         float(np.sqrt(angle.mean())),
         length * float(np.sqrt(shift.mean())),
     )
@@ -120,7 +120,7 @@ def _parameter_values(network: Network, parameters: Sequence[str]) -> Floats:
     return np.concatenate(found)
 
 
-def _set_parameters(network: Network, parameters: Sequence[str], numbers: Floats) -> Network:
+def change_parameters(network: Network, parameters: Sequence[str], numbers: Floats) -> Network:
     """Return the network with these numbers for its parameters."""
     changes: dict[str, dict[str, Floats]] = defaultdict(dict)
     first = 0

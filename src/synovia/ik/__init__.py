@@ -3,7 +3,7 @@
 from .arm import arm
 from .controls import ControlSolution, solve_controls
 from .follow import follow, track
-from .goals import Aim, Goal, Orient, Reach, Stay
+from .goals import Aim, Comfort, Goal, Orient, Reach, Stay
 from .look_at import look_at, watch
 from .solution import ClipSolution, Solution
 from .solve import METHODS, solve
@@ -12,6 +12,7 @@ __all__ = [
     "METHODS",
     "Aim",
     "ClipSolution",
+    "Comfort",
     "ControlSolution",
     "Goal",
     "Orient",

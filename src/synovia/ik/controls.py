@@ -11,12 +11,13 @@ import numpy as np
 
 from .. import kernels, quat
 from ..arrays import Floats, Ints, Mask, Quats, Scalars, Vectors
-from ..components import Figure, FigurePose
+from ..components import DEGREE, Control, Figure, FigurePose
 from ..components.controls import program_for
 from ..components.figure import Controls
 from ..components.network import unknown_name
+from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, check_joints
-from .goals import WISH_WEIGHT, Goal, Orient, Reach, Stay, errors_of, gaps
+from .goals import WISH_WEIGHT, Aim, Comfort, Goal, Orient, Reach, Stay, Wish, errors_of, gaps
 from .problem import (
     GOAL_TOLERANCE,
     check_above_0,
@@ -30,6 +31,9 @@ from .solution import describe_miss
 # Controls of a figure, within their ranges, whose pose meets goals: a damped Gauss–Newton search.
 #
 # Controls are searched as shares, from 0 to 1, of their ranges.
+
+OTHER_MARGIN = 0.1
+"""Of the range: the margin of `Comfort` for controls that are no angles."""
 
 DIFFERENCE_STEP = 1e-6
 """The step of central differences, as a share of a range."""
@@ -47,7 +51,7 @@ class ControlGoals:
     """(C,): all controls; those that are not free stay there."""
     free: Ints
     """(F,): the controls that may change, and that matter to the goals."""
-    demands: tuple[Goal, ...]
+    demands: tuple[Reach | Aim | Orient, ...]
     wishes: tuple[Stay, ...]
     bones: Skeleton
     """The segments that the demands hang on."""
@@ -62,6 +66,8 @@ class ControlGoals:
     """The weight of a wish: that controls stay where they start."""
     stiffness: Floats
     """(F,): how much more than others each free control wishes so."""
+    comfort: Floats
+    """(2, F): how near to an end each is not at ease, as a share, and what that weighs."""
     task: Any = None
     """The same as `kernels.controls` reads it; None where a component is not compiled."""
 
@@ -78,7 +84,7 @@ class ControlGoals:
 
         `stiffness` (C,) is that of all controls; 1 unless given.
         """
-        demands = tuple(goal for goal in goals if not isinstance(goal, Stay))
+        demands = tuple(goal for goal in goals if not isinstance(goal, Wish))
         wishes = tuple(goal for goal in goals if isinstance(goal, Stay))
         skeleton = figure.skeleton
         above = [skeleton.path_to_root(skeleton.index(goal.joint)) for goal in demands]
@@ -86,6 +92,8 @@ class ControlGoals:
         moved = {skeleton.names[j] for line in above for j in line}
         for goal in wishes:
             moved |= set(skeleton.names if goal.joints is None else goal.joints)
+        for ease in (goal for goal in goals if isinstance(goal, Comfort)):
+            moved |= set(skeleton.names if ease.joints is None else ease.joints)
         moving = _moved_segments(figure)
         free = [c for c in changing if moving[c] & moved]
         lines = [{skeleton.names[j] for j in line} for line in above]
@@ -107,6 +115,7 @@ class ControlGoals:
             np.array([goal.weight for goal in each]),
             0.0 if wishes else WISH_WEIGHT,
             np.ones(len(free)) if stiffness is None else stiffness[free],
+            comfort_margins(figure, goals, free),
         )
         return replace(found, task=found._task())
 
@@ -147,7 +156,9 @@ class ControlGoals:
             "targets": targets,
             "above": above,
         }
-        return program.task(self.figure, self.start, self.free, self.shares, aims, self.stiffness)
+        return program.task(
+            self.figure, self.start, self.free, self.shares, aims, self.stiffness, self.comfort
+        )
 
     def scale_wishes(self, share: float) -> Self:
         """Return the problem with the weights of its wishes multiplied by `share`."""
@@ -156,8 +167,11 @@ class ControlGoals:
         if task is not None:
             stay = task.goals[:, kernels.ik_chain.KIND] == kernels.ik_chain.STAY
             rows = np.where(stay, share, 1.0) * task.goals[:, kernels.ik_chain.WEIGHT]
-            task = with_weights(task, rows)
-        return replace(self, weights=weights, start_weight=share * self.start_weight, task=task)
+            ranges = task.ranges.copy()
+            ranges[kernels.controls.UNEASE] *= share
+            task = with_weights(task, rows)._replace(ranges=ranges)
+        comfort, start_weight = self.comfort * [[1.0], [share]], share * self.start_weight
+        return replace(self, weights=weights, start_weight=start_weight, comfort=comfort, task=task)
 
     @property
     def length(self) -> float:
@@ -236,6 +250,8 @@ class ControlGoals:
         room = np.where(away < 0.0, self.shares, 1.0 - self.shares)  # on the side it goes to
         slope = self.start_weight * self.stiffness / np.maximum(room, kernels.controls.MIN_ROOM)
         parts.append(-slope * away)
+        margin, weight = self.comfort
+        parts.append(weight * np.maximum(margin - np.minimum(shares, 1.0 - shares), 0.0))
         errors = [np.linalg.norm(size[:, 0], axis=-1) for size in sizes[: len(self.demands)]]
         return np.concatenate(parts, axis=1), np.array(errors).reshape(-1, len(shares)).T
 
@@ -246,6 +262,49 @@ class ControlGoals:
         rows, _ = self.residuals(np.concatenate([up, down]))
         way = (up - down).sum(axis=1)
         return np.asarray((rows[: len(share)] - rows[len(share) :]).T / way)
+
+
+def comfort_margins(figure: Figure, goals: Sequence[Goal], free: Sequence[int]) -> Floats:
+    """Return (2, F) how near to an end controls are not at ease, and what that weighs.
+
+    As shares of their ranges. Of several goals for a control the last counts.
+    """
+    margins, each = np.zeros((2, len(free))), list(figure.controls.values())
+    moving = _moved_segments(figure)
+    for goal in goals:
+        if not isinstance(goal, Comfort):
+            continue
+        names = set(figure.skeleton.names if goal.joints is None else goal.joints)
+        for place, control in enumerate(free):
+            if moving[control] & names:
+                width = _radians(each[control])
+                margins[:, place] = (
+                    min(goal.margin / width if width else OTHER_MARGIN, 0.5),
+                    goal.weight * kernels.ik_goals.TURN_SHARE * (width or 1.0),
+                )
+    return margins
+
+
+def _radians(control: Control) -> float:
+    """Return the width of a range of angles in radians; 0 if it is one of lengths or shares."""
+    unit = {"radians": 1.0, "degrees": DEGREE}.get(control.unit, 0.0)
+    return unit * (control.high - control.low)
+
+
+def control_discomfort(
+    figure: Figure, goal: Comfort, values: Floats, free: Sequence[int]
+) -> Scalars:
+    """Return by how much (...) the free control nearest to an end is nearer than the margin.
+
+    Radians; of controls that are no angles as shares of their ranges.
+    """
+    controls = list(figure.controls.values())
+    margins, _ = comfort_margins(figure, [goal], free)
+    low, _, high = (ends[free] for ends in figure.ranges)
+    shares = (values[..., free] - low) / (high - low)
+    near = np.maximum(margins - np.minimum(shares, 1.0 - shares), 0.0)
+    widths = np.array([_radians(controls[number]) or 1.0 for number in free])
+    return np.asarray((near * widths).max(axis=-1, initial=0.0))
 
 
 def _moved_segments(figure: Figure) -> list[frozenset[str]]:
@@ -282,11 +341,11 @@ class ControlSolution:
     pose: FigurePose
     """What the controls give."""
     errors: Scalars
-    """(..., goals): a length for `Reach`, radians for others, the largest turn for `Stay`."""
+    """(..., goals): a length for `Reach`, radians for others, of wishes the largest."""
     iterations: Ints
     """(...): steps taken, those of restarts among them."""
     converged: Mask
-    """(...): whether all goals are met, `Stay` apart."""
+    """(...): whether all goals are met, wishes apart."""
     ends: Ints
     """(..., C): 1 for controls at the high end of their range, -1 at the low end, 0 between."""
     wanted: Mask
@@ -327,7 +386,7 @@ class ControlSolution:
         blocking = self.blocking(item)
         if self.converged[item]:
             return "all goals are met"
-        demands = [k for k, goal in enumerate(self.goals) if not isinstance(goal, Stay)]
+        demands = [k for k, goal in enumerate(self.goals) if not isinstance(goal, Wish)]
         worst = max(demands, key=lambda k: self.errors[item][k] * self.goals[k].weight)
         miss = describe_miss(self.goals[worst], float(self.errors[item][worst]))
         far = self.beyond(item)
@@ -548,7 +607,8 @@ def solve_controls(
         are problems of their own.
     goals
         `Reach`, `Aim`, `Orient` and `Stay` for segments of the figure; targets may have leading
-        axes too. What they leave open stays near `controls`, or near what a `Stay` says.
+        axes too. What they leave open stays near `controls`, or near what a `Stay` says, and with
+        `Comfort` away from the ends of ranges.
     only
         The controls that may change; all that matter to the goals unless given.
     stiffness
@@ -596,8 +656,13 @@ def solve_controls(
         ends[item][problem.free] = ends_of(found.share)
         wanted[item][problem.free] = blocked_at_end(problem, found.share) & ~met[item]
     pose = figure.pose(values)
-    errors = errors_of(checked, figure.skeleton, pose)
-    errors = np.broadcast_to(errors, (*batch, len(checked)))
+    errors = np.zeros((*batch, len(checked)))
+    free = LimitModel({}, figure.skeleton)
+    for k, goal in enumerate(checked):
+        if isinstance(goal, Comfort):
+            errors[..., k] = control_discomfort(figure, goal, pose.controls, changing)
+        else:
+            errors[..., k] = errors_of([goal], free, pose)[..., 0]
     return ControlSolution(figure, checked, pose.controls, pose, errors, steps, met, ends, wanted)
 
 
@@ -606,9 +671,9 @@ def _check_goals(figure: Figure, goals: Sequence[Goal]) -> tuple[Goal, ...]:
     for goal in goals:
         if isinstance(goal, Stay):
             check_joints(figure.skeleton, goal.pose)
-        for name in (goal.joints or ()) if isinstance(goal, Stay) else (goal.joint,):
+        for name in (goal.joints or ()) if isinstance(goal, Wish) else (goal.joint,):
             figure.skeleton.index(name)
-    priorities = {goal.priority for goal in goals if not isinstance(goal, Stay)}
+    priorities = {goal.priority for goal in goals if not isinstance(goal, Wish)}
     if len(priorities) > 1:
         raise ValueError(f"priorities are for joints, not for controls, got {sorted(priorities)}")
     return tuple(goals)
@@ -643,6 +708,8 @@ def _stiffness(figure: Figure, given: Mapping[str, float] | None) -> Floats:
 def _batch_shape(goal: Goal) -> tuple[int, ...]:
     if isinstance(goal, Stay):
         return goal.pose.rotations.shape[:-2]
+    if isinstance(goal, Comfort):
+        return ()
     return (goal.rotation if isinstance(goal, Orient) else goal.target).shape[:-1]
 
 
@@ -655,6 +722,8 @@ def _goal_at(goal: Goal, batch: tuple[int, ...], item: tuple[int, ...]) -> Goal:
     if isinstance(goal, Stay):
         pose = Pose(one(goal.pose.rotations, 2), one(goal.pose.positions, 2))
         return replace(goal, pose=pose)
+    if isinstance(goal, Comfort):
+        return goal
     if isinstance(goal, Orient):
         return replace(goal, rotation=one(goal.rotation, 1))
     return replace(goal, target=one(goal.target, 1))

@@ -13,7 +13,7 @@ import numpy as np
 from .. import kernels, quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors
 from ..skeleton import Pose, forward, lineage
-from .goals import Goal, Reach, Stay
+from .goals import Goal, Reach, Wish
 from .problem import Problem, Settings, with_weights
 from .solution import Solution
 
@@ -68,7 +68,7 @@ class Batch:
 
     @property
     def met(self) -> Mask:
-        """Whether all goals are met, `Stay` apart."""
+        """Whether all goals are met, wishes apart."""
         return self.flags[:, kernels.ik_chain.MET]
 
     @property
@@ -107,7 +107,7 @@ def descend_fully(problem: Problem, batch: Batch, settings: Settings) -> None:
 def weaken_wishes(problem: Problem) -> tuple[Problem, bool]:
     """Return the problem with wishes that weigh next to nothing, and whether it has some."""
     goals = problem.chain.goals
-    wishes = goals[:, kernels.ik_chain.KIND] == kernels.ik_chain.STAY
+    wishes = goals[:, kernels.ik_chain.KIND] >= kernels.ik_chain.STAY
     if not wishes.any():
         return problem, False
     weights = np.where(wishes, WISH_FACTOR, 1.0) * goals[:, kernels.ik_chain.WEIGHT]
@@ -191,7 +191,7 @@ def _solution(
 
 def _can_move(problem: Problem, goal: Goal) -> bool:
     """Tell whether a joint that may turn has any part in a goal."""
-    if isinstance(goal, Stay):
+    if isinstance(goal, Wish):
         return True
     skeleton = problem.model.skeleton
     line = skeleton.path_to_root(skeleton.index(goal.joint))

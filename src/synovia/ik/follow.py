@@ -13,8 +13,8 @@ from .. import quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats
 from ..model import LimitModel
 from ..skeleton import Clip, Pose, Skeleton
-from .goals import Aim, Goal, Orient, Reach, Stay, errors_of
-from .problem import GOAL_TOLERANCE, joints_between, pins_of
+from .goals import Aim, Comfort, Goal, Orient, Reach, Stay, Wish, errors_of
+from .problem import GOAL_NAMES, GOAL_TOLERANCE, joints_between, pins_of
 from .solution import ClipSolution, Solution
 from .solve import solve
 
@@ -25,6 +25,8 @@ from .solve import solve
 
 def check_frames(goal: Goal, clip: Clip) -> None:
     """Raise ValueError unless a goal has one target, or one for each frame of the clip."""
+    if isinstance(goal, Comfort):
+        return
     wanted, axes = _target_of(goal)
     if wanted.ndim == axes or (wanted.ndim == axes + 1 and len(wanted) == clip.frames):
         return
@@ -38,6 +40,8 @@ def check_frames(goal: Goal, clip: Clip) -> None:
 
 def at_frame(goal: Goal, frame: int | Ints) -> Goal:
     """Return a goal as it is at one frame, or at several."""
+    if isinstance(goal, Comfort):
+        return goal
     wanted, axes = _target_of(goal)
     if wanted.ndim == axes:
         return goal
@@ -53,7 +57,7 @@ def pose_at(pose: Pose, frame: int | Ints) -> Pose:
     return Pose(pose.rotations[frame], pose.positions[frame])
 
 
-def _target_of(goal: Goal) -> tuple[Floats, int]:
+def _target_of(goal: Reach | Aim | Orient | Stay) -> tuple[Floats, int]:
     """Return what a goal wants, and how many axes that has at one frame."""
     if isinstance(goal, Stay):
         return goal.pose.rotations, 2
@@ -162,7 +166,8 @@ def follow(
     """Return `clip` driven by `goals`, legal in every frame, and near to its own motion.
 
     The clip is clamped first. Each frame starts where the last one ended, moved on as the clip
-    moves, and wishes to come back to the clip, unless a `Stay` among the goals says otherwise.
+    moves, and wishes to come back to the clip, unless a `Stay` among the goals says otherwise. A
+    `Comfort` among them is for the joints that turn.
 
     Parameters
     ----------
@@ -220,10 +225,10 @@ def follow(
 
 def _goals_and_pins(goals: Sequence[Goal], clip: Clip, pinned: Sequence[str]) -> list[Goal]:
     """Return the goals, then the pins."""
-    if isinstance(goals, Reach | Aim | Orient | Stay) or isinstance(pinned, str):
+    if isinstance(goals, Goal) or isinstance(pinned, str):
         raise ValueError(f"goals and pinned must be lists, got {goals!r:.80} and {pinned!r:.80}")
     if not goals and not pinned:
-        raise ValueError("goals must be some of Reach, Aim, Orient and Stay, got none")
+        raise ValueError(f"goals must be some of {GOAL_NAMES}, got none")
     for goal in goals:
         check_frames(goal, clip)
     return [*goals, *pins_of(clip.skeleton, clip.pose, pinned, goals)]
@@ -244,6 +249,9 @@ def _turning_joints(
     for goal in goals:
         if isinstance(goal, Stay):
             found.update(map(skeleton.index, goal.joints or skeleton.names))
+            continue
+        if isinstance(goal, Comfort):
+            found.update(map(skeleton.index, goal.joints or ()))
             continue
         joint = skeleton.index(goal.joint)
         if isinstance(goal, Reach) and not goal.point.any():
@@ -309,10 +317,10 @@ class _FrameSolver:
         away = min(1.0, self.most / float(angles.max())) * (found.pose.positions - start.positions)
         pose = Pose(rotations, start.positions + away)
         if self.pinned:  # a part of the way to a pose in which feet stand is one in which they slip
-            first = min(goal.priority for goal in found.goals if not isinstance(goal, Stay))
+            first = min(goal.priority for goal in found.goals if not isinstance(goal, Wish))
             pins = [goal for goal in found.goals if getattr(goal, "priority", None) == first]
             pose = self.solve(pose, pins, restarts=0, tolerance=TOLERANCE).pose
-        errors = errors_of(found.goals, self.model.skeleton, pose)
+        errors = errors_of(found.goals, self.model, pose)
         return replace(found, pose=pose, errors=errors, converged=np.array(False)), True
 
     def _limit_turns(self, start: Pose, found: Solution) -> Quats | None:
@@ -352,9 +360,9 @@ def stack_solutions(found: Sequence[Solution], goals: Sequence[Goal]) -> Solutio
         np.stack([solution.pose.positions for solution in found]),
     )
     stay = [k for k, goal in enumerate(goals) if isinstance(goal, Stay)]
-    skeleton = found[0].skeleton
+    free = LimitModel({}, found[0].skeleton)
     if stay:
-        whole["errors"][:, stay] = errors_of([goals[k] for k in stay], skeleton, pose)
+        whole["errors"][:, stay] = errors_of([goals[k] for k in stay], free, pose)
     return replace(found[0], pose=pose, goals=tuple(goals), **whole)
 
 
@@ -415,5 +423,5 @@ def track(
     if turned is None:
         return found
     nearer = found.pose.with_rotations(turned)
-    errors = errors_of(found.goals, skeleton, nearer)
+    errors = errors_of(found.goals, fitted, nearer)
     return replace(found, pose=nearer, errors=errors, converged=np.array(False))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Quats, Scalars, Vectors, floats, rows, unit_quats, whole_number
-from ..skeleton import Pose, Skeleton, forward
+from ..limit import Limit
+from ..model import LimitModel
+from ..skeleton import Pose, Skeleton, forward, lineage
 
 # Goals: what a pose should do, by joint. Targets may have leading axes: one for each problem.
 #
@@ -17,7 +20,9 @@ from ..skeleton import Pose, Skeleton, forward
 # of the same, weights decide.
 
 WISH_WEIGHT = 0.01
-"""The weight of `Stay` unless given: where other goals leave a choice, it decides."""
+"""The weight of `Stay` and `Comfort` unless given: they decide where others leave a choice."""
+COMFORT_MARGIN = math.radians(10.0)
+"""How far from its limit a joint is at ease, in radians, unless given."""
 
 
 def _zero_point() -> Vectors:
@@ -132,14 +137,85 @@ class Stay:
     weight: float = WISH_WEIGHT
 
     def __post_init__(self) -> None:
-        if self.joints is not None:
-            if isinstance(self.joints, str):
-                raise ValueError(f"Stay.joints must be a list of names, got {self.joints!r}")
-            object.__setattr__(self, "joints", tuple(self.joints))
+        _check_names(self)
         _check_weight(self)
 
 
-Goal = Reach | Aim | Orient | Stay
+@dataclass(frozen=True, eq=False)
+class Comfort:
+    """Joints should keep away from their limits.
+
+    What counts is how far a joint is outside its limit made smaller by `margin` all around, in the
+    chart's metric: nothing for one that is deeper inside, and the more the nearer it is to the
+    limit. A region that is narrower than twice the margin shrinks to its middle. For controls of a
+    figure it is how much nearer than the margin they are to an end of their range; a control that
+    is no angle has a tenth of its range as its margin.
+
+    A wish, not a demand: whether a solution has converged does not depend on it.
+
+    Parameters
+    ----------
+    joints
+        Their names; all that may move and have a limit unless given.
+    margin
+        Radians, 10 degrees unless given.
+    weight
+        How much it counts; 0.01 unless given, so that it decides where other goals leave a choice.
+
+    Examples
+    --------
+    >>> from synovia import LimitModel, Skeleton
+    >>> from synovia.ik import Comfort, Reach, solve
+    >>> from synovia.limit import Limit
+    >>> from synovia.charts import SwingTwist
+    >>> from synovia.shapes import Box  # a hinge: no swing, a twist of ±1 radian
+    >>> arm = Skeleton(("A", "B", "C", "Hand"), [-1, 0, 1, 2], [[0, 0, 0], *3 * [[1, 0, 0]]])
+    >>> hinge = Limit(SwingTwist(axis=[0, 0, 1]), Box([0, 0, -1], [0, 0, 1], np.eye(3)))
+    >>> model = LimitModel({"B": hinge, "C": hinge}, arm)
+    >>> goals = [Reach("Hand", [2.2, 1.2, 0.0]), Comfort(margin=0.5)]
+    >>> found = solve(model, arm, arm.rest_pose(), goals, joints=["A", "B", "C"])
+    >>> found.reason()
+    'all goals are met'
+    """
+
+    joints: Sequence[str] | None = None
+    margin: float = COMFORT_MARGIN
+    weight: float = WISH_WEIGHT
+
+    def __post_init__(self) -> None:
+        _check_names(self)
+        margin = floats("Comfort.margin", self.margin)
+        if margin.ndim != 0 or not 0.0 < margin <= math.pi:
+            raise ValueError(
+                f"Comfort.margin must be above 0 and at most π radians, got {self.margin!r:.80}"
+            )
+        object.__setattr__(self, "margin", float(margin))
+        _check_weight(self)
+
+    def limits(self, model: LimitModel) -> dict[str, Limit]:
+        """Return, by joint, the limit made smaller by the margin, where joints are at ease."""
+        names = [*model.limits] if self.joints is None else self.joints
+        if bare := [name for name in names if name not in model.limits]:
+            raise ValueError(f"Comfort.joints must have limits, got {', '.join(bare)} without one")
+        return {
+            name: replace(limit, shape=limit.shape.shrink(self.margin))
+            for name, limit in model.limits.items()
+            if name in names
+        }
+
+
+Wish = Stay | Comfort
+"""Goals that decide what demands leave open."""
+Goal = Reach | Aim | Orient | Stay | Comfort
+
+
+def _check_names(goal: Stay | Comfort) -> None:
+    if goal.joints is None:
+        return
+    if isinstance(goal.joints, str):
+        kind = type(goal).__name__
+        raise ValueError(f"{kind}.joints must be a list of names, got {goal.joints!r}")
+    object.__setattr__(goal, "joints", tuple(goal.joints))
 
 
 def _check_name(goal: Reach | Aim | Orient) -> None:
@@ -154,7 +230,7 @@ def _check_weight(goal: Goal) -> None:
     if weight.ndim != 0 or not weight > 0.0:
         raise ValueError(f"{name} must be a number above 0, got {goal.weight!r:.80}")
     object.__setattr__(goal, "weight", float(weight))
-    if not isinstance(goal, Stay):
+    if not isinstance(goal, Wish):
         priority = whole_number(f"{type(goal).__name__}.priority", goal.priority)
         object.__setattr__(goal, "priority", priority)
 
@@ -176,12 +252,12 @@ def _own(goal: Goal, name: str, values: Floats) -> None:
 
 
 def gaps(
-    goals: Sequence[Goal],
+    goals: Sequence[Reach | Aim | Orient | Stay],
     skeleton: Skeleton,
     pose: Pose,
     placed: tuple[Vectors, Quats] | None = None,
 ) -> list[Vectors]:
-    """Return what is left of each goal, (..., 3), or (..., joints, 3) for `Stay`.
+    """Return what is left of each goal, (..., 3), or (..., joints, 3) for `Stay`; not of `Comfort`.
 
     A way to go in the world for `Reach`, a rotation vector in radians for others. Poses and
     targets broadcast. An aim at the very point it starts from is met. `placed` is what `forward`
@@ -192,17 +268,37 @@ def gaps(
     return [_gap(goal, skeleton, pose, *placed) for goal in goals]
 
 
-def errors_of(goals: Sequence[Goal], skeleton: Skeleton, pose: Pose) -> Scalars:
-    """Return how far each goal is from being met, (..., goals), as `Solution.errors` has it."""
-    lengths = [np.linalg.norm(gap, axis=-1) for gap in gaps(goals, skeleton, pose)]
-    worst = [
-        size.max(axis=-1, initial=0.0) if isinstance(goal, Stay) else size
-        for goal, size in zip(goals, lengths, strict=True)
-    ]
+def errors_of(goals: Sequence[Goal], model: LimitModel, pose: Pose) -> Scalars:
+    """Return how far each goal is from being met, (..., goals), as `Solution.errors` has it.
+
+    `model` has the skeleton of the pose, and the limits that `Comfort` is about.
+    """
+    placed, worst = forward(model.skeleton, pose), []
+    for goal in goals:
+        if isinstance(goal, Comfort):
+            worst.append(_discomfort(goal, model, pose))
+            continue
+        size = np.linalg.norm(_gap(goal, model.skeleton, pose, *placed), axis=-1)
+        worst.append(size.max(axis=-1, initial=0.0) if isinstance(goal, Stay) else size)
     return np.stack(np.broadcast_arrays(*worst), axis=-1)
 
 
-def _gap(goal: Goal, skeleton: Skeleton, pose: Pose, where: Vectors, how: Quats) -> Vectors:
+def _discomfort(goal: Comfort, model: LimitModel, pose: Pose) -> Scalars:
+    """Return by how much (...) the joint that is nearest to its limit is nearer than the margin."""
+    worst = np.zeros(pose.rotations.shape[:-2])
+    for name, inner in goal.limits(model).items():
+        way = lineage(model.skeleton, name, inner.relative_to)
+        worst = np.maximum(worst, inner.distance(way.relative_rotation(pose.rotations)))
+    return worst
+
+
+def _gap(
+    goal: Reach | Aim | Orient | Stay,
+    skeleton: Skeleton,
+    pose: Pose,
+    where: Vectors,
+    how: Quats,
+) -> Vectors:
     if isinstance(goal, Stay):
         names = skeleton.names if goal.joints is None else goal.joints
         joints = [skeleton.index(name) for name in names]

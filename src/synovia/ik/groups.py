@@ -15,7 +15,7 @@ from ..components import Figure
 from ..model import LimitModel
 from ..skeleton import Pose, check_joints
 from .controls import ControlSolution, solve_controls
-from .goals import Goal, Orient, Stay, errors_of
+from .goals import Comfort, Goal, Orient, Wish, errors_of
 from .solution import Solution
 
 SAME_PLACE = 1e-3
@@ -151,7 +151,7 @@ class GroupSolver:
         """Return a goal as the figure sees it, whose root is at rest, with the figure's names."""
         own, back = self.figure.skeleton, quat.inverse(turn)
         names = dict(zip(self.model.skeleton.names, own.names, strict=True))
-        if isinstance(goal, Stay):
+        if isinstance(goal, Wish):
             joints = None if goal.joints is None else [names[each] for each in goal.joints]
             return replace(goal, joints=joints)
         joint = names[self.model.skeleton.names[self.model.skeleton.index(goal.joint)]]
@@ -194,7 +194,14 @@ class GroupSolver:
         corrected = quat.angle_between(self.figure.pose(start).rotations, pose.rotations)
         corrected[..., root] = 0.0
         shape = (*batch, len(skeleton))
-        errors = errors_of(goals, skeleton, Pose(rotations, positions))
+        posed = Pose(rotations, positions)
+        parts = [
+            found.errors[..., k]  # of controls, wherever the root is
+            if isinstance(goal, Comfort)
+            else errors_of([goal], self.model, posed)[..., 0]
+            for k, goal in enumerate(goals)
+        ]
+        errors = np.stack(np.broadcast_arrays(*parts), axis=-1)
         beyond = np.zeros((*batch, len(goals)), np.bool_)
         for item in np.ndindex(batch):
             far = () if found.converged[item] else found.beyond(item)

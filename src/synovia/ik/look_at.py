@@ -195,7 +195,7 @@ def watch(
     rotations = found.pose.rotations.copy()
     slow = _limit_speed(fitted, legal, rotations, most, progress)
     pose = Pose(rotations, legal.pose.positions)
-    errors = np.where(slow[:, None], errors_of(found.goals, clip.skeleton, pose), found.errors)
+    errors = np.where(slow[:, None], errors_of(found.goals, fitted, pose), found.errors)
     near = kernels.ik_goals.TURN_SHARE * errors[:, 0] <= GOAL_TOLERANCE
     met = np.where(slow, near, found.converged)
     whole = replace(found, pose=pose, errors=errors, converged=met)

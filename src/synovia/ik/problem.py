@@ -19,7 +19,7 @@ from ..learn import joint_kind
 from ..limit import Limit
 from ..model import LimitModel, pack_limits
 from ..skeleton import Lineage, Pose, Skeleton, check_joints, forward, lineage
-from .goals import Aim, Goal, Orient, Reach, Stay
+from .goals import Aim, Comfort, Goal, Orient, Reach, Stay, Wish
 
 # Problems of inverse kinematics: pose, goals and limits as the kernels read them.
 
@@ -255,10 +255,10 @@ def plan_of(
     found = known.get(key)
     if found is None:
         movers = _movers(model.skeleton, joints, free_root)
-        expanded = [_goal_joints(goal, model.skeleton, movers) for goal in goals]
+        expanded = [_goal_joints(goal, model, movers) for goal in goals]
         ends = np.cumsum([0, *(len(part) for part in expanded)]).tolist()
         if ends[-1] == 0:
-            raise ValueError("goals must be about a joint that may move, got Stay for none")
+            raise ValueError("goals must be about a joint that may move, got wishes for none")
         if len(known) >= MAX_PLANS:
             known.clear()
         chain = _chain(model, goals, expanded, movers, free_root)
@@ -302,15 +302,17 @@ def _goal_key(goal: Goal) -> tuple[Any, ...]:
     """Return all of a goal but its target, as a key."""
     if isinstance(goal, Stay):
         return Stay, goal.joints, goal.weight
+    if isinstance(goal, Comfort):
+        return Comfort, goal.joints, goal.weight, goal.margin
     shape = [_vector_of(goal, name).tobytes() for name in ("point", "axis")]
     return type(goal), goal.joint, goal.weight, goal.priority, *shape
 
 
 def _levels(goals: Sequence[Goal], expanded: Sequence[Sequence[int]]) -> Ints:
     """Return the level of each target; those of a wish are of the last."""
-    given = sorted({goal.priority for goal in goals if not isinstance(goal, Stay)})
+    given = sorted({goal.priority for goal in goals if not isinstance(goal, Wish)})
     levels = [
-        max(len(given) - 1, 0) if isinstance(goal, Stay) else given.index(goal.priority)
+        max(len(given) - 1, 0) if isinstance(goal, Wish) else given.index(goal.priority)
         for goal, part in zip(goals, expanded, strict=True)
         for _ in part
     ]
@@ -326,8 +328,12 @@ def _movers(skeleton: Skeleton, joints: Sequence[str] | None, free_root: bool) -
     return sorted({skeleton.index(name) for name in joints})
 
 
-def _goal_joints(goal: Goal, skeleton: Skeleton, movers: list[int]) -> list[int]:
-    """Return the joints of a goal: one, or for `Stay` each that may move."""
+def _goal_joints(goal: Goal, model: LimitModel, movers: list[int]) -> list[int]:
+    """Return the joints of a goal: one, or of a wish each that may move."""
+    skeleton = model.skeleton
+    if isinstance(goal, Comfort):
+        known = {skeleton.index(name) for name in goal.limits(model)}
+        return [joint for joint in movers if joint in known]
     if not isinstance(goal, Stay):
         return [skeleton.index(goal.joint)]
     if goal.joints is None:
@@ -335,7 +341,7 @@ def _goal_joints(goal: Goal, skeleton: Skeleton, movers: list[int]) -> list[int]
     return [j for j in (skeleton.index(name) for name in goal.joints) if j in movers]
 
 
-_KINDS = {Reach: 0, Aim: 1, Orient: 2, Stay: 3}
+_KINDS = {Reach: 0, Aim: 1, Orient: 2, Stay: 3, Comfort: 4}
 """As `kernels.ik_chain` numbers them."""
 
 
@@ -353,20 +359,28 @@ def _chain(
     order = sorted(set().union(*above))
     used = [j for j in movers if j in order]
     slides = [j for j in order if free_root and parents[j] < 0]
+    limits = {model.skeleton.index(name): limit for name, limit in model.limits.items()}
+    lines = _measured_lines(model, used, limits)
     moves: Mask = np.array(
         [
-            [(j == joint) if isinstance(goal, Stay) else (j in line) for j in used]
-            + [j in line and not isinstance(goal, Stay) for j in slides]
+            [
+                j in lines.get(joint, [joint])
+                if isinstance(goal, Comfort)
+                else (j == joint if isinstance(goal, Stay) else j in line)
+                for j in used
+            ]
+            + [j in line and not isinstance(goal, Wish) for j in slides]
             for (goal, joint), line in zip(each, above, strict=True)
         ],
         dtype=np.bool_,
     ).reshape(len(each), len(used) + len(slides))
-    limits = {model.skeleton.index(name): limit for name, limit in model.limits.items()}
-    lines = _measured_lines(model, used, limits)
     measured = {line[-1] for line in lines.values()}
     limited = [joint for joint in limits if joint in used or joint in measured]
-    offsets, packed = pack_limits([limits[joint].stand_in for joint in limited])
-    at = dict(zip(limited, offsets.tolist(), strict=True))
+    inner = _inner_limits(model, each)
+    offsets, packed = pack_limits(
+        [limits[joint].stand_in for joint in limited] + [limit.stand_in for _, limit in inner]
+    )
+    at = dict(zip(limited, offsets[: len(limited)].tolist(), strict=True))
     at = {joint: at[lines[joint][-1]] if joint in lines else at.get(joint, -1) for joint in used}
     basis, swings = np.tile(np.eye(3), (len(used), 1, 1)), np.zeros((len(used), 8))
     freedoms = np.full(len(used), 3)
@@ -380,6 +394,10 @@ def _chain(
         (joint, parents[joint], n, at.get(joint, -1))
         for joint, n in zip(used, freedoms.tolist(), strict=True)
     ]
+    table = goal_table(each)
+    for (row, _), offset in zip(inner, offsets[len(limited) :].tolist(), strict=True):
+        table[row, kernels.ik_chain.INNER_LIMIT] = offset
+        table[row, kernels.ik_chain.INNER_MOVER] = used.index(each[row][1])
     return kernels.ik_chain.Chain(
         parents=np.ascontiguousarray(parents, dtype=np.int64),
         order=np.array(order, dtype=np.int64),
@@ -388,12 +406,22 @@ def _chain(
         ways=_ways_table(lines, used),
         swings=swings,
         slides=np.array(slides, dtype=np.int64),
-        goals=goal_table(each),
+        goals=table,
         moves=moves,
         tree=_tree(model.skeleton, used, each),
         packed=packed,
         tolerance=TOLERANCE,
     )
+
+
+def _inner_limits(model: LimitModel, goals: Sequence[tuple[Goal, int]]) -> list[tuple[int, Limit]]:
+    """Return by row of the goals, for those of `Comfort`, the limit in which joints are at ease."""
+    found = {goal: goal.limits(model) for goal, _ in goals if isinstance(goal, Comfort)}
+    return [
+        (row, found[goal][model.skeleton.names[joint]])
+        for row, (goal, joint) in enumerate(goals)
+        if isinstance(goal, Comfort)
+    ]
 
 
 def _measured_lines(
@@ -556,7 +584,7 @@ def pack(
             targets[..., rows, :] = goal.pose.rotations[..., part, :]
         elif isinstance(goal, Orient):
             targets[..., rows, :] = goal.rotation[..., None, :]
-        else:
+        elif not isinstance(goal, Comfort):
             targets[..., rows, :3] = goal.target[..., None, :]
     above = hold_limits(plan, start, skeleton) if hold else {}
     return Problem(
@@ -565,12 +593,14 @@ def pack(
     )
 
 
+GOAL_NAMES = "Reach, Aim, Orient, Stay and Comfort"
+
+
 def check_goals(goals: Sequence[Goal]) -> list[Goal]:
     """Return the goals as a list; ValueError where these are no goals, or none."""
-    kinds = (Reach, Aim, Orient, Stay)
-    given: list[Goal] = [*([goals] if isinstance(goals, kinds) else goals)]
-    if not given or not all(isinstance(goal, kinds) for goal in given):
-        raise ValueError(f"goals must be some of Reach, Aim, Orient and Stay, got {given!r:.80}")
+    given: list[Goal] = [*([goals] if isinstance(goals, Goal) else goals)]
+    if not given or not all(isinstance(goal, Goal) for goal in given):
+        raise ValueError(f"goals must be some of {GOAL_NAMES}, got {given!r:.80}")
     return given
 
 
@@ -583,7 +613,7 @@ def pins_of(
     if not pinned:
         return []
     places, _ = forward(skeleton, pose)
-    first = min((goal.priority for goal in goals if not isinstance(goal, Stay)), default=0) - 1
+    first = min((goal.priority for goal in goals if not isinstance(goal, Wish)), default=0) - 1
     return [Reach(n, places[..., skeleton.index(n), :], priority=first) for n in pinned]
 
 
@@ -594,7 +624,7 @@ def _legal_start(model: LimitModel, pose: Pose, goals: Sequence[Goal]) -> tuple[
         if isinstance(goal, Stay):
             check_joints(model.skeleton, goal.pose)
             shapes.append(goal.pose.rotations.shape[:-2])
-        else:
+        elif not isinstance(goal, Comfort):
             wanted = goal.rotation if isinstance(goal, Orient) else goal.target
             shapes.append(wanted.shape[:-1])
     try:

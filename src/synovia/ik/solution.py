@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Ints, Mask, Scalars
 from ..skeleton import Clip, Pose, Skeleton
-from .goals import Goal, Reach, Stay
+from .goals import Goal, Reach, Wish
 
 PIN_TOLERANCE = 1e-6
 """A pinned joint that is farther from its place, in the skeleton's unit, has slipped."""
@@ -22,12 +22,13 @@ class Solution:
     errors: Scalars
     """(..., goals): how far each is from being met, a length for `Reach`, radians for others.
 
-    For `Stay`, the largest turn of a joint.
+    For `Stay`, the largest turn of a joint; for `Comfort`, by how much a joint is at most nearer to
+    its limit than the margin.
     """
     iterations: Ints
     """(...): steps taken, those of restarts among them."""
     converged: Mask
-    """(...): whether all goals are met, `Stay` apart."""
+    """(...): whether all goals are met, wishes apart."""
     blocked_angle: Scalars
     """(..., joints): radians by which a joint's limit would have to give way to come nearer.
 
@@ -82,7 +83,7 @@ class Solution:
         if slipped:
             off = ", ".join(f"{name} is {error:.4g} off" for name, error in slipped.items())
             return f"pins could not be kept: {off}"
-        demands = [k for k, goal in enumerate(self.goals) if not isinstance(goal, Stay)]
+        demands = [k for k, goal in enumerate(self.goals) if not isinstance(goal, Wish)]
         worst = max(demands, key=lambda k: self.errors[item][k] * self.goals[k].weight)
         miss = describe_miss(self.goals[worst], float(self.errors[item][worst]))
         if worst in self.immovable:
@@ -102,7 +103,7 @@ class Solution:
 
 
 def _name(goal: Goal) -> str:
-    return "" if isinstance(goal, Stay) else goal.joint
+    return "" if isinstance(goal, Wish) else goal.joint
 
 
 def describe_miss(goal: Goal, error: float) -> str:

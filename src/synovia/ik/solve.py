@@ -14,7 +14,7 @@ from ..arrays import Vectors
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, lineage
 from .descent import Batch, descend_levels, finish_batch, run_in_threads, start_batch, weaken_wishes
-from .goals import Goal, Orient, Reach, errors_of
+from .goals import Comfort, Goal, Orient, Reach, errors_of
 from .groups import GroupSolver
 from .problem import GOAL_TOLERANCE, Problem, Settings, check_goals, pack
 from .solution import Solution
@@ -113,7 +113,7 @@ def solve_dependent(
     best = solve_held(hold_drivers(model, start), start, others)
     start = model.project(best.pose)
     if not np.array_equal(start.rotations, best.pose.rotations):
-        errors = errors_of(best.goals, model.skeleton, start)
+        errors = errors_of(best.goals, model, start)
         best = replace(best, pose=start, errors=errors, converged=np.array(False))
     for _ in range(ROUNDS):
         if best.converged:
@@ -171,7 +171,7 @@ def solve(
     pose
         The start. Its leading axes, and those of targets, are problems of their own.
     goals
-        `Reach`, `Aim`, `Orient` and `Stay`.
+        `Reach`, `Aim`, `Orient`, `Stay` and, for "least-squares", `Comfort`.
     method
         "least-squares" moves all joints at once. "ccd" moves one joint at a time, the last first.
         "fabrik" takes `Reach`, and `Orient` of joints that have one, and goes back and forth along
@@ -243,6 +243,8 @@ def solve(
         joints = bones_above(skeleton, goals)
     elif pole is not None:
         raise ValueError(f"pole is for the method two-bone, got {method!r}")
+    if method != "least-squares" and any(isinstance(goal, Comfort) for goal in check_goals(goals)):
+        raise ValueError(f"Comfort is for the method least-squares, got {method!r}")
     hold = method != "least-squares"
     problem = pack(model, skeleton, pose, goals, joints, pinned, free_root, hold=hold)
     if problem.model.dependents and problem.batch == ():

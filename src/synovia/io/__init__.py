@@ -24,6 +24,7 @@ from .format import ClipFormat, ReadOptions
 if TYPE_CHECKING:
     from .figure import figure_schema, load_figure, load_network, save_figure, save_network
     from .limits import limits_bytes, load_limits, save_limits
+    from .markers import load_marker_table, load_markers
     from .schema import limits_schema
     from .smpl import clip_from_poses, poses_of
 
@@ -201,6 +202,7 @@ def _loaded(suffix: str) -> ClipFormat:
 
 _HOMES = {
     "figure": ("figure_schema", "load_figure", "load_network", "save_figure", "save_network"),
+    "markers": ("load_marker_table", "load_markers"),
     "limits": ("limits_bytes", "load_limits", "save_limits"),
     "schema": ("limits_schema",),
     "smpl": ("clip_from_poses", "poses_of"),
@@ -233,6 +235,8 @@ __all__ = [
     "load_clip",
     "load_figure",
     "load_limits",
+    "load_marker_table",
+    "load_markers",
     "load_network",
     "poses_of",
     "project_chunks",

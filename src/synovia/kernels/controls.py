@@ -32,7 +32,7 @@ Task = bundle(
     sets="i8[,]",  # (sets, 6) those with free controls first
     active="i8[]",  # (1,) how many these are
     free="i8[]",  # (F,) controls, by number
-    ranges="f8[,]",  # (4, F) low ends, widths, shares to stay near, and how stiff each is
+    ranges="f8[,]",  # (6, F) of free controls, see below
     values="f8[]",  # (C,) all controls
     parents="i8[]",  # (J,)
     order="i8[]",  # joints that goals hang on, parents first
@@ -44,7 +44,9 @@ Task = bundle(
     wanted_of="i8[]",  # (J,) which of them a segment has, -1 for none
     scales="f8[]",  # (12,) what their numbers are worth
 )
-LOW, WIDTH, HOME, STIFFNESS = range(4)  # of ranges
+# Of ranges: low ends, widths, shares to stay near, how stiff each is; and how near to either end it
+# is not at ease, as a share, and what that weighs.
+LOW, WIDTH, HOME, STIFFNESS, MARGIN, UNEASE = range(6)
 
 # Of the settings: steps at most, the weight of staying near, 1 over the length of a chain, damping
 # at first, as a share of what is left, what it is at least, and a sum of squares that is enough.
@@ -193,6 +195,15 @@ def stay_slope(share, home, weight):
 
 
 @kernel
+def end_excess(share, margin):
+    """Return by how much a share is nearer to an end than `margin`: below 0 at the high end."""
+    low, high = margin - share, margin - (1.0 - share)
+    if low <= 0.0 and high <= 0.0:
+        return 0.0
+    return low if low >= high else -high
+
+
+@kernel
 def transform_error(task, j, i, work):
     """Return what number i of the transform of segment j should still change by, weighted."""
     q, p, wanted = work.q, work.p, task.wanted
@@ -221,6 +232,9 @@ def evaluate(task, settings, shares, work):
             weight = settings[STAY_WEIGHT] * task.ranges[STIFFNESS, c]
             slope = stay_slope(shares[c], home, weight)
             square += (slope * (shares[c] - home)) ** 2
+        if task.ranges[UNEASE, c] > 0.0:
+            near = end_excess(shares[c], task.ranges[MARGIN, c])
+            square += (task.ranges[UNEASE, c] * near) ** 2
     if task.wanted.shape[0] > 0:
         for j in range(task.parents.shape[0]):
             if task.wanted_of[j] >= 0:
@@ -336,6 +350,10 @@ def linearize(task, settings, shares, work):
         slope = stay_slope(shares[a], home, settings[STAY_WEIGHT] * task.ranges[STIFFNESS, a])
         work.vectors[DOWN, a] += slope * slope * (home - shares[a])
         work.normal[0, a, a] += slope * slope
+        near, slope = end_excess(shares[a], task.ranges[MARGIN, a]), task.ranges[UNEASE, a]
+        if near != 0.0:
+            work.vectors[DOWN, a] += slope * slope * near
+            work.normal[0, a, a] += slope * slope
     if task.wanted.shape[0] > 0:
         errors, columns = np.empty(12), np.empty((task.sizes[2], 12))
         for j in range(task.parents.shape[0]):

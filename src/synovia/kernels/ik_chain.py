@@ -107,11 +107,12 @@ def perpendicular(x, y, z):
 # goal is three numbers, its residuals, that should become zero.
 
 
-REACH, AIM, ORIENT, STAY = 0, 1, 2, 3
+REACH, AIM, ORIENT, STAY, COMFORT = 0, 1, 2, 3, 4  # the last two are wishes
 
 JOINT, PARENT, FREEDOMS, LIMIT = range(4)  # of a mover: limits begin at LIMIT of `packed`, or -1
-KIND, OWNER, WEIGHT, POINT, AXIS = 0, 1, 2, 3, 6  # of a goal: one of the four above, its joint, …
+KIND, OWNER, WEIGHT, POINT, AXIS = 0, 1, 2, 3, 6  # of a goal: one of the above, its joint, …
 GOAL_COLUMNS = 9
+INNER_LIMIT, INNER_MOVER = POINT, POINT + 1  # of `COMFORT`: where its limit begins, and its mover
 PARENT_NODE, CHILD, FIRST_CHILD, ORIENT_GOAL = range(4)  # of the tree that FABRIK follows
 
 Chain = bundle(

@@ -43,7 +43,7 @@ from .ik_chain import (
     to_vector,
 )
 from .ik_goals import find_gaps, place, refresh_jacobian, refresh_rates, weigh
-from .ik_limits import is_clear, note_clear, project_one
+from .ik_limits import find_discomfort, is_clear, note_clear, project_one, refresh_discomfort
 from .jit import kernel
 from .rotation import QW, QX, QY, QZ, W0, X0, Y0, Z0
 
@@ -331,7 +331,7 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
     most, longest = int(settings[ITERATIONS]), settings[LARGEST_STEP]
     enough, wishes = settings[GOAL_TOLERANCE], False
     for g in range(goals.shape[0]):
-        wishes = wishes or goals[g, KIND] == STAY
+        wishes = wishes or goals[g, KIND] >= STAY
     for i in range(q.shape[0]):
         target, q_i, p_i = targets[i], q[i], p[i]
         copy_rows(q_i, trial_q)
@@ -339,11 +339,13 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
         scale, damping, stalled, count = 1.0 / numbers[i, LENGTH], DAMPING, 0, 0
         place(parents, order, q_i, p_i, world)
         find_gaps(goals, target, q_i, world, state)
+        find_discomfort(chain, q_i, work)
         square, worst = weigh(goals, scale, state, r)
         while count < most and stalled < STALLED and (wishes or worst > enough):
             count += 1
             refresh_basis(movers, chain.ways, swings, fixed, q_i, basis)
             refresh_rates(goals, target, scale, world, state)
+            refresh_discomfort(chain, q_i, work)
             refresh_jacobian(movers, slides, goals, moves, basis, world, state, jacobian)
             multiply_out(jacobian, work.gram)
             taken, last = False, square
@@ -352,6 +354,7 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
                 propose(chain, work, q_i, p_i, counts[i, UNLIMITED], strength, longest)
                 place(parents, order, trial_q, trial_p, world)
                 find_gaps(goals, target, trial_q, world, state)
+                find_discomfort(chain, trial_q, work)
                 now, worst_now = weigh(goals, scale, state, trial_r)
                 if now < square:
                     accept_trial(movers, slides, trial_q, trial_p, q_i, p_i)
@@ -375,6 +378,7 @@ def descend_each(chain, settings, targets, q, p, numbers, counts, flags):
             continue
         refresh_basis(movers, chain.ways, swings, fixed, q_i, basis)
         refresh_rates(goals, target, scale, world, state)
+        refresh_discomfort(chain, q_i, work)
         refresh_jacobian(movers, slides, goals, moves, basis, world, state, jacobian)
         first = 0
         for m in range(movers.shape[0]):
@@ -444,7 +448,7 @@ def chain_lengths(chain, targets, q, p, numbers, beyond):
                 if chain.moves[g, m]:
                     slides = slides or m >= movers
                     top = chain.movers[m, JOINT] if m < movers else top
-            if top < 0 or goals[g, KIND] == STAY:
+            if top < 0 or goals[g, KIND] >= STAY:
                 continue
             total = length(goals[g, POINT], goals[g, POINT + 1], goals[g, POINT + 2])
             j = int(goals[g, OWNER])

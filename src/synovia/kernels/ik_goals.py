@@ -8,6 +8,7 @@ from .ik_chain import (
     AIM,
     ALL,
     AXIS,
+    COMFORT,
     FREEDOMS,
     GAP,
     JOINT,
@@ -92,9 +93,15 @@ def aim_gap(cx, cy, cz, dx, dy, dz):
 
 @kernel
 def find_gaps(goals, targets, q, world, state):
-    """Write where goals' points are, and their gaps: ways to go, or vectors to turn by."""
+    """Write where goals' points are, and their gaps: ways to go, or vectors to turn by.
+
+    That of `COMFORT` is 0 here; see `ik_limits.find_discomfort`.
+    """
     for g in range(goals.shape[0]):
         j, kind = int(goals[g, OWNER]), goals[g, KIND]
+        if kind == COMFORT:
+            state[g, GAP], state[g, GAP + 1], state[g, GAP + 2] = 0.0, 0.0, 0.0
+            continue
         w, x, y, z = world[j, 0], world[j, 1], world[j, 2], world[j, 3]
         if kind >= ORIENT:  # or to stay: what counts is how it is turned
             tw, tx, ty, tz = targets[g, 0], targets[g, 1], targets[g, 2], targets[g, 3]
@@ -120,8 +127,8 @@ def find_gaps(goals, targets, q, world, state):
 def weigh(goals, scale, state, residuals):
     """Write the residuals of all goals, weighted; return their sum of squares, and the worst goal.
 
-    `scale` is 1 over the chain's length. What should only stay is not among the worst, nor is a
-    goal without weight.
+    `scale` is 1 over the chain's length. Wishes are not among the worst, nor is a goal without
+    weight.
     """
     square, worst = 0.0, 0.0
     for g in range(goals.shape[0]):
@@ -129,7 +136,7 @@ def weigh(goals, scale, state, residuals):
         unit = scale if kind == REACH else TURN_SHARE
         x, y, z = unit * state[g, GAP], unit * state[g, GAP + 1], unit * state[g, GAP + 2]
         size = length(x, y, z)
-        if kind != STAY and weight > 0.0 and not size <= worst:
+        if kind < STAY and weight > 0.0 and not size <= worst:
             worst = size
         residuals[3 * g], residuals[3 * g + 1] = weight * x, weight * y
         residuals[3 * g + 2] = weight * z
@@ -191,6 +198,8 @@ def refresh_rates(goals, targets, scale, world, state):
     """Write how fast the gaps of goals close, weighted, by unit moves of their points and turns."""
     for g in range(goals.shape[0]):
         kind, j = goals[g, KIND], int(goals[g, OWNER])
+        if kind == COMFORT:
+            continue
         factor = goals[g, WEIGHT] * (scale if kind == REACH else TURN_SHARE)
         if kind == REACH:
             for k in range(18):

@@ -7,6 +7,20 @@ import math
 import numpy as np
 
 from .clamp import place_on_turn, safe_step
+from .ik_chain import (
+    COMFORT,
+    GAP,
+    INNER_LIMIT,
+    INNER_MOVER,
+    JOINT,
+    KIND,
+    RATES,
+    WEIGHT,
+    product,
+    rotate,
+    to_relative,
+)
+from .ik_goals import TURN_SHARE
 from .jit import kernel
 from .kinds import DIRECTION_TWIST, HINGES, SWING_TWIST
 from .limit import AXIS, CHART, enter, leave, nearest
@@ -76,6 +90,70 @@ def note_clear(m, packed, at, block, clear):
     clear[m, 0], clear[m, 1], clear[m, 2] = block[W0], block[X0], block[Y0]
     clear[m, 3], clear[m, 4] = block[Z0], math.cos(0.499 * angle)
     return angle
+
+
+# Comfort: how far joints are from their limits, shrunk by a margin, and how that changes.
+
+NUDGE = 1e-5  # radians, to either side, for slopes of distances
+
+
+@kernel
+def distance_from(packed, at, block, other, lanes):
+    """Return how far outside a limit the quaternion at W0 … is."""
+    enter(packed, at, block, 1)
+    nearest(packed, at, -np.inf, np.inf, block, other, lanes, 1)
+    return block[DISTANCE]
+
+
+@kernel
+def find_discomfort(chain, q, work):
+    """Write, as the gaps of `COMFORT`, how far joints are outside their inner limits."""
+    goals, movers, ways, state = chain.goals, chain.movers, chain.ways, work.state
+    block, other, lanes = work.block, work.other, work.lanes
+    for g in range(goals.shape[0]):
+        if goals[g, KIND] != COMFORT:
+            continue
+        m, at = int(goals[g, INNER_MOVER]), int(goals[g, INNER_LIMIT])
+        j = movers[m, JOINT]
+        w, x, y, z = to_relative(ways, m, q, q, q[j, 0], q[j, 1], q[j, 2], q[j, 3])
+        block[W0], block[X0], block[Y0], block[Z0] = w, x, y, z
+        state[g, GAP] = max(distance_from(chain.packed, at, block, other, lanes), 0.0)
+
+
+@kernel
+def refresh_discomfort(chain, q, work):
+    """Write how fast the gaps of `COMFORT` close, weighted, by turns of their joints in the world.
+
+    The limit of an ancestor's joint measures a product, which a turn of any of its factors in the
+    world changes alike.
+    """
+    goals, movers, ways, state = chain.goals, chain.movers, chain.ways, work.state
+    block, other, lanes, world = work.block, work.other, work.lanes, work.world
+    c, s = math.cos(0.5 * NUDGE), math.sin(0.5 * NUDGE)
+    for g in range(goals.shape[0]):
+        if goals[g, KIND] != COMFORT:
+            continue
+        for k in range(18):
+            state[g, RATES + k] = 0.0
+        if state[g, GAP] <= 0.0:
+            continue
+        m, at = int(goals[g, INNER_MOVER]), int(goals[g, INNER_LIMIT])
+        j = movers[m, JOINT]
+        w, x, y, z = to_relative(ways, m, q, q, q[j, 0], q[j, 1], q[j, 2], q[j, 3])
+        factor = goals[g, WEIGHT] * TURN_SHARE / (2.0 * NUDGE)
+        for axis in range(3):
+            ux, uy, uz = 1.0 * (axis == 0), 1.0 * (axis == 1), 1.0 * (axis == 2)
+            slope = 0.0
+            for side in range(2):
+                t = s if side == 0 else -s
+                aw, ax, ay, az = product(w, x, y, z, c, t * ux, t * uy, t * uz)
+                block[W0], block[X0], block[Y0], block[Z0] = aw, ax, ay, az
+                far = distance_from(chain.packed, at, block, other, lanes)
+                slope += far if side == 0 else -far
+            ux, uy, uz = rotate(world[j, 0], world[j, 1], world[j, 2], world[j, 3], ux, uy, uz)
+            state[g, RATES + 9] -= factor * slope * ux
+            state[g, RATES + 10] -= factor * slope * uy
+            state[g, RATES + 11] -= factor * slope * uz
 
 
 # Where one turn of one joint leaves its limit, by as few looks as it takes.

@@ -1,0 +1,132 @@
+"""How well `fit_figure` finds a person: known parameters with noise, and captures of CMU.
+
+    python benchmarks/person.py                  # made people, noise of 1 degree and 5 mm by axis
+    python benchmarks/person.py CLIPS 02 16 35   # clips CLIPS/02_*.bvh, …: what is left
+
+Prints for made people how far lengths, joint centres and hinge axes are off, and before the fit.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from synovia import Figure, human, load_clip, quat
+from synovia.anatomy import Observations, fit_figure
+from synovia.anatomy.least_squares import Problem
+from synovia.anatomy.parameters import Center, Numbers, human_parameters
+from synovia.skeleton import forward
+
+SIDES = ("Left", "Right")
+POINTS = ("UpperArm", "LowerArm", "Hand", "UpperLeg", "LowerLeg", "Foot", "Toes")
+TURNS = ("UpperArm", "LowerArm", "Forearm", "Hand", "UpperLeg", "LowerLeg", "Foot", "Toes")
+LENGTHS = ("LowerArm", "Hand", "LowerLeg", "Foot", "Toes")
+"""Segments whose joint is at the end of a bone: its length is one of a segment."""
+PERFORMERS, FRAMES = 5, 60
+
+
+def make_person(seed: int, frames: int, noise: float = 1.0) -> tuple[Figure, Observations]:
+    """Return a figure with parameters half a spread off, and observations of it with noise.
+
+    Controls are about neutral, by a fifth of their ranges; noise is 1 degree and 5 mm by axis.
+    """
+    rng, base = np.random.default_rng(seed), human()
+    parameters = human_parameters(base)
+    nothing = Observations(
+        *((), np.zeros((1, 0, 3)), (), np.zeros((0, 3)), np.zeros(0)),
+        *(np.zeros((1, 0, 4)), (), np.zeros(0)),
+    )
+    blank = Problem(base, parameters, nothing)
+    true = blank.figure_at(blank.starts + 0.5 * blank.spreads * rng.normal(size=len(blank.starts)))
+    low, neutral, high = true.ranges
+    shares = (neutral - low) / (high - low) + 0.2 * rng.normal(size=(frames, len(low)))
+    pose = true.pose(low + (high - low) * np.clip(shares, 0.02, 0.98))
+    where, how = forward(true.skeleton, pose)
+    turn = quat.exp(rng.normal(size=(frames, 1, 3)) * [0.2, 2.0, 0.2])
+    where = quat.rotate(turn, where) + rng.normal(size=(frames, 1, 3))
+    how = quat.mul(turn, how)
+    points = [*(side + name for side in SIDES for name in POINTS), "Pelvis", "T12", "C7", "Head"]
+    turns = [*(side + name for side in SIDES for name in TURNS), "Pelvis", "Sternum", "Head"]
+    at, of = ([true.skeleton.index(name) for name in names] for names in (points, turns))
+    shift = 0.005 * noise * rng.normal(size=(frames, len(points), 3))
+    twist = np.radians(noise) * rng.normal(size=(frames, len(turns), 3))
+    return true, Observations(
+        *(tuple(points), where[:, at] + shift, tuple(points)),
+        *(np.zeros((len(points), 3)), np.zeros(len(points))),
+        *(quat.mul(how[:, of], quat.exp(twist)), tuple(turns), np.zeros(len(turns))),
+    )
+
+
+def errors_of(true: Figure, found: Figure) -> dict[str, dict[str, float]]:
+    """Return errors of lengths (shares), centres (metres) and hinge axes (radians), by name."""
+    lengths, centers, axes = {}, {}, {}
+    for each in human_parameters(human()):
+        if isinstance(each, Center):
+            joint = true.skeleton.index(each.segment)
+            a, b = found.skeleton.offsets[joint], true.skeleton.offsets[joint]
+            centers[each.segment] = float(np.linalg.norm(a - b))
+            if each.segment.endswith(LENGTHS):
+                lengths[each.segment] = float(abs(np.linalg.norm(a) / np.linalg.norm(b) - 1.0))
+        elif isinstance(each, Numbers) and not each.factor:
+            part = each.path.partition(".")[0]
+            a, b = (
+                figure.joint_sets[each.joint_set].network.components[part].parameters()["axis"]
+                for figure in (found, true)
+            )
+            axes[each.name] = float(np.arccos(np.clip(a @ b, -1.0, 1.0)))
+    return {"lengths": lengths, "centers": centers, "axes": axes}
+
+
+def made_people() -> None:
+    """Print how far fits of made people are off."""
+    every: dict[str, list[float]] = {"lengths": [], "centers": [], "axes": []}
+    for seed in range(PERFORMERS):
+        true, seen = make_person(seed, FRAMES)
+        start = time.process_time()
+        found = fit_figure(seen, frames=FRAMES)
+        spent = time.process_time() - start
+        before, after = errors_of(true, human(found.height)), errors_of(true, found.figure)
+        for kind, scale, unit in (
+            ("lengths", 100, "%"),
+            ("centers", 1e3, "mm"),
+            ("axes", 57.3, "°"),
+        ):
+            mean, worst = (scale * f(list(after[kind].values())) for f in (np.mean, np.max))
+            at_first = scale * np.max(list(before[kind].values()))
+            name = max(after[kind], key=after[kind].__getitem__)
+            every[kind] += after[kind].values()
+            print(
+                f"person {seed} {kind}: mean {mean:.2f} {unit}, worst {worst:.2f} {unit} ({name}), "
+                f"worst at first {at_first:.1f}",
+                flush=True,
+            )
+        print(
+            f"  {spent:.0f} s of processor time, {found.left_out} of {found.frames} frames left out"
+        )
+    for kind, bar in (("lengths", 0.01), ("centers", 0.01), ("axes", np.radians(3.0))):
+        share = np.mean(np.array(every[kind]) <= bar)
+        print(f"{kind}: {100 * share:.0f} % of {len(every[kind])} within the bar")
+
+
+def captured_people(folder: Path, people: list[str]) -> None:
+    """Print what is left of captures, before and after."""
+    for person in people:
+        clips = [load_clip(path) for path in sorted(folder.glob(f"{person}_*.bvh"))]
+        found = fit_figure(clips)
+        for what, scale, unit in (("shift", 1e3, "mm"), ("angle", 57.3, "degrees")):
+            before, after = (
+                scale * np.sqrt(np.nanmean([getattr(each, what) ** 2 for each in part.values()]))
+                for part in (found.before, found.after)
+            )
+            print(f"{person}: {before:.1f} -> {after:.1f} {unit}", flush=True)
+        print(f"  {len(clips)} clips, {found.left_out} of {found.frames} frames left out")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        captured_people(Path(sys.argv[1]), sys.argv[2:])
+    else:
+        made_people()

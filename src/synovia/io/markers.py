@@ -1,0 +1,114 @@
+"""Tracks of markers as CSV, a row for each marker in each frame: `frame,marker,x,y,z`.
+
+Frames are whole numbers, y is up, and lengths are in metres, centimetres or millimetres. A marker
+that is not seen in a frame has no row there, or empty numbers.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from os import PathLike, fspath
+from pathlib import Path
+
+import numpy as np
+
+from ..anatomy.observations import MarkerTracks
+from ..arrays import Vectors
+from .files import read_file
+
+SUFFIX = ".markers.csv"
+COLUMNS = ("frame", "marker", "x", "y", "z")
+TABLE_COLUMNS = ("marker", "segment")
+MAX_FRAMES, MAX_MARKERS = 10_000_000, 10_000
+
+
+def load_markers(path: str | PathLike[str]) -> MarkerTracks:
+    """Return the tracks in the file at `path`, in its own unit; NaN where a marker is not seen."""
+    rows = _rows(path, COLUMNS)
+    seen: dict[tuple[int, str], list[float]] = {}
+    for place, row in rows:
+        name = row["marker"]
+        if not name:
+            raise ValueError(f"{place}: expected the name of a marker, got none")
+        key = (_frame(place, row["frame"]), name)
+        if key in seen:
+            raise ValueError(f"{place}: marker {name} is twice in frame {key[0]}")
+        seen[key] = _point(place, [row[axis] for axis in "xyz"])
+    if not seen:
+        raise ValueError(f"{fspath(path)}: expected rows of markers, got none")
+    frames = sorted({frame for frame, _ in seen})
+    names = tuple(dict.fromkeys(name for _, name in seen))
+    if len(names) > MAX_MARKERS:
+        raise ValueError(
+            f"{fspath(path)}: expected at most {MAX_MARKERS} markers, got {len(names)}"
+        )
+    points = np.full((len(frames), len(names), 3), np.nan)
+    row_of = {frame: row for row, frame in enumerate(frames)}
+    column_of = {name: column for column, name in enumerate(names)}
+    for (frame, name), point in seen.items():
+        points[row_of[frame], column_of[name]] = point
+    name = Path(path).name
+    return MarkerTracks(names, points, name[: -len(SUFFIX)] if name.endswith(SUFFIX) else name)
+
+
+def load_marker_table(path: str | PathLike[str]) -> dict[str, tuple[str, Vectors | None]]:
+    """Return by marker its segment, and its place there in metres where the table has `x,y,z`."""
+    found: dict[str, tuple[str, Vectors | None]] = {}
+    for place, row in _rows(path, TABLE_COLUMNS):
+        if not row["marker"] or not row["segment"]:
+            raise ValueError(
+                f"{place}: expected a marker and its segment, got {list(row.values())}"
+            )
+        numbers = [row.get(axis) or "" for axis in "xyz"]
+        at = None if not any(numbers) else np.array(_point(place, numbers))
+        if at is not None and np.isnan(at).any():
+            raise ValueError(f"{place}: expected three numbers x,y,z or none, got {numbers}")
+        found[row["marker"]] = (row["segment"], at)
+    return found
+
+
+def _rows(path: str | PathLike[str], columns: tuple[str, ...]) -> list[tuple[str, dict[str, str]]]:
+    """Return each row by the titles of the first line, with where it stands."""
+    try:
+        text = read_file(path).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{fspath(path)}: expected text in UTF-8") from None
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    titles = [title.strip() for title in reader.fieldnames or []]
+    missing = [name for name in columns if name not in titles]
+    if missing:
+        raise ValueError(
+            f"{fspath(path)}: expected the columns {','.join(columns)} in the first line, "
+            f"got {','.join(titles)[:80] or 'nothing'}"
+        )
+    reader.fieldnames = titles
+    found = []
+    for row in reader:
+        cells = {key: (cell or "").strip() for key, cell in row.items() if key in titles}
+        found.append((f"{fspath(path)}:{reader.line_num}", cells))
+    return found
+
+
+def _frame(place: str, text: str) -> int:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (number == int(number) if math.isfinite(number) else False):
+        raise ValueError(f"{place}: expected the number of a frame, got {text!r}")
+    return int(number)
+
+
+def _point(place: str, texts: list[str]) -> list[float]:
+    """Return three numbers; NaN where a cell is empty or says so."""
+    found = []
+    for text in texts:
+        try:
+            found.append(float(text) if text else math.nan)
+        except ValueError:
+            raise ValueError(f"{place}: expected a number, got {text!r}") from None
+        if math.isinf(found[-1]):
+            raise ValueError(f"{place}: expected a finite number, got {text!r}")
+    return found

@@ -1,0 +1,341 @@
+"""A human of one's own: parameters and controls are found together from captures."""
+
+import csv
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from synovia import human, load_figure, quat, save_clip
+from synovia.anatomy import MarkerTracks, Observations, fit_figure, known_markers
+from synovia.anatomy.least_squares import Problem, System, solve_frames, start_state
+from synovia.anatomy.observations import choose_frames, observe_markers, observe_rig
+from synovia.anatomy.parameters import Center, Numbers, human_parameters
+from synovia.cli import main
+from synovia.components import clip_of
+from synovia.io import load_marker_table, load_markers
+from synovia.skeleton import Pose, forward
+
+exhaustive = pytest.mark.skipif(
+    not os.environ.get("SYNOVIA_EXHAUSTIVE"), reason="takes some 10 s: SYNOVIA_EXHAUSTIVE=1 runs it"
+)
+SIDES = ("Left", "Right")
+POINTS = ("UpperArm", "LowerArm", "Hand", "UpperLeg", "LowerLeg", "Foot", "Toes")
+TURNS = ("UpperArm", "LowerArm", "Forearm", "Hand", "UpperLeg", "LowerLeg", "Foot", "Toes")
+NOTHING = Observations(
+    *((), np.zeros((1, 0, 3)), (), np.zeros((0, 3)), np.zeros(0)),
+    *(np.zeros((1, 0, 4)), (), np.zeros(0)),
+)
+
+
+def poses_of(figure, frames, rng, spread=0.15):
+    """Places and turns in the world of a figure whose controls are about neutral."""
+    low, neutral, high = figure.ranges
+    shares = (neutral - low) / (high - low) + spread * rng.normal(size=(frames, len(low)))
+    pose = figure.pose(low + (high - low) * np.clip(shares, 0.02, 0.98))
+    where, how = forward(figure.skeleton, pose)
+    turn = quat.exp(rng.normal(size=(frames, 1, 3)) * [0.2, 2.0, 0.2])
+    return quat.rotate(turn, where) + rng.normal(size=(frames, 1, 3)), quat.mul(turn, how)
+
+
+def person(seed):
+    """A figure with parameters that are half a spread off."""
+    rng, base = np.random.default_rng(seed), human()
+    blank = Problem(base, human_parameters(base), NOTHING)
+    return blank.figure_at(blank.starts + 0.5 * blank.spreads * rng.normal(size=len(blank.starts)))
+
+
+def observed(figure, frames, seed=0, noise=1.0):
+    """Joints and turns of a figure, 5 mm and 1 degree off."""
+    rng = np.random.default_rng(seed)
+    where, how = poses_of(figure, frames, rng)
+    points = [*(side + name for side in SIDES for name in POINTS), "Pelvis", "T12", "C7", "Head"]
+    turns = [*(side + name for side in SIDES for name in TURNS), "Pelvis", "Sternum", "Head"]
+    at, of = ([figure.skeleton.index(name) for name in names] for names in (points, turns))
+    shift, twist = (rng.normal(size=(frames, len(n), 3)) / np.sqrt(3.0) for n in (points, turns))
+    return Observations(
+        *(tuple(points), where[:, at] + 0.005 * noise * shift, tuple(points)),
+        *(np.zeros((len(points), 3)), np.zeros(len(points))),
+        quat.mul(how[:, of], quat.exp(np.radians(1.0) * noise * twist)),
+        *(tuple(turns), np.zeros(len(turns))),
+    )
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    true = person(1)
+    return true, fit_figure(observed(true, 20), frames=20)
+
+
+def test_known_parameters_are_found_again(fitted):
+    true, found = fitted
+    for each in human_parameters(human()):
+        if isinstance(each, Center):
+            joint = true.skeleton.index(each.segment)
+            a, b = (figure.skeleton.offsets[joint] for figure in (found.figure, true))
+            assert np.linalg.norm(a - b) < 0.01, each.name
+            if each.segment.endswith(("LowerArm", "Hand", "LowerLeg", "Foot")):
+                assert np.linalg.norm(a) == pytest.approx(np.linalg.norm(b), rel=0.01), each.name
+                _, now, error = found.lengths[each.segment]
+                assert now == pytest.approx(np.linalg.norm(a))
+                assert 0.0 < error < 0.005
+        elif isinstance(each, Numbers) and not each.factor:
+            part = each.path.partition(".")[0]
+            a, b = (
+                figure.joint_sets[each.joint_set].network.components[part].parameters()["axis"]
+                for figure in (found.figure, true)
+            )
+            assert np.degrees(np.arccos(min(a @ b, 1.0))) < 3.0, each.name
+    shifts = [(found.before[name].shift, found.after[name].shift) for name in found.after]
+    before, after = np.nanmean(np.square(shifts), axis=0) ** 0.5
+    assert before > 0.012
+    assert after < 0.006
+
+
+def test_the_figure_is_one_like_others(fitted, tmp_path):
+    from synovia import save_figure
+
+    _, found = fitted
+    path = tmp_path / "me.xml"
+    save_figure(found.figure, path)
+    again = load_figure(path)
+    np.testing.assert_allclose(again.skeleton.offsets, found.figure.skeleton.offsets)
+    ankle = [again.skeleton.index(f"{side}Foot") for side in SIDES]
+    heights = forward(again.skeleton, again.pose())[0][ankle, 1]
+    assert heights.mean() == pytest.approx(0.068, abs=0.02)  # it stands on the ground
+    result = CliRunner().invoke(main, ["figure", str(path), "--list"])
+    assert result.exit_code == 0
+    assert "44 controls" in result.output
+
+
+def test_derivatives_are_those_of_the_whole_figure():
+    base, true = human(), person(2)
+    seen = observed(true, 3)
+    problem = Problem(base, human_parameters(base), seen)
+    rng = np.random.default_rng(0)
+    state = start_state(problem)
+    numbers = problem.starts + 0.3 * problem.spreads * rng.normal(size=len(problem.starts))
+    shares = np.clip(state.shares + 0.1 * rng.normal(size=state.shares.shape), 0.05, 0.95)
+    state = replace(state, numbers=numbers, shares=shares)
+    left, figure = problem.left_at(state), problem.figure_at(numbers)
+    shared = problem.shared_jacobian(figure, state, left)
+    first = 0
+    for each in problem.parameters:
+        k = first + len(each.start) - 1
+        more = numbers.copy()
+        more[k] += 1e-5
+        wanted = (problem.left_at(replace(state, numbers=more)) - left) / 1e-5
+        np.testing.assert_allclose(shared[:, k], wanted, atol=1e-4 * np.abs(wanted).max() + 1e-6)
+        first += len(each.start)
+    frames = problem.frame_jacobian(figure, state, left)
+    moved = replace(state, root_place=state.root_place + 1e-5 * np.array([0.0, 1.0, 0.0]))
+    np.testing.assert_allclose(
+        frames[:, -2], (problem.left_at(moved) - left) / 1e-5, atol=1e-4 * np.abs(frames).max()
+    )
+
+
+def test_frames_are_eliminated_as_by_one_large_system():
+    base = human()
+    problem = Problem(base, human_parameters(base), observed(person(3), 3))
+    state = start_state(problem)
+    left, weights = problem.left_at(state), np.array([1.0, 0.5, 1.0])
+    system = System.of(problem, state, left, weights)
+    step, back = system.solve(0.01)
+    frames, n = back.shape
+    size = frames * n + len(step)
+    whole, right = np.zeros((size, size)), np.zeros(size)
+    for f in range(frames):
+        here = slice(f * n, f * n + n)
+        own = system.square[f] + 0.01 * np.diag(np.diag(system.square[f]) + 1.0)
+        whole[here, here], right[here] = own, system.down[f]
+        whole[here, frames * n :] = system.cross[f]
+        whole[frames * n :, here] = system.cross[f].T
+    shared = system.whole + 0.01 * np.diag(np.diag(system.whole))
+    whole[frames * n :, frames * n :], right[frames * n :] = shared, system.slope
+    solved = np.linalg.solve(whole, right)
+    np.testing.assert_allclose(step, np.where(system.fixed, 0.0, solved[frames * n :]), atol=1e-8)
+    np.testing.assert_allclose(
+        back[system.free], solved[: frames * n].reshape(frames, n)[system.free], atol=1e-8
+    )
+
+
+def test_controls_alone_bring_frames_to_what_they_were():
+    base = human()
+    problem = Problem(base, [], observed(base, 6, noise=0.0))
+    state = solve_frames(problem, start_state(problem), 60)
+    assert np.median(np.abs(problem.left_at(state))) < 0.05
+    assert (state.shares >= 0.0).all()
+    assert (state.shares <= 1.0).all()
+
+
+# Rigs.
+
+
+@pytest.fixture(scope="module")
+def rig_clip():
+    """A clip of the human as a rig, its vertebrae among the joints."""
+    body, rng = human(1.6), np.random.default_rng(0)
+    low, neutral, high = body.ranges
+    shares = (neutral - low) / (high - low) + 0.12 * rng.normal(size=(12, len(low)))
+    return body, clip_of(body, body.pose(low + (high - low) * np.clip(shares, 0.0, 1.0)))
+
+
+def test_a_rig_is_seen_in_the_frames_of_the_human(rig_clip):
+    _, clip = rig_clip
+    seen = observe_rig([clip])
+    where, how = forward(clip.skeleton, clip.pose)
+    for k, name in enumerate(seen.point_segments):
+        if name.startswith(("Left", "Right")):
+            off = seen.points[:, k] - where[:, clip.skeleton.index(name)]
+            assert np.linalg.norm(off, axis=-1).max() < 0.025, name  # an elbow is also a forearm's
+    for k, name in enumerate(seen.turn_segments):
+        if name.endswith(("UpperArm", "UpperLeg", "LowerLeg")):
+            off = quat.angle_between(seen.turns[:, k], how[:, clip.skeleton.index(name)])
+            assert np.degrees(np.median(off)) < 12.0, name
+
+
+def test_the_command_writes_a_figure(rig_clip, fitted, tmp_path, monkeypatch):
+    _, clip = rig_clip
+    _, found = fitted
+    given = {}
+
+    def stand_in(captures, **options):
+        given.update(options, captures=captures)
+        return found
+
+    monkeypatch.setattr("synovia.anatomy.fit_figure", stand_in)
+    save_clip(clip, tmp_path / "a.bvh")
+    save_clip(clip, tmp_path / "b.bvh")
+    path, clips = tmp_path / "me.xml", [str(tmp_path / f"{name}.bvh") for name in "ab"]
+    run = CliRunner().invoke(main, ["figure", "human", "--fit", *clips, "-o", str(path)])
+    assert run.exit_code == 0, run.output
+    assert "what is left of" in run.output
+    assert [each.frames for each in given["captures"]] == [12, 12]
+    offsets = load_figure(path).skeleton.offsets
+    np.testing.assert_allclose(offsets, found.figure.skeleton.offsets)
+
+
+@exhaustive
+def test_lengths_of_a_rig_are_found(rig_clip):
+    _, clip = rig_clip
+    figure, true = fit_figure([clip], frames=8).figure, human(1.6)
+    for name in ("LeftLowerLeg", "RightFoot"):
+        a, b = (each.skeleton.offsets[each.skeleton.index(name)] for each in (figure, true))
+        assert np.linalg.norm(a) == pytest.approx(np.linalg.norm(b), rel=0.02), name
+
+
+# Markers.
+
+
+def marked(figure, frames, unit=1.0, seed=0):
+    """Tracks of all known markers on a figure."""
+    rng = np.random.default_rng(seed)
+    where, how = poses_of(figure, frames, rng, 0.08)
+    names, points = [], []
+    for name, (segment, place) in known_markers().items():
+        joint = figure.skeleton.index(segment)
+        names.append(name)
+        place = place * (figure.skeleton.offsets[0, 1] / human().skeleton.offsets[0, 1])
+        points.append(where[:, joint] + quat.rotate(how[:, joint], place))
+    return MarkerTracks(tuple(names), np.stack(points, axis=1) / unit)
+
+
+def write_markers(tracks, path):
+    with open(path, "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["frame", "marker", "x", "y", "z"])
+        for frame, points in enumerate(tracks.points):
+            for name, point in zip(tracks.names, points, strict=True):
+                seen = np.isfinite(point).all()
+                rows.writerow([frame, name, *(point.tolist() if seen else ["", "", ""])])
+
+
+@pytest.mark.parametrize(("unit", "said"), [(1.0, "m"), (0.01, "cm"), (0.001, "mm")])
+def test_markers_come_in_any_unit_with_gaps(tmp_path, unit, said):
+    tracks = marked(human(), 10, unit)
+    points = tracks.points.copy()
+    points[3, 5] = np.nan
+    write_markers(replace(tracks, points=points), tmp_path / "a.markers.csv")
+    read = load_markers(tmp_path / "a.markers.csv")
+    assert read.names == tracks.names
+    np.testing.assert_allclose(read.points, points)
+    seen = observe_markers([read], human().skeleton.names)
+    assert seen.unit == said
+    assert np.isnan(seen.points[3, 5]).all()
+    np.testing.assert_allclose(np.delete(seen.points, 3, 0), unit * np.delete(points, 3, 0))
+
+
+@exhaustive
+def test_markers_tell_lengths():
+    true = human(1.6)
+    base = human(1.75)
+    tracks = marked(true, 12)
+    seen = observe_markers([tracks], base.skeleton.names)
+    names = ("LeftLowerLeg", "LeftFoot", "LeftLowerArm", "LeftHand")
+    found = fit_figure(replace(seen, place_spread=0.2 * seen.place_spread), frames=12, height=1.66)
+    for name in names:
+        a, b = (each.skeleton.offsets[each.skeleton.index(name)] for each in (found.figure, true))
+        was = np.linalg.norm(human(1.66).skeleton.offsets[true.skeleton.index(name)])
+        off, at_first = abs(np.linalg.norm(a) - np.linalg.norm(b)), was - np.linalg.norm(b)
+        assert off < max(0.75 * at_first, 0.006), name
+
+
+def test_a_table_names_markers_of_ones_own(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("marker,segment,x,y,z\nelbow,LeftUpperArm,0.04,-0.3,0\nblob,Head,,,\n")
+    table = load_marker_table(path)
+    assert table["blob"] == ("Head", None)
+    np.testing.assert_allclose(table["elbow"][1], [0.04, -0.3, 0.0])
+
+
+def test_chosen_frames_differ_whatever_the_place():
+    rng = np.random.default_rng(0)
+    shapes = rng.normal(size=(4, 6, 3))
+    points = np.repeat(shapes, 10, axis=0)
+    turn = quat.exp(rng.normal(size=(40, 1, 3)))
+    points = quat.rotate(turn, points) + rng.normal(size=(40, 1, 3))
+    assert sorted(choose_frames(points, 4) // 10) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "expected the columns frame,marker,x,y,z"),
+        ("frame,marker,x,y\n", "expected the columns frame,marker,x,y,z"),
+        ("frame,marker,x,y,z\n", "expected rows of markers, got none"),
+        ("frame,marker,x,y,z\n1.5,LASI,0,0,0\n", ":2: expected the number of a frame, got '1.5'"),
+        ("frame,marker,x,y,z\n1,LASI,0,0,q\n", ":2: expected a number, got 'q'"),
+        ("frame,marker,x,y,z\n1,LASI,0,0,inf\n", ":2: expected a finite number"),
+        ("frame,marker,x,y,z\n1,LASI,0,0,0\n1,LASI,0,0,0\n", ":3: marker LASI is twice in frame 1"),
+    ],
+)
+def test_bad_tracks_are_named(tmp_path, text, words):
+    (tmp_path / "a.markers.csv").write_text(text)
+    with pytest.raises(ValueError, match=words):
+        load_markers(tmp_path / "a.markers.csv")
+
+
+def test_bad_captures_are_named(rig_clip, tmp_path):
+    _, clip = rig_clip
+    few = replace(clip, pose=Pose(clip.pose.rotations[:4], clip.pose.positions[:4]))
+    with pytest.raises(ValueError, match="captures must have 8 frames at least"):
+        fit_figure([few])
+    tracks = marked(human(), 4)
+    with pytest.raises(ValueError, match="no marker 'NOSE' is known"):
+        fit_figure([replace(tracks, names=("NOSE", *tracks.names[1:]))])
+    with pytest.raises(ValueError, match="captures must be clips, or tracks of markers"):
+        fit_figure([clip, tracks])
+    gone = tracks.points.copy()
+    gone[:, 0] = np.nan
+    with pytest.raises(ValueError, match="LASI never is"):
+        fit_figure([replace(tracks, points=gone)])
+    with pytest.raises(ValueError, match="the unit of length must be one of m, cm, mm"):
+        fit_figure([replace(tracks, points=1e6 * tracks.points)])
+    run = CliRunner().invoke(main, ["figure", "human", "--fit", "a.bvh", "-o", "me.bvh"])
+    assert run.exit_code == 2
+    assert "--fit writes a figure" in run.output
+    run = CliRunner().invoke(main, ["figure", "human", "b.bvh", "-o", "me.xml"])
+    assert run.exit_code == 2
+    assert "are for --fit" in run.output
