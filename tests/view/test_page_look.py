@@ -128,8 +128,10 @@ def test_a_joint_is_found_and_picked_from_the_tree(seen, scene):
 
 def test_a_joint_is_picked_by_a_click(seen):
     seen.pick("LeftForeArm")
-    seen.page.keyboard.press(".")
+    look = seen.page.get_by_role("button", name="Look at the picked joint (.)")
+    look.click()
     seen.page.keyboard.press("Escape")
+    assert look.is_disabled()
     seen.drawn()
     seen.page.mouse.click(*seen.middle)
     assert text_of(seen, "aside h2:visible") == "LeftForeArm"

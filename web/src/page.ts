@@ -71,6 +71,7 @@ export class Page implements PageActions {
   private wondering: number | undefined;
   /** Whether the view is to come around when the picked joint's region is there. */
   private comesAround = false;
+  private frameButton = button("◎", "Look at the picked joint (.)", () => this.framePicked());
   readonly modes: Modes;
   readonly appearance: Appearance;
   private tour: Tour;
@@ -314,7 +315,9 @@ export class Page implements PageActions {
       fit: () => void fitting.open(),
     });
     this.editing.updateState(clip.state);
+    this.frameButton.disabled = true;
     find("#tools").append(
+      this.frameButton,
       this.appearance.styleButton,
       this.ghost.button,
       this.appearance.themeButton,
@@ -559,6 +562,7 @@ export class Page implements PageActions {
 
   pick(joint: number | undefined): void {
     this.picked = joint;
+    this.frameButton.disabled = joint === undefined;
     this.tree.select(joint);
     this.panel.pick(joint);
     if (this.mode !== "look") this.panel.intro.hidden = true;

@@ -97,7 +97,7 @@ def show(
     if clip is None:
         scene = replace(scene, start=start_of(scene.figure))
     server = PageServer(scene, port=port, save_to=file)
-    server.session.compared = None if compare is None else ("the other limits", compare)
+    server.session.compared = None if compare is None else ("other limits", compare)
     return View(server, origins)
 
 
