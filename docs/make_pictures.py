@@ -125,7 +125,7 @@ def led_arm(path: Path) -> None:
     left.scatter(*wrists[led.converged, :2].T, s=6, color=LEGAL, zorder=901)
     left.scatter(*wrists[~led.converged, :2].T, s=6, color=OUTSIDE, zorder=902)
     left.set_title("dotted: asked of the wrist; red: not met", color=MUTED, size=11)
-    draw_map(right, table.cell_map(), (0.0, 360.0))
+    draw_map(right, table.cell_map(), (0.0, 180.0))
     x, y, z = table.frame @ shoulder.chart.points(led.pose.rotations[:, 3])[:, :3].T
     theta, phi = np.degrees(np.arctan2(y, x)), np.degrees(np.arcsin(z))
     right.scatter(theta, phi, s=8, color=np.where(led.converged, LEGAL, OUTSIDE).tolist())

@@ -36,8 +36,7 @@ def main(into: Path = HERE) -> None:
         for some in (people, people[:2])
         for options in [{"joints": ["LeftUpperArm", "LeftUpperLeg"], "relative_to": ABOVE}]
     )
-    seen = show(learned, wild())
-    seen.server.session.compared = ("ann and ben", narrow)
+    seen = show(learned, wild(), compare=narrow)
     with sync_playwright() as playwright:
         found = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)

@@ -31,7 +31,8 @@ from synovia.limit import Limit
 from synovia.model import project_path
 from synovia.shapes.distance_field.extent import field_boundary
 
-FIRST, SHARE = 1, 0.02  # calls of each kernel that are followed, and what share of the others
+FIRST = 1  # calls of each kernel that are followed, and what share of the others
+SHARE = 0.02 if os.environ.get("SYNOVIA_EXHAUSTIVE") == "1" else 0.004
 LARGE = 150_000  # numbers; Python would take too long
 SLACK = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 # To 1e-9: what iterates, and what takes the arc cosine of numbers next to 1.

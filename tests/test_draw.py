@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from synovia.draw import (
     save_picture,
 )
 from synovia.draw.skeleton import with_descendants
+from synovia.draw.sphere import TWIST_COLOURS
 from synovia.draw.style import new_figure, readable_name
 from synovia.limit import chart_for
 from synovia.model import Report
@@ -205,6 +208,12 @@ def test_labels_of_a_joint_are_on_the_sheet(reach):
         label = axis.label.get_window_extent()
         assert sheet.x0 <= label.x0 <= label.x1 <= sheet.x1
         assert sheet.y0 <= label.y0 <= label.y1 <= sheet.y1
+
+
+def test_widths_of_twist_have_the_colours_of_the_page():
+    source = Path(__file__).parents[1] / "web" / "src" / "stage" / "colours.ts"
+    (colours,) = re.findall(r"const TWIST = \[(.*)\];", source.read_text(encoding="utf-8"))
+    assert re.findall(r"#\w{6}", colours) == list(TWIST_COLOURS)
 
 
 def test_a_map_has_the_colours_of_its_spheres(rng):

@@ -152,6 +152,14 @@ def test_controls_come_back_from_the_pose(rng):
     assert found.shift < 1e-8
 
 
+def test_a_rounded_pose_is_not_searched_for_longer_than_it_says(monkeypatch):
+    posed = BODY.pose({"neck.flexion": 0.3, "shoulder.abduction": 0.5})
+    rounded = Pose(*(each.astype(np.float32) for each in (posed.rotations, posed.positions)))
+    monkeypatch.setattr("synovia.components.controls.FIRST_CANDIDATES", None)  # none are tried
+    found = BODY.controls_for(rounded, tolerance=1e-5)
+    np.testing.assert_allclose(found.controls, posed.controls, atol=1e-4)
+
+
 def test_a_pose_that_no_controls_give_is_not_contained():
     posed = BODY.pose({"neck.flexion": [0.2, 0.2, 0.2]})
     rotations = posed.rotations.copy()

@@ -28,7 +28,7 @@ from synovia.shapes import Union
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-WATCHED = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+WATCHED = ["-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 COMPILERS = {
     "system": [CC, "-O1"] if CC else [],
     "sanitizers": [CC, *WATCHED] if CC else [],

@@ -30,6 +30,12 @@ def scene():
 
 
 @pytest.fixture
-def seen(browser, scene):
-    with visit(browser, scene) as page:
+def drawn(request):
+    """Whether the test looks at pictures."""
+    return request.node.get_closest_marker("drawn") is not None
+
+
+@pytest.fixture
+def seen(browser, scene, drawn):
+    with visit(browser, scene, drawn=drawn) as page:
         yield page

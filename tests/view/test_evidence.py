@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clips import clip, person
-from synovia import LimitModel, Skeleton, load_limits, quat, save_clip, save_limits
+from synovia import LimitModel, Skeleton, load_limits, quat, save_clip, save_limits, show
 from synovia.limit import mirror_limit
 from synovia.view import fitting, messages
 from synovia.view.answers import answer
@@ -204,6 +204,10 @@ def test_the_other_side_is_mirrored_and_other_files_are_matched(tmp_path):
     assert others_of(session, other)["file"] == f"wide has no limit for {other}."
     ask(session, "send", b"{}", upload="v", name="wrong.limits.json", size=2)
     assert "wrong.limits.json" in ask(session, "other", upload="v")["refused"]
+    page = show(LimitModel({name: limit}, skeleton), compare=LimitModel({name: wide}, skeleton))
+    told = ask(page.server.session, "compare", joint=name, to="file")
+    page.close()
+    assert told["lost"] > 0.01
 
 
 # Fits.

@@ -20,10 +20,10 @@ HALF = 1.04 * 0.3 * SIZE / np.cos(np.radians(16.0))  # what half of the view's h
 
 
 @pytest.fixture
-def seen(browser):
+def seen(browser, drawn):
     """An arm along x with a cone around it, seen from its end, without perspective."""
     cone = new_cone_limit(np.array([1.0, 0.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]))
-    yield from picked(browser, cone)
+    yield from picked(browser, cone, drawn=drawn)
 
 
 @pytest.fixture
@@ -32,9 +32,10 @@ def union(browser):
     yield from picked(browser, two_cones())
 
 
-def picked(browser, limit):
+def picked(browser, limit, *, drawn=False):
     still = two_arms(frames=3)
-    with visit(browser, scene_of(LimitModel({"LeftArm": limit}, still.skeleton), still)) as page:
+    scene = scene_of(LimitModel({"LeftArm": limit}, still.skeleton), still)
+    with visit(browser, scene, drawn=drawn) as page:
         page.pick("LeftArm")
         for key in ("3", ".", "Ctrl+Numpad3", "Numpad5"):
             page.page.keyboard.press(key.replace("Ctrl", "Control"))
@@ -125,6 +126,7 @@ def test_a_point_follows_the_mouse_and_a_drag_is_one_step(seen):
     assert cone_of(seen) is after
 
 
+@pytest.mark.drawn
 def test_a_broken_star_is_refused_and_its_edge_is_red(seen):
     before = cone_of(seen)
     drag(seen, place(seen, before.points[0]), place(seen, before.points[4] * [1.0, 0.6, 0.6]))

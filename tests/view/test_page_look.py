@@ -84,6 +84,9 @@ def test_time_by_keyboard_and_mouse(seen, scene):
     later = later[later > 0]
     keys.press("n")
     assert frame_of(seen) == later[0]
+    picked = text_of(seen, "aside h2:visible")
+    names = scene.model.check(scene.clip).names
+    assert picked in [names[place] for place in np.flatnonzero(begins[later[0]])]
     keys.press("n")
     keys.press("p")
     assert frame_of(seen) == later[0]
@@ -125,8 +128,10 @@ def test_a_joint_is_found_and_picked_from_the_tree(seen, scene):
 
 def test_a_joint_is_picked_by_a_click(seen):
     seen.pick("LeftForeArm")
-    seen.page.keyboard.press(".")
+    look = seen.page.get_by_role("button", name="Look at the picked joint (.)")
+    look.click()
     seen.page.keyboard.press("Escape")
+    assert look.is_disabled()
     seen.drawn()
     seen.page.mouse.click(*seen.middle)
     assert text_of(seen, "aside h2:visible") == "LeftForeArm"
@@ -149,6 +154,7 @@ def test_the_panel_tells_of_the_limit(seen, scene):
     assert ends == [f"{widths.min():.0f}°", f"{widths.max():.0f}°"]
 
 
+@pytest.mark.drawn
 def test_the_view_turns_pans_and_zooms(seen):
     seen.page.keyboard.press("Escape")
     x, y = seen.middle
@@ -164,15 +170,21 @@ def test_the_view_turns_pans_and_zooms(seen):
         seen.page.mouse.move(x - 200, y + 150)
         seen.page.mouse.down(button=button)
         seen.page.mouse.move(x - 150, y + 120, steps=3)
+        if button == "left":
+            pictures.append(seen.picture())
+            seen.page.keyboard.press("Escape")  # takes it back
+            assert seen.picture() == pictures[-2]
         seen.page.mouse.up(button=button)
         if modifier:
             seen.page.keyboard.up(modifier)
-        pictures.append(seen.picture())
+        if button != "left":
+            pictures.append(seen.picture())
     seen.page.mouse.wheel(0, 300)
     pictures.append(seen.picture())
     assert len(set(pictures)) == len(pictures)
 
 
+@pytest.mark.drawn
 def test_numpad_views(seen):
     seen.page.keyboard.press("Escape")
     names = []
@@ -193,6 +205,7 @@ def test_numpad_views(seen):
     assert len({before, turned, seen.picture()}) == 3
 
 
+@pytest.mark.drawn
 def test_bones_ghost_and_theme(seen):
     pictures = {seen.picture()}
     style = seen.page.get_by_role("button", name="Bones, body or both (B)")
@@ -208,12 +221,25 @@ def test_bones_ghost_and_theme(seen):
     tool.click()
     assert tool.get_attribute("aria-pressed") == "false"
     tool.click()
+    dark_lines = lines_of_the_inset(seen)
     seen.page.keyboard.press("l")
     assert seen.page.locator("html").get_attribute("data-theme") == "dark"
     pictures.add(seen.picture())
     assert len(pictures) == 4
+    seen.settle()
+    seen.drawn()
+    assert lines_of_the_inset(seen) > dark_lines + 0.5
 
 
+def lines_of_the_inset(seen):
+    """How light the axes among rotations are, at the rim, where nothing else is: from 0 to 1."""
+    image = imread(BytesIO(seen.page.locator("#inset").screenshot()), format="png")[..., :3]
+    column = image[4:24].mean(axis=-1)  # the axis that is up ends there
+    ground = np.median(column)
+    return float(column.ravel()[np.abs(column - ground).argmax()])
+
+
+@pytest.mark.drawn
 def test_joints_with_limits_are_marked_in_either_style(seen):
     """In the body, too: one sees what can be picked, and what is outside."""
     seen.page.keyboard.press("Home")

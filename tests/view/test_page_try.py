@@ -61,6 +61,7 @@ def test_a_dragged_hand_takes_the_arm_with_it(seen, scene):
     assert text_of(seen, "#tried") == ""
 
 
+@pytest.mark.drawn
 def test_a_pose_that_is_reset_in_mid_drag_stays_so(seen, monkeypatch):
     seen.page.keyboard.press("Home")
     seen.page.keyboard.press("2")
@@ -70,6 +71,9 @@ def test_a_pose_that_is_reset_in_mid_drag_stays_so(seen, monkeypatch):
     seen.page.keyboard.press("r")
     seen.drawn()
     at_rest = seen.picture()
+    seen.page.keyboard.press("k")
+    assert seen.picture() != at_rest  # a pin is seen
+    seen.page.keyboard.press("k")
 
     go_on = hold_back(monkeypatch)
     asked, (x, y) = len(seen.asked), seen.middle
@@ -169,7 +173,7 @@ def test_the_head_looks_at_a_ball(browser):
     upright = chain(0, ("Hips", "Chest", "Neck", "Head"))
     limit = Limit(RotationVector(), Box(-np.full(3, 0.2), np.full(3, 0.2), np.eye(3)))
     model = LimitModel(dict.fromkeys(("Chest", "Neck", "Head"), limit), upright.skeleton)
-    with visit(browser, scene_of(model, upright)) as seen:
+    with visit(browser, scene_of(model, upright), drawn=True) as seen:
         seen.page.keyboard.press("2")
         before = seen.picture()
         seen.page.get_by_label("Head looks at a ball").check()
@@ -203,7 +207,7 @@ def test_the_head_looks_at_a_ball(browser):
 def test_controls_pose_a_figure(browser):
     body = figure()
     scene = scene_of(LimitModel({}, body.skeleton), figure=body)
-    with visit(browser, scene) as seen:
+    with visit(browser, scene, drawn=True) as seen:
         assert "no limits" in text_of(seen, "#notes")
         seen.page.keyboard.press("4")
         sliders = seen.page.locator(".controls input[type=range]")

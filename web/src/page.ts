@@ -69,6 +69,9 @@ export class Page implements PageActions {
   private checking = new Latest(() => this.checkClip());
   private reasons = new Latest((joint: number) => this.explain(joint));
   private wondering: number | undefined;
+  /** Whether the view is to come around when the picked joint's region is there. */
+  private comesAround = false;
+  private frameButton = button("◎", "Look at the picked joint (.)", () => this.framePicked());
   readonly modes: Modes;
   readonly appearance: Appearance;
   private tour: Tour;
@@ -103,14 +106,11 @@ export class Page implements PageActions {
       remedies,
       recall,
     );
-    this.tree = new JointTree(clip, (joint) => this.pick(joint));
+    this.tree = new JointTree(clip, (joint) => this.jumpTo(joint));
     this.timeline = new Timeline(
       clip,
       () => this.showClip(),
-      (joint) => {
-        this.pick(joint);
-        if (!this.stage.isInView(joint)) this.framePicked();
-      },
+      (joint) => this.jumpTo(joint),
       (window) => this.curve.setWindow(window),
     );
     this.ghost = new Ghost(
@@ -196,6 +196,7 @@ export class Page implements PageActions {
       this.modes,
       () => {
         this.updateLimitPose();
+        if (this.comesAround) this.comeAround();
         this.updateRing();
         this.comparing.show(this.pickedName, this.limitView.sphere);
       },
@@ -250,7 +251,7 @@ export class Page implements PageActions {
     if (most > 0) {
       this.timeline.goToWorst(worst.indexOf(most));
       this.stage.frameAll();
-      this.pick(this.clip.limited[worst.indexOf(most)]);
+      this.jumpTo(this.clip.limited[worst.indexOf(most)]);
     }
     await shaped;
     document.body.dataset.ready = "true";
@@ -314,7 +315,9 @@ export class Page implements PageActions {
       fit: () => void fitting.open(),
     });
     this.editing.updateState(clip.state);
+    this.frameButton.disabled = true;
     find("#tools").append(
+      this.frameButton,
       this.appearance.styleButton,
       this.ghost.button,
       this.appearance.themeButton,
@@ -559,6 +562,7 @@ export class Page implements PageActions {
 
   pick(joint: number | undefined): void {
     this.picked = joint;
+    this.frameButton.disabled = joint === undefined;
     this.tree.select(joint);
     this.panel.pick(joint);
     if (this.mode !== "look") this.panel.intro.hidden = true;
@@ -628,6 +632,32 @@ export class Page implements PageActions {
   }
 
   framePicked(): void {
-    if (this.picked !== undefined) this.stage.frameJoint(this.picked);
+    if (this.picked === undefined) return;
+    this.stage.frameJoint(this.picked);
+    this.comeAround();
+  }
+
+  /** Go to the next frame in which a joint goes outside, or the one before, and to that joint. */
+  goToViolation(way: 1 | -1): void {
+    const joints = this.timeline.goToViolation(way);
+    const { picked } = this;
+    const stays = this.mode === "edit" || (picked !== undefined && joints.includes(picked));
+    if (joints.length) this.jumpTo(stays ? picked : joints[0]);
+  }
+
+  /** Pick a joint from elsewhere than the view, and let the view show it and its region. */
+  private jumpTo(joint: number | undefined): void {
+    if (joint !== this.picked) this.pick(joint);
+    if (joint === undefined) return;
+    if (!this.stage.isInView(joint)) this.stage.frameJoint(joint);
+    this.comeAround();
+  }
+
+  /** Come to a side from which the region of the picked joint is seen, once that is there. */
+  private comeAround(): void {
+    const { sphere } = this.limitView;
+    this.comesAround = this.limitView.isLimited && !sphere;
+    if (sphere?.facing) this.stage.turntable.bringToFront(sphere.facing);
+    this.stage.draw();
   }
 }

@@ -22,6 +22,7 @@ export interface PageActions {
   readonly modes: Modes;
   pick(joint: number | undefined): void;
   framePicked(): void;
+  goToViolation(way: 1 | -1): void;
   resetPose(): void;
   showHelp(): void;
   togglePin(): void;
@@ -66,9 +67,9 @@ export function shortcuts(page: PageActions): Record<string, Key[]> {
       key(["Home"], "Home, End", "first, last frame", () => timeline.goTo(0)),
       key(["End"], "", "", () => timeline.goTo(page.frames - 1)),
       key(["n"], "N, P", "next time a joint goes outside, the one before", () =>
-        timeline.goToViolation(1),
+        page.goToViolation(1),
       ),
-      key(["p"], "", "", () => timeline.goToViolation(-1)),
+      key(["p"], "", "", () => page.goToViolation(-1)),
       key(["g"], "G", "ghost of the clamped clip", () => page.ghost.toggle()),
     ],
     Pose: [

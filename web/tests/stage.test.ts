@@ -96,3 +96,23 @@ test("colours run from one end to the other, and stop there", () => {
 test("both themes have the same colours to give", () => {
   expect(Object.keys(THEMES.dark)).toEqual(Object.keys(THEMES.light));
 });
+
+test.each([
+  ["is in front already", 0.3, 0.3],
+  ["is behind, a little to the left", Math.PI - 0.2, undefined],
+])("a region that %s is brought to the front by the least turn", (_, way, yaw) => {
+  const turntable = table();
+  turntable.turn(0.3 - turntable.yaw, -turntable.pitch);
+  const region = new Vector3(Math.sin(way), 0, Math.cos(way));
+  turntable.bringToFront(region);
+  expect(-facing(turntable).dot(region)).toBeGreaterThan(0.4 - 1e-6);
+  if (yaw !== undefined) expect(turntable.yaw).toBeCloseTo(yaw);
+  else expect(turntable.yaw).toBeCloseTo(way - Math.acos(0.4));
+});
+
+test("a view that was asked for by name stays", () => {
+  const turntable = table();
+  turntable.setView("Back");
+  turntable.bringToFront(new Vector3(0, 0, 1));
+  expect(turntable.viewName).toBe("Back");
+});

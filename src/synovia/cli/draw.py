@@ -59,8 +59,8 @@ def draw(
     FILE holds limits, or it is a clip of a human, on whose rig the limits of a human are drawn;
     without it they are drawn on the canonical human, by role.
 
-    On a sphere, where the bone may point, from green, where it may twist little, to red. What was
-    observed is drawn with it, if the file keeps that (synovia fit --keep-samples).
+    On a sphere, where the bone may point, from dark blue, where it may twist little, to yellow.
+    What was observed is drawn with it, if the file keeps that (synovia fit --keep-samples).
     """
     if importlib.util.find_spec("matplotlib") is None:
         raise click.ClickException(

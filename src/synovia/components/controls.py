@@ -169,8 +169,11 @@ class FittedControls:
     shift: Scalars
 
 
-def controls_for(figure: Figure, pose: Pose) -> FittedControls:
-    """Return the controls within range whose pose is nearest to `pose`, by least squares."""
+def controls_for(figure: Figure, pose: Pose, tolerance: float = EXACT) -> FittedControls:
+    """Return the controls within range whose pose is nearest to `pose`, by least squares.
+
+    The search ends where the root of the sum of squares of a joint set is at most `tolerance`.
+    """
     check_joints(figure.skeleton, pose)
     batch, joints = pose.rotations.shape[:-2], len(figure.skeleton)
     rotations = np.asarray(pose.rotations, np.float64).reshape(-1, joints, 4)
@@ -182,7 +185,7 @@ def controls_for(figure: Figure, pose: Pose) -> FittedControls:
     first = 0
     for joint_set in figure.joint_sets.values():
         last = first + len(joint_set.controls)
-        found[:, first:last] = _solve_joint_set(figure, joint_set, first, wanted)
+        found[:, first:last] = _solve_joint_set(figure, joint_set, first, wanted, tolerance)
         first = last
     given = figure.pose(found)
     angle = quat.angle_between(given.rotations, rotations)
@@ -195,7 +198,9 @@ def controls_for(figure: Figure, pose: Pose) -> FittedControls:
     return FittedControls(found.reshape(*batch, found.shape[-1]), *worst)
 
 
-def _solve_joint_set(figure: Figure, joint_set: JointSet, first: int, wanted: Floats) -> Floats:
+def _solve_joint_set(
+    figure: Figure, joint_set: JointSet, first: int, wanted: Floats, tolerance: float
+) -> Floats:
     """Return the controls (n, c) of one set that come nearest to transforms (n, J, 3, 4).
 
     `first` is the number of its first control.
@@ -222,7 +227,7 @@ def _solve_joint_set(figure: Figure, joint_set: JointSet, first: int, wanted: Fl
             fit = _ScipyFit(joint_set, each, error_weights(1, figure.size), free)
         else:
             fit = _CompiledFit(task._replace(wanted=np.ascontiguousarray(each)))
-        best = low[free] + (high - low)[free] * _search(fit, start)
+        best = low[free] + (high - low)[free] * _search(fit, start, tolerance)
         values[number, free] = np.clip(best, low[free], high[free])
     return values
 
@@ -300,7 +305,7 @@ class _ScipyFit:
         return np.asarray(np.square(self.errors(shares)).sum(axis=1))
 
 
-def _search(fit: _CompiledFit | _ScipyFit, start: Floats) -> Floats:
+def _search(fit: _CompiledFit | _ScipyFit, start: Floats, tolerance: float) -> Floats:
     """Return the best shares that are found: from `start`, from everywhere, and about the best."""
     best, least = start, np.inf
 
@@ -315,7 +320,8 @@ def _search(fit: _CompiledFit | _ScipyFit, start: Floats) -> Floats:
             for share in sort_by_error(rng.random((count, len(start)))):
                 if len(chosen) >= most:
                     break
-                if all(np.abs(share - other).max() > MIN_SEPARATION for other in chosen):
+                away = np.abs(np.reshape(chosen, (-1, len(start))) - share).max(axis=1)
+                if (away > MIN_SEPARATION).all():
                     chosen.append(share)
                     yield share
         for radius in SEARCH_RADII:
@@ -328,8 +334,8 @@ def _search(fit: _CompiledFit | _ScipyFit, start: Floats) -> Floats:
             better = square < REPEAT_RATIO * least
             if square < least:
                 best, least = here, square
-            if not better or least <= EXACT**2:
+            if not better or least <= tolerance**2:
                 break
-        if least <= EXACT**2:
+        if least <= tolerance**2:
             break
     return best

@@ -380,14 +380,16 @@ class Figure:
             raise ValueError(f"controls must have shape (..., {len(neutral)}), got {array.shape}")
         return array
 
-    def controls_for(self, pose: Pose) -> FittedControls:
+    def controls_for(self, pose: Pose, *, tolerance: float = 1e-12) -> FittedControls:
         """Return the controls, within their ranges, whose pose is nearest to `pose` (...).
 
-        Joint sets are solved one by one, by least squares from several starts.
+        Joint sets are solved one by one, by least squares from several starts, until one comes
+        within `tolerance`: radians, and shares of the figure's size. A pose that was rounded, as by
+        single precision, should say so: 1e-5.
         """
         from .controls import controls_for
 
-        return controls_for(self, pose)
+        return controls_for(self, pose, tolerance)
 
     def contains(self, pose: Pose, tolerance: float = POSE_TOLERANCE) -> Mask:
         """Tell which poses (...) some controls within their ranges give, to a tolerance.

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 ILLEGAL = "#eef1f3"
-TWIST_COLOURS = ("#1a9850", "#91cf60", "#fee08b", "#fc8d59", "#d73027")
-"""From a narrow range of twist to a wide one."""
+TWIST_COLOURS = ("#232c7a", "#2f63c8", "#5b9ddd", "#c3cf8e", "#ffd93b")
+"""From a narrow range of twist to a wide one, as at the page; red is for what is outside."""
 TWISTS = 90  # twists that are tried at a direction, where the shape does not tell its range
 BATCH = 2000  # directions, which with their twists stay in cache
 PIXELS, TILE_PIXELS = 420, 210  # across the sphere, and across one of many

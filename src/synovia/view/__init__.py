@@ -76,12 +76,14 @@ def show(
     port: int = 0,
     save_to: str | PathLike[str] | None = None,
     notebook: str | None = None,
+    compare: LimitModel | None = None,
 ) -> View:
     """Return a page that shows `clip` within the limits of `model`, served on this machine alone.
 
     Joints are matched by name, `names` mapping the clip's to the model's. Without a clip the
     `figure`, if there is one, runs its controls through their ranges. Port 0 is any that is free.
-    The page saves what is edited to the limits file `save_to`, or not at all.
+    The page saves what is edited to the limits file `save_to`, or not at all. With `compare`, other
+    limits, it shows what those of `model` gain and lose beside them.
     In a notebook it shows itself; `notebook` is the origin of that, such as
     "https://lab.example:8888", where it is not one on this machine.
     """
@@ -94,7 +96,9 @@ def show(
     scene = scene_of(model, clip, figure, names)
     if clip is None:
         scene = replace(scene, start=start_of(scene.figure))
-    return View(PageServer(scene, port=port, save_to=file), origins)
+    server = PageServer(scene, port=port, save_to=file)
+    server.session.compared = None if compare is None else ("other limits", compare)
+    return View(server, origins)
 
 
 # The page inside a notebook: a frame, and who may put one around the page.

@@ -11,6 +11,7 @@ import io
 import math
 import re
 import tempfile
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -287,7 +288,8 @@ def clip_file(clip: Clip, suffix: str) -> tuple[str, bytes]:
         with tempfile.TemporaryDirectory(prefix="synovia-") as folder:
             path = Path(folder) / f"clip{form}"
             try:
-                save_clip(clip, path)
+                with warnings.catch_warnings(action="ignore"):  # of channels that were added
+                    save_clip(clip, path)
             except ValueError:
                 if form == BVH:
                     raise

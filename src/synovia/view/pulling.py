@@ -34,6 +34,8 @@ ROOT_SET = "root"
 ROOT_REACH = 2.0
 """How far the root may go, as a multiple of what the bones extend over at rest."""
 AXIS_NAMES = ("x", "y", "z")
+ROUNDED = 1e-5
+"""How well controls can be told from a pose in single precision, as the page has it."""
 
 
 @lru_cache(maxsize=4)
@@ -226,7 +228,7 @@ def pose_figure(session: Session, request: Request) -> Posed:
 def fit_figure(session: Session, request: Request) -> Fitted:
     """Return the controls whose pose is nearest to one, and by how many degrees it is off."""
     figure = figure_of(session.scene)
-    found = figure.controls_for(pose_from(session.scene, request))
+    found = figure.controls_for(pose_from(session.scene, request), tolerance=ROUNDED)
     return {
         "values": _by_name(figure, found.controls),
         "offDeg": float(np.degrees(found.angle)),
@@ -259,7 +261,7 @@ def _turn(turns: Request, name: str) -> Quats:
 def _controls(scene: Scene, figure: Figure, request: Request, name: str) -> Floats:
     """Return controls (C,) that a request gives by name, or those nearest to the pose it gives."""
     if request.get(name) is None:
-        return figure.controls_for(pose_from(scene, request)).controls
+        return figure.controls_for(pose_from(scene, request), tolerance=ROUNDED).controls
     return figure.pose(numbers(request, name)).controls
 
 

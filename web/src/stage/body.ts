@@ -124,13 +124,18 @@ export class Body {
     if (isGhost)
       for (const each of Object.values(this.materials))
         Object.assign(each, { transparent: true, opacity: 0.35, depthWrite: false });
-    if (!isGhost) this.setStyle(this.style); // a ghost takes shape when there is one to see
+    this.setStyle(this.style);
   }
 
   /** Take the shape of a human. */
   setShapes(shapes: Shapes): void {
     this.shapes = shapes;
     for (const flesh of [this.bonesFlesh, this.skinFlesh]) flesh?.dispose();
+    this.bonesFlesh = this.skinFlesh = undefined;
+    this.setStyle(this.style);
+  }
+
+  private createFlesh(shapes: Shapes): void {
     const { isGhost, seen } = this;
     const bone = isGhost ? ghostMaterial() : createBoneMaterial(seen);
     const skin = isGhost ? ghostMaterial() : createSkinMaterial(seen);
@@ -139,7 +144,6 @@ export class Body {
     if (this.skinFlesh) this.skinFlesh.mesh.renderOrder = 0.5;
     for (const flesh of [this.bonesFlesh, this.skinFlesh])
       if (flesh) Object.assign(flesh.mesh, { castShadow: !this.isGhost, receiveShadow: false });
-    this.setStyle(this.style);
   }
 
   /** Whether it has the shape of a human, and not capsules or sticks. */
@@ -147,13 +151,10 @@ export class Body {
     return this.shapes !== undefined;
   }
 
-  /** Whether there is a skin to choose. */
-  get hasSkin(): boolean {
-    return this.skinFlesh !== undefined;
-  }
-
   setStyle(style: Style): void {
     this.style = style;
+    if (this.isGhost && !this.world.positions.length) return; // nobody has seen it yet
+    if (this.shapes && !this.bonesFlesh) this.createFlesh(this.shapes);
     for (const mesh of this.meshes) mesh.geometry.dispose();
     this.group.clear();
     this.meshes = [];
@@ -214,8 +215,8 @@ export class Body {
   }
 
   setPose(pose: Pose): void {
-    if (!this.meshes.length && !this.bonesFlesh) this.setStyle(this.style);
     this.world = forwardKinematics(this.skeleton, pose);
+    if (!this.meshes.length && !this.bonesFlesh) this.setStyle(this.style);
     this.bonesFlesh?.setPose(this.world);
     this.skinFlesh?.setPose(this.world);
     const { positions, rotations } = this.world;

@@ -12,6 +12,8 @@ import {
 
 const FIELD_DEG = 32;
 const UPRIGHT = Math.PI / 2 - 1e-3;
+/** The cosine of how far from our own direction one still sees well what faces that way. */
+const TOWARDS_US = 0.4;
 const VIEWS: Record<string, [yaw: number, pitch: number]> = {
   Front: [0, 0],
   Back: [Math.PI, 0],
@@ -104,6 +106,21 @@ export class Turntable {
 
   turnAround(): void {
     this.turn(Math.PI, -2 * this.pitch);
+  }
+
+  /**
+   * Turn just so far about what is up that a way of the world comes towards us, not away from us;
+   * not at all if it is nearly up or down, or if one looks from a side that was asked for by name.
+   */
+  bringToFront(way: Vector3): void {
+    const { x, y, z } = way.clone().applyQuaternion(this.upright.clone().invert());
+    const across = Math.cos(this.pitch) * Math.hypot(x, z);
+    if (this.viewName || across < 0.2) return;
+    const least = (TOWARDS_US - Math.sin(this.pitch) * y) / across;
+    const most = Math.acos(Math.min(Math.max(least, -1), 1));
+    const beside = this.yaw - Math.atan2(x, z);
+    const off = Math.atan2(Math.sin(beside), Math.cos(beside));
+    if (Math.abs(off) > most) this.turn(Math.sign(off) * most - off, 0);
   }
 
   frame(center: Vector3, radius: number): void {

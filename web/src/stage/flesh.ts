@@ -9,6 +9,7 @@ import {
   MeshStandardMaterial,
   Quaternion,
   SkinnedMesh,
+  Sphere,
   Skeleton as ThreeSkeleton,
   Vector3,
 } from "three";
@@ -65,8 +66,11 @@ export function bonesFrom(shape: BodyShape, skeleton: Skeleton): FleshData | und
         .applyMatrix4(place)
         .toArray(data.positions, 3 * (at + i));
       const share = shape.shares[first + i] ?? 0;
-      data.joints.set([near, far, 0, 0], 4 * (at + i));
-      data.weights.set([255 - share, share, 0, 0], 4 * (at + i));
+      const two = 4 * (at + i); // of four joints: the others have no weight
+      data.joints[two] = near;
+      data.joints[two + 1] = far;
+      data.weights[two] = 255 - share;
+      data.weights[two + 1] = share;
       data.owners[at + i] = share > 127 ? far : near;
     }
     // A mirror image has its outside inside, unless its triangles are turned.
@@ -87,9 +91,12 @@ export function skinFrom(shape: BodyShape, skeleton: Skeleton): FleshData | unde
   if (!shape.skinPoints.length) return undefined;
   const count = shape.skinWeights.length / 4;
   const owners = new Uint16Array(count);
+  const { skinWeights, skinJoints } = shape;
   for (let i = 0; i < count; i++) {
-    const [a = 0, b = 0, c = 0, d = 0] = shape.skinWeights.subarray(4 * i, 4 * i + 4);
-    owners[i] = shape.skinJoints[4 * i + [a, b, c, d].indexOf(Math.max(a, b, c, d))] ?? 0;
+    let most = 4 * i;
+    for (let k = 4 * i + 1; k < 4 * i + 4; k++)
+      if ((skinWeights[k] as number) > (skinWeights[most] as number)) most = k;
+    owners[i] = skinJoints[most] as number;
   }
   const packed = { codes: shape.skinCodes, others: shape.skinOthers, points: shape.skinPoints };
   const mesh = new MeshReader(packed).read(count, shape.skinTriangles, shape.skinStep);
@@ -138,6 +145,7 @@ export class Flesh {
     );
     this.mesh = new SkinnedMesh(geometry, material);
     this.mesh.frustumCulled = false;
+    this.mesh.boundingSphere = new Sphere(); // or three.js bends every vertex to find it
     this.mesh.bind(new ThreeSkeleton(this.joints, inverses), new Matrix4());
   }
 
@@ -164,8 +172,12 @@ export class Flesh {
       return [r, g, b].map((part) => Math.round(255 * part));
     });
     const attribute = this.mesh.geometry.getAttribute("color") as BufferAttribute;
+    const { array } = attribute;
     this.owners.forEach((owner, vertex) => {
-      attribute.array.set(bytes[owner] ?? [], 3 * vertex);
+      const [r, g, b] = bytes[owner] as [number, number, number];
+      array[3 * vertex] = r;
+      array[3 * vertex + 1] = g;
+      array[3 * vertex + 2] = b;
     });
     attribute.needsUpdate = true;
   }

@@ -93,20 +93,23 @@ export class MeshReader {
     const { points } = this.packed;
     const total = points.length / 6;
     const whole = new Int32Array(3 * vertices);
-    const of = (vertex: number, axis: number) =>
-      vertex < 0 ? 0 : (whole[3 * vertex + axis] as number);
+    const placed = new Float32Array(3 * vertices);
     for (let i = 0; i < vertices; i++) {
-      const a = bases[3 * i] as number;
-      const b = bases[3 * i + 1] as number;
-      const c = bases[3 * i + 2] as number;
+      const a = 3 * (bases[3 * i] as number);
+      const b = 3 * (bases[3 * i + 1] as number);
+      const c = 3 * (bases[3 * i + 2] as number);
       for (let axis = 0; axis < 3; axis++) {
         const place = axis * total + this.vertex + i;
-        const folded = (points[place] as number) + 256 * (points[3 * total + place] as number);
-        const off = folded & 1 ? -(folded + 1) / 2 : folded / 2;
-        whole[3 * i + axis] = of(a, axis) + of(b, axis) - of(c, axis) + off;
+        const folded = (points[place] as number) | ((points[3 * total + place] as number) << 8);
+        let at = folded & 1 ? -((folded + 1) >> 1) : folded >> 1;
+        if (a >= 0) at += whole[a + axis] as number;
+        if (b >= 0) at += whole[b + axis] as number;
+        if (c >= 0) at -= whole[c + axis] as number;
+        whole[3 * i + axis] = at;
+        placed[3 * i + axis] = at * step;
       }
     }
     this.vertex += vertices;
-    return Float32Array.from(whole, (each) => each * step);
+    return placed;
   }
 }

@@ -1,6 +1,6 @@
 // A limit as Python draws it: the directions of the bone, and the boundary among rotations.
 
-import { type Quaternion, Vector3 } from "three";
+import { type Quaternion, Triangle, Vector3 } from "three";
 import { quaternionAt } from "../pose/kinematics";
 import type { Hinge, Picture, ShapeNumber } from "../protocol";
 import { type Compass, createCompass, type Outline, outlineFrom, type Span } from "./cone";
@@ -26,6 +26,8 @@ export interface Region {
   rim: Uint32Array;
   twistDeg: Float32Array;
   twistSpan: Span;
+  /** The middle of the directions; the shorter, the more they are all around. */
+  middle: Vector3;
   /** Of a reach cone, or a union of them. */
   outline: Outline | undefined;
   vectors: Float32Array;
@@ -58,8 +60,26 @@ export function regionFrom(picture: Picture): Region {
     rim,
     twistDeg,
     twistSpan: [Math.min(least, most), most],
+    middle: middleOf(directions, faces),
     outline: outlineFrom(picture),
     vectors,
     triangles,
   };
+}
+
+/** The mean of what triangles cover. */
+function middleOf(points: Float32Array, faces: Uint32Array): Vector3 {
+  const sum = new Vector3();
+  let whole = 0;
+  const [a, b, c] = [new Vector3(), new Vector3(), new Vector3()];
+  const triangle = new Triangle(a, b, c);
+  for (let i = 0; i < faces.length; i += 3) {
+    [a, b, c].forEach((corner, k) => {
+      corner.fromArray(points, 3 * (faces[i + k] ?? 0));
+    });
+    const area = triangle.getArea();
+    whole += area;
+    sum.addScaledVector(a.add(b).add(c), area / 3);
+  }
+  return whole > 0 ? sum.divideScalar(whole) : sum;
 }

@@ -22,6 +22,8 @@ import type { Region } from "./region";
 const PAINT = 0.68; // opacity of the painted sphere
 const OVER = 1.004;
 const RINGS = 10;
+/** A region whose middle is nearer to the joint than this is seen from everywhere. */
+const ALL_AROUND = 0.2;
 
 /** The sphere at the joint: where the bone may point, coloured by how far it may twist. */
 export class JointSphere {
@@ -112,6 +114,13 @@ export class JointSphere {
     const same = slice.part === this.slice?.part && slice.edge === this.slice.edge;
     if (visible && !same) this.highlight(visible, ...slice.ends);
     this.slice = slice;
+  }
+
+  /** The way that the region faces in the world; none where it is all around. */
+  get facing(): Vector3 | undefined {
+    const { middle } = this.region;
+    if (middle.length() < ALL_AROUND) return undefined;
+    return middle.clone().normalize().applyQuaternion(this.group.quaternion);
   }
 
   /** Draw the way from a rotation to the nearest legal one, for a bone; or none. */

@@ -161,12 +161,21 @@ export class Timeline {
     this.goTo(this.worst[place]?.frame ?? 0);
   }
 
-  /** Go to the next frame in which a joint goes outside, or the one before. */
-  goToViolation(way: 1 | -1): void {
+  /** Go to the next frame in which joints go outside, or the one before; tell which, the worst first. */
+  goToViolation(way: 1 | -1): number[] {
     let frame = this.frame;
     do frame += way;
     while (frame >= 0 && frame < this.clip.frames && !this.violationStarts[frame]);
-    if (this.violationStarts[frame]) this.step(frame - this.frame);
+    if (!this.violationStarts[frame]) return [];
+    this.step(frame - this.frame);
+    const { limited, invented } = this.clip;
+    const least = Number(this.threshold.value) || 0;
+    const deg = (place: number, at: number) =>
+      at < (invented ? 1 : 0) ? 0 : (this.outsideDeg[at * limited.length + place] ?? 0);
+    return [...limited.keys()]
+      .filter((place) => deg(place, frame) > least && !(deg(place, frame - 1) > least))
+      .sort((a, b) => deg(b, frame) - deg(a, frame))
+      .map((place) => limited[place] as number);
   }
 
   /** Show when each joint is outside. */
