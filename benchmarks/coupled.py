@@ -27,6 +27,7 @@ from synovia import load_clip, quat
 from synovia.learn import bone_axes, flips, invented_first_frame
 from synovia.learn.dependents import (
     PairCrowd,
+    RotationNodes,
     Tradeoff,
     count_cells,
     tradeoffs,
@@ -38,7 +39,7 @@ REJECT = 0.005
 OWN, PAIR, COUNTS = (0.05, 0.1, 0.2, 0.5, 0.8, 1.0), (0.4, 0.55, 0.7, 0.85), (1, 2, 3, 5)
 """What is tried: the joint's own margin and the level of pairs, as shares of how near to people the
 driver is legal, and how many people confirm a pair."""
-CHOSEN = {"LeftLeg": (0.8, 0.8, 0.7, 5), "LeftForeArm": (0.1, 0.1, 0.55, 5)}
+CHOSEN = {"LeftLeg": (0.8, 0.8, 0.7, 5), "LeftForeArm": (0.1, 0.1, 0.85, 5)}
 """On the first half: own margin without the dependence, and with it, level of pairs, people."""
 
 
@@ -82,7 +83,7 @@ def load(folder: Path, pairs: dict[str, str], which: str) -> dict[str, PairCrowd
             a, b = (np.concatenate(each) for each in zip(*rows, strict=True))
             angle = quat.log(b) @ along
             people.append(count_cells(who, a, np.where(angle < -2.0, angle + 2.0 * np.pi, angle)))
-        found[joint] = PairCrowd(people, axes[driver])
+        found[joint] = PairCrowd(people, axes[driver], RotationNodes())
     return found
 
 

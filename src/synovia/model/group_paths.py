@@ -85,7 +85,7 @@ class _GroupPath:
     def remove_jump(self, jump: int) -> Ints:
         """Set frames around a jump so that it is none; return these, or none where none do."""
         for pace in PACES:
-            runs = [self._shortest_run(jump, *side, pace) for side in SIDES]
+            runs = [self._shortest_run(jump, before, after, pace) for before, after in SIDES]
             for run in sorted((run for run in runs if run is not None), key=lambda run: run.cost):
                 if self._take(run):
                     return run.frames
