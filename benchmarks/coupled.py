@@ -1,6 +1,7 @@
 """What a limit that depends on another joint saves, on people whom it never met.
 
-    python benchmarks/coupled.py CLIPS [--people chosen|others] [--splits 30] [--pairs A:B,C:D]
+    python benchmarks/coupled.py CLIPS [--people chosen|others] [--nodes rotations|directions]
+        [--splits 30] [--pairs A:B,C:D]
 
 CLIPS is a directory of clips with people.csv (clip, performer) in it, such as CMU's captures as
 BVH. Of the people of one half, in the order of a seeded shuffle (as in people.py), two thirds are
@@ -26,7 +27,9 @@ import numpy as np
 from synovia import load_clip, quat
 from synovia.learn import bone_axes, flips, invented_first_frame
 from synovia.learn.dependents import (
+    DirectionNodes,
     PairCrowd,
+    RotationNodes,
     Tradeoff,
     count_cells,
     tradeoffs,
@@ -38,11 +41,16 @@ REJECT = 0.005
 OWN, PAIR, COUNTS = (0.05, 0.1, 0.2, 0.5, 0.8, 1.0), (0.4, 0.55, 0.7, 0.85), (1, 2, 3, 5)
 """What is tried: the joint's own margin and the level of pairs, as shares of how near to people the
 driver is legal, and how many people confirm a pair."""
-CHOSEN = {"LeftLeg": (0.8, 0.8, 0.7, 5), "LeftForeArm": (0.1, 0.1, 0.55, 5)}
+CHOSEN = {
+    "rotations": {"LeftLeg": (0.8, 0.8, 0.7, 5), "LeftForeArm": (0.1, 0.1, 0.85, 5)},
+    "directions": {"LeftLeg": (0.8, 0.8, 0.7, 5), "LeftForeArm": (0.1, 0.1, 0.55, 5)},
+}
 """On the first half: own margin without the dependence, and with it, level of pairs, people."""
 
 
-def load(folder: Path, pairs: dict[str, str], which: str) -> dict[str, PairCrowd]:
+def load(
+    folder: Path, pairs: dict[str, str], which: str, nodes: str = "rotations"
+) -> dict[str, PairCrowd]:
     """Return everybody's pairs, by joint, of one half of the people."""
     with open(folder / "people.csv", newline="") as file:
         performers = dict(list(csv.reader(file))[1:])
@@ -82,7 +90,9 @@ def load(folder: Path, pairs: dict[str, str], which: str) -> dict[str, PairCrowd
             a, b = (np.concatenate(each) for each in zip(*rows, strict=True))
             angle = quat.log(b) @ along
             people.append(count_cells(who, a, np.where(angle < -2.0, angle + 2.0 * np.pi, angle)))
-        found[joint] = PairCrowd(people, axes[driver])
+        axis = axes[driver]
+        grid = RotationNodes() if nodes == "rotations" else DirectionNodes(axis)
+        found[joint] = PairCrowd(people, axis, grid)
     return found
 
 
@@ -108,17 +118,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("clips", type=Path)
     parser.add_argument("--people", choices=["chosen", "others"], default="others")
+    parser.add_argument("--nodes", choices=list(CHOSEN), default="rotations")
     parser.add_argument("--splits", type=int, default=30)
     parser.add_argument("--pairs", default=",".join(f"{a}:{b}" for a, b in PAIRS.items()))
     options = parser.parse_args()
     pairs = dict(pair.split(":") for pair in options.pairs.split(","))
-    for joint, crowd in load(options.clips, pairs, options.people).items():
+    for joint, crowd in load(options.clips, pairs, options.people, options.nodes).items():
         start, people = time.process_time(), len(crowd.people)
         found = tradeoffs(crowd, splits(people, options.splits, seed=1))
         fitted = 2 * people // 3
         print(f"{joint} on {pairs[joint]}: {fitted} fitted, {people - fitted} tested")
         if options.people == "others":
-            alone, *recipe = CHOSEN[joint]
+            alone, *recipe = CHOSEN[options.nodes][joint]
             without = np.array([each.volume(REJECT, alone) for each in found])
             report("as chosen", np.array([each.volume(REJECT, *recipe) for each in found]), without)
         else:

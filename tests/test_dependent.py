@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -11,7 +12,14 @@ from oracles import BATCHES, random_quats
 from synovia import quat
 from synovia.arrays import TOLERANCE
 from synovia.charts import DirectionTwist, RotationVector, SwingTwist
-from synovia.limit import DependentMargin, DependentRange, Limit, PairLimit, mirror_rotations
+from synovia.limit import (
+    DependentMargin,
+    DependentRange,
+    Limit,
+    PairLimit,
+    mirror_rotations,
+    rotation_nodes,
+)
 from synovia.limit.octahedral import (
     divisions,
     interpolate,
@@ -59,6 +67,14 @@ def twisted() -> DependentRange:
 
 
 @cache
+def hinge_by_rotation() -> DependentRange:
+    """A knee whose ends vary with the hip's twist as well."""
+    rng, turned = np.random.default_rng(4), quat.exp(np.array([0.2, 0.5, -0.3]))
+    low, high = rng.uniform(-0.3, 0.6, 44), rng.uniform(1.0, 2.6, 44)
+    return replace(hinge(), low=low, high=high, bone_frame=quat.inverse(turned))
+
+
+@cache
 def narrower(family: str) -> DependentMargin:
     limit = own_limit(family)
     depth = -float(limit.shape.distance(limit.shape.deepest))
@@ -70,6 +86,7 @@ PAIRS = {
     **{f"{name} drives a hinge": (name, "range") for name in SHAPES},
     **{f"a box drives a {name}": ("box", name) for name in SHAPES},
     "a reach-cone drives a twist": ("reach-cone", "twist"),
+    "a kdop drives a hinge, by its twist too": ("kdop", "by rotation"),
     "what is free drives a hinge": (None, "range"),
 }
 
@@ -77,7 +94,9 @@ PAIRS = {
 @cache
 def pair_of(name: str) -> PairLimit:
     driver, kind = PAIRS[name]
-    dependent = {"range": hinge, "twist": twisted}.get(kind, lambda: narrower(kind))()
+    dependent = {"range": hinge, "twist": twisted, "by rotation": hinge_by_rotation}.get(
+        kind, lambda: narrower(kind)
+    )()
     return PairLimit(None if driver is None else own_limit(driver), dependent)
 
 
@@ -236,20 +255,24 @@ def test_what_is_legal_at_one_rotation_of_the_driver_is_a_limit(pair, rotations)
         assert same[~near].all()
 
 
-def test_other_frames_of_the_driver_are_the_same_limit(rng):
+@pytest.mark.parametrize("make", [hinge, hinge_by_rotation])
+def test_other_frames_of_the_driver_are_the_same_limit(make, rng):
     parent, child, driver, own = (random_quats(1 if k < 2 else 50, rng) for k in range(4))
-    there = hinge().in_frames(parent[0], child[0])
+    there = make().in_frames(parent[0], child[0])
     turned = quat.mul(quat.mul(parent, driver), quat.inverse(child))
-    assert np.allclose(there.distance(own, turned), hinge().distance(own, driver), atol=1e-12)
+    assert np.allclose(there.distance(own, turned), make().distance(own, driver), atol=1e-12)
+    at_nodes = there.values_at(there.nodes) if there.by_rotation else there.values
+    assert np.allclose(at_nodes, make().values, atol=1e-12)
 
 
 def test_a_dependent_limit_is_what_it_was_from_its_fields():
-    for one in (hinge(), narrower("kdop")):
+    for one in (hinge(), hinge_by_rotation(), narrower("kdop")):
         given = one.to_dict()
         assert given.pop("type") == one.name
         assert "limit" not in given
         again = type(one).from_dict(one.limit, given)
         assert np.array_equal(again.values, one.values)
+        assert np.array_equal(again.bone_frame, one.bone_frame)
 
 
 @pytest.mark.parametrize("batch", BATCHES)
@@ -306,5 +329,32 @@ def test_values_are_linear_between_nodes_and_continuous(n, rng):
     assert np.allclose(shown, interpolate(values, u), atol=1e-12)
 
 
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_values_at_rotations_are_linear_between_nodes_and_continuous(n, rng):
+    nodes = rotation_nodes.node_rotations(n)
+    assert rotation_nodes.divisions(len(nodes)) == n
+    values = rng.normal(size=(len(nodes), 2))
+
+    def at(rotations):
+        around, weights = rotation_nodes.locate(rotations, n)
+        assert weights.min() >= 0.0
+        return np.einsum("nc,nck->nk", weights, values[around])
+
+    assert np.allclose(at(nodes), values, atol=1e-12)
+    corners, _ = rotation_nodes.tetrahedra(n)
+    assert len({tuple(sorted(each)) for each in corners.tolist()}) == 8 * n**3 if n > 2 else True
+    some = random_quats(5000, rng)
+    assert np.allclose(at(some), at(-some), atol=1e-12)
+    near = quat.mul(some, quat.exp(1e-5 * rng.normal(size=(5000, 3))))
+    rate = np.abs(at(some) - at(near)).max(axis=1) / quat.angle_between(some, near)
+    steepest_rate = rotation_nodes.steepest(values)
+    assert 0.2 * steepest_rate < rate.max() <= steepest_rate
+    edge = np.where(np.abs(some) == np.abs(some).min(axis=1, keepdims=True), 1e-14, some)
+    other = np.where(edge == 1e-14, -1e-14, edge)  # on the other side of a facet's face
+    assert np.allclose(at(edge), at(other), atol=1e-10)
+
+
 def test_numbers_of_nodes_that_no_grid_has():
+    counts = (4, 5, 16, 44, 66, 258, 704)
+    assert [rotation_nodes.divisions(count) for count in counts] == [1, 0, 2, 3, 0, 0, 8]
     assert [divisions(count) for count in (0, 2, 5, 6, 7, 18, 65, 66)] == [0, 0, 0, 1, 0, 2, 0, 4]

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from clips import wave
 from command_line import run
 from synovia import (
     Clip,
@@ -32,6 +33,8 @@ from synovia.components import (
     clip_of,
     control_groups,
 )
+from synovia.model.clamp import step_bounds
+from synovia.model.group_paths import clamp_group
 
 BODY = human()
 MODEL = LimitModel.of_figure(BODY)
@@ -155,6 +158,32 @@ def test_clips_are_legal_keep_to_one_branch_and_stay_when_done_again():
     worst = MODEL.check(clip).joints[0]
     assert worst.worst > 0.2
     assert MODEL.check(legal).ok
+
+
+@pytest.mark.parametrize("name", ["LeftUpperLeg", "LeftHand", "LeftLowerLeg"])
+def test_a_group_that_goes_over_to_another_branch_keeps_to_the_bound(name):
+    group = GROUPS[name]
+    paths = [quat.exp(wave(90, 3, 1.6, seed)) for seed in range(len(group.segments))]
+    given = np.stack(paths, axis=1)
+    bounds = np.stack([step_bounds(path, 1.0 / 60.0) for path in paths], axis=1)
+    alone = group.project_path(given)
+    assert (quat.angle_between(alone[:-1], alone[1:]) > bounds[1:]).any()
+    found = clamp_group(group, given, bounds)
+    assert not found.over.any()
+    assert (
+        quat.angle_between(found.rotations[:-1], found.rotations[1:]) <= bounds[1:] + 1e-9
+    ).all()
+    assert (group.distance(found.rotations) <= 1e-9).all()
+    legal = (alone == given).all(axis=(1, 2))
+    changed = (found.rotations != given).any(axis=2)
+    np.testing.assert_array_equal(found.moved, changed & legal[:, None])
+    again = clamp_group(group, found.rotations, bounds)
+    np.testing.assert_array_equal(again.rotations, found.rotations)
+    squares = [
+        float((group.weights * quat.angle_between(each, given) ** 2).sum())
+        for each in (found.rotations, alone)
+    ]
+    assert squares[0] < 1.3 * squares[1]
 
 
 def test_answers_keep_the_batch_shape_and_the_precision():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,8 @@ from synovia import (
 )
 from synovia.limit import charts_of, has_axis
 from synovia.model import LiveClamp, LivePath, clamp_path, project_path
-from synovia.model.clamp import MAX_SPEED, step_bounds
+from synovia.model.clamp import MAX_SPEED, LimitRegion, step_bounds
+from synovia.model.roadmap import Roadmap
 
 FRAME = 1.0 / 60.0
 ROUNDING = 1e-9
@@ -154,6 +156,34 @@ def test_swings_are_as_near_as_brute_force_finds(seed: int) -> None:
     swings = wave(100, 2, 2.6, 10 + seed) + np.array([2.2, 0.0])
     path = quat.exp(np.concatenate([swings, np.zeros((100, 1))], axis=1))
     assert_nearly_least(limit, members, path, 0.04)
+
+
+def test_a_roadmap_leads_the_shortest_way_there_is() -> None:
+    """As SciPy finds it, when all links are looked at beforehand."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components, dijkstra
+
+    region, rng = (
+        LimitRegion(family_limit("theta-phi", "direction-twist")),
+        np.random.default_rng(2),
+    )
+    lazy, known = Roadmap(region, 0.12), Roadmap(region, 0.12)
+    parts = known.parts()
+    legal = np.isfinite(known.lengths)
+    one, other = known.pairs[legal].T
+    table = csr_array((known.lengths[legal], (one, other)), shape=(len(parts), len(parts)))
+    count, labels = connected_components(table, directed=False)
+    assert len(np.unique(parts)) == count
+    assert len(np.unique(parts * len(parts) + labels)) == count
+    ends = rng.choice(len(parts), (2, 12))
+    entries, exits = np.full((2, 12, len(parts)), np.inf)
+    entries[np.arange(12), ends[0]], exits[np.arange(12), ends[1]] = 0.0, 0.0
+    ways = lazy._shortest(entries, exits, np.zeros((12, len(parts))))
+    least = dijkstra(table, directed=False, indices=ends[0])[np.arange(12), ends[1]]
+    found = [sum(known.lengths[known._link(*pair)] for pair in pairwise(way)) for way in ways]
+    found = [each if way else np.inf for each, way in zip(found, ways, strict=True)]
+    np.testing.assert_allclose(found, least, rtol=1e-12)
+    assert lazy.known.mean() < 0.7
 
 
 # Changes of side that are forced, and those that cannot be.

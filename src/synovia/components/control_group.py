@@ -123,7 +123,7 @@ class ControlGroup:
         """
         rotations = unit_quats("rotations", rotations)
         given = rotations.reshape(-1, *rotations.shape[-2:])
-        return self._move_to_edge(given, self.nearest(given)).reshape(rotations.shape)
+        return self.move_to_edge(given, self.nearest(given)).reshape(rotations.shape)
 
     def nearest(self, rotations: Quats) -> NearestPose:
         """Return the nearest pose that controls give, for each of the rotations (..., S, 4)."""
@@ -147,8 +147,11 @@ class ControlGroup:
         nearest there is. Legal frames come back bit for bit.
         """
         rotations = unit_quats("rotations", rotations)
-        found = self._solve_path(rotations, kernels.control_group.BRANCH)
-        return self._move_to_edge(rotations, found)
+        return self.move_to_edge(rotations, self.follow(rotations))
+
+    def follow(self, rotations: Quats) -> NearestPose:
+        """As `nearest_path`, but where a branch of the controls goes on it is kept to."""
+        return self._solve_path(rotations, kernels.control_group.BRANCH)
 
     def _solve_path(self, rotations: Quats, search: int) -> NearestPose:
         rotations = self._check(rotations)
@@ -288,7 +291,7 @@ class ControlGroup:
             )
         return NearestPose(self._values(shares), found[..., :4], found[..., 4])
 
-    def _move_to_edge(self, given: Quats, found: NearestPose) -> Quats:
+    def move_to_edge(self, given: Quats, found: NearestPose) -> Quats:
         """Return rotations (n, S, 4), those beyond their tolerance turned to the edge of it.
 
         A pose at the very edge has one set of controls that prove it legal, and a search may stop

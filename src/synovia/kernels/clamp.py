@@ -63,42 +63,73 @@ def turn_along(start, end, run, shares, out):
 NEIGHBOURS = 13  # candidates of a frame
 
 
+@kernel
+def move_toward(one, i, other, j, share, out, at):
+    """Write, as row `at`, what is about a `share` of the turn from row i of `one` to j.
+
+    It is a share of the chord, which is not as far where turns are large.
+    """
+    dot = 0.0
+    for k in range(4):
+        dot += one[i, k] * other[j, k]
+    b = share if dot >= 0.0 else -share
+    square = 0.0
+    for k in range(4):
+        value = (1.0 - share) * one[i, k] + b * other[j, k]
+        square += value * value
+        out[at, k] = value
+    scale = 1.0 / np.sqrt(square)
+    for k in range(4):
+        out[at, k] *= scale
+
+
+@kernel
+def chord_between(one, i, other, j):
+    """Return twice how far row i of one array is from j of another: about the angle."""
+    apart, along = 0.0, 0.0
+    for k in range(4):
+        less, more = one[i, k] - other[j, k], one[i, k] + other[j, k]
+        apart += less * less
+        along += more * more
+    return 2.0 * np.sqrt(min(apart, along))
+
+
 @kernel("f8[,] f8[,] f8[,] i8[] f8[] f8 f8[,]")
 def neighbours(path, inputs, nearest, frames, steps, size, out):
-    """Write, as (NEIGHBOURS · n, 4), candidates near to the path in each of n frames.
+    """Write, as (n · NEIGHBOURS, 4), candidates near to the path in each of n frames.
 
     They are earlier and later on it, straighter, and nearer to the input and to what is nearest
     to that, by `size` of a step.
     """
-    n, last = frames.shape[0], path.shape[0] - 1
-    for i in range(n):
-        t = frames[i]
+    last = path.shape[0] - 1
+    for i in range(frames.shape[0]):
+        t, at = frames[i], NEIGHBOURS * i
         before, after = max(t - 1, 0), min(t + 1, last)
         for k in range(4):
-            out[i, k] = path[max(t - 4, 0), k]
-            out[n + i, k] = path[max(t - 2, 0), k]
-            out[2 * n + i, k] = path[before, k]
-            out[3 * n + i, k] = path[after, k]
-            out[4 * n + i, k] = path[min(t + 2, last), k]
-            out[5 * n + i, k] = path[min(t + 4, last), k]
-        turn_toward(path, t, path, before, 0.5 * size, out, 6 * n + i)
-        turn_toward(path, t, path, after, 0.5 * size, out, 7 * n + i)
-        turn_toward(path, before, path, after, 0.5, out, 8 * n + i)
+            out[at, k] = path[max(t - 4, 0), k]
+            out[at + 1, k] = path[max(t - 2, 0), k]
+            out[at + 2, k] = path[before, k]
+            out[at + 3, k] = path[after, k]
+            out[at + 4, k] = path[min(t + 2, last), k]
+            out[at + 5, k] = path[min(t + 4, last), k]
+        move_toward(path, t, path, before, 0.5 * size, out, at + 6)
+        move_toward(path, t, path, after, 0.5 * size, out, at + 7)
+        move_toward(path, before, path, after, 0.5, out, at + 8)
         step = size * steps[i]
-        away = step / max(angle_between(path, t, inputs, t), 1e-300)
-        turn_toward(path, t, inputs, t, min(away, 1.0), out, 9 * n + i)
-        turn_toward(path, t, inputs, t, min(0.3 * away, 1.0), out, 10 * n + i)
-        away = step / max(angle_between(path, t, nearest, t), 1e-300)
-        turn_toward(path, t, nearest, t, min(away, 1.0), out, 11 * n + i)
-        turn_toward(path, t, nearest, t, min(0.3 * away, 1.0), out, 12 * n + i)
+        share = step / max(chord_between(path, t, inputs, t), 1e-300)
+        move_toward(path, t, inputs, t, min(share, 1.0), out, at + 9)
+        move_toward(path, t, inputs, t, min(0.3 * share, 1.0), out, at + 10)
+        share = step / max(chord_between(path, t, nearest, t), 1e-300)
+        move_toward(path, t, nearest, t, min(share, 1.0), out, at + 11)
+        move_toward(path, t, nearest, t, min(0.3 * share, 1.0), out, at + 12)
 
 
 @kernel("i8[] f8[,] f8[,] f8[,] f8[,] f8 f8[]")
 def candidate_costs(frames, rotations, inputs, nearest, weights, pull, out):
     """Write what rotations (n, 4) cost in frames (n,).
 
-    That is their squared angle to the input less `weights[t, 0]`, but at least 0; `pull` times
-    that to the nearest; and `weights[t, 1]` where they are not the nearest.
+    That is their squared angle to the input less `weights[t, 0]`, but at least 0; `pull` times the
+    squared chord to the nearest; and `weights[t, 1]` where they are not the nearest.
     """
     for i in range(frames.shape[0]):
         t = frames[i]
@@ -108,7 +139,7 @@ def candidate_costs(frames, rotations, inputs, nearest, weights, pull, out):
         if same:
             out[i] = 0.0
             continue
-        away, move = angle_between(rotations, i, inputs, t), angle_between(rotations, i, nearest, t)
+        away, move = angle_between(rotations, i, inputs, t), chord_between(rotations, i, nearest, t)
         more = max(away * away - weights[t, 0], 0.0)
         out[i] = more + pull * move * move + weights[t, 1]
 
@@ -153,6 +184,74 @@ def cheapest_path(first, candidates, costs, bounds, over, chosen):
     for t in range(frames - 1, -1, -1):
         chosen[t] = at
         at = before[at]
+
+
+# Ways through a roadmap, where none is straight.
+
+
+@kernel
+def shortest_way(first, links, lengths, entries, exits, ahead, before):
+    """Write, for each member, the one before it on the shortest way; return the last of that way.
+
+    See `shortest_ways`. By A*: from each member it is at least `ahead` to the end.
+    """
+    n = before.shape[0]
+    cost, reached, waiting = np.empty(n), np.empty(n, np.int64), 0
+    for i in range(n):
+        cost[i], before[i] = entries[i], -1
+        if entries[i] < np.inf:
+            reached[waiting] = i
+            waiting += 1
+    best, last = np.inf, -1
+    while True:
+        at, least = -1, best
+        for k in range(waiting):
+            bound = cost[reached[k]] + ahead[reached[k]]
+            if bound < least:
+                at, least = k, bound
+        if at < 0:
+            return last
+        here = reached[at]
+        waiting -= 1
+        reached[at] = reached[waiting]
+        if cost[here] + exits[here] < best:
+            best, last = cost[here] + exits[here], here
+        for k in range(first[here], first[here + 1]):
+            other = links[k, 0]
+            by_here = cost[here] + lengths[links[k, 1]]
+            if by_here < cost[other]:
+                if cost[other] == np.inf:
+                    reached[waiting] = other
+                    waiting += 1
+                cost[other], before[other] = by_here, here
+
+
+@kernel("i8[] i8[,] f8[] f8[,] f8[,] f8[,] i8[,] i8[]")
+def shortest_ways(first, links, lengths, entries, exits, ahead, before, last):
+    """Write the last members (n,) of shortest ways through a roadmap, -1 where there is none.
+
+    Of m members, number i has `links` from `first[i]` to before `first[i + 1]`: the other member,
+    and the number of its length. Way k begins at any member, at the cost of `entries[k]`, (m,), and
+    ends at that of `exits[k]`; from each member it is at least `ahead[k]` to the end. The member
+    that comes before another on it is written to `before[k]`, -1 for the first.
+    """
+    for k in range(last.shape[0]):
+        last[k] = shortest_way(first, links, lengths, entries[k], exits[k], ahead[k], before[k])
+
+
+@kernel("f8[,] i8[] f8 b1[]")
+def thin_ways(rotations, first, hop, out):
+    """Mark as few rotations as go from the first to the last of each way by hops, in radians.
+
+    Way k has those from `first[k]` to before `first[k + 1]`, in steps of at most a hop.
+    """
+    for k in range(first.shape[0] - 1):
+        here = first[k]
+        for i in range(first[k], first[k + 1]):
+            out[i] = i == here or i == first[k + 1] - 1
+            if i > here + 1 and angle_between(rotations, here, rotations, i) > hop:
+                here = i - 1
+                out[here] = True
 
 
 # Where turns leave a limit, by steps that the depth inside proves safe.

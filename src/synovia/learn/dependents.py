@@ -1,10 +1,11 @@
 """Learning how a joint's limit depends on another joint, from what people did with both.
 
-Of each frame counts where the driver's bone points, and one number of the joint: the angle of a
-hinge, or how far outside the core of its limit a ball joint is. A pair of the two is as far from a
-person as from the nearest of that person's own, √(angle² + number²), and as far from people as the
-nearest few of them are on average: so others must confirm what one does. At each node the range is
-what is within one `level` of people; it is chosen as a margin is, by leaving people out.
+Of each frame counts the driver's rotation, or where its bone points, and one number of the joint:
+the angle of a hinge, or how far outside the core of its limit a ball joint is. A pair of the two is
+as far from a person as from the nearest of that person's own, √(angle² + number²), and as far from
+people as the nearest few of them are on average: so others must confirm what one does. At each node
+the range is what is within one `level` of people; it is chosen as a margin is, by leaving people
+out.
 
 What that saves is told by people who are left out, too: the volume of what is legal, at the same
 share of their frames outside, with the dependence and without it.
@@ -13,25 +14,29 @@ share of their frames outside, with the dependence and without it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from .. import quat
 from ..arrays import Floats, Ints, Mask, Quats, Scalars, Vectors
-from ..limit import DependentLimit, DependentMargin, DependentRange, Limit
-from ..limit.octahedral import locate, node_directions
+from ..limit import (
+    DependentLimit,
+    DependentMargin,
+    DependentRange,
+    Limit,
+    octahedral,
+    rotation_nodes,
+)
 from ..skeleton import Skeleton
 from .fields import combine
 from .margins import HeldOut, Promise, promise
 from .takes import Take
 from .trimming import first_in_cell
 
-DIVISIONS = 8
-"""Of the grid of directions: 258 nodes, some 11 degrees apart."""
 CELL = 0.07
 """Frames are counted by cells, in radians, of the driver's rotation and of the joint's number."""
 STEP = np.radians(3.0)
@@ -48,6 +53,62 @@ UNIFORM = 4000
 PAYS = 0.9
 """A dependence that leaves more than this of the volume is not worth its numbers."""
 FOLDS = 6
+
+
+class DriverNodes(Protocol):
+    """What numbers are given at: rotations of the driver, or directions of its bone."""
+
+    @property
+    def room(self) -> float:
+        """Radians that are added to a level, because numbers are linear between nodes."""
+
+    @property
+    def points(self) -> Floats:
+        """The nodes as points (m, d), as far apart as they are turned against each other."""
+
+    def points_of(self, driver: Quats) -> list[Floats]:
+        """Return the same of rotations (n, 4), all that mean the same."""
+
+    def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
+        """Return the nodes (n, c) around rotations (n, 4), and what each of them weighs."""
+
+
+@dataclass(frozen=True, eq=False)
+class DirectionNodes:
+    """Directions of the driver's bone, `axis` (3,) in its own frame: 258, some 11 degrees apart."""
+
+    axis: Vectors
+    room: float = 0.1
+    divisions: int = 8
+
+    @property
+    def points(self) -> Floats:
+        return octahedral.node_directions(self.divisions)
+
+    def points_of(self, driver: Quats) -> list[Floats]:
+        return [quat.rotate(driver, self.axis)]
+
+    def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
+        return octahedral.locate(quat.rotate(driver, self.axis), self.divisions)
+
+
+@dataclass(frozen=True, eq=False)
+class RotationNodes:
+    """Rotations of the driver, so that its twist counts: 704, some 28 degrees apart."""
+
+    room: float = 0.1
+    divisions: int = 8
+
+    @property
+    def points(self) -> Floats:
+        # Quaternions are half as far apart as rotations.
+        return 2.0 * rotation_nodes.node_rotations(self.divisions)
+
+    def points_of(self, driver: Quats) -> list[Floats]:
+        return [2.0 * driver, -2.0 * driver]
+
+    def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
+        return rotation_nodes.locate(driver, self.divisions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +130,7 @@ class PairCrowd:
 
     people: Sequence[PairTake]
     axis: Vectors
-    divisions: int = DIVISIONS
+    nodes: DriverNodes
 
     @cached_property
     def grid(self) -> Scalars:
@@ -82,13 +143,13 @@ class PairCrowd:
         """How far each pair of a node and a number is from each person: (nodes, grid, people)."""
         from scipy.spatial import cKDTree
 
-        nodes, grid = node_directions(self.divisions), self.grid
+        nodes, grid = self.nodes.points, self.grid
         numbers = np.tile(grid, len(nodes))
         asked = np.column_stack([np.repeat(nodes, len(grid), axis=0), numbers])
         found = []
         for each in self.people:
-            own = np.column_stack([quat.rotate(each.driver, self.axis), each.number])
-            found.append(cKDTree(own).query(asked)[0].astype(np.float32))
+            sides = [np.column_stack([q, each.number]) for q in self.nodes.points_of(each.driver)]
+            found.append(cKDTree(np.concatenate(sides)).query(asked)[0].astype(np.float32))
         return np.stack(found, axis=-1).reshape(len(nodes), len(grid), len(self.people))
 
     @cached_property
@@ -122,8 +183,8 @@ class PairCrowd:
 
     @cached_property
     def places(self) -> tuple[Ints, Scalars]:
-        """The nodes around the direction of each cell, and their weights."""
-        return locate(quat.rotate(self.cells.driver, self.axis), self.divisions)
+        """The nodes around the driver's rotation in each cell, and their weights."""
+        return self.nodes.locate(self.cells.driver)
 
     def scores(self, people: Ints, count: int) -> Floats:
         """Return how far from some people each pair of node and number is: (nodes, grid)."""
@@ -229,7 +290,7 @@ def pair_crowd(
         if len(driver):
             number = numbers_of(limit, rotations, along)
             people.append(count_cells(performer, driver, number))
-    return PairCrowd(people, axis)
+    return PairCrowd(people, axis, DirectionNodes(axis))
 
 
 def numbers_of(limit: Limit, rotations: Quats, along: Vectors | None) -> Scalars:
@@ -294,9 +355,7 @@ LEVELS = np.radians(np.concatenate([np.arange(2.0, 50.0, 1.0), np.arange(50.0, 1
 OWN_SHARES = (0.1, 0.3, 0.8)
 """Margins of the joint alone that are tried, as shares of the driver's: the best counts."""
 PAIR_SHARES = (0.6, 1.0, 1.5)
-"""Levels of pairs that are tried, as shares of the driver's, beside `GRID_ROOM`."""
-GRID_ROOM = 0.25 * np.pi / DIVISIONS
-"""Half of how far nodes are apart, in radians: nearer to people than that none may be."""
+"""Levels of pairs that are tried, as shares of the driver's, beside the room of the nodes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +368,7 @@ class Tradeoff:
     distances: tuple[Floats, Floats]
     """How far the driver's cells, and all rotations, are from each person."""
     places: tuple[Ints, Scalars]
-    """The nodes around the direction of each of all rotations, and their weights."""
+    """The nodes around each of all rotations, and their weights."""
 
     @cached_property
     def _mine(self) -> Mask:
@@ -379,7 +438,9 @@ class Tradeoff:
         number, counts = crowd.cells.number[self._mine], crowd.cells.counts[self._mine]
         width = high - low
         if pair is not None:
-            ends = np.clip(crowd.ranges(self._scores[count], pair * level + GRID_ROOM), low, high)
+            ends = np.clip(
+                crowd.ranges(self._scores[count], pair * level + crowd.nodes.room), low, high
+            )
             nodes, weights = (each[self._mine] for each in crowd.places)
             low, high = np.einsum("nck,nc->kn", ends[nodes], weights)
             nodes, weights = self.places
@@ -394,7 +455,7 @@ def tradeoffs(crowd: PairCrowd, splits: Iterable[tuple[Ints, Ints]]) -> list[Tra
     rng = np.random.default_rng(0)
     everywhere = quat.normalize(rng.normal(size=(UNIFORM, 4)))
     distances = crowd.driver_distances(crowd.cells.driver), crowd.driver_distances(everywhere)
-    places = locate(quat.rotate(everywhere, crowd.axis), crowd.divisions)
+    places = crowd.nodes.locate(everywhere)
     return [Tradeoff(crowd, *each, distances, places) for each in splits]
 
 
@@ -414,6 +475,12 @@ def gain_of(crowd: PairCrowd, reject: float) -> Gain:
         return Gain(1.0, 1.0)
     ratios = with_ / without
     return Gain(float(ratios.mean()), float(ratios.std(ddof=1) / np.sqrt(len(ratios))))
+
+
+def choose_nodes(crowd: PairCrowd, reject: float) -> tuple[PairCrowd, Gain]:
+    """Return the crowd with the nodes that save more, rotations or directions, and how much."""
+    crowds = [crowd, replace(crowd, nodes=RotationNodes())]
+    return min(((each, gain_of(each, reject)) for each in crowds), key=lambda both: both[1].share)
 
 
 def _best(volumes: list[list[float]]) -> Scalars:

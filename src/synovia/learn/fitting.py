@@ -21,10 +21,10 @@ from .dependents import (
     DEFAULT_LEVEL,
     Gain,
     candidate_pairs,
+    choose_nodes,
     core_margin,
     describe,
     fit_dependent,
-    gain_of,
     level_for,
     pair_crowd,
 )
@@ -469,7 +469,9 @@ def _learn_dependents(
         crowd = pair_crowd(takes[driver], takes[name], limit, axis, along)
         reject = options.with_defaults(takes[name]).reject
         several = reject is not None and len(crowd.people) >= MIN_PERFORMERS
-        gain = gain_of(crowd, reject) if several and reject is not None else None
+        gain = None
+        if several and reject is not None:
+            crowd, gain = choose_nodes(crowd, reject)
         if auto and (gain is None or not gain.pays):
             continue
         kept = level_for(reject, crowd) if several and reject is not None else None

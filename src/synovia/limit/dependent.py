@@ -1,9 +1,10 @@
 """Limits that depend on another joint: what a knee may do at this rotation of the hip.
 
 What another joint, the driver, changes are a few numbers: the two ends of a range, or a margin by
-which all is narrower. They are given at directions of the driver's bone all over the sphere, and
-are linear in the triangles between (`limit.octahedral`): continuous, and each can be edited by
-itself. The driver's twist about its own bone changes nothing.
+which all is narrower. They are given at nodes, and are linear between: continuous, and each can be
+edited by itself. Nodes are rotations of the driver (`limit.rotation_nodes`), or directions of its
+bone all over the sphere (`limit.octahedral`), if its twist about the bone changes nothing. How many
+there are tells which.
 
 Whatever the driver does, legal rotations are within the joint's own limit: who knows nothing of the
 driver has that.
@@ -23,6 +24,7 @@ from .. import quat
 from ..arrays import Floats, Mask, Points, Quats, Scalars, Vectors, own, tolerance, unit_quats
 from ..charts.chart import ROUNDING, half_turn, reflect, unit_axis
 from ..shapes import Offset
+from . import rotation_nodes
 from .convert import mirror_limit
 from .limit import Limit, frame_of
 from .octahedral import divisions, interpolate, mirror_nodes, node_directions, steepest
@@ -32,17 +34,22 @@ WALKS = 4  # steps back to what is within reach of a core, where its distances a
 
 @dataclass(frozen=True, eq=False)
 class DependentLimit(ABC):
-    """The rotations of a joint that are legal at each direction of another joint's bone.
+    """The rotations of a joint that are legal while another one, its driver, is as it is.
 
     `limit` is the joint's own, whatever the other does. `driver` is the name of the other joint,
-    and `axis` (3,) its bone in its own frame. Nodes are directions of that bone as the driver's
-    parent sees it (or the ancestor that the driver's limit is measured from), turned by `frame`.
+    and `axis` (3,) its bone in its own frame. Nodes are rotations, or directions of that bone, as
+    the driver's parent sees it (or the ancestor that the driver's limit is measured from), turned
+    by `frame`; `bone_frame` turns the driver's own axes to those that nodes that are rotations are
+    for.
     """
 
     limit: Limit
     driver: str
     axis: Annotated[Vectors, 3]
     frame: Annotated[Quats, 4] = field(
+        default_factory=lambda: quat.IDENTITY, kw_only=True, metadata={"optional": True}
+    )
+    bone_frame: Annotated[Quats, 4] = field(
         default_factory=lambda: quat.IDENTITY, kw_only=True, metadata={"optional": True}
     )
 
@@ -53,13 +60,15 @@ class DependentLimit(ABC):
     def __post_init__(self) -> None:
         if not isinstance(self.driver, str) or not self.driver:
             raise ValueError(f"driver must name a joint, got {self.driver!r}")
-        object.__setattr__(self, "frame", unit_quats("frame", self.frame))
+        for name in ("frame", "bone_frame"):
+            object.__setattr__(self, name, unit_quats(name, getattr(self, name)))
         own(self)
         object.__setattr__(self, "axis", unit_axis(self.axis, f"{type(self).__name__}.axis"))
-        if divisions(len(self.values)) == 0:
+        if divisions(len(self.values)) == 0 and not self.by_rotation:
             raise ValueError(
                 f"{type(self).__name__}.{self.at_nodes[0]} must have 4 n² + 2 numbers for some n, "
-                f"such as 6, 18, 66 or 258, got {len(self.values)}"
+                "such as 6, 18, 66 or 258, for directions of the driver's bone, or (4 n³ + 8 n)/3, "
+                f"such as 16, 96 or 704, for its rotations, got {len(self.values)}"
             )
 
     @cached_property
@@ -68,14 +77,25 @@ class DependentLimit(ABC):
         return np.stack([getattr(self, name) for name in self.at_nodes], axis=-1)
 
     @property
-    def nodes(self) -> Vectors:
-        """The directions (nodes, 3) of the driver's bone that numbers are given at."""
+    def by_rotation(self) -> bool:
+        """Whether the driver's twist counts: nodes are its rotations."""
+        return rotation_nodes.divisions(len(self.values)) > 0
+
+    @property
+    def nodes(self) -> Floats:
+        """What numbers are given at: directions (nodes, 3) of the driver's bone, or its rotations.
+
+        The latter are (nodes, 4).
+        """
+        if self.by_rotation:
+            turned = rotation_nodes.node_rotations(rotation_nodes.divisions(len(self.values)))
+            return quat.mul(quat.mul(self.frame, turned), quat.inverse(self.bone_frame))
         return quat.rotate(self.frame, node_directions(divisions(len(self.values))))
 
     @cached_property
     def steepness(self) -> float:
         """A bound on how fast the numbers change, in radians a radian of the driver's turn."""
-        return steepest(self.values)
+        return rotation_nodes.steepest(self.values) if self.by_rotation else steepest(self.values)
 
     def directions(self, driver: Quats) -> Vectors:
         """Return the direction (..., 3), by the nodes' axes, of the bone at rotations of it."""
@@ -83,6 +103,11 @@ class DependentLimit(ABC):
 
     def values_at(self, driver: Quats) -> Floats:
         """Return the numbers (..., k) at rotations (..., 4) of the driver."""
+        if self.by_rotation:
+            turned = quat.mul(quat.mul(quat.inverse(self.frame), driver), self.bone_frame)
+            n = rotation_nodes.divisions(len(self.values))
+            nodes, weights = rotation_nodes.locate(turned, n)
+            return np.asarray(np.einsum("...c,...ck->...k", weights, self.values[nodes]))
         return interpolate(self.values, self.directions(np.asarray(driver, np.float64)))
 
     @abstractmethod
@@ -147,7 +172,10 @@ class DependentLimit(ABC):
         The limit itself is left alone: `limit.change_frames` is for that.
         """
         axis, frame = quat.rotate(child, self.axis), quat.normalize(quat.mul(parent, self.frame))
-        return replace(self, axis=axis, frame=frame)
+        if not self.by_rotation:
+            return replace(self, axis=axis, frame=frame)
+        bone = quat.normalize(quat.mul(child, self.bone_frame))
+        return replace(self, axis=axis, frame=frame, bone_frame=bone)
 
     def mirror(self, normal: Vectors, driver: str, driver_normal: Vectors | None = None) -> Self:
         """Return the limit of the other side, which depends on the `driver` of that side.
@@ -156,6 +184,14 @@ class DependentLimit(ABC):
         driver is seen, where that is not from the same axes.
         """
         across = normal if driver_normal is None else driver_normal
+        if self.by_rotation:  # of which a mirror shows H r H, H half a turn about its normal
+            half = half_turn(across)
+            return replace(
+                self.in_frames(half, half),
+                driver=driver,
+                axis=reflect(self.axis, across),
+                **self._mirror_fields(normal),
+            )
         # With M the mirror and D the one across x, nodes turned by M · frame · D are what the
         # mirror shows of the nodes, in the order that D gives them.
         frame = quat.mul(quat.mul(half_turn(across), self.frame), half_turn(np.eye(3)[0]))
@@ -177,8 +213,9 @@ class DependentLimit(ABC):
         """Return the fields by name but the limit, with `name` as type."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         del found["limit"]
-        if not self.frame[1:].any():
-            del found["frame"]
+        for name in ("frame", "bone_frame"):
+            if not found[name][1:].any():
+                del found[name]
         return {"type": self.name, **found}
 
     @classmethod

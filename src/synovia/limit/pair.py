@@ -185,7 +185,10 @@ COMPASS = _compass()
 
 
 def _fan(search: _Search, start: Quats, room: Scalars) -> Quats:
-    """Return turns (n, t, 4) of the driver that take its bone all ways, as far as may pay."""
+    """Return turns (n, t, 4) of the driver that take its bone all ways, as far as may pay.
+
+    Where its twist counts, it is turned about the bone as well.
+    """
     along = quat.rotate(start, search.dependents[0][0].axis)
     least = np.eye(3)[np.abs(along).argmin(axis=-1)]
     one = np.cross(along, least)
@@ -193,6 +196,10 @@ def _fan(search: _Search, start: Quats, room: Scalars) -> Quats:
     two = np.cross(along, one)
     angle = 2.0 * np.pi * np.arange(WAYS) / WAYS
     about = np.cos(angle)[:, None] * one[:, None] + np.sin(angle)[:, None] * two[:, None]
+    if any(each.by_rotation for each, _ in search.dependents):
+        twists = np.stack([along, -along], axis=1)
+        tilted = np.concatenate([about[:, ::4] + twists[:, [k]] for k in (0, 1)], axis=1)
+        about = np.concatenate([about, twists, np.sqrt(0.5) * tilted], axis=1)
     far = np.minimum(room, np.pi)[:, None] * RADII
     turns = far[:, :, None, None] * about[:, None]
     return quat.exp(turns.reshape(len(start), -1, 3))

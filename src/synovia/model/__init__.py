@@ -1,8 +1,9 @@
 """Models: a limit for each joint that has one, applied to poses and clips."""
 
 from .clamp import EDGE, MAX_SPEED, ClampedPath, clamp_path, first_exit, project_path
+from .clips import Paths
 from .live import LiveClamp, LivePath
-from .model import LimitModel, Paths, hold_fixed, pack_limits
+from .model import LimitModel, hold_fixed, pack_limits
 from .report import ClampReport, JointReport, Report
 
 __all__ = [

@@ -25,11 +25,13 @@ SLACK = 1e-10  # radians; by how much rounding may take a step over its bound
 OVER, MOVED = 1e9, 1e5  # what a step over the bound costs, and a frame that was legal and moves
 PULL = 0.01  # what squared angles from the nearest legal rotation cost, beside those from the input
 LONGEST_RUN = 1.5 * TURN  # radians; a run may be as long, at the least speed
+PACES, STUCK = 3, 0.8  # how often steps are evened out, unless the longest stays as long as this
 ROUTINGS, ROUTES = 4, 5  # how often ways around are tried, and times for each
-LONGER = (1.0, 1.6, 3.0)  # times that straight ways take, in those of the shortest
-SPREADS = ((1, 1), (2, 0), (0, 2), (1.5, 0.5), (0.5, 1.5), (1.3, 1.3), (2, 2))
-"""How long before and after a jump runs begin and end, in the least time that they take, halved."""
-SIZES, ROUNDS = (1.0, 0.3, 0.1), 6  # of moves in refinement, in steps, and how often each
+LONGER = (1.0, 1.6)  # times that straight ways take, in those of the shortest
+SPREADS = ((2, 0), (0, 2), (1.5, 0.5), (0.5, 1.5), (1.3, 1.3), (2, 2))
+"""How long before and after a jump other runs begin and end, in half the time that they take."""
+SIZES, ROUNDS = (1.0, 0.3, 0.1), 4  # of moves in refinement, in steps, and how often each
+NO_WAY, TURN_WAY, CHART_WAY = range(3)
 AROUND = np.arange(-2, 3)  # the frames beside one that moves, which may follow
 SETTLED = 0.05  # of a move: frames that move less are done
 
@@ -79,16 +81,31 @@ class Problem:
         """
         if len(frames) == 0:
             return 0.0
-        last = len(path) - 1
+        order = np.argsort(frames, kind="stable")
+        inner, counts = np.unique(frames[order], return_counts=True)
+        return self._choose(path, inner, counts, candidates[order])
+
+    def choose_among(self, path: Quats, frames: Ints, candidates: Quats) -> float:
+        """As `choose`, for frames (n,) in order with as many candidates each, (n · k, 4)."""
+        counts = np.full(len(frames), len(candidates) // max(len(frames), 1))
+        return self._choose(path, frames, counts, candidates)
+
+    def _choose(self, path: Quats, inner: Ints, counts: Ints, candidates: Quats) -> float:
         free = np.zeros(len(path), dtype=bool)
-        free[frames] = True
-        inner = np.flatnonzero(free)
-        about = np.unique(np.clip(np.concatenate([inner - 1, inner, inner + 1]), 0, last))
-        every = np.concatenate([about, inner, frames])
-        rotations = np.concatenate([path[about], self.nearest[inner], candidates])
-        order = np.argsort(every, kind="stable")
-        every, rotations = every[order], np.ascontiguousarray(rotations[order])
-        first = np.append(np.searchsorted(every, about), len(every))
+        free[inner] = True
+        beside = free.copy()
+        beside[1:] |= free[:-1]
+        beside[:-1] |= free[1:]
+        about = np.flatnonzero(beside)
+        many = np.ones(len(about), np.int64)  # the path itself, the nearest, and candidates
+        many[free[about]] += 1 + counts
+        first = np.append(0, np.cumsum(many))
+        every, rotations = np.repeat(about, many), np.empty((first[-1], 4))
+        own = first[:-1][free[about]]
+        rotations[first[:-1]], rotations[own + 1] = path[about], self.nearest[inner]
+        others = np.ones(len(every), dtype=bool)
+        others[first[:-1]], others[own + 1] = False, False
+        rotations[others] = candidates
         bounds = np.where(np.diff(about, prepend=-2) == 1, self.bounds[about] + SLACK, np.inf)
         costs, chosen = self.costs(every, rotations), np.empty(len(about), np.int64)
         kernels.clamp.cheapest_path(first, rotations, costs, bounds, OVER, chosen)
@@ -103,10 +120,12 @@ def bound_steps(problem: Problem) -> Quats:
     """
     path = problem.nearest.copy()
     jumps = _run_straight(problem, path)
-    for _ in range(ROUTINGS if len(jumps) else 0):
-        jumps = _run_around(problem, path, jumps)
-        if len(jumps) == 0:
-            break
+    if len(jumps):
+        roadmap = Roadmap(problem.region, float(problem.bounds[0]))
+        for _ in range(ROUTINGS):
+            jumps = _run_around(problem, path, jumps, roadmap)
+            if len(jumps) == 0:
+                break
     refine(problem, path)
     return path
 
@@ -122,30 +141,34 @@ def _run_straight(problem: Problem, path: Quats) -> Ints:
     return jumps
 
 
-def _run_around(problem: Problem, path: Quats, jumps: Ints) -> Ints:
+def _run_around(problem: Problem, path: Quats, jumps: Ints, roadmap: Roadmap) -> Ints:
     """Remove jumps from the path by ways around, and return those that are left.
 
     Parts of the region to which there is no way are left out, if no frame is legal there.
     """
-    ends = np.concatenate([jumps - 1, jumps])
-    roadmap = Roadmap(problem.region, float(problem.bounds[0]), path[ends])
-    before, after = roadmap.parts[: len(jumps)], roadmap.parts[len(jumps) : 2 * len(jumps)]
-    if (before != after).any():
-        _leave_parts(problem, path, jumps, roadmap)
+    before, after = roadmap.add(path[jumps - 1]), roadmap.add(path[jumps])
+    frames, candidates, lost = _routed_runs(problem, path, jumps, roadmap)
+    if lost:
+        _leave_parts(problem, path, jumps, roadmap, np.append(before[0], after))
         jumps = _run_straight(problem, path)
-    runs = [run for jump in jumps.tolist() for run in _routed_runs(problem, path, jump, roadmap)]
-    if runs:
-        problem.choose(path, *(np.concatenate(each) for each in zip(*runs, strict=True)))
+        frames, candidates, _ = _routed_runs(problem, path, jumps, roadmap)
+    problem.choose(path, frames, candidates)
     return problem.jumps(path)
 
 
-def _leave_parts(problem: Problem, path: Quats, jumps: Ints, roadmap: Roadmap) -> None:
-    """Bring the path to parts of the region between which it need not jump, or seldom."""
-    last = len(jumps)
-    owns = np.append(roadmap.parts[0], roadmap.parts[last : 2 * last])
-    parts, cuts = np.unique(owns), np.concatenate([[0], jumps, [len(path)]])
-    every = np.arange(len(path))
-    near = [roadmap.nearest_in(part, problem.inputs) for part in parts.tolist()]
+def _leave_parts(
+    problem: Problem, path: Quats, jumps: Ints, roadmap: Roadmap, members: Ints
+) -> None:
+    """Bring the path to parts of the region between which it need not jump, or seldom.
+
+    `members`, by number, are where the path is before the first jump and after each.
+    """
+    every_part = roadmap.parts()
+    owns, cuts = every_part[members], np.concatenate([[0], jumps, [len(path)]])
+    parts, every = np.unique(owns), np.arange(len(path))
+    near = [
+        roadmap.nearest_to(problem.inputs, roadmap.members[every_part == part]) for part in parts
+    ]
     others = [problem.region.project(each, every) for each in near]
     costs = np.stack(
         [np.add.reduceat(problem.costs(every, other), cuts[:-1]) for other in others], axis=1
@@ -169,6 +192,8 @@ class Runs:
     path: Quats
     start: Ints
     end: Ints
+    by_chart: Mask
+    """Which may go straight in the chart, where turns do not do."""
 
     @cached_property
     def reach(self) -> Floats:
@@ -181,8 +206,11 @@ class Runs:
         beyond = np.minimum(frames, 0) + np.maximum(frames - last, 0)
         return np.asarray(self.reach[np.clip(frames, 0, last)] + least * beyond)
 
-    def candidates(self) -> tuple[Ints, Quats]:
-        """Return frames (n,) and legal rotations (n, 4): of the runs, those within the bounds."""
+    def candidates(self) -> tuple[Ints, Quats, Ints]:
+        """Return frames (n,) and legal rotations (n, 4) of the runs that are within the bounds.
+
+        And how each run goes: `TURN_WAY`, `CHART_WAY` or, out of bounds, `NO_WAY`.
+        """
         last = len(self.path) - 1
         first, stop = np.maximum(self.start, 0), np.minimum(self.end, last) + 1
         run = np.repeat(np.arange(len(first)), stop - first)
@@ -190,35 +218,56 @@ class Runs:
         begin, room = self.reach_at(self.start), self.reach_at(self.end) - self.reach_at(self.start)
         share = (self.reach_at(frames) - begin[run]) / np.maximum(room[run], 1e-300)
         ends = self.path[np.clip(self.start, 0, last)], self.path[np.clip(self.end, 0, last)]
-        found = [self._within(share, run, frames, ends, kind) for kind in (0, 1)]
-        kept = np.concatenate([frames[within] for within, _ in found])
-        return kept, np.concatenate([rotations[within] for within, rotations in found])
+        rotations = np.empty((len(run), 4))
+        ways, left = np.full(len(first), NO_WAY), np.ones(len(first), dtype=bool)
+        for way in (TURN_WAY, CHART_WAY):
+            over = self._go(share, run, frames, ends, way, left, rotations)
+            ways[left & ~over] = way
+            left = over & self.by_chart
+        within = ways[run] != NO_WAY
+        return frames[within], rotations[within], ways
 
-    def _within(
-        self, share: Scalars, run: Ints, frames: Ints, ends: tuple[Quats, Quats], kind: int
-    ) -> tuple[Mask, Quats]:
-        """Return the rotations of the runs, and which are of runs within the bounds."""
-        region, wanted, room = self.problem.region, share, np.append(0.0, self.problem.bounds[1:])
-        for _ in range(3):
-            if kind == 0:
-                rotations = region.project(slerp(*ends, run, share), frames)
-            else:
-                rotations = region.toward(*ends, run, share, frames)
-            steps = np.append(0.0, angles(rotations[:-1], rotations[1:]))
-            steps[np.diff(run, prepend=-1) != 0] = 0.0
-            over = steps > room[frames] + 0.5 * SLACK
-            if not over.any():
+    def _go(
+        self,
+        wanted: Scalars,
+        run: Ints,
+        frames: Ints,
+        ends: tuple[Quats, Quats],
+        way: int,
+        left: Mask,
+        rotations: Quats,
+    ) -> Mask:
+        """Write the rotations of the runs that are `left`, and return those out of bounds."""
+        region, share = self.problem.region, wanted.copy()
+        room = np.append(0.0, self.problem.bounds[1:]) + 0.5 * SLACK
+        over, going, longest = left.copy(), left, np.full(len(left), np.inf)
+        for _ in range(PACES):
+            rows = np.flatnonzero(going[run])
+            if len(rows) == 0:
                 break
-            share = _even_out(share, wanted, steps, run)
-        bad = np.zeros(len(ends[0]), dtype=bool)
-        bad[run[over]] = True
-        return ~bad[run], rotations
+            own, at = run[rows], frames[rows]
+            if way == TURN_WAY:
+                found = region.project(slerp(*ends, own, share[rows]), at)
+            else:
+                number = (np.cumsum(going) - 1)[own]  # among those that go on
+                found = region.toward(ends[0][going], ends[1][going], number, share[rows], at)
+            rotations[rows] = found
+            steps = np.append(0.0, angles(found[:-1], found[1:]))
+            steps[np.diff(own, prepend=-1) != 0] = 0.0
+            over[going] = False
+            over[own[steps > room[at]]] = True
+            before, longest = longest, np.zeros(len(left))
+            np.maximum.at(longest, own, steps)
+            going = going & over & (longest <= STUCK * before)  # a gap is not evened out
+            share[rows] = _even_out(share[rows], wanted[rows], steps, own)
+        return over
 
 
 def _even_out(share: Scalars, wanted: Scalars, steps: Scalars, run: Ints) -> Scalars:
     """Return shares with which runs go as far by each frame as `wanted`, judging by their steps."""
     length = np.cumsum(steps)
-    first = np.flatnonzero(np.diff(run, prepend=-1))
+    begins = np.diff(run, prepend=-1) != 0
+    first, run = np.flatnonzero(begins), np.cumsum(begins) - 1
     last = np.append(first[1:], len(run)) - 1
     whole = np.maximum(length[last] - length[first], 1e-300)[run]
     gone = (length - length[first][run]) / whole
@@ -233,9 +282,9 @@ def _straight_runs(problem: Problem, path: Quats, jumps: Ints, longer: float) ->
     They take `longer` than the shortest way between would.
     """
     last, empty = len(path) - 1, np.zeros(0, np.int64)
-    runs = Runs(problem, path, empty, empty)
+    runs = Runs(problem, path, empty, empty, empty == 0)
     half = np.zeros(len(jumps), np.int64)
-    for k in _lengths(LONGEST_RUN / problem.bounds[0]):
+    for k in lengths(LONGEST_RUN / problem.bounds[0]):
         start, end = jumps - 1 - k, jumps + k
         away = angles(path[np.maximum(start, 0)], path[np.minimum(end, last)])
         enough = longer * away <= runs.reach_at(end) - runs.reach_at(start)
@@ -243,19 +292,26 @@ def _straight_runs(problem: Problem, path: Quats, jumps: Ints, longer: float) ->
         if half.all():
             break
     half = np.where(half == 0, k, half)
-    alone = np.diff(jumps, prepend=-FAR) >= half
-    starts: list[Ints] = [jumps - 1 - half]
-    ends: list[Ints] = [jumps + half]
-    for before, after in SPREADS[1:]:
+    every = np.ones(len(jumps), dtype=bool)
+    frames, candidates, ways = Runs(
+        problem, path, jumps - 1 - half, jumps + half, every
+    ).candidates()
+    alone = (ways != NO_WAY) & (np.diff(jumps, prepend=-FAR) >= half)
+    by_chart = [(ways == CHART_WAY)[alone]] * len(SPREADS)
+    starts: list[Ints] = []
+    ends: list[Ints] = []
+    for before, after in SPREADS:
         starts.append((jumps - 1 - np.ceil(before * half).astype(np.int64))[alone])
         ends.append((jumps + np.ceil(after * half).astype(np.int64))[alone])
     for skipped in (1, 2):
         near = np.flatnonzero(jumps[skipped:] - jumps[:-skipped] <= 4 * half[:-skipped])
         starts.append(jumps[near] - 1)
         ends.append(jumps[near + skipped])
-    frames, candidates = Runs(
-        problem, path, np.concatenate(starts), np.concatenate(ends)
+        by_chart.append((ways == CHART_WAY)[near])
+    more = Runs(
+        problem, path, *(np.concatenate(each) for each in (starts, ends, by_chart))
     ).candidates()
+    frames, candidates = np.append(frames, more[0]), np.concatenate([candidates, more[1]])
     # Where the clip is about to end, or has just begun, a side may be kept to its end.
     holds = [(np.arange(j), j) for j in jumps[jumps <= 2 * half]]
     holds += [(np.arange(j, last + 1), j - 1) for j in jumps[jumps + 2 * half >= last]]
@@ -266,7 +322,7 @@ def _straight_runs(problem: Problem, path: Quats, jumps: Ints, longer: float) ->
     return frames, candidates
 
 
-def _lengths(most: float) -> Iterator[int]:
+def lengths(most: float) -> Iterator[int]:
     """Yield numbers from 1 on, each some 20 % greater than the one before."""
     k = 1
     while k <= most:
@@ -276,28 +332,39 @@ def _lengths(most: float) -> Iterator[int]:
 
 
 def _routed_runs(
-    problem: Problem, path: Quats, jump: int, roadmap: Roadmap
-) -> Iterator[tuple[Ints, Quats]]:
-    """Yield candidates that go around what is between the sides of a jump."""
-    last = len(path) - 1
-    away = angles(path[[jump - 1]], path[[jump]])[0]
-    k = int(np.ceil(0.7 * away / problem.bounds[0]))  # a little more than straight
+    problem: Problem, path: Quats, jumps: Ints, roadmap: Roadmap
+) -> tuple[Ints, Quats, bool]:
+    """Return candidates that go around what is between the sides of jumps.
+
+    And whether there are sides between which there is no way.
+    """
+    last, lost = len(path) - 1, False
+    frames: list[Ints] = []
+    wanted: list[Quats] = []
+    away = angles(path[jumps - 1], path[jumps])
+    half = np.ceil(0.7 * away / problem.bounds[0]).astype(np.int64)  # a little more than straight
     for _ in range(ROUTES):
-        start, end = max(jump - 1 - k, problem.fixed - 1, 0), min(jump + k, last)
-        stops = roadmap.route(path[start], path[end])
-        if stops is None:
-            return
-        if len(stops) - 1 <= 2 * k + 1:
+        if len(jumps) == 0:
             break
-        k = int(0.6 * len(stops)) + 1
-    else:
-        return
-    frames = np.arange(start, end + 1)
-    for early in (0.0, 0.5, 1.0):
-        # Steps that do not fit are left out at the clip's ends.
-        spare = max(2 * k + 2 - len(stops), 0)
-        at = np.clip(frames - (jump - 1 - k) - int(early * spare), 0, len(stops) - 1)
-        yield frames, problem.region.project(stops[at], frames)
+        start = np.maximum(np.maximum(jumps - 1 - half, problem.fixed - 1), 0)
+        end = np.minimum(jumps + half, last)
+        routes = roadmap.routes(path[start], path[end])
+        count = np.array([len(stops) for stops in routes])
+        lost |= bool((count == 0).any())
+        for k in np.flatnonzero((count > 0) & (count - 1 <= 2 * half + 1)).tolist():
+            at = np.arange(start[k], end[k] + 1)
+            for early in (0.0, 0.5, 1.0):
+                # Steps that do not fit are left out at the clip's ends.
+                spare = max(2 * half[k] + 2 - count[k], 0)
+                stop = np.clip(at - (jumps[k] - 1 - half[k]) - int(early * spare), 0, count[k] - 1)
+                frames.append(at)
+                wanted.append(routes[k][stop])
+        longer = count - 1 > 2 * half + 1
+        jumps, half = jumps[longer], (0.6 * count[longer]).astype(np.int64) + 1
+    if not frames:
+        return np.zeros(0, np.int64), np.zeros((0, 4)), lost
+    every = np.concatenate(frames)
+    return every, problem.region.project(np.concatenate(wanted), every), lost
 
 
 def refine(problem: Problem, path: Quats) -> None:
@@ -310,17 +377,17 @@ def refine(problem: Problem, path: Quats) -> None:
                 break
             frames = np.unique(np.clip(active[:, None] + AROUND, problem.fixed, last))
             before = path[frames]
-            problem.choose(path, *_neighbours(problem, path, frames, size))
+            problem.choose_among(path, frames, _neighbours(problem, path, frames, size))
             shift = angles(before, path[frames])
             active = frames[shift > SETTLED * size * problem.bounds[frames]]
         moved = np.flatnonzero((path != problem.nearest).any(axis=-1))
 
 
-def _neighbours(problem: Problem, path: Quats, frames: Ints, size: float) -> tuple[Ints, Quats]:
+def _neighbours(problem: Problem, path: Quats, frames: Ints, size: float) -> Quats:
     """Return candidates near to the path, with moves by `size` of a step within the bounds."""
     count = kernels.clamp.NEIGHBOURS
-    found, every = np.empty((count * len(frames), 4)), np.tile(frames, count)
+    found = np.empty((count * len(frames), 4))
     kernels.clamp.neighbours(
         path, problem.inputs, problem.nearest, frames, problem.bounds[frames], size, found
     )
-    return every, problem.region.project(found, every)
+    return problem.region.project(found, np.repeat(frames, count))

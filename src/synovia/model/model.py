@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Protocol, Self, overload
+from typing import Any, Self, overload
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from .. import kernels, quat
-from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, tolerance
+from ..arrays import Floats, Ints, Mask, Quats, Scalars, tolerance
 from ..charts import RotationVector
 from ..components import ControlGroup, Figure, control_groups
 from ..components.control_group import TOLERANCE as GROUP_TOLERANCE
@@ -34,31 +34,11 @@ from ..skeleton import (
     match,
     measure_from_ancestor,
 )
-from .clamp import MAX_SPEED, Within, clamp_path, first_exit, step_bounds
-from .report import NEGLIGIBLE, ClampReport, Held, Report
+from .clamp import MAX_SPEED, first_exit
+from .clips import ClipPaths, LimitedJoints, Paths
+from .report import ClampReport, Report
 
 _FOR_SKELETON: WeakKeyDictionary[LimitModel, LimitModel] = WeakKeyDictionary()
-
-
-class Paths(Protocol):
-    """Paths in time by the number of their joint: rotations (frames, 4)."""
-
-    def __getitem__(self, joint: int, /) -> Quats: ...
-
-    def __setitem__(self, joint: int, path: Quats, /) -> None: ...
-
-
-@dataclass(frozen=True)
-class _ClipPaths:
-    """Those in rotations (frames, J, 4)."""
-
-    rotations: Quats
-
-    def __getitem__(self, joint: int) -> Quats:
-        return self.rotations[:, joint]
-
-    def __setitem__(self, joint: int, path: Quats) -> None:
-        self.rotations[:, joint] = path
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,8 +269,10 @@ class LimitModel:
         places = {name: joint for joint, name in enumerate(self.skeleton.names)}
         return {name: places[name] for name in group.joints if name in places}
 
-    def _groups_on(self, found: Match, clip: str = "") -> list[ControlGroup]:
-        """Return the groups that a skeleton has whole; others are named in a warning."""
+    def _limited_in(self, found: Match, clip: str) -> LimitedJoints:
+        """Return what is limited of a skeleton; what is not there is named in warnings."""
+        ways = found.only([*self.limits, *self._drivers]).lineages(self.ancestors, clip)
+        dependents = self._dependents_in(ways, clip)
         placed = [(group, group.on(found.skeleton, found.joints)) for group in self.groups]
         if lost := [group.joints[0] for group, there in placed if there is None]:
             warnings.warn(
@@ -298,7 +280,14 @@ class LimitModel:
                 f"are not limited: those of {list_names(lost)}",
                 stacklevel=3,
             )
-        return [there for _, there in placed if there is not None]
+        return LimitedJoints(
+            found.skeleton,
+            {name: self.limits[name] for name in ways if name in self.limits},
+            ways,
+            dependents,
+            [there for _, there in placed if there is not None],
+            [group.joints for group, there in placed if there is not None],
+        )
 
     def for_skeleton(
         self, skeleton: Skeleton, names: Mapping[str, str] | None = None, *, clip: str = ""
@@ -319,21 +308,17 @@ class LimitModel:
         """
         if skeleton is self.skeleton and not names:
             return self
-        found = self.match(skeleton, names)
-        ways = found.only([*self.limits, *self._drivers]).lineages(self.ancestors, clip)
+        here = self._limited_in(self.match(skeleton, names), clip)
+        own = {name: skeleton.names[way.joint] for name, way in here.ways.items()}
         limits = {
-            skeleton.names[way.joint]: measure_from_ancestor(self.limits[name], way, skeleton)
-            for name, way in ways.items()
-            if name in self.limits
+            own[name]: measure_from_ancestor(limit, here.ways[name], skeleton)
+            for name, limit in here.limits.items()
         }
         dependents = {
-            skeleton.names[ways[name].joint]: replace(
-                each, driver=skeleton.names[ways[each.driver].joint]
-            )
-            for name, each in self._dependents_in(ways, clip).items()
+            own[name]: replace(each, driver=own[each.driver])
+            for name, each in here.dependents.items()
         }
-        groups = tuple(self._groups_on(found, clip))
-        model = LimitModel(limits, skeleton, dependents=dependents, groups=groups)
+        model = LimitModel(limits, skeleton, dependents=dependents, groups=tuple(here.groups))
         known = _FOR_SKELETON.get(self)
         if known is not None and known.skeleton is skeleton and known._is_like(model):
             return known  # frame after frame: what is cached of a model stays known
@@ -373,7 +358,7 @@ class LimitModel:
             warnings.warn(
                 f"{clip or 'clip'}: {name} depends on {driver}, which is not here: what it may do "
                 "at all is legal",
-                stacklevel=3,
+                stacklevel=4,
             )
         return {name: each for name, each in found.items() if name not in lost}
 
@@ -596,7 +581,7 @@ class LimitModel:
         """Return a clip as `project` does, and what that took: legal frames that had to move."""
         rotations = clip.pose.rotations.copy()
         report = self.project_paths(
-            _ClipPaths(rotations),
+            ClipPaths(rotations),
             clip.skeleton,
             clip.frame_time,
             softening=softening,
@@ -638,64 +623,18 @@ class LimitModel:
         ClampReport
             By joint, the legal frames that had to move, and where the bound was not kept.
         """
-        found = self.match(skeleton, names)
-        found.warn(clip)
-        ways = found.only([*self.limits, *self._drivers]).lineages(self.ancestors, clip)
-        dependents = self._dependents_in(ways, clip)
-        groups = {group.joints[0]: group for group in self._groups_on(found, clip)}
         if softening is not None:
             self._refuse_softening()
-        moved: dict[str, Ints] = {}
-        over: dict[str, Ints] = {}
-        limited = [name for name in ways if name in self.limits]
-        # Parents first, and drivers before what depends on them.
-        in_order = sorted(limited, key=lambda name: (name in dependents, ways[name].joint))
-        for name in progress([*groups, *in_order]):
-            if name in groups:
-                over |= self._project_group(groups[name], paths, skeleton, frame_time, max_speed)
-                continue
-            way = ways[name]
-            joints = (*way.between, way.joint)
-            rotations = np.stack([paths[joint] for joint in joints], axis=-2)
-            near = Lineage(len(joints) - 1, tuple(range(len(joints) - 1)))
-            path = clamp_path(
-                self.limits[name],
-                near.relative_rotation(rotations),
-                frame_time,
-                softening=softening,
-                max_speed=max_speed,
-                within=_driven_by(dependents[name], paths, ways) if name in dependents else None,
-            )
-            near.set_relative_rotation(rotations, path.rotations)
-            paths[way.joint] = rotations[..., near.joint, :]
-            own = skeleton.names[way.joint]
-            moved.update({own: path.moved} if len(path.moved) else {})
-            over.update({own: path.over} if len(path.over) else {})
-        return ClampReport(clip, moved, over)
-
-    def _project_group(
-        self,
-        group: ControlGroup,
-        paths: Paths,
-        skeleton: Skeleton,
-        frame_time: float,
-        max_speed: float,
-    ) -> dict[str, Ints]:
-        """Make the paths of a group's joints legal; return the frames with too long a step.
-
-        A group follows one branch of its controls from frame to frame, and knows no bound on steps.
-        """
-        joints = [skeleton.index(name) for name in group.joints]
-        given = np.stack([paths[joint] for joint in joints], axis=-2)
-        legal = group.project_path(given)
-        over: dict[str, Ints] = {}
-        for k, (joint, name) in enumerate(zip(joints, group.joints, strict=True)):
-            bounds = step_bounds(given[:, k], frame_time, max_speed)
-            steps = quat.angle_between(legal[:-1, k], legal[1:, k])
-            if (late := np.flatnonzero(steps > bounds[1:] + TOLERANCE) + 1).size:
-                over[name] = late
-            paths[joint] = legal[:, k]
-        return over
+        found = self.match(skeleton, names)
+        found.warn(clip)
+        return self._limited_in(found, clip).clamp(
+            paths,
+            frame_time,
+            softening=softening,
+            max_speed=max_speed,
+            progress=progress,
+            clip=clip,
+        )
 
     def check(self, clip: Clip, *, names: Mapping[str, str] | None = None) -> Report:
         """Return how far, where and how often a clip leaves these limits.
@@ -721,37 +660,13 @@ class LimitModel:
 
     def _reports(self, clips: Iterable[Clip], names: Mapping[str, str] | None) -> Iterator[Report]:
         """Yield the reports of consecutive chunks, which are matched once."""
-        skeleton: Skeleton | None = None
-        ways: dict[str, Lineage] = {}
-        groups: list[ControlGroup] = []
+        limited: LimitedJoints | None = None
         for clip in clips:
-            if clip.skeleton is not skeleton:
-                skeleton = clip.skeleton
-                found = self.match(skeleton, names)
+            if limited is None or clip.skeleton is not limited.skeleton:
+                found = self.match(clip.skeleton, names)
                 found.warn(clip.name)
-                ways = found.only([*self.limits, *self._drivers]).lineages(
-                    self.ancestors, clip.name
-                )
-                groups = self._groups_on(found, clip.name)
-                ours = {skeleton.names[joint]: name for name, joint in found.joints.items()}
-            rotations, dependents = clip.pose.rotations, self._dependents_in(ways, clip.name)
-            reported = [name for name in ways if name in self.limits]
-            violation, held = np.zeros((clip.frames, len(reported))), {}
-            for k, name in enumerate(reported):
-                own = ways[name].relative_rotation(rotations)
-                if name not in dependents:
-                    violation[:, k] = self.limits[name].violation(own)
-                    continue
-                driver = dependents[name].driver
-                angles = dependents[name].violation(own, ways[driver].relative_rotation(rotations))
-                violation[:, k] = angles
-                held[name] = Held(driver, (angles > NEGLIGIBLE) & self.limits[name].contains(own))
-            for group in groups:
-                joints = [skeleton.index(name) for name in group.joints]
-                beyond = group.path_violation(rotations[:, joints])
-                violation = np.concatenate([violation, beyond], axis=1)
-                reported += [ours[name] for name in group.joints]
-            yield Report(clip.name, tuple(reported), violation, clip.frame_time, held)
+                limited = self._limited_in(found, clip.name)
+            yield limited.check(clip)
 
     def first_exit(self, previous: Pose, proposed: Pose) -> Scalars:
         """Return the largest t (...) in [0, 1] with all joints legal before it.
@@ -885,19 +800,6 @@ class LimitModel:
         )
         out, distances = out.astype(given, copy=False), distances.astype(given, copy=False)
         return out, distances.reshape(*batch, len(self._near))
-
-
-def _path_of(paths: Paths, way: Lineage) -> Quats:
-    """Return the path (frames, 4) of a joint, as it is measured."""
-    rotations = np.stack([paths[joint] for joint in (*way.between, way.joint)], axis=-2)
-    near = Lineage(len(way.between), tuple(range(len(way.between))))
-    return near.relative_rotation(rotations)
-
-
-def _driven_by(each: DependentLimit, paths: Paths, ways: Mapping[str, Lineage]) -> Within:
-    """Return what brings rotations of some frames within what the driver allows there."""
-    driver = _path_of(paths, ways[each.driver])
-    return lambda rotations, frames: each.project(rotations, driver[frames])
 
 
 def _only(rotation: Quats) -> Limit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -53,22 +53,38 @@ def slerp(start: Quats, end: Quats, run: Ints, share: Scalars) -> Quats:
 class Roadmap:
     """Members of a region, linked where a legal way without gaps leads from one to another.
 
-    Steps of up to `hop` radians are no gaps.
+    Steps of up to `hop` radians are no gaps. Links are looked at when a way first goes by there:
+    until then they count as if they were straight and legal, so that a way that is shortest among
+    known links is the shortest of all.
     """
 
-    def __init__(self, region: PathRegion, hop: float, ends: Quats) -> None:
+    def __init__(self, region: PathRegion, hop: float) -> None:
         self.region, self.hop = region, hop
-        self.members = np.concatenate([ends, region.waypoints()])
-        dots = np.abs(self.members @ self.members.T)
-        count = min(NEIGHBOURS + 1, len(dots))
-        near = np.argpartition(-dots, count - 1, axis=1)[:, :count]
-        pairs = np.stack([np.repeat(np.arange(len(dots)), count), near.ravel()], axis=1)
-        pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
-        legal, length = self._ways(self.members[pairs[:, 0]], self.members[pairs[:, 1]])
-        self.links: list[dict[int, float]] = [{} for _ in dots]
-        for (i, j), each in zip(pairs[legal].tolist(), length[legal].tolist(), strict=True):
-            self.links[i][j] = self.links[j][i] = each
-        self.parts = self._label_parts()
+        self.members = np.empty((0, 4))
+        self.pairs = np.empty((0, 2), np.int64)
+        self.lengths, self.known = np.empty(0), np.empty(0, dtype=bool)
+        self.add(region.waypoints())
+
+    def add(self, rotations: Quats) -> Ints:
+        """Add members (n, 4), linked with those about them, and return their numbers (n,)."""
+        before = len(self.members)
+        self.members = np.concatenate([self.members, rotations])
+        added = np.arange(before, len(self.members))
+        near = self._nearest_members(rotations, NEIGHBOURS + 1)
+        one, other = np.repeat(added, near.shape[1]), near.ravel()
+        both = np.minimum(one, other) * len(self.members) + np.maximum(one, other)
+        both = np.unique(both[one != other])
+        pairs = np.stack(np.divmod(both, len(self.members)), axis=1)
+        self.pairs = np.concatenate([self.pairs, pairs])
+        straight = angles(self.members[pairs[:, 0]], self.members[pairs[:, 1]])
+        self.lengths = np.concatenate([self.lengths, straight])
+        self.known = np.append(self.known, np.zeros(len(pairs), dtype=bool))
+        ends, others = self.pairs.T.ravel(), self.pairs[:, ::-1].T.ravel()
+        order = np.argsort(ends, kind="stable")
+        numbers = np.tile(np.arange(len(self.pairs)), 2)
+        self._links = np.ascontiguousarray(np.stack([others, numbers], axis=1)[order])
+        self._first = np.searchsorted(ends[order], np.arange(len(self.members) + 1))
+        return added
 
     def _project(self, rotations: Quats) -> Quats:
         return self.region.project(rotations, np.zeros(len(rotations), np.int64))
@@ -88,111 +104,135 @@ class Roadmap:
         usual = np.maximum(self.hop, JUMP / count * straight)
         return (steps <= usual[:, None]).all(axis=1), steps.sum(axis=1)
 
-    def _label_parts(self) -> Ints:
+    def _look_at(self, links: Ints) -> None:
+        """Find out how long some links are, by number, and which of them have gaps."""
+        one, other = self.pairs[links].T
+        legal, length = self._ways(self.members[one], self.members[other])
+        self.lengths[links], self.known[links] = np.where(legal, length, np.inf), True
+
+    def parts(self) -> Ints:
         """Return the number of the connected part that each member is in."""
-        parts = np.full(len(self.members), -1)
-        for first in range(len(parts)):
-            if parts[first] >= 0:
-                continue
-            parts[first], ahead = first, [first]
-            while ahead:
-                for other in self.links[ahead.pop()]:
-                    if parts[other] < 0:
-                        parts[other] = first
-                        ahead.append(other)
-        return parts
+        self._look_at(np.flatnonzero(~self.known))
+        parts = np.arange(len(self.members))
+        pairs = self.pairs[np.isfinite(self.lengths)]
+        while True:  # each takes the least number about it, until nothing changes
+            least = parts.copy()
+            np.minimum.at(least, pairs[:, 0], parts[pairs[:, 1]])
+            np.minimum.at(least, pairs[:, 1], parts[pairs[:, 0]])
+            least = least[least]
+            if (least == parts).all():
+                return parts
+            parts = least
 
-    def route(self, start: Quats, end: Quats) -> Quats | None:
-        """Return legal rotations (m, 4) from start to end, both (4,), in steps of a hop at most.
+    def routes(self, starts: Quats, ends: Quats) -> list[Quats]:
+        """Return legal rotations (m, 4) from each start to its end, both (n, 4), by hops at most.
 
-        None where the roadmap has no such way.
+        Empty where the roadmap has no such way.
         """
-        away = np.abs(self.members @ np.stack([start, end]).T)
-        near = np.argsort(-away, axis=0)[:NEIGHBOURS].T
-        ends = []
-        for one, each in zip((start, end), near, strict=True):
-            legal, length = self._ways(np.tile(one, (len(each), 1)), self.members[each])
-            ends.append(dict(zip(each[legal].tolist(), length[legal].tolist(), strict=True)))
-        ahead = (2.0 * np.arccos(np.minimum(away[:, 1], 1.0))).tolist()
+        out: list[Quats] = [np.empty((0, 4))] * len(starts)
+        entries, exits = self._ways_from(starts), self._ways_from(ends)
+        ahead = 2.0 * np.arccos(np.minimum(np.abs(ends @ self.members.T), 1.0))
+        left = np.arange(len(starts))
         for _ in range(TRIES):
-            found = self._shortest(ends[0], ends[1], ahead)
-            if found is None:
-                return None
-            stops = np.concatenate([start[None], self.members[found], end[None]])
-            way, gaps = self._fill(stops)
-            for k in gaps:  # not to be tried again
-                if k == 0:
-                    del ends[0][found[0]]
-                elif k == len(found):
-                    del ends[1][found[-1]]
+            found = self._shortest(entries[left], exits[left], ahead[left])
+            left, found = left[[len(by) > 0 for by in found]], [by for by in found if by]
+            if len(left) == 0:
+                break
+            legs = [len(by) + 1 for by in found]
+            stops = [
+                np.concatenate([starts[[k]], self.members[by], ends[[k]]])
+                for k, by in zip(left, found, strict=True)
+            ]
+            ways, gaps = self._fill(stops)
+            bad = np.split(gaps, np.cumsum(legs)[:-1])
+            for k, by, way, leg in zip(left.tolist(), found, ways, bad, strict=True):
+                if leg.any():  # not to be tried again
+                    entries[k, by[0]] = np.inf if leg[0] else entries[k, by[0]]
+                    exits[k, by[-1]] = np.inf if leg[-1] else exits[k, by[-1]]
+                    for i in np.flatnonzero(leg[1:-1]).tolist():
+                        self.lengths[self._link(by[i], by[i + 1])] = np.inf
                 else:
-                    here, there = found[k - 1 : k + 1]
-                    self.links[here].pop(there, None)
-                    self.links[there].pop(here, None)
-            if not gaps:
-                return self._thin(way)
-        return None
+                    out[k] = way
+            left = left[[bool(leg.any()) for leg in bad]]
+        return out
 
-    def _shortest(
-        self, entries: dict[int, float], exits: dict[int, float], ahead: list[float]
-    ) -> list[int] | None:
-        """Return the members on the shortest way from one of `entries` to one of `exits`.
+    def _ways_from(self, rotations: Quats) -> Floats:
+        """Return how far it is from rotations (n, 4) to members (n, m); inf if not about them."""
+        near = self._nearest_members(rotations, NEIGHBOURS)
+        rows, columns = np.repeat(np.arange(len(near)), near.shape[1]), near.ravel()
+        legal, length = self._ways(rotations[rows], self.members[columns])
+        out = np.full((len(rotations), len(self.members)), np.inf)
+        out[rows, columns] = np.where(legal, length, np.inf)
+        return out
 
-        By A*: it is at least `ahead` from each member to the end.
+    def _nearest_members(self, rotations: Quats, count: int) -> Ints:
+        """Return the numbers of the nearest members, so many if there are, to each of (n, 4)."""
+        near = rotations @ self.members.T
+        np.abs(near, out=near)
+        others = max(near.shape[1] - count, 0)
+        return np.argpartition(near, max(others - 1, 0), axis=1)[:, others:]
+
+    def _link(self, one: int, other: int) -> int:
+        """Return the number of the link between two members."""
+        around = self._links[self._first[one] : self._first[one + 1]]
+        return int(around[around[:, 0] == other, 1][0])
+
+    def _shortest(self, entries: Floats, exits: Floats, ahead: Floats) -> list[list[int]]:
+        """Return the members on the shortest ways, none where there is no way.
+
+        `entries` and `exits` are what it costs to begin or end at each member, (n, m), and `ahead`
+        how far it is from there to the end at least.
         """
-        heap = [(cost + ahead[at], cost, at, -1) for at, cost in entries.items()]
-        heapq.heapify(heap)
-        before: dict[int, int] = {}
-        best, last = np.inf, -1
-        while heap and heap[0][0] < best:
-            _, cost, here, came = heapq.heappop(heap)
-            if here in before:
-                continue
-            before[here] = came
-            if here in exits and cost + exits[here] < best:
-                best, last = cost + exits[here], here
-            for other, step in self.links[here].items():
-                if other not in before:
-                    gone = cost + step
-                    heapq.heappush(heap, (gone + ahead[other], gone, other, here))
-        found = []
-        while last >= 0:
-            found.append(last)
-            last = before[last]
-        return found[::-1] or None
+        found: list[list[int]] = [[]] * len(entries)
+        left = np.arange(len(entries))
+        while True:
+            before, last = np.empty((len(left), entries.shape[1]), np.int64), np.empty_like(left)
+            kernels.clamp.shortest_ways(
+                *(self._first, self._links, self.lengths),
+                *(each[left] for each in (entries, exits, ahead)),
+                *(before, last),
+            )
+            for k, back, at in zip(left.tolist(), before, last.tolist(), strict=True):
+                found[k] = [at] if at >= 0 else []
+                while at >= 0 and (at := int(back[at])) >= 0:
+                    found[k].append(at)
+            taken = [[self._link(*pair) for pair in pairwise(found[k])] for k in left.tolist()]
+            left = left[[not self.known[links].all() for links in taken]]
+            if len(left) == 0:
+                return [by[::-1] for by in found]
+            members = np.unique(np.concatenate([found[k] for k in left.tolist()]))
+            about = [self._links[self._first[i] : self._first[i + 1], 1] for i in members]
+            links = np.unique(np.concatenate(about))
+            self._look_at(links[~self.known[links]])
 
-    def _fill(self, stops: Quats) -> tuple[Quats, list[int]]:
-        """Return a legal way (m, 4) by `stops` in short steps, and the legs that have a gap."""
-        leg = np.arange(len(stops) - 1)  # of each step
+    def _fill(self, stops: list[Quats]) -> tuple[list[Quats], Mask]:
+        """Return legal ways (m, 4) by given stops, in hops, and which legs of all have a gap."""
+        way = np.repeat(np.arange(len(stops)), [len(each) for each in stops])
+        every, leg = np.concatenate(stops), np.arange(len(way)) - way  # of the step after each
         for _ in range(FINEST):
-            wide = np.flatnonzero(angles(stops[:-1], stops[1:]) > 0.5 * self.hop)
+            within = way[:-1] == way[1:]
+            wide = np.flatnonzero(within & (angles(every[:-1], every[1:]) > 0.5 * self.hop))
             if len(wide) == 0:
                 break
-            middles = self._project(slerp(stops[:-1], stops[1:], wide, np.full(len(wide), 0.5)))
-            stops, leg = (
-                np.insert(stops, wide + 1, middles, axis=0),
-                np.insert(leg, wide, leg[wide]),
-            )
-            moves = angles(stops[:-1], stops[1:]) > 1e-9
-            stops, leg = stops[np.append(True, moves)], leg[moves]
-        return stops, np.unique(leg[angles(stops[:-1], stops[1:]) > self.hop]).tolist()
+            middles = self._project(slerp(every[:-1], every[1:], wide, np.full(len(wide), 0.5)))
+            every = np.insert(every, wide + 1, middles, axis=0)
+            way, leg = np.insert(way, wide + 1, way[wide]), np.insert(leg, wide + 1, leg[wide])
+            moves = (angles(every[:-1], every[1:]) > 1e-9) | (way[:-1] != way[1:])
+            kept = np.append(True, moves)
+            every, way, leg = every[kept], way[kept], leg[kept]
+        steps = angles(every[:-1], every[1:])
+        gaps = np.zeros(sum(len(each) - 1 for each in stops), dtype=bool)
+        gaps[leg[:-1][(steps > self.hop) & (way[:-1] == way[1:])]] = True
+        first = np.searchsorted(way, np.arange(len(stops) + 1))
+        thin = np.empty(len(every), dtype=bool)
+        kernels.clamp.thin_ways(every, first, self.hop, thin)
+        return np.split(every[thin], np.cumsum(np.add.reduceat(thin, first[:-1]))[:-1]), gaps
 
-    def _thin(self, way: Quats) -> Quats:
-        """Return as few of the rotations of a way as go from first to last by hops."""
-        taken = [0]
-        while taken[-1] < len(way) - 1:
-            ahead = way[taken[-1] + 1 :]
-            within = angles(np.tile(way[taken[-1]], (len(ahead), 1)), ahead) <= self.hop
-            gone = len(within) if within.all() else int(within.argmin())
-            taken.append(taken[-1] + max(gone, 1))
-        return way[taken]
+    def nearest_to(self, rotations: Quats, members: Quats) -> Quats:
+        """Return legal rotations near to each of (n, 4): downhill from the nearest of members.
 
-    def nearest_in(self, part: int, rotations: Quats) -> Quats:
-        """Return members of one part near to each of `rotations` (n, 4): downhill from the nearest.
-
-        These are legal, and in sight of the part, but not always the nearest.
+        These are in sight of the members, but not always the nearest.
         """
-        members = self.members[self.parts == part]
         found: Quats = members[np.abs(rotations @ members.T).argmax(axis=1)]
         size, own = self.hop, np.arange(len(rotations))
         away = angles(found, rotations)
