@@ -6,6 +6,8 @@
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
 # make test-torch  limits as a loss, in an environment of its own
 # make test-engines  exports in OpenSim, USD, Pinocchio and yourdfpy, likewise
+# make blender  the extension for Blender, as dist/synovia-blender-*.zip
+# make test-blender  the extension in Blender, in environments of their own
 # make wheels  wheels for Linux, macOS and Windows, and WebAssembly, in dist/
 # make npm    the npm package, as dist/synovia-*.tgz
 # make test-sanitized  the contract of shapes under ASan and UBSan
@@ -22,6 +24,10 @@ TORCH := .venv-torch
 # The plain name brings a build for graphics cards; TORCH_PACKAGE=torch==X names another.
 TORCH_PACKAGE ?= torch
 ENGINES := .venv-engines
+# Blender as a module, by the Python that it is made for; tests run in each that is here.
+BLENDER := .venv-blender
+BLENDERS ?= 3.11=5.0.1 3.13=5.2.3
+WHEEL_HERE := build/blender/wheels
 PAGE := src/synovia/view/page/index.html
 PAGE_SOURCES := $(shell find web -mindepth 1 -name node_modules -prune -o -name tests -prune -o -print)
 NODE_MODULES := web/node_modules/.package-lock.json
@@ -33,7 +39,7 @@ endif
 # Commands that tests start would otherwise compile all of Python's sources each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint page browser kernels wheels npm test-sanitized test-opensim test-torch test-engines bench papers docs clean
+.PHONY: demo test lint page browser kernels wheels npm blender test-blender test-sanitized test-opensim test-torch test-engines bench papers docs clean
 
 demo: $(INSTALLED) $(PAGE) kernels
 	$(BIN)/synovia demo synovia-demo
@@ -113,6 +119,10 @@ test-torch: $(TORCH)/.installed
 
 test-engines: $(ENGINES)/.installed
 	$(ENGINES)/bin/pytest --noconftest -o pythonpath=tests/engines tests/engines
+
+# A zip for this system, and for each of the wheels in dist/ that `make wheels` left there.
+blender: test-blender-environments
+	$(BLENDER)-*/bin/python blender/build.py dist/synovia-*.whl -o dist
 
 bench: $(INSTALLED) $(PAGE) browser kernels
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
