@@ -15,7 +15,7 @@ import numpy as np
 from mathutils import Matrix
 
 from synovia import Limit, quat
-from synovia.arrays import Floats, Ints, Quats, Vectors
+from synovia.arrays import Floats, Ints, Vectors
 from synovia.mesh import PRINT, sheet
 
 from .limits import Bound, bound
@@ -28,7 +28,7 @@ COLOURS = ((0.13, 0.25, 0.58), (0.10, 0.58, 0.62), (0.55, 0.78, 0.42), (0.98, 0.
 RED = (0.85, 0.08, 0.10)
 KIND, BONE = "synovia", "synovia_bone"
 """Names of the properties by which objects that we made are known."""
-SHEET, RIM, CONE = "limit", "rim", "cone"
+SHEET, RIM = "limit", "rim"
 RIM_COLOUR = (0.12, 0.15, 0.18)
 RIM_WIDTH = 0.008
 """Of the bone's length."""
@@ -75,7 +75,7 @@ def draw_limit(thing: Any, bone: str, collection: Any) -> Any:
     axis = limits.rig.skeleton.rest_directions[limits.rig.skeleton.index(bone)]
     picture = sheet(limit, _own_axis(limit, axis), PRINT)
     length = thing.data.bones[bone].length
-    places = _places(limits, limit, picture.mesh.vertices) * length
+    places = places_of(limits, limit, picture.mesh.vertices) * length
     made = _mesh_object(f"{thing.name} {bone} limit", places, picture.mesh.triangles)
     for band in range(BANDS):
         share = (band + 0.5) / BANDS
@@ -88,9 +88,9 @@ def draw_limit(thing: Any, bone: str, collection: Any) -> Any:
         slot.link = "OBJECT"
         slot.material = red
         slot.link = "DATA"
-    _attach(made, thing, bone, limit, SHEET, collection)
+    attach(made, thing, bone, limit, SHEET, collection)
     rim = _rim(f"{thing.name} {bone} rim", places, picture.rim, length * RIM_WIDTH)
-    _attach(rim, thing, bone, limit, RIM, collection)
+    attach(rim, thing, bone, limit, RIM, collection)
     for each in (made, rim):
         each.hide_select = True
     return made
@@ -131,7 +131,7 @@ def _own_axis(limit: Limit, axis: Vectors) -> Vectors:
     return axis if axis.any() else np.array([0.0, 1.0, 0.0])
 
 
-def _places(limits: Bound, limit: Limit, directions: Vectors) -> Vectors:
+def places_of(limits: Bound, limit: Limit, directions: Vectors) -> Vectors:
     """Return directions, from the limit's reference, about the armature's axes at rest."""
     return limits.rig.to_armature(quat.rotate(limit.chart.reference, directions))
 
@@ -178,7 +178,7 @@ def _ways(places: Vectors, edges: Ints) -> Iterable[Floats]:
             yield np.array(way)
 
 
-def _attach(made: Any, thing: Any, bone: str, limit: Limit, kind: str, collection: Any) -> None:
+def attach(made: Any, thing: Any, bone: str, limit: Limit, kind: str, collection: Any) -> None:
     """Put an object at a bone's head, turning with what the bone's limit is measured from."""
     collection.objects.link(made)
     made[KIND], made[BONE] = kind, bone
@@ -192,82 +192,3 @@ def _attach(made: Any, thing: Any, bone: str, limit: Limit, kind: str, collectio
         made.matrix_parent_inverse = tail.inverted()
     place = made.constraints.new("COPY_LOCATION")
     place.name, place.target, place.subtarget, place.head_tail = OWN, thing, bone, 0.0
-
-
-# The points of a reach cone as a mesh: a ring of vertices to be moved, cut and dissolved.
-
-
-def draw_cone(thing: Any, bone: str, collection: Any) -> Any:
-    """Return a ring of the points of a bone's reach cone, to be edited as any mesh."""
-    limits = bound(thing)
-    limit = limit_of(limits, bone)
-    cones = limit.shape.cones
-    if len(cones) != 1:
-        raise ValueError(f"the limit of {bone} is no single reach cone: make one of it first")
-    cone = cones[0]
-    for each in drawn(thing, CONE, bone):
-        bpy.data.objects.remove(each)
-    points = limit.chart.in_joint(cone.points)
-    places = _places(limits, limit, points) * thing.data.bones[bone].length
-    count = len(places)
-    mesh = bpy.data.meshes.new(f"{thing.name} {bone} cone")
-    ring = [(k, (k + 1) % count) for k in range(count)]
-    mesh.from_pydata(places.tolist(), ring, [])
-    for name, values in (("twist_low", cone.low), ("twist_high", cone.high)):
-        mesh.attributes.new(name, "FLOAT", "POINT").data.foreach_set("value", values)
-    made = bpy.data.objects.new(mesh.name, mesh)
-    _attach(made, thing, bone, limit, CONE, collection)
-    made.show_in_front = True
-    return made
-
-
-def read_cone(thing: Any, bone: str) -> Limit:
-    """Return the limit of a bone with its reach cone as the edited ring has it."""
-    from dataclasses import replace
-
-    rings = drawn(thing, CONE, bone)
-    if not rings:
-        raise ValueError(f"the points of {bone} are not in the scene: edit its cone first")
-    limits = bound(thing)
-    limit = limit_of(limits, bone)
-    mesh = rings[0].data
-    order = ring_order(mesh)
-    places = np.empty(3 * len(mesh.vertices), np.float32)
-    mesh.vertices.foreach_get("co", places)
-    points = directions_of(limits, limit, places.reshape(-1, 3)[order].astype(np.float64))
-    points = limit.chart.in_chart(points)
-    low, high = (_attribute(mesh, name)[order] for name in ("twist_low", "twist_high"))
-    cone = limit.shape.cones[0]
-    if np.einsum("ij,j->i", np.cross(points, np.roll(points, -1, axis=0)), cone.visible).sum() < 0:
-        points, low, high = points[::-1], low[::-1], high[::-1]
-    shape = limit.shape.with_cones([replace(cone, points=points, low=low, high=high)])
-    return replace(limit, shape=shape)
-
-
-def _attribute(mesh: Any, name: str) -> Quats:
-    values = np.empty(len(mesh.vertices), np.float32)
-    mesh.attributes[name].data.foreach_get("value", values)
-    return values.astype(np.float64)
-
-
-def ring_order(mesh: Any) -> list[int]:
-    """Return the vertices of a mesh in the order in which its edges join them into one ring."""
-    beside: dict[int, list[int]] = {vertex.index: [] for vertex in mesh.vertices}
-    for edge in mesh.edges:
-        one, other = edge.vertices
-        beside[one].append(other)
-        beside[other].append(one)
-    broken = [vertex for vertex, others in beside.items() if len(others) != 2]
-    if broken or len(beside) < 3:
-        raise ValueError(
-            f"the points must form one ring of at least 3, each with two neighbours, got "
-            f"{len(beside)} points, {len(broken)} of them without two"
-        )
-    order, before, here = [0], 0, beside[0][0]
-    while here != 0:
-        order.append(here)
-        one, other = beside[here]
-        before, here = here, other if one == before else one
-    if len(order) < len(beside):
-        raise ValueError("the points must form one ring, got several")
-    return order

@@ -16,70 +16,67 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from synovia import quat
-from synovia.arrays import Mask, Quats
+from synovia.arrays import Quats
 
 from . import draw
-from .limits import Bound, bound, has_limits, movable
+from .limits import ROUNDING, SKIN, Bound, bound, has_limits
 from .rig import driven_bones, evaluated_rotations, read_basis, write_basis
 
 _running = False
 _seen: dict[int, tuple[Any, bytes]] = {}
 
 
-def settle(thing: Any, graph: Any = None) -> int:
+def settle(thing: Any, graph: Any) -> int:
     """Bring the bones of an armature object within their limits; return how many were turned."""
     limits = bound(thing)
-    basis = read_basis(thing, limits.rig)
-    rotations = limits.rig.aligned(basis)
-    _use_evaluated(thing, graph, limits, rotations)
-    state = (thing.synovia.limits_id, rotations.tobytes())
-    if _seen.get(thing.session_uid) == state:
+    rotations, driven = read_pose(thing, limits, graph)
+    key, name = thing.session_uid, thing.synovia.limits_id
+    if _seen.get(key) == (name, rotations.tobytes()):
         return 0
-    pose = limits.pose(rotations)
-    outside = limits.outside(pose)
-    moving = outside & movable(thing, limits) if outside.any() else outside
-    if moving.any():
-        rotations = _turn(thing, limits, rotations, moving)
-        outside = limits.outside(limits.pose(rotations))
-    _seen[thing.session_uid] = (thing.synovia.limits_id, rotations.tobytes())
-    draw.show_state(thing, {limits.rig.skeleton.names[j] for j in np.flatnonzero(outside)})
-    return int(moving.sum())
+    legal = limits.target.project(limits.pose(rotations)).rotations
+    outside = quat.angle_between(rotations, legal) > SKIN + ROUNDING
+    outside[driven] = False
+    turned = np.flatnonzero(outside).tolist()
+    bones, rig = thing.pose.bones, limits.rig
+    for joint in turned:
+        write_basis(bones[int(rig.order[joint])], rig.basis(joint, legal[joint]))
+    if turned:
+        rotations = rotations.copy()
+        rotations[turned] = rig.aligned(read_basis(thing, rig))[turned]
+    _seen[key] = name, rotations.tobytes()
+    if draw.drawn(thing):
+        _show(thing, limits, rotations)
+    return len(turned)
 
 
-def forget(thing: Any) -> None:
-    """Look at an armature object anew at the next change."""
-    _seen.pop(thing.session_uid, None)
+def read_pose(thing: Any, limits: Bound, graph: Any) -> tuple[Quats, list[int]]:
+    """Return the rotations (J, 4) of all joints, and the joints that constraints turn.
+
+    The latter are as they come out.
+    """
+    rotations = limits.rig.aligned(read_basis(thing, limits.rig))
+    driven = [limits.rig.skeleton.index(name) for name in driven_bones(thing)]
+    if driven:
+        found = evaluated_rotations(thing.evaluated_get(graph), limits.rig, driven)
+        for joint, rotation in found.items():
+            rotations[joint] = rotation
+    return rotations, driven
 
 
 def show_outside(thing: Any, graph: Any) -> None:
     """Colour what is drawn of limits by the pose as it is."""
     limits = bound(thing)
-    rotations = limits.rig.aligned(read_basis(thing, limits.rig))
-    _use_evaluated(thing, graph, limits, rotations)
+    _show(thing, limits, read_pose(thing, limits, graph)[0])
+
+
+def _show(thing: Any, limits: Bound, rotations: Quats) -> None:
     outside = np.flatnonzero(limits.outside(limits.pose(rotations)))
     draw.show_state(thing, {limits.rig.skeleton.names[joint] for joint in outside})
 
 
-def _use_evaluated(thing: Any, graph: Any, limits: Bound, rotations: Quats) -> None:
-    """Take joints that constraints turn as they come out."""
-    driven = [limits.rig.skeleton.index(name) for name in driven_bones(thing)]
-    if driven and graph is not None:
-        found = evaluated_rotations(thing.evaluated_get(graph), limits.rig, driven)
-        for joint, rotation in found.items():
-            rotations[joint] = rotation
-
-
-def _turn(thing: Any, limits: Bound, rotations: Quats, moving: Mask) -> Quats:
-    """Turn the bones that are outside and may be moved; return all rotations as they are then."""
-    legal = limits.target.project(limits.pose(rotations)).rotations
-    changed = np.flatnonzero((quat.angle_between(rotations, legal) > 0.0) & movable(thing, limits))
-    bones = thing.pose.bones
-    for joint in changed.tolist():
-        write_basis(bones[int(limits.rig.order[joint])], limits.rig.basis(joint, legal[joint]))
-    now = limits.rig.aligned(read_basis(thing, limits.rig))
-    rotations = rotations.copy()
-    rotations[changed] = now[changed]
-    return rotations
+def forget(thing: Any) -> None:
+    """Look at an armature object anew at the next change."""
+    _seen.pop(thing.session_uid, None)
 
 
 @persistent

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
-from bpy.props import BoolProperty, StringProperty
+from bpy.props import StringProperty
 from bpy_extras.io_utils import ExportHelper, ImportHelper
 
 from synovia import load_limits, save_limits
+from synovia.limit.convert import gained_and_lost
 
-from . import check, constraints, draw, learn, limits, live
+from . import check, cone, constraints, draw, learn, limits, live
 from .action import action_of, bake, clip_of, frames_of
 from .rig import rig_of
 
@@ -292,11 +293,6 @@ class SYNOVIA_OT_edit_cone(Command, bpy.types.Operator):
 
     bl_idname = "synovia.edit_cone"
     bl_label = "Edit Reach Cone"
-    convert: BoolProperty(
-        name="Convert",
-        description="Make a reach cone of another kind of limit first; needs SciPy",
-        default=True,
-    )
 
     def run(self, context: Any, thing: Any) -> str:
         """Make the ring of points, and the active object of it."""
@@ -304,8 +300,14 @@ class SYNOVIA_OT_edit_cone(Command, bpy.types.Operator):
         bound = limits.bound(thing)
         limit = draw.limit_of(bound, bone)
         if len(limit.shape.cones) != 1:
-            store_limit(thing, bone, self.as_cone(bound, bone))
-        made = draw.draw_cone(thing, bone, context.collection)
+            axis = bound.rig.skeleton.rest_directions[bound.rig.skeleton.index(bone)]
+            made_of = cone.as_cone(limit, axis)
+            gained, lost = gained_and_lost(limit, made_of)
+            self.tell(
+                [f"{bone} is a reach cone now: {gained:.1%} of rotations more, {lost:.1%} less"]
+            )
+            store_limit(thing, bone, made_of)
+        made = cone.draw_cone(thing, bone, context.collection)
         if context.mode != "OBJECT":
             bpy.ops.object.mode_set(mode="OBJECT")
         for each in context.selected_objects:
@@ -313,18 +315,6 @@ class SYNOVIA_OT_edit_cone(Command, bpy.types.Operator):
         made.select_set(True)
         context.view_layer.objects.active = made
         return f"move, cut or dissolve the points in Edit Mode, then Apply Cone ({bone})"
-
-    def as_cone(self, bound: Any, bone: str) -> Any:
-        """Return the limit of a bone as a reach cone."""
-        if not self.convert:
-            raise ValueError(f"the limit of {bone} is no reach cone")
-        if not learn.has_scipy():
-            raise ValueError(
-                f"the limit of {bone} is no reach cone, and SciPy, which makes one of it, is not "
-                "in this Blender's Python: synovia convert-limits does it on the command line"
-            )
-        axis = bound.rig.skeleton.rest_directions[bound.rig.skeleton.index(bone)]
-        return bound.model.limits[bone].to("reach-cone", axis=axis).limit
 
 
 class SYNOVIA_OT_apply_cone(Command, bpy.types.Operator):
@@ -338,8 +328,8 @@ class SYNOVIA_OT_apply_cone(Command, bpy.types.Operator):
         bone = active_bone(context, thing)
         if context.object is not None and context.object.mode == "EDIT":
             context.object.update_from_editmode()
-        store_limit(thing, bone, draw.read_cone(thing, bone))
-        draw.draw_limit(thing, bone, draw.drawn(thing, draw.CONE, bone)[0].users_collection[0])
+        store_limit(thing, bone, cone.read_cone(thing, bone))
+        draw.draw_limit(thing, bone, draw.drawn(thing, cone.CONE, bone)[0].users_collection[0])
         return (
             f"{bone} has {len(limits.bound(thing).model.limits[bone].shape.cones[0].points)} points"
         )

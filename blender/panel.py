@@ -10,6 +10,7 @@ import numpy as np
 
 from . import draw, learn, limits
 from .action import suits
+from .cone import CONE
 from .operators import armature
 
 
@@ -118,7 +119,7 @@ class SYNOVIA_PT_pose(Section, bpy.types.Panel):
         row = layout.row(align=True)
         row.operator("synovia.edit_cone", icon="EDITMODE_HLT", text="Edit Cone")
         sub = row.row(align=True)
-        sub.enabled = bool(draw.drawn(thing, draw.CONE))
+        sub.enabled = bool(draw.drawn(thing, CONE))
         sub.operator("synovia.apply_cone", icon="CHECKMARK", text="Apply")
 
 

@@ -9,6 +9,7 @@ that limits are in, does the rest: A · B · basis · B⁻¹ · A⁻¹.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,6 @@ import numpy as np
 
 from synovia import Skeleton, quat
 from synovia.arrays import Floats, Ints, Quats, Vectors
-from synovia.charts import Hinges
 from synovia.skeleton import bare_name
 
 UPRIGHT = {
@@ -240,12 +240,8 @@ def rotations_of(values: Floats, mode: str) -> Quats:
         length = np.linalg.norm(axis, axis=-1, keepdims=True)
         unit = np.where(length > 0.0, axis / np.where(length > 0.0, length, 1.0), [0.0, 1.0, 0.0])
         return quat.exp(values[..., :1] * unit)
-    return quat.from_euler(values[..., _letters(mode)], mode[::-1])
-
-
-def _letters(mode: str) -> list[int]:
-    """Return which of x, y, z turn, the last letter first: "XYZ" is Rz Ry Rx in Blender."""
-    return ["XYZ".index(letter) for letter in mode[::-1]]
+    letters = ["XYZ".index(letter) for letter in mode[::-1]]  # XYZ is Rz Ry Rx in Blender
+    return quat.from_euler(values[..., letters], mode[::-1])
 
 
 def channel_values(rotations: Quats, mode: str, before: Floats) -> Floats:
@@ -260,11 +256,45 @@ def channel_values(rotations: Quats, mode: str, before: Floats) -> Floats:
         return quat.unroll(np.concatenate([first[None], rotations]))[1:] * _sign(first)
     if mode == "AXIS_ANGLE":
         return _axis_angles(rotations, before)
-    # Euler angles are those of three hinges, the last letter outermost.
-    letters = _letters(mode)
-    hinges = Hinges(quat.IDENTITY, np.eye(3)[letters])
-    path = np.concatenate([before[None, letters], hinges.points(rotations)])
-    return hinges.follow(path)[1:, np.argsort(letters)]
+    found, last = np.empty((len(rotations), 3)), before.tolist()
+    for frame, rotation in enumerate(rotations.tolist()):
+        last = found[frame] = euler_near(rotation, mode, last)
+    return found
+
+
+def euler_near(rotation: Sequence[float], mode: str, before: Sequence[float]) -> list[float]:
+    """Return Euler angles x, y, z of a rotation: of all that stand for it, the nearest to `before`.
+
+    Plain numbers, because a pose has few: R = R_k(c) · R_j(b) · R_i(a) for the letters i, j, k, so
+    that R[k][i] = ∓sin b and so on. At gimbal lock c stays as it was.
+    """
+    i, j, k = ("XYZ".index(letter) for letter in mode)
+    sign = 1.0 if (j - i) % 3 == 1 else -1.0
+    m = _matrix(rotation)
+    across = math.hypot(m[i][i], m[j][i])
+    b = math.atan2(-sign * m[k][i], across)
+    if across < 1e-9:
+        c = before[k]
+        a = math.atan2(-sign * m[j][k], m[j][j]) + math.copysign(sign, b) * c
+    else:
+        a = math.atan2(sign * m[k][j], m[k][k])
+        c = math.atan2(sign * m[j][i], m[i][i])
+    turn, found = 2.0 * math.pi, []
+    for values in ((a, b, c), (a + math.pi, math.pi - b, c + math.pi)):
+        angles = [0.0, 0.0, 0.0]
+        for axis, value in zip((i, j, k), values, strict=True):
+            angles[axis] = value + turn * round((before[axis] - value) / turn)
+        found.append(angles)
+    return min(found, key=lambda each: sum((x - y) ** 2 for x, y in zip(each, before, strict=True)))
+
+
+def _matrix(rotation: Sequence[float]) -> list[list[float]]:
+    w, x, y, z = rotation
+    return [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
 
 
 def _sign(rotation: Quats) -> float:
