@@ -24,10 +24,10 @@ TORCH := .venv-torch
 # The plain name brings a build for graphics cards; TORCH_PACKAGE=torch==X names another.
 TORCH_PACKAGE ?= torch
 ENGINES := .venv-engines
-# Blender as a module, by the Python that it is made for; tests run in each that is here.
+# Blender as a module is for one version of Python: pairs of these, of which some must be here.
 BLENDER := .venv-blender
 BLENDERS ?= 3.11=5.0.1 3.13=5.2.3
-WHEEL_HERE := build/blender/wheels
+BLENDER_WHEEL := build/blender/.built
 PAGE := src/synovia/view/page/index.html
 PAGE_SOURCES := $(shell find web -mindepth 1 -name node_modules -prune -o -name tests -prune -o -print)
 NODE_MODULES := web/node_modules/.package-lock.json
@@ -39,7 +39,7 @@ endif
 # Commands that tests start would otherwise compile all of Python's sources each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint page browser kernels wheels npm blender test-blender test-sanitized test-opensim test-torch test-engines bench papers docs clean
+.PHONY: demo test lint page browser kernels wheels npm blender test-blender blender-environments test-sanitized test-opensim test-torch test-engines bench papers docs clean
 
 demo: $(INSTALLED) $(PAGE) kernels
 	$(BIN)/synovia demo synovia-demo
@@ -120,9 +120,36 @@ test-torch: $(TORCH)/.installed
 test-engines: $(ENGINES)/.installed
 	$(ENGINES)/bin/pytest --noconftest -o pythonpath=tests/engines tests/engines
 
-# A zip for this system, and for each of the wheels in dist/ that `make wheels` left there.
-blender: test-blender-environments
-	$(BLENDER)-*/bin/python blender/build.py dist/synovia-*.whl -o dist
+# A zip for this system, and one for each wheel that `make wheels` left in dist/.
+blender: blender-environments $(BLENDER_WHEEL)
+	python=$$(ls -d $(BLENDER)-*/bin/python | head -n 1); \
+	$$python blender/build.py build/blender/*.whl $(wildcard dist/synovia-*.whl) -o dist
+
+# Installed from the zip, in every Blender that is here, without SciPy.
+test-blender: blender-environments $(BLENDER_WHEEL)
+	for home in $(BLENDER)-*; do \
+	  SYNOVIA_EXTENSION=$$($$home/bin/python blender/build.py build/blender/*.whl -o build/blender) || exit 1; \
+	  SYNOVIA_EXTENSION=$$SYNOVIA_EXTENSION SYNOVIA_COMMAND=$(CURDIR)/$(BIN)/synovia \
+	  $$home/bin/python -m pytest -q -p no:cacheprovider --confcutdir=tests/blender -o pythonpath=tests/blender tests/blender || exit 1; \
+	done
+
+blender-environments:
+	@for pair in $(BLENDERS); do \
+	  wanted=$${pair%=*}; blender=$${pair#*=}; home=$(BLENDER)-$$blender; \
+	  for python in python$$wanted $(PYTHON) $$HOME/.pyenv/versions/$$wanted.*/bin/python; do \
+	    test -e $$home/.installed && break; \
+	    $$python -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$wanted')" 2>/dev/null || continue; \
+	    $$python -m venv $$home && \
+	    $$home/bin/pip install --quiet --disable-pip-version-check bpy==$$blender 'pytest>=8.2' && \
+	    touch $$home/.installed || exit 1; \
+	  done; \
+	  test -e $$home/.installed || echo "No Python $$wanted is here: Blender $$blender is left out"; \
+	done; ls $(BLENDER)-*/.installed >/dev/null
+
+$(BLENDER_WHEEL): $(INSTALLED) $(PAGE) $(shell find src/synovia -name '*.py' -o -name '*.json' -o -name '*.toml' -o -name '*.h')
+	rm -rf build/blender && mkdir -p build/blender
+	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/blender .
+	touch $@
 
 bench: $(INSTALLED) $(PAGE) browser kernels
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
@@ -173,4 +200,4 @@ $(ENGINES)/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf src/synovia/body/surfaces.* npm/synovia.wasm $(VENV) $(OPENSIM) $(TORCH) $(ENGINES) build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page
+	rm -rf src/synovia/body/surfaces.* npm/synovia.wasm $(VENV) $(OPENSIM) $(TORCH) $(ENGINES) $(BLENDER)-* build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page

@@ -50,7 +50,8 @@ def material(name: str, colour: tuple[float, float, float], alpha: float) -> Any
         return found
     made = bpy.data.materials.new(name)
     made.diffuse_color = (*colour, alpha)
-    made.use_nodes = True
+    if made.node_tree is None:  # always there from Blender 5.0 on
+        made.use_nodes = True
     shader = next(node for node in made.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
     shader.inputs["Base Color"].default_value = (*colour, 1.0)
     shader.inputs["Roughness"].default_value = 0.6

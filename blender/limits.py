@@ -145,9 +145,9 @@ def fit_to(model: LimitModel, rig: Rig, clips: list[Clip]) -> tuple[LimitModel, 
     names = names_for(model, rig.skeleton)
     turned = rig.turn(rest_turn(rig.skeleton, model.skeleton, _shared(model, rig.skeleton, names)))
     found = model.match(turned.skeleton, names)
-    if found.joints and not found.bone_angles:
-        missing = f"no bones for {list_names(found.missing)}" if found.missing else ""
-        return model, [missing] if missing else []
+    missing = [f"no bones for {list_names(found.missing)}"] if found.missing else []
+    if 2 * len(found.joints) >= len(model.names) and not found.bone_angles:
+        return model, missing
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
@@ -156,9 +156,11 @@ def fit_to(model: LimitModel, rig: Rig, clips: list[Clip]) -> tuple[LimitModel, 
             if found.joints:
                 return model, found.warnings()
             raise ValueError(
-                f"none of the bones is called as a joint of these limits, and the rig is not "
-                f"known to be a human: {error}"
+                f"none of the bones is called as a joint of these limits, and one of the two rigs "
+                f"is not known to be a human: {error}"
             ) from None
+    if len(there.names) < len(found.joints) and not found.bone_angles:
+        return model, missing
     notes = [str(each.message) for each in said]
     return there, ["carried over from another rig of a human", *notes]
 

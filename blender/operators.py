@@ -326,13 +326,17 @@ class SYNOVIA_OT_apply_cone(Command, bpy.types.Operator):
     def run(self, context: Any, thing: Any) -> str:
         """Store the cone and draw it."""
         bone = active_bone(context, thing)
-        if context.object is not None and context.object.mode == "EDIT":
-            context.object.update_from_editmode()
-        store_limit(thing, bone, cone.read_cone(thing, bone))
+        editing = context.object is not None and context.object.mode == "EDIT"
+        if editing:  # Edit Mode has a copy of its own
+            bpy.ops.object.mode_set(mode="OBJECT")
+        try:
+            store_limit(thing, bone, cone.read_cone(thing, bone))
+        finally:
+            if editing:
+                bpy.ops.object.mode_set(mode="EDIT")
         draw.draw_limit(thing, bone, draw.drawn(thing, cone.CONE, bone)[0].users_collection[0])
-        return (
-            f"{bone} has {len(limits.bound(thing).model.limits[bone].shape.cones[0].points)} points"
-        )
+        (made,) = limits.bound(thing).model.limits[bone].shape.cones
+        return f"{bone} has {len(made.points)} points"
 
 
 def store_limit(thing: Any, bone: str, limit: Any) -> None:

@@ -275,7 +275,7 @@ def euler_near(rotation: Sequence[float], mode: str, before: Sequence[float]) ->
     b = math.atan2(-sign * m[k][i], across)
     if across < 1e-9:
         c = before[k]
-        a = math.atan2(-sign * m[j][k], m[j][j]) + math.copysign(sign, b) * c
+        a = math.atan2(-sign * m[j][k], m[j][j]) + math.copysign(1.0, b) * sign * c
     else:
         a = math.atan2(sign * m[k][j], m[k][k])
         c = math.atan2(sign * m[j][i], m[i][i])
@@ -343,10 +343,19 @@ def mode_named(number: int) -> str:
 
 
 def write_basis(bone: Any, basis: Quats) -> None:
-    """Turn a pose bone to the rotation `basis` (4,), by the channel that it has."""
-    name, _ = channel(bone.rotation_mode)
-    before = np.array(getattr(bone, name))
-    setattr(bone, name, channel_values(basis[None], bone.rotation_mode, before)[0])
+    """Turn a pose bone to the rotation `basis` (4,), by the channel that it has.
+
+    As `channel_values`, but with plain numbers: bones are written one by one, while one waits.
+    """
+    mode, values = bone.rotation_mode, basis.tolist()
+    before = list(getattr(bone, channel(mode)[0]))
+    if mode == "QUATERNION":
+        same = sum(x * y for x, y in zip(values, before, strict=True)) >= 0.0
+        bone.rotation_quaternion = values if same else [-each for each in values]
+    elif mode == "AXIS_ANGLE":
+        bone.rotation_axis_angle = channel_values(basis[None], mode, np.array(before))[0]
+    else:
+        bone.rotation_euler = euler_near(values, mode, before)
 
 
 # What constraints do: such bones are judged as they come out, and are not moved.
