@@ -21,11 +21,12 @@ from synovia.mesh import PRINT, sheet
 from .limits import Bound, bound
 from .rig import OWN
 
-BANDS = 8
+BANDS = 16
 """Colours that twists have, from none to a whole turn."""
 COLOURS = ((0.13, 0.25, 0.58), (0.10, 0.58, 0.62), (0.55, 0.78, 0.42), (0.98, 0.86, 0.28))
 """From no twist to much: blue to yellow. Red means outside, and nothing else."""
 RED = (0.85, 0.08, 0.10)
+OPACITY = 0.5
 KIND, BONE = "synovia", "synovia_bone"
 """Names of the properties by which objects that we made are known."""
 SHEET, RIM = "limit", "rim"
@@ -80,11 +81,11 @@ def draw_limit(thing: Any, bone: str, collection: Any) -> Any:
     made = _mesh_object(f"{thing.name} {bone} limit", places, picture.mesh.triangles)
     for band in range(BANDS):
         share = (band + 0.5) / BANDS
-        made.data.materials.append(material(f"Synovia twist {band}", twist_colour(share), 0.75))
+        made.data.materials.append(material(f"Synovia twist {band}", twist_colour(share), OPACITY))
     shares = picture.widths[picture.mesh.triangles].mean(axis=1) / (2.0 * np.pi)
     bands = np.minimum((shares * BANDS).astype(np.int32), BANDS - 1)
     made.data.polygons.foreach_set("material_index", bands)
-    red = material("Synovia outside", RED, 0.75)
+    red = material("Synovia outside", RED, OPACITY)
     for slot in made.material_slots:
         slot.link = "OBJECT"
         slot.material = red

@@ -27,8 +27,9 @@ MODULE = "bl_ext.user_default.synovia"
 
 def pytest_configure(config):
     """Install the extension before tests are collected: they import what its wheel brings."""
-    # Blender's own importers leave files to be closed.
-    config.addinivalue_line("filterwarnings", "ignore:unclosed file:ResourceWarning")
+    # Blender's own importers leave files to be closed, and its exporter of FBX sets shapes.
+    for ignored in ("unclosed file:ResourceWarning", "Setting the shape:DeprecationWarning"):
+        config.addinivalue_line("filterwarnings", f"ignore:{ignored}")
     if not ZIP:
         pytest.exit("SYNOVIA_EXTENSION must name the extension's zip: run make test-blender", 2)
     bpy.ops.wm.read_factory_settings(use_empty=True)

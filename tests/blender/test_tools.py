@@ -43,6 +43,17 @@ def test_a_rig_is_recognised_by_one_click(rename, part):
     assert np.degrees(2.0 * np.arccos(abs(shin.rotation_quaternion[0]))) < 60.0
 
 
+def test_rigify_s_human_is_recognised(part):
+    bpy.ops.preferences.addon_enable(module="rigify")
+    try:
+        bpy.ops.object.armature_human_metarig_add()
+        bpy.ops.synovia.human()
+        found = part("limits").bound(bpy.context.object).model.limits
+        assert {"upper_arm.L", "forearm.R", "thigh.R", "shin.L", "foot.R"} <= set(found)
+    finally:
+        bpy.ops.preferences.addon_disable(module="rigify")
+
+
 def test_what_is_no_human_is_told(part):
     armature = bpy.data.armatures.new("Chain")
     thing = bpy.data.objects.new("Chain", armature)
