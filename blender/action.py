@@ -40,9 +40,7 @@ def action_of(thing: Any) -> Any:
 
 
 def curves(action: Any, thing: Any) -> Any:
-    """Return the F-curves of an action for an object: those of its slot, from Blender 4.4 on."""
-    if not hasattr(action, "slots"):
-        return action.fcurves
+    """Return the F-curves of an action for an object: those of its slot."""
     slot = slot_for(action, thing)
     for layer in action.layers if slot else ():
         for strip in layer.strips:
@@ -177,10 +175,12 @@ def bake(thing: Any, action: Any, rig: Rig, rotations: Mapping[int, Quats], name
     """
     frames = frames_of(action)
     paths, modes = channel_paths(thing, action, rig), read_modes(thing, rig)
-    slot_name = slot_for(action, thing).identifier if hasattr(action, "slots") else ""
+    slot = slot_for(action, thing)
+    if slot is None:
+        raise ValueError(f"{action.name} has no slot for {thing.name}: choose one for it")
     made = action.copy()
     made.name = name
-    found = curves(made, thing) if not slot_name else _curves_of_slot(made, slot_name)
+    found = ensure_curves(made, slot.identifier)
     for joint, wanted in rotations.items():
         values = _merge(paths[joint], rig.basis(joint, wanted), modes[joint])
         path, size = _path(rig.skeleton.names[joint], modes[joint])
@@ -190,7 +190,8 @@ def bake(thing: Any, action: Any, rig: Rig, rotations: Mapping[int, Quats], name
     return made
 
 
-def _curves_of_slot(action: Any, slot_name: str) -> Any:
+def ensure_curves(action: Any, slot_name: str) -> Any:
+    """Return the F-curves of an action's slot, to which others can be added."""
     slot = action.slots[slot_name]
     layer = action.layers[0] if len(action.layers) else action.layers.new("Layer")
     strip = layer.strips[0] if len(layer.strips) else layer.strips.new(type="KEYFRAME")

@@ -72,7 +72,7 @@ def show_report(thing: Any, action: Any, report: Report) -> None:
         row = settings.rows.add()
         row.name = row.bone = each.bone
         row.first, row.last, row.frame, row.worst = each.first, each.last, each.frame, each.worst
-    settings["row"] = 0  # without a jump
+    settings.row = -1  # none, so that nothing jumps
     settings.summary = summarize(report, action.name)
     clear_markers(action)
     marked = set()

@@ -255,11 +255,11 @@ class SYNOVIA_OT_bake(Command, bpy.types.Operator):
 
 
 def assign(thing: Any, action: Any) -> None:
-    """Give an object an action, with its slot."""
+    """Give an object an action, with the slot of the same name."""
     data = thing.animation_data
-    slot = data.action_slot.identifier if getattr(data, "action_slot", None) else ""
+    slot = data.action_slot.identifier if data.action_slot is not None else ""
     data.action = action
-    if slot and data.action_slot is None and slot in action.slots:
+    if data.action_slot is None and slot in action.slots:
         data.action_slot = action.slots[slot]
 
 
@@ -407,13 +407,4 @@ CLASSES = (
 )
 
 
-def register() -> None:
-    """Make the operators known to Blender."""
-    for each in CLASSES:
-        bpy.utils.register_class(each)
-
-
-def unregister() -> None:
-    """Take them back."""
-    for each in reversed(CLASSES):
-        bpy.utils.unregister_class(each)
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -176,13 +176,4 @@ CLASSES = (
 )
 
 
-def register() -> None:
-    """Make the panels known to Blender."""
-    for each in CLASSES:
-        bpy.utils.register_class(each)
-
-
-def unregister() -> None:
-    """Take them back."""
-    for each in reversed(CLASSES):
-        bpy.utils.unregister_class(each)
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -23,7 +23,7 @@ from mathutils import Vector  # noqa: E402
 SIZE, SAMPLES = (1000, 566), 16
 BONE, RED, PAPER = (0.80, 0.73, 0.60), (0.75, 0.04, 0.06), (0.93, 0.945, 0.955)
 SKIN = (0.45, 0.55, 0.62)
-LEG = "LeftUpperLeg"
+LEG, FRAMES = "LeftUpLeg", 30
 
 
 def part(name: str) -> Any:
@@ -42,34 +42,41 @@ def main() -> None:
     render_bake(out / "blender-bake.png")
 
 
-def import_human(clip: Any) -> Any:
-    """Return an armature object with a clip's motion, with limits of a human."""
-    from synovia import save_clip
+def pose_human(name: str, turns: dict[str, tuple[float, float, float]]) -> Any:
+    """Return an armature that goes from rest to a pose, with limits of a human.
 
-    path = Path(PROFILE.name, "clip.bvh")
-    save_clip(clip, path)
-    bpy.ops.import_anim.bvh(filepath=str(path), update_scene_fps=True, update_scene_duration=True)
-    thing = bpy.context.object
+    `turns` are rotation vectors of bones about the armature's axes, in radians.
+    """
+    from synovia import quat
+
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "blender"))
+    armatures = import_module("armatures")
+    thing = armatures.human(name)
+    share = np.linspace(0.0, 1.0, FRAMES)[:, None, None]
+    vectors = np.array([turns.get(bone, (0.0, 0.0, 0.0)) for bone in armatures.PLACES])
+    armatures.animate(thing, part, quat.exp(share * vectors), name)
     bpy.ops.synovia.human()
+    bpy.context.scene.frame_set(FRAMES)
     return thing
 
 
-def add_body(thing: Any, skeleton: Any, red: set[str]) -> None:
-    """Add bones and a skin, as Synovia makes them, to an armature in the pose that it has."""
-    from synovia import Pose
+def add_body(thing: Any) -> None:
+    """Add bones and a skin, as Synovia makes them, in the pose that an armature has.
+
+    Bones that are outside are red.
+    """
     from synovia.body import body_of, pose_vertices
 
     limits = part("limits").bound(thing)
-    graph = bpy.context.evaluated_depsgraph_get()
-    rotations, _ = part("live").read_pose(thing, limits, graph)
-    joints = [limits.rig.skeleton.index(name) for name in skeleton.names]
-    pose = Pose(rotations[joints], skeleton.offsets)
+    skeleton = limits.rig.skeleton
+    rotations, _ = part("live").read_pose(thing, limits, bpy.context.evaluated_depsgraph_get())
+    pose = limits.pose(rotations)
+    red = np.flatnonzero(limits.outside(pose))
     body = body_of(skeleton)
     if body is None or body.skin is None:
-        raise ValueError("the clip must be of the default human")
-    hips = limits.rig.skeleton.offsets[joints[0]]
+        raise ValueError("the rig must be that of a human")
     for mesh, name in ((body.mesh, "bones"), (body.skin, "skin")):
-        places = pose_vertices(mesh, skeleton, pose) - skeleton.offsets[0] + hips
+        places = pose_vertices(mesh, skeleton, pose)
         made = bpy.data.meshes.new(name)
         made.from_pydata(
             limits.rig.to_armature(places).tolist(), [], np.asarray(mesh.triangles).tolist()
@@ -83,12 +90,12 @@ def add_body(thing: Any, skeleton: Any, red: set[str]) -> None:
             continue
         made.materials.append(part("draw").material("Picture bone", BONE, 1.0))
         made.materials.append(part("draw").material("Picture outside", RED, 1.0))
-        owners = _owners(body, skeleton)[np.asarray(mesh.triangles)[:, 0]]
-        outside = np.isin(owners, [skeleton.index(each) for each in red])
+        owners = _owners(body)[np.asarray(mesh.triangles)[:, 0]]
+        outside = np.isin(owners, red)
         made.polygons.foreach_set("material_index", outside.astype(np.int32))
 
 
-def _owners(body: Any, skeleton: Any) -> Any:
+def _owners(body: Any) -> Any:
     """Return the joint of each vertex of a body's bones."""
     return np.concatenate(
         [np.full(len(bone.surface.vertices), bone.joints[0]) for bone in body.bones]
@@ -172,50 +179,42 @@ def place(thing: Any, x: float) -> None:
 
 
 def render_draw(path: Path) -> None:
-    """Render the limit of a thigh twice: with the leg inside, and outside in red."""
-    from synovia import Clip, Pose, human, quat
-
+    """Render the limit of a thigh, as a reach cone, with the leg inside, and outside in red."""
     clear_scene()
-    skeleton = human().skeleton
-    for x, turn in ((-0.62, (-0.9, 0.0, 0.25)), (0.62, (0.5, 0.0, 1.35))):
-        rest = skeleton.rest_pose()
-        rotations = np.array(rest.rotations)
-        rotations[skeleton.index(LEG)] = quat.exp(np.array(turn))
-        both = Pose(np.stack([rest.rotations, rotations]), np.stack([rest.positions] * 2))
-        thing = import_human(Clip(skeleton, both, 1 / 30))
-        bpy.context.scene.frame_set(2)
-        place(thing, x)
+    for x, turn in ((-0.62, (-0.9, -0.2, 0.0)), (0.62, (0.3, -1.45, 0.0))):
+        thing = pose_human(f"Human {x}", {LEG: turn})
         thing.data.bones.active = thing.data.bones[LEG]
-        bpy.ops.synovia.draw()
-        limits = part("limits").bound(thing)
-        pose = part("live").read_pose(thing, limits, bpy.context.evaluated_depsgraph_get())[0]
-        outside = np.flatnonzero(limits.outside(limits.pose(pose)))
-        add_body(thing, skeleton, {limits.rig.skeleton.names[joint] for joint in outside})
-    stage((1.8, -4.2, 1.3), (0.1, 0.0, 0.92), 3.2)
+        bpy.ops.synovia.edit_cone()
+        ring = bpy.context.object
+        bpy.ops.synovia.apply_cone()
+        bpy.data.objects.remove(ring)
+        bpy.context.view_layer.objects.active = thing
+        part("live").show_outside(thing, bpy.context.evaluated_depsgraph_get())
+        place(thing, x)
+        add_body(thing)
+    stage((1.8, -4.2, 1.3), (0.1, 0.0, 0.88), 3.2)
     render(path)
 
 
 def render_bake(path: Path) -> None:
-    """Render the frame of a wild clip with most bones outside, before and after it is baked."""
-    from synovia.demo import wild
-
+    """Render a broken pose, and the same frame of the baked action."""
+    broken = {
+        "LeftForeArm": (0.0, -1.2, 0.0),
+        "RightArm": (0.0, -0.9, 0.0),
+        "RightLeg": (0.9, 0.0, 0.0),
+        "RightUpLeg": (-0.3, 0.0, 0.0),
+        "Head": (0.0, 0.0, 2.2),
+    }
     clear_scene()
-    clip = wild()
-    for x, legal in ((-0.6, False), (0.6, True)):
-        thing = import_human(clip)
+    for x, legal in ((-0.85, False), (0.85, True)):
+        thing = pose_human(f"Human {x}", broken)
         bpy.ops.synovia.check()
-        rows = [(row.bone, row.first, row.last, row.frame) for row in thing.synovia.rows]
-        frame = max(
-            {row[3] for row in rows}, key=lambda at: sum(row[1] <= at <= row[2] for row in rows)
-        )
-        red = {bone for bone, first, last, _ in rows if first <= frame <= last}
         if legal:
             bpy.ops.synovia.bake()
-            red = set()
-        bpy.context.scene.frame_set(frame)
+            bpy.context.scene.frame_set(FRAMES)
         place(thing, x)
-        add_body(thing, clip.skeleton, red)
-    stage((1.6, -4.2, 1.4), (0.0, 0.0, 0.9), 3.45)
+        add_body(thing)
+    stage((1.6, -4.2, 1.4), (0.0, 0.0, 0.9), 3.6)
     render(path)
 
 

@@ -92,7 +92,7 @@ class SynoviaSettings(bpy.types.PropertyGroup):
     )
     summary: StringProperty(name="Found")
     rows: CollectionProperty(type=SynoviaRow)
-    row: IntProperty(name="Row", update=jump)
+    row: IntProperty(name="Row", default=-1, update=jump)
     losses: CollectionProperty(type=SynoviaLoss)
     loss: IntProperty()
     painted: CollectionProperty(type=SynoviaPaint)

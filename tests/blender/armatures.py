@@ -67,7 +67,7 @@ def animate(thing, part, rotations, name="Wild"):
     data.action = action
     if data.action_slot is None:
         data.action_slot = action.slots.new("OBJECT", thing.name)
-    curves = bake._curves_of_slot(action, data.action_slot.identifier)
+    curves = bake.ensure_curves(action, data.action_slot.identifier)
     own = rig.rig_of(thing)
     frames = range(1, len(rotations) + 1)
     bones = sorted(thing.pose.bones, key=lambda bone: list(PLACES).index(bone.name.split(".")[0]))
