@@ -54,8 +54,8 @@ def pose_human(name: str, turns: dict[str, tuple[float, float, float]]) -> Any:
     thing = armatures.human(name)
     share = np.linspace(0.0, 1.0, FRAMES)[:, None, None]
     vectors = np.array([turns.get(bone, (0.0, 0.0, 0.0)) for bone in armatures.PLACES])
+    bpy.ops.synovia.human()  # at rest: a broken motion would show broken limbs
     armatures.animate(thing, part, quat.exp(share * vectors), name)
-    bpy.ops.synovia.human()
     bpy.context.scene.frame_set(FRAMES)
     return thing
 
@@ -181,7 +181,7 @@ def place(thing: Any, x: float) -> None:
 def render_draw(path: Path) -> None:
     """Render the limit of a thigh, as a reach cone, with the leg inside, and outside in red."""
     clear_scene()
-    for x, turn in ((-0.62, (-0.9, -0.2, 0.0)), (0.62, (0.3, -1.45, 0.0))):
+    for x, turn in ((-0.62, (-0.9, -0.2, 0.0)), (0.62, (1.1, -1.0, 0.0))):
         thing = pose_human(f"Human {x}", {LEG: turn})
         thing.data.bones.active = thing.data.bones[LEG]
         bpy.ops.synovia.edit_cone()
@@ -192,17 +192,17 @@ def render_draw(path: Path) -> None:
         part("live").show_outside(thing, bpy.context.evaluated_depsgraph_get())
         place(thing, x)
         add_body(thing)
-    stage((1.8, -4.2, 1.3), (0.1, 0.0, 0.88), 3.2)
+    stage((2.6, -4.2, 1.5), (0.1, 0.0, 0.88), 3.3)
     render(path)
 
 
 def render_bake(path: Path) -> None:
     """Render a broken pose, and the same frame of the baked action."""
     broken = {
-        "LeftForeArm": (0.0, -1.2, 0.0),
+        "LeftForeArm": (0.0, 0.0, 1.3),
         "RightArm": (0.0, -0.9, 0.0),
-        "RightLeg": (0.9, 0.0, 0.0),
-        "RightUpLeg": (-0.3, 0.0, 0.0),
+        "RightLeg": (-1.0, 0.0, 0.0),
+        "RightUpLeg": (-0.2, 0.3, 0.0),
         "Head": (0.0, 0.0, 2.2),
     }
     clear_scene()
@@ -214,7 +214,7 @@ def render_bake(path: Path) -> None:
             bpy.context.scene.frame_set(FRAMES)
         place(thing, x)
         add_body(thing)
-    stage((1.6, -4.2, 1.4), (0.0, 0.0, 0.9), 3.6)
+    stage((2.2, -4.2, 1.5), (0.0, 0.0, 0.9), 3.5)
     render(path)
 
 
