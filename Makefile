@@ -6,6 +6,8 @@
 # make test-opensim  knee and scapula against OpenSim, in an environment of its own
 # make test-torch  limits as a loss, in an environment of its own
 # make test-engines  exports in OpenSim, USD, Pinocchio, Newton and yourdfpy, likewise
+# make blender  the extension for Blender, as dist/synovia-blender-*.zip
+# make test-blender  the extension in Blender, in environments of their own
 # make wheels  wheels for Linux, macOS and Windows, and WebAssembly, in dist/
 # make packages  sdist and wheel, in dist/
 # make test-packages  both as users get them, on each Python that is here
@@ -24,6 +26,10 @@ TORCH := .venv-torch
 # The plain name brings a build for graphics cards; TORCH_PACKAGE=torch==X names another.
 TORCH_PACKAGE ?= torch
 ENGINES := .venv-engines
+# Blender as a module is for one version of Python: pairs of these, of which some must be here.
+BLENDER := .venv-blender
+BLENDERS ?= 3.11=5.0.1 3.13=5.2.3
+BLENDER_WHEEL := build/blender/.built
 PAGE := src/synovia/view/page/index.html
 PAGE_SOURCES := $(shell find web -mindepth 1 -name node_modules -prune -o -name tests -prune -o -print)
 NODE_MODULES := web/node_modules/.package-lock.json
@@ -35,7 +41,7 @@ endif
 # Commands that tests start would otherwise compile all of Python's sources each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint page browser kernels wheels packages npm test-sanitized test-packages test-opensim test-torch test-engines bench papers docs clean
+.PHONY: demo test lint page browser kernels wheels packages npm blender test-blender blender-environments test-sanitized test-packages test-opensim test-torch test-engines bench papers docs clean
 
 demo: $(INSTALLED) $(PAGE) kernels
 	$(BIN)/synovia demo synovia-demo
@@ -126,6 +132,37 @@ test-torch: $(TORCH)/.installed
 test-engines: $(ENGINES)/.installed
 	$(ENGINES)/bin/pytest --noconftest -o pythonpath=tests/engines tests/engines
 
+# A zip for this system, and one for each wheel that `make wheels` left in dist/.
+blender: blender-environments $(BLENDER_WHEEL)
+	python=$$(ls -d $(BLENDER)-*/bin/python | head -n 1); \
+	$$python blender/build.py build/blender/*.whl $(wildcard dist/synovia-*.whl) -o dist
+
+# Installed from the zip, in every Blender that is here, without SciPy.
+test-blender: blender-environments $(BLENDER_WHEEL)
+	for home in $(BLENDER)-*; do \
+	  SYNOVIA_EXTENSION=$$($$home/bin/python blender/build.py build/blender/*.whl -o build/blender) || exit 1; \
+	  SYNOVIA_EXTENSION=$$SYNOVIA_EXTENSION SYNOVIA_COMMAND=$(CURDIR)/$(BIN)/synovia \
+	  $$home/bin/python -m pytest -q -p no:cacheprovider --confcutdir=tests/blender -o pythonpath=tests/blender tests/blender || exit 1; \
+	done
+
+blender-environments:
+	@for pair in $(BLENDERS); do \
+	  wanted=$${pair%=*}; blender=$${pair#*=}; home=$(BLENDER)-$$blender; \
+	  for python in python$$wanted $(PYTHON) $$HOME/.pyenv/versions/$$wanted.*/bin/python; do \
+	    test -e $$home/.installed && break; \
+	    $$python -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$wanted')" 2>/dev/null || continue; \
+	    $$python -m venv $$home && \
+	    $$home/bin/pip install --quiet --disable-pip-version-check bpy==$$blender 'pytest>=8.2' && \
+	    touch $$home/.installed || exit 1; \
+	  done; \
+	  test -e $$home/.installed || echo "No Python $$wanted is here: Blender $$blender is left out"; \
+	done; ls $(BLENDER)-*/.installed >/dev/null
+
+$(BLENDER_WHEEL): $(INSTALLED) $(PAGE) $(shell find src/synovia -name '*.py' -o -name '*.json' -o -name '*.toml' -o -name '*.h')
+	rm -rf build/blender && mkdir -p build/blender
+	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/blender .
+	touch $@
+
 bench: $(INSTALLED) $(PAGE) browser kernels
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/rotations.py
@@ -175,4 +212,4 @@ $(ENGINES)/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf src/synovia/body/surfaces.* npm/synovia.wasm $(VENV) $(OPENSIM) $(TORCH) $(ENGINES) build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page
+	rm -rf src/synovia/body/surfaces.* npm/synovia.wasm $(VENV) $(OPENSIM) $(TORCH) $(ENGINES) $(BLENDER)-* build dist site .cache synovia-demo synovia-papers web/node_modules src/synovia/view/page

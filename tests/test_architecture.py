@@ -59,6 +59,7 @@ HEAVY = {
     "click": {"cli"},
     "websockets": {"view"},
     "torch": {"torch"},
+    "bpy": set(),  # blender/ imports Synovia, never the other way round
 }
 
 

@@ -8,9 +8,10 @@ from numbers import Integral
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.floating[Any]]
+# Spelled out: `NDArray` hides from NumPy 2.5 on that it is an array, which fields are asked for.
+Floats = np.ndarray[tuple[Any, ...], np.dtype[np.floating[Any]]]
 """Real numbers, float64 unless float32 came in."""
 Quats = Floats
 """(..., 4): unit quaternions, w first."""
@@ -20,12 +21,12 @@ Vectors = Floats
 """(..., 3): directions or positions."""
 Scalars = Floats
 """(...): one number an item."""
-Mask = NDArray[np.bool_]
+Mask = np.ndarray[tuple[Any, ...], np.dtype[np.bool_]]
 """(...): one truth value an item."""
-Ints = NDArray[np.integer[Any]]
-Shorts = NDArray[np.int16]
-Halves = NDArray[np.uint16]
-Bytes = NDArray[np.uint8]
+Ints = np.ndarray[tuple[Any, ...], np.dtype[np.integer[Any]]]
+Shorts = np.ndarray[tuple[Any, ...], np.dtype[np.int16]]
+Halves = np.ndarray[tuple[Any, ...], np.dtype[np.uint16]]
+Bytes = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]
 
 _TOLERANCES = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
 TOLERANCE = _TOLERANCES[np.dtype(np.float64)]

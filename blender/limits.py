@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where an armature's limits are kept, and how they are joined to its bones.
+
+They are stored in the object, as the text of a limits file: saved with the .blend, taken back by
+undo, copied with the object.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import warnings
+import zlib
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from synovia import Clip, LimitModel, Pose
+from synovia.arrays import Ints, Mask, Quats
+from synovia.io.limits import limits_bytes, parse_limits
+from synovia.skeleton import Skeleton, list_names, match
+
+from .rig import Rig, driven_bones, matching_names, rest_state, rest_turn, rig_of, up_axis
+
+ROUNDING = 1e-5
+"""Violations up to this angle, in radians, are rounding: Blender has single precision."""
+SKIN = 2e-5
+"""How deep inside, in radians, rotations are put, so that rounding does not lead out again."""
+KEPT = 8
+"""How many armatures' limits stay in memory."""
+_MODELS: OrderedDict[str, LimitModel] = OrderedDict()
+_BOUND: OrderedDict[tuple[Any, ...], Bound] = OrderedDict()
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """Limits as an armature's bones have them: the model's joints are the rig's."""
+
+    rig: Rig
+    model: LimitModel
+
+    @cached_property
+    def limited(self) -> Ints:
+        """The numbers of the joints that have a limit."""
+        return np.array([self.rig.skeleton.index(name) for name in self.model.names], np.int64)
+
+    def pose(self, rotations: Quats) -> Pose:
+        """Return a pose (J, 4) of the rig."""
+        return self._rest.with_rotations(rotations)
+
+    @cached_property
+    def _rest(self) -> Pose:
+        return self.rig.skeleton.rest_pose()
+
+    def outside(self, pose: Pose) -> Mask:
+        """Tell which joints (J,) of a pose are outside."""
+        return np.asarray(self.model.violation(pose) > ROUNDING)
+
+    @cached_property
+    def target(self) -> LimitModel:
+        """The limits, smaller by a hair's breadth, where rotations are put."""
+        smaller = {
+            name: replace(limit, shape=limit.shape.shrink(SKIN))
+            for name, limit in self.model.limits.items()
+        }
+        return replace(self.model, limits=smaller)
+
+
+def store(thing: Any, model: LimitModel, source: str) -> None:
+    """Keep limits in an armature object; `source` says in words where they are from."""
+    content = limits_bytes(replace(model, samples={}), "limits")
+    settings = thing.synovia
+    settings.limits = base64.b64encode(zlib.compress(content)).decode()
+    settings.limits_id = hashlib.sha256(content).hexdigest()
+    settings.source = source
+
+
+def forget(thing: Any) -> None:
+    """Take the limits away from an armature object."""
+    settings = thing.synovia
+    settings.limits = settings.limits_id = settings.source = ""
+
+
+def has_limits(thing: Any) -> bool:
+    """Tell whether something is an armature object with limits."""
+    return thing is not None and thing.type == "ARMATURE" and bool(thing.synovia.limits_id)
+
+
+def model_of(thing: Any) -> LimitModel:
+    """Return the limits of an armature object; ValueError where it has none."""
+    key = thing.synovia.limits_id
+    if not key:
+        raise ValueError(f"{thing.name} has no limits yet: open a file, or take those of a human")
+    if key not in _MODELS:
+        content = zlib.decompress(base64.b64decode(thing.synovia.limits))
+        _keep(_MODELS, key, parse_limits(f"limits of {thing.name}", content))
+    return _MODELS[key]
+
+
+def bound(thing: Any) -> Bound:
+    """Return the limits of an armature object on its bones; the last few are remembered."""
+    key = (thing.synovia.limits_id, up_axis(thing), *rest_state(thing.data))
+    if key not in _BOUND:
+        _keep(_BOUND, key, bind(model_of(thing), rig_of(thing)))
+    return _BOUND[key]
+
+
+def _keep(cache: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    cache[key] = value
+    while len(cache) > KEPT:
+        cache.popitem(last=False)
+
+
+def bind(model: LimitModel, rig: Rig) -> Bound:
+    """Return limits on a rig whose bones are called as the joints are, or nearly.
+
+    The rig's axes are turned to those of the skeleton that the limits were made for.
+    """
+    names = names_for(model, rig.skeleton)
+    turned = rig.turn(rest_turn(rig.skeleton, model.skeleton, _shared(model, rig.skeleton, names)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is missing was said when the limits were taken
+        return Bound(turned, model.for_skeleton(turned.skeleton, names))
+
+
+def names_for(model: LimitModel, skeleton: Skeleton) -> dict[str, str]:
+    """Return joints of a skeleton whose names differ from the model's by a number, with those."""
+    return matching_names(model.skeleton.names, skeleton.names)
+
+
+def _shared(model: LimitModel, skeleton: Skeleton, names: dict[str, str]) -> dict[str, int]:
+    """Return all joints that both have, limited or not: numbers in `skeleton` by the model's."""
+    return match(model.skeleton.names, model.skeleton, skeleton, names).joints
+
+
+def fit_to(model: LimitModel, rig: Rig, clips: list[Clip]) -> tuple[LimitModel, list[str]]:
+    """Return limits that suit a rig, and what a user should know.
+
+    Where names and rest pose are those of the skeleton that the limits are for, they stay as they
+    are; otherwise they are carried over from one human to the other.
+    """
+    names = names_for(model, rig.skeleton)
+    turned = rig.turn(rest_turn(rig.skeleton, model.skeleton, _shared(model, rig.skeleton, names)))
+    found = model.match(turned.skeleton, names)
+    missing = [f"no bones for {list_names(found.missing)}"] if found.missing else []
+    if 2 * len(found.joints) >= len(model.names) and not found.bone_angles:
+        return model, missing
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            there = model.on(rig.skeleton, clips=clips)
+        except ValueError as error:
+            if found.joints:
+                return model, found.warnings()
+            raise ValueError(
+                f"none of the bones is called as a joint of these limits, and one of the two rigs "
+                f"is not known to be a human: {error}"
+            ) from None
+    if len(there.names) < len(found.joints) and not found.bone_angles:
+        return model, missing
+    notes = [str(each.message) for each in said]
+    return there, ["carried over from another rig of a human", *notes]
+
+
+def movable(thing: Any, bound: Bound) -> Mask:
+    """Tell which joints (J,) are limited and turned by nothing but their own channels."""
+    found = np.zeros(len(bound.rig.order), dtype=bool)
+    found[bound.limited] = True
+    found[[bound.rig.skeleton.index(name) for name in driven_bones(thing)]] = False
+    return found

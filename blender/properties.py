@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# mypy: disable-error-code="valid-type"
+"""What the extension keeps in a .blend: settings of an armature, and what a check found.
+
+Blender reads properties from annotations, so that these are calls and not types.
+"""
+
+from typing import Any
+
+import bpy
+import numpy as np
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+SHAPES = (
+    ("kdop", "k-DOP", "Planes in many directions: tight, convex"),
+    ("box", "Box", "A range of each of three axes"),
+    ("ellipsoid", "Ellipsoid", "The smallest ellipsoid around what was observed"),
+    ("product", "Swing and twist", "An ellipse of swings, a range of twist"),
+    ("reach-cone", "Reach cone", "A polygon of directions with ranges of twist; needs SciPy"),
+    ("theta-phi", "Table", "Cells of directions that were observed; needs SciPy"),
+    ("distance-field", "Distance field", "A region of any form; needs SciPy"),
+)
+SOURCES = (
+    ("human", "People and anatomy", "What people did in captures and is anatomically possible"),
+    ("people", "People", "What 66 people did in captures"),
+    ("anatomy", "Anatomy", "Published ranges of motion"),
+)
+FORMS = (
+    ("rotation", "Limit Rotation", "A constraint on each bone: ranges of three Euler angles"),
+    ("ik", "IK limits", "Ranges that Blender's solver of inverse kinematics keeps to"),
+)
+
+
+def jump(settings: Any, context: Any) -> None:
+    """Go to where the picked row of the list is worst, and make its bone the active one."""
+    if not 0 <= settings.row < len(settings.rows):
+        return
+    row = settings.rows[settings.row]
+    context.scene.frame_set(row.frame)
+    bones = settings.id_data.data.bones
+    if row.bone in bones:
+        bones.active = bones[row.bone]
+
+
+class SynoviaRow(bpy.types.PropertyGroup):
+    """A bone that is outside over some frames in a row."""
+
+    bone: StringProperty(name="Bone")
+    first: IntProperty(name="From")
+    last: IntProperty(name="To")
+    frame: IntProperty(name="Worst frame")
+    worst: FloatProperty(name="Outside by", subtype="ANGLE")
+
+
+class SynoviaLoss(bpy.types.PropertyGroup):
+    """What a bone's limit gains and loses where Blender's own kinds of limits stand for it."""
+
+    bone: StringProperty(name="Bone")
+    share: FloatProperty(name="Of all rotations", subtype="FACTOR")
+    gained: FloatProperty(name="Gained", subtype="FACTOR")
+    lost: FloatProperty(name="Lost", subtype="FACTOR")
+    angle: FloatProperty(name="By up to", subtype="ANGLE")
+    note: StringProperty(name="Note")
+
+
+class SynoviaPaint(bpy.types.PropertyGroup):
+    """The palette that a bone had before it was painted."""
+
+    bone: StringProperty()
+    palette: StringProperty()
+
+
+class SynoviaSettings(bpy.types.PropertyGroup):
+    """All of an armature object."""
+
+    limits: StringProperty(options={"HIDDEN"})
+    limits_id: StringProperty(options={"HIDDEN"})
+    source: StringProperty(name="Limits", description="Where the limits are from")
+    live: BoolProperty(
+        name="Live",
+        description="Keep bones within their limits while you pose; those that constraints or "
+        "inverse kinematics turn are coloured, but not moved",
+        default=False,
+    )
+    summary: StringProperty(name="Found")
+    rows: CollectionProperty(type=SynoviaRow)
+    row: IntProperty(name="Row", default=-1, update=jump)
+    losses: CollectionProperty(type=SynoviaLoss)
+    loss: IntProperty()
+    painted: CollectionProperty(type=SynoviaPaint)
+    human: EnumProperty(name="Human", description="What a human can do", items=SOURCES)
+    form: EnumProperty(name="As", description="What to write limits as", items=FORMS)
+    shape: EnumProperty(name="Shape", description="What a joint's region looks like", items=SHAPES)
+    margin: FloatProperty(
+        name="Margin",
+        description="How much wider limits are than what was observed",
+        subtype="ANGLE",
+        default=float(np.radians(3.0)),
+        min=0.0,
+        max=float(np.radians(45.0)),
+    )
+
+
+CLASSES = (SynoviaRow, SynoviaLoss, SynoviaPaint, SynoviaSettings)
+
+
+def register() -> None:
+    """Make the properties known to Blender."""
+    for each in CLASSES:
+        bpy.utils.register_class(each)
+    bpy.types.Object.synovia = PointerProperty(type=SynoviaSettings)
+    bpy.types.Action.synovia_learn = BoolProperty(
+        name="Learn from this action", description="Limits are learned from it", default=True
+    )
+
+
+def unregister() -> None:
+    """Take them back."""
+    del bpy.types.Action.synovia_learn
+    del bpy.types.Object.synovia
+    for each in reversed(CLASSES):
+        bpy.utils.unregister_class(each)

@@ -1,0 +1,327 @@
+"""Limits of a human, learning, drawings, reach cones and Blender's own limits, in Blender."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from armatures import PLACES, animate, human, small_limits, wild_rotations
+
+from synovia import load_limits, quat
+
+
+@pytest.fixture
+def limited(part):
+    """A human with boxes for limits, and a motion that leaves them."""
+    thing = human()
+    animate(thing, part, wild_rotations())
+    part("limits").store(thing, small_limits(thing, part), "boxes")
+    return thing
+
+
+def activate(thing, bone):
+    bpy.context.view_layer.objects.active = thing
+    thing.data.bones.active = thing.data.bones[bone]
+
+
+# Where limits come from.
+
+
+@pytest.mark.parametrize(
+    "rename",
+    [str, lambda bone: f"mixamorig:{bone}", lambda bone: f"{bone}.001"],
+    ids=["plain", "mixamo", "numbered"],
+)
+def test_a_rig_is_recognised_by_one_click(rename, part):
+    thing = human(rename=rename, rolls=np.linspace(-2.0, 2.0, len(PLACES)))
+    assert bpy.ops.synovia.human() == {"FINISHED"}
+    found = part("limits").bound(thing).model.limits
+    assert {rename(name) for name in ("LeftArm", "RightUpLeg", "LeftLeg", "Head")} <= set(found)
+    shin = thing.pose.bones[rename("LeftLeg")]
+    shin.rotation_quaternion = quat.exp(np.array([0.0, 2.0, 0.0]))  # twisted by 115 degrees
+    bpy.ops.synovia.settle()
+    assert np.degrees(2.0 * np.arccos(abs(shin.rotation_quaternion[0]))) < 60.0
+
+
+def test_rigify_s_human_is_recognised(part):
+    bpy.ops.preferences.addon_enable(module="rigify")
+    try:
+        bpy.ops.object.armature_human_metarig_add()
+        bpy.ops.synovia.human()
+        found = part("limits").bound(bpy.context.object).model.limits
+        assert {"upper_arm.L", "forearm.R", "thigh.R", "shin.L", "foot.R"} <= set(found)
+    finally:
+        bpy.ops.preferences.addon_disable(module="rigify")
+
+
+def test_what_is_no_human_is_told(part):
+    armature = bpy.data.armatures.new("Chain")
+    thing = bpy.data.objects.new("Chain", armature)
+    bpy.context.collection.objects.link(thing)
+    bpy.context.view_layer.objects.active = thing
+    bpy.ops.object.mode_set(mode="EDIT")
+    armature.edit_bones.new("Bone").tail = (0.0, 0.0, 1.0)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    with pytest.raises(RuntimeError, match="Error"):
+        bpy.ops.synovia.human()
+    assert thing.synovia.limits_id == ""
+
+
+def test_limits_of_another_human_are_carried_over(part, tmp_path):
+    other = human("Other", rename=lambda bone: f"mixamorig:{bone}x" if bone == "Hips" else bone)
+    bpy.ops.synovia.human()
+    file = tmp_path / "other.limits.json"
+    bpy.ops.synovia.save(filepath=str(file))
+    assert set(load_limits(file).limits) == set(part("limits").bound(other).model.limits)
+    words = {"Arm": "UpperArm", "ForeArm": "LowerArm", "UpLeg": "Thigh", "Leg": "Shin"}
+
+    def rename(bone):
+        side = next((each for each in ("Left", "Right") if bone.startswith(each)), "")
+        plain = bone.removeprefix(side)
+        return f"{words.get(plain, plain)}{'.' + side[0] if side else ''}"
+
+    thing = human("Renamed", rename=rename)
+    assert bpy.ops.synovia.open(filepath=str(file)) == {"FINISHED"}
+    assert {"UpperArm.L", "Thigh.R", "Shin.L"} <= set(part("limits").bound(thing).model.limits)
+
+
+@pytest.mark.parametrize("shape", ["kdop", "box", "ellipsoid", "product"])
+def test_learned_limits_hold_what_was_learned_from(shape, part):
+    thing = human()
+    action = animate(thing, part, wild_rotations(1))
+    thing.synovia.shape = shape
+    assert bpy.ops.synovia.learn() == {"FINISHED"}
+    report = part("check").check_action(thing, action, bpy.context.scene)
+    assert report.ok
+    assert len(report.names) == len(PLACES) - 1
+
+
+def test_learning_says_what_needs_scipy(part):
+    thing = human()
+    animate(thing, part, wild_rotations())
+    thing.synovia.shape = "reach-cone"
+    with pytest.raises(RuntimeError, match="SciPy"):
+        bpy.ops.synovia.learn()
+    bpy.data.actions[0].synovia_learn = False
+    thing.synovia.shape = "box"
+    with pytest.raises(RuntimeError, match="choose an action"):
+        bpy.ops.synovia.learn()
+
+
+def test_limits_are_saved_with_the_file_and_taken_back_by_undo(limited, part, tmp_path):
+    assert all(
+        {"REGISTER", "UNDO"} <= getattr(bpy.types, name).bl_options
+        for name in dir(bpy.types)
+        if name.startswith("SYNOVIA_OT")
+    )
+    kept = limited.synovia.limits_id
+    path = tmp_path / "rig.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    bpy.ops.synovia.forget()
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    thing = bpy.data.objects["Human"]
+    assert thing.synovia.limits_id == kept
+    assert len(part("limits").bound(thing).limited) == len(PLACES) - 1
+
+
+# Drawings.
+
+
+@pytest.mark.parametrize("source", ["boxes", "human"])
+def test_the_drawn_limit_is_where_the_bone_may_point(limited, source, part):
+    thing = limited
+    if source == "human":
+        bpy.ops.synovia.human()
+    activate(thing, "LeftArm")
+    assert bpy.ops.synovia.draw() == {"FINISHED"}
+    draw, limits = part("draw"), part("limits").bound(thing)
+    (made,) = draw.drawn(thing)
+    bpy.context.scene.frame_set(7)
+    graph = bpy.context.evaluated_depsgraph_get()
+    bone = thing.evaluated_get(graph).pose.bones["LeftArm"]
+    placed = made.evaluated_get(graph).matrix_world
+    head = np.array(thing.matrix_world @ bone.head)
+    np.testing.assert_allclose(np.array(placed.translation), head, atol=1e-5)
+    # Turned to a legal rotation the bone's tip is on a triangle of the mesh, or inside its rim.
+    limit = limits.model.limits["LeftArm"]
+    joint = limits.rig.skeleton.index("LeftArm")
+    rotations, _ = part("live").read_pose(thing, limits, graph)
+    vertices = np.array([placed @ vertex.co for vertex in made.data.vertices])
+    for legal in limit.sample(20, np.random.default_rng(0)):
+        way = part("rig")  # the frames between the ancestor and the bone stay as they are
+        ancestor = limit.relative_to
+        own = legal
+        if ancestor is not None:
+            between = limits.rig.skeleton.index("LeftShoulder")
+            own = quat.mul(quat.inverse(rotations[between]), legal)
+        way.write_basis(thing.pose.bones["LeftArm"], limits.rig.basis(joint, own))
+        bpy.context.view_layer.update()
+        tip = np.array(thing.matrix_world @ thing.pose.bones["LeftArm"].tail)
+        assert np.linalg.norm(vertices - tip, axis=1).min() < 0.03
+
+
+def test_what_is_drawn_is_red_while_the_bone_is_outside(limited, part):
+    thing = limited
+    thing.animation_data.action = None
+    for bone in thing.pose.bones:
+        bone.rotation_quaternion = (1.0, 0.0, 0.0, 0.0)
+    activate(thing, "LeftArm")
+    bpy.ops.synovia.draw()
+    (made,) = part("draw").drawn(thing)
+    assert {slot.link for slot in made.material_slots} == {"DATA"}
+    assert len({slot.material.name for slot in made.material_slots}) == part("draw").BANDS
+    thing.pose.bones["LeftArm"].rotation_quaternion = (0.0, 1.0, 0.0, 0.0)
+    bpy.ops.synovia.draw()
+    (made,) = part("draw").drawn(thing)
+    assert {slot.material.name for slot in made.material_slots} == {"Synovia outside"}
+    assert bpy.ops.synovia.erase() == {"FINISHED"}
+    assert not thing.children
+
+
+# Reach cones.
+
+
+def test_points_of_a_cone_are_edited_as_a_mesh(limited, part):
+    thing = limited
+    activate(thing, "LeftArm")
+    assert bpy.ops.synovia.edit_cone() == {"FINISHED"}
+    limits = part("limits")
+    (before,) = limits.bound(thing).model.limits["LeftArm"].shape.cones
+    ring = bpy.context.object
+    assert len(ring.data.vertices) == len(before.points)
+    bpy.ops.synovia.apply_cone()
+    (same,) = limits.bound(thing).model.limits["LeftArm"].shape.cones
+    np.testing.assert_allclose(same.points, before.points, atol=1e-6)
+    np.testing.assert_allclose(same.low, before.low, atol=1e-6)
+
+    # Cut an edge in Edit Mode, and push its new point out.
+    bpy.context.view_layer.objects.active = ring
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_all(action="SELECT")
+    bpy.ops.mesh.subdivide()
+    bpy.ops.synovia.apply_cone()
+    (finer,) = limits.bound(thing).model.limits["LeftArm"].shape.cones
+    assert len(finer.points) == 2 * len(before.points)
+    assert finer.low.min() == pytest.approx(before.low.min(), abs=1e-6)
+    bpy.ops.mesh.delete(type="VERT")
+    bpy.ops.object.mode_set(mode="OBJECT")
+    with pytest.raises(RuntimeError, match="ring"):
+        bpy.ops.synovia.apply_cone()
+    assert len(limits.bound(thing).model.limits["LeftArm"].shape.cones[0].points) == len(
+        finer.points
+    )
+
+
+def test_a_cone_holds_what_the_limit_held(limited, part):
+    bound = part("limits").bound(limited)
+    old = bound.model.limits["LeftArm"]
+    axis = bound.rig.skeleton.rest_directions[bound.rig.skeleton.index("LeftArm")]
+    made = part("cone").as_cone(old, axis)
+    members = old.sample(3000, np.random.default_rng(9))
+    assert made.contains(members).mean() > 0.99
+    others = made.sample(3000, np.random.default_rng(9))
+    assert np.degrees(old.violation(others).max()) < 45.0
+
+
+# Blender's own limits.
+
+
+@pytest.mark.parametrize("form", ["rotation", "ik"])
+def test_blenders_limits_hold_what_is_legal_and_say_what_they_gain(form, limited, part):
+    thing = limited
+    thing.synovia.form = form
+    assert bpy.ops.synovia.write() == {"FINISHED"}
+    losses = {row.bone: row for row in thing.synovia.losses}
+    assert set(losses) == set(PLACES) - {"Hips"}
+    assert max(row.lost for row in losses.values()) < 0.01 * min(
+        row.share for row in losses.values()
+    )
+    if form == "ik":
+        bone = thing.pose.bones["LeftArm"]
+        assert bone.use_ik_limit_x
+        assert bone.ik_min_x <= 0.0 <= bone.ik_max_x
+        bpy.ops.synovia.unwrite()
+        assert not bone.use_ik_limit_x
+        return
+    # The constraint leaves legal rotations alone, and turns others.
+    thing.animation_data.action = None
+    limits = part("limits").bound(thing)
+    joint = limits.rig.skeleton.index("LeftArm")
+    bone = thing.pose.bones["LeftArm"]
+    moved = []
+    rng = np.random.default_rng(2)
+    for rotation in [
+        *limits.model.limits["LeftArm"].sample(30, rng),
+        *quat.normalize(rng.normal(size=(30, 4))),
+    ]:
+        bone.rotation_quaternion = limits.rig.basis(joint, rotation)
+        bpy.context.view_layer.update()
+        graph = bpy.context.evaluated_depsgraph_get()
+        seen = part("rig").evaluated_rotations(thing.evaluated_get(graph), limits.rig, [joint])
+        moved.append(float(quat.angle_between(seen[joint], rotation)))
+    assert max(moved[:30]) < 1e-3
+    assert np.mean(np.array(moved[30:]) > 0.1) > 0.5
+    bpy.ops.synovia.unwrite()
+    assert not len(bone.constraints)
+
+
+# Files of other formats.
+
+
+def test_one_clip_by_glb_and_by_fbx_decides_alike(limited, part, tmp_path):
+    thing = limited
+    report = part("check").check_action(thing, thing.animation_data.action, bpy.context.scene)
+    model = part("limits").model_of(thing)
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, len(report.violation)
+    # An armature alone is no skin: a triangle that hangs on it goes along.
+    mesh = bpy.data.meshes.new("skin")
+    mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [], [(0, 1, 2)])
+    skin = bpy.data.objects.new("skin", mesh)
+    skin.parent = thing
+    skin.vertex_groups.new(name="Hips").add([0, 1, 2], 1.0, "REPLACE")
+    skin.modifiers.new("skin", "ARMATURE").object = thing
+    bpy.context.collection.objects.link(skin)
+    glb, fbx = (str(tmp_path / f"clip.{suffix}") for suffix in ("glb", "fbx"))
+    bpy.ops.export_scene.gltf(
+        filepath=glb, export_optimize_animation_size=False, export_force_sampling=True
+    )
+    bpy.ops.export_scene.fbx(
+        filepath=fbx,
+        bake_anim_simplify_factor=0.0,
+        add_leaf_bones=False,
+        bake_anim_use_nla_strips=False,
+        bake_anim_use_all_actions=False,
+    )
+    found = []
+    for read, path in ((bpy.ops.import_scene.gltf, glb), (bpy.ops.wm.fbx_import, fbx)):
+        known = set(bpy.data.objects)
+        read(filepath=path)
+        (there,) = (each for each in set(bpy.data.objects) - known if each.type == "ARMATURE")
+        part("limits").store(there, model, "the same")
+        action = part("action").action_of(there)
+        again = part("check").check_action(there, action, bpy.context.scene)
+        order = [again.names.index(name) for name in report.names]
+        found.append(again.violation[: len(report.violation), order])
+    for other in found:
+        np.testing.assert_allclose(other, report.violation, atol=np.radians(0.05))
+    np.testing.assert_allclose(found[0], found[1], atol=np.radians(0.05))
+
+
+def test_bones_that_constraints_turn_are_judged_as_they_come_out(limited, part):
+    thing = limited
+    free = part("check").check_action(thing, thing.animation_data.action, bpy.context.scene)
+    follow = thing.pose.bones["LeftHand"].constraints.new("COPY_ROTATION")
+    follow.target, follow.subtarget = thing, "LeftForeArm"
+    follow.target_space = follow.owner_space = "POSE"
+    bpy.context.view_layer.update()
+    now = bpy.context.scene.frame_current
+    held = part("check").check_action(thing, thing.animation_data.action, bpy.context.scene)
+    assert bpy.context.scene.frame_current == now
+    k = held.names.index("LeftHand")
+    assert (free.violation[:, k] > 0.0).any()
+    assert held.violation[:, k].max() == 0.0  # it does as the forearm does
+    others = [each for each in range(len(held.names)) if each != k]
+    np.testing.assert_array_equal(held.violation[:, others], free.violation[:, others])
+    bpy.ops.synovia.bake()
+    baked = part("check").check_action(thing, thing.animation_data.action, bpy.context.scene)
+    assert baked.ok
