@@ -14,7 +14,7 @@ share of their frames outside, with the dependence and without it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any, Protocol
@@ -475,12 +475,6 @@ def gain_of(crowd: PairCrowd, reject: float) -> Gain:
         return Gain(1.0, 1.0)
     ratios = with_ / without
     return Gain(float(ratios.mean()), float(ratios.std(ddof=1) / np.sqrt(len(ratios))))
-
-
-def choose_nodes(crowd: PairCrowd, reject: float) -> tuple[PairCrowd, Gain]:
-    """Return the crowd with the nodes that save more, rotations or directions, and how much."""
-    crowds = [crowd, replace(crowd, nodes=RotationNodes())]
-    return min(((each, gain_of(each, reject)) for each in crowds), key=lambda both: both[1].share)
 
 
 def _best(volumes: list[list[float]]) -> Scalars:

@@ -21,10 +21,10 @@ from .dependents import (
     DEFAULT_LEVEL,
     Gain,
     candidate_pairs,
-    choose_nodes,
     core_margin,
     describe,
     fit_dependent,
+    gain_of,
     level_for,
     pair_crowd,
 )
@@ -471,7 +471,7 @@ def _learn_dependents(
         several = reject is not None and len(crowd.people) >= MIN_PERFORMERS
         gain = None
         if several and reject is not None:
-            crowd, gain = choose_nodes(crowd, reject)
+            gain = gain_of(crowd, reject)
         if auto and (gain is None or not gain.pays):
             continue
         kept = level_for(reject, crowd) if several and reject is not None else None
