@@ -1,6 +1,6 @@
 """What a limit that depends on another joint saves, on people whom it never met.
 
-    python benchmarks/coupled.py CLIPS [--people chosen|others] [--nodes rotations|directions]
+    python benchmarks/coupled.py CLIPS [--people chosen|others] [--nodes directions|rotations]
         [--splits 30] [--pairs A:B,C:D]
 
 CLIPS is a directory of clips with people.csv (clip, performer) in it, such as CMU's captures as
@@ -49,7 +49,7 @@ CHOSEN = {
 
 
 def load(
-    folder: Path, pairs: dict[str, str], which: str, nodes: str = "rotations"
+    folder: Path, pairs: dict[str, str], which: str, nodes: str = "directions"
 ) -> dict[str, PairCrowd]:
     """Return everybody's pairs, by joint, of one half of the people."""
     with open(folder / "people.csv", newline="") as file:
@@ -118,7 +118,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("clips", type=Path)
     parser.add_argument("--people", choices=["chosen", "others"], default="others")
-    parser.add_argument("--nodes", choices=list(CHOSEN), default="rotations")
+    parser.add_argument("--nodes", choices=list(CHOSEN), default="directions")
     parser.add_argument("--splits", type=int, default=30)
     parser.add_argument("--pairs", default=",".join(f"{a}:{b}" for a, b in PAIRS.items()))
     options = parser.parse_args()

@@ -304,7 +304,7 @@ EXISTING = """<mujoco>
         <body name="Arm" pos="0.2 0.2 0"><geom size="0.1"/>
           <joint name="arm_z" axis="0 0 1" range="-10 10"/>
           <joint name='arm_y' axis='0 1 0'/>
-          <joint name="arm_x" axis="1 0 0"/>
+          <joint name="arm_x" axis="1 0 0" ref="5"/>
           <body name="Fore &amp; arm" pos="0.3 0 0"><geom size="0.1" pos="0.2 0 0"/>
             <joint name="bend" axis="1 0 0" ref="10" range="0 90"/>
           </body>
@@ -337,6 +337,9 @@ def test_ranges_are_written_into_a_model_and_nothing_else_changes(model, tmp_pat
     assert back.contains(UPPER.sample(500, np.random.default_rng(0))).mean() > 0.99
     assert back.volume() < 0.9 * replace(back, shape=Box(*back.shape.bounds, np.eye(3))).volume()
     assert exported.losses["Arm"].gained > 0.0
+    again = write_into(turned, tmp_path / "new.xml").content.decode()
+    assert again.count("<fixed") == text.count("<fixed") == text.count('<fixed name="Arm_slant')
+    assert mujoco.MjModel.from_xml_string(again).ntendon >= 3
 
 
 # Every target, and the command line.

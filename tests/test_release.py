@@ -18,8 +18,10 @@ def notes(*arguments):
 
 
 def test_every_file_names_the_same_version():
-    said = notes("--check").stdout
-    assert "says version" not in said
+    done = notes("--check")
+    assert done.stderr == ""
+    assert done.stdout.strip()
+    assert "says version" not in done.stdout
 
 
 def test_notes_come_from_the_changelog():

@@ -227,14 +227,22 @@ def observe_markers(
                 f"no marker {strange[0]!r} is known: say its segment in a table; known are "
                 f"{list_names(sorted(known), 60)}"
             )
-        if each.names != names:
+        apart = sorted(set(each.names) ^ set(names))
+        if apart:
+            where, which = (each, tracks[0]) if apart[0] in each.names else (tracks[0], each)
             raise ValueError(
-                f"tracks must have the same markers, {each.name} has {list_names(each.names, 5)}"
+                f"tracks must have the same markers, {where.name} has {apart[0]}, {which.name} not"
             )
     for name in names:
         if known[name][0] not in segments:
             raise ValueError(f"marker {name}: no segment {known[name][0]!r} in the figure")
-    points = np.concatenate([each.points for each in tracks])
+    columns = [[each.names.index(name) for name in names] for each in tracks]
+    points = np.concatenate(
+        [each.points[:, order] for each, order in zip(tracks, columns, strict=True)]
+    )
+    points = points[np.isfinite(points).all(axis=-1).any(axis=-1)]  # frames without any say nothing
+    if not len(points):
+        raise ValueError("markers must be seen in some frame, none ever is")
     rows = np.unique(np.linspace(0, len(points) - 1, MOST_FRAMES).astype(np.int64))
     points = points[rows]
     unseen = [name for k, name in enumerate(names) if np.isnan(points[:, k]).any(axis=-1).all()]

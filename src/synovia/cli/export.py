@@ -117,18 +117,20 @@ def export(
         exported = export_limits(
             model, target, name=output.stem, mass=mass, progress=lambda names: shown(list(names))
         )
+    joints = dict(list(exported.losses.items())[: len(exported.losses) - exported.pairs])
     over = [
-        name
-        for name, loss in exported.losses.items()
-        if max_gain is not None and loss.gained > max_gain
+        name for name, loss in joints.items() if max_gain is not None and loss.gained > max_gain
     ]
     if not over:
         atomic_write(output, exported.content)
     if as_json:
         import json
 
-        losses = {name: asdict(loss) for name, loss in exported.losses.items()}
-        document = {"target": target, "losses": losses, "refused": over}
+        losses = {name: asdict(loss) for name, loss in joints.items()}
+        pairs = {
+            name: asdict(exported.losses[name]) for name in exported.losses if name not in joints
+        }
+        document = {"target": target, "losses": losses, "pairs": pairs, "refused": over}
         click.echo(json.dumps(document, indent=2, allow_nan=False))
     else:
         for line in terminal.heading(loss_table(exported)):
@@ -137,10 +139,10 @@ def export(
             if note:
                 click.echo(f"{terminal.printable(name)}: {note}")
         if not over:
-            joints = terminal.pluralize(len(exported.losses) - exported.pairs, "joint")
+            count = terminal.pluralize(len(joints), "joint")
             if exported.pairs:
-                joints += f" and {terminal.pluralize(exported.pairs, 'pair')}"
-            click.echo(f"{joints} as {target}; wrote {output}")
+                count += f" and {terminal.pluralize(exported.pairs, 'pair')}"
+            click.echo(f"{count} as {target}; wrote {output}")
     if over:
         terminal.note(
             f"not written: {', '.join(over)} gain more than {terminal.percent(max_gain or 0.0)} of "
@@ -162,10 +164,17 @@ def load_model(limits: str, up: Axis | None, unit: float) -> LimitModel:
 
 
 def loss_table(exported: Exported) -> Iterator[str]:
-    """Yield the lines of a table: what each joint has, gains and loses."""
+    """Yield the lines of a table: what each joint has, gains and loses, and each pair."""
     import numpy as np
 
-    titles = ("joint", "limit", "gained", "by up to", "lost", "by up to")
+    titles = (
+        "joint or pair" if exported.pairs else "joint",
+        "limit",
+        "gained",
+        "by up to",
+        "lost",
+        "by up to",
+    )
     rows = [
         (
             name,

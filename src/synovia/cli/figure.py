@@ -94,7 +94,7 @@ SECTIONS = {
     metavar="CLIP…",
     help="Fit the human to one person's captures: clips of a rig that is recognised, or tracks of "
     "markers, NAME.markers.csv with the columns frame,marker,x,y,z (y up; m, cm or mm; empty where "
-    "not seen). Files, folders and patterns, as many as you like.",
+    "not seen). Files, and of clips folders and patterns, as many as you like.",
 )
 @click.option(
     "--frames",
@@ -144,8 +144,11 @@ def figure(
     of range is clamped, and reported.
     """
     if captures:
-        if which != HUMAN or sets or reaches or sweep_all or show:
-            raise click.UsageError("--fit makes a figure of the human: leave out all but -o")
+        if which != HUMAN or sets or reaches or sweep_all or show or strict:
+            raise click.UsageError(
+                "--fit makes a figure of the human: leave out --set, --reach, --sweep, --strict, "
+                "--list and figures of your own"
+            )
         fit_human([*captures, *more], output, height, frames, maps, marker_table)
         return
     if more or frames is not None or maps or marker_table is not None:
@@ -235,6 +238,10 @@ def fit_human(
         raise click.UsageError(
             f"--fit takes clips or tracks of markers, not both, got {clips[0]} and {tracks[0]}"
         )
+    if marker_table is not None and clips:
+        raise click.UsageError(f"--markers is for tracks of markers, got the clip {clips[0]}")
+    if maps and tracks:
+        raise click.UsageError(f"--map is for clips, got tracks of markers, {tracks[0]}")
     table = None if marker_table is None else load_marker_table(marker_table)
     captures: list[Any] = [load_markers(path) for path in tracks]
     if clips:

@@ -104,8 +104,9 @@ class HingedBody:
 
     @property
     def notes(self) -> dict[str, str]:
-        """What else is to be said about each joint, mostly nothing."""
-        return {name: joint.note for name, joint in self.joints.items()}
+        """What else is to be said about each joint and pair, mostly nothing."""
+        alone = {name: joint.note for name, joint in self.joints.items()}
+        return alone | {pair.title: alone[pair.name] or alone[pair.driver] for pair in self.pairs}
 
 
 def measure_loss(old: Limit, new: Limit, samples: int = SEEN, seed: int = 0) -> Loss:

@@ -23,6 +23,7 @@ from .hinged import MEMBERS, THINNEST, Loss, hinged_joint, loss_lines, measure_l
 from .mjcf import Slant, comment_text, name_slants, tendon_lines
 
 MOST = 3  # hinges of a joint
+ROOT_END = re.compile(r"</mujoco\s*>")
 NEAR = np.radians(20.0)
 """Radians from what fewer hinges make that what is legal may be."""
 SAME_FRAMES = np.radians(5.0)
@@ -67,7 +68,9 @@ def write_into(
                 f"measured from {limit.relative_to}: as if the joints between were at rest"
             )
     lines = loss_lines(losses, notes)
-    text = _with_tendons(_with_comment(text, lines), slants)
+    if slanted:
+        text = _with_tendons(text, slants, hinges)
+    text = _with_comment(text, lines)
     return Exported(text.encode(), losses, notes)
 
 
@@ -156,10 +159,21 @@ def _with_attribute(text: str, tag: str, key: str, value: str) -> str:
     return text[: start.start()] + whole + text[start.end() :]
 
 
-def _with_tendons(text: str, slants: Iterable[Slant]) -> str:
-    """Return the text of an MJCF model with tendons at its end."""
-    lines, end = tendon_lines(slants), text.rfind("</mujoco>")
-    return text[:end] + "".join(f"{line}\n" for line in lines) + text[end:] if lines else text
+def _with_tendons(text: str, slants: Iterable[Slant], joints: Iterable[str]) -> str:
+    """Return the text of an MJCF model with tendons at its end, instead of earlier ones of ours.
+
+    Those are named after `joints` that are written.
+    """
+    for joint in joints:
+        name = re.escape(escape(f"{joint}_slant", {'"': "&quot;"}))
+        text = re.sub(rf'[ \t]*<fixed name="{name}\d+".*?</fixed>\n?', "", text, flags=re.DOTALL)
+    text = re.sub(r"[ \t]*<tendon>\s*</tendon>\n?", "", text)
+    lines, end = tendon_lines(slants), [found.start() for found in ROOT_END.finditer(text)]
+    if not lines:
+        return text
+    if not end:
+        raise ValueError("the model has no end tag of its root: </mujoco>")
+    return text[: end[-1]] + "".join(f"{line}\n" for line in lines) + text[end[-1] :]
 
 
 def _with_comment(text: str, lines: Iterable[str]) -> str:

@@ -185,10 +185,9 @@ def tendon_lines(slants: Iterable[Slant]) -> list[str]:
             f"<joint joint={quoteattr(hinge)} coef={quoteattr(numbers([share]))}/>"
             for hinge, share in slant.shares.items()
         ]
+        start = f'<fixed name={quoteattr(slant.name)} limited="true"'
         ends = numbers([slant.low, slant.high])
-        lines.append(
-            f'    <fixed name={quoteattr(slant.name)} range="{ends}">{"".join(parts)}</fixed>'
-        )
+        lines.append(f'    {start} range="{ends}">{"".join(parts)}</fixed>')
     return ["  <tendon>", *lines, "  </tendon>"] if lines else []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from .. import quat
 from ..arrays import Floats, Mask, Points, Quats
 from ..limit import DependentLimit, Limit, PairLimit
 from ..model import LimitModel
+from ..skeleton import list_names
 from .hinged import CUTS, SEEN, HingedBody, HingedJoint, Loss
 
 MOST = 8
@@ -50,18 +52,28 @@ class HingedPair:
 
 def with_pairs(body: HingedBody, model: LimitModel) -> HingedBody:
     """Return the body with half-spaces of joints that depend on others, where both are hinged."""
-    pairs = tuple(
+    pairs = [
         hinged_pair(model.limits[each.driver], each, body.joints[each.driver], body.joints[name])
         for name, each in model.dependents.items()
         if name in body.joints and each.driver in body.joints
-    )
-    return replace(body, pairs=pairs)
+    ]
+    kept = tuple(pair for pair in pairs if len(pair.slants))
+    lost = sorted(set(model.dependents) - {pair.name for pair in kept})
+    if lost:
+        warnings.warn(
+            f"no tendon says how {list_names(lost)} depend on other joints: what they may do at "
+            "all is legal",
+            stacklevel=2,
+        )
+    return replace(body, pairs=kept)
 
 
 def hinged_pair(
     driver: Limit, dependent: DependentLimit, above: HingedJoint, below: HingedJoint
 ) -> HingedPair:
-    """Return half-spaces that have all legal pairs of a driver and a joint that depends on it.
+    """Return half-spaces that have the legal pairs of a driver and a joint that depends on it.
+
+    They have all pairs that are drawn for it; what is lost of others is measured.
 
     Each is as tight as a linear program makes it: of all sums that are at least an angle of the
     joint wherever a pair is legal, the one that exceeds it least in the mean over the driver's

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import quat
-from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats
+from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars
 from ..model import LimitModel
 from ..skeleton import Clip, Pose, Skeleton
 from .goals import Aim, Comfort, Goal, Orient, Reach, Stay, Wish, errors_of
@@ -320,8 +320,18 @@ class _FrameSolver:
             first = min(goal.priority for goal in found.goals if not isinstance(goal, Wish))
             pins = [goal for goal in found.goals if getattr(goal, "priority", None) == first]
             pose = self.solve(pose, pins, restarts=0, tolerance=TOLERANCE).pose
-        errors = errors_of(found.goals, self.model, pose)
+        errors = self._errors(found, pose)
         return replace(found, pose=pose, errors=errors, converged=np.array(False)), True
+
+    def _errors(self, found: Solution, pose: Pose) -> Scalars:
+        """Return the errors at another pose; of comfort, which has no target, those found."""
+        parts = [
+            found.errors[..., k]
+            if isinstance(goal, Comfort)
+            else errors_of([goal], self.model, pose)[..., 0]
+            for k, goal in enumerate(found.goals)
+        ]
+        return np.stack(np.broadcast_arrays(*parts), axis=-1)
 
     def _limit_turns(self, start: Pose, found: Solution) -> Quats | None:
         return limit_turns(self.model, start.rotations, found.pose.rotations, self.most)

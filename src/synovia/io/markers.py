@@ -39,7 +39,7 @@ def load_markers(path: str | PathLike[str]) -> MarkerTracks:
     if not seen:
         raise ValueError(f"{fspath(path)}: expected rows of markers, got none")
     frames = sorted({frame for frame, _ in seen})
-    names = tuple(dict.fromkeys(name for _, name in seen))
+    names = tuple(sorted({name for _, name in seen}))
     if len(names) > MAX_MARKERS:
         raise ValueError(
             f"{fspath(path)}: expected at most {MAX_MARKERS} markers, got {len(names)}"
@@ -85,9 +85,12 @@ def _rows(path: str | PathLike[str], columns: tuple[str, ...]) -> list[tuple[str
         )
     reader.fieldnames = titles
     found = []
-    for row in reader:
-        cells = {key: (cell or "").strip() for key, cell in row.items() if key in titles}
-        found.append((f"{fspath(path)}:{reader.line_num}", cells))
+    try:
+        for row in reader:
+            cells = {key: (cell or "").strip() for key, cell in row.items() if key in titles}
+            found.append((f"{fspath(path)}:{reader.line_num}", cells))
+    except csv.Error as error:
+        raise ValueError(f"{fspath(path)}:{reader.line_num}: {error}") from None
     return found
 
 

@@ -184,7 +184,9 @@ def _limit(file: RangesFile, hinges: Sequence[HingeRange]) -> Limit:
 
     slants = np.array([plane for plane, _ in planes])
     lengths = np.linalg.norm(slants, axis=1)
-    ends = np.array([ends for _, ends in planes]) / lengths[:, None]
+    rest = np.array([*(hinge.zero for hinge in hinges), 0.0, 0.0])[:3]  # tendons are of all that
+    ends = np.array([ends for _, ends in planes]) - (slants @ rest)[:, None]
+    ends /= lengths[:, None]
     return Limit(
         chart,
         KDop(

@@ -78,7 +78,7 @@ class DirectionNodes:
     """Directions of the driver's bone, `axis` (3,) in its own frame: 258, some 11 degrees apart."""
 
     axis: Vectors
-    room: float = 0.1
+    room: float = 0.25 * np.pi / 8  # half of how far nodes are apart
     divisions: int = 8
 
     @property

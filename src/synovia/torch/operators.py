@@ -153,6 +153,7 @@ def _save_gradient(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tens
 
 
 def _follow_gradient(ctx: Any, grown: Tensor, _: Tensor) -> tuple[Tensor, None, None]:
+    _refuse_second_derivatives()
     (gradient,) = ctx.saved_tensors
     return _widen(grown, gradient) * gradient, None, None
 
