@@ -151,6 +151,17 @@ def use_the_runtime(rng):
     kernels.runtime_ik.two_bone(packed, rest, 3, point, near, point, np.empty(4))
 
 
+def use_ways(rng):
+    """Look for the way along four members in a row, and thin out rotations."""
+    first, lengths = np.array([0, 1, 3, 5, 6]), np.array([1.0, 2.0, 1.5])
+    links = np.array([[1, 0], [0, 0], [2, 1], [1, 1], [3, 2], [2, 2]])
+    entries, exits, ahead = np.array([[0.0, 9, 9, 9]]), np.array([[9.0, 9, 9, 0]]), np.zeros((1, 4))
+    before, last = np.empty((1, 4), np.int64), np.empty(1, np.int64)
+    kernels.clamp.shortest_ways(first, links, lengths, entries, exits, ahead, before, last)
+    rotations = quat.exp(rng.normal(size=(20, 3)) / 9)
+    kernels.clamp.thin_ways(rotations, np.array([0, 12, 20]), 0.2, np.empty(20, bool))
+
+
 def use_the_rest():
     """Use what those answers leave out, or use with much data."""
     rng = np.random.default_rng(3)
@@ -165,6 +176,17 @@ def use_the_rest():
     project_path(hinge, quat.exp(turns), 1.0 / 30.0)
     hinge.distance_and_gradient(quat.exp(turns))
     use_the_runtime(rng)
+    use_ways(rng)
+    poses, paths = random_quats(6, rng), np.array([[0, 1, 0], [0, 2, 1]])
+    kernels.gradient.loss(
+        poses.ravel(),
+        np.array([0, 4, 2]),
+        np.column_stack([paths, [-1, 0]]),
+        Limit.fit(quat.exp(rng.normal(size=(50, 3)) / 4), "box").packed,
+        0.1,
+        np.zeros(24),
+        np.empty(2 * kernels.rotation.BLOCK),
+    )
     kernels.circle_quartic.search_lanes(rng.normal(size=10 * 64), 64)
     lines = b"1\nroot 1 2\n leg\t3\n12x 4\n\n0123 \nroot 5\nROOT 6\nle 7"
     text, names = (np.frombuffer(each, np.uint8).copy() for each in (lines, b"rootleg"))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Floats, Vectors
-from ..components import Component, Figure, Rotation
+from ..components import Component, Figure
 from ..components.fit import change_parameters
 from .part import SIDES
 
@@ -78,11 +79,12 @@ class Stretch(Parameter):
             figure,
             {name: factor * skeleton.offsets[skeleton.index(name)] for name in self.segments},
         )
-        parts: dict[str, Component] = {
-            name: replace(part, centers=factor * part.centers)
+        centers: dict[str, dict[str, Any]] = {
+            name: {"centers": factor * part.centers}
             for name, part in network.components.items()
-            if isinstance(part, Rotation)
+            if hasattr(part, "centers")
         }
+        parts = {name: replace(network.components[name], **new) for name, new in centers.items()}
         return _with_components(moved, self.joint_set, parts)
 
 

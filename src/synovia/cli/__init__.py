@@ -36,7 +36,7 @@ COMMANDS = {
     "draw": "Draw the limits in FILE, or a plate of joints.",
     "compare": "Show which family of limits fits clips best.",
     "corpus": "Learn from thousands of clips, stopped and resumed at will.",
-    "figure": "Pose the human, or the figure in FILE.xml, by its controls.",
+    "figure": "Pose the human, or the figure in FILE.xml, by its controls; or fit it to a person.",
     "demo": "Learn limits from motion, and clamp a wild clip with them.",
 }
 """In the order in which people need them, with what their help begins with.

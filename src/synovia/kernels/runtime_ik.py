@@ -7,6 +7,7 @@ long as at rest. The whole pose comes out legal.
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
@@ -195,6 +196,9 @@ def seen_from(p, k, joint, pose):
     return rotation_above(p, joint, ancestor, pose)
 
 
+Work = namedtuple("Work", ["block", "other", "lanes", "costs"])  # room for one limit at a time
+
+
 @kernel
 def put_unit(w, x, y, z, block, i):
     """Write a quaternion of any length but 0 as the unit one of lane i; what is none, as 1."""
@@ -209,16 +213,16 @@ def put_unit(w, x, y, z, block, i):
 
 
 @kernel
-def set_joint(p, joint, w, x, y, z, pose, block, other, lanes):
+def set_joint(p, joint, turn, pose, work):
     """Turn a joint to a rotation, or to the nearest that its limit allows."""
-    k = row_of(p, joint)
-    put_unit(w, x, y, z, block, 0)
+    k, block = row_of(p, joint), work.block
+    put_unit(turn[0], turn[1], turn[2], turn[3], block, 0)
     w, x, y, z = block[W0], block[X0], block[Y0], block[Z0]
     if k >= 0:
         above = seen_from(p, k, joint, pose)
         qw, qx, qy, qz = multiply(above, (w, x, y, z))
         put_unit(qw, qx, qy, qz, block, 0)
-        if project_one(limit_of(p, k), 0, TOLERANCE, block, other, lanes):
+        if project_one(limit_of(p, k), 0, TOLERANCE, block, work.other, work.lanes):
             back = (above[0], -above[1], -above[2], -above[3])
             w, x, y, z = multiply(back, (block[QW], block[QX], block[QY], block[QZ]))
             put_unit(w, x, y, z, block, 0)
@@ -267,7 +271,7 @@ def look_at(p, pose, first, last, aim, target, distances):
     `aim` is the point that the axis starts at and then the axis, in the frame of the last joint.
     Returns the angle that is left, in radians; −1 if `last` is not `first` or below it.
     """
-    block, other, lanes = np.empty(BLOCK), np.empty(BLOCK), np.empty(2 * LANES, np.int64)
+    work = Work(np.empty(BLOCK), np.empty(BLOCK), np.empty(2 * LANES, np.int64), np.empty(LANES))
     goals, buffer = np.zeros((1, GOAL_COLUMNS)), np.zeros(BUFFER)
     for i in range(3):
         goals[0, POINT + i], goals[0, GOAL_AXIS + i] = aim[i], aim[3 + i]
@@ -286,7 +290,7 @@ def look_at(p, pose, first, last, aim, target, distances):
             w, x, y, z = from_vector(vx, vy, vz)
             at = 4 * j
             w, x, y, z = product(pose[at], pose[at + 1], pose[at + 2], pose[at + 3], w, x, y, z)
-            set_joint(p, j, w, x, y, z, pose, block, other, lanes)
+            set_joint(p, j, (w, x, y, z), pose, work)
         find_head(p, last, pose, buffer)
         if remaining_turn(goals, target, buffer) <= MET:
             break
@@ -344,9 +348,10 @@ def bend_axis(p, middle, ux, uy, uz, lx, ly, lz):
 
 
 @kernel
-def bend(p, middle, lx, ly, lz, far, pose, block, other, lanes):
+def bend(p, middle, lower, far, pose, work):
     """Bend the middle joint so that the end, at l in its frame, is `far` from the first."""
     o, at = int(p[OFFSETS]) + 3 * middle, 4 * middle
+    lx, ly, lz = lower
     ux, uy, uz = p[o], p[o + 1], p[o + 2]
     qw, qx, qy, qz = pose[at], pose[at + 1], pose[at + 2], pose[at + 3]
     bx, by, bz = rotate(qw, -qx, -qy, -qz, ux, uy, uz)
@@ -368,7 +373,7 @@ def bend(p, middle, lx, ly, lz, far, pose, block, other, lanes):
         angle -= TURN * np.floor((angle + np.pi) / TURN)
         w, x, y, z = from_vector(angle * hx, angle * hy, angle * hz)
         w, x, y, z = product(qw, qx, qy, qz, w, x, y, z)
-        set_joint(p, middle, w, x, y, z, pose, block, other, lanes)
+        set_joint(p, middle, (w, x, y, z), pose, work)
         w, x, y, z = pose[at], pose[at + 1], pose[at + 2], pose[at + 3]
         vx, vy, vz = rotate(w, x, y, z, lx, ly, lz)
         price = ILLEGAL_COST * abs(length(ux + vx, uy + vy, uz + vz) - far) + abs(angle)
@@ -391,54 +396,65 @@ def illegal_cost(block, i):
 
 
 @kernel
-def sweep(p, first, way, straight, upper, pole, best, reach, count, pose, block, other, lanes):
-    """Return the best of `count` swivels about `way`, so far to both sides of `best`."""
-    k, costs = row_of(p, first), np.empty(LANES)
-    above = seen_from(p, k, first, pose) if k >= 0 else (1.0, 0.0, 0.0, 0.0)
+def place_swivels(swivel, best, reach, count, above, work):
+    """Write the swivels, as the limit sees them, and what each costs by where it goes."""
+    way, straight, upper, pole = swivel
+    costs = work.costs
     for i in range(count):
         angle = best - reach + 2.0 * reach * i / (count - 1)
         turn = from_vector(angle * way[0], angle * way[1], angle * way[2])
-        w, x, y, z = multiply(turn, straight)
-        size = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
-        own = (size * w, size * x, size * y, size * z)
-        cost = abs(angle)
+        own = multiply(turn, straight)
+        costs[i] = abs(angle)
         if length(pole[0], pole[1], pole[2]) > 0.0:
             bx, by, bz = rotate(own[0], own[1], own[2], own[3], upper[0], upper[1], upper[2])
             along = bx * way[0] + by * way[1] + bz * way[2]
             bx, by, bz = bx - along * way[0], by - along * way[1], bz - along * way[2]
             cx, cy, cz = cross(bx, by, bz, pole[0], pole[1], pole[2])
-            cost = math.atan2(length(cx, cy, cz), bx * pole[0] + by * pole[1] + bz * pole[2])
+            along = bx * pole[0] + by * pole[1] + bz * pole[2]
+            costs[i] = math.atan2(length(cx, cy, cz), along)
         w, x, y, z = multiply(above, own)
-        put_unit(w, x, y, z, block, i)
-        costs[i] = cost
+        put_unit(w, x, y, z, work.block, i)
+
+
+@kernel
+def sweep(p, first, swivel, best, stage, pose, work):
+    """Return the best of the swivels of a stage, which are closer together at each.
+
+    `swivel` is the way to the target, the rotation that points straight there, the upper bone and
+    the pole, as the parent of the first joint sees them; `best` the angle about the way so far.
+    """
+    reach = np.pi if stage == 0 else (np.pi / 36.0 if stage == 1 else np.pi / 720.0)
+    count, k, block = 73 if stage == 0 else 41, row_of(p, first), work.block
+    above = seen_from(p, k, first, pose) if k >= 0 else (1.0, 0.0, 0.0, 0.0)
+    place_swivels(swivel, best, reach, count, above, work)
     if k >= 0:
         packed = limit_of(p, k)
         enter(packed, 0, block, count)
-        nearest(packed, 0, TOLERANCE, 0.0, block, other, lanes, count)
+        nearest(packed, 0, TOLERANCE, 0.0, block, work.other, work.lanes, count)
         leave(packed, 0, TOLERANCE, block, count)
     found, least = best, np.inf
     for i in range(count):
-        cost = costs[i] + (illegal_cost(block, i) if k >= 0 else 0.0)
+        cost = work.costs[i] + (illegal_cost(block, i) if k >= 0 else 0.0)
         if cost < least:
             least, found = cost, best - reach + 2.0 * reach * i / (count - 1)
     return found
 
 
 @kernel
-def end_error(p, end, px, py, pz, target, pose):
+def end_error(p, end, point, target, pose):
     """Return how far a point of `end` is from the target."""
-    _w, _x, _y, _z, x, y, z = place(p, end, pose, px, py, pz)
+    _w, _x, _y, _z, x, y, z = place(p, end, pose, point[0], point[1], point[2])
     return length(x - target[0], y - target[1], z - target[2])
 
 
 @kernel
-def polish(p, joint, end, px, py, pz, target, pose, block, other, lanes):
+def polish(p, joint, end, point, target, pose, work):
     """Turn a joint so that the end's point comes nearer to the target; back if it does not."""
     at = 4 * joint
     before = (pose[at], pose[at + 1], pose[at + 2], pose[at + 3])
-    far = end_error(p, end, px, py, pz, target, pose)
+    far = end_error(p, end, point, target, pose)
     w, x, y, z, jx, jy, jz = place(p, joint, pose, 0.0, 0.0, 0.0)
-    _ew, _ex, _ey, _ez, ex, ey, ez = place(p, end, pose, px, py, pz)
+    _ew, _ex, _ey, _ez, ex, ey, ez = place(p, end, pose, point[0], point[1], point[2])
     ex, ey, ez = rotate(w, -x, -y, -z, ex - jx, ey - jy, ez - jz)
     tx, ty, tz = rotate(w, -x, -y, -z, target[0] - jx, target[1] - jy, target[2] - jz)
     one, two = length(ex, ey, ez), length(tx, ty, tz)
@@ -446,8 +462,8 @@ def polish(p, joint, end, px, py, pz, target, pose, block, other, lanes):
         vx, vy, vz = shortest_turn(ex / one, ey / one, ez / one, tx / two, ty / two, tz / two)
         w, x, y, z = from_vector(vx, vy, vz)
         w, x, y, z = product(before[0], before[1], before[2], before[3], w, x, y, z)
-        set_joint(p, joint, w, x, y, z, pose, block, other, lanes)
-        if not end_error(p, end, px, py, pz, target, pose) < far:
+        set_joint(p, joint, (w, x, y, z), pose, work)
+        if not end_error(p, end, point, target, pose) < far:
             pose[at], pose[at + 1] = before[0], before[1]
             pose[at + 2], pose[at + 3] = before[2], before[3]
 
@@ -459,7 +475,7 @@ def two_bone(p, pose, end, point, target, pole, distances):
     `pole`, if it is not 0, is the direction in the world, from the first joint, that the middle one
     should be in. Returns how far the point is from the target; −1 if there are no two bones.
     """
-    block, other, lanes = np.empty(BLOCK), np.empty(BLOCK), np.empty(2 * LANES, np.int64)
+    work = Work(np.empty(BLOCK), np.empty(BLOCK), np.empty(2 * LANES, np.int64), np.empty(LANES))
     px, py, pz = point[0], point[1], point[2]
     middle = middle_joint(p, end, px, py, pz)
     if middle < 0:
@@ -475,7 +491,7 @@ def two_bone(p, pose, end, point, target, pole, distances):
     w, x, y, z, mx, my, mz = place(p, middle, pose, 0.0, 0.0, 0.0)
     _w, _x, _y, _z, ex, ey, ez = place(p, end, pose, px, py, pz)
     lx, ly, lz = rotate(w, -x, -y, -z, ex - mx, ey - my, ez - mz)
-    bend(p, middle, lx, ly, lz, far, pose, block, other, lanes)
+    bend(p, middle, (lx, ly, lz), far, pose, work)
     # The end as the first joint sees it, turned straight to the target, then about the way there.
     o, m = int(p[OFFSETS]) + 3 * middle, 4 * middle
     ex, ey, ez = rotate(pose[m], pose[m + 1], pose[m + 2], pose[m + 3], lx, ly, lz)
@@ -492,22 +508,17 @@ def two_bone(p, pose, end, point, target, pole, distances):
         pole_x, pole_y = pole_x - along * way[0], pole_y - along * way[1]
         wanted = (pole_x, pole_y, pole_z - along * way[2])
         upper = (p[o], p[o + 1], p[o + 2])
-        best = 0.0
+        best, swivel = 0.0, (way, straight, upper, wanted)
         for stage in range(3):
-            reach = np.pi if stage == 0 else (np.pi / 36.0 if stage == 1 else np.pi / 720.0)
-            count = 73 if stage == 0 else 41
-            best = sweep(
-                p, first, way, straight, upper, wanted, best, reach, count, pose, block, other,
-                lanes,
-            )  # fmt: skip
+            best = sweep(p, first, swivel, best, stage, pose, work)
         turn = from_vector(best * way[0], best * way[1], best * way[2])
         w, x, y, z = multiply(turn, straight)
-        set_joint(p, first, w, x, y, z, pose, block, other, lanes)
+        set_joint(p, first, (w, x, y, z), pose, work)
     enough = 1e-9 * (length(lx, ly, lz) + length(p[o], p[o + 1], p[o + 2]))
     for _ in range(POLISH):
-        if end_error(p, end, px, py, pz, target, pose) <= enough:
+        if end_error(p, end, point, target, pose) <= enough:
             break
-        polish(p, middle, end, px, py, pz, target, pose, block, other, lanes)
-        polish(p, first, end, px, py, pz, target, pose, block, other, lanes)
+        polish(p, middle, end, point, target, pose, work)
+        polish(p, first, end, point, target, pose, work)
     project_pose(p, pose, distances)
-    return end_error(p, end, px, py, pz, target, pose)
+    return end_error(p, end, point, target, pose)
