@@ -1,16 +1,21 @@
-"""The npm package in Node: the same answers as here."""
+"""The npm package in Node and in a browser: the same answers as here."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from synovia import save_limits
 from synovia.native import runtime
 from synovia.native.build import zig_compiler
-from test_runtime import check_answers
+from test_runtime import check_answers, model_of, small_limits
 
 NPM = Path(__file__).parent.parent / "npm"
 pytestmark = [
@@ -43,3 +48,55 @@ def test_damage_is_an_error(package, tmp_path):
         ["node", "--input-type=module", "-e", script], capture_output=True, text=True
     )
     assert done.stdout == "limits: not a .limits.bin file\n", done.stderr
+
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
+THREE = NPM.parent / "web" / "node_modules" / "three" / "build"
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no Chromium")
+@pytest.mark.skipif(not THREE.exists(), reason="three.js is installed by `make page`")
+def test_the_example_keeps_a_skinned_arm_within_its_limits_in_a_browser(package, tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    shutil.copytree(package, tmp_path / "synovia")
+    example = tmp_path / "synovia" / "example"
+    shutil.copytree(NPM / "example", example)
+    for name in ("three.module.js", "three.core.js"):
+        shutil.copy(THREE / name, example)
+    limit = small_limits()["product"]
+    limits = dict.fromkeys(("upper", "lower", "hand"), limit)
+    save_limits(model_of(limits, offsets=[0.0, 1.0, 0.0]), example / "arm.limits.bin")
+    handler = partial(Quiet, directory=tmp_path / "synovia")
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, sync_playwright() as playwright:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--enable-unsafe-swiftshader"]
+        )
+        page, errors = browser.new_page(), []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("requestfailed", lambda request: errors.append(request.url))
+        page.goto(f"http://127.0.0.1:{server.server_port}/example/index.html")
+        page.wait_for_function("document.getElementById('told').textContent.includes('of 3')")
+        turn = [0.5, 0.5, -0.5, 0.5]
+        found = page.evaluate(
+            """async (turn) => {
+              const { loadLimits } = await import("synovia");
+              const bytes = await (await fetch("arm.limits.bin")).arrayBuffer();
+              return (await loadLimits(bytes)).project("hand", turn);
+            }""",
+            turn,
+        )
+        picture = page.screenshot()
+        browser.close()
+        server.shutdown()
+    assert errors == []
+    np.testing.assert_allclose(found, limit.project(turn), atol=1e-9)
+    assert len(picture) > 10_000  # the arm is drawn
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files, and says nothing of it."""
+
+    def log_message(self, format, *args):
+        pass
