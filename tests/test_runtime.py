@@ -28,7 +28,7 @@ from synovia.shapes import Union
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-WATCHED = ["-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+WATCHED = ["-Og", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 COMPILERS = {
     "system": [CC, "-O1"] if CC else [],
     "sanitizers": [CC, *WATCHED] if CC else [],
@@ -62,11 +62,11 @@ def small_limits():
                       reference=cone.chart.reference, vertices=8)  # fmt: skip
     found["cone"] = cone
     found["union"] = Limit(cone.chart, Union((cone.shape, other.shape)))
-    found["table"] = Limit.fit(cloud, "theta-phi", axis=axis)
+    found["table"] = Limit.fit(cloud, "theta-phi", axis=axis, cell=np.radians(12.0))
     for chart in ("rotation-vector", "swing-twist", "euler"):
         options = {"axis": axis} if chart == "swing-twist" else {}
         found[f"field {chart}"] = Limit.fit(
-            cloud, "distance-field", chart, resolution=16, **options
+            cloud, "distance-field", chart, resolution=10, **options
         )
     base = Limit(placed("swing-twist"), fitted("box", "tilted"), relative_to="cone")
     return {**found, "of an ancestor": base}
