@@ -41,7 +41,7 @@ endif
 # Commands that tests start would otherwise compile all of Python's sources each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint page browser kernels wheels packages npm blender test-blender blender-environments test-sanitized test-packages test-opensim test-torch test-engines bench papers docs clean
+.PHONY: demo test test-page lint page browser kernels wheels packages npm blender test-blender blender-environments test-sanitized test-packages test-opensim test-torch test-engines bench papers docs clean
 
 demo: $(INSTALLED) $(PAGE) kernels
 	$(BIN)/synovia demo synovia-demo
@@ -49,9 +49,12 @@ demo: $(INSTALLED) $(PAGE) kernels
 # A file of tests runs in one process, which makes what its tests share once.
 # One process more than processors: tests of the page mostly wait for their browser.
 # Matrices are small: threads of BLAS would only wait for each other.
-test: lint $(PAGE) browser kernels
-	$(BIN)/python web/build.py test
+test: lint $(PAGE) browser kernels test-page
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)') --dist loadfile --no-loadscope-reorder
+
+# The page's own tests, which run beside the rest.
+test-page: $(INSTALLED) $(NODE_MODULES)
+	$(BIN)/python web/build.py test
 
 lint: $(INSTALLED) $(NODE_MODULES)
 	$(BIN)/ruff check .

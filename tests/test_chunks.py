@@ -459,7 +459,7 @@ print(unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 @pytest.mark.skipif(os.name == "nt", reason="Windows does not tell the peak of memory in this way")
 def test_memory_stays_flat(tmp_path):
     joints = 60 if MANY else 12
-    few, many = (20_000, 100_000) if MANY else (5_000, 25_000)
+    few, many = (20_000, 100_000) if MANY else (4_000, 16_000)
 
     def peak(frames):
         words = [sys.executable, "-c", PEAK, str(frames), str(joints), str(tmp_path / "a.bvh")]

@@ -234,10 +234,11 @@ def marked(figure, frames, unit=1.0, seed=0):
     rng = np.random.default_rng(seed)
     where, how = poses_of(figure, frames, rng, 0.08)
     names, points = [], []
-    for name, (segment, place) in known_markers().items():
+    scale = figure.skeleton.offsets[0, 1] / human().skeleton.offsets[0, 1]
+    for name, (segment, place) in sorted(known_markers().items()):
         joint = figure.skeleton.index(segment)
         names.append(name)
-        place = place * (figure.skeleton.offsets[0, 1] / human().skeleton.offsets[0, 1])
+        place = place * scale
         points.append(where[:, joint] + quat.rotate(how[:, joint], place))
     return MarkerTracks(tuple(names), np.stack(points, axis=1) / unit)
 
@@ -329,7 +330,7 @@ def test_bad_captures_are_named(rig_clip, tmp_path):
         fit_figure([clip, tracks])
     gone = tracks.points.copy()
     gone[:, 0] = np.nan
-    with pytest.raises(ValueError, match="LASI never is"):
+    with pytest.raises(ValueError, match="C7 never is"):
         fit_figure([replace(tracks, points=gone)])
     with pytest.raises(ValueError, match="the unit of length must be one of m, cm, mm"):
         fit_figure([replace(tracks, points=1e6 * tracks.points)])

@@ -96,6 +96,17 @@ def limit(request):
     return Limit(*LIMITS[request.param])
 
 
+@pytest.fixture(params=LIMITS if EXHAUSTIVE else ("grown torus",))
+def solid(request):
+    """One that pictures are drawn of, which takes long."""
+    return Limit(*LIMITS[request.param])
+
+
+@pytest.fixture(params=LIMITS if EXHAUSTIVE else ("grown cap",))
+def edited(request):
+    return Limit(*LIMITS[request.param])
+
+
 def sampled(mesh, n, rng):
     """Points on the drawn triangles, uniform by area, and the outward normals there."""
     corners = mesh.vertices[mesh.triangles]
@@ -144,12 +155,13 @@ def coloured(figure):
     return float((imread(content)[..., :3] < 0.99).any(axis=-1).mean())
 
 
-def test_a_limit_is_drawn(limit):
+def test_a_limit_is_drawn(solid):
+    """The command line draws the cap."""
     pytest.importorskip("matplotlib")
     from synovia.draw import draw_joint, draw_limit
 
-    assert coloured(draw_limit(limit)) > 0.02
-    assert coloured(draw_joint(limit, limit.sample(50, np.random.default_rng(0)))) > 0.02
+    assert coloured(draw_limit(solid)) > 0.02
+    assert coloured(draw_joint(solid, solid.sample(50, np.random.default_rng(0)))) > 0.02
 
 
 def test_the_command_line_draws_it(tmp_path):
@@ -216,15 +228,15 @@ def test_a_limit_is_refitted_to_it_and_judged(family):
     assert session.scene.model.limits[ARM].shape.name == "box"
 
 
-def test_a_pose_is_added_and_a_limit_is_mirrored(limit):
-    session = Session(scene_of(LimitModel({ARM: limit}, two_arms())))
+def test_a_pose_is_added_and_a_limit_is_mirrored(edited):
+    session = Session(scene_of(LimitModel({ARM: edited}, two_arms())))
     pose = quat.mul(REFERENCE, quat.exp(np.array([0.9, 0.6, 0.5])))
-    assert not limit.contains(pose)
+    assert not edited.contains(pose)
     header, _ = ask(session, "edit", joint=ARM, edit="add-sample", rotation=pose.tolist())
     assert "refused" not in header
     grown = session.scene.model.limits[ARM]
     assert grown.contains(pose)
-    assert grown.contains(limit.sample(200, np.random.default_rng(0))).all()
+    assert grown.contains(edited.sample(200, np.random.default_rng(0))).all()
     header, _ = ask(session, "edit", joint=ARM, edit="add-sample", rotation=pose.tolist())
     assert header["refused"] == "this pose is inside already"
     header, _ = ask(session, "edit", joint=ARM, edit="mirror")
