@@ -47,7 +47,7 @@ demo: $(INSTALLED) $(PAGE) kernels
 	$(BIN)/synovia demo synovia-demo
 
 # A file of tests runs in one process, which makes what its tests share once.
-# Two processes more than processors: tests of the page mostly wait for their browser.
+# One process more than processors: tests of the page mostly wait for their browser.
 # Matrices are small: threads of BLAS would only wait for each other.
 test: lint $(PAGE) browser kernels test-page
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 2)') --dist loadfile --no-loadscope-reorder
