@@ -50,7 +50,7 @@ demo: $(INSTALLED) $(PAGE) kernels
 # One process more than processors: tests of the page mostly wait for their browser.
 # Matrices are small: threads of BLAS would only wait for each other.
 test: lint $(PAGE) browser kernels test-page
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 2)') --dist loadfile --no-loadscope-reorder
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)') --dist loadfile --no-loadscope-reorder
 
 # The page's own tests, which run beside the rest.
 test-page: $(INSTALLED) $(NODE_MODULES)
