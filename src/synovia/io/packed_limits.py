@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Floats
-from ..ik.problem import freedom_of
 from ..kernels import runtime as layout
 from ..model import LimitModel
 
@@ -17,6 +16,8 @@ SUFFIX = ".limits.bin"
 
 def packed_limits_bytes(model: LimitModel) -> bytes:
     """Return what a packed limits file of `model` holds; ValueError where a limit has no kernel."""
+    from ..ik.problem import freedom_of
+
     model, skeleton = model.joint_by_joint("the runtime"), model.skeleton
     named = sorted(model.limits.items(), key=lambda each: skeleton.index(each[0]))
     for name, limit in named:
