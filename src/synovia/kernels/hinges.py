@@ -58,7 +58,7 @@ ZOOMS = 12  # of the search along a line: each narrows it to a 48th
 @kernel
 def folds(p, t):
     """Tell whether there are rotations that the hinges of the tail at `t` cannot make."""
-    return (abs(p[t + ACROSS]) > RIGHT) | (abs(p[t + ALONG_FAR]) > RIGHT)
+    return abs(p[t + ACROSS]) > RIGHT or abs(p[t + ALONG_FAR]) > RIGHT
 
 
 @kernel
