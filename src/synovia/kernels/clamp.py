@@ -189,6 +189,32 @@ def cheapest_path(first, candidates, costs, bounds, over, chosen):
 # Ways through a roadmap, where none is straight.
 
 
+@kernel("f8[,] f8[,] i8[,]")
+def nearest_members(rotations, members, out):
+    """Write the numbers of the members nearest to each rotation, in any order: (n, count).
+
+    There are `count` members or more.
+    """
+    count = out.shape[1]
+    nearness = np.empty(count)  # cosines of half the angles
+    for i in range(out.shape[0]):
+        w, x, y, z = rotations[i, 0], rotations[i, 1], rotations[i, 2], rotations[i, 3]
+        last = 0  # the farthest of those that are kept
+        for j in range(members.shape[0]):
+            dot = w * members[j, 0] + x * members[j, 1] + y * members[j, 2] + z * members[j, 3]
+            if j < count:
+                out[i, j], nearness[j] = j, abs(dot)
+            elif abs(dot) > nearness[last]:
+                out[i, last], nearness[last] = j, abs(dot)
+            else:
+                continue
+            if j >= count - 1:
+                last = 0
+                for k in range(1, count):
+                    if nearness[k] < nearness[last]:
+                        last = k
+
+
 @kernel
 def shortest_way(first, links, lengths, entries, exits, ahead, before):
     """Write, for each member, the one before it on the shortest way; return the last of that way.

@@ -241,16 +241,17 @@ class Runs:
         region, share = self.problem.region, wanted.copy()
         room = np.append(0.0, self.problem.bounds[1:]) + 0.5 * SLACK
         over, going, longest = left.copy(), left, np.full(len(left), np.inf)
+        ways = region.ways(ends[0][left], ends[1][left]) if way == CHART_WAY else None
+        number = np.cumsum(left) - 1  # among those that are left
         for _ in range(PACES):
             rows = np.flatnonzero(going[run])
             if len(rows) == 0:
                 break
             own, at = run[rows], frames[rows]
-            if way == TURN_WAY:
+            if ways is None:
                 found = region.project(slerp(*ends, own, share[rows]), at)
             else:
-                number = (np.cumsum(going) - 1)[own]  # among those that go on
-                found = region.toward(ends[0][going], ends[1][going], number, share[rows], at)
+                found = ways(number[own], share[rows], at)
             rotations[rows] = found
             steps = np.append(0.0, angles(found[:-1], found[1:]))
             steps[np.diff(own, prepend=-1) != 0] = 0.0

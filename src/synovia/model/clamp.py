@@ -12,7 +12,7 @@ from ..arrays import TOLERANCE, Ints, Points, Quats, Scalars, unit_quats
 from ..limit import Limit
 from ..limit.softening import Beyond, Softening
 from .bounded import Problem, bound_steps
-from .roadmap import angles
+from .roadmap import Ways, angles
 
 MAX_SPEED = float(np.radians(400.0))
 """Radians a second: steps that are slower are no pops."""
@@ -58,15 +58,19 @@ class LimitRegion:
         """Return rotations of the limit, brought within what their frames allow."""
         return rotations if self.within is None else self.within(rotations, frames)
 
-    def toward(self, start: Quats, end: Quats, run: Ints, share: Scalars, frames: Ints) -> Quats:
-        """Return legal rotations on the ways that are straight in the chart."""
+    def ways(self, start: Quats, end: Quats) -> Ways:
+        """Return the ways that are straight in the chart."""
         limit = self.limit
         one, other = limit.nearest_cover(start), limit.nearest_cover(end)
-        between = limit.shape.toward(one[run], other[run], share)
-        if isinstance(self.softening, Beyond):
-            return self.hold(self._rotations(between, self.softening.radius), frames)
-        rotations = limit.chart.rotations(limit.shape.project(between))
-        return self.hold(limit.project(rotations), frames)  # as they are, but for rounding
+
+        def go(run: Ints, share: Scalars, frames: Ints) -> Quats:
+            between = limit.shape.toward(one[run], other[run], share)
+            if isinstance(self.softening, Beyond):
+                return self.hold(self._rotations(between, self.softening.radius), frames)
+            rotations = limit.chart.rotations(limit.shape.project(between))
+            return self.hold(limit.project(rotations), frames)  # as they are, but for rounding
+
+        return go
 
     def waypoints(self) -> Quats:
         """Return legal rotations from all over the limit."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Protocol
 
@@ -18,16 +19,20 @@ TRIES = 20  # ways that turn out to have a gap, before there is none
 DESCENTS = 16  # steps towards the nearest member in sight
 
 
+Ways = Callable[[Ints, Scalars, Ints], Quats]
+
+
 class PathRegion(Protocol):
     """What is legal in each frame of a path."""
 
     def project(self, rotations: Quats, frames: Ints) -> Quats:
         """Return the nearest legal rotation to each of (n, 4), in its frame (n,)."""
 
-    def toward(self, start: Quats, end: Quats, run: Ints, share: Scalars, frames: Ints) -> Quats:
-        """Return legal rotations (n, 4) on ways from `start` to `end`, (runs, 4), both legal.
+    def ways(self, start: Quats, end: Quats) -> Ways:
+        """Return ways from `start` to `end`, (runs, 4), both legal, that are straight in a chart.
 
-        Each is about a `share` of the way of number `run`, and legal in its frame, (n,) all three.
+        They are asked for legal rotations (n, 4) by their numbers, shares of the way and frames,
+        (n,) each.
         """
 
     def waypoints(self) -> Quats:
@@ -167,10 +172,9 @@ class Roadmap:
 
     def _nearest_members(self, rotations: Quats, count: int) -> Ints:
         """Return the numbers of the nearest members, so many if there are, to each of (n, 4)."""
-        near = rotations @ self.members.T
-        np.abs(near, out=near)
-        others = max(near.shape[1] - count, 0)
-        return np.argpartition(near, max(others - 1, 0), axis=1)[:, others:]
+        near = np.empty((len(rotations), min(count, len(self.members))), np.int64)
+        kernels.clamp.nearest_members(rotations, self.members, near)
+        return near
 
     def _link(self, one: int, other: int) -> int:
         """Return the number of the link between two members."""
