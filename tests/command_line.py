@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 
@@ -13,6 +14,11 @@ from synovia.cli import main
 
 NAMES = ("Hips", "Chest", "UpperArm", "Forearm")
 FRAMES = 200
+
+
+def heed_ctrl_c():
+    """What runs in the background may have been told to ignore it, and tells its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def skeleton(names=NAMES):

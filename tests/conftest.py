@@ -9,10 +9,10 @@ from command_line import studio
 from cones import CONES
 from limits_files import small
 from oracles import (
-    CASES,
-    CLOUDS,
+    FEW_CASES,
+    FEW_CLOUDS,
+    FEW_SEEN,
     IN_HINGES,
-    SEEN,
     THICK,
     VECTORS,
     fitted,
@@ -29,12 +29,12 @@ def rng():
     return np.random.default_rng(3)
 
 
-@pytest.fixture(params=CASES)
+@pytest.fixture(params=FEW_CASES)
 def case(request):
     return request.param
 
 
-@pytest.fixture(params=CLOUDS)
+@pytest.fixture(params=FEW_CLOUDS)
 def kind(request):
     return request.param
 
@@ -59,7 +59,7 @@ def chart(request):
     return placed(request.param)
 
 
-@pytest.fixture(params=SEEN + IN_HINGES, ids=" in ".join)
+@pytest.fixture(params=FEW_SEEN + IN_HINGES, ids=" in ".join)
 def limit(request, kind):
     case, chart = request.param
     return Limit(placed(chart), fitted(case, kind))

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 from scipy.spatial import cKDTree
 
+from oracles import EXHAUSTIVE
 from synovia.shapes import DistanceField, add_sample, pull, push
 
 EULER = (2.0 * np.pi, 0.0, 2.0 * np.pi)
@@ -26,6 +27,7 @@ FIELDS = (
 WRAPPED = ("euler", "seam", "random wrapped", "coarse euler")
 CUT_OFF = ("cut off",)
 ALL = FIELDS + WRAPPED + CUT_OFF
+FEW = ALL if EXHAUSTIVE else ("dense", "one", "islands", "shell", "sculpted", "seam", *CUT_OFF)
 
 
 @cache

@@ -37,6 +37,11 @@ IN_HINGES = [("kdop chart", "hinges")]
 THICK = ("round", "elongated", "tilted", "beyond")
 THIN = ("one", "line", "plane")
 CLOUDS = THICK + THIN
+# What tests of every case on every cloud take, unless all are wanted: each shape, each kind of
+# swing of a product, axes of the data and of the chart.
+FEW_CASES = tuple(CASES) if EXHAUSTIVE else ("box", "ellipsoid", "kdop chart", "product box")
+FEW_SEEN = [(case, chart) for case, chart in SEEN if case in FEW_CASES]
+FEW_CLOUDS = CLOUDS if EXHAUSTIVE else ("elongated", "tilted", "beyond", "one", "plane")
 # One answer, none, some, and some in rows.
 BATCHES = [(), (0,), (1,), (3, 1, 2)]
 

@@ -73,27 +73,36 @@ def room_of(path):
     return None if parts[0] in ("__init__", "__main__") else parts[0]
 
 
+@cache
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def walk(node, top=True):
+    """Yield (node, at module level) of all nodes."""
+    yield node, top
+    for child in ast.iter_child_nodes(node):
+        yield from walk(child, top and not isinstance(node, FUNCTIONS))
+
+
+@cache
 def imports(path):
-    """Yield (module, at module level) of every import, relative ones made absolute."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    """Return (module, at module level) of every import, relative ones made absolute."""
     package = ["synovia", *path.relative_to(SOURCE).parent.parts]
-    inner = {
-        id(node)
-        for function in ast.walk(tree)
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-        for node in ast.walk(function)
-    }
-    for node in ast.walk(tree):
-        top = id(node) not in inner
+    found = []
+    for node, top in walk(parsed(path)):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, top) for alias in node.names)
+            found += [(alias.name, top) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
-            if module == "synovia":
-                yield from ((f"synovia.{alias.name}", top) for alias in node.names)
-            else:
-                yield module, top
+            names = [alias.name for alias in node.names]
+            whole = [f"synovia.{name}" for name in names] if module == "synovia" else [module]
+            found += [(each, top) for each in whole]
+    return tuple(found)
 
 
 def run(code):
@@ -102,14 +111,12 @@ def run(code):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("path", FILES, ids=named)
-def test_imports_point_one_way(path):
-    room = room_of(path)
-    if room is None:
-        return
-    assert room in ROOMS, f"{room} is a new room: add it to ROOMS in this file, where it belongs"
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_point_one_way(room):
     allowed = ONLY.get(room, set(ROOMS[: ROOMS.index(room)])) | {room}
-    for module, _ in imports(path):
+    files = [path for path in FILES if room_of(path) == room]
+    every = ((path, module) for path in files for module, _ in imports(path))
+    for path, module in every:
         if module.split(".")[0] != "synovia":
             continue
         other = module.split(".")[1] if "." in module else None
@@ -119,9 +126,14 @@ def test_imports_point_one_way(path):
         assert other in allowed, f"{named(path)} imports {module}; {room} may import {allowed}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=named)
-def test_heavy_packages_stay_in_their_rooms(path):
-    for module, top in imports(path):
+def test_every_file_is_in_a_room():
+    rooms = {room_of(path) for path in FILES} - {None}
+    assert rooms == set(ROOMS), "a new room is one more name in ROOMS in this file"
+
+
+def test_heavy_packages_stay_in_their_rooms():
+    every = ((path, *each) for path in FILES for each in imports(path))
+    for path, module, top in every:
         package = module.split(".")[0]
         if package in HEAVY and top:
             assert room_of(path) in HEAVY[package], f"{named(path)} imports {module} at once"
@@ -152,11 +164,10 @@ def asks_for_shapes(tree):
                 yield from shapes_in(each)
 
 
-@pytest.mark.parametrize("path", FILES, ids=named)
-def test_nobody_asks_for_the_class_of_a_shape(path):
-    if room_of(path) != "shapes":
-        lines = list(asks_for_shapes(ast.parse(path.read_text(encoding="utf-8"))))
-        assert lines == [], f"{named(path)} asks in lines {lines}"
+def test_nobody_asks_for_the_class_of_a_shape():
+    others = [path for path in FILES if room_of(path) != "shapes"]
+    asking = {named(path): list(asks_for_shapes(parsed(path))) for path in others}
+    assert {path: lines for path, lines in asking.items() if lines} == {}
 
 
 def test_questions_for_the_class_of_a_shape_are_seen():
@@ -246,25 +257,25 @@ def promised(room):
         name.split(".")[-1]
         for path in FILES
         if room_of(path) == room
-        for name, node in functions_and_classes(ast.parse(path.read_text(encoding="utf-8")).body)
+        for name, node in functions_and_classes(parsed(path).body)
         if "." in name and ast.get_docstring(node)
     }
 
 
-@pytest.mark.parametrize("path", FILES, ids=named)
-def test_what_is_public_has_a_docstring(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert ast.get_docstring(tree), f"{named(path)} does not say what it is for"
-    if room_of(path) == "kernels":
-        return
-    explained = promised(room_of(path))
-    for name, node in functions_and_classes(tree.body):
-        parts = name.split(".")
-        if any(part.startswith("_") for part in parts):
-            continue
-        if len(parts) > 1 and parts[-1] in explained:
-            continue
-        assert ast.get_docstring(node), f"{named(path)}: {name} has no docstring"
+def test_every_file_says_what_it_is_for():
+    assert [named(path) for path in FILES if not ast.get_docstring(parsed(path))] == []
+
+
+def test_what_is_public_has_a_docstring():
+    for path in (path for path in FILES if room_of(path) != "kernels"):
+        explained = promised(room_of(path))
+        for name, node in functions_and_classes(parsed(path).body):
+            parts = name.split(".")
+            if any(part.startswith("_") for part in parts):
+                continue
+            if len(parts) > 1 and parts[-1] in explained:
+                continue
+            assert ast.get_docstring(node), f"{named(path)}: {name} has no docstring"
 
 
 def test_rooms_need_no_import_of_their_own():

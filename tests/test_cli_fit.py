@@ -71,7 +71,7 @@ def test_references(here, tmp_path, reference):
     ("options", "shape"),
     [
         (["-s", "box", "--with", "along=chart"], "box"),
-        (["-s", "ellipsoid", "-w", "by=volume", "-c", "rotation-vector"], "ellipsoid"),
+        (["-s", "ellipsoid", "-w", "by=volume", "-j", "UpperArm"], "ellipsoid"),
         (["-s", "product", "-w", "swing=kdop", "-w", "along=chart"], "product"),
     ],
 )

@@ -21,7 +21,9 @@ FAMILIES = [
     if name not in CONVEX and name != "union"
     for chart in shape.charts
 ]
-KINDS = ("round", "elongated", "wide", "islands", "hinge", "one")
+KINDS = ("elongated", "wide", "islands", "one")
+if EXHAUSTIVE:
+    KINDS += ("round", "hinge")
 # Softening packs a field anew for each of its levels, which takes long where cells are many.
 OPTIONS = {} if EXHAUSTIVE else {"distance-field": {"resolution": 20}}
 

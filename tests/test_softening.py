@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracles import CASES, THICK, THIN, fitted, placed, queries, random_quats
+from oracles import CASES, EXHAUSTIVE, THICK, THIN, fitted, placed, queries, random_quats
 from synovia import quat
 from synovia.arrays import TOLERANCE
 from synovia.limit import Limit
 from synovia.limit.softening import Beyond, Inside
 from synovia.shapes import Box, Ellipsoid
 
-KINDS = [Beyond(), Beyond(0.3, 10.0), Beyond(0.02, 0.5), Inside(), Inside(0.4), Inside(0.01)]
+KINDS = [Beyond(), Beyond(0.02, 0.5), Inside(), Inside(0.01)]
+if EXHAUSTIVE:
+    KINDS += [Beyond(0.3, 10.0), Inside(0.4)]
 SLACK = 5 * TOLERANCE
 
 
@@ -35,7 +37,9 @@ def inside(request):
     return request.param
 
 
-@pytest.fixture(params=["tilted", "elongated", "line", "one"])
+@pytest.fixture(
+    params=["tilted", "elongated", "line", "one"] if EXHAUSTIVE else ["elongated", "line"]
+)
 def kind(request):
     return request.param
 

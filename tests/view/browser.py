@@ -18,7 +18,7 @@ from synovia.view.groups import group_joints
 from synovia.view.server import PageServer, page_files
 from synovia.view.session import Session, scene_of
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = [
     "--no-sandbox",
     "--use-angle=swiftshader-webgl",  # for the canvases alone: all of a page would take long

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from clips import clip
+from command_line import heed_ctrl_c
 from joints import figure
 from synovia import LimitModel, save_clip, save_figure, save_limits
 from synovia.cli import main
@@ -87,7 +88,12 @@ def test_it_prints_the_link_and_ends_with_ctrl_c(here):
     words.append("--no-browser")
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        preexec_fn=heed_ctrl_c,
     ) as running:
         line = running.stdout.readline()
         if not line:

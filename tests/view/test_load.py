@@ -17,6 +17,7 @@ import pytest
 from websockets.sync.client import connect
 
 from clips import clip
+from command_line import heed_ctrl_c
 from synovia import LimitModel, load_limits, save_clip, save_limits
 from synovia.view import messages
 from view.browser import needed
@@ -45,6 +46,7 @@ def served(folder):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_ctrl_c,
     ) as running:
         try:
             line = running.stdout.readline().strip()
