@@ -36,7 +36,7 @@ from .observations import (
 from .parameters import Center, human_parameters
 from .part import REFERENCE_HEIGHT, SIDES
 
-FRAMES = 40
+FRAMES = 150
 """Frames that a fit looks at, unless given."""
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -20,12 +21,21 @@ from ..arrays import Floats, Ints, Mask, Quats, Scalars, Vectors
 from ..components import Figure
 from ..skeleton import Pose, forward
 from .observations import POINT_NOISE, TURN_NOISE, Observations, rigid_fit
-from .parameters import Center, Parameter
+from .parameters import (
+    Center,
+    Changes,
+    Parameter,
+    change_figure,
+    change_network,
+    change_offsets,
+)
 
 # The state of a fit, what is left of the observations, and how that changes.
 
 CONTROL_SPREAD = 2.0
 """Of a control's range, about its neutral value: so little that only what is not seen stays."""
+KEPT = 4
+"""Figures: of a state, and of those that are tried next."""
 NUDGE = 1e-5
 """The step of differences: radians, metres, or of a control's range."""
 
@@ -55,6 +65,7 @@ class Problem:
     point_joints: list[int] = field(init=False)
     turn_joints: list[int] = field(init=False)
     root: int = field(init=False)
+    _made: dict[bytes, Figure] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         index = self.figure.skeleton.index
@@ -74,14 +85,20 @@ class Problem:
         return np.concatenate([np.zeros(0), *(each.spread for each in self.parameters)])
 
     def figure_at(self, numbers: Floats) -> Figure:
-        """Return the figure with these numbers."""
-        figure, first = self.figure, 0
-        for each in self.parameters:
-            part = numbers[first : first + len(each.start)]
-            if not np.array_equal(part, each.start):
-                figure = each.change(figure, part)
-            first += len(each.start)
-        return figure
+        """Return the figure with these numbers; those of the last few are kept."""
+        key = numbers.tobytes()
+        if key not in self._made:
+            if len(self._made) == KEPT:
+                del self._made[next(iter(self._made))]
+            self._made[key] = change_figure(self.figure, self.changes(numbers))
+        return self._made[key]
+
+    def changes(self, numbers: Floats) -> Changes:
+        """Return the parameters that are not as they start, each with its numbers."""
+        firsts = np.cumsum([0, *(len(each.start) for each in self.parameters)]).tolist()
+        parts = [numbers[first:last] for first, last in pairwise(firsts)]
+        every = zip(self.parameters, parts, strict=True)
+        return [(each, own) for each, own in every if not np.array_equal(own, each.start)]
 
     def values(self, shares: Floats) -> Floats:
         """Return controls for shares of their ranges."""
@@ -219,17 +236,14 @@ class Problem:
             return rotations, positions
         numbers = state.numbers.copy()
         numbers[k] += NUDGE
-        changed, first = self.figure, 0
-        for each in self.parameters:
-            if each.joint_set == owner.joint_set:
-                changed = each.change(changed, numbers[first : first + len(each.start)])
-            first += len(each.start)
+        changes = self.changes(numbers)
+        moved = change_offsets(self.figure, [each for each in changes if each[0] is owner])
         offsets = figure.skeleton.offsets.copy()
         for name in owner.segments:
             joint = figure.skeleton.index(name)
-            offsets[joint] = changed.skeleton.offsets[joint]
+            offsets[joint] = moved[name]
             positions[:, joint] += offsets[joint] - figure.skeleton.offsets[joint]
-        network = changed.joint_sets[owner.joint_set].network
+        network = change_network(self.figure, owner.joint_set, changes)
         places = [f"{owner.joint_set}.{control}" for control in network.controls]
         columns = [list(self.figure.controls).index(name) for name in places]
         values = self.values(state.shares)[:, columns]
@@ -256,7 +270,7 @@ LEAST_DAMPING, MOST_DAMPING = 1e-9, 1e6
 FRAME_STEPS, SETTLING_STEPS, STEPS = 25, 1, 20
 LONGEST_STEP = 0.3
 """Of a control's range, or radians of a root, in one step."""
-SETTLED = 1e-3
+SETTLED = 1e-4
 """A step that takes less than this share of the sum of squares is the last."""
 PLAUSIBLE = 2.5
 """Frames whose sum of squares is more than so many times the median count less."""

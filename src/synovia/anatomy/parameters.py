@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from ..arrays import Floats, Vectors
-from ..components import Component, Figure
-from ..components.fit import change_parameters
+from ..components import Component, Figure, Network
 from .part import SIDES
+
+Places = Mapping[str, Floats]
+Parts = Mapping[str, Component]
 
 LENGTH_SPREAD = 0.15
 """Of its length: how far a bone is longer or shorter than the human's."""
@@ -48,9 +49,13 @@ class Parameter:
     segments: tuple[str, ...]
     """Whose offsets it changes."""
 
-    def change(self, figure: Figure, numbers: Floats) -> Figure:
-        """Return the figure with these numbers."""
-        raise NotImplementedError
+    def offsets(self, offsets: Places, numbers: Floats) -> Places:
+        """Return the offsets of segments that these numbers change, in metres, by name."""
+        return {}
+
+    def components(self, parts: Parts, numbers: Floats) -> Parts:
+        """Return the components of its joint set that these numbers change, by name."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,43 +67,36 @@ class Center(Parameter):
         """The one that it is about."""
         return self.segments[0]
 
-    def change(self, figure: Figure, numbers: Floats) -> Figure:
-        """Return the figure with the segment there."""
-        return _with_offsets(figure, {self.segment: numbers})
+    def offsets(self, offsets: Places, numbers: Floats) -> Places:
+        return {self.segment: numbers}
 
 
 @dataclass(frozen=True, eq=False)
 class Stretch(Parameter):
     """By which factor a region of the spine, its centres of rotation with it, is longer."""
 
-    def change(self, figure: Figure, numbers: Floats) -> Figure:
-        """Return the figure with the region as long."""
-        factor, skeleton = float(numbers[0]), figure.skeleton
-        network = figure.joint_sets[self.joint_set].network
-        moved = _with_offsets(
-            figure,
-            {name: factor * skeleton.offsets[skeleton.index(name)] for name in self.segments},
-        )
-        centers: dict[str, dict[str, Any]] = {
-            name: {"centers": factor * part.centers}
-            for name, part in network.components.items()
+    def offsets(self, offsets: Places, numbers: Floats) -> Places:
+        return {name: numbers[0] * offsets[name] for name in self.segments}
+
+    def components(self, parts: Parts, numbers: Floats) -> Parts:
+        return {
+            name: part.with_parameters({"centers": numbers[0] * part.centers})
+            for name, part in parts.items()
             if hasattr(part, "centers")
         }
-        parts = {name: replace(network.components[name], **new) for name, new in centers.items()}
-        return _with_components(moved, self.joint_set, parts)
 
 
 @dataclass(frozen=True, eq=False)
 class Clavicle(Parameter):
     """By which factor a clavicle is longer: the scapula, and where its joint is, go with it."""
 
-    def change(self, figure: Figure, numbers: Floats) -> Figure:
-        """Return the figure with the clavicle as long."""
-        (segment,), name = self.segments, self.joint_set
-        place = numbers[0] * figure.skeleton.offsets[figure.skeleton.index(segment)]
-        part = figure.joint_sets[name].network.components["acromion"]
-        scaled = part.with_parameters({"offset": numbers[0] * part.parameters()["offset"]})
-        return _with_components(_with_offsets(figure, {segment: place}), name, {"acromion": scaled})
+    def offsets(self, offsets: Places, numbers: Floats) -> Places:
+        return {name: numbers[0] * offsets[name] for name in self.segments}
+
+    def components(self, parts: Parts, numbers: Floats) -> Parts:
+        part = parts["acromion"]
+        longer = numbers[0] * part.parameters()["offset"]
+        return {"acromion": part.with_parameters({"offset": longer})}
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,29 +106,45 @@ class Numbers(Parameter):
     path: str
     factor: bool = False
 
-    def change(self, figure: Figure, numbers: Floats) -> Figure:
-        """Return the figure with these numbers."""
-        network = figure.joint_sets[self.joint_set].network
-        if self.factor:
-            name, _, part = self.path.partition(".")
-            numbers = numbers[0] * network.components[name].parameters()[part].ravel()
-        changed = change_parameters(network, [self.path], numbers)
-        return _with_components(figure, self.joint_set, changed.components)
+    def components(self, parts: Parts, numbers: Floats) -> Parts:
+        name, _, field = self.path.partition(".")
+        before = parts[name].parameters()[field]
+        after = numbers[0] * before if self.factor else numbers.reshape(before.shape)
+        return {name: parts[name].with_parameters({field: after})}
 
 
-def _with_offsets(figure: Figure, places: Mapping[str, Floats]) -> Figure:
-    offsets = figure.skeleton.offsets.copy()
-    for name, place in places.items():
-        offsets[figure.skeleton.index(name)] = place
-    return replace(figure, skeleton=replace(figure.skeleton, offsets=offsets))
+Changes = Sequence[tuple[Parameter, Floats]]
+"""Parameters, each with its numbers."""
 
 
-def _with_components(figure: Figure, name: str, parts: Mapping[str, Component]) -> Figure:
-    joint_set = figure.joint_sets[name]
-    network = joint_set.network.with_components(parts)
-    return replace(
-        figure, joint_sets={**figure.joint_sets, name: replace(joint_set, network=network)}
+def change_figure(figure: Figure, changes: Changes) -> Figure:
+    """Return the figure with these numbers for its parameters; others stay as they are."""
+    offsets = change_offsets(figure, changes)
+    joint_sets = dict(figure.joint_sets)
+    for name in {each.joint_set for each, _ in changes} - {""}:
+        joint_sets[name] = replace(joint_sets[name], network=change_network(figure, name, changes))
+    skeleton = replace(figure.skeleton, offsets=np.array(list(offsets.values())))
+    return replace(figure, skeleton=skeleton, joint_sets=joint_sets)
+
+
+def change_offsets(figure: Figure, changes: Changes) -> Places:
+    """Return all offsets of segments with these numbers for the figure's parameters, by name."""
+    offsets: dict[str, Floats] = dict(
+        zip(figure.skeleton.names, figure.skeleton.offsets, strict=True)
     )
+    for each, numbers in changes:
+        offsets |= each.offsets(offsets, numbers)
+    return offsets
+
+
+def change_network(figure: Figure, joint_set: str, changes: Changes) -> Network:
+    """Return the network of a joint set with these numbers for the figure's parameters."""
+    network = figure.joint_sets[joint_set].network
+    parts = dict(network.components)
+    for each, numbers in changes:
+        if each.joint_set == joint_set:
+            parts |= each.components(parts, numbers)
+    return network.with_components(parts)
 
 
 def human_parameters(figure: Figure) -> list[Parameter]:

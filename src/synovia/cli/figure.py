@@ -100,7 +100,7 @@ SECTIONS = {
     "--frames",
     type=click.IntRange(min=8),
     metavar="N",
-    help="How many frames --fit looks at, those that differ most.  [default: 40]",
+    help="How many frames --fit looks at, those that differ most.  [default: 150]",
 )
 @inputs.map_option
 @click.option(
