@@ -96,6 +96,9 @@ def test_answers_are_those_of_the_kernels(limit):
         assert np.quantile(apart(projected, limit.project(rotations)), 0.97) < off
     legal = limit.project(rotations)
     assert np.array_equal(project(limit, torch.tensor(legal)).numpy(), legal)
+    for batch in ((), (0,)):
+        assert distance(limit, torch.ones(*batch, 4)).shape == batch
+        assert project(limit, torch.ones(*batch, 4)).shape == (*batch, 4)
 
 
 def test_gradients_are_finite_where_charts_are_singular(limit):

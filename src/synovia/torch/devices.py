@@ -29,8 +29,9 @@ STEPS, GOLDEN = 60, 0.5 * (5.0**0.5 - 1.0)  # of the search along a line
 def has_form(limit: Limit) -> bool:
     """Tell whether both chart and shape of a limit have operations of PyTorch."""
     shape, chart = type(limit.shape), type(limit.chart)
-    own = shape.torch_nearest is not Shape.torch_nearest
-    return own and chart.torch_covers is not Chart.torch_covers
+    if shape.torch_nearest is Shape.torch_nearest or chart.kernel is None:
+        return False
+    return chart.torch_covers is not Chart.torch_covers
 
 
 @torch.compiler.assume_constant_result
