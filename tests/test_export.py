@@ -10,7 +10,17 @@ import pytest
 
 from command_line import run
 from oracles import random_quats
-from synovia import Box, Ellipsoid, Limit, LimitModel, RotationVector, Skeleton, forward, quat
+from synovia import (
+    Box,
+    Ellipsoid,
+    Hinges,
+    Limit,
+    LimitModel,
+    RotationVector,
+    Skeleton,
+    forward,
+    quat,
+)
 from synovia.export import EXPORTERS, HingedBody, export_limits, hinged_body, hinged_joint
 from synovia.export.into import write_into
 from synovia.export.mass import SEGMENT_MASSES, capsules
@@ -19,7 +29,7 @@ from synovia.export.opensim import opensim_text
 from synovia.export.pairs import tightest_slope
 from synovia.export.urdf import urdf_text
 from synovia.io import load_limits, save_limits
-from synovia.io.ranges import read_ranges
+from synovia.io.ranges import complete_axes, read_ranges
 from synovia.limit import DependentRange
 from synovia.limit.octahedral import node_directions
 from synovia.rigs import canonical_skeleton
@@ -63,14 +73,14 @@ def angles(joint, rotations):
     return joint.limit.nearest_cover(rotations)
 
 
-def within(loaded, data):
+def within(loaded, data, slack=1e-9):
     """Whether all hinges and tendons of a pose are within the ranges that MuJoCo has loaded."""
     hinges = data.qpos[7:]
     low, high = loaded.jnt_range[1:].T
-    inside = ((hinges >= low - 1e-9) & (hinges <= high + 1e-9)).all()
+    inside = ((hinges >= low - slack) & (hinges <= high + slack)).all()
     low, high = loaded.tendon_range.T
     length = data.ten_length
-    return bool(inside and ((length >= low - 1e-9) & (length <= high + 1e-9)).all())
+    return bool(inside and ((length >= low - slack) & (length <= high + slack)).all())
 
 
 def test_members_are_what_the_loaded_ranges_and_tendons_have(body, loaded):
@@ -340,6 +350,36 @@ def test_ranges_are_written_into_a_model_and_nothing_else_changes(model, tmp_pat
     again = write_into(turned, tmp_path / "new.xml").content.decode()
     assert again.count("<fixed") == text.count("<fixed") == text.count('<fixed name="Arm_slant')
     assert mujoco.MjModel.from_xml_string(again).ntendon >= 3
+    assert again == text  # what was written before is replaced, the comment too
+
+
+def test_tendons_over_a_pair_are_written_into_a_model(tmp_path, rng):
+    path = tmp_path / "own.xml"
+    path.write_text(EXISTING)
+    given = dependent_model()
+    model = LimitModel(dict(given.limits), read_ranges(path).skeleton, dependents=given.dependents)
+    exported = write_into(model, path)
+    text = exported.content.decode()
+    assert exported.pairs == 1
+    assert list(exported.losses)[-1] == "Fore & arm with Arm"
+    loaded = mujoco.MjModel.from_xml_string(text)
+    data, together = mujoco.MjData(loaded), model.pair("Fore & arm")
+    free = [limit.sample(400, rng) for limit in model.limits.values()]
+    points = []
+    for name, rotations in zip(model.limits, free, strict=True):
+        hinges = read_ranges(path).by_joint()[name]
+        chart = Hinges(axes=complete_axes(hinges)[0])
+        near = Limit(chart, Box([-2.0] * 3, [2.5] * 3, np.eye(3))).nearest_cover(rotations)
+        points.append(near[:, : len(hinges)] + [hinge.zero for hinge in hinges])
+    legal, inside = together.contains(*free), []
+    for point in np.concatenate(points, axis=1):
+        data.qpos[7:] = point
+        mujoco.mj_fwdPosition(loaded, data)
+        inside.append(within(loaded, data, slack=0.02))
+    assert np.mean(np.array(inside)[legal]) > 0.97
+    assert np.mean(np.array(inside)[~legal]) < 0.5
+    path.write_text(text)
+    assert "_pair" not in write_into(replace(model, dependents={}), path).content.decode()
 
 
 # Every target, and the command line.

@@ -183,6 +183,20 @@ def test_descent_along_the_loss_ends_legal(smpl):
     assert (loss.distances(poses) <= 1e-9).all()
 
 
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # PyTorch's
+def test_a_compiled_verb_is_the_same():
+    limit = LIMITS["kdop", "swing-twist"]()
+    given = tensor(random_quats(12, np.random.default_rng(5)))
+    for verb in (distance, project):
+        plain, same = given.clone().requires_grad_(), given.clone().requires_grad_()
+        verb(limit, plain).sum().backward()
+        torch.compile(lambda q, v=verb: v(limit, q).sum(), fullgraph=True, backend="aot_eager")(
+            same
+        ).backward()
+        assert torch.allclose(plain.grad, same.grad)
+
+
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # PyTorch's
 def test_compiled_is_the_same(smpl):
     loss = LimitLoss(smpl, form="rotation-vector")
     poses = torch.randn(4, 24, 3, generator=torch.manual_seed(1), dtype=torch.float64)
@@ -208,9 +222,38 @@ def test_bad_input_is_named(smpl, limit):
         LimitLoss(smpl, margin=-1.0)
     with pytest.raises(ValueError, match="body must be one of smpl"):
         human("star")
+
+
+def test_second_derivatives_are_refused(limit):
     given = tensor(random_quats(3, np.random.default_rng(8))).requires_grad_()
+    for verb in (distance, project):
+        (slope,) = torch.autograd.grad(verb(limit, given).sum(), given, create_graph=True)
+        with pytest.raises(RuntimeError, match="first derivatives only"):
+            slope.sum().backward()
     with pytest.raises(RuntimeError, match="first derivatives only"):
-        torch.autograd.grad(distance(limit, given).sum(), given, create_graph=True)
+        torch.func.jacrev(torch.func.grad(lambda q: distance(limit, q).sum()))(given.detach())
+
+
+def test_transforms_of_functions_are_taken(smpl):
+    limit, func = LIMITS["kdop", "swing-twist"](), torch.func
+    rotations = random_quats(12, np.random.default_rng(5))
+    given, (distances, slopes) = tensor(rotations), limit.distance_and_gradient(rotations)
+    each = func.vmap(func.grad_and_value(lambda q: distance(limit, q)))(given)
+    assert np.abs(each[0].numpy() - slopes).max() < 1e-12
+    assert np.abs(each[1].numpy() - distances).max() < 1e-12
+    whole = func.jacrev(lambda q: distance(limit, q))(given)
+    assert np.abs(whole.diagonal().numpy().T - slopes).max() < 1e-12
+    turned = func.vmap(func.jacrev(lambda q: project(limit, q)))(given)
+    one = given[0].clone().requires_grad_()
+    project(limit, one)[2].backward()
+    assert torch.allclose(turned[0, 2], one.grad)
+    poses = tensor(random_quats(48, np.random.default_rng(6))).reshape(2, 24, 4)
+    loss = LimitLoss(smpl)
+    assert torch.allclose(func.vmap(loss)(poses).mean(), loss(poses))
+    plain = poses.clone().requires_grad_()
+    loss(plain).backward()
+    off = (func.grad(loss)(poses) - plain.grad).abs()
+    assert torch.quantile(off.flatten(), 0.97) < 1e-5  # at kinks either side is right
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -19,11 +19,28 @@ from ..model import LimitModel
 from ..shapes import Box
 from ..skeleton import Skeleton
 from . import Exported
-from .hinged import MEMBERS, THINNEST, Loss, hinged_joint, loss_lines, measure_loss
+from .hinged import (
+    MEMBERS,
+    THINNEST,
+    HingedBody,
+    HingedJoint,
+    Loss,
+    hinged_joint,
+    loss_lines,
+    measure_loss,
+)
 from .mjcf import Slant, comment_text, name_slants, tendon_lines
+from .pairs import with_pairs
 
 MOST = 3  # hinges of a joint
 ROOT_END = re.compile(r"</mujoco\s*>")
+ABOUT = (
+    "Ranges by Synovia; shares are of all rotations, of two joints together of all pairs that are "
+    "legal one by one."
+)
+OUR_COMMENTS = re.compile(
+    r"\n  <!-- Ranges by Synovia; [^\n]* -->(?:\n  <!-- [^\n]*: limit [\d.]+%, gained [^\n]* -->)*"
+)
 NEAR = np.radians(20.0)
 """Radians from what fewer hinges make that what is legal may be."""
 SAME_FRAMES = np.radians(5.0)
@@ -36,10 +53,14 @@ def write_into(
     """Return the file at `path` with the ranges of its hinges as the limits have them.
 
     Limits of a skeleton with other names, or that stands otherwise, are carried over as by
-    `LimitModel.on`. Into MJCF, half-spaces of joints with three hinges are written as tendons, at
-    the end. Everything else in the file stays as it is, to the byte.
+    `LimitModel.on`. Into MJCF, half-spaces of joints with three hinges, and of a joint and the one
+    that it depends on, are written as tendons, at the end. Everything else in the file stays as it
+    is, to the byte; what was written into it before is replaced.
     """
-    model, file = model.joint_by_joint("an export into a model"), read_ranges(path)
+    slanted = path.suffix.lower() != ".urdf"
+    if model.groups or not slanted:
+        model = model.joint_by_joint("an export into a model")
+    file = read_ranges(path)
     if path.suffix.lower() not in (".xml", ".mjcf", ".urdf"):
         raise ValueError(f"{path}: ranges are written into .xml, .mjcf or .urdf")
     there = model if stands_alike(model.skeleton, file.skeleton) else model.on(file.skeleton)
@@ -50,28 +71,29 @@ def write_into(
     text = read_file(path).decode("utf-8")
     losses: dict[str, Loss] = {}
     notes: dict[str, str] = {}
-    slants: list[Slant] = []
-    slanted = path.suffix.lower() != ".urdf"
+    written: dict[str, HingedJoint] = {}
     for name in progress(list(hinges)):
         limit = there.limits[name]
-        ranges, planes, loss = fit_ranges(limit, hinges[name], slanted=slanted)
-        text, missing = _replace_ranges(text, file, hinges[name], ranges)
+        joint = fit_joint(limit, name, hinges[name], slanted=slanted)
+        text, missing = _replace_ranges(text, file, hinges[name], joint)
         if not missing:
-            slants += name_slants(f"{name}_slant", [each.name for each in hinges[name]], *planes)
-        elif len(planes[0]):
-            loss = fit_ranges(limit, hinges[name], slanted=False)[2]
-        losses[name] = loss
+            written[name] = joint
+        elif len(joint.slants):
+            joint = fit_joint(limit, name, hinges[name], slanted=False)
+        losses[name] = joint.loss
         if missing:
             notes[name] = f"not in this file by name, and left as they are: {', '.join(missing)}"
         elif limit.relative_to is not None:
             notes[name] = (
                 f"measured from {limit.relative_to}: as if the joints between were at rest"
             )
-    lines = loss_lines(losses, notes)
+    body = HingedBody(file.skeleton, written)
     if slanted:
-        text = _with_tendons(text, slants, hinges)
-    text = _with_comment(text, lines)
-    return Exported(text.encode(), losses, notes)
+        body = with_pairs(body, there) if there.dependents else body
+        text = _with_tendons(text, _slants(body, hinges), hinges)
+    losses |= {pair.title: pair.loss for pair in body.pairs}
+    text = _with_comment(text, loss_lines(losses, notes))
+    return Exported(text.encode(), losses, notes, len(body.pairs))
 
 
 def stands_alike(one: Skeleton, other: Skeleton) -> bool:
@@ -88,44 +110,66 @@ def stands_alike(one: Skeleton, other: Skeleton) -> bool:
     return bool(len(shared) > 1 and (apart <= SAME_FRAMES).all())
 
 
-def fit_ranges(
-    limit: Limit, hinges: list[HingeRange], *, slanted: bool = False
-) -> tuple[Floats, tuple[Floats, Floats, Floats], Loss]:
-    """Return ranges of hinges that are given, half-spaces beside them, and the loss.
+def fit_joint(
+    limit: Limit, name: str, hinges: list[HingeRange], *, slanted: bool = False
+) -> HingedJoint:
+    """Return a limit as ranges of the hinges that are given, in radians from rest.
 
-    Ranges are low and high (n, 2), in radians from rest. Half-spaces, where `slanted` and of three
-    hinges alone, are directions (k, 3) with low and high (k,), in the file's own angles. Fewer than
-    three hinges have the ranges of what is legal and at most 20° from what they make; if that is
-    nothing, of all that is legal.
+    Half-spaces beside them, where `slanted`, are of three hinges alone. Fewer than three have the
+    ranges of what is legal and at most 20° from what they make; if that is nothing, of all that is
+    legal. Angles of hinges that are not there are 0.
     """
     axes, _, _ = complete_axes(hinges)
     chart, count = Hinges(quat.IDENTITY, axes), len(hinges)
-    none = (np.empty((0, count)), np.empty(0), np.empty(0))
     if count == MOST:
-        made = hinged_joint(limit, "", slanted=slanted, chart=chart)
-        shift = made.slants @ np.array([hinge.zero for hinge in hinges])
-        planes = (made.slants, made.slant_low + shift, made.slant_high + shift)
-        return np.stack([made.low, made.high], axis=1), planes, made.loss
+        return hinged_joint(limit, name, slanted=slanted, chart=chart)
     members = limit.sample(MEMBERS // 4, np.random.default_rng(0))
     points = chart.gather(members)
     points[:, count:] = 0.0
     near = quat.angle_between(chart.rotations(points), members) <= NEAR
     points = points[near] if near.any() else points
-    bounds = np.stack([points.min(axis=0), points.max(axis=0)])
-    thin = bounds[1, :count] - bounds[0, :count] < THINNEST
-    bounds[0, :count] -= 0.5 * THINNEST * thin
-    bounds[1, :count] += 0.5 * THINNEST * thin
-    made_limit = Limit(chart, Box(bounds[0], bounds[1], np.eye(3)))
-    return bounds.T[:count], none, measure_loss(limit, made_limit)
+    low, high = points.min(axis=0), points.max(axis=0)
+    thin = (high - low < THINNEST) & (np.arange(MOST) < count)
+    low, high = low - 0.5 * THINNEST * thin, high + 0.5 * THINNEST * thin
+    none, loss = np.empty(0), measure_loss(limit, Limit(chart, Box(low, high, np.eye(3))))
+    return HingedJoint(name, quat.IDENTITY, axes, low, high, np.empty((0, 3)), none, none, loss)
+
+
+def fit_ranges(limit: Limit, hinges: list[HingeRange]) -> Floats:
+    """Return low and high (n, 2) of hinges that are given, in radians from rest."""
+    joint = fit_joint(limit, "", hinges)
+    return np.stack([joint.low, joint.high], axis=1)[: len(hinges)]
+
+
+def _slants(body: HingedBody, hinges: Mapping[str, list[HingeRange]]) -> Iterator[Slant]:
+    """Yield half-spaces of joints and pairs, in the file's own angles."""
+    for name, joint in body.joints.items():
+        ends = joint.slant_low, joint.slant_high
+        yield from _own_slants(f"{name}_slant", joint.slants, *ends, [hinges[name]])
+    for pair in body.pairs:
+        title, both = f"{pair.driver}_{pair.name}_pair", [hinges[pair.driver], hinges[pair.name]]
+        yield from _own_slants(title, pair.slants, pair.low, pair.high, both)
+
+
+def _own_slants(
+    title: str, slants: Floats, low: Floats, high: Floats, joints: list[list[HingeRange]]
+) -> Iterator[Slant]:
+    """Yield half-spaces (k, 3 · joints) of the angles of joints, of the hinges that are there."""
+    there = [(MOST * j + k, each) for j, own in enumerate(joints) for k, each in enumerate(own)]
+    slants = slants[:, [column for column, _ in there]]
+    shift = slants @ np.array([each.zero for _, each in there])
+    yield from name_slants(
+        title, [each.name for _, each in there], slants, low + shift, high + shift
+    )
 
 
 def _replace_ranges(
-    text: str, file: RangesFile, hinges: list[HingeRange], ranges: Floats
+    text: str, file: RangesFile, hinges: list[HingeRange], joint: HingedJoint
 ) -> tuple[str, list[str]]:
     """Return the text with new ranges, and the hinges that were not found in it."""
     scale = 180.0 / np.pi if file.degrees else 1.0
     missing = []
-    for hinge, (low, high) in zip(hinges, ranges, strict=True):
+    for hinge, low, high in zip(hinges, joint.low, joint.high, strict=False):
         ends = [float(f"{scale * (end + hinge.zero):.9g}") for end in (low, high)]
         name = re.escape(escape(hinge.name, {'"': "&quot;"}))
         tag = re.compile(rf"<joint\b[^>]*?\bname\s*=\s*([\"']){name}\1[^>]*>")
@@ -162,11 +206,11 @@ def _with_attribute(text: str, tag: str, key: str, value: str) -> str:
 def _with_tendons(text: str, slants: Iterable[Slant], joints: Iterable[str]) -> str:
     """Return the text of an MJCF model with tendons at its end, instead of earlier ones of ours.
 
-    Those are named after `joints` that are written.
+    Those are named after `joints` that are written, one or two of them.
     """
-    for joint in joints:
-        name = re.escape(escape(f"{joint}_slant", {'"': "&quot;"}))
-        text = re.sub(rf'[ \t]*<fixed name="{name}\d+".*?</fixed>\n?', "", text, flags=re.DOTALL)
+    one = "|".join(re.escape(escape(joint, {'"': "&quot;"})) for joint in joints)
+    ours = rf'[ \t]*<fixed name="(?:(?:{one})_slant|(?:{one})_(?:{one})_pair)\d+".*?</fixed>\n?'
+    text = re.sub(ours, "", text, flags=re.DOTALL)
     text = re.sub(r"[ \t]*<tendon>\s*</tendon>\n?", "", text)
     lines, end = tendon_lines(slants), [found.start() for found in ROOT_END.finditer(text)]
     if not lines:
@@ -177,9 +221,10 @@ def _with_tendons(text: str, slants: Iterable[Slant], joints: Iterable[str]) -> 
 
 
 def _with_comment(text: str, lines: Iterable[str]) -> str:
+    """Return the text with comments at its beginning, instead of earlier ones of ours."""
+    text = OUR_COMMENTS.sub("", text)
     root = re.search(r"<(mujoco|robot)\b[^>]*>", text)
     if root is None:
         return text
-    about = ["Ranges by Synovia; shares are of all rotations.", *lines]
-    comment = "".join(f"\n  <!-- {comment_text(line)} -->" for line in about)
+    comment = "".join(f"\n  <!-- {comment_text(line)} -->" for line in [ABOUT, *lines])
     return text[: root.end()] + comment + text[root.end() :]

@@ -91,7 +91,7 @@ class Subject:
         if limit is None:
             return None, None, ""
         hinges = self.joints[hinge.joint]
-        ranges = fit_ranges(limit, hinges)[0][hinges.index(hinge)]
+        ranges = fit_ranges(limit, hinges)[hinges.index(hinge)]
         return float(ranges[0]), float(ranges[1]), "limits of a human"
 
 
@@ -227,7 +227,7 @@ def find_sides(subject: Subject) -> Iterator[Finding]:
         if apart <= APART:
             continue
         hinges = subject.joints[other]
-        ranges = fit_ranges(mirrored, hinges)[0]
+        ranges = fit_ranges(mirrored, hinges)
         worst = int(np.argmax([max(abs(h.low - r[0]), abs(h.high - r[1]))
                                for h, r in zip(hinges, ranges, strict=True)]))  # fmt: skip
         same = len(hinges) == len(subject.joints[name]) and all(
@@ -340,7 +340,7 @@ def against_limits(subject: Subject, other: LimitModel) -> Iterator[Finding]:
         outside = ~own.contains(legal)
         worst = float(own.violation(legal[outside]).max(initial=0.0))
         if outside.mean() > BROKEN and worst > BROKEN_ANGLE:
-            ranges = fit_ranges(limit, hinges)[0]
+            ranges = fit_ranges(limit, hinges)
             off = [max(h.low - r[0], r[1] - h.high) for h, r in zip(hinges, ranges, strict=True)]
             k = int(np.argmax(off))
             message = (

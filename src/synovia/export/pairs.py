@@ -107,10 +107,15 @@ def hinged_pair(
 
 
 def _angles_of(above: HingedJoint, below: HingedJoint, driver: Quats, joint: Quats) -> Points:
-    """Return the angles (n, 6) of both, in the covers nearest to their ranges."""
-    return np.concatenate(
-        [above.limit.nearest_cover(driver), below.limit.nearest_cover(joint)], axis=-1
-    )
+    """Return the angles (n, 6) of both, in the covers nearest to their ranges.
+
+    A hinge that cannot move has its one angle.
+    """
+    found = []
+    for each, rotations in ((above, driver), (below, joint)):
+        angles = each.limit.nearest_cover(rotations)
+        found.append(np.where(each.low < each.high, angles, each.low))
+    return np.concatenate(found, axis=-1)
 
 
 def _legal_angles(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .rotation import LANES, SCRATCH, TURN, W0, X0, Y0, Z0, cos_root, sinc_root
+from .rotation import LANES, SCALE, SCRATCH, TURN, W0, X0, Y0, Z0, cos_root, sinc_root
 
 QUATERNION, VECTOR, SIX, MATRIX = range(4)  # as `synovia.torch` numbers its forms
 
@@ -42,9 +42,9 @@ def load_form(values, form, first, stride, block, n):
 
 @kernel
 def add_form(values, form, first, stride, block, n, gradients):
-    """Add gradients by the values of `n` rotations of a form to `gradients`."""
+    """Add gradients by the values of `n` rotations of a form, which were loaded, to `gradients`."""
     if form == QUATERNION:
-        add_by_quaternions(values, first, stride, block, n, gradients)
+        add_by_quaternions(first, stride, block, n, gradients)
     elif form == VECTOR:
         add_by_vectors(values, first, stride, block, n, gradients)
     elif form == SIX:
@@ -76,31 +76,44 @@ def scatter(count, block, n, first, stride, gradients):
 
 @kernel
 def load_quaternions(values, first, stride, block, n):
-    """Write quaternions, of length 1; none is of length 0."""
+    """Write quaternions, of length 1, and what made them so; none is of length 0."""
     real = block.dtype.type
-    gather(values, first, stride, 4, W0, block, n)
+    if stride == 4:  # one after another: with a known stride, the loop becomes vector code
+        for i in range(n):
+            at = first + 4 * i
+            block[W0 + i], block[X0 + i] = real(values[at]), real(values[at + 1])
+            block[Y0 + i], block[Z0 + i] = real(values[at + 2]), real(values[at + 3])
+    else:
+        gather(values, first, stride, 4, W0, block, n)
     for i in range(n):
         w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
         inverse = real(1.0) / np.sqrt(w * w + x * x + y * y + z * z)
         block[W0 + i], block[X0 + i] = inverse * w, inverse * x
         block[Y0 + i], block[Z0 + i] = inverse * y, inverse * z
+        block[SCALE + i] = inverse
 
 
 @kernel
-def add_by_quaternions(values, first, stride, block, n, gradients):
-    """Add 2 r · (0, g)/|r|² for a quaternion r."""
-    real = block.dtype.type
-    gather(values, first, stride, 4, V0, block, n)
+def add_by_quaternions(first, stride, block, n, gradients):
+    """Add 2 u · (0, g)/|r| for a quaternion r, of which u, of length 1, was loaded."""
+    real, kind = block.dtype.type, gradients.dtype.type
     for i in range(n):
-        w, x = block[V0 + i], block[V0 + LANES + i]
-        y, z = block[V0 + 2 * LANES + i], block[V0 + 3 * LANES + i]
-        scale = real(2.0) / (w * w + x * x + y * y + z * z)
+        w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
+        scale = real(2.0) * block[SCALE + i]
         gx, gy, gz = scale * block[GX + i], scale * block[GY + i], scale * block[GZ + i]
         block[V0 + i] = -x * gx - y * gy - z * gz
         block[V0 + LANES + i] = w * gx + y * gz - z * gy
         block[V0 + 2 * LANES + i] = w * gy + z * gx - x * gz
         block[V0 + 3 * LANES + i] = w * gz + x * gy - y * gx
-    scatter(4, block, n, first, stride, gradients)
+    if stride != 4:
+        scatter(4, block, n, first, stride, gradients)
+        return
+    for i in range(n):
+        at = first + 4 * i
+        gradients[at] += kind(block[V0 + i])
+        gradients[at + 1] += kind(block[V0 + LANES + i])
+        gradients[at + 2] += kind(block[V0 + 2 * LANES + i])
+        gradients[at + 3] += kind(block[V0 + 3 * LANES + i])
 
 
 # Rotation vectors.

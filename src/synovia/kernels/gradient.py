@@ -86,20 +86,28 @@ def solid_slopes(kind, p, o, block, n):
 def box_slopes(p, o, block, n):
     """Write the direction of the nearest face of a box."""
     real = block.dtype.type
+    zero, one = real(0.0), real(1.0)
+    a, b, c = real(p[o]), real(p[o + 1]), real(p[o + 2])
+    d, e, f = real(p[o + 3]), real(p[o + 4]), real(p[o + 5])
+    g, h, k = real(p[o + 6]), real(p[o + 7]), real(p[o + 8])
+    m0, m1, m2 = real(p[o + 9]), real(p[o + 10]), real(p[o + 11])
+    r0, r1, r2 = real(p[o + 12]), real(p[o + 13]), real(p[o + 14])
     for i in range(n):
-        block[DEPTH + i] = -np.inf
-    for k in range(3):
-        a, b, c = real(p[o + 3 * k]), real(p[o + 3 * k + 1]), real(p[o + 3 * k + 2])
-        middle, half = real(p[o + 9 + k]), real(p[o + 12 + k])
-        for i in range(n):
-            along = a * block[PX + i] + b * block[PY + i] + c * block[PZ + i] - middle
-            over = abs(along) - half
-            nearer = over > block[DEPTH + i]
-            side = real(1.0) if along >= real(0.0) else real(-1.0)
-            block[DEPTH + i] = over if nearer else block[DEPTH + i]
-            block[IX + i] = side * a if nearer else block[IX + i]
-            block[IY + i] = side * b if nearer else block[IY + i]
-            block[IZ + i] = side * c if nearer else block[IZ + i]
+        x, y, z = block[PX + i], block[PY + i], block[PZ + i]
+        u = a * x + b * y + c * z - m0
+        v = d * x + e * y + f * z - m1
+        w = g * x + h * y + k * z - m2
+        over0, over1, over2 = abs(u) - r0, abs(v) - r1, abs(w) - r2
+        most = max(over0, max(over1, over2))
+        u, v, w = np.copysign(one, u), np.copysign(one, v), np.copysign(one, w)
+        # Of faces that are equally near, the first.
+        w = w if over2 > max(over0, over1) else zero
+        v = v if (over1 > over0) & (over1 >= over2) else zero
+        u = u if over0 >= most else zero
+        block[DEPTH + i] = most
+        block[IX + i] = a * u + d * v + g * w
+        block[IY + i] = b * u + e * v + h * w
+        block[IZ + i] = c * u + f * v + k * w
 
 
 @kernel
@@ -529,9 +537,10 @@ def add_path(values, layout, path, start, block, n, gradients):
     for back in range(path[1]):
         k = path[1] - 1 - back
         first = start * stride + size * path[PATH + k]
+        if path[1] > 1:
+            load_form(values, form, first, stride, block, n)
         add_form(values, form, first, stride, block, n, gradients)
         if k > 0:
-            load_form(values, form, first, stride, block, n)
             for i in range(n):
                 w, x, y, z = block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i]
                 gx, gy, gz = block[GX + i], block[GY + i], block[GZ + i]

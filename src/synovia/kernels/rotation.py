@@ -154,7 +154,8 @@ BOUND = 16 * LANES  # a distance from which on none need be told: what is nearer
 T, PT = 17 * LANES, 18 * LANES  # the twist beside a direction, and its projection
 SCRATCH = 19 * LANES  # for the shapes
 OTHER_X, OTHER_Y, OTHER_Z = 27 * LANES, 28 * LANES, 29 * LANES  # a second point, of hinges
-BLOCK = 30 * LANES
+SCALE = 30 * LANES  # what a quaternion of any length was multiplied by, to be of length 1
+BLOCK = 31 * LANES
 
 FAR = (2.5 * math.pi) ** 2  # |vector|² beyond which `exp` leaves its polynomials
 

@@ -12,7 +12,9 @@ from torch import Tensor
 from ..model import LimitModel, pack_limits
 from ..population import Source, human_limits
 from ..skeleton import lineage, list_names
-from .operators import PackedLoss, number_of, numbered_distance, numbered_loss
+from . import devices
+from .operators import PackedLoss, is_transformed, numbered_distance, numbered_loss
+from .registry import number_of
 from .rotations import SIZES, Form, multiply, quaternions
 
 Body = Literal["smpl", "smplh", "smplx"]
@@ -115,10 +117,16 @@ class LimitLoss(torch.nn.Module):
         In radians², summed over joints.
         """
         self._check(poses)
-        if self._packed is not None:
+        if self._packed is not None and not is_transformed() and not self._stays(poses):
             return numbered_loss(poses, self._number)
         outside = torch.relu(self.distances(poses) + self.margin)
         return outside.square().sum(-1).mean()
+
+    def _stays(self, poses: Tensor) -> bool:
+        """Tell whether all limits have operations on the device of poses, and this is another."""
+        if devices.on_processor(poses):
+            return False
+        return all(devices.stays(number, poses.device.type) for number in self._numbers)
 
     def _check(self, poses: Tensor) -> None:
         size = SIZES[self.form]

@@ -1,30 +1,29 @@
 """Distances and projections of rotations as operators of PyTorch, with their gradients.
 
-Answers come from the kernels, on the processor: tensors of another device go there and back. One
-kernel reads rotations in the form that they have, and writes distances and gradients by the same
-numbers, so that a backward pass is one product. To `torch.compile` an operator is one opaque step.
+On the processor answers come from the kernels. One of them reads rotations in the form that they
+have, and writes distances and gradients by the same numbers, so that a backward pass is one
+product. `torch.compile` and `torch.func` see an opaque step without gradients, and that product.
+For other devices see `devices`; where a limit has no operations there, tensors go to the processor
+and back.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
-from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from .. import kernels, quat
+from .. import kernels
 from ..arrays import Floats, Ints
 from ..limit import Limit
+from . import devices
+from .registry import known_as, number_of
 from .rotations import FORMS, SIZES, Form, check_form, multiply, quaternions
 
 NUDGE = 1e-5  # radians, of the turns by which the slope of projections is seen
-_NUMBERS: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-_KNOWN: WeakValueDictionary[int, Any] = WeakValueDictionary()
-_NEXT = count()
 
 
 def distance(limit: Limit, rotations: Tensor, *, form: Form = "quaternion") -> Tensor:
@@ -64,25 +63,26 @@ def project(limit: Limit, rotations: Tensor, *, form: Form = "quaternion") -> Te
     As `Limit.project`, with gradients, by differences to some 1e-9. Parameters are those of
     `distance`.
     """
-    return _project(quaternions(rotations, form), number_of(limit))
+    found: Tensor = _Projection.apply(quaternions(rotations, form), number_of(limit))
+    return found
 
 
 def numbered_distance(values: Tensor, number: int, form: Form = "quaternion") -> Tensor:
     """Return the distances (...) of rotations of a form from a limit."""
-    if torch.compiler.is_compiling():
-        found: Tensor = _distance(values, number, form)[0]
+    if not devices.on_processor(values) and devices.stays(number, values.device.type):
+        rotations = quaternions(values, form)
+        found: Tensor = _Sloped.apply(*devices.measure(number, rotations))
+        found = found.reshape(rotations.shape[:-1]).to(values.dtype)
+    elif torch.compiler.is_compiling() or is_transformed():
+        found = _Sloped.apply(values, *_distance(values.detach(), number, form))
     else:
         found = _Distance.apply(values, number, form)
     return found
 
 
-def number_of(known: Limit | PackedLoss) -> int:
-    """Return the number by which operators know a limit or a loss, as long as that lives."""
-    number = _NUMBERS.get(known)
-    if number is None:
-        number = _NUMBERS[known] = next(_NEXT)
-        _KNOWN[number] = known
-    return number
+def is_transformed() -> bool:
+    """Tell whether a transform of `torch.func` is at work, as `torch.autograd.Function` asks."""
+    return bool(torch._C._are_functorch_transforms_active())
 
 
 def _array(tensor: Tensor) -> Any:
@@ -93,7 +93,7 @@ def _array(tensor: Tensor) -> Any:
 
 def _measure(values: Tensor, limit: int, form: str) -> tuple[Tensor, Tensor]:
     """Return distances of rotations of a form, and gradients by their numbers."""
-    given, known = np.ascontiguousarray(_array(values)), _KNOWN[limit]
+    given, known = np.ascontiguousarray(_array(values)), known_as(limit)
     batch = given.shape[: given.ndim - len(SIZES[form])]
     if known.compiled:
         distances, gradients = np.empty(batch, given.dtype), np.empty_like(given)
@@ -111,7 +111,7 @@ def _measure(values: Tensor, limit: int, form: str) -> tuple[Tensor, Tensor]:
 
 
 class _Distance(torch.autograd.Function):
-    """Distances, outside of `torch.compile`, where a gradient may be scaled in place.
+    """Distances by a kernel, where a gradient may be scaled in place.
 
     It is made by the forward pass and used up by the backward pass; if there is another one, it is
     made anew.
@@ -126,15 +126,58 @@ class _Distance(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grown: Tensor) -> tuple[Tensor, None, None]:
-        _refuse_second_derivatives()
         (values,) = ctx.saved_tensors
         gradient, ctx.gradient = ctx.gradient, None
         if gradient is None:
             gradient = _measure(values, ctx.limit, ctx.form)[1]
+        if torch.is_grad_enabled():
+            return _Once.apply(values, _widen(grown, gradient) * gradient), None, None
         if grown.numel() and not any(grown.stride()):  # of a sum or a mean: all alike
             factor = grown[(0,) * grown.ndim]
             return gradient if factor == 1.0 else gradient.mul_(factor), None, None
         return gradient.mul_(_widen(grown, gradient)), None, None
+
+
+class _Sloped(torch.autograd.Function):
+    """Numbers (...) that were found for values (..., k), with gradients by these."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(values: Tensor, found: Tensor, gradients: Tensor) -> Tensor:
+        return found.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(inputs[0], inputs[2])
+
+    @staticmethod
+    def backward(ctx: Any, grown: Tensor) -> tuple[Tensor, None, None]:
+        values, gradients = ctx.saved_tensors
+        return _Once.apply(values, _widen(grown, gradients) * gradients), None, None
+
+
+class _Once(torch.autograd.Function):
+    """A first derivative by values, which has none itself."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(values: Tensor, slopes: Tensor) -> Tensor:
+        return slopes.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, grown: Tensor) -> tuple[None, None]:
+        raise RuntimeError("limits have first derivatives only")
+
+
+def _widen(grown: Tensor, gradient: Tensor) -> Tensor:
+    """Return numbers (...) with axes of length 1 after them, as many as the gradient has more."""
+    return grown.reshape(grown.shape + (1,) * (gradient.ndim - grown.ndim))
 
 
 @torch.library.custom_op("synovia::distance", mutates_args=())
@@ -148,22 +191,9 @@ def _(values: Tensor, limit: int, form: str) -> tuple[Tensor, Tensor]:
     return values.new_empty(batch), values.new_empty(values.shape)
 
 
-def _save_gradient(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    ctx.save_for_backward(output[1])
-
-
-def _follow_gradient(ctx: Any, grown: Tensor, _: Tensor) -> tuple[Tensor, None, None]:
-    _refuse_second_derivatives()
-    (gradient,) = ctx.saved_tensors
-    return _widen(grown, gradient) * gradient, None, None
-
-
-def _widen(grown: Tensor, gradient: Tensor) -> Tensor:
-    """Return numbers (...) with axes of length 1 after them, as many as the gradient has more."""
-    return grown.reshape(grown.shape + (1,) * (gradient.ndim - grown.ndim))
-
-
-_distance.register_autograd(_follow_gradient, setup_context=_save_gradient)
+@_distance.register_vmap
+def _(info: Any, dims: tuple[Any, ...], values: Tensor, limit: int, form: str) -> Any:
+    return _distance(values.movedim(dims[0], 0), limit, form), (0, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,13 +209,13 @@ class PackedLoss:
 
 def numbered_loss(poses: Tensor, number: int) -> Tensor:
     """Return the mean over poses (..., J, form) of what joints cost that are outside, radians²."""
-    cost: Tensor = _loss(poses, number)[0]
+    cost: Tensor = _Sloped.apply(poses, *_loss(poses.detach(), number))
     return cost
 
 
 @torch.library.custom_op("synovia::loss", mutates_args=())
 def _loss(poses: Tensor, loss: int) -> tuple[Tensor, Tensor]:
-    given, known = np.ascontiguousarray(_array(poses)), _KNOWN[loss]
+    given, known = np.ascontiguousarray(_array(poses)), known_as(loss)
     gradients, size = np.zeros_like(given), int(np.prod(SIZES[known.form]))
     layout = np.array([FORMS.index(known.form), size, known.joints])
     work = np.empty(2 * kernels.rotation.BLOCK)
@@ -200,18 +230,31 @@ def _(poses: Tensor, loss: int) -> tuple[Tensor, Tensor]:
     return poses.new_empty(()), poses.new_empty(poses.shape)
 
 
-def _follow_loss(ctx: Any, grown: Tensor, _: Tensor) -> tuple[Tensor, None]:
-    _refuse_second_derivatives()
-    (gradient,) = ctx.saved_tensors
-    return grown * gradient, None
+class _Projection(torch.autograd.Function):
+    """Nearest legal rotations, with gradients by differences."""
 
+    generate_vmap_rule = True
 
-_loss.register_autograd(_follow_loss, setup_context=_save_gradient)
+    @staticmethod
+    def forward(rotations: Tensor, limit: int) -> Tensor:
+        found: Tensor = _project(rotations, limit)
+        return found
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, int], output: Tensor) -> None:
+        rotations, ctx.limit = inputs
+        ctx.save_for_backward(rotations)
+
+    @staticmethod
+    def backward(ctx: Any, grown: Tensor) -> tuple[Tensor, None]:
+        (rotations,) = ctx.saved_tensors
+        turns = _project_backward(rotations.detach(), grown.detach(), ctx.limit)
+        return _Once.apply(rotations, _by_components(rotations.detach(), turns)), None
 
 
 @torch.library.custom_op("synovia::project", mutates_args=())
 def _project(rotations: Tensor, limit: int) -> Tensor:
-    return torch.from_numpy(_KNOWN[limit].project(_array(rotations))).to(rotations)
+    return _nearest(rotations, limit)
 
 
 @_project.register_fake
@@ -219,18 +262,33 @@ def _(rotations: Tensor, limit: int) -> Tensor:
     return torch.empty_like(rotations)
 
 
+@_project.register_vmap
+def _(info: Any, dims: tuple[Any, ...], rotations: Tensor, limit: int) -> Any:
+    return _project(rotations.movedim(dims[0], 0), limit), 0
+
+
+def _nearest(rotations: Tensor, limit: int) -> Tensor:
+    """Return the nearest legal rotations, found on their device or by kernels."""
+    if not devices.on_processor(rotations) and devices.stays(limit, rotations.device.type):
+        return devices.project(limit, rotations)
+    return torch.from_numpy(known_as(limit).project(_array(rotations))).to(rotations)
+
+
 @torch.library.custom_op("synovia::project_backward", mutates_args=())
 def _project_backward(rotations: Tensor, grown: Tensor, limit: int) -> Tensor:
     """Return what `grown` (..., 4) by the projections is by small turns (..., 3), per radian."""
-    given, along = _array(rotations).astype(np.float64), _array(grown)
+    given = rotations if rotations.device.type != "mps" else rotations.cpu()
+    given, along = given.double(), grown.to(given)
     slopes = []
-    for axis in np.eye(3):
+    for axis in range(3):
+        turn = torch.zeros(4, dtype=torch.float64)
+        turn[0], turn[1 + axis] = np.cos(0.5 * NUDGE), np.sin(0.5 * NUDGE)
         ends = [
-            _KNOWN[limit].project(quat.mul(given, quat.exp(side * NUDGE * axis)))
-            for side in (1.0, -1.0)
+            _nearest(multiply(given, way.to(given)), limit)
+            for way in (turn, turn * torch.tensor([1.0, -1.0, -1.0, -1.0]))
         ]
-        slopes.append(np.sum((ends[0] - ends[1]) * along, axis=-1) / (2.0 * NUDGE))
-    return torch.as_tensor(np.stack(slopes, axis=-1)).to(rotations)
+        slopes.append(((ends[0] - ends[1]) * along).sum(dim=-1) / (2.0 * NUDGE))
+    return torch.stack(slopes, dim=-1).to(rotations)
 
 
 @_project_backward.register_fake
@@ -238,25 +296,15 @@ def _(rotations: Tensor, grown: Tensor, limit: int) -> Tensor:
     return rotations.new_empty((*rotations.shape[:-1], 3))
 
 
-def _save_rotations(ctx: Any, inputs: tuple[Tensor, int], output: Tensor) -> None:
-    rotations, ctx.limit = inputs
-    ctx.save_for_backward(rotations)
-
-
-def _follow_projection(ctx: Any, grown: Tensor) -> tuple[Tensor, None]:
-    _refuse_second_derivatives()
-    (rotations,) = ctx.saved_tensors
-    return _by_components(rotations, _project_backward(rotations, grown, ctx.limit)), None
-
-
-_project.register_autograd(_follow_projection, setup_context=_save_rotations)
+@_project_backward.register_vmap
+def _(info: Any, dims: tuple[Any, ...], rotations: Tensor, grown: Tensor, limit: int) -> Any:
+    both = [
+        each.expand(info.batch_size, *each.shape) if dim is None else each.movedim(dim, 0)
+        for each, dim in zip((rotations, grown), dims, strict=False)
+    ]
+    return _project_backward(*both, limit), 0
 
 
 def _by_components(rotations: Tensor, turns: Tensor) -> Tensor:
     """Return gradients (..., 4) by quaternions of those by small turns (..., 3): 2 q · (0, g)."""
     return 2.0 * multiply(rotations, torch.nn.functional.pad(turns, (1, 0)))
-
-
-def _refuse_second_derivatives() -> None:
-    if torch.is_grad_enabled() and not torch.compiler.is_compiling():
-        raise RuntimeError("limits have first derivatives only; use backward without create_graph")
