@@ -22,7 +22,7 @@ from synovia.limit import (
 )
 from synovia.limit.octahedral import (
     divisions,
-    interpolate,
+    locate,
     mirror_nodes,
     node_directions,
     steepest,
@@ -307,6 +307,11 @@ def test_what_cannot_be_is_refused():
 
 
 # The grid of directions.
+
+
+def interpolate(values, directions):
+    nodes, weights = locate(directions, divisions(len(values)))
+    return np.einsum("...c,...ck->...k", weights, values[nodes])
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8])

@@ -1,0 +1,246 @@
+"""Limits that depend on another joint, at the page: their numbers in a pose, their map, edits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Quats, Scalars, unit_quats
+from ..limit import DependentLimit, Limit
+from ..mesh import map_sheet
+from ..model import LimitModel
+from ..skeleton import Pose, lineage
+from .hinges import NARROWEST, hinge_path
+from .messages import Request, degrees, word
+from .poses import driver_rotations, pose_from
+from .protocol.dependents import Dependence, DependentField, DependentNumbers, RangeMap
+from .session import Scene, Session
+
+LABELS = {"low": "From", "high": "To", "margin": "Narrower by"}
+"""What people call the numbers that a driver changes."""
+WIDEST_RADIUS_DEG = 180.0
+STEPS = 721
+"""Angles of a hinge whose place in the limit's chart is known; others are between them."""
+
+
+def dependent_limit(model: LimitModel, name: str) -> DependentLimit:
+    """Return the limit of a joint that depends on another; ValueError where it does not."""
+    model.skeleton.index(name)
+    if name not in model.dependents:
+        raise ValueError(f"{name} depends on no other joint")
+    return model.dependents[name]
+
+
+# Numbers as people see them: the ends of a hinge's arc, or those of the limit's chart.
+
+
+@dataclass(frozen=True, eq=False)
+class HingeScale:
+    """Angles of a hinge from its reference, and where these are along a range, both rising."""
+
+    angles: Scalars
+    along: Scalars
+    falls: bool
+    """Whether the range runs the other way than angles do."""
+
+
+@lru_cache(maxsize=64)
+def hinge_scale(limit: Limit, along: tuple[float, ...]) -> HingeScale | None:
+    """Return how the angles of a hinge are places along a direction of its chart.
+
+    None where the limit is no hinge, or that direction is not the one that it turns in.
+    """
+    path = hinge_path(limit)
+    if path is None:
+        return None
+    middle = 0.5 * (path.low + path.high)
+    angles = middle + np.linspace(-np.pi, np.pi, STEPS)
+    rotations, half = path.at(angles), STEPS // 2
+    unrolled = limit.chart.unroll(rotations) @ np.array(along)
+    places = unrolled + (limit.nearest_cover(rotations[half]) @ np.array(along) - unrolled[half])
+    falls = bool(places[half + 1] < places[half])
+    rises = np.diff(-places if falls else places) > 0.25 * np.diff(angles)
+    stops = np.flatnonzero(~rises)
+    first = int(stops[stops < half].max(initial=-1)) + 1
+    last = int(stops[stops >= half].min(initial=STEPS - 1))
+    angles, places = angles[first : last + 1], places[first : last + 1]
+    if len(angles) < 2 or angles[0] > path.low or angles[-1] < path.high:
+        return None
+    return HingeScale(angles, -places if falls else places, falls)
+
+
+def _scale_of(each: DependentLimit) -> HingeScale | None:
+    along = each.range_along
+    return None if along is None else hinge_scale(each.limit, tuple(along.tolist()))
+
+
+def _fields(each: DependentLimit) -> list[str]:
+    """Return the names of the numbers as they are shown, those of a hinge from low to high."""
+    scale = _scale_of(each)
+    return list(each.at_nodes[::-1] if scale is not None and scale.falls else each.at_nodes)
+
+
+def shown_deg(each: DependentLimit, values: Floats) -> Floats:
+    """Return the numbers (..., k) of the nodes' order as they are shown, in degrees."""
+    scale = _scale_of(each)
+    if scale is None:
+        return np.degrees(values)
+    if scale.falls:
+        values = -values[..., ::-1]
+    return np.degrees(np.interp(values, scale.along, scale.angles))
+
+
+def _value_of(each: DependentLimit, deg: float) -> float:
+    """Return the number that is shown as so many degrees."""
+    scale, angle = _scale_of(each), np.radians(deg)
+    if scale is None:
+        return float(angle)
+    if not scale.angles[0] <= angle <= scale.angles[-1]:
+        ends_deg = np.degrees(scale.angles[[0, -1]])
+        raise ValueError(
+            f"an end must be from {ends_deg[0]:.0f} to {ends_deg[1]:.0f} degrees, got {deg:g}"
+        )
+    value = float(np.interp(angle, scale.angles, scale.along))
+    return -value if scale.falls else value
+
+
+def describe_dependence(session: Session, request: Request) -> Dependence:
+    """Return what a joint depends on, and its numbers in each frame of the clip, in degrees."""
+    scene = session.scene
+    each = dependent_limit(scene.model, word(request, "joint"))
+    driver = driver_rotations(scene.model, each, scene.clip.pose.rotations)
+    return {
+        "driver": each.driver,
+        "fields": [
+            DependentField(field=name, label=LABELS[place])
+            for name, place in zip(_fields(each), each.at_nodes, strict=True)
+        ],
+        "hinge": _scale_of(each) is not None,
+        "valuesDeg": shown_deg(each, each.values_at(driver)),
+    }
+
+
+def numbers_in_pose(session: Session, request: Request) -> DependentNumbers:
+    """Return the numbers of a dependent limit in a pose, in degrees."""
+    model, pose = session.scene.model, _pose(session.scene, request)
+    each = dependent_limit(model, word(request, "joint"))
+    values = each.values_at(driver_rotations(model, each, pose.rotations))
+    return {"valuesDeg": shown_deg(each, values).tolist()}
+
+
+# The map: the same numbers at every direction of the driver's bone.
+
+
+def range_map(session: Session, request: Request) -> RangeMap:
+    """Return the numbers of a dependent limit all over where its driver's bone may point.
+
+    The driver comes there by the shortest swing: from the pose, if there is one, else from the
+    reference of its limit.
+    """
+    scene = session.scene
+    each = dependent_limit(scene.model, word(request, "joint"))
+    limit = scene.model.limits.get(each.driver)
+    reference = quat.IDENTITY if limit is None else limit.chart.reference
+    start = reference
+    if request["pose"] is not None:
+        start = driver_rotations(scene.model, each, _pose(scene, request).rotations)
+    mesh, rim = map_sheet(limit, each.axis)
+    bones = quat.rotate(reference, mesh.vertices)
+    swings = quat.between(quat.rotate(start, each.axis), bones)
+    values = each.values_at(quat.mul(swings, start))
+    return {
+        "driver": each.driver,
+        "twists": each.by_rotation,
+        "reference": reference.tolist(),
+        "axis": each.axis.tolist(),
+        "directions": mesh.vertices,
+        "faces": mesh.triangles,
+        "rim": rim,
+        "valuesDeg": shown_deg(each, values),
+    }
+
+
+# Edits, where the driver is in a pose.
+
+
+def set_number_here(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
+    """Return the model with `deg` degrees as the number `field` of a joint, in a pose.
+
+    An end beyond the joint's own limit widens that, too; elsewhere nothing changes.
+    """
+    name = word(request, "joint")
+    each, field = dependent_limit(model, name), word(request, "field")
+    if field not in each.at_nodes:
+        raise ValueError(f"field must be one of {', '.join(each.at_nodes)}, got {field!r:.20}")
+    value = _value_of(each, degrees(request, "deg"))
+    driver = driver_rotations(model, each, _pose(scene, request).rotations)
+    numbers = dict(zip(each.at_nodes, each.values_at(driver).tolist(), strict=True))
+    return _with_numbers(model, name, driver, numbers | {field: value}, _radius(request))
+
+
+def allow_here(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
+    """Return the model with a joint's numbers changed just so much that it is legal in a pose."""
+    name, pose = word(request, "joint"), _pose(scene, request)
+    each = dependent_limit(model, name)
+    driver = driver_rotations(model, each, pose.rotations)
+    way = lineage(model.skeleton, name, each.limit.relative_to)
+    rotation = unit_quats("rotation", way.relative_rotation(pose.rotations))
+    if each.contains(rotation, driver):
+        raise ValueError("this pose is inside already")
+    if not each.limit.contains(rotation):
+        wider = each.limit.shape.add(each.limit.nearest_cover(rotation)[None])
+        each = replace(each, limit=replace(each.limit, shape=wider))
+    return _with_numbers(
+        _with_dependent(model, name, each),
+        name,
+        driver,
+        each.values_for(rotation, driver),
+        _radius(request),
+    )
+
+
+def _with_numbers(
+    model: LimitModel, name: str, driver: Quats, numbers: dict[str, float], radius: float
+) -> LimitModel:
+    """Return the model with other numbers of a joint at one rotation (4,) of its driver."""
+    each = model.dependents[name]
+    if {"low", "high"} <= numbers.keys() and numbers["high"] - numbers["low"] < NARROWEST:
+        ends_deg = sorted(shown_deg(each, np.array([numbers[n] for n in each.at_nodes])))
+        raise ValueError(
+            f"a range must not end before it starts: {ends_deg[0]:.6g} to {ends_deg[1]:.6g} degrees"
+        )
+    present = dict(zip(each.at_nodes, each.values_at(driver).tolist(), strict=True))
+    for field, value in numbers.items():
+        if value != present[field]:
+            each = each.with_value_at(driver, field, value, radius=radius)
+    return _with_dependent(model, name, each)
+
+
+def _with_dependent(model: LimitModel, name: str, each: DependentLimit) -> LimitModel:
+    limits = {**model.limits, name: each.limit}
+    return replace(model, limits=limits, dependents={**model.dependents, name: each})
+
+
+def detach(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
+    """Return the model with a joint that depends on no other any more, only on its own limit."""
+    name = word(request, "joint")
+    dependent_limit(model, name)
+    kept = {other: each for other, each in model.dependents.items() if other != name}
+    return replace(model, dependents=kept)
+
+
+def _pose(scene: Scene, request: Request) -> Pose:
+    """Return the pose in a request."""
+    if not isinstance(request["pose"], dict):
+        raise ValueError(f"pose must have a frame and rotations, got {request['pose']!r:.60}")
+    return pose_from(scene, request["pose"])
+
+
+def _radius(request: Request) -> float:
+    radius_deg = degrees(request, "radiusDeg")
+    if not 0.0 <= radius_deg <= WIDEST_RADIUS_DEG:
+        raise ValueError(f"radiusDeg must be from 0 to 180 degrees, got {radius_deg:g}")
+    return float(np.radians(radius_deg))
