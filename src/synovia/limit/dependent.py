@@ -183,7 +183,8 @@ class DependentLimit(ABC):
     def values_for(self, rotation: Quats, driver: Quats) -> dict[str, float]:
         """Return numbers, by name, with which a rotation (4,) is legal at one of the driver.
 
-        They are the nearest to those that there are, if the joint's own limit has the rotation.
+        They are the nearest to those that there are, if the joint's own limit has the rotation. A
+        margin of 0 may still leave it outside, in a corner that is round.
         """
 
     @abstractmethod

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Quats, Scalars, unit_quats
-from ..limit import DependentLimit, Limit
+from ..arrays import Floats, Quats, unit_quats
+from ..limit import DependentLimit
+from ..limit.hinge import hinge_scale
 from ..mesh import map_sheet
 from ..model import LimitModel
 from ..skeleton import Pose, lineage
-from .hinges import NARROWEST, hinge_path
+from .hinges import NARROWEST
 from .messages import Request, degrees, word
 from .poses import driver_rotations, pose_from
 from .protocol.dependents import Dependence, DependentField, DependentNumbers, RangeMap
@@ -22,8 +22,6 @@ from .session import Scene, Session
 LABELS = {"low": "From", "high": "To", "margin": "Narrower by"}
 """What people call the numbers that a driver changes."""
 WIDEST_RADIUS_DEG = 180.0
-STEPS = 721
-"""Angles of a hinge whose place in the limit's chart is known; others are between them."""
 
 
 def dependent_limit(model: LimitModel, name: str) -> DependentLimit:
@@ -37,74 +35,29 @@ def dependent_limit(model: LimitModel, name: str) -> DependentLimit:
 # Numbers as people see them: the ends of a hinge's arc, or those of the limit's chart.
 
 
-@dataclass(frozen=True, eq=False)
-class HingeScale:
-    """Angles of a hinge from its reference, and where these are along a range, both rising."""
-
-    angles: Scalars
-    along: Scalars
-    falls: bool
-    """Whether the range runs the other way than angles do."""
-
-
-@lru_cache(maxsize=64)
-def hinge_scale(limit: Limit, along: tuple[float, ...]) -> HingeScale | None:
-    """Return how the angles of a hinge are places along a direction of its chart.
-
-    None where the limit is no hinge, or that direction is not the one that it turns in.
-    """
-    path = hinge_path(limit)
-    if path is None:
-        return None
-    middle = 0.5 * (path.low + path.high)
-    angles = middle + np.linspace(-np.pi, np.pi, STEPS)
-    rotations, half = path.at(angles), STEPS // 2
-    unrolled = limit.chart.unroll(rotations) @ np.array(along)
-    places = unrolled + (limit.nearest_cover(rotations[half]) @ np.array(along) - unrolled[half])
-    falls = bool(places[half + 1] < places[half])
-    rises = np.diff(-places if falls else places) > 0.25 * np.diff(angles)
-    stops = np.flatnonzero(~rises)
-    first = int(stops[stops < half].max(initial=-1)) + 1
-    last = int(stops[stops >= half].min(initial=STEPS - 1))
-    angles, places = angles[first : last + 1], places[first : last + 1]
-    if len(angles) < 2 or angles[0] > path.low or angles[-1] < path.high:
-        return None
-    return HingeScale(angles, -places if falls else places, falls)
-
-
-def _scale_of(each: DependentLimit) -> HingeScale | None:
-    along = each.range_along
-    return None if along is None else hinge_scale(each.limit, tuple(along.tolist()))
-
-
 def _fields(each: DependentLimit) -> list[str]:
     """Return the names of the numbers as they are shown, those of a hinge from low to high."""
-    scale = _scale_of(each)
+    scale = hinge_scale(each)
     return list(each.at_nodes[::-1] if scale is not None and scale.falls else each.at_nodes)
 
 
 def shown_deg(each: DependentLimit, values: Floats) -> Floats:
     """Return the numbers (..., k) of the nodes' order as they are shown, in degrees."""
-    scale = _scale_of(each)
-    if scale is None:
-        return np.degrees(values)
-    if scale.falls:
-        values = -values[..., ::-1]
-    return np.degrees(np.interp(values, scale.along, scale.angles))
+    scale = hinge_scale(each)
+    return np.degrees(values if scale is None else scale.angles_at(values))
 
 
 def _value_of(each: DependentLimit, deg: float) -> float:
     """Return the number that is shown as so many degrees."""
-    scale, angle = _scale_of(each), np.radians(deg)
+    scale, angle = hinge_scale(each), float(np.radians(deg))
     if scale is None:
-        return float(angle)
+        return angle
     if not scale.angles[0] <= angle <= scale.angles[-1]:
         ends_deg = np.degrees(scale.angles[[0, -1]])
         raise ValueError(
             f"an end must be from {ends_deg[0]:.0f} to {ends_deg[1]:.0f} degrees, got {deg:g}"
         )
-    value = float(np.interp(angle, scale.angles, scale.along))
-    return -value if scale.falls else value
+    return scale.place_of(angle)
 
 
 def describe_dependence(session: Session, request: Request) -> Dependence:
@@ -118,7 +71,7 @@ def describe_dependence(session: Session, request: Request) -> Dependence:
             DependentField(field=name, label=LABELS[place])
             for name, place in zip(_fields(each), each.at_nodes, strict=True)
         ],
-        "hinge": _scale_of(each) is not None,
+        "hinge": hinge_scale(each) is not None,
         "valuesDeg": shown_deg(each, each.values_at(driver)),
     }
 
@@ -193,13 +146,14 @@ def allow_here(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
     if not each.limit.contains(rotation):
         wider = each.limit.shape.add(each.limit.nearest_cover(rotation)[None])
         each = replace(each, limit=replace(each.limit, shape=wider))
-    return _with_numbers(
-        _with_dependent(model, name, each),
-        name,
-        driver,
-        each.values_for(rotation, driver),
-        _radius(request),
-    )
+    numbers, wide = each.values_for(rotation, driver), _with_dependent(model, name, each)
+    made = _with_numbers(wide, name, driver, numbers, _radius(request))
+    if not made.dependents[name].contains(rotation, driver):
+        raise ValueError(
+            f"{name} cannot be so while it depends on {each.driver} by a margin, which makes its "
+            "limit round: remove the dependence first"
+        )
+    return made
 
 
 def _with_numbers(

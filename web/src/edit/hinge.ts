@@ -13,6 +13,7 @@ import {
   Vector3,
 } from "three";
 import { element } from "../elements";
+import { formatTenths } from "../format";
 import type { WorldPose } from "../pose/kinematics";
 import type { Hinge } from "../protocol";
 import { PICKED } from "../stage/colours";
@@ -99,7 +100,7 @@ export class HingeEditor {
     for (const side of ["low", "high"] as const) {
       const field = this.fields[side];
       if (field !== document.activeElement)
-        field.value = field.defaultValue = endOf(hinge, side).toFixed(1);
+        field.value = field.defaultValue = formatTenths(endOf(hinge, side));
     }
   }
 

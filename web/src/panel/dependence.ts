@@ -4,6 +4,7 @@ import type { Vector3 } from "three";
 import type { Clip } from "../clip";
 import { type Connection, Latest } from "../connection";
 import { button, element } from "../elements";
+import { formatTenths } from "../format";
 import { showMessage } from "../notes";
 import { measuredRotation } from "../pose/kinematics";
 import type { Dependence, Edit, Hinge, PoseRequest, RangeMap } from "../protocol";
@@ -219,12 +220,12 @@ export class DependencePanel {
 
   private showNumbers(valuesDeg: number[]): void {
     this.valuesDeg = valuesDeg;
-    const shown = valuesDeg.map((deg) => `${deg.toFixed(1)}°`);
+    const shown = valuesDeg.map((deg) => `${formatTenths(deg)}°`);
     const numbers = shown.length === 2 ? shown.join(" to ") : `narrower by ${shown[0]}`;
     this.now.textContent = `As that is now: ${numbers}`;
     this.inputs.forEach((input, place) => {
       if (input !== document.activeElement)
-        input.value = input.defaultValue = (valuesDeg[place] ?? 0).toFixed(1);
+        input.value = input.defaultValue = formatTenths(valuesDeg[place] ?? 0);
     });
     this.showScale();
     this.source.onChange();
