@@ -562,7 +562,7 @@ export class Page implements PageActions {
     const parent = joint === undefined ? -1 : (this.clip.skeleton.parents[joint] ?? -1);
     this.ring.show(joint, stage.body.world, parent, this.limitView.hinge);
     // An arc that changes with another joint is looked at, too.
-    const isHeld = this.dependence.isShown;
+    const isHeld = this.dependence.isHinge;
     const whole = this.mode === "edit" || isHeld ? this.limitView.hinge : null;
     const hinge = this.dependence.hingeHere(whole) ?? undefined;
     this.editing.hinge.setDriver(isHeld ? this.dependence.driverName : undefined);
@@ -635,6 +635,7 @@ export class Page implements PageActions {
   /** Ask why a joint is outside in the pose that is shown, and say it if it still is. */
   private async explain(joint: number): Promise<void> {
     const { pose } = this;
+    if (!this.outsideDeg.get(joint)) return; // it was, when somebody wondered
     const name = this.clip.skeleton.names[joint] ?? "";
     const why = await this.connection.ask("why", { ...this.poseRequest(), joint: name });
     if (this.pose === pose && this.picked === joint)

@@ -18,6 +18,7 @@ from .sphere import (
     draw_view,
     hemisphere,
     mean_direction,
+    pixels_for,
     twist_widths_deg,
 )
 from .style import INK, MUTED, new_figure, readable_name
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-PIXELS = 240
+PIXELS = 300  # across a sphere
 COLUMN_PX, SPHERE_PX, HEAD_PX, FOOT_PX = 440, 400, 130, 130
 LINES_DEG = 30.0
 """Degrees from one line to the next."""
@@ -49,8 +50,9 @@ def draw_dependence(model: LimitModel, joint: str) -> Figure:
     limit = model.limits.get(each.driver)
     front = each.axis if limit is None else mean_direction(limit)
     views = {"seen from the front": front, "seen from behind": -front}
+    pixels = PIXELS if limit is None else pixels_for(limit, PIXELS)
     images = {
-        name: hemisphere(lambda at: _numbers_deg(each, limit, at), view, PIXELS)
+        name: hemisphere(lambda at: _numbers_deg(each, limit, at), view, pixels)
         for name, view in views.items()
     }
     legal = {name: int(np.isfinite(image).sum()) for name, image in images.items()}

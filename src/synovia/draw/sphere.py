@@ -141,9 +141,15 @@ def _view_frame(view: Vectors) -> Vectors:
 
 def _image(limit: Limit, view: Vectors, pixels: int) -> Any:
     """Return the range of twist at each pixel of the hemisphere, in degrees; NaN where illegal."""
-    if limit.shape.directional is None:
-        pixels = round((COARSER if limit.compiled else COARSEST) * pixels)
-    return hemisphere(lambda directions: twist_widths_deg(limit, directions), view, pixels)
+    few = pixels_for(limit, pixels)
+    return hemisphere(lambda directions: twist_widths_deg(limit, directions), view, few)
+
+
+def pixels_for(limit: Limit, pixels: int) -> int:
+    """Return so many pixels, or fewer, where it takes long to tell which directions are legal."""
+    if limit.shape.directional is not None:
+        return pixels
+    return round((COARSER if limit.compiled else COARSEST) * pixels)
 
 
 def hemisphere(values: Callable[[Vectors], Floats], view: Vectors, pixels: int) -> Floats:

@@ -47,7 +47,7 @@ def sheet_difference(
     """
     ours = sheet(new, bone, quality)
     axis = ours.axis
-    theirs = sheet_about(old, axis, quality)
+    theirs = _sheet_about(old, axis, quality)
     turn = quat.mul(quat.inverse(new.chart.reference), old.chart.reference)
     directions = quat.rotate(turn, theirs.mesh.vertices)
 
@@ -78,7 +78,7 @@ def _join(parts: Sequence[Surface]) -> Surface:
     return Surface(np.concatenate([part.vertices for part in parts]), np.concatenate(faces))
 
 
-def sheet_about(limit: Limit, axis: Vectors, quality: Quality) -> Sheet:
+def _sheet_about(limit: Limit, axis: Vectors, quality: Quality) -> Sheet:
     """Return where an axis may point by a limit, also where its family has another axis."""
     own = sheet(limit, axis, quality)
     if np.abs(own.axis - axis).max() < SAME_AXIS:

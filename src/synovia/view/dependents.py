@@ -100,15 +100,14 @@ def range_map(session: Session, request: Request) -> RangeMap:
     start = reference
     if request["pose"] is not None:
         start = driver_rotations(scene.model, each, _pose(scene, request).rotations)
-    mesh, rim = map_sheet(limit, each.axis)
-    bones = quat.rotate(reference, mesh.vertices)
-    swings = quat.between(quat.rotate(start, each.axis), bones)
+    mesh, rim, bone = map_sheet(limit, each.axis)
+    swings = quat.between(quat.rotate(start, bone), quat.rotate(reference, mesh.vertices))
     values = each.values_at(quat.mul(swings, start))
     return {
         "driver": each.driver,
         "twists": each.by_rotation,
         "reference": reference.tolist(),
-        "axis": each.axis.tolist(),
+        "axis": bone.tolist(),
         "directions": mesh.vertices,
         "faces": mesh.triangles,
         "rim": rim,

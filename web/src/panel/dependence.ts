@@ -123,6 +123,11 @@ export class DependencePanel {
     return this.driver >= 0;
   }
 
+  /** Whether its numbers are the two ends of the joint's arc. */
+  get isHinge(): boolean {
+    return this.isShown && this.known?.hinge === true;
+  }
+
   get driverName(): string | undefined {
     return this.clip.skeleton.names[this.driver];
   }
@@ -235,7 +240,8 @@ export class DependencePanel {
     if (this.joint !== undefined && this.isShown && this.mapToggle.checked)
       void this.latestMap.send(this.joint);
     else this.clearMap();
-    this.choice.hidden = this.scale.hidden = !this.mapToggle.checked;
+    this.choice.hidden = !this.mapToggle.checked;
+    this.showScale();
   }
 
   private async askMap(joint: number): Promise<void> {
@@ -302,6 +308,7 @@ export class DependencePanel {
   }
 
   private showScale(): void {
+    this.scale.hidden = !this.sphere;
     const [least, most] = this.span.map((deg) =>
       element("span", { class: "end" }, `${deg.toFixed(0)}°`),
     ) as [HTMLElement, HTMLElement];
