@@ -296,9 +296,12 @@ def test_ends_are_dragged_and_typed_at_a_pose_and_mapped(browser):
         seen.page.mouse.move(*place(before))
         seen.page.mouse.down()
         seen.page.mouse.move(*place(30.0), steps=5)
-        seen.page.mouse.up()
         seen.settle()
         assert high() == pytest.approx(30.0, abs=2.0)
+        assert text_of(seen, "#here").endswith(f"to {high():.1f}°")  # it goes with the hand
+        seen.page.mouse.up()
+        seen.settle()
+        assert text_of(seen, "#here").endswith(f"to {high():.1f}°")
 
         seen.page.get_by_label("Map over its directions").check()
         seen.until(lambda: seen.page.locator(".dependence .scale .end").count() == 2)

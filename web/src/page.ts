@@ -170,7 +170,10 @@ export class Page implements PageActions {
     this.editing = new Editing(
       clip,
       connection,
-      (region) => this.limitView.show(region),
+      (region) => {
+        this.limitView.show(region);
+        this.dependence.markStale();
+      },
       () => {
         this.updateLimits();
         void this.checking.send(undefined);

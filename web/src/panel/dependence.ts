@@ -60,7 +60,10 @@ export class DependencePanel {
   private valuesDeg: number[] | undefined;
   private map: RangeMap | undefined;
   private sphere: MapSphere | undefined;
+  private span: [number, number] = [0, 0];
   private still: number | undefined;
+  /** Whether the numbers of the clip's frames are those of limits before an edit. */
+  private isStale = false;
   /** Whether the view is to come to the map when that is there. */
   private comesAround = false;
   private latestEnds = new Latest((joint: number) => this.askEnds(joint));
@@ -156,13 +159,19 @@ export class DependencePanel {
     return { edit: "allow-here", radiusDeg: this.radiusDeg, pose: this.source.pose() };
   }
 
+  /** The limit has changed, in the middle of a drag perhaps. */
+  markStale(): void {
+    this.isStale = true;
+    this.setPose();
+  }
+
   /** The pose has changed. */
   setPose(): void {
     const { joint, known } = this;
     if (joint === undefined || !known) return;
     const frame = this.source.frame();
     const count = known.fields.length;
-    if (frame === undefined) void this.latestEnds.send(joint);
+    if (frame === undefined || this.isStale) void this.latestEnds.send(joint);
     else this.showNumbers([...known.valuesDeg.subarray(frame * count, (frame + 1) * count)]);
     this.placeMap();
     if (!this.map?.twists || !this.sphere) return;
@@ -187,6 +196,7 @@ export class DependencePanel {
     if (!known || !matters()) return;
     const before = this.known;
     this.known = known;
+    this.isStale = false;
     if (before?.fields.length !== known.fields.length) this.layOut(known);
     this.setPose();
     this.refreshMap();
@@ -217,7 +227,8 @@ export class DependencePanel {
       const name = this.clip.skeleton.names[joint] ?? "";
       const request = { joint: name, pose: this.source.pose() };
       const { valuesDeg } = await this.connection.ask("ends", request);
-      if (joint === this.joint && this.source.frame() === undefined) this.showNumbers(valuesDeg);
+      const isWanted = this.isStale || this.source.frame() === undefined;
+      if (joint === this.joint && isWanted) this.showNumbers(valuesDeg);
     } catch (error) {
       if (joint === this.joint && this.isShown) showMessage((error as Error).message, false);
     }
@@ -266,8 +277,6 @@ export class DependencePanel {
       count === 2 ? (place === 0 ? at(i, 1) - at(i, 0) : at(i, place - 1)) : at(i, 0),
     );
   }
-
-  private span: [number, number] = [0, 0];
 
   drawMap(): void {
     const { map, driver, stage } = this;
