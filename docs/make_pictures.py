@@ -1,5 +1,11 @@
-"""Draw the pictures of the documentation from the demo's data: python docs/make_pictures.py."""
+"""Draw the pictures of the documentation: python docs/make_pictures.py [CLIPS].
 
+They are of the demo's data, but what a knee may do by where the hip points: that is of CLIPS, a
+folder of CMU's captures as BVH with people.csv (clip, performer) in it, if it is given.
+"""
+
+import csv
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +21,7 @@ from synovia import (
     ThetaPhi,
     forward,
     human,
+    load_clip,
     quat,
 )
 from synovia.anatomy.shoulder import shoulders
@@ -23,7 +30,7 @@ from synovia.body import body_of, pose_vertices
 from synovia.cli.demo import BEST, save_overview
 from synovia.components import FigurePose
 from synovia.demo import learn_limits, range_of_motion, wild
-from synovia.draw import draw_plate, plates, save_picture
+from synovia.draw import draw_dependence, draw_plate, plates, save_picture
 from synovia.draw.body import see_bones
 from synovia.draw.limit import draw_map
 from synovia.draw.render import render
@@ -34,8 +41,14 @@ from synovia.ik import arm
 HERE = Path(__file__).parent / "img"
 
 
-def main() -> None:
+CLIPS_EACH = 4
+"""Of each performer, for what depends on another joint."""
+
+
+def main(clips: Path | None = None) -> None:
     """Write the pictures in docs/img."""
+    if clips is not None:
+        knee(clips, HERE / "coupled.png")
     for theme in ("light", "dark"):
         raised(HERE / f"raised-{theme}.png", theme)
     rom, broken = range_of_motion(), wild()
@@ -44,6 +57,26 @@ def main() -> None:
     people(HERE / "human.png")
     save_picture(draw_plate(shoulders(), plates()["scapula"]), HERE / "shoulder.png")
     led_arm(HERE / "arm.png")
+
+
+def knee(clips: Path, path: Path) -> None:
+    """Draw what the left knee of people did, by where their thigh pointed."""
+    by_performer: dict[str, list[str]] = {}
+    with open(clips / "people.csv", newline="") as file:
+        for name, who in sorted(list(csv.reader(file))[1:]):
+            by_performer.setdefault(who, []).append(name)
+    chosen = {
+        name: who
+        for who, names in by_performer.items()
+        for name in names[:: max(len(names) // CLIPS_EACH, 1)][:CLIPS_EACH]
+    }
+    model = LimitModel.fit(
+        [load_clip(clips / f"{name}.bvh") for name in chosen],
+        joints=["LeftUpLeg", "LeftLeg"],
+        depends={"LeftLeg": "LeftUpLeg"},
+        performers=chosen,
+    )
+    save_picture(draw_dependence(model, "LeftLeg"), path)
 
 
 ARMS = ("Clavicle", "Scapula", "UpperArm", "LowerArm", "Forearm", "Hand")
@@ -159,4 +192,4 @@ def people(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)

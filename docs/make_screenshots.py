@@ -5,14 +5,18 @@ It needs Chromium and the test extras. Each picture goes to docs/img, or to a fo
 
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from synovia import LimitModel, human, show
+from synovia import Clip, LimitModel, human, show
 from synovia.anatomy import limits_of
 from synovia.demo import learn_limits, range_of_motion, wild
+from synovia.limit import DependentRange
+from synovia.limit.octahedral import node_directions
 
 HERE = Path(__file__).parent / "img"
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
@@ -37,6 +41,7 @@ def main(into: Path = HERE) -> None:
         for options in [{"joints": ["LeftUpperArm", "LeftUpperLeg"], "relative_to": ABOVE}]
     )
     seen = show(learned, wild(), compare=narrow)
+    coupled = show(coupled_legs(people), range_of_motion(300))
     with sync_playwright() as playwright:
         found = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
@@ -47,6 +52,7 @@ def main(into: Path = HERE) -> None:
         page = new_page(browser, seen.url, LARGE, "light")
         observed(page, into / "view-evidence.png")
         compared(page, into / "view-compare.png")
+        depends(new_page(browser, coupled.url, LARGE, "light"), into / "view-depends.png")
         posed(new_page(browser, figure.url, SMALL, "dark"), into / "view-controls.png")
         for theme in ("light", "dark"):
             page = new_page(browser, figure.url, LARGE, theme)
@@ -55,6 +61,7 @@ def main(into: Path = HERE) -> None:
     clip.close()
     figure.close()
     seen.close()
+    coupled.close()
 
 
 def new_page(browser: Browser, url: str, size: tuple[int, int], theme: str) -> Page:
@@ -148,6 +155,34 @@ def compared(page: Page, path: Path) -> None:
     page.get_by_label("Compare with", exact=True).select_option("file")
     page.locator("#compared", has_text="gained").wait_for()
     page.locator("#compared").scroll_into_view_if_needed()
+    take(page, path)
+
+
+def coupled_legs(clips: Sequence[Clip]) -> LimitModel:
+    """Return limits of a leg whose knee bends less, the farther back the thigh points."""
+    joints = ["LeftUpperLeg", "LeftLowerLeg"]
+    cones = LimitModel.fit(clips, "reach-cone", joints=joints[:1], margin=0.05)
+    boxes = LimitModel.fit(clips, "box", "rotation-vector", joints=joints[1:], margin=0.05)
+    knee = boxes.limits["LeftLowerLeg"]
+    along = max(knee.shape.axes, key=lambda axis: np.ptp(knee.shape.interval_along(axis)))
+    along = along if along[0] > 0.0 else -along  # bent is to the right of x
+    low, high = knee.shape.interval_along(along)
+    ahead = node_directions(8) @ [0.0, 0.0, 1.0]
+    bends = low + (high - low) * (0.6 + 0.4 * ahead)
+    down = np.array([0.0, -1.0, 0.0])
+    each = DependentRange(knee, "LeftUpperLeg", down, np.full(len(bends), low), bends, along)
+    limits = {**cones.limits, "LeftLowerLeg": knee}
+    return LimitModel(limits, clips[0].skeleton, dependents={"LeftLowerLeg": each})
+
+
+def depends(page: Page, path: Path) -> None:
+    """A knee's arc as the thigh lets it be, and the map of its range over where that points."""
+    page.get_by_label("Frame", exact=True).fill("84")
+    pick(page, "Left leg", "LeftLowerLeg")
+    page.get_by_label("Map over its directions").check()
+    page.locator(".dependence .scale b").wait_for()
+    page.wait_for_timeout(STILL)
+    press(page, "Control+Numpad3", "Numpad6", "Numpad6", "Numpad6", "-", "-")
     take(page, path)
 
 

@@ -81,3 +81,21 @@ def test_what_cannot_be_drawn_is_said(here):
     missing = synovia("draw", "nothing.limits.json", "-o", "joints.png")
     assert missing.exit_code != 0
     assert not (here / "joints.png").exists()
+
+
+def test_what_a_joint_may_do_is_mapped_over_what_it_depends_on(here):
+    from test_dependent_model import leg_model
+
+    save_limits(leg_model(), "leg.limits.json")
+    drawn = synovia("draw", "leg.limits.json", "--depends", "Leg", "-o", "knee.png")
+    assert drawn.exit_code == 0, drawn.output
+    red, green, blue = np.moveaxis(pixels("knee.png"), -1, 0)
+    assert ((blue > red + 0.2) & (blue > green + 0.1)).mean() > 0.01  # bends little
+    assert ((red > 0.9) & (green > 0.7) & (blue < 0.5)).mean() > 0.01  # bends far
+    for arguments, why in (
+        (["--depends", "Foot"], "--depends must be a joint that depends on another (Leg), got"),
+        (["--depends", "Leg", "--joint", "Leg"], "--joint and --depends draw different things"),
+    ):
+        refused = synovia("draw", "leg.limits.json", *arguments, "-o", "no.png")
+        assert refused.exit_code == 2
+        assert why in " ".join(refused.output.split())

@@ -22,7 +22,7 @@ from synovia.limit import (
 )
 from synovia.limit.octahedral import (
     divisions,
-    interpolate,
+    locate,
     mirror_nodes,
     node_directions,
     steepest,
@@ -309,6 +309,11 @@ def test_what_cannot_be_is_refused():
 # The grid of directions.
 
 
+def interpolate(values, directions):
+    nodes, weights = locate(directions, divisions(len(values)))
+    return np.einsum("...c,...ck->...k", weights, values[nodes])
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 8])
 def test_values_are_linear_between_nodes_and_continuous(n, rng):
     nodes = node_directions(n)
@@ -358,3 +363,53 @@ def test_numbers_of_nodes_that_no_grid_has():
     counts = (4, 5, 16, 44, 66, 258, 704)
     assert [rotation_nodes.divisions(count) for count in counts] == [1, 0, 2, 3, 0, 0, 8]
     assert [divisions(count) for count in (0, 2, 5, 6, 7, 18, 65, 66)] == [0, 0, 0, 1, 0, 2, 0, 4]
+
+
+# Numbers that are set at one rotation of the driver.
+
+
+@pytest.mark.parametrize("nodes", [66, 96])
+@pytest.mark.parametrize("radius", [0.0, 0.5])
+def test_a_number_is_what_it_was_set_to_and_only_nodes_around_change(nodes, radius, rng):
+    own = Limit(RotationVector(), Box([-0.2, 0, 0], [2.5, 0, 0], np.eye(3)))
+    low, high = rng.uniform(0.0, 1.0, nodes), rng.uniform(1.0, 2.4, nodes)
+    each = DependentRange(own, "UpLeg", [0.0, -1.0, 0.0], low, high, [1.0, 0.0, 0.0])
+    for driver in random_quats(8, rng):
+        here = each.values_at(driver)
+        around = np.unique(each.locate(driver)[0])
+        for name, value in (("high", here[0] + 0.1), ("low", here[1] - 0.05), ("high", 2.45)):
+            made = each.with_value_at(driver, name, value, radius=radius)
+            at = made.values_at(driver)
+            assert at[made.at_nodes.index(name)] == pytest.approx(value, abs=1e-9)
+            assert (made.low <= made.high).all()
+            other = "low" if name == "high" else "high"
+            assert np.array_equal(getattr(made, other), getattr(each, other))
+            changed = np.flatnonzero(getattr(made, name) != getattr(each, name))
+            away = (
+                quat.angle_between(each.nodes, driver)
+                if each.by_rotation
+                else np.arccos(np.clip(each.nodes @ quat.rotate(driver, each.axis), -1, 1))
+            )
+            assert away[changed].max() <= max(radius, 1.01 * away[around].max())
+            assert set(changed) & set(around.tolist())
+        with pytest.raises(ValueError, match="high can go to"):
+            each.with_value_at(driver, "high", here[0] - 0.01, radius=radius)
+
+
+def test_numbers_for_a_rotation_make_it_legal(rng):
+    own = Limit(RotationVector(), Box([-0.2, -0.3, -0.3], [2.5, 0.3, 0.3], np.eye(3)))
+    axis = [0.0, -1.0, 0.0]
+    some = [
+        DependentRange(own, "UpLeg", axis, np.zeros(66), np.full(66, 1.0), [1.0, 0.0, 0.0]),
+        DependentMargin(own, "UpLeg", axis, rng.uniform(0.05, 0.2, 66)),
+    ]
+    for each in some:
+        drivers, rotations = random_quats(20, rng), own.sample(20, rng)
+        outside = ~each.contains(rotations, drivers)
+        assert outside.any()
+        for driver, rotation in zip(drivers[outside], rotations[outside], strict=True):
+            made, numbers = each, each.values_for(rotation, driver)
+            for name, value in numbers.items():
+                made = made.with_value_at(driver, name, value)
+            corner = numbers.get("margin") == 0.0  # which a margin makes round
+            assert corner or made.distance(rotation, driver) < 1e-9

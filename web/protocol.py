@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 WEB = Path(__file__).parent
-SOURCE = WEB.parent / "src" / "synovia" / "view" / "protocol.py"
+FOLDER = WEB.parent / "src" / "synovia" / "view" / "protocol"
+SOURCES = [FOLDER / f"{name}.py" for name in ("poses", "dependents", "edits", "__init__")]
 TARGET = WEB / "src" / "protocol.ts"
 WIDTH = 100
 HEAD = """\
 // What the page asks Python for, and what it is told.
-// Written by `python web/protocol.py` from src/synovia/view/protocol.py: change that, not this.
+// Written by `python web/protocol.py` from src/synovia/view/protocol: change that, not this.
 """
 NAMES = {
     "str": "string",
@@ -31,6 +32,11 @@ NAMES = {
     "Bytes": "Uint8Array<ArrayBuffer>",
 }
 """TypeScript's names for types, where they are others than Python's."""
+
+
+def read_sources() -> str:
+    """Return the protocol's modules as one."""
+    return "\n".join(path.read_text("utf-8") for path in SOURCES)
 
 
 def typescript(source: str) -> str:
@@ -101,7 +107,7 @@ def _type(node: ast.expr) -> str:
                 return " & ".join(_type(each) for each in inner)
             case "Literal":
                 return " | ".join(_literal(ast.literal_eval(each)) for each in inner)
-    raise ValueError(f"{SOURCE.name}: no TypeScript is known for {ast.unparse(node)}")
+    raise ValueError(f"{FOLDER.name}: no TypeScript is known for {ast.unparse(node)}")
 
 
 def _literal(value: object) -> str:
@@ -121,4 +127,4 @@ def _comment(text: str | None, indent: str = "") -> str:
 
 
 if __name__ == "__main__":
-    TARGET.write_text(typescript(SOURCE.read_text("utf-8")), "utf-8", newline="\n")
+    TARGET.write_text(typescript(read_sources()), "utf-8", newline="\n")

@@ -8,10 +8,11 @@ import shutil
 from contextlib import contextmanager
 from urllib.parse import urlparse
 
+import numpy as np
 import pytest
 
 from clips import clip
-from synovia import LimitModel
+from synovia import LimitModel, forward
 from synovia.view import messages
 from synovia.view.answers import answer
 from synovia.view.groups import group_joints
@@ -193,3 +194,14 @@ def frame_of(seen):
 def text_of(seen, where):
     """What is written at a place on the page."""
     return seen.page.locator(where).inner_text()
+
+
+def arc_share(skeleton, joint):
+    """How large the arc of a hinge is when it is looked at, as a share of the view's height."""
+    number = skeleton.index(joint)
+    where = forward(skeleton, skeleton.rest_pose())[0]
+    size = np.linalg.norm(where - where[0], axis=1).max()
+    below = skeleton.offsets[skeleton.parents == number]
+    tips = [*below, *skeleton.end_offsets[skeleton.end_parents == number]]
+    radius = np.clip(0.8 * max(np.linalg.norm(tip) for tip in tips), 0.1 * size, 0.25 * size)
+    return 1.08 * radius / (2.0 * 1.04 * 0.3 * size / np.cos(np.radians(16.0)))

@@ -6,24 +6,14 @@ import numpy as np
 import pytest
 
 from synovia import Clip, Pose, forward, human, human_limits, quat
-from synovia.view.hinges import hinge_path, move_end
+from synovia.limit.hinge import hinge_path
+from synovia.view.hinges import move_end
 from synovia.view.session import scene_of
-from view.browser import visit
+from view.browser import arc_share, visit
 
 BODY = human()
 LIMITS = human_limits().limits
 ELBOW = "LeftLowerArm"
-
-
-def arc_share():
-    """How large the arc of the elbow is when it is looked at, as a share of the view's height."""
-    bones = BODY.skeleton
-    joint = bones.index(ELBOW)
-    where = forward(bones, bones.rest_pose())[0]
-    size = np.linalg.norm(where - where[0], axis=1).max()
-    tips = [*bones.offsets[bones.parents == joint], *bones.end_offsets[bones.end_parents == joint]]
-    radius = np.clip(0.8 * max(np.linalg.norm(tip) for tip in tips), 0.1 * size, 0.25 * size)
-    return 1.08 * radius / (2.0 * 1.04 * 0.3 * size / np.cos(np.radians(16.0)))
 
 
 def ends_deg(limit):
@@ -89,10 +79,11 @@ def test_ends_of_a_hinge_are_typed_and_dragged(browser):
         ]
         bone = BODY.skeleton.rest_directions[joint]
         height = seen.page.locator("#stage").bounding_box()["height"]
+        share = arc_share(BODY.skeleton, ELBOW)
 
         def place(deg):
             way = quat.rotate(quat.mul(above, path.at(np.radians(deg))), bone)
-            return np.array(seen.middle) + arc_share() * height * np.array([-way[2], -way[1]])
+            return np.array(seen.middle) + share * height * np.array([-way[2], -way[1]])
 
         for to, cancel in ((40.0, False), (10.0, True)):
             start = ends_deg(seen.server.scene.model.limits[ELBOW])[1]

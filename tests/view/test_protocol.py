@@ -10,7 +10,7 @@ import pytest
 
 from synovia.view import protocol
 from synovia.view.answers import HANDLERS
-from synovia.view.editing import WHOLE_EDITS
+from synovia.view.editing import MODEL_EDITS, WHOLE_EDITS
 from synovia.view.limit_edits import LIMIT_EDITS
 
 WEB = Path(__file__).parents[2] / "web"
@@ -19,7 +19,7 @@ GENERATOR = runpy.run_path(str(WEB / "protocol.py"))
 
 def test_the_page_has_the_types_that_python_has():
     written = (WEB / "src" / "protocol.ts").read_text("utf-8")
-    current = GENERATOR["typescript"](Path(protocol.__file__).read_text("utf-8"))
+    current = GENERATOR["typescript"](GENERATOR["read_sources"]())
     assert written == current, "run python web/protocol.py"
 
 
@@ -35,7 +35,7 @@ def test_answers_are_made_as_the_protocol_says(ask):
 
 def test_every_edit_has_a_request():
     edits = [get_type_hints(edit)["edit"] for edit in get_args(protocol.Edit)]
-    assert {get_args(edit)[0] for edit in edits} == {*LIMIT_EDITS, *WHOLE_EDITS}
+    assert {get_args(edit)[0] for edit in edits} == {*LIMIT_EDITS, *WHOLE_EDITS, *MODEL_EDITS}
 
 
 @pytest.mark.parametrize(

@@ -36,3 +36,6 @@ export const formatNumber = (value: number, unit: string): string => {
 /** Of a control's value, in its unit. */
 export const formatValue = (value: number, unit: string): string =>
   `${formatNumber(value, unit)}${UNITS[unit] ?? ""}`;
+
+/** A number with one digit after the point, and no minus before nothing. */
+export const formatTenths = (value: number): string => (Math.round(10 * value) / 10 + 0).toFixed(1);

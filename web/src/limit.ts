@@ -74,9 +74,7 @@ export class LimitView {
     if (joint === undefined) return;
     this.hinge = region.hinge;
     const { body, theme } = this.stage;
-    const bones = body.bones.filter(({ owner }) => owner === joint);
-    const length = Math.max(...bones.map(({ tip }) => tip.length()), 0);
-    const radius = Math.min(Math.max(0.8 * length, 0.1 * body.size), 0.25 * body.size);
+    const radius = body.sphereRadius(joint);
     if (this.sphere?.radius === radius && this.sphere.theme === theme) this.sphere.show(region);
     else {
       this.clear();

@@ -11,6 +11,7 @@ import { LimitView } from "./limit";
 import { type Mode, Modes, showOnlyIn } from "./modes";
 import { showMessage, showNote } from "./notes";
 import { Comparing } from "./panel/comparing";
+import { DependencePanel } from "./panel/dependence";
 import { Evidence } from "./panel/evidence";
 import { Exchange } from "./panel/exchange";
 import { Files } from "./panel/files";
@@ -43,6 +44,7 @@ export class Page implements PageActions {
   readonly stage: Stage;
   private evidence: Evidence;
   private comparing: Comparing;
+  private dependence: DependencePanel;
   private panel: JointPanel;
   private tree: JointTree;
   readonly timeline: Timeline;
@@ -168,13 +170,30 @@ export class Page implements PageActions {
     this.editing = new Editing(
       clip,
       connection,
-      (region) => this.limitView.show(region),
+      (region) => {
+        this.limitView.show(region);
+        this.dependence.markStale();
+      },
       () => {
         this.updateLimits();
         void this.checking.send(undefined);
       },
       () => this.stage.draw(),
     );
+    this.dependence = new DependencePanel(clip, connection, this.stage, {
+      pose: () => this.poseRequest(),
+      frame: () => (this.made.present ? undefined : this.timeline.frame),
+      onChange: () => this.updateRing(),
+      apply: (edit) => void this.editing.strokes.apply(edit),
+      pickDriver: (joint) => this.jumpTo(joint),
+      lookAt: (joint, facing) => {
+        this.stage.frameJoint(joint);
+        if (facing) this.stage.turntable.bringToFront(facing);
+        this.stage.draw();
+      },
+    });
+    const { endEdit } = this.editing;
+    this.editing.endEdit = (side, deg) => this.dependence.endEdit(side, deg) ?? endEdit(side, deg);
     this.files = new Files(clip.name, connection);
     connection.onState = (state) => this.files.update(state);
     this.stage.add(this.editing.hinge.group);
@@ -197,6 +216,7 @@ export class Page implements PageActions {
       () => {
         this.updateLimitPose();
         if (this.comesAround) this.comeAround();
+        this.dependence.setPose();
         this.updateRing();
         this.comparing.show(this.pickedName, this.limitView.sphere);
       },
@@ -224,6 +244,7 @@ export class Page implements PageActions {
       () => {
         this.curve.redraw();
         this.limitView.updateTheme();
+        this.dependence.drawMap();
       },
     );
     this.tour = new Tour((mode) => this.enterMode(mode));
@@ -299,11 +320,7 @@ export class Page implements PageActions {
     this.files.update(clip.state);
     const fitting = new FitPanel(this.connection, clip);
     new Exchange(this.files, this.connection, {
-      pose: () => ({
-        frame: this.timeline.frame,
-        rotations: [...this.pose.rotations],
-        positions: [...this.pose.positions],
-      }),
+      pose: () => this.poseRequest(),
       soften: () => this.ghost.softening.value,
       picture: () => this.stage.picture(),
       film: () =>
@@ -338,14 +355,9 @@ export class Page implements PageActions {
       ...showOnlyIn("edit", editing.head),
       panel.intro,
       panel.details,
-      ...showOnlyIn(
-        "edit",
-        families.fit,
-        families.comparison.panel,
-        editing.hinge.panel,
-        editing.points.panel,
-        families.byHand,
-      ),
+      ...showOnlyIn("edit", families.fit, families.comparison.panel, editing.hinge.panel),
+      this.dependence.panel,
+      ...showOnlyIn("edit", editing.points.panel, families.byHand),
       panel.insetPlace,
       this.comparing.panel,
       ...showOnlyIn("edit", editing.whole.panel, ghost.softening.panel),
@@ -394,12 +406,23 @@ export class Page implements PageActions {
   /** Widen the limit of the picked joint, so that the pose it is in is legal. */
   private allowPose(): void {
     const { w, x, y, z } = this.pickedRotation();
-    void this.editing.strokes.apply({ edit: "add-sample", rotation: [w, x, y, z] });
+    const edit = this.dependence.allowEdit() ?? { edit: "add-sample", rotation: [w, x, y, z] };
+    void this.editing.strokes.apply(edit);
   }
 
   /** Undo or redo a pose where poses are made; tell whether there was one. */
   stepPose(which: "undo" | "redo"): boolean {
     return (this.mode === "try" || this.mode === "controls") && this.made[which]();
+  }
+
+  /** The pose that is shown, to be asked about. */
+  private poseRequest() {
+    const { rotations, positions } = this.pose;
+    return {
+      frame: this.timeline.frame,
+      rotations: [...rotations],
+      positions: [...positions],
+    };
   }
 
   /** The pose that is shown, with what is known of it. */
@@ -531,6 +554,7 @@ export class Page implements PageActions {
     this.stage.show(pose, this.outsideDeg, this.marks());
     this.sliders.showOutside(outsideDeg);
     this.updateLimitPose();
+    this.dependence.setPose();
     this.updateRing();
   }
 
@@ -540,10 +564,16 @@ export class Page implements PageActions {
     const joint = this.mode === "try" ? picked : undefined;
     const parent = joint === undefined ? -1 : (this.clip.skeleton.parents[joint] ?? -1);
     this.ring.show(joint, stage.body.world, parent, this.limitView.hinge);
-    const hinge = (this.mode === "edit" && this.limitView.hinge) || undefined;
+    // An arc that changes with another joint is looked at, too.
+    const isHeld = this.dependence.isHinge;
+    const whole = this.mode === "edit" || isHeld ? this.limitView.hinge : null;
+    const hinge = this.dependence.hingeHere(whole) ?? undefined;
+    this.editing.hinge.setDriver(isHeld ? this.dependence.driverName : undefined);
+    if (this.limitView.sphere) this.limitView.sphere.group.visible = !this.dependence.hasMap;
     const above = this.clip.skeleton.measuredFrom[picked ?? -1] ?? -1;
     const radius = 1.08 * (this.limitView.radius ?? 1);
-    this.editing.hinge.show(hinge, picked ?? -1, above, stage.body.world, radius);
+    const { world } = stage.body;
+    this.editing.hinge.show(hinge, picked ?? -1, above, world, radius, isHeld ? whole : null);
     stage.draw();
   }
 
@@ -572,6 +602,7 @@ export class Page implements PageActions {
     this.curve.pick(joint);
     this.families.pick(joint);
     this.limitView.pick(joint);
+    this.dependence.pick(joint);
     if (!this.limitView.isLimited) this.comparing.show(undefined, undefined);
     this.stage.setMarks(this.marks());
     this.updateLimitPose();
@@ -587,6 +618,7 @@ export class Page implements PageActions {
     if (this.poseOutsideDeg.length !== limited.length) this.poseOutsideDeg = [];
     if (this.limitView.isLimited) {
       this.families.pick(this.picked);
+      this.dependence.pick(this.picked);
       void this.limitView.refresh();
     } else this.pick(this.picked);
   }
@@ -606,12 +638,9 @@ export class Page implements PageActions {
   /** Ask why a joint is outside in the pose that is shown, and say it if it still is. */
   private async explain(joint: number): Promise<void> {
     const { pose } = this;
-    const why = await this.connection.ask("why", {
-      frame: this.timeline.frame,
-      rotations: [...pose.rotations],
-      positions: [...pose.positions],
-      joint: this.clip.skeleton.names[joint] ?? "",
-    });
+    if (!this.outsideDeg.get(joint)) return; // it was, when somebody wondered
+    const name = this.clip.skeleton.names[joint] ?? "";
+    const why = await this.connection.ask("why", { ...this.poseRequest(), joint: name });
     if (this.pose === pose && this.picked === joint)
       this.limitView.showWhy(why, this.pickedRotation());
   }

@@ -1,5 +1,419 @@
 // What the page asks Python for, and what it is told.
-// Written by `python web/protocol.py` from src/synovia/view/protocol.py: change that, not this.
+// Written by `python web/protocol.py` from src/synovia/view/protocol: change that, not this.
+
+/** A request about a pose: rotations, at the positions of a frame. */
+export interface PoseRequest {
+  frame: number;
+  rotations: number[];
+  /** Of all joints, each as its parent sees it, if not those of the frame. */
+  positions?: number[] | null;
+}
+
+/** A request for a pose that meets a goal. */
+export interface GoalRequest extends PoseRequest {
+  /** Where the root is, if not where it is in the frame. */
+  root?: number[] | null;
+  /** Places of joints that stay. */
+  pins?: Record<string, number[]>;
+  /** Rotations in the world, of those of them that stay turned as they are. */
+  turns?: Record<string, number[]>;
+  /** Rotations where the drag began, which is tried before a target is out of reach. */
+  start?: number[] | null;
+  target: number[];
+  /** Whether they are kept. */
+  limits: boolean;
+  /** The joints that may turn; null for all. */
+  joints: string[] | null;
+}
+
+/** A request for a pose in which a point of a joint is at the target. */
+export interface ReachRequest extends GoalRequest {
+  joint: string;
+  point: number[];
+}
+
+/** A request for a pose in which the last of `joints` looks at the target. */
+export interface LookRequest extends GoalRequest {
+  axis?: number[];
+}
+
+/** By how many degrees the limited joints are outside. */
+export interface Outside {
+  outsideDeg: number[];
+}
+
+/** A pose that meets a goal, or comes near it. */
+export interface Solved extends Outside {
+  ms: number;
+  met: boolean;
+  left: number;
+  /** By how much limits of joints would have to give way. */
+  blockingDeg: Record<string, number>;
+  atLimit: string[];
+  rotations: Float32Array;
+  root: Float32Array;
+}
+
+/** A pose, and how far it is outside. */
+export interface PoseAnswer extends Outside {
+  rotations: Float32Array;
+  positions: Float32Array;
+}
+
+/** A request for a pose in which a joint is as it was observed in a frame of a clip. */
+export interface ObservedPoseRequest extends PoseRequest {
+  joint: string;
+  rotation: number[];
+  clip: string;
+  at: number;
+}
+
+/** A pose in which a joint is as it was observed. */
+export interface ObservedPose extends PoseAnswer {
+  /** The frame of the clip that is shown, if it is one of that. */
+  shown: number | null;
+  /** Whether all of the body is as it was then, not that joint alone. */
+  whole: boolean;
+}
+
+/** What was observed that is nearest to a rotation, and how far off that is. */
+export interface NearestSample {
+  performer: string;
+  clip: string;
+  frame: number;
+  deg: number;
+  rotation: number[];
+}
+
+/** A request for the reason why a joint of a pose is outside. */
+export interface WhyRequest extends PoseRequest {
+  joint: string;
+}
+
+/** How far a joint is from the nearest legal rotation, and which way. */
+export interface Why {
+  joint: string;
+  outsideDeg: number;
+  swingDeg: number;
+  twistDeg: number;
+  /** What people call the joint, of a rig that is recognised as a human's. */
+  name: string | null;
+  /** Which way it is beyond, in clinical terms. */
+  move: string | null;
+  /** The joint that it depends on, if it could be as it is while that one were elsewhere. */
+  heldBy: string | null;
+  /** The nearest legal rotation, as the one sees it that the limit is measured from. */
+  legal: number[];
+  /** Where the bone points, in the joint's own frame. */
+  bone: number[];
+  /** What was observed nearest to it, where the limits kept samples. */
+  nearest: NearestSample | null;
+}
+
+/** A request about the figure in a pose, which controls give, if these are known. */
+export interface FigureRequest extends PoseRequest {
+  /** Where the drag began. */
+  values: Record<string, number> | null;
+  /** Where it was. */
+  last?: Record<string, number> | null;
+}
+
+/** A request for a pose of the figure in which a point of a joint is at the target. */
+export interface PullRequest extends FigureRequest {
+  joint: string;
+  point: number[];
+  target: number[];
+  /** The joints that go first. */
+  limb: string[];
+  /** Whether no others follow. */
+  alone: boolean;
+  pins?: Record<string, number[]>;
+  turns?: Record<string, number[]>;
+  /** Whether to try all before the target is called out of reach. */
+  thorough: boolean;
+}
+
+/** A request for a pose in which a joint has a rotation in the world. */
+export interface TurnRequest extends FigureRequest {
+  joint: string;
+  rotation: number[];
+  /** Whether its limit is kept; a figure's controls are then. */
+  limits: boolean;
+}
+
+/** A pose of the figure that meets a goal, or comes near it. */
+export interface Pulled extends PoseAnswer {
+  ms: number;
+  met: boolean;
+  left: number;
+  /** Whether the target is farther off than the bones are long. */
+  beyond: boolean;
+  /** Controls at an end of their range that would have to go on. */
+  held: Record<string, number>;
+  /** Controls of what is pulled that are at an end of their range. */
+  atEnd: Record<string, number>;
+  /** All controls, those of the root among them. */
+  values: Record<string, number>;
+}
+
+/** The controls nearest to a pose, and how far they are off. */
+export interface Fitted {
+  values: Record<string, number>;
+  offDeg: number;
+}
+
+/** A request for the pose that values of controls give. */
+export interface ControlsRequest {
+  values: Record<string, number>;
+}
+
+/** A pose of the figure, and what became of its controls. */
+export interface Posed extends PoseAnswer {
+  clamped: Record<string, number>;
+  gaps: Record<string, number>;
+}
+
+/** A request about a joint whose limit depends on another, in a pose. */
+export interface DependentRequest {
+  joint: string;
+  pose: PoseRequest;
+}
+
+/** A number that the driver changes: the end of a range, or a margin. */
+export interface DependentField {
+  field: string;
+  label: string;
+}
+
+/** What a joint depends on, and which numbers it has in each frame of the clip. */
+export interface Dependence {
+  driver: string;
+  fields: DependentField[];
+  /** Whether they are the two ends of the hinge's arc, in degrees from its reference. */
+  hinge: boolean;
+  /** By frame, the number of each field. */
+  valuesDeg: Float32Array;
+}
+
+/** The numbers of a dependent limit in a pose, in the order of its fields. */
+export interface DependentNumbers {
+  valuesDeg: number[];
+}
+
+/** A request for the map of a dependent limit: by the driver's twist in a pose, or null. */
+export interface MapRequest {
+  joint: string;
+  pose: PoseRequest | null;
+}
+
+/** The numbers of a dependent limit, all over where the driver's bone may point. */
+export interface RangeMap {
+  driver: string;
+  /** Whether it is another map where the driver is twisted otherwise. */
+  twists: boolean;
+  /** Of the driver: directions are seen from it. */
+  reference: number[];
+  /** What points there: a direction in the driver's own frame. */
+  axis: number[];
+  directions: Float32Array;
+  faces: Uint32Array;
+  /** Ends of edges, in pairs, where the driver's directions end. */
+  rim: Float32Array;
+  /** By direction, the number of each field. */
+  valuesDeg: Float32Array;
+}
+
+/** Set a number where the driver is in a pose; nodes nearer than the radius change with it. */
+export interface SetNumberHere {
+  edit: "number-here";
+  field: string;
+  deg: number;
+  radiusDeg: number;
+  pose: PoseRequest;
+}
+
+/** Let the joint be as it is in a pose, while its driver is as it is there. */
+export interface AllowHere {
+  edit: "allow-here";
+  radiusDeg: number;
+  pose: PoseRequest;
+}
+
+/** Let the limit depend on no other joint any more. */
+export interface Detach {
+  edit: "detach";
+}
+
+/** What every edit is of: a joint, and a stroke, whose edits are undone together. */
+export interface Stroke {
+  joint: string;
+  stroke: string;
+}
+
+/** Put a point of a cone into a direction. */
+export interface MovePoint {
+  edit: "move-point";
+  part?: number;
+  index: number;
+  point: number[];
+}
+
+/** Add a point: in a direction, or in the middle of the edge after a point. */
+export interface AddPoint {
+  edit: "add-point";
+  part?: number;
+  point?: number[];
+  after?: number;
+}
+
+/** Delete a point of a cone. */
+export interface DeletePoint {
+  edit: "delete-point";
+  part?: number;
+  index: number;
+}
+
+/** Put a point of a cone so many places later in the order. */
+export interface ReorderPoint {
+  edit: "reorder-point";
+  part?: number;
+  index: number;
+  by: number;
+}
+
+/** Put the visible point of a cone into a direction. */
+export interface MoveVisible {
+  edit: "move-visible";
+  part?: number;
+  point: number[];
+}
+
+/** Set the limits of the twist at a point, or at the visible point, which has no index. */
+export interface Twist {
+  edit: "twist";
+  part?: number;
+  index: number | null;
+  lowDeg: number;
+  highDeg: number;
+}
+
+/** Smooth a cone, or all of them. */
+export interface Smooth {
+  edit: "smooth";
+  part?: number;
+  rounds: number;
+}
+
+/** Calm the points of a cone, or of all, as many as there are. */
+export interface Relax {
+  edit: "relax";
+  part?: number;
+  rounds: number;
+}
+
+/** Leave out points of a cone, or of all, that matter by less than so many degrees. */
+export interface Simplify {
+  edit: "simplify";
+  part?: number;
+  toleranceDeg: number;
+}
+
+/** Push a distance field out around places, or pull it in. */
+export interface Brush {
+  edit: "brush";
+  draft?: boolean;
+  centers: number[][];
+  radiusDeg: number;
+  amountDeg: number;
+}
+
+/** End the drafts of a brush. */
+export interface Settle {
+  edit: "settle";
+}
+
+/** Take a rotation into the limit. */
+export interface AddSample {
+  edit: "add-sample";
+  rotation: number[];
+}
+
+/** Set a number of the shape. */
+export interface SetNumber {
+  edit: "number";
+  field: string;
+  index: number;
+  deg: number;
+}
+
+/** Move an end of the range of a hinge, in degrees from the limit's reference. */
+export interface SetHingeEnd {
+  edit: "hinge";
+  side: "low" | "high";
+  deg: number;
+}
+
+/** Give the joint's partner the limit, mirrored. */
+export interface Mirror {
+  edit: "mirror";
+}
+
+/** Give another joint the limit. */
+export interface Copy {
+  edit: "copy";
+  to: string;
+}
+
+/** Draw a new cone around where the bone points at a rotation. */
+export interface Draw {
+  edit: "draw";
+  rotation: number[];
+}
+
+/** Remove the limit. */
+export interface Remove {
+  edit: "remove";
+}
+
+/** What can be done to a limit, but for a refit, which is asked for by a name of its own. */
+export type Edit =
+  | MovePoint
+  | AddPoint
+  | DeletePoint
+  | ReorderPoint
+  | MoveVisible
+  | Twist
+  | Smooth
+  | Relax
+  | Simplify
+  | Brush
+  | Settle
+  | AddSample
+  | SetNumber
+  | SetHingeEnd
+  | Mirror
+  | Copy
+  | Draw
+  | Remove
+  | SetNumberHere
+  | AllowHere
+  | Detach;
+
+/** An edge of a cone, for which an edit was refused. */
+export interface Edge {
+  number: number;
+  ends: number[][];
+}
+
+/** Why something was refused; nothing has changed. */
+export interface Reason {
+  refused: string;
+}
+
+/** The same, and the edge of a cone that is at fault. */
+export interface EdgeReason extends Reason {
+  edge: Edge;
+}
 
 /** An array behind the header of a message. */
 export interface ArrayEntry {
@@ -33,6 +447,8 @@ export interface State {
   limited: number[];
   /** By joint, the one that its limit is measured from; -1 for none. */
   measuredFrom: number[];
+  /** By joint, the one that its limit depends on; -1 for none. */
+  drivers: number[];
   undo: string | null;
   redo: string | null;
   /** Where the limits are saved; without it they can only be downloaded. */
@@ -243,344 +659,6 @@ export interface Observed {
   /** By rotation, the frame of that clip. */
   frames: Uint32Array;
   rotations: Float32Array;
-}
-
-/** A request about a pose: rotations, at the positions of a frame. */
-export interface PoseRequest {
-  frame: number;
-  rotations: number[];
-  /** Of all joints, each as its parent sees it, if not those of the frame. */
-  positions?: number[] | null;
-}
-
-/** A request for a pose that meets a goal. */
-export interface GoalRequest extends PoseRequest {
-  /** Where the root is, if not where it is in the frame. */
-  root?: number[] | null;
-  /** Places of joints that stay. */
-  pins?: Record<string, number[]>;
-  /** Rotations in the world, of those of them that stay turned as they are. */
-  turns?: Record<string, number[]>;
-  /** Rotations where the drag began, which is tried before a target is out of reach. */
-  start?: number[] | null;
-  target: number[];
-  /** Whether they are kept. */
-  limits: boolean;
-  /** The joints that may turn; null for all. */
-  joints: string[] | null;
-}
-
-/** A request for a pose in which a point of a joint is at the target. */
-export interface ReachRequest extends GoalRequest {
-  joint: string;
-  point: number[];
-}
-
-/** A request for a pose in which the last of `joints` looks at the target. */
-export interface LookRequest extends GoalRequest {
-  axis?: number[];
-}
-
-/** By how many degrees the limited joints are outside. */
-export interface Outside {
-  outsideDeg: number[];
-}
-
-/** A pose that meets a goal, or comes near it. */
-export interface Solved extends Outside {
-  ms: number;
-  met: boolean;
-  left: number;
-  /** By how much limits of joints would have to give way. */
-  blockingDeg: Record<string, number>;
-  atLimit: string[];
-  rotations: Float32Array;
-  root: Float32Array;
-}
-
-/** A pose, and how far it is outside. */
-export interface PoseAnswer extends Outside {
-  rotations: Float32Array;
-  positions: Float32Array;
-}
-
-/** A request for a pose in which a joint is as it was observed in a frame of a clip. */
-export interface ObservedPoseRequest extends PoseRequest {
-  joint: string;
-  rotation: number[];
-  clip: string;
-  at: number;
-}
-
-/** A pose in which a joint is as it was observed. */
-export interface ObservedPose extends PoseAnswer {
-  /** The frame of the clip that is shown, if it is one of that. */
-  shown: number | null;
-  /** Whether all of the body is as it was then, not that joint alone. */
-  whole: boolean;
-}
-
-/** What was observed that is nearest to a rotation, and how far off that is. */
-export interface NearestSample {
-  performer: string;
-  clip: string;
-  frame: number;
-  deg: number;
-  rotation: number[];
-}
-
-/** A request for the reason why a joint of a pose is outside. */
-export interface WhyRequest extends PoseRequest {
-  joint: string;
-}
-
-/** How far a joint is from the nearest legal rotation, and which way. */
-export interface Why {
-  joint: string;
-  outsideDeg: number;
-  swingDeg: number;
-  twistDeg: number;
-  /** What people call the joint, of a rig that is recognised as a human's. */
-  name: string | null;
-  /** Which way it is beyond, in clinical terms. */
-  move: string | null;
-  /** The nearest legal rotation, as the one sees it that the limit is measured from. */
-  legal: number[];
-  /** Where the bone points, in the joint's own frame. */
-  bone: number[];
-  /** What was observed nearest to it, where the limits kept samples. */
-  nearest: NearestSample | null;
-}
-
-/** A request about the figure in a pose, which controls give, if these are known. */
-export interface FigureRequest extends PoseRequest {
-  /** Where the drag began. */
-  values: Record<string, number> | null;
-  /** Where it was. */
-  last?: Record<string, number> | null;
-}
-
-/** A request for a pose of the figure in which a point of a joint is at the target. */
-export interface PullRequest extends FigureRequest {
-  joint: string;
-  point: number[];
-  target: number[];
-  /** The joints that go first. */
-  limb: string[];
-  /** Whether no others follow. */
-  alone: boolean;
-  pins?: Record<string, number[]>;
-  turns?: Record<string, number[]>;
-  /** Whether to try all before the target is called out of reach. */
-  thorough: boolean;
-}
-
-/** A request for a pose in which a joint has a rotation in the world. */
-export interface TurnRequest extends FigureRequest {
-  joint: string;
-  rotation: number[];
-  /** Whether its limit is kept; a figure's controls are then. */
-  limits: boolean;
-}
-
-/** A pose of the figure that meets a goal, or comes near it. */
-export interface Pulled extends PoseAnswer {
-  ms: number;
-  met: boolean;
-  left: number;
-  /** Whether the target is farther off than the bones are long. */
-  beyond: boolean;
-  /** Controls at an end of their range that would have to go on. */
-  held: Record<string, number>;
-  /** Controls of what is pulled that are at an end of their range. */
-  atEnd: Record<string, number>;
-  /** All controls, those of the root among them. */
-  values: Record<string, number>;
-}
-
-/** The controls nearest to a pose, and how far they are off. */
-export interface Fitted {
-  values: Record<string, number>;
-  offDeg: number;
-}
-
-/** A request for the pose that values of controls give. */
-export interface ControlsRequest {
-  values: Record<string, number>;
-}
-
-/** A pose of the figure, and what became of its controls. */
-export interface Posed extends PoseAnswer {
-  clamped: Record<string, number>;
-  gaps: Record<string, number>;
-}
-
-/** What every edit is of: a joint, and a stroke, whose edits are undone together. */
-export interface Stroke {
-  joint: string;
-  stroke: string;
-}
-
-/** Put a point of a cone into a direction. */
-export interface MovePoint {
-  edit: "move-point";
-  part?: number;
-  index: number;
-  point: number[];
-}
-
-/** Add a point: in a direction, or in the middle of the edge after a point. */
-export interface AddPoint {
-  edit: "add-point";
-  part?: number;
-  point?: number[];
-  after?: number;
-}
-
-/** Delete a point of a cone. */
-export interface DeletePoint {
-  edit: "delete-point";
-  part?: number;
-  index: number;
-}
-
-/** Put a point of a cone so many places later in the order. */
-export interface ReorderPoint {
-  edit: "reorder-point";
-  part?: number;
-  index: number;
-  by: number;
-}
-
-/** Put the visible point of a cone into a direction. */
-export interface MoveVisible {
-  edit: "move-visible";
-  part?: number;
-  point: number[];
-}
-
-/** Set the limits of the twist at a point, or at the visible point, which has no index. */
-export interface Twist {
-  edit: "twist";
-  part?: number;
-  index: number | null;
-  lowDeg: number;
-  highDeg: number;
-}
-
-/** Smooth a cone, or all of them. */
-export interface Smooth {
-  edit: "smooth";
-  part?: number;
-  rounds: number;
-}
-
-/** Calm the points of a cone, or of all, as many as there are. */
-export interface Relax {
-  edit: "relax";
-  part?: number;
-  rounds: number;
-}
-
-/** Leave out points of a cone, or of all, that matter by less than so many degrees. */
-export interface Simplify {
-  edit: "simplify";
-  part?: number;
-  toleranceDeg: number;
-}
-
-/** Push a distance field out around places, or pull it in. */
-export interface Brush {
-  edit: "brush";
-  draft?: boolean;
-  centers: number[][];
-  radiusDeg: number;
-  amountDeg: number;
-}
-
-/** End the drafts of a brush. */
-export interface Settle {
-  edit: "settle";
-}
-
-/** Take a rotation into the limit. */
-export interface AddSample {
-  edit: "add-sample";
-  rotation: number[];
-}
-
-/** Set a number of the shape. */
-export interface SetNumber {
-  edit: "number";
-  field: string;
-  index: number;
-  deg: number;
-}
-
-/** Move an end of the range of a hinge, in degrees from the limit's reference. */
-export interface SetHingeEnd {
-  edit: "hinge";
-  side: "low" | "high";
-  deg: number;
-}
-
-/** Give the joint's partner the limit, mirrored. */
-export interface Mirror {
-  edit: "mirror";
-}
-
-/** Give another joint the limit. */
-export interface Copy {
-  edit: "copy";
-  to: string;
-}
-
-/** Draw a new cone around where the bone points at a rotation. */
-export interface Draw {
-  edit: "draw";
-  rotation: number[];
-}
-
-/** Remove the limit. */
-export interface Remove {
-  edit: "remove";
-}
-
-/** What can be done to a limit, but for a refit, which is asked for by a name of its own. */
-export type Edit =
-  | MovePoint
-  | AddPoint
-  | DeletePoint
-  | ReorderPoint
-  | MoveVisible
-  | Twist
-  | Smooth
-  | Relax
-  | Simplify
-  | Brush
-  | Settle
-  | AddSample
-  | SetNumber
-  | SetHingeEnd
-  | Mirror
-  | Copy
-  | Draw
-  | Remove;
-
-/** An edge of a cone, for which an edit was refused. */
-export interface Edge {
-  number: number;
-  ends: number[][];
-}
-
-/** Why something was refused; nothing has changed. */
-export interface Reason {
-  refused: string;
-}
-
-/** The same, and the edge of a cone that is at fault. */
-export interface EdgeReason extends Reason {
-  edge: Edge;
 }
 
 /** An edit was refused, or the limits cannot be saved. */
@@ -869,6 +947,9 @@ export interface Requests {
   clamp: ClampRequest;
   curve: CurveRequest;
   region: JointRequest;
+  dependence: JointRequest;
+  ends: DependentRequest;
+  map: MapRequest;
   observed: ObservedRequest;
   recall: ObservedPoseRequest;
   compare: CompareRequest;
@@ -913,6 +994,9 @@ export interface Answers {
   clamp: Clamping;
   curve: Curve;
   region: Picture;
+  dependence: Dependence;
+  ends: DependentNumbers;
+  map: RangeMap;
   observed: Observed;
   recall: ObservedPose;
   compare: Comparison;

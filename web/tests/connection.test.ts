@@ -5,6 +5,7 @@ import type { State } from "../src/protocol";
 const STATE: State = {
   limited: [1],
   measuredFrom: [-1, 0],
+  drivers: [],
   undo: "twist, arm",
   redo: null,
   file: null,

@@ -36,6 +36,7 @@ export const OPENING: Opening = {
   lookAxis: "z",
   limited: [2, 4],
   measuredFrom: [-1, 0, 1, 2, 0, 4],
+  drivers: [],
   undo: null,
   redo: null,
   file: null,

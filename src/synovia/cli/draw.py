@@ -25,6 +25,10 @@ EXAMPLES = (
         "one joint: where the bone may point and twist, and the region in space",
         "synovia draw human.limits.json --joint LeftUpperArm -o shoulder.png",
     ),
+    (
+        "what a knee may do, over where the hip points that it depends on",
+        "synovia draw human.limits.json --depends LeftLeg -o knee.png",
+    ),
     ("the scapulae on the thorax, in four poses", "synovia draw --plate scapula -o scapula.png"),
 )
 
@@ -32,6 +36,11 @@ EXAMPLES = (
 @click.command(cls=terminal.TeachingCommand, examples=EXAMPLES)
 @click.argument("file", metavar="[FILE|human|people|anatomy]", required=False)
 @click.option("-j", "--joint", metavar="NAME", help="Draw this joint alone, in detail.")
+@click.option(
+    "--depends",
+    metavar="NAME",
+    help="Draw maps of what this joint may do, over where the joint points that it depends on.",
+)
 @click.option(
     "--plate",
     metavar="NAME",
@@ -52,7 +61,12 @@ EXAMPLES = (
 @human.verbose_option
 @terminal.debug_option
 def draw(
-    file: str | None, joint: str | None, plate: str | None, output: Path, maps: tuple[str, ...]
+    file: str | None,
+    joint: str | None,
+    depends: str | None,
+    plate: str | None,
+    output: Path,
+    maps: tuple[str, ...],
 ) -> None:
     """Draw the limits in FILE, or a plate of joints.
 
@@ -67,9 +81,10 @@ def draw(
             "pictures need matplotlib: pip install 'synovia[draw]' brings it"
         )
     inputs.check_writable(output)
+    asked = {"--joint": joint, "--depends": depends, "--plate": plate}
+    if len(given := [name for name, value in asked.items() if value is not None]) > 1:
+        raise click.UsageError(f"{' and '.join(given)} draw different things: give one of them")
     if plate is not None:
-        if joint is not None:
-            raise click.UsageError("--plate and --joint draw different things: give one of them")
         _save_plate(plate, None if file is None else Path(file), output)
         click.echo(f"wrote {output}")
         return
@@ -77,7 +92,12 @@ def draw(
     if joint is not None and joint not in model.limits:
         known = ", ".join(model.limits) or "none"
         raise click.UsageError(f"--joint must be one of those with a limit ({known}), got {joint}")
-    _save(model, joint, output)
+    if depends is not None and depends not in model.dependents:
+        known = ", ".join(model.dependents) or "none"
+        raise click.UsageError(
+            f"--depends must be a joint that depends on another ({known}), got {depends}"
+        )
+    _save(model, joint, depends, output)
     click.echo(f"wrote {output}")
 
 
@@ -93,11 +113,13 @@ def _model(file: str, roles: Mapping[str, str]) -> LimitModel:
     return canonical_limits(model) if isinstance(model, str) else model
 
 
-def _save(model: LimitModel, joint: str | None, output: Path) -> None:
-    from ..draw import draw_joint, draw_joints, samples_of
+def _save(model: LimitModel, joint: str | None, depends: str | None, output: Path) -> None:
+    from ..draw import draw_dependence, draw_joint, draw_joints, samples_of
     from ..draw import save_picture as write_picture
 
-    if joint is None:
+    if depends is not None:
+        figure = draw_dependence(model, depends)
+    elif joint is None:
         figure = draw_joints(model, progress=terminal.progress("drawing"))
     else:
         figure = draw_joint(model.limits[joint], samples_of(model, joint), title=joint)

@@ -1,5 +1,6 @@
 """Pictures, with matplotlib, which is imported when something is drawn."""
 
+from .dependence import draw_dependence
 from .limit import draw_joint, draw_joints, draw_limit, samples_of
 from .overview import draw_overview
 from .plate import Plate, draw_plate, plates
@@ -10,6 +11,7 @@ from .violation import draw_violation
 
 __all__ = [
     "Plate",
+    "draw_dependence",
     "draw_joint",
     "draw_joints",
     "draw_limit",

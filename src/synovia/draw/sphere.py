@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Quats, Scalars, Vectors
+from ..arrays import Floats, Quats, Scalars, Vectors
 from ..charts import DirectionTwist
 from ..limit import Limit
 from .style import INK, LINE, MUTED, hide_frame
@@ -39,7 +40,7 @@ def draw_spheres(
     height) in shares of the figure. `samples` (n, 4) are dots where the bone pointed. Returns the
     span of twist that the colours stand for, in degrees.
     """
-    front = _mean_direction(limit)
+    front = mean_direction(limit)
     left, bottom, width, height = box
     views = {"from the front": front, "from behind": -front}
     images = [_image(limit, view, PIXELS) for view in views.values()]
@@ -50,8 +51,8 @@ def draw_spheres(
         axes = figure.add_axes(
             (left + 0.51 * width * number, bottom + 0.17 * height, 0.49 * width, 0.81 * height)
         )
-        _draw_view(axes, image, span)
-        _draw_marks(axes, limit, view)
+        draw_view(axes, image, span)
+        draw_marks(axes, limit, view)
         if samples is not None and len(samples):
             _draw_samples(axes, limit, samples, view)
         axes.set_title(name, color=MUTED, size=11, pad=6)
@@ -66,21 +67,24 @@ def draw_spheres(
 
 
 def draw_twist_scale(
-    figure: Figure, box: tuple[float, float, float, float], span_deg: tuple[float, float]
+    figure: Figure,
+    box: tuple[float, float, float, float],
+    span_deg: tuple[float, float],
+    title: str = "range of twist",
 ) -> None:
-    """Draw which colours stand for which range of twist into `box` of the figure."""
+    """Draw which colours stand for which degrees, of twist, into `box` of the figure."""
     scale = figure.add_axes(box)
     scale.imshow(np.linspace(0.0, 1.0, 256)[None], cmap=twist_colours(), aspect="auto")
     scale.set(yticks=[], xticks=[0, 255], xticklabels=[f"{edge:.0f}°" for edge in span_deg])
-    scale.set_title("range of twist", size=11, color=MUTED, pad=5)
+    scale.set_title(title, size=11, color=MUTED, pad=5)
     hide_frame(scale)
 
 
 def draw_front(axes: Axes, limit: Limit, span_deg: tuple[float, float]) -> None:
     """Draw the sphere once, from the front, coloured over the given span of twist."""
-    view = _mean_direction(limit)
-    _draw_view(axes, _image(limit, view, TILE_PIXELS), span_deg)
-    _draw_marks(axes, limit, view)
+    view = mean_direction(limit)
+    draw_view(axes, _image(limit, view, TILE_PIXELS), span_deg)
+    draw_marks(axes, limit, view)
 
 
 def twist_colours() -> Colormap:
@@ -118,7 +122,7 @@ def twist_widths_deg(limit: Limit, directions: Vectors) -> Scalars:
     return np.where(shares > 0.0, 360.0 * shares, np.nan)
 
 
-def _mean_direction(limit: Limit) -> Vectors:
+def mean_direction(limit: Limit) -> Vectors:
     """Return the mean direction of legal rotations."""
     chart = direction_chart(limit)
     samples = limit.sample(500, np.random.default_rng(0))
@@ -137,16 +141,30 @@ def _view_frame(view: Vectors) -> Vectors:
 
 def _image(limit: Limit, view: Vectors, pixels: int) -> Any:
     """Return the range of twist at each pixel of the hemisphere, in degrees; NaN where illegal."""
-    if limit.shape.directional is None:
-        pixels = round((COARSER if limit.compiled else COARSEST) * pixels)
+    few = pixels_for(limit, pixels)
+    return hemisphere(lambda directions: twist_widths_deg(limit, directions), view, few)
+
+
+def pixels_for(limit: Limit, pixels: int) -> int:
+    """Return so many pixels, or fewer, where it takes long to tell which directions are legal."""
+    if limit.shape.directional is not None:
+        return pixels
+    return round((COARSER if limit.compiled else COARSEST) * pixels)
+
+
+def hemisphere(values: Callable[[Vectors], Floats], view: Vectors, pixels: int) -> Floats:
+    """Return values (rows, columns, ...) of the directions (n, 3) on the side of a sphere.
+
+    They are NaN beside it.
+    """
     along = _pixel_centers(pixels)
     x, y = np.meshgrid(along, along)
     square = x * x + y * y
     seen = square < 1.0
     depth = np.sqrt(1.0 - square[seen])
-    directions = np.stack([x[seen], y[seen], depth], axis=-1) @ _view_frame(view)
-    image = np.full(square.shape, np.nan)
-    image[seen] = twist_widths_deg(limit, directions)
+    found = values(np.stack([x[seen], y[seen], depth], axis=-1) @ _view_frame(view))
+    image = np.full((*square.shape, *found.shape[1:]), np.nan)
+    image[seen] = found
     return image
 
 
@@ -155,7 +173,8 @@ def _pixel_centers(pixels: int) -> Scalars:
     return np.asarray((np.arange(pixels) + 0.5) / pixels * 2.0 - 1.0)
 
 
-def _draw_view(axes: Axes, image: Any, span: tuple[float, float]) -> None:
+def draw_view(axes: Axes, image: Any, span: tuple[float, float]) -> None:
+    """Draw one side of the sphere, whose pixels have degrees of a span, or NaN."""
     from matplotlib.patches import Circle
 
     ball = Circle((0.0, 0.0), 1.0, facecolor=ILLEGAL, edgecolor=LINE, lw=1.2, zorder=0)
@@ -182,7 +201,7 @@ def _draw_view(axes: Axes, image: Any, span: tuple[float, float]) -> None:
     hide_frame(axes)
 
 
-def _draw_marks(axes: Axes, limit: Limit, view: Vectors) -> None:
+def draw_marks(axes: Axes, limit: Limit, view: Vectors) -> None:
     """Mark the reference's direction, and lines every 30° around it."""
     frame, chart = _view_frame(view), direction_chart(limit)
     around = np.linspace(0.0, 2.0 * np.pi, 361)

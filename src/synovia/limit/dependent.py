@@ -21,14 +21,16 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Mask, Points, Quats, Scalars, Vectors, own, tolerance, unit_quats
+from ..arrays import Floats, Ints, Mask, Points, Quats, Scalars, Vectors, own, tolerance, unit_quats
 from ..charts.chart import ROUNDING, half_turn, reflect, unit_axis
 from ..shapes import Offset
-from . import rotation_nodes
+from . import octahedral, rotation_nodes
 from .convert import mirror_limit
 from .limit import Limit, frame_of
-from .octahedral import divisions, interpolate, mirror_nodes, node_directions, steepest
+from .octahedral import divisions, mirror_nodes, node_directions, steepest
 
+NEAR = 1e-12  # radians to which a number is what it was set to
+FARTHEST = 1e6  # radians by which a number is moved at most
 WALKS = 4  # steps back to what is within reach of a core, where its distances are not exact
 
 
@@ -77,6 +79,11 @@ class DependentLimit(ABC):
         return np.stack([getattr(self, name) for name in self.at_nodes], axis=-1)
 
     @property
+    def range_along(self) -> Vectors | None:
+        """The direction (3,) of the chart along which the numbers are two ends; None for others."""
+        return None
+
+    @property
     def by_rotation(self) -> bool:
         """Whether the driver's twist counts: nodes are its rotations."""
         return rotation_nodes.divisions(len(self.values)) > 0
@@ -101,14 +108,84 @@ class DependentLimit(ABC):
         """Return the direction (..., 3), by the nodes' axes, of the bone at rotations of it."""
         return quat.rotate(quat.mul(quat.inverse(self.frame), driver), self.axis)
 
-    def values_at(self, driver: Quats) -> Floats:
-        """Return the numbers (..., k) at rotations (..., 4) of the driver."""
+    def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
+        """Return the nodes (..., c) around rotations (..., 4) of the driver, and their weights."""
         if self.by_rotation:
             turned = quat.mul(quat.mul(quat.inverse(self.frame), driver), self.bone_frame)
-            n = rotation_nodes.divisions(len(self.values))
-            nodes, weights = rotation_nodes.locate(turned, n)
-            return np.asarray(np.einsum("...c,...ck->...k", weights, self.values[nodes]))
-        return interpolate(self.values, self.directions(np.asarray(driver, np.float64)))
+            return rotation_nodes.locate(turned, rotation_nodes.divisions(len(self.values)))
+        directions = self.directions(np.asarray(driver, np.float64))
+        return octahedral.locate(directions, divisions(len(self.values)))
+
+    def values_at(self, driver: Quats) -> Floats:
+        """Return the numbers (..., k) at rotations (..., 4) of the driver."""
+        nodes, weights = self.locate(driver)
+        return np.asarray(np.einsum("...c,...ck->...k", weights, self.values[nodes]))
+
+    def with_value_at(self, driver: Quats, name: str, value: float, *, radius: float = 0.0) -> Self:
+        """Return the same with another number at one rotation of the driver.
+
+        Nodes around it change, the nearest by most.
+
+        Parameters
+        ----------
+        driver
+            The rotation (4,).
+        name
+            Which number: one of `at_nodes`.
+        value
+            What it is there from now on, in radians. ValueError where no numbers at nodes give it.
+        radius
+            How far from there nodes change, in radians; at least those around it do.
+        """
+        if name not in self.at_nodes:
+            raise ValueError(f"name must be one of {', '.join(self.at_nodes)}, got {name!r}")
+        driver = unit_quats("driver", driver)
+        corners, weights = self.locate(driver)
+        corners, weights = corners[weights > 0.0], weights[weights > 0.0]
+        away = self._node_distances(driver)
+        # Not 0 at the farthest of the nodes around it.
+        reach = max(radius, 1.01 * float(away[corners].max()), NEAR)
+        shares = np.maximum(1.0 - (away / reach) ** 2, 0.0) ** 2
+        shares /= weights @ shares[corners]
+        before = np.array(getattr(self, name))
+        least, most = self._bounds(name)
+
+        def moved(by: float) -> Floats:
+            return np.where(shares > 0.0, np.clip(before + by * shares, least, most), before)
+
+        def here(by: float) -> float:
+            return float(weights @ moved(by)[corners])
+
+        change = value - here(0.0)
+        if abs(here(change) - value) > NEAR:  # some nodes cannot go so far, others have to
+            inner, outer = change, np.sign(change) * FARTHEST
+            if (here(outer) - value) * change < -NEAR:
+                raise ValueError(f"{name} can go to {here(outer):.6g} here, got {value:.6g}")
+            for _ in range(80):
+                half = 0.5 * (inner + outer)
+                inner, outer = (half, outer) if (value - here(half)) * change > 0 else (inner, half)
+            change = outer
+        changed: dict[str, Any] = {name: moved(change)}
+        return replace(self, **changed)
+
+    def _node_distances(self, driver: Quats) -> Scalars:
+        """Return the angles (nodes,) from one rotation of the driver to the nodes."""
+        if self.by_rotation:
+            return quat.angle_between(self.nodes, driver)
+        bone = quat.rotate(driver, self.axis)
+        return np.asarray(np.arccos(np.clip(self.nodes @ bone, -1.0, 1.0)))
+
+    @abstractmethod
+    def _bounds(self, name: str) -> tuple[Floats, Floats]:
+        """Return how low and how high numbers of a name may be at the nodes, or anywhere."""
+
+    @abstractmethod
+    def values_for(self, rotation: Quats, driver: Quats) -> dict[str, float]:
+        """Return numbers, by name, with which a rotation (4,) is legal at one of the driver.
+
+        They are the nearest to those that there are, if the joint's own limit has the rotation. A
+        margin of 0 may still leave it outside, in a corner that is round.
+        """
 
     @abstractmethod
     def measure(self, rotations: Quats) -> Floats:
@@ -267,6 +344,34 @@ class DependentRange(DependentLimit):
             )
         return ends
 
+    @property
+    def range_along(self) -> Vectors | None:
+        return self.along
+
+    def with_value_at(self, driver: Quats, name: str, value: float, *, radius: float = 0.0) -> Self:
+        """Return the same with another end at one rotation of the driver.
+
+        One beyond the joint's own limit makes that wider, too; elsewhere nothing changes.
+        """
+        low, high = self._ends
+        if low <= value <= high or name not in self.at_nodes:
+            return super().with_value_at(driver, name, value, radius=radius)
+        ends = min(low, value), max(high, value)
+        wider = replace(self.limit, shape=self.limit.shape.with_interval(self.along, *ends))
+        wide = replace(self, limit=wider)
+        return super(DependentRange, wide).with_value_at(driver, name, value, radius=radius)
+
+    def _bounds(self, name: str) -> tuple[Floats, Floats]:
+        low, high = (np.full(len(self.low), end) for end in self._ends)
+        return (low, self.high) if name == "low" else (self.low, high)
+
+    def values_for(self, rotation: Quats, driver: Quats) -> dict[str, float]:
+        low, high = self.values_at(driver).tolist()
+        covers = np.stack(self.limit.covers(unit_quats("rotation", rotation))) @ self.along
+        beyond = np.maximum(low - covers, covers - high)
+        along = float(covers[beyond.argmin()])
+        return {"low": min(low, along), "high": max(high, along)}
+
     def measure(self, rotations: Quats) -> Floats:
         """Return, for each cover, how far outside across the range, where along it, and depth."""
         points = np.stack(self.limit.covers(rotations), axis=-2)
@@ -335,6 +440,16 @@ class DependentMargin(DependentLimit):
                 f"DependentMargin.margin must leave something of the limit, which is {depth:.6g} "
                 f"radians deep, got {self._largest:.6g}"
             )
+
+    def _bounds(self, name: str) -> tuple[Floats, Floats]:
+        shape = self.limit.shape
+        depth = max(-float(shape.distance(shape.deepest)), self._largest)
+        return np.zeros(len(self.margin)), np.full(len(self.margin), depth)
+
+    def values_for(self, rotation: Quats, driver: Quats) -> dict[str, float]:
+        here = float(self.values_at(driver)[0])
+        off = float(self.measure(unit_quats("rotation", rotation))[0])
+        return {"margin": float(np.clip(self._largest - off, 0.0, here))}
 
     @property
     def _largest(self) -> float:

@@ -55,12 +55,6 @@ def locate(directions: Vectors, n: int) -> tuple[Ints, Scalars]:
     return found, weights / weights.sum(axis=-1, keepdims=True)
 
 
-def interpolate(values: Floats, directions: Vectors) -> Floats:
-    """Return the values (nodes, k) at directions: (..., k)."""
-    nodes, weights = locate(directions, divisions(len(values)))
-    return np.asarray(np.einsum("...c,...ck->...k", weights, values[nodes]))
-
-
 @cache
 def triangles(n: int) -> Ints:
     """Return the corners (8 n², 3) of all triangles, by the number of the node."""

@@ -1,6 +1,7 @@
 """Meshes: a limit's region as triangles, for pictures and for the page."""
 
 from .difference import SheetDifference, sheet_difference
+from .maps import map_sheet
 from .region import DRAFT, FINE, PRINT, boundary, share_of, sheet, sheet_and_boundary
 from .triangles import Quality
 
@@ -11,6 +12,7 @@ __all__ = [
     "Quality",
     "SheetDifference",
     "boundary",
+    "map_sheet",
     "share_of",
     "sheet",
     "sheet_and_boundary",

@@ -57,11 +57,11 @@ def sheet_difference(
     def by_old(each: Vectors) -> Mask:
         return legal_directions(old, quat.rotate(quat.inverse(turn), each), axis, quality)
 
-    mesh = _refine(ours.mesh, quality)
+    mesh = refine_directions(ours.mesh, quality)
     known = by_old(mesh.vertices)
     both = _part(mesh, lambda each: ~by_old(each), ~known)
     added = _part(mesh, by_old, known)
-    gone = _part(_refine(Surface(directions, theirs.mesh.triangles), quality), by_new)
+    gone = _part(refine_directions(Surface(directions, theirs.mesh.triangles), quality), by_new)
     gained, lost = _twist_shares(old, new, axis, both.vertices)
     more, less = np.ones(len(added.vertices)), np.ones(len(gone.vertices))
     return SheetDifference(
@@ -86,7 +86,7 @@ def _sheet_about(limit: Limit, axis: Vectors, quality: Quality) -> Sheet:
     return vector_meshes(limit, axis, quality)[0]
 
 
-def _refine(mesh: Surface, quality: Quality) -> Surface:
+def refine_directions(mesh: Surface, quality: Quality) -> Surface:
     """Return a mesh of directions with small triangles, so that what cuts them is not missed."""
     net = Net(mesh.vertices, mesh.triangles, mesh.vertices)
     points, triangles, _ = refine_where(

@@ -14,6 +14,7 @@ from . import (
     bodies,
     comparing,
     contents,
+    dependents,
     editing,
     families,
     files,
@@ -37,6 +38,9 @@ HANDLERS: dict[str, Callable[[Session, Request], Answer]] = {
     "clamp": contents.clamp_clip,
     "curve": contents.curve,
     "region": contents.region_pictures,
+    "dependence": dependents.describe_dependence,
+    "ends": dependents.numbers_in_pose,
+    "map": dependents.range_map,
     "reach": tryout.solve_reach,
     "look": tryout.solve_look,
     "pull": pulling.pull_figure,
@@ -73,7 +77,17 @@ HANDLERS: dict[str, Callable[[Session, Request], Answer]] = {
     "stop": fitting.cancel_fit,
 }
 """What may be asked for, by name."""
-SLOW_REQUESTS = ("body", "region", "check", "clamp", "curve", "compare", "export")
+SLOW_REQUESTS = (
+    "body",
+    "region",
+    "dependence",
+    "map",
+    "check",
+    "clamp",
+    "curve",
+    "compare",
+    "export",
+)
 """What is to stay, takes a while, and depends on nothing that is asked for before it."""
 TEXT_FIELDS = ("joint", "edit", "stroke", "as")
 """What is text or null, whatever is asked for."""

@@ -9,18 +9,19 @@ from typing import Literal
 import numpy as np
 
 from .. import quat
-from ..arrays import Quats, Scalars, Vectors
+from ..arrays import Scalars, Vectors
 from ..components import Figure
 from ..learn import invented_first_frame
 from ..limit import Limit
-from ..limit.softening import parse_softening
+from ..limit.softening import Softening, parse_softening
 from ..mesh import FINE, Quality, share_of, sheet_and_boundary
-from ..model import project_path
+from ..model import LimitModel, project_path
 from ..skeleton import Clip, Pose, Skeleton, forward, lineage, partner
 from .groups import group_joints
 from .hinges import hinge_of
 from .limit_edits import cone_points, describe_numbers
 from .messages import Request, word
+from .poses import driver_rotations
 from .protocol import Check, Clamping, Control, Curve, Opening, Orientation, Picture, Start
 from .session import Scene, Session
 
@@ -115,21 +116,36 @@ def curve(session: Session, request: Request) -> Curve:
     if name not in model.limits:
         clip.skeleton.index(name)
         raise ValueError(f"{name} has no limit")
-    limit = model.limits[name]
+    limit, softening = model.limits[name], parse_softening(request.get("soften"))
+    if name in model.dependents:
+        return _dependent_curve(model, clip, name, softening)
     seen = lineage(clip.skeleton, name, limit.relative_to).relative_rotation(clip.pose.rotations)
-    softening = parse_softening(request.get("soften"))
     kept = project_path(limit, seen, clip.frame_time, softening=softening)
-    return {
-        "joint": name,
-        "before": _outside_deg(limit, seen),
-        "after": _outside_deg(limit, kept),
-    }
+    before, after = (
+        _signed_deg(limit.violation(path), limit.distance(path)) for path in (seen, kept)
+    )
+    return {"joint": name, "before": before, "after": after}
 
 
-def _outside_deg(limit: Limit, seen: Quats) -> Scalars:
-    violation = limit.violation(seen)
-    inside = np.minimum(limit.distance(seen), 0.0)
-    return np.asarray(np.degrees(np.where(violation > 0.0, violation, inside)))
+def _dependent_curve(
+    model: LimitModel, clip: Clip, name: str, softening: Softening | None
+) -> Curve:
+    """Return the same of a joint that depends on another, which is clamped with it."""
+    each = model.dependents[name]
+    some = {other: limit for other, limit in model.limits.items() if other in (name, each.driver)}
+    both = LimitModel(some, model.skeleton, dependents={name: each})
+    way = lineage(model.skeleton, name, each.limit.relative_to)
+    curves = []
+    for made in (clip, both.project(clip, softening=softening)):
+        rotations = made.pose.rotations
+        path = way.relative_rotation(rotations), driver_rotations(model, each, rotations)
+        curves.append(_signed_deg(each.violation(*path), each.distance(*path)))
+    return {"joint": name, "before": curves[0], "after": curves[1]}
+
+
+def _signed_deg(violation: Scalars, distance: Scalars) -> Scalars:
+    """Return degrees outside, or, negative, how deep inside."""
+    return np.asarray(np.degrees(np.where(violation > 0.0, violation, np.minimum(distance, 0.0))))
 
 
 def open_scene(session: Session, request: Request) -> Opening:

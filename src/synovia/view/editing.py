@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from ..io import limits_bytes
@@ -11,45 +12,42 @@ from ..io.files import atomic_write
 from ..io.limits import SUFFIX
 from ..mesh import DRAFT
 from ..model import LimitModel
-from ..skeleton import copy_limit, partner_limit
+from ..skeleton import copy_limit, partner, partner_limit
+from ..skeleton.names import mirror_normal
 from .contents import bone_of, pictures
+from .dependents import allow_here, detach, set_number_here
 from .limit_edits import LIMIT_EDITS, new_cone_limit, refusal
 from .messages import Request, flag, row
-from .protocol import (
-    Download,
-    Drawn,
-    DrawnStep,
-    EdgeRefusal,
-    Exists,
-    Refusal,
-    Saved,
-    State,
-    Step,
-)
-from .session import Limits, Scene, Session, limit_to_edit
+from .protocol import Download, Drawn, DrawnStep, EdgeRefusal, Exists, Refusal, Saved, State, Step
+from .session import Limits, Scene, Session, limit_to_edit, with_limits
 
 WholeEdit = Callable[[Scene, Limits, Request], Limits]
+ModelEdit = Callable[[Scene, LimitModel, Request], LimitModel]
 
 
 def edit_limits(session: Session, request: Request) -> Drawn | State | Refusal | EdgeRefusal:
     """Return the pictures of a joint's limit after an edit, and what can be undone.
 
-    `edit` names one of `LIMIT_EDITS` or `WHOLE_EDITS`; edits of one `stroke` are undone together.
-    Where an edit is not allowed the limit stays as it is, and the answer is the reason, `refused`,
-    with the `edge` of a cone that is at fault.
+    `edit` names one of `LIMIT_EDITS`, `WHOLE_EDITS` or `MODEL_EDITS`; edits of one `stroke` are
+    undone together. Where an edit is not allowed the limit stays as it is, and the answer is the
+    reason, `refused`, with the `edge` of a cone that is at fault.
     """
     name, kind, stroke = request["joint"], request["edit"], request.get("stroke")
-    if kind not in LIMIT_EDITS and kind not in WHOLE_EDITS:
-        known = ", ".join([*LIMIT_EDITS, *WHOLE_EDITS])
+    if kind not in {*LIMIT_EDITS, *WHOLE_EDITS, *MODEL_EDITS}:
+        known = ", ".join([*LIMIT_EDITS, *WHOLE_EDITS, *MODEL_EDITS])
         raise ValueError(f"edit must be one of {known}, got {kind!r:.60}")
 
-    def with_edit(limits: Limits) -> Limits:
+    def with_edit(model: LimitModel) -> LimitModel:
+        if kind in MODEL_EDITS:
+            return MODEL_EDITS[kind](session.scene, model, request)
+        limits = model.limits
         if kind in WHOLE_EDITS:
-            return WHOLE_EDITS[kind](session.scene, limits, request)
-        return {**limits, name: LIMIT_EDITS[kind](limit_to_edit(limits, request["joint"]), request)}
+            return with_limits(model, WHOLE_EDITS[kind](session.scene, limits, request))
+        limit = LIMIT_EDITS[kind](limit_to_edit(limits, request["joint"]), request)
+        return with_limits(model, {**limits, name: limit})
 
     try:
-        session.edit(with_edit, f"{kind.replace('-', ' ')}, {name}", stroke)
+        session.edit_model(with_edit, f"{kind.replace('-', ' ')}, {name}", stroke)
     except ValueError as error:
         return {**refusal(error), **session.state()}
     return _edit_answer(session, name)
@@ -75,12 +73,21 @@ def _edit_answer(session: Session, name: str | None) -> Drawn | State:
     return {**pictures(session.scene, name, DRAFT), **session.state()}
 
 
-def add_mirrored(scene: Scene, limits: Limits, request: Request) -> Limits:
-    """Return the limits with that of a joint on the other side, too, as a mirror shows it."""
-    other, limit = partner_limit(
-        scene.clip.skeleton, request["joint"], limit_to_edit(limits, request["joint"])
-    )
-    return {**limits, other: limit}
+def add_mirrored(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
+    """Return the model with a joint's limit on the other side, too, as a mirror shows it.
+
+    What it depends on is mirrored with it, if that has a partner.
+    """
+    skeleton, name = scene.clip.skeleton, request["joint"]
+    other, limit = partner_limit(skeleton, name, limit_to_edit(model.limits, name))
+    kept = {each: found for each, found in model.dependents.items() if each != other}
+    mirrored = replace(model, limits={**model.limits, other: limit}, dependents=kept)
+    each = model.dependents.get(name)
+    driver = None if each is None else partner(each.driver, skeleton.names)
+    if each is None or driver is None:
+        return mirrored
+    there = replace(each.mirror(mirror_normal(skeleton), driver), limit=limit)
+    return replace(mirrored, dependents={**kept, other: there})
 
 
 def add_copy(scene: Scene, limits: Limits, request: Request) -> Limits:
@@ -106,12 +113,18 @@ def remove_limit(scene: Scene, limits: Limits, request: Request) -> Limits:
 
 
 WHOLE_EDITS: dict[str, WholeEdit] = {
-    "mirror": add_mirrored,
     "copy": add_copy,
     "draw": add_cone,
     "remove": remove_limit,
 }
 """What can be done to the limits of all joints, by name."""
+MODEL_EDITS: dict[str, ModelEdit] = {
+    "mirror": add_mirrored,
+    "number-here": set_number_here,
+    "allow-here": allow_here,
+    "detach": detach,
+}
+"""What can be done to limits and to what they depend on, by name."""
 
 
 # Saving at the page: where the command line says, or beside it, and nowhere else.

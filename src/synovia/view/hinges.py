@@ -1,106 +1,19 @@
-"""Hinges: limits that let a joint turn about one axis, the range about it, and its two ends."""
+"""Hinges at the page: the arc of one, and its two ends, which are moved."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Mask, Quats, Scalars, Vectors
+from ..arrays import Vectors
 from ..limit import Limit
+from ..limit.hinge import HingePath, hinge_path
 from .protocol import Hinge
 
-SAMPLES = 64
-SHARE = 0.25
-"""A joint is a hinge where it turns about other axes less than this share of its main one."""
-SLACK = np.radians(0.5)
-"""By which the path about the axis may be outside: the axis is that of samples."""
-STEP = np.radians(0.5)
-CLOSE = np.radians(0.01)
 NARROWEST = np.radians(1.0)
 """A hinge that turns less is none any more."""
-
-
-@dataclass(frozen=True, eq=False)
-class Path:
-    """Rotations about an axis, which is in the parent's frame; angles are from `base`."""
-
-    base: Quats
-    axis: Vectors
-    low: float
-    high: float
-
-    def at(self, angles: Scalars | float) -> Quats:
-        """Return the rotations at some angles."""
-        turn = quat.exp(np.asarray(angles, dtype=float)[..., None] * self.axis)
-        return quat.mul(turn, self.base)
-
-
-@lru_cache(maxsize=256)
-def hinge_path(limit: Limit) -> Path | None:
-    """Return the one axis that a limit lets a joint turn about, and how far from its reference.
-
-    None where it is no hinge. Joints that are measured from an ancestor have none.
-    """
-    if limit.relative_to is not None:
-        return None
-    some = limit.sample(SAMPLES, np.random.default_rng(0))
-    middle = np.linalg.eigh(np.einsum("ni,nj->ij", some, some))[1][:, -1]
-    turns = quat.log(quat.mul(quat.inverse(middle), some))
-    _, sizes, axes = np.linalg.svd(turns - turns.mean(axis=0), full_matrices=False)
-    if not sizes[1] < SHARE * sizes[0]:
-        return None
-    axis = quat.rotate(middle, axes[0])
-    axis = axis * np.sign(axis[np.abs(axis).argmax()])
-    # Angles count from where the path comes nearest to the reference.
-    off = quat.mul(middle, quat.inverse(limit.chart.reference))
-    start = 2.0 * np.arctan2(float(off[1:] @ axis), float(off[0]))
-    start = (start + np.pi) % (2.0 * np.pi) - np.pi
-    path = Path(quat.mul(quat.exp(-start * axis), middle), axis, start, start)
-    return _extend(limit, path)
-
-
-def _extend(limit: Limit, path: Path) -> Path | None:
-    """Return the path as far as it is legal, both ways from where it starts."""
-    angles = np.arange(-np.pi, np.pi + 0.5 * STEP, STEP)
-    violation = limit.violation(path.at(angles))
-    here = int(np.abs(angles - path.low).argmin())
-    loose = violation <= SLACK
-    if not loose[here]:
-        return None
-    low, high = _run_around(loose, here)
-    exact = violation <= CLOSE
-    if exact[here]:  # the ends are where they are, unless the path leaves the region on its way
-        first, last = _run_around(exact, here)
-        if (last - first) >= 0.9 * (high - low):
-            return replace(
-                path,
-                low=_end(limit, path, angles[first], angles[first] - STEP),
-                high=_end(limit, path, angles[last], angles[last] + STEP),
-            )
-    return replace(path, low=float(angles[low]), high=float(angles[high]))
-
-
-def _end(limit: Limit, path: Path, inside: float, outside: float) -> float:
-    """Return the angle between two at which the path leaves the limit."""
-    if abs(inside) >= np.pi - STEP:
-        return float(inside)
-    for _ in range(12):
-        half = 0.5 * (inside + outside)
-        if limit.violation(path.at(half)) <= 1e-6:
-            inside = half
-        else:
-            outside = half
-    return float(inside)
-
-
-def _run_around(true: Mask, place: int) -> tuple[int, int]:
-    """Return the first and the last of those around a place that are all true."""
-    false = np.flatnonzero(~true)
-    before, after = false[false < place], false[false > place]
-    return int(before.max(initial=-1)) + 1, int(after.min(initial=len(true))) - 1
 
 
 def hinge_of(limit: Limit, bone: tuple[float, ...]) -> Hinge | None:
@@ -145,7 +58,7 @@ def move_end(limit: Limit, angle: float, *, high: bool) -> Limit | None:
     return _pull_in(limit, path, angle, way)
 
 
-def _pull_in(limit: Limit, path: Path, angle: float, way: float) -> Limit | None:
+def _pull_in(limit: Limit, path: HingePath, angle: float, way: float) -> Limit | None:
     """Return the limit with the number changed whose range then ends at an angle of the path."""
     rows: dict[str, dict[str, float]] = {}
     numbers = limit.shape.numbers(limit.chart.coordinates)

@@ -21,7 +21,8 @@ from ..shapes.reach_cone.paths import nearest_on_edges
 from ..shapes.reach_cone.star import StarError, from_polar
 from .hinges import move_end
 from .messages import Request, degrees, row, vector, vectors, whole_number, word
-from .protocol import ConePoints, Edge, EdgeReason, Reason, ShapeNumber
+from .protocol import ConePoints, ShapeNumber
+from .protocol.edits import Edge, EdgeReason, Reason
 
 LimitEdit = Callable[[Limit, Request], Limit]
 ConeEdit = Callable[[ReachCone, Request], ReachCone]

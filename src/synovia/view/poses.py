@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from .. import quat
+from ..arrays import Quats
 from ..charts.chart import mirror_rotations, reflect
-from ..limit import Limit
+from ..limit import DependentLimit, Limit
 from ..model import LimitModel
-from ..skeleton import Pose, forward, partner
+from ..skeleton import Pose, forward, lineage, partner
 from ..skeleton.names import mirror_normal
 from .messages import Request, flag, rotations, row, vector, word
-from .protocol import Outside, PoseAnswer
+from .protocol.poses import Outside, PoseAnswer
 from .session import Scene, Session
 
 
@@ -32,6 +33,20 @@ def pose_from(scene: Scene, request: Request) -> Pose:
         positions = np.array(positions)
         positions[first] = vector(request, "root")
     return Pose(rotations(request, len(skeleton)), positions)
+
+
+def driver_rotations(model: LimitModel, each: DependentLimit, rotations: Quats) -> Quats:
+    """Return the driver's rotations (..., 4), as it is measured, in those of all joints."""
+    way = lineage(model.skeleton, each.driver, model.ancestors.get(each.driver))
+    return way.relative_rotation(rotations)
+
+
+def limit_in_pose(scene: Scene, name: str, pose: Pose) -> Limit:
+    """Return what is legal for a joint in a pose: its limit, at the rotation of its driver."""
+    each = scene.model.dependents.get(name)
+    if each is None:
+        return scene.model.limits[name]
+    return each.limit_at(driver_rotations(scene.model, each, pose.rotations))
 
 
 def outside_deg(scene: Scene, pose: Pose) -> list[float]:
@@ -73,7 +88,7 @@ def turn_alone(scene: Scene, request: Request) -> PoseAnswer:
     turns[joint] = wanted if above < 0 else quat.mul(quat.inverse(world[above]), wanted)
     turned = pose.with_rotations(turns)
     if flag(request, "limits") and name in scene.model.limits:
-        own: dict[str, Limit] = {name: scene.model.limits[name]}
+        own: dict[str, Limit] = {name: limit_in_pose(scene, name, turned)}
         turned = LimitModel(own, skeleton).project(turned)
     return _answer(scene, turned)
 

@@ -25,7 +25,7 @@ from ..ik import ControlSolution, Orient, Reach, solve_controls
 from ..skeleton import forward
 from .messages import Request, flag, numbers, row, vector, word, words
 from .poses import outside_deg, pose_from, turn_alone
-from .protocol import Fitted, PoseAnswer, Posed, Pulled
+from .protocol.poses import Fitted, PoseAnswer, Posed, Pulled
 from .session import Scene, Session
 
 # A figure whose root is free: feet that are pinned can stand while the pelvis goes down.

@@ -9,14 +9,15 @@ import numpy as np
 
 from .. import quat
 from ..arrays import Quats
+from ..limit import Limit
 from ..model import LimitModel
 from ..population.findings import JOINT_NAMES, describe_move, joint_name
 from ..rigs import Alignment, align, recognize
 from ..skeleton import Clip, Pose, lineage
 from .contents import bone_of
 from .messages import Request, word
-from .poses import pose_from
-from .protocol import Why
+from .poses import limit_in_pose, pose_from
+from .protocol.poses import Why
 from .samples import nearest_sample
 from .session import Scene, Session
 
@@ -35,7 +36,8 @@ def explain(session: Session, request: Request) -> Why:
     joint = scene.clip.skeleton.index(name)
     if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit")
-    pose, limit = pose_from(scene, request), scene.model.limits[name]
+    pose = pose_from(scene, request)
+    limit = limit_in_pose(scene, name, pose)
     way = lineage(scene.clip.skeleton, name, limit.relative_to)
     seen = way.relative_rotation(pose.rotations)
     legal = limit.project(seen)
@@ -49,6 +51,7 @@ def explain(session: Session, request: Request) -> Why:
         "twistDeg": float(np.degrees(twist)),
         "name": role,
         "move": move,
+        "heldBy": _held_by(scene, name, seen, limit),
         "legal": legal.tolist(),
         "bone": bone.tolist(),
         "nearest": nearest_sample(scene, name, seen),
@@ -64,6 +67,13 @@ def swing_and_twist(turn: Quats, axis: Quats) -> tuple[float, float]:
     return swing, float((about + np.pi) % (2.0 * np.pi) - np.pi)
 
 
+def _held_by(scene: Scene, name: str, seen: Quats, limit: Limit) -> str | None:
+    """Return the driver of a joint that is illegal at its rotation, and else would not be."""
+    each = scene.model.dependents.get(name)
+    held = each is not None and not limit.contains(seen) and each.limit.contains(seen)
+    return each.driver if each is not None and held else None
+
+
 def _in_words(scene: Scene, name: str, pose: Pose) -> tuple[str | None, str | None]:
     """Return what people call a joint, and which way a pose is beyond its limit, if known."""
     known = _alignment(scene.clip)
@@ -72,7 +82,7 @@ def _in_words(scene: Scene, name: str, pose: Pose) -> tuple[str | None, str | No
     bone = "" if role is None else role.removeprefix("left").removeprefix("right")
     if known is None or role is None or bone not in JOINT_NAMES:
         return None, None
-    own = LimitModel({name: scene.model.limits[name]}, scene.clip.skeleton)
+    own = LimitModel({name: limit_in_pose(scene, name, pose)}, scene.clip.skeleton)
     before = known.canonical_rotations(own.project(pose)).get(role)
     after = known.canonical_rotations(pose).get(role)
     if before is None or after is None:

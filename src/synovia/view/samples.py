@@ -14,7 +14,8 @@ from ..skeleton import Clip, lineage
 from .folder import Folder
 from .messages import Request, row, word
 from .poses import outside_deg, pose_from
-from .protocol import NearestSample, Observed, ObservedPose
+from .protocol import Observed
+from .protocol.poses import NearestSample, ObservedPose
 from .session import Scene, Session, same_tree
 
 SAME = float(np.radians(0.1))

@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from ..components import Figure, clip_of, sweep
-from ..limit import Limit
+from ..limit import DependentLimit, Limit
 from ..model import LimitModel
 from ..skeleton import Clip, Pose, Skeleton, list_names, match
 from .protocol import Leftover, State
@@ -35,7 +35,7 @@ class Given:
     """By their own names for the joints."""
     names: Mapping[str, str]
     """Their names by the clip's."""
-    limits: Mapping[str, Limit]
+    model: LimitModel
     """By the clip's names."""
     number: int = 0
     """Which of those that were shown they are."""
@@ -50,6 +50,8 @@ class Version:
     stroke: str | None = None
     given: Given | None = None
     """What they are edits of; None where only their history matters."""
+    dependents: Mapping[str, DependentLimit] = field(default_factory=dict)
+    """What some of the limits depend on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +124,15 @@ class Scene:
             above[skeleton.index(name)] = skeleton.index(ancestor)
         return list(above)
 
+    @property
+    def drivers(self) -> list[int]:
+        """By joint, the number of the one that its limit depends on; -1 for none."""
+        skeleton = self.clip.skeleton
+        found = [-1] * len(skeleton)
+        for name, each in self.model.dependents.items():
+            found[skeleton.index(name)] = skeleton.index(each.driver)
+        return found
+
     def frame(self, number: int) -> Pose:
         """Return the pose of one frame."""
         pose = self.clip.pose
@@ -147,13 +158,13 @@ def scene_of(
         clip = replace(clip, pose=_rest_frame(clip.skeleton))
     found = model.match(clip.skeleton, names)
     kept = model.for_skeleton(clip.skeleton, names, clip=clip.name)
-    if kept.dependents or kept.groups:
-        together = [*kept.dependents, *(name for group in kept.groups for name in group.joints)]
+    if kept.groups:
+        together = [name for group in kept.groups for name in group.joints]
         notes.append(
             f"What {list_names(together, 4)} may do together with other joints is not shown here: "
             "the page knows limits of single joints."
         )
-        kept = replace(kept, dependents={}, groups=())
+        kept = replace(kept, groups=())
     ours = {clip.skeleton.names[joint]: name for name, joint in found.joints.items()}
     theirs = {name: ours[name] for name in kept.limits}
     if not model.limits and not model.groups:
@@ -210,25 +221,32 @@ EDITED_KEY = "edited"
 """The key, among provenance, of the joints whose limits were edited at a page."""
 
 
-def edited_source(scene: Scene, opened: Mapping[str, Limit]) -> LimitModel:
+def edited_source(scene: Scene, opened: LimitModel) -> LimitModel:
     """Return the limits that a scene was made of, with those changed since it was `opened`.
 
     Skeleton, samples, provenance and joints that the clip does not have stay as they are;
     provenance gets the names of the edited joints. Where nothing was changed, it is the source.
     """
-    source = _source(scene)
-    present = scene.model.limits
-    gone = [name for name in opened if name not in present]
-    fresh = {name: limit for name, limit in present.items() if limit is not opened.get(name)}
-    if not gone and not fresh:
+    source, present = _source(scene), scene.model
+    limits, dependents, touched = dict(source.limits), dict(source.dependents), set()
+    for name in dict.fromkeys([*opened.limits, *present.limits]):
+        before, limit = opened.limits.get(name), present.limits.get(name)
+        each = present.dependents.get(name)
+        if limit is before and each is opened.dependents.get(name):
+            continue
+        theirs = _source_name(scene, name)
+        touched.add(theirs)
+        dependents.pop(theirs, None)
+        if limit is None:
+            del limits[theirs]
+            continue
+        if limit is not before:
+            limits[theirs] = _restore_ancestor(scene, name, limit, before)
+        if each is not None:
+            driver = _source_name(scene, each.driver)
+            dependents[theirs] = replace(each, limit=limits[theirs], driver=driver)
+    if not touched:
         return source
-    limits = dict(source.limits)
-    for name in gone:
-        del limits[_source_name(scene, name)]
-    for name, limit in fresh.items():
-        limits[_source_name(scene, name)] = _restore_ancestor(scene, name, limit, opened.get(name))
-    touched = {_source_name(scene, name) for name in (*gone, *fresh)}
-    dependents = {n: each for n, each in source.dependents.items() if n not in touched}
     return replace(
         source, limits=limits, dependents=dependents, provenance=_provenance(source, touched)
     )
@@ -267,30 +285,31 @@ def _provenance(source: LimitModel, touched: set[str]) -> dict[str, Any]:
     return {**source.provenance, EDITED_KEY: edited}
 
 
-def restored_limits(
-    scene: Scene, opened: Mapping[str, Limit], found: LimitModel
-) -> dict[str, Limit]:
+def restored_model(scene: Scene, opened: LimitModel, found: LimitModel) -> LimitModel:
     """Return the limits of a scene with those that are noted as edited in a model of its source."""
     edited = found.provenance.get(EDITED_KEY)
     touched = set(edited) if isinstance(edited, list) else set(found.limits)
     given = scene.clip.skeleton.names if scene.source is None else scene.names
     theirs = {name: _source_name(scene, name) for name in given}
     ours = {source: name for name, source in theirs.items()}
-    limits = dict(opened)
+    limits, dependents = dict(opened.limits), dict(opened.dependents)
     for name, source in theirs.items():
         if source not in touched:
             continue
-        limit = found.limits.get(source)
+        dependents.pop(name, None)
+        limit, each = found.limits.get(source), found.dependents.get(source)
         if limit is None:
             limits.pop(name, None)
             continue
-        was, before = _source(scene).limits.get(source), opened.get(name)
+        was, before = _source(scene).limits.get(source), opened.limits.get(name)
         if was is not None and before is not None and limit.relative_to == was.relative_to:
             above = before.relative_to
         else:
             above = None if limit.relative_to is None else ours.get(limit.relative_to)
         limits[name] = replace(limit, relative_to=above)
-    return limits
+        if each is not None and each.driver in ours:
+            dependents[name] = replace(each, limit=limits[name], driver=ours[each.driver])
+    return LimitModel(limits, opened.skeleton, dependents=dependents)
 
 
 Limits = Mapping[str, Limit]
@@ -303,6 +322,36 @@ def limit_to_edit(limits: Limits, name: str) -> Limit:
     if name not in limits:
         raise ValueError(f"{name} has no limit to edit")
     return limits[name]
+
+
+def with_limits(model: LimitModel, limits: Limits) -> LimitModel:
+    """Return a model with other limits, which depend on the same joints as before.
+
+    ValueError where one is of a family that cannot.
+    """
+    dependents = {}
+    for name, each in model.dependents.items():
+        if name not in limits:
+            continue
+        try:
+            same = each.limit is limits[name]
+            dependents[name] = each if same else replace(each, limit=limits[name])
+        except ValueError as error:
+            raise ValueError(
+                f"{name} depends on {each.driver}, which a limit like this cannot: {error}. Remove "
+                "the dependence first"
+            ) from error
+    return replace(model, limits=limits, dependents=dependents)
+
+
+def _version(
+    model: LimitModel, label: str = "", stroke: str | None = None, given: Given | None = None
+) -> Version:
+    return Version(model.limits, label, stroke, given, model.dependents)
+
+
+def _same_limits(one: LimitModel, other: LimitModel) -> bool:
+    return one.limits == other.limits and one.dependents == other.dependents
 
 
 class Session:
@@ -339,14 +388,14 @@ class Session:
     def _set_scene(self, scene: Scene, *, unsaved: bool) -> None:
         self._scene = scene
         given = self._given(scene)
-        self._history = History(Version(given.limits, given=given))
-        self._first = self._opened = self._saved = given.limits
+        self._history = History(_version(given.model, given=given))
+        self._first = self._opened = self._saved = given.model
         self._carried = unsaved
 
     def _given(self, scene: Scene) -> Given:
         """Return the limits of a scene that nobody has edited yet."""
         self._givens += 1
-        return Given(scene.source, scene.names, scene.model.limits, self._givens)
+        return Given(scene.source, scene.names, scene.model, self._givens)
 
     @property
     def scene(self) -> Scene:
@@ -361,7 +410,7 @@ class Session:
     @property
     def unsaved(self) -> bool:
         """Whether the limits are others than those that were given, or saved last."""
-        return self._carried or self._scene.model.limits != self._saved
+        return self._carried or not _same_limits(self._scene.model, self._saved)
 
     @property
     def changes(self) -> int:
@@ -376,21 +425,27 @@ class Session:
     @property
     def first(self) -> Limits:
         """The limits of the clip's joints when the scene was opened."""
-        return self._first
+        return self._first.limits
 
     @property
     def saved(self) -> Limits:
         """The limits of the clip's joints when they were saved last, or else opened."""
-        return self._saved
+        return self._saved.limits
 
     def edit(self, edited: Callable[[Limits], Limits], label: str, stroke: str | None) -> None:
         """Let a pure function make new limits of the present ones; if it raises, nothing changed.
 
         Edits of one `stroke`, such as a drag, are undone together.
         """
+        self.edit_model(lambda model: with_limits(model, edited(model.limits)), label, stroke)
+
+    def edit_model(
+        self, edited: Callable[[LimitModel], LimitModel], label: str, stroke: str | None
+    ) -> None:
+        """Do the same with a function of the limits and of what they depend on."""
         with self._lock:
-            present = self._history.present
-            version = Version(edited(present.limits), label, stroke, present.given)
+            model = edited(self._scene.model)
+            version = _version(model, label, stroke, self._history.present.given)
             self._set_history(self._history.push(version))
 
     def adopt(self, model: LimitModel, label: str) -> tuple[str, ...]:
@@ -404,7 +459,7 @@ class Session:
             if not scene.model.limits:
                 raise ValueError(" ".join(scene.notes))
             given = self._given(scene)
-            version = Version(given.limits, label, given=given)
+            version = _version(given.model, label, given=given)
             self._set_history(self._history.push(version))
             return scene.notes
 
@@ -428,7 +483,7 @@ class Session:
         """
         with self._lock:
             write(self.model, path)
-            self._file, self._saved = path, self._scene.model.limits
+            self._file, self._saved = path, self._scene.model
             self._carried = False
             self._written.add(path)
             self._known[path] = fingerprint(path)
@@ -476,7 +531,7 @@ class Session:
                 unsaved, model = self.unsaved, self.model
                 self._set_scene(scene_of(model, clip), unsaved=unsaved)
             else:
-                model = LimitModel(scene.model.limits, clip.skeleton)
+                model = replace(scene.model, skeleton=clip.skeleton)
                 self._scene = replace(scene, clip=clip, model=model, notes=notes, start=None)
             self._mark_new_scene()
 
@@ -512,9 +567,9 @@ class Session:
             source = _source(self._scene)
             edited = EDITED_KEY in found.provenance  # or they are others altogether
             if edited and found.skeleton.names == source.skeleton.names:
-                limits = restored_limits(self._scene, self._opened, found)
+                model = restored_model(self._scene, self._opened, found)
                 given = self._history.present.given
-                version = Version(limits, "edits of last time", given=given)
+                version = _version(model, "edits of last time", given=given)
                 self._set_history(self._history.push(version))
             else:
                 clip, figure = self._scene.clip, self._scene.figure
@@ -541,6 +596,7 @@ class Session:
         return {
             "limited": self._scene.limited,
             "measuredFrom": self._scene.measured_from,
+            "drivers": self._scene.drivers,
             "undo": history.present.label if history.past else None,
             "redo": history.future[0].label if history.future else None,
             "file": None if self._file is None else str(self._file),
@@ -554,8 +610,10 @@ class Session:
         skeleton, given = self._scene.clip.skeleton, history.present.given
         if given is not None:
             self._scene = replace(self._scene, source=given.source, names=given.names)
-            self._opened = given.limits
-        self._scene = replace(self._scene, model=LimitModel(history.present.limits, skeleton))
+            self._opened = given.model
+        present = history.present
+        model = LimitModel(present.limits, skeleton, dependents=present.dependents)
+        self._scene = replace(self._scene, model=model)
         self._history = history
         self._changes += 1
         self._changed_at = time.monotonic()

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from ..mesh import DRAFT
 from .bodies import body_shape
 from .contents import check_clip, clamp_clip, curve, open_scene, pictures
+from .dependents import describe_dependence, range_map
 from .messages import Answer, Request, pack
 from .protocol import Picture
 from .samples import observed_rotations
@@ -45,6 +46,9 @@ def answers_of(session: Session) -> Iterator[tuple[str, Request, Answer]]:
         joint: Request = {"joint": name}
         yield "region", joint, _picture(session, name)
         yield "curve", {**joint, **plain}, curve(session, {**joint, **plain})
+        if name in session.scene.model.dependents:
+            yield "dependence", joint, describe_dependence(session, joint)
+            yield "map", {**joint, "pose": None}, range_map(session, {**joint, "pose": None})
         most = {**joint, "most": MOST_OBSERVED}
         yield "observed", most, observed_rotations(session, most)
 

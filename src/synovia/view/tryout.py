@@ -19,7 +19,7 @@ from ..skeleton import Pose
 from .contents import AXES
 from .messages import Request, flag, rotations, vector, word, words
 from .poses import outside_deg, pose_from
-from .protocol import Solved
+from .protocol.poses import Solved
 from .pulling import pin_goals
 from .session import Scene, Session
 

@@ -5,14 +5,14 @@ import type { Clip } from "../clip";
 import type { Connection } from "../connection";
 import { element, find } from "../elements";
 import { showMessage } from "../notes";
-import type { Edge, News, State } from "../protocol";
+import type { Edge, Edit, News, State } from "../protocol";
 import { hasPoint, type PointKey } from "../stage/cone";
 import type { Handle } from "../stage/pointer";
 import { type Region, regionFrom } from "../stage/region";
 import type { JointSphere } from "../stage/sphere";
 import { addEdit, moveEdit } from "./edits";
 import { ConeHandles, intersectSphere } from "./handles";
-import { HingeEditor } from "./hinge";
+import { HingeEditor, type Side } from "./hinge";
 import { History } from "./history";
 import { PointsPanel } from "./points";
 import { type AnyEdit, type EditAnswer, Strokes } from "./strokes";
@@ -48,11 +48,13 @@ export class Editing {
   readonly whole: WholeLimit;
   /** The ends of a hinge. */
   readonly hinge = new HingeEditor({
-    onDrag: (edit) => this.strokes.drag(edit),
+    onDrag: (side, deg) => this.strokes.drag(this.endEdit(side, deg)),
     onDrop: () => void this.strokes.endDrag(),
     onCancel: () => void this.strokes.cancelDrag(),
-    onType: (edit) => void this.strokes.apply(edit),
+    onType: (side, deg) => void this.strokes.apply(this.endEdit(side, deg)),
   });
+  /** The edit that moves an end of a hinge. */
+  endEdit = (side: Side, deg: number): Edit => ({ edit: "hinge", side, deg });
   private joint: number | undefined;
   private isActive = false;
   private region: Region | undefined;

@@ -13,8 +13,9 @@ import {
   Vector3,
 } from "three";
 import { element } from "../elements";
+import { formatTenths } from "../format";
 import type { WorldPose } from "../pose/kinematics";
-import type { Edit, Hinge } from "../protocol";
+import type { Hinge } from "../protocol";
 import { PICKED } from "../stage/colours";
 import type { Handle } from "../stage/pointer";
 
@@ -23,15 +24,15 @@ const THICKNESS = 0.02;
 const END = 0.085;
 const DEGREE = Math.PI / 180;
 
-type Side = "low" | "high";
+export type Side = "low" | "high";
 
 /** Who makes the edits. */
 export interface HingeListener {
-  onDrag(edit: Edit): void;
+  onDrag(side: Side, deg: number): void;
   onDrop(): void;
   onCancel(): void;
   /** A number was typed. */
-  onType(edit: Edit): void;
+  onType(side: Side, deg: number): void;
 }
 
 export class HingeEditor {
@@ -39,6 +40,7 @@ export class HingeEditor {
   readonly panel = element("section", { class: "editing hinge", "aria-label": "Hinge" });
   private fields: Record<Side, HTMLInputElement>;
   private hinge: Hinge | undefined;
+  private where = element("span");
   private axis = new Vector3();
   private zero = new Vector3();
   private center = new Vector3();
@@ -54,18 +56,33 @@ export class HingeEditor {
         element("label", {}, "From", this.fields.low),
         element("label", {}, "To", this.fields.high),
       ),
-      element("p", { class: "why" }, "Degrees from the reference. Drag the ends of the arc, too."),
+      element(
+        "p",
+        { class: "why" },
+        "Degrees from the reference",
+        this.where,
+        ". Drag the ends, too.",
+      ),
     );
     this.panel.hidden = true;
   }
 
-  /** Show the arc of a hinge whose limit is measured from `parent`, at a joint; or none. */
+  /** Say that the ends are those at the present rotation of another joint; or of none. */
+  setDriver(name: string | undefined): void {
+    this.where.textContent = name ? `, where ${name} is now` : "";
+  }
+
+  /**
+   * Show the arc of a hinge whose limit is measured from `parent`, at a joint; or none. Where the
+   * ends depend on another joint, `whole` is what they can be at all, which is pale.
+   */
   show(
     hinge: Hinge | undefined,
     joint: number,
     parent: number,
     world: WorldPose,
     radius: number,
+    whole?: Hinge | null,
   ): void {
     this.hinge = hinge;
     this.panel.hidden = !hinge;
@@ -79,11 +96,11 @@ export class HingeEditor {
     this.center.copy(center);
     this.radius = radius;
     this.group.position.copy(center);
-    this.draw(hinge);
+    this.draw(hinge, whole ?? undefined);
     for (const side of ["low", "high"] as const) {
       const field = this.fields[side];
       if (field !== document.activeElement)
-        field.value = field.defaultValue = endOf(hinge, side).toFixed(1);
+        field.value = field.defaultValue = formatTenths(endOf(hinge, side));
     }
   }
 
@@ -100,7 +117,7 @@ export class HingeEditor {
         },
         drag: (ray: Ray) => {
           last = this.angleAt(ray, last);
-          this.listener.onDrag({ edit: "hinge", side, deg: last });
+          this.listener.onDrag(side, last);
         },
         release: () => this.listener.onDrop(),
         cancel: () => this.listener.onCancel(),
@@ -114,25 +131,31 @@ export class HingeEditor {
     const field = element("input", { type: "number", step: "1", "aria-label": label });
     field.addEventListener("change", () => {
       if (field.value === "") field.value = field.defaultValue;
-      else this.listener.onType({ edit: "hinge", side, deg: Number(field.value) });
+      else this.listener.onType(side, Number(field.value));
     });
     return field;
   }
 
-  private draw({ lowDeg, highDeg }: Hinge): void {
-    const path = Array.from({ length: POINTS + 1 }, (_, k) =>
-      this.pointAt(lowDeg + ((highDeg - lowDeg) * k) / POINTS),
-    );
-    const material = () =>
-      new MeshBasicMaterial({ color: PICKED, depthTest: false, transparent: true });
-    const tube = new TubeGeometry(new CatmullRomCurve3(path), POINTS, THICKNESS * this.radius, 6);
-    this.group.add(new Mesh(tube, material()));
+  private draw(hinge: Hinge, whole: Hinge | undefined): void {
+    const { lowDeg, highDeg } = hinge;
+    const material = (opacity = 1) =>
+      new MeshBasicMaterial({ color: PICKED, depthTest: false, transparent: true, opacity });
+    if (whole) this.group.add(new Mesh(this.createTube(whole, 0.4), material(0.35)));
+    this.group.add(new Mesh(this.createTube(hinge, 1), material()));
     for (const angle of [lowDeg, highDeg]) {
       const end = new Mesh(new SphereGeometry(END * this.radius, 16, 12), material());
       end.position.copy(this.pointAt(angle));
       this.group.add(end);
     }
     for (const part of this.group.children) part.renderOrder = 5;
+  }
+
+  private createTube({ lowDeg, highDeg }: Hinge, share: number): TubeGeometry {
+    const path = Array.from({ length: POINTS + 1 }, (_, k) =>
+      this.pointAt(lowDeg + ((highDeg - lowDeg) * k) / POINTS),
+    );
+    const thickness = share * THICKNESS * this.radius;
+    return new TubeGeometry(new CatmullRomCurve3(path), POINTS, thickness, 6);
   }
 
   /** A point of the arc, from its centre. */

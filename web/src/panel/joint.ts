@@ -203,11 +203,12 @@ export class JointPanel {
   showWhy(why: Why | undefined): void {
     this.reason.hidden = !why;
     if (!why) return;
-    const { outsideDeg, swingDeg, twistDeg, name, move, nearest } = why;
+    const { outsideDeg, swingDeg, twistDeg, name, move, heldBy, nearest } = why;
     const words = name && move ? `${name}: ${formatDegrees(outsideDeg)} beyond ${move}` : "";
     const apart = `Swing ${formatDegrees(swingDeg)}, twist ${formatDegrees(Math.abs(twistDeg))} too far`;
     this.reason.replaceChildren(
       ...(words ? [element("b", {}, words.charAt(0).toUpperCase() + words.slice(1))] : []),
+      ...(heldBy ? [this.heldLine(heldBy)] : []),
       element("span", {}, apart),
       ...(nearest ? [this.nearestLine(nearest)] : []),
       element(
@@ -215,6 +216,17 @@ export class JointPanel {
         { class: "remedies" },
         ...this.remedies.map(({ label, title, act }) => button(label, title, act)),
       ),
+    );
+  }
+
+  /** That another joint is why, which has to be elsewhere for this one to be as it is. */
+  private heldLine(driver: string): HTMLElement {
+    return element(
+      "span",
+      { class: "held" },
+      "Held by ",
+      element("bdi", {}, driver),
+      ": it could be so if that were elsewhere",
     );
   }
 

@@ -127,6 +127,13 @@ export class Body {
     this.setStyle(this.style);
   }
 
+  /** How large the sphere at a joint is: nearly as its bone is long. */
+  sphereRadius(joint: number): number {
+    const bones = this.bones.filter(({ owner }) => owner === joint);
+    const length = Math.max(...bones.map(({ tip }) => tip.length()), 0);
+    return Math.min(Math.max(0.8 * length, 0.1 * this.size), 0.25 * this.size);
+  }
+
   /** Take the shape of a human. */
   setShapes(shapes: Shapes): void {
     this.shapes = shapes;

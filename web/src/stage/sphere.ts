@@ -23,7 +23,7 @@ const PAINT = 0.68; // opacity of the painted sphere
 const OVER = 1.004;
 const RINGS = 10;
 /** A region whose middle is nearer to the joint than this is seen from everywhere. */
-const ALL_AROUND = 0.2;
+export const ALL_AROUND = 0.2;
 
 /** The sphere at the joint: where the bone may point, coloured by how far it may twist. */
 export class JointSphere {

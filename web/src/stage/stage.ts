@@ -86,6 +86,11 @@ export class Stage {
     this.scene.add(thing);
   }
 
+  /** Take a thing off. */
+  remove(thing: Object3D): void {
+    this.scene.remove(thing);
+  }
+
   /** Take over which joints have limits now. */
   updateLimited(): void {
     this.limited.clear();

@@ -1,9 +1,9 @@
 """Protocol: what the page asks for and what it is told, the one place where messages have types.
 
 The page has the same types in `web/src/protocol.ts`, which `python web/protocol.py` writes from
-this file. What comes from a page may be anything, so requests are checked all the same. Arrays of
-an answer go behind its JSON, as `messages` says: floats with 32 bits, unsigned integers, and short
-integers where the type says so.
+the files of this folder. What comes from a page may be anything, so requests are checked all the
+same. Arrays of an answer go behind its JSON, as `messages` says: floats with 32 bits, unsigned
+integers, and short integers where the type says so.
 Angles are in degrees where names say so, rotations are quaternions, w first.
 """
 
@@ -11,7 +11,33 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from ..arrays import Bytes, Floats, Halves, Ints
+from ...arrays import Bytes, Floats, Halves, Ints
+from .dependents import (
+    Dependence,
+    DependentNumbers,
+    DependentRequest,
+    MapRequest,
+    RangeMap,
+)
+from .edits import EdgeReason, Edit, Reason, Stroke
+from .poses import (
+    ControlsRequest,
+    Fitted,
+    LookRequest,
+    ObservedPose,
+    ObservedPoseRequest,
+    Outside,
+    PoseAnswer,
+    Posed,
+    PoseRequest,
+    Pulled,
+    PullRequest,
+    ReachRequest,
+    Solved,
+    TurnRequest,
+    Why,
+    WhyRequest,
+)
 
 # ---------------------------------------------------------------------------------------- messages
 
@@ -53,6 +79,8 @@ class State(TypedDict):
     limited: list[int]
     measuredFrom: list[int]
     """By joint, the one that its limit is measured from; -1 for none."""
+    drivers: list[int]
+    """By joint, the one that its limit depends on; -1 for none."""
     undo: str | None
     redo: str | None
     file: str | None
@@ -293,391 +321,7 @@ class Observed(TypedDict):
     rotations: Floats
 
 
-# ------------------------------------------------------------------------------------------- poses
-
-
-class PoseRequest(TypedDict):
-    """A request about a pose: rotations, at the positions of a frame."""
-
-    frame: int
-    rotations: list[float]
-    positions: NotRequired[list[float] | None]
-    """Of all joints, each as its parent sees it, if not those of the frame."""
-
-
-class GoalRequest(PoseRequest):
-    """A request for a pose that meets a goal."""
-
-    root: NotRequired[list[float] | None]
-    """Where the root is, if not where it is in the frame."""
-    pins: NotRequired[dict[str, list[float]]]
-    """Places of joints that stay."""
-    turns: NotRequired[dict[str, list[float]]]
-    """Rotations in the world, of those of them that stay turned as they are."""
-    start: NotRequired[list[float] | None]
-    """Rotations where the drag began, which is tried before a target is out of reach."""
-    target: list[float]
-    limits: bool
-    """Whether they are kept."""
-    joints: list[str] | None
-    """The joints that may turn; null for all."""
-
-
-class ReachRequest(GoalRequest):
-    """A request for a pose in which a point of a joint is at the target."""
-
-    joint: str
-    point: list[float]
-
-
-class LookRequest(GoalRequest):
-    """A request for a pose in which the last of `joints` looks at the target."""
-
-    axis: NotRequired[list[float]]
-
-
-class Outside(TypedDict):
-    """By how many degrees the limited joints are outside."""
-
-    outsideDeg: list[float]
-
-
-class Solved(Outside):
-    """A pose that meets a goal, or comes near it."""
-
-    ms: float
-    met: bool
-    left: float
-    blockingDeg: dict[str, float]
-    """By how much limits of joints would have to give way."""
-    atLimit: list[str]
-    rotations: Floats
-    root: Floats
-
-
-class PoseAnswer(Outside):
-    """A pose, and how far it is outside."""
-
-    rotations: Floats
-    positions: Floats
-
-
-class ObservedPoseRequest(PoseRequest):
-    """A request for a pose in which a joint is as it was observed in a frame of a clip."""
-
-    joint: str
-    rotation: list[float]
-    clip: str
-    at: int
-
-
-class ObservedPose(PoseAnswer):
-    """A pose in which a joint is as it was observed."""
-
-    shown: int | None
-    """The frame of the clip that is shown, if it is one of that."""
-    whole: bool
-    """Whether all of the body is as it was then, not that joint alone."""
-
-
-class NearestSample(TypedDict):
-    """What was observed that is nearest to a rotation, and how far off that is."""
-
-    performer: str
-    clip: str
-    frame: int
-    deg: float
-    rotation: list[float]
-
-
-class WhyRequest(PoseRequest):
-    """A request for the reason why a joint of a pose is outside."""
-
-    joint: str
-
-
-class Why(TypedDict):
-    """How far a joint is from the nearest legal rotation, and which way."""
-
-    joint: str
-    outsideDeg: float
-    swingDeg: float
-    twistDeg: float
-    name: str | None
-    """What people call the joint, of a rig that is recognised as a human's."""
-    move: str | None
-    """Which way it is beyond, in clinical terms."""
-    legal: list[float]
-    """The nearest legal rotation, as the one sees it that the limit is measured from."""
-    bone: list[float]
-    """Where the bone points, in the joint's own frame."""
-    nearest: NearestSample | None
-    """What was observed nearest to it, where the limits kept samples."""
-
-
-class FigureRequest(PoseRequest):
-    """A request about the figure in a pose, which controls give, if these are known."""
-
-    values: dict[str, float] | None
-    """Where the drag began."""
-    last: NotRequired[dict[str, float] | None]
-    """Where it was."""
-
-
-class PullRequest(FigureRequest):
-    """A request for a pose of the figure in which a point of a joint is at the target."""
-
-    joint: str
-    point: list[float]
-    target: list[float]
-    limb: list[str]
-    """The joints that go first."""
-    alone: bool
-    """Whether no others follow."""
-    pins: NotRequired[dict[str, list[float]]]
-    turns: NotRequired[dict[str, list[float]]]
-    thorough: bool
-    """Whether to try all before the target is called out of reach."""
-
-
-class TurnRequest(FigureRequest):
-    """A request for a pose in which a joint has a rotation in the world."""
-
-    joint: str
-    rotation: list[float]
-    limits: bool
-    """Whether its limit is kept; a figure's controls are then."""
-
-
-class Pulled(PoseAnswer):
-    """A pose of the figure that meets a goal, or comes near it."""
-
-    ms: float
-    met: bool
-    left: float
-    beyond: bool
-    """Whether the target is farther off than the bones are long."""
-    held: dict[str, float]
-    """Controls at an end of their range that would have to go on."""
-    atEnd: dict[str, float]
-    """Controls of what is pulled that are at an end of their range."""
-    values: dict[str, float]
-    """All controls, those of the root among them."""
-
-
-class Fitted(TypedDict):
-    """The controls nearest to a pose, and how far they are off."""
-
-    values: dict[str, float]
-    offDeg: float
-
-
-class ControlsRequest(TypedDict):
-    """A request for the pose that values of controls give."""
-
-    values: dict[str, float]
-
-
-class Posed(PoseAnswer):
-    """A pose of the figure, and what became of its controls."""
-
-    clamped: dict[str, float]
-    gaps: dict[str, float]
-
-
 # ------------------------------------------------------------------------------------------- edits
-
-
-class Stroke(TypedDict):
-    """What every edit is of: a joint, and a stroke, whose edits are undone together."""
-
-    joint: str
-    stroke: str
-
-
-class MovePoint(TypedDict):
-    """Put a point of a cone into a direction."""
-
-    edit: Literal["move-point"]
-    part: NotRequired[int]
-    index: int
-    point: list[float]
-
-
-class AddPoint(TypedDict):
-    """Add a point: in a direction, or in the middle of the edge after a point."""
-
-    edit: Literal["add-point"]
-    part: NotRequired[int]
-    point: NotRequired[list[float]]
-    after: NotRequired[int]
-
-
-class DeletePoint(TypedDict):
-    """Delete a point of a cone."""
-
-    edit: Literal["delete-point"]
-    part: NotRequired[int]
-    index: int
-
-
-class ReorderPoint(TypedDict):
-    """Put a point of a cone so many places later in the order."""
-
-    edit: Literal["reorder-point"]
-    part: NotRequired[int]
-    index: int
-    by: int
-
-
-class MoveVisible(TypedDict):
-    """Put the visible point of a cone into a direction."""
-
-    edit: Literal["move-visible"]
-    part: NotRequired[int]
-    point: list[float]
-
-
-class Twist(TypedDict):
-    """Set the limits of the twist at a point, or at the visible point, which has no index."""
-
-    edit: Literal["twist"]
-    part: NotRequired[int]
-    index: int | None
-    lowDeg: float
-    highDeg: float
-
-
-class Smooth(TypedDict):
-    """Smooth a cone, or all of them."""
-
-    edit: Literal["smooth"]
-    part: NotRequired[int]
-    rounds: int
-
-
-class Relax(TypedDict):
-    """Calm the points of a cone, or of all, as many as there are."""
-
-    edit: Literal["relax"]
-    part: NotRequired[int]
-    rounds: int
-
-
-class Simplify(TypedDict):
-    """Leave out points of a cone, or of all, that matter by less than so many degrees."""
-
-    edit: Literal["simplify"]
-    part: NotRequired[int]
-    toleranceDeg: float
-
-
-class Brush(TypedDict):
-    """Push a distance field out around places, or pull it in."""
-
-    edit: Literal["brush"]
-    draft: NotRequired[bool]
-    centers: list[list[float]]
-    radiusDeg: float
-    amountDeg: float
-
-
-class Settle(TypedDict):
-    """End the drafts of a brush."""
-
-    edit: Literal["settle"]
-
-
-class AddSample(TypedDict):
-    """Take a rotation into the limit."""
-
-    edit: Literal["add-sample"]
-    rotation: list[float]
-
-
-class SetNumber(TypedDict):
-    """Set a number of the shape."""
-
-    edit: Literal["number"]
-    field: str
-    index: int
-    deg: float
-
-
-class SetHingeEnd(TypedDict):
-    """Move an end of the range of a hinge, in degrees from the limit's reference."""
-
-    edit: Literal["hinge"]
-    side: Literal["low", "high"]
-    deg: float
-
-
-class Mirror(TypedDict):
-    """Give the joint's partner the limit, mirrored."""
-
-    edit: Literal["mirror"]
-
-
-class Copy(TypedDict):
-    """Give another joint the limit."""
-
-    edit: Literal["copy"]
-    to: str
-
-
-class Draw(TypedDict):
-    """Draw a new cone around where the bone points at a rotation."""
-
-    edit: Literal["draw"]
-    rotation: list[float]
-
-
-class Remove(TypedDict):
-    """Remove the limit."""
-
-    edit: Literal["remove"]
-
-
-Edit = (
-    MovePoint
-    | AddPoint
-    | DeletePoint
-    | ReorderPoint
-    | MoveVisible
-    | Twist
-    | Smooth
-    | Relax
-    | Simplify
-    | Brush
-    | Settle
-    | AddSample
-    | SetNumber
-    | SetHingeEnd
-    | Mirror
-    | Copy
-    | Draw
-    | Remove
-)
-"""What can be done to a limit, but for a refit, which is asked for by a name of its own."""
-
-
-class Edge(TypedDict):
-    """An edge of a cone, for which an edit was refused."""
-
-    number: int
-    ends: list[list[float]]
-
-
-class Reason(TypedDict):
-    """Why something was refused; nothing has changed."""
-
-    refused: str
-
-
-class EdgeReason(Reason):
-    """The same, and the edge of a cone that is at fault."""
-
-    edge: Edge
 
 
 class Refusal(Reason, State):
@@ -1010,6 +654,9 @@ class Requests(TypedDict):
     clamp: ClampRequest
     curve: CurveRequest
     region: JointRequest
+    dependence: JointRequest
+    ends: DependentRequest
+    map: MapRequest
     observed: ObservedRequest
     recall: ObservedPoseRequest
     compare: CompareRequest
@@ -1055,6 +702,9 @@ class Answers(TypedDict):
     clamp: Clamping
     curve: Curve
     region: Picture
+    dependence: Dependence
+    ends: DependentNumbers
+    map: RangeMap
     observed: Observed
     recall: ObservedPose
     compare: Comparison

@@ -1,0 +1,129 @@
+"""Draw what a joint may do over where the joint points that it depends on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Vectors
+from ..limit import DependentLimit, Limit
+from ..limit.hinge import hinge_scale
+from ..model import LimitModel
+from .sphere import (
+    direction_chart,
+    draw_marks,
+    draw_twist_scale,
+    draw_view,
+    hemisphere,
+    mean_direction,
+    pixels_for,
+    twist_widths_deg,
+)
+from .style import INK, MUTED, new_figure, readable_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+PIXELS = 300  # across a sphere
+COLUMN_PX, SPHERE_PX, HEAD_PX, FOOT_PX = 440, 400, 130, 130
+LINES_DEG = 30.0
+"""Degrees from one line to the next."""
+LEAST = 0.03
+"""A side is drawn if it has at least this share of what is legal."""
+NAMES = {"low": "from", "high": "to", "margin": "narrower by"}
+
+
+def draw_dependence(model: LimitModel, joint: str) -> Figure:
+    """Return maps of a joint's numbers over where its driver's bone may point, in degrees.
+
+    Of a range these are its width and both its ends, of a hinge from its reference. The bone comes
+    to each direction by the shortest swing from the reference of the driver's limit.
+    """
+    if joint not in model.dependents:
+        known = ", ".join(model.dependents) or "none"
+        raise ValueError(f"{joint} depends on no other joint; those that do: {known}")
+    each = model.dependents[joint]
+    limit = model.limits.get(each.driver)
+    front = each.axis if limit is None else mean_direction(limit)
+    views = {"seen from the front": front, "seen from behind": -front}
+    pixels = PIXELS if limit is None else pixels_for(limit, PIXELS)
+    images = {
+        name: hemisphere(lambda at: _numbers_deg(each, limit, at), view, pixels)
+        for name, view in views.items()
+    }
+    legal = {name: int(np.isfinite(image).sum()) for name, image in images.items()}
+    least = LEAST * sum(legal.values())
+    shown = {name: image for name, image in images.items() if legal[name] >= least}
+    titles = [NAMES[name] for name in each.at_nodes]
+    titles = ["range", *titles] if len(titles) == 2 else titles
+    width = COLUMN_PX * max(len(titles), 2)
+    height = HEAD_PX + SPHERE_PX * len(shown) + FOOT_PX
+    figure = new_figure(width, height)
+    heading = f"{readable_name(joint)}, by where {readable_name(each.driver)} points".capitalize()
+    figure.text(24 / width, 1.0 - 46 / height, heading, size=19, color=INK, weight="bold")
+    nodes = "rotations" if each.by_rotation else "directions"
+    text = f"degrees, which are given at {len(each.values)} {nodes} of {readable_name(each.driver)}"
+    figure.text(24 / width, 1.0 - 76 / height, text, size=12, color=MUTED)
+    for column, title in enumerate(titles):
+        left = (COLUMN_PX * column + 20) / width
+        parts = {name: image[..., column] for name, image in shown.items()}
+        span = _span_deg(np.concatenate([part[np.isfinite(part)] for part in parts.values()]))
+        for row, (name, part) in enumerate(parts.items()):
+            bottom = FOOT_PX + SPHERE_PX * (len(parts) - 1 - row)
+            box = left, bottom / height, (COLUMN_PX - 40) / width, (SPHERE_PX - 30) / height
+            axes = figure.add_axes(box)
+            draw_view(axes, part, span)
+            if limit is not None:
+                draw_marks(axes, limit, views[name])
+            _draw_lines(axes, part)
+            axes.set_title(f"{title} · {name}", color=MUTED, size=11, pad=6)
+        scale = left + 70 / width, 60 / height, (COLUMN_PX - 180) / width, 16 / height
+        draw_twist_scale(figure, scale, span, title)
+    marks = "lines every 30°"
+    if limit is not None:
+        marks += "; pale: where the driver cannot point; + its reference, with grey rings every 30°"
+    figure.text(0.5, 14 / height, marks, size=10, color=MUTED, ha="center")
+    return figure
+
+
+def _draw_lines(axes: Axes, image: Floats) -> None:
+    """Draw lines of equal degrees into one side of the sphere, and write these on them."""
+    along = (np.arange(len(image)) + 0.5) / len(image) * 2.0 - 1.0
+    known = image[np.isfinite(image)]
+    if np.ptp(known) < LINES_DEG:
+        return
+    first, last = np.ceil(known.min() / LINES_DEG), np.floor(known.max() / LINES_DEG)
+    lines = axes.contour(
+        along,
+        along,
+        image,
+        levels=LINES_DEG * np.arange(first, last + 1.0) + 0.0,
+        colors=[INK],
+        linewidths=0.7,
+        alpha=0.7,
+    )
+    axes.clabel(lines, fmt="%.0f°", fontsize=9, inline_spacing=2)
+
+
+def _numbers_deg(each: DependentLimit, limit: Limit | None, directions: Vectors) -> Floats:
+    """Return what is drawn (n, k) at directions of the driver's bone, in degrees."""
+    reference = quat.IDENTITY if limit is None else limit.chart.reference
+    axis = each.axis if limit is None else direction_chart(limit).axis
+    values = each.values_at(quat.mul(reference, quat.between(axis, directions)))
+    scale = hinge_scale(each)
+    shown = np.degrees(values if scale is None else scale.angles_at(values))
+    if shown.shape[1] == 2:
+        shown = np.column_stack([shown[:, 1] - shown[:, 0], shown])
+    legal = True if limit is None else np.isfinite(twist_widths_deg(limit, directions))[:, None]
+    return np.where(legal, shown, np.nan)
+
+
+def _span_deg(known: Floats) -> tuple[float, float]:
+    if not len(known):
+        return 0.0, 1.0
+    low, high = float(known.min()), float(known.max())
+    return low, max(high, low + 1.0)

@@ -1,0 +1,199 @@
+"""Limits that depend on another joint, at the page: their numbers in a pose, their map, edits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Quats, unit_quats
+from ..limit import DependentLimit
+from ..limit.hinge import hinge_scale
+from ..mesh import map_sheet
+from ..model import LimitModel
+from ..skeleton import Pose, lineage
+from .hinges import NARROWEST
+from .messages import Request, degrees, word
+from .poses import driver_rotations, pose_from
+from .protocol.dependents import Dependence, DependentField, DependentNumbers, RangeMap
+from .session import Scene, Session
+
+LABELS = {"low": "From", "high": "To", "margin": "Narrower by"}
+"""What people call the numbers that a driver changes."""
+WIDEST_RADIUS_DEG = 180.0
+
+
+def dependent_limit(model: LimitModel, name: str) -> DependentLimit:
+    """Return the limit of a joint that depends on another; ValueError where it does not."""
+    model.skeleton.index(name)
+    if name not in model.dependents:
+        raise ValueError(f"{name} depends on no other joint")
+    return model.dependents[name]
+
+
+# Numbers as people see them: the ends of a hinge's arc, or those of the limit's chart.
+
+
+def _fields(each: DependentLimit) -> list[str]:
+    """Return the names of the numbers as they are shown, those of a hinge from low to high."""
+    scale = hinge_scale(each)
+    return list(each.at_nodes[::-1] if scale is not None and scale.falls else each.at_nodes)
+
+
+def shown_deg(each: DependentLimit, values: Floats) -> Floats:
+    """Return the numbers (..., k) of the nodes' order as they are shown, in degrees."""
+    scale = hinge_scale(each)
+    return np.degrees(values if scale is None else scale.angles_at(values))
+
+
+def _value_of(each: DependentLimit, deg: float) -> float:
+    """Return the number that is shown as so many degrees."""
+    scale, angle = hinge_scale(each), float(np.radians(deg))
+    if scale is None:
+        return angle
+    if not scale.angles[0] <= angle <= scale.angles[-1]:
+        ends_deg = np.degrees(scale.angles[[0, -1]])
+        raise ValueError(
+            f"an end must be from {ends_deg[0]:.0f} to {ends_deg[1]:.0f} degrees, got {deg:g}"
+        )
+    return scale.place_of(angle)
+
+
+def describe_dependence(session: Session, request: Request) -> Dependence:
+    """Return what a joint depends on, and its numbers in each frame of the clip, in degrees."""
+    scene = session.scene
+    each = dependent_limit(scene.model, word(request, "joint"))
+    driver = driver_rotations(scene.model, each, scene.clip.pose.rotations)
+    return {
+        "driver": each.driver,
+        "fields": [
+            DependentField(field=name, label=LABELS[place])
+            for name, place in zip(_fields(each), each.at_nodes, strict=True)
+        ],
+        "hinge": hinge_scale(each) is not None,
+        "valuesDeg": shown_deg(each, each.values_at(driver)),
+    }
+
+
+def numbers_in_pose(session: Session, request: Request) -> DependentNumbers:
+    """Return the numbers of a dependent limit in a pose, in degrees."""
+    model, pose = session.scene.model, _pose(session.scene, request)
+    each = dependent_limit(model, word(request, "joint"))
+    values = each.values_at(driver_rotations(model, each, pose.rotations))
+    return {"valuesDeg": shown_deg(each, values).tolist()}
+
+
+# The map: the same numbers at every direction of the driver's bone.
+
+
+def range_map(session: Session, request: Request) -> RangeMap:
+    """Return the numbers of a dependent limit all over where its driver's bone may point.
+
+    The driver comes there by the shortest swing: from the pose, if there is one, else from the
+    reference of its limit.
+    """
+    scene = session.scene
+    each = dependent_limit(scene.model, word(request, "joint"))
+    limit = scene.model.limits.get(each.driver)
+    reference = quat.IDENTITY if limit is None else limit.chart.reference
+    start = reference
+    if request["pose"] is not None:
+        start = driver_rotations(scene.model, each, _pose(scene, request).rotations)
+    mesh, rim, bone = map_sheet(limit, each.axis)
+    swings = quat.between(quat.rotate(start, bone), quat.rotate(reference, mesh.vertices))
+    values = each.values_at(quat.mul(swings, start))
+    return {
+        "driver": each.driver,
+        "twists": each.by_rotation,
+        "reference": reference.tolist(),
+        "axis": bone.tolist(),
+        "directions": mesh.vertices,
+        "faces": mesh.triangles,
+        "rim": rim,
+        "valuesDeg": shown_deg(each, values),
+    }
+
+
+# Edits, where the driver is in a pose.
+
+
+def set_number_here(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
+    """Return the model with `deg` degrees as the number `field` of a joint, in a pose.
+
+    An end beyond the joint's own limit widens that, too; elsewhere nothing changes.
+    """
+    name = word(request, "joint")
+    each, field = dependent_limit(model, name), word(request, "field")
+    if field not in each.at_nodes:
+        raise ValueError(f"field must be one of {', '.join(each.at_nodes)}, got {field!r:.20}")
+    value = _value_of(each, degrees(request, "deg"))
+    driver = driver_rotations(model, each, _pose(scene, request).rotations)
+    numbers = dict(zip(each.at_nodes, each.values_at(driver).tolist(), strict=True))
+    return _with_numbers(model, name, driver, numbers | {field: value}, _radius(request))
+
+
+def allow_here(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
+    """Return the model with a joint's numbers changed just so much that it is legal in a pose."""
+    name, pose = word(request, "joint"), _pose(scene, request)
+    each = dependent_limit(model, name)
+    driver = driver_rotations(model, each, pose.rotations)
+    way = lineage(model.skeleton, name, each.limit.relative_to)
+    rotation = unit_quats("rotation", way.relative_rotation(pose.rotations))
+    if each.contains(rotation, driver):
+        raise ValueError("this pose is inside already")
+    if not each.limit.contains(rotation):
+        wider = each.limit.shape.add(each.limit.nearest_cover(rotation)[None])
+        each = replace(each, limit=replace(each.limit, shape=wider))
+    numbers, wide = each.values_for(rotation, driver), _with_dependent(model, name, each)
+    made = _with_numbers(wide, name, driver, numbers, _radius(request))
+    if not made.dependents[name].contains(rotation, driver):
+        raise ValueError(
+            f"{name} cannot be so while it depends on {each.driver} by a margin, which makes its "
+            "limit round: remove the dependence first"
+        )
+    return made
+
+
+def _with_numbers(
+    model: LimitModel, name: str, driver: Quats, numbers: dict[str, float], radius: float
+) -> LimitModel:
+    """Return the model with other numbers of a joint at one rotation (4,) of its driver."""
+    each = model.dependents[name]
+    if {"low", "high"} <= numbers.keys() and numbers["high"] - numbers["low"] < NARROWEST:
+        ends_deg = sorted(shown_deg(each, np.array([numbers[n] for n in each.at_nodes])))
+        raise ValueError(
+            f"a range must not end before it starts: {ends_deg[0]:.6g} to {ends_deg[1]:.6g} degrees"
+        )
+    present = dict(zip(each.at_nodes, each.values_at(driver).tolist(), strict=True))
+    for field, value in numbers.items():
+        if value != present[field]:
+            each = each.with_value_at(driver, field, value, radius=radius)
+    return _with_dependent(model, name, each)
+
+
+def _with_dependent(model: LimitModel, name: str, each: DependentLimit) -> LimitModel:
+    limits = {**model.limits, name: each.limit}
+    return replace(model, limits=limits, dependents={**model.dependents, name: each})
+
+
+def detach(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
+    """Return the model with a joint that depends on no other any more, only on its own limit."""
+    name = word(request, "joint")
+    dependent_limit(model, name)
+    kept = {other: each for other, each in model.dependents.items() if other != name}
+    return replace(model, dependents=kept)
+
+
+def _pose(scene: Scene, request: Request) -> Pose:
+    """Return the pose in a request."""
+    if not isinstance(request["pose"], dict):
+        raise ValueError(f"pose must have a frame and rotations, got {request['pose']!r:.60}")
+    return pose_from(scene, request["pose"])
+
+
+def _radius(request: Request) -> float:
+    radius_deg = degrees(request, "radiusDeg")
+    if not 0.0 <= radius_deg <= WIDEST_RADIUS_DEG:
+        raise ValueError(f"radiusDeg must be from 0 to 180 degrees, got {radius_deg:g}")
+    return float(np.radians(radius_deg))

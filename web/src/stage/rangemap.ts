@@ -1,0 +1,88 @@
+// A map at the driver of a joint: where its bone may point, coloured by what the joint may do there.
+
+import {
+  BufferAttribute,
+  BufferGeometry,
+  Group,
+  LineBasicMaterial,
+  LineSegments,
+  Mesh,
+  MeshBasicMaterial,
+  type Quaternion,
+  SphereGeometry,
+  Vector3,
+} from "three";
+import { quaternionAt } from "../pose/kinematics";
+import type { RangeMap } from "../protocol";
+import { type Theme, twistColour } from "./colours";
+import { ALL_AROUND, createLines, setLines, translucentMaterial } from "./sphere";
+
+const PAINT = 0.8; // opacity
+
+export class MapSphere {
+  readonly group = new Group();
+  /** The middle of the directions; the shorter, the more they are all around. */
+  private middle = new Vector3();
+  private reference: Quaternion;
+  private axis: Vector3;
+  private needle;
+  private tip;
+
+  constructor(
+    map: RangeMap,
+    /** By direction, what it is coloured by. */
+    values: ArrayLike<number>,
+    [least, most]: [number, number],
+    radius: number,
+    theme: Theme,
+  ) {
+    this.reference = quaternionAt(map.reference, 0);
+    this.axis = new Vector3().fromArray(map.axis);
+    for (let i = 0; i < map.directions.length; i += 3)
+      this.middle.add(new Vector3().fromArray(map.directions, i));
+    this.middle.multiplyScalar(3 / map.directions.length);
+    const shape = new BufferGeometry();
+    const colours = new Float32Array(map.directions.length);
+    for (let i = 0; i < values.length; i++)
+      twistColour(((values[i] as number) - least) / Math.max(most - least, 1e-6)).toArray(
+        colours,
+        3 * i,
+      );
+    shape.setAttribute("position", new BufferAttribute(map.directions, 3));
+    shape.setAttribute("color", new BufferAttribute(colours, 3));
+    shape.setIndex(new BufferAttribute(map.faces, 1));
+    const edge = new BufferGeometry();
+    edge.setAttribute("position", new BufferAttribute(map.rim, 3));
+    this.needle = createLines(theme.ink);
+    this.tip = new Mesh(
+      new SphereGeometry(0.035, 16, 12),
+      new MeshBasicMaterial({ color: theme.ink, depthTest: false, transparent: true }),
+    );
+    this.needle.material.depthTest = false; // where the bone is, is seen from everywhere
+    this.tip.renderOrder = 5;
+    this.group.add(
+      new Mesh(new SphereGeometry(0.99, 48, 24), translucentMaterial(0.07, { color: theme.ink })),
+      new Mesh(shape, translucentMaterial(PAINT, { vertexColors: true })),
+      new LineSegments(edge, new LineBasicMaterial({ color: theme.ink })),
+      this.needle,
+      this.tip,
+    );
+    this.group.scale.setScalar(radius);
+  }
+
+  /** The way that the map faces in the world; none where it is all around. */
+  get facing(): Vector3 | undefined {
+    if (this.middle.length() < ALL_AROUND) return undefined;
+    return this.middle.clone().normalize().applyQuaternion(this.group.quaternion);
+  }
+
+  /** Put it at a driver that is turned by `turn` as seen from where it is measured, `above`. */
+  setPose(position: Vector3, above: Quaternion, turn: Quaternion): void {
+    this.group.position.copy(position);
+    this.group.quaternion.copy(above).multiply(this.reference);
+    const local = this.reference.clone().invert().multiply(turn);
+    const direction = this.axis.clone().applyQuaternion(local);
+    setLines(this.needle, [new Vector3(), direction]);
+    this.tip.position.copy(direction);
+  }
+}
