@@ -27,7 +27,7 @@ from synovia import Box, LimitModel, RotationVector, Skeleton, human, kernels, q
 from synovia.components import control_groups
 from synovia.io.packed_limits import packed_limits_bytes
 from synovia.kernels import jit
-from synovia.limit import Limit
+from synovia.limit import DependentRange, Limit, PairLimit
 from synovia.model import project_path
 from synovia.shapes.distance_field.extent import field_boundary
 
@@ -40,7 +40,7 @@ ROUGH = {"ik_descent.descend_each", "ik_ccd.ccd_each", "ik_fabrik.fabrik_each"}
 ROUGH |= {"reach_cone_packing.clearances", "controls.descend", "clamp.first_exit"}
 ROUGH |= {"runtime.exits", "runtime_ik.look_at", "runtime_ik.two_bone"}
 ROUGH |= {"gradient.measure"}  # differences of distances
-ROUGH |= {"control_group.nearest_each"}
+ROUGH |= {"control_group.nearest_each", "pair.search"}
 # Numbers of the nearest of several, which may be as near as each other.
 TIES = {("distance_field_build.nearest", 7), ("distance_field_packing.nearest_in_lines", 6)}
 TIES |= {("theta_phi_packing.nearest_centres", 3), ("circle_quartic.search_lanes", 0)}
@@ -162,6 +162,16 @@ def use_ways(rng):
     kernels.clamp.thin_ways(rotations, np.array([0, 12, 20]), 0.2, np.empty(20, bool))
 
 
+def use_pairs(rng):
+    """Find the nearest pairs of a driver and a hinge, by directions and by rotations."""
+    box = Limit(RotationVector(), Box([-0.5, -0.4, -0.3], [0.4, 0.5, 0.2], np.eye(3)))
+    bend = Limit(RotationVector(), Box([0.0, 0.0, 0.0], [2.0, 0.0, 0.0], np.eye(3)))
+    for nodes in (18, 16):
+        high = rng.uniform(0.4, 2.0, nodes)
+        ends = DependentRange(bend, "hip", [0, -1, 0], np.zeros(nodes), high, [1, 0, 0])
+        PairLimit(box, ends).project(quat.exp([[0.3, 0.2, 0.1]]), quat.exp([[1.9, 0.0, 0.1]]))
+
+
 def use_the_rest():
     """Use what those answers leave out, or use with much data."""
     rng = np.random.default_rng(3)
@@ -176,6 +186,7 @@ def use_the_rest():
     project_path(hinge, quat.exp(turns), 1.0 / 30.0)
     hinge.distance_and_gradient(quat.exp(turns))
     use_the_runtime(rng)
+    use_pairs(rng)
     use_ways(rng)
     poses, paths = random_quats(6, rng), np.array([[0, 1, 0], [0, 2, 1]])
     kernels.gradient.loss(

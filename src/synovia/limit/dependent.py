@@ -93,6 +93,21 @@ class DependentLimit(ABC):
         return quat.rotate(self.frame, node_directions(divisions(len(self.values))))
 
     @cached_property
+    def packed(self) -> Floats:
+        """What kernels read: a header, then the numbers at the nodes; see `kernels.pair`."""
+        count = len(self.values)
+        parts = rotation_nodes.divisions(count) if self.by_rotation else divisions(count)
+        into = quat.inverse(self.frame)
+        head = [len(self.at_nodes), self.by_rotation, parts, self._largest]
+        head += [*self.axis, *into, *self.bone_frame]
+        return np.array([1 + len(head) + self.values.size, *head, *self.values.ravel()])
+
+    @property
+    def _largest(self) -> float:
+        """The largest number, which a margin is compared with."""
+        return float(self.values.max())
+
+    @cached_property
     def steepness(self) -> float:
         """A bound on how fast the numbers change, in radians a radian of the driver's turn."""
         return rotation_nodes.steepest(self.values) if self.by_rotation else steepest(self.values)
@@ -335,10 +350,6 @@ class DependentMargin(DependentLimit):
                 f"DependentMargin.margin must leave something of the limit, which is {depth:.6g} "
                 f"radians deep, got {self._largest:.6g}"
             )
-
-    @property
-    def _largest(self) -> float:
-        return float(self.margin.max())
 
     @cached_property
     def core(self) -> Limit:
