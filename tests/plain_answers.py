@@ -27,7 +27,7 @@ from synovia import Box, LimitModel, RotationVector, Skeleton, human, kernels, q
 from synovia.components import control_groups
 from synovia.io.packed_limits import packed_limits_bytes
 from synovia.kernels import jit
-from synovia.limit import DependentRange, Limit, PairLimit
+from synovia.limit import DependentMargin, DependentRange, Limit, PairLimit
 from synovia.model import project_path
 from synovia.shapes.distance_field.extent import field_boundary
 
@@ -38,7 +38,7 @@ SLACK = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 # To 1e-9: what iterates, and what takes the arc cosine of numbers next to 1.
 ROUGH = {"ik_descent.descend_each", "ik_ccd.ccd_each", "ik_fabrik.fabrik_each"}
 ROUGH |= {"reach_cone_packing.clearances", "controls.descend", "clamp.first_exit"}
-ROUGH |= {"runtime.exits", "runtime_ik.look_at", "runtime_ik.two_bone"}
+ROUGH |= {"runtime.exits", "runtime_ik.look_at", "runtime_ik.two_bone", "runtime.project_pose"}
 ROUGH |= {"gradient.measure"}  # differences of distances
 ROUGH |= {"control_group.nearest_each", "pair.search"}
 # Numbers of the nearest of several, which may be as near as each other.
@@ -137,7 +137,9 @@ def use_the_runtime(rng):
         "hand": replace(Limit.fit(cloud, "kdop"), relative_to="box"),
     }
     skeleton = Skeleton(("root", *limits), np.arange(-1, 4), np.tile([0.2, 0.0, 0.0], (5, 1)))
-    packed = np.frombuffer(packed_limits_bytes(LimitModel(limits, skeleton))).copy()
+    margin = DependentMargin(limits["hand"], "box", [0, 1, 0], rng.uniform(0.0, 0.1, 18))
+    model = LimitModel(limits, skeleton, dependents={"hand": margin})
+    packed = np.frombuffer(packed_limits_bytes(model)).copy()
     turns, runtime = random_quats(10, rng), kernels.runtime
     for k in range(4):
         out, distances = np.empty(40), np.empty(10)

@@ -12,7 +12,7 @@ from oracles import BATCHES, random_quats
 from synovia import quat
 from synovia.arrays import TOLERANCE
 from synovia.charts import DirectionTwist, RotationVector, SwingTwist
-from synovia.kernels.pair import values_at
+from synovia.kernels.dependent import values_at
 from synovia.limit import (
     DependentMargin,
     DependentRange,
@@ -363,7 +363,7 @@ def test_numbers_of_nodes_that_no_grid_has():
 
 
 def test_kernels_number_nodes_as_tables_do():
-    from synovia.kernels.pair import direction_node, rotation_node
+    from synovia.kernels.dependent import direction_node, rotation_node
     from synovia.limit import octahedral, rotation_nodes
 
     for n in (1, 2, 3, 8):

@@ -1,21 +1,22 @@
 """Pairs of a driver and of joints that depend on it: the nearest legal rotation of the driver.
 
-A dependent limit is packed as a header, then its numbers at the nodes; several stand one after the
-other. What there is to know of the joints' own rotations does not change while the driver is turned
-about: it is measured before, a row for each pair. See `limit.pair` for the search itself.
+Packed dependent limits stand one after the other. What there is to know of the joints' own
+rotations does not change while the driver is turned about: it is measured before, see `dependent`.
+`limit.pair` says how the driver's rotation is searched for.
 """
 
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
-from . import distance_field as fields
+from .dependent import AXIS, BY_ROTATION, EDGE, SIZE, TOLERANCE, gap_of, put, values_at, wrapped
 from .ik_chain import cross, from_vector, length, product, rotate
 from .jit import kernel
-from .kinds import DIRECTION_TWIST, FIELD, ROTATION_VECTOR, SWING_TWIST
-from .limit import CHART, HEADER, enter, leave, nearest
+from .kinds import DIRECTION_TWIST, ROTATION_VECTOR, SWING_TWIST
+from .limit import CHART, enter, leave, nearest
 from .rotation import (
     BLOCK,
     LANES,
@@ -35,12 +36,6 @@ from .rotation import (
     Z,
 )
 
-# Where things stand in a packed dependent limit. Numbers are 2 for the ends of a range, 1 for a
-# margin; nodes are directions of the driver's bone, `AXIS` in its own frame, or its rotations.
-SIZE, NUMBERS, BY_ROTATION, DIVISIONS, LARGEST = 0, 1, 2, 3, 4
-AXIS, INTO, BONE = 5, 8, 12  # nodes' rotation = into · rotation · bone
-VALUES = 16
-
 # How the driver's rotation is searched for.
 RADII = np.array([0.12, 0.3, 0.5, 0.75, 1.0])  # first turns, as shares of what may pay
 WAYS = 16  # into how many directions the bone is turned at first, each as far
@@ -48,8 +43,6 @@ TWISTED = WAYS + 2 + WAYS // 2  # the same where the twist counts: about the bon
 FIRST_STEP, MOST_STEPS = 0.15, 26  # of shorter turns: the first, as a share of what may pay
 LEAST_STEP = 0.5**11  # the last, as a share of the first
 STEP_BACK = 1e-12  # radians² by which a step must be better to be taken
-TOLERANCE = 1e-9  # radians outside that count as inside
-EDGE = 0.5 * TOLERANCE
 
 
 def _compass():
@@ -69,155 +62,6 @@ def _turned_compass():
 
 COMPASS = 14
 AROUND = _turned_compass().ravel()  # by step, then by way, then x, y, z
-
-
-# Nodes: whole numbers whose sizes sum to n, in the order of their coordinates.
-
-
-@kernel
-def ring_node(m, j, k):
-    """Return the number of (j, k) among those with |j| + |k| = m."""
-    before = 0 if j == -m else 1 + 2 * (j + m - 1)
-    return before + (1 if k > 0 and j != -m and j != m else 0)
-
-
-@kernel
-def direction_node(n, i, j, k):
-    """Return the number of the node (i, j, k) among those with |i| + |j| + |k| = n."""
-    if i <= 0:
-        s = i + n
-        before = 0 if s == 0 else 1 + 2 * s * (s - 1)
-        return before + ring_node(s, j, k)
-    m = n - i
-    before = 4 * n * n + 2 - (1 + 2 * m * (m + 1))
-    return before + ring_node(m, j, k)
-
-
-@kernel
-def squares_to(m):
-    """Return 1 + 4 + … + m²."""
-    return m * (m + 1) * (2 * m + 1) // 6
-
-
-@kernel
-def rotation_node(n, w, x, y, z):
-    """Return the number of the node (w, x, y, z), or of the opposite one, which is the same."""
-    first = w if w != 0 else (x if x != 0 else (y if y != 0 else z))
-    if first < 0:
-        w, x, y, z = -w, -x, -y, -z
-    if w > 0:
-        m = n - w
-        before = 2 * n * n + 1 + 4 * (squares_to(n - 1) - squares_to(m)) + 2 * (w - 1)
-        return before if m == 0 else before + direction_node(m, x, y, z)
-    if x > 0:
-        m = n - x
-        before = 2 * n + 4 * ((x - 1) * n - x * (x - 1) // 2)
-        return before + ring_node(m, y, z)
-    if y > 0:
-        return 1 + 2 * (y - 1) + (1 if z > 0 else 0)
-    return 0
-
-
-@kernel
-def corner_values(t, o, node, weight, low, high):
-    """Return the sums of two numbers with those at a node, by its weight; a margin has one."""
-    if t[o + NUMBERS] == 2.0:
-        at = o + VALUES + 2 * node
-        return low + weight * t[at], high + weight * t[at + 1]
-    return low + weight * t[o + VALUES + node], high
-
-
-@kernel
-def at_direction(t, o, x, y, z):
-    """Return the numbers, two at most, at a direction; see `octahedral.locate`."""
-    n = int(t[o + DIVISIONS])
-    scale = n / max(abs(x) + abs(y) + abs(z), 1e-300)
-    px, py, pz = scale * abs(x), scale * abs(y), scale * abs(z)
-    a, b, c = int(px), int(py), int(pz)
-    fx, fy, fz = px - a, py - b, pz - c
-    kind = int(np.rint(fx + fy + fz))
-    sx, sy, sz = -1 if x < 0.0 else 1, -1 if y < 0.0 else 1, -1 if z < 0.0 else 1
-    if kind == 0 or kind == 3:
-        more = 1 if kind == 3 else 0
-        node = direction_node(n, sx * (a + more), sy * (b + more), sz * (c + more))
-        return corner_values(t, o, node, 1.0, 0.0, 0.0)
-    # Parts that sum to 1 are weights of the corners one step on; to 2, of those two steps on.
-    one, other = (1, 0) if kind == 1 else (0, 1)
-    wx, wy, wz = (fx, fy, fz) if kind == 1 else (1.0 - fx, 1.0 - fy, 1.0 - fz)
-    whole = 1.0 / (wx + wy + wz)
-    node = direction_node(n, sx * (a + one), sy * (b + other), sz * (c + other))
-    low, high = corner_values(t, o, node, wx * whole, 0.0, 0.0)
-    node = direction_node(n, sx * (a + other), sy * (b + one), sz * (c + other))
-    low, high = corner_values(t, o, node, wy * whole, low, high)
-    node = direction_node(n, sx * (a + other), sy * (b + other), sz * (c + one))
-    return corner_values(t, o, node, wz * whole, low, high)
-
-
-@kernel
-def at_rotation(t, o, w, x, y, z):
-    """Return the numbers, two at most, at a rotation; see `rotation_nodes.locate`."""
-    n = int(t[o + DIVISIONS])
-    total = max(abs(w) + abs(x) + abs(y) + abs(z), 1e-300)
-    first = abs(w) / total
-    second = first + abs(x) / total
-    third = second + abs(y) / total
-    p0, p1, p2 = n * min(first, 1.0), n * min(second, 1.0), n * min(third, 1.0)
-    a, b, c = int(p0), int(p1), int(p2)
-    f0, f1, f2 = p0 - a, p1 - b, p2 - c
-    sw, sx = -1 if w < 0.0 else 1, -1 if x < 0.0 else 1
-    sy, sz = -1 if y < 0.0 else 1, -1 if z < 0.0 else 1
-    # Kuhn's tetrahedra: one step along each axis, the largest part first, of equal ones the last.
-    before, low, high = 1.0, 0.0, 0.0
-    left0, left1, left2 = True, True, True
-    for step in range(4):
-        largest, which = 0.0, 3
-        if left0:
-            largest, which = f0, 0
-        if left1 and (which == 3 or f1 >= largest):
-            largest, which = f1, 1
-        if left2 and (which == 3 or f2 >= largest):
-            largest, which = f2, 2
-        weight = before - largest if step < 3 else before
-        if weight > 0.0:
-            node = rotation_node(n, sw * a, sx * (b - a), sy * (c - b), sz * (n - c))
-            low, high = corner_values(t, o, node, weight, low, high)
-        before = largest
-        if which == 0:
-            a, left0 = a + 1, False
-        elif which == 1:
-            b, left1 = b + 1, False
-        elif which == 2:
-            c, left2 = c + 1, False
-    return low, high
-
-
-@kernel
-def values_at(t, o, w, x, y, z):
-    """Return the numbers of the dependent limit at `o` at a rotation of the driver."""
-    iw, ix, iy, iz = t[o + INTO], t[o + INTO + 1], t[o + INTO + 2], t[o + INTO + 3]
-    qw, qx, qy, qz = product(iw, ix, iy, iz, w, x, y, z)
-    if t[o + BY_ROTATION] > 0.0:
-        bw, bx, by, bz = t[o + BONE], t[o + BONE + 1], t[o + BONE + 2], t[o + BONE + 3]
-        rw, rx, ry, rz = product(qw, qx, qy, qz, bw, bx, by, bz)
-        return at_rotation(t, o, rw, rx, ry, rz)
-    ax, ay, az = t[o + AXIS], t[o + AXIS + 1], t[o + AXIS + 2]
-    dx, dy, dz = rotate(qw, qx, qy, qz, ax, ay, az)
-    return at_direction(t, o, dx, dy, dz)
-
-
-@kernel
-def gap_of(t, o, measured, low, high):
-    """Return how far outside a joint is, by what was measured of it, at such numbers."""
-    if t[o + NUMBERS] == 1.0:
-        return measured[0] - (t[o + LARGEST] - low)
-    least = np.inf
-    for k in range(0, measured.shape[0], 3):
-        across, along, depth = measured[k], measured[k + 1], measured[k + 2]
-        beyond = max(low - along, along - high)
-        more = max(beyond, 0.0)
-        outside = math.sqrt(across * across + more * more)
-        least = min(least, outside if outside > 0.0 else max(beyond, depth))
-    return least
 
 
 @kernel
@@ -252,16 +96,6 @@ def vector_square(ax, ay, az, bx, by, bz):
             s = wound(bx, by, bz, turns)
             best = min(best, (s * bx - ax) ** 2 + (s * by - ay) ** 2 + (s * bz - az) ** 2)
     return best
-
-
-@kernel
-def wrapped(p, axis, move):
-    """Return a move along an axis of a limit's shape, less whole periods where it has some."""
-    if int(p[HEADER]) == FIELD:
-        period = p[HEADER + 1 + fields.PERIOD + axis]
-        if period > 0.0:
-            return move - period * np.rint(move / period)
-    return move
 
 
 @kernel
@@ -302,33 +136,44 @@ def angle_square(block, a, seen, b):
     return angle * angle
 
 
+Room = namedtuple(
+    "Room",
+    [
+        "block",  # of rotations that come in
+        "other",
+        "seen",  # of those that are legal
+        "source",  # whose lane 0 has the driver's rotation
+        "lanes",
+        "scores",  # (2 · LANES) the squared ways of pairs, and of the driver alone
+        "best",  # (2, 6) see `search_fan`
+    ],
+)
+
+
 @kernel
-def clear(block):
-    """Begin a block, whose lanes count how far off 1 lengths are."""
+def clear(room):
+    """Begin the blocks, whose lanes count how far off 1 lengths are."""
     for i in range(LANES):
-        block[OFF_UNIT + i] = 0.0
+        room.block[OFF_UNIT + i] = 0.0
+        room.other[OFF_UNIT + i] = 0.0
+        room.seen[OFF_UNIT + i] = 0.0
+        room.source[OFF_UNIT + i] = 0.0
 
 
 @kernel
-def put(block, i, w, x, y, z):
-    """Set the rotation that comes in at a lane."""
-    block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i] = w, x, y, z
-
-
-@kernel
-def make_legal(p, blocks, lanes, n):
-    """Make the driver's rotations that come into blocks[0] legal: they come into blocks[2].
+def make_legal(p, room, n):
+    """Make the driver's rotations that come into the block legal: they come in as `seen`.
 
     There, their points in the chart are found, too. Without a limit of its own all are legal.
     """
-    block, seen = blocks[0], blocks[2]
+    block, seen = room.block, room.seen
     if p.shape[0] == 0:
         for k in range(W0, Z0 + 1, LANES):
             for i in range(n):
                 seen[k + i] = block[k + i]
         return
     enter(p, 0, block, n)
-    nearest(p, 0, TOLERANCE, 0.0, block, blocks[1], lanes, n)
+    nearest(p, 0, TOLERANCE, 0.0, block, room.other, room.lanes, n)
     leave(p, 0, TOLERANCE, block, n)
     for i in range(n):
         put(seen, i, block[QW + i], block[QX + i], block[QY + i], block[QZ + i])
@@ -336,12 +181,12 @@ def make_legal(p, blocks, lanes, n):
 
 
 @kernel
-def score(p, t, measured, widths, blocks, n, scores):
-    """Write the squared ways of pairs with the legal rotations in blocks[2], from blocks[3].
+def score(p, t, measured, widths, room, n):
+    """Write the squared ways of pairs with the legal rotations that are `seen`, from the source.
 
-    That of the driver alone goes to `scores` after all others, at LANES.
+    That of the driver alone goes to the scores after all others, at LANES.
     """
-    source, seen = blocks[3], blocks[2]
+    source, seen, scores = room.source, room.seen, room.scores
     for i in range(n):
         if p.shape[0] == 0:
             square = angle_square(source, 0, seen, i)
@@ -408,11 +253,12 @@ def turns_by_rotation(t, count):
 
 
 @kernel
-def search_fan(p, t, measured, widths, blocks, lanes, scores, best):
+def search_fan(p, t, measured, widths, room):
     """Turn the driver all ways as far as may pay, from best[0]; write the nearest to best[1].
 
     A row of `best` has a rotation, and the square of its pair; of row 0 what may pay comes last.
     """
+    best, scores = room.best, room.scores
     along, around = np.empty(3), TWISTED if turns_by_rotation(t, widths.shape[0]) else WAYS
     w, x, y, z = best[0, 0], best[0, 1], best[0, 2], best[0, 3]
     dx, dy, dz = rotate(w, x, y, z, t[AXIS], t[AXIS + 1], t[AXIS + 2])
@@ -430,12 +276,12 @@ def search_fan(p, t, measured, widths, blocks, lanes, scores, best):
             vx, vy, vz = fan_axis(k, ox, oy, oz, tx, ty, tz, along)
             qw, qx, qy, qz = from_vector(angle * vx, angle * vy, angle * vz)
             rw, rx, ry, rz = product(qw, qx, qy, qz, w, x, y, z)
-            put(blocks[0], k, rw, rx, ry, rz)
-        make_legal(p, blocks, lanes, around)
-        score(p, t, measured, widths, blocks, around, scores)
+            put(room.block, k, rw, rx, ry, rz)
+        make_legal(p, room, around)
+        score(p, t, measured, widths, room, around)
         i = lowest(scores, 0, around)
         if scores[i] < best[1, 4]:
-            keep(blocks[2], scores, i, best[1])
+            keep(room.seen, scores, i, best[1])
 
 
 @kernel
@@ -446,8 +292,9 @@ def keep(seen, scores, i, best):
 
 
 @kernel
-def refine(p, t, measured, widths, blocks, lanes, scores, best):
+def refine(p, t, measured, widths, room):
     """Follow both rows of `best` by ever shorter turns, while these make pairs nearer."""
+    best, scores = room.best, room.scores
     start = FIRST_STEP * best[0, 5]
     first, second = start, start
     least = start * LEAST_STEP
@@ -460,20 +307,44 @@ def refine(p, t, measured, widths, blocks, lanes, scores, best):
                 vx, vy, vz = step * AROUND[at], step * AROUND[at + 1], step * AROUND[at + 2]
                 qw, qx, qy, qz = from_vector(vx, vy, vz)
                 rw, rx, ry, rz = product(qw, qx, qy, qz, w, x, y, z)
-                put(blocks[0], COMPASS * basin + way, rw, rx, ry, rz)
-        make_legal(p, blocks, lanes, 2 * COMPASS)
-        score(p, t, measured, widths, blocks, 2 * COMPASS, scores)
+                put(room.block, COMPASS * basin + way, rw, rx, ry, rz)
+        make_legal(p, room, 2 * COMPASS)
+        score(p, t, measured, widths, room, 2 * COMPASS)
         for basin in range(2):
             i = lowest(scores, COMPASS * basin, COMPASS)
             step = first if basin == 0 else second
             if scores[i] < best[basin, 4] - STEP_BACK and step >= least:
-                keep(blocks[2], scores, i, best[basin])
+                keep(room.seen, scores, i, best[basin])
             elif basin == 0:
                 first = 0.5 * first
             else:
                 second = 0.5 * second
         if first < least and second < least:
             break
+
+
+@kernel
+def search_one(p, t, measured, widths, rotation, room):
+    """Write the driver's rotation of the nearest legal pair to best[0], and how far it is, squared.
+
+    See `search` for what is given.
+    """
+    best, scores = room.best, room.scores
+    w, x, y, z = rotation
+    put(room.block, 0, w, x, y, z)
+    put(room.source, 0, w, x, y, z)
+    if p.shape[0] > 0:
+        enter(p, 0, room.source, 1)
+    make_legal(p, room, 1)
+    score(p, t, measured, widths, room, 1)
+    keep(room.seen, scores, 0, best[0])
+    if best[0, 4] > scores[LANES] + STEP_BACK:
+        best[0, 5] = math.sqrt(best[0, 4]) + math.sqrt(scores[LANES])
+        search_fan(p, t, measured, widths, room)
+        refine(p, t, measured, widths, room)
+        if best[1, 4] < best[0, 4]:
+            for k in range(5):
+                best[0, k] = best[1, k]
 
 
 @kernel("f8[,] f8[] f8[] f8[,] i8[] f8[,] f8[]")
@@ -494,26 +365,14 @@ def search(source, p, t, measured, widths, out, squares):
     widths
         How many numbers of that each dependent limit has.
     """
-    blocks, lanes = np.empty((4, BLOCK)), np.empty(2 * LANES, np.int64)
-    scores, best = np.empty(2 * LANES), np.empty((2, 6))
-    for k in range(4):
-        clear(blocks[k])
+    room = Room(
+        np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK),
+        np.empty(2 * LANES, np.int64), np.empty(2 * LANES), np.empty((2, 6)),
+    )  # fmt: skip
+    clear(room)
     for i in range(source.shape[0]):
-        own = measured[i]
-        for k in range(0, 4, 3):
-            put(blocks[k], 0, source[i, 0], source[i, 1], source[i, 2], source[i, 3])
-        if p.shape[0] > 0:
-            enter(p, 0, blocks[3], 1)
-        make_legal(p, blocks, lanes, 1)
-        score(p, t, own, widths, blocks, 1, scores)
-        keep(blocks[2], scores, 0, best[0])
-        if best[0, 4] > scores[LANES] + STEP_BACK:
-            best[0, 5] = math.sqrt(best[0, 4]) + math.sqrt(scores[LANES])
-            search_fan(p, t, own, widths, blocks, lanes, scores, best)
-            refine(p, t, own, widths, blocks, lanes, scores, best)
-            if best[1, 4] < best[0, 4]:
-                for k in range(5):
-                    best[0, k] = best[1, k]
+        w, x, y, z = source[i, 0], source[i, 1], source[i, 2], source[i, 3]
+        search_one(p, t, measured[i], widths, (w, x, y, z), room)
         for k in range(4):
-            out[i, k] = best[0, k]
-        squares[i] = best[0, 4]
+            out[i, k] = room.best[0, k]
+        squares[i] = room.best[0, 4]

@@ -21,7 +21,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Mask, Points, Quats, Scalars, Vectors, own, tolerance, unit_quats
+from ..arrays import TURN, Floats, Mask, Points, Quats, Scalars, Vectors, own, tolerance, unit_quats
 from ..charts.chart import ROUNDING, half_turn, reflect, unit_axis
 from ..shapes import Offset
 from . import rotation_nodes
@@ -94,13 +94,23 @@ class DependentLimit(ABC):
 
     @cached_property
     def packed(self) -> Floats:
-        """What kernels read: a header, then the numbers at the nodes; see `kernels.pair`."""
+        """What kernels read: a header, then the numbers at the nodes; see `kernels.dependent`."""
         count = len(self.values)
         parts = rotation_nodes.divisions(count) if self.by_rotation else divisions(count)
-        into = quat.inverse(self.frame)
+        turns = 1 + self.measured_with.shape.reach((0, 1, 2)) // TURN
         head = [len(self.at_nodes), self.by_rotation, parts, self._largest]
-        head += [*self.axis, *into, *self.bone_frame]
+        head += [*self.axis, *quat.inverse(self.frame), *self.bone_frame, *self._packed_ends, turns]
         return np.array([1 + len(head) + self.values.size, *head, *self.values.ravel()])
+
+    @property
+    def measured_with(self) -> Limit:
+        """The limit that tells all that `gap` needs to know."""
+        return self.limit
+
+    @property
+    def _packed_ends(self) -> tuple[float, ...]:
+        """The direction of a range in the chart, and its widest ends: five numbers."""
+        return (0.0,) * 5
 
     @property
     def _largest(self) -> float:
@@ -282,6 +292,10 @@ class DependentRange(DependentLimit):
             )
         return ends
 
+    @property
+    def _packed_ends(self) -> tuple[float, ...]:
+        return (*self.along.tolist(), *self._ends)
+
     def measure(self, rotations: Quats) -> Floats:
         """Return, for each cover, how far outside across the range, where along it, and depth."""
         points = np.stack(self.limit.covers(rotations), axis=-2)
@@ -359,6 +373,10 @@ class DependentMargin(DependentLimit):
         with warnings.catch_warnings():  # what is wrong with the region was said of the limit
             warnings.simplefilter("ignore")
             return replace(self.limit, shape=self.limit.shape.shrink(self._largest))
+
+    @property
+    def measured_with(self) -> Limit:
+        return self.core
 
     def measure(self, rotations: Quats) -> Floats:
         """Return how far outside the core rotations are: (..., 1)."""

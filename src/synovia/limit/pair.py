@@ -22,15 +22,6 @@ import numpy as np
 from .. import kernels, quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors, tolerance, unit_quats
 from ..kernels.kinds import HINGES
-from ..kernels.pair import (
-    AROUND,
-    FIRST_STEP,
-    LEAST_STEP,
-    MOST_STEPS,
-    RADII,
-    STEP_BACK,
-    WAYS,
-)
 from .dependent import DependentLimit
 from .limit import Limit
 
@@ -146,7 +137,7 @@ class _Search:
         """Return the driver's rotations (n, 4) of the nearest legal pairs, and how far they are."""
         best = np.array(self.legal(self.source))
         square = self.squares(best[:, None])[:, 0]
-        left = square > self._moves(best[:, None])[:, 0] ** 2 + STEP_BACK
+        left = square > self._moves(best[:, None])[:, 0] ** 2 + kernels.pair.STEP_BACK
         if left.any():
             here = self.subset(left)
             best[left], square[left] = here._nearest_from(best[left], square[left])
@@ -183,17 +174,17 @@ class _Search:
 
     def _refine(self, start: Quats, room: Scalars) -> tuple[Quats, Scalars]:
         """Return where short turns lead from rotations (n, b, 4), while they make pairs nearer."""
-        best, square = start, self.squares(start)
-        step = np.repeat(FIRST_STEP * room[:, None], start.shape[1], axis=1)
-        least = step * LEAST_STEP
-        for compass in AROUND.reshape(MOST_STEPS, -1, 3):
+        best, square, steps = start, self.squares(start), kernels.pair
+        step = np.repeat(steps.FIRST_STEP * room[:, None], start.shape[1], axis=1)
+        least = step * steps.LEAST_STEP
+        for compass in steps.AROUND.reshape(steps.MOST_STEPS, -1, 3):
             turns = quat.exp(step[..., None, None] * compass)
             tried = self.legal(quat.mul(turns, best[:, :, None]))
             flat = tried.reshape(len(best), -1, 4)
             squares = self.squares(flat).reshape(*best.shape[:2], -1)
             chosen = squares.argmin(axis=-1)[..., None]
             there = np.take_along_axis(squares, chosen, axis=-1)[..., 0]
-            better = (there < square - STEP_BACK) & (step >= least)
+            better = (there < square - steps.STEP_BACK) & (step >= least)
             moved = np.take_along_axis(tried, chosen[..., None], axis=2)[:, :, 0]
             best, square = np.where(better[..., None], moved, best), np.where(better, there, square)
             step = np.where(better, step, 0.5 * step)
@@ -212,13 +203,13 @@ def _fan(search: _Search, start: Quats, room: Scalars) -> Quats:
     one = np.cross(along, least)
     one /= np.linalg.norm(one, axis=-1, keepdims=True)
     two = np.cross(along, one)
-    angle = 2.0 * np.pi * np.arange(WAYS) / WAYS
+    angle = 2.0 * np.pi * np.arange(kernels.pair.WAYS) / kernels.pair.WAYS
     about = np.cos(angle)[:, None] * one[:, None] + np.sin(angle)[:, None] * two[:, None]
     if any(each.by_rotation for each, _ in search.dependents):
         twists = np.stack([along, -along], axis=1)
         tilted = np.concatenate([about[:, ::4] + twists[:, [k]] for k in (0, 1)], axis=1)
         about = np.concatenate([about, twists, np.sqrt(0.5) * tilted], axis=1)
-    far = np.minimum(room, np.pi)[:, None] * RADII
+    far = np.minimum(room, np.pi)[:, None] * kernels.pair.RADII
     turns = far[:, :, None, None] * about[:, None]
     return quat.exp(turns.reshape(len(start), -1, 3))
 
