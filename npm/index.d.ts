@@ -23,6 +23,9 @@ export class Limits {
   readonly limited: string[];
   /** The joint that rotations of `joint` are seen from: its parent, or an ancestor; null: the world. */
   measuredFrom(joint: string): string | null;
+  /** The joint that the limit of `joint` depends on, null if on none. Questions about one joint are
+   * answered by what it may do at all; `projectPose` moves both to the nearest legal rotations. */
+  dependsOn(joint: string): string | null;
   /** Whether a rotation is legal. */
   contains(joint: string, rotation: Rotation): boolean;
   /** How far outside a rotation is, in radians of the limit's chart; at most 0 inside. */

@@ -67,6 +67,11 @@ export class Limits {
     return base < 0 ? null : this.joints[base];
   }
 
+  dependsOn(joint) {
+    const driver = this.#c.synovia_limit_driver(this.#limits, this.#row(joint));
+    return driver < 0 ? null : this.joints[driver];
+  }
+
   contains(joint, rotation) {
     return this.#c.synovia_contains(this.#limits, this.#row(joint), this.#put(0, rotation)) === 1;
   }

@@ -27,7 +27,7 @@ from synovia import Box, LimitModel, RotationVector, Skeleton, human, kernels, q
 from synovia.components import control_groups
 from synovia.io.packed_limits import packed_limits_bytes
 from synovia.kernels import jit
-from synovia.limit import Limit
+from synovia.limit import DependentMargin, DependentRange, Limit, PairLimit
 from synovia.model import project_path
 from synovia.shapes.distance_field.extent import field_boundary
 
@@ -38,9 +38,9 @@ SLACK = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 # To 1e-9: what iterates, and what takes the arc cosine of numbers next to 1.
 ROUGH = {"ik_descent.descend_each", "ik_ccd.ccd_each", "ik_fabrik.fabrik_each"}
 ROUGH |= {"reach_cone_packing.clearances", "controls.descend", "clamp.first_exit"}
-ROUGH |= {"runtime.exits", "runtime_ik.look_at", "runtime_ik.two_bone"}
+ROUGH |= {"runtime.exits", "runtime_ik.look_at", "runtime_ik.two_bone", "runtime.project_pose"}
 ROUGH |= {"gradient.measure"}  # differences of distances
-ROUGH |= {"control_group.nearest_each"}
+ROUGH |= {"control_group.nearest_each", "pair.search"}
 # Numbers of the nearest of several, which may be as near as each other.
 TIES = {("distance_field_build.nearest", 7), ("distance_field_packing.nearest_in_lines", 6)}
 TIES |= {("theta_phi_packing.nearest_centres", 3), ("circle_quartic.search_lanes", 0)}
@@ -137,7 +137,9 @@ def use_the_runtime(rng):
         "hand": replace(Limit.fit(cloud, "kdop"), relative_to="box"),
     }
     skeleton = Skeleton(("root", *limits), np.arange(-1, 4), np.tile([0.2, 0.0, 0.0], (5, 1)))
-    packed = np.frombuffer(packed_limits_bytes(LimitModel(limits, skeleton))).copy()
+    margin = DependentMargin(limits["hand"], "box", [0, 1, 0], rng.uniform(0.0, 0.1, 18))
+    model = LimitModel(limits, skeleton, dependents={"hand": margin})
+    packed = np.frombuffer(packed_limits_bytes(model)).copy()
     turns, runtime = random_quats(10, rng), kernels.runtime
     for k in range(4):
         out, distances = np.empty(40), np.empty(10)
@@ -164,6 +166,16 @@ def use_ways(rng):
     kernels.clamp.nearest_members(random_quats(20, rng), random_quats(50, rng), near)
 
 
+def use_pairs(rng):
+    """Find the nearest pairs of a driver and a hinge, by directions and by rotations."""
+    box = Limit(RotationVector(), Box([-0.5, -0.4, -0.3], [0.4, 0.5, 0.2], np.eye(3)))
+    bend = Limit(RotationVector(), Box([0.0, 0.0, 0.0], [2.0, 0.0, 0.0], np.eye(3)))
+    for nodes in (18, 16):
+        high = rng.uniform(0.4, 2.0, nodes)
+        ends = DependentRange(bend, "hip", [0, -1, 0], np.zeros(nodes), high, [1, 0, 0])
+        PairLimit(box, ends).project(quat.exp([[0.3, 0.2, 0.1]]), quat.exp([[1.9, 0.0, 0.1]]))
+
+
 def use_the_rest():
     """Use what those answers leave out, or use with much data."""
     rng = np.random.default_rng(3)
@@ -178,6 +190,7 @@ def use_the_rest():
     project_path(hinge, quat.exp(turns), 1.0 / 30.0)
     hinge.distance_and_gradient(quat.exp(turns))
     use_the_runtime(rng)
+    use_pairs(rng)
     use_ways(rng)
     poses, paths = random_quats(6, rng), np.array([[0, 1, 0], [0, 2, 1]])
     kernels.gradient.loss(

@@ -35,8 +35,8 @@ from synovia.corpus import (
     summarize,
 )
 from synovia.corpus.executors import KILLED, run_dask, run_processes
-from synovia.corpus.summary import numbered, take_of
-from synovia.learn import FitOptions, learn_from_takes
+from synovia.corpus.summary import PAIR_CELLS, numbered, take_of
+from synovia.learn import FitOptions, flips, learn_from_takes
 
 PEOPLE = ("ann", "bob", "cat", "dan")
 
@@ -120,6 +120,54 @@ def test_a_summary_there_and_back(captures, tmp_path):
     assert list(load_summary(tmp_path / "a", ["Chest"]).joints) == ["Chest"]
     content = (tmp_path / "a").read_bytes()
     for broken in (b"", content[:-1], content[:40], b"x" + content, content.replace(b"1", b"2", 1)):
+        (tmp_path / "c").write_bytes(broken)
+        with pytest.raises(ValueError, match="c: not a summary that can be read"):
+            load_summary(tmp_path / "c")
+
+
+PAIR = ("LeftForeArm", "LeftArm")
+
+
+def test_cells_of_pairs_hold_both_joints_and_merge_in_any_order(captures, tmp_path):
+    options = SummaryOptions(pairs=dict([PAIR, ("Nobody", "LeftArm"), ("LeftArm", "Hips")]))
+    every = []
+    for number, path in enumerate(sorted(captures.glob("*.bvh"))):
+        clip = load_clip(path)
+        summary = summarize(clip, options)
+        assert list(summary.pairs) == [PAIR]
+        cells = summary.pairs[PAIR]
+        both = np.concatenate(
+            [clip.pose.rotations[:, clip.skeleton.index(name)] for name in PAIR[::-1]], axis=1
+        )
+        np.testing.assert_array_equal(both[cells.frames], cells.rotations)
+        # Every frame of neither joint's flips is in one cell, and the first stands for it.
+        kept = np.ones(len(both), dtype=bool)
+        for k in (0, 4):
+            kept &= ~flips(both[:, k : k + 4], clip.frame_time)
+        vectors = np.hstack([quat.log(both[:, :4]), quat.log(both[:, 4:])])
+        first, counts = {}, {}
+        for frame in np.flatnonzero(kept).tolist():
+            key = tuple(np.floor(vectors[frame] / (PAIR_CELLS * 0.02)).astype(int))
+            first.setdefault(key, frame)
+            counts[key] = counts.get(key, 0) + 1
+        assert dict(zip(map(tuple, cells.keys), cells.frames, strict=True)) == first
+        assert dict(zip(map(tuple, cells.keys), cells.counts, strict=True)) == counts
+        every.append(numbered(cells, number))
+    whole, rng = Cells.concatenate(every), random.Random(5)
+    for _ in range(5):
+        parts = list(every)
+        while len(parts) > 1:
+            one, other = parts.pop(rng.randrange(len(parts))), parts.pop(rng.randrange(len(parts)))
+            parts.append(Cells.concatenate([one, other]))
+        for name, column in vars(parts[0]).items():
+            np.testing.assert_array_equal(column, getattr(whole, name))
+    save_summary(summary, tmp_path / "a")
+    again = load_summary(tmp_path / "a")
+    save_summary(again, tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    np.testing.assert_array_equal(again.pairs[PAIR].rotations, cells.rotations)
+    content = (tmp_path / "a").read_bytes()
+    for broken in (content[:-1], content.replace(b'["LeftForeArm", "LeftArm", ', b'["x", "y", -')):
         (tmp_path / "c").write_bytes(broken)
         with pytest.raises(ValueError, match="c: not a summary that can be read"):
             load_summary(tmp_path / "c")
@@ -499,6 +547,13 @@ def test_a_manifest_says_which_clips_and_who_performs(captures, tmp_path):
         (["fit", "CORPUS", "-o", "a.json"], "--output must end in .limits.json"),
         (["add", "CAPTURES", "-o", "CORPUS", "--relative-to", "LeftArm=Hips"], "have the options"),
         (["fit", "CORPUS", "-o", "a.limits.json", "-j", "Hips"], "nothing of roots, got Hips"),
+        (
+            ["fit", "CORPUS", "-o", "a.limits.json", "--depends", "LeftForeArm:LeftArm"],
+            "corpus add CLIPS -o OTHER --pairs LeftForeArm:LeftArm",
+        ),
+        (["fit", "CORPUS", "-o", "a.limits.json", "--depends", "auto"], "-o OTHER --pairs auto"),
+        (["add", "CAPTURES", "-o", "CORPUS", "--pairs", "auto"], "need another corpus"),
+        (["add", "CAPTURES", "-o", "CORPUS", "--pairs", "Arm"], "--pairs takes JOINT:DRIVER"),
         (["fot", "CORPUS"], "No such command 'fot'"),
     ],
 )

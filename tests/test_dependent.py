@@ -12,6 +12,7 @@ from oracles import BATCHES, random_quats
 from synovia import quat
 from synovia.arrays import TOLERANCE
 from synovia.charts import DirectionTwist, RotationVector, SwingTwist
+from synovia.kernels.dependent import values_at
 from synovia.limit import (
     DependentMargin,
     DependentRange,
@@ -28,6 +29,7 @@ from synovia.limit.octahedral import (
     steepest,
     triangles,
 )
+from synovia.limit.pair import _Search, has_kernel
 from synovia.shapes import SHAPES, Box, Product
 
 AXIS = np.array([0.0, -1.0, 0.0])
@@ -413,3 +415,46 @@ def test_numbers_for_a_rotation_make_it_legal(rng):
                 made = made.with_value_at(driver, name, value)
             corner = numbers.get("margin") == 0.0  # which a margin makes round
             assert corner or made.distance(rotation, driver) < 1e-9
+
+
+def test_kernels_number_nodes_as_tables_do():
+    from synovia.kernels.dependent import direction_node, rotation_node
+    from synovia.limit import octahedral, rotation_nodes
+
+    for n in (1, 2, 3, 8):
+        nodes = octahedral._lattice(n)[0].tolist()
+        assert [direction_node(n, *node) for node in nodes] == list(range(len(nodes)))
+        nodes = rotation_nodes._lattice(n)[0].tolist()
+        for side in (1, -1):
+            numbers = [rotation_node(n, *(side * k for k in node)) for node in nodes]
+            assert numbers == list(range(len(nodes)))
+
+
+def test_kernels_find_the_pairs_that_numpy_finds(name, pair):
+    dependent, rng = pair.dependent, np.random.default_rng(8)
+    driver, rotations = random_quats(20, rng), random_quats(20, rng)
+    found = [
+        values_at(dependent.packed, 0, *map(float, each))[: len(dependent.at_nodes)]
+        for each in driver
+    ]
+    np.testing.assert_allclose(found, dependent.values_at(driver), atol=1e-12)
+    assert pair.driver is None or has_kernel(pair.driver)
+    search = _Search(pair.driver, driver, ((dependent, dependent.measure(rotations)),))
+    search = search.subset(search.depths(driver) > 1e-9)
+    assert len(search.source) > 10
+    (oracle, far), (found, distance) = search.nearest(), search.nearest_by_kernel()
+    np.testing.assert_allclose(distance, far, atol=1e-9)
+    # Of two that are as near, either may be found.
+    assert (quat.angle_between(found, oracle) < 1e-9).mean() > 0.8
+
+
+def test_two_joints_on_one_driver_are_found_by_the_kernel_too():
+    driver, rng = own_limit("box"), np.random.default_rng(9)
+    dependents = (hinge(), narrower("ellipsoid"))
+    rotations = [random_quats(10, rng) for _ in range(3)]
+    measured = [
+        (each, each.measure(own)) for each, own in zip(dependents, rotations[1:], strict=True)
+    ]
+    search = _Search(driver, rotations[0], tuple(measured))
+    (_, far), (_, distance) = search.nearest(), search.nearest_by_kernel()
+    np.testing.assert_allclose(distance, far, atol=1e-9)

@@ -13,7 +13,7 @@ from command_line import result_of, run
 from oracles import random_quats
 from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, quat
 from synovia.ik import Reach, solve
-from synovia.io import limits_schema, load_limits, save_clip, save_limits
+from synovia.io import limits_schema, load_clip, load_limits, save_clip, save_limits
 from synovia.limit import DependentMargin, DependentRange
 from synovia.limit.octahedral import node_directions
 from synovia.model import hold_fixed
@@ -309,6 +309,37 @@ def test_the_command_line_learns_and_checks(tmp_path):
     assert "Leg is held by UpLeg in" in said
     said = result_of("fit", *clips, "-o", limits, "--depends", "Leg", code=2).output
     assert "--depends takes JOINT:DRIVER or auto" in said
+
+
+def test_a_corpus_learns_the_same_to_within_a_cell(tmp_path):
+    clips, add = people(4, 500), ("corpus", "add", "--jobs", 1)
+    for clip in clips:
+        save_clip(clip, tmp_path / f"{clip.name}.bvh")
+    for name, pattern in {"one": "p[01]*.bvh", "two": "p[23]*.bvh"}.items():
+        run(*add, f"{tmp_path}/{pattern}", "-o", tmp_path / name, "--pairs", "auto")
+    run("corpus", "merge", tmp_path / "two", tmp_path / "one", "-o", tmp_path / "both")
+    words = ("corpus", "fit", tmp_path / "both", "-j", "UpLeg,Leg", "--reject", "1%")
+    found = []
+    for depends in ("Leg:UpLeg", "auto"):
+        path = tmp_path / f"{len(found)}.limits.json"
+        said = run(*words, "--depends", depends, "-o", path, "--jobs", 1)
+        assert "Leg depends on UpLeg: together" in said
+        found.append(load_limits(path))
+    own, auto = (model.dependents["Leg"] for model in found)
+    np.testing.assert_array_equal(own.values, auto.values)
+    frames = LimitModel.fit(
+        [load_clip(tmp_path / f"{clip.name}.bvh") for clip in clips],
+        "kdop", joints=["UpLeg", "Leg"], reject=0.01, depends={"Leg": "UpLeg"},
+    )  # fmt: skip
+    other = frames.dependents["Leg"]
+    hips = quat.exp(np.array([[-0.7, 0.0, 0.0], [0.0, 0.0, 0.0], [0.4, 0.0, 0.0]]))
+    widths = [np.diff(each.values_at(hips), axis=1) for each in (own, other)]
+    # A cell of pairs is 0.04 radians long, and levels are chosen by those left out.
+    np.testing.assert_allclose(*widths, atol=0.08)
+    rows = [model.provenance["joints"]["Leg"]["depends"] for model in (found[0], frames)]
+    assert rows[0]["volume_share"] == pytest.approx(rows[1]["volume_share"], abs=0.05)
+    said = result_of(*add, tmp_path / "p0_1.bvh", "-o", tmp_path / "no", "--pairs", "Leg:Arm")
+    assert "no clip has both joints of Leg:Arm" in said.output
 
 
 def test_tracking_keeps_to_its_turn_and_tells_true_errors():

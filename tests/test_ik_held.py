@@ -182,3 +182,12 @@ def test_limits_and_skeletons_are_not_kept_alive():
     del renamed, limits
     gc.collect()
     assert kept() is None
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "least-squares"])
+def test_methods_that_keep_a_limited_joint_still_say_so(method):
+    goal = [Reach("Wrist", [-0.3, 0.4, 0.0])]
+    found = solve(with_clavicle_limit(), BONES, shrugged(0.0), goal, method=method)
+    assert found.kept_still == ("Clavicle",)
+    assert found.reason().endswith("; this method keeps Clavicle still")
+    assert solve(with_clavicle_limit(), BONES, shrugged(0.0), goal).kept_still == ()

@@ -15,7 +15,7 @@ import pytest
 from synovia import save_limits
 from synovia.native import runtime
 from synovia.native.build import zig_compiler
-from test_runtime import check_answers, model_of, small_limits
+from test_runtime import check_answers, model_of, pair_model, small_limits
 
 NPM = Path(__file__).parent.parent / "npm"
 pytestmark = [
@@ -37,6 +37,20 @@ def package(tmp_path_factory):
 
 def test_node_gives_the_same_answers(package, tmp_path):
     check_answers(["node", str(RUN), str(package / "index.js")], tmp_path, 1_000)
+
+
+def test_what_a_joint_depends_on_has_a_name(package, tmp_path):
+    save_limits(pair_model(), tmp_path / "a.limits.bin")
+    script = (
+        'import { readFileSync } from "node:fs";'
+        f'import {{ loadLimits }} from "{(package / "index.js").as_uri()}";'
+        f'const limits = await loadLimits(readFileSync("{tmp_path / "a.limits.bin"}"));'
+        'console.log(["knee", "toe", "collar"].map((each) => limits.dependsOn(each)));'
+    )
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", script], capture_output=True, text=True
+    )
+    assert done.stdout == "[ 'hip', 'free', null ]\n", done.stderr
 
 
 def test_damage_is_an_error(package, tmp_path):

@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+import warnings
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -15,10 +17,22 @@ import pytest
 import synovia
 from arms import arm
 from oracles import fitted, placed, random_quats
-from synovia import Hinges, Limit, LimitModel, Pose, Skeleton, load_limits, quat, save_limits
+from synovia import (
+    Box,
+    Hinges,
+    Limit,
+    LimitModel,
+    Pose,
+    RotationVector,
+    Skeleton,
+    load_limits,
+    quat,
+    save_limits,
+)
 from synovia.io.packed_limits import packed_limits_bytes
 from synovia.kernels import runtime as layout
 from synovia.kernels import runtime_ik as kernels
+from synovia.limit import DependentMargin, DependentRange
 from synovia.limit.softening import Beyond
 from synovia.model import first_exit
 from synovia.native.build import zig_compiler
@@ -70,6 +84,32 @@ def small_limits():
         )
     base = Limit(placed("swing-twist"), fitted("box", "tilted"), relative_to="cone")
     return {**found, "of an ancestor": base}
+
+
+def pair_model():
+    """Joints that depend on others: two on one driver, by directions and rotations, ancestors."""
+    rng, limits = np.random.default_rng(6), small_limits()
+    bend = Limit(RotationVector(), Box([0.0, 0, 0], [2.2, 0, 0], np.eye(3)))
+    names = ("root", "hip", "knee", "foot", "spine", "collar", "arm", "free", "toe")
+    skeleton = Skeleton(names, np.arange(-1, 8), np.full((len(names), 3), 0.1))
+    arm = replace(limits["cone"], relative_to="spine")
+    own = {
+        "hip": limits["box swing-twist"], "knee": bend, "foot": limits["ellipsoid swing-twist"],
+        "spine": limits["kdop rotation-vector"], "collar": limits["product"], "arm": arm,
+        "toe": bend,
+    }  # fmt: skip
+    down, high = [0, -1.0, 0], rng.uniform(0.5, 2.2, (2, 18))
+    foot, hand = (
+        rng.uniform(0.0, -0.6 * float(each.shape.distance(each.shape.deepest)), nodes)
+        for each, nodes in ((own["foot"], 66), (arm, 16))
+    )
+    dependents = {
+        "knee": DependentRange(bend, "hip", down, np.zeros(18), high[0], [1, 0, 0]),
+        "arm": DependentMargin(arm, "spine", down, hand),
+        "foot": DependentMargin(own["foot"], "hip", down, foot),
+        "toe": DependentRange(bend, "free", down, np.zeros(18), high[1], [1, 0, 0]),
+    }
+    return LimitModel(own, skeleton, dependents=dependents)
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +179,12 @@ def check_answers(run, folder, count):
     model = arm()
     *_, solved = answers(run, model, rotations[:50], folder)
     assert check_solved(solved, model) >= 4
+    model, joints = pair_model(), len(pair_model().skeleton.names)
+    some = np.concatenate([rotations[100:150], quat.exp(0.1 * rng.normal(size=(50, 3)))])
+    _, poses, _, solved = answers(run, model, some, folder)
+    given = Pose(np.resize(some, (8, joints, 4)), np.zeros((8, joints, 3)))
+    np.testing.assert_allclose(poses, model.project(given).rotations, atol=1e-9)
+    check_solved(solved, model)
 
 
 def check_solved(solved, model):
@@ -179,9 +225,10 @@ def test_a_c_program_gives_the_same_answers(compiler, built, tmp_path):
 
 
 @pytest.mark.skipif(not CC, reason="no C compiler")
-def test_no_mutated_file_reads_outside(built, tmp_path):
+@pytest.mark.parametrize("model", [lambda: model_of(small_limits()), pair_model])
+def test_no_mutated_file_reads_outside(model, built, tmp_path):
     program = built(tuple(COMPILERS["sanitizers"]), HERE / "runtime" / "answers.c")
-    save_limits(model_of(small_limits()), tmp_path / "a.limits.bin")
+    save_limits(model(), tmp_path / "a.limits.bin")
     count = 10_000 if EXHAUSTIVE else 100
     done = subprocess.run(
         [program, tmp_path / "a.limits.bin", str(count)], capture_output=True, text=True
@@ -204,6 +251,43 @@ def test_damage_is_told(change, code):
     packed = np.frombuffer(packed_limits_bytes(model_of({"a": small_limits()["product"]})))
     assert layout.check_file(packed) == layout.WHOLE
     assert layout.check_file(np.ascontiguousarray(change(packed))) == code
+
+
+def test_pairs_are_packed_and_answered_as_by_the_model():
+    model = pair_model()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        packed = np.frombuffer(packed_limits_bytes(model)).copy()
+    assert packed[layout.PAIRS] == 4
+    rng, joints = np.random.default_rng(4), len(model.skeleton.names)
+    some = quat.exp(rng.uniform(0.05, 1.0, (60, 1, 1)) * rng.normal(size=(60, joints, 3)))
+    some[:20] = model.sample(20, rng).rotations
+    pose = Pose(some, np.zeros((60, joints, 3)))
+    found, away = some.copy(), np.empty((60, len(model.limits)))
+    for k in range(60):
+        layout.project_pose(packed, found[k].reshape(-1), away[k])
+    np.testing.assert_array_equal(found[:20], some[:20])
+    np.testing.assert_allclose(found, model.project(pose).rotations, atol=1e-9)
+    again = found.copy()
+    for k in range(60):
+        layout.project_pose(packed, again[k].reshape(-1), np.empty(len(model.limits)))
+    np.testing.assert_array_equal(again, found)
+    order = sorted(map(model.skeleton.index, model.limits))
+    own = [k for k, joint in enumerate(order) if model.skeleton.names[joint] != "arm"]
+    outside = model.distance(pose)[:, order]  # the arm is looked at when the collar is legal
+    np.testing.assert_allclose(
+        np.maximum(away, 0.0)[:, own], np.maximum(outside, 0.0)[:, own], atol=1e-9
+    )
+
+
+def test_pairs_that_cannot_be_packed_are_named():
+    limits = small_limits()
+    own = {"hip": limits["kdop hinges"], "foot": limits["ellipsoid swing-twist"]}
+    foot = DependentMargin(own["foot"], "hip", [0, -1, 0], np.full(6, 0.01))
+    model = replace(model_of(own), dependents={"foot": foot})
+    with pytest.warns(UserWarning, match="the runtime does not know that foot depend on other"):
+        packed = np.frombuffer(packed_limits_bytes(model))
+    assert packed[layout.PAIRS] == 0
 
 
 def test_a_limit_without_a_kernel_is_refused_by_name(tmp_path, monkeypatch):

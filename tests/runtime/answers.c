@@ -40,6 +40,11 @@ static void change(double *numbers, const double *original, int64_t count) {
         int64_t row = (int64_t)original[10] + 6 * (int64_t)(random_number() * original[5]);
         at = ((int64_t)original[row + 2] + (int64_t)(random_bits() % 90)) % count;
     }
+    if (original[11] > 0.0 && random_bits() % 3 == 0) { /* rows of pairs, and what they point to */
+        int64_t row = (int64_t)original[12] + 5 * (int64_t)(random_number() * original[11]);
+        at = row + (int64_t)(random_bits() % 5);
+        if (random_bits() % 2) at = (int64_t)original[row + 3] + (int64_t)(random_bits() % 30);
+    }
     switch (random_bits() % 5) {
     case 0: numbers[at] = odd_number(); break;
     case 1: numbers[at] += (double)(random_bits() % 3) - 1.0; break;
@@ -60,7 +65,7 @@ static int mutate(const char *path, int rounds) {
         double *bytes = malloc(length > 0 ? length : 1); /* of this size, so that more is seen */
         memcpy(bytes, original, length);
         f8_1 whole = {bytes, (int64_t)(length / 8)};
-        if (length >= 88) {
+        if (length >= 8 * 13) {
             for (uint64_t n = random_bits() % 3 + 1; n > 0; n--) change(bytes, original, whole.n0);
             memcpy(&bytes[0], &original[0], 8);
             if (random_bits() % 8) bytes[1] = original[1], bytes[2] = (double)whole.n0;

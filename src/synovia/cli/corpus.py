@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import click
 
 from . import inputs, terminal
-from .fit import check_output, check_replaced, fit_options, summary
+from .fit import check_output, check_replaced, depends_option, drivers_of, fit_options, summary
 from .inputs import shape_options
 
 if TYPE_CHECKING:
-    from ..corpus import Outcome
+    from ..corpus import Corpus, Outcome
 
 MOST_FAILURES = 20
 """How many clips that could not be read are named."""
@@ -75,6 +75,10 @@ folder_argument = click.argument(
             "synovia corpus add mocap/ -o corpus/ -p people.csv --jobs 2",
         ),
         ("a list of clips: path,performer", "synovia corpus add clips.csv -o corpus/"),
+        (
+            "knees together with hips, for limits that depend on both",
+            "synovia corpus add captures/ -o corpus/ --pairs LeftLeg:LeftUpLeg",
+        ),
         ("on a cluster", "synovia corpus add /data -o /data/corpus --scheduler tcp://head:8786"),
     ),
 )
@@ -97,6 +101,13 @@ folder_argument = click.argument(
     metavar="JOINT=ANCESTOR",
     help="Measure a joint from a joint above it instead of from its parent. Repeat it for more.",
 )
+@click.option(
+    "--pairs",
+    multiple=True,
+    metavar="JOINT:DRIVER|auto",
+    help="Also keep the rotations of a joint and of another together, LeftLeg:LeftUpLeg, for "
+    "`corpus fit --depends`. Repeat it for more. With auto: of each joint and its parent.",
+)
 @inputs.performer_option
 @inputs.skeleton_option
 @click.option("--strict", is_flag=True, help="Stop at the first clip that cannot be read.")
@@ -109,6 +120,7 @@ def add(
     jobs: int,
     scheduler: str | None,
     ancestors: tuple[str, ...],
+    pairs: tuple[str, ...],
     performer: str | None,
     strict: bool,
 ) -> None:
@@ -133,7 +145,10 @@ def add(
         )
         for file in files
     ]  # fmt: skip
-    options = SummaryOptions(ancestors=inputs.pairs(ancestors, "--relative-to"))
+    options = SummaryOptions(
+        ancestors=inputs.pairs(ancestors, "--relative-to"),
+        pairs=drivers_of(pairs, "--pairs") or {},
+    )
     corpus = Corpus.make(folder, options)
     left = pending(corpus, tasks)
     start, failed, done, frames = time.monotonic(), [], 0, 0
@@ -158,8 +173,23 @@ def add(
         f"{f'{len(failed)} could not be read; ' if failed else ''}"
         f"{len(Corpus.open(folder).entries)} in {folder}"
     )
+    if missing := missing_pairs(Corpus.open(folder)):
+        terminal.note(f"no clip has both joints of {', '.join(missing)} below a root")
     if failed:
         ctx.exit(FAILED)
+
+
+def missing_pairs(corpus: Corpus) -> list[str]:
+    """Return the pairs that are asked for by name, and that no clip of a corpus has."""
+    from ..corpus.summary import load_head
+
+    pairs = corpus.options.pairs
+    left = set() if isinstance(pairs, str) else set(pairs.items())
+    for entry in corpus.entries:
+        if not left:
+            break
+        left -= set(load_head(corpus.summary_file(entry.mark)).pairs)
+    return sorted(f"{name}:{driver}" for name, driver in left)
 
 
 def note_failures(what: str, failures: Sequence[str]) -> None:
@@ -210,7 +240,17 @@ def show_status(folder: Path, as_json: bool) -> None:
             click.echo(f"{len(paths)} {word}: {', '.join(paths[:3])}{', …' * (len(paths) > 3)}")
 
 
-@corpus.command("fit", cls=terminal.TeachingCommand)
+@corpus.command(
+    "fit",
+    cls=terminal.TeachingCommand,
+    examples=(
+        ("limits of all joints", "synovia corpus fit corpus/ -o human.limits.json"),
+        (
+            "a knee that bends as far as people bend it at each rotation of the hip",
+            "synovia corpus fit corpus/ -o human.limits.json --depends LeftLeg:LeftUpLeg",
+        ),
+    ),
+)
 @folder_argument
 @fit_options
 @click.option(
@@ -221,6 +261,7 @@ def show_status(folder: Path, as_json: bool) -> None:
     show_default=True,
     help="What angles are measured from.",
 )
+@depends_option
 @jobs_option
 @scheduler_option
 @terminal.debug_option
@@ -239,13 +280,15 @@ def fit_command(
     keep_samples: bool,
     force: bool,
     reference: str,
+    depends: tuple[str, ...],
     jobs: int,
     scheduler: str | None,
 ) -> None:
     """Learn limits from a corpus: from cells of rotations, joint by joint.
 
     The limits are those of `synovia fit`, to within a cell of 0.02 radians. Each process has one
-    joint at a time; how many there are changes nothing but the time.
+    joint at a time; how many there are changes nothing but the time. --depends needs a corpus that
+    was made with --pairs.
     """
     from ..corpus import Corpus, fit_corpus
     from ..io import save_limits
@@ -268,6 +311,7 @@ def fit_command(
         exclude=inputs.split_names(exclude),
         names=inputs.joint_names(maps) or None,
         keep_samples=keep_samples,
+        depends=drivers_of(depends),
         **shape_options(shape, inputs.pairs(options, "--with")),
     )
     model = fit_corpus(

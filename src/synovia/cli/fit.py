@@ -131,6 +131,15 @@ FIT_OPTIONS = (
 """What a fit is asked for, whatever it learns from."""
 
 
+depends_option = click.option(
+    "--depends",
+    multiple=True,
+    metavar="JOINT:DRIVER|auto",
+    help="Let the limit of a joint depend on where another joint's bone points: LeftLeg:LeftUpLeg. "
+    "Repeat it for more. With auto: where that pays on people who are left out.",
+)
+
+
 def fit_options(command: Command) -> Command:
     """Give a command the options of a fit."""
     for option in reversed(FIT_OPTIONS):
@@ -157,13 +166,7 @@ def fit_options(command: Command) -> Command:
     metavar="JOINT=ANCESTOR",
     help="Measure a joint from a joint above it instead of from its parent. Repeat it for more.",
 )
-@click.option(
-    "--depends",
-    multiple=True,
-    metavar="JOINT:DRIVER|auto",
-    help="Let the limit of a joint depend on where another joint's bone points: LeftLeg:LeftUpLeg. "
-    "Repeat it for more. With auto: where that pays on people who are left out.",
-)
+@depends_option
 @inputs.performer_option
 @click.option(
     "--blend",
@@ -280,13 +283,13 @@ def dependence_line(name: str, row: Mapping[str, Any]) -> str:
     )
 
 
-def drivers_of(texts: tuple[str, ...]) -> dict[str, str] | str | None:
-    """Return what --depends says: drivers by joint, or auto."""
+def drivers_of(texts: tuple[str, ...], option: str = "--depends") -> dict[str, str] | str | None:
+    """Return what --depends, or another option, says: drivers by joint, or auto."""
     if "auto" in texts:
         if len(texts) > 1:
-            raise click.UsageError("--depends auto finds the joints itself: give it alone")
+            raise click.UsageError(f"{option} auto finds the joints itself: give it alone")
         return "auto"
-    return inputs.pairs(texts, "--depends", sign=":", form="JOINT:DRIVER or auto") or None
+    return inputs.pairs(texts, option, sign=":", form="JOINT:DRIVER or auto") or None
 
 
 def reference_of(text: str) -> str | int | Clip:

@@ -1,4 +1,7 @@
-"""Limits from a corpus: each joint's cells are merged, and fitted as takes are, by any process."""
+"""Limits from a corpus: each joint's cells are merged, and fitted as takes are, by any process.
+
+Then, of joints that are to depend on another one, cells of both together.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,27 @@ from pathlib import Path
 
 from .. import quat
 from ..arrays import Quats
-from ..learn import FitOptions, Progress, joints_to_fit, learn_from_takes
+from ..learn import FitOptions, Progress, bone_axes, joints_to_fit, learn_from_takes
+from ..learn.dependents import LearnedPair, VariableLimit, cut_chains, learn_pair, pairs_to_learn
 from ..learn.duplicates import compare_marks
-from ..learn.fitting import LearnedLimits
+from ..learn.fitting import LearnedLimits, thin_message
 from ..model import LimitModel
 from ..skeleton import Skeleton, match, names_in
 from .executors import run
 from .store import Corpus, Entry, Outcome, error_message
-from .summary import Head, Place, load_cells, load_head, merge_cells, numbered, places_of, take_of
+from .summary import (
+    Cells,
+    Head,
+    Pair,
+    Place,
+    frames_of,
+    load_cells,
+    load_head,
+    merge_cells,
+    numbered,
+    places_of,
+    take_of,
+)
 
 
 @dataclass(frozen=True)
@@ -29,6 +45,21 @@ class JointTask:
     parts: tuple[tuple[int, str, Place], ...]
     flips: int
     """Frames of capture flips, which are in no cell."""
+
+    @property
+    def size(self) -> int:
+        """How many cells there are before they are merged."""
+        return sum(place.size for _, _, place in self.parts)
+
+
+@dataclass(frozen=True, eq=False)
+class PairTask:
+    """A pair to learn: its cells in all clips, and what of the joint's limit may vary."""
+
+    joint: str
+    driver: str
+    parts: tuple[tuple[int, str, Place], ...]
+    variable: VariableLimit
 
     @property
     def size(self) -> int:
@@ -64,8 +95,6 @@ def fit_corpus(
         raise ValueError(f"{corpus.folder}: no clips to learn from")
     if options.blend is not None or options.reference not in ("mean", "rest"):
         raise ValueError("a corpus is fitted about its mean or the pose at rest, and not blended")
-    if options.depends:
-        raise ValueError("a corpus knows joints apart: limits that depend on others need `fit`")
     options = replace(options, relative_to=dict(corpus.options.ancestors))
     heads = {entry.mark: head for entry, head in _heads(corpus, entries)}
     first = min(entries, key=lambda entry: (entry.name, entry.mark))
@@ -78,9 +107,13 @@ def fit_corpus(
     }
     if options.leaves_out({entry.performer for entry in entries}):
         entries = _merge_people(entries, [heads[entry.mark] for entry in entries])
+    drivers = {}
+    if options.depends:
+        drivers = _drivers(corpus, options.depends, skeleton, wanted, heads, names)
     tasks = _tasks(wanted, entries, heads, names)
     work, folder = partial(fit_work, skeleton, options), str(corpus.folder.resolve())
-    shown = iter(progress([task.joint for task in tasks]))
+    together = [f"{name} with {driver}" for name, driver in drivers.items()]
+    shown = iter(progress([*(task.joint for task in tasks), *together]))
     next(shown, None)
     found: dict[str, JointFit] = {}
     for outcome in run(folder, tasks, work, jobs=jobs, scheduler=scheduler):
@@ -100,17 +133,29 @@ def fit_corpus(
     }
     limits = {name: limit for part in parts for name, limit in part.limits.items()}
     samples = {name: kept for part in parts for name, kept in part.samples.items()}
-    return LimitModel(limits, skeleton, provenance, samples)
+    variable = {name: each for part in parts for name, each in part.variable.items()}
+    learned = LearnedLimits(limits, samples, provenance, variable=variable)
+    if options.depends:
+        pair_tasks = _pair_tasks(drivers, learned, options, entries, heads, names)
+        pairs: dict[str, LearnedPair] = {}
+        work = partial(pair_work, skeleton, options)
+        for outcome in run(folder, pair_tasks, work, jobs=jobs, scheduler=scheduler):
+            if outcome.error:
+                raise ValueError(f"{outcome.task.joint}: {outcome.error}")
+            if outcome.result is not None:
+                pairs[outcome.task.joint] = outcome.result
+            next(shown, None)
+        kept = {name: pairs[name] for name in drivers if name in pairs}
+        learned = learned.with_dependents(cut_chains(kept) if options.depends == "auto" else kept)
+    return LimitModel(
+        learned.limits, skeleton, learned.provenance, learned.samples, learned.dependents
+    )
 
 
 def fit_work(skeleton: Skeleton, options: FitOptions, folder: str, task: JointTask) -> Outcome:
     """Fit one joint from the summaries in a folder, in any process; never raises ValueError."""
     try:
-        corpus = Corpus.open(Path(folder))
-        merged = merge_cells(
-            (performer, numbered(load_cells(corpus.summary_file(place.mark), place), number))
-            for number, performer, place in task.parts
-        )
+        merged = _merged_parts(folder, task.parts)
         takes = [take_of(cells, who) for who, cells in merged.items() if len(cells.counts)]
         references: dict[str, Quats] = {}
         if options.reference == "rest":
@@ -141,13 +186,107 @@ def _tasks(
     flips: Counter[str] = Counter()
     for number, entry in enumerate(entries):
         head = heads[entry.mark]
-        places = places_of(head)
+        places, _ = places_of(head)
         for theirs, ours in names[entry.mark].items():
             if theirs in places:  # summaries have no roots
                 parts[ours].append((number, entry.performer, places[theirs]))
                 flips[ours] += head.flips[theirs]
     tasks = [JointTask(joint, tuple(own), flips[joint]) for joint, own in parts.items()]
     return sorted(tasks, key=lambda task: -task.size)
+
+
+def _drivers(
+    corpus: Corpus,
+    depends: Mapping[str, str] | str,
+    skeleton: Skeleton,
+    wanted: Sequence[str],
+    heads: Mapping[str, Head],
+    names: Mapping[str, Mapping[str, str]],
+) -> dict[str, str]:
+    """Return drivers by joint, as they are asked for; ValueError where the corpus lacks a pair."""
+    asked = pairs_to_learn(depends, skeleton, wanted)
+    held = Counter(
+        pair for mark, head in heads.items() for pair in _pairs_here(head, names[mark]).values()
+    )
+    if isinstance(depends, str):
+        asked = {name: driver for name, driver in asked.items() if held[name, driver]}
+        if not asked:
+            raise ValueError(_lacking(corpus, "of joints and their drivers", "auto"))
+    for pair in asked.items():
+        name, driver = pair
+        able = sum(set(pair) <= set(names[mark].values()) for mark in heads)
+        if not held[pair]:
+            raise ValueError(_lacking(corpus, f"of {name} and {driver}", f"{name}:{driver}"))
+        if held[pair] < able:
+            warnings.warn(
+                f"{able - held[pair]} of {able} clips with {name} and {driver} have no pairs of "
+                "both, since they call them otherwise: `corpus add --pairs auto` keeps all",
+                stacklevel=3,
+            )
+    return asked
+
+
+def _lacking(corpus: Corpus, what: str, word: str) -> str:
+    return (
+        f"{corpus.folder}: its summaries keep no pairs {what}; make a corpus that does, by "
+        f"`synovia corpus add CLIPS -o OTHER --pairs {word}`"
+    )
+
+
+def _pairs_here(head: Head, names: Mapping[str, str]) -> dict[Pair, Pair]:
+    """Return the pairs of a clip, and what they are called here."""
+    return {
+        pair: (names[pair[0]], names[pair[1]]) for pair in head.pairs if set(pair) <= set(names)
+    }
+
+
+def _pair_tasks(
+    drivers: Mapping[str, str],
+    learned: LearnedLimits,
+    options: FitOptions,
+    entries: Sequence[Entry],
+    heads: Mapping[str, Head],
+    names: Mapping[str, Mapping[str, str]],
+) -> list[PairTask]:
+    """Return the pairs to learn, those with the most cells first."""
+    parts: dict[str, list[tuple[int, str, Place]]] = {name: [] for name in drivers}
+    for number, entry in enumerate(entries):
+        head = heads[entry.mark]
+        places = places_of(head)[1]
+        for theirs, (name, driver) in _pairs_here(head, names[entry.mark]).items():
+            if drivers.get(name) == driver:
+                parts[name].append((number, entry.performer, places[theirs]))
+    tasks = []
+    for name, driver in drivers.items():
+        variable = learned.variable.get(name)  # none where all of its frames are capture flips
+        if variable is not None and driver in learned.limits and not variable.is_thin:
+            tasks.append(PairTask(name, driver, tuple(parts[name]), variable))
+        elif options.depends != "auto":
+            raise ValueError(thin_message(name, driver))
+    return sorted(tasks, key=lambda task: -task.size)
+
+
+def pair_work(skeleton: Skeleton, options: FitOptions, folder: str, task: PairTask) -> Outcome:
+    """Learn one pair from the summaries in a folder, in any process; never raises ValueError."""
+    try:
+        merged = _merged_parts(folder, task.parts)
+        people = [frames_of(cells, who) for who, cells in merged.items() if len(cells.counts)]
+        axis = bone_axes(skeleton)[skeleton.index(task.driver)]
+        reject = options.rejection_for({each.performer for each in people})
+        auto = options.depends == "auto"
+        found = learn_pair(task.variable, task.driver, axis, people, reject, if_pays=auto)
+    except (ValueError, OSError) as error:
+        return Outcome(task, error=error_message(error))
+    return Outcome(task, found)
+
+
+def _merged_parts(folder: str, parts: Sequence[tuple[int, str, Place]]) -> dict[str, Cells]:
+    """Return the cells of one joint or pair, by performer, from the summaries in a folder."""
+    corpus = Corpus.open(Path(folder))
+    return merge_cells(
+        (performer, numbered(load_cells(corpus.summary_file(place.mark), place), number))
+        for number, performer, place in parts
+    )
 
 
 def _clip_row(entry: Entry, heads: Mapping[str, Head]) -> dict[str, object]:

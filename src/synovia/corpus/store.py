@@ -89,9 +89,7 @@ class Corpus:
             found = json.loads(read_file(file))
             if (found["format"], found["version"]) != (FORMAT, VERSION):
                 raise ValueError(f"expected {FORMAT} {VERSION}")
-            options = SummaryOptions(
-                float(found["options"]["cell"]), dict(found["options"]["ancestors"])
-            )
+            options = SummaryOptions.from_dict(found["options"])
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{file}: not a corpus that can be read: {error}") from None
         return cls(folder, options)
@@ -104,7 +102,7 @@ class Corpus:
             if found.options != options:
                 raise ValueError(
                     f"{folder}: summaries there have the options {found.options.to_dict()}, "
-                    f"got {options.to_dict()}"
+                    f"got {options.to_dict()}: other options need another corpus"
                 )
             return found
         for each in ("summaries", "clips"):

@@ -1,5 +1,8 @@
 """A clip in little: cells of the rotations of its joints, and how many frames are in each.
 
+Of pairs that are asked for, a joint and the one that it may depend on, there are cells of both
+together.
+
 Summaries merge exactly: counts add up, and a cell is stood for by its lowest clip and frame. So the
 same comes out whatever the order, the split and the number of workers.
 """
@@ -22,6 +25,7 @@ from .. import quat
 from ..arrays import Floats, Ints, Mask, Points, Quats
 from ..io.files import atomic_write
 from ..learn import Take, flips, invented_first_frame
+from ..learn.dependents import PairFrames
 from ..learn.duplicates import fingerprint
 from ..learn.takes import flips_by_steps
 from ..learn.trimming import first_in_cell
@@ -32,13 +36,25 @@ MAGIC = b"synovia-summary\n"
 VERSION = 1
 CELL = 0.02
 """Radians along the sides of a cell of rotation vectors."""
+PAIR_CELLS = 2
+"""How many times as long the sides of cells of pairs are."""
 SECOND = 10**9
 """Nanoseconds: times add up as integers, so that their order does not matter."""
 MAX_WAITING = 20_000
 """Cells that wait to be merged with those of other clips, at most, or as many as there are."""
 COLUMNS = {"keys": ("<i2", 3), "counts": ("<i8", 1), "frames": ("<i8", 1), "rotations": ("<f8", 4)}
-"""What is kept of each cell, with its type and how many numbers that is."""
-CELL_BYTES = sum(np.dtype(kind).itemsize * count for kind, count in COLUMNS.values())
+"""What is kept of each cell of one joint, with its type and how many numbers that is."""
+BY_JOINT = ("keys", "rotations")
+"""What is kept of both joints, the driver's first, where the cell is one of pairs."""
+CELL_BYTES, PAIR_BYTES = (
+    sum(
+        np.dtype(kind).itemsize * count * (joints if name in BY_JOINT else 1)
+        for name, (kind, count) in COLUMNS.items()
+    )
+    for joints in (1, 2)
+)
+Pair = tuple[str, str]
+"""A joint, and the driver that it may depend on."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +64,44 @@ class SummaryOptions:
     cell: float = CELL
     ancestors: Mapping[str, str] = field(default_factory=dict)
     """What joints are measured from, by joint, where that is not the parent."""
+    pairs: Mapping[str, str] | str = field(default_factory=dict)
+    """By joint, the driver whose rotations are kept together with its own; or "auto"."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.pairs, str) and self.pairs != "auto":
+            raise ValueError(f"pairs must map joints to others, or be 'auto', got {self.pairs!r}")
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> SummaryOptions:
+        """Return the options that `to_dict` gave."""
+        pairs = given.get("pairs", {})
+        return cls(
+            float(given["cell"]),
+            dict(given["ancestors"]),
+            pairs if isinstance(pairs, str) else dict(pairs),
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the options as JSON holds them."""
-        return {"cell": self.cell, "ancestors": dict(sorted(self.ancestors.items()))}
+        """Return the options as JSON holds them; pairs only where some are asked for."""
+        found: dict[str, Any] = {
+            "cell": self.cell,
+            "ancestors": dict(sorted(self.ancestors.items())),
+        }
+        if isinstance(self.pairs, str):
+            found["pairs"] = self.pairs
+        elif self.pairs:
+            found["pairs"] = dict(sorted(self.pairs.items()))
+        return found
+
+    def pairs_in(self, skeleton: Skeleton) -> list[Pair]:
+        """Return the pairs of a skeleton that are kept; with "auto" each joint and its parent.
+
+        Roots are in none, and a pair that is not wholly in the skeleton is left out.
+        """
+        names, parents = skeleton.names, skeleton.parents.tolist()
+        moving = {name: names[up] for name, up in zip(names, parents, strict=True) if up >= 0}
+        asked = moving if isinstance(self.pairs, str) else dict(self.pairs)
+        return sorted(pair for pair in asked.items() if set(pair) <= set(moving))
 
 
 USUAL = SummaryOptions()
@@ -64,7 +114,8 @@ class Cells:
 
     `keys` (n, 3) count cells along the axes of rotation vectors. `counts` are the frames in each,
     `times` the nanoseconds spent there. Each has a frame that stands for it, `rotations` (n, 4): of
-    the clip with the lowest number in `clips`, the first one, whose numbers are `frames`.
+    the clip with the lowest number in `clips`, the first one, whose numbers are `frames`. Of a pair
+    the driver comes first, then the joint: keys are (n, 6), rotations (n, 8).
     """
 
     keys: Ints
@@ -80,9 +131,10 @@ class Cells:
         keys = np.concatenate([each.keys for each in parts])
         clips = np.concatenate([each.clips for each in parts])
         frames = np.concatenate([each.frames for each in parts])
-        code = _code(keys)
-        order = np.lexsort((frames, clips, code))
-        starts = np.flatnonzero(np.diff(code[order], prepend=code[order[:1]] - 1))
+        codes = _codes(keys)
+        order = np.lexsort((frames, clips, *reversed(codes)))
+        changes = [np.diff(code[order], prepend=code[order[:1]] - 1) for code in codes]
+        starts = np.flatnonzero(np.any(changes, axis=0))
         first = order[starts]
 
         def total(name: str) -> Ints:
@@ -113,11 +165,13 @@ class Head:
     """How many cells each joint has; roots are left out."""
     flips: dict[str, int]
     """How many frames of each joint belong to capture flips, and are in no cell."""
+    pairs: dict[Pair, int] = field(default_factory=dict)
+    """How many cells each pair has."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the cells of one joint are in the file of a summary."""
+    """Where the cells of one joint, or of a pair, are in the file of a summary."""
 
     mark: str
     from_end: int
@@ -126,14 +180,17 @@ class Place:
     """How many cells there are."""
     nanoseconds: int
     """From frame to frame."""
+    joints: int = 1
+    """2 for a pair."""
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """One clip in little: the cells of each of its joints but the roots."""
+    """One clip in little: the cells of each of its joints but the roots, and those of pairs."""
 
     head: Head
     joints: dict[str, Cells]
+    pairs: dict[Pair, Cells] = field(default_factory=dict)
 
 
 def mark_of(clip: Clip, options: SummaryOptions) -> str:
@@ -162,7 +219,9 @@ def summarize(clip: Clip, options: SummaryOptions = USUAL) -> Summary:
     rotations = np.asarray(clip.pose.rotations, np.float64)[first:]
     steps = np.ascontiguousarray(quat.angle_between(rotations[:-1], rotations[1:]).T)
     points = np.ascontiguousarray(quat.log(rotations).swapaxes(0, 1))
-    joints, flipped = {}, {}
+    pairs = options.pairs_in(skeleton)
+    paired = {name for pair in pairs for name in pair}
+    joints, flipped, kept = {}, {}, dict[str, tuple[Quats, Points, Mask]]()
     for joint in np.flatnonzero(skeleton.parents >= 0).tolist():
         name = skeleton.names[joint]
         own: Quats = np.ascontiguousarray(rotations[:, joint])
@@ -173,24 +232,37 @@ def summarize(clip: Clip, options: SummaryOptions = USUAL) -> Summary:
             flip, at = flips(own, clip.frame_time), quat.log(own)
         joints[name] = _cells_of(own, at, ~flip, first, nanoseconds, options.cell)
         flipped[name] = int(flip.sum())
-    sizes = {name: len(cells.counts) for name, cells in joints.items()}
+        if name in paired:
+            kept[name] = own, at, ~flip
+    together = {}
+    for pair in pairs:
+        (own, at, legal), (theirs, there, also) = (kept[name] for name in pair)
+        both, points_of_both = np.hstack([theirs, own]), np.hstack([there, at])
+        together[pair] = _cells_of(
+            both, points_of_both, legal & also, first, nanoseconds, PAIR_CELLS * options.cell
+        )
     head = Head(
         mark_of(clip, options), fingerprint(clip), options, skeleton, clip.frames, clip.frame_time,
-        invented, sizes, flipped,
+        invented, _sizes(joints), flipped, _sizes(together),
     )  # fmt: skip
-    return Summary(head, joints)
+    return Summary(head, joints, together)
+
+
+def _sizes(cells: Mapping[Key, Cells]) -> dict[Key, int]:
+    return {key: len(each.counts) for key, each in cells.items()}
 
 
 def _cells_of(
     rotations: Quats, points: Points, kept: Mask, first: int, nanoseconds: int, cell: float
 ) -> Cells:
+    """Return the cells of a joint, by points (n, 3) and rotations (n, 4), or of a pair."""
     frames = np.flatnonzero(kept)
     own, points = rotations[frames], points[frames]
-    starts = first_in_cell(points, cell)
+    starts = _first_in_cells(points, cell)
     chosen = np.flatnonzero(starts == np.arange(len(starts)))
     counts = np.bincount(starts, minlength=len(starts))[chosen]
     keys = np.floor(points[chosen] / cell).astype(np.int64)
-    order = np.argsort(_code(keys), kind="stable")
+    order = np.lexsort(_codes(keys)[::-1])
     chosen, counts = chosen[order], counts[order]
     return Cells(
         keys[order],
@@ -202,10 +274,23 @@ def _cells_of(
     )
 
 
-def _code(keys: Ints) -> Ints:
-    """Return one number for the three of each key, in their order."""
-    x, y, z = (np.asarray(keys, np.int64) + 2**15).T
-    return np.asarray((x << 32) | (y << 16) | z)
+def _first_in_cells(points: Points, cell: float) -> Ints:
+    """Return, for each of points (n, 3), or (n, 6) of a pair, the first one in its cell."""
+    own = [first_in_cell(points[:, k : k + 3], cell) for k in range(0, points.shape[1], 3)]
+    if len(own) == 1:
+        return own[0]
+    both = own[0] * len(points) + own[1]
+    _, first, cell_of = np.unique(both, return_index=True, return_inverse=True)
+    return np.asarray(first[cell_of])
+
+
+def _codes(keys: Ints) -> list[Ints]:
+    """Return, for each joint, one number for the three of each key, in their order."""
+    found = []
+    for k in range(0, keys.shape[1], 3):
+        x, y, z = (np.asarray(keys[:, k : k + 3], np.int64) + 2**15).T
+        found.append(np.asarray((x << 32) | (y << 16) | z))
+    return found
 
 
 def take_of(cells: Cells, performer: str) -> Take:
@@ -222,7 +307,15 @@ def take_of(cells: Cells, performer: str) -> Take:
     )
 
 
-# Files of summaries: a line of JSON, then the columns of all cells, joint after joint.
+def frames_of(cells: Cells, performer: str) -> PairFrames:
+    """Return cells of a pair as what one person did with both, in the order they were met."""
+    order = np.lexsort((cells.frames, cells.clips))
+    both, counts = cells.rotations[order], cells.counts[order]
+    return PairFrames(performer, both[:, :4], both[:, 4:], counts)
+
+
+# Files of summaries: a line of JSON, then the columns of all cells, pair after pair, then joint
+# after joint.
 
 
 def save_summary(summary: Summary, path: Path) -> None:
@@ -244,8 +337,10 @@ def save_summary(summary: Summary, path: Path) -> None:
         "sizes": head.sizes,
         "flips": head.flips,
     }
+    if head.pairs:
+        header["pairs"] = [[*pair, size] for pair, size in head.pairs.items()]
     parts = [MAGIC, json.dumps(header).encode(), b"\n"]
-    for cells in summary.joints.values():
+    for cells in (*summary.pairs.values(), *summary.joints.values()):
         for name, (kind, _) in COLUMNS.items():
             parts.append(np.ascontiguousarray(getattr(cells, name)).astype(kind).tobytes())
     atomic_write(path, b"".join(parts))
@@ -257,7 +352,10 @@ def load_head(path: Path) -> Head:
 
 
 def load_summary(path: Path, joints: Iterable[str] | None = None) -> Summary:
-    """Return the summary in a file, with all joints or some; ValueError where it is damaged."""
+    """Return the summary in a file; ValueError where it is damaged.
+
+    With all joints and pairs, or with some joints and no pairs.
+    """
     try:
         with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
             return _parse_summary(content, None if joints is None else set(joints))
@@ -273,8 +371,9 @@ def _parse_summary(content: mmap, wanted: set[str] | None) -> Summary:
     if header["version"] != VERSION:
         raise ValueError(f"expected version {VERSION}, got {header['version']}")
     sizes = {str(name): int(size) for name, size in header["sizes"].items()}
-    cells = CELL_BYTES * sum(sizes.values())
-    if end + 1 + cells != len(content) or min(sizes.values(), default=0) < 0:
+    pairs = {(str(name), str(driver)): int(size) for name, driver, size in header.get("pairs", [])}
+    cells = CELL_BYTES * sum(sizes.values()) + PAIR_BYTES * sum(pairs.values())
+    if end + 1 + cells != len(content) or min([0, *sizes.values(), *pairs.values()]) < 0:
         raise ValueError("expected as many cells as it says")
     skeleton = Skeleton(
         tuple(header["names"]),
@@ -286,48 +385,60 @@ def _parse_summary(content: mmap, wanted: set[str] | None) -> Summary:
     )
     head = Head(
         header["mark"], header["fingerprint"],
-        SummaryOptions(header["options"]["cell"], header["options"]["ancestors"]),
-        skeleton, int(header["frames"]), float(header["frame_time"]),
+        SummaryOptions.from_dict(header["options"]), skeleton,
+        int(header["frames"]), float(header["frame_time"]),
         bool(header["first_frame_dropped"]), sizes,
-        {str(name): int(count) for name, count in header["flips"].items()},
+        {str(name): int(count) for name, count in header["flips"].items()}, pairs,
     )  # fmt: skip
-    nanoseconds = round(head.frame_time * SECOND)
-    found, at = {}, end + 1
-    for name, size in sizes.items():
-        if wanted is None or name in wanted:
-            found[name] = _read_cells(content, at, size, nanoseconds)
-        at += CELL_BYTES * size
-    return Summary(head, found)
+    joints, together = places_of(head)
+    found = {
+        name: _read_cells(content, len(content) - place.from_end, place)
+        for name, place in joints.items()
+        if wanted is None or name in wanted
+    }
+    if wanted is not None:
+        together = {}
+    others = {
+        pair: _read_cells(content, len(content) - place.from_end, place)
+        for pair, place in together.items()
+    }
+    return Summary(head, found, others)
 
 
-def places_of(head: Head) -> dict[str, Place]:
-    """Return where the cells of each joint are."""
-    nanoseconds, left = round(head.frame_time * SECOND), sum(head.sizes.values())
-    found = {}
+def places_of(head: Head) -> tuple[dict[str, Place], dict[Pair, Place]]:
+    """Return where the cells of each joint are, and those of each pair."""
+    nanoseconds, left = round(head.frame_time * SECOND), CELL_BYTES * sum(head.sizes.values())
+    before = left + PAIR_BYTES * sum(head.pairs.values())
+    joints, pairs = dict[str, Place](), dict[Pair, Place]()
     for name, size in head.sizes.items():
-        found[name] = Place(head.mark, CELL_BYTES * left, size, nanoseconds)
-        left -= size
-    return found
+        joints[name] = Place(head.mark, left, size, nanoseconds)
+        left -= CELL_BYTES * size
+    for pair, size in head.pairs.items():
+        pairs[pair] = Place(head.mark, before, size, nanoseconds, joints=2)
+        before -= PAIR_BYTES * size
+    return joints, pairs
 
 
 def load_cells(path: Path, place: Place) -> Cells:
-    """Return the cells of one joint alone; ValueError where they are not there any more."""
+    """Return the cells of one joint or pair; ValueError where they are not there any more."""
     with open(path, "rb") as file:
         file.seek(-place.from_end, os.SEEK_END)
-        content = file.read(CELL_BYTES * place.size)
-    return _read_cells(content, 0, place.size, place.nanoseconds)
+        content = file.read((CELL_BYTES if place.joints == 1 else PAIR_BYTES) * place.size)
+    return _read_cells(content, 0, place)
 
 
-def _read_cells(content: mmap | bytes, at: int, size: int, nanoseconds: int) -> Cells:
+def _read_cells(content: mmap | bytes, at: int, place: Place) -> Cells:
     columns: dict[str, Any] = {}
-    for name, (kind, count) in COLUMNS.items():
+    size = place.size
+    for name, (kind, numbers) in COLUMNS.items():
+        count = numbers * (place.joints if name in BY_JOINT else 1)
         column = np.frombuffer(content, kind, size * count, at)
         at += column.nbytes
         columns[name] = column.reshape(size, count) if count > 1 else column
     counts = columns["counts"].astype(np.int64)
     rotations: Floats = columns["rotations"].astype(np.float64)
     return Cells(
-        columns["keys"].astype(np.int64), counts, counts * nanoseconds,
+        columns["keys"].astype(np.int64), counts, counts * place.nanoseconds,
         np.zeros(size, np.int64), columns["frames"].astype(np.int64), rotations,
     )  # fmt: skip
 

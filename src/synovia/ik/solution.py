@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -45,6 +46,11 @@ class Solution:
     """How many of the goals, the last ones, keep a joint where it was."""
     immovable: tuple[int, ...] = ()
     """The goals, by number, that none of the joints that may turn has a part in."""
+    kept_still: tuple[str, ...] = ()
+    """Limited joints that the method could not turn, since limits below are measured across them.
+
+    "least-squares" turns them.
+    """
     control_names: tuple[str, ...] = ()
     """The controls of the figure, where limits are those of one."""
     blocking_controls: Mask = field(default_factory=lambda: np.zeros(0, np.bool_))
@@ -79,6 +85,12 @@ class Solution:
         blocking = self.blocking(item)
         if self.converged[item]:
             return "all goals are met"
+        said = self._miss(item, blocking)
+        if not self.kept_still:
+            return said
+        return f"{said}; this method keeps {', '.join(self.kept_still)} still"
+
+    def _miss(self, item: int | tuple[int, ...], blocking: Mapping[str, float]) -> str:
         slipped = self.slipped(item)
         if slipped:
             off = ", ".join(f"{name} is {error:.4g} off" for name, error in slipped.items())

@@ -16,7 +16,7 @@ from ..skeleton import Pose, Skeleton, lineage
 from .descent import Batch, descend_levels, finish_batch, run_in_threads, start_batch, weaken_wishes
 from .goals import Comfort, Goal, Orient, Reach, errors_of
 from .groups import GroupSolver
-from .problem import GOAL_TOLERANCE, Problem, Settings, check_goals, pack
+from .problem import GOAL_TOLERANCE, Problem, Settings, check_goals, joints_between, pack
 from .solution import Solution
 from .two_bone import bones_above, two_bone
 
@@ -177,6 +177,8 @@ def solve(
         "fabrik" takes `Reach`, and `Orient` of joints that have one, and goes back and forth along
         the chain. "two-bone" takes one `Reach`, and bends and swivels the two joints above, those
         with bones of some length, by a triangle; least squares only where limits leave an error.
+        All but the first keep joints still that are between another and the ancestor that its limit
+        is measured from: `Solution.kept_still` names them.
     joints
         Those that may turn; all but the roots unless given.
     pinned
@@ -273,10 +275,13 @@ def solve(
         return solve_dependent(problem.model, pose, movers, solve_held)
     if method in ("ccd", "fabrik") and problem.plan.levels.max() > 0:
         raise ValueError(f"priorities and pins are for the method least-squares, got {method!r}")
+    if method == "least-squares":
+        return descend_levels(problem, settings, pose.rotations.dtype)
     if method == "two-bone":
-        return two_bone(problem, pole, settings, pose.rotations.dtype)
-    if method == "fabrik":
-        return fabrik(problem, settings, pose.rotations.dtype)
-    if method == "ccd":
-        return ccd(problem, settings, pose.rotations.dtype)
-    return descend_levels(problem, settings, pose.rotations.dtype)
+        found = two_bone(problem, pole, settings, pose.rotations.dtype)
+    elif method == "fabrik":
+        found = fabrik(problem, settings, pose.rotations.dtype)
+    else:
+        found = ccd(problem, settings, pose.rotations.dtype)
+    still = tuple(name for name in joints_between(problem.model) if name in problem.model.limits)
+    return replace(found, kept_still=still)

@@ -5,10 +5,14 @@ One flat buffer of float64, little-endian: `kernels.runtime` tells where things 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..arrays import Floats
 from ..kernels import runtime as layout
+from ..kernels.dependent import DIVISIONS, TURNS
+from ..limit.pair import has_kernel
 from ..model import LimitModel
 
 SUFFIX = ".limits.bin"
@@ -18,7 +22,10 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
     """Return what a packed limits file of `model` holds; ValueError where a limit has no kernel."""
     from ..ik.problem import freedom_of
 
-    model, skeleton = model.joint_by_joint("the runtime"), model.skeleton
+    skeleton, driven = model.skeleton, _pairs_of(model)
+    kept = {name for _, names in driven for name in names}
+    lost = {name: each for name, each in model.dependents.items() if name not in kept}
+    replace(model, dependents=lost).joint_by_joint("the runtime")  # refuses groups, and warns
     named = sorted(model.limits.items(), key=lambda each: skeleton.index(each[0]))
     for name, limit in named:
         if not limit.compiled:
@@ -31,13 +38,17 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
     text = b"".join(texts)
     text += bytes(-len(text) % 8)
     packed = [limit.packed for _, limit in named]
+    dependents = [model.dependents[name] for _, names in driven for name in names]
     tables: list[Floats] = [
         np.asarray(skeleton.parents, np.float64),
         np.asarray(skeleton.offsets, np.float64).ravel(),
         starts.astype(np.float64),
         np.frombuffer(text, np.float64),
         np.zeros(layout.ROW * len(named)),
+        np.zeros(layout.PAIR_ROW * len(dependents)),
         *packed,
+        *(each.packed for each in dependents),
+        *(each.measured_with.packed for each in dependents),
     ]
     first = layout.FILE_HEADER + np.concatenate([[0], np.cumsum([len(table) for table in tables])])
     for k, (name, limit) in enumerate(named):
@@ -45,16 +56,36 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
         base = layout.PARENT if above is None else skeleton.index(above)
         axes = freedom_of(limit).axes
         hinge = axes[0] if len(axes) == 1 else np.zeros(3)
-        row = skeleton.index(name), base, first[5 + k], *hinge
+        row = skeleton.index(name), base, first[6 + k], *hinge
         tables[4][layout.ROW * k : layout.ROW * (k + 1)] = row
+    rows, numbers = {name: k for k, (name, _) in enumerate(named)}, 6 + len(named)
+    pairs = [(driver, name) for driver, names in driven for name in names]
+    for k, (driver, name) in enumerate(pairs):
+        places = first[numbers + k], first[numbers + len(pairs) + k]
+        row = rows[name], skeleton.index(driver), rows.get(driver, -1), *places
+        tables[5][layout.PAIR_ROW * k : layout.PAIR_ROW * (k + 1)] = row
     header = np.zeros(layout.FILE_HEADER)
     header[layout.MAGIC : layout.MAGIC + 1].view(np.int64)[0] = layout.BEGINS
     header[layout.FILE_VERSION], header[layout.FILE_SIZE] = layout.FORMAT, first[-1]
     header[layout.JOINTS], header[layout.LIMITS] = len(skeleton.names), len(named)
-    header[layout.PARENTS : layout.FILE_HEADER] = first[:5]
+    header[layout.PARENTS : layout.ROWS + 1] = first[:5]
+    header[layout.PAIRS], header[layout.PAIR_ROWS] = len(pairs), first[5]
     whole = np.concatenate([header, *tables])
     whole[layout.CHECKSUM] = layout.sum_of(whole)
     wrong = layout.check_file(whole)
     if wrong != layout.WHOLE:
         raise ValueError(f"these limits cannot be packed: numbers are out of range (code {wrong})")
     return whole.astype("<f8").tobytes()
+
+
+def _pairs_of(model: LimitModel) -> list[tuple[str, list[str]]]:
+    """Return the drivers, and what depends on each, of which the runtime can know."""
+    found: dict[str, list[str]] = {}
+    for name, each in model.dependents.items():
+        driver, limit = model.limits.get(each.driver), each.measured_with
+        small = each.packed[DIVISIONS] <= layout.MOST_DIVISIONS
+        small = small and each.packed[TURNS] <= layout.MOST_TURNS
+        room = len(found.get(each.driver, ())) < layout.MOST_DEPENDENTS
+        if small and room and has_kernel(limit) and (driver is None or has_kernel(driver)):
+            found.setdefault(each.driver, []).append(name)
+    return list(found.items())

@@ -1,16 +1,19 @@
 """Packed models for games and browsers: `*.limits.bin` checked on load, and what it answers.
 
-A file is one flat buffer of float64: a header, the skeleton, a row for each limit, and the packed
-limits. `check_file` looks at every number that an index, a count or a size is made of, so that no
-file, however damaged, makes the other kernels read outside it.
+A file is one flat buffer of float64: a header, the skeleton, a row for each limit and for each
+joint that depends on another, and the packed limits. `check_file` looks at every number that an
+index, a count or a size is made of, so that no file, however damaged, makes the other kernels read
+outside it.
 """
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 
+from . import dependent, hinges
 from . import distance_field as fields
-from . import hinges
 from . import limit as limits
 from . import reach_cone as cones
 from . import theta_phi as tables
@@ -18,19 +21,29 @@ from .clamp import first_exit
 from .jit import kernel
 from .kinds import BOX, CONE, ELLIPSOID, FIELD, HINGES, KDOP, PRODUCT, TABLE, UNION
 from .limit import enter, leave, nearest
+from .pair import Room, clear, search_one
 from .rotation import BLOCK, DISTANCE, LANES, OFF_UNIT, QW, QX, QY, QZ, W0, X0, Y0, Z0
 
 # Where things stand in a file. Tables are given by where they start.
 MAGIC, FILE_VERSION, FILE_SIZE, CHECKSUM, JOINTS, LIMITS = range(6)
 PARENTS, OFFSETS, NAMES, TEXT, ROWS = 6, 7, 8, 9, 10
-FILE_HEADER = 11
+PAIRS, PAIR_ROWS = 11, 12  # how many joints depend on another, and where their rows begin
+FILE_HEADER = 13
 # Of a row: of whom, measured from (−2: its parent), where its limit is, and the axis of a hinge in
 # the joint's own frame (0 if it is none).
 JOINT, ANCESTOR, AT, HINGE = 0, 1, 2, 3
 ROW = 6
 PARENT = -2.0
+# Of a row of a joint that depends on another: the row of its limit, the driver and the row of its
+# limit (−1: none), where its packed numbers are, and the limit that it is measured with. Rows of
+# one driver stand together, and so do their numbers.
+ROW_OF, DRIVER, DRIVER_ROW, NUMBERS_AT, MEASURED_WITH = range(5)
+PAIR_ROW = 5
+MOST_DEPENDENTS = 8  # of one driver
+MOST_MEASURED = 3 * 9 * 9  # numbers of one of them: three a cover
+MOST_DIVISIONS, MOST_TURNS = 64.0, 4.0
 BEGINS = 0x0A41_4956_4F4E_5953  # "SYNOVIA\\n"
-FORMAT = 2.0
+FORMAT = 3.0
 TOLERANCE = 1e-9  # radians outside that count as inside; `arrays.tolerance` of float64
 FINEST = 3e-5  # radians, the shortest step of `exits`; `model.clamp.MIN_STEP`
 EDGE = 0.5e-9  # of a limit, for `exits`; `model.clamp.EDGE`
@@ -303,7 +316,7 @@ def check_skeleton(p):
     if not (is_whole(p[JOINTS], 0.0, MOST_JOINTS) and is_whole(p[LIMITS], 0.0, p[JOINTS])):
         return False
     joints, count = int(p[JOINTS]), int(p[LIMITS])
-    for table in range(PARENTS, FILE_HEADER):
+    for table in range(PARENTS, ROWS + 1):
         if not is_whole(p[table], FILE_HEADER, size):
             return False
     parents, names, rows = int(p[PARENTS]), int(p[NAMES]), int(p[ROWS])
@@ -340,6 +353,95 @@ def check_skeleton(p):
     return True
 
 
+@kernel
+def is_unit(p, o, count):
+    """Tell whether so many numbers are those of a unit vector or quaternion."""
+    square = 0.0
+    for k in range(o, o + count):
+        square += p[k] * p[k]
+    return abs(square - 1.0) <= 1e-6
+
+
+@kernel
+def check_numbers(p, o):
+    """Return the size of a packed dependent limit at `o`, all of it there; 0 if it cannot be."""
+    if o + dependent.VALUES > p.shape[0] or not are_finite(p, o, dependent.VALUES):
+        return 0
+    numbers, by_rotation = p[o + dependent.NUMBERS], p[o + dependent.BY_ROTATION]
+    known = is_whole(numbers, 1.0, 2.0) and is_whole(by_rotation, 0.0, 1.0)
+    known = known and is_whole(p[o + dependent.DIVISIONS], 1.0, MOST_DIVISIONS)
+    known = known and is_whole(p[o + dependent.TURNS], 1.0, MOST_TURNS)
+    known = known and is_unit(p, o + dependent.AXIS, 3) and is_unit(p, o + dependent.INTO, 4)
+    known = known and is_unit(p, o + dependent.BONE, 4)
+    known = known and (numbers == 1.0 or is_unit(p, o + dependent.ALONG, 3))
+    known = known and p[o + dependent.LOW] <= p[o + dependent.HIGH]
+    if not known:
+        return 0
+    n = int(p[o + dependent.DIVISIONS])
+    nodes = (4 * n * n * n + 8 * n) // 3 if by_rotation > 0.0 else 4 * n * n + 2
+    size = dependent.VALUES + int(numbers) * nodes
+    if p[o + dependent.SIZE] != float(size) or not are_finite(p, o, size):
+        return 0
+    for k in range(o + dependent.VALUES, o + size):
+        if not abs(p[k]) <= 100.0:
+            return 0
+    return size if abs(p[o + dependent.LARGEST]) <= 100.0 else 0
+
+
+@kernel
+def is_flat(p, o):
+    """Tell whether a packed limit is in a chart that pairs are searched for in: not of hinges."""
+    return int(p[o + limits.CHART]) != HINGES
+
+
+@kernel
+def check_pair(p, at):
+    """Tell whether a row of a dependent joint stands at `at`, with all that it points to."""
+    rows, count = int(p[ROWS]), p[LIMITS]
+    if not (are_finite(p, at, PAIR_ROW) and is_whole(p[at + ROW_OF], 0.0, count - 1.0)):
+        return False
+    driver, row = p[at + DRIVER], p[at + DRIVER_ROW]
+    known = is_whole(driver, 0.0, p[JOINTS] - 1.0) and is_whole(row, -1.0, count - 1.0)
+    known = known and is_whole(p[at + NUMBERS_AT], FILE_HEADER, p[FILE_SIZE])
+    known = known and is_whole(p[at + MEASURED_WITH], FILE_HEADER, p[FILE_SIZE])
+    if not known or p[rows + ROW * int(p[at + ROW_OF]) + JOINT] == driver:
+        return False
+    if row >= 0.0:
+        own = rows + ROW * int(row)
+        if p[own + JOINT] != driver or not is_flat(p, int(p[own + AT])):
+            return False
+    numbers, measured = int(p[at + NUMBERS_AT]), int(p[at + MEASURED_WITH])
+    return check_numbers(p, numbers) > 0 and check_limit(p, measured) and is_flat(p, measured)
+
+
+@kernel
+def check_pairs(p):
+    """Tell whether the rows of dependent joints are there, and go together; limits are."""
+    if not (is_whole(p[PAIRS], 0.0, p[LIMITS]) and is_whole(p[PAIR_ROWS], 0.0, p[FILE_SIZE])):
+        return False
+    count, first = int(p[PAIRS]), int(p[PAIR_ROWS])
+    if p[PAIR_ROWS] + float(PAIR_ROW * count) > p[FILE_SIZE]:
+        return False
+    together = 0
+    for k in range(count):
+        at = first + PAIR_ROW * k
+        if not check_pair(p, at):
+            return False
+        before = at - PAIR_ROW
+        together = together + 1 if k > 0 and p[before + DRIVER] == p[at + DRIVER] else 1
+        if together > MOST_DEPENDENTS:
+            return False
+        if together > 1:
+            onward = p[before + NUMBERS_AT] + p[int(p[before + NUMBERS_AT]) + dependent.SIZE]
+            if p[at + NUMBERS_AT] != onward or p[before + DRIVER_ROW] != p[at + DRIVER_ROW]:
+                return False
+        for i in range(k):
+            other = first + PAIR_ROW * i
+            if p[other + ROW_OF] == p[at + ROW_OF]:
+                return False
+    return True
+
+
 @kernel("f8[]")
 def check_file(p):
     """Return WHOLE, or what is wrong with a file; of one that is whole all kernels may read."""
@@ -357,7 +459,7 @@ def check_file(p):
     for k in range(int(p[LIMITS])):
         if not check_limit(p, int(p[rows + ROW * k + AT])):
             return BAD_LIMIT
-    return WHOLE
+    return WHOLE if check_pairs(p) else BAD_LIMIT
 
 
 @kernel
@@ -468,32 +570,59 @@ def rotation_above(p, joint, ancestor, pose):
     return above
 
 
-@kernel("f8[] f8[] f8[]")
-def project_pose(p, pose, distances):
-    """Make the rotations of all joints (flat, J × 4) legal, in place, parents first.
+@kernel
+def seen_from(p, joint, ancestor, pose):
+    """Return how all above a joint is turned, as the ancestor sees it, and the joint likewise.
 
-    To each row of limits comes how far outside its joint was. A joint that is measured from an
-    ancestor is looked at when those between are legal.
+    Where that is its parent, the rotation is the pose's own, bit for bit.
     """
+    at, above = 4 * joint, (1.0, 0.0, 0.0, 0.0)
+    own = (pose[at], pose[at + 1], pose[at + 2], pose[at + 3])
+    if ancestor == int(PARENT):
+        return above, own
+    above = rotation_above(p, joint, ancestor, pose)
+    return above, scaled(multiply(above, own))
+
+
+@kernel
+def scaled(q):
+    """Return a quaternion of length 1."""
+    scale = 1.0 / np.sqrt(q[0] ** 2 + q[1] ** 2 + q[2] ** 2 + q[3] ** 2)
+    return scale * q[0], scale * q[1], scale * q[2], scale * q[3]
+
+
+@kernel
+def set_seen(joint, ancestor, above, seen, pose):
+    """Set the rotation of a joint by how the ancestor sees it."""
+    local = seen
+    if ancestor != int(PARENT):
+        local = scaled(multiply((above[0], -above[1], -above[2], -above[3]), seen))
+    at = 4 * joint
+    pose[at], pose[at + 1], pose[at + 2], pose[at + 3] = local[0], local[1], local[2], local[3]
+
+
+@kernel
+def is_paired(p, k):
+    """Tell whether the joint of row k depends on another one, or drives one."""
+    found = False
+    for i in range(int(p[PAIRS])):
+        at = int(p[PAIR_ROWS]) + PAIR_ROW * i
+        found = found or p[at + ROW_OF] == k or p[at + DRIVER_ROW] == k
+    return found
+
+
+@kernel
+def project_rows(p, pose, distances):
+    """Make the joints legal that have nothing to do with others, parents first."""
     block, other, one = np.empty(BLOCK), np.empty(BLOCK), np.empty(4)
     lanes, rows = np.empty(2 * LANES, np.int64), int(p[ROWS])
     for k in range(int(p[LIMITS])):
-        packed, at = limit_of(p, k), 4 * int(p[rows + ROW * k + JOINT])
+        if is_paired(p, k):
+            continue
+        packed, joint = limit_of(p, k), int(p[rows + ROW * k + JOINT])
         ancestor = int(p[rows + ROW * k + ANCESTOR])
-        above = (1.0, 0.0, 0.0, 0.0)
-        if ancestor != int(PARENT):
-            above = rotation_above(p, at // 4, ancestor, pose)
-        own = (pose[at], pose[at + 1], pose[at + 2], pose[at + 3])
-        seen = multiply(above, own) if ancestor != int(PARENT) else own
-        scale = 1.0
-        if ancestor != int(PARENT):
-            scale = 1.0 / np.sqrt(seen[0] ** 2 + seen[1] ** 2 + seen[2] ** 2 + seen[3] ** 2)
-        one[0], one[1], one[2], one[3] = (
-            scale * seen[0],
-            scale * seen[1],
-            scale * seen[2],
-            scale * seen[3],
-        )
+        above, seen = seen_from(p, joint, ancestor, pose)
+        one[0], one[1], one[2], one[3] = seen[0], seen[1], seen[2], seen[3]
         load_usable(one, 0, block, 1)
         enter(packed, 0, block, 1)
         nearest(packed, 0, TOLERANCE, 0.0, block, other, lanes, 1)
@@ -501,12 +630,120 @@ def project_pose(p, pose, distances):
         if block[DISTANCE] <= TOLERANCE:
             continue
         leave(packed, 0, TOLERANCE, block, 1)
-        local = (block[QW], block[QX], block[QY], block[QZ])
-        if ancestor != int(PARENT):
-            local = multiply((above[0], -above[1], -above[2], -above[3]), local)
-        scale = 1.0
-        if ancestor != int(PARENT):
-            square = local[0] ** 2 + local[1] ** 2 + local[2] ** 2 + local[3] ** 2
-            scale = 1.0 / np.sqrt(square)
-        pose[at], pose[at + 1] = scale * local[0], scale * local[1]
-        pose[at + 2], pose[at + 3] = scale * local[2], scale * local[3]
+        legal = (block[QW], block[QX], block[QY], block[QZ])
+        set_seen(joint, ancestor, above, legal, pose)
+
+
+@kernel
+def usable(q):
+    """Return a rotation, the identity where it is none."""
+    off = abs(q[0] ** 2 + q[1] ** 2 + q[2] ** 2 + q[3] ** 2 - 1.0)
+    return q if off <= 0.5 else (1.0, 0.0, 0.0, 0.0)
+
+
+@kernel
+def ancestor_of(p, row):
+    """Return what the joint of a row is measured from; without a row its parent."""
+    if row < 0:
+        return int(PARENT)
+    return int(p[int(p[ROWS]) + ROW * row + ANCESTOR])
+
+
+@kernel
+def measure_driven(p, first, last, driver, pose, found, distances):
+    """Write what is known of the joints in rows of pairs, and how far outside they are.
+
+    Returns whether one of them is, while the driver stays.
+    """
+    outside, start = False, 0
+    for i in range(first, last):
+        at = int(p[PAIR_ROWS]) + PAIR_ROW * i
+        k, with_, numbers = int(p[at + ROW_OF]), int(p[at + MEASURED_WITH]), int(p[at + NUMBERS_AT])
+        joint = int(p[int(p[ROWS]) + ROW * k + JOINT])
+        _above, seen = seen_from(p, joint, ancestor_of(p, k), pose)
+        room, limit = found.measured[start:], p[with_ : with_ + int(p[with_ + limits.SIZE])]
+        width = dependent.measure(p, numbers, limit, usable(seen), found.block, room)
+        low, high = dependent.values_at(p, numbers, driver[0], driver[1], driver[2], driver[3])
+        distances[k] = dependent.gap_of(p, numbers, room[:width], low, high)
+        outside = outside or distances[k] > TOLERANCE
+        found.widths[i - first] = width
+        start += width
+    return outside
+
+
+@kernel
+def move_driven(p, first, last, driver, pose, found):
+    """Make the joints in rows of pairs legal at a rotation of the driver."""
+    start = 0
+    for i in range(first, last):
+        at = int(p[PAIR_ROWS]) + PAIR_ROW * i
+        k, with_, numbers = int(p[at + ROW_OF]), int(p[at + MEASURED_WITH]), int(p[at + NUMBERS_AT])
+        joint, ancestor = int(p[int(p[ROWS]) + ROW * k + JOINT]), ancestor_of(p, k)
+        low, high = dependent.values_at(p, numbers, driver[0], driver[1], driver[2], driver[3])
+        width = found.widths[i - first]
+        own = found.measured[start : start + width]
+        start += width
+        if dependent.gap_of(p, numbers, own, low, high) <= TOLERANCE:
+            continue
+        above, seen = seen_from(p, joint, ancestor, pose)
+        limit = p[with_ : with_ + int(p[with_ + limits.SIZE])]
+        dependent.project(p, numbers, limit, usable(seen), driver, found.block)
+        legal = (found.block[QW], found.block[QX], found.block[QY], found.block[QZ])
+        set_seen(joint, ancestor, above, legal, pose)
+
+
+Found = namedtuple("Found", ["block", "measured", "widths"])
+
+
+@kernel
+def project_pairs(p, pose, distances):
+    """Move drivers, and joints that depend on them, to the nearest legal rotations of all."""
+    room = Room(
+        np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK),
+        np.empty(2 * LANES, np.int64), np.empty(2 * LANES), np.empty((2, 6)),
+    )  # fmt: skip
+    measured = np.empty(MOST_DEPENDENTS * MOST_MEASURED)
+    found = Found(room.block, measured, np.empty(MOST_DEPENDENTS, np.int64))
+    clear(room)
+    first, count = 0, int(p[PAIRS])
+    while first < count:
+        at, last = int(p[PAIR_ROWS]) + PAIR_ROW * first, first + 1
+        while last < count and p[at + PAIR_ROW * (last - first) + DRIVER] == p[at + DRIVER]:
+            last += 1
+        joint, row = int(p[at + DRIVER]), int(p[at + DRIVER_ROW])
+        above, seen = seen_from(p, joint, ancestor_of(p, row), pose)
+        driver, own = usable(seen), p[:0]
+        outside = measure_driven(p, first, last, driver, pose, found, distances)
+        if row >= 0:
+            own = limit_of(p, row)
+            dependent.put(room.block, 0, driver[0], driver[1], driver[2], driver[3])
+            enter(own, 0, room.block, 1)
+            nearest(own, 0, TOLERANCE, 0.0, room.block, room.other, room.lanes, 1)
+            distances[row] = room.block[DISTANCE]
+            outside = outside or distances[row] > TOLERANCE
+        if outside:
+            numbers = p[int(p[at + NUMBERS_AT]) :]
+            search_one(own, numbers, measured, found.widths[: last - first], driver, room)
+            best = room.best
+            legal = (best[0, 0], best[0, 1], best[0, 2], best[0, 3])
+            dot = legal[0] * driver[0] + legal[1] * driver[1]
+            if dot + legal[2] * driver[2] + legal[3] * driver[3] < 0.0:
+                legal = (-legal[0], -legal[1], -legal[2], -legal[3])
+            moved = legal[0] != driver[0] or legal[1] != driver[1]
+            if moved or legal[2] != driver[2] or legal[3] != driver[3]:
+                set_seen(joint, ancestor_of(p, row), above, legal, pose)
+            move_driven(p, first, last, legal, pose, found)
+        first = last
+
+
+@kernel("f8[] f8[] f8[]")
+def project_pose(p, pose, distances):
+    """Make the rotations of all joints (flat, J × 4) legal, in place, parents first.
+
+    To each row of limits comes how far outside its joint was; of one that depends on another while
+    that stays. A joint that is measured from an ancestor is looked at when those between are legal,
+    and joints that depend on others when all others are.
+    """
+    project_rows(p, pose, distances)
+    if p[PAIRS] > 0.0:
+        project_pairs(p, pose, distances)

@@ -13,7 +13,7 @@ share of their frames outside, with the dependence and without it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -53,6 +53,8 @@ UNIFORM = 4000
 PAYS = 0.9
 """A dependence that leaves more than this of the volume is not worth its numbers."""
 FOLDS = 6
+MIN_PEOPLE = 3
+"""Fewer people cannot tell what a dependence saves."""
 
 
 class DriverNodes(Protocol):
@@ -262,18 +264,37 @@ def level_for(reject: float, crowd: PairCrowd) -> Promise:
 # From takes to a dependent limit.
 
 
-def pair_crowd(
-    driver_takes: Sequence[Take],
-    takes: Sequence[Take],
-    limit: Limit,
-    axis: Vectors,
-    along: Vectors | None,
-) -> PairCrowd:
-    """Return everybody's pairs, from takes of both joints in the same clips, flips aside.
+@dataclass(frozen=True, eq=False)
+class PairFrames:
+    """One person's rotations of a driver and of a joint, (n, 4) each, in the same frames.
 
-    `along` is a hinge's direction in its chart; without one the number is the distance from the
-    core of the limit, see `core_margin`.
+    `counts` (n,) are the frames that each stands for.
     """
+
+    performer: str
+    driver: Quats
+    rotations: Quats
+    counts: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class VariableLimit:
+    """A joint's limit of which a driver is to change something.
+
+    `along` (3,) is a hinge's direction in its chart, whose ends vary; without one it is a margin.
+    """
+
+    limit: Limit
+    along: Vectors | None
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether nothing of it can vary."""
+        return self.along is None and core_margin(self.limit) == 0.0
+
+
+def frames_together(driver_takes: Sequence[Take], takes: Sequence[Take]) -> list[PairFrames]:
+    """Return what each person did with both joints, from takes in the same clips, flips aside."""
     theirs = {take.clip: take for take in driver_takes}
     parts: dict[str, list[tuple[Quats, Quats]]] = {}
     for take in takes:
@@ -287,10 +308,27 @@ def pair_crowd(
     people = []
     for performer, own in parts.items():
         driver, rotations = (np.concatenate(each) for each in zip(*own, strict=True))
-        if len(driver):
-            number = numbers_of(limit, rotations, along)
-            people.append(count_cells(performer, driver, number))
-    return PairCrowd(people, axis, DirectionNodes(axis))
+        people.append(PairFrames(performer, driver, rotations, np.ones(len(driver), np.int64)))
+    return people
+
+
+def pair_crowd(people: Sequence[PairFrames], variable: VariableLimit, axis: Vectors) -> PairCrowd:
+    """Return everybody's pairs, by cells of the driver's rotation and of the joint's number.
+
+    The number is the angle of a hinge, or how far from the core of the limit a joint is, see
+    `core_margin`. `axis` (3,) is the driver's bone in its own frame.
+    """
+    found = [
+        count_cells(
+            each.performer,
+            each.driver,
+            numbers_of(variable.limit, each.rotations, variable.along),
+            each.counts,
+        )
+        for each in people
+        if len(each.driver)
+    ]
+    return PairCrowd(found, axis, DirectionNodes(axis))
 
 
 def numbers_of(limit: Limit, rotations: Quats, along: Vectors | None) -> Scalars:
@@ -306,11 +344,17 @@ def core_margin(limit: Limit) -> float:
     return CORE_SHARE * max(-float(limit.shape.distance(limit.shape.deepest)), 0.0)
 
 
-def count_cells(performer: str, driver: Quats, number: Scalars) -> PairTake:
-    """Return the first pair of each cell, and how many there are in it."""
+def count_cells(
+    performer: str, driver: Quats, number: Scalars, counts: Ints | None = None
+) -> PairTake:
+    """Return the first pair of each cell, and how many frames there are in it.
+
+    `counts` (n,) are the frames that each pair stands for, one unless given.
+    """
     rows = np.stack([first_in_cell(quat.log(driver), CELL), np.floor(number / CELL)], axis=1)
-    _, first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
-    return PairTake(performer, driver[first], number[first], counts)
+    _, first, cell = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    totals = np.bincount(cell.ravel(), counts, len(first)).astype(np.int64)
+    return PairTake(performer, driver[first], number[first], totals)
 
 
 def fit_dependent(
@@ -465,7 +509,7 @@ def gain_of(crowd: PairCrowd, reject: float) -> Gain:
     With the dependence and without it, the shares of margins and levels are the best on average.
     """
     people = len(crowd.people)
-    if people < 3:
+    if people < MIN_PEOPLE:
         raise ValueError(f"whether a dependence pays needs three people or more, got {people}")
     found = tradeoffs(crowd, splits_of(people, FOLDS))
     without = _best([[each.volume(reject, own) for own in OWN_SHARES] for each in found])
@@ -493,14 +537,84 @@ def candidate_pairs(skeleton: Skeleton, limited: Collection[str]) -> dict[str, s
     return found
 
 
-def describe(dependent: DependentLimit, gain: Gain | None, kept: Promise | None) -> dict[str, Any]:
-    """Return what provenance says of a learned dependence."""
-    return {
-        "driver": dependent.driver,
-        "type": dependent.name,
-        "nodes": len(dependent.values),
-        "volume_share": None if gain is None else gain.share,
-        "volume_share_error": None if gain is None else gain.error,
-        "rejected": None if kept is None else kept.held_out,
-        "promised": None if kept is None else kept.rejected,
-    }
+# What is asked for, learned, and kept.
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedPair:
+    """A learned dependence, what it saves, and what newcomers are promised."""
+
+    dependent: DependentLimit
+    gain: Gain | None
+    promise: Promise | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what provenance says of it."""
+        gain, kept = self.gain, self.promise
+        return {
+            "driver": self.dependent.driver,
+            "type": self.dependent.name,
+            "nodes": len(self.dependent.values),
+            "volume_share": None if gain is None else gain.share,
+            "volume_share_error": None if gain is None else gain.error,
+            "rejected": None if kept is None else kept.held_out,
+            "promised": None if kept is None else kept.rejected,
+        }
+
+
+def pairs_to_learn(
+    depends: Mapping[str, str] | str, skeleton: Skeleton, limited: Collection[str]
+) -> dict[str, str]:
+    """Return drivers by joint: those asked for, or with "auto" all that may pay.
+
+    ValueError where a joint gets no limit, or a driver would depend on another joint.
+    """
+    if isinstance(depends, str):
+        return candidate_pairs(skeleton, limited)
+    for name, driver in depends.items():
+        for joint in (name, driver):
+            skeleton.index(joint)
+            if joint not in limited:
+                raise ValueError(f"{name} is to depend on {driver}, but {joint} gets no limit")
+        if driver in depends:
+            raise ValueError(
+                f"{name} is to depend on {driver}, which depends on {depends[driver]} itself"
+            )
+    return dict(depends)
+
+
+def learn_pair(
+    variable: VariableLimit,
+    driver: str,
+    axis: Vectors,
+    people: Sequence[PairFrames],
+    reject: float | None,
+    *,
+    if_pays: bool = False,
+) -> LearnedPair | None:
+    """Return how a joint's limit depends on a driver; None `if_pays` and it does not.
+
+    For a rejection of newcomers' frames its level is chosen by leaving people out, where there are
+    `MIN_PEOPLE` or more; then what it saves is known, too.
+    """
+    crowd = pair_crowd(people, variable, axis)
+    if not crowd.people:
+        raise ValueError(f"no frames to learn from how it depends on {driver}")
+    told = reject if len(crowd.people) >= MIN_PEOPLE else None
+    gain = None if told is None else gain_of(crowd, told)
+    if if_pays and (gain is None or not gain.pays):
+        return None
+    kept = None if told is None else level_for(told, crowd)
+    level = float(DEFAULT_LEVEL if kept is None else kept.margin)
+    dependent = fit_dependent(crowd, variable.limit, driver, variable.along, level)
+    return LearnedPair(dependent, gain, kept)
+
+
+def cut_chains(learned: Mapping[str, LearnedPair]) -> dict[str, LearnedPair]:
+    """Return what is left where no driver may depend on another joint: what saves more."""
+    found = dict(learned)
+    for name, each in list(found.items()):
+        above = found.get(each.dependent.driver)
+        if name in found and above is not None and each.gain is not None and above.gain is not None:
+            del found[name if each.gain.share >= above.gain.share else each.dependent.driver]
+    return found

@@ -18,15 +18,12 @@ from ..limit import DependentLimit, Limit, chart_for, has_axis
 from ..shapes import SHAPES, Box, DistanceField
 from ..skeleton import Clip, Skeleton, lineage, match, names_in
 from .dependents import (
-    DEFAULT_LEVEL,
-    Gain,
-    candidate_pairs,
-    core_margin,
-    describe,
-    fit_dependent,
-    gain_of,
-    level_for,
-    pair_crowd,
+    LearnedPair,
+    VariableLimit,
+    cut_chains,
+    frames_together,
+    learn_pair,
+    pairs_to_learn,
 )
 from .duplicates import find_duplicates
 from .fields import People, within_for
@@ -114,10 +111,15 @@ class FitOptions:
 
     def with_defaults(self, takes: Sequence[Take]) -> FitOptions:
         """Return the options with a margin, and with a rejection where several people perform."""
-        reject, margin = self.reject, self.margin
-        if reject is None and self.leaves_out({t.performer for t in takes if not t.is_sample}):
-            reject = DEFAULT_REJECT
-        return replace(self, margin=DEFAULT_MARGIN if margin is None else margin, reject=reject)
+        margin = DEFAULT_MARGIN if self.margin is None else self.margin
+        reject = self.rejection_for({t.performer for t in takes if not t.is_sample})
+        return replace(self, margin=margin, reject=reject)
+
+    def rejection_for(self, performers: Collection[str]) -> float | None:
+        """Return the share of newcomers' frames that may be outside, with such performers."""
+        if self.reject is None and self.leaves_out(performers):
+            return DEFAULT_REJECT
+        return self.reject
 
     def leaves_out(self, performers: Collection[str]) -> bool:
         """Tell whether some of so many performers are left out, to choose the margin."""
@@ -214,9 +216,7 @@ def fit_joint(
         What `trim` leaves of the takes, where that is known already.
     """
     trimmed = trim(takes, options.trim) if trimmed is None else trimmed
-    if reference is None and any(take.counts is not None for take in takes):
-        counts = [take.frame_counts[kept] for take, kept in zip(takes, trimmed.kept, strict=True)]
-        weights = np.concatenate(counts).astype(float)
+    if reference is None and (weights := _kept_weights(takes, trimmed)) is not None:
         reference = quat.mean(trimmed.rotations(takes), weights)
     frame = _JointFrame(options.with_defaults(takes), reference, axis)
     if options.by == "people":
@@ -336,6 +336,21 @@ class LearnedLimits:
     samples: dict[str, tuple[Sample, ...]]
     provenance: dict[str, Any]
     dependents: dict[str, DependentLimit] = field(default_factory=dict)
+    variable: dict[str, VariableLimit] = field(default_factory=dict)
+    """Of joints that are to depend on another one, what of their limits may vary."""
+
+    def with_dependents(self, pairs: Mapping[str, LearnedPair]) -> LearnedLimits:
+        """Return the same with limits that depend on others, by joint."""
+        joints = {
+            name: row | ({"depends": pairs[name].to_dict()} if name in pairs else {})
+            for name, row in self.provenance["joints"].items()
+        }
+        return replace(
+            self,
+            limits=self.limits | {name: each.dependent.limit for name, each in pairs.items()},
+            provenance=self.provenance | {"joints": joints},
+            dependents={name: each.dependent for name, each in pairs.items()},
+        )
 
 
 def learn(
@@ -374,6 +389,7 @@ def learn(
     learned = learn_from_takes(
         takes, skeleton, options, _references(options, clips[0]), rows, progress=progress
     )
+    learned = _learn_dependents(learned, takes, skeleton, options)
     if population is None:
         return learned
     kept = {name: (*own, *added.get(name, ())) for name, own in learned.samples.items()}
@@ -391,7 +407,7 @@ def learn_from_takes(
     flips: Mapping[str, int] | None = None,
     progress: Progress = iter,
 ) -> LearnedLimits:
-    """Return a limit for each joint that has takes, and a record of how.
+    """Return a limit for each joint that has takes, and a record of how; none depends on another.
 
     Parameters
     ----------
@@ -419,10 +435,9 @@ def learn_from_takes(
                 fitted = replace(fitted, trimmed=counted)
             fits[name] = fitted
     rows = _joint_rows(fits, takes)
-    dependents = _learn_dependents(takes, fits, rows, skeleton, options)
-    own = {name: each.limit for name, each in dependents.items()}
+    varying = fits if options.depends == "auto" else set(options.depends or ()) & set(fits)
     return LearnedLimits(
-        limits={name: fitted.limit for name, fitted in fits.items()} | own,
+        limits={name: fitted.limit for name, fitted in fits.items()},
         samples={
             name: _samples_of(takes[name], fits[name]) for name in fits if options.keep_samples
         },
@@ -431,69 +446,62 @@ def learn_from_takes(
             "options": options.with_defaults([*chain(*takes.values())]).to_dict(),
             "joints": rows,
         },
-        dependents=dependents,
+        variable={
+            name: _variable_limit(fits[name], takes[name], rows[name]["kind"])
+            for name in fits
+            if name in varying
+        },
     )
 
 
 def _learn_dependents(
+    learned: LearnedLimits,
     takes: Mapping[str, Sequence[Take]],
-    fits: Mapping[str, FittedJoint],
-    rows: Mapping[str, dict[str, Any]],
     skeleton: Skeleton,
     options: FitOptions,
-) -> dict[str, DependentLimit]:
-    """Return the limits of joints that depend on others, as the options say; noted in `rows`."""
+) -> LearnedLimits:
+    """Return the limits with those that depend on another joint, as the options say."""
     if not options.depends:
-        return {}
-    auto = options.depends == "auto"
-    pairs = candidate_pairs(skeleton, fits) if auto else dict(options.depends)  # type: ignore[arg-type]
-    for name, driver in pairs.items():
-        for joint in (name, driver):
-            skeleton.index(joint)
-            if joint not in fits:
-                raise ValueError(f"{name} is to depend on {driver}, but {joint} gets no limit")
-        if driver in pairs and not auto:
-            raise ValueError(
-                f"{name} is to depend on {driver}, which depends on {pairs[driver]} itself"
-            )
-    learned: dict[str, tuple[DependentLimit, Gain | None, Promise | None]] = {}
-    for name, driver in pairs.items():
-        limit, along = fits[name].limit, None
-        if rows[name]["kind"] == "hinge":
-            limit, along = _hinge_limit(fits[name], takes[name])
-        elif core_margin(limit) == 0.0:
+        return learned
+    auto, axes = options.depends == "auto", bone_axes(skeleton)
+    found = {}
+    for name, driver in pairs_to_learn(options.depends, skeleton, learned.limits).items():
+        variable = learned.variable[name]
+        if variable.is_thin:
             if auto:
                 continue
-            raise ValueError(f"{name} cannot depend on {driver}: its limit is thin, but no hinge")
-        axis = bone_axes(skeleton)[skeleton.index(driver)]
-        crowd = pair_crowd(takes[driver], takes[name], limit, axis, along)
+            raise ValueError(thin_message(name, driver))
+        people = frames_together(takes[driver], takes[name])
         reject = options.with_defaults(takes[name]).reject
-        several = reject is not None and len(crowd.people) >= MIN_PERFORMERS
-        gain = None
-        if several and reject is not None:
-            gain = gain_of(crowd, reject)
-        if auto and (gain is None or not gain.pays):
-            continue
-        kept = level_for(reject, crowd) if several and reject is not None else None
-        level = DEFAULT_LEVEL if kept is None else kept.margin
-        learned[name] = fit_dependent(crowd, limit, driver, along, float(level)), gain, kept
-    if auto:  # a chain is cut where less is saved
-        for name, (each, gain, _) in list(learned.items()):
-            above = learned.get(each.driver)
-            if name in learned and above is not None and gain is not None and above[1] is not None:
-                del learned[name if gain.share >= above[1].share else each.driver]
-    for name, found in learned.items():
-        rows[name]["depends"] = describe(*found)
-    return {name: found[0] for name, found in learned.items()}
+        axis = axes[skeleton.index(driver)]
+        pair = learn_pair(variable, driver, axis, people, reject, if_pays=auto)
+        if pair is not None:
+            found[name] = pair
+    return learned.with_dependents(cut_chains(found) if auto else found)
 
 
-def _hinge_limit(fitted: FittedJoint, takes: Sequence[Take]) -> tuple[Limit, Vectors]:
-    """Return a hinge's limit as a box along its axis, and that axis in the chart."""
+def thin_message(name: str, driver: str) -> str:
+    """Return why nothing of a joint's limit can depend on a driver."""
+    return f"{name} cannot depend on {driver}: its limit is thin, but no hinge"
+
+
+def _variable_limit(fitted: FittedJoint, takes: Sequence[Take], kind: str) -> VariableLimit:
+    """Return what may vary of a limit: a hinge's is a box along its axis, with that direction."""
+    if kind != "hinge":
+        return VariableLimit(fitted.limit, None)
     rotations = fitted.trimmed.rotations(takes)
-    chart = RotationVector(quat.mean(rotations))
+    chart = RotationVector(quat.mean(rotations, _kept_weights(takes, fitted.trimmed)))
     box = Box.fit(chart.points(rotations), margin=fitted.margin, along="data")
     along = box.axes[int((box.high - box.low).argmax())]
-    return Limit(chart, box, fitted.limit.relative_to), along
+    return VariableLimit(Limit(chart, box, fitted.limit.relative_to), along)
+
+
+def _kept_weights(takes: Sequence[Take], trimmed: TrimResult) -> Floats | None:
+    """Return the frames that each rotation left stands for; None where each is a frame."""
+    if all(take.counts is None for take in takes):
+        return None
+    counts = [take.frame_counts[kept] for take, kept in zip(takes, trimmed.kept, strict=True)]
+    return np.concatenate(counts).astype(float)
 
 
 def _merge_duplicates(clips: Sequence[Clip], performers: Performers) -> dict[str, str]:

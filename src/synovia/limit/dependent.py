@@ -21,7 +21,19 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Ints, Mask, Points, Quats, Scalars, Vectors, own, tolerance, unit_quats
+from ..arrays import (
+    TURN,
+    Floats,
+    Ints,
+    Mask,
+    Points,
+    Quats,
+    Scalars,
+    Vectors,
+    own,
+    tolerance,
+    unit_quats,
+)
 from ..charts.chart import ROUNDING, half_turn, reflect, unit_axis
 from ..shapes import Offset
 from . import octahedral, rotation_nodes
@@ -98,6 +110,31 @@ class DependentLimit(ABC):
             turned = rotation_nodes.node_rotations(rotation_nodes.divisions(len(self.values)))
             return quat.mul(quat.mul(self.frame, turned), quat.inverse(self.bone_frame))
         return quat.rotate(self.frame, node_directions(divisions(len(self.values))))
+
+    @cached_property
+    def packed(self) -> Floats:
+        """What kernels read: a header, then the numbers at the nodes; see `kernels.dependent`."""
+        count = len(self.values)
+        parts = rotation_nodes.divisions(count) if self.by_rotation else divisions(count)
+        turns = 1 + self.measured_with.shape.reach((0, 1, 2)) // TURN
+        head = [len(self.at_nodes), self.by_rotation, parts, self._largest]
+        head += [*self.axis, *quat.inverse(self.frame), *self.bone_frame, *self._packed_ends, turns]
+        return np.array([1 + len(head) + self.values.size, *head, *self.values.ravel()])
+
+    @property
+    def measured_with(self) -> Limit:
+        """The limit that tells all that `gap` needs to know."""
+        return self.limit
+
+    @property
+    def _packed_ends(self) -> tuple[float, ...]:
+        """The direction of a range in the chart, and its widest ends: five numbers."""
+        return (0.0,) * 5
+
+    @property
+    def _largest(self) -> float:
+        """The largest number, which a margin is compared with."""
+        return float(self.values.max())
 
     @cached_property
     def steepness(self) -> float:
@@ -345,6 +382,10 @@ class DependentRange(DependentLimit):
         return ends
 
     @property
+    def _packed_ends(self) -> tuple[float, ...]:
+        return (*self.along.tolist(), *self._ends)
+
+    @property
     def range_along(self) -> Vectors | None:
         return self.along
 
@@ -451,10 +492,6 @@ class DependentMargin(DependentLimit):
         off = float(self.measure(unit_quats("rotation", rotation))[0])
         return {"margin": float(np.clip(self._largest - off, 0.0, here))}
 
-    @property
-    def _largest(self) -> float:
-        return float(self.margin.max())
-
     @cached_property
     def core(self) -> Limit:
         """What is legal where the margin is largest, and so everywhere."""
@@ -463,6 +500,10 @@ class DependentMargin(DependentLimit):
         with warnings.catch_warnings():  # what is wrong with the region was said of the limit
             warnings.simplefilter("ignore")
             return replace(self.limit, shape=self.limit.shape.shrink(self._largest))
+
+    @property
+    def measured_with(self) -> Limit:
+        return self.core
 
     def measure(self, rotations: Quats) -> Floats:
         """Return how far outside the core rotations are: (..., 1)."""

@@ -6,6 +6,9 @@ nearest rotation that is legal there: so it is looked for among rotations of the
 the driver can go to its own nearest legal rotation and the joint is legal there, that is the
 nearest pair. Else a fan of turns of the driver is tried, then ever shorter ones from the best of
 them.
+
+A kernel does that, where the driver's limit has one; the same in NumPy is its oracle, and serves
+drivers in the chart of hinges and shapes without a kernel.
 """
 
 from __future__ import annotations
@@ -16,20 +19,14 @@ from typing import Self
 
 import numpy as np
 
-from .. import quat
+from .. import kernels, quat
 from ..arrays import TOLERANCE, Floats, Ints, Mask, Quats, Scalars, Vectors, tolerance, unit_quats
+from ..kernels.kinds import HINGES
 from .dependent import DependentLimit
 from .limit import Limit
 
-RADII = np.array([0.12, 0.3, 0.5, 0.75, 1.0])
-"""How far the driver is turned at first, as shares of what may pay."""
-WAYS = 16
-"""Into how many directions the bone is turned at first, each as far."""
 BASINS = 2
-"""How many of these are followed."""
-FIRST_STEP, HALVINGS, MOST_STEPS = 0.15, 11, 26
-"""The first of the shorter turns, as a share of what may pay, how often it is halved, and steps."""
-STEP_BACK = 1e-12  # radians² by which a step must be better to be taken
+"""How many of the first turns are followed."""
 EDGE = 0.5 * TOLERANCE
 MIN_STEP = 5e-4  # radians; the shortest step of `first_exit`
 LAST_HALVINGS = 45  # of its last step
@@ -70,12 +67,20 @@ def nearest_together(
     found, outside = np.array(source), distance > tolerance(rotations.dtype)
     if outside.any():
         here = search.subset(outside)
-        found[outside], distance[outside] = here.nearest()
+        known = here.driver is None or has_kernel(here.driver)
+        nearest = here.nearest_by_kernel() if known else here.nearest()
+        found[outside], distance[outside] = nearest
+        found *= np.where(np.sum(found * source, axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
     moved = [each.project(own, found) for each, own in dependents]
     kept = np.where((found == source).all(axis=-1, keepdims=True), rotations, found)
     for row, (_, own) in zip(moved, dependents, strict=True):
         row[~outside] = own[~outside]
     return kept.astype(rotations.dtype), moved, np.asarray(distance, rotations.dtype)
+
+
+def has_kernel(driver: Limit) -> bool:
+    """Tell whether the kernel knows the chart and the shape of a driver's limit."""
+    return driver.compiled and int(driver.packed[kernels.limit.CHART]) != HINGES
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,13 +135,28 @@ class _Search:
 
     def nearest(self) -> tuple[Quats, Scalars]:
         """Return the driver's rotations (n, 4) of the nearest legal pairs, and how far they are."""
-        best = self.legal(self.source)
+        best = np.array(self.legal(self.source))
         square = self.squares(best[:, None])[:, 0]
-        left = square > self._moves(best[:, None])[:, 0] ** 2 + STEP_BACK
+        left = square > self._moves(best[:, None])[:, 0] ** 2 + kernels.pair.STEP_BACK
         if left.any():
             here = self.subset(left)
             best[left], square[left] = here._nearest_from(best[left], square[left])
         return best, np.sqrt(square)
+
+    def nearest_by_kernel(self) -> tuple[Quats, Scalars]:
+        """Return what `nearest` does, by a kernel."""
+        rows = [measured.reshape(len(measured), -1) for _, measured in self.dependents]
+        found, squares = np.empty_like(self.source), np.empty(len(self.source))
+        kernels.pair.search(
+            np.ascontiguousarray(self.source),
+            np.empty(0) if self.driver is None else self.driver.packed,
+            np.concatenate([each.packed for each, _ in self.dependents]),
+            np.ascontiguousarray(np.hstack(rows)),
+            np.array([row.shape[1] for row in rows]),
+            found,
+            squares,
+        )
+        return found, np.sqrt(squares)
 
     def _nearest_from(self, start: Quats, square: Scalars) -> tuple[Quats, Scalars]:
         """Return better rotations of the driver than `start`, and the squared distances."""
@@ -154,34 +174,23 @@ class _Search:
 
     def _refine(self, start: Quats, room: Scalars) -> tuple[Quats, Scalars]:
         """Return where short turns lead from rotations (n, b, 4), while they make pairs nearer."""
-        best, square = start, self.squares(start)
-        step = np.repeat(FIRST_STEP * room[:, None], start.shape[1], axis=1)
-        least, rng = step * 0.5**HALVINGS, np.random.default_rng(0)
-        for _ in range(MOST_STEPS):
-            spin = quat.normalize(rng.normal(size=4))
-            turns = quat.exp(step[..., None, None] * quat.rotate(spin, COMPASS))
+        best, square, steps = start, self.squares(start), kernels.pair
+        step = np.repeat(steps.FIRST_STEP * room[:, None], start.shape[1], axis=1)
+        least = step * steps.LEAST_STEP
+        for compass in steps.AROUND.reshape(steps.MOST_STEPS, -1, 3):
+            turns = quat.exp(step[..., None, None] * compass)
             tried = self.legal(quat.mul(turns, best[:, :, None]))
             flat = tried.reshape(len(best), -1, 4)
-            squares = self.squares(flat).reshape(*best.shape[:2], len(COMPASS))
+            squares = self.squares(flat).reshape(*best.shape[:2], -1)
             chosen = squares.argmin(axis=-1)[..., None]
             there = np.take_along_axis(squares, chosen, axis=-1)[..., 0]
-            better = (there < square - STEP_BACK) & (step >= least)
+            better = (there < square - steps.STEP_BACK) & (step >= least)
             moved = np.take_along_axis(tried, chosen[..., None], axis=2)[:, :, 0]
             best, square = np.where(better[..., None], moved, best), np.where(better, there, square)
             step = np.where(better, step, 0.5 * step)
             if (step < least).all():
                 break
         return best, square
-
-
-def _compass() -> Vectors:
-    """Return unit vectors (14, 3) to the faces and corners of a cube."""
-    faces = np.concatenate([np.eye(3), -np.eye(3)])
-    corners = np.stack(np.meshgrid(*[[-1.0, 1.0]] * 3), axis=-1).reshape(-1, 3) / np.sqrt(3.0)
-    return np.concatenate([faces, corners])
-
-
-COMPASS = _compass()
 
 
 def _fan(search: _Search, start: Quats, room: Scalars) -> Quats:
@@ -194,13 +203,13 @@ def _fan(search: _Search, start: Quats, room: Scalars) -> Quats:
     one = np.cross(along, least)
     one /= np.linalg.norm(one, axis=-1, keepdims=True)
     two = np.cross(along, one)
-    angle = 2.0 * np.pi * np.arange(WAYS) / WAYS
+    angle = 2.0 * np.pi * np.arange(kernels.pair.WAYS) / kernels.pair.WAYS
     about = np.cos(angle)[:, None] * one[:, None] + np.sin(angle)[:, None] * two[:, None]
     if any(each.by_rotation for each, _ in search.dependents):
         twists = np.stack([along, -along], axis=1)
         tilted = np.concatenate([about[:, ::4] + twists[:, [k]] for k in (0, 1)], axis=1)
         about = np.concatenate([about, twists, np.sqrt(0.5) * tilted], axis=1)
-    far = np.minimum(room, np.pi)[:, None] * RADII
+    far = np.minimum(room, np.pi)[:, None] * kernels.pair.RADII
     turns = far[:, :, None, None] * about[:, None]
     return quat.exp(turns.reshape(len(start), -1, 3))
 

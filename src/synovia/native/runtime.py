@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 NUMBERS = [
     *("ROWS", "ROW", "JOINTS", "LIMITS", "NAMES", "TEXT", "PARENTS", "OFFSETS"),
     *("JOINT", "ANCESTOR", "TOLERANCE"),
+    *("PAIRS", "PAIR_ROWS", "PAIR_ROW", "ROW_OF", "DRIVER"),
 ]
 
 
@@ -34,7 +35,7 @@ def header_text() -> str:
     for name in NUMBERS:
         text = text.replace(f"@{name}@", repr(getattr(runtime, name)))
     text = text.replace("@KERNELS@", kernels)
-    assert not re.search(r"@[A-Z]+@", text)
+    assert not re.search(r"@[A-Z_]+@", text)
     return text
 
 

@@ -1,0 +1,379 @@
+"""Limits that depend on another joint: their numbers at a rotation of that, and the nearest legal.
+
+A packed dependent limit is a header, then its numbers at the nodes. Beside it stands a packed limit
+that distances are measured with: the joint's own for a range, the core for a margin.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from . import distance_field as fields
+from .ik_chain import length, product, rotate
+from .jit import kernel
+from .kinds import DIRECTION_TWIST, FIELD, ROTATION_VECTOR, SWING_TWIST
+from .limit import CHART, HEADER, enter, leave
+from .rotation import BOUND, DISTANCE, PT, PX, PY, PZ, TURN, W0, X0, Y0, Z0, T, X, Y, Z
+from .shapes import shape
+
+# Where things stand in a packed dependent limit. Numbers are 2 for the ends of a range, 1 for a
+# margin; nodes are directions of the driver's bone, `AXIS` in its own frame, or its rotations.
+SIZE, NUMBERS, BY_ROTATION, DIVISIONS, LARGEST = 0, 1, 2, 3, 4
+AXIS, INTO, BONE = 5, 8, 12  # nodes' rotation = into · rotation · bone
+ALONG, LOW, HIGH = 16, 19, 20  # the direction of a range in its limit's chart, and its widest ends
+TURNS = 21  # so many whole turns away a point may be nearer
+VALUES = 22
+
+TOLERANCE = 1e-9  # radians outside that count as inside
+EDGE = 0.5 * TOLERANCE
+WALKS = 4  # steps back to what is within reach of a core, where its distances are not exact
+
+
+# Nodes: whole numbers whose sizes sum to n, in the order of their coordinates.
+
+
+@kernel
+def ring_node(m, j, k):
+    """Return the number of (j, k) among those with |j| + |k| = m."""
+    before = 0 if j == -m else 1 + 2 * (j + m - 1)
+    return before + (1 if k > 0 and j != -m and j != m else 0)
+
+
+@kernel
+def direction_node(n, i, j, k):
+    """Return the number of the node (i, j, k) among those with |i| + |j| + |k| = n."""
+    if i <= 0:
+        s = i + n
+        before = 0 if s == 0 else 1 + 2 * s * (s - 1)
+        return before + ring_node(s, j, k)
+    m = n - i
+    before = 4 * n * n + 2 - (1 + 2 * m * (m + 1))
+    return before + ring_node(m, j, k)
+
+
+@kernel
+def squares_to(m):
+    """Return 1 + 4 + … + m²."""
+    return m * (m + 1) * (2 * m + 1) // 6
+
+
+@kernel
+def rotation_node(n, w, x, y, z):
+    """Return the number of the node (w, x, y, z), or of the opposite one, which is the same."""
+    first = w if w != 0 else (x if x != 0 else (y if y != 0 else z))
+    if first < 0:
+        w, x, y, z = -w, -x, -y, -z
+    if w > 0:
+        m = n - w
+        before = 2 * n * n + 1 + 4 * (squares_to(n - 1) - squares_to(m)) + 2 * (w - 1)
+        return before if m == 0 else before + direction_node(m, x, y, z)
+    if x > 0:
+        m = n - x
+        before = 2 * n + 4 * ((x - 1) * n - x * (x - 1) // 2)
+        return before + ring_node(m, y, z)
+    if y > 0:
+        return 1 + 2 * (y - 1) + (1 if z > 0 else 0)
+    return 0
+
+
+@kernel
+def corner_values(t, o, node, weight, low, high):
+    """Return the sums of two numbers with those at a node, by its weight; a margin has one."""
+    if t[o + NUMBERS] == 2.0:
+        at = o + VALUES + 2 * node
+        return low + weight * t[at], high + weight * t[at + 1]
+    return low + weight * t[o + VALUES + node], high
+
+
+@kernel
+def at_direction(t, o, x, y, z):
+    """Return the numbers, two at most, at a direction; see `octahedral.locate`."""
+    n = int(t[o + DIVISIONS])
+    scale = n / max(abs(x) + abs(y) + abs(z), 1e-300)
+    px, py, pz = scale * abs(x), scale * abs(y), scale * abs(z)
+    a, b, c = int(px), int(py), int(pz)
+    fx, fy, fz = px - a, py - b, pz - c
+    kind = int(np.rint(fx + fy + fz))
+    sx, sy, sz = -1 if x < 0.0 else 1, -1 if y < 0.0 else 1, -1 if z < 0.0 else 1
+    if kind == 0 or kind == 3:
+        more = 1 if kind == 3 else 0
+        node = direction_node(n, sx * (a + more), sy * (b + more), sz * (c + more))
+        return corner_values(t, o, node, 1.0, 0.0, 0.0)
+    # Parts that sum to 1 are weights of the corners one step on; to 2, of those two steps on.
+    one, other = (1, 0) if kind == 1 else (0, 1)
+    wx, wy, wz = (fx, fy, fz) if kind == 1 else (1.0 - fx, 1.0 - fy, 1.0 - fz)
+    whole = 1.0 / (wx + wy + wz)
+    node = direction_node(n, sx * (a + one), sy * (b + other), sz * (c + other))
+    low, high = corner_values(t, o, node, wx * whole, 0.0, 0.0)
+    node = direction_node(n, sx * (a + other), sy * (b + one), sz * (c + other))
+    low, high = corner_values(t, o, node, wy * whole, low, high)
+    node = direction_node(n, sx * (a + other), sy * (b + other), sz * (c + one))
+    return corner_values(t, o, node, wz * whole, low, high)
+
+
+@kernel
+def at_rotation(t, o, w, x, y, z):
+    """Return the numbers, two at most, at a rotation; see `rotation_nodes.locate`."""
+    n = int(t[o + DIVISIONS])
+    total = max(abs(w) + abs(x) + abs(y) + abs(z), 1e-300)
+    first = abs(w) / total
+    second = first + abs(x) / total
+    third = second + abs(y) / total
+    p0, p1, p2 = n * min(first, 1.0), n * min(second, 1.0), n * min(third, 1.0)
+    a, b, c = int(p0), int(p1), int(p2)
+    f0, f1, f2 = p0 - a, p1 - b, p2 - c
+    sw, sx = -1 if w < 0.0 else 1, -1 if x < 0.0 else 1
+    sy, sz = -1 if y < 0.0 else 1, -1 if z < 0.0 else 1
+    # Kuhn's tetrahedra: one step along each axis, the largest part first, of equal ones the last.
+    before, low, high = 1.0, 0.0, 0.0
+    left0, left1, left2 = True, True, True
+    for step in range(4):
+        largest, which = 0.0, 3
+        if left0:
+            largest, which = f0, 0
+        if left1 and (which == 3 or f1 >= largest):
+            largest, which = f1, 1
+        if left2 and (which == 3 or f2 >= largest):
+            largest, which = f2, 2
+        weight = before - largest if step < 3 else before
+        if weight > 0.0:
+            node = rotation_node(n, sw * a, sx * (b - a), sy * (c - b), sz * (n - c))
+            low, high = corner_values(t, o, node, weight, low, high)
+        before = largest
+        if which == 0:
+            a, left0 = a + 1, False
+        elif which == 1:
+            b, left1 = b + 1, False
+        elif which == 2:
+            c, left2 = c + 1, False
+    return low, high
+
+
+@kernel
+def values_at(t, o, w, x, y, z):
+    """Return the numbers of the dependent limit at `o` at a rotation of the driver."""
+    iw, ix, iy, iz = t[o + INTO], t[o + INTO + 1], t[o + INTO + 2], t[o + INTO + 3]
+    qw, qx, qy, qz = product(iw, ix, iy, iz, w, x, y, z)
+    if t[o + BY_ROTATION] > 0.0:
+        bw, bx, by, bz = t[o + BONE], t[o + BONE + 1], t[o + BONE + 2], t[o + BONE + 3]
+        rw, rx, ry, rz = product(qw, qx, qy, qz, bw, bx, by, bz)
+        return at_rotation(t, o, rw, rx, ry, rz)
+    ax, ay, az = t[o + AXIS], t[o + AXIS + 1], t[o + AXIS + 2]
+    dx, dy, dz = rotate(qw, qx, qy, qz, ax, ay, az)
+    return at_direction(t, o, dx, dy, dz)
+
+
+@kernel
+def gap_of(t, o, measured, low, high):
+    """Return how far outside a joint is, by what was measured of it, at such numbers."""
+    if t[o + NUMBERS] == 1.0:
+        return measured[0] - (t[o + LARGEST] - low)
+    least = np.inf
+    for k in range(0, measured.shape[0], 3):
+        across, along, depth = measured[k], measured[k + 1], measured[k + 2]
+        beyond = max(low - along, along - high)
+        more = max(beyond, 0.0)
+        outside = math.sqrt(across * across + more * more)
+        least = min(least, outside if outside > 0.0 else max(beyond, depth))
+    return least
+
+
+# Points of a joint's own limit, in all covers that may be nearest.
+
+
+@kernel
+def put(block, i, w, x, y, z):
+    """Set the rotation that comes in at a lane."""
+    block[W0 + i], block[X0 + i], block[Y0 + i], block[Z0 + i] = w, x, y, z
+
+
+@kernel
+def wind(x, y, z, turns):
+    """Return a vector that goes on by whole turns; at the origin x stands for all directions."""
+    size = length(x, y, z)
+    if size == 0.0:
+        return TURN * turns, 0.0, 0.0
+    scale = 1.0 if turns == 0 else (size + TURN * turns) / size
+    return scale * x, scale * y, scale * z
+
+
+@kernel
+def whole_turn(k):
+    """Return the number k of whole turns, the least first: 0, -1, 1, -2, …"""
+    return k // 2 if k % 2 == 0 else -(k + 1) // 2
+
+
+@kernel
+def load_covers(p, turns, rotation, block):
+    """Write the points of a rotation in all covers, up to so many turns away; return how many."""
+    w, x, y, z = rotation
+    put(block, 0, w, x, y, z)
+    enter(p, 0, block, 1)
+    chart, count = int(p[CHART]), 2 * turns + 1
+    px, py, pz = block[X], block[Y], block[Z]
+    n = 1
+    if chart == ROTATION_VECTOR:
+        n = count
+        for k in range(n):
+            block[X + k], block[Y + k], block[Z + k] = wind(px, py, pz, whole_turn(k))
+    elif chart == SWING_TWIST:
+        n = count * count
+        for k in range(n):
+            sx, sy, _sz = wind(px, py, 0.0, whole_turn(k // count))
+            block[X + k], block[Y + k] = sx, sy
+            block[Z + k] = pz + TURN * whole_turn(k % count)
+    find_members(p, block, n)
+    return n
+
+
+@kernel
+def find_members(p, block, n):
+    """Write the nearest members of the shape to points in the lanes, and how far they are."""
+    for k in range(n):
+        block[BOUND + k] = np.inf
+    shape(p, HEADER, np.inf, block, n)
+
+
+@kernel
+def measure(t, o, p, rotation, block, measured):
+    """Write what `gap_of` needs to know of a joint's rotation; return how many numbers."""
+    n = load_covers(p, int(t[o + TURNS]), rotation, block)
+    if t[o + NUMBERS] == 1.0:
+        measured[0] = block[DISTANCE + nearest_lane(block, n)]
+        return 1
+    ax, ay, az, low, high = (
+        t[o + ALONG],
+        t[o + ALONG + 1],
+        t[o + ALONG + 2],
+        t[o + LOW],
+        t[o + HIGH],
+    )
+    for k in range(n):
+        distance = block[DISTANCE + k]
+        along = ax * block[X + k] + ay * block[Y + k] + az * block[Z + k]
+        beyond = max(max(low - along, along - high), 0.0)
+        outside = max(distance, 0.0)
+        measured[3 * k] = math.sqrt(max(outside * outside - beyond * beyond, 0.0))
+        measured[3 * k + 1], measured[3 * k + 2] = along, min(distance, 0.0)
+    return 3 * n
+
+
+@kernel
+def nearest_lane(block, n):
+    """Return the lane whose point is the nearest to its member."""
+    best = 0
+    for k in range(1, n):
+        if block[DISTANCE + k] < block[DISTANCE + best]:
+            best = k
+    return best
+
+
+@kernel
+def wrapped(p, axis, move):
+    """Return a move along an axis of a limit's shape, less whole periods where it has some."""
+    if int(p[HEADER]) == FIELD:
+        period = p[HEADER + 1 + fields.PERIOD + axis]
+        if period > 0.0:
+            return move - period * np.rint(move / period)
+    return move
+
+
+@kernel
+def keep_lane(block, k):
+    """Copy the point of a lane, and its member, to the first."""
+    block[X], block[Y], block[Z], block[T] = block[X + k], block[Y + k], block[Z + k], block[T + k]
+    block[PX], block[PY], block[PZ] = block[PX + k], block[PY + k], block[PZ + k]
+    block[PT] = block[PT + k]
+
+
+@kernel
+def walk_back(p, core, share, block):
+    """Set the point of lane 0 to a share of the way to it from a core's point (x, y, z, twist)."""
+    x, y, z, twist = core
+    bx, by, bz = block[X], block[Y], block[Z]
+    if int(p[CHART]) != DIRECTION_TWIST:
+        block[X] = x + share * wrapped(p, 0, bx - x)
+        block[Y] = y + share * wrapped(p, 1, by - y)
+        block[Z] = z + share * wrapped(p, 2, bz - z)
+        return
+    apart, together = length(x - bx, y - by, z - bz), length(x + bx, y + by, z + bz)
+    angle, dot = 2.0 * math.atan2(apart, together), x * bx + y * by + z * bz
+    ax, ay, az = bx - dot * x, by - dot * y, bz - dot * z
+    size = length(ax, ay, az)
+    if size > 0.0 and angle * share > 0.0:
+        c, s = math.cos(angle * share), math.sin(angle * share) / size
+        bx, by, bz = c * x + s * ax, c * y + s * ay, c * z + s * az
+        whole = 1.0 / length(bx, by, bz)
+        block[X], block[Y], block[Z] = whole * bx, whole * by, whole * bz
+    else:
+        block[X], block[Y], block[Z] = x, y, z
+    turn = block[T] - twist
+    block[T] = twist + share * (turn - TURN * np.rint(turn / TURN))
+
+
+@kernel
+def move_to_range(t, o, p, rotation, low, high, block):
+    """Write to lane 0 the nearest point with a rotation that is legal between such ends."""
+    n = load_covers(p, int(t[o + TURNS]), rotation, block)
+    ax, ay, az = t[o + ALONG], t[o + ALONG + 1], t[o + ALONG + 2]
+    widest, own = np.inf, 0
+    for k in range(n):
+        along = ax * block[X + k] + ay * block[Y + k] + az * block[Z + k]
+        beyond = max(max(t[o + LOW] - along, along - t[o + HIGH]), 0.0)
+        outside = max(block[DISTANCE + k], 0.0)
+        across = max(outside * outside - beyond * beyond, 0.0)
+        beyond = max(low - along, along - high)
+        more = max(beyond, 0.0)
+        outside = math.sqrt(across + more * more)
+        gap = outside if outside > 0.0 else max(beyond, min(block[DISTANCE + k], 0.0))
+        if gap < widest:
+            widest, own = gap, k
+    keep_lane(block, own)
+    along = ax * block[PX] + ay * block[PY] + az * block[PZ]
+    change = min(max(along, low), high) - along
+    block[PX], block[PY], block[PZ] = (
+        block[PX] + change * ax,
+        block[PY] + change * ay,
+        block[PZ] + change * az,
+    )
+
+
+@kernel
+def move_to_reach(t, o, p, rotation, reach, block):
+    """Write to lane 0 a point within reach of a core, towards which it goes from the rotation."""
+    n = load_covers(p, int(t[o + TURNS]), rotation, block)
+    keep_lane(block, nearest_lane(block, n))
+    given = (block[X], block[Y], block[Z], block[T])
+    core = (block[PX], block[PY], block[PZ], block[PT])
+    for _ in range(WALKS):
+        find_members(p, block, 1)
+        if block[DISTANCE] > reach:
+            walk_back(p, core, reach / max(block[DISTANCE], 1e-300), block)
+    find_members(p, block, 1)
+    left = block[DISTANCE] > reach + TOLERANCE
+    block[PX] = core[0] if left else block[X]
+    block[PY] = core[1] if left else block[Y]
+    block[PZ] = core[2] if left else block[Z]
+    block[PT] = core[3] if left else block[T]
+    # Of a direction, the chart looks at where it came from.
+    block[X], block[Y], block[Z], block[T] = given[0], given[1], given[2], given[3]
+
+
+@kernel
+def project(t, o, p, rotation, driver, block):
+    """Write, as lane 0 goes out, the nearest legal rotation while the driver stays.
+
+    Of one that is not legal; `p` is the packed limit that is measured with.
+    """
+    dw, dx, dy, dz = driver
+    low, high = values_at(t, o, dw, dx, dy, dz)
+    if t[o + NUMBERS] == 1.0:
+        move_to_reach(t, o, p, rotation, max(t[o + LARGEST] - low, 0.0), block)
+    else:
+        move_to_range(t, o, p, rotation, low, high, block)
+    w, x, y, z = rotation
+    put(block, 0, w, x, y, z)
+    block[DISTANCE] = 1.0  # outside: what comes in does not go out as it is
+    leave(p, 0, TOLERANCE, block, 1)
