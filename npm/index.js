@@ -11,6 +11,8 @@ async function wasmBytes() {
   return answer.arrayBuffer();
 }
 
+const AT_ONCE = 1024; // rotations that are copied in, projected and copied out: they stay in a cache
+
 let compiled;
 
 export async function loadLimits(bytes, { wasm } = {}) {
@@ -27,6 +29,7 @@ export class Limits {
   #rows = new Map();
   #pose;
   #away;
+  #many; // rotations and distances, of as many as are projected at once
 
   constructor(exports, bytes) {
     this.#c = exports;
@@ -92,14 +95,15 @@ export class Limits {
   projectMany(joint, rotations, out = new Float64Array(rotations.length)) {
     const [row, count] = [this.#row(joint), rotations.length / 4];
     if (!Number.isInteger(count)) throw new Error(`4 numbers a rotation, got ${rotations.length}`);
-    const at = this.#allocate(40 * Math.max(count, 1));
-    try {
-      this.#floats(at, 4 * count).set(rotations);
-      this.#c.synovia_project_many(this.#limits, row, at, at, at + 32 * count, count);
-      const found = this.#floats(at, 4 * count);
-      for (let k = 0; k < found.length; k++) out[k] = found[k];
-    } finally {
-      this.#c.free(at);
+    const given = ArrayBuffer.isView(rotations) ? rotations : Float64Array.from(rotations);
+    this.#many ??= this.#allocate(40 * AT_ONCE);
+    for (let start = 0; start < count; start += AT_ONCE) {
+      const n = Math.min(AT_ONCE, count - start);
+      this.#floats(this.#many, 4 * n).set(given.subarray(4 * start, 4 * (start + n)));
+      this.#c.synovia_project_many(this.#limits, row, this.#many, this.#many, this.#many + 32 * AT_ONCE, n);
+      const found = this.#floats(this.#many, 4 * n);
+      if (ArrayBuffer.isView(out)) out.set(found, 4 * start);
+      else for (let k = 0; k < found.length; k++) out[4 * start + k] = found[k];
     }
     return out;
   }

@@ -21,7 +21,8 @@ for (const joint of limits.limited) {
     const before = 4 * Math.max(k - 1, 0);
     exits.push(limits.firstExit(joint, projected.subarray(before, before + 4), one));
   }
-  numbers.push(...projected, ...distances, ...exits);
+  // One by one: a call takes some 100,000 arguments, not more.
+  for (const found of [projected, distances, exits]) found.forEach((number) => numbers.push(number));
 }
 for (let k = 0; k < 8; k++) {
   const length = 4 * limits.joints.length;

@@ -15,7 +15,7 @@ import pytest
 from synovia import save_limits
 from synovia.native import runtime
 from synovia.native.build import zig_compiler
-from test_runtime import check_answers, model_of, pair_model, small_limits
+from test_runtime import EXHAUSTIVE, check_answers, model_of, pair_model, small_limits
 
 NPM = Path(__file__).parent.parent / "npm"
 pytestmark = [
@@ -36,7 +36,8 @@ def package(tmp_path_factory):
 
 
 def test_node_gives_the_same_answers(package, tmp_path):
-    check_answers(["node", str(RUN), str(package / "index.js")], tmp_path, 1_000)
+    count = 100_000 if EXHAUSTIVE else 1_500  # more than are copied at once
+    check_answers(["node", str(RUN), str(package / "index.js")], tmp_path, count)
 
 
 def test_what_a_joint_depends_on_has_a_name(package, tmp_path):

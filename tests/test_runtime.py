@@ -32,6 +32,8 @@ from synovia import (
 from synovia.io.packed_limits import packed_limits_bytes
 from synovia.kernels import runtime as layout
 from synovia.kernels import runtime_ik as kernels
+from synovia.kernels.kinds import BOX, CONE, ELLIPSOID, KDOP, UNION
+from synovia.kernels.limit import HEADER as LIMIT_HEADER
 from synovia.limit import DependentMargin, DependentRange
 from synovia.limit.softening import Beyond
 from synovia.model import first_exit
@@ -288,6 +290,27 @@ def test_pairs_that_cannot_be_packed_are_named():
     with pytest.warns(UserWarning, match="the runtime does not know that foot depend on other"):
         packed = np.frombuffer(packed_limits_bytes(model))
     assert packed[layout.PAIRS] == 0
+
+
+@pytest.mark.parametrize("name", ["kdop swing-twist", "kdop hinges", "union"])
+@pytest.mark.parametrize("count", [-1, +1, 10_000])
+def test_a_count_that_its_limit_has_no_numbers_for_is_refused(name, count):
+    packed = np.frombuffer(packed_limits_bytes(model_of({"a": small_limits()[name]}))).copy()
+    at = int(packed[int(packed[layout.ROWS]) + layout.AT]) + LIMIT_HEADER + 1
+    packed[at] = packed[at] + count if abs(count) == 1 else count
+    packed[layout.CHECKSUM] = layout.sum_of(packed)
+    assert layout.check_file(packed) == layout.BAD_LIMIT
+
+
+@pytest.mark.parametrize("kind", [BOX, ELLIPSOID, KDOP, CONE, UNION])
+def test_a_field_by_another_name_is_refused(kind):
+    """What is read as a k-DOP of thousands of planes would take minutes to project to."""
+    field = small_limits()["field swing-twist"]
+    packed = np.frombuffer(packed_limits_bytes(model_of({"a": field}))).copy()
+    at = int(packed[int(packed[layout.ROWS]) + layout.AT]) + LIMIT_HEADER
+    packed[at : at + 2] = kind, 3.0
+    packed[layout.CHECKSUM] = layout.sum_of(packed)
+    assert layout.check_file(packed) == layout.BAD_LIMIT
 
 
 def test_a_limit_without_a_kernel_is_refused_by_name(tmp_path, monkeypatch):

@@ -57,6 +57,8 @@ class Chart(ABC):
     """Whether its kernels exist in float32, too."""
     second_points: ClassVar[bool] = True
     """Whether a rotation may have two points that are within half a turn of the origin."""
+    evenly_dense: ClassVar[bool] = False
+    """Whether volume in it is the same share of all rotations everywhere, each counted once."""
     compared: ClassVar[bool] = True
     """Whether families in it are compared with others although nobody names them."""
 

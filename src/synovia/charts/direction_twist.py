@@ -30,6 +30,7 @@ class DirectionTwist(FramedChart):
     like: ClassVar[str] = "direction-twist"
     kernel: ClassVar[int | None] = DIRECTION_TWIST
     second_points: ClassVar[bool] = False
+    evenly_dense: ClassVar[bool] = True
     dimension: ClassVar[int] = 4
     periods: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, TURN)
     dense_volume: ClassVar[float] = 8.0 * np.pi**2

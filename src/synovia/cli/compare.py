@@ -49,7 +49,8 @@ MEANING = (
     "swing-twist), or by what a distance field holds (people); "
     "margin, moved and outside in degrees: how much wider than observed, and how far frames were "
     "moved, over all of them and over those outside; rejected as a mean over those left out, with "
-    "the 95th percentile and the worst; bytes in a file, ns to project a rotation"
+    "the 95th percentile and the worst; bytes in a file, ns to project a rotation, as measured at "
+    "up to four joints"
 )
 
 
@@ -272,7 +273,7 @@ def _cells(trial: Trial) -> tuple[str, ...]:
         f"{math.degrees(outcome.correction):.2f}",
         _deg(outcome.correction_outside),
         format_bytes(trial.bytes),
-        f"{trial.ns:.0f}",
+        "" if trial.ns is None else f"{trial.ns:.0f}",
     )
 
 

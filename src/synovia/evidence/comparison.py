@@ -83,8 +83,8 @@ class Trial:
     """Whether the rejection asked for, if one was, could be had."""
     bytes: int
     """The size of the limit in a file."""
-    ns: float
-    """The time, in nanoseconds, to project a rotation: as measured here and now."""
+    ns: float | None
+    """The time, in nanoseconds, to project a rotation: as measured here and now, at some joints."""
     curve: TradeoffCurve | None
     """Rejection against volume, where margins were swept."""
 
@@ -178,9 +178,15 @@ def _over_joints(trials: Sequence[Trial]) -> Trial:
         ),
         met_target=all(trial.met_target for trial in trials),
         bytes=sum(trial.bytes for trial in trials),
-        ns=float(np.mean([trial.ns for trial in trials])),
+        ns=_mean_time(trials),
         curve=_mean_curve(found) if found else None,
     )
+
+
+def _mean_time(trials: Sequence[Trial]) -> float | None:
+    """Return the mean over the joints where the time was measured, if there are any."""
+    times = [trial.ns for trial in trials if trial.ns is not None]
+    return float(np.mean(times)) if times else None
 
 
 def _mean_curve(found: Sequence[TradeoffCurve]) -> TradeoffCurve:
@@ -209,6 +215,8 @@ FIRST_STEP, LAST_STEP = np.radians(6.0), np.radians(0.1)
 """Steps that double, in radians, lead past the margin; they are halved down to the finest."""
 MAX_REJECTION = 0.3
 """Curves show only what rejects at most this share of frames: nobody limits joints so."""
+TIMED_JOINTS = 4
+"""Joints at which times are measured, at most: of fields it takes longer than the comparison."""
 TIMED_ROTATIONS = 4096
 """Rotations that are projected to measure the time of one."""
 
@@ -292,6 +300,7 @@ def compare(
         for family in fastest_first(chosen)
         for joint in studied
     }
+    timed = _spread_joints(studied, TIMED_JOINTS)
     found: dict[tuple[str, str, str], Trial] = {}
     alike: dict[tuple[object, ...], Trial] = {}
     for step in progress(list(steps)):
@@ -299,10 +308,16 @@ def compare(
         # Joints that never move are all alike, where the chart has no axis.
         key = (joint.fingerprint, joint.axis.tobytes() if has_axis(chart) else b"", shape, chart)
         if key not in alike:
-            alike[key] = _trial(joint, shape, chart, criterion)
+            alike[key] = _trial(joint, shape, chart, criterion, timed=joint in timed)
         found[joint.name, shape, chart] = replace(alike[key], joint=joint.name)
     trials = [found[joint.name, *family] for joint in studied for family in chosen]
     return Comparison(by, study.groups, study.duplicates, tuple(trials))
+
+
+def _spread_joints(joints: Sequence[JointStudy], most: int) -> list[JointStudy]:
+    """Return at most so many of the joints that are not alike, evenly spread over them."""
+    distinct = list({joint.fingerprint: joint for joint in reversed(joints)}.values())[::-1]
+    return distinct[:: -(-len(distinct) // most)]
 
 
 def size_in_file(limit: Limit) -> int:
@@ -325,7 +340,9 @@ def nanoseconds(limit: Limit, observed: Quats, seed: int = 0) -> float:
     return 1e9 * best / TIMED_ROTATIONS
 
 
-def _trial(joint: JointStudy, shape: str, chart: str, criterion: Criterion) -> Trial:
+def _trial(
+    joint: JointStudy, shape: str, chart: str, criterion: Criterion, *, timed: bool
+) -> Trial:
     options, seed = family_options(shape, chart), criterion.seed
     limits = [growing_limit(joint, options, fold, fold.held_out) for fold in joint.folds]
     margin, met_target = criterion.margin, True
@@ -342,7 +359,7 @@ def _trial(joint: JointStudy, shape: str, chart: str, criterion: Criterion) -> T
         outcome=_outcome([fold.name for fold in joint.folds], limits, margin, seed),
         met_target=met_target,
         bytes=size_in_file(everybody),
-        ns=nanoseconds(everybody, observed, seed),
+        ns=nanoseconds(everybody, observed, seed) if timed else None,
         curve=_curve(limits, family_name(shape, chart), criterion) if criterion.margins else None,
     )
 
@@ -350,15 +367,17 @@ def _trial(joint: JointStudy, shape: str, chart: str, criterion: Criterion) -> T
 def _margin_for(reject: float, limits: Sequence[GrowingLimit]) -> float:
     """Return the least margin, to a tenth of a degree, that leaves at most `reject` outside."""
     most, least = np.ones(len(limits)), np.zeros(len(limits))
-    required = [np.sort(each.required_margins) for each in limits]
+    candidates = _candidate_margins(limits[0].min_margin)
+    required = [each.required_margins(float(candidates[0])) for each in limits]
 
     def rejected(margin: float) -> float:
         nonlocal most, least  # what margins that are narrower, and wider, leave outside
-        expected = [1.0 - np.searchsorted(each, margin, "right") / len(each) for each in required]
+        expected = [(each > margin).mean() for each in required]
         shares, measured = np.clip(expected, least, most), most == least
         for k in np.argsort(-shares, kind="stable"):
             if not measured[k]:
                 shares[k], measured[k] = limits[k].outside(margin).mean(), True
+                required[k] = limits[k].required_margins(margin)
             # Too much, whatever the others are: what they were expected to be will do.
             if np.where(measured, shares, least).mean() > reject:
                 break
@@ -368,8 +387,7 @@ def _margin_for(reject: float, limits: Sequence[GrowingLimit]) -> float:
             least = shares
         return float(shares.mean())
 
-    candidates = _candidate_margins(limits[0].min_margin)
-    return least_margin(rejected, reject, candidates, [each.required_margins for each in limits])
+    return least_margin(rejected, reject, candidates, lambda margin: required)
 
 
 @cache

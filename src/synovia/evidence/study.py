@@ -241,10 +241,12 @@ class WidenedLimit:
         """Return the share of all rotations that is inside at this margin."""
         return self.limit(margin).volume(VOLUME_SAMPLES, seed)
 
-    @cached_property
-    def required_margins(self) -> Scalars:
-        """About the margins, in radians, from which each of the rotations is inside: (n,)."""
-        return self.tight.required_growth(self.rotations)
+    def required_margins(self, margin: float) -> Scalars:
+        """Return about the margins, in radians, from which each of the rotations is inside: (n,).
+
+        The nearer they are to the `margin` that they are seen from, the better are they known.
+        """
+        return margin + self.limit(margin).required_growth(self.rotations)
 
     @cached_property
     def _limits(self) -> dict[float, Limit]:
@@ -278,8 +280,7 @@ class NearPeople:
     def volume(self, margin: float, seed: int) -> float:
         return float((self._everywhere(seed) <= learn.DEFAULT_WITHIN + margin).mean())
 
-    @property
-    def required_margins(self) -> Scalars:
+    def required_margins(self, margin: float) -> Scalars:
         return np.asarray(self._distances - learn.DEFAULT_WITHIN)
 
     @cached_property

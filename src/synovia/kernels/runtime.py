@@ -22,7 +22,7 @@ from .jit import kernel
 from .kinds import BOX, CONE, ELLIPSOID, FIELD, HINGES, KDOP, PRODUCT, TABLE, UNION
 from .limit import enter, leave, nearest
 from .pair import Room, clear, search_one
-from .rotation import BLOCK, DISTANCE, LANES, OFF_UNIT, QW, QX, QY, QZ, W0, X0, Y0, Z0
+from .rotation import BLOCK, DISTANCE, LANES, OFF_UNIT, QW, QX, QY, QZ, W0, X0, Y0, Z0, store
 
 # Where things stand in a file. Tables are given by where they start.
 MAGIC, FILE_VERSION, FILE_SIZE, CHECKSUM, JOINTS, LIMITS = range(6)
@@ -95,7 +95,7 @@ def are_finite(p, first, count):
 
 @kernel
 def check_solid(p, o, end, kind):
-    """Tell whether a convex shape stands at `o`, all of it before `end`."""
+    """Tell whether a convex shape, of all the planes that it says it has, fills `o` to `end`."""
     count = 15
     if kind == KDOP:
         if o >= end or not is_whole(p[o], 1.0, 10000.0):
@@ -103,7 +103,7 @@ def check_solid(p, o, end, kind):
         count = 1 + 5 * int(p[o])
     elif kind != BOX and kind != ELLIPSOID:
         return False
-    return o + count <= end and are_finite(p, o, count)
+    return o + count == end and are_finite(p, o, count)
 
 
 @kernel
@@ -145,7 +145,7 @@ def check_cone(p, o, end):
 
 @kernel
 def check_union(p, o, end):
-    """Tell whether cones stand at `o`, one after the other, all before `end`."""
+    """Tell whether cones stand at `o`, one after the other, of which the last ends at `end`."""
     if o >= end or not is_whole(p[o], 1.0, 10000.0):
         return False
     at = o + 1
@@ -153,7 +153,7 @@ def check_union(p, o, end):
         if at >= end or p[at] != CONE or not check_cone(p, at + 1, end):
             return False
         at += 1 + int(p[at + 1 + cones.SIZE])
-    return True
+    return at == end
 
 
 @kernel
@@ -295,7 +295,7 @@ def check_limit(p, o):
         return False
     kind, o = int(p[shape]), shape + 1
     if kind == CONE:
-        return check_cone(p, o, end)
+        return check_cone(p, o, end) and o + int(p[o + cones.SIZE]) == end
     if kind == TABLE:
         return check_table(p, o, end)
     if kind == FIELD:
@@ -484,6 +484,14 @@ def load_usable(rotations, start, block, n):
         block[OFF_UNIT + i] = 0.0
 
 
+@kernel
+def store_found(block, n, start, out, distances):
+    """Copy the `n` rotations to go out, and how far outside they were, from number `start` on."""
+    store(block, n, start, out)
+    for i in range(n):
+        distances[start + i] = block[DISTANCE + i]
+
+
 @kernel("f8[] i8 f8[] f8[] f8[]")
 def project(p, k, rotations, out, distances):
     """Write the nearest legal rotations of the limit in row k, and how far outside they were.
@@ -499,11 +507,7 @@ def project(p, k, rotations, out, distances):
         enter(packed, 0, block, n)
         nearest(packed, 0, TOLERANCE, 0.0, block, other, lanes, n)
         leave(packed, 0, TOLERANCE, block, n)
-        for i in range(n):
-            at = 4 * (start + i)
-            out[at], out[at + 1] = block[QW + i], block[QX + i]
-            out[at + 2], out[at + 3] = block[QY + i], block[QZ + i]
-            distances[start + i] = block[DISTANCE + i]
+        store_found(block, n, start, out, distances)
 
 
 @kernel("f8[] i8 f8[] f8[]")

@@ -59,6 +59,7 @@ from .runtime import (
     multiply,
     project_pose,
     rotation_above,
+    store_found,
 )
 
 # Softening: what is d outside ends radius · tanh(falloff · d) outside; see `limit.softening`.
@@ -151,11 +152,7 @@ def soften(p, k, rotations, radius, falloff, out, distances):
                 else:
                     soften_point(packed, radius, falloff, block, i)
         leave(packed, 0, TOLERANCE, block, n)
-        for i in range(n):
-            at = 4 * (start + i)
-            out[at], out[at + 1] = block[QW + i], block[QX + i]
-            out[at + 2], out[at + 3] = block[QY + i], block[QZ + i]
-            distances[start + i] = block[DISTANCE + i]
+        store_found(block, n, start, out, distances)
 
 
 # Joints of a pose in the world, one by one: chains are short.

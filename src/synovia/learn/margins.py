@@ -153,7 +153,7 @@ def least_margin(
     rejected: Callable[[float], float],
     reject: float,
     candidates: Floats,
-    required: Sequence[Scalars],
+    required: Callable[[float], Sequence[Scalars]],
 ) -> float:
     """Return the least of the `candidates` (n,), in radians, that rejects at most `reject`.
 
@@ -169,26 +169,20 @@ def least_margin(
     candidates
         Margins that grow.
     required
-        About the margin from which each frame is inside, (m,), one array for each who is held out.
+        About the margin from which each frame is inside, (m,), one array for each who is held out,
+        as it looks from the margin given: that tried last.
     """
-    inside = [np.searchsorted(np.sort(each), candidates, "right") / len(each) for each in required]
-    predicted = 1.0 - np.mean(inside, axis=0)
-    failed, passed, run = -1, len(candidates) - 1, 0
-    at = int(np.argmax(predicted <= reject)) if predicted[-1] <= reject else passed - 1
-    # Between what is known, shares fall by equal factors for equal steps, about.
-    least_share = 0.5 / sum(map(len, required))
-    low, high = (float(candidates[0]), float(predicted[0])), (float(candidates[-1]), least_share)
+    failed, passed, run, at = -1, len(candidates) - 1, 0, 0
     while passed - failed > 1:
-        # Steps of 1, 1, 2, 4, … on one side of what is known, so that poor guesses end soon, too.
-        least = min(max(1 << abs(run) >> 1, 1), (passed - failed) // 2)
+        known = [np.sort(each) for each in required(float(candidates[at]))]
+        inside = [np.searchsorted(each, candidates, "right") / len(each) for each in known]
+        enough = 1.0 - np.mean(inside, axis=0) <= reject
+        at = int(np.argmax(enough)) if enough[-1] else passed
+        # Steps of 1, 1, 1, 2, 4, … on one side of what is known: poor guesses end soon, too.
+        least = min(max(1 << abs(run) >> 2, 1), (passed - failed) // 2)
         at = min(max(at, failed + least), passed - least)
-        found = rejected(float(candidates[at]))
-        point = float(candidates[at]), max(found, least_share)
-        if found <= reject:
-            passed, high, run = at, point, max(run, 0) + 1
+        if rejected(float(candidates[at])) <= reject:
+            passed, run = at, max(run, 0) + 1
         else:
-            failed, low, run = at, point, min(run, 0) - 1
-        fall = np.log(max(low[1], reject) / high[1])
-        share = np.log(max(low[1], reject) / reject) / fall if fall > 0.0 else 0.5
-        at = int(np.searchsorted(candidates, low[0] + share * (high[0] - low[0])))
+            failed, run = at, min(run, 0) - 1
     return float(candidates[passed])

@@ -496,11 +496,14 @@ class Limit:
     def volume(self, samples: int = 20_000, seed: int = 0) -> float:
         """Return the share of all rotations that is legal, in [0, 1]; 0 for a thin limit.
 
-        The mean over `samples` members is off by about a percent of the result.
+        The mean over `samples` members is off by about a percent of the result. Of directions and
+        twists none are needed: as much of the chart is as many rotations everywhere.
         """
         samples = whole_number("samples", samples, least=1)
         if self.shape.measure == 0.0:
             return 0.0
+        if self.chart.evenly_dense:
+            return min(self.shape.measure / self.chart.dense_volume, 1.0)
         points = self.shape.scatter(samples, np.random.default_rng(seed))
         weights = self.chart.density(points) / self._multiplicity(points)
         return float(min(self.shape.measure * weights.mean(), 1.0))

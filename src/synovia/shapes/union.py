@@ -9,17 +9,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
+from ..arrays import TURN, Floats, Ints, Mask, Points, Scalars, Vectors, unit_vectors
 from ..kernels.kinds import UNION
 from .boundary import Boundary, drop_unused_points
 from .directional import Directional
 from .reach_cone.cone import ReachCone
-from .reach_cone.extent import slice_areas
+from .reach_cone.extent import cone_nodes, slice_areas
 from .reach_cone.star import unit_directions
 from .region import Surface, check_margin, sample_points
 
 ON_THE_WALL = 1e-9  # deeper than this in another part, a vertex is inside the union
-SAMPLES = 20_000  # of each part, to see how much of it others have too
+GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)  # its multiples are spread evenly, but for whole numbers
 ROUNDS = 20
 
 
@@ -131,17 +131,19 @@ class Union(Directional):
     def measure(self) -> float:
         """The volume in the chart, each place counted once: exact where parts do not overlap.
 
-        Elsewhere the mean over a fixed sample, off by about a percent of the overlap.
+        Elsewhere a sum over directions of each part, with a twist for each, off by about a percent
+        of the overlap.
         """
         if len(self.parts) == 1:
             return self.parts[0].measure
-        rng = np.random.default_rng(0)
-        shares = [
-            part.measure
-            * float((1.0 / self._multiplicity(part.scatter(SAMPLES, rng), number)).mean())
-            for number, part in enumerate(self.parts)
-        ]
-        return float(sum(shares))
+        total = 0.0
+        for number, part in enumerate(self.parts):
+            directions, (low, high), areas = cone_nodes(part)
+            width = np.minimum(high - low, TURN)
+            twists = low + width * (GOLDEN * np.arange(1, len(low) + 1) % 1.0)
+            points = np.column_stack([directions, twists])
+            total += float(np.sum(areas * width / self._multiplicity(points, number)))
+        return total
 
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
         sizes = np.array([part.measure for part in self.parts])

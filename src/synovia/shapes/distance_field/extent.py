@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import kernels
 from ...arrays import Floats, Ints, Mask, Points, Scalars
-from ..boundary import Boundary, cell_corners, march_tetrahedra, number_edges
+from ..boundary import Boundary, march_tetrahedra, number_edges
 from .packing import add_midpoints, close_axes
 
 if TYPE_CHECKING:
@@ -70,17 +70,18 @@ def sample_field(
     if thin:
         members = np.argwhere(nodes <= threshold)
         return low + spacing * members[rng.integers(len(members), size=n)]
-    corners = cell_corners(nodes).reshape(8, -1)
-    cells = np.flatnonzero(corners.min(axis=0) <= threshold)
+    cells = np.flatnonzero(least_at_corners(nodes) <= threshold)
+    _, rows, columns = nodes.shape
     kept: list[Points] = [np.empty((0, 3))]
     while sum(map(len, kept)) < n:
         chosen = cells[rng.integers(len(cells), size=2 * n + 64)]
         at = rng.random((len(chosen), 3))
-        value = np.zeros(len(chosen))
-        for number, corner in enumerate(np.ndindex(2, 2, 2)):
-            weight = np.where(np.array(corner) == 1, at, 1.0 - at).prod(axis=1)
-            value += weight * corners[number, chosen]
         first = np.stack(np.unravel_index(chosen, [m - 1 for m in nodes.shape]), axis=1)
+        number, value = (first[:, 0] * rows + first[:, 1]) * columns + first[:, 2], 0.0
+        shares = np.stack([1.0 - at, at])
+        for i, j, k in np.ndindex(2, 2, 2):
+            weight = shares[i, :, 0] * shares[j, :, 1] * shares[k, :, 2]
+            value = value + weight * nodes.ravel()[number + (i * rows + j) * columns + k]
         inside = value <= threshold
         kept.append(low + spacing * (first + at)[inside])
     return np.concatenate(kept)[:n]

@@ -192,9 +192,12 @@ def round_down(values: Floats) -> Floats:
     """Return the greatest numbers of float32 that are not above `values`, as float64, locked."""
     most = np.finfo(np.float32).max
     single = np.clip(values, -most, most).astype(np.float32)
-    with np.errstate(over="ignore"):
-        below = np.where(single > values, np.nextafter(single, np.float32(-np.inf)), single)
-    rounded = np.maximum(below, -most).astype(np.float64)
+    above = single > values
+    if above.any():
+        with np.errstate(over="ignore"):
+            single[above] = np.nextafter(single[above], np.float32(-np.inf))
+        np.maximum(single, -most, out=single)
+    rounded = single.astype(np.float64)
     rounded.flags.writeable = False
     return rounded
 

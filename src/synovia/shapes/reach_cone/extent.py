@@ -41,6 +41,15 @@ def cone_bounds(cone: ReachCone) -> Points:
 
 def cone_measure(cone: ReachCone) -> float:
     """Return the integral of the twist's width, at most 2π, over the legal directions."""
+    _, (low, high), areas = cone_nodes(cone)
+    return float(np.sum(np.minimum(high - low, TURN) * areas))
+
+
+def cone_nodes(cone: ReachCone) -> tuple[Vectors, Floats, Scalars]:
+    """Return legal directions (n, 3), low and high there (2, n), and the areas they stand for.
+
+    Sums over them, by areas, are integrals over the legal directions.
+    """
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     nodes, weights = 0.5 * (nodes + 1.0), 0.5 * weights
     azimuth, step = _sectors(cone)
@@ -52,10 +61,9 @@ def cone_measure(cone: ReachCone) -> float:
     radius = boundary_angle(cone, around, which[:, None])
     angle = radius[..., None] * nodes
     directions = from_polar(np.broadcast_to(around[..., None], angle.shape), angle, cone.visible)
-    low, high = np.moveaxis(cone.twist_range(directions), -1, 0)
-    width = np.minimum(high - low, TURN)
-    inner = np.sum(width * np.sin(angle) * weights, axis=-1) * radius
-    return float(np.sum(np.sum(inner * weights, axis=-1) * wide))
+    areas = np.sin(angle) * weights * (radius * weights * wide[:, None])[..., None]
+    directions = directions.reshape(-1, 3)
+    return directions, cone.twist_range(directions).T, areas.ravel()
 
 
 def _count_within(parts: Ints) -> Ints:
