@@ -12,6 +12,7 @@ import hashlib
 import warnings
 import zlib
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -136,11 +137,14 @@ def _shared(model: LimitModel, skeleton: Skeleton, names: dict[str, str]) -> dic
     return match(model.skeleton.names, model.skeleton, skeleton, names).joints
 
 
-def fit_to(model: LimitModel, rig: Rig, clips: list[Clip]) -> tuple[LimitModel, list[str]]:
+def fit_to(
+    model: LimitModel, rig: Rig, clips: list[Clip], roles: Mapping[str, str]
+) -> tuple[LimitModel, list[str]]:
     """Return limits that suit a rig, and what a user should know.
 
     Where names and rest pose are those of the skeleton that the limits are for, they stay as they
-    are; otherwise they are carried over from one human to the other.
+    are; otherwise they are carried over from one human to the other. `roles` are those of bones
+    that a user says.
     """
     names = names_for(model, rig.skeleton)
     turned = rig.turn(rest_turn(rig.skeleton, model.skeleton, _shared(model, rig.skeleton, names)))
@@ -151,7 +155,7 @@ def fit_to(model: LimitModel, rig: Rig, clips: list[Clip]) -> tuple[LimitModel, 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
-            there = model.on(rig.skeleton, clips=clips)
+            there = model.on(rig.skeleton, clips=clips, roles=roles)
         except ValueError as error:
             if found.joints:
                 return model, found.warnings()

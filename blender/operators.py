@@ -15,7 +15,7 @@ from bpy_extras.io_utils import ExportHelper, ImportHelper
 from synovia import load_limits, save_limits
 from synovia.limit.convert import gained_and_lost
 
-from . import check, cone, constraints, draw, learn, limits, live
+from . import check, cone, constraints, draw, learn, limits, live, roles
 from .action import action_of, bake, clip_of, frames_of
 from .rig import rig_of
 
@@ -110,7 +110,8 @@ class SYNOVIA_OT_open(Command, ImportHelper, bpy.types.Operator):
             model = load_limits(path)
         rig = rig_of(thing)
         clips = learn.clips_for(thing, rig, context.scene)
-        model, notes = limits.fit_to(model, rig, clips)
+        said = roles.said_roles(thing, rig.skeleton)
+        model, notes = limits.fit_to(model, rig, clips, said)
         take(thing, model, os.path.basename(path))
         self.tell(notes)
         return f"{len(limits.bound(thing).limited)} bones of {thing.name} have limits"
@@ -130,6 +131,33 @@ class SYNOVIA_OT_human(Command, bpy.types.Operator):
         for note in notes:
             print(f"Synovia: {note}")
         return f"{len(model.limits)} bones of {thing.name} have limits of a human"
+
+
+class SYNOVIA_OT_suggest_roles(Command, bpy.types.Operator):
+    """List the bones of a human, each with the bone of this rig that is likely to be it"""
+
+    bl_idname = "synovia.suggest_roles"
+    bl_label = "Suggest Bones"
+    needs_limits = False
+
+    def run(self, context: Any, thing: Any) -> str:
+        """Fill rows that have no bone."""
+        filled = roles.fill(thing, rig_of(thing).skeleton)
+        left = sum(not row.bone for row in thing.synovia.roles)
+        return f"{filled} bones suggested, {left} of {len(roles.SHOWN)} are not known"
+
+
+class SYNOVIA_OT_clear_roles(Command, bpy.types.Operator):
+    """Forget which bone is which: names alone tell it"""
+
+    bl_idname = "synovia.clear_roles"
+    bl_label = "Clear Bones"
+    needs_limits = False
+
+    def run(self, context: Any, thing: Any) -> str:
+        """Remove the rows."""
+        thing.synovia.roles.clear()
+        return "names alone tell which bone is which"
 
 
 class SYNOVIA_OT_learn(Command, bpy.types.Operator):
@@ -391,6 +419,8 @@ class SYNOVIA_OT_unwrite(Command, bpy.types.Operator):
 CLASSES = (
     SYNOVIA_OT_open,
     SYNOVIA_OT_human,
+    SYNOVIA_OT_suggest_roles,
+    SYNOVIA_OT_clear_roles,
     SYNOVIA_OT_learn,
     SYNOVIA_OT_save,
     SYNOVIA_OT_forget,

@@ -67,6 +67,50 @@ def test_what_is_no_human_is_told(part):
     assert thing.synovia.limits_id == ""
 
 
+# Which bone is which.
+
+
+def test_bones_that_no_name_tells_are_mapped(part):
+    numbers = {name: f"Bone.{k:03}" for k, name in enumerate(PLACES)}
+    thing = human(rename=numbers.__getitem__)
+    with pytest.raises(RuntimeError, match="Bones of a Human"):
+        bpy.ops.synovia.human()
+    bpy.ops.synovia.suggest_roles()
+    roles = thing.synovia.roles
+    assert "leftUpperArm" in roles
+    assert not any(row.bone for row in roles)
+    # From an upper arm and a thigh the other bones follow.
+    for role, bone in (("leftUpperArm", "LeftArm"), ("leftUpperLeg", "LeftUpLeg")):
+        roles[role].bone = numbers[bone]
+    bpy.ops.synovia.suggest_roles()
+    found = {role: row.bone for role, row in roles.items()}
+    wanted = {"rightLowerArm": "RightForeArm", "rightFoot": "RightFoot", "hips": "Hips"}
+    assert {role: found[role] for role in wanted} == {r: numbers[b] for r, b in wanted.items()}
+    assert bpy.ops.synovia.human() == {"FINISHED"}
+    limited = set(part("limits").bound(thing).model.limits)
+    assert {numbers[name] for name in ("LeftArm", "RightLeg", "RightForeArm")} <= limited
+    # The map goes with the object into files of others' limits, too.
+    roles["rightUpperArm"].bone = numbers["LeftArm"]
+    with pytest.raises(RuntimeError, match="one role"):
+        bpy.ops.synovia.human()
+    bpy.ops.synovia.clear_roles()
+    assert len(roles) == 0
+
+
+def test_rows_that_say_what_names_tell_change_nothing(part):
+    thing = human()
+    skeleton = part("rig").rig_of(thing).skeleton
+    bpy.ops.synovia.suggest_roles()
+    assert thing.synovia.roles["leftLowerArm"].bone == "LeftForeArm"
+    assert part("roles").said_roles(thing, skeleton) == {}
+    thing.synovia.roles["leftHand"].bone = ""
+    assert part("roles").said_roles(thing, skeleton) == {"LeftHand": ""}
+    bpy.ops.synovia.human()
+    limited = part("limits").bound(thing).model.limits
+    assert "RightHand" in limited
+    assert "LeftHand" not in limited
+
+
 def test_limits_of_another_human_are_carried_over(part, tmp_path):
     other = human("Other", rename=lambda bone: f"mixamorig:{bone}x" if bone == "Hips" else bone)
     bpy.ops.synovia.human()
@@ -262,6 +306,69 @@ def test_blenders_limits_hold_what_is_legal_and_say_what_they_gain(form, limited
     assert np.mean(np.array(moved[30:]) > 0.1) > 0.5
     bpy.ops.synovia.unwrite()
     assert not len(bone.constraints)
+
+
+def test_inverse_kinematics_keeps_to_what_the_loss_is_measured_by(limited, part):
+    """Wherever the target is, a bone of the chain is in `IKRanges`, and reaches their edge."""
+    thing, constraints = limited, part("constraints")
+    thing.animation_data.action = None
+    for bone in thing.pose.bones:
+        bone.rotation_quaternion = (1.0, 0.0, 0.0, 0.0)
+    rig = part("limits").bound(thing).rig
+    joint = rig.skeleton.index("LeftForeArm")
+    ranges = np.array([[-0.4, -0.5, -1.9], [1.4, 0.3, 0.7]])
+    constraints.write_ik_limits(thing.pose.bones["LeftForeArm"], ranges)
+    target = bpy.data.objects.new("Target", None)
+    bpy.context.collection.objects.link(target)
+    solver = thing.pose.bones["LeftHand"].constraints.new("IK")
+    solver.target, solver.chain_count = target, 2
+    seen, rng = [], np.random.default_rng(3)
+    for way in rng.normal(size=(300, 3)):
+        target.location = (0.45, 0.0, 1.42) + 0.5 * way / np.linalg.norm(way)
+        bpy.context.view_layer.update()
+        graph = bpy.context.evaluated_depsgraph_get()
+        found = part("rig").evaluated_rotations(thing.evaluated_get(graph), rig, [joint])
+        seen.append(found[joint])
+    rotations = np.array(seen)
+    region = constraints.IKRanges(rig.frames[joint], ranges)
+    assert region.violation(rotations).max() < 1e-4
+    swings, twists = constraints.swing_and_twist(rig.frames[joint], rotations)
+    ends = np.sin(0.5 * np.where(swings < 0.0, -ranges[0, [0, 2]], ranges[1, [0, 2]]))
+    levels = np.linalg.norm(swings / ends, axis=1)
+    between = (np.abs(swings) > 0.1).all(axis=1)  # at an axis a box would do the same
+    assert np.sum(np.abs(levels[between] - 1.0) < 1e-4) > 20
+    assert np.ptp(twists) <= 0.8 + 1e-4
+
+
+def test_ik_ranges_are_sampled_evenly_and_hold_their_samples(part):
+    constraints, rng = part("constraints"), np.random.default_rng(0)
+    frame = quat.normalize(rng.normal(size=4))
+    region = constraints.IKRanges(frame, np.array([[-0.4, -0.5, -1.9], [1.4, 2.3, 0.7]]))
+    members = region.sample(2000, rng)
+    assert region.contains(members).all()
+    assert region.violation(members).max() < 1e-6
+    anywhere = quat.normalize(rng.normal(size=(200_000, 4)))
+    inside = region.contains(anywhere)
+    assert inside.mean() == pytest.approx(region.volume(), rel=0.05)
+    spread = [np.mean(np.abs(quat.log(each)), axis=0) for each in (members, anywhere[inside])]
+    np.testing.assert_allclose(*spread, atol=0.03)
+
+
+def test_the_smallest_ellipses_hold_all_points(part):
+    rng = np.random.default_rng(1)
+    points = rng.uniform(-0.3, 0.5, (500, 2)) * (1.0, 0.6)
+    (left, down), (right, up) = part("constraints").quarter_ellipses(points)
+    ends = np.where(points < 0.0, (-left, -down), (right, up))
+    levels = np.linalg.norm(points / ends, axis=1)
+    assert levels.max() <= 1.0 + 1e-6
+    # By brute force: no smaller one among many.
+    best = np.inf
+    for _ in range(3000):
+        trial = np.array([-left, right, -down, up]) * np.exp(rng.normal(0.0, 0.1, 4))
+        along = np.where(points < 0.0, trial[[0, 2]], trial[[1, 3]])
+        if np.linalg.norm(points / along, axis=1).max() <= 1.0:
+            best = min(best, (trial[0] + trial[1]) * (trial[2] + trial[3]))
+    assert (right - left) * (up - down) <= 1.02 * best
 
 
 # Files of other formats.
