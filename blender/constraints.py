@@ -122,12 +122,9 @@ class IKRanges:
 def swing_and_twist(frame: Quats, rotations: Quats) -> tuple[Points, Scalars]:
     """Return swings (..., 2) about a bone's x and z, as half sines, and twists in radians."""
     own = quat.mul(quat.mul(quat.inverse(frame), rotations), frame)
-    twists = 2.0 * np.arctan2(own[..., 2], own[..., 0])
-    twists = (twists + np.pi) % (2.0 * np.pi) - np.pi
-    half = np.zeros_like(own)
-    half[..., 0], half[..., 2] = np.cos(0.5 * twists), -np.sin(0.5 * twists)
-    swings = quat.mul(own, half)
-    return swings[..., [1, 3]] * np.where(swings[..., :1] < 0.0, -1.0, 1.0), twists
+    swings, twists = quat.swing_twist(own, np.array([0.0, 1.0, 0.0]))
+    upright = np.where(swings[..., :1] < 0.0, -1.0, 1.0)
+    return upright * swings[..., [1, 3]], quat.log(twists)[..., 1]
 
 
 def _join(frame: Quats, swings: Points, twists: Scalars) -> Quats:

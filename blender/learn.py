@@ -15,6 +15,7 @@ from synovia.population import limits_for
 from synovia.rigs import NotHumanError
 
 from .action import clip_of, suits
+from .limits import with_split_bones
 from .rig import Rig, rig_of
 from .roles import said_roles
 
@@ -45,7 +46,7 @@ def human_limits(thing: Any, source: Any, scene: Any) -> tuple[LimitModel, list[
         raise ValueError(f"{error}. Say which bone is which in Bones of a Human") from None
     if not found.model.limits:
         raise ValueError(f"no bone of {thing.name} is sure enough: {'; '.join(found.explain())}")
-    return found.model, list(found.explain())
+    return with_split_bones(found.model, found.alignment.rig), list(found.explain())
 
 
 def _still(rig: Rig) -> Clip:

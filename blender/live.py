@@ -37,9 +37,11 @@ def settle(thing: Any, graph: Any) -> int:
     if _seen.get(key) == (thing.synovia.limits_id, channels.tobytes(), evaluated):
         return 0
     legal = limits.target.project(limits.pose(rotations)).rotations
-    outside = np.abs(np.einsum("ij,ij->i", rotations, legal)) < NEAR
-    outside[driven] = False
-    turned = np.flatnonzero(outside)
+    free = np.ones(len(rotations), dtype=bool)
+    free[driven] = False
+    if limits.split:
+        legal = limits.share_turns(rotations, legal, free)
+    turned = np.flatnonzero(free & (np.abs(np.einsum("ij,ij->i", rotations, legal)) < NEAR))
     if len(turned):
         channels = channels.turn(limits.rig.order[turned], limits.rig.basis(turned, legal[turned]))
         channels.write(thing)

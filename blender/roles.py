@@ -39,7 +39,8 @@ def said_roles(thing: Any, skeleton: Skeleton) -> dict[str, str]:
     rows = {row.name: row.bone for row in thing.synovia.roles}
     if not rows:
         return {}
-    known, said = understood(skeleton), {}
+    known = understood(skeleton)
+    said: dict[str, str] = {}
     for role, bone in rows.items():
         if bone and bone in said:
             raise ValueError(

@@ -7,9 +7,7 @@ Nothing is checked here beyond what NumPy refuses by itself: `arrays.unit_quats`
 
 from __future__ import annotations
 
-import math
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
@@ -30,8 +28,9 @@ def mul(a: Quats, b: Quats) -> Quats:
 
 
 def _product(
-    aw: Any, ax: Any, ay: Any, az: Any, bw: Any, bx: Any, by: Any, bz: Any
-) -> tuple[Any, Any, Any, Any]:
+    aw: Floats, ax: Floats, ay: Floats, az: Floats, bw: Floats, bx: Floats, by: Floats, bz: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return w, x, y and z of a product: arrays from arrays, numbers from numbers."""
     return (
         aw * bw - ax * bx - ay * by - az * bz,
         aw * bx + ax * bw + ay * bz - az * by,
@@ -52,7 +51,7 @@ def normalize(q: Quats) -> Quats:
     if q.ndim == 1 and q.dtype == np.float64:
         square = float(np.einsum("i,i->", q, q))
         if 1e-200 < square < 1e200:  # to the bit what scaling would give, and sooner
-            return q / math.sqrt(square)
+            return np.asarray(q / np.sqrt(square))
     return _polar(q)[1]
 
 

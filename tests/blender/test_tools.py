@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import bpy
 import numpy as np
 import pytest
@@ -65,6 +67,49 @@ def test_what_is_no_human_is_told(part):
     with pytest.raises(RuntimeError, match="Error"):
         bpy.ops.synovia.human()
     assert thing.synovia.limits_id == ""
+
+
+def split_forearm(thing):
+    """Cut the left forearm into two bones, one after the other."""
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = thing.data.edit_bones
+    whole = bones["LeftForeArm"]
+    whole.name = "LeftForeArm1"
+    half, tail = whole.head.lerp(whole.tail, 0.5), whole.tail.copy()
+    made = bones.new("LeftForeArm2")
+    made.head, made.tail, made.parent = half, tail, whole
+    bones["LeftHand"].parent = made
+    whole.tail = half
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def test_a_split_forearm_bends_at_the_elbow_and_twists_at_its_end(part):
+    thing = human()
+    split_forearm(thing)
+    bpy.ops.synovia.human()
+    small = small_limits(thing, part).limits["LeftForeArm2"]
+    part("operators").store_limit(thing, "LeftForeArm2", replace(small, relative_to="LeftArm"))
+    limits = part("limits").bound(thing)
+    assert limits.split == {"LeftForeArm2": "LeftForeArm1"}
+    elbow, end = thing.pose.bones["LeftForeArm1"], thing.pose.bones["LeftForeArm2"]
+    elbow.rotation_quaternion = (0.6, 0.0, 0.0, 0.8)
+    end.rotation_quaternion = quat.exp(np.array([0.0, -2.0, 0.0]))
+    channels = part("channels").Channels.read(thing)
+    graph = bpy.context.evaluated_depsgraph_get()
+    given, _ = part("live").read_pose(thing, limits, channels, graph)
+    legal = limits.target.project(limits.pose(given)).rotations
+    bpy.ops.synovia.settle()
+    channels = part("channels").Channels.read(thing)
+    found, _ = part("live").read_pose(thing, limits, channels, graph)
+    first, last = (limits.rig.skeleton.index(bone.name) for bone in (elbow, end))
+    whole = [quat.mul(each[first], each[last]) for each in (found, legal)]
+    assert quat.angle_between(*whole) < 1e-5  # the hand is where it would be
+    assert quat.angle_between(found[first], given[first]) > 0.1
+    axis = limits.rig.skeleton.rest_directions[first]
+    swing, _ = quat.swing_twist(quat.mul(quat.inverse(given[last]), found[last]), axis)
+    assert 2.0 * np.arccos(min(abs(swing[0]), 1.0)) < 1e-3  # the end has but twisted
+    assert quat.angle_between(found[last], given[last]) > 0.1
+    assert not limits.outside(limits.pose(found)).any()
 
 
 # Which bone is which.
