@@ -78,9 +78,8 @@ class IKRanges:
         """Tell which rotations (..., 4) the solver leaves alone."""
         swings, twists = swing_and_twist(self.frame, rotations)
         low, high = self.ranges[:, 1]
-        return (
-            (self._level(swings) <= 1.0 + EDGE) & (twists >= low - EDGE) & (twists <= high + EDGE)
-        )
+        beyond = np.maximum(low - twists, twists - high)
+        return np.asarray(np.maximum(self._level(swings) - 1.0, beyond) <= EDGE)
 
     def violation(self, rotations: Quats) -> Scalars:
         """Return the angles, in radians, by which the solver would turn rotations (..., 4)."""
