@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import bpy
 import numpy as np
@@ -476,3 +477,59 @@ def test_bones_that_constraints_turn_are_judged_as_they_come_out(limited, part):
     bpy.ops.synovia.bake()
     baked = part("check").check_action(thing, thing.animation_data.action, bpy.context.scene)
     assert baked.ok
+
+
+# The panel.
+
+
+class Layout:
+    """Stands for Blender's layout, which no script can make, and looks each name up."""
+
+    def __init__(self):
+        self.seen = []
+
+    def row(self, **options):
+        return self
+
+    column = row
+
+    def label(self, *, text, icon="NONE"):
+        self.seen.append(text)
+
+    def prop(self, data, name, **options):
+        assert name in data.bl_rna.properties
+        self.seen.append(name)
+
+    def prop_search(self, data, name, within, bones, *, text):
+        self.prop(data, name)
+        assert bones in within.bl_rna.properties
+        self.seen.append(text)
+
+    def operator(self, name, **options):
+        assert name.removeprefix("synovia.") in dir(bpy.ops.synovia)
+        self.seen.append(name)
+
+    def template_list(self, kind, _, data, name, active_data, active, **options):
+        assert hasattr(bpy.types, kind)
+        assert {name, active} <= set(data.bl_rna.properties.keys())
+        self.seen.append(kind)
+
+
+def test_all_parts_of_the_panel_draw(limited, part):
+    bpy.ops.synovia.check()
+    limited.synovia.form = "ik"
+    bpy.ops.synovia.write()
+    bpy.ops.synovia.suggest_roles()
+    drawn = {}
+    for each in part("panel").CLASSES:
+        if issubclass(each, bpy.types.Panel):
+            assert each.poll(bpy.context)
+            stand_in = SimpleNamespace(layout=Layout())
+            each.draw(stand_in, bpy.context)
+            drawn[each.__name__] = stand_in.layout.seen
+    assert "Left Upper Arm" in drawn["SYNOVIA_PT_roles"]
+    assert "SYNOVIA_UL_rows" in drawn["SYNOVIA_PT_action"]
+    assert "SYNOVIA_UL_losses" in drawn["SYNOVIA_PT_write"]
+    pressed = {name for names in drawn.values() for name in names if name.startswith("synovia.")}
+    jobs = {f"synovia.{each.bl_idname.split('.')[1]}" for each in part("operators").CLASSES}
+    assert pressed == jobs  # each operator has a button
