@@ -30,6 +30,7 @@ ENGINES := .venv-engines
 BLENDER := .venv-blender
 BLENDERS ?= 3.11=5.0.1 3.13=5.2.3
 BLENDER_WHEEL := build/blender/.built
+BLENDER_LIBRARIES := libx11-6 libxrender1 libxfixes3 libxi6 libxkbcommon0 libsm6 libice6 libxext6 libgl1
 PAGE := src/synovia/view/page/index.html
 PAGE_SOURCES := $(shell find web -mindepth 1 -name node_modules -prune -o -name tests -prune -o -print)
 NODE_MODULES := web/node_modules/.package-lock.json
@@ -151,6 +152,10 @@ test-blender: blender-environments $(BLENDER_WHEEL)
 	  $$home/bin/python -m pytest -q -p no:cacheprovider --confcutdir=tests/blender -o pythonpath=tests/blender tests/blender || exit 1; \
 	done
 
+# Blender loads some of the system's libraries, which are installed where we may.
+INSTALL_BLENDER_LIBRARIES = test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq && \
+  apt-get install -qq -y $(BLENDER_LIBRARIES) >/dev/null || { echo "Blender needs $(BLENDER_LIBRARIES)"; false; }
+
 blender-environments:
 	@for pair in $(BLENDERS); do \
 	  wanted=$${pair%=*}; blender=$${pair#*=}; home=$(BLENDER)-$$blender; \
@@ -159,6 +164,7 @@ blender-environments:
 	    $$python -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$wanted')" 2>/dev/null || continue; \
 	    $$python -m venv $$home && \
 	    $$home/bin/pip install --quiet --disable-pip-version-check bpy==$$blender 'pytest>=8.2' && \
+	    ($$home/bin/python -c 'import bpy' || { $(INSTALL_BLENDER_LIBRARIES) && $$home/bin/python -c 'import bpy'; }) && \
 	    touch $$home/.installed || exit 1; \
 	  done; \
 	  test -e $$home/.installed || echo "No Python $$wanted is here: Blender $$blender is left out"; \

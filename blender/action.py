@@ -14,15 +14,8 @@ from bpy.utils import escape_identifier
 from synovia import Clip, Pose, quat
 from synovia.arrays import Floats, Quats
 
-from .rig import (
-    Rig,
-    channel,
-    channel_values,
-    driven_bones,
-    evaluated_rotations,
-    read_modes,
-    rotations_of,
-)
+from .channels import channel, channel_values, read_modes, rotations_of
+from .rig import Rig, driven_bones, evaluated_rotations
 
 MAX_FRAMES = 1_000_000
 UNCHANGED = 1e-7

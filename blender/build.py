@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pack the extension: python blender/build.py WHEEL… -o dist makes a zip for each wheel.
+"""Pack the extension: python blender/build.py WHEEL… -o dist makes a zip for each platform.
 
 Run it by a Python that has bpy, whose own tool builds and validates. A wheel of compiled kernels
-is for one platform; a wheel without is for all, and slow.
+is for one platform; a wheel without is for all, and slow. Of several wheels for one platform the
+last counts.
 """
 
 from __future__ import annotations
@@ -93,12 +94,12 @@ def _run(command: list[str]) -> None:
 
 
 def main() -> None:
-    """Build a zip for each wheel."""
+    """Build a zip for each platform that a wheel is for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("wheels", nargs="+", type=Path, help="wheels of synovia")
     parser.add_argument("-o", "--out", type=Path, default=Path("dist"), help="where to write")
     given = parser.parse_args()
-    for wheel in given.wheels:
+    for wheel in {platform_of(each): each for each in given.wheels}.values():
         print(build(wheel, given.out))
 
 

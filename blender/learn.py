@@ -12,9 +12,12 @@ import numpy as np
 
 from synovia import Clip, LimitModel
 from synovia.population import limits_for
+from synovia.rigs import NotHumanError
 
 from .action import clip_of, suits
+from .limits import with_split_bones
 from .rig import Rig, rig_of
+from .roles import said_roles
 
 NEED_SCIPY = frozenset({"reach-cone", "theta-phi", "distance-field"})
 """Shapes that are not fitted with NumPy alone."""
@@ -37,10 +40,13 @@ def human_limits(thing: Any, source: Any, scene: Any) -> tuple[LimitModel, list[
     """Return limits of a human for an armature object's bones, and what was understood of them."""
     rig = rig_of(thing)
     clips = clips_for(thing, rig, scene) or [_still(rig)]
-    found = limits_for(clips, source)
+    try:
+        found = limits_for(clips, source, roles=said_roles(thing, rig.skeleton))
+    except NotHumanError as error:
+        raise ValueError(f"{error}. Say which bone is which in Bones of a Human") from None
     if not found.model.limits:
         raise ValueError(f"no bone of {thing.name} is sure enough: {'; '.join(found.explain())}")
-    return found.model, list(found.explain())
+    return with_split_bones(found.model, found.alignment.rig), list(found.explain())
 
 
 def _still(rig: Rig) -> Clip:

@@ -12,15 +12,18 @@ import hashlib
 import warnings
 import zlib
 from collections import OrderedDict
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
 
-from synovia import Clip, LimitModel, Pose
+from synovia import Clip, LimitModel, Pose, quat
 from synovia.arrays import Ints, Mask, Quats
 from synovia.io.limits import limits_bytes, parse_limits
+from synovia.rigs import Rig as HumanRig
+from synovia.rigs import recognize
 from synovia.skeleton import Skeleton, list_names, match
 
 from .rig import Rig, driven_bones, matching_names, rest_state, rest_turn, rig_of, up_axis
@@ -29,6 +32,10 @@ ROUNDING = 1e-5
 """Violations up to this angle, in radians, are rounding: Blender has single precision."""
 SKIN = 2e-5
 """How deep inside, in radians, rotations are put, so that rounding does not lead out again."""
+SPLIT = "split_bones"
+"""What limits that are stored have joints of split bones under."""
+SIDES = ("left", "right")
+"""What the roles of limbs begin with."""
 KEPT = 8
 """How many armatures' limits stay in memory."""
 _MODELS: OrderedDict[str, LimitModel] = OrderedDict()
@@ -41,6 +48,8 @@ class Bound:
 
     rig: Rig
     model: LimitModel
+    split: Mapping[str, str] = field(default_factory=dict)
+    """Joints that end a bone which is split into several, and the joints where it begins."""
 
     @cached_property
     def limited(self) -> Ints:
@@ -58,6 +67,36 @@ class Bound:
     def outside(self, pose: Pose) -> Mask:
         """Tell which joints (J,) of a pose are outside."""
         return np.asarray(self.model.violation(pose) > ROUNDING)
+
+    def share_turns(self, given: Quats, legal: Quats, free: Mask) -> Quats:
+        """Return legal rotations (..., J, 4) in which split bones bend where they begin.
+
+        Limits turn the joint that ends a bone, which would bend a split one in its middle. With
+        swings S, S' and twists T, T' of the whole bone as `given` and as `legal`, turning the first
+        joint by S' S⁻¹ and the last one by T⁻¹ T' brings the bone to the same place. Joints that
+        are not `free` (J,) to turn, or have limits of their own, keep the turn where it is.
+        """
+        index, found = self.rig.skeleton.index, legal
+        for end, start in self.split.items():
+            last, first = index(end), index(start)
+            moved = (given[..., last, :] != legal[..., last, :]).any(axis=-1, keepdims=True)
+            if not moved.any() or not free[[first, last]].all() or start in self.model.names:
+                continue
+            path = self.rig.skeleton.path_to_root(last)
+            between = path[: path.index(first) + 1][::-1]
+            axis = self.rig.skeleton.rest_directions[first]
+            (swing, twist), (swung, twisted) = (
+                quat.swing_twist(reduce(quat.mul, [each[..., k, :] for k in between]), axis)
+                for each in (given, legal)
+            )
+            found = found.copy() if found is legal else found
+            for joint, turned in (
+                (first, quat.mul(quat.mul(swung, quat.inverse(swing)), given[..., first, :])),
+                (last, quat.mul(given[..., last, :], quat.mul(quat.inverse(twist), twisted))),
+            ):
+                own = quat.normalize(turned)
+                found[..., joint, :] = np.where(moved, own, given[..., joint, :])
+        return found
 
     @cached_property
     def target(self) -> LimitModel:
@@ -123,7 +162,10 @@ def bind(model: LimitModel, rig: Rig) -> Bound:
     turned = rig.turn(rest_turn(rig.skeleton, model.skeleton, _shared(model, rig.skeleton, names)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is missing was said when the limits were taken
-        return Bound(turned, model.for_skeleton(turned.skeleton, names))
+        here = model.for_skeleton(turned.skeleton, names)
+    split = model.provenance.get(SPLIT, {})
+    both = {end: start for end, start in split.items() if {end, start} <= {*turned.skeleton.names}}
+    return Bound(turned, here, both)
 
 
 def names_for(model: LimitModel, skeleton: Skeleton) -> dict[str, str]:
@@ -136,11 +178,14 @@ def _shared(model: LimitModel, skeleton: Skeleton, names: dict[str, str]) -> dic
     return match(model.skeleton.names, model.skeleton, skeleton, names).joints
 
 
-def fit_to(model: LimitModel, rig: Rig, clips: list[Clip]) -> tuple[LimitModel, list[str]]:
+def fit_to(
+    model: LimitModel, rig: Rig, clips: list[Clip], roles: Mapping[str, str]
+) -> tuple[LimitModel, list[str]]:
     """Return limits that suit a rig, and what a user should know.
 
     Where names and rest pose are those of the skeleton that the limits are for, they stay as they
-    are; otherwise they are carried over from one human to the other.
+    are; otherwise they are carried over from one human to the other. `roles` are those of bones
+    that a user says.
     """
     names = names_for(model, rig.skeleton)
     turned = rig.turn(rest_turn(rig.skeleton, model.skeleton, _shared(model, rig.skeleton, names)))
@@ -151,7 +196,8 @@ def fit_to(model: LimitModel, rig: Rig, clips: list[Clip]) -> tuple[LimitModel, 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
-            there = model.on(rig.skeleton, clips=clips)
+            there = model.on(rig.skeleton, clips=clips, roles=roles)
+            there = with_split_bones(there, recognize(rig.skeleton, roles))
         except ValueError as error:
             if found.joints:
                 return model, found.warnings()
@@ -165,9 +211,21 @@ def fit_to(model: LimitModel, rig: Rig, clips: list[Clip]) -> tuple[LimitModel, 
     return there, ["carried over from another rig of a human", *notes]
 
 
+def with_split_bones(model: LimitModel, rig: HumanRig) -> LimitModel:
+    """Return limits that remember which limited joints end a limb's bone, and where that begins.
+
+    Only of bones that are split into several joints; see `Bound.share_turns`.
+    """
+    split = {
+        joint: rig.starts[role]
+        for role, joint in rig.roles.items()
+        if role.startswith(SIDES) and joint in model.ancestors and rig.starts[role] != joint
+    }
+    return replace(model, provenance={**model.provenance, SPLIT: split}) if split else model
+
+
 def movable(thing: Any, bound: Bound) -> Mask:
-    """Tell which joints (J,) are limited and turned by nothing but their own channels."""
-    found = np.zeros(len(bound.rig.order), dtype=bool)
-    found[bound.limited] = True
+    """Tell which joints (J,) are turned by nothing but their own channels."""
+    found = np.ones(len(bound.rig.order), dtype=bool)
     found[[bound.rig.skeleton.index(name) for name in driven_bones(thing)]] = False
     return found

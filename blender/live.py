@@ -15,46 +15,48 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from synovia import quat
 from synovia.arrays import Quats
 
 from . import draw
+from .channels import Channels
 from .limits import ROUNDING, SKIN, Bound, bound, has_limits
-from .rig import driven_bones, evaluated_rotations, read_basis, write_basis
+from .rig import driven_bones, evaluated_rotations
 
+NEAR = float(np.cos(0.5 * (SKIN + ROUNDING)))
+"""The least inner product of rotations that are no farther apart than rounding."""
 _running = False
-_seen: dict[int, tuple[Any, bytes]] = {}
+_seen: dict[int, tuple[str, bytes, bytes]] = {}
+"""By armature object: its limits, the values of its channels, what constraints made of bones."""
 
 
 def settle(thing: Any, graph: Any) -> int:
     """Bring the bones of an armature object within their limits; return how many were turned."""
-    limits = bound(thing)
-    rotations, driven = read_pose(thing, limits, graph)
-    key, name = thing.session_uid, thing.synovia.limits_id
-    if _seen.get(key) == (name, rotations.tobytes()):
+    limits, channels = bound(thing), Channels.read(thing)
+    rotations, driven = read_pose(thing, limits, channels, graph)
+    key, evaluated = thing.session_uid, rotations[driven].tobytes()
+    if _seen.get(key) == (thing.synovia.limits_id, channels.tobytes(), evaluated):
         return 0
     legal = limits.target.project(limits.pose(rotations)).rotations
-    outside = quat.angle_between(rotations, legal) > SKIN + ROUNDING
-    outside[driven] = False
-    turned = np.flatnonzero(outside).tolist()
-    bones, rig = thing.pose.bones, limits.rig
-    for joint in turned:
-        write_basis(bones[int(rig.order[joint])], rig.basis(joint, legal[joint]))
-    if turned:
-        rotations = rotations.copy()
-        rotations[turned] = rig.aligned(read_basis(thing, rig))[turned]
-    _seen[key] = name, rotations.tobytes()
+    free = np.ones(len(rotations), dtype=bool)
+    free[driven] = False
+    if limits.split:
+        legal = limits.share_turns(rotations, legal, free)
+    turned = np.flatnonzero(free & (np.abs(np.einsum("ij,ij->i", rotations, legal)) < NEAR))
+    if len(turned):
+        channels = channels.turn(limits.rig.order[turned], limits.rig.basis(turned, legal[turned]))
+        channels.write(thing)
+    _seen[key] = thing.synovia.limits_id, channels.tobytes(), evaluated
     if draw.drawn(thing):
-        _show(thing, limits, rotations)
+        _show(thing, limits, read_pose(thing, limits, channels, graph)[0])
     return len(turned)
 
 
-def read_pose(thing: Any, limits: Bound, graph: Any) -> tuple[Quats, list[int]]:
+def read_pose(thing: Any, limits: Bound, channels: Channels, graph: Any) -> tuple[Quats, list[int]]:
     """Return the rotations (J, 4) of all joints, and the joints that constraints turn.
 
     The latter are as they come out.
     """
-    rotations = limits.rig.aligned(read_basis(thing, limits.rig))
+    rotations = limits.rig.aligned(channels.basis()[limits.rig.order])
     driven = [limits.rig.skeleton.index(name) for name in driven_bones(thing)]
     if driven:
         found = evaluated_rotations(thing.evaluated_get(graph), limits.rig, driven)
@@ -66,7 +68,7 @@ def read_pose(thing: Any, limits: Bound, graph: Any) -> tuple[Quats, list[int]]:
 def show_outside(thing: Any, graph: Any) -> None:
     """Colour what is drawn of limits by the pose as it is."""
     limits = bound(thing)
-    _show(thing, limits, read_pose(thing, limits, graph)[0])
+    _show(thing, limits, read_pose(thing, limits, Channels.read(thing), graph)[0])
 
 
 def _show(thing: Any, limits: Bound, rotations: Quats) -> None:

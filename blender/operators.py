@@ -12,10 +12,10 @@ import numpy as np
 from bpy.props import StringProperty
 from bpy_extras.io_utils import ExportHelper, ImportHelper
 
-from synovia import load_limits, save_limits
+from synovia import LimitModel, load_limits, save_limits
 from synovia.limit.convert import gained_and_lost
 
-from . import check, cone, constraints, draw, learn, limits, live
+from . import check, cone, constraints, draw, learn, limits, live, roles
 from .action import action_of, bake, clip_of, frames_of
 from .rig import rig_of
 
@@ -93,58 +93,95 @@ def take(thing: Any, model: Any, source: str) -> None:
             draw.draw_limit(thing, bone, collections[0])
 
 
-class SYNOVIA_OT_open(Command, ImportHelper, bpy.types.Operator):
+class Source(Command):
+    """An operator that gives an armature other limits."""
+
+    needs_limits = False
+
+    def run(self, context: Any, thing: Any) -> str:
+        """Make limits, store them, and say what a user should know of them."""
+        model, source, notes = self.make(context, thing)
+        take(thing, model, source)
+        self.tell(notes)
+        return f"{len(limits.bound(thing).limited)} bones of {thing.name} have limits: {source}"
+
+    def make(self, context: Any, thing: Any) -> tuple[LimitModel, str, list[str]]:
+        """Return limits, where they are from, and what a user should know."""
+        raise NotImplementedError
+
+
+class SYNOVIA_OT_open(Source, ImportHelper, bpy.types.Operator):
     """Take limits from a file: *.limits.json, or ranges in URDF, OpenSim or ASF"""
 
     bl_idname = "synovia.open"
     bl_label = "Open Limits"
-    needs_limits = False
     filename_ext = ".limits.json"
     filter_glob: StringProperty(default="*.json;*.urdf;*.osim;*.asf;*.xml", options={"HIDDEN"})
 
-    def run(self, context: Any, thing: Any) -> str:
-        """Read the file and store what is in it."""
+    def make(self, context: Any, thing: Any) -> tuple[LimitModel, str, list[str]]:
+        """Return what is in the file, as it suits this rig."""
         path = bpy.path.abspath(self.filepath)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = load_limits(path)
         rig = rig_of(thing)
         clips = learn.clips_for(thing, rig, context.scene)
-        model, notes = limits.fit_to(model, rig, clips)
-        take(thing, model, os.path.basename(path))
-        self.tell(notes)
-        return f"{len(limits.bound(thing).limited)} bones of {thing.name} have limits"
+        said = roles.said_roles(thing, rig.skeleton)
+        model, notes = limits.fit_to(model, rig, clips, said)
+        return model, os.path.basename(path), notes
 
 
-class SYNOVIA_OT_human(Command, bpy.types.Operator):
+class SYNOVIA_OT_human(Source, bpy.types.Operator):
     """Recognise the rig as a human, and take what humans can do as its limits"""
 
     bl_idname = "synovia.human"
     bl_label = "Limits of a Human"
+
+    def make(self, context: Any, thing: Any) -> tuple[LimitModel, str, list[str]]:
+        """Return limits of a human; the console has how the rig was understood."""
+        model, lines = learn.human_limits(thing, thing.synovia.human, context.scene)
+        for line in lines:
+            print(f"Synovia: {line}")
+        return model, f"human ({thing.synovia.human})", []
+
+
+class SYNOVIA_OT_suggest_roles(Command, bpy.types.Operator):
+    """List the bones of a human, each with the bone of this rig that is likely to be it"""
+
+    bl_idname = "synovia.suggest_roles"
+    bl_label = "Suggest Bones"
     needs_limits = False
 
     def run(self, context: Any, thing: Any) -> str:
-        """Recognise and store."""
-        model, notes = learn.human_limits(thing, thing.synovia.human, context.scene)
-        take(thing, model, f"human ({thing.synovia.human})")
-        for note in notes:
-            print(f"Synovia: {note}")
-        return f"{len(model.limits)} bones of {thing.name} have limits of a human"
+        """Fill rows that have no bone."""
+        filled = roles.fill(thing, rig_of(thing).skeleton)
+        left = sum(not row.bone for row in thing.synovia.roles)
+        return f"{filled} bones suggested, {left} of {len(roles.SHOWN)} are not known"
 
 
-class SYNOVIA_OT_learn(Command, bpy.types.Operator):
+class SYNOVIA_OT_clear_roles(Command, bpy.types.Operator):
+    """Forget which bone is which: names alone tell it"""
+
+    bl_idname = "synovia.clear_roles"
+    bl_label = "Clear Bones"
+    needs_limits = False
+
+    def run(self, context: Any, thing: Any) -> str:
+        """Remove the rows."""
+        thing.synovia.roles.clear()
+        return "names alone tell which bone is which"
+
+
+class SYNOVIA_OT_learn(Source, bpy.types.Operator):
     """Learn limits from the chosen actions"""
 
     bl_idname = "synovia.learn"
     bl_label = "Learn from Actions"
-    needs_limits = False
 
-    def run(self, context: Any, thing: Any) -> str:
-        """Fit and store."""
+    def make(self, context: Any, thing: Any) -> tuple[LimitModel, str, list[str]]:
+        """Return limits around what the chosen actions do."""
         model, notes = learn.learn_limits(thing, context.scene)
-        take(thing, model, f"learned from {len(learn.chosen_actions(thing))} actions")
-        self.tell(notes)
-        return f"{len(model.limits)} bones of {thing.name} have limits"
+        return model, f"learned from {len(learn.chosen_actions(thing))} actions", notes
 
 
 class SYNOVIA_OT_save(Command, ExportHelper, bpy.types.Operator):
@@ -236,9 +273,9 @@ class SYNOVIA_OT_bake(Command, bpy.types.Operator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             legal, report = bound.target.project_clip(clip)
-        given, made = clip.pose.rotations, legal.pose.rotations
+        given, free = clip.pose.rotations, limits.movable(thing, bound)
+        made = bound.share_turns(given, legal.pose.rotations, free)
         changed = np.flatnonzero((given != made).any(axis=(0, 2)))
-        free = limits.movable(thing, bound)
         stuck = [clip.skeleton.names[joint] for joint in changed if not free[joint]]
         moved = {int(joint): made[:, joint] for joint in changed if free[joint]}
         if stuck:
@@ -391,6 +428,8 @@ class SYNOVIA_OT_unwrite(Command, bpy.types.Operator):
 CLASSES = (
     SYNOVIA_OT_open,
     SYNOVIA_OT_human,
+    SYNOVIA_OT_suggest_roles,
+    SYNOVIA_OT_clear_roles,
     SYNOVIA_OT_learn,
     SYNOVIA_OT_save,
     SYNOVIA_OT_forget,

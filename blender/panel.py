@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from . import draw, learn, limits
+from . import draw, learn, limits, roles
 from .action import suits
 from .cone import CONE
 from .operators import armature
@@ -78,6 +78,31 @@ class SYNOVIA_PT_limits(Section, bpy.types.Panel):
         row = layout.row(align=True)
         row.operator("synovia.human", icon="OUTLINER_OB_ARMATURE", text="Human")
         row.prop(settings, "human", text="")
+
+
+class SYNOVIA_PT_roles(Section, bpy.types.Panel):
+    """Which bone is which of a human's."""
+
+    bl_label = "Bones of a Human"
+    bl_parent_id = "SYNOVIA_PT_limits"
+    bl_options = {"DEFAULT_CLOSED"}
+    needs_limits = False
+
+    def draw(self, context: Any) -> None:
+        """Draw it: a row for each role, with a picker of bones."""
+        layout, thing = self.layout, armature(context)
+        row = layout.row(align=True)
+        row.operator("synovia.suggest_roles", icon="VIEWZOOM", text="Suggest")
+        row.operator("synovia.clear_roles", icon="X", text="")
+        rows = thing.synovia.roles
+        if not len(rows):
+            layout.label(text="Names tell which bone is which", icon="INFO")
+            return
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        column = layout.column(align=True)
+        for each in rows:
+            column.prop_search(each, "bone", thing.data, "bones", text=roles.title(each.name))
 
 
 class SYNOVIA_PT_learn(Section, bpy.types.Panel):
@@ -169,6 +194,7 @@ CLASSES = (
     SYNOVIA_UL_rows,
     SYNOVIA_UL_losses,
     SYNOVIA_PT_limits,
+    SYNOVIA_PT_roles,
     SYNOVIA_PT_learn,
     SYNOVIA_PT_pose,
     SYNOVIA_PT_action,

@@ -78,6 +78,12 @@ class SynoviaPaint(bpy.types.PropertyGroup):
     palette: StringProperty()
 
 
+class SynoviaRole(bpy.types.PropertyGroup):
+    """The bone that has a role, which is the row's name; empty where a user says none."""
+
+    bone: StringProperty(name="Bone", description="The bone that is this one of a human")
+
+
 class SynoviaSettings(bpy.types.PropertyGroup):
     """All of an armature object."""
 
@@ -97,6 +103,7 @@ class SynoviaSettings(bpy.types.PropertyGroup):
     loss: IntProperty()
     painted: CollectionProperty(type=SynoviaPaint)
     human: EnumProperty(name="Human", description="What a human can do", items=SOURCES)
+    roles: CollectionProperty(type=SynoviaRole)
     form: EnumProperty(name="As", description="What to write limits as", items=FORMS)
     shape: EnumProperty(name="Shape", description="What a joint's region looks like", items=SHAPES)
     margin: FloatProperty(
@@ -109,7 +116,7 @@ class SynoviaSettings(bpy.types.PropertyGroup):
     )
 
 
-CLASSES = (SynoviaRow, SynoviaLoss, SynoviaPaint, SynoviaSettings)
+CLASSES = (SynoviaRow, SynoviaLoss, SynoviaPaint, SynoviaRole, SynoviaSettings)
 
 
 def register() -> None:

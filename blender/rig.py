@@ -9,7 +9,6 @@ that limits are in, does the rest: A · B · basis · B⁻¹ · A⁻¹.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,9 +28,6 @@ UPRIGHT = {
     "z": quat.exp(np.array([-np.pi / 2, 0.0, 0.0])),
 }
 """The rotation that takes each axis to y, which is up in most files of motion."""
-MODES = ("QUATERNION", "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "AXIS_ANGLE")
-CHANNELS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
-"""The property of a pose bone that turns it, where that is not `rotation_euler`."""
 NUMBERED = re.compile(r"\.\d{3,}$")
 """What Blender appends to a name that is taken."""
 SAME_REST = np.radians(0.1)
@@ -68,9 +64,12 @@ class Rig:
         """Return the rest-aligned rotations (..., J, 4) of all joints from those of pose bones."""
         return np.asarray(np.matmul(basis[..., None, :], self._into)[..., 0, :])
 
-    def basis(self, joint: int, rotations: Quats) -> Quats:
-        """Return rotations (..., 4) of a pose bone from its joint's rest-aligned ones."""
-        return np.asarray(rotations @ self._back[joint])
+    def basis(self, joints: int | Ints, rotations: Quats) -> Quats:
+        """Return rotations (..., 4) of a joint's pose bone from its rest-aligned ones.
+
+        Or of several joints (n,), from one rotation (n, 4) of each.
+        """
+        return np.asarray(np.matmul(rotations[..., None, :], self._back[joints])[..., 0, :])
 
     def turn(self, turn: Quats) -> Rig:
         """Return the same joints in axes that are turned further."""
@@ -220,144 +219,6 @@ def _apart(one: Vectors, other: Vectors) -> float:
                             np.sum(one * other, axis=1)).max(initial=0.0))  # fmt: skip
 
 
-# Channels of pose bones: quaternions, Euler angles of any order, an axis with an angle.
-
-
-def channel(mode: str) -> tuple[str, int]:
-    """Return the property that turns a pose bone of this rotation mode, and how many numbers."""
-    name = CHANNELS.get(mode, "rotation_euler")
-    return name, 3 if name == "rotation_euler" else 4
-
-
-def rotations_of(values: Floats, mode: str) -> Quats:
-    """Return the rotations (..., 4) that values of a pose bone's channel stand for."""
-    values = np.asarray(values, np.float64)
-    if mode == "QUATERNION":
-        length = np.linalg.norm(values, axis=-1, keepdims=True)
-        return np.where(length > 0.0, values / np.where(length > 0.0, length, 1.0), quat.IDENTITY)
-    if mode == "AXIS_ANGLE":
-        axis = values[..., 1:]
-        length = np.linalg.norm(axis, axis=-1, keepdims=True)
-        unit = np.where(length > 0.0, axis / np.where(length > 0.0, length, 1.0), [0.0, 1.0, 0.0])
-        return quat.exp(values[..., :1] * unit)
-    letters = ["XYZ".index(letter) for letter in mode[::-1]]  # XYZ is Rz Ry Rx in Blender
-    return quat.from_euler(values[..., letters], mode[::-1])
-
-
-def channel_values(rotations: Quats, mode: str, before: Floats) -> Floats:
-    """Return rotations (n, 4) in time as values of a pose bone's channel, following `before`.
-
-    Of all values that stand for a rotation, those nearest to the frame before are taken, so that
-    curves between frames stay on the way.
-    """
-    before = np.asarray(before, np.float64)
-    if mode == "QUATERNION":
-        first = rotations_of(before, mode)
-        return quat.unroll(np.concatenate([first[None], rotations]))[1:] * _sign(first)
-    if mode == "AXIS_ANGLE":
-        return _axis_angles(rotations, before)
-    found, last = np.empty((len(rotations), 3)), before.tolist()
-    for frame, rotation in enumerate(rotations.tolist()):
-        last = found[frame] = euler_near(rotation, mode, last)
-    return found
-
-
-def euler_near(rotation: Sequence[float], mode: str, before: Sequence[float]) -> list[float]:
-    """Return Euler angles x, y, z of a rotation: of all that stand for it, the nearest to `before`.
-
-    Plain numbers, because a pose has few: R = R_k(c) · R_j(b) · R_i(a) for the letters i, j, k, so
-    that R[k][i] = ∓sin b and so on. At gimbal lock c stays as it was.
-    """
-    i, j, k = ("XYZ".index(letter) for letter in mode)
-    sign = 1.0 if (j - i) % 3 == 1 else -1.0
-    m = _matrix(rotation)
-    across = math.hypot(m[i][i], m[j][i])
-    b = math.atan2(-sign * m[k][i], across)
-    if across < 1e-9:
-        c = before[k]
-        a = math.atan2(-sign * m[j][k], m[j][j]) + math.copysign(1.0, b) * sign * c
-    else:
-        a = math.atan2(sign * m[k][j], m[k][k])
-        c = math.atan2(sign * m[j][i], m[i][i])
-    turn, found = 2.0 * math.pi, []
-    for values in ((a, b, c), (a + math.pi, math.pi - b, c + math.pi)):
-        angles = [0.0, 0.0, 0.0]
-        for axis, value in zip((i, j, k), values, strict=True):
-            angles[axis] = value + turn * round((before[axis] - value) / turn)
-        found.append(angles)
-    return min(found, key=lambda each: sum((x - y) ** 2 for x, y in zip(each, before, strict=True)))
-
-
-def _matrix(rotation: Sequence[float]) -> list[list[float]]:
-    w, x, y, z = rotation
-    return [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-
-
-def _sign(rotation: Quats) -> float:
-    """Return the sign that `quat.unroll` takes from its first rotation, which it makes w >= 0."""
-    return float(np.sign(rotation[0])) or 1.0
-
-
-def _axis_angles(rotations: Quats, before: Floats) -> Floats:
-    vectors = quat.log(rotations)
-    found, last = np.empty((len(vectors), 4)), np.asarray(before, np.float64)
-    for frame, vector in enumerate(vectors):
-        angle = float(np.linalg.norm(vector))
-        axis = vector / angle if angle > 1e-9 else last[1:]
-        if axis @ last[1:] < 0.0:
-            axis, angle = -axis, -angle
-        angle += 2.0 * np.pi * round((last[0] - angle) / (2.0 * np.pi))
-        last = found[frame] = np.concatenate([[angle], axis])
-    return found
-
-
-def read_modes(thing: Any, rig: Rig) -> list[str]:
-    """Return the rotation mode of each joint's pose bone."""
-    modes = [bone.rotation_mode for bone in thing.pose.bones]
-    return [modes[place] for place in rig.order]
-
-
-def read_basis(thing: Any, rig: Rig) -> Quats:
-    """Return the rotations (J, 4) of all pose bones, each from its rest and about its own axes."""
-    bones, count = thing.pose.bones, len(rig.order)
-    modes = np.empty(count, np.int32)
-    bones.foreach_get("rotation_mode", modes)
-    basis = np.empty((count, 4))
-    for number in np.unique(modes):
-        mode = mode_named(int(number))
-        name, size = channel(mode)
-        values = np.empty(size * count, np.float32)
-        bones.foreach_get(name, values)
-        rows = modes == number
-        basis[rows] = rotations_of(values.reshape(count, size)[rows], mode)
-    return basis[rig.order]
-
-
-def mode_named(number: int) -> str:
-    """Return the rotation mode that Blender stores as this number."""
-    return MODES[number] if number >= 0 else "AXIS_ANGLE"
-
-
-def write_basis(bone: Any, basis: Quats) -> None:
-    """Turn a pose bone to the rotation `basis` (4,), by the channel that it has.
-
-    As `channel_values`, but with plain numbers: bones are written one by one, while one waits.
-    """
-    mode, values = bone.rotation_mode, basis.tolist()
-    before = list(getattr(bone, channel(mode)[0]))
-    if mode == "QUATERNION":
-        same = sum(x * y for x, y in zip(values, before, strict=True)) >= 0.0
-        bone.rotation_quaternion = values if same else [-each for each in values]
-    elif mode == "AXIS_ANGLE":
-        bone.rotation_axis_angle = channel_values(basis[None], mode, np.array(before))[0]
-    else:
-        bone.rotation_euler = euler_near(values, mode, before)
-
-
 # What constraints do: such bones are judged as they come out, and are not moved.
 
 OWN = "Synovia"
@@ -374,10 +235,11 @@ def driven_bones(thing: Any) -> set[str]:
 
     Those that have constraints, are in a chain of inverse kinematics, or do not turn with parents.
     """
-    found = set()
-    for bone in thing.pose.bones:
-        if not bone.bone.use_inherit_rotation:
-            found.add(bone.name)
+    inherit = np.empty(len(thing.data.bones), dtype=bool)
+    thing.data.bones.foreach_get("use_inherit_rotation", inherit)
+    names = thing.data.bones.keys() if not inherit.all() else ()
+    found = {name for name, with_parent in zip(names, inherit, strict=False) if not with_parent}
+    for bone in [each for each in thing.pose.bones if each.constraints]:  # mostly none
         for constraint in bone.constraints:
             if is_active(constraint):
                 found.add(bone.name)

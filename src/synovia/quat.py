@@ -21,16 +21,21 @@ IDENTITY.flags.writeable = False
 def mul(a: Quats, b: Quats) -> Quats:
     """Return the rotation that turns by `b` first and by `a` after it."""
     a, b = _same_dtype(a, b)
-    aw, ax, ay, az = (a[..., k] for k in range(4))  # sooner than np.moveaxis
-    bw, bx, by, bz = (b[..., k] for k in range(4))
-    return np.stack(
-        [
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by + ay * bw + az * bx - ax * bz,
-            aw * bz + az * bw + ax * by - ay * bx,
-        ],
-        axis=-1,
+    if a.ndim == b.ndim == 1 and a.dtype == np.float64:
+        return np.array(_product(*a.tolist(), *b.tolist()))  # plain numbers: seven times as soon
+    # Columns one by one are sooner than np.moveaxis.
+    return np.stack(_product(*(each[..., k] for each in (a, b) for k in range(4))), axis=-1)
+
+
+def _product(
+    aw: Floats, ax: Floats, ay: Floats, az: Floats, bw: Floats, bx: Floats, by: Floats, bz: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return w, x, y and z of a product: arrays from arrays, numbers from numbers."""
+    return (
+        aw * bw - ax * bx - ay * by - az * bz,
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by + ay * bw + az * bx - ax * bz,
+        aw * bz + az * bw + ax * by - ay * bx,
     )
 
 
@@ -43,6 +48,10 @@ def inverse(q: Quats) -> Quats:
 def normalize(q: Quats) -> Quats:
     """Return `q` scaled to length 1; a quaternion of zeros becomes the identity."""
     (q,) = _same_dtype(q)
+    if q.ndim == 1 and q.dtype == np.float64:
+        square = float(np.einsum("i,i->", q, q))
+        if 1e-200 < square < 1e200:  # to the bit what scaling would give, and sooner
+            return np.asarray(q / np.sqrt(square))
     return _polar(q)[1]
 
 

@@ -61,7 +61,7 @@ def wild_rotations(seed=0, frames=FRAMES):
 
 def animate(thing, part, rotations, name="Wild"):
     """Give an armature an action with these rotations (frames, J, 4), in the order of PLACES."""
-    rig, bake = part("rig"), part("action")
+    rig, channels, bake = part("rig"), part("channels"), part("action")
     action = bpy.data.actions.new(name)
     data = thing.animation_data_create()
     data.action = action
@@ -74,11 +74,11 @@ def animate(thing, part, rotations, name="Wild"):
     for k, bone in enumerate(bones):
         frame = quat.from_matrix(np.array(bone.bone.matrix_local.to_3x3()))
         basis = quat.mul(quat.mul(quat.inverse(frame), rotations[:, k]), frame)
-        prop, size = rig.channel(bone.rotation_mode)
+        prop, size = channels.channel(bone.rotation_mode)
         start = np.array([1.0, 0, 0, 0]) if bone.rotation_mode == "QUATERNION" else np.zeros(size)
         if bone.rotation_mode == "AXIS_ANGLE":
             start[2] = 1.0
-        values = rig.channel_values(basis, bone.rotation_mode, start)
+        values = channels.channel_values(basis, bone.rotation_mode, start)
         for index in range(size):
             path = f'pose.bones["{bone.name}"].{prop}'
             bake.set_keys(curves.new(path, index=index), frames, values[:, index])

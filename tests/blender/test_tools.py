@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import bpy
 import numpy as np
 import pytest
@@ -65,6 +68,93 @@ def test_what_is_no_human_is_told(part):
     with pytest.raises(RuntimeError, match="Error"):
         bpy.ops.synovia.human()
     assert thing.synovia.limits_id == ""
+
+
+def split_forearm(thing):
+    """Cut the left forearm into two bones, one after the other."""
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = thing.data.edit_bones
+    whole = bones["LeftForeArm"]
+    whole.name = "LeftForeArm1"
+    half, tail = whole.head.lerp(whole.tail, 0.5), whole.tail.copy()
+    made = bones.new("LeftForeArm2")
+    made.head, made.tail, made.parent = half, tail, whole
+    bones["LeftHand"].parent = made
+    whole.tail = half
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def test_a_split_forearm_bends_at_the_elbow_and_twists_at_its_end(part):
+    thing = human()
+    split_forearm(thing)
+    bpy.ops.synovia.human()
+    small = small_limits(thing, part).limits["LeftForeArm2"]
+    part("operators").store_limit(thing, "LeftForeArm2", replace(small, relative_to="LeftArm"))
+    limits = part("limits").bound(thing)
+    assert limits.split == {"LeftForeArm2": "LeftForeArm1"}
+    elbow, end = thing.pose.bones["LeftForeArm1"], thing.pose.bones["LeftForeArm2"]
+    elbow.rotation_quaternion = (0.6, 0.0, 0.0, 0.8)
+    end.rotation_quaternion = quat.exp(np.array([0.0, -2.0, 0.0]))
+    channels = part("channels").Channels.read(thing)
+    graph = bpy.context.evaluated_depsgraph_get()
+    given, _ = part("live").read_pose(thing, limits, channels, graph)
+    legal = limits.target.project(limits.pose(given)).rotations
+    bpy.ops.synovia.settle()
+    channels = part("channels").Channels.read(thing)
+    found, _ = part("live").read_pose(thing, limits, channels, graph)
+    first, last = (limits.rig.skeleton.index(bone.name) for bone in (elbow, end))
+    whole = [quat.mul(each[first], each[last]) for each in (found, legal)]
+    assert quat.angle_between(*whole) < 1e-5  # the hand is where it would be
+    assert quat.angle_between(found[first], given[first]) > 0.1
+    axis = limits.rig.skeleton.rest_directions[first]
+    swing, _ = quat.swing_twist(quat.mul(quat.inverse(given[last]), found[last]), axis)
+    assert 2.0 * np.arccos(min(abs(swing[0]), 1.0)) < 1e-3  # the end has but twisted
+    assert quat.angle_between(found[last], given[last]) > 0.1
+    assert not limits.outside(limits.pose(found)).any()
+
+
+# Which bone is which.
+
+
+def test_bones_that_no_name_tells_are_mapped(part):
+    numbers = {name: f"Bone.{k:03}" for k, name in enumerate(PLACES)}
+    thing = human(rename=numbers.__getitem__)
+    with pytest.raises(RuntimeError, match="Bones of a Human"):
+        bpy.ops.synovia.human()
+    bpy.ops.synovia.suggest_roles()
+    roles = thing.synovia.roles
+    assert "leftUpperArm" in roles
+    assert not any(row.bone for row in roles)
+    # From an upper arm and a thigh the other bones follow.
+    for role, bone in (("leftUpperArm", "LeftArm"), ("leftUpperLeg", "LeftUpLeg")):
+        roles[role].bone = numbers[bone]
+    bpy.ops.synovia.suggest_roles()
+    found = {role: row.bone for role, row in roles.items()}
+    wanted = {"rightLowerArm": "RightForeArm", "rightFoot": "RightFoot", "hips": "Hips"}
+    assert {role: found[role] for role in wanted} == {r: numbers[b] for r, b in wanted.items()}
+    assert bpy.ops.synovia.human() == {"FINISHED"}
+    limited = set(part("limits").bound(thing).model.limits)
+    assert {numbers[name] for name in ("LeftArm", "RightLeg", "RightForeArm")} <= limited
+    # The map goes with the object into files of others' limits, too.
+    roles["rightUpperArm"].bone = numbers["LeftArm"]
+    with pytest.raises(RuntimeError, match="one role"):
+        bpy.ops.synovia.human()
+    bpy.ops.synovia.clear_roles()
+    assert len(roles) == 0
+
+
+def test_rows_that_say_what_names_tell_change_nothing(part):
+    thing = human()
+    skeleton = part("rig").rig_of(thing).skeleton
+    bpy.ops.synovia.suggest_roles()
+    assert thing.synovia.roles["leftLowerArm"].bone == "LeftForeArm"
+    assert part("roles").said_roles(thing, skeleton) == {}
+    thing.synovia.roles["leftHand"].bone = ""
+    assert part("roles").said_roles(thing, skeleton) == {"LeftHand": ""}
+    bpy.ops.synovia.human()
+    limited = part("limits").bound(thing).model.limits
+    assert "RightHand" in limited
+    assert "LeftHand" not in limited
 
 
 def test_limits_of_another_human_are_carried_over(part, tmp_path):
@@ -145,16 +235,15 @@ def test_the_drawn_limit_is_where_the_bone_may_point(limited, source, part):
     # Turned to a legal rotation the bone's tip is on a triangle of the mesh, or inside its rim.
     limit = limits.model.limits["LeftArm"]
     joint = limits.rig.skeleton.index("LeftArm")
-    rotations, _ = part("live").read_pose(thing, limits, graph)
+    channels = part("channels").Channels.read(thing)
+    rotations, _ = part("live").read_pose(thing, limits, channels, graph)
     vertices = np.array([placed @ vertex.co for vertex in made.data.vertices])
     for legal in limit.sample(20, np.random.default_rng(0)):
-        way = part("rig")  # the frames between the ancestor and the bone stay as they are
-        ancestor = limit.relative_to
-        own = legal
-        if ancestor is not None:
+        own = legal  # the frames between the ancestor and the bone stay as they are
+        if limit.relative_to is not None:
             between = limits.rig.skeleton.index("LeftShoulder")
             own = quat.mul(quat.inverse(rotations[between]), legal)
-        way.write_basis(thing.pose.bones["LeftArm"], limits.rig.basis(joint, own))
+        thing.pose.bones["LeftArm"].rotation_quaternion = limits.rig.basis(joint, own)
         bpy.context.view_layer.update()
         tip = np.array(thing.matrix_world @ thing.pose.bones["LeftArm"].tail)
         assert np.linalg.norm(vertices - tip, axis=1).min() < 0.03
@@ -265,6 +354,69 @@ def test_blenders_limits_hold_what_is_legal_and_say_what_they_gain(form, limited
     assert not len(bone.constraints)
 
 
+def test_inverse_kinematics_keeps_to_what_the_loss_is_measured_by(limited, part):
+    """Wherever the target is, a bone of the chain is in `IKRanges`, and reaches their edge."""
+    thing, constraints = limited, part("constraints")
+    thing.animation_data.action = None
+    for bone in thing.pose.bones:
+        bone.rotation_quaternion = (1.0, 0.0, 0.0, 0.0)
+    rig = part("limits").bound(thing).rig
+    joint = rig.skeleton.index("LeftForeArm")
+    ranges = np.array([[-0.4, -0.5, -1.9], [1.4, 0.3, 0.7]])
+    constraints.write_ik_limits(thing.pose.bones["LeftForeArm"], ranges)
+    target = bpy.data.objects.new("Target", None)
+    bpy.context.collection.objects.link(target)
+    solver = thing.pose.bones["LeftHand"].constraints.new("IK")
+    solver.target, solver.chain_count = target, 2
+    seen, rng = [], np.random.default_rng(3)
+    for way in rng.normal(size=(300, 3)):
+        target.location = (0.45, 0.0, 1.42) + 0.5 * way / np.linalg.norm(way)
+        bpy.context.view_layer.update()
+        graph = bpy.context.evaluated_depsgraph_get()
+        found = part("rig").evaluated_rotations(thing.evaluated_get(graph), rig, [joint])
+        seen.append(found[joint])
+    rotations = np.array(seen)
+    region = constraints.IKRanges(rig.frames[joint], ranges)
+    assert region.violation(rotations).max() < 1e-4
+    swings, twists = constraints.swing_and_twist(rig.frames[joint], rotations)
+    ends = np.sin(0.5 * np.where(swings < 0.0, -ranges[0, [0, 2]], ranges[1, [0, 2]]))
+    levels = np.linalg.norm(swings / ends, axis=1)
+    between = (np.abs(swings) > 0.1).all(axis=1)  # at an axis a box would do the same
+    assert np.sum(np.abs(levels[between] - 1.0) < 1e-4) > 20
+    assert np.ptp(twists) <= 0.8 + 1e-4
+
+
+def test_ik_ranges_are_sampled_evenly_and_hold_their_samples(part):
+    constraints, rng = part("constraints"), np.random.default_rng(0)
+    frame = quat.normalize(rng.normal(size=4))
+    region = constraints.IKRanges(frame, np.array([[-0.4, -0.5, -1.9], [1.4, 2.3, 0.7]]))
+    members = region.sample(2000, rng)
+    assert region.contains(members).all()
+    assert region.violation(members).max() < 1e-6
+    anywhere = quat.normalize(rng.normal(size=(200_000, 4)))
+    inside = region.contains(anywhere)
+    assert inside.mean() == pytest.approx(region.volume(), rel=0.05)
+    spread = [np.mean(np.abs(quat.log(each)), axis=0) for each in (members, anywhere[inside])]
+    np.testing.assert_allclose(*spread, atol=0.03)
+
+
+def test_the_smallest_ellipses_hold_all_points(part):
+    rng = np.random.default_rng(1)
+    points = rng.uniform(-0.3, 0.5, (500, 2)) * (1.0, 0.6)
+    (left, down), (right, up) = part("constraints").quarter_ellipses(points)
+    ends = np.where(points < 0.0, (-left, -down), (right, up))
+    levels = np.linalg.norm(points / ends, axis=1)
+    assert levels.max() <= 1.0 + 1e-6
+    # By brute force: no smaller one among many.
+    best = np.inf
+    for _ in range(3000):
+        trial = np.array([-left, right, -down, up]) * np.exp(rng.normal(0.0, 0.1, 4))
+        along = np.where(points < 0.0, trial[[0, 2]], trial[[1, 3]])
+        if np.linalg.norm(points / along, axis=1).max() <= 1.0:
+            best = min(best, (trial[0] + trial[1]) * (trial[2] + trial[3]))
+    assert (right - left) * (up - down) <= 1.02 * best
+
+
 # Files of other formats.
 
 
@@ -325,3 +477,59 @@ def test_bones_that_constraints_turn_are_judged_as_they_come_out(limited, part):
     bpy.ops.synovia.bake()
     baked = part("check").check_action(thing, thing.animation_data.action, bpy.context.scene)
     assert baked.ok
+
+
+# The panel.
+
+
+class Layout:
+    """Stands for Blender's layout, which no script can make, and looks each name up."""
+
+    def __init__(self):
+        self.seen = []
+
+    def row(self, **options):
+        return self
+
+    column = row
+
+    def label(self, *, text, icon="NONE"):
+        self.seen.append(text)
+
+    def prop(self, data, name, **options):
+        assert name in data.bl_rna.properties
+        self.seen.append(name)
+
+    def prop_search(self, data, name, within, bones, *, text):
+        self.prop(data, name)
+        assert bones in within.bl_rna.properties
+        self.seen.append(text)
+
+    def operator(self, name, **options):
+        assert name.removeprefix("synovia.") in dir(bpy.ops.synovia)
+        self.seen.append(name)
+
+    def template_list(self, kind, _, data, name, active_data, active, **options):
+        assert hasattr(bpy.types, kind)
+        assert {name, active} <= set(data.bl_rna.properties.keys())
+        self.seen.append(kind)
+
+
+def test_all_parts_of_the_panel_draw(limited, part):
+    bpy.ops.synovia.check()
+    limited.synovia.form = "ik"
+    bpy.ops.synovia.write()
+    bpy.ops.synovia.suggest_roles()
+    drawn = {}
+    for each in part("panel").CLASSES:
+        if issubclass(each, bpy.types.Panel):
+            assert each.poll(bpy.context)
+            stand_in = SimpleNamespace(layout=Layout())
+            each.draw(stand_in, bpy.context)
+            drawn[each.__name__] = stand_in.layout.seen
+    assert "Left Upper Arm" in drawn["SYNOVIA_PT_roles"]
+    assert "SYNOVIA_UL_rows" in drawn["SYNOVIA_PT_action"]
+    assert "SYNOVIA_UL_losses" in drawn["SYNOVIA_PT_write"]
+    pressed = {name for names in drawn.values() for name in names if name.startswith("synovia.")}
+    jobs = {f"synovia.{each.bl_idname.split('.')[1]}" for each in part("operators").CLASSES}
+    assert pressed == jobs  # each operator has a button

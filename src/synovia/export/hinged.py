@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Floats, Points, Quats
+from ..arrays import Floats, Mask, Points, Quats, Scalars
 from ..charts import Hinges
 from ..limit import Limit
 from ..limit.convert import approximate
@@ -109,11 +109,27 @@ class HingedBody:
         return alone | {pair.title: alone[pair.name] or alone[pair.driver] for pair in self.pairs}
 
 
-def measure_loss(old: Limit, new: Limit, samples: int = SEEN, seed: int = 0) -> Loss:
+class Rotations(Protocol):
+    """A region of rotations, of which members can be drawn: a `Limit`, or what an engine allows."""
+
+    def contains(self, rotations: Quats) -> Mask:
+        """Tell which rotations (..., 4) are members."""
+
+    def violation(self, rotations: Quats) -> Scalars:
+        """Return by how much, in radians, rotations (..., 4) are outside."""
+
+    def sample(self, n: int, rng: np.random.Generator) -> Quats:
+        """Return `n` members (n, 4), uniform in rotation."""
+
+    def volume(self) -> float:
+        """Return the share of all rotations."""
+
+
+def measure_loss(old: Rotations, new: Rotations, samples: int = SEEN, seed: int = 0) -> Loss:
     """Return how `new` differs from `old`, by so many members of each."""
     rng = np.random.default_rng(seed)
 
-    def beyond(inner: Limit, judge: Limit) -> tuple[float, float, float]:
+    def beyond(inner: Rotations, judge: Rotations) -> tuple[float, float, float]:
         members, share = inner.sample(samples, rng), inner.volume()
         outside = ~judge.contains(members)
         angle = judge.violation(members[outside]).max(initial=0.0)
