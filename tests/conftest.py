@@ -24,6 +24,15 @@ from synovia.io import save_limits
 from synovia.limit import Limit
 
 
+@pytest.fixture(scope="session")
+def browser():
+    """One for all files, as it takes two seconds to start."""
+    from view.browser import browser as running
+
+    with running() as started:
+        yield started
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(3)

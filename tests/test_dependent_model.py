@@ -356,13 +356,11 @@ def test_tracking_keeps_to_its_turn_and_tells_true_errors():
     assert np.allclose(alone.errors, measured, atol=1e-9)
 
 
-def test_what_knows_single_joints_alone_says_so(tmp_path):
+def test_what_knows_single_joints_alone_says_so():
     from synovia.export import export_limits
     from synovia.model import LiveClamp
 
     model = leg_model()
-    with pytest.warns(UserWarning, match="the runtime does not know that Leg depend"):
-        save_limits(model, tmp_path / "leg.limits.bin")
     with pytest.warns(UserWarning, match="live clamping does not know"):
         live = LiveClamp(model, 1.0 / 30.0)
     pose = clip_of().pose

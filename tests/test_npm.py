@@ -65,15 +65,11 @@ def test_damage_is_an_error(package, tmp_path):
     assert done.stdout == "limits: not a .limits.bin file\n", done.stderr
 
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
 THREE = NPM.parent / "web" / "node_modules" / "three" / "build"
 
 
-@pytest.mark.skipif(not CHROMIUM, reason="no Chromium")
 @pytest.mark.skipif(not THREE.exists(), reason="three.js is installed by `make page`")
-def test_the_example_keeps_a_skinned_arm_within_its_limits_in_a_browser(package, tmp_path):
-    from playwright.sync_api import sync_playwright
-
+def test_the_example_keeps_a_skinned_arm_within_its_limits_in_a_browser(package, browser, tmp_path):
     shutil.copytree(package, tmp_path / "synovia")
     example = tmp_path / "synovia" / "example"
     shutil.copytree(NPM / "example", example)
@@ -83,11 +79,8 @@ def test_the_example_keeps_a_skinned_arm_within_its_limits_in_a_browser(package,
     limits = dict.fromkeys(("upper", "lower", "hand"), limit)
     save_limits(model_of(limits, offsets=[0.0, 1.0, 0.0]), example / "arm.limits.bin")
     handler = partial(Quiet, directory=tmp_path / "synovia")
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, sync_playwright() as playwright:
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--enable-unsafe-swiftshader"]
-        )
         page, errors = browser.new_page(), []
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("requestfailed", lambda request: errors.append(request.url))
@@ -103,7 +96,7 @@ def test_the_example_keeps_a_skinned_arm_within_its_limits_in_a_browser(package,
             turn,
         )
         picture = page.screenshot()
-        browser.close()
+        page.close()
         server.shutdown()
     assert errors == []
     np.testing.assert_allclose(found, limit.project(turn), atol=1e-9)

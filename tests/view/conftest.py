@@ -7,15 +7,7 @@ import pytest
 from clips import clip
 from synovia import LimitModel
 from synovia.view.session import scene_of
-from view.browser import browser as running
 from view.browser import visit
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """One for all files, as it takes two seconds to start."""
-    with running() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
