@@ -42,15 +42,18 @@ endif
 # Commands that tests start would otherwise compile all of Python's sources each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-page lint page browser kernels wheels packages npm blender test-blender blender-environments test-sanitized test-packages test-opensim test-torch test-engines bench papers docs clean
+.PHONY: demo test pytest test-page lint page browser kernels wheels packages npm blender test-blender blender-environments test-sanitized test-packages test-opensim test-torch test-engines bench papers docs clean
 
 demo: $(INSTALLED) $(PAGE) kernels
 	$(BIN)/synovia demo synovia-demo
 
+# Types are checked beside the tests, which leave the processors idle now and then.
+test: lint pytest
+
 # A file of tests runs in one process, which makes what its tests share once.
 # One process more than processors: tests of the page mostly wait for their browser.
 # Matrices are small: threads of BLAS would only wait for each other.
-test: lint $(PAGE) browser kernels test-page
+pytest: $(PAGE) browser kernels test-page
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)') --dist loadfile --no-loadscope-reorder
 
 # The page's own tests, which run beside the rest.
@@ -80,7 +83,7 @@ $(NODE_MODULES): $(INSTALLED) web/package-lock.json
 browser:
 	@command -v chromium-headless-shell >/dev/null || \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  apt-get install -qq -y chromium-headless-shell >/dev/null 2>&1 || command -v chromium >/dev/null || \
+	  timeout 120 apt-get install -qq -y chromium-headless-shell >/dev/null 2>&1 || command -v chromium >/dev/null || \
 	  (apt-get update -qq && apt-get install -qq -y chromium) >/dev/null 2>&1 || \
 	  echo "Chromium could not be installed: tests of the page in a browser will be skipped"; \
 	else command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
