@@ -21,6 +21,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+BROWSER := $(VENV)/.browser
 OPENSIM := .venv-opensim
 TORCH := .venv-torch
 # The plain name brings a build for graphics cards; TORCH_PACKAGE=torch==X names another.
@@ -79,15 +80,16 @@ $(NODE_MODULES): $(INSTALLED) web/package-lock.json
 	touch $@
 
 # Tests of the page drive Chromium; without it they are skipped, and say so. Its headless shell
-# takes a quarter less of the processor's time than the whole browser, which does as well.
-browser:
-	@command -v chromium-headless-shell >/dev/null || \
-	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  timeout 120 apt-get install -qq -y chromium-headless-shell >/dev/null 2>&1 || command -v chromium >/dev/null || \
-	  (apt-get update -qq && apt-get install -qq -y chromium) >/dev/null 2>&1 || \
-	  echo "Chromium could not be installed: tests of the page in a browser will be skipped"; \
-	else command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
-	  echo "No Chromium: tests of the page in a browser will be skipped; apt-get install chromium brings it"; fi
+# takes a quarter less of the processor's time than the whole browser: that is tried first, once.
+browser: $(BROWSER)
+
+$(BROWSER): $(INSTALLED)
+	@if ! command -v chromium-headless-shell >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  timeout 120 sh -c 'apt-get install -qq -y chromium-headless-shell || { apt-get update -qq; apt-get install -qq -y chromium-headless-shell || apt-get install -qq -y chromium; }' >/dev/null 2>&1 || true; \
+	fi
+	@for name in chromium-headless-shell chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	echo "No Chromium: tests of the page in a browser will be skipped; apt-get install chromium brings it"
+	@touch $@
 
 # Compiled again only if their sources changed. Without a C compiler, zig's comes from PyPI.
 kernels: $(INSTALLED)

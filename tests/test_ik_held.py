@@ -191,3 +191,15 @@ def test_methods_that_keep_a_limited_joint_still_say_so(method):
     assert found.kept_still == ("Clavicle",)
     assert found.reason().endswith("; this method keeps Clavicle still")
     assert solve(with_clavicle_limit(), BONES, shrugged(0.0), goal).kept_still == ()
+
+
+def test_only_joints_above_a_goal_are_said_to_be_kept_still():
+    from synovia import human_limits
+
+    model = human_limits()
+    body = model.skeleton
+    pose = Pose(np.tile(quat.IDENTITY, (len(body), 1)), body.offsets)
+    where = forward(body, pose)[0]
+    for joint, still in (("LeftFoot", ()), ("LeftHand", ("LeftClavicle", "LeftScapula"))):
+        goal = [Reach(joint, where[body.index(joint)] + [0.05, 0.05, 0.05])]
+        assert solve(model, body, pose, goal, method="two-bone").kept_still == still

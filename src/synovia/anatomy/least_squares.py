@@ -87,11 +87,13 @@ class Problem:
     def figure_at(self, numbers: Floats) -> Figure:
         """Return the figure with these numbers; those of the last few are kept."""
         key = numbers.tobytes()
-        if key not in self._made:
-            if len(self._made) == KEPT:
-                del self._made[next(iter(self._made))]
-            self._made[key] = change_figure(self.figure, self.changes(numbers))
-        return self._made[key]
+        made = self._made.get(key)
+        if made is None:
+            made = change_figure(self.figure, self.changes(numbers))
+            if len(self._made) >= KEPT:
+                self._made.clear()
+            self._made[key] = made
+        return made
 
     def changes(self, numbers: Floats) -> Changes:
         """Return the parameters that are not as they start, each with its numbers."""

@@ -262,7 +262,9 @@ def _pair_tasks(
         if variable is not None and driver in learned.limits and not variable.is_thin:
             tasks.append(PairTask(name, driver, tuple(parts[name]), variable))
         elif options.depends != "auto":
-            raise ValueError(thin_message(name, driver))
+            lost = next((n for n in (name, driver) if n not in learned.limits), None)
+            why = f"{name} is to depend on {driver}, but {lost} gets no limit"
+            raise ValueError(thin_message(name, driver) if lost is None else why)
     return sorted(tasks, key=lambda task: -task.size)
 
 

@@ -14,7 +14,7 @@ from ..arrays import Vectors
 from ..model import LimitModel
 from ..skeleton import Pose, Skeleton, lineage
 from .descent import Batch, descend_levels, finish_batch, run_in_threads, start_batch, weaken_wishes
-from .goals import Comfort, Goal, Orient, Reach, errors_of
+from .goals import Comfort, Goal, Orient, Reach, Stay, errors_of
 from .groups import GroupSolver
 from .problem import GOAL_TOLERANCE, Problem, Settings, check_goals, joints_between, pack
 from .solution import Solution
@@ -283,5 +283,15 @@ def solve(
         found = fabrik(problem, settings, pose.rotations.dtype)
     else:
         found = ccd(problem, settings, pose.rotations.dtype)
-    still = tuple(name for name in joints_between(problem.model) if name in problem.model.limits)
-    return replace(found, kept_still=still)
+    return replace(found, kept_still=_kept_still(problem.model, goals))
+
+
+def _kept_still(model: LimitModel, goals: Sequence[Goal]) -> tuple[str, ...]:
+    """Return the joints with a limit, between others and what these are measured from, above goals.
+
+    Of these, least squares would turn each.
+    """
+    skeleton = model.skeleton
+    moved = [skeleton.index(goal.joint) for goal in goals if not isinstance(goal, Comfort | Stay)]
+    above = {skeleton.names[joint] for each in moved for joint in skeleton.path_to_root(each)}
+    return tuple(n for n in joints_between(model) if n in model.limits and n in above)

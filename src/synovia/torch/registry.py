@@ -25,5 +25,8 @@ def number_of(known: Any) -> int:
 
 @torch.compiler.assume_constant_result
 def known_as(number: int) -> Any:
-    """Return what has a number."""
-    return _KNOWN[number]
+    """Return what has a number; RuntimeError if it is gone."""
+    known = _KNOWN.get(number)
+    if known is None:
+        raise RuntimeError("the limit or loss that this was compiled for is gone: keep it alive")
+    return known
