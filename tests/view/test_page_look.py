@@ -16,6 +16,29 @@ from synovia.view.session import scene_of
 from view.browser import frame_of, text_of, visit
 from view.test_cone_edits import two_arms
 
+# These leave something behind, or ask how the page opens.
+ALONE = {
+    "test_labels_do_not_cover_each_other",
+    "test_it_opens_on_the_worst_frame_and_says_why",
+    "test_violations_below_a_threshold_are_passed_over",
+}
+
+
+@pytest.fixture(scope="module")
+def shared(browser, scene):
+    with visit(browser, scene) as page:
+        yield page
+
+
+@pytest.fixture
+def seen(request, browser, scene, drawn):
+    """A page of its own, or one for all that only look at it: to open one takes a second."""
+    if not drawn and request.node.name not in ALONE:
+        yield request.getfixturevalue("shared")
+        return
+    with visit(browser, scene, drawn=drawn) as page:
+        yield page
+
 
 def test_it_opens_at_the_worst_joint(seen, scene):
     worst = scene.model.check(scene.clip).joints[0]
