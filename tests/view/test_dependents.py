@@ -346,3 +346,19 @@ def test_ends_are_dragged_and_typed_at_a_pose_and_mapped(browser):
         assert abs(int(text_of(seen, ".dependence .scale b")[:-1]) - high()) <= 1
         seen.page.get_by_label("Colours of the map").select_option("To")
         assert text_of(seen, ".dependence .scale > span >> nth=0") == "To"
+
+
+def test_a_root_that_drives_a_joint_has_a_map_and_leaves_no_scale(browser):
+    skeleton = Skeleton(
+        ("Hips", "Spine", "Head"), [-1, 0, 1], [[0, 1, 0], [0, 0.3, 0], [0, 0.3, 0]]
+    )
+    box = Limit(RotationVector(), Box([-0.5] * 3, [0.5] * 3, np.eye(3)))
+    each = DependentMargin(box, "Hips", [0, 1, 0], np.linspace(0.0, 0.3, 6))
+    model = LimitModel({"Spine": box}, skeleton, dependents={"Spine": each})
+    with visit(browser, scene_of(model, still_clip(skeleton))) as seen:
+        seen.pick("Spine")
+        scales = seen.page.locator(".scale")
+        seen.page.get_by_label("Map over its directions").check()
+        seen.until(lambda: scales.count() == 2)
+        seen.pick("Head")
+        assert scales.count() == 1
