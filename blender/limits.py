@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from synovia import Clip, LimitModel, Pose, quat
+from synovia import Clip, Limit, LimitModel, Pose, quat
 from synovia.arrays import Ints, Mask, Quats
 from synovia.io.limits import limits_bytes, parse_limits
 from synovia.rigs import Rig as HumanRig
@@ -105,7 +105,9 @@ class Bound:
             name: replace(limit, shape=limit.shape.shrink(SKIN))
             for name, limit in self.model.limits.items()
         }
-        return replace(self.model, limits=smaller)
+        dependents = {name: each.shrink(SKIN) for name, each in self.model.dependents.items()}
+        smaller |= {name: each.limit for name, each in dependents.items()}
+        return replace(self.model, limits=smaller, dependents=dependents)
 
 
 def store(thing: Any, model: LimitModel, source: str) -> None:
@@ -115,6 +117,28 @@ def store(thing: Any, model: LimitModel, source: str) -> None:
     settings.limits = base64.b64encode(zlib.compress(content)).decode()
     settings.limits_id = hashlib.sha256(content).hexdigest()
     settings.source = source
+
+
+def with_limit(model: LimitModel, bone: str, limit: Limit) -> LimitModel:
+    """Return limits with another one for a bone; ValueError where what it depends on forbids it."""
+    try:
+        return replace(model, limits={**model.limits, bone: limit})
+    except ValueError as error:
+        if bone not in model.dependents:
+            raise
+        raise ValueError(
+            f"{bone} depends on {model.dependents[bone].driver} and cannot have such a limit: "
+            f"remove the dependence first, in synovia view ({error})"
+        ) from error
+
+
+def loss_note(model: LimitModel, bone: str) -> str:
+    """Return what Blender's own limits do not know of a bone's, in words; "" for nothing."""
+    above, each = model.limits[bone].relative_to, model.dependents.get(bone)
+    notes = [f"as if bones between it and {above} were at rest"] if above else []
+    if each is not None:
+        notes.append(f"as if it did not depend on {each.driver}, which gains more")
+    return "; ".join(notes)
 
 
 def forget(thing: Any) -> None:

@@ -339,11 +339,11 @@ class SYNOVIA_OT_edit_cone(Command, bpy.types.Operator):
         if len(limit.shape.cones) != 1:
             axis = bound.rig.skeleton.rest_directions[bound.rig.skeleton.index(bone)]
             made_of = cone.as_cone(limit, axis)
+            store_limit(thing, bone, made_of)
             gained, lost = gained_and_lost(limit, made_of)
             self.tell(
                 [f"{bone} is a reach cone now: {gained:.1%} of rotations more, {lost:.1%} less"]
             )
-            store_limit(thing, bone, made_of)
         made = cone.draw_cone(thing, bone, context.collection)
         if context.mode != "OBJECT":
             bpy.ops.object.mode_set(mode="OBJECT")
@@ -379,11 +379,10 @@ class SYNOVIA_OT_apply_cone(Command, bpy.types.Operator):
 def store_limit(thing: Any, bone: str, limit: Any) -> None:
     """Give one bone another limit."""
     bound = limits.bound(thing)
-    every = {**bound.model.limits, bone: limit}
     provenance = limits.model_of(thing).provenance
     source = thing.synovia.source.removesuffix(", edited")
-    model = replace(bound.model, limits=every, provenance=provenance)
-    limits.store(thing, model, f"{source}, edited")
+    model = limits.with_limit(bound.model, bone, limit)
+    limits.store(thing, replace(model, provenance=provenance), f"{source}, edited")
 
 
 class SYNOVIA_OT_write(Command, bpy.types.Operator):
@@ -403,8 +402,7 @@ class SYNOVIA_OT_write(Command, bpy.types.Operator):
             row.name = row.bone = bone
             row.share, row.gained, row.lost = loss.share, loss.gained, loss.lost
             row.angle = loss.gained_angle
-            above = model.limits[bone].relative_to
-            row.note = f"as if bones between it and {above} were at rest" if above else ""
+            row.note = limits.loss_note(model, bone)
         return f"wrote limits of {len(losses)} bones"
 
 

@@ -294,6 +294,28 @@ def test_single_precision_stays():
     assert pair.contains(*found).all()
 
 
+@pytest.mark.parametrize("make", [hinge, twisted, lambda: narrower("box")])
+def test_what_is_shrunk_is_inside_by_as_much_where_there_is_room(make, rng):
+    each, r = make(), 0.01
+    smaller = each.shrink(r)
+    driver, far = random_quats(300, rng), random_quats(300, rng)
+    depth = -each.distance(smaller.project(far, driver), driver)
+    room = -each.distance(smaller.limit_at(driver[0]).sample(300, rng), driver[0])
+    assert min(depth.min(), room.min()) > -1e-9
+    assert np.median(depth) > 0.9 * r
+
+
+def test_a_margin_as_large_as_the_limit_is_deep_can_be_shrunk(rng):
+    limit = Limit(RotationVector(), Box([-0.5] * 3, [0.5] * 3, np.eye(3)))
+    depth = -float(limit.shape.distance(limit.shape.deepest))
+    each = DependentMargin(limit, "Hip", AXIS, np.linspace(0.0, depth, 6))
+    smaller = each.shrink(1e-3)
+    np.testing.assert_array_equal(smaller.margin[:5], each.margin[:5])
+    assert smaller.margin[5] < depth
+    driver, far = random_quats(300, rng), random_quats(300, rng)
+    assert each.contains(smaller.project(far, driver), driver).all()
+
+
 def test_what_cannot_be_is_refused():
     limit, ends = hinge().limit, {"low": np.zeros(6), "high": np.ones(6)}
     with pytest.raises(ValueError, match="interval along"):

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from armatures import PLACES, animate, human, small_limits, wild_rotations
 
-from synovia import load_limits, quat
+from synovia import Box, Limit, RotationVector, load_limits, quat
+from synovia.limit import DependentMargin, DependentRange
 
 
 @pytest.fixture
@@ -310,6 +311,44 @@ def test_a_cone_holds_what_the_limit_held(limited, part):
     assert made.contains(members).mean() > 0.99
     others = made.sample(3000, np.random.default_rng(9))
     assert np.degrees(old.violation(others).max()) < 45.0
+
+
+# Limits that depend on another bone.
+
+
+BOX = Limit(RotationVector(), Box([-0.5] * 3, [0.5] * 3, np.eye(3)))
+DEPTH = -float(BOX.shape.distance(BOX.shape.deepest))
+
+
+def depend(thing, part, kind, *numbers):
+    """Let a forearm's limit, a box, depend on the upper arm."""
+    model = part("limits").bound(thing).model
+    each = kind(BOX, "LeftArm", [1.0, 0.0, 0.0], *numbers)
+    every = {**model.limits, "LeftForeArm": BOX}
+    model = replace(model, limits=every, dependents={"LeftForeArm": each})
+    part("limits").store(thing, model, "boxes")
+
+
+def test_what_depends_on_a_bone_is_named_where_it_is_in_the_way(limited, part):
+    ends = np.full(6, -0.2), np.full(6, 0.2), [1.0, 0.0, 0.0]
+    depend(limited, part, DependentRange, *ends)
+    before = limited.synovia.limits_id
+    activate(limited, "LeftForeArm")
+    with pytest.raises(RuntimeError, match="LeftForeArm depends on LeftArm"):
+        bpy.ops.synovia.edit_cone()
+    assert limited.synovia.limits_id == before
+    assert not part("draw").drawn(limited)
+    bpy.ops.synovia.write()
+    notes = {row.bone: row.note for row in limited.synovia.losses}
+    assert "did not depend on LeftArm" in notes["LeftForeArm"]
+    assert "depend" not in notes["LeftArm"]
+
+
+def test_a_pose_is_clamped_to_a_margin_as_large_as_the_limit_is_deep(limited, part):
+    depend(limited, part, DependentMargin, np.full(6, DEPTH))
+    bound = part("limits").bound(limited)
+    pose = bound.pose(quat.normalize(np.random.default_rng(3).normal(size=(len(PLACES), 4))))
+    assert bound.model.violation(bound.target.project(pose)).max() < 1e-9
 
 
 # Blender's own limits.

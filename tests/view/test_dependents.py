@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from synovia import Clip, Ellipsoid, Limit, LimitModel, RotationVector, Skeleton, quat
+from synovia import Box, Clip, Ellipsoid, Limit, LimitModel, RotationVector, Skeleton, quat
 from synovia.io import load_limits
 from synovia.limit import DependentMargin, DependentRange
 from synovia.view.answers import answer
@@ -203,9 +203,13 @@ def two_legs():
     limits = {f"Left{name}": limit for name, limit in leg_model().limits.items() if name != "Foot"}
     each = replace(leg_model().dependents["Leg"], driver="LeftUpLeg")
     model = LimitModel(limits, own, dependents={"LeftLeg": each})
-    rest = theirs.rest_pose()
+    return model, still_clip(theirs)
+
+
+def still_clip(skeleton):
+    rest = skeleton.rest_pose()
     still = replace(rest, rotations=rest.rotations[None], positions=rest.positions[None])
-    return model, Clip(theirs, still, 1 / 30, "rest")
+    return Clip(skeleton, still, 1 / 30, "rest")
 
 
 def test_edits_are_mirrored_kept_and_brought_back_by_the_names_of_the_file(tmp_path):
@@ -227,6 +231,33 @@ def test_edits_are_mirrored_kept_and_brought_back_by_the_names_of_the_file(tmp_p
     again.restore(again.leftover)
     for name, each in saved.items():
         np.testing.assert_allclose(again.model.dependents[name].values, each.values, atol=1e-12)
+
+
+def test_what_depends_on_the_middle_is_mirrored_there_and_what_cannot_be_is_refused():
+    names = ("Hips", "LowerBack", "LeftArm", "RightArm", "Tail")
+    places = [[0, 1, 0], [0.002, 0.2, 0], [0.2, 0.3, 0], [-0.2, 0.3, 0], [0.15, 0, 0]]
+    skeleton = Skeleton(names, [-1, 0, 1, 1, 0], places)
+    box = Limit(RotationVector(), Box([-0.5, -0.4, -0.3], [0.3, 0.4, 0.5], np.eye(3)))
+    margins = np.random.default_rng(3).uniform(0.0, 0.3, 18)
+    each = DependentMargin(box, "LowerBack", [0, 1, 0], margins)
+    same = dict.fromkeys(names[2:4], each)
+    model = LimitModel(dict.fromkeys(names[1:], box), skeleton, dependents=same)
+    session = Session(scene_of(model, still_clip(skeleton)))
+    edit(session, "mirror", joint="LeftArm")
+    made = session.model.dependents
+    assert {name: other.driver for name, other in made.items()} == dict.fromkeys(same, "LowerBack")
+    turns = quat.normalize(np.random.default_rng(4).normal(size=(50, 4)))
+    there = turns * (1.0, 1.0, -1.0, -1.0)
+    np.testing.assert_allclose(
+        made["RightArm"].values_at(there), made["LeftArm"].values_at(turns), atol=1e-12
+    )
+    for driver, why in {"Tail": "no partner", "RightArm": "RightArm"}.items():
+        held = {"LeftArm": replace(each, driver=driver)}
+        beside = Session(scene_of(replace(model, dependents=held), session.scene.clip))
+        refused = edit(beside, "mirror", joint="LeftArm")["refused"]
+        assert refused.startswith(f"LeftArm depends on {driver}, which cannot be mirrored")
+        assert why in refused
+        assert beside.model.dependents.keys() == held.keys()
 
 
 def shown(values):
@@ -315,3 +346,19 @@ def test_ends_are_dragged_and_typed_at_a_pose_and_mapped(browser):
         assert abs(int(text_of(seen, ".dependence .scale b")[:-1]) - high()) <= 1
         seen.page.get_by_label("Colours of the map").select_option("To")
         assert text_of(seen, ".dependence .scale > span >> nth=0") == "To"
+
+
+def test_a_root_that_drives_a_joint_has_a_map_and_leaves_no_scale(browser):
+    skeleton = Skeleton(
+        ("Hips", "Spine", "Head"), [-1, 0, 1], [[0, 1, 0], [0, 0.3, 0], [0, 0.3, 0]]
+    )
+    box = Limit(RotationVector(), Box([-0.5] * 3, [0.5] * 3, np.eye(3)))
+    each = DependentMargin(box, "Hips", [0, 1, 0], np.linspace(0.0, 0.3, 6))
+    model = LimitModel({"Spine": box}, skeleton, dependents={"Spine": each})
+    with visit(browser, scene_of(model, still_clip(skeleton))) as seen:
+        seen.pick("Spine")
+        scales = seen.page.locator(".scale")
+        seen.page.get_by_label("Map over its directions").check()
+        seen.until(lambda: scales.count() == 2)
+        seen.pick("Head")
+        assert scales.count() == 1

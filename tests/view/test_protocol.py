@@ -13,7 +13,8 @@ from synovia.view.answers import HANDLERS
 from synovia.view.editing import MODEL_EDITS, WHOLE_EDITS
 from synovia.view.limit_edits import LIMIT_EDITS
 
-WEB = Path(__file__).parents[2] / "web"
+ROOT = Path(__file__).parents[2]
+WEB = ROOT / "web"
 GENERATOR = runpy.run_path(str(WEB / "protocol.py"))
 
 
@@ -31,6 +32,18 @@ def test_everything_that_may_be_asked_for_has_types():
 @pytest.mark.parametrize("ask", HANDLERS)
 def test_answers_are_made_as_the_protocol_says(ask):
     assert get_type_hints(HANDLERS[ask])["return"] == get_type_hints(protocol.Answers)[ask]
+
+
+@pytest.mark.parametrize(
+    ("start", "names"),
+    [("| ask |", HANDLERS), ("Edits are ", {**LIMIT_EDITS, **WHOLE_EDITS, **MODEL_EDITS})],
+)
+def test_the_docs_name_all_that_may_be_asked_for_and_every_edit(start, names):
+    page = (ROOT / "docs" / "view.md").read_text("utf-8")
+    told = page.partition(f"\n{start}")[2].partition("\n\n")[0]
+    if start.startswith("|"):
+        told = "\n".join(row.split("|")[1] for row in told.splitlines()[1:])
+    assert {name for name in names if f"`{name}`" not in told} == set()
 
 
 def test_every_edit_has_a_request():

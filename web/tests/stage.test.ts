@@ -1,7 +1,8 @@
-import { Vector2, Vector3 } from "three";
+import { type Material, type Mesh, Quaternion, Vector2, Vector3 } from "three";
 import { expect, test } from "vitest";
 import { Screen, Turntable } from "../src/stage/camera";
 import { outsideColour, THEMES, twistColour } from "../src/stage/colours";
+import { MapSphere } from "../src/stage/rangemap";
 
 function table(): Turntable {
   const made = new Turntable();
@@ -115,4 +116,27 @@ test("a view that was asked for by name stays", () => {
   turntable.setView("Back");
   turntable.bringToFront(new Vector3(0, 0, 1));
   expect(turntable.viewName).toBe("Back");
+});
+
+test("a map gives back all that it takes on the graphics card", () => {
+  const map = {
+    driver: "Hip",
+    twists: false,
+    reference: [1, 0, 0, 0],
+    axis: [0, -1, 0],
+    directions: new Float32Array([1, 0, 0, 0, 1, 0, 0, 0, 1]),
+    faces: new Uint32Array([0, 1, 2]),
+    rim: new Float32Array([1, 0, 0, 0, 1, 0]),
+    valuesDeg: new Float32Array([10, 20, 30]),
+  };
+  const sphere = new MapSphere(map, map.valuesDeg, [10, 30], 1, THEMES.light);
+  sphere.setPose(new Vector3(), new Quaternion(), new Quaternion());
+  let disposed = 0;
+  const parts = sphere.group.children as Mesh[];
+  for (const part of parts)
+    for (const thing of [part.geometry, part.material as Material])
+      thing.addEventListener("dispose", () => disposed++);
+  sphere.dispose();
+  expect(parts.length).toBeGreaterThan(3);
+  expect(disposed).toBe(2 * parts.length);
 });

@@ -35,7 +35,7 @@ from ..arrays import (
     unit_quats,
 )
 from ..charts.chart import ROUNDING, half_turn, reflect, unit_axis
-from ..shapes import Offset
+from ..shapes import Offset, Region
 from . import octahedral, rotation_nodes
 from .convert import mirror_limit
 from .limit import Limit, frame_of
@@ -280,6 +280,10 @@ class DependentLimit(ABC):
     def _limit_of(self, values: Floats) -> Limit:
         """Return the legal rotations at numbers (k,)."""
 
+    @abstractmethod
+    def shrink(self, r: float) -> Self:
+        """Return the same, `r` radians smaller all around, as far as members are left."""
+
     def in_frames(self, parent: Quats, child: Quats) -> Self:
         """Return the same for a driver r of which this one sees c = parent⁻¹ · r · child.
 
@@ -446,6 +450,15 @@ class DependentRange(DependentLimit):
         low, high = float(values[0]), float(values[1])
         return replace(self.limit, shape=self.limit.shape.with_interval(self.along, low, high))
 
+    def shrink(self, r: float) -> Self:
+        middle = 0.5 * (self.low + self.high)
+        return replace(
+            self,
+            limit=replace(self.limit, shape=self.limit.shape.shrink(r)),
+            low=np.minimum(self.low + r, middle),
+            high=np.maximum(self.high - r, middle),
+        )
+
     def _mirror_fields(self, normal: Vectors) -> dict[str, Any]:
         limit = mirror_limit(self.limit, normal)
         for there in self.limit.chart.mirror(normal):
@@ -474,8 +487,7 @@ class DependentMargin(DependentLimit):
         super().__post_init__()
         if self.margin.min() < 0.0:
             raise ValueError(f"DependentMargin.margin must be at least 0, got {self.margin.min()}")
-        shape = self.limit.shape
-        depth = max(-float(shape.distance(shape.deepest)), 0.0)
+        depth = _depth(self.limit.shape)
         if self._largest > depth + tolerance(np.dtype(np.float64)):
             raise ValueError(
                 f"DependentMargin.margin must leave something of the limit, which is {depth:.6g} "
@@ -483,8 +495,7 @@ class DependentMargin(DependentLimit):
             )
 
     def _bounds(self, name: str) -> tuple[Floats, Floats]:
-        shape = self.limit.shape
-        depth = max(-float(shape.distance(shape.deepest)), self._largest)
+        depth = max(_depth(self.limit.shape), self._largest)
         return np.zeros(len(self.margin)), np.full(len(self.margin), depth)
 
     def values_for(self, rotation: Quats, driver: Quats) -> dict[str, float]:
@@ -536,6 +547,16 @@ class DependentMargin(DependentLimit):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return replace(self.core, shape=Offset(self.core.shape, reach))
+
+    def shrink(self, r: float) -> Self:
+        shape = self.limit.shape.shrink(r)
+        margin = np.minimum(self.margin, _depth(shape))
+        return replace(self, limit=replace(self.limit, shape=shape), margin=margin)
+
+
+def _depth(shape: Region) -> float:
+    """Return how far the deepest member is from the boundary, in radians."""
+    return max(-float(shape.distance(shape.deepest)), 0.0)
 
 
 DEPENDENT_LIMITS: dict[str, type[DependentLimit]] = {

@@ -170,6 +170,8 @@ WORDS = ("Left", "Right"), ("left", "right"), ("LEFT", "RIGHT")
 LETTERS = ("L", "R"), ("l", "r")
 AXIS_TOLERANCE = np.radians(5.0)
 """A normal this near to a coordinate axis, in radians, is taken to be along it."""
+MIDDLE_SHARE = 0.05
+"""Joints so near to the plane between the sides, by the widest pair's distance, are in it."""
 
 
 def other_side(name: str) -> str:
@@ -208,13 +210,8 @@ def mirror_normal(skeleton: Skeleton) -> Vectors:
     It is the direction in which partners stand apart the most. Near a coordinate axis it is that:
     people are not built to the last digit, but skeletons are meant so.
     """
-    places = forward(skeleton, skeleton.rest_pose())[0]
-    pairs = [
-        (joint, skeleton.index(other))
-        for joint, name in enumerate(skeleton.names)
-        if (other := partner(name, skeleton.names)) is not None
-    ]
-    apart = np.array([places[one] - places[other] for one, other in pairs]).reshape(-1, 3)
+    ones, others = _partners_at_rest(skeleton)
+    apart = ones - others
     if not (np.linalg.norm(apart, axis=1) > 1e-9).any():
         raise ValueError("a mirror needs a joint on either side that differ in place, got none")
     normal: Vectors = np.linalg.svd(apart)[2][0]
@@ -222,6 +219,34 @@ def mirror_normal(skeleton: Skeleton) -> Vectors:
     if np.linalg.norm(np.delete(normal, axis)) <= np.sin(AXIS_TOLERANCE):
         return np.asarray(np.eye(3)[axis])
     return normal
+
+
+def _partners_at_rest(skeleton: Skeleton) -> tuple[Vectors, Vectors]:
+    """Return the places (n, 3) of joints that have partners, and those of the partners."""
+    places = forward(skeleton, skeleton.rest_pose())[0]
+    pairs = [
+        (joint, skeleton.index(other))
+        for joint, name in enumerate(skeleton.names)
+        if (other := partner(name, skeleton.names)) is not None
+    ]
+    ones, others = np.array(pairs, np.int64).reshape(-1, 2).T
+    return places[ones], places[others]
+
+
+def mirrored_name(skeleton: Skeleton, name: str) -> str:
+    """Return the joint that a mirror shows a joint as: its partner, or itself in the middle.
+
+    ValueError where it is on one side, by its name or its place at rest, and has no partner.
+    """
+    other = partner(name, skeleton.names)
+    if other is not None:
+        return other
+    normal, (ones, others) = mirror_normal(skeleton), _partners_at_rest(skeleton)
+    middle, widest = (0.5 * (ones + others) @ normal).mean(), np.abs((ones - others) @ normal).max()
+    place = forward(skeleton, skeleton.rest_pose())[0][skeleton.index(name)] @ normal
+    if other_side(name) != name or abs(place - middle) > MIDDLE_SHARE * widest:
+        raise ValueError(f"{name} is on one side, and has no partner on the other")
+    return name
 
 
 def partner_limit(skeleton: Skeleton, name: str, limit: Limit) -> tuple[str, Limit]:

@@ -12,8 +12,8 @@ from ..io.files import atomic_write
 from ..io.limits import SUFFIX
 from ..mesh import DRAFT
 from ..model import LimitModel
-from ..skeleton import copy_limit, partner, partner_limit
-from ..skeleton.names import mirror_normal
+from ..skeleton import copy_limit, partner_limit
+from ..skeleton.names import mirror_normal, mirrored_name
 from .contents import bone_of, pictures
 from .dependents import allow_here, detach, set_number_here
 from .limit_edits import LIMIT_EDITS, new_cone_limit, refusal
@@ -76,18 +76,24 @@ def _edit_answer(session: Session, name: str | None) -> Drawn | State:
 def add_mirrored(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
     """Return the model with a joint's limit on the other side, too, as a mirror shows it.
 
-    What it depends on is mirrored with it, if that has a partner.
+    What it depends on is mirrored with it: the other joint depends on the driver's partner, or on
+    the same driver where that is in the middle. ValueError where there is no such driver.
     """
     skeleton, name = scene.clip.skeleton, request["joint"]
     other, limit = partner_limit(skeleton, name, limit_to_edit(model.limits, name))
     kept = {each: found for each, found in model.dependents.items() if each != other}
     mirrored = replace(model, limits={**model.limits, other: limit}, dependents=kept)
     each = model.dependents.get(name)
-    driver = None if each is None else partner(each.driver, skeleton.names)
-    if each is None or driver is None:
+    if each is None:
         return mirrored
-    there = replace(each.mirror(mirror_normal(skeleton), driver), limit=limit)
-    return replace(mirrored, dependents={**kept, other: there})
+    try:
+        driver = mirrored_name(skeleton, each.driver)
+        there = replace(each.mirror(mirror_normal(skeleton), driver), limit=limit)
+        return replace(mirrored, dependents={**kept, other: there})
+    except ValueError as error:
+        raise ValueError(
+            f"{name} depends on {each.driver}, which cannot be mirrored for {other}: {error}"
+        ) from error
 
 
 def add_copy(scene: Scene, limits: Limits, request: Request) -> Limits:

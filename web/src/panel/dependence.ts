@@ -1,6 +1,6 @@
 // A limit that depends on another joint, the driver: its numbers in the pose, and a map of them.
 
-import type { Vector3 } from "three";
+import { Quaternion, type Vector3 } from "three";
 import type { Clip } from "../clip";
 import { type Connection, Latest } from "../connection";
 import { button, element } from "../elements";
@@ -22,7 +22,7 @@ export interface PoseSource {
   pose(): PoseRequest;
   /** The frame of the clip that is shown, if it is one of that. */
   frame(): number | undefined;
-  /** Numbers, or the map, are others now. */
+  /** Numbers, or the map, are others now, for another reason than that `setPose` was called. */
   onChange(): void;
   apply(edit: Edit): void;
   pickDriver(joint: number): void;
@@ -95,7 +95,6 @@ export class DependencePanel {
         element("label", { class: "check" }, this.mapToggle, "Map over its directions"),
         this.choice,
       ),
-      this.scale,
       this.edits,
     );
     this.mapToggle.addEventListener("change", () => {
@@ -197,8 +196,10 @@ export class DependencePanel {
     const before = this.known;
     this.known = known;
     this.isStale = false;
-    if (before?.fields.length !== known.fields.length) this.layOut(known);
+    if (before?.fields.length !== known.fields.length || before.hinge !== known.hinge)
+      this.layOut(known);
     this.setPose();
+    this.source.onChange();
     this.refreshMap();
   }
 
@@ -228,7 +229,9 @@ export class DependencePanel {
       const request = { joint: name, pose: this.source.pose() };
       const { valuesDeg } = await this.connection.ask("ends", request);
       const isWanted = this.isStale || this.source.frame() === undefined;
-      if (joint === this.joint && isWanted) this.showNumbers(valuesDeg);
+      if (joint !== this.joint || !isWanted) return;
+      this.showNumbers(valuesDeg);
+      this.source.onChange();
     } catch (error) {
       if (joint === this.joint && this.isShown) showMessage((error as Error).message, false);
     }
@@ -244,7 +247,6 @@ export class DependencePanel {
         input.value = input.defaultValue = formatTenths(valuesDeg[place] ?? 0);
     });
     this.showScale();
-    this.source.onChange();
   }
 
   private refreshMap(): void {
@@ -302,7 +304,7 @@ export class DependencePanel {
     const { positions, rotations } = this.stage.body.world;
     const place = positions[driver];
     if (!sphere || !place) return;
-    const above = rotations[this.clip.skeleton.measuredFrom[driver] ?? -1];
+    const above = rotations[this.clip.skeleton.measuredFrom[driver] ?? -1] ?? new Quaternion();
     const { rotations: turns } = this.source.pose();
     sphere.setPose(place, above, measuredRotation(this.clip.skeleton, turns, driver));
     this.stage.draw();
@@ -311,13 +313,16 @@ export class DependencePanel {
   private clearMap(): void {
     if (!this.sphere) return;
     this.stage.remove(this.sphere.group);
+    this.sphere.dispose();
+    this.scale.remove();
     this.sphere = undefined;
     this.source.onChange();
     this.stage.draw();
   }
 
   private showScale(): void {
-    this.scale.hidden = !this.sphere;
+    if (!this.sphere) return;
+    if (!this.scale.isConnected) this.edits.before(this.scale);
     const [least, most] = this.span.map((deg) =>
       element("span", { class: "end" }, `${deg.toFixed(0)}°`),
     ) as [HTMLElement, HTMLElement];

@@ -47,8 +47,10 @@ export class FitPanel {
     private clip: Clip,
   ) {
     if (document.body.hasAttribute("data-recorded")) return;
-    const stop = button("Stop", "Stop the fit; the limits stay as they are", () =>
-      this.watch(this.connection.ask("stop", {})),
+    const stop = button(
+      "Stop",
+      "Stop the fit; the limits stay as they are",
+      () => void this.connection.ask("stop", {}), // whoever watches it tells what became of it
     );
     this.strip.append(this.bar, this.text, stop);
     this.fillDialog();
@@ -202,8 +204,10 @@ export class FitPanel {
   private watch(coming: Promise<Fitting>): void {
     void coming.then((fitting) => {
       const { running, stage, done, total, failed, remarks } = fitting;
-      if (running) find("#notes").prepend(this.strip);
-      else {
+      if (running) {
+        // Once: a button that is put in anew while it is pressed is not clicked.
+        if (!this.strip.isConnected) find("#notes").prepend(this.strip);
+      } else {
         this.strip.remove();
         showMessage(stage, !failed);
         for (const text of remarks.slice(0, MOST_REMARKS)) showNote(text);

@@ -6,6 +6,7 @@ import {
   Group,
   LineBasicMaterial,
   LineSegments,
+  type Material,
   Mesh,
   MeshBasicMaterial,
   type Quaternion,
@@ -84,5 +85,13 @@ export class MapSphere {
     const direction = this.axis.clone().applyQuaternion(local);
     setLines(this.needle, [new Vector3(), direction]);
     this.tip.position.copy(direction);
+  }
+
+  /** Give back what it takes on the graphics card. */
+  dispose(): void {
+    for (const part of this.group.children as Mesh[]) {
+      part.geometry.dispose();
+      (part.material as Material).dispose();
+    }
   }
 }
