@@ -10,6 +10,7 @@ import warnings
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -29,7 +30,9 @@ from synovia import (
     quat,
     save_limits,
 )
+from synovia.io import packed_limits
 from synovia.io.packed_limits import packed_limits_bytes
+from synovia.kernels import dependent
 from synovia.kernels import runtime as layout
 from synovia.kernels import runtime_ik as kernels
 from synovia.kernels.kinds import BOX, CONE, ELLIPSOID, KDOP, UNION
@@ -39,7 +42,7 @@ from synovia.limit.softening import Beyond
 from synovia.model import first_exit
 from synovia.native.build import zig_compiler
 from synovia.native.runtime import header_text
-from synovia.shapes import Union
+from synovia.shapes import KDop, Union
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -88,17 +91,26 @@ def small_limits():
     return {**found, "of an ancestor": base}
 
 
+def cube(half):
+    """A limit of rotation vectors within a cube."""
+    return Limit(RotationVector(), Box([-half] * 3, [half] * 3, np.eye(3)))
+
+
 def pair_model():
-    """Joints that depend on others: two on one driver, by directions and rotations, ancestors."""
+    """Joints that depend on others: two on one driver, by directions and rotations, ancestors.
+
+    The thumb is measured from the palm, across the wrist that it depends on.
+    """
     rng, limits = np.random.default_rng(6), small_limits()
     bend = Limit(RotationVector(), Box([0.0, 0, 0], [2.2, 0, 0], np.eye(3)))
     names = ("root", "hip", "knee", "foot", "spine", "collar", "arm", "free", "toe")
-    skeleton = Skeleton(names, np.arange(-1, 8), np.full((len(names), 3), 0.1))
+    names += ("palm", "wrist", "thumb")
+    skeleton = Skeleton(names, np.arange(-1, 11), np.full((len(names), 3), 0.1))
     arm = replace(limits["cone"], relative_to="spine")
     own = {
         "hip": limits["box swing-twist"], "knee": bend, "foot": limits["ellipsoid swing-twist"],
         "spine": limits["kdop rotation-vector"], "collar": limits["product"], "arm": arm,
-        "toe": bend,
+        "toe": bend, "wrist": cube(0.5), "thumb": replace(cube(0.6), relative_to="palm"),
     }  # fmt: skip
     down, high = [0, -1.0, 0], rng.uniform(0.5, 2.2, (2, 18))
     foot, hand = (
@@ -110,6 +122,9 @@ def pair_model():
         "arm": DependentMargin(arm, "spine", down, hand),
         "foot": DependentMargin(own["foot"], "hip", down, foot),
         "toe": DependentRange(bend, "free", down, np.zeros(18), high[1], [1, 0, 0]),
+        "thumb": DependentRange(
+            own["thumb"], "wrist", down, np.full(18, -0.6), rng.uniform(-0.5, 0.6, 18), [1, 0, 0]
+        ),
     }
     return LimitModel(own, skeleton, dependents=dependents)
 
@@ -260,7 +275,7 @@ def test_pairs_are_packed_and_answered_as_by_the_model():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         packed = np.frombuffer(packed_limits_bytes(model)).copy()
-    assert packed[layout.PAIRS] == 4
+    assert packed[layout.PAIRS] == 5
     rng, joints = np.random.default_rng(4), len(model.skeleton.names)
     some = quat.exp(rng.uniform(0.05, 1.0, (60, 1, 1)) * rng.normal(size=(60, joints, 3)))
     some[:20] = model.sample(20, rng).rotations
@@ -290,6 +305,95 @@ def test_pairs_that_cannot_be_packed_are_named():
     with pytest.warns(UserWarning, match="the runtime does not know that foot depend on other"):
         packed = np.frombuffer(packed_limits_bytes(model))
     assert packed[layout.PAIRS] == 0
+
+
+def test_more_pairs_than_a_file_may_have_are_named_and_refused(monkeypatch):
+    most, one, names = layout.MOST_PAIRS, cube(0.5), []
+    for k in range(most + 1):
+        names += [f"hip {k}", f"knee {k}"]
+    flat = Skeleton(
+        ("root", *names), np.array([-1] + [0] * len(names)), [[0.1] * 3] * (2 * most + 3)
+    )
+    knee = DependentMargin(one, "hip", [0, -1, 0], np.full(6, 0.01))
+    dependents = {f"knee {k}": replace(knee, driver=f"hip {k}") for k in range(most + 1)}
+    model = LimitModel(dict.fromkeys(names, one), flat, dependents=dependents)
+    with pytest.warns(UserWarning, match=f"the runtime does not know that knee {most} depend on"):
+        packed = np.frombuffer(packed_limits_bytes(model))
+    assert packed[layout.PAIRS] == most
+    lenient = SimpleNamespace(**{**vars(layout), "MOST_PAIRS": most + 1})
+    monkeypatch.setattr(packed_limits, "layout", lenient)
+    with pytest.raises(ValueError, match="this model cannot be packed"):
+        packed_limits_bytes(model)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, 1e200])
+@pytest.mark.parametrize("joint", ["knee", "arm"])  # by directions, and by rotations
+def test_a_driver_that_is_no_rotation_finds_numbers_that_are_there(joint, number):
+    packed = pair_model().dependents[joint].packed
+    with np.errstate(invalid="ignore", over="ignore"):
+        low, high = dependent.values_at(packed, 0, number, number, 0.0, 0.0)
+    assert low in packed[dependent.VALUES :]
+    assert high in [0.0, *packed[dependent.VALUES :]]
+
+
+HOSTILE = {  # by row of pairs, of b and c that depend on a, and of e that depends on d
+    "a chain": {2: [4, 2, 1]},
+    "a cycle": {0: [1, 5, 4], 2: [4, 2, 1]},
+    "no limit of a driver": {0: [1, 1, -1], 1: [2, 1, -1]},
+    "a driver apart": {1: [4, 4, 3], 2: [2, 1, 0]},
+    "a driver below": {2: [3, 5, 4]},
+    "the same joint": {2: [2, 4, 3]},
+}
+
+
+@pytest.mark.parametrize("rows", HOSTILE.values(), ids=HOSTILE)
+def test_rows_of_pairs_that_no_model_has_are_refused(rows):
+    packed = small_pairs()
+    for k, row in rows.items():
+        at = int(packed[layout.PAIR_ROWS]) + layout.PAIR_ROW * k
+        packed[at : at + 3] = row
+    packed[layout.CHECKSUM] = layout.sum_of(packed)
+    assert layout.check_file(packed) == layout.BAD_LIMIT
+
+
+def test_places_out_of_order_are_refused():
+    """Many rows could point to one limit, and each would check all of it."""
+    for table, size, column in [
+        (layout.ROWS, layout.ROW, layout.AT),
+        (layout.PAIR_ROWS, layout.PAIR_ROW, layout.MEASURED_WITH),
+    ]:
+        packed = small_pairs()
+        at = int(packed[table]) + column
+        packed[at + size] = packed[at]
+        packed[layout.CHECKSUM] = layout.sum_of(packed)
+        assert layout.check_file(packed) == layout.BAD_LIMIT
+    packed = small_pairs()
+    packed[layout.PAIRS] = packed[layout.PAIR_ROWS] = 0.0
+    packed[layout.CHECKSUM] = layout.sum_of(packed)
+    assert layout.check_file(packed) == layout.BAD_LIMIT
+
+
+def small_pairs():
+    """A packed chain a to e in which b and c depend on a, and e on d."""
+    one = cube(0.5)
+    knee = DependentMargin(one, "a", [0, -1, 0], np.full(6, 0.01))
+    dependents = {"b": knee, "c": knee, "e": replace(knee, driver="d")}
+    model = replace(model_of(dict.fromkeys("abcde", one)), dependents=dependents)
+    return np.frombuffer(packed_limits_bytes(model)).copy()
+
+
+def test_what_cannot_be_packed_is_named(monkeypatch):
+    far = KDop([*np.eye(3), [0.6, 0.8, 0]], [-0.5] * 3 + [-1e13], [0.5] * 3 + [1e13])
+    model = model_of({"hip": cube(0.5), "knee": Limit(RotationVector(), far)})
+    with pytest.raises(ValueError, match="the limit of knee cannot be packed: a number of it is"):
+        packed_limits_bytes(model)
+    with pytest.raises(ValueError, match="the offset of root cannot be packed"):
+        packed_limits_bytes(model_of({"hip": cube(0.5)}, 1e13))
+    knee = DependentMargin(cube(0.5), "hip", [0, -1, 0], np.full(6, 0.01))
+    model = replace(model_of({"hip": cube(0.5), "knee": cube(0.5)}), dependents={"knee": knee})
+    monkeypatch.setattr(DependentMargin, "packed", np.append(knee.packed[:-1], 1e13))
+    with pytest.raises(ValueError, match="the dependence of knee on hip cannot be packed"):
+        packed_limits_bytes(model)
 
 
 @pytest.mark.parametrize("name", ["kdop swing-twist", "kdop hinges", "union"])

@@ -38,13 +38,14 @@ static void change(double *numbers, const double *original, int64_t count) {
     if (random_bits() % 4 == 0) at = 1 + (int64_t)(random_bits() % 60);
     if (random_bits() % 2 == 0) {
         int64_t row = (int64_t)original[10] + 6 * (int64_t)(random_number() * original[5]);
-        at = ((int64_t)original[row + 2] + (int64_t)(random_bits() % 90)) % count;
+        at = (int64_t)original[row + 2] + (int64_t)(random_bits() % 90);
     }
     if (original[11] > 0.0 && random_bits() % 3 == 0) { /* rows of pairs, and what they point to */
         int64_t row = (int64_t)original[12] + 5 * (int64_t)(random_number() * original[11]);
         at = row + (int64_t)(random_bits() % 5);
         if (random_bits() % 2) at = (int64_t)original[row + 3] + (int64_t)(random_bits() % 30);
     }
+    at %= count; /* of a file that was cut */
     switch (random_bits() % 5) {
     case 0: numbers[at] = odd_number(); break;
     case 1: numbers[at] += (double)(random_bits() % 3) - 1.0; break;

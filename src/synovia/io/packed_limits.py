@@ -72,9 +72,12 @@ def packed_limits_bytes(model: LimitModel) -> bytes:
     header[layout.PAIRS], header[layout.PAIR_ROWS] = len(pairs), first[5]
     whole = np.concatenate([header, *tables])
     whole[layout.CHECKSUM] = layout.sum_of(whole)
-    wrong = layout.check_file(whole)
-    if wrong != layout.WHOLE:
-        raise ValueError(f"these limits cannot be packed: numbers are out of range (code {wrong})")
+    if layout.check_file(whole) != layout.WHOLE:
+        raise ValueError(
+            f"{_out_of_range(model, [name for _, name in pairs])} cannot be packed: a number of it "
+            f"is out of range (all within {layout.MOST_NUMBER:g}, angles within 100 radians; "
+            "docs/runtime.md says how many there may be)"
+        )
     return whole.astype("<f8").tobytes()
 
 
@@ -86,6 +89,23 @@ def _pairs_of(model: LimitModel) -> list[tuple[str, list[str]]]:
         small = each.packed[DIVISIONS] <= layout.MOST_DIVISIONS
         small = small and each.packed[TURNS] <= layout.MOST_TURNS
         room = len(found.get(each.driver, ())) < layout.MOST_DEPENDENTS
+        room = room and sum(map(len, found.values())) < layout.MOST_PAIRS
         if small and room and has_kernel(limit) and (driver is None or has_kernel(driver)):
             found.setdefault(each.driver, []).append(name)
     return list(found.items())
+
+
+def _out_of_range(model: LimitModel, dependent: list[str]) -> str:
+    """Return what of a model has numbers that the runtime refuses, by the name of its joint."""
+    for name, offset in zip(model.skeleton.names, model.skeleton.offsets, strict=True):
+        if not layout.are_finite(np.asarray(offset, np.float64), 0, 3):
+            return f"the offset of {name}"
+    for name, limit in model.limits.items():
+        if not layout.check_limit(limit.packed, 0):
+            return f"the limit of {name}"
+    for name in dependent:
+        each = model.dependents[name]
+        known = layout.check_numbers(each.packed, 0) > 0
+        if not (known and layout.check_limit(each.measured_with.packed, 0)):
+            return f"the dependence of {name} on {each.driver}"
+    return "this model"

@@ -28,6 +28,7 @@ VALUES = 22
 
 TOLERANCE = 1e-9  # radians outside that count as inside
 EDGE = 0.5 * TOLERANCE
+MOST_TOTAL = 1e100  # of sizes of coordinates; beyond it, and for NaN, x or w stands for all
 WALKS = 4  # steps back to what is within reach of a core, where its distances are not exact
 
 
@@ -90,8 +91,10 @@ def corner_values(t, o, node, weight, low, high):
 @kernel
 def at_direction(t, o, x, y, z):
     """Return the numbers, two at most, at a direction; see `octahedral.locate`."""
-    n = int(t[o + DIVISIONS])
-    scale = n / max(abs(x) + abs(y) + abs(z), 1e-300)
+    n, total = int(t[o + DIVISIONS]), abs(x) + abs(y) + abs(z)
+    if not total <= MOST_TOTAL:
+        x, y, z, total = 1.0, 0.0, 0.0, 1.0
+    scale = n / max(total, 1e-300)
     px, py, pz = scale * abs(x), scale * abs(y), scale * abs(z)
     a, b, c = int(px), int(py), int(pz)
     fx, fy, fz = px - a, py - b, pz - c
@@ -116,8 +119,10 @@ def at_direction(t, o, x, y, z):
 @kernel
 def at_rotation(t, o, w, x, y, z):
     """Return the numbers, two at most, at a rotation; see `rotation_nodes.locate`."""
-    n = int(t[o + DIVISIONS])
-    total = max(abs(w) + abs(x) + abs(y) + abs(z), 1e-300)
+    n, total = int(t[o + DIVISIONS]), abs(w) + abs(x) + abs(y) + abs(z)
+    if not total <= MOST_TOTAL:
+        w, x, y, z, total = 1.0, 0.0, 0.0, 0.0, 1.0
+    total = max(total, 1e-300)
     first = abs(w) / total
     second = first + abs(x) / total
     third = second + abs(y) / total

@@ -40,6 +40,7 @@ PARENT = -2.0
 ROW_OF, DRIVER, DRIVER_ROW, NUMBERS_AT, MEASURED_WITH = range(5)
 PAIR_ROW = 5
 MOST_DEPENDENTS = 8  # of one driver
+MOST_PAIRS = 1000  # of all: each is compared with each
 MOST_MEASURED = 3 * 9 * 9  # numbers of one of them: three a cover
 MOST_DIVISIONS, MOST_TURNS = 64.0, 4.0
 BEGINS = 0x0A41_4956_4F4E_5953  # "SYNOVIA\\n"
@@ -395,51 +396,91 @@ def is_flat(p, o):
 
 
 @kernel
+def row_of(p, joint):
+    """Return the row of a joint's limit, −1 if it has none; rows are in the order of joints."""
+    rows, first, last = int(p[ROWS]), 0, int(p[LIMITS])
+    while first < last:
+        middle = (first + last) // 2
+        if p[rows + ROW * middle + JOINT] < joint:
+            first = middle + 1
+        else:
+            last = middle
+    found = first < int(p[LIMITS]) and p[rows + ROW * first + JOINT] == joint
+    return first if found else -1
+
+
+@kernel
+def is_at_or_below(p, joint, other):
+    """Tell whether a joint is another one, or hangs from it; parents come before children."""
+    while joint > other:
+        joint = int(p[int(p[PARENTS]) + joint])
+    return joint == other
+
+
+@kernel
 def check_pair(p, at):
     """Tell whether a row of a dependent joint stands at `at`, with all that it points to."""
-    rows, count = int(p[ROWS]), p[LIMITS]
-    if not (are_finite(p, at, PAIR_ROW) and is_whole(p[at + ROW_OF], 0.0, count - 1.0)):
+    rows = int(p[ROWS])
+    if not (are_finite(p, at, PAIR_ROW) and is_whole(p[at + ROW_OF], 0.0, p[LIMITS] - 1.0)):
         return False
-    driver, row = p[at + DRIVER], p[at + DRIVER_ROW]
-    known = is_whole(driver, 0.0, p[JOINTS] - 1.0) and is_whole(row, -1.0, count - 1.0)
+    known = is_whole(p[at + DRIVER], 0.0, p[JOINTS] - 1.0)
     known = known and is_whole(p[at + NUMBERS_AT], FILE_HEADER, p[FILE_SIZE])
-    known = known and is_whole(p[at + MEASURED_WITH], FILE_HEADER, p[FILE_SIZE])
-    if not known or p[rows + ROW * int(p[at + ROW_OF]) + JOINT] == driver:
+    if not (known and is_whole(p[at + MEASURED_WITH], FILE_HEADER, p[FILE_SIZE])):
         return False
-    if row >= 0.0:
-        own = rows + ROW * int(row)
-        if p[own + JOINT] != driver or not is_flat(p, int(p[own + AT])):
-            return False
+    driver, joint = int(p[at + DRIVER]), int(p[rows + ROW * int(p[at + ROW_OF]) + JOINT])
+    row = row_of(p, driver)
+    if p[at + DRIVER_ROW] != float(row) or is_at_or_below(p, driver, joint):
+        return False
+    if row >= 0 and not is_flat(p, int(p[rows + ROW * row + AT])):
+        return False
     numbers, measured = int(p[at + NUMBERS_AT]), int(p[at + MEASURED_WITH])
     return check_numbers(p, numbers) > 0 and check_limit(p, measured) and is_flat(p, measured)
 
 
 @kernel
 def check_pairs(p):
-    """Tell whether the rows of dependent joints are there, and go together; limits are."""
-    if not (is_whole(p[PAIRS], 0.0, p[LIMITS]) and is_whole(p[PAIR_ROWS], 0.0, p[FILE_SIZE])):
+    """Tell whether the rows of dependent joints are there, and go together; limits are.
+
+    What they point to is in their order and does not overlap, so that it is checked once.
+    """
+    if not is_whole(p[PAIRS], 0.0, min(p[LIMITS], MOST_PAIRS)):
+        return False
+    if not is_whole(p[PAIR_ROWS], FILE_HEADER, p[FILE_SIZE]):
         return False
     count, first = int(p[PAIRS]), int(p[PAIR_ROWS])
     if p[PAIR_ROWS] + float(PAIR_ROW * count) > p[FILE_SIZE]:
         return False
-    together = 0
+    together, numbers_end, limit_end = 0, 0.0, 0.0
     for k in range(count):
         at = first + PAIR_ROW * k
-        if not check_pair(p, at):
+        numbers, limit = p[at + NUMBERS_AT], p[at + MEASURED_WITH]
+        if not (numbers >= numbers_end and limit >= limit_end and check_pair(p, at)):
             return False
-        before = at - PAIR_ROW
-        together = together + 1 if k > 0 and p[before + DRIVER] == p[at + DRIVER] else 1
-        if together > MOST_DEPENDENTS:
+        same = k > 0 and p[at - PAIR_ROW + DRIVER] == p[at + DRIVER]
+        together = together + 1 if same else 1
+        if together > MOST_DEPENDENTS or (same and numbers != numbers_end):
             return False
-        if together > 1:
-            onward = p[before + NUMBERS_AT] + p[int(p[before + NUMBERS_AT]) + dependent.SIZE]
-            if p[at + NUMBERS_AT] != onward or p[before + DRIVER_ROW] != p[at + DRIVER_ROW]:
-                return False
-        for i in range(k):
-            other = first + PAIR_ROW * i
-            if p[other + ROW_OF] == p[at + ROW_OF]:
-                return False
+        numbers_end = numbers + p[int(numbers) + dependent.SIZE]
+        limit_end = limit + p[int(limit) + limits.SIZE]
+        if not is_alone(p, at, k - together + 1):
+            return False
     return True
+
+
+@kernel
+def is_alone(p, at, begin):
+    """Tell whether no row of pairs before the one at `at` speaks of the same joints.
+
+    Rows of the same driver begin with number `begin`; a driver depends on no joint itself.
+    """
+    alone, first = True, int(p[PAIR_ROWS])
+    for i in range((at - first) // PAIR_ROW):
+        other = first + PAIR_ROW * i
+        alone = alone and p[other + ROW_OF] != p[at + ROW_OF]
+        alone = alone and p[other + ROW_OF] != p[at + DRIVER_ROW]
+        alone = alone and p[other + DRIVER_ROW] != p[at + ROW_OF]
+        alone = alone and (i >= begin or p[other + DRIVER] != p[at + DRIVER])
+    return alone
 
 
 @kernel("f8[]")
@@ -455,10 +496,12 @@ def check_file(p):
         return DAMAGED
     if not check_skeleton(p):
         return BAD_SKELETON
-    rows = int(p[ROWS])
+    rows, end = int(p[ROWS]), 0.0
     for k in range(int(p[LIMITS])):
-        if not check_limit(p, int(p[rows + ROW * k + AT])):
+        at = p[rows + ROW * k + AT]
+        if at < end or not check_limit(p, int(at)):
             return BAD_LIMIT
+        end = at + p[int(at) + limits.SIZE]
     return WHOLE if check_pairs(p) else BAD_LIMIT
 
 
@@ -606,13 +649,15 @@ def set_seen(joint, ancestor, above, seen, pose):
 
 
 @kernel
-def is_paired(p, k):
-    """Tell whether the joint of row k depends on another one, or drives one."""
-    found = False
+def mark_pairs(p, distances):
+    """Write 1 to the rows of joints that depend on another one or drive one, 0 to all others."""
+    for k in range(int(p[LIMITS])):
+        distances[k] = 0.0
     for i in range(int(p[PAIRS])):
         at = int(p[PAIR_ROWS]) + PAIR_ROW * i
-        found = found or p[at + ROW_OF] == k or p[at + DRIVER_ROW] == k
-    return found
+        distances[int(p[at + ROW_OF])] = 1.0
+        if p[at + DRIVER_ROW] >= 0.0:
+            distances[int(p[at + DRIVER_ROW])] = 1.0
 
 
 @kernel
@@ -620,8 +665,9 @@ def project_rows(p, pose, distances):
     """Make the joints legal that have nothing to do with others, parents first."""
     block, other, one = np.empty(BLOCK), np.empty(BLOCK), np.empty(4)
     lanes, rows = np.empty(2 * LANES, np.int64), int(p[ROWS])
+    mark_pairs(p, distances)  # `project_pairs` writes how far these are outside
     for k in range(int(p[LIMITS])):
-        if is_paired(p, k):
+        if distances[k] > 0.0:
             continue
         packed, joint = limit_of(p, k), int(p[rows + ROW * k + JOINT])
         ancestor = int(p[rows + ROW * k + ANCESTOR])
@@ -665,8 +711,10 @@ def measure_driven(p, first, last, driver, pose, found, distances):
         k, with_, numbers = int(p[at + ROW_OF]), int(p[at + MEASURED_WITH]), int(p[at + NUMBERS_AT])
         joint = int(p[int(p[ROWS]) + ROW * k + JOINT])
         _above, seen = seen_from(p, joint, ancestor_of(p, k), pose)
+        seen, kept = usable(seen), found.seen[i - first]
+        kept[0], kept[1], kept[2], kept[3] = seen[0], seen[1], seen[2], seen[3]
         room, limit = found.measured[start:], p[with_ : with_ + int(p[with_ + limits.SIZE])]
-        width = dependent.measure(p, numbers, limit, usable(seen), found.block, room)
+        width = dependent.measure(p, numbers, limit, seen, found.block, room)
         low, high = dependent.values_at(p, numbers, driver[0], driver[1], driver[2], driver[3])
         distances[k] = dependent.gap_of(p, numbers, room[:width], low, high)
         outside = outside or distances[k] > TOLERANCE
@@ -677,7 +725,11 @@ def measure_driven(p, first, last, driver, pose, found, distances):
 
 @kernel
 def move_driven(p, first, last, driver, pose, found):
-    """Make the joints in rows of pairs legal at a rotation of the driver."""
+    """Make the joints in rows of pairs legal at the rotation that the driver has now.
+
+    What an ancestor saw of them before stays as near as it may, so that a joint that is measured
+    across the driver turns against it.
+    """
     start = 0
     for i in range(first, last):
         at = int(p[PAIR_ROWS]) + PAIR_ROW * i
@@ -687,16 +739,20 @@ def move_driven(p, first, last, driver, pose, found):
         width = found.widths[i - first]
         own = found.measured[start : start + width]
         start += width
-        if dependent.gap_of(p, numbers, own, low, high) <= TOLERANCE:
+        inside = dependent.gap_of(p, numbers, own, low, high) <= TOLERANCE
+        if inside and ancestor == int(PARENT):
             continue
-        above, seen = seen_from(p, joint, ancestor, pose)
-        limit = p[with_ : with_ + int(p[with_ + limits.SIZE])]
-        dependent.project(p, numbers, limit, usable(seen), driver, found.block)
-        legal = (found.block[QW], found.block[QX], found.block[QY], found.block[QZ])
+        kept = found.seen[i - first]
+        legal = (kept[0], kept[1], kept[2], kept[3])
+        if not inside:
+            limit = p[with_ : with_ + int(p[with_ + limits.SIZE])]
+            dependent.project(p, numbers, limit, legal, driver, found.block)
+            legal = (found.block[QW], found.block[QX], found.block[QY], found.block[QZ])
+        above, _seen = seen_from(p, joint, ancestor, pose)
         set_seen(joint, ancestor, above, legal, pose)
 
 
-Found = namedtuple("Found", ["block", "measured", "widths"])
+Found = namedtuple("Found", ["block", "measured", "widths", "seen"])
 
 
 @kernel
@@ -707,7 +763,9 @@ def project_pairs(p, pose, distances):
         np.empty(2 * LANES, np.int64), np.empty(2 * LANES), np.empty((2, 6)),
     )  # fmt: skip
     measured = np.empty(MOST_DEPENDENTS * MOST_MEASURED)
-    found = Found(room.block, measured, np.empty(MOST_DEPENDENTS, np.int64))
+    found = Found(
+        room.block, measured, np.empty(MOST_DEPENDENTS, np.int64), np.empty((MOST_DEPENDENTS, 4))
+    )
     clear(room)
     first, count = 0, int(p[PAIRS])
     while first < count:
