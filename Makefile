@@ -205,10 +205,11 @@ $(VENV)/.docs: $(INSTALLED)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	touch $@
 
+# Python compiles what is used when it is first used; pip would compile all, which takes as long again.
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Synovia needs Python 3.11 or newer; run make PYTHON=/path/to/python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	SYNOVIA_KERNELS_LATER=1 $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	SYNOVIA_KERNELS_LATER=1 $(BIN)/pip install --no-compile --quiet --disable-pip-version-check --editable '.[test]'
 	touch $@
 
 $(TORCH)/.installed: pyproject.toml
