@@ -54,12 +54,11 @@ def info(file: Path, as_json: bool) -> None:
 def describe_file(file: Path) -> tuple[dict[str, Any], Iterator[str]]:
     """Return what is in a file as plain values, angles in degrees, and as lines for people."""
     from ..io import CLIP_FORMATS, clip_suffix, is_clip, list_clips, split_clip
-    from ..io.ranges import range_suffix
 
     path, _ = split_clip(file)
     inputs.check_file(path)
     title = terminal.printable(file.name)
-    if path.name.lower().endswith(LIMITS) or (range_suffix(path) and not clip_suffix(path)):
+    if path.name.lower().endswith(LIMITS) or (not clip_suffix(path) and _has_ranges(path)):
         from ..io import load_limits  # needs much more of the package than a clip
 
         described = describe_limits(load_limits(file))
@@ -77,6 +76,13 @@ def describe_file(file: Path) -> tuple[dict[str, Any], Iterator[str]]:
         for name, clip in zip(names, clips, strict=True)
     ]
     return described, several_clips_lines(title, described)
+
+
+def _has_ranges(path: Path) -> bool:
+    """Tell whether a file is a model with ranges of joints, by its name."""
+    from ..io.ranges import range_suffix  # as much as limits
+
+    return bool(range_suffix(path))
 
 
 def describe_clip(clip: Clip) -> dict[str, Any]:
