@@ -4,7 +4,8 @@
 
 CLIPS is a directory, such as CMU's captures as BVH. Who performs stands before the first `_` of a
 name, or in a table with the columns clip and performer. Processor seconds, but for the ratios of
-workers, which are of the time on the wall. A comparison is timed where CLIPS has `ROM`.
+workers, which are of the time on the wall, and on shared machines say less than those beside them.
+A comparison is timed where CLIPS has `ROM`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from synovia.cli.inputs import clip_files, performers
 from synovia.corpus import Corpus, SummaryOptions, Task
-from synovia.corpus.executors import run_dask, run_here, run_processes
+from synovia.corpus.executors import local_cluster, run_dask, run_here, run_processes
 
 ROM = ("118_32", "132_52", "93_02")
 """Clips of the range of motion of three people, which all families are compared on."""
@@ -46,10 +47,11 @@ def main() -> None:
         more, whole = one["memory"] / few["memory"], f"{one['memory']:.0f} MB"
         say(f"memory        {more:6.2f} times that of {FEW} clips (bar 1.2), {whole}")
         two = timed(folder / "two", tasks, lambda f, t: run_processes(f, t, 2))
-        say(f"two processes {one['wall'] / two['wall']:6.2f} times one (bar 1.8)")
+        say(f"two processes {one['wall'] / two['wall']:6.2f} times one (bar 1.8){spent(two, one)}")
         try:
             dask = timed(folder / "dask", tasks, lambda f, t: run_dask(f, t, "local", 2))
-            say(f"Dask, two     {one['wall'] / dask['wall']:6.2f} times one (bar 1.6)")
+            more = spent(dask, one)
+            say(f"Dask, two     {one['wall'] / dask['wall']:6.2f} times one (bar 1.6){more}")
             running = timed_on_cluster(folder, tasks)
             say(f"  started     {one['wall'] / running['wall']:6.2f} times one, start-up apart")
         except ValueError as error:
@@ -83,15 +85,27 @@ def tasks_of(clips: str, people: str | None) -> list[Task]:
     return [Task(str(file.path.resolve()), "", file.name, who[file.name]) for file in files]
 
 
+def spent(some: dict[str, float], one: dict[str, float]) -> str:
+    """Return what workers take of the processors: 2 by that is what two idle cores could give."""
+    return f", {some['processor'] / one['processor']:.2f} times its processor seconds"
+
+
+def processor_seconds() -> float:
+    """Return the processor seconds of this process and of those it started that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
 def timed(folder: Path, tasks: list[Task], run) -> dict[str, float]:
     """Return the seconds of a run into a new corpus, and its frames."""
     Corpus.make(folder, SummaryOptions())
-    start = time.perf_counter()
+    start, before = time.perf_counter(), processor_seconds()
     outcomes = list(run(str(folder), tasks))
     failed = [outcome for outcome in outcomes if outcome.error]
     assert not failed, failed[0].error
     return {
         "wall": time.perf_counter() - start,
+        "processor": processor_seconds() - before,
         "reading": sum(outcome.reading for outcome in outcomes),
         "summarizing": sum(outcome.summarizing for outcome in outcomes),
         "frames": sum(outcome.result.frames for outcome in outcomes),
@@ -100,11 +114,7 @@ def timed(folder: Path, tasks: list[Task], run) -> dict[str, float]:
 
 def timed_on_cluster(folder: Path, tasks: list[Task]) -> dict[str, float]:
     """Return the seconds of a run on a cluster that runs already and has done a clip or two."""
-    from distributed import LocalCluster
-
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
-    ) as cluster:
+    with local_cluster(2) as cluster:
         address = cluster.scheduler_address
         timed(folder / "first", tasks[:4], lambda f, t: run_dask(f, t, address, 2))
         return timed(folder / "running", tasks, lambda f, t: run_dask(f, t, address, 2))

@@ -34,7 +34,7 @@ from synovia.corpus import (
     save_summary,
     summarize,
 )
-from synovia.corpus.executors import KILLED, run_dask, run_processes
+from synovia.corpus.executors import KILLED, LOCAL, run_dask, run_processes
 from synovia.corpus.summary import PAIR_CELLS, numbered, take_of
 from synovia.learn import FitOptions, flips, learn_from_takes
 
@@ -355,6 +355,14 @@ def test_a_clip_that_kills_its_worker_is_named_and_the_others_are_kept(captures,
     assert [outcome.task.name for outcome in failed] == ["poison"]
     assert failed[0].error.startswith(KILLED)
     assert len(outcomes) == 6
+
+
+def test_settings_of_a_local_cluster_are_known_to_dask():
+    pytest.importorskip("distributed", reason="Dask is an extra")
+    import dask
+
+    for key in LOCAL:
+        dask.config.get(key)  # KeyError where it is called otherwise by now
 
 
 def test_dask_gives_the_same_bytes(captures, made, tmp_path):

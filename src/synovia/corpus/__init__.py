@@ -1,6 +1,9 @@
 """Whole corpora: clips in little, which merge exactly; limits from them; any number of workers."""
 
-from .fit import fit_corpus
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .store import Corpus, Entry, Outcome, Task, merge_corpora, pending, status, work
 from .summary import (
     CELL,
@@ -13,6 +16,22 @@ from .summary import (
     save_summary,
     summarize,
 )
+
+if TYPE_CHECKING:
+    from .fit import fit_corpus
+
+
+def __getattr__(name: str) -> Any:
+    if name == "fit_corpus":  # needs charts and shapes, which workers that summarise do not
+        from .fit import fit_corpus
+
+        return fit_corpus
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "CELL",

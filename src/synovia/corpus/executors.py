@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -24,6 +25,17 @@ BATCHES, MOST_TOGETHER = 20, 16
 """A cluster gets about so many batches for each of its threads, of at most so many clips."""
 RETRIES = 2
 """How often a cluster tries a clip whose worker died, before it is told as broken."""
+LOCAL = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "2s",
+    "distributed.admin.system-monitor.disk": False,
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+}
+"""Settings of a cluster that is started here. By default, workers sample their stacks and look at
+themselves up to a hundred times a second; and they return memory to the system after each array, so
+that the next one is cleared page by page, which takes half as long again as the work itself."""
 KILLED = "the process at work on it was killed"
 
 
@@ -60,7 +72,7 @@ def run_processes(
     left = list(tasks)
     while left:
         suspects: list[Any] = []
-        with _pool(jobs) as pool:
+        with process_pool(jobs) as pool:
             waiting = iter(left)
             flying: dict[Future[Outcome], Any] = {}
             broken = False
@@ -87,15 +99,30 @@ def run_processes(
 
 
 def _run_alone(folder: str, task: Any, work: Work) -> Outcome:
-    with _pool(1) as pool:
+    with process_pool(1) as pool:
         try:
             return pool.submit(work, folder, task).result()
         except BrokenProcessPool:
             return Outcome(task, error=KILLED)
 
 
-def _pool(jobs: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+@contextmanager
+def process_pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Give so many processes to work in; if what is done with them is left early, they are ended.
+
+    An interrupt is for this process alone.
+    """
+    others = set(multiprocessing.active_children())
+    spawn = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, spawn, signal.signal, (signal.SIGINT, signal.SIG_IGN))
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        raise
+    pool.shutdown()
 
 
 def run_dask(
@@ -149,8 +176,7 @@ def print_link(client: Any) -> None:
 @contextmanager
 def _client(scheduler: str, jobs: int) -> Iterator[Any]:
     try:
-        import dask
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError:
         raise ValueError(
             "a scheduler needs Dask: pip install 'synovia[dask]', or leave --scheduler away"
@@ -159,12 +185,20 @@ def _client(scheduler: str, jobs: int) -> Iterator[Any]:
         with Client(scheduler) as client:
             yield client
         return
+    with local_cluster(jobs) as cluster, Client(cluster) as client:
+        yield client
+
+
+@contextmanager
+def local_cluster(jobs: int) -> Iterator[Any]:
+    """Start a cluster of Dask's here, with so many workers of one thread each."""
+    import dask
+    from distributed import LocalCluster
+
     with (
-        # Workers that sample their own stacks a hundred times a second have less time for clips.
-        dask.config.set({"distributed.worker.profile.enabled": False}),
+        dask.config.set(LOCAL),
         LocalCluster(
             n_workers=jobs, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
         ) as cluster,
-        Client(cluster) as client,
     ):
-        yield client
+        yield cluster

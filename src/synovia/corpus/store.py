@@ -177,6 +177,9 @@ def work(folder: str, task: Task) -> Outcome:
     Runs in any process that sees the folder and the clip.
     """
     corpus = Corpus.open(Path(folder))
+    entry = corpus.entry_of(task)
+    if entry is not None and (entry.name, entry.performer) == (task.name, task.performer):
+        return Outcome(task, entry)  # by a worker that died later, or by another run
     try:
         about = os.stat(task.path)
         start = time.process_time()
@@ -186,7 +189,8 @@ def work(folder: str, task: Task) -> Outcome:
         read = time.process_time()
         mark = mark_of(clip, corpus.options)
         if not _is_whole(corpus.summary_file(mark)):
-            save_summary(summarize(clip, corpus.options), corpus.summary_file(mark))
+            summary = summarize(clip, corpus.options, mark=mark)
+            save_summary(summary, corpus.summary_file(mark))
         done = time.process_time()
         entry = _write_entry(corpus, task, mark, clip.frames, *_looks(about))
     except (ValueError, OSError) as error:

@@ -15,9 +15,10 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -25,11 +26,12 @@ from .. import quat
 from ..arrays import Floats, Ints, Mask, Points, Quats
 from ..io.files import atomic_write
 from ..learn import Take, flips, invented_first_frame
-from ..learn.dependents import PairFrames
 from ..learn.duplicates import fingerprint
 from ..learn.takes import flips_by_steps
-from ..learn.trimming import first_in_cell
 from ..skeleton import Clip, Skeleton, lineage
+
+if TYPE_CHECKING:
+    from ..learn.dependents import PairFrames
 
 Key = TypeVar("Key", str, tuple[str, str])
 MAGIC = b"synovia-summary\n"
@@ -42,6 +44,8 @@ SECOND = 10**9
 """Nanoseconds: times add up as integers, so that their order does not matter."""
 MAX_WAITING = 20_000
 """Cells that wait to be merged with those of other clips, at most, or as many as there are."""
+AT_ONCE = 2**15
+"""Frames, summed over joints, whose cells are found at once: what a processor's cache holds."""
 COLUMNS = {"keys": ("<i2", 3), "counts": ("<i8", 1), "frames": ("<i8", 1), "rotations": ("<f8", 4)}
 """What is kept of each cell of one joint, with its type and how many numbers that is."""
 BY_JOINT = ("keys", "rotations")
@@ -133,8 +137,7 @@ class Cells:
         frames = np.concatenate([each.frames for each in parts])
         codes = _codes(keys)
         order = np.lexsort((frames, clips, *reversed(codes)))
-        changes = [np.diff(code[order], prepend=code[order[:1]] - 1) for code in codes]
-        starts = np.flatnonzero(np.any(changes, axis=0))
+        starts = _changes([code[order] for code in codes])
         first = order[starts]
 
         def total(name: str) -> Ints:
@@ -209,41 +212,47 @@ def mark_of(clip: Clip, options: SummaryOptions) -> str:
     return mark.hexdigest()[:40]
 
 
-def summarize(clip: Clip, options: SummaryOptions = USUAL) -> Summary:
-    """Return the summary of a clip: cells of each joint, capture flips aside."""
+def summarize(clip: Clip, options: SummaryOptions = USUAL, *, mark: str = "") -> Summary:
+    """Return the summary of a clip: cells of each joint, capture flips aside.
+
+    `mark` is that of the clip and the options, where it is known.
+    """
     if clip.frames == 0:
         raise ValueError(f"{clip.name or 'clip'}: no frames to summarise")
-    skeleton, invented = clip.skeleton, invented_first_frame(clip)
+    skeleton, nanoseconds = clip.skeleton, round(clip.frame_time * SECOND)
+    by_frame = np.asarray(clip.pose.rotations, np.float64)
+    steps = np.ascontiguousarray(quat.angle_between(by_frame[:-1], by_frame[1:]).T)
+    invented = invented_first_frame(clip, steps=steps)
     first = 1 if invented else 0
-    nanoseconds = round(clip.frame_time * SECOND)
-    rotations = np.asarray(clip.pose.rotations, np.float64)[first:]
-    steps = np.ascontiguousarray(quat.angle_between(rotations[:-1], rotations[1:]).T)
-    points = np.ascontiguousarray(quat.log(rotations).swapaxes(0, 1))
-    pairs = options.pairs_in(skeleton)
-    paired = {name for pair in pairs for name in pair}
-    joints, flipped, kept = {}, {}, dict[str, tuple[Quats, Points, Mask]]()
-    for joint in np.flatnonzero(skeleton.parents >= 0).tolist():
-        name = skeleton.names[joint]
-        own: Quats = np.ascontiguousarray(rotations[:, joint])
-        at: Points = points[joint]
-        flip = flips_by_steps(steps[joint], clip.frame_time)
+    by_frame, steps = by_frame[first:], steps[:, first:]
+    moving = np.flatnonzero(skeleton.parents >= 0)
+    names = [skeleton.names[joint] for joint in moving.tolist()]
+    rotations = np.ascontiguousarray(by_frame[:, moving].swapaxes(0, 1))
+    points = quat.log(rotations)
+    flipped = flips_by_steps(steps[moving], clip.frame_time)
+    for k, name in enumerate(names):
         if ancestor := options.ancestors.get(name):
-            own = lineage(skeleton, name, ancestor).relative_rotation(rotations)
-            flip, at = flips(own, clip.frame_time), quat.log(own)
-        joints[name] = _cells_of(own, at, ~flip, first, nanoseconds, options.cell)
-        flipped[name] = int(flip.sum())
-        if name in paired:
-            kept[name] = own, at, ~flip
-    together = {}
-    for pair in pairs:
-        (own, at, legal), (theirs, there, also) = (kept[name] for name in pair)
-        both, points_of_both = np.hstack([theirs, own]), np.hstack([there, at])
-        together[pair] = _cells_of(
-            both, points_of_both, legal & also, first, nanoseconds, PAIR_CELLS * options.cell
+            rotations[k] = lineage(skeleton, name, ancestor).relative_rotation(by_frame)
+            points[k], flipped[k] = quat.log(rotations[k]), flips(rotations[k], clip.frame_time)
+    joints = dict(
+        zip(
+            names,
+            _cells_of(rotations, points, ~flipped, first, nanoseconds, options.cell),
+            strict=True,
         )
+    )
+    together = {}
+    for pair in options.pairs_in(skeleton):
+        joint, driver = (names.index(name) for name in pair)
+        both = np.concatenate([rotations[[driver]], rotations[[joint]]], axis=-1)
+        points_of_both = np.concatenate([points[[driver]], points[[joint]]], axis=-1)
+        kept = ~(flipped[[driver]] | flipped[[joint]])
+        size = PAIR_CELLS * options.cell
+        (together[pair],) = _cells_of(both, points_of_both, kept, first, nanoseconds, size)
     head = Head(
-        mark_of(clip, options), fingerprint(clip), options, skeleton, clip.frames, clip.frame_time,
-        invented, _sizes(joints), flipped, _sizes(together),
+        mark or mark_of(clip, options), fingerprint(clip), options, skeleton, clip.frames,
+        clip.frame_time, invented, _sizes(joints),
+        dict(zip(names, flipped.sum(axis=1).tolist(), strict=True)), _sizes(together),
     )  # fmt: skip
     return Summary(head, joints, together)
 
@@ -254,34 +263,47 @@ def _sizes(cells: Mapping[Key, Cells]) -> dict[Key, int]:
 
 def _cells_of(
     rotations: Quats, points: Points, kept: Mask, first: int, nanoseconds: int, cell: float
-) -> Cells:
-    """Return the cells of a joint, by points (n, 3) and rotations (n, 4), or of a pair."""
-    frames = np.flatnonzero(kept)
-    own, points = rotations[frames], points[frames]
-    starts = _first_in_cells(points, cell)
-    chosen = np.flatnonzero(starts == np.arange(len(starts)))
-    counts = np.bincount(starts, minlength=len(starts))[chosen]
-    keys = np.floor(points[chosen] / cell).astype(np.int64)
-    order = np.lexsort(_codes(keys)[::-1])
-    chosen, counts = chosen[order], counts[order]
-    return Cells(
-        keys[order],
-        counts,
-        counts * nanoseconds,
-        np.zeros(len(chosen), np.int64),
-        frames[chosen] + first,
-        own[chosen],
-    )
+) -> list[Cells]:
+    """Return the cells of each joint, by rotations (J, n, 4) and points (J, n, 3), or of pairs."""
+    joints, frames = kept.shape
+    together = max(AT_ONCE // frames, 1)
+    if together < joints:
+        parts = (slice(k, k + together) for k in range(0, joints, together))
+        found = (
+            _cells_of(rotations[some], points[some], kept[some], first, nanoseconds, cell)
+            for some in parts
+        )
+        return [each for part in found for each in part]
+    places = np.flatnonzero(kept)
+    keys = np.floor(points.reshape(-1, points.shape[-1])[places] / cell).astype(np.int64)
+    codes = _codes(keys)
+    codes[0] = codes[0] | (places // frames << 48)
+    # Frames in a row that stay in their cell are sorted as one.
+    runs = _changes(codes)
+    order = np.lexsort([code[runs] for code in reversed(codes)])
+    starts = _changes([code[runs[order]] for code in codes])
+    chosen = runs[order[starts]]
+    lengths = np.diff(runs, append=len(places))[order]
+    counts = np.add.reduceat(lengths, starts) if len(starts) else lengths
+    keys, places = keys[chosen], places[chosen]
+    taken = rotations.reshape(-1, rotations.shape[-1])[places]
+    numbers = places % frames + first
+    ends = np.searchsorted(places // frames, np.arange(joints + 1))
+    return [
+        Cells(
+            keys[own], counts[own], counts[own] * nanoseconds,
+            np.zeros(own.stop - own.start, np.int64), numbers[own], taken[own],
+        )
+        for own in (slice(*pair) for pair in pairwise(ends.tolist()))
+    ]  # fmt: skip
 
 
-def _first_in_cells(points: Points, cell: float) -> Ints:
-    """Return, for each of points (n, 3), or (n, 6) of a pair, the first one in its cell."""
-    own = [first_in_cell(points[:, k : k + 3], cell) for k in range(0, points.shape[1], 3)]
-    if len(own) == 1:
-        return own[0]
-    both = own[0] * len(points) + own[1]
-    _, first, cell_of = np.unique(both, return_index=True, return_inverse=True)
-    return np.asarray(first[cell_of])
+def _changes(codes: Sequence[Ints]) -> Ints:
+    """Return where any of some columns (n,) has another number than just before, 0 included."""
+    if len(codes[0]) == 0:
+        return np.zeros(0, np.int64)
+    changes = np.any([code[1:] != code[:-1] for code in codes], axis=0)
+    return np.concatenate([[0], 1 + np.flatnonzero(changes)])
 
 
 def _codes(keys: Ints) -> list[Ints]:
@@ -309,6 +331,8 @@ def take_of(cells: Cells, performer: str) -> Take:
 
 def frames_of(cells: Cells, performer: str) -> PairFrames:
     """Return cells of a pair as what one person did with both, in the order they were met."""
+    from ..learn.dependents import PairFrames
+
     order = np.lexsort((cells.frames, cells.clips))
     both, counts = cells.rotations[order], cells.counts[order]
     return PairFrames(performer, both[:, :4], both[:, 4:], counts)

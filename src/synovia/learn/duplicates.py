@@ -124,10 +124,12 @@ def fingerprint(clip: Clip) -> str:
 
 def same_bones(ours: Skeleton, theirs: Skeleton) -> bool:
     """Tell whether two skeletons have the same joints, by name, at the same offsets."""
-    found = match(ours.names, ours, theirs)
-    if found.missing or found.extra:
-        return False
-    offsets = theirs.offsets[[found.joints[name] for name in ours.names]]
+    offsets = theirs.offsets
+    if ours.names != theirs.names:
+        found = match(ours.names, ours, theirs)
+        if found.missing or found.extra:
+            return False
+        offsets = offsets[[found.joints[name] for name in ours.names]]
     below_root = (ours.parents >= 0)[:, None]  # where a root stands is no bone
     longest = np.abs(ours.offsets).max(initial=0.0, where=below_root)
     apart = np.abs(ours.offsets - offsets).max(initial=0.0, where=below_root)

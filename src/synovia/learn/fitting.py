@@ -318,7 +318,8 @@ def _kept_paths(takes: Sequence[Take], masks: Sequence[Mask]) -> list[Quats]:
         path = take.rotations[kept]
         if take.thinned:
             # Where a thinned path goes on elsewhere, it was on the way there before.
-            gaps = 1 + np.flatnonzero(quat.angle_between(path[:-1], path[1:]) > GAP)
+            cosines = np.abs(np.einsum("ij,ij->i", path[:-1], path[1:]))
+            gaps = 1 + np.flatnonzero(cosines < np.cos(0.5 * GAP))
             paths += np.split(path, gaps)
         else:
             paths.append(path)

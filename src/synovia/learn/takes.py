@@ -139,36 +139,53 @@ def flips(rotations: Quats, frame_time: float, *, max_speed: float = MAX_SPEED) 
 
 
 def flips_by_steps(steps: Scalars, frame_time: float, *, max_speed: float = MAX_SPEED) -> Mask:
-    """Return as `flips` does, (frames,), from the angles (frames - 1,) between frames, radians."""
+    """Return as `flips` does, (..., frames), from angles (..., frames - 1) of steps, in radians."""
     jumps = steps > min(max_speed * frame_time, MAX_STEP)
-    following = steps[1 : 1 + int(np.ceil(MIN_DURATION / frame_time))]
-    if len(following) * frame_time >= MIN_DURATION:
-        jumps[0] |= steps[0] > max(INVENTED_STEP, INVENTED_RATIO * following.max())
+    following = steps[..., 1 : 1 + int(np.ceil(MIN_DURATION / frame_time))]
+    if following.shape[-1] * frame_time >= MIN_DURATION:
+        usual = INVENTED_RATIO * following.max(axis=-1)
+        jumps[..., 0] |= steps[..., 0] > np.maximum(INVENTED_STEP, usual)
+    found = np.zeros((*steps.shape[:-1], steps.shape[-1] + 1), dtype=bool)
+    jumping = jumps.any(axis=-1)
+    for at in np.ndindex(jumping.shape):
+        if jumping[at]:  # without a jump there is one stretch, which stays
+            found[at] = _short_stretches(jumps[at], frame_time)
+    return found
+
+
+def _short_stretches(jumps: Mask, frame_time: float) -> Mask:
+    """Return which frames (frames,) are in too short a stretch between `jumps` (frames - 1,)."""
     lengths = np.diff(np.flatnonzero(np.concatenate([[True], jumps, [True]])))
     short = lengths * frame_time < MIN_DURATION
     short[lengths.argmax()] &= not short.all()
     return np.repeat(short, lengths)
 
 
-def invented_first_frame(clip: Clip, moving: Mask | None = None) -> bool:
+def invented_first_frame(
+    clip: Clip, moving: Mask | None = None, steps: Scalars | None = None
+) -> bool:
     """Tell whether the clip starts with a pose nobody performed, as CMU's T-poses.
 
     That is so when, for a quarter of the joints that move at all, the first step is a jump. Of a
-    long clip the beginning is enough, and which joints (J,) are `moving` later.
+    long clip the beginning is enough, and which joints (J,) are `moving` later. The angles
+    (J, frames - 1) between frames, `steps`, are computed as far as needed unless they are given.
     """
     rotations = clip.pose.rotations
     if clip.frames < 3:
         return False
     moves = np.flatnonzero(moving_joints(rotations) if moving is None else moving)
     # Without a flip in the first quarter of a second there is none at the first frame.
-    first = rotations[: 2 + int(np.ceil(MIN_DURATION / clip.frame_time)), moves]
-    steps = np.ascontiguousarray(quat.angle_between(first[:-1], first[1:]).T)
-    jumps = [
-        bool(flips_by_steps(own, clip.frame_time).any())
-        and bool(flips(rotations[:, joint], clip.frame_time)[0])
-        for joint, own in zip(moves, steps, strict=True)
-    ]
-    return len(jumps) >= 3 and sum(jumps) >= 0.25 * len(jumps)
+    beginning = 1 + int(np.ceil(MIN_DURATION / clip.frame_time))
+    early = _steps(rotations[: 1 + beginning, moves]) if steps is None else steps[moves, :beginning]
+    suspects = moves[flips_by_steps(early, clip.frame_time).any(axis=-1)]
+    whole = _steps(rotations[:, suspects]) if steps is None else steps[suspects]
+    jumps = int(flips_by_steps(whole, clip.frame_time)[:, 0].sum())
+    return len(moves) >= 3 and jumps >= 0.25 * len(moves)
+
+
+def _steps(rotations: Quats) -> Scalars:
+    """Return the angles (J, frames - 1) between consecutive `rotations` (frames, J, 4)."""
+    return np.ascontiguousarray(quat.angle_between(rotations[:-1], rotations[1:]).T)
 
 
 def moving_joints(rotations: Quats) -> Mask:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import quat
-from ..arrays import Ints, Mask, Points, Quats, Scalars, rows
+from ..arrays import Floats, Ints, Mask, Points, Quats, Scalars, rows
 from .takes import Take, check_positive
 
 CONFIRMATION_RADIUS = np.radians(9.0)
@@ -22,6 +22,10 @@ LINK = np.radians(10.0)
 """Rotations this near to each other, in radians, belong together."""
 COUNTED_CELL = 0.04
 """Cells, in radians, that frames of those who are held out are counted by; corpora have halves."""
+FARTHEST = 2.0 * np.pi
+"""No rotation is as far as this from another, in radians."""
+NEARER = (2.0 * CONFIRMATION_RADIUS, 4.0 * CONFIRMATION_RADIUS, FARTHEST)
+"""Within how many radians others are searched for, in turn."""
 MAX_DROPPED = 0.05
 """The most that is dropped, of a joint's frames, for want of others near them."""
 
@@ -104,11 +108,13 @@ def distances_without(
     others: int | None = None,
     cell: float = 0.02,
     enough: float = 0.0,
+    spare: float = 0.0,
 ) -> list[list[Scalars]]:
     """Return as `distance_to_others`, once for each group of performers who are left out.
 
     The nearest are searched for once, whoever is left out. What is returned for those themselves
-    means nothing.
+    means nothing. Where at most a share of `spare` of the frames that need confirmation are farther
+    than `enough`, how far these are is not searched for: answers are a whole turn, 2 pi.
     """
     rotations, who, performers = _stack_takes(takes)
     counts, names = _person_counts(takes), np.unique([take.performer for take in takes])
@@ -132,23 +138,32 @@ def distances_without(
     cell_asked, asking = np.divmod(visits, performers)
     asked = rotations[cells[cell_asked]]
     left: Ints = np.arange(len(visits))
+    # So many are enough whoever is left out.
+    most = max(
+        number + int(counts[~those].sum()) for those, number in zip(present, wanted, strict=True)
+    )
+    nearest = np.zeros((len(groups), len(visits)))
+    searched = list(zip(nearest, present, wanted, strict=True))
     if enough > 0.0:
-        # So many are enough whoever is left out.
-        most = max(
-            number + int(counts[~those].sum())
-            for those, number in zip(present, wanted, strict=True)
-        )
         met = _others_in_cell(rotations[cells], cell_asked, asking, counts, enough)
         left = np.flatnonzero(met < most)
-        left = left[_unconfirmed(asked[left], asking[left], trees, counts, most, enough)]
-    nearest = np.zeros((len(groups), len(visits)))
-    for start in range(0, len(left), 10_000):
-        block = left[start : start + 10_000]
-        chords = np.stack([tree.query(asked[block])[0] for tree in trees], axis=1)
-        chords[np.arange(len(block)), asking[block]] = np.inf
-        for row, those, number in zip(nearest, present, wanted, strict=True):
+        rest, near = _unconfirmed(asked[left], asking[left], trees, counts, most, enough)
+        left = left[rest]
+        for row, those, number in searched:
+            row[left[near[:, those] @ counts[those] < number]] = np.inf
+        doubted = [take.frame_counts * take.needs_confirmation for take in takes]
+        frames = np.bincount(visit_of, weights=np.concatenate(doubted))
+        searched = [
+            (row, those, number)
+            for row, those, number in searched
+            if frames[np.isinf(row) & those[asking]].sum()
+            > int(spare * frames[those[asking]].sum())
+        ]
+        left = np.flatnonzero(np.isinf([row for row, _, _ in searched]).any(axis=0))
+    for part, chords in _chords(asked[left], asking[left], trees, counts, most):
+        for row, those, number in searched:
             met = np.repeat(chords[:, those], counts[those], axis=1)
-            row[block] = np.partition(met, number - 1, axis=1)[:, number - 1]
+            row[left[part]] = np.partition(met, number - 1, axis=1)[:, number - 1]
     angles = 4.0 * np.arcsin(np.minimum(nearest / 2.0, 1.0))
     return [_per_take(row[visit_of], takes) for row in angles]
 
@@ -170,20 +185,45 @@ def _others_in_cell(
 
 def _unconfirmed(
     asked: Quats, asking: Ints, trees: Sequence[Any], counts: Ints, others: int, within: float
-) -> Ints:
+) -> tuple[Ints, Mask]:
     """Return which rotations fewer than `others` other performers come `within` radians of.
 
-    Nearly all are confirmed by the first performers who are asked, the busiest first.
+    And which of the performers come so near to these: (rotations, performers). Nearly all are
+    confirmed by the first performers who are asked, the busiest first.
     """
     reach = 2.0 * np.sin(within / 4.0)
+    near = np.zeros((len(asked), len(trees)), dtype=bool)
     met = np.zeros(len(asked), np.int64)
     left = np.arange(len(asked))
     for performer in sorted(range(len(trees)), key=lambda p: -trees[p].n):
         distance = trees[performer].query(asked[left], distance_upper_bound=reach)[0]
-        near = (distance < np.inf) & (asking[left] != performer)
-        met[left] += counts[performer] * near
+        near[left, performer] = meets = (distance < np.inf) & (asking[left] != performer)
+        met[left] += counts[performer] * meets
         left = left[met[left] < others]
-    return left
+    return left, near[left]
+
+
+def _chords(
+    asked: Quats, asking: Ints, trees: Sequence[Any], counts: Ints, most: int
+) -> Iterator[tuple[Ints, Floats]]:
+    """Yield numbers of rotations, some at a time, and the chords (n, performers) to all others.
+
+    Those of performers beyond the `most` nearest may be infinite, as is that to oneself: a search
+    that ends early is much quicker, and most rotations have so many others nearby.
+    """
+    left: Ints = np.arange(len(asked))
+    for within in NEARER:
+        reach, beyond = 2.0 * np.sin(within / 4.0), [left[:0]]
+        for start in range(0, len(left), 10_000):
+            block = left[start : start + 10_000]
+            chords = np.stack(
+                [tree.query(asked[block], distance_upper_bound=reach)[0] for tree in trees], axis=1
+            )
+            chords[np.arange(len(block)), asking[block]] = np.inf
+            known = (np.isfinite(chords) @ counts >= most) | (within == FARTHEST)
+            beyond.append(block[~known])
+            yield block[known], chords[known]
+        left = np.concatenate(beyond)
 
 
 def isolated_frames(takes: Sequence[Take], *, share: float = MAX_DROPPED) -> list[Mask]:
@@ -233,7 +273,7 @@ def trim(takes: Sequence[Take], share: float = MAX_DROPPED) -> TrimResult:
     kept = [~take.flips() for take in takes]
     unflipped = [take.subset(mask) for take, mask in zip(takes, kept, strict=True)]
     if _confirm_each_other(takes):
-        angles = distance_to_others(unflipped, enough=CONFIRMATION_RADIUS)
+        (angles,) = distances_without(unflipped, [()], enough=CONFIRMATION_RADIUS, spare=share)
         rule, dropped = "confirmation", _least_confirmed(unflipped, angles, share)
     else:
         rule, dropped = "isolation", isolated_frames(unflipped, share=share)
@@ -266,7 +306,7 @@ def trim_without(
         for rest in rests:
             yield rest, trim(rest, share).kept
         return
-    found = distances_without(takes, groups, enough=CONFIRMATION_RADIUS)
+    found = distances_without(takes, groups, enough=CONFIRMATION_RADIUS, spare=share)
     for group, rest, angles in zip(groups, rests, found, strict=True):
         pairs = zip(takes, angles, strict=True)
         others = [own for take, own in pairs if take.performer not in group]

@@ -136,14 +136,14 @@ def match(
 def _differing_bones(
     found: dict[str, int], theirs: Skeleton, skeleton: Skeleton
 ) -> dict[str, float]:
-    ours, others = skeleton.rest_directions, theirs.rest_directions
-    angles = {}
-    for name, joint in found.items():
-        a, b = ours[joint], others[theirs.index(name)]
-        angle = float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
-        if a.any() and b.any() and angle > MAX_BONE_ANGLE:
-            angles[name] = angle
-    return angles
+    if not found:
+        return {}
+    a = skeleton.rest_directions[list(found.values())]
+    b = theirs.rest_directions[[theirs.index(name) for name in found]]
+    angles = np.arctan2(np.linalg.norm(np.cross(a, b), axis=1), np.einsum("ij,ij->i", a, b))
+    differ = a.any(axis=1) & b.any(axis=1) & (angles > MAX_BONE_ANGLE)
+    each = zip(found, angles.tolist(), differ.tolist(), strict=True)
+    return {name: angle for name, angle, apart in each if apart}
 
 
 def names_in(names: Mapping[str, str] | None, skeleton: Skeleton) -> dict[str, str]:
