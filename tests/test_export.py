@@ -19,9 +19,12 @@ from synovia import (
     RotationVector,
     Skeleton,
     forward,
+    human,
+    human_limits,
     quat,
 )
 from synovia.export import EXPORTERS, HingedBody, export_limits, hinged_body, hinged_joint
+from synovia.export.hinged import in_metres
 from synovia.export.into import write_into
 from synovia.export.mass import SEGMENT_MASSES, capsules
 from synovia.export.mjcf import OVERSHOOT_DEG, hinge_names, mjcf_text
@@ -407,3 +410,72 @@ def test_the_command_line_exports_and_refuses(model, tmp_path):
     run("export", tmp_path / "a.limits.json", "-o", target, "--max-gain", "1%", code=1)
     assert not target.exists()
     run("export", tmp_path / "a.limits.json", "-o", tmp_path / "a.txt", code=2)
+
+
+# Joints that one control of a figure moves.
+
+
+def test_a_knee_goes_along_the_figures_curves(rng):
+    """Read by the curves that are OpenSim's own splines: the same places and rotations."""
+    from xml.etree import ElementTree
+
+    from synovia.components import Curve
+
+    figure, ours = human(), human_limits()
+    model = LimitModel({"LeftLowerLeg": ours.limits["LeftLowerLeg"]}, ours.skeleton)
+    exported = export_limits(model, "opensim", figure=figure)
+    loss = exported.losses["LeftLowerLeg"]
+    assert loss.gained == 0.0
+    assert loss.lost == loss.share == pytest.approx(model.limits["LeftLowerLeg"].volume())
+    assert loss.gained_angle == 0.0
+    assert np.radians(4.0) < loss.lost_angle < np.radians(12.0)
+    root = ElementTree.fromstring(exported.content)
+    flexion = rng.uniform(*(figure.joint_sets["left_knee"].controls["flexion"].low, 140.0), 200)
+    pose = figure.pose({"left_knee.flexion": flexion})
+    scale = exported_scale(model)
+    for name in ("LeftLowerLeg", "LeftPatella", "LeftFibula"):
+        joint = root.find(f".//CustomJoint[@name='{name}_joint']")
+        rotations, shifts = quat.IDENTITY, np.zeros((200, 3))
+        for axis in joint.iter("TransformAxis"):
+            direction = np.array(axis.findtext("axis").split(), dtype=float)
+            x, y = (np.array(axis.findtext(f"SimmSpline/{k}").split(), dtype=float) for k in "xy")
+            value = Curve(x, y, "spline")(np.radians(flexion))[:, None] * direction
+            if axis.get("name").startswith("rotation"):
+                rotations = quat.mul(rotations, quat.exp(value))
+            else:
+                shifts = shifts + value
+        above = joint.find(".//PhysicalOffsetFrame[@name='above']")
+        place, turn = (
+            np.array(above.findtext(k).split(), dtype=float) for k in ("translation", "orientation")
+        )
+        reference = quat.from_euler(turn, "XYZ")
+        k = figure.skeleton.index(name)
+        off = quat.angle_between(quat.mul(reference, rotations), pose.rotations[:, k])
+        assert off.max() < 1e-6, name
+        there = place + quat.rotate(reference, shifts)
+        np.testing.assert_allclose(there, scale * pose.positions[:, k], atol=1e-6)
+    coupled = root.findall(".//CoordinateCouplerConstraint")
+    assert {each.findtext("independent_coordinate_names") for each in coupled} == {
+        "left_knee.flexion",
+        "right_knee.flexion",
+    }
+    assert len(coupled) == 4  # kneecaps and fibulae
+
+
+def exported_scale(model):
+    skeleton = in_metres(model.skeleton)
+    return np.linalg.norm(skeleton.offsets[5]) / np.linalg.norm(model.skeleton.offsets[5])
+
+
+def test_curves_are_refused_where_they_make_no_sense(model):
+    with pytest.raises(ValueError, match="curves of a figure are for opensim, got the target mjcf"):
+        export_limits(model, "mjcf", figure=human())
+    with pytest.raises(ValueError, match="of no joint that one control of the figure"):
+        export_limits(model, "opensim", figure=human())
+    ours = human_limits()
+    skeleton = ours.skeleton
+    offsets = skeleton.offsets.copy()
+    offsets[skeleton.index("LeftLowerLeg")] = [0.4, 0.0, 0.0]
+    turned = LimitModel(ours.limits, replace(skeleton, offsets=offsets))
+    with pytest.raises(ValueError, match="LeftLowerLeg must lie in the same direction from LeftUp"):
+        export_limits(turned, "opensim", figure=human())

@@ -5,8 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synovia import Box, Limit, LimitModel, RotationVector, Skeleton, forward, quat
-from synovia.export import hinged_body
+from synovia import (
+    Box,
+    Limit,
+    LimitModel,
+    RotationVector,
+    Skeleton,
+    forward,
+    human,
+    human_limits,
+    quat,
+)
+from synovia.export import export_limits, hinged_body
+from synovia.export.hinged import in_metres
 from synovia.export.mjcf import hinge_names, mjcf_text
 from synovia.export.opensim import opensim_text
 from synovia.export.urdf import urdf_text
@@ -140,6 +151,45 @@ def test_opensim(body, posed, tmp_path):
     model.realizePosition(state)
     found = model.getBodySet().get("Forearm").getPositionInGround(state)
     np.testing.assert_allclose([found.get(k) for k in range(3)], places[3], atol=1e-9)
+
+
+def test_a_knee_of_curves_in_opensim(tmp_path):
+    """Tibia, kneecap and fibula go where the figure's do, all by one coordinate."""
+    opensim = pytest.importorskip("opensim", reason="OpenSim is not installed")
+    figure, ours = human(), human_limits()
+    limited = LimitModel({"LeftLowerLeg": ours.limits["LeftLowerLeg"]}, ours.skeleton)
+    (tmp_path / "a.osim").write_bytes(export_limits(limited, "opensim", figure=figure).content)
+    model = opensim.Model(str(tmp_path / "a.osim"))
+    model.set_assembly_accuracy(1e-12)  # kneecap and fibula are constrained to the tibia's flexion
+    state = model.initSystem()
+    coordinate = model.getCoordinateSet().get("left_knee.flexion")
+    span = figure.joint_sets["left_knee"].controls["flexion"]
+    assert np.degrees(coordinate.getRangeMin()) == pytest.approx(span.low)
+    assert np.degrees(coordinate.getRangeMax()) == pytest.approx(span.high)
+    skeleton = figure.skeleton
+    thigh = skeleton.index("LeftUpperLeg")
+    scale = np.linalg.norm(in_metres(skeleton).offsets[thigh + 1])
+    scale /= np.linalg.norm(skeleton.offsets[thigh + 1])
+    above = model.getBodySet().get("LeftUpperLeg")
+    for flexion in np.linspace(span.low, span.high, 40):
+        coordinate.setValue(state, float(np.radians(flexion)))
+        model.assemble(state)
+        value = np.degrees(coordinate.getValue(state))  # as far as it was assembled
+        assert value == pytest.approx(flexion, abs=1e-3)
+        where, how = forward(skeleton, figure.pose({"left_knee.flexion": value}))
+        # OpenSim solves for what is constrained.
+        for name, atol in (("LeftLowerLeg", 1e-6), ("LeftPatella", 1e-5), ("LeftFibula", 1e-5)):
+            found = model.getBodySet().get(name).findTransformBetween(state, above)
+            k, back = skeleton.index(name), quat.inverse(how[thigh])
+            there = quat.rotate(back, where[k] - where[thigh])
+            np.testing.assert_allclose(vector(found.p()), scale * there, atol=atol)
+            turned = quat.to_matrix(quat.mul(back, how[k]))
+            matrix = [[found.R().get(row, column) for column in range(3)] for row in range(3)]
+            np.testing.assert_allclose(matrix, turned, atol=atol)
+
+
+def vector(found):
+    return [found.get(k) for k in range(3)]
 
 
 def test_usd(body, tmp_path):

@@ -11,6 +11,7 @@ import click
 
 from . import inputs, terminal
 from .convert import metres
+from .figure import figure_of
 
 if TYPE_CHECKING:
     from ..export import Exported
@@ -24,12 +25,17 @@ EXAMPLES = (
         "into a model that you have, by the names of its bodies",
         "synovia export human --into humanoid.xml -o limited.xml",
     ),
+    ("limits of the default human's own segments", "synovia figure human -o human.limits.json"),
+    (
+        "these for OpenSim, the knees as curves of their flexion",
+        "synovia export human.limits.json --figure human -o human.osim",
+    ),
     (
         "a table for Unity; fail where a joint gains more than 5% of all rotations",
         "synovia export mine.limits.json -o mine.unity.json --max-gain 5%",
     ),
 )
-SECTIONS = {"What is written": ("output", "to", "into", "mass"), "Units": ("up", "unit")}
+SECTIONS = {"What is written": ("output", "to", "into", "figure", "mass"), "Units": ("up", "unit")}
 TARGETS = ("mjcf", "urdf", "usd", "opensim", "blender", "vrm", "godot", "unity", "physx")
 """The names of `export.EXPORTERS`, which takes longer to import."""
 
@@ -53,6 +59,12 @@ TARGETS = ("mjcf", "urdf", "usd", "opensim", "blender", "vrm", "godot", "unity",
     type=click.Path(path_type=Path),
     help="An MJCF or URDF model to write ranges into, by the names of its bodies; all else in it "
     "stays.",
+)
+@click.option(
+    "--figure",
+    metavar="human|FILE.xml",
+    help="A figure whose joints the limits are of: those that one of its controls moves, as the "
+    "knees, become curves of one coordinate. OpenSim has such.",
 )
 @click.option(
     "--mass",
@@ -83,6 +95,7 @@ def export(
     output: Path,
     to: str | None,
     into: Path | None,
+    figure: str | None,
     mass: float,
     max_gain: float | None,
     up: Axis | None,
@@ -103,6 +116,8 @@ def export(
     model = load_model(limits, up, unit)
     shown = terminal.progress("fitting hinges")
     if into is not None:
+        if figure:
+            raise click.UsageError("--figure is for a whole body, --into for ranges: give one")
         from ..export.into import write_into
 
         exported = write_into(model, into, progress=lambda names: shown(list(names)))
@@ -115,7 +130,12 @@ def export(
                 f"{output.name!r}"
             )
         exported = export_limits(
-            model, target, name=output.stem, mass=mass, progress=lambda names: shown(list(names))
+            model,
+            target,
+            name=output.stem,
+            mass=mass,
+            figure=None if figure is None else figure_of(figure, None),
+            progress=lambda names: shown(list(names)),
         )
     joints = dict(list(exported.losses.items())[: len(exported.losses) - exported.pairs])
     over = [

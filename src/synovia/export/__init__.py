@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..components import Figure
 from ..model import LimitModel
+from .coupled import CoupledJoint, coupled_joints, coupled_note, split_model
 from .hinged import HingedBody, HingedJoint, Loss, hinged_body, hinged_joint, measure_loss
 from .mjcf import mjcf_text
 from .opensim import opensim_text
@@ -48,6 +50,8 @@ class Exporter:
     write: Callable[[LimitModel, str, float, Progress], Exported]
     has_pairs: bool = False
     """Whether it can say that a joint depends on another."""
+    write_curves: Callable[[LimitModel, Figure, str, float, Progress], Exported] | None = None
+    """The same where joints that one control of a figure moves become curves of it, if it can."""
 
 
 def _write_body(
@@ -62,6 +66,16 @@ def _write_body(
     written: Any = text(body, name=name, mass=mass)
     content = written if isinstance(written, bytes) else written.encode()
     return Exported(content, body.losses, body.notes, len(body.pairs))
+
+
+def _write_opensim_curves(
+    model: LimitModel, figure: Figure, name: str, mass: float, progress: Progress
+) -> Exported:
+    others, coupled, losses = split_model(model, figure)
+    body = hinged_body(others, slanted=False, progress=progress)
+    text = opensim_text(body, name=name, mass=mass, coupled=coupled, losses=losses)
+    notes = {name: coupled_note(each, model.limits.get(name)) for name, each in coupled.items()}
+    return Exported(text.encode(), body.losses | losses, body.notes | notes)
 
 
 def _write_table(
@@ -89,6 +103,7 @@ EXPORTERS: dict[str, Exporter] = {
         "OpenSim: a body of CustomJoints with clamped coordinates",
         (".osim",),
         partial(_write_body, opensim_text, False),
+        write_curves=_write_opensim_curves,
     ),
     **{
         name: Exporter(f"JSON for {name}: {about}", (f".{name}.json",), partial(_write_table, name))
@@ -116,11 +131,13 @@ def export_limits(
     *,
     name: str = "synovia",
     mass: float = 75.0,
+    figure: Figure | None = None,
     progress: Progress = iter,
 ) -> Exported:
     """Return a model's limits for `target`, one of `EXPORTERS`, and what they gain and lose.
 
-    `mass` is that of the whole body, in kilograms, for targets that have one.
+    `mass` is that of the whole body, in kilograms, for targets that have one. Joints that one
+    control of `figure` moves, as knees do, become curves of that control: OpenSim knows such.
 
     Examples
     --------
@@ -140,17 +157,25 @@ def export_limits(
         model = model.joint_by_joint(f"an export to {target}")
     if not model.limits:
         raise ValueError("a model without limits has nothing to export")
-    return EXPORTERS[target].write(model, name, mass, progress)
+    if figure is None:
+        return EXPORTERS[target].write(model, name, mass, progress)
+    write = EXPORTERS[target].write_curves
+    if write is None:
+        known = [each for each, exporter in EXPORTERS.items() if exporter.write_curves]
+        raise ValueError(f"curves of a figure are for {', '.join(known)}, got the target {target}")
+    return write(model, figure, name, mass, progress)
 
 
 __all__ = [
     "EXPORTERS",
+    "CoupledJoint",
     "Exported",
     "Exporter",
     "HingedBody",
     "HingedJoint",
     "HingedPair",
     "Loss",
+    "coupled_joints",
     "export_limits",
     "hinged_body",
     "hinged_joint",

@@ -198,12 +198,15 @@ def hinged_joint(
     reference, axes = hinges.reference, hinges.in_joint(hinges.axes)
     # Only signs of zero may differ, but engines print them.
     made = HingedJoint(name, reference, axes + 0.0, *split_ranges(fitted), Loss(0, 0, 0, 0, 0))
-    note = ""
-    if limit.relative_to is not None:
-        note = f"measured from {limit.relative_to}: as if the joints between were at rest"
+    note = "" if limit.relative_to is None else measured_note(limit.relative_to)
     ends = (made.low, made.high, made.slants, made.slant_low, made.slant_high)
     loss = measure_loss(limit, made.limit)
     return HingedJoint(name, reference, made.axes, *ends, loss, note)
+
+
+def measured_note(ancestor: str) -> str:
+    """Return what it means for an export that a limit is measured from an ancestor."""
+    return f"measured from {ancestor}: as if the joints between were at rest"
 
 
 def hinged_body(

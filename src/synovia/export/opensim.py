@@ -1,31 +1,46 @@
-"""OpenSim: a CustomJoint a joint, with three clamped coordinates; ranges alone."""
+"""OpenSim: a CustomJoint a joint, with three clamped coordinates, or with curves of one."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
 from .. import quat
-from ..arrays import Quats, Vectors
-from .hinged import HingedBody, HingedJoint, loss_lines, upright
+from ..arrays import Floats, Quats, Vectors
+from .coupled import CoupledJoint
+from .hinged import HingedBody, HingedJoint, Loss, loss_lines, upright
 from .mass import capsules
 from .mjcf import comment_text, hinge_names, numbers
 
 VERSION = 40500
 SMALL_INERTIA = 1e-4
 """kg·m² that a body has at least about each axis."""
+NO_CURVES: Mapping[str, CoupledJoint] = MappingProxyType({})
+NO_LOSS: Mapping[str, Loss] = MappingProxyType({})
 
 
-def opensim_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0) -> str:
+def opensim_text(
+    body: HingedBody,
+    *,
+    name: str = "synovia",
+    mass: float = 75.0,
+    coupled: Mapping[str, CoupledJoint] = NO_CURVES,
+    losses: Mapping[str, Loss] = NO_LOSS,
+) -> str:
     """Return a model of the whole body; lengths are metres, angles radians, y is up.
 
-    Coordinates are clamped to their ranges; joints without a limit are welded.
+    Coordinates are clamped to their ranges; joints without a limit are welded. Joints that are
+    `coupled` go along curves of one coordinate, and `losses` say what that means; of several with
+    the same coordinate, the first has it, and those of the others are constrained to it.
     """
     skeleton, segments = body.skeleton, capsules(body.skeleton, mass)
     # OpenSim's ground has y up.
     stand = quat.mul(quat.exp(np.array([-0.5 * np.pi, 0.0, 0.0])), upright(skeleton))
-    bodies, joints = [], []
+    bodies, joints, constraints = [], [], list[str]()
+    owners: dict[str, str] = {}
     for joint, parent in enumerate(skeleton.parents.tolist()):
         title = element_name(skeleton.names[joint])
         own = [each for each in segments if each.joint == joint]
@@ -46,21 +61,34 @@ def opensim_text(body: HingedBody, *, name: str = "synovia", mass: float = 75.0)
             )
             continue
         above = f"/bodyset/{element_name(skeleton.names[parent])}"
-        hinged = body.joints.get(skeleton.names[joint])
-        turn = quat.IDENTITY if hinged is None else hinged.reference
-        kind = "WeldJoint" if hinged is None else "CustomJoint"
-        inner = [] if hinged is None else _coordinates(hinged)
+        own_name = skeleton.names[joint]
+        hinged, curved = body.joints.get(own_name), coupled.get(own_name)
+        kind, turn, inner = "WeldJoint", quat.IDENTITY, []
+        if curved is not None:
+            kind, turn = "CustomJoint", curved.reference
+            first = owners.setdefault(curved.coordinate, own_name)
+            coordinate = element_name(curved.coordinate)
+            if first != own_name:
+                coordinate, leader = f"{title}.{coordinate}", coordinate
+                constraints += [_constraint(coordinate, leader)]
+            inner = _curves(curved, coordinate)
+        elif hinged is not None:
+            kind, turn, inner = "CustomJoint", hinged.reference, _coordinates(hinged)
         joints += _joint(kind, title, above, skeleton.offsets[joint], turn, inner)
+    told = loss_lines({**body.losses, **losses}, body.notes)
+    held = ["<ConstraintSet><objects>", *constraints, "</objects></ConstraintSet>"]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         "<!-- Joint limits by Synovia. Angles in radians; shares are of all rotations. -->",
-        *(f"<!-- {comment_text(line)} -->" for line in loss_lines(body.losses, body.notes)),
+        *(f"<!-- {comment_text(line)} -->" for line in told),
         f'<OpenSimDocument Version="{VERSION}"><Model name={quoteattr(element_name(name))}>',
         "<BodySet><objects>",
         *bodies,
         "</objects></BodySet><JointSet><objects>",
         *joints,
-        "</objects></JointSet></Model></OpenSimDocument>",
+        "</objects></JointSet>",
+        *(held if constraints else ()),
+        "</Model></OpenSimDocument>",
     ]
     return "\n".join(lines) + "\n"
 
@@ -88,27 +116,64 @@ def _joint(
     ]
 
 
+LINEAR = '<LinearFunction name="function"><coefficients>1 0</coefficients></LinearFunction>'
+ZERO = '<Constant name="function"><value>0</value></Constant>'
+
+
 def _coordinates(joint: HingedJoint) -> list[str]:
     names = [element_name(hinge) for hinge in hinge_names(joint)]
     middle = 0.5 * (joint.low + joint.high)
-    held = [
-        f"<Coordinate name={quoteattr(names[k])}><default_value>{numbers([middle[k]])}"
-        f"</default_value><range>{numbers([joint.low[k], joint.high[k]])}</range>"
-        "<clamped>true</clamped></Coordinate>"
-        for k in range(3)
-    ]
-    axes = [
-        f'<TransformAxis name="rotation{k + 1}"><coordinates>{escape(names[k])}</coordinates>'
-        f'<axis>{numbers(joint.axes[k])}</axis><LinearFunction name="function">'
-        "<coefficients>1 0</coefficients></LinearFunction></TransformAxis>"
-        for k in range(3)
-    ]
-    axes += [
-        f'<TransformAxis name="translation{k + 1}"><axis>{numbers(np.eye(3)[k])}</axis>'
-        '<Constant name="function"><value>0</value></Constant></TransformAxis>'
-        for k in range(3)
-    ]
+    held = [_coordinate(names[k], middle[k], joint.low[k], joint.high[k]) for k in range(3)]
+    axes = [_axis(f"rotation{k + 1}", joint.axes[k], names[k], LINEAR) for k in range(3)]
+    axes += [_axis(f"translation{k + 1}", np.eye(3)[k], "", ZERO) for k in range(3)]
+    return _transform(held, axes)
+
+
+def _curves(joint: CoupledJoint, name: str) -> list[str]:
+    held = [_coordinate(name, joint.neutral, joint.knots[0], joint.knots[-1])]
+    axes = []
+    for kind, directions, values in (
+        ("rotation", joint.axes, joint.angles),
+        ("translation", np.eye(3), joint.shifts),
+    ):
+        for k in range(3):
+            curve = (
+                f'<SimmSpline name="function"><x>{numbers(joint.knots)}</x>'
+                f"<y>{numbers(values[:, k])}</y></SimmSpline>"
+            )
+            axes += [_axis(f"{kind}{k + 1}", directions[k], name, curve)]
+    return _transform(held, axes)
+
+
+def _coordinate(name: str, default: float, low: float, high: float) -> str:
+    return (
+        f"<Coordinate name={quoteattr(name)}><default_value>{numbers([default])}</default_value>"
+        f"<range>{numbers([low, high])}</range><clamped>true</clamped></Coordinate>"
+    )
+
+
+def _axis(title: str, direction: Floats, coordinate: str, function: str) -> str:
+    named = f"<coordinates>{escape(coordinate)}</coordinates>" if coordinate else ""
+    return (
+        f'<TransformAxis name="{title}">{named}<axis>{numbers(direction)}</axis>{function}'
+        "</TransformAxis>"
+    )
+
+
+def _transform(coordinates: list[str], axes: list[str]) -> list[str]:
     return [
-        f"<coordinates>{''.join(held)}</coordinates>",
+        f"<coordinates>{''.join(coordinates)}</coordinates>",
         f"<SpatialTransform>{''.join(axes)}</SpatialTransform>",
     ]
+
+
+def _constraint(coordinate: str, leader: str) -> str:
+    """Return what makes a coordinate equal to another."""
+    return (
+        f"<CoordinateCouplerConstraint name={quoteattr(f'{coordinate}.coupler')}>"
+        "<coupled_coordinates_function><LinearFunction><coefficients>1 0</coefficients>"
+        "</LinearFunction></coupled_coordinates_function>"
+        f"<independent_coordinate_names>{escape(leader)}</independent_coordinate_names>"
+        f"<dependent_coordinate_name>{escape(coordinate)}</dependent_coordinate_name>"
+        "<scale_factor>1</scale_factor></CoordinateCouplerConstraint>"
+    )

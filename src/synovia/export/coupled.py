@@ -1,0 +1,169 @@
+"""Joints that one control of a figure moves, as curves of one coordinate: a knee in OpenSim."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import quat
+from ..arrays import Floats, Points, Quats, Vectors
+from ..charts import Hinges
+from ..components import DEGREE, Control, Curve, Figure
+from ..limit import Limit
+from ..model import LimitModel
+from ..skeleton import Skeleton
+from .hinged import Loss, in_metres, measured_note
+
+KNOTS, ROUNDS = 25, 16
+"""Points of each curve at first, and how often more are put where it is not yet followed."""
+OFF = 1e-7
+"""How far off, in radians and in the figure's unit, a spline may be halfway between two points."""
+ALONG = np.cos(np.radians(5.0))
+"""The least cosine of the angle between a bone and the figure's."""
+SEEN = 1000
+"""Legal rotations whose distance to a curve is measured, and places along it."""
+
+
+@dataclass(frozen=True, eq=False)
+class CoupledJoint:
+    """A joint that goes along a curve: place(t) and reference · a1(θ1) · a2(θ2) · a3(θ3).
+
+    `knots` (n,) are values of the `coordinate`, in radians where it is an angle, from one end of
+    its range to the other and `neutral` between them; at each of them are `angles` (n, 3) about the
+    `axes`, in radians, and `shifts` (n, 3) along the axes of the reference, in metres.
+    """
+
+    name: str
+    coordinate: str
+    neutral: float
+    knots: Floats
+    reference: Quats
+    axes: Floats
+    angles: Points
+    shifts: Vectors
+
+
+def coupled_joints(skeleton: Skeleton, figure: Figure) -> dict[str, CoupledJoint]:
+    """Return the joints of a skeleton that one control of `figure` moves by itself, by name.
+
+    The skeleton has the figure's segments, with their names and frames at rest, in any size: how
+    far a joint slides goes with the length to the joint above.
+    """
+    skeleton, theirs = in_metres(skeleton), figure.skeleton
+    found = {}
+    for title, joint_set in figure.joint_sets.items():
+        if len(joint_set.controls) != 1:
+            continue
+        ((control, span),) = joint_set.controls.items()
+        coordinate = f"{title}.{control}"
+        values = _values_along(figure, coordinate, span)
+        pose = figure.pose({coordinate: values})
+        for name in joint_set.network.outputs:
+            if name not in skeleton.names:
+                continue
+            here, there = skeleton.index(name), theirs.index(name)
+            bones = skeleton.offsets[here], theirs.offsets[there]
+            lengths = [float(np.linalg.norm(bone)) for bone in bones]
+            if _parent(skeleton, here) != (above := _parent(theirs, there)):
+                raise ValueError(
+                    f"{name} must hang from {above}, as in the figure {figure.name}, for its "
+                    f"curves to fit, got {_parent(skeleton, here)}"
+                )
+            if min(lengths) == 0.0 or bones[0] @ bones[1] < ALONG * lengths[0] * lengths[1]:
+                raise ValueError(
+                    f"{name} must lie in the same direction from {above} as in the figure "
+                    f"{figure.name}, for its curves to fit, got {bones[0]} and there {bones[1]}"
+                )
+            rotations = pose.rotations[:, there]
+            chart = Hinges(quat.mean(rotations)).align(rotations)
+            size = lengths[0] / lengths[1]
+            moved = pose.positions[:, there] - theirs.offsets[there]
+            found[name] = CoupledJoint(
+                name,
+                coordinate,
+                float(_in_radians(span, span.neutral)),
+                _in_radians(span, values),
+                chart.reference,
+                chart.in_joint(chart.axes) + 0.0,
+                chart.unroll(rotations),
+                quat.rotate(quat.inverse(chart.reference), size * moved),
+            )
+    return found
+
+
+def _values_along(figure: Figure, coordinate: str, span: Control) -> Floats:
+    """Return values of a control (n,), so dense that splines through them follow the segments.
+
+    Where a curve of the figure ends and is held, it has a kink: there they are closest.
+    """
+    title = coordinate.partition(".")[0]
+    segments = [figure.skeleton.index(n) for n in figure.joint_sets[title].network.outputs]
+
+    def numbers(values: Floats) -> Floats:
+        pose = figure.pose({coordinate: values})
+        turns, middle = pose.rotations[:, segments], pose.rotations[len(values) // 2, segments]
+        turns = turns * np.copysign(1.0, (turns * middle).sum(axis=-1, keepdims=True))
+        moved = np.concatenate([turns, pose.positions[:, segments]], axis=-1)
+        return moved.reshape(len(values), -1)
+
+    values = np.linspace(span.low, span.high, KNOTS)
+    for _ in range(ROUNDS):
+        halfway = 0.5 * (values[:-1] + values[1:])
+        columns = [Curve(values, column, "spline")(halfway) for column in numbers(values).T]
+        off = np.abs(np.stack(columns, axis=1) - numbers(halfway)).max(axis=1)
+        if not (off > OFF).any():
+            break
+        values = np.sort(np.concatenate([values, halfway[off > OFF]]))
+    return values
+
+
+def measure_curve(limit: Limit, joint: CoupledJoint, figure: Figure) -> Loss:
+    """Return how the curve differs from a limit: it has no volume, so all of that is lost.
+
+    The angles tell more: how far the curve leaves the limit, and how far from it what is legal is.
+    """
+    title, _, control = joint.coordinate.partition(".")
+    span = figure.joint_sets[title].controls[control]
+    pose = figure.pose({joint.coordinate: np.linspace(span.low, span.high, SEEN)})
+    along = pose.rotations[:, figure.skeleton.index(joint.name)]
+    members = limit.sample(SEEN, np.random.default_rng(0))
+    nearest = 2.0 * np.arccos(np.minimum(np.abs(members @ along.T).max(axis=1), 1.0))
+    share = limit.volume()
+    return Loss(share, 0.0, share, float(limit.violation(along).max()), float(nearest.max()))
+
+
+def coupled_note(joint: CoupledJoint, limit: Limit | None) -> str:
+    """Return what there is to say of a joint, beside its loss."""
+    said = f"goes along curves of {joint.coordinate}"
+    if limit is None or limit.relative_to is None:
+        return said
+    return f"{said}; {measured_note(limit.relative_to)}"
+
+
+def split_model(
+    model: LimitModel, figure: Figure
+) -> tuple[LimitModel, dict[str, CoupledJoint], dict[str, Loss]]:
+    """Return the limits of all other joints, the joints that go along curves, and their losses."""
+    joints = coupled_joints(model.skeleton, figure)
+    if not joints:
+        raise ValueError(
+            f"the limits are of no joint that one control of the figure {figure.name} moves, got "
+            "other names: `synovia figure … -o own.limits.json` writes limits of its own segments"
+        )
+    losses = {
+        name: measure_curve(model.limits[name], joint, figure)
+        for name, joint in joints.items()
+        if name in model.limits
+    }
+    others = {name: limit for name, limit in model.limits.items() if name not in joints}
+    return LimitModel(others, model.skeleton), joints, losses
+
+
+def _parent(skeleton: Skeleton, joint: int) -> str:
+    parent = int(skeleton.parents[joint])
+    return skeleton.names[parent] if parent >= 0 else "nothing"
+
+
+def _in_radians(control: Control, values: Floats | float) -> Floats:
+    return np.asarray(values) * (DEGREE if control.unit == "degrees" else 1.0)
