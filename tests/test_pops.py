@@ -178,10 +178,14 @@ def test_a_roadmap_leads_the_shortest_way_there_is() -> None:
     ends = rng.choice(len(parts), (2, 12))
     entries, exits = np.full((2, 12, len(parts)), np.inf)
     entries[np.arange(12), ends[0]], exits[np.arange(12), ends[1]] = 0.0, 0.0
-    ways = lazy._shortest(entries, exits, np.zeros((12, len(parts))))
+    ways, links = lazy._shortest(entries, exits, np.zeros((12, len(parts))))
     least = dijkstra(table, directed=False, indices=ends[0])[np.arange(12), ends[1]]
-    found = [sum(known.lengths[known._link(*pair)] for pair in pairwise(way)) for way in ways]
-    found = [each if way else np.inf for each, way in zip(found, ways, strict=True)]
+    for way, by in zip(ways, links, strict=True):
+        joined = [tuple(sorted(pair)) for pair in pairwise(way)]
+        assert [tuple(pair) for pair in lazy.pairs[by].tolist()] == joined
+    found = [
+        known.lengths[by].sum() if way else np.inf for way, by in zip(ways, links, strict=True)
+    ]
     np.testing.assert_allclose(found, least, rtol=1e-12)
     assert lazy.known.mean() < 0.7
 

@@ -186,6 +186,30 @@ def cheapest_path(first, candidates, costs, bounds, over, chosen):
         at = before[at]
 
 
+@kernel("f8[,] f8[,] i8[] i8[] i8[] f8[,] i8[] f8[,]")
+def gather_candidates(path, nearest, frames, counts, first, candidates, every, out):
+    """Write what each of `frames` (n,) may take, as rows from `first[i]` on, and of which frame.
+
+    That is the path itself; if `counts[i]` is not negative also the nearest, and so many of the
+    `candidates`, which are in the order of frames.
+    """
+    taken = 0
+    for i in range(frames.shape[0]):
+        t, at = frames[i], first[i]
+        for k in range(4):
+            out[at, k] = path[t, k]
+        every[at] = t
+        if counts[i] >= 0:
+            for k in range(4):
+                out[at + 1, k] = nearest[t, k]
+            every[at + 1] = t
+            for j in range(counts[i]):
+                for k in range(4):
+                    out[at + 2 + j, k] = candidates[taken + j, k]
+                every[at + 2 + j] = t
+            taken += counts[i]
+
+
 # Ways through a roadmap, where none is straight.
 
 
@@ -217,7 +241,7 @@ def nearest_members(rotations, members, out):
 
 @kernel
 def shortest_way(first, links, lengths, entries, exits, ahead, before):
-    """Write, for each member, the one before it on the shortest way; return the last of that way.
+    """Write, for each member, the link to it on the shortest way; return the last of that way.
 
     See `shortest_ways`. By A*: from each member it is at least `ahead` to the end.
     """
@@ -249,7 +273,7 @@ def shortest_way(first, links, lengths, entries, exits, ahead, before):
                 if cost[other] == np.inf:
                     reached[waiting] = other
                     waiting += 1
-                cost[other], before[other] = by_here, here
+                cost[other], before[other] = by_here, k
 
 
 @kernel("i8[] i8[,] f8[] f8[,] f8[,] f8[,] i8[,] i8[]")
@@ -258,8 +282,8 @@ def shortest_ways(first, links, lengths, entries, exits, ahead, before, last):
 
     Of m members, number i has `links` from `first[i]` to before `first[i + 1]`: the other member,
     and the number of its length. Way k begins at any member, at the cost of `entries[k]`, (m,), and
-    ends at that of `exits[k]`; from each member it is at least `ahead[k]` to the end. The member
-    that comes before another on it is written to `before[k]`, -1 for the first.
+    ends at that of `exits[k]`; from each member it is at least `ahead[k]` to the end. The row of
+    `links` that leads to a member on it is written to `before[k]`, -1 for the first.
     """
     for k in range(last.shape[0]):
         last[k] = shortest_way(first, links, lengths, entries[k], exits[k], ahead[k], before[k])

@@ -81,9 +81,9 @@ class Problem:
         """
         if len(frames) == 0:
             return 0.0
-        order = np.argsort(frames, kind="stable")
-        inner, counts = np.unique(frames[order], return_counts=True)
-        return self._choose(path, inner, counts, candidates[order])
+        order, counts = np.argsort(frames, kind="stable"), np.bincount(frames)
+        inner = np.flatnonzero(counts)
+        return self._choose(path, inner, counts[inner], candidates[order])
 
     def choose_among(self, path: Quats, frames: Ints, candidates: Quats) -> float:
         """As `choose`, for frames (n,) in order with as many candidates each, (n · k, 4)."""
@@ -91,21 +91,18 @@ class Problem:
         return self._choose(path, frames, counts, candidates)
 
     def _choose(self, path: Quats, inner: Ints, counts: Ints, candidates: Quats) -> float:
-        free = np.zeros(len(path), dtype=bool)
-        free[inner] = True
-        beside = free.copy()
-        beside[1:] |= free[:-1]
-        beside[:-1] |= free[1:]
+        own = np.full(len(path), -1)  # candidates of a frame; -1 where it stays
+        own[inner] = counts
+        beside = own >= 0
+        beside[1:] |= own[:-1] >= 0
+        beside[:-1] |= own[1:] >= 0
         about = np.flatnonzero(beside)
-        many = np.ones(len(about), np.int64)  # the path itself, the nearest, and candidates
-        many[free[about]] += 1 + counts
-        first = np.append(0, np.cumsum(many))
-        every, rotations = np.repeat(about, many), np.empty((first[-1], 4))
-        own = first[:-1][free[about]]
-        rotations[first[:-1]], rotations[own + 1] = path[about], self.nearest[inner]
-        others = np.ones(len(every), dtype=bool)
-        others[first[:-1]], others[own + 1] = False, False
-        rotations[others] = candidates
+        first = np.append(0, np.cumsum(own[about] + 2))  # the path itself, and the nearest
+        every, rotations = np.empty(first[-1], np.int64), np.empty((first[-1], 4))
+        kernels.clamp.gather_candidates(
+            *(path, self.nearest, about, own[about], first),
+            *(np.ascontiguousarray(candidates), every, rotations),
+        )
         bounds = np.where(np.diff(about, prepend=-2) == 1, self.bounds[about] + SLACK, np.inf)
         costs, chosen = self.costs(every, rotations), np.empty(len(about), np.int64)
         kernels.clamp.cheapest_path(first, rotations, costs, bounds, OVER, chosen)
@@ -376,7 +373,9 @@ def refine(problem: Problem, path: Quats) -> None:
         for _ in range(ROUNDS):
             if len(active) == 0:
                 break
-            frames = np.unique(np.clip(active[:, None] + AROUND, problem.fixed, last))
+            near = np.zeros(len(path), dtype=bool)
+            near[np.clip(active[:, None] + AROUND, problem.fixed, last)] = True
+            frames = np.flatnonzero(near)
             before = path[frames]
             problem.choose_among(path, frames, _neighbours(problem, path, frames, size))
             shift = angles(before, path[frames])

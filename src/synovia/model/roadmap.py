@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -88,7 +87,8 @@ class Roadmap:
         order = np.argsort(ends, kind="stable")
         numbers = np.tile(np.arange(len(self.pairs)), 2)
         self._links = np.ascontiguousarray(np.stack([others, numbers], axis=1)[order])
-        self._first = np.searchsorted(ends[order], np.arange(len(self.members) + 1))
+        self._owners = ends[order]
+        self._first = np.searchsorted(self._owners, np.arange(len(self.members) + 1))
         return added
 
     def _project(self, rotations: Quats) -> Quats:
@@ -139,8 +139,12 @@ class Roadmap:
         ahead = 2.0 * np.arccos(np.minimum(np.abs(ends @ self.members.T), 1.0))
         left = np.arange(len(starts))
         for _ in range(TRIES):
-            found = self._shortest(entries[left], exits[left], ahead[left])
-            left, found = left[[len(by) > 0 for by in found]], [by for by in found if by]
+            found, taken = self._shortest(entries[left], exits[left], ahead[left])
+            left, found, taken = (
+                left[[len(by) > 0 for by in found]],
+                [by for by in found if by],
+                [links for by, links in zip(found, taken, strict=True) if by],
+            )
             if len(left) == 0:
                 break
             legs = [len(by) + 1 for by in found]
@@ -150,12 +154,11 @@ class Roadmap:
             ]
             ways, gaps = self._fill(stops)
             bad = np.split(gaps, np.cumsum(legs)[:-1])
-            for k, by, way, leg in zip(left.tolist(), found, ways, bad, strict=True):
+            for k, by, links, way, leg in zip(left.tolist(), found, taken, ways, bad, strict=True):
                 if leg.any():  # not to be tried again
                     entries[k, by[0]] = np.inf if leg[0] else entries[k, by[0]]
                     exits[k, by[-1]] = np.inf if leg[-1] else exits[k, by[-1]]
-                    for i in np.flatnonzero(leg[1:-1]).tolist():
-                        self.lengths[self._link(by[i], by[i + 1])] = np.inf
+                    self.lengths[np.array(links, np.int64)[leg[1:-1]]] = np.inf
                 else:
                     out[k] = way
             left = left[[bool(leg.any()) for leg in bad]]
@@ -176,18 +179,16 @@ class Roadmap:
         kernels.clamp.nearest_members(rotations, self.members, near)
         return near
 
-    def _link(self, one: int, other: int) -> int:
-        """Return the number of the link between two members."""
-        around = self._links[self._first[one] : self._first[one + 1]]
-        return int(around[around[:, 0] == other, 1][0])
-
-    def _shortest(self, entries: Floats, exits: Floats, ahead: Floats) -> list[list[int]]:
-        """Return the members on the shortest ways, none where there is no way.
+    def _shortest(
+        self, entries: Floats, exits: Floats, ahead: Floats
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        """Return the members on the shortest ways, none where there is no way, and their links.
 
         `entries` and `exits` are what it costs to begin or end at each member, (n, m), and `ahead`
         how far it is from there to the end at least.
         """
         found: list[list[int]] = [[]] * len(entries)
+        taken: list[list[int]] = [[]] * len(entries)
         left = np.arange(len(entries))
         while True:
             before, last = np.empty((len(left), entries.shape[1]), np.int64), np.empty_like(left)
@@ -197,17 +198,19 @@ class Roadmap:
                 *(before, last),
             )
             for k, back, at in zip(left.tolist(), before, last.tolist(), strict=True):
-                found[k] = [at] if at >= 0 else []
-                while at >= 0 and (at := int(back[at])) >= 0:
+                found[k], taken[k] = [at] if at >= 0 else [], []
+                while at >= 0 and (row := int(back[at])) >= 0:
+                    at = int(self._owners[row])
                     found[k].append(at)
-            taken = [[self._link(*pair) for pair in pairwise(found[k])] for k in left.tolist()]
-            left = left[[not self.known[links].all() for links in taken]]
+                    taken[k].append(int(self._links[row, 1]))
+            left = left[[not self.known[taken[k]].all() for k in left.tolist()]]
             if len(left) == 0:
-                return [by[::-1] for by in found]
-            members = np.unique(np.concatenate([found[k] for k in left.tolist()]))
-            about = [self._links[self._first[i] : self._first[i + 1], 1] for i in members]
-            links = np.unique(np.concatenate(about))
-            self._look_at(links[~self.known[links]])
+                return [by[::-1] for by in found], [links[::-1] for links in taken]
+            on_way = np.zeros(len(self.members), dtype=bool)
+            on_way[np.concatenate([found[k] for k in left.tolist()])] = True
+            wanted = np.zeros(len(self.pairs), dtype=bool)
+            wanted[self._links[on_way[self._owners], 1]] = True
+            self._look_at(np.flatnonzero(wanted & ~self.known))
 
     def _fill(self, stops: list[Quats]) -> tuple[list[Quats], Mask]:
         """Return legal ways (m, 4) by given stops, in hops, and which legs of all have a gap."""
@@ -219,8 +222,11 @@ class Roadmap:
             if len(wide) == 0:
                 break
             middles = self._project(slerp(every[:-1], every[1:], wide, np.full(len(wide), 0.5)))
-            every = np.insert(every, wide + 1, middles, axis=0)
-            way, leg = np.insert(way, wide + 1, way[wide]), np.insert(leg, wide + 1, leg[wide])
+            twice = np.ones(len(every), np.int64)
+            twice[wide] = 2
+            source = np.repeat(np.arange(len(every)), twice)
+            every, way, leg = every[source], way[source], leg[source]
+            every[wide + 1 + np.arange(len(wide))] = middles
             moves = (angles(every[:-1], every[1:]) > 1e-9) | (way[:-1] != way[1:])
             kept = np.append(True, moves)
             every, way, leg = every[kept], way[kept], leg[kept]
