@@ -179,6 +179,7 @@ def use_pairs(rng):
 def use_the_rest():
     """Use what those answers leave out, or use with much data."""
     rng = np.random.default_rng(3)
+    Limit.fit(quat.exp(rng.normal(size=(20, 3)) / 4), "theta-phi", cell=0.5).project(quat.IDENTITY)
     figure().pose(rng.uniform(0.0, 1.0, size=(130, 7)))
     run_steps(human(), 5)
     for component in EXAMPLES.values():
@@ -230,6 +231,7 @@ def main():
         instead[native] = made
     kernels.figure.STEPS = tuple(instead[step] for step in kernels.figure.STEPS)
     warnings.simplefilter("ignore")
+    answers.use_smaller_sizes()
     use_the_rest()
     record = answers.Record()
     for ask in (answers.ask_limits, answers.ask_models):

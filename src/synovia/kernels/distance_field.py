@@ -25,6 +25,7 @@ WIDE = 35  # 1 where features are float64
 SCALE, LEVELS, EXCESS, OVERSTATED = 36, 37, 38, 39  # of features: see `nearest_knots`
 HEADER = 40
 
+ON_NODE = 1.0 + 1e-12  # sites lie on nodes: rounding must not choose which cell they are in
 SLACK = 1e-10  # what Φ may exceed the threshold by, and a point its box, for rounding
 WITHIN = 5e-7  # radians that projections go on inside: they stay members when rounded to float32
 PARTS = 4  # that cells are parted in for the sites
@@ -79,9 +80,9 @@ def corner_of(grid, x, y, z):
         y -= period[1] * np.floor(y * turns[1])
         z -= period[2] * np.floor(z * turns[2])
     u, v, w = x * inverse[0], y * inverse[1], z * inverse[2]
-    i = int(min(max(u, 0.0), last[0]))
-    j = int(min(max(v, 0.0), last[1]))
-    k = int(min(max(w, 0.0), last[2]))
+    i = int(min(max(u * ON_NODE, 0.0), last[0]))
+    j = int(min(max(v * ON_NODE, 0.0), last[1]))
+    k = int(min(max(w * ON_NODE, 0.0), last[2]))
     at = first + i * slab + j * row + k
     return at, u - i, v - j, w - k
 
@@ -125,9 +126,9 @@ def fetch_corners(p, grid, work, first, last):
         y -= period[1] * np.floor(y * turns[1])
         z -= period[2] * np.floor(z * turns[2])
         u, v, w = x * ix, y * iy, z * iz
-        j = np.floor(min(max(u, 0.0), last_x))
-        k = np.floor(min(max(v, 0.0), last_y))
-        m = np.floor(min(max(w, 0.0), last_z))
+        j = np.floor(min(max(u * ON_NODE, 0.0), last_x))
+        k = np.floor(min(max(v * ON_NODE, 0.0), last_y))
+        m = np.floor(min(max(w * ON_NODE, 0.0), last_z))
         work[CELL + i] = begin + j * down + k * across + m
         work[UX + i], work[UY + i], work[UZ + i] = u - j, v - k, w - m
     for i in range(first, last):
