@@ -30,7 +30,7 @@ from synovia.limit.octahedral import (
     triangles,
 )
 from synovia.limit.pair import _Search, has_kernel
-from synovia.shapes import SHAPES, Box, Product
+from synovia.shapes import SHAPES, Box, Ellipsoid, Product
 
 AXIS = np.array([0.0, -1.0, 0.0])
 NORMAL = np.array([0.6, 0.0, 0.8])
@@ -314,6 +314,40 @@ def test_a_margin_as_large_as_the_limit_is_deep_can_be_shrunk(rng):
     assert smaller.margin[5] < depth
     driver, far = random_quats(300, rng), random_quats(300, rng)
     assert each.contains(smaller.project(far, driver), driver).all()
+
+
+@pytest.mark.parametrize("share", [0.4, 1.0])
+@pytest.mark.parametrize("family", ["box", "ellipsoid", "kdop", "product"])
+def test_by_a_margin_nothing_beyond_the_limit_is_legal(family, share, rng):
+    limit = own_limit(family)
+    depth = -float(limit.shape.distance(limit.shape.deepest))
+    each = DependentMargin(limit, "Hip", AXIS, share * depth * np.array([0, 1, 1, 1, 1, 1]))
+    wide = quat.between(AXIS, each.nodes[0])  # where the margin is 0
+    found = each.project(random_quats(2000, rng), wide)
+    assert each.contains(found, wide).all()
+    assert limit.distance(found).max() < 1e-9
+    assert limit.contains(each.limit_at(wide).sample(500, rng)).all()
+    members = limit.sample(1000, rng)
+    deep = limit.distance(members) < -0.43 * share * depth  # of corners of a box, 1 - 1/√3
+    assert deep.sum() > 50
+    assert each.contains(members[deep], wide).all()
+
+
+@pytest.mark.parametrize(
+    ("shape", "share", "farthest_deg"),
+    [
+        (Box([-1.0, -0.5, -0.2], [1.0, 0.5, 0.2], np.eye(3)), 0.96, 4.2),
+        (Ellipsoid(np.zeros(3), [1.0, 0.5, 0.2], np.eye(3)), 0.88, 7.4),
+    ],
+)
+def test_corners_and_ends_are_illegal_even_where_the_margin_is_0(shape, share, farthest_deg, rng):
+    each = DependentMargin(Limit(RotationVector(), shape), "Hip", AXIS, [0.0, *[0.1] * 5])
+    wide = quat.between(AXIS, each.nodes[0])
+    ends = [*shape.radii * np.eye(3)] if isinstance(shape, Ellipsoid) else shape.corners
+    farthest = each.distance(quat.exp(np.asarray(ends)), wide).max()
+    assert np.degrees(farthest) == pytest.approx(farthest_deg, abs=0.05)
+    legal = each.contains(quat.exp(shape.scatter(20_000, rng)), wide)
+    assert legal.mean() == pytest.approx(share, abs=0.01)
 
 
 def test_what_cannot_be_is_refused():

@@ -23,6 +23,7 @@ from synovia.charts.chart import Chart
 from synovia.io import load_limits, save_limits
 from synovia.limit import mirror_rotations
 from synovia.model import project_path
+from synovia.shapes import Offset
 
 REFERENCE, FRAME = random_quats(2, np.random.default_rng(4))
 SKEW = np.array([[1.0, 0.2, 0.1], [0.1, 1.0, 0.4], [0.3, -0.2, 1.0]])
@@ -273,3 +274,13 @@ def test_whole_turns_are_the_same_angles(rng):
     )
     rotations = random_quats(300, rng)
     np.testing.assert_allclose(near.distance(rotations), far.distance(rotations), atol=1e-9)
+
+
+def test_what_hinges_cannot_make_is_not_within_reach_of_what_they_can(rng):
+    chart, near = Hinges(REFERENCE, AXES["coplanar"]), Box([-0.5] * 3, [0.5] * 3, np.eye(3))
+    limit = Limit(chart, Offset(near, 0.4))
+    rotations = quat.mul(REFERENCE, quat.exp(0.5 * rng.normal(size=(300, 3))))
+    beyond = limit.is_out_of_reach(rotations)
+    assert (Limit(chart, near).distance(rotations[beyond]) < 0.4).sum() > 30
+    assert not limit.contains(rotations[beyond]).any()
+    np.testing.assert_array_equal(limit.distance(rotations), limit.nearest(rotations)[1])

@@ -10,10 +10,13 @@ import pytest
 from synovia import quat
 from synovia.kernels import learn
 from synovia.learn import Take, flips, leave_one_out, leave_parts_out, performer_of, thin, trim
+from synovia.learn.takes import flips_by_steps
 from synovia.learn.trimming import (
     CONFIRMATION_RADIUS,
+    _least_confirmed,
     confirmations,
     distance_to_others,
+    distances_without,
     isolated_frames,
 )
 
@@ -44,6 +47,17 @@ def turned(rotations, degrees):
 
 def take(rotations, performer="a", clip=""):
     return Take(rotations, FRAME, clip or f"{performer}_1", performer)
+
+
+def test_flips_of_several_joints_at_once_are_those_of_each(rng):
+    paths = np.stack([wave(300), *(wave(300) for _ in range(3))])
+    paths[1, :4] = turned(paths[1, :4], 150.0)
+    paths[2, 200:210] = turned(paths[2, 200:210], 90.0)
+    paths[3] = cloud(rng, 300, spread=2.0)
+    steps = quat.angle_between(paths[:, :-1], paths[:, 1:])
+    found = flips_by_steps(steps, FRAME)
+    assert [bool(own.any()) for own in found] == [False, True, True, True]
+    np.testing.assert_array_equal(found, [flips(path, FRAME) for path in paths])
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3000])
@@ -173,6 +187,27 @@ def test_what_is_near_enough_needs_no_search(rng, k):
     assert (found == 0.0).any() or k == 4
     np.testing.assert_array_equal(found[far], plain[far])
     assert (found[~far] <= plain[~far]).all()
+
+
+def test_what_may_all_be_dropped_needs_no_search(rng):
+    takes = five_performers(rng)
+    groups = [(), ("a",), ("b", "c")]
+    plain = distances_without(takes, groups)
+    spared = []
+    for share in (0.02, 0.3, 0.6, 0.95):
+        found = distances_without(takes, groups, enough=CONFIRMATION_RADIUS, spare=share)
+        for group, exact, quick in zip(groups, plain, found, strict=True):
+            here = [k for k, each in enumerate(takes) if each.performer not in group]
+            rest = [takes[k] for k in here]
+            masks = [
+                np.concatenate(_least_confirmed(rest, [angles[k] for k in here], share))
+                for angles in (exact, quick)
+            ]
+            assert masks[0].any()
+            np.testing.assert_array_equal(*masks)
+            spared.append(bool((np.concatenate(quick) == 2.0 * np.pi).any()))
+    assert not all(spared[:3])
+    assert all(spared[-3:])
 
 
 def test_a_performer_does_not_confirm_themselves(rng):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from oracles import cloud, curved, queries, random_frame, spanned
 from synovia.shapes import SHAPES, Box, Ellipsoid, KDop, Product, convex
+from synovia.shapes.extent import Extent
 
 EYE = np.eye(3)
 SKEWED = np.array([[1.0, 0.1, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
@@ -336,3 +338,48 @@ def test_half_spaces_are_the_shape(thick, rng):
     inside = ((along >= planes.low - 1e-9) & (along <= planes.high + 1e-9)).all(axis=-1)
     clear = np.abs(thick.distance(points)) > 1e-8
     np.testing.assert_array_equal(inside[clear], thick.contains(points)[clear])
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("count", [3, 13, 40])
+def test_the_deepest_point_of_a_polytope_is_the_centre_of_its_largest_ball(dimension, count, rng):
+    for _ in range(5):
+        points = rng.normal(size=(30, dimension)) * rng.uniform(0.01, 1.0, dimension)
+        kdop = KDop.fit(points + 1.0, axes=rng.normal(size=(count, dimension)))
+        planes = np.column_stack([np.concatenate([kdop.axes, -kdop.axes]), np.ones(2 * count)])
+        offsets = np.concatenate([kdop.high, -kdop.low])
+        found = linprog([*[0.0] * dimension, -1.0], planes, offsets, bounds=(None, None))
+        assert kdop.distance(kdop.deepest) == pytest.approx(found.fun, abs=1e-9)
+
+
+@pytest.mark.parametrize("apart", [1e-3, 1e-4, 1e-5])
+def test_the_deepest_point_between_nearly_parallel_planes(apart, rng):
+    for _ in range(40):
+        axes = rng.normal(size=3) + apart * rng.normal(size=(3, 3))
+        axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+        half, middle = rng.uniform(0.1, 1.0, 3), axes @ rng.normal(size=3)
+        center = convex.chebyshev_center(axes, middle - half, middle + half)
+        radius = (half - np.abs(axes @ center - middle)).min()
+        assert radius == pytest.approx(half.min(), abs=1e-8)
+
+
+@pytest.mark.parametrize("r", [1e-9, 1e-6, 1e-2, 0.15])
+def test_an_eroded_ellipsoid_is_inside_by_as_much_and_a_ball_exact(r, rng):
+    center, radii = np.zeros(3), np.array([1.0, 0.5, 0.2])
+    ball = Ellipsoid(center, [0.7] * 3, EYE).erode(r)
+    np.testing.assert_allclose(ball.radii, 0.7 - r, rtol=1e-13)
+    eroded = Ellipsoid(center, radii, EYE).erode(r).radii
+    along = rng.normal(size=(1000, 3))
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    ends = [np.linalg.norm(each * along, axis=1) for each in (eroded, radii)]
+    assert (ends[0] + r <= ends[1] + 1e-15).all()
+    assert (radii - eroded < 3.0 * r).all()
+
+
+def test_a_cube_is_as_deep_as_half_its_side():
+    for cube in (
+        Box([-0.5] * 3, [0.5] * 3, EYE),
+        Product(Box([-0.5] * 2, [0.5] * 2, EYE[:2, :2]), -0.5, 0.5),
+    ):
+        assert cube.distance(cube.deepest) == -0.5
+        assert Extent(cube).region.distance(Extent(cube).deepest) == pytest.approx(-0.5, abs=1e-3)

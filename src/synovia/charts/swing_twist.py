@@ -48,7 +48,9 @@ class SwingTwist(FramedChart):
 
     def points(self, rotations: Quats) -> Points:
         swing, twist = quat.swing_twist(self._local(rotations), np.array([0.0, 0.0, 1.0]))
-        return np.concatenate([quat.log(swing)[..., :2], quat.log(twist)[..., 2:]], axis=-1)
+        w, z = twist[..., :1], twist[..., 3:]
+        angle = 2 * np.arctan2(np.where(w < 0, -z, z), np.abs(w))  # as `log` has it, of a twist
+        return np.concatenate([quat.log_unrolled(swing)[..., :2], angle], axis=-1)
 
     def rotations(self, points: Points) -> Quats:
         zero = np.zeros_like(points[..., :1])

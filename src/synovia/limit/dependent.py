@@ -7,7 +7,9 @@ bone all over the sphere (`limit.octahedral`), if its twist about the bone chang
 there are tells which.
 
 Whatever the driver does, legal rotations are within the joint's own limit: who knows nothing of the
-driver has that.
+driver has that. By a margin that holds exactly for convex shapes, of which not all is legal even
+where the margin is 0 (see `DependentMargin`). Others do not shrink by exactly as much as they grow:
+there some rotations beyond the limit may be legal where the margin is less than the largest.
 """
 
 from __future__ import annotations
@@ -473,9 +475,11 @@ class DependentRange(DependentLimit):
 class DependentMargin(DependentLimit):
     """A limit that is narrower all around, by a `margin` in radians that depends on the driver.
 
-    Where the margin is largest, what is left is the core: the limit shrunk by so much. Elsewhere
-    all is legal that is near enough to the core: as near as the margin is less. So any family's
-    projections are as exact here as by themselves.
+    Where the margin is largest, what is left is the core: members at least so deep inside the
+    limit; of an ellipsoid, the largest of a family of ellipsoids of such. Elsewhere all is legal
+    that is near enough to the core: as near as the margin is less. So any family's projections are
+    as exact here as by themselves. But corners, and ends of long ellipsoids, are farther from the
+    core than the largest margin, and illegal even where the margin is 0.
     """
 
     margin: Annotated[Floats, "n"]
@@ -510,7 +514,7 @@ class DependentMargin(DependentLimit):
             return self.limit
         with warnings.catch_warnings():  # what is wrong with the region was said of the limit
             warnings.simplefilter("ignore")
-            return replace(self.limit, shape=self.limit.shape.shrink(self._largest))
+            return replace(self.limit, shape=self.limit.shape.erode(self._largest))
 
     @property
     def measured_with(self) -> Limit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -288,10 +288,28 @@ class Limit:
 
     def distance(self, rotations: Quats) -> Scalars:
         """Return how far outside each rotation is, in the chart's metric; at most 0 inside."""
-        if not self.compiled:
-            rotations = unit_quats("rotations", rotations)
-            return self.nearest(rotations)[1].astype(rotations.dtype)
-        return self._distance(rotations, self.packed)
+        if self.compiled:
+            return self._distance(rotations, self.packed)
+        if self._offset_from is not None:
+            inner, radius = self._offset_from
+            distance = inner.distance(rotations)
+            return np.asarray(distance - radius, distance.dtype)
+        rotations = unit_quats("rotations", rotations)
+        return self.nearest(rotations)[1].astype(rotations.dtype)
+
+    @cached_property
+    def _offset_from(self) -> tuple[Limit, float] | None:
+        """The limit that kernels measure distances from, which are more by so many radians.
+
+        None where the chart cannot make all rotations: no radius makes those legal.
+        """
+        found = self.shape.offset_from
+        if found is None or self.chart.shortfall(self.chart.reference) is not None:
+            return None
+        with warnings.catch_warnings():  # what is wrong with the region was said of this one
+            warnings.simplefilter("ignore")
+            inner = replace(self, shape=found[0])
+        return (inner, found[1]) if inner.compiled else None
 
     def required_growth(self, rotations: Quats) -> Scalars:
         """Return about how much the shape must `grow`, in radians, to have each rotation in it."""
@@ -399,6 +417,9 @@ class Limit:
 
     def nearest_cover(self, rotations: Quats) -> Points:
         """Return each rotation's point in the cover from which the shape is nearest."""
+        nowhere = np.empty((0, self.chart.dimension))
+        if len(self.chart.shifts(nowhere, self._turns)) == 1:
+            return self.covers(rotations)[0]
         return self.nearest(rotations)[0]
 
     def nearest(self, rotations: Quats) -> tuple[Points, Scalars]:
@@ -443,13 +464,18 @@ class Limit:
     def covers(self, rotations: Quats) -> list[Points]:
         """Return each rotation's points in every cover that may be nearest to the shape."""
         points = self.chart.points(np.asarray(rotations, np.float64))
-        covers = self.chart.shifts(points, 1 + int(self.shape.reach((0, 1, 2)) // TURN))
+        covers = self.chart.shifts(points, self._turns)
         slides = self.chart.slides(points)
         if slides is not None:
             loose = slides.any(axis=-1)
             for points in covers:
                 points[loose] = self._slide(points[loose], slides[loose])
         return covers
+
+    @property
+    def _turns(self) -> int:
+        """How many whole turns away covers may be that are nearest to the shape."""
+        return 1 + int(self.shape.reach((0, 1, 2)) // TURN)
 
     def _slide(self, points: Points, along: Points) -> Points:
         """Return points (n, d), moved along lines of equal rotations to where they are nearest."""

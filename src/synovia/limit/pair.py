@@ -382,6 +382,14 @@ class PairLimit:
         both *= 1.0 if self.driver is None else self.driver.volume(samples, seed)
         return both and both * self.share_of_product(samples, seed)
 
+    def share_outside(self, other: PairLimit, samples: int = VOLUME_DRAWS, seed: int = 0) -> float:
+        """Return which share of the legal pairs is not legal by `other`, for the same joints.
+
+        Times `volume` it is a share of all pairs.
+        """
+        pairs = self.sample(samples, np.random.default_rng(seed))
+        return float((~other.contains(*pairs)).mean())
+
     def mirror(self, normal: Vectors, driver: str, driver_normal: Vectors | None = None) -> Self:
         """Return the pairs of the other side; see `DependentLimit.mirror`."""
         from .convert import mirror_limit

@@ -266,8 +266,13 @@ def number_edges(edges: Ints) -> tuple[Ints, Ints]:
 
     Triangles without an area are left out.
     """
-    lines, number = np.unique(edges.reshape(-1, 6), axis=0, return_inverse=True)
-    return lines.reshape(-1, 2, 3), drop_degenerate(number.reshape(-1, 3))
+    nodes = edges.reshape(-1, 3)
+    low = nodes.min(axis=0, initial=0)
+    sides = nodes.max(axis=0, initial=0) - low + 1
+    flat = np.ravel_multi_index(tuple((nodes - low).T), tuple(sides)).reshape(-1, 2)
+    keys = flat[:, 0] * int(np.prod(sides)) + flat[:, 1]  # in the order of the edges themselves
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    return edges.reshape(-1, 2, 3)[first], drop_degenerate(number.reshape(-1, 3))
 
 
 CELLS = 8

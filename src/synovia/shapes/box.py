@@ -97,6 +97,11 @@ class Box(Polytope):
         return axis, float(np.sign(cosines[axis])) if across < ALONG else 0.0
 
     @cached_property
+    def deepest(self) -> Points:
+        """The middle."""
+        return np.asarray(0.5 * (self.low + self.high) @ self.axes)
+
+    @cached_property
     def corners(self) -> Points:
         ends = np.stack([self.low, self.high])
         picks = np.array(list(product((0, 1), repeat=self.dimension)))

@@ -177,6 +177,42 @@ def sample_simplices(simplices: Points, n: int, rng: np.random.Generator) -> Poi
     return np.asarray(np.einsum("nk,nkr->nr", weights, chosen))
 
 
+def chebyshev_center(axes: Floats, low: Floats, high: Floats) -> Points:
+    """Return the centre (d,) of the largest ball in the polytope low <= axes · x <= high.
+
+    With its radius, it is what d + 1 of the planes leave. Planes are taken in one by one, always
+    the one that is most in the way, until none is: so there are few to choose from.
+    """
+    d = axes.shape[1]
+    normals, offsets = np.concatenate([axes, -axes]), np.concatenate([high, -low])
+    planes = np.column_stack([normals, np.ones(len(normals))])  # planes · (x, radius) <= offsets
+    slack = 1e-12 * (1.0 + np.abs(offsets).max())
+    first = _independent_rows(axes)
+    chosen = [*first, *(first + len(axes))]
+    while True:
+        picks = np.array(list(combinations(chosen, d + 1)))
+        sizes = np.abs(np.linalg.det(planes[picks]))
+        picks = picks[sizes > min(THIN, 0.5 * float(sizes.max()))]
+        found = np.linalg.solve(planes[picks], offsets[picks][..., None])[..., 0]
+        beyond = (found @ planes[chosen].T - offsets[chosen]).max(axis=1)
+        allowed = max(slack, 2.0 * float(beyond.min()))  # nearly parallel planes meet by rounding
+        best = found[np.where(beyond <= allowed, found[:, d], -np.inf).argmax()]
+        worst = int((planes @ best - offsets).argmax())
+        if worst in chosen or planes[worst] @ best - offsets[worst] <= slack:
+            return np.asarray(best[:d])
+        chosen.append(worst)
+
+
+def _independent_rows(axes: Floats) -> Ints:
+    """Return the numbers of d rows of `axes` (k, d), far from depending on each other."""
+    left, rows = axes.copy(), []
+    for _ in range(axes.shape[1]):
+        rows.append(int(np.linalg.norm(left, axis=1).argmax()))
+        along = left[rows[-1]] / np.linalg.norm(left[rows[-1]])
+        left = left - np.outer(left @ along, along)
+    return np.array(rows)
+
+
 class Polytope(Convex):
     """All points with low <= axes · x <= high; a shape gives these three and its `corners`."""
 
@@ -228,9 +264,14 @@ class Polytope(Convex):
         """Return the shape with every face moved outwards by `r` radians."""
         return replace(self, low=self.low - r, high=self.high + r)  # type: ignore[type-var]
 
+    @cached_property
+    def deepest(self) -> Points:
+        """The centre of the largest ball within."""
+        return chebyshev_center(self.axes, self.low, self.high)
+
     def shrink(self, r: float) -> Self:
-        """Return the shape with every face moved in by `r`, or to the mean of the corners."""
-        middle = self.axes @ self.corners.mean(axis=0)
+        """Return the shape with every face moved in by `r`, or to the deepest member."""
+        middle = self.axes @ self.deepest
         low = np.minimum(self.low + r, np.maximum(middle, self.low))
         high = np.maximum(self.high - r, np.minimum(middle, self.high))
         return replace(self, low=low, high=np.maximum(low, high))  # type: ignore[type-var]

@@ -67,6 +67,24 @@ class Offset(Derived):
             radius = max(radius, float(self.shape.distance(self.shape.deepest)))
         object.__setattr__(self, "radius", radius)
 
+    @property
+    def offset_from(self) -> tuple[Region, float] | None:
+        return self.shape, self.radius
+
+    @property
+    def deepest(self) -> Points:
+        return self.shape.deepest
+
+    @property
+    def bounds(self) -> Points:
+        if self.dimension == 4:  # directions are within a cube anyway
+            return super().bounds
+        low, high = self.shape.bounds
+        return np.stack([low - self.radius, np.maximum(high + self.radius, low - self.radius)])
+
+    def reach(self, columns: tuple[int, ...]) -> float:
+        return self.shape.reach(columns) + max(self.radius, 0.0)
+
     def distance(self, points: Points) -> Scalars:
         return np.asarray(self.shape.distance(points) - self.radius)
 
@@ -161,6 +179,10 @@ class Turned(Derived):
 
     def facing(self, points: Points) -> Points:
         return np.asarray(self.shape.facing(self._back(points)) @ self.turn.T)
+
+    @property
+    def deepest(self) -> Points:
+        return self._there(self.shape.deepest)
 
     @property
     def measure(self) -> float:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FAR = 1e6  # radians; from there the nearest member is the one that goes farthest that way
 NUDGE = 1e-6  # radians, to see how distances change
 CELLS, FINEST = 20_000, 1e-7  # that the boundary goes through, and the least size of one, radians
-CLIMBS = 100  # steps to the deepest member
+CLIMBS, CLIMB_WAYS = 100, 64  # steps to the deepest member, and ways that each tries
 PER_CELL = 8  # points looked at in each
 SLIM = 0.01  # of its cells' volume: less, and members are found by projecting
 DIRECTIONS = (0, 2, 256, 4096)  # of a line, a plane and of space, that are looked along
@@ -96,11 +96,12 @@ class Extent:
         """The deepest member that was found, from the cells on by ever shorter steps: (d,)."""
         points = np.concatenate([self._cells[0], self._looked[0]])
         deepest = points[self.region.distance(points).argmin()]
-        steps = 0.5 * np.concatenate([np.eye(len(deepest)), -np.eye(len(deepest))])
-        for _ in range(CLIMBS):
+        size, rng = 0.5, np.random.default_rng(0)
+        for _ in range(CLIMBS):  # all ways: where sides meet, few of them lead on
+            steps = size * unit_vectors(rng.normal(size=(CLIMB_WAYS, len(deepest))))
             tried = np.concatenate([deepest[None], deepest + steps])
             best = int(self.region.distance(tried).argmin())
-            deepest, steps = tried[best], steps if best else 0.5 * steps
+            deepest, size = tried[best], size if best else 0.5 * size
         return np.asarray(self.region.project(deepest))
 
     @cached_property

@@ -154,6 +154,14 @@ class Product(Convex):
         low = self.low + step
         return replace(self, swing=self.swing.shrink(r), low=low, high=max(self.high - step, low))
 
+    def erode(self, r: float) -> Self:
+        swing: Any = self.swing.erode(r)
+        return replace(self.shrink(r), swing=swing)
+
+    @property
+    def deepest(self) -> Points:
+        return np.append(self.swing.deepest, 0.5 * (self.low + self.high))
+
     def required_growth(self, points: Points) -> Scalars:
         twist = np.maximum(points[..., 2] - self.high, self.low - points[..., 2])
         return np.asarray(np.maximum(self.swing.required_growth(points[..., :2]), twist))

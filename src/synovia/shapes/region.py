@@ -209,6 +209,10 @@ class Region(ABC):
 
         return Offset(self, -r)
 
+    def erode(self, r: float) -> Region:
+        """Return a shape inside this one whose members are at least `r` radians inside it."""
+        return self.shrink(r)
+
     def required_growth(self, points: Points) -> Scalars:
         """Return about how much the shape must `grow`, in radians, to have each point in it.
 
@@ -244,6 +248,11 @@ class Region(ABC):
     def scatter(self, n: int, rng: np.random.Generator) -> Points:
         """Return `n` members, uniform in the chart; near to that if it is thin."""
         return self._extent.scatter(n, rng)
+
+    @property
+    def offset_from(self) -> tuple[Region, float] | None:
+        """The shape whose distances, less so many radians, are those of this one, if it has one."""
+        return None
 
     @property
     def deepest(self) -> Points:
