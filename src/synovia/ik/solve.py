@@ -25,6 +25,8 @@ from .two_bone import bones_above, two_bone
 
 # solve: a legal pose that meets goals, by least squares, CCD, FABRIK or a triangle.
 
+STEPS = 60
+"""Steps of least squares, unless given."""
 MOVES = 2000
 """Moves of one joint, unless given."""
 
@@ -177,8 +179,9 @@ def solve(
         "fabrik" takes `Reach`, and `Orient` of joints that have one, and goes back and forth along
         the chain. "two-bone" takes one `Reach`, and bends and swivels the two joints above, those
         with bones of some length, by a triangle; least squares only where limits leave an error.
-        All but the first keep joints still that are between another and the ancestor that its limit
-        is measured from: `Solution.kept_still` names them.
+        Where a limit is measured from an ancestor, "ccd" and "fabrik" begin with the joints between
+        still; what that does not meet, least squares goes on with from there, by all joints.
+        "two-bone" turns its two joints alone: `Solution.kept_still` names those between.
     joints
         Those that may turn; all but the roots unless given.
     pinned
@@ -193,6 +196,8 @@ def solve(
         unless given.
     iterations
         Steps at most; unless given 60, for "ccd" 2000 moves of a joint, for "fabrik" 300 passes.
+        Where least squares goes on after these, it takes as many steps at most, up to 60, and if
+        this is given no restarts.
     largest_step
         Radians that a joint turns at once; unless given 0.7, for "fabrik" half a turn.
     tolerance
@@ -222,11 +227,9 @@ def solve(
     if method != "least-squares" and restarts:
         raise ValueError(f"restarts are for the method least-squares, got {restarts} for {method}")
     restarts = (8 if method == "least-squares" else 0) if restarts is None else restarts
-    if iterations is None:
-        iterations = {"ccd": MOVES, "fabrik": PASSES}.get(method, 60)
-    if largest_step is None:
-        largest_step = math.pi if method == "fabrik" else 0.7
-    settings = Settings(restarts, iterations, largest_step, tolerance, threads)
+    most = {"ccd": MOVES, "fabrik": PASSES}.get(method, STEPS) if iterations is None else iterations
+    turn = (math.pi if method == "fabrik" else 0.7) if largest_step is None else largest_step
+    settings = Settings(restarts, most, turn, tolerance, threads)
     fitted = model.for_skeleton(skeleton)
     if fitted.groups:
         if method != "least-squares" or pinned or free_root:
@@ -236,7 +239,7 @@ def solve(
         return GroupSolver.of(fitted).solve(
             *(pose, check_goals(goals), joints),
             restarts=restarts > 0,
-            largest_turn=iterations * largest_step,
+            largest_turn=most * turn,
             tolerance=tolerance,
         )
     if method == "two-bone":
@@ -247,8 +250,34 @@ def solve(
         raise ValueError(f"pole is for the method two-bone, got {method!r}")
     if method != "least-squares" and any(isinstance(goal, Comfort) for goal in check_goals(goals)):
         raise ValueError(f"Comfort is for the method least-squares, got {method!r}")
-    hold = method != "least-squares"
-    problem = pack(model, skeleton, pose, goals, joints, pinned, free_root, hold=hold)
+    hold, first, left = method != "least-squares", joints, False
+    if method in ("ccd", "fabrik"):
+        between = joints_between(fitted)
+        if joints is None:
+            left = bool(_kept_still(fitted, goals))
+        else:
+            first = [name for name in joints if name not in between] or joints
+            left = len(first) < len(joints)
+
+    def go_on(found: Solution) -> Solution:
+        """Return where least squares gets from there by all joints; what is met stays."""
+        later = solve(
+            model,
+            skeleton,
+            found.pose,
+            goals,
+            joints=joints,
+            free_root=free_root,
+            restarts=None if iterations is None else 0,
+            iterations=None if iterations is None else min(iterations, STEPS),
+            largest_step=largest_step,
+            tolerance=tolerance,
+            threads=threads,
+        )
+        taken = found.iterations + later.iterations
+        return replace(later, iterations=taken, start_correction=found.start_correction)
+
+    problem = pack(model, skeleton, pose, goals, first, pinned, free_root, hold=hold)
     if problem.model.dependents and problem.batch == ():
         names = problem.model.skeleton.names
 
@@ -265,25 +294,26 @@ def solve(
                 free_root=free_root,
                 pole=pole if how == "two-bone" else None,
                 restarts=restarts if method == "least-squares" else None,
-                iterations=iterations if how == method else None,
-                largest_step=largest_step if how == method else None,
+                iterations=most if how == method else None,
+                largest_step=turn if how == method else None,
                 tolerance=tolerance,
                 threads=threads,
             )
 
         movers = [names[joint] for joint in problem.movers]
-        return solve_dependent(problem.model, pose, movers, solve_held)
+        found = solve_dependent(problem.model, pose, movers, solve_held)
+        later = go_on(found) if left and not found.converged else found
+        return later if later.errors.sum() < found.errors.sum() else found
     if method in ("ccd", "fabrik") and problem.plan.levels.max() > 0:
         raise ValueError(f"priorities and pins are for the method least-squares, got {method!r}")
     if method == "least-squares":
         return descend_levels(problem, settings, pose.rotations.dtype)
     if method == "two-bone":
         found = two_bone(problem, pole, settings, pose.rotations.dtype)
-    elif method == "fabrik":
-        found = fabrik(problem, settings, pose.rotations.dtype)
-    else:
-        found = ccd(problem, settings, pose.rotations.dtype)
-    return replace(found, kept_still=_kept_still(problem.model, goals))
+        return replace(found, kept_still=_kept_still(problem.model, goals))
+    one_by_one = fabrik if method == "fabrik" else ccd
+    found = one_by_one(problem, settings, pose.rotations.dtype)
+    return go_on(found) if left and not found.converged.all() else found
 
 
 def _kept_still(model: LimitModel, goals: Sequence[Goal]) -> tuple[str, ...]:
