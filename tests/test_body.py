@@ -9,12 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from oracles import EXHAUSTIVE
 from synovia import Pose, Skeleton, forward, human, load_clip, quat
 from synovia.body import body_of, human_bones, mesh_of, pose_vertices
 from synovia.body.bones import KINDS, make_surface
-from synovia.body.build import make_stored
+from synovia.body.build import in_walk_order, make_stored
 from synovia.body.connectivity import connect
-from synovia.body.store import _unpack, save_stored
+from synovia.body.store import Stored, _unpack, save_stored
+from synovia.body.surface import SKIN_STEPS, round_vertices
 from synovia.demo import wild
 from synovia.rigs import align, canonical_skeleton, recognize
 from synovia.view.bodies import pack_body, pack_points, pack_weights
@@ -176,6 +178,22 @@ def test_a_skin_is_around_the_bones_and_follows_them(figure, mesh):
         assert skin[:, axis].max() > bones[:, axis].max() - 0.01
 
 
+def test_the_face_goes_with_the_head(figure, mesh):
+    """Jaw and chin, too, which are as near to the neck: a head that turns takes its skin along."""
+    body, head = body_of(figure.skeleton), figure.skeleton.index("Head")
+    pose = figure.pose()
+    turned = pose.rotations.copy()
+    turned[head] = quat.mul(turned[head], quat.exp(np.array([0.0, 1.5, 0.0])))
+    pose = Pose(turned, pose.positions)
+    bones, skin = (pose_vertices(each, figure.skeleton, pose) for each in (mesh, body.skin))
+    place, turn = (each[head] for each in forward(figure.skeleton, pose))
+    bones, skin = (quat.rotate(quat.inverse(turn), each - place) for each in (bones, skin))
+    skull = bones[vertices_of(mesh, figure, "Head")]
+    chin = skull[skull[:, 1] < skull[:, 1].min() + 0.01]
+    level = np.abs(skin[:, 1] - chin[:, 1].mean()) < 0.01
+    assert skin[level, 2].max() > chin[:, 2].max() - 0.01
+
+
 def test_a_recognised_rig_has_bones_of_its_own_lengths():
     """The canonical human has other names and lengths, and its arms sideways."""
     skeleton = canonical_skeleton()
@@ -318,12 +336,22 @@ def test_a_walk_over_what_is_open_or_meets_at_a_point():
     assert turned(walk.order[found]) == turned(triangles)
 
 
+def some_stored():
+    """Two bones, and a third as the skin: all takes eight seconds."""
+    bones = [in_walk_order(make_surface(kind)) for kind in ("femur", "patella", "clavicle")]
+    bones[2] = round_vertices(bones[2], SKIN_STEPS)
+    joints, weights = np.arange(2 * len(bones[2].vertices)).reshape(-1, 2) % 7, bones[2].shares
+    weights = np.column_stack([weights, 1.0 - weights])
+    return Stored(dict(zip(("femur", "patella"), bones, strict=False)), bones[2], joints, weights)
+
+
 def test_what_is_stored_is_what_would_be_made(tmp_path):
-    made = make_stored()
+    made = make_stored() if EXHAUSTIVE else some_stored()
     save_stored(made, tmp_path / "surfaces.npz")
     with np.load(tmp_path / "surfaces.npz") as found:
         again = _unpack({name: found[name] for name in found.files})
-    assert list(again.surfaces) == list(made.surfaces) == list(KINDS)
+    assert list(again.surfaces) == list(made.surfaces)
+    assert not EXHAUSTIVE or list(made.surfaces) == list(KINDS)
     for kind, surface in [*made.surfaces.items(), ("skin", made.skin)]:
         other = again.surfaces.get(kind, again.skin)
         np.testing.assert_allclose(other.vertices, surface.vertices, atol=1e-9)

@@ -66,7 +66,7 @@ def observed(figure, frames, seed=0, noise=1.0):
 @pytest.fixture(scope="module")
 def fitted():
     true = person(1)
-    return true, fit_figure(observed(true, 14), frames=14)
+    return true, fit_figure(observed(true, 10), frames=10)
 
 
 def test_known_parameters_are_found_again(fitted):

@@ -24,7 +24,6 @@ from synovia.anatomy import isb_angles
 from synovia.shapes import KDop, ReachCone
 
 BODY = human()
-LIMITS = human_limits()
 RANGES = np.array([(each.low, each.high) for each in BODY.controls.values()])
 NAMES = list(BODY.controls)
 ONE_WAY = [name for name in NAMES if "shoulder" not in name]  # that has rhythms of its own
@@ -55,7 +54,7 @@ def test_it_has_all_bones_and_controls():
 @given(st.dictionaries(st.sampled_from(NAMES), st.floats(-1e9, 1e9), max_size=12))
 def test_no_control_however_large_leads_outside(controls):
     posed = BODY.pose(controls)
-    assert LIMITS.contains(posed)
+    assert human_limits().contains(posed)
     low, high = RANGES.T
     assert ((low <= posed.controls) & (posed.controls <= high)).all()
     assert set(posed.clamped) == {
@@ -66,7 +65,7 @@ def test_no_control_however_large_leads_outside(controls):
 
 
 def test_poses_all_over_the_ranges_are_inside():
-    assert LIMITS.contains(anywhere(2000, seed=1)).all()
+    assert human_limits().contains(anywhere(2000, seed=1)).all()
     found = anywhere(2, seed=2)
     assert BODY.contains(found).all()
 
@@ -91,25 +90,25 @@ def test_what_a_joint_cannot_do_is_outside():
         ("T6", [10.0], "x"),
         ("Head", [40.0], "y"),
     ):
-        assert not LIMITS.contains(bent(segment, angles, order)), segment
+        assert not human_limits().contains(bent(segment, angles, order)), segment
 
 
 def test_limits_are_cones_and_hinges_and_survive_a_file(tmp_path):
     moved = {name for each in BODY.joint_sets.values() for name in each.network.outputs}
-    assert set(LIMITS.limits) == moved
+    assert set(human_limits().limits) == moved
     for bone in ("UpperLeg", "Hand", "Foot", "UpperArm"):
-        assert isinstance(LIMITS.limits[f"Left{bone}"].shape, ReachCone)
-    assert isinstance(LIMITS.limits["T4"].shape, KDop)
-    save_limits(LIMITS, tmp_path / "human.limits.json")
+        assert isinstance(human_limits().limits[f"Left{bone}"].shape, ReachCone)
+    assert isinstance(human_limits().limits["T4"].shape, KDop)
+    save_limits(human_limits(), tmp_path / "human.limits.json")
     again = load_limits(tmp_path / "human.limits.json")
     posed = anywhere(200, seed=3)
-    assert np.array_equal(again.distance(posed), LIMITS.distance(posed))
+    assert np.array_equal(again.distance(posed), human_limits().distance(posed))
 
 
 def test_the_arm_is_measured_from_the_sternum_as_tightly_as_its_joint_set_keeps_it():
     network = BODY.joint_sets["left_shoulder"].network
-    assert LIMITS.ancestors == {"LeftUpperArm": "Sternum", "RightUpperArm": "Sternum"}
-    limit = LIMITS.limits["LeftUpperArm"]
+    assert human_limits().ancestors == {"LeftUpperArm": "Sternum", "RightUpperArm": "Sternum"}
+    limit = human_limits().limits["LeftUpperArm"]
     assert np.array_equal(limit.shape.packed, network.components["arm_cone"].cone.packed)
     assert limit.volume() < 0.25
     rest = BODY.pose().rotations.copy()
@@ -120,7 +119,7 @@ def test_the_arm_is_measured_from_the_sternum_as_tightly_as_its_joint_set_keeps_
     alone = rest.copy()
     alone[BODY.skeleton.index("LeftUpperArm")] = quat.from_euler(np.radians([75.0]), "x")
     for rotations, legal in ((rest, True), (raised, True), (back, False), (alone, False)):
-        distance = LIMITS.distance(BODY.pose().with_rotations(rotations))
+        distance = human_limits().distance(BODY.pose().with_rotations(rotations))
         assert (distance[BODY.skeleton.index("LeftUpperArm")] <= 1e-9) == legal
 
 

@@ -220,11 +220,13 @@ class Problem:
             ("turns", self.seen.frame_spread),
         ):
             base = getattr(state, values_of)
-            for k in range(base.size):
+            found = np.zeros((base.size, *left.shape))
+            for k in np.flatnonzero(np.repeat(spread > 0.0, 3)):  # the others are known
                 more = base.copy()
-                more.ravel()[k] += NUDGE if spread[k // 3] > 0.0 else 0.0
+                more.ravel()[k] += NUDGE
                 given = {"places": state.places, "turns": state.turns, values_of: more}
-                rates.append((self.compare(where, how, **given) - left)[None] / NUDGE)
+                found[k] = (self.compare(where, how, **given) - left) / NUDGE
+            rates.append(found)
         return np.swapaxes(np.concatenate(rates), 0, 1)
 
     def _changed_pose(

@@ -43,8 +43,8 @@ def limits_of(figure: Figure) -> LimitModel:
     from ..model import LimitModel
 
     limits: dict[str, Limit] = {}
-    for name, joint_set in figure.joint_sets.items():
-        rotations = _reachable_rotations(figure, name)
+    for joint_set in figure.joint_sets.values():
+        rotations = _reachable_rotations(figure.skeleton, joint_set)
         for segment in joint_set.network.outputs:
             seen = rotations[:, figure.skeleton.index(segment)]
             limits[segment] = _limit(segment, joint_set, figure.skeleton, seen)
@@ -97,12 +97,12 @@ def _hinge_axis(seen: Quats) -> Vectors:
     return np.asarray(farthest[1:] / np.linalg.norm(farthest[1:]))
 
 
-def _reachable_rotations(figure: Figure, name: str) -> Quats:
-    """Return rotations (n, J, 4) of the figure for controls of one set, all over their ranges."""
-    ranges = np.array([(each.low, each.high) for each in figure.joint_sets[name].controls.values()])
+def _reachable_rotations(skeleton: Skeleton, joint_set: JointSet) -> Quats:
+    """Return rotations (n, J, 4) for controls of a set, all over their ranges, the rest at rest."""
+    alone = Figure(skeleton, {"set": joint_set})
+    ranges = np.array([(each.low, each.high) for each in joint_set.controls.values()])
     values = _grid_controls(ranges) if len(ranges) <= 3 else _random_controls(ranges)
-    names = [f"{name}.{control}" for control in figure.joint_sets[name].controls]
-    return figure.pose(dict(zip(names, values.T, strict=True))).rotations
+    return alone.pose(values).rotations
 
 
 def _grid_controls(ranges: Floats) -> Floats:

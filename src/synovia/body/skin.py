@@ -268,10 +268,11 @@ WIDE = {"L": (60.0, 20.0), "T": (70.0, 45.0), "C": (6.0, 4.0)}
 
 
 def _cores(names: Sequence[str]) -> list[Core]:
-    """Return the lines in all segments that have skin around them."""
+    """Return the lines in all segments that have skin around them, some of them two."""
     cores: list[Core] = [
         ("Pelvis", (-60, 20, 0), (60, 20, 0), 90.0),
-        ("Head", (0, 40, 20), (0, 80, 0), 70.0),
+        ("Head", (0, 30, 10), (0, 80, 0), 92.0),
+        ("Head", (0, 0, 40), (0, -44, 64), 68.0),  # the jaw, which is as near to the neck
     ]
     for name in names:
         if name[0] in WIDE and name[1:].isdigit():
@@ -301,14 +302,12 @@ def _weights(
     points: Vectors, triangles: Ints, place: Place, names: Sequence[str]
 ) -> tuple[Ints, Floats]:
     """Return joints (n, 4) and weights: of the nearest segments, the nearest most."""
-    cores = _cores(names)
-    off = np.stack(
-        [
-            rod(place(name, start), place(name, end), thick).distance(points)
-            for name, start, end, thick in cores
-        ]
-    )
-    index = np.array([list(names).index(name) for name, *_ in cores])
+    nearest: dict[str, Floats] = {}
+    for name, start, end, thick in _cores(names):
+        away = rod(place(name, start), place(name, end), thick).distance(points)
+        nearest[name] = np.minimum(away, nearest.get(name, away))
+    off = np.stack(list(nearest.values()))
+    index = np.array([list(names).index(name) for name in nearest])
     near = np.clip(1.0 - (off - off.min(axis=0)) / NEAR, 0.0, None).T ** 2
     near = _smooth(near / near.sum(axis=1, keepdims=True), triangles)
     best = np.argsort(-near, axis=1, kind="stable")[:, :MOST]

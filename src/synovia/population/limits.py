@@ -6,7 +6,7 @@ import base64
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import as_file, files
 from typing import Any
 
@@ -43,8 +43,13 @@ def human_limits(height: float = REFERENCE_HEIGHT, *, source: Source = "anatomy"
         what is legal was done by people and is anatomically possible. See docs/population.md.
     """
     if source == "anatomy":
-        return limits_of(human(height))
+        return _anatomical_limits(float(height))
     return canonical_limits(source)
+
+
+@lru_cache(maxsize=4)
+def _anatomical_limits(height: float) -> LimitModel:
+    return limits_of(human(height))
 
 
 @cache
