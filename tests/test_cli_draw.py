@@ -92,6 +92,10 @@ def test_what_a_joint_may_do_is_mapped_over_what_it_depends_on(here):
     red, green, blue = np.moveaxis(pixels("knee.png"), -1, 0)
     assert ((blue > red + 0.2) & (blue > green + 0.1)).mean() > 0.01  # bends little
     assert ((red > 0.9) & (green > 0.7) & (blue < 0.5)).mean() > 0.01  # bends far
+    save_limits(leg_model(dependents={}), "alone.limits.json")
+    alone = synovia("draw", "alone.limits.json", "--depends", "Leg", "-o", "no.png")
+    assert alone.exit_code == 2
+    assert "no joint of these limits depends on another" in " ".join(alone.output.split())
     for arguments, why in (
         (["--depends", "Foot"], "--depends must be a joint that depends on another (Leg), got"),
         (["--depends", "Leg", "--joint", "Leg"], "--joint and --depends draw different things"),

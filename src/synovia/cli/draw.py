@@ -93,7 +93,12 @@ def draw(
         known = ", ".join(model.limits) or "none"
         raise click.UsageError(f"--joint must be one of those with a limit ({known}), got {joint}")
     if depends is not None and depends not in model.dependents:
-        known = ", ".join(model.dependents) or "none"
+        if not model.dependents:
+            raise click.UsageError(
+                f"--depends {depends}: no joint of these limits depends on another; synovia fit "
+                "--depends learns limits that do"
+            )
+        known = ", ".join(model.dependents)
         raise click.UsageError(
             f"--depends must be a joint that depends on another ({known}), got {depends}"
         )

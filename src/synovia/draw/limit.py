@@ -168,19 +168,18 @@ def _shade(facing: Scalars) -> Floats:
 
 def _creases(surface: Surface, near: Mask, bend: float) -> tuple[np.ndarray, Mask]:
     """Return the edges (e, 2) at which faces meet at an angle, and which the watcher sees."""
-    normals = _normals(surface)
-    beside: dict[tuple[int, int], list[int]] = {}
-    for number, corners in enumerate(surface.triangles.astype(int).tolist()):
-        for i in range(3):
-            edge = sorted((corners[i], corners[i - 1]))
-            beside.setdefault((edge[0], edge[1]), []).append(number)
-    bent = {
-        edge: owners
-        for edge, owners in beside.items()
-        if len(owners) != 2 or normals[owners[0]] @ normals[owners[1]] < np.cos(bend)
-    }
-    edges = np.array(list(bent), dtype=int).reshape(-1, 2)
-    return edges, np.array([bool(near[owners].any()) for owners in bent.values()], dtype=bool)
+    normals, triangles = _normals(surface), surface.triangles.astype(int)
+    ends = np.stack([triangles, np.roll(triangles, 1, axis=1)], axis=-1).reshape(-1, 2)
+    ends.sort(axis=1)
+    numbers = ends[:, 0] * len(surface.vertices) + ends[:, 1]
+    order = np.argsort(numbers, kind="stable")
+    firsts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+    owners = order // 3  # the triangles at each edge, one after the other
+    pairs = np.diff(firsts, append=len(order)) == 2
+    a, b = owners[firsts], owners[np.minimum(firsts + 1, len(order) - 1)]
+    bent = ~pairs | (np.einsum("ei,ei->e", normals[a], normals[b]) < np.cos(bend))
+    seen = np.logical_or.reduceat(near[owners], firsts)
+    return ends[order[firsts]][bent], np.asarray(seen[bent])
 
 
 FIELD_COLOURS = ("#08519c", "#6baed6", "#f7fbff", "#fcae91", "#a50f15")

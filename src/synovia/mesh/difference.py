@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import quat
-from ..arrays import Ints, Mask, Scalars, Vectors, unit_vectors
+from ..arrays import Ints, Mask, Scalars, Vectors
 from ..limit import Limit
 from ..shapes import Surface
 from ..shapes.boundary import cut_off, drop_unused_points
 from .region import sheet, vector_meshes
-from .sheet import TRIED_TWISTS, Sheet, legal_directions, twist_about
+from .sheet import TRIED_TWISTS, Sheet, legal_directions, midpoint_direction, twist_about
 from .triangles import HALVINGS, Net, Quality, refine_where
 
 COMPARED = Quality(float(np.radians(0.15)), 16_000)
@@ -90,7 +90,11 @@ def refine_directions(mesh: Surface, quality: Quality) -> Surface:
     """Return a mesh of directions with small triangles, so that what cuts them is not missed."""
     net = Net(mesh.vertices, mesh.triangles, mesh.vertices)
     points, triangles, _ = refine_where(
-        net, _between, np.asarray, lambda each: np.ones(len(each.triangles), bool), quality
+        net,
+        midpoint_direction,
+        np.asarray,
+        lambda each: np.ones(len(each.triangles), bool),
+        quality,
     )
     return Surface(points, triangles)
 
@@ -100,13 +104,11 @@ def _part(mesh: Surface, hidden: Callable[[Vectors], Mask], mask: Mask | None = 
 
     `mask` tells which vertices are, if that is known.
     """
-    points, triangles = cut_off(mesh.vertices, mesh.triangles, _between, hidden, HALVINGS, mask)
+    points, triangles = cut_off(
+        mesh.vertices, mesh.triangles, midpoint_direction, hidden, HALVINGS, mask
+    )
     numbers, faces = drop_unused_points(triangles, len(points))
     return Surface(points[numbers], faces)
-
-
-def _between(start: Vectors, end: Vectors) -> Vectors:
-    return unit_vectors(start + end)
 
 
 def _twist_shares(

@@ -15,7 +15,7 @@ from ..limit import Limit
 from ..shapes import Directional, Region, Surface
 from ..shapes.boundary import Boundary, Hidden, drop_unused_points, rim_of
 from ..shapes.directional import ON_RIM, SHARE
-from .sheet import Sheet, on_silhouette, visible_sheet
+from .sheet import Sheet, on_silhouette, searched_sheet, visible_sheet
 from .triangles import (
     Net,
     Quality,
@@ -130,6 +130,9 @@ def vector_meshes(limit: Limit, bone: Vectors, quality: Quality) -> tuple[Sheet,
         whole = refine_where(net, first.midpoint, drawn, partly_hidden(hidden), quality)
         whole = cut_net(whole, first.midpoint, drawn, hidden, quality)
     seen = _seen_triangles(limit, whole, covered=overlaps_itself(limit))
+    inner = limit.shape.offset_from
+    if inner is not None and inner[0].directional is not None:  # its edges and folds are too many
+        return searched_sheet(limit, bone, quality), seen
     triangles = net.triangles[:, ::-1] if limit.chart.left_handed else net.triangles
     return visible_sheet(limit, bone, net, triangles, quality), seen
 

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from .. import quat
-from ..arrays import TOLERANCE, Floats, Ints, Mask, Points, Quats, Scalars, Vectors, unit_vectors
+from ..arrays import (
+    TOLERANCE,
+    TURN,
+    Floats,
+    Ints,
+    Mask,
+    Points,
+    Quats,
+    Scalars,
+    Vectors,
+    unit_vectors,
+)
 from ..limit import Limit
+from ..limit.octahedral import node_directions, triangles
 from ..shapes import Surface
-from ..shapes.boundary import drop_unused_points, rim_of
-from .triangles import Net, Quality, longest_sides
+from ..shapes.boundary import cut_off, drop_unused_points, rim_of
+from .triangles import HALVINGS, Net, Quality, longest_sides
 
 PROBE_OFFSET = 1.6
 """How far beside an edge of the rim directions are asked about, in tolerances."""
@@ -22,7 +34,11 @@ EDGE_ON = 1e-3
 """The slope, along the twist, of a boundary that is seen from its edge."""
 TRIED_TWISTS = np.radians(np.arange(-180.0, 180.0, 5.0))
 """Twists that are tried, in radians: all around, then closer where one may be legal."""
-CLOSER, PARTS = (8, 4, 4), 10
+COUNTED_TWISTS = np.radians(np.arange(-180.0, 180.0, 2.0))
+"""Twists of which the legal ones are counted, in radians, where directions are looked for."""
+SEARCHED_PARTS, DRAFT_SEARCHED_PARTS = 48, 20
+"""Into how many parts edges of an octahedron are cut, where directions are looked for."""
+CLOSER, DRAFT_CLOSER, PARTS = (8, 4, 4), (1, 1), 10
 """In how many places that is, time after time, and into how many parts each is cut."""
 STEEPEST = 2.0
 """How fast the distance to a region changes with the twist, in radians a radian, at most."""
@@ -102,6 +118,34 @@ def visible_sheet(
     return Sheet(mesh, rim, np.concatenate([widths, at_ends.ravel()]), bone)
 
 
+def searched_sheet(limit: Limit, bone: Vectors, quality: Quality) -> Sheet:
+    """Return where the bone may point, looked for all over the sphere; twists to 2 degrees.
+
+    For regions of directions and twists whose boundary nobody knows: triangles are cut where the
+    legal directions end, but what is smaller than these, about 2 degrees, is not seen.
+    """
+
+    def hidden(directions: Vectors) -> Mask:
+        closer = CLOSER if quality.fine else DRAFT_CLOSER
+        return ~legal_directions(limit, directions, bone, quality, closer)
+
+    parts = SEARCHED_PARTS if quality.fine else DRAFT_SEARCHED_PARTS
+    points, faces = cut_off(
+        node_directions(parts), triangles(parts), midpoint_direction, hidden, HALVINGS
+    )
+    numbers, faces = drop_unused_points(faces, len(points))
+    directions = points[numbers]
+    swings = quat.mul(limit.chart.reference, quat.between(bone, directions))
+    legal = limit.contains(twist_about(swings, bone, COUNTED_TWISTS[:, None]))
+    widths = TURN * legal.mean(axis=0)
+    return Sheet(Surface(directions, faces), rim_of(faces), widths, bone)
+
+
+def midpoint_direction(start: Vectors, end: Vectors) -> Vectors:
+    """Return the directions half way between others."""
+    return unit_vectors(start + end)
+
+
 def _seen_edge_on(
     limit: Limit, bone: Vectors, vectors: Points, seen: Ints, edge_on: Mask, quality: Quality
 ) -> Mask:
@@ -160,27 +204,30 @@ def _rounds(way: Vectors, quality: Quality) -> int:
     return int(np.ceil(np.log2(max(longest / quality.tolerance, 1.0)))) if quality.fine else 0
 
 
-def legal_directions(limit: Limit, directions: Vectors, bone: Vectors, quality: Quality) -> Mask:
+def legal_directions(
+    limit: Limit,
+    directions: Vectors,
+    bone: Vectors,
+    quality: Quality,
+    closer: Sequence[int] | None = None,
+) -> Mask:
     """Tell whether the bone may point in each direction, seen from the reference.
 
     At a sharp corner hardly a twist is legal, and a region may come close in several places. So
     stretches of twists are looked at ever more closely, where they are so near to the region that
-    it may be in them. For a draft the first look is enough.
+    it may be in them, in as many places each time as `closer` says. For a draft the first look is
+    enough unless that is given: distances take longer.
     """
     swings = quat.mul(limit.chart.reference, quat.between(bone, directions))
-    if not quality.fine:
-        return np.asarray(
-            limit.contains(twist_about(swings, bone, TRIED_TWISTS[::6, None])).any(axis=0)
-        )
-    legal: Mask = np.asarray(
-        limit.contains(twist_about(swings, bone, TRIED_TWISTS[:, None])).any(axis=0)
-    )
+    tried = TRIED_TWISTS if quality.fine else TRIED_TWISTS[::6]
+    legal: Mask = np.asarray(limit.contains(twist_about(swings, bone, tried[:, None])).any(axis=0))
+    if closer is None:
+        closer = CLOSER if quality.fine else ()
+    if not closer:
+        return legal
     rows = np.flatnonzero(~legal)
-    twists, half = (
-        np.tile(TRIED_TWISTS, (len(rows), 1, 1)),
-        0.5 * float(TRIED_TWISTS[1] - TRIED_TWISTS[0]),
-    )
-    for places in (*CLOSER, 0):
+    twists, half = np.tile(tried, (len(rows), 1, 1)), 0.5 * float(tried[1] - tried[0])
+    for places in (*closer, 0):
         distance = limit.distance(twist_about(swings[rows, None, None], bone, twists))
         least = distance.min(axis=(1, 2))
         legal[rows[least <= TOLERANCE]] = True
