@@ -67,29 +67,25 @@ def run_demo(directory: Path) -> Iterator[str]:
 
     yield from _section("How close the limits learned from rom.bvh come to the truth")
     exam = made.Exam(truth)
-    models, scores = {}, []
-    for shape, chart in terminal.progress("learning")(made.CASES):
-        models[shape, chart] = model = made.learn_limits(rom, shape, chart)
-        scores.append(exam.score(shape, chart, model.limits))
-    scores.append(exam.score("euler box", "min and max of each angle", made.euler_ranges(rom)))
-    yield from score_lines(scores)
-
-    yield from _section(f"Checking wild.bvh with the {_family_name(BEST)}")
-    model = models[BEST]
+    learned = made.score_families(exam, rom, made.CASES)
+    first = next(learned)  # the others are learned while this process goes on
+    model = made.learn_limits(rom, *BEST)
     save_limits(model, directory / "human.limits.json")
-    report = model.check(wild)
-    yield from report_lines(report)
-
-    yield from _section("Clamping it")
     clamped = replace(model.project(wild), name="clamped")
     save_clip(clamped, directory / "clamped.bvh")
-    yield from clamp_lines(model, wild, clamped)
-
     try:
         save_overview(model, rom, wild, clamped, directory / "limits.png")
         drawn = "limits.png         all of this in one picture"
     except ImportError:
         drawn = "(no picture: matplotlib is missing; pip install 'synovia[draw]' brings it)"
+    others = terminal.progress_by("learning", learned, len(made.CASES) - 1, lambda score: 1)
+    euler = exam.score("euler box", "min and max of each angle", made.euler_ranges(rom))
+    yield from score_lines([first, *others, euler])
+
+    yield from _section(f"Checking wild.bvh with the {_family_name(BEST)}")
+    yield from report_lines(model.check(wild))
+    yield from _section("Clamping it")
+    yield from clamp_lines(model, wild, clamped)
     yield from _section(f"Written to {terminal.printable(str(directory))}")
     yield "  rom.bvh            the performer, to learn from"
     yield "  wild.bvh           what breaks the limits"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -12,6 +16,7 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Mask, Quats, own
 from ..charts import CHARTS
+from ..corpus.executors import process_pool
 from ..limit import Limit
 from ..model import LimitModel
 from ..shapes import SHAPES
@@ -110,6 +115,25 @@ def learn_limits(clip: Clip, shape: str, chart: str) -> LimitModel:
         return LimitModel.fit(
             [clip], shape, chart, margin=MARGIN, joints=JOINTS, relative_to=ANCESTORS
         )
+
+
+def score_families(exam: Exam, clip: Clip, cases: Sequence[tuple[str, str]]) -> Iterator[Score]:
+    """Yield how each shape in its chart does when it is learned from `clip`, on all processors.
+
+    What processes do not finish, since one of them was killed, is done by this one.
+    """
+    jobs = min(os.cpu_count() or 1, len(cases))
+    ask, left = partial(_score_family, exam, clip), list(cases)
+    if jobs > 1:
+        with suppress(BrokenProcessPool), process_pool(jobs) as pool:
+            for score in pool.map(ask, cases):
+                del left[0]
+                yield score
+    yield from map(ask, left)
+
+
+def _score_family(exam: Exam, clip: Clip, case: tuple[str, str]) -> Score:
+    return exam.score(*case, learn_limits(clip, *case).limits)
 
 
 def euler_ranges(clip: Clip) -> dict[str, EulerRanges]:
