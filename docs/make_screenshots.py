@@ -1,8 +1,9 @@
-"""Take the pictures of the page, from the running page: python docs/make_screenshots.py.
+"""Take the pictures and a clip of the page, from the running page: python docs/make_screenshots.py.
 
-It needs Chromium and the test extras. Each picture goes to docs/img, or to a folder that is named.
+It needs Chromium and the test extras. Each goes to docs/img, or to a folder that is named.
 """
 
+import io
 import shutil
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from synovia import Clip, LimitModel, human, show
@@ -24,6 +26,10 @@ ABOVE = {"LeftUpperArm": "Sternum"}
 """What joints are measured from, where that is not the parent."""
 STILL = 1500  # milliseconds until all is drawn
 LARGE, SMALL = (1440, 900), (1280, 720)
+FRAMES, FRAME_MS = 36, 80
+"""Of the clip: there and back again in some 3 seconds."""
+CLIP_WIDTH, CLIP_SHARE = 640, 0.66
+"""What it shows of the view: so many pixels of its width, and a share of its height from above."""
 
 
 def main(into: Path = HERE) -> None:
@@ -57,6 +63,7 @@ def main(into: Path = HERE) -> None:
         for theme in ("light", "dark"):
             page = new_page(browser, figure.url, LARGE, theme)
             raised(page, into / f"view-raised-{theme}.png")
+        raising(new_page(browser, figure.url, LARGE, "light"), into / "view-raising.webp")
         browser.close()
     clip.close()
     figure.close()
@@ -207,15 +214,46 @@ def posed(page: Page, path: Path) -> None:
 
 def raised(page: Page, path: Path) -> None:
     """The human from behind with raised arms: bones in a veil of skin."""
+    show_raised(page)
+    take(page, path)
+
+
+def show_raised(page: Page) -> None:
+    """Show the human from behind with raised arms, as large as the view lets it be."""
     leave_tour(page)
     press(page, "4")
     page.get_by_role("button", name="Reset the pose (R)", exact=True).click()
-    for side in ("left", "right"):
-        page.locator(f'input[aria-label="{side}_shoulder.abduction"]').fill("170")
+    raise_arms(page, 170)
     press(page, "Escape")
     page.wait_for_timeout(STILL)
     press(page, "Control+Numpad1", "a", "Numpad8")
-    take(page, path)
+
+
+def raise_arms(page: Page, degrees: int) -> None:
+    """Let the controls of both shoulders raise the arms sideways."""
+    for side in ("left", "right"):
+        page.locator(f'input[aria-label="{side}_shoulder.abduction"]').fill(str(degrees))
+
+
+def raising(page: Page, path: Path) -> None:
+    """A clip of the human from behind: its arms rise and sink, and the scapulae glide."""
+    show_raised(page)
+    up = []
+    for share in (1.0 - np.cos(np.linspace(0.0, np.pi, FRAMES // 2 + 1))) / 2.0:
+        raise_arms(page, round(170.0 * share))
+        page.wait_for_timeout(STILL / 2)
+        picture = Image.open(io.BytesIO(page.locator("#stage").screenshot())).convert("RGB")
+        middle, height = picture.width // 2, round(CLIP_SHARE * picture.height)
+        up.append(picture.crop((middle - CLIP_WIDTH // 2, 2, middle + CLIP_WIDTH // 2, height)))
+    up[0].save(
+        path,
+        save_all=True,
+        append_images=[*up[1:], *up[-2:0:-1]],
+        duration=FRAME_MS,
+        loop=0,
+        quality=80,
+        method=6,
+    )
 
 
 if __name__ == "__main__":

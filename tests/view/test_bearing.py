@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,15 @@ def test_names_say_nothing_then_places_do():
     for offsets, up, axis in ((PLACES, "y", "z"), (lying, "z", "-y")):
         clip = body(offsets, names)
         assert (up_axis(clip), head_joint(clip), look_axis(clip, "c")) == (up, None, axis)
+
+
+def test_what_walks_off_is_not_taken_for_upright():
+    """A long animal without names goes along its own length."""
+    clip = body(quat.rotate(LYING, PLACES), ("a", "b", "c", "d", "e", "f", "g"))
+    for axis, up in ((1, "z"), (2, "y")):
+        positions = clip.pose.positions.copy()
+        positions[:, 0, axis] += np.linspace(0.0, 5.0, clip.frames)
+        assert up_axis(replace(clip, pose=Pose(clip.pose.rotations, positions))) == up
 
 
 def test_a_root_is_no_looker_and_a_bare_head_comes_first():

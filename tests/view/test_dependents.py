@@ -10,7 +10,8 @@ import pytest
 
 from synovia import Box, Clip, Ellipsoid, Limit, LimitModel, RotationVector, Skeleton, quat
 from synovia.io import load_limits
-from synovia.limit import DependentMargin, DependentRange
+from synovia.limit import DependentMargin, DependentRange, PairLimit, gained_and_lost
+from synovia.limit.octahedral import node_directions
 from synovia.view.answers import answer
 from synovia.view.messages import unpack
 from synovia.view.session import Session, scene_of
@@ -260,6 +261,82 @@ def test_what_depends_on_the_middle_is_mirrored_there_and_what_cannot_be_is_refu
         assert beside.model.dependents.keys() == held.keys()
 
 
+def ball_model():
+    """A foot that turns all ways, less the farther the thigh is in front."""
+    model = leg_model()
+    foot = Limit(RotationVector(), Box([-0.6, -0.4, -0.4], [0.6, 0.4, 0.4], np.eye(3)))
+    margin = 0.35 * (0.5 + 0.5 * node_directions(4)[:, 2])
+    each = DependentMargin(foot, "UpLeg", DOWN, margin)
+    return replace(model, limits={**model.limits, "Foot": foot}, dependents={"Foot": each})
+
+
+@pytest.mark.parametrize("draft", [True, False])
+def test_the_region_of_a_ball_joint_is_the_one_that_decides_in_the_pose(draft):
+    session = Session(scene_of(ball_model(), clip_of()))
+    each = session.scene.model.dependents["Foot"]
+    shares = []
+    for frame in (8, 22):
+        told = ask(
+            session, "here", joint="Foot", pose=pose_at(session.scene.clip, frame), draft=draft
+        )
+        rotations = quat.mul(
+            np.array(told["reference"]), quat.exp(told["vectors"].astype(np.float64))
+        )
+        assert np.abs(each.distance(rotations, hip_of(session, frame))).max() < 0.01
+        shares.append(told["share"])
+    least, most = sorted(shares)
+    assert least < 0.9 * most < ask(session, "region", joint="Foot")["share"]
+
+
+def test_pairs_are_compared_in_the_pose_and_as_shares_of_all_pairs(tmp_path):
+    session = Session(scene_of(ball_model(), clip_of()))
+    before = session.scene.model
+    why = {
+        each["name"]: each["why"]
+        for each in ask(session, "compare", joint="Foot", to=None)["others"]
+    }
+    assert why["opened"] == "It has not changed since."
+    edit(session, "number-here", joint="Foot", field="margin", deg=0.0, radiusDeg=60.0)
+    each, was = session.scene.model.dependents["Foot"], before.dependents["Foot"]
+    shares = []
+    for frame in (20, 50):
+        pose = pose_at(session.scene.clip, frame)
+        told = ask(session, "compare", joint="Foot", to="opened", pose=pose)
+        hip = hip_of(session, frame)
+        assert told["drivers"] == ["UpLeg"]
+        expected = gained_and_lost(was.limit_at(hip), each.limit_at(hip))
+        assert (told["gained"], told["lost"]) == pytest.approx(expected)
+        shares.append(told["gained"])
+    assert shares[0] > 2.0 * shares[1]
+    old, new = (PairLimit(before.limits["UpLeg"], one) for one in (was, each))
+    pairs = told["pairs"]
+    some = new.sample(4000, np.random.default_rng(9))
+    assert pairs["added"] == pytest.approx((~old.contains(*some)).mean(), abs=0.03)
+    assert pairs["gained"] == pytest.approx(new.volume() - old.volume(), rel=0.15)
+    assert pairs["removed"] == pairs["lost"] == 0.0
+
+    edit(session, "detach", joint="Foot")
+    told = ask(session, "compare", joint="Foot", to="opened", pose=pose)
+    assert (told["drivers"], told["pairs"]) == (["UpLeg"], None)
+    asked = {"id": 1, "ask": "compare", "joint": "Foot", "to": "opened", "pose": None}
+    header, _ = unpack(answer(session, json.dumps(asked)))
+    assert "pose must have a frame" in header["error"]
+
+
+def test_pairs_of_two_sides_are_the_same_in_the_mirror():
+    model, clip = two_legs()
+    session = Session(scene_of(model, clip))
+    edit(session, "mirror", 0, "mixamorig:LeftLeg")
+    told = ask(session, "compare", joint="mixamorig:RightLeg", to="mirror", pose=pose_at(clip, 0))
+    assert told["drivers"] == ["mixamorig:RightUpLeg"]
+    assert told["gained"] + told["lost"] < 1e-3
+    assert told["pairs"]["added"] > 0.9  # the right hip has no limit of its own, the left one has
+    told = ask(session, "compare", joint="mixamorig:LeftLeg", to="mirror", pose=pose_at(clip, 0))
+    assert told["gained"] + told["lost"] < 1e-3
+    assert told["pairs"]["removed"] > 0.9
+    assert told["pairs"]["added"] < 1e-3
+
+
 def shown(values):
     low, high = np.degrees(values)
     return f"As that is now: {low:.1f}° to {high:.1f}°"
@@ -362,3 +439,41 @@ def test_a_root_that_drives_a_joint_has_a_map_and_leaves_no_scale(browser):
         seen.until(lambda: scales.count() == 2)
         seen.pick("Head")
         assert scales.count() == 1
+
+
+@pytest.mark.drawn
+def test_the_sphere_shows_the_region_at_the_pose_and_pairs_are_compared_there(browser):
+    with visit(browser, scene_of(ball_model(), clip_of(30)), drawn=True) as seen:
+        seen.pick("Foot")
+        now = seen.page.locator(".joint dl dd").last
+
+        def show(frame):
+            seen.page.get_by_label("Frame", exact=True).fill(str(frame))
+            seen.until(lambda: any(is_fine_at(each, frame) for each in seen.asked))
+            seen.settle()
+            return now.inner_text()
+
+        def is_fine_at(request, frame):
+            return (
+                request["ask"] == "here"
+                and not request["draft"]
+                and request["pose"]["frame"] == frame
+            )
+
+        allowed, less = show(8), show(22)
+        assert float(less.split("%")[0]) < 0.9 * float(allowed.split("%")[0])
+        told = seen.answer("here")[0]
+        assert f"{100 * told['share']:.2g}% of all rotations" == less
+        assert "UpLeg anywhere" in text_of(seen, ".dependence .key")
+
+        edit(seen.server.session, "number-here", 22, "Foot", field="margin", deg=0.0)
+        seen.server.notify_pages()
+        compare = seen.page.get_by_label("Compare with", exact=True)
+        seen.until(lambda: compare.locator("option[value=opened]").is_enabled())
+        compare.select_option("opened")
+        seen.page.locator("#compared .pairs").wait_for()
+        assert "as UpLeg is now" in text_of(seen, "#compared")
+        assert text_of(seen, "#compared .pairs").startswith("Pairs with UpLeg: gained")
+        here = text_of(seen, "#compared")
+        seen.page.get_by_label("Frame", exact=True).fill("8")
+        seen.until(lambda: text_of(seen, "#compared") != here)

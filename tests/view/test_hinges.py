@@ -12,7 +12,6 @@ from synovia.view.session import scene_of
 from view.browser import arc_share, visit
 
 BODY = human()
-LIMITS = human_limits().limits
 ELBOW = "LeftLowerArm"
 
 
@@ -24,14 +23,14 @@ def ends_deg(limit):
 @pytest.mark.parametrize("joint", [ELBOW, "LeftLowerLeg", "LeftPatella"])
 @pytest.mark.parametrize(("deg", "high"), [(20.0, True), (95.0, True), (-30.0, False)])
 def test_an_end_goes_where_it_should_and_the_other_stays(joint, deg, high):
-    before = ends_deg(LIMITS[joint])
-    after = ends_deg(move_end(LIMITS[joint], np.radians(deg), high=high))
+    before = ends_deg(human_limits().limits[joint])
+    after = ends_deg(move_end(human_limits().limits[joint], np.radians(deg), high=high))
     assert after[int(high)] == pytest.approx(deg, abs=0.15)
     assert after[1 - int(high)] == pytest.approx(before[1 - int(high)], abs=0.05)
 
 
 def test_ends_are_where_the_limit_ends():
-    limit = LIMITS[ELBOW]
+    limit = human_limits().limits[ELBOW]
     path = hinge_path(limit)
     step = np.radians(0.05)
     inside = path.at(np.linspace(path.low, path.high, 50))
@@ -40,11 +39,11 @@ def test_ends_are_where_the_limit_ends():
 
 
 def test_what_is_no_hinge_or_would_end_before_it_starts_is_refused():
-    assert hinge_path(LIMITS["LeftUpperArm"]) is None
+    assert hinge_path(human_limits().limits["LeftUpperArm"]) is None
     with pytest.raises(ValueError, match="no hinge"):
-        move_end(LIMITS["LeftUpperLeg"], 0.1, high=True)
+        move_end(human_limits().limits["LeftUpperLeg"], 0.1, high=True)
     with pytest.raises(ValueError, match="must not end before it starts"):
-        move_end(LIMITS[ELBOW], np.radians(-80.0), high=True)
+        move_end(human_limits().limits[ELBOW], np.radians(-80.0), high=True)
 
 
 def test_ends_of_a_hinge_are_typed_and_dragged(browser):
@@ -59,7 +58,7 @@ def test_ends_of_a_hinge_are_typed_and_dragged(browser):
         low, high = (
             seen.page.get_by_label(f"{name}, in degrees", exact=True) for name in ("From", "To")
         )
-        before = ends_deg(LIMITS[ELBOW])
+        before = ends_deg(human_limits().limits[ELBOW])
         assert [float(low.input_value()), float(high.input_value())] == pytest.approx(
             before.tolist(), abs=0.06
         )
@@ -73,7 +72,7 @@ def test_ends_of_a_hinge_are_typed_and_dragged(browser):
 
         # Seen from the left, with the joint in the middle: z is to the left, y up.
         joint = BODY.skeleton.index(ELBOW)
-        path = hinge_path(LIMITS[ELBOW])
+        path = hinge_path(human_limits().limits[ELBOW])
         above = forward(BODY.skeleton, Pose(rest.rotations, rest.positions))[1][
             BODY.skeleton.parents[joint]
         ]

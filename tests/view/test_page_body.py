@@ -12,11 +12,10 @@ from synovia.anatomy import limits_of
 from synovia.view.session import scene_of
 from view.browser import visit
 
-imread = pytest.importorskip("matplotlib.image").imread
-
 
 def ivory(picture):
     """The share of pixels that are as warm as bones: more red than blue, and light."""
+    imread = pytest.importorskip("matplotlib.image").imread
     red, _, blue = np.moveaxis(imread(BytesIO(picture), format="png")[..., :3], -1, 0)
     return float(((red > blue + 0.05) & (red > 0.5)).mean())
 

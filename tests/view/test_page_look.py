@@ -8,7 +8,6 @@ from io import BytesIO
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
-from matplotlib.image import imread
 
 from clips import clip
 from synovia import LimitModel, Pose
@@ -254,9 +253,16 @@ def test_bones_ghost_and_theme(seen):
     assert lines_of_the_inset(seen) > dark_lines + 0.5
 
 
+def pixels(picture):
+    """The colours (h, w, 3) of a PNG."""
+    from matplotlib.image import imread
+
+    return imread(BytesIO(picture), format="png")[..., :3]
+
+
 def lines_of_the_inset(seen):
     """How light the axes among rotations are, at the rim, where nothing else is: from 0 to 1."""
-    image = imread(BytesIO(seen.page.locator("#inset").screenshot()), format="png")[..., :3]
+    image = pixels(seen.page.locator("#inset").screenshot())
     column = image[4:24].mean(axis=-1)  # the axis that is up ends there
     ground = np.median(column)
     return float(column.ravel()[np.abs(column - ground).argmax()])
@@ -267,9 +273,10 @@ def test_joints_with_limits_are_marked_in_either_style(seen):
     """In the body, too: one sees what can be picked, and what is outside."""
     seen.page.keyboard.press("Home")
     seen.page.keyboard.press("a")
+    seen.page.locator("#labels").evaluate("(each) => (each.hidden = true)")  # they cover dots
     seen.page.keyboard.press("Escape")
     for style in ("first", "second", "third"):
-        picture = imread(BytesIO(seen.picture()), format="png")[..., :3]
+        picture = pixels(seen.picture())
         for colour in ("#0b7a70", "#dc2f45"):
             near = np.abs(picture - to_rgb(colour)).max(axis=-1) < 0.02
             assert near.sum() > 20, (style, colour)

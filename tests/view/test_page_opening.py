@@ -134,6 +134,9 @@ def test_a_frame_that_nobody_performed_is_grey_and_the_strip_is_looked_at_closel
         enlarge.press("Enter")
         assert enlarge.get_attribute("aria-expanded") == "true"
         assert row.bounding_box()["height"] == 56
+        for _ in range(2):  # of few frames, too
+            seen.page.get_by_role("button", name="Zoom into the time").click()
+        assert row.locator("canvas").bounding_box()["height"] == 56
         painted = row.locator("canvas").evaluate(
             "(it) => it.getContext('2d').getImageData(0, 0, it.width, it.height).data.filter("
             "(value, at) => at % 4 === 3 && value === 255).length / (it.width * it.height)"

@@ -86,6 +86,8 @@ def test_a_pulled_hand_moves_the_sliders_and_stays_in_every_mode(seen):
     assert "Reached" in text_of(seen, "#tried")
     seen.page.keyboard.press("4")
     seen.settle()
+    assert text_of(seen, ".controls .moves h3") == "left wrist"  # what moves the picked joint
+    assert seen.page.locator(".controls .moves").bounding_box()["y"] < 600
     for name in ("left_shoulder.abduction", "left_elbow.flexion", "lumbar.flexion"):
         value = float(slider(seen, name).input_value())
         assert value == pytest.approx(header["values"][name], abs=1e-4)
@@ -118,6 +120,10 @@ def test_escape_takes_a_drag_back(seen):
     assert text_of(seen, "#tried") == ""
     np.testing.assert_array_equal(shown_turns(seen), rest)
     assert seen.page.get_by_role("button", name="Undo the pose").is_disabled()
+    pull(seen, 60, 130)
+    let_go(seen)
+    seen.page.keyboard.press("Control+z")
+    assert text_of(seen, "#tried") == ""  # that was of another pose
 
 
 def test_escape_takes_an_edit_back(cone_page):  # noqa: F811

@@ -212,5 +212,26 @@ def test_why_a_joint_is_outside(session):
     limit = session.scene.model.limits["LeftLowerLeg"]
     assert limit.violation(np.array(why["legal"])) < 1e-6
     vertebra = ask(session, "why", joint="L3", **given)
-    assert vertebra["name"] is None
+    assert (vertebra["name"], vertebra["move"]) == ("spine", None)
     assert vertebra["outsideDeg"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("joint", "turn_deg", "words"),
+    [
+        ("LeftLowerArm", (60.0, 0.0, 0.0), ("left elbow", "extension")),
+        ("LeftForearm", (0.0, -150.0, 0.0), ("left elbow", "pronation")),
+        ("Head", (0.0, 90.0, 0.0), ("neck", "rotation to the left")),
+        ("C4", (40.0, 0.0, 0.0), ("neck", "flexion")),
+        ("T6", (0.0, 0.0, 30.0), ("spine", "bend to the right")),
+        ("Rib5Left", (30.0, 0.0, 0.0), (None, None)),
+    ],
+)
+def test_words_for_joints_that_are_several_of_a_rig(session, joint, turn_deg, words):
+    place = BONES.index(joint)
+    rotations = np.array(BODY.pose().rotations)
+    rotations[place] = quat.mul(quat.exp(np.radians(turn_deg)), rotations[place])
+    given = pose_request(Pose(rotations, BODY.pose().positions))
+    why = ask(session, "why", joint=joint, **given)
+    assert why["outsideDeg"] > 5.0
+    assert (why["name"], why["move"]) == words

@@ -7,10 +7,22 @@ import pytest
 
 from cones import CONES
 from oracles import triangle_distance
-from synovia import SHAPES, Box, DirectionTwist, Limit, RotationVector, SwingTwist, Union, quat
+from synovia import (
+    SHAPES,
+    Box,
+    DirectionTwist,
+    Limit,
+    ReachCone,
+    RotationVector,
+    SwingTwist,
+    Union,
+    quat,
+)
+from synovia.arrays import unit_vectors
 from synovia.limit import mirror_limit
-from synovia.mesh import DRAFT, boundary, sheet, sheet_and_boundary
-from synovia.shapes import Directional
+from synovia.mesh import DRAFT, FINE, boundary, sheet, sheet_and_boundary
+from synovia.mesh.sheet import searched_sheet
+from synovia.shapes import Directional, Offset
 from synovia.shapes.boundary import edges_of
 
 REFERENCE = quat.exp(np.array([0.3, -0.2, 0.5]))
@@ -265,3 +277,24 @@ def test_nothing_gapes_after_halving(limit, drawn):
         return  # walls and sheets have rims of their own, and so has what is cut off
     number = edges_of(drawn[1].triangles)[1].ravel()
     assert (np.bincount(number) == 2).mean() > 0.999
+
+
+def test_a_draft_shows_narrow_twists_around_a_cone():
+    outline = np.array([[0.5, 0.0, 1.0], [0.0, 0.5, 1.0], [-0.5, 0.0, 1.0], [0.0, -0.5, 1.0]])
+    shape = ReachCone(unit_vectors(outline), *np.radians([7.0, 8.0]))
+    limit = Limit(DirectionTwist(axis=np.array([0.0, 0.0, 1.0])), Offset(shape, 0.01))
+    rough, fine = (searched_sheet(limit, limit.chart.axis, each).mesh for each in (DRAFT, FINE))
+    shares = [winding(*each.vertices[each.triangles].swapaxes(0, 1)) for each in (rough, fine)]
+    assert shares[0] == pytest.approx(shares[1], rel=0.1)
+    assert shares[1] > 0.03
+
+
+@pytest.mark.parametrize("core", [cone("concave"), table(0.0)], ids=["cone", "table"])
+def test_around_cones_and_tables_the_rim_is_to_half_a_degree(core, rng):
+    limit = Limit(core.chart, Offset(core.shape, 0.05))
+    drawn = searched_sheet(limit, core.chart.axis, FINE)
+    start, end = drawn.mesh.vertices[drawn.rim[rng.choice(len(drawn.rim), 60)]].swapaxes(0, 1)
+    middle, outward = unit_vectors(start + end), unit_vectors(np.cross(end - start, start))
+    for side, legal in ((1.0, False), (-1.0, True)):
+        beside = unit_vectors(middle + side * np.radians(0.5) * outward)
+        assert (legal_direction(limit, beside, core.chart.axis) == legal).mean() >= 0.9

@@ -185,6 +185,9 @@ export class Recording extends Connection {
   }
 }
 
+/** Milliseconds after which a pose is still, and what takes longer is asked of it. */
+export const STILL_MS = 150;
+
 /** One request in flight; of those that come meanwhile, only the latest is sent. */
 export class Latest<Request> {
   private busy = false;

@@ -6,9 +6,10 @@ import type { Connection } from "./connection";
 import type { Editing } from "./edit/editing";
 import type { Families } from "./edit/families";
 import type { Modes } from "./modes";
+import { RegionHere } from "./panel/here";
 import type { JointPanel } from "./panel/joint";
 import { quaternionAt } from "./pose/kinematics";
-import type { Hinge, Why } from "./protocol";
+import type { Hinge, PoseRequest, Why } from "./protocol";
 import { type Region, regionFrom } from "./stage/region";
 import { JointSphere } from "./stage/sphere";
 import type { Stage } from "./stage/stage";
@@ -18,6 +19,9 @@ export class LimitView {
   sphere: JointSphere | undefined;
   /** The one axis that the picked joint turns about, where that is known. */
   hinge: Hinge | null = null;
+  /** The whole limit, whatever a driver does. */
+  private region: Region | undefined;
+  private here: RegionHere;
 
   constructor(
     private clip: Clip,
@@ -31,13 +35,18 @@ export class LimitView {
     private onShown: () => void,
     /** Told when it is known what was observed of the joint. */
     private onObserved: () => void,
-  ) {}
+    pose: () => PoseRequest,
+  ) {
+    this.here = new RegionHere(clip, connection, pose, (region) => this.showHere(region));
+  }
 
   /** Show the limit of another joint, if it has one. */
   pick(joint: number | undefined): void {
     this.joint = joint;
     this.hinge = null;
     this.clear();
+    this.here.pick(joint);
+    this.panel.showHere(undefined);
     if (this.isLimited) {
       this.modes.setEditState("coming");
       void this.refresh();
@@ -69,9 +78,13 @@ export class LimitView {
     if (this.sphere) void this.refresh();
   }
 
-  show(region: Region): void {
+  show(whole: Region): void {
     const { joint } = this;
     if (joint === undefined) return;
+    // Colours of what depends on another joint are for the same twists wherever that is.
+    const most = whole.twistSpan[1];
+    const region: Region = this.here.isAvailable ? { ...whole, twistSpan: [0, most] } : whole;
+    this.region = region;
     this.hinge = region.hinge;
     const { body, theme } = this.stage;
     const radius = body.sphereRadius(joint);
@@ -81,12 +94,24 @@ export class LimitView {
       this.sphere = new JointSphere(region, radius, theme);
       this.stage.jointGroup.add(this.sphere.group);
     }
+    this.sphere.setDependent(this.here.isAvailable);
+    if (!this.here.isAvailable) this.panel.showHere(undefined);
     const kind = region.hinge ? "hinge" : region.sculptable ? "field" : "other";
     this.modes.setEditState(region.outline ? "cone" : kind);
     this.editing.show(region, this.sphere);
     this.families.show(region);
     this.panel.show(region, joint, theme, () => this.onObserved());
+    this.here.pick(joint);
     this.onShown();
+  }
+
+  /** Show what is legal now, where the joint depends on another one. */
+  private showHere(here: Region): void {
+    const { region, sphere } = this;
+    if (!region || !sphere) return;
+    sphere.showHere({ ...here, twistSpan: region.twistSpan });
+    this.panel.showHere(here);
+    this.stage.draw();
   }
 
   /** Let it follow the pose, in which the joint is turned so and outside by so many degrees. */
@@ -96,6 +121,7 @@ export class LimitView {
     const { positions, rotations } = this.stage.body.world;
     const place = positions[this.joint];
     if (!this.sphere || !place) return;
+    this.here.setPose();
     const { measuredFrom } = this.clip.skeleton;
     const above = rotations[measuredFrom[this.joint] ?? -1] ?? new Quaternion();
     this.sphere.setPose(place, above, turn, outsideDeg > 0);
@@ -115,6 +141,7 @@ export class LimitView {
 
   private clear(): void {
     if (this.sphere) this.stage.jointGroup.remove(this.sphere.group);
+    this.sphere?.dispose();
     this.sphere = undefined;
   }
 }

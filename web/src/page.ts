@@ -1,8 +1,8 @@
 // The page: what is shown, what is picked, and how the parts talk to each other.
 
-import type { Quaternion } from "three";
+import { Quaternion, Vector3 } from "three";
 import type { Clip, Pose } from "./clip";
-import { type Connection, Latest } from "./connection";
+import { type Connection, Latest, STILL_MS } from "./connection";
 import { Editing } from "./edit/editing";
 import { Families } from "./edit/families";
 import { button, find } from "./elements";
@@ -24,7 +24,7 @@ import { TurnRing } from "./pose/ring";
 import { Shelf } from "./pose/shelf";
 import { Sliders } from "./pose/sliders";
 import { TryOut } from "./pose/tryout";
-import type { BodyShape, Check } from "./protocol";
+import type { BodyShape, Check, Hinge } from "./protocol";
 import { type PageActions, shortcuts } from "./shortcuts";
 import { Appearance } from "./stage/appearance";
 import { bonesFrom, skinFrom } from "./stage/flesh";
@@ -35,8 +35,6 @@ import { Curve } from "./time/curve";
 import { Timeline } from "./time/timeline";
 import { Tour } from "./tour";
 
-/** Milliseconds after which a pose is still, and it is asked why a joint is outside. */
-const STILL_MS = 120;
 /** From where one sees the pose that a figure opens with, in radians: its sphere beside the face. */
 const START_YAW = -0.25;
 
@@ -67,7 +65,6 @@ export class Page implements PageActions {
   /** By limited joint, as told last. */
   private poseOutsideDeg: number[] = [];
   private outsideDeg = new Map<number, number>();
-  private blocking = new Set<number>();
   private checking = new Latest(() => this.checkClip());
   private reasons = new Latest((joint: number) => this.explain(joint));
   private wondering: number | undefined;
@@ -88,7 +85,11 @@ export class Page implements PageActions {
     this.evidence = new Evidence(clip, connection, recall);
     this.evidence.onRedraw = () => this.stage.draw();
     this.evidence.followStage(find("#stage"), () => this.stage.turntable.camera);
-    this.comparing = new Comparing(connection, () => this.stage.draw());
+    this.comparing = new Comparing(
+      connection,
+      () => this.poseRequest(),
+      () => this.stage.draw(),
+    );
     const remedies = [
       {
         label: "Show clamped",
@@ -142,10 +143,7 @@ export class Page implements PageActions {
       this.stage,
       {
         ...posing,
-        onPose: (made, stroke, blocking) => {
-          this.blocking = new Set(blocking);
-          this.made.take(made, stroke);
-        },
+        onPose: (made, stroke) => this.made.take(made, stroke),
       },
       () => this.resetPose(),
     );
@@ -221,6 +219,7 @@ export class Page implements PageActions {
         this.comparing.show(this.pickedName, this.limitView.sphere);
       },
       () => this.evidence.showOnSphere(this.limitView.sphere, this.stage.theme.ink),
+      () => this.poseRequest(),
     );
     this.stage.pointer.onPick = (joint) => this.pick(joint);
     this.stage.pointer.onGrip = (grip) => {
@@ -323,11 +322,15 @@ export class Page implements PageActions {
       pose: () => this.poseRequest(),
       soften: () => this.ghost.softening.value,
       picture: () => this.stage.picture(),
-      film: () =>
-        recordTurn(find<HTMLCanvasElement>("#stage"), (yaw) => {
+      film: (tell) => {
+        const turn = (yaw: number) => {
           this.stage.turntable.turn(yaw, 0);
-          this.stage.draw();
-        }),
+          this.stage.drawNow();
+        };
+        return recordTurn(find<HTMLCanvasElement>("#stage"), turn, tell).finally(() =>
+          this.stage.draw(),
+        );
+      },
       names: clip.skeleton.names,
       fit: () => void fitting.open(),
     });
@@ -374,9 +377,9 @@ export class Page implements PageActions {
     this.panel.setBrush(mode === "edit" ? this.families.brush : undefined);
     this.panel.intro.hidden = mode !== "look" || this.picked !== undefined;
     this.stage.showTarget(undefined);
-    this.blocking = new Set();
     this.tryOut.restart();
     this.showPresent();
+    if (mode === "controls") this.sliders.reveal(this.picked);
   }
 
   togglePin(): void {
@@ -387,7 +390,6 @@ export class Page implements PageActions {
     if (this.mode === "controls") this.sliders.reset();
     else {
       this.tryOut.restart();
-      this.blocking = new Set();
       this.made.leave();
     }
   }
@@ -497,7 +499,6 @@ export class Page implements PageActions {
       this.enterMode("look", this.timeline.isPlaying);
       return;
     }
-    this.blocking = new Set();
     if (this.mode === "try") this.tryOut.restart();
     if (this.made.present) this.made.leave();
     else this.showFrame();
@@ -507,6 +508,7 @@ export class Page implements PageActions {
   private showPresent(): void {
     const { present } = this.made;
     this.shelf.update();
+    this.tryOut.follow(present?.pose);
     if (!present) {
       this.showFrame();
       if (this.mode === "controls") void this.sliders.show(this.currentPose());
@@ -552,9 +554,11 @@ export class Page implements PageActions {
       if (angle > 1e-4 && joint !== undefined) this.outsideDeg.set(joint, angle);
     });
     this.stage.show(pose, this.outsideDeg, this.marks());
+    this.curve.setTried(this.made.present !== undefined);
     this.sliders.showOutside(outsideDeg);
     this.updateLimitPose();
     this.dependence.setPose();
+    this.comparing.setPose();
     this.updateRing();
   }
 
@@ -579,7 +583,7 @@ export class Page implements PageActions {
 
   private marks() {
     const outside = new Set(this.outsideDeg.keys());
-    return { picked: this.picked, outside, blocking: this.blocking };
+    return { picked: this.picked, outside, blocking: new Set(this.tryOut.blocking) };
   }
 
   /** The name of the picked joint, if it has a limit. */
@@ -599,6 +603,7 @@ export class Page implements PageActions {
     this.editing.pick(joint);
     this.tryOut.pins.pick(joint);
     this.shelf.pick(joint);
+    this.sliders.reveal(joint);
     this.curve.pick(joint);
     this.families.pick(joint);
     this.limitView.pick(joint);
@@ -684,9 +689,25 @@ export class Page implements PageActions {
 
   /** Come to a side from which the region of the picked joint is seen, once that is there. */
   private comeAround(): void {
-    const { sphere } = this.limitView;
+    const { sphere, hinge } = this.limitView;
+    const { turntable } = this.stage;
     this.comesAround = this.limitView.isLimited && !sphere;
-    if (sphere?.facing) this.stage.turntable.bringToFront(sphere.facing);
+    if (sphere && hinge) turntable.bringToSide(this.hingeAxis(hinge), this.outwards());
+    else if (sphere?.facing) turntable.bringToFront(sphere.facing);
     this.stage.draw();
+  }
+
+  /** The axis of the picked joint's hinge in the world. */
+  private hingeAxis({ axis }: Hinge): Vector3 {
+    const above = this.clip.skeleton.measuredFrom[this.picked ?? -1] ?? -1;
+    const turn = this.stage.body.world.rotations[above] ?? new Quaternion();
+    return new Vector3(...(axis as [number, number, number])).applyQuaternion(turn);
+  }
+
+  /** The way from the root to the picked joint. */
+  private outwards(): Vector3 {
+    const { positions } = this.stage.body.world;
+    const [root, joint] = [positions[0], positions[this.picked ?? 0]];
+    return new Vector3().subVectors(joint ?? new Vector3(), root ?? new Vector3());
   }
 }

@@ -200,6 +200,12 @@ export interface DependentNumbers {
   valuesDeg: number[];
 }
 
+/** A request for what is legal for such a joint in a pose. */
+export interface HereRequest extends DependentRequest {
+  /** Whether a rough picture will do, as while the driver moves. */
+  draft: boolean;
+}
+
 /** A request for the map of a dependent limit: by the driver's twist in a pose, or null. */
 export interface MapRequest {
   joint: string;
@@ -879,6 +885,8 @@ export interface FileRequest {
 /** A request to compare a joint's limit with another, by its name; null for none. */
 export interface CompareRequest extends JointRequest {
   to: string | null;
+  /** In which drivers are as they are, where one of the limits depends on another joint. */
+  pose: PoseRequest | null;
 }
 
 /** What a limit can be compared with, and why not, if it cannot. */
@@ -886,6 +894,18 @@ export interface Other {
   name: string;
   label: string;
   why: string | null;
+}
+
+/** What two limits that depend on the same joint gain and lose, as pairs with that joint. */
+export interface PairShares {
+  /** The share of all pairs of rotations that only the present limits allow; 0 if thin. */
+  gained: number;
+  /** The share of all pairs of rotations that only the other limits allow; 0 if thin. */
+  lost: number;
+  /** Of the pairs that the present limits allow, the share that the others do not. */
+  added: number;
+  /** Of the pairs that the other limits allow, the share that the present ones do not. */
+  removed: number;
 }
 
 /** Two limits on one sphere, as the reference of the present one sees it. */
@@ -896,6 +916,10 @@ export interface Comparison {
   gained: number;
   /** The share of all rotations that only the other limit allows. */
   lost: number;
+  /** The joints that the limits depend on: both are compared as these are in the pose. */
+  drivers: string[];
+  /** Where both depend on the same joint. */
+  pairs: PairShares | null;
   directions: Float32Array;
   faces: Uint32Array;
   /** By direction, the share, of 255, of the twists that only the present limit allows. */
@@ -949,6 +973,7 @@ export interface Requests {
   region: JointRequest;
   dependence: JointRequest;
   ends: DependentRequest;
+  here: HereRequest;
   map: MapRequest;
   observed: ObservedRequest;
   recall: ObservedPoseRequest;
@@ -996,6 +1021,7 @@ export interface Answers {
   region: Picture;
   dependence: Dependence;
   ends: DependentNumbers;
+  here: Picture;
   map: RangeMap;
   observed: Observed;
   recall: ObservedPose;

@@ -3,6 +3,9 @@ import { expect, test } from "vitest";
 import { Screen, Turntable } from "../src/stage/camera";
 import { outsideColour, THEMES, twistColour } from "../src/stage/colours";
 import { MapSphere } from "../src/stage/rangemap";
+import { regionFrom } from "../src/stage/region";
+import { JointSphere } from "../src/stage/sphere";
+import { conePicture, turn, X } from "./samples";
 
 function table(): Turntable {
   const made = new Turntable();
@@ -111,6 +114,17 @@ test.each([
   else expect(turntable.yaw).toBeCloseTo(way - Math.acos(0.4));
 });
 
+test.each([
+  ["edge-on comes from outside", 0, 1],
+  ["nearer to its other end stays there", -0.9, -1],
+])("a hinge that is seen %s", (_, yaw, side) => {
+  const turntable = table();
+  turntable.turn(yaw - turntable.yaw, -turntable.pitch);
+  const [axis, outwards] = [new Vector3(-1, 0, 0), new Vector3(0.3, 0.5, 0)];
+  turntable.bringToSide(axis, outwards);
+  expect(-facing(turntable).x * side).toBeGreaterThan(0.7 - 1e-6);
+});
+
 test("a view that was asked for by name stays", () => {
   const turntable = table();
   turntable.setView("Back");
@@ -139,4 +153,21 @@ test("a map gives back all that it takes on the graphics card", () => {
   sphere.dispose();
   expect(parts.length).toBeGreaterThan(3);
   expect(disposed).toBe(2 * parts.length);
+});
+
+test("a sphere gives back all that it, and what is drawn on it, takes on the graphics card", () => {
+  const sphere = new JointSphere(regionFrom(conePicture()), 1, THEMES.light);
+  sphere.showWayBack(turn(X, 60), turn(X, 30), new Vector3(0, 0, 1));
+  const left = new Set<object>();
+  sphere.group.traverse((part) => {
+    const { geometry, material } = part as Partial<Mesh>;
+    for (const each of [geometry, material as Material | undefined]) {
+      if (!each) continue;
+      left.add(each);
+      each.addEventListener("dispose", () => left.delete(each));
+    }
+  });
+  expect(left.size).toBeGreaterThan(15);
+  sphere.dispose();
+  expect(left.size).toBe(0);
 });

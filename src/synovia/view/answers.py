@@ -40,6 +40,7 @@ HANDLERS: dict[str, Callable[[Session, Request], Answer]] = {
     "region": contents.region_pictures,
     "dependence": dependents.describe_dependence,
     "ends": dependents.numbers_in_pose,
+    "here": dependents.region_in_pose,
     "map": dependents.range_map,
     "reach": tryout.solve_reach,
     "look": tryout.solve_look,
@@ -81,6 +82,7 @@ SLOW_REQUESTS = (
     "body",
     "region",
     "dependence",
+    "here",
     "map",
     "check",
     "clamp",
@@ -96,7 +98,8 @@ TEXT_FIELDS = ("joint", "edit", "stroke", "as")
 def may_wait(text: str | bytes) -> bool:
     """Tell whether a request is for something that others may overtake."""
     try:
-        return messages.parse_request(text)["ask"] in SLOW_REQUESTS
+        request = messages.parse_request(text)
+        return request["ask"] in SLOW_REQUESTS and not request.get("draft")
     except ValueError:
         return False
 

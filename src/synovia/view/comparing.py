@@ -1,8 +1,12 @@
-"""Two limits of one joint: before and after, left and right, ours and those of another file."""
+"""Two limits of one joint: before and after, left and right, ours and those of another file.
+
+Limits that depend on another joint are compared as that one is in a pose.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -10,41 +14,50 @@ import numpy as np
 from ..arrays import Bytes, Scalars
 from ..io import load_limits
 from ..io.limits import SUFFIX
-from ..limit import Limit, gained_and_lost
-from ..mesh import sheet_difference
-from ..skeleton import Skeleton, partner, partner_limit
+from ..limit import DependentLimit, Limit, PairLimit, gained_and_lost
+from ..mesh import Quality, sheet_difference
+from ..mesh.difference import COMPARED
+from ..model import LimitModel
+from ..skeleton import Clip, Skeleton, partner, partner_limit
 from .contents import bone_of
+from .dependents import HERE, sent_pose
+from .editing import mirror_joint
 from .files import read_upload
 from .messages import Request, word
-from .protocol import Comparison, Other, Refusal, State
-from .session import Session
+from .poses import limit_in_pose
+from .protocol import Comparison, Other, PairShares, Refusal, State
+from .session import Scene, Session
 
 NO_COMPARISON: Comparison = {
     "others": [],
     "to": None,
     "gained": 0.0,
     "lost": 0.0,
+    "drivers": [],
+    "pairs": None,
     "directions": np.zeros((0, 3)),
     "faces": np.zeros((0, 3), np.int64),
     "gainedTwists": np.zeros(0, np.uint8),
     "lostTwists": np.zeros(0, np.uint8),
     "rim": np.zeros((0, 3)),
 }
+PAIRS = 10_000
+"""Pairs of either side that are looked at: a share of 1 % is known to 0.1 points."""
 
 
 def compare_limits(session: Session, request: Request) -> Comparison:
     """Return what a joint's limit can be compared with, and what is gained and lost beside one.
 
     That is the one that `to` names, or none. Shares are of all rotations; the picture is of the
-    directions of the bone.
+    directions of the bone. Where a limit depends on another joint, both are what they are in the
+    pose of the request; if both depend on the same one, shares of pairs are told as well.
     """
-    name, to = word(request, "joint"), request["to"]
-    limits = session.scene.model.limits
-    if name not in limits:
+    scene, name, to = session.scene, word(request, "joint"), request["to"]
+    if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit to compare")
     found = {key: _find(session, name, key) for key in OTHERS}
     others: list[Other] = [
-        {"name": key, "label": label, "why": None if isinstance(other, Limit) else other}
+        {"name": key, "label": label, "why": other if isinstance(other, str) else None}
         for key, (label, other) in found.items()
     ]
     if to is None:
@@ -52,16 +65,33 @@ def compare_limits(session: Session, request: Request) -> Comparison:
     if to not in found:
         raise ValueError(f"to must be one of {', '.join(found)}, got {to!r:.60}")
     other = found[to][1]
-    if not isinstance(other, Limit):
+    if isinstance(other, str):
         return {**NO_COMPARISON, "others": others}
-    bone = bone_of(session.scene, session.scene.clip.skeleton.index(name))
-    return {**_compare(other, limits[name], tuple(bone.tolist())), "others": others, "to": to}
+    return {**_compare_models(scene, other, name, request), "others": others, "to": to}
 
 
-@lru_cache(maxsize=16)
-def _compare(old: Limit, new: Limit, bone: tuple[float, ...]) -> Comparison:
+def _compare_models(scene: Scene, other: LimitModel, name: str, request: Request) -> Comparison:
+    """Return how a joint's limit differs from the one that another model has for it."""
+    bone = tuple(bone_of(scene, scene.clip.skeleton.index(name)).tolist())
+    models = other, scene.model
+    drivers = [model.dependents[name].driver for model in models if name in model.dependents]
+    if not drivers:
+        return _known_difference(other.limits[name], scene.model.limits[name], bone)
+    pose = sent_pose(scene, request)
+    old, new = (limit_in_pose(model, name, pose) for model in models)
+    pairs = _pair_shares(*_pair_fields(other, name), *_pair_fields(scene.model, name))
+    return {
+        **_difference(old, new, bone, HERE),
+        "drivers": sorted(set(drivers)),
+        "pairs": pairs,
+    }
+
+
+def _difference(
+    old: Limit, new: Limit, bone: tuple[float, ...], quality: Quality = COMPARED
+) -> Comparison:
     gained, lost = gained_and_lost(old, new)
-    seen = sheet_difference(old, new, np.array(bone))
+    seen = sheet_difference(old, new, np.array(bone), quality)
     points, edges = seen.old_rim
     return {
         **NO_COMPARISON,
@@ -75,49 +105,102 @@ def _compare(old: Limit, new: Limit, bone: tuple[float, ...]) -> Comparison:
     }
 
 
+_known_difference = lru_cache(maxsize=16)(_difference)
+
+
 def _bytes(shares: Scalars) -> Bytes:
     return np.round(255.0 * shares).astype(np.uint8)
 
 
-# What to compare with: each a label, and a limit for the joint or the reason why there is none.
+# Pairs with the joint that both limits depend on.
 
 
-Found = tuple[str, Limit | str]
+def _pair_fields(model: LimitModel, name: str) -> tuple[Limit | None, DependentLimit | None]:
+    """Return the limit of a joint's driver, and the joint's own that depends on it, if it does."""
+    each = model.dependents.get(name)
+    return (None if each is None else model.limits.get(each.driver)), each
+
+
+@lru_cache(maxsize=16)
+def _pair_shares(
+    old_driver: Limit | None,
+    old_dependent: DependentLimit | None,
+    new_driver: Limit | None,
+    new_dependent: DependentLimit | None,
+) -> PairShares | None:
+    """Return what pairs gain and lose; None where they do not depend on one joint."""
+    if (
+        old_dependent is None
+        or new_dependent is None
+        or old_dependent.driver != new_dependent.driver
+    ):
+        return None
+    old, new = PairLimit(old_driver, old_dependent), PairLimit(new_driver, new_dependent)
+    added, removed = new.share_outside(old, PAIRS), old.share_outside(new, PAIRS)
+    return {
+        "gained": added and new.volume(PAIRS) * added,
+        "lost": removed and old.volume(PAIRS) * removed,
+        "added": added,
+        "removed": removed,
+    }
+
+
+# What to compare with: each a label, and a model with a limit for the joint, or the reason why
+# there is none.
+
+
+Found = tuple[str, LimitModel | str]
+
+
+def _since(session: Session, name: str, before: LimitModel) -> LimitModel | str:
+    present = session.scene.model
+    if name not in before.limits:
+        return "It had no limit then."
+    same = before.limits[name] is present.limits[name]
+    if same and _pair_fields(before, name) == _pair_fields(present, name):
+        return "It has not changed since."
+    return before
 
 
 def _first(session: Session, name: str) -> Found:
-    label, limit = "as it was opened", session.first.get(name)
-    if limit is session.scene.model.limits[name]:
-        return label, "It has not changed since."
-    return label, limit or "It had no limit then."
+    return "as it was opened", _since(session, name, session.first)
 
 
 def _saved(session: Session, name: str) -> Found:
-    label, limit = "as it was saved", session.saved.get(name)
+    label = "as it was saved"
     if session.saved is session.first:
         return label, "It was not saved since it was opened."
-    if limit is session.scene.model.limits[name]:
-        return label, "It has not changed since."
-    return label, limit or "It had no limit then."
+    return label, _since(session, name, session.saved)
 
 
 def _mirrored(session: Session, name: str) -> Found:
-    skeleton = session.scene.clip.skeleton
-    other, limits = partner(name, skeleton.names), session.scene.model.limits
+    skeleton, model = session.scene.clip.skeleton, session.scene.model
+    other = partner(name, skeleton.names)
     if other is None:
         return "the other side, mirrored", "This joint has no partner on the other side."
     label = f"{other}, mirrored"
-    if other not in limits:
+    if other not in model.limits:
         return label, f"{other} has no limit."
     try:
-        return label, _mirror(skeleton, other, limits[other])
+        return label, _mirror(skeleton, model, other)
     except ValueError as error:
         return label, str(error)
 
 
-@lru_cache(maxsize=16)
-def _mirror(skeleton: Skeleton, name: str, limit: Limit) -> Limit:
-    return partner_limit(skeleton, name, limit)[1]
+@lru_cache(maxsize=8)
+def _mirror(skeleton: Skeleton, model: LimitModel, name: str) -> LimitModel:
+    """Return the model with the limit of a joint's partner as a mirror shows the joint's.
+
+    Its driver is mirrored, too, if it has a partner, which then has no limit where it has none.
+    """
+    each = model.dependents.get(name)
+    beside = None if each is None else partner(each.driver, skeleton.names)
+    if each is not None and beside is not None:
+        limits = {joint: limit for joint, limit in model.limits.items() if joint != beside}
+        if each.driver in limits:
+            limits[beside] = partner_limit(skeleton, each.driver, limits[each.driver])[1]
+        model = replace(model, limits=limits, dependents={name: each})
+    return mirror_joint(skeleton, model, name)
 
 
 def _other_file(session: Session, name: str) -> Found:
@@ -127,10 +210,15 @@ def _other_file(session: Session, name: str) -> Found:
     label = file.removesuffix(SUFFIX)
     clip = session.scene.clip
     try:
-        limit = model.for_skeleton(clip.skeleton, None, clip=clip.name).limits.get(name)
+        ours = _for_clip(model, clip)
     except ValueError as error:
         return label, str(error)
-    return label, limit or f"{label} has no limit for {name}."
+    return label, ours if name in ours.limits else f"{label} has no limit for {name}."
+
+
+@lru_cache(maxsize=2)
+def _for_clip(model: LimitModel, clip: Clip) -> LimitModel:
+    return model.for_skeleton(clip.skeleton, None, clip=clip.name)
 
 
 OTHERS: dict[str, Callable[[Session, str], Found]] = {
@@ -145,7 +233,7 @@ OTHERS: dict[str, Callable[[Session, str], Found]] = {
 def _find(session: Session, name: str, key: str) -> Found:
     label, other = OTHERS[key](session, name)
     above = session.scene.model.limits[name].relative_to
-    if isinstance(other, Limit) and other.relative_to != above:
+    if not isinstance(other, str) and other.limits[name].relative_to != above:
         return label, "It is measured from another joint."
     return label, other
 

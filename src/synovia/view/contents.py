@@ -34,6 +34,8 @@ AXES = {
 }
 """The axes that a joint may look along, by name."""
 MOST_FRAMES = 50
+WALKS = 3.0
+"""How much farther than up a body that walks goes, at least."""
 UPRIGHT = 0.3
 """Cosine between up and across of a body that stands, at most."""
 _HIGH, _LOW = re.compile(r"head|neck", re.IGNORECASE), re.compile(r"foot|toe|ankle", re.IGNORECASE)
@@ -45,11 +47,16 @@ _RIGHT = re.compile(r"[Rr]ight|RIGHT|(?:^|[._ :-])[Rr](?=[A-Z._ -]|$)")
 def up_axis(clip: Clip) -> Literal["y", "z"]:
     """Return the axis of the world, "y" or "z", along which the clip stands.
 
-    From feet to head, where joints are called so; otherwise the one that joints extend along.
+    From feet to head, where joints are called so; otherwise not the one that the root walks along,
+    if it goes far along one of them, or else the one that joints extend along.
     """
     where, _ = forward(clip.skeleton, _some_frames(clip))
     rise = _mean_offset(clip, where, _LOW, _HIGH)
-    _, y, z = (np.ptp(where, axis=1) if rise is None else rise).mean(axis=0)
+    extent = np.ptp(where, axis=1).mean(axis=0)
+    _, along_y, along_z = np.ptp(where[:, 0], axis=0)
+    if rise is None and max(along_y, along_z) > max(extent.max(), WALKS * min(along_y, along_z)):
+        return "z" if along_y > along_z else "y"
+    _, y, z = extent if rise is None else rise.mean(axis=0)
     return "z" if z > abs(y) else "y"
 
 
@@ -258,7 +265,7 @@ def pictures(scene: Scene, name: str, quality: Quality = FINE) -> Picture:
     if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit")
     bone = tuple(bone_of(scene, joint).tolist())
-    return _pictures(scene.model.limits[name], bone, quality)
+    return _known_pictures(scene.model.limits[name], bone, quality)
 
 
 def bone_of(scene: Scene, joint: int) -> Vectors:
@@ -268,8 +275,13 @@ def bone_of(scene: Scene, joint: int) -> Vectors:
 
 
 @lru_cache(maxsize=64)
-def _pictures(limit: Limit, bone: tuple[float, ...], quality: Quality) -> Picture:
-    directions, whole = sheet_and_boundary(limit, np.array(bone), quality)
+def _known_pictures(limit: Limit, bone: tuple[float, ...], quality: Quality) -> Picture:
+    return pictures_of(limit, np.array(bone), quality)
+
+
+def pictures_of(limit: Limit, bone: Vectors, quality: Quality) -> Picture:
+    """Return the pictures of a limit of a joint whose bone (3,) is this."""
+    directions, whole = sheet_and_boundary(limit, bone, quality)
     return {
         "family": limit.shape.name,
         "label": _label(limit),

@@ -10,18 +10,22 @@ from .. import quat
 from ..arrays import Floats, Quats, unit_quats
 from ..limit import DependentLimit
 from ..limit.hinge import hinge_scale
-from ..mesh import map_sheet
+from ..mesh import DRAFT, Quality, map_sheet
 from ..model import LimitModel
 from ..skeleton import Pose, lineage
+from .contents import bone_of, pictures_of
 from .hinges import NARROWEST
-from .messages import Request, degrees, word
-from .poses import driver_rotations, pose_from
+from .messages import Request, degrees, flag, word
+from .poses import driver_rotations, limit_in_pose, pose_from
+from .protocol import Picture
 from .protocol.dependents import Dependence, DependentField, DependentNumbers, RangeMap
 from .session import Scene, Session
 
 LABELS = {"low": "From", "high": "To", "margin": "Narrower by"}
 """What people call the numbers that a driver changes."""
 WIDEST_RADIUS_DEG = 180.0
+HERE = Quality(float(np.radians(0.5)), 8_000)
+"""Of pictures in a pose: it is soon another one."""
 
 
 def dependent_limit(model: LimitModel, name: str) -> DependentLimit:
@@ -78,10 +82,24 @@ def describe_dependence(session: Session, request: Request) -> Dependence:
 
 def numbers_in_pose(session: Session, request: Request) -> DependentNumbers:
     """Return the numbers of a dependent limit in a pose, in degrees."""
-    model, pose = session.scene.model, _pose(session.scene, request)
+    model, pose = session.scene.model, sent_pose(session.scene, request)
     each = dependent_limit(model, word(request, "joint"))
     values = each.values_at(driver_rotations(model, each, pose.rotations))
     return {"valuesDeg": shown_deg(each, values).tolist()}
+
+
+def region_in_pose(session: Session, request: Request) -> Picture:
+    """Return the pictures of what is legal for a joint where its driver is in a pose.
+
+    They are seen along the same bone as those of its own limit, whatever the driver does.
+    """
+    scene, name = session.scene, word(request, "joint")
+    own = dependent_limit(scene.model, name).limit
+    bone = own.chart.bone if own.shape.directional is not None else None
+    if bone is None:
+        bone = bone_of(scene, scene.clip.skeleton.index(name))
+    here = limit_in_pose(scene.model, name, sent_pose(scene, request))
+    return pictures_of(here, bone, DRAFT if flag(request, "draft") else HERE)
 
 
 # The map: the same numbers at every direction of the driver's bone.
@@ -99,7 +117,7 @@ def range_map(session: Session, request: Request) -> RangeMap:
     reference = quat.IDENTITY if limit is None else limit.chart.reference
     start = reference
     if request["pose"] is not None:
-        start = driver_rotations(scene.model, each, _pose(scene, request).rotations)
+        start = driver_rotations(scene.model, each, sent_pose(scene, request).rotations)
     mesh, rim, bone = map_sheet(limit, each.axis)
     swings = quat.between(quat.rotate(start, bone), quat.rotate(reference, mesh.vertices))
     values = each.values_at(quat.mul(swings, start))
@@ -128,14 +146,14 @@ def set_number_here(scene: Scene, model: LimitModel, request: Request) -> LimitM
     if field not in each.at_nodes:
         raise ValueError(f"field must be one of {', '.join(each.at_nodes)}, got {field!r:.20}")
     value = _value_of(each, degrees(request, "deg"))
-    driver = driver_rotations(model, each, _pose(scene, request).rotations)
+    driver = driver_rotations(model, each, sent_pose(scene, request).rotations)
     numbers = dict(zip(each.at_nodes, each.values_at(driver).tolist(), strict=True))
     return _with_numbers(model, name, driver, numbers | {field: value}, _radius(request))
 
 
 def allow_here(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
     """Return the model with a joint's numbers changed just so much that it is legal in a pose."""
-    name, pose = word(request, "joint"), _pose(scene, request)
+    name, pose = word(request, "joint"), sent_pose(scene, request)
     each = dependent_limit(model, name)
     driver = driver_rotations(model, each, pose.rotations)
     way = lineage(model.skeleton, name, each.limit.relative_to)
@@ -185,7 +203,7 @@ def detach(scene: Scene, model: LimitModel, request: Request) -> LimitModel:
     return replace(model, dependents=kept)
 
 
-def _pose(scene: Scene, request: Request) -> Pose:
+def sent_pose(scene: Scene, request: Request) -> Pose:
     """Return the pose in a request."""
     if not isinstance(request["pose"], dict):
         raise ValueError(f"pose must have a frame and rotations, got {request['pose']!r:.60}")

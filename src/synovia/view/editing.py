@@ -12,7 +12,7 @@ from ..io.files import atomic_write
 from ..io.limits import SUFFIX
 from ..mesh import DRAFT
 from ..model import LimitModel
-from ..skeleton import copy_limit, partner_limit
+from ..skeleton import Skeleton, copy_limit, partner_limit
 from ..skeleton.names import mirror_normal, mirrored_name
 from .contents import bone_of, pictures
 from .dependents import allow_here, detach, set_number_here
@@ -79,7 +79,11 @@ def add_mirrored(scene: Scene, model: LimitModel, request: Request) -> LimitMode
     What it depends on is mirrored with it: the other joint depends on the driver's partner, or on
     the same driver where that is in the middle. ValueError where there is no such driver.
     """
-    skeleton, name = scene.clip.skeleton, request["joint"]
+    return mirror_joint(scene.clip.skeleton, model, request["joint"])
+
+
+def mirror_joint(skeleton: Skeleton, model: LimitModel, name: str) -> LimitModel:
+    """Return the model with the limit of a joint's partner as a mirror shows that of the joint."""
     other, limit = partner_limit(skeleton, name, limit_to_edit(model.limits, name))
     kept = {each: found for each, found in model.dependents.items() if each != other}
     mirrored = replace(model, limits={**model.limits, other: limit}, dependents=kept)

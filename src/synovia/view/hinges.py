@@ -16,14 +16,14 @@ NARROWEST = np.radians(1.0)
 """A hinge that turns less is none any more."""
 
 
-def hinge_of(limit: Limit, bone: tuple[float, ...]) -> Hinge | None:
-    """Return the hinge of a limit as the page draws it, for a bone; None where it is none."""
+def hinge_of(limit: Limit, bone: Vectors) -> Hinge | None:
+    """Return the hinge of a limit as the page draws it, for a bone (3,); None where it is none."""
     path = hinge_path(limit)
     if path is None:
         return None
     return {
         "axis": path.axis.tolist(),
-        "zero": _across(quat.rotate(path.base, np.array(bone)), path.axis).tolist(),
+        "zero": _across(quat.rotate(path.base, bone), path.axis).tolist(),
         "lowDeg": float(np.degrees(path.low)),
         "highDeg": float(np.degrees(path.high)),
     }

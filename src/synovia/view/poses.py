@@ -41,12 +41,12 @@ def driver_rotations(model: LimitModel, each: DependentLimit, rotations: Quats) 
     return way.relative_rotation(rotations)
 
 
-def limit_in_pose(scene: Scene, name: str, pose: Pose) -> Limit:
+def limit_in_pose(model: LimitModel, name: str, pose: Pose) -> Limit:
     """Return what is legal for a joint in a pose: its limit, at the rotation of its driver."""
-    each = scene.model.dependents.get(name)
+    each = model.dependents.get(name)
     if each is None:
-        return scene.model.limits[name]
-    return each.limit_at(driver_rotations(scene.model, each, pose.rotations))
+        return model.limits[name]
+    return each.limit_at(driver_rotations(model, each, pose.rotations))
 
 
 def outside_deg(scene: Scene, pose: Pose) -> list[float]:
@@ -88,7 +88,7 @@ def turn_alone(scene: Scene, request: Request) -> PoseAnswer:
     turns[joint] = wanted if above < 0 else quat.mul(quat.inverse(world[above]), wanted)
     turned = pose.with_rotations(turns)
     if flag(request, "limits") and name in scene.model.limits:
-        own: dict[str, Limit] = {name: limit_in_pose(scene, name, turned)}
+        own: dict[str, Limit] = {name: limit_in_pose(scene.model, name, turned)}
         turned = LimitModel(own, skeleton).project(turned)
     return _answer(scene, turned)
 

@@ -12,8 +12,8 @@ from ..arrays import Quats
 from ..limit import Limit
 from ..model import LimitModel
 from ..population.findings import JOINT_NAMES, describe_move, joint_name
-from ..rigs import Alignment, align, recognize
-from ..skeleton import Clip, Pose, lineage
+from ..rigs import MEASURED_FROM, Alignment, align, recognize
+from ..skeleton import Clip, Pose, forward, lineage
 from .contents import bone_of
 from .messages import Request, word
 from .poses import limit_in_pose, pose_from
@@ -37,7 +37,7 @@ def explain(session: Session, request: Request) -> Why:
     if name not in scene.model.limits:
         raise ValueError(f"{name} has no limit")
     pose = pose_from(scene, request)
-    limit = limit_in_pose(scene, name, pose)
+    limit = limit_in_pose(scene.model, name, pose)
     way = lineage(scene.clip.skeleton, name, limit.relative_to)
     seen = way.relative_rotation(pose.rotations)
     legal = limit.project(seen)
@@ -77,17 +77,43 @@ def _held_by(scene: Scene, name: str, seen: Quats, limit: Limit) -> str | None:
 def _in_words(scene: Scene, name: str, pose: Pose) -> tuple[str | None, str | None]:
     """Return what people call a joint, and which way a pose is beyond its limit, if known."""
     known = _alignment(scene.clip)
-    roles = {} if known is None else {joint: role for role, joint in known.rig.roles.items()}
-    role = roles.get(name)
-    bone = "" if role is None else role.removeprefix("left").removeprefix("right")
-    if known is None or role is None or bone not in JOINT_NAMES:
+    role = None if known is None else _role_moved_by(known, name)
+    if known is None or role is None:
         return None, None
-    own = LimitModel({name: limit_in_pose(scene, name, pose)}, scene.clip.skeleton)
-    before = known.canonical_rotations(own.project(pose)).get(role)
-    after = known.canonical_rotations(pose).get(role)
-    if before is None or after is None:
-        return joint_name(role), None
+    own = LimitModel({name: limit_in_pose(scene.model, name, pose)}, scene.clip.skeleton)
+    before, after = (_canonical_rotation(known, role, each) for each in (own.project(pose), pose))
     return joint_name(role), describe_move(role, before, after) or None
+
+
+def _role_moved_by(known: Alignment, name: str) -> str | None:
+    """Return the role of the first bone that a joint turns, seen from the bone it is measured from.
+
+    It need not be the joint's own: an elbow may be a joint for bending and one for pronation, and
+    a neck may have seven.
+    """
+    skeleton, roles = known.rig.skeleton, known.rig.roles
+    joint = skeleton.index(name)
+    found = {}
+    for role, above in MEASURED_FROM.items():
+        bone = role.removeprefix("left").removeprefix("right")
+        if bone not in JOINT_NAMES or not {role, above} <= known.frames.keys():
+            continue
+        path, fixed = (skeleton.path_to_root(skeleton.index(roles[each])) for each in (role, above))
+        if joint in path and joint not in fixed:
+            found[role] = path.index(joint)
+    return min(found, key=found.__getitem__, default=None)
+
+
+def _canonical_rotation(known: Alignment, role: str, pose: Pose) -> Quats:
+    """Return the rotation (4,) of a bone as the canonical human would have it.
+
+    It is taken from the world, since what it is measured from need not be above: a sternum is not
+    above a neck.
+    """
+    skeleton, roles = known.rig.skeleton, known.rig.roles
+    turns = forward(skeleton, pose)[1]
+    bone, above = (turns[skeleton.index(roles[each])] for each in (role, MEASURED_FROM[role]))
+    return known.to_canonical(role, quat.mul(quat.inverse(above), bone))
 
 
 @lru_cache(maxsize=4)

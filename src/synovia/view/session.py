@@ -423,14 +423,14 @@ class Session:
         return edited_source(self._scene, self._opened)
 
     @property
-    def first(self) -> Limits:
+    def first(self) -> LimitModel:
         """The limits of the clip's joints when the scene was opened."""
-        return self._first.limits
+        return self._first
 
     @property
-    def saved(self) -> Limits:
+    def saved(self) -> LimitModel:
         """The limits of the clip's joints when they were saved last, or else opened."""
-        return self._saved.limits
+        return self._saved
 
     def edit(self, edited: Callable[[Limits], Limits], label: str, stroke: str | None) -> None:
         """Let a pure function make new limits of the present ones; if it raises, nothing changed.

@@ -1,11 +1,12 @@
 // Compare: the picked joint's limit beside another one, in colour and in per cent of all rotations.
+// Limits that depend on another joint are compared as that is in the pose, and as pairs with it.
 
 import type { Group } from "three";
-import { type Connection, Latest } from "../connection";
+import { type Connection, Latest, STILL_MS } from "../connection";
 import { button, element } from "../elements";
 import { formatPercent } from "../format";
 import { showMessage } from "../notes";
-import type { Comparison } from "../protocol";
+import type { Comparison, PairShares, PoseRequest } from "../protocol";
 import { createDifference, GAINED, LOST } from "../stage/difference";
 import type { JointSphere } from "../stage/sphere";
 import { sendFile } from "./upload";
@@ -25,10 +26,14 @@ export class Comparing {
   private picture: Group | undefined;
   /** What was chosen to compare with; undefined until somebody chooses. */
   private chosen: string | null | undefined;
+  /** Whether what is compared is another thing in another pose. */
+  private isOfPose = false;
+  private still: number | undefined;
   private latest = new Latest((joint: string) => this.ask(joint));
 
   constructor(
     private connection: Connection,
+    private pose: () => PoseRequest,
     private onRedraw: () => void,
   ) {
     const open = button(
@@ -65,6 +70,14 @@ export class Comparing {
     this.refresh();
   }
 
+  /** The pose has changed. */
+  setPose(): void {
+    if (!this.isOfPose) return;
+    this.clear();
+    clearTimeout(this.still);
+    this.still = window.setTimeout(() => this.refresh(), STILL_MS);
+  }
+
   private refresh(): void {
     if (this.joint !== undefined && !document.body.hasAttribute("data-recorded"))
       void this.latest.send(this.joint);
@@ -72,14 +85,16 @@ export class Comparing {
 
   private async ask(joint: string): Promise<void> {
     let answer: Comparison;
+    const pose = this.pose();
     try {
-      answer = await this.connection.ask("compare", { joint, to: this.chosen ?? null });
+      answer = await this.connection.ask("compare", { joint, to: this.chosen ?? null, pose });
     } catch (error) {
       if (joint === this.joint) showMessage((error as Error).message, false);
       return;
     }
     if (joint !== this.joint) return;
-    const { others } = answer;
+    const { others, drivers, pairs } = answer;
+    this.isOfPose = drivers.length > 0;
     if (this.chosen === undefined && others.some(({ name, why }) => name === "file" && !why)) {
       this.chosen = "file"; // the command line named it
       this.refresh();
@@ -98,10 +113,12 @@ export class Comparing {
     this.picture = createDifference(answer);
     document.body.toggleAttribute("data-compared", true);
     this.sphere?.setDifference(this.picture);
+    const now = drivers.length ? `, as ${drivers.join(" and ")} is now` : "";
     this.result.replaceChildren(
       element("span", {}, swatch(GAINED), `gained ${formatPercent(answer.gained)}`),
       element("span", {}, swatch(LOST), `lost ${formatPercent(answer.lost)}`),
-      element("span", {}, "of all rotations"),
+      element("span", {}, `of all rotations${now}`),
+      ...(pairs ? [pairsLine(pairs, drivers[0] ?? "")] : []),
     );
     this.onRedraw();
   }
@@ -124,6 +141,14 @@ export class Comparing {
       showMessage((error as Error).message, false);
     }
   }
+}
+
+/** What is gained and lost as pairs with the driver; thin limits are no share of all. */
+function pairsLine({ gained, lost, added, removed }: PairShares, driver: string): HTMLElement {
+  const all = `gained ${formatPercent(gained)}, lost ${formatPercent(lost)} of all; `;
+  const own = `${formatPercent(added)} of them are new, ${formatPercent(removed)} of those before gone`;
+  const text = `Pairs with ${driver}: ${gained + lost > 0 ? all : ""}${own}`;
+  return element("span", { class: "pairs" }, text);
 }
 
 function swatch(colour: string): HTMLElement {

@@ -2,7 +2,7 @@
 
 import { Quaternion, type Vector3 } from "three";
 import type { Clip } from "../clip";
-import { type Connection, Latest } from "../connection";
+import { type Connection, Latest, STILL_MS } from "../connection";
 import { button, element } from "../elements";
 import { formatTenths } from "../format";
 import { showMessage } from "../notes";
@@ -14,8 +14,6 @@ import type { Stage } from "../stage/stage";
 
 /** Degrees around the driver's rotation in which an edit changes numbers, unless one says so. */
 const RADIUS_DEG = 15;
-/** Milliseconds after which a pose is still, and a map that goes by the twist is made anew. */
-const STILL_MS = 150;
 
 /** What the page shows, and who makes edits. */
 export interface PoseSource {
@@ -40,6 +38,7 @@ export class DependencePanel {
     { class: "link" },
   );
   private now = element("p", { id: "here", role: "status" });
+  private key = element("p", { class: "key" });
   private fields = element("div", { class: "fields" });
   private inputs: HTMLInputElement[] = [];
   private mapToggle = element("input", { type: "checkbox" });
@@ -89,6 +88,7 @@ export class DependencePanel {
     this.panel.append(
       this.title,
       this.now,
+      this.key,
       element(
         "div",
         { class: "line" },
@@ -117,6 +117,9 @@ export class DependencePanel {
     this.driver = driver;
     this.panel.hidden = driver < 0;
     this.driverButton.textContent = this.driverName ?? "";
+    this.key.textContent = document.body.hasAttribute("data-recorded")
+      ? `The sphere shows its limit with ${this.driverName} anywhere: this page is a recording.`
+      : `On the sphere, what is legal now; the pale line is its limit with ${this.driverName} anywhere.`;
     if (joint !== undefined && driver >= 0) void this.load(joint);
   }
 

@@ -18,8 +18,8 @@ export interface Shown {
   pose(): { frame: number; rotations: number[]; positions: number[] };
   soften(): string | null;
   picture(): Promise<Blob>;
-  /** A film of one turn around it. */
-  film(): Promise<Blob>;
+  /** A film of one turn around it; `tell` hears which share is done. */
+  film(tell: (share: number) => void): Promise<Blob>;
   names: string[];
   /** Ask what to fit limits from. */
   fit(): void;
@@ -93,6 +93,7 @@ export class Exchange {
         () => void this.rolesDialog.open(""),
       ),
       element("hr"),
+      element("small", {}, "Take home"),
       take("Clamped clip", "Take home the clip within its limits", "clamped"),
       take("This pose", "Take home the pose that is shown, as BVH", "pose"),
       take("Clip, glTF", "Take home the clip as it is, as glTF", "clip", ".glb"),
@@ -209,7 +210,8 @@ export class Exchange {
       void report(() => this.change(() => this.connection.ask("choose", { number })));
     });
     const known = worstDeg !== null && share !== null;
-    const worst = error ? "cannot be read" : known ? formatDegrees(worstDeg) : "…";
+    const outside = worstDeg ? `${formatDegrees(worstDeg)} outside` : "inside";
+    const worst = error ? "cannot be read" : known ? outside : "…";
     const cell = element("td", {}, worst);
     if (error) cell.title = error;
     const often = known && worstDeg > 0 ? `in ${formatPercent(share)} of frames` : "";
@@ -232,9 +234,13 @@ export class Exchange {
 
   private async takeFilm(): Promise<void> {
     await report(async () => {
-      showMessage("Recording one turn …");
-      const film = await this.shown.film();
-      saveBlob(`synovia.${film.type.includes("mp4") ? "mp4" : "webm"}`, film);
+      let told = "";
+      const film = await this.shown.film((share) => {
+        const text = `Recording one turn … ${10 * Math.floor(10 * share)}%`;
+        if (text !== told) showMessage(text);
+        told = text;
+      });
+      saveBlob("synovia.webm", film);
     });
   }
 }

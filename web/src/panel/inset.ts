@@ -35,6 +35,8 @@ import type { Region } from "../stage/region";
 const TURN = 2 * Math.PI;
 const BLUE = "#2f6fc1";
 const BRUSH = "#e8890c";
+const [BACK, FRONT] = [0.28, 0.3]; // opacity of a limit's sides
+const PALE = 0.3; // times as much, around what is legal now
 
 export class Inset {
   private scene = new Scene();
@@ -42,12 +44,14 @@ export class Inset {
   /** Made for the first region: a view of its own takes long to set up. */
   private renderer: WebGLRenderer | undefined;
   private contents = new Group();
+  /** What is legal now, where the limit depends on another joint. */
+  private inner = new Group();
   private marker = new Mesh(new SphereGeometry(1, 16, 12), new MeshBasicMaterial());
   private region: Region | undefined;
   private middle = new Vector3();
   private framed = new Sphere(new Vector3(), 1);
   private isDrawRequested = false;
-  private surface: Mesh | undefined;
+  private surface: Surface | undefined;
   private joint: number | undefined;
   private marked: { rotation: Quaternion; outside: boolean } | undefined;
   private brushBall = new Mesh(
@@ -71,6 +75,7 @@ export class Inset {
     this.brushBall.visible = false;
     this.scene.add(
       this.contents,
+      this.inner,
       this.marker,
       this.brushBall,
       light,
@@ -168,28 +173,12 @@ export class Inset {
     this.ink = theme.ink;
     for (const thing of this.contents.children) (thing as Mesh).geometry.dispose();
     this.contents.clear();
-    const shape = new BufferGeometry();
-    shape.setAttribute("position", new BufferAttribute(region.vectors, 3));
-    shape.setIndex(new BufferAttribute(region.triangles, 1));
-    shape.computeVertexNormals();
-    for (const [side, opacity] of [
-      [BackSide, 0.28],
-      [FrontSide, 0.3],
-    ] as const) {
-      this.surface = new Mesh(
-        shape,
-        new MeshLambertMaterial({
-          color: BLUE,
-          side,
-          transparent: true,
-          opacity,
-          depthWrite: false,
-        }),
-      );
-      this.contents.add(this.surface); // the last is the front, which the brush meets
-    }
+    const sides = createSurface(region);
+    this.surface = sides[1]; // the front, which the brush meets
+    this.contents.add(...sides);
+    this.updateOpacity();
     const bounds = new Box3().setFromBufferAttribute(
-      shape.getAttribute("position") as BufferAttribute,
+      this.surface.geometry.getAttribute("position") as BufferAttribute,
     );
     bounds.getCenter(this.middle);
     for (const point of this.showSamples(samples)) bounds.expandByPoint(point);
@@ -203,6 +192,23 @@ export class Inset {
       this.framed = around;
       this.reframe();
     } else this.draw();
+  }
+
+  /** Show what is legal now of a limit that depends on another joint; or no such limit is shown. */
+  showHere(region: Region | undefined): void {
+    for (const thing of this.inner.children) (thing as Surface).geometry.dispose();
+    this.inner.clear();
+    if (region) this.inner.add(...createSurface(region));
+    this.updateOpacity();
+    this.draw();
+  }
+
+  /** Let the limit be pale around what is legal now. */
+  private updateOpacity(): void {
+    const share = this.inner.children.length ? PALE : 1;
+    for (const thing of this.contents.children)
+      if (thing instanceof Mesh && thing.material instanceof MeshLambertMaterial)
+        thing.material.opacity = share * (thing.material.side === BackSide ? BACK : FRONT);
   }
 
   setRotation(rotation: Quaternion, outside: boolean): void {
@@ -253,6 +259,21 @@ export class Inset {
       }),
     );
   }
+}
+
+type Surface = Mesh<BufferGeometry, MeshLambertMaterial>;
+
+/** The boundary of a region among rotations: its back, and its front. */
+function createSurface({ vectors, triangles }: Region): [Surface, Surface] {
+  const shape = new BufferGeometry();
+  shape.setAttribute("position", new BufferAttribute(vectors, 3));
+  shape.setIndex(new BufferAttribute(triangles, 1));
+  shape.computeVertexNormals();
+  const create = (side: typeof BackSide | typeof FrontSide, opacity: number): Surface => {
+    const look = { color: BLUE, side, transparent: true, opacity, depthWrite: false };
+    return new Mesh(shape, new MeshLambertMaterial(look));
+  };
+  return [create(BackSide, BACK), create(FrontSide, FRONT)];
 }
 
 /** Lines about x, y and z through the reference, with a mark every 30 degrees. */

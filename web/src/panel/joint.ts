@@ -36,6 +36,7 @@ export class JointPanel {
   /** Why the joint is outside. */
   private reason = element("div", { id: "why" });
   private picked: number | undefined;
+  private shareHere = element("dd", { class: "known" });
 
   constructor(
     private clip: Clip,
@@ -129,6 +130,7 @@ export class JointPanel {
       ...fact("Chart", region.chart, "known"),
       ...this.measuredFromFact(joint),
       ...fact("Allows", formatShare(region.share), "known"),
+      ...(this.hasDriver(joint) ? [element("dt", { class: "known" }, "Now"), this.shareHere] : []),
     );
     this.scale.hidden = this.picture.hidden = false;
     const ends = [least, most].map((angle) =>
@@ -151,6 +153,17 @@ export class JointPanel {
       },
       () => {},
     );
+  }
+
+  /** Show what is legal now of a limit that depends on another joint; or none such is picked. */
+  showHere(region: Region | undefined): void {
+    this.shareHere.textContent = region ? formatShare(region.share) : "";
+    this.inset.showHere(region);
+  }
+
+  private hasDriver(joint: number): boolean {
+    const isRecorded = document.body.hasAttribute("data-recorded");
+    return !isRecorded && (this.clip.state.drivers[joint] ?? -1) >= 0;
   }
 
   /** Give the inset a brush, or take it away. */

@@ -18,7 +18,7 @@ import type { Handle } from "../stage/pointer";
 import type { WorldPose } from "./kinematics";
 
 const RADIUS = 0.11;
-const THICKNESS = 0.018;
+const THICKNESS = 0.028;
 const POINTS = 90;
 const COLOURS = ["#2f6fde", "#7c5cd6", "#0b9488"];
 const AXES = [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)];
@@ -112,7 +112,7 @@ export class TurnRing {
     const path = new CatmullRomCurve3(angles.map((angle) => this.pointAt(arc, angle)));
     const line = new Mesh(
       new TubeGeometry(path, POINTS, THICKNESS * RADIUS * this.size, 6),
-      new MeshBasicMaterial({ color, depthTest: false, transparent: true, opacity: 0.85 }),
+      new MeshBasicMaterial({ color, depthTest: false, transparent: true, opacity: 0.95 }),
     );
     line.renderOrder = 4;
     this.group.add(line);

@@ -42,6 +42,7 @@ export class Sliders {
   private rows: Row[] = [];
   /** By set: what became of it. */
   private marks = new Map<string, HTMLElement>();
+  private sections: HTMLElement[] = [];
   private status = element("p", { class: "clamped", role: "status" });
   private offNote = element("p", { class: "why", role: "status" });
   private gaps: string[] = [];
@@ -62,21 +63,32 @@ export class Sliders {
       const set = control.name.split(".")[0] ?? "";
       sets.set(set, [...(sets.get(set) ?? []), control]);
     }
+    this.sections = [...sets].map(([set, controls]) =>
+      element(
+        "section",
+        { "data-joints": controls.flatMap(({ joints }) => joints).join(" ") },
+        element("h3", {}, `${set.replaceAll("_", " ")} `, this.createMark(set)),
+        ...controls.map((control) => this.createRow(control)),
+      ),
+    );
     this.panel.append(
       element("h2", {}, "Controls"),
       element("p", { class: "why" }, ENDS),
       button("Reset the pose", "Reset the pose (R)", () => this.reset(), { class: "wide" }),
       this.status,
       this.offNote,
-      ...[...sets].map(([set, controls]) =>
-        element(
-          "section",
-          {},
-          element("h3", {}, `${set.replaceAll("_", " ")} `, this.createMark(set)),
-          ...controls.map((control) => this.createRow(control)),
-        ),
-      ),
+      ...this.sections,
     );
+  }
+
+  /** Mark the controls that move a joint, and bring them into sight. */
+  reveal(joint: number | undefined): void {
+    const moving = this.sections.filter((section) =>
+      section.dataset.joints?.split(" ").includes(String(joint)),
+    );
+    for (const section of this.sections)
+      section.classList.toggle("moves", moving.includes(section));
+    moving[0]?.scrollIntoView({ block: "nearest" });
   }
 
   /** Let all controls be neutral. */

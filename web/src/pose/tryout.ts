@@ -1,7 +1,7 @@
 // Try: drag a joint, and Python's inverse kinematics lets the others follow within their limits.
 
 import type { Quaternion, Vector3 } from "three";
-import type { Clip } from "../clip";
+import type { Clip, Pose } from "../clip";
 import { type Connection, Latest } from "../connection";
 import { button, element } from "../elements";
 import { formatDegrees, formatValue } from "../format";
@@ -17,8 +17,8 @@ import { Pins } from "./pins";
 export interface TryListener {
   /** The pose that is shown. */
   current(): MadePose;
-  /** A pose that was found, in a stroke, and the joints that hold it back. */
-  onPose(made: MadePose, stroke: symbol, blocking: number[]): void;
+  /** A pose that was found, in a stroke. */
+  onPose(made: MadePose, stroke: symbol): void;
   /** A stroke is taken back. */
   onCancel(stroke: symbol): void;
   /** The frame whose positions a pose has. */
@@ -61,6 +61,9 @@ export class TryOut {
   /** The last pull since the start, and whether it was met. */
   private pull: Pull | undefined;
   private isMet = true;
+  /** The pose that the result is of, and the joints that hold its goal back. */
+  private resultPose: Pose | undefined;
+  blocking: number[] = [];
   /** Counts starts: an answer to what was asked before one comes too late. */
   private starts = 0;
   private latest: Latest<Pull>;
@@ -117,7 +120,7 @@ export class TryOut {
     this.latest.cancel();
     this.turns.cancel();
     this.grip = this.pull = this.stroke = undefined;
-    this.result.replaceChildren();
+    this.forget();
     this.pins.clear();
     this.lookAt.reset();
     this.showTarget(undefined);
@@ -165,8 +168,19 @@ export class TryOut {
     this.latest.cancel();
     this.turns.cancel();
     this.grip = this.pull = this.stroke = undefined;
-    this.result.replaceChildren();
+    this.forget();
     if (stroke) this.listener.onCancel(stroke.name);
+  }
+
+  /** Another pose may be shown, by an undo say: what was said of one before is not of it. */
+  follow(pose: Pose | undefined): void {
+    if (pose !== this.resultPose) this.forget();
+  }
+
+  private forget(): void {
+    this.resultPose = undefined;
+    this.blocking = [];
+    this.result.replaceChildren();
   }
 
   /** Turn a joint by hand, so that the world sees it as a rotation says. */
@@ -210,7 +224,9 @@ export class TryOut {
   ): void {
     const { rotations, positions, outsideDeg, values } = found;
     stroke.last = { pose: { rotations, positions }, outsideDeg, values };
-    this.listener.onPose(stroke.last, stroke.name, blocking);
+    this.resultPose = stroke.last.pose;
+    this.blocking = blocking;
+    this.listener.onPose(stroke.last, stroke.name);
   }
 
   /** The joints of controls that would have to go on. */

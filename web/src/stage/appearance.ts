@@ -10,7 +10,9 @@ import type { Stage } from "./stage";
 const LABELS: Record<Style, string> = { bones: "Bones", body: "Body", both: "Both" };
 
 export class Appearance {
-  readonly styleButton = button(LABELS.body, "Bones, body or both (B)", () => this.toggleStyle());
+  readonly styleButton = button(LABELS.body, "Bones, body or both (B)", () => this.toggleStyle(), {
+    class: "style",
+  });
   readonly themeButton = button("◐", "Light or dark (L)", () => this.setTheme());
   private style: Style = "body";
   private styles: Style[] = ["body", "bones"];

@@ -14,6 +14,10 @@ const FIELD_DEG = 32;
 const UPRIGHT = Math.PI / 2 - 1e-3;
 /** The cosine of how far from our own direction one still sees well what faces that way. */
 const TOWARDS_US = 0.4;
+/** Likewise of an axis, about which something turns. */
+const ON_AXIS = 0.7;
+/** How much more the end of an axis that is outwards counts than the one that is nearer. */
+const SIDE_BIAS = 0.5;
 const VIEWS: Record<string, [yaw: number, pitch: number]> = {
   Front: [0, 0],
   Back: [Math.PI, 0],
@@ -112,15 +116,24 @@ export class Turntable {
    * Turn just so far about what is up that a way of the world comes towards us, not away from us;
    * not at all if it is nearly up or down, or if one looks from a side that was asked for by name.
    */
-  bringToFront(way: Vector3): void {
+  bringToFront(way: Vector3, towards = TOWARDS_US): void {
     const { x, y, z } = way.clone().applyQuaternion(this.upright.clone().invert());
     const across = Math.cos(this.pitch) * Math.hypot(x, z);
     if (this.viewName || across < 0.2) return;
-    const least = (TOWARDS_US - Math.sin(this.pitch) * y) / across;
+    const least = (towards - Math.sin(this.pitch) * y) / across;
     const most = Math.acos(Math.min(Math.max(least, -1), 1));
     const beside = this.yaw - Math.atan2(x, z);
     const off = Math.atan2(Math.sin(beside), Math.cos(beside));
     if (Math.abs(off) > most) this.turn(Math.sign(off) * most - off, 0);
+  }
+
+  /**
+   * Likewise for an axis, so that what turns about it is not seen edge-on: from the nearer of its
+   * ends, or, where both are as near, from the one that is outwards.
+   */
+  bringToSide(axis: Vector3, outwards: Vector3): void {
+    const ours = this.away.addScaledVector(outwards, SIDE_BIAS / (outwards.length() || 1));
+    this.bringToFront(axis.clone().multiplyScalar(axis.dot(ours) < 0 ? -1 : 1), ON_AXIS);
   }
 
   frame(center: Vector3, radius: number): void {
@@ -130,12 +143,17 @@ export class Turntable {
     this.updateCameras();
   }
 
-  private updateCameras(): void {
-    const away = new Vector3(
+  /** The way from the target to us. */
+  private get away(): Vector3 {
+    return new Vector3(
       Math.sin(this.yaw) * Math.cos(this.pitch),
       Math.sin(this.pitch),
       Math.cos(this.yaw) * Math.cos(this.pitch),
     ).applyQuaternion(this.upright);
+  }
+
+  private updateCameras(): void {
+    const { away } = this;
     const half = 0.5 * this.height;
     Object.assign(this.parallel, {
       top: half,

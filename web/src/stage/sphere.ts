@@ -3,15 +3,19 @@
 import {
   BufferAttribute,
   BufferGeometry,
+  CatmullRomCurve3,
   DoubleSide,
   Group,
+  InstancedMesh,
   LineBasicMaterial,
   LineSegments,
+  type Material,
   Mesh,
   MeshBasicMaterial,
   type Object3D,
   type Quaternion,
   SphereGeometry,
+  TubeGeometry,
   Vector3,
 } from "three";
 import { LEGAL, OUTSIDE, SLICE, type Theme, twistColour } from "./colours";
@@ -20,8 +24,11 @@ import type { Region } from "./region";
 
 /** What is drawn over the region is so much farther out. */
 const PAINT = 0.68; // opacity of the painted sphere
+const PALE = 0.35; // opacity of the outline of what may be legal elsewhere
 const OVER = 1.004;
 const RINGS = 10;
+/** How thick the way back to what is legal is. */
+const WAY = 0.012;
 /** A region whose middle is nearer to the joint than this is seen from everywhere. */
 export const ALL_AROUND = 0.2;
 
@@ -33,14 +40,22 @@ export class JointSphere {
   private shape = new BufferGeometry();
   private painted = new Mesh(this.shape, translucentMaterial(PAINT, { vertexColors: true }));
   private difference: Object3D | undefined;
+  private isDependent = false;
+  /** Whether what is legal now has been told. */
+  private isHereKnown = false;
   private outline = new BufferGeometry();
+  private rim: Lines;
+  /** Where the whole limit ends, if what is painted is less because of another joint. */
+  private wholeRim: Lines;
   private needle = createLines(LEGAL);
   private tip = new Mesh(
     new SphereGeometry(0.045, 16, 12),
     new MeshBasicMaterial({ color: LEGAL }),
   );
   /** From where the bone points to where it would be legal. */
-  private wayBack = createLines(OUTSIDE);
+  private wayBack = new Group();
+  private wayLine = new Mesh(new BufferGeometry(), coverMaterial(OUTSIDE));
+  private wayEnd = new Mesh(new SphereGeometry(0.03, 16, 12), coverMaterial(LEGAL));
   private sides = createLines(SLICE);
   private edge = createLines(SLICE);
   private interior = new Mesh(new BufferGeometry(), translucentMaterial(0.45, { color: SLICE }));
@@ -54,13 +69,16 @@ export class JointSphere {
       new SphereGeometry(0.995, 48, 24),
       translucentMaterial(0.07, { color: theme.ink }),
     );
-    const rim = new LineSegments(this.outline, new LineBasicMaterial({ color: theme.ink }));
-    const { painted, interior, sides, edge, needle, tip, wayBack } = this;
-    this.group.add(ball, painted, rim, interior, sides, edge, needle, tip, wayBack);
+    this.rim = new LineSegments(this.outline, new LineBasicMaterial({ color: theme.ink }));
+    const pale = new LineBasicMaterial({ color: theme.ink, transparent: true, opacity: PALE });
+    this.wholeRim = new LineSegments(new BufferGeometry(), pale);
+    const { painted, rim, wholeRim, interior, sides, edge, needle, tip, wayBack } = this;
+    this.group.add(ball, painted, rim, wholeRim, interior, sides, edge, needle, tip, wayBack);
     this.group.scale.setScalar(radius);
     for (const part of [interior, sides, edge, wayBack]) part.scale.setScalar(OVER);
     wayBack.visible = false;
-    wayBack.material.depthTest = false;
+    wayBack.add(this.wayLine, this.wayEnd);
+    for (const part of wayBack.children) part.renderOrder = 3;
     this.show(region);
   }
 
@@ -68,17 +86,47 @@ export class JointSphere {
   show(region: Region): void {
     this.region = region;
     this.slice = undefined;
-    const { shape, outline } = this;
+    if (this.isDependent) setRim(this.wholeRim.geometry, region);
+    else this.paint(region);
+    for (const part of [this.sides, this.edge, this.interior]) part.visible = false;
+  }
+
+  /**
+   * Let the region be that of a joint that depends on another: it is an outline, and what is
+   * painted is what `showHere` says.
+   */
+  setDependent(isDependent: boolean): void {
+    if (isDependent === this.isDependent) return;
+    this.isDependent = isDependent;
+    this.isHereKnown = false;
+    this.wholeRim.visible = isDependent;
+    if (isDependent) setRim(this.wholeRim.geometry, this.region);
+    else this.paint(this.region);
+    this.updatePaint();
+  }
+
+  /** Show what is legal now of a joint that depends on another. */
+  showHere(region: Region): void {
+    if (!this.isDependent) return;
+    this.isHereKnown = true;
+    this.paint(region);
+    this.updatePaint();
+  }
+
+  private paint(region: Region): void {
+    const { shape } = this;
     shape.dispose();
-    outline.dispose();
     shape.setAttribute("position", new BufferAttribute(region.directions, 3));
     shape.setIndex(new BufferAttribute(region.faces, 1));
     shape.setAttribute("color", new BufferAttribute(twistColours(region), 3));
     shape.boundingSphere = null;
-    outline.setAttribute("position", shape.getAttribute("position"));
-    outline.setIndex(new BufferAttribute(region.rim, 1));
-    outline.boundingSphere = null;
-    for (const part of [this.sides, this.edge, this.interior]) part.visible = false;
+    setRim(this.outline, region);
+  }
+
+  private updatePaint(): void {
+    const isKnown = !this.isDependent || this.isHereKnown;
+    this.rim.visible = isKnown;
+    this.painted.visible = isKnown && !this.difference;
   }
 
   /** Show what differs from another limit instead of twists; or twists again. */
@@ -86,7 +134,7 @@ export class JointSphere {
     if (this.difference) this.group.remove(this.difference);
     this.difference = difference;
     if (difference) this.group.add(difference);
-    this.painted.visible = !difference;
+    this.updatePaint();
   }
 
   /** Let twists be pale, so that other colours are seen on them. */
@@ -131,7 +179,20 @@ export class JointSphere {
     const [start, end] = [turn, legal].map((each) =>
       bone.clone().applyQuaternion(back.clone().multiply(each)),
     ) as [Vector3, Vector3];
-    setLines(this.wayBack, segments(arc(start, end)));
+    this.wayLine.geometry.dispose();
+    this.wayLine.visible = start.distanceTo(end) > 1e-3;
+    this.wayLine.geometry = new TubeGeometry(new CatmullRomCurve3(arc(start, end)), 48, WAY, 6);
+    this.wayEnd.position.copy(end);
+  }
+
+  /** Give back what it, and all that is drawn on it, takes on the graphics card. */
+  dispose(): void {
+    this.group.traverse((part) => {
+      const { geometry, material } = part as Partial<Mesh>;
+      geometry?.dispose();
+      (material as Material | undefined)?.dispose();
+      if (part instanceof InstancedMesh) part.dispose();
+    });
   }
 
   /** Draw the triangle between the visible point and an edge. */
@@ -173,6 +234,19 @@ export function createLines(color: string): Lines {
 export function setLines(segments: Lines, points: Vector3[]): void {
   segments.geometry.dispose();
   segments.geometry = new BufferGeometry().setFromPoints(points);
+}
+
+/** Of what is seen through all that is in front of it. */
+function coverMaterial(color: string) {
+  return new MeshBasicMaterial({ color, depthTest: false, transparent: true });
+}
+
+/** Let lines run where the directions of a region end. */
+function setRim(lines: BufferGeometry, region: Region): void {
+  lines.dispose();
+  lines.setAttribute("position", new BufferAttribute(region.directions, 3));
+  lines.setIndex(new BufferAttribute(region.rim, 1));
+  lines.boundingSphere = null;
 }
 
 export function translucentMaterial(

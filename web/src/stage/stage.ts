@@ -220,9 +220,7 @@ export class Stage {
     requestAnimationFrame(() => {
       this.isDrawRequested = false;
       if (this.isHeld) return;
-      this.updatePixelSize();
-      this.scenery.lightFrom(this.turntable.camera.quaternion);
-      this.renderer.render(this.scene, this.turntable.camera);
+      this.drawNow();
       this.updateLabels();
       find("#view").textContent = [
         this.turntable.viewName,
@@ -231,6 +229,13 @@ export class Stage {
         .filter(Boolean)
         .join(", ");
     });
+  }
+
+  /** Draw what is seen at once: the canvas has it until this task is over. */
+  drawNow(): void {
+    this.updatePixelSize();
+    this.scenery.lightFrom(this.turntable.camera.quaternion);
+    this.renderer.render(this.scene, this.turntable.camera);
   }
 
   /** Let dots be as large on the screen as they were, however near one is. */
@@ -250,7 +255,7 @@ export class Stage {
 
   /** What is seen, as PNG. */
   picture(): Promise<Blob> {
-    this.renderer.render(this.scene, this.turntable.camera); // or what was drawn may be gone
+    this.drawNow(); // or what was drawn may be gone
     return new Promise((resolve, reject) =>
       this.canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture")))),
     );

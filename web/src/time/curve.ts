@@ -23,6 +23,7 @@ export class Curve {
   private before: Float32Array | undefined;
   private joint: number | undefined;
   private frame = 0;
+  private isTried = false;
   private window: Window;
   private latest = new Latest((joint: number) => this.request(joint));
 
@@ -84,9 +85,16 @@ export class Curve {
     this.playhead.style.setProperty("--share", String((frame - first + 0.5) / (last - first + 1)));
     const angle = this.before?.[frame];
     if (angle === undefined) return;
-    this.valueText.textContent =
-      angle > 0 ? `${formatDegrees(angle)} outside` : `${formatDegrees(-angle)} inside`;
-    this.valueText.className = angle > 0 ? "missed" : "met";
+    const text = angle > 0 ? `${formatDegrees(angle)} outside` : `${formatDegrees(-angle)} inside`;
+    this.valueText.textContent = this.isTried ? `${text} in the clip` : text;
+    this.valueText.className = this.isTried ? "" : angle > 0 ? "missed" : "met";
+  }
+
+  /** Say whether a pose is shown that is not the clip's, which the curve does not know of. */
+  setTried(isTried: boolean): void {
+    if (isTried === this.isTried) return;
+    this.isTried = isTried;
+    this.setFrame(this.frame);
   }
 
   /** Show the frames that the strip shows. */

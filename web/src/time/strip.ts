@@ -123,11 +123,11 @@ export class Strip {
     else places.sort((a, b) => (limited[a] ?? 0) - (limited[b] ?? 0));
     this.most = Math.max(...places.map(angle), 1);
     this.rows = [];
+    const rows = places.map((place) => this.createRow(place));
     this.panel.replaceChildren(
-      ...places.map((place) => this.createRow(place)),
-      ...(places.length
-        ? [this.playhead]
-        : [element("p", { class: limited.length ? "met" : "" }, summary(this.clip))]),
+      rows.length
+        ? element("div", { class: "rows" }, ...rows, this.playhead)
+        : element("p", { class: limited.length ? "met" : "" }, summary(this.clip)),
     );
     document.body.classList.toggle("quiet", places.length === 0);
   }

@@ -28,7 +28,7 @@ export class Timeline {
     type: "number",
     min: "0",
     max: "180",
-    step: "1",
+    step: "any",
     value: "0",
     "aria-label": "Ignore violations below, in degrees",
     title: "N and P go to violations of more degrees than this",

@@ -16,6 +16,7 @@ from .dependents import (
     Dependence,
     DependentNumbers,
     DependentRequest,
+    HereRequest,
     MapRequest,
     RangeMap,
 )
@@ -576,6 +577,8 @@ class CompareRequest(JointRequest):
     """A request to compare a joint's limit with another, by its name; null for none."""
 
     to: str | None
+    pose: PoseRequest | None
+    """In which drivers are as they are, where one of the limits depends on another joint."""
 
 
 class Other(TypedDict):
@@ -584,6 +587,19 @@ class Other(TypedDict):
     name: str
     label: str
     why: str | None
+
+
+class PairShares(TypedDict):
+    """What two limits that depend on the same joint gain and lose, as pairs with that joint."""
+
+    gained: float
+    """The share of all pairs of rotations that only the present limits allow; 0 if thin."""
+    lost: float
+    """The share of all pairs of rotations that only the other limits allow; 0 if thin."""
+    added: float
+    """Of the pairs that the present limits allow, the share that the others do not."""
+    removed: float
+    """Of the pairs that the other limits allow, the share that the present ones do not."""
 
 
 class Comparison(TypedDict):
@@ -595,6 +611,10 @@ class Comparison(TypedDict):
     """The share of all rotations that only the present limit allows."""
     lost: float
     """The share of all rotations that only the other limit allows."""
+    drivers: list[str]
+    """The joints that the limits depend on: both are compared as these are in the pose."""
+    pairs: PairShares | None
+    """Where both depend on the same joint."""
     directions: Floats
     faces: Ints
     gainedTwists: Bytes
@@ -656,6 +676,7 @@ class Requests(TypedDict):
     region: JointRequest
     dependence: JointRequest
     ends: DependentRequest
+    here: HereRequest
     map: MapRequest
     observed: ObservedRequest
     recall: ObservedPoseRequest
@@ -704,6 +725,7 @@ class Answers(TypedDict):
     region: Picture
     dependence: Dependence
     ends: DependentNumbers
+    here: Picture
     map: RangeMap
     observed: Observed
     recall: ObservedPose

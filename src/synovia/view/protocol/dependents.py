@@ -39,6 +39,13 @@ class DependentNumbers(TypedDict):
     valuesDeg: list[float]
 
 
+class HereRequest(DependentRequest):
+    """A request for what is legal for such a joint in a pose."""
+
+    draft: bool
+    """Whether a rough picture will do, as while the driver moves."""
+
+
 class MapRequest(TypedDict):
     """A request for the map of a dependent limit: by the driver's twist in a pose, or null."""
 
