@@ -54,8 +54,12 @@ test: lint pytest
 # A file of tests runs in one process, which makes what its tests share once.
 # One process more than processors: tests of the page mostly wait for their browser.
 # Matrices are small: threads of BLAS would only wait for each other.
+# Every process would rewrite every assert, which takes ten seconds: plain ones do, and what fails
+# is run once more, with all that pytest can say about it.
 pytest: $(PAGE) browser kernels test-page
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)') --dist loadfile --no-loadscope-reorder
+	export OPENBLAS_NUM_THREADS=1; \
+	$(BIN)/pytest --assert=plain --cache-clear -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)') --dist loadfile --no-loadscope-reorder \
+	|| { echo "What failed, alone and with all that its assertions say:"; $(BIN)/pytest --last-failed --last-failed-no-failures none --maxfail 5; exit 1; }
 
 # The page's own tests, which run beside the rest.
 test-page: $(INSTALLED) $(NODE_MODULES)

@@ -454,14 +454,19 @@ def ask_ik(record: Record) -> None:
 QUESTIONS = (ask_charts, ask_limits, ask_conversions, ask_models, ask_human, ask_ik)
 
 
-def record_answers(out: Path) -> None:
-    """Write all answers to `out`."""
+def use_smaller_sizes() -> None:
+    """Let the library draw, try and integrate less, for good."""
     for module, sizes in SMALLER.items():
         for name, size in sizes.items():
             if not hasattr(module, name):
                 raise SystemExit(f"{module.__name__} has no {name} to make smaller")
             setattr(module, name, size)
     table_volume.__defaults__ = (2000,)  # nodes of the integral over a table
+
+
+def record_answers(out: Path) -> None:
+    """Write all answers to `out`."""
+    use_smaller_sizes()
     warnings.simplefilter("ignore")
     record = Record()
     for ask in QUESTIONS:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import synovia
+from synovia.components import COMPONENTS
 from synovia.shapes import SHAPES
 
 SOURCE = Path(synovia.__file__).parent
@@ -81,11 +82,18 @@ def parsed(path):
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-def walk(node, top=True):
-    """Yield (node, at module level) of all nodes."""
-    yield node, top
-    for child in ast.iter_child_nodes(node):
-        yield from walk(child, top and not isinstance(node, FUNCTIONS))
+@cache
+def nodes_of(path):
+    """Return (node, at module level) of all nodes of a file."""
+    found = [(parsed(path), True)]
+    for node, top in found:
+        top_below = top and not isinstance(node, FUNCTIONS)
+        found += [(child, top_below) for child in ast.iter_child_nodes(node)]
+    return found
+
+
+def every_node(path):
+    return (node for node, _ in nodes_of(path))
 
 
 @cache
@@ -93,7 +101,7 @@ def imports(path):
     """Return (module, at module level) of every import, relative ones made absolute."""
     package = ["synovia", *path.relative_to(SOURCE).parent.parts]
     found = []
-    for node, top in walk(parsed(path)):
+    for node, top in nodes_of(path):
         if isinstance(node, ast.Import):
             found += [(alias.name, top) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -152,10 +160,11 @@ def shapes_in(node):
             yield from shapes_in(part)
 
 
-def asks_for_shapes(tree):
+def asks_for_shapes(nodes):
     """Yield the lines that ask for a shape's class, or compare its name."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+    for node in nodes:
+        called = getattr(node.func, "id", None) if isinstance(node, ast.Call) else None
+        if called in ("isinstance", "issubclass"):
             yield from shapes_in(node.args[1])
         elif isinstance(node, ast.MatchClass):
             yield from shapes_in(node.cls)
@@ -166,7 +175,7 @@ def asks_for_shapes(tree):
 
 def test_nobody_asks_for_the_class_of_a_shape():
     others = [path for path in FILES if room_of(path) != "shapes"]
-    asking = {named(path): list(asks_for_shapes(parsed(path))) for path in others}
+    asking = {named(path): list(asks_for_shapes(every_node(path))) for path in others}
     assert {path: lines for path, lines in asking.items() if lines} == {}
 
 
@@ -175,8 +184,28 @@ def test_questions_for_the_class_of_a_shape_are_seen():
         *("isinstance(x, Box | KDop)", "issubclass(kind, shapes.Union)", "type(x) is ReachCone"),
         *("limit.shape.name == 'box'", "shape in ('product', 'other')", "x == DistanceField.name"),
     ]
-    assert [len(list(asks_for_shapes(ast.parse(line)))) for line in asking] == [2, 1, 1, 1, 1, 1]
-    assert list(asks_for_shapes(ast.parse("isinstance(x, Region) and Box(x).low < 1"))) == []
+    assert [len(list(asks_for_shapes(ast.walk(ast.parse(line))))) for line in asking] == [
+        2,
+        1,
+        1,
+        1,
+        1,
+        1,
+    ]
+    assert list(asks_for_shapes(ast.walk(ast.parse("isinstance(x, Region) and Box(x).low")))) == []
+
+
+def test_nobody_outside_asks_for_a_components_class():
+    names = {kind.__name__ for kind in COMPONENTS.values()}
+    asked = [
+        f"{named(path)}:{call.lineno}"
+        for path in FILES
+        if path.parent.name != "components"
+        for call in every_node(path)
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") in ("isinstance", "type")
+        if names & {getattr(node, "id", "") for node in ast.walk(call)}
+    ]
+    assert asked == []
 
 
 def test_the_root_holds_the_vocabulary_alone():

@@ -33,8 +33,8 @@ Frame Time: 0.1
 {ROWS}"""
 DEEP = (
     "HIERARCHY\nROOT j\n{\nOFFSET 0 0 0\n"
-    + "".join(f"JOINT j{k}\n{{\nOFFSET 0 1 0\n" for k in range(10_000))
-    + "}\n" * 10_001
+    + "".join(f"JOINT j{k}\n{{\nOFFSET 0 1 0\n" for k in range(3_000))
+    + "}\n" * 3_001
     + "MOTION\nFrames: 1\nFrame Time: 1\n"
 )
 
@@ -176,7 +176,7 @@ def test_several_roots_and_joints_without_end_sites_come_back(tmp_path):
 
 def test_depth_and_frames_without_channels(tmp_path):
     clip = read(tmp_path, DEEP)
-    assert (len(clip.skeleton), clip.frames) == (10_001, 1)
+    assert (len(clip.skeleton), clip.frames) == (3_001, 1)  # three times as deep as Python calls
     save_clip(clip, tmp_path / "again.bvh")
     assert_same(load_clip(tmp_path / "again.bvh"), clip)
 

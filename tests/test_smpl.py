@@ -418,11 +418,12 @@ def npy(shape, size=0, kind="<f8"):
         (archive({"poses": npy("(-1, 72)", 8)}), "poses: expected an npy array, got"),
         (archive({"poses": npy("(1, 72)", 8, "|O")}), "poses: expected numbers, got an array of"),
         (archive({"poses": npy("(1, 72)", 8, "<f16")}), "poses: expected numbers, got an array of"),
-        (archive({"poses": b"\0" * 10**8}), "expected at most 67108864 bytes in a file of 97"),
+        (None, "expected at most 67108864 bytes in a file of 97"),
     ],
 )
 def test_hostile_files_are_refused_before_they_take_memory(tmp_path, content, message):
-    (tmp_path / "walk.npz").write_bytes(content)
+    bomb = archive({"poses": b"\0" * 10**8}) if content is None else content
+    (tmp_path / "walk.npz").write_bytes(bomb)
     with pytest.raises(ValueError, match=rf"walk\.npz: {message}"):
         load_clip(tmp_path / "walk.npz")
 
