@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -22,11 +23,14 @@ from pathlib import Path
 from synovia.cli.inputs import clip_files, performers
 from synovia.corpus import Corpus, SummaryOptions, Task
 from synovia.corpus.executors import local_cluster, run_dask, run_here, run_processes
+from synovia.processes import BLAS_THREADS
 
 ROM = ("118_32", "132_52", "93_02")
 """Clips of the range of motion of three people, which all families are compared on."""
 FEW = 100
 """Clips that the memory for all of them is compared with."""
+ALONE = BLAS_THREADS | os.environ
+"""Where one process does all: with as many threads as each of several has."""
 
 
 def main() -> None:
@@ -126,7 +130,7 @@ def in_own_process(folder: Path, clips: str, people: str | None, count: int) -> 
     code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import corpus; "
     command = [sys.executable, "-c", code + "corpus.measure(*sys.argv[1:])", *words]
     found: dict[str, float] = json.loads(
-        subprocess.run(command, capture_output=True, check=True).stdout
+        subprocess.run(command, capture_output=True, check=True, env=ALONE).stdout
     )
     return found
 

@@ -39,7 +39,7 @@ UNDRAWN = """
     WebGL2RenderingContext.prototype[name] = () => {};
 """
 """A page does all but the last step: without a graphics card that takes most of the time."""
-PATIENCE = 60_000  # milliseconds: machines that run tests may be busy
+PATIENCE, STEP = 60_000, 20  # milliseconds: machines that run tests may be busy
 
 
 def needed(reason):
@@ -102,8 +102,10 @@ class Visit:
     def _listen(self, line):
         if urlparse(line.url).hostname != "127.0.0.1":
             self.faults.append(f"a socket to {line.url}")
-        line.on("framesent", lambda text: self.asked.append(messages.parse_request(text)))
-        line.on("framereceived", lambda text: self.heard.append(messages.unpack(text)))
+        # A page that is loaded again counts anew; what the one before asks for last stays its own.
+        self.asked, self.heard = asked, heard = [], []
+        line.on("framesent", lambda text: asked.append(messages.parse_request(text)))
+        line.on("framereceived", lambda text: heard.append(messages.unpack(text)))
 
     def open(self):
         self.page.goto(self.server.url)
@@ -132,17 +134,21 @@ class Visit:
             self.page.locator("#inset").wait_for(timeout=PATIENCE)
 
     def until(self, true):
-        for _ in range(PATIENCE // 50):
+        for _ in range(PATIENCE // STEP):
             if true():
                 return
-            self.page.wait_for_timeout(50)
+            self.page.wait_for_timeout(STEP)
         raise TimeoutError("the page did not get there")
+
+    def is_answered(self):
+        """Whether there is an answer to all that the page asked for."""
+        return {each["id"] for each in self.asked} <= {header["id"] for header, _ in self.heard}
 
     def settle(self):
         """Wait until all that was asked for is answered, and what that leads to."""
         for _ in range(2):
             self.page.evaluate("() => new Promise((done) => setTimeout(done))")
-            self.until(lambda: len(self.asked) == len(self.heard))
+            self.until(self.is_answered)
         self.page.evaluate("() => new Promise((done) => setTimeout(done))")
 
     @property

@@ -28,14 +28,10 @@ def seen(browser):
 
 def settle(seen):
     """Wait until all that was asked for is answered, and nothing more is."""
-
-    def answered():
-        return len({heard[0]["id"] for heard in seen.heard} - {None}) == len(seen.asked)
-
     before = -1
     while before != len(seen.asked):
         before = len(seen.asked)
-        seen.until(answered)
+        seen.until(seen.is_answered)
         seen.page.wait_for_timeout(60)
 
 
@@ -318,8 +314,6 @@ def test_an_edit_is_of_the_joint_that_was_picked_when_it_was_made(seen):
 
 def test_what_can_be_undone_outlasts_the_page(seen):
     choose(seen, "Family", "kdop")
-    seen.asked.clear()  # the page counts its questions anew
-    seen.heard.clear()
     seen.page.reload()
     seen.page.wait_for_selector("body[data-ready]")
     seen.page.keyboard.press("3")

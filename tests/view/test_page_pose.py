@@ -45,7 +45,7 @@ def pull(seen, right, up):
     """Drag what is in the middle by pixels, and hold it."""
     x, y = seen.middle
     drag(seen, (x, y), (x + right, y - up), steps=6)
-    seen.until(lambda: len(seen.asked) == len(seen.heard))
+    seen.until(seen.is_answered)
     seen.drawn()
 
 

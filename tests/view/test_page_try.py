@@ -123,7 +123,7 @@ def test_what_was_tried_is_judged_by_limits_that_another_page_has_changed(seen, 
     seen.server.session.edit(lambda _: limits, "remove, Chest", None)
     seen.server.notify_pages()
     seen.until(lambda: seen.asked[-1]["ask"] == "outside")
-    seen.until(lambda: len(seen.asked) + 1 == len(seen.heard))  # and the news
+    seen.until(seen.is_answered)
     angles = seen.answer("outside")[0]["outsideDeg"]
     names = [name for name in scene.clip.skeleton.names if name in limits]
     worst = names[int(np.argmax(angles))]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import __version__
+from ..processes import limit_blas_threads
 from . import terminal
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Commands(click.Group):
         """Run, and exit: 0, 1 for what a command found, 2 for an error, 130 when interrupted."""
         if not standalone_mode:
             return super().main(args, prog_name, standalone_mode=False, **extra)
+        limit_blas_threads()
         if sys.stdout is None:  # closed by the shell: there is nobody to tell, and nothing wrong
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         for stream in (sys.stdout, sys.stderr):

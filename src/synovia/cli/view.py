@@ -170,12 +170,14 @@ def view(
     server.session.folder, server.session.compared = folder, other
     if clip is not None:
         server.session.clip_suffix = clip_suffix(clip)
-    click.echo(f"{click.style(server.url, bold=True)}\nCtrl-C ends it.")
-    if allow_remote is not None:
-        click.echo(f"It answers to {', '.join(server.guard.names)}; --host NAME adds a name.")
-    if server.session.leftover is not None:
-        terminal.note(f"edits were not saved last time: the page offers {server.session.leftover}")
-    try:
+    try:  # from the moment that somebody knows the link
+        click.echo(f"{click.style(server.url, bold=True)}\nCtrl-C ends it.")
+        if allow_remote is not None:
+            click.echo(f"It answers to {', '.join(server.guard.names)}; --host NAME adds a name.")
+        if server.session.leftover is not None:
+            terminal.note(
+                f"edits were not saved last time: the page offers {server.session.leftover}"
+            )
         with contextlib.nullcontext() if no_browser else open_browser(server.url):
             server.wait()
     except KeyboardInterrupt:

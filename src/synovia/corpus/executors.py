@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    CancelledError,
-    Future,
-    ProcessPoolExecutor,
-    wait,
-)
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from ..processes import process_pool
 from .store import Outcome, work
 
 Work = Callable[[str, Any], Outcome]
 """What is done with a task, given the place of the corpus or of whatever else it needs."""
 BATCHES, MOST_TOGETHER = 20, 16
-"""A cluster gets about so many batches for each of its threads, of at most so many clips."""
+"""Each process, or thread of a cluster, gets about so many batches, of at most so many clips."""
 RETRIES = 2
 """How often a cluster tries a clip whose worker died, before it is told as broken."""
 LOCAL = {
@@ -69,33 +62,39 @@ def run_processes(
 
     Where a process dies, all in flight are tried again one by one: who dies again is told.
     """
-    left = list(tasks)
+    left = batches_of(tasks, jobs)
     while left:
         suspects: list[Any] = []
         with process_pool(jobs) as pool:
             waiting = iter(left)
-            flying: dict[Future[Outcome], Any] = {}
+            flying: dict[Future[list[Outcome]], Sequence[Any]] = {}
             broken = False
             while True:
-                while not broken and len(flying) < 2 * jobs and (task := next(waiting, None)):
+                while not broken and len(flying) < 2 * jobs and (batch := next(waiting, None)):
                     try:
-                        flying[pool.submit(work, folder, task)] = task
+                        flying[pool.submit(_work_batch, folder, batch, work)] = batch
                     except BrokenProcessPool:
                         broken = True
-                        suspects.append(task)
+                        suspects += batch
                 if not flying:
                     break
                 done, _ = wait(flying, return_when=FIRST_COMPLETED)
                 for future in done:
-                    task = flying.pop(future)
+                    batch = flying.pop(future)
                     try:
-                        yield future.result()
+                        yield from future.result()
                     except BrokenProcessPool:
                         broken = True
-                        suspects.append(task)
+                        suspects += batch
             left = list(waiting) if broken else []
         for task in suspects:
             yield _run_alone(folder, task, work)
+
+
+def batches_of(tasks: Sequence[Any], workers: int) -> list[Sequence[Any]]:
+    """Return the tasks in batches, since handing one out takes a while, too."""
+    size = min(max(len(tasks) // (BATCHES * workers), 1), MOST_TOGETHER)
+    return [tasks[k : k + size] for k in range(0, len(tasks), size)]
 
 
 def _run_alone(folder: str, task: Any, work: Work) -> Outcome:
@@ -106,41 +105,20 @@ def _run_alone(folder: str, task: Any, work: Work) -> Outcome:
             return Outcome(task, error=KILLED)
 
 
-@contextmanager
-def process_pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Give so many processes to work in; if what is done with them is left early, they are ended.
-
-    An interrupt is for this process alone.
-    """
-    others = set(multiprocessing.active_children())
-    spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, spawn, signal.signal, (signal.SIGINT, signal.SIG_IGN))
-    try:
-        yield pool
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(multiprocessing.active_children()) - others:
-            process.terminate()
-        raise
-    pool.shutdown()
-
-
 def run_dask(
     folder: str, tasks: Sequence[Any], scheduler: str, jobs: int, work: Work = work
 ) -> Iterator[Outcome]:
     """Yield the outcomes of tasks as they come, from a cluster; "local" starts one here.
 
-    Tasks go in batches, since handing one out takes as long as a short clip; where a batch kills
-    its worker, its tasks are tried one by one.
+    Where a batch kills its worker, its tasks are tried one by one.
     """
     with _client(scheduler, jobs) as client:
         from distributed import as_completed
 
         print_link(client)
-        size = min(max(len(tasks) // (BATCHES * max(len(client.nthreads()), 1)), 1), MOST_TOGETHER)
         batches = {
             client.submit(_work_batch, folder, part, work, retries=RETRIES, pure=False): part
-            for part in (tasks[k : k + size] for k in range(0, len(tasks), size))
+            for part in batches_of(tasks, max(len(client.nthreads()), 1))
         }
         coming = as_completed(batches)
         for future in coming:

@@ -16,9 +16,9 @@ import numpy as np
 from .. import quat
 from ..arrays import Floats, Mask, Quats, own
 from ..charts import CHARTS
-from ..corpus.executors import process_pool
 from ..limit import Limit
 from ..model import LimitModel
+from ..processes import process_pool
 from ..shapes import SHAPES
 from ..skeleton import Clip, lineage
 from .clips import ANCESTORS, FREE_VOLUME, JOINTS, joint_rotations, near_misses, random_controls

@@ -174,7 +174,8 @@ def _subspace(rotations: Quats, dimensions: int) -> tuple[Floats, float]:
     inliers = rotations
     for _ in range(ROUNDS):
         frame = np.linalg.eigh(inliers.T @ inliers)[1].T[::-1]
-        off = np.linalg.norm(rotations @ frame[dimensions:].T, axis=-1)
+        across = rotations @ frame[dimensions:].T
+        off = np.sqrt(np.einsum("ij,ij->i", across, across))
         extent = _extent(off)
         inliers = rotations[off <= extent]
     frame[0] *= np.copysign(1.0, frame[0, 0])

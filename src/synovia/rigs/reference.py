@@ -521,7 +521,7 @@ def turn_upright(
         return quat.rotate(quat.inverse(quat.mul(stance.rotations[role], frames[role])), up)
 
     for role in (role for role in TRUNK if role in frames and role not in bones):
-        lean = float(np.median(_angle(seen_up(role), UP)))
+        lean = float(np.quantile(_angle(seen_up(role), UP), 0.5))  # `median` imports masked arrays
         if lean > MAX_LEAN:
             return [
                 f"{role}: {np.degrees(lean):.0f} degrees from upright in half of the frames, so "
