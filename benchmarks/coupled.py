@@ -1,16 +1,18 @@
 """What a limit that depends on another joint saves, on people whom it never met.
 
-    python benchmarks/coupled.py CLIPS [--people chosen|others] [--nodes directions|rotations]
-        [--splits 30] [--pairs A:B,C:D]
+    python benchmarks/coupled.py CLIPS [--people chosen|others] [--fitted all|half]
+        [--nodes directions|rotations] [--splits 30] [--pairs A:B,C:D]
 
 CLIPS is a directory of clips with people.csv (clip, performer) in it, such as CMU's captures as
-BVH. Of the people of one half, in the order of a seeded shuffle (as in people.py), two thirds are
-fitted and one third is tested, again and again. The driver is legal near to people, and so is the
-joint by itself; with the dependence, the joint's range is also what people did with both. Both are
-made wider until 0.5 % of the tested frames are outside, and their volumes compared.
+BVH. Recipes are chosen on one half of the people, in the order of a seeded shuffle (as in
+people.py), and reported on the others: a third of them is tested, again and again, and the rest is
+fitted, with everybody of the half to choose on (`--fitted all`) or without. `--people chosen` tries
+recipes, with two thirds of that half fitted and one third tested.
 
-Recipes are chosen on one half (`--people chosen` tries them) and reported on the other. Clips in
-which one of the two joints jumps by more than 3,600 degrees a second are left out for that pair.
+The driver is legal near to people, and so is the joint by itself; with the dependence, the joint's
+range is also what people did with both. Both are made wider until 0.5 % of the tested frames are
+outside, and their volumes compared. Clips in which one of the two joints jumps by more than 3,600
+degrees a second are left out for that pair.
 """
 
 from __future__ import annotations
@@ -49,14 +51,9 @@ CHOSEN = {
 
 
 def load(
-    folder: Path, pairs: dict[str, str], which: str, nodes: str = "directions"
+    folder: Path, performers: dict[str, str], wanted: set[str], pairs: dict[str, str], nodes: str
 ) -> dict[str, PairCrowd]:
-    """Return everybody's pairs, by joint, of one half of the people."""
-    with open(folder / "people.csv", newline="") as file:
-        performers = dict(list(csv.reader(file))[1:])
-    names = sorted(set(performers.values()))
-    chosen = set(np.random.default_rng(0).permutation(names)[: len(names) // 2])
-    wanted = {"chosen": chosen, "others": set(names) - chosen}[which]
+    """Return the pairs of those who are wanted, by joint."""
     parts: dict[tuple[str, str], list[tuple[np.ndarray, np.ndarray]]] = {}
     axes: dict[str, np.ndarray] = {}
     dropped = 0
@@ -96,12 +93,24 @@ def load(
     return found
 
 
-def splits(people: int, count: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield who is fitted, two thirds, and who is tested."""
+def halves(performers: dict[str, str]) -> tuple[set[str], set[str]]:
+    """Return the people to choose on, and the others."""
+    names = sorted(set(performers.values()))
+    chosen = set(np.random.default_rng(0).permutation(names)[: len(names) // 2])
+    return chosen, set(names) - chosen
+
+
+def splits(
+    crowd: PairCrowd, tested: set[str], count: int, seed: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield who is fitted and who is tested: a third of those who may be."""
+    may_be = np.array([each.performer in tested for each in crowd.people])
+    always, others = np.flatnonzero(~may_be), np.flatnonzero(may_be)
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        order = rng.permutation(people)
-        yield order[: 2 * people // 3], order[2 * people // 3 :]
+        order = others[rng.permutation(len(others))]
+        fitted = 2 * len(order) // 3
+        yield np.concatenate([always, order[:fitted]]), order[fitted:]
 
 
 def report(title: str, with_: np.ndarray, without: np.ndarray) -> None:
@@ -118,16 +127,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("clips", type=Path)
     parser.add_argument("--people", choices=["chosen", "others"], default="others")
-    parser.add_argument("--nodes", choices=list(CHOSEN), default="directions")
+    parser.add_argument("--fitted", choices=["all", "half"], default="all")
+    parser.add_argument("--nodes", choices=list(CHOSEN), default="rotations")
     parser.add_argument("--splits", type=int, default=30)
     parser.add_argument("--pairs", default=",".join(f"{a}:{b}" for a, b in PAIRS.items()))
     options = parser.parse_args()
     pairs = dict(pair.split(":") for pair in options.pairs.split(","))
-    for joint, crowd in load(options.clips, pairs, options.people, options.nodes).items():
-        start, people = time.process_time(), len(crowd.people)
-        found = tradeoffs(crowd, splits(people, options.splits, seed=1))
-        fitted = 2 * people // 3
-        print(f"{joint} on {pairs[joint]}: {fitted} fitted, {people - fitted} tested")
+    with open(options.clips / "people.csv", newline="") as file:
+        performers = dict(list(csv.reader(file))[1:])
+    chosen, others = halves(performers)
+    tested = chosen if options.people == "chosen" else others
+    wanted = tested if options.people == "chosen" or options.fitted == "half" else chosen | others
+    for joint, crowd in load(options.clips, performers, wanted, pairs, options.nodes).items():
+        start = time.process_time()
+        parted = list(splits(crowd, tested, options.splits, seed=1))
+        (found,) = tradeoffs([crowd], parted)
+        fitted, left = map(len, parted[0])
+        print(f"{joint} on {pairs[joint]}, {options.nodes}: {fitted} fitted, {left} tested")
         if options.people == "others":
             alone, *recipe = CHOSEN[options.nodes][joint]
             without = np.array([each.volume(REJECT, alone) for each in found])

@@ -14,6 +14,7 @@ from oracles import random_quats
 from synovia import Box, Clip, Limit, LimitModel, Pose, RotationVector, Skeleton, quat
 from synovia.ik import Reach, solve
 from synovia.io import limits_schema, load_clip, load_limits, save_clip, save_limits
+from synovia.learn.dependents import PairFrames, VariableLimit, learn_pair
 from synovia.limit import DependentMargin, DependentRange
 from synovia.limit.octahedral import node_directions
 from synovia.model import hold_fixed
@@ -262,6 +263,22 @@ def test_a_learned_range_follows_the_driver(learned):
     for clip in people():
         outside = learned.violation(clip.pose)[:, 2] > np.radians(1.0)
         assert outside.mean() < 0.03
+
+
+@pytest.mark.parametrize("of", ["direction", "twist"])
+def test_the_drivers_twist_counts_where_that_saves_more(of):
+    knee = VariableLimit(leg_model().limits["Leg"], HINGE)
+    people = []
+    for who in range(5):
+        rng = np.random.default_rng(20 + who)
+        direction, twist = rng.uniform(-0.9, 0.9, 600), rng.uniform(-0.9, 0.9, 600)
+        hips = quat.mul(quat.exp(direction[:, None] * HINGE), quat.exp(twist[:, None] * DOWN))
+        bend = 1.1 + {"direction": direction, "twist": twist}[of] + rng.uniform(-0.1, 0.1, 600)
+        rotations = quat.exp(bend[:, None] * HINGE)
+        people.append(PairFrames(f"p{who}", hips, rotations, np.ones(600, np.int64)))
+    found = learn_pair(knee, "UpLeg", DOWN, people, 0.02)
+    assert found.gain.share < 0.8
+    assert found.dependent.by_rotation == (of == "twist")
 
 
 def test_auto_finds_what_pays_and_nothing_else(learned):

@@ -67,6 +67,8 @@ def draw_dependence(model: LimitModel, joint: str) -> Figure:
     figure.text(24 / width, 1.0 - 46 / height, heading, size=19, color=INK, weight="bold")
     nodes = "rotations" if each.by_rotation else "directions"
     text = f"degrees, which are given at {len(each.values)} {nodes} of {readable_name(each.driver)}"
+    if each.by_rotation:
+        text += "; drawn where it swings without twist"
     figure.text(24 / width, 1.0 - 76 / height, text, size=12, color=MUTED)
     for column, title in enumerate(titles):
         left = (COLUMN_PX * column + 20) / width

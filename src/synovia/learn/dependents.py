@@ -14,7 +14,7 @@ share of their frames outside, with the dependence and without it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any, Protocol
@@ -64,12 +64,8 @@ class DriverNodes(Protocol):
     def room(self) -> float:
         """Radians that are added to a level, because numbers are linear between nodes."""
 
-    @property
-    def points(self) -> Floats:
-        """The nodes as points (m, d), as far apart as they are turned against each other."""
-
-    def points_of(self, driver: Quats) -> list[Floats]:
-        """Return the same of rotations (n, 4), all that mean the same."""
+    def square_distances(self, driver: Quats) -> Floats:
+        """Return how far rotations (n, 4) are from each of m nodes, in radians squared: (m, n)."""
 
     def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
         """Return the nodes (n, c) around rotations (n, 4), and what each of them weighs."""
@@ -83,12 +79,12 @@ class DirectionNodes:
     room: float = 0.25 * np.pi / 8  # half of how far nodes are apart
     divisions: int = 8
 
-    @property
-    def points(self) -> Floats:
-        return octahedral.node_directions(self.divisions)
-
-    def points_of(self, driver: Quats) -> list[Floats]:
-        return [quat.rotate(driver, self.axis)]
+    def square_distances(self, driver: Quats) -> Floats:
+        nodes, directions = (
+            octahedral.node_directions(self.divisions),
+            quat.rotate(driver, self.axis),
+        )
+        return np.maximum(2.0 - 2.0 * nodes @ directions.T, 0.0)  # of chords
 
     def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
         return octahedral.locate(quat.rotate(driver, self.axis), self.divisions)
@@ -101,13 +97,10 @@ class RotationNodes:
     room: float = 0.1
     divisions: int = 8
 
-    @property
-    def points(self) -> Floats:
-        # Quaternions are half as far apart as rotations.
-        return 2.0 * rotation_nodes.node_rotations(self.divisions)
-
-    def points_of(self, driver: Quats) -> list[Floats]:
-        return [2.0 * driver, -2.0 * driver]
+    def square_distances(self, driver: Quats) -> Floats:
+        nodes = rotation_nodes.node_rotations(self.divisions)
+        # Of chords; quaternions are half as far apart as rotations.
+        return np.maximum(8.0 - 8.0 * np.abs(nodes @ driver.T), 0.0)
 
     def locate(self, driver: Quats) -> tuple[Ints, Scalars]:
         return rotation_nodes.locate(driver, self.divisions)
@@ -143,16 +136,12 @@ class PairCrowd:
     @cached_property
     def at_nodes(self) -> Floats:
         """How far each pair of a node and a number is from each person: (nodes, grid, people)."""
-        from scipy.spatial import cKDTree
-
-        nodes, grid = self.nodes.points, self.grid
-        numbers = np.tile(grid, len(nodes))
-        asked = np.column_stack([np.repeat(nodes, len(grid), axis=0), numbers])
         found = []
         for each in self.people:
-            sides = [np.column_stack([q, each.number]) for q in self.nodes.points_of(each.driver)]
-            found.append(cKDTree(np.concatenate(sides)).query(asked)[0].astype(np.float32))
-        return np.stack(found, axis=-1).reshape(len(nodes), len(grid), len(self.people))
+            along = ((self.grid[:, None] - each.number) ** 2).astype(np.float32)
+            across = self.nodes.square_distances(each.driver).astype(np.float32)
+            found.append([np.min(along + node, axis=1) for node in across])
+        return np.sqrt(np.moveaxis(np.array(found), 0, -1))
 
     @cached_property
     def alone(self) -> Floats:
@@ -494,24 +483,35 @@ class Tradeoff:
         return float(np.average(outside, weights=counts)), volume
 
 
-def tradeoffs(crowd: PairCrowd, splits: Iterable[tuple[Ints, Ints]]) -> list[Tradeoff]:
-    """Return the trade-off of each split: who is fitted, and who is tested."""
-    rng = np.random.default_rng(0)
-    everywhere = quat.normalize(rng.normal(size=(UNIFORM, 4)))
-    distances = crowd.driver_distances(crowd.cells.driver), crowd.driver_distances(everywhere)
-    places = crowd.nodes.locate(everywhere)
-    return [Tradeoff(crowd, *each, distances, places) for each in splits]
+def tradeoffs(
+    crowds: Sequence[PairCrowd], splits: Iterable[tuple[Ints, Ints]]
+) -> list[list[Tradeoff]]:
+    """Return the trade-off of each split, who is fitted and who is tested, for each of the crowds.
 
-
-def gain_of(crowd: PairCrowd, reject: float) -> Gain:
-    """Return what a dependence saves at a rejection, by leaving people out in turn.
-
-    With the dependence and without it, the shares of margins and levels are the best on average.
+    These are of the same people, with other nodes.
     """
-    people = len(crowd.people)
+    first, parted = crowds[0], list(splits)
+    everywhere = quat.normalize(np.random.default_rng(0).normal(size=(UNIFORM, 4)))
+    distances = first.driver_distances(first.cells.driver), first.driver_distances(everywhere)
+    return [
+        [Tradeoff(crowd, *each, distances, crowd.nodes.locate(everywhere)) for each in parted]
+        for crowd in crowds
+    ]
+
+
+def gains_of(crowds: Sequence[PairCrowd], reject: float) -> list[Gain]:
+    """Return what a dependence saves at a rejection, with each of the crowds' nodes.
+
+    People are left out in turn. With the dependence and without it, the shares of margins and
+    levels are the best on average.
+    """
+    people = len(crowds[0].people)
     if people < MIN_PEOPLE:
         raise ValueError(f"whether a dependence pays needs three people or more, got {people}")
-    found = tradeoffs(crowd, splits_of(people, FOLDS))
+    return [_gain(found, reject) for found in tradeoffs(crowds, splits_of(people, FOLDS))]
+
+
+def _gain(found: Sequence[Tradeoff], reject: float) -> Gain:
     without = _best([[each.volume(reject, own) for own in OWN_SHARES] for each in found])
     pairs = list(product(OWN_SHARES, PAIR_SHARES))
     with_ = _best([[each.volume(reject, *pair) for pair in pairs] for each in found])
@@ -594,20 +594,27 @@ def learn_pair(
 ) -> LearnedPair | None:
     """Return how a joint's limit depends on a driver; None `if_pays` and it does not.
 
-    For a rejection of newcomers' frames its level is chosen by leaving people out, where there are
-    `MIN_PEOPLE` or more; then what it saves is known, too.
+    For a rejection of newcomers' frames, its level, and whether the driver's twist counts, are
+    chosen by leaving people out, where there are `MIN_PEOPLE` or more; then what it saves is known,
+    too.
     """
     crowd = pair_crowd(people, variable, axis)
     if not crowd.people:
         raise ValueError(f"no frames to learn from how it depends on {driver}")
-    told = reject if len(crowd.people) >= MIN_PEOPLE else None
-    gain = None if told is None else gain_of(crowd, told)
+    told, gain = reject if len(crowd.people) >= MIN_PEOPLE else None, None
+    if told is not None:
+        crowds = [crowd, replace(crowd, nodes=RotationNodes())]
+        gain, crowd = min(zip(gains_of(crowds, told), crowds, strict=True), key=_share)
     if if_pays and (gain is None or not gain.pays):
         return None
     kept = None if told is None else level_for(told, crowd)
     level = float(DEFAULT_LEVEL if kept is None else kept.margin)
     dependent = fit_dependent(crowd, variable.limit, driver, variable.along, level)
     return LearnedPair(dependent, gain, kept)
+
+
+def _share(found: tuple[Gain, PairCrowd]) -> float:
+    return found[0].share
 
 
 def cut_chains(learned: Mapping[str, LearnedPair]) -> dict[str, LearnedPair]:
