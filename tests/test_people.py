@@ -17,6 +17,7 @@ from synovia.learn.fields import MAX_PEOPLE, spread_evenly
 from synovia.learn.trimming import COUNTED_CELL
 
 AXIS = np.array([1.0, 0.0, 0.0])
+AXIS_TURN = quat.exp(0.3 * AXIS)
 CORNER = COUNTED_CELL * np.sqrt(3.0)
 """How far a frame may be from the one that stands for its cell."""
 
@@ -113,6 +114,15 @@ def test_a_hinge_is_held_though_it_is_narrower_than_a_cell():
     field = People.of(hinges).field(np.radians(1.0))
     assert field.contains(np.concatenate([each.rotations for each in hinges])).mean() > 0.99
     assert field.volume() < 0.01
+
+
+def test_a_joint_that_nobody_moves_gets_a_limit_for_any_rejection():
+    """Whoever is left out then needs nothing more than the others."""
+    still = [replace(take(f"p{k}"), rotations=np.tile(AXIS_TURN, (30, 1))) for k in range(4)]
+    options = FitOptions("distance-field", reject=0.01, shape_options={"by": "people"})
+    found = fit_joint(still, options, reference=None, axis=AXIS)
+    assert found.limit.contains(AXIS_TURN)
+    assert found.limit.volume() < 0.01
 
 
 def test_where_nobody_is_near_enough_the_nearest_node_is_left():

@@ -135,7 +135,7 @@ depends_option = click.option(
     "--depends",
     multiple=True,
     metavar="JOINT:DRIVER|auto",
-    help="Let the limit of a joint depend on where another joint's bone points: LeftLeg:LeftUpLeg. "
+    help="Let the limit of a joint depend on how another joint is turned: LeftLeg:LeftUpLeg. "
     "Repeat it for more. With auto: where that pays on people who are left out.",
 )
 

@@ -540,6 +540,7 @@ def check_clip_output(path: Path) -> None:
 performer_option = click.option(
     "-p",
     "--performer",
+    "--performers",
     metavar="REGEX|FILE.csv",
     help="Who performs: a regular expression with one (group), searched in the clip's path, or a "
     "file with the columns clip,performer. Without it, what stands before the first _ or - of "

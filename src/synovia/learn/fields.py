@@ -25,7 +25,7 @@ from ..shapes import DistanceField
 from ..shapes.distance_field.build import grid_around, node_points, redistance
 from .margins import HeldOut, Promise, promise
 from .takes import Take
-from .trimming import thin_takes
+from .trimming import COUNTED_CELL, thin_takes
 
 MAX_HALVINGS = 12  # of a step in time; then it is a jump, and stays one
 
@@ -111,6 +111,8 @@ def field_below(values: Scalars, chart: Chart, low: Floats, spacing: Floats) -> 
 
 MAX_PEOPLE = 10
 """At most so many of the nearest people matter to a distance."""
+MIN_WITHIN = 0.5 * COUNTED_CELL
+"""The least distance from people, in radians: they are known by cells."""
 MAX_WITHIN = np.radians(120.0)
 """The largest distance, in radians, that is tried for the rejection asked for."""
 MAX_HELD_OUT = 32_768
@@ -214,7 +216,7 @@ def within_for(reject: float, people: People) -> Promise:
 
     The margin of what comes back is the distance, in radians.
     """
-    return promise(reject, people.leave_one_out(), 0.0, MAX_WITHIN)
+    return promise(reject, people.leave_one_out(), MIN_WITHIN, MAX_WITHIN)
 
 
 def combine(performer_distances: Floats, person_counts: Ints, neighbor_count: int) -> Scalars:
