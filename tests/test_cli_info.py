@@ -93,6 +93,15 @@ def test_info_of_limits(here):
     assert described["provenance"]["clips"][0]["name"] == "ann_1"
 
 
+def test_info_names_some_of_very_many_clips(here, tmp_path):
+    document = json.loads((here / "human.limits.json").read_text())
+    document["provenance"]["clips"] = [{"name": f"take{k}", "frames": 5} for k in range(1457)]
+    (tmp_path / "a.limits.json").write_text(json.dumps(document))
+    said = run("info", tmp_path / "a.limits.json")
+    assert "take39 and 1417 more" in " ".join(said.split())
+    assert "take40" not in said
+
+
 def test_info_tells_how_the_axes_of_charts_are_turned(here, tmp_path):
     assert "axes turned" not in run("info", "human.limits.json")
     model = load_limits("human.limits.json")

@@ -500,6 +500,7 @@ def test_limits_from_cells_are_those_from_frames_to_within_a_cell(captures, made
         for one, two in ((limit, other), (other, limit)):
             # What one accepts, the other accepts but for a cell.
             assert two.distance(one.sample(300, rng)).max() < 1.5 * diagonal, name
+    assert found.provenance["options"] == model.provenance["options"]
     rows = model.provenance["joints"]
     for name, row in found.provenance["joints"].items():
         assert row["frames"] == rows[name]["frames"]

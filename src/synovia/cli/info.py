@@ -26,6 +26,8 @@ EXAMPLES = (
 )
 DEEPEST = 12
 LIMITS = ".limits.json"
+MOST_CLIPS = 40
+"""So many of the clips that limits were learned from are named."""
 SURE = 0.85
 """Confidence in a bone below this is shown."""
 
@@ -377,7 +379,9 @@ def limits_lines(title: str, limits: Mapping[str, Any]) -> Iterator[str]:
         )
     if names := terminal.clip_names(limits["provenance"]):
         yield ""
-        yield from terminal.wrap(f"clips: {', '.join(names)}")
+        left = f" and {len(names) - MOST_CLIPS} more (--json has all)"
+        listed = ", ".join(names[:MOST_CLIPS]) + left * (len(names) > MOST_CLIPS)
+        yield from terminal.wrap(f"clips: {listed}")
 
 
 def _turn(frame: Sequence[float] | None) -> str:

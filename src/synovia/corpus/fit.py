@@ -127,7 +127,7 @@ def fit_corpus(
             warnings.warn(warning, stacklevel=2)
     provenance = {
         "clips": [_clip_row(entry, heads) for entry in sorted(entries, key=lambda e: e.name)],
-        "options": options.to_dict(),
+        "options": options.with_defaults({entry.performer for entry in entries}).to_dict(),
         "joints": {k: v for part in parts for k, v in part.provenance["joints"].items()},
         "cell": corpus.options.cell,
     }

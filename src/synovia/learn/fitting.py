@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from itertools import chain
 from operator import attrgetter
@@ -109,11 +109,10 @@ class FitOptions:
         by = self.shape_options.get("by") if _has_sources(self.shape) else None
         return "samples" if by is None else str(by)
 
-    def with_defaults(self, takes: Sequence[Take]) -> FitOptions:
+    def with_defaults(self, performers: Collection[str]) -> FitOptions:
         """Return the options with a margin, and with a rejection where several people perform."""
         margin = DEFAULT_MARGIN if self.margin is None else self.margin
-        reject = self.rejection_for({t.performer for t in takes if not t.is_sample})
-        return replace(self, margin=margin, reject=reject)
+        return replace(self, margin=margin, reject=self.rejection_for(performers))
 
     def rejection_for(self, performers: Collection[str]) -> float | None:
         """Return the share of newcomers' frames that may be outside, with such performers."""
@@ -218,7 +217,7 @@ def fit_joint(
     trimmed = trim(takes, options.trim) if trimmed is None else trimmed
     if reference is None and (weights := _kept_weights(takes, trimmed)) is not None:
         reference = quat.mean(trimmed.rotations(takes), weights)
-    frame = _JointFrame(options.with_defaults(takes), reference, axis)
+    frame = _JointFrame(options.with_defaults(_performers(takes)), reference, axis)
     if options.by == "people":
         return _fit_people(takes, frame, trimmed)
     margin, kept = frame.margin, None
@@ -228,6 +227,11 @@ def fit_joint(
         _warn_unless_kept(frame.options.reject, kept, f"{np.degrees(margin):.0f} degrees of margin")
     limit = frame.limit(_kept_paths(takes, trimmed.kept), margin)
     return FittedJoint(limit, trimmed, margin, kept)
+
+
+def _performers(takes: Iterable[Take]) -> set[str]:
+    """Return who performs, those aside of whom there are samples alone."""
+    return {take.performer for take in takes if not take.is_sample}
 
 
 def _fit_people(takes: Sequence[Take], frame: _JointFrame, trimmed: TrimResult) -> FittedJoint:
@@ -444,7 +448,7 @@ def learn_from_takes(
         },
         provenance={
             "clips": list(clip_rows),
-            "options": options.with_defaults([*chain(*takes.values())]).to_dict(),
+            "options": options.with_defaults(_performers(chain(*takes.values()))).to_dict(),
             "joints": rows,
         },
         variable={
@@ -473,7 +477,7 @@ def _learn_dependents(
                 continue
             raise ValueError(thin_message(name, driver))
         people = frames_together(takes[driver], takes[name])
-        reject = options.with_defaults(takes[name]).reject
+        reject = options.rejection_for(_performers(takes[name]))
         axis = axes[skeleton.index(driver)]
         pair = learn_pair(variable, driver, axis, people, reject, if_pays=auto)
         if pair is not None:
