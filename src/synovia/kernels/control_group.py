@@ -32,6 +32,8 @@ FAR_STARTS = 24  # and the first ones, wherever they are, so many where there ar
 MANY_CONTROLS, FEW_STARTS = 4, 1  # controls or more, and so many where there are not
 NEARER = 0.25  # of what is left: a stored pose that leaves less is worth a look
 FINALISTS = 2  # of all these, the best after a few steps, go on
+CLOSE = 0.03  # radians squared: what leaves less may be a member that the search has missed,
+NEXT_ROUNDS = 16  # and is tried from the next of the nearest stored ones, so many times
 ROUNDS, HALVINGS = 2, 8  # over controls without effect, and of the search for where they have one
 BEYOND = 0.01  # share of a range by which they are set beyond that
 SAME, WORTH = 1e-9, 0.99  # shares of what is left: less is no effect; a round should leave less
@@ -329,26 +331,54 @@ def rank_stored(task, tolerances, target, stored, squares):
 
 
 @kernel
+def race_from(task, tolerances, library, target, chosen, runners, squares, work):
+    """Race from chosen rows of the library; return the square of the best, the second runner."""
+    count = chosen.shape[0]
+    for k in range(count):
+        for c in range(runners.shape[1]):
+            runners[1 + k, c] = library[chosen[k], c]
+    return race(task, tolerances, target, runners[1 : 1 + count], squares, work)
+
+
+@kernel
+def take_nearer(square, now, runners):
+    """Make the second runner the first if what it leaves, `now`, is less; return the lesser."""
+    if now < square:
+        for c in range(runners.shape[1]):
+            runners[0, c] = runners[1, c]
+    return min(now, square)
+
+
+@kernel
 def find_elsewhere(task, tolerances, library, target, stored_squares, runners, squares, work):
     """Look for a nearer pose than that of the first runner; return its square, shares first.
 
     From there by controls without effect, then from the nearest of stored controls, and where
     there are many controls from others as well.
     """
-    free, chosen = runners.shape[1], np.zeros(NEAR_STARTS + FAR_STARTS, np.int64)
+    chosen = np.zeros(NEAR_STARTS + FAR_STARTS, np.int64)
     square = settle(task, tolerances, target, squares[0], runners[0], work)
     if square <= ENOUGH:
         return square
-    far = FAR_STARTS if free >= MANY_CONTROLS else FEW_STARTS
-    count = choose_starts(library, far, stored_squares, chosen)
-    for k in range(count):
-        for c in range(free):
-            runners[1 + k, c] = library[chosen[k], c]
-    now = race(task, tolerances, target, runners[1 : 1 + count], squares, work)
-    if now < square:
-        square = now
-        for c in range(free):
-            runners[0, c] = runners[1, c]
+    far = FAR_STARTS if runners.shape[1] >= MANY_CONTROLS else FEW_STARTS
+    starts = chosen[: choose_starts(library, far, stored_squares, chosen)]
+    now = race_from(task, tolerances, library, target, starts, runners, squares, work)
+    return take_nearer(square, now, runners)
+
+
+@kernel
+def find_missed(task, tolerances, library, target, stored_squares, runners, squares, work):
+    """Look for a member from the next of the nearest stored controls, where one is likely.
+
+    Returns as `find_elsewhere`, after which it is called.
+    """
+    chosen, square = np.zeros(NEAR_STARTS, np.int64), squares[0]
+    for _ in range(NEXT_ROUNDS):
+        starts = chosen[: choose_starts(library, 0, stored_squares, chosen)]
+        if starts.shape[0] == 0 or square <= ENOUGH or square > CLOSE:
+            break
+        now = race_from(task, tolerances, library, target, starts, runners, squares, work)
+        square = take_nearer(square, now, runners)
     return square
 
 
@@ -390,6 +420,11 @@ def nearest_each(task, tolerances, library, stored, targets, shares, search, fou
             now = find_elsewhere(
                 task, tolerances, library, target, stored_squares, runners, squares, work
             )
+            if cold and free >= MANY_CONTROLS:
+                squares[0] = now
+                now = find_missed(
+                    task, tolerances, library, target, stored_squares, runners, squares, work
+                )
             if now < square and (search[i] != BRANCH or now <= ENOUGH):
                 square = now
                 for c in range(free):
